@@ -1,0 +1,39 @@
+# Two commands do everything on a fresh Debian 12: `make demo` and `make test`. `make help` lists the rest.
+BUILD ?= build/release
+JOBS ?= $(shell nproc)
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test check soak bench fmt lint clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
+
+setup: ## install what the build needs (Debian and npm packages)
+	@scripts/setup.sh
+
+build: setup ## configure and build the release preset
+	@cmake --preset release >build/configure.log 2>&1 || { mkdir -p build; cmake --preset release; }
+	@cmake --build --preset release --parallel $(JOBS)
+
+demo: build ## train, catch a cheat, pay on chain: the main job on embedded defaults
+	@scripts/demo.sh $(BUILD)
+
+test: build ## every unit and integration test (real PostgreSQL, anvil, sockets)
+	@ctest --test-dir $(BUILD) --output-on-failure --timeout 300
+
+check: build ## large counts, fuzz, sanitizers, contracts' fuzz and invariants, lint
+	@scripts/check.sh
+
+soak: build ## hours: matrices, kill tests, long histories
+	@scripts/soak.sh
+
+bench: build ## benchmarks with peers in the same run -> build/bench/*.json
+	@scripts/bench.sh $(BUILD)
+
+fmt: ## format C++ sources in place
+	@git ls-files '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
+
+lint: build ## clang-format, clang-tidy, layering
+	@scripts/lint.sh $(BUILD)
+
+clean: ## remove build output
+	@rm -rf build

@@ -1,0 +1,32 @@
+# Language level, warnings, sanitizers, compiler cache. Everything here holds for every target.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+# Assertions stay on in release: a broken invariant must stop before money or a verdict moves.
+string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+
+# A fused multiply-add may exist only where the source says fma (docs/NUMERICS.md).
+add_compile_options(-ffp-contract=off -fno-fast-math)
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
+
+if(GYM_SANITIZE)
+    add_compile_options(-fsanitize=${GYM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+    add_link_options(-fsanitize=${GYM_SANITIZE})
+endif()
+
+find_program(GYM_CCACHE ccache)
+if(GYM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    # Paths relative to the source tree, so that clones in other folders share the cache.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${CMAKE_SOURCE_DIR};CCACHE_NOHASHDIR=1;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${GYM_CCACHE}"
+    )
+endif()

@@ -1,0 +1,61 @@
+# One function for modules, one for tests: what makes the layering a rule instead of a habit.
+
+# gym_add_module(NAME name [SOURCES ...] HEADERS ... [DEPS module ...] [LIBS lib ...] [PRIVATE_LIBS lib ...])
+#
+# Defines gym_<name> (alias gym::<name>). HEADERS are relative to the module's include/ folder, its only
+# public include root. DEPS are gym modules and must be declared already: declaration order is the DAG, a
+# cycle cannot be written. A header of an undeclared dependency is not found by the compiler. Every header
+# compiles alone (target all_verify_interface_header_sets). PRIVATE_LIBS stay inside the module's sources.
+function(gym_add_module)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;HEADERS;DEPS;LIBS;PRIVATE_LIBS")
+    if(arg_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR "gym_add_module(${arg_NAME}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+    endif()
+    foreach(dep IN LISTS arg_DEPS)
+        if(NOT TARGET gym_${dep})
+            message(FATAL_ERROR "module '${arg_NAME}' depends on '${dep}', which is not declared before it "
+                                "(see the module order in CMakeLists.txt)")
+        endif()
+    endforeach()
+    list(TRANSFORM arg_DEPS PREPEND gym::)
+    list(TRANSFORM arg_HEADERS PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/include/")
+    set(target gym_${arg_NAME})
+    if(arg_SOURCES)
+        set(scope PUBLIC)
+        add_library(${target} STATIC ${arg_SOURCES})
+        target_link_libraries(${target} PRIVATE ${arg_PRIVATE_LIBS})
+        target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+    else()
+        set(scope INTERFACE)
+        add_library(${target} INTERFACE)
+    endif()
+    add_library(gym::${arg_NAME} ALIAS ${target})
+    target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS "${CMAKE_CURRENT_SOURCE_DIR}/include"
+                   FILES ${arg_HEADERS})
+    target_link_libraries(${target} ${scope} ${arg_DEPS} ${arg_LIBS})
+endfunction()
+
+# gym_add_test(NAME name SOURCES ... [DEPS module ...] [LIBS lib ...] [LABELS ...] [TIMEOUT s] [ARGS ...])
+#
+# Defines an executable test_<name> with GoogleTest's main and registers it with ctest as <name>.
+# Labels: unit (default), integration, sim, fuzz. TIMEOUT in seconds, default 120.
+function(gym_add_test)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;DEPS;LIBS;LABELS;ARGS")
+    if(arg_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR "gym_add_test(${arg_NAME}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+    endif()
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 120)
+    endif()
+    if(NOT arg_LABELS)
+        set(arg_LABELS unit)
+    endif()
+    list(TRANSFORM arg_DEPS PREPEND gym::)
+    set(target test_${arg_NAME})
+    add_executable(${target} ${arg_SOURCES})
+    target_link_libraries(${target} PRIVATE ${arg_DEPS} ${arg_LIBS} GTest::gmock GTest::gtest_main)
+    target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/tests/support")
+    add_test(NAME ${arg_NAME} COMMAND ${target} ${arg_ARGS})
+    set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
+                         ENVIRONMENT "GYM_SOURCE_DIR=${CMAKE_SOURCE_DIR};GYM_BINARY_DIR=${CMAKE_BINARY_DIR}")
+endfunction()
