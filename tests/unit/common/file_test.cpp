@@ -1,0 +1,54 @@
+#include "gym/common/file.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace gym {
+namespace {
+
+class FileTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string name = (std::filesystem::temp_directory_path() / "gym-file-XXXXXX").string();
+        ASSERT_NE(::mkdtemp(name.data()), nullptr);
+        folder_ = name;
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+    std::filesystem::path folder_;
+};
+
+TEST_F(FileTest, ReadsBackWhatWasWritten) {
+    const Bytes content(100'000, 7);
+    ASSERT_TRUE(write_file_atomic(folder_ / "a", content).ok());
+    EXPECT_EQ(read_file(folder_ / "a").value(), content);
+}
+
+TEST_F(FileTest, ReplacesAndLeavesNoTemporaryFile) {
+    ASSERT_TRUE(write_file_atomic(folder_ / "a", as_bytes("old")).ok());
+    ASSERT_TRUE(write_file_atomic(folder_ / "a", as_bytes("new"), 0600).ok());
+    EXPECT_EQ(read_file(folder_ / "a").value().size(), 3U);
+    struct stat info {};
+    ASSERT_EQ(::stat((folder_ / "a").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777U, 0600U);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(FileTest, NamesTheFileThatIsMissingOrTooLarge) {
+    const auto missing = read_file(folder_ / "none");
+    EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+    EXPECT_NE(missing.error().message.find("none"), std::string::npos);
+    ASSERT_TRUE(write_file_atomic(folder_ / "a", as_bytes("12345")).ok());
+    EXPECT_EQ(read_file(folder_ / "a", 4).error().code, ErrorCode::kOutOfRange);
+    EXPECT_TRUE(read_file(folder_ / "a", 5).ok());
+    EXPECT_EQ(read_file(folder_).error().code, ErrorCode::kIo);
+}
+
+TEST_F(FileTest, WritingIntoAMissingFolderFails) {
+    EXPECT_FALSE(write_file_atomic(folder_ / "no" / "a", as_bytes("x")).ok());
+}
+
+}  // namespace
+}  // namespace gym

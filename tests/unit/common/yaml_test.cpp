@@ -1,0 +1,64 @@
+#include "gym/common/yaml.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gym {
+namespace {
+
+YamlMap parse(const std::string& text) { return YamlMap::parse(text, "job.yaml").value(); }
+
+TEST(YamlMap, ReadsTypedKeys) {
+    YamlMap map = parse("name: demo\nrounds: 6\nlr: 3.0e-3\nfast: true\nmodel:\n  layers: 4\n");
+    EXPECT_EQ(map.string("name").value(), "demo");
+    EXPECT_EQ(map.integer("rounds", 1, 10).value(), 6);
+    EXPECT_DOUBLE_EQ(map.real("lr", 0, 1).value(), 3e-3);
+    EXPECT_TRUE(map.boolean("fast").value());
+    YamlMap model = map.map("model").value();
+    EXPECT_EQ(model.integer_or("layers", 1, 8, 2).value(), 4);
+    EXPECT_EQ(model.integer_or("heads", 1, 8, 2).value(), 2);
+    EXPECT_TRUE(model.finish().ok());
+    EXPECT_TRUE(map.finish().ok());
+}
+
+TEST(YamlMap, ReadsLists) {
+    YamlMap map = parse("names: [a, b]\nparts:\n  - size: 1\n  - size: 2\n");
+    EXPECT_EQ(map.list_of_strings("names").value(), (std::vector<std::string>{"a", "b"}));
+    auto parts = map.list_of_maps("parts").value();
+    ASSERT_EQ(parts.size(), 2U);
+    EXPECT_EQ(parts[1].integer("size", 0, 9).value(), 2);
+}
+
+TEST(YamlMap, AnUnknownKeyIsNamedWithItsLine) {
+    YamlMap map = parse("rounds: 6\nruonds: 7\n");
+    EXPECT_TRUE(map.integer("rounds", 1, 10).ok());
+    const Status status = map.finish();
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().message, "job.yaml:2: 'ruonds' is not a known key; known here: rounds");
+}
+
+TEST(YamlMap, WrongTypesAndBoundsSayWhatIsExpected) {
+    YamlMap map = parse("rounds: many\nbatch: 0\nlr: .nan\n");
+    EXPECT_EQ(map.integer("rounds", 1, 10).error().message,
+              "job.yaml:1: 'rounds' must be a whole number");
+    EXPECT_EQ(map.integer("batch", 1, 64).error().message,
+              "job.yaml:2: 'batch' must be between 1 and 64, is 0");
+    EXPECT_FALSE(map.real("lr", 0, 1).ok());
+    EXPECT_EQ(map.string("name").error().message, "job.yaml:1: 'name' is missing");
+    EXPECT_FALSE(map.map("rounds").ok());
+}
+
+TEST(YamlMap, ChoicesAreListed) {
+    YamlMap map = parse("on_fraud: ignore\n");
+    EXPECT_EQ(map.choice("on_fraud", {"continue", "rewind"}).error().message,
+              "job.yaml:1: 'on_fraud' must be one of continue, rewind, is 'ignore'");
+}
+
+TEST(YamlMap, RejectsTextThatIsNoMapping) {
+    EXPECT_EQ(YamlMap::parse("- 1\n", "x").error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(YamlMap::parse("a: [1\n", "x").error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(YamlMap::parse("", "x").error().code, ErrorCode::kMalformed);
+    EXPECT_FALSE(YamlMap::parse("a: 1\na: 2\n", "x").ok());
+}
+
+}  // namespace
+}  // namespace gym
