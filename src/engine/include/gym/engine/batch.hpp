@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/engine/engine.hpp"
+
+namespace gym::blob {
+class Dataset;
+}
+
+namespace gym::engine {
+
+/// The tokens of one step: `windows` windows of `window_tokens` + 1 tokens, inputs and targets
+/// overlapping by all but one.
+struct Batch {
+    std::uint32_t windows = 0;
+    std::uint32_t window_tokens = 0;
+    std::vector<std::int32_t> inputs;   // (windows, window_tokens)
+    std::vector<std::int32_t> targets;  // (windows, window_tokens)
+    Digest root;  ///< tensor root of the (windows, window_tokens + 1) i32 tokens
+};
+
+/// Where window `i` of step `step` starts in the training split of `tokens` tokens: the high word
+/// of Philox(key; step, i) * (number of start positions). A pure function, the same everywhere.
+[[nodiscard]] std::uint64_t window_start(const BatchKey& key, std::uint64_t step, std::uint32_t i,
+                                         std::uint64_t starts);
+
+/// @errors kOutOfRange if the training split is shorter than one window.
+[[nodiscard]] Result<Batch> training_batch(const blob::Dataset& dataset, const BatchKey& key,
+                                           std::uint64_t step, std::uint32_t windows,
+                                           std::uint32_t window_tokens);
+
+/// Validation windows `first` .. `first + windows`, spread evenly over the validation split out of
+/// `total`.
+[[nodiscard]] Result<Batch> validation_batch(const blob::Dataset& dataset, std::uint32_t first,
+                                             std::uint32_t windows, std::uint32_t total,
+                                             std::uint32_t window_tokens);
+
+}  // namespace gym::engine

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gym/common/result.hpp"
+#include "gym/engine/engine.hpp"
+#include "gym/engine/state.hpp"
+
+namespace gym::blob {
+class Dataset;
+}
+
+namespace gym::engine {
+
+struct Evaluation {
+    float mean_loss = 0;  ///< nats per token, exact mean over the windows' losses
+    std::uint32_t windows = 0;
+    std::uint64_t tokens = 0;
+};
+
+/// Mean validation loss over at most `windows_max` windows spread evenly over the validation split.
+/// The window set depends on the dataset and `windows_max` alone, so losses of different rounds
+/// compare. `evaluation` is the program's evaluation program; `base` holds its parameters (a
+/// training state works).
+/// @errors kOutOfRange if the validation split is shorter than one window; kShapeMismatch.
+[[nodiscard]] Result<Evaluation> evaluate(const program::Program& evaluation, const State& base,
+                                          const blob::Dataset& dataset, std::uint32_t windows_max,
+                                          const EngineOptions& options = {});
+
+}  // namespace gym::engine

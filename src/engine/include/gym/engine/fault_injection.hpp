@@ -1,0 +1,26 @@
+#pragma once
+
+// Faults on purpose, for tests and for the demo's cheating worker. The shipped programs contain
+// none of this: only a target that links the object library gym_engine_fault_injection (which
+// defines GYM_FAULT_INJECTION) has set_fault_hook() and an executor that calls it.
+
+#ifdef GYM_FAULT_INJECTION
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+namespace gym::engine {
+
+/// Called after each macro op of run_unit with the step, the op's index and its output, which it
+/// may change.
+using FaultHook =
+    std::function<void(std::uint64_t step, std::uint32_t op, std::span<std::uint8_t> output)>;
+
+/// Installs the process-wide hook (empty removes it). Not thread-safe: call it before running
+/// units.
+void set_fault_hook(FaultHook hook);
+
+}  // namespace gym::engine
+
+#endif  // GYM_FAULT_INJECTION

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/engine/engine.hpp"
+#include "gym/engine/state.hpp"
+
+namespace gym::engine {
+
+struct GenerateOptions {
+    std::uint32_t tokens = 200;  ///< how many to append
+    double temperature = 0.8;    ///< 0: always the most likely token
+    std::uint32_t top_k = 0;     ///< sample among the k most likely; 0: all
+    Digest seed;                 ///< Philox key
+    EngineOptions engine;
+};
+
+/// Continues `prompt` token by token with the logits program. Not part of any commitment; still the
+/// same for every thread count and ISA level. @return the new tokens alone.
+/// @errors kInvalidArgument (empty prompt, token outside the vocabulary), kShapeMismatch.
+[[nodiscard]] Result<std::vector<std::int32_t>> generate(const program::Program& logits,
+                                                         const State& base,
+                                                         std::span<const std::int32_t> prompt,
+                                                         const GenerateOptions& options = {});
+
+}  // namespace gym::engine

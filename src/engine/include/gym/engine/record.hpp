@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+
+namespace gym::engine {
+
+/// What one optimizer step leaves behind for others to check (docs/PROTOCOL.md, step record).
+/// Floats are their bits: records are compared for equality, never with a tolerance.
+struct StepRecord {
+    std::uint64_t step = 0;  ///< 0-based within the unit
+    Digest batch_root;       ///< tensor root of the step's token windows
+    std::uint32_t loss_bits = 0;
+    std::uint32_t grad_norm_bits = 0;
+    std::optional<Digest>
+        gradient_root;                 ///< at checkpoint steps: root over the gradients, slot order
+    std::optional<Digest> state_root;  ///< at checkpoint steps: root of the training state after it
+
+    friend bool operator==(const StepRecord&, const StepRecord&) = default;
+};
+
+/// H(prev | step | batch root | loss bits | grad-norm bits | flags [| gradient root | state root]).
+[[nodiscard]] Digest record_hash(const Digest& prev, const StepRecord& record);
+
+/// The chain of record hashes: entry i = record_hash(entry i-1, records[i]), beginning at all zero.
+[[nodiscard]] std::vector<Digest> record_chain(std::span<const StepRecord> records);
+
+/// Merkle root over the chain's hashes: one leaf commits to a record and every record before it,
+/// and any leaf can be opened alone. This is what a unit commitment calls the records root.
+[[nodiscard]] Digest records_root(std::span<const StepRecord> records);
+
+/// Canonical bytes of a record list. @errors of decode: kMalformed; at most 2^20 records.
+[[nodiscard]] Bytes encode_records(std::span<const StepRecord> records);
+[[nodiscard]] Result<std::vector<StepRecord>> decode_records(ByteView bytes);
+
+/// The first place where two record lists disagree.
+struct RecordDifference {
+    std::uint64_t step = 0;
+    std::string
+        field;  ///< "batch_root", "loss", "grad_norm", "gradient_root", "state_root", "missing"
+    std::string expected;  ///< as hexadecimal
+    std::string found;
+};
+[[nodiscard]] std::optional<RecordDifference> find_first_difference(
+    std::span<const StepRecord> expected, std::span<const StepRecord> found);
+
+}  // namespace gym::engine
