@@ -1,0 +1,66 @@
+#include "gym/crypto/secret.hpp"
+
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "gym/common/file.hpp"
+
+namespace gym::crypto {
+namespace {
+
+constexpr std::uint64_t kSecretFileBytesMax = 4096;
+
+}  // namespace
+
+SecretBytes& SecretBytes::operator=(SecretBytes&& other) noexcept {
+    if (this != &other) {
+        secure_clear(bytes_);
+        bytes_ = std::move(other.bytes_);
+    }
+    return *this;
+}
+
+SecretBytes::~SecretBytes() {
+    secure_clear(bytes_);
+}
+
+void secure_random(std::span<std::uint8_t> out) {
+    GYM_ASSERT(out.size() <= 1U << 20, "nobody needs a megabyte of secrets");
+    const int ok = RAND_priv_bytes(out.data(), static_cast<int>(out.size()));
+    GYM_ASSERT(ok == 1, "the operating system gives no random bytes");
+}
+
+Digest random_digest() {
+    Digest out;
+    secure_random(out.data);
+    return out;
+}
+
+void secure_clear(std::span<std::uint8_t> bytes) noexcept {
+    if (!bytes.empty()) OPENSSL_cleanse(bytes.data(), bytes.size());
+}
+
+bool equal_constant_time(ByteView a, ByteView b) noexcept {
+    return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+Result<SecretBytes> read_secret_file(const std::filesystem::path& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0)
+        return fail(ErrorCode::kNotFound, "no secret file " + path.string());
+    if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        return fail(ErrorCode::kPermissionDenied,
+                    path.string() + " is open to other users; run chmod 600 on it");
+    GYM_TRY(Bytes content, read_file(path, kSecretFileBytesMax));
+    const auto end = std::find_if(content.begin(), content.end(),
+                                  [](std::uint8_t c) { return c == '\n' || c == '\r'; });
+    SecretBytes line(Bytes(content.begin(), end));
+    secure_clear(content);
+    if (line.empty()) return fail(ErrorCode::kMalformed, path.string() + " holds no secret");
+    return line;
+}
+
+}  // namespace gym::crypto
