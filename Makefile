@@ -11,7 +11,9 @@ setup: ## install what the build needs (Debian and npm packages)
 	@scripts/setup.sh
 
 build: setup ## configure and build the release preset
-	@cmake --preset release >build/configure.log 2>&1 || { mkdir -p build; cmake --preset release; }
+	@mkdir -p build && echo "build: configuring (build/configure.log)"
+	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@echo "build: compiling with $(JOBS) jobs"
 	@cmake --build --preset release --parallel $(JOBS)
 
 demo: build ## train, catch a cheat, pay on chain: the main job on embedded defaults

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# The larger checks that `make test` leaves out: large counts, sanitizers on the modules without libtorch,
+# the contracts' long fuzz and invariant runs, header self-containment, lint of what changed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+jobs=${JOBS:-$(nproc)}
+say() { printf '\ncheck: %s\n' "$*"; }
+
+say "every public header compiles alone"
+cmake --build --preset release --parallel "$jobs" --target all_verify_interface_header_sets
+
+say "large counts (GYM_TEST_SCALE=10): differential, fuzz and simulated histories"
+GYM_TEST_SCALE=10 ctest --test-dir build/release --output-on-failure --timeout 1200 -L 'fuzz|sim|scaled'
+
+say "AddressSanitizer and UBSan"
+cmake --preset asan >build/configure-asan.log || { cat build/configure-asan.log; exit 1; }
+cmake --build --preset asan --parallel "$jobs"
+ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+    ctest --test-dir build/asan --output-on-failure --timeout 900 -L 'unit|fuzz' -LE release_only
+
+say "contracts: fuzz and invariants at 10,000 runs"
+FOUNDRY_PROFILE=check scripts/forge.sh test
+
+say "lint of changed files"
+scripts/lint.sh build/release --changed
+say "all checks passed"

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# lint.sh BUILD_DIR [--changed]: clang-format, house rules, clang-tidy; --changed looks only at C++ files
+# that differ from the commit before this branch's last landing (LINT_BASE, default: the previous commit).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${1:?usage: lint.sh BUILD_DIR [--changed]}
+status=0
+fail() { printf 'lint: %s\n' "$*" >&2; status=1; }
+
+mapfile -t files < <(git ls-files '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh')
+if [[ ${2:-} == --changed ]]; then
+    base=${LINT_BASE:-$(git rev-parse --verify -q HEAD~1 || git hash-object -t tree /dev/null)}
+    mapfile -t files < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh')
+fi
+echo "lint: ${#files[@]} C++ files"
+
+if ((${#files[@]})); then
+    clang-format --dry-run -Werror "${files[@]}" || fail "clang-format: run 'make fmt'"
+fi
+
+# House rules that no tool knows: no include that climbs out of its module, no float in money code, none of
+# the flags or words that a release must not have.
+git grep -nE '#include "\.\./' -- src kernels && fail "an include climbs out of its folder"
+git grep -nwE 'float|double' -- src/ledger src/rewards contracts/src && fail "floating point in money code"
+git grep -nE -- '-(Ofast|ffast-math|-use_fast_math)' -- '*.txt' '*.cmake' '*.cpp' '*.cu' &&
+    fail "a flag that breaks bitwise results"
+git grep -nE '\b(TODO|FIXME|XXX)\b' -- src kernels contracts/src sql proto && fail "unfinished work in the tree"
+
+mapfile -t units < <(printf '%s\n' "${files[@]}" | grep -E '^(src|kernels)/.*\.cpp$' || true)
+if ((${#units[@]})); then
+    echo "lint: clang-tidy on ${#units[@]} files"
+    printf '%s\n' "${units[@]}" |
+        xargs -P "$(nproc)" -n 4 clang-tidy -p "$build" --quiet 2>/dev/null >"$build/clang-tidy.log" || true
+    if grep -E 'warning:|error:' "$build/clang-tidy.log" | sort -u | head -50; then
+        fail "clang-tidy (whole log: $build/clang-tidy.log)"
+    fi
+fi
+((status == 0)) && echo "lint: clean"
+exit $status
