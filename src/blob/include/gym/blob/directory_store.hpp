@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <utility>
+
+#include "gym/blob/blob_store.hpp"
+
+namespace gym::blob {
+
+/// Blobs as files: DIR/ab/cd/abcd... by root, written through a temporary file, fsync and rename,
+/// so that a crash leaves a whole blob or none. Several processes may share one directory.
+/// Thread-safe.
+class DirectoryStore final : public BlobStore {
+  public:
+    using BlobStore::put;
+    /// Creates the directory if needed. @errors kIo.
+    static Result<DirectoryStore> open(const std::filesystem::path& directory);
+
+    Status put(const Digest& root, ByteView content) override;
+    Result<Bytes> get(const Digest& root) const override;
+    [[nodiscard]] Result<bool> has(const Digest& root) const override;
+    Status remove(const Digest& root) override;
+    /// Where a blob lives or would live.
+    [[nodiscard]] std::filesystem::path path_of(const Digest& root) const;
+
+  private:
+    explicit DirectoryStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
+    std::filesystem::path directory_;
+};
+
+}  // namespace gym::blob
