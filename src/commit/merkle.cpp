@@ -137,13 +137,15 @@ void MerkleAccumulator::add(const Digest& leaf) {
 
 Digest MerkleAccumulator::root() const {
     if (leaf_count_ == 0) return absent_leaf();
-    auto next = stack_.rbegin();
+    // The smallest full subtree is a left child; going up, a one bit of the count is a left sibling
+    // that waits, a zero bit means that nothing is to the right.
     auto depth = static_cast<unsigned>(std::countr_zero(leaf_count_));
-    Digest node = *next++;
+    std::uint64_t waiting = leaf_count_ ^ std::uint64_t{1} << depth;
+    auto left = stack_.rbegin();
+    Digest node = *left++;
     for (const unsigned depth_end = tree_depth(leaf_count_); depth < depth_end; ++depth) {
-        const bool has_left = (leaf_count_ >> depth & 1) != 0 && next != stack_.rend() &&
-                              depth != static_cast<unsigned>(std::countr_zero(leaf_count_));
-        node = has_left ? merkle_node(*next++, node) : merkle_node(node, absent_subtree(depth));
+        const bool is_right = (waiting >> depth & 1) != 0;
+        node = is_right ? merkle_node(*left++, node) : merkle_node(node, absent_subtree(depth));
     }
     return node;
 }
