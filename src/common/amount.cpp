@@ -11,7 +11,8 @@ using Wide = mp::uint1024_t;  // holds any product of two amounts without roundi
 struct AmountAccess {
     static Wide widen(const Amount& amount) {
         Wide out = 0;
-        for (int i = 3; i >= 0; --i) out = (out << 64) | amount.limbs_[static_cast<std::size_t>(i)];
+        for (int i = 3; i >= 0; --i)
+            out = (out << 64) | amount.limbs_[static_cast<std::size_t>(i)];
         return out;
     }
     static Result<Amount> narrow(const Wide& wide) {
@@ -39,9 +40,11 @@ Result<Amount> Amount::parse(std::string_view decimal) {
                     "'" + std::string(decimal.substr(0, 80)) + "' is not a whole decimal number");
     const std::size_t first = std::min(decimal.find_first_not_of('0'), decimal.size() - 1);
     decimal.remove_prefix(first);
-    if (decimal.size() > kDigitsMax) return fail(ErrorCode::kOutOfRange, "amount does not fit 256 bits");
+    if (decimal.size() > kDigitsMax)
+        return fail(ErrorCode::kOutOfRange, "amount does not fit 256 bits");
     Wide wide = 0;
-    for (const char c : decimal) wide = wide * 10 + static_cast<unsigned>(c - '0');
+    for (const char c : decimal)
+        wide = wide * 10 + static_cast<unsigned>(c - '0');
     return AmountAccess::narrow(wide);
 }
 
@@ -66,7 +69,9 @@ Amount Amount::from_be32(const std::array<std::uint8_t, 32>& bytes) {
     return out;
 }
 
-std::string Amount::to_string() const { return AmountAccess::widen(*this).str(); }
+std::string Amount::to_string() const {
+    return AmountAccess::widen(*this).str();
+}
 
 std::string Amount::to_tokens(unsigned decimals) const {
     std::string digits = to_string();
@@ -96,18 +101,21 @@ Result<Amount> Amount::plus(const Amount& other) const {
 
 Result<Amount> Amount::minus(const Amount& other) const {
     if (*this < other)
-        return fail(ErrorCode::kOutOfRange, to_string() + " - " + other.to_string() + " is below zero");
+        return fail(ErrorCode::kOutOfRange,
+                    to_string() + " - " + other.to_string() + " is below zero");
     return AmountAccess::narrow(AmountAccess::widen(*this) - AmountAccess::widen(other));
 }
 
 Result<Amount> Amount::mul_div(const Amount& numerator, const Amount& denominator) const {
-    if (denominator.is_zero()) return fail(ErrorCode::kInvalidArgument, "division of an amount by zero");
+    if (denominator.is_zero())
+        return fail(ErrorCode::kInvalidArgument, "division of an amount by zero");
     const Wide product = AmountAccess::widen(*this) * AmountAccess::widen(numerator);
     return AmountAccess::narrow(product / AmountAccess::widen(denominator));
 }
 
 Result<Amount> Amount::mul_mod(const Amount& numerator, const Amount& denominator) const {
-    if (denominator.is_zero()) return fail(ErrorCode::kInvalidArgument, "division of an amount by zero");
+    if (denominator.is_zero())
+        return fail(ErrorCode::kInvalidArgument, "division of an amount by zero");
     const Wide product = AmountAccess::widen(*this) * AmountAccess::widen(numerator);
     return AmountAccess::narrow(product % AmountAccess::widen(denominator));
 }

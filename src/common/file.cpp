@@ -14,7 +14,8 @@ namespace {
 
 Error system_error(const std::filesystem::path& path, const char* action) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
-    return fail(code, std::string("cannot ") + action + " " + path.string() + ": " + std::strerror(errno));
+    return fail(
+        code, std::string("cannot ") + action + " " + path.string() + ": " + std::strerror(errno));
 }
 
 /// Closes on scope exit; close() reports the error that a destructor cannot.
@@ -60,7 +61,8 @@ Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t size_by
     if (descriptor.get() < 0) return system_error(path, "open");
     struct stat info {};
     if (::fstat(descriptor.get(), &info) != 0) return system_error(path, "stat");
-    if (S_ISDIR(info.st_mode)) return fail(ErrorCode::kIo, "cannot read " + path.string() + ": it is a folder");
+    if (S_ISDIR(info.st_mode))
+        return fail(ErrorCode::kIo, "cannot read " + path.string() + ": it is a folder");
 
     constexpr std::size_t kStepBytes = std::size_t{1} << 20;  // for pipes, whose size is unknown
     Bytes out(static_cast<std::size_t>(info.st_size) + 1);
@@ -88,7 +90,8 @@ Status write_file_atomic(const std::filesystem::path& path, ByteView content, un
 
     Status status;
     if (::fchmod(descriptor.get(), static_cast<mode_t>(mode)) != 0 ||
-        !write_all(descriptor.get(), content) || ::fsync(descriptor.get()) != 0 || !descriptor.close())
+        !write_all(descriptor.get(), content) || ::fsync(descriptor.get()) != 0 ||
+        !descriptor.close())
         status = system_error(path, "write");
     else if (::rename(temporary.c_str(), path.c_str()) != 0)
         status = system_error(path, "rename to");

@@ -9,8 +9,9 @@ namespace gym {
 Status init_logging(const LogOptions& options) {
     const auto level = spdlog::level::from_str(options.level);
     if (level == spdlog::level::off && options.level != "off")
-        return fail(ErrorCode::kInvalidArgument,
-                    "log level '" + options.level + "' is none of trace, debug, info, warn, error, off");
+        return fail(
+            ErrorCode::kInvalidArgument,
+            "log level '" + options.level + "' is none of trace, debug, info, warn, error, off");
     try {
         auto logger = options.file.empty() ? spdlog::stderr_color_mt(options.program)
                                            : spdlog::basic_logger_mt(options.program, options.file);

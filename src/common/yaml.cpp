@@ -15,7 +15,8 @@ constexpr std::uint64_t kFileSizeBytesMax = std::uint64_t{1} << 20;
 
 std::string join(const std::vector<std::string>& words) {
     std::string out;
-    for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+    for (const std::string& word : words)
+        out += (out.empty() ? "" : ", ") + word;
     return out;
 }
 
@@ -32,7 +33,8 @@ struct YamlMap::Impl {
         return origin + line + (key.empty() ? "" : ": '" + std::string(key) + "'");
     }
 
-    [[nodiscard]] Error error(const YAML::Node& at, std::string_view key, std::string message) const {
+    [[nodiscard]] Error error(const YAML::Node& at, std::string_view key,
+                              std::string message) const {
         return fail(ErrorCode::kInvalidArgument, place(at, key) + " " + std::move(message));
     }
 
@@ -120,7 +122,9 @@ Result<double> YamlMap::real(std::string_view key, double min, double max) {
     return impl_->bounded<double>(key, min, max, "a number");
 }
 
-Result<bool> YamlMap::boolean(std::string_view key) { return impl_->scalar<bool>(key, "true or false"); }
+Result<bool> YamlMap::boolean(std::string_view key) {
+    return impl_->scalar<bool>(key, "true or false");
+}
 
 Result<YamlMap> YamlMap::map(std::string_view key) {
     GYM_TRY(const YAML::Node found, impl_->find(key));

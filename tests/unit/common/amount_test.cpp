@@ -8,7 +8,9 @@ namespace {
 const char* const kMax =
     "115792089237316195423570985008687907853269984665640564039457584007913129639935";  // 2^256 - 1
 
-Amount amount(const char* text) { return Amount::parse(text).value(); }
+Amount amount(const char* text) {
+    return Amount::parse(text).value();
+}
 
 TEST(Amount, RoundTripsDecimalText) {
     for (const char* text : {"0", "1", "18446744073709551616", kMax})
@@ -22,7 +24,8 @@ TEST(Amount, RejectsWhatIsNoWholeNumber) {
 }
 
 TEST(Amount, RejectsTwoToThe256) {
-    const char* const above = "115792089237316195423570985008687907853269984665640564039457584007913129639936";
+    const char* const above =
+        "115792089237316195423570985008687907853269984665640564039457584007913129639936";
     EXPECT_EQ(Amount::parse(above).error().code, ErrorCode::kOutOfRange);
     EXPECT_EQ(Amount::parse(std::string(200, '9')).error().code, ErrorCode::kOutOfRange);
 }
@@ -38,10 +41,12 @@ TEST(Amount, ReadsAndPrintsTokens) {
 }
 
 TEST(Amount, AddsAndSubtractsChecked) {
-    EXPECT_EQ(amount("18446744073709551615").plus(Amount(1)).value(), amount("18446744073709551616"));
+    EXPECT_EQ(amount("18446744073709551615").plus(Amount(1)).value(),
+              amount("18446744073709551616"));
     EXPECT_EQ(amount(kMax).plus(Amount(1)).error().code, ErrorCode::kOutOfRange);
     EXPECT_EQ(Amount(1).minus(Amount(2)).error().code, ErrorCode::kOutOfRange);
-    EXPECT_EQ(amount("18446744073709551616").minus(Amount(1)).value(), amount("18446744073709551615"));
+    EXPECT_EQ(amount("18446744073709551616").minus(Amount(1)).value(),
+              amount("18446744073709551615"));
 }
 
 TEST(Amount, MultipliesAndDividesThroughTheFullProduct) {

@@ -7,12 +7,15 @@ namespace {
 
 TEST(Hex, RoundTripsEveryByte) {
     Bytes all;
-    for (int i = 0; i < 256; ++i) all.push_back(static_cast<std::uint8_t>(i));
+    for (int i = 0; i < 256; ++i)
+        all.push_back(static_cast<std::uint8_t>(i));
     EXPECT_EQ(from_hex(to_hex(all)).value(), all);
     EXPECT_EQ(from_hex(to_hex0x(all)).value(), all);
 }
 
-TEST(Hex, AcceptsEitherCase) { EXPECT_EQ(from_hex("0xAbCd").value(), (Bytes{0xab, 0xcd})); }
+TEST(Hex, AcceptsEitherCase) {
+    EXPECT_EQ(from_hex("0xAbCd").value(), (Bytes{0xab, 0xcd}));
+}
 
 TEST(Hex, RejectsOddLengthAndOtherCharacters) {
     EXPECT_EQ(from_hex("abc").error().code, ErrorCode::kMalformed);

@@ -23,7 +23,9 @@ Status check_even(int value) {
     return {};
 }
 
-TEST(Result, CarriesTheValue) { EXPECT_EQ(quarter(12).value(), 3); }
+TEST(Result, CarriesTheValue) {
+    EXPECT_EQ(quarter(12).value(), 3);
+}
 
 TEST(Result, CarriesTheFirstError) {
     EXPECT_EQ(quarter(6).error(), fail(ErrorCode::kInvalidArgument, "odd"));

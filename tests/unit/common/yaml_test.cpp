@@ -5,7 +5,9 @@
 namespace gym {
 namespace {
 
-YamlMap parse(const std::string& text) { return YamlMap::parse(text, "job.yaml").value(); }
+YamlMap parse(const std::string& text) {
+    return YamlMap::parse(text, "job.yaml").value();
+}
 
 TEST(YamlMap, ReadsTypedKeys) {
     YamlMap map = parse("name: demo\nrounds: 6\nlr: 3.0e-3\nfast: true\nmodel:\n  layers: 4\n");
@@ -33,7 +35,8 @@ TEST(YamlMap, AnUnknownKeyIsNamedWithItsLine) {
     EXPECT_TRUE(map.integer("rounds", 1, 10).ok());
     const Status status = map.finish();
     ASSERT_FALSE(status.ok());
-    EXPECT_EQ(status.error().message, "job.yaml:2: 'ruonds' is not a known key; known here: rounds");
+    EXPECT_EQ(status.error().message,
+              "job.yaml:2: 'ruonds' is not a known key; known here: rounds");
 }
 
 TEST(YamlMap, WrongTypesAndBoundsSayWhatIsExpected) {

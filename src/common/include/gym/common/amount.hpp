@@ -21,7 +21,8 @@ class Amount {
     /// Decimal digits only; leading zeros are accepted, signs and exponents are not.
     /// @errors kMalformed for other text, kOutOfRange at 2^256 and above.
     static Result<Amount> parse(std::string_view decimal);
-    /// `tokens` as a decimal number with at most `decimals` fractional digits ("12.5" -> 12.5 * 10^18).
+    /// `tokens` as a decimal number with at most `decimals` fractional digits ("12.5" -> 12.5 *
+    /// 10^18).
     /// @errors kMalformed, kOutOfRange.
     static Result<Amount> parse_tokens(std::string_view tokens, unsigned decimals = 18);
     /// Big-endian, as the EVM stores a uint256.

@@ -5,7 +5,8 @@
 
 namespace gym {
 
-/// Milliseconds since 1970-01-01 UTC. A parameter of the cores, never read by them (ADR: pure cores).
+/// Milliseconds since 1970-01-01 UTC. A parameter of the cores, never read by them (ADR: pure
+/// cores).
 using UnixMs = std::int64_t;
 
 class Clock {

@@ -12,8 +12,9 @@ namespace gym {
 [[nodiscard]] Result<Bytes> read_file(const std::filesystem::path& path,
                                       std::uint64_t size_bytes_max = std::uint64_t{1} << 34);
 
-/// Writes through a temporary file, fsync and rename, so that a reader (or a crash) sees the old content or
-/// the new, never a part. `mode` are the permission bits. @errors kIo, with the path and the system's reason.
+/// Writes through a temporary file, fsync and rename, so that a reader (or a crash) sees the old
+/// content or the new, never a part. `mode` are the permission bits. @errors kIo, with the path and
+/// the system's reason.
 Status write_file_atomic(const std::filesystem::path& path, ByteView content, unsigned mode = 0644);
 
 }  // namespace gym

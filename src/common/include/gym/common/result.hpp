@@ -51,7 +51,8 @@ template <class T>
 class [[nodiscard]] Result {
   public:
     using value_type = T;
-    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
+    Result(T value)
+        : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
     Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
     [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
@@ -119,11 +120,12 @@ using Status = Result<void>;
 #define GYM_CONCAT_INNER(a, b) a##b
 #define GYM_CONCAT(a, b) GYM_CONCAT_INNER(a, b)
 
-/// Returns the error of `expression` (a Result or Status) from the enclosing function, if it has one.
-#define GYM_CHECK(expression)                                                \
-    do {                                                                     \
-        if (auto gym_status = (expression); !gym_status.ok()) [[unlikely]]   \
-            return gym_status.error();                                       \
+/// Returns the error of `expression` (a Result or Status) from the enclosing function, if it has
+/// one.
+#define GYM_CHECK(expression)                                              \
+    do {                                                                   \
+        if (auto gym_status = (expression); !gym_status.ok()) [[unlikely]] \
+            return gym_status.error();                                     \
     } while (false)
 
 /// `GYM_TRY(auto x, f());` declares x from f()'s value, or returns f()'s error.

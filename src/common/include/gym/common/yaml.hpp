@@ -15,8 +15,8 @@ class Node;
 
 namespace gym {
 
-/// One mapping of a YAML document, read strictly: `finish()` rejects every key that nobody asked for, and
-/// every error names file, line, key and what was expected. Not thread-safe.
+/// One mapping of a YAML document, read strictly: `finish()` rejects every key that nobody asked
+/// for, and every error names file, line, key and what was expected. Not thread-safe.
 class YamlMap {
   public:
     /// @errors kIo if the file cannot be read, kMalformed if it is not a YAML mapping.
