@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {
+    AccessControlDefaultAdminRules
+} from "@openzeppelin/contracts/access/extensions/AccessControlDefaultAdminRules.sol";
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
+import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
+
+import {IJobEscrow} from "./interfaces/IJobEscrow.sol";
+
+/// @title Deposits of job owners
+/// @notice See IJobEscrow.
+contract JobEscrow is IJobEscrow, AccessControlDefaultAdminRules, Pausable, ReentrancyGuard {
+    using SafeERC20 for IERC20;
+
+    /// @notice May release() and trimWithdrawal().
+    bytes32 public constant SETTLER_ROLE = keccak256("SETTLER_ROLE");
+    /// @notice May pause().
+    bytes32 public constant GUARDIAN_ROLE = keccak256("GUARDIAN_ROLE");
+    /// @notice Most owners in one release().
+    uint256 public constant RELEASE_OWNERS_MAX = 256;
+    /// @notice Bound of the withdrawal delay, so that a wrong parameter cannot lock deposits up.
+    uint64 public constant WITHDRAWAL_DELAY_MAX = 30 days;
+    /// @notice Bound of the epoch interval.
+    uint64 public constant EPOCH_INTERVAL_MAX = 30 days;
+
+    struct Withdrawal {
+        uint256 amount;
+        uint64 availableAt;
+    }
+
+    IERC20 private immutable _token;
+    address private immutable _distributor;
+    uint64 private immutable _withdrawalDelay;
+    uint64 private immutable _epochInterval;
+
+    mapping(address owner => uint256) private _balances;
+    mapping(address owner => Withdrawal) private _withdrawals;
+    mapping(uint64 epoch => mapping(address owner => uint256)) private _releasedOf;
+    uint256 private _totalBalance;
+    uint256 private _depositCount;
+    uint256 private _releaseCap;
+    uint256 private _releasedInEpoch;
+    uint64 private _epoch;
+    uint64 private _epochStartedAt;
+
+    /// @notice Creates an empty escrow.
+    /// @param token_ The token that is held.
+    /// @param distributor_ The RewardsDistributor, the only place that releases go to.
+    /// @param admin Holder of DEFAULT_ADMIN_ROLE: grants roles, sets the cap, ends a pause.
+    /// @param adminDelay Seconds that a change of the admin takes.
+    /// @param withdrawalDelay_ Seconds between a request and its withdrawal.
+    /// @param epochInterval_ Least seconds between the first releases of two epochs.
+    /// @param releaseCap_ The most that one epoch may release, in base units.
+    constructor(
+        IERC20 token_,
+        address distributor_,
+        address admin,
+        uint48 adminDelay,
+        uint64 withdrawalDelay_,
+        uint64 epochInterval_,
+        uint256 releaseCap_
+    ) AccessControlDefaultAdminRules(adminDelay, admin) {
+        if (address(token_) == address(0) || distributor_ == address(0)) {
+            revert ZeroAddress();
+        }
+        if (withdrawalDelay_ > WITHDRAWAL_DELAY_MAX) {
+            revert DelayTooLong(withdrawalDelay_, WITHDRAWAL_DELAY_MAX);
+        }
+        if (epochInterval_ > EPOCH_INTERVAL_MAX) {
+            revert DelayTooLong(epochInterval_, EPOCH_INTERVAL_MAX);
+        }
+        _token = token_;
+        _distributor = distributor_;
+        _withdrawalDelay = withdrawalDelay_;
+        _epochInterval = epochInterval_;
+        _releaseCap = releaseCap_;
+        emit ReleaseCapSet(releaseCap_);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function deposit(address owner, uint256 amount)
+        external
+        nonReentrant
+        whenNotPaused
+        returns (uint256 depositId)
+    {
+        return _deposit(owner, amount);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function depositWithPermit(
+        address owner,
+        uint256 amount,
+        uint256 deadline,
+        uint8 v,
+        bytes32 r,
+        bytes32 s
+    ) external nonReentrant whenNotPaused returns (uint256 depositId) {
+        // Whoever sees the signature can submit it first; then the allowance is there and this call fails.
+        try IERC20Permit(address(_token))
+            .permit(msg.sender, address(this), amount, deadline, v, r, s) {}
+            catch {}
+        return _deposit(owner, amount);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function release(uint64 epoch, address[] calldata owners, uint256[] calldata amounts)
+        external
+        nonReentrant
+        whenNotPaused
+        onlyRole(SETTLER_ROLE)
+    {
+        if (
+            owners.length == 0 || owners.length > RELEASE_OWNERS_MAX
+                || owners.length != amounts.length
+        ) revert BadListLength(owners.length, amounts.length);
+        _enterEpoch(epoch);
+        uint256 total = 0;
+        for (uint256 i = 0; i < owners.length; ++i) {
+            _debit(epoch, owners[i], amounts[i]);
+            total += amounts[i];
+        }
+        uint256 released = _releasedInEpoch + total;
+        if (released > _releaseCap) revert ReleaseCapExceeded(epoch, released, _releaseCap);
+        _releasedInEpoch = released;
+        _totalBalance -= total;
+        _pay(_distributor, total);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function requestWithdrawal(uint256 amount) external {
+        uint256 balance = _balances[msg.sender];
+        if (amount > balance) revert InsufficientBalance(msg.sender, balance, amount);
+        uint64 availableAt = uint64(block.timestamp) + _withdrawalDelay;
+        _withdrawals[msg.sender] = Withdrawal(amount, availableAt);
+        emit WithdrawalRequested(msg.sender, amount, availableAt);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function trimWithdrawal(address owner, uint256 amount) external onlyRole(SETTLER_ROLE) {
+        Withdrawal storage request = _withdrawals[owner];
+        if (request.amount == 0) revert NoWithdrawal(owner);
+        if (amount > request.amount) revert TrimRaises(request.amount, amount);
+        request.amount = amount;
+        emit WithdrawalTrimmed(owner, amount);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function withdraw() external nonReentrant returns (uint256 amount) {
+        Withdrawal memory request = _withdrawals[msg.sender];
+        if (request.amount == 0) revert NoWithdrawal(msg.sender);
+        if (block.timestamp < request.availableAt) revert WithdrawalNotReady(request.availableAt);
+        uint256 balance = _balances[msg.sender];
+        amount = request.amount < balance ? request.amount : balance;
+        delete _withdrawals[msg.sender];
+        _balances[msg.sender] = balance - amount;
+        _totalBalance -= amount;
+        emit Withdrawn(msg.sender, amount);
+        if (amount != 0) _pay(msg.sender, amount);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function setReleaseCap(uint256 cap) external onlyRole(DEFAULT_ADMIN_ROLE) {
+        _releaseCap = cap;
+        emit ReleaseCapSet(cap);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function pause() external onlyRole(GUARDIAN_ROLE) {
+        _pause();
+    }
+
+    /// @inheritdoc IJobEscrow
+    function unpause() external onlyRole(DEFAULT_ADMIN_ROLE) {
+        _unpause();
+    }
+
+    /// @inheritdoc IJobEscrow
+    function token() external view returns (address) {
+        return address(_token);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function distributor() external view returns (address) {
+        return _distributor;
+    }
+
+    /// @inheritdoc IJobEscrow
+    function balanceOf(address owner) external view returns (uint256) {
+        return _balances[owner];
+    }
+
+    /// @inheritdoc IJobEscrow
+    function totalBalance() external view returns (uint256) {
+        return _totalBalance;
+    }
+
+    /// @inheritdoc IJobEscrow
+    function depositCount() external view returns (uint256) {
+        return _depositCount;
+    }
+
+    /// @inheritdoc IJobEscrow
+    function withdrawalOf(address owner)
+        external
+        view
+        returns (uint256 amount, uint64 availableAt)
+    {
+        Withdrawal storage request = _withdrawals[owner];
+        return (request.amount, request.availableAt);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function withdrawalDelay() external view returns (uint64) {
+        return _withdrawalDelay;
+    }
+
+    /// @inheritdoc IJobEscrow
+    function epochInterval() external view returns (uint64) {
+        return _epochInterval;
+    }
+
+    /// @inheritdoc IJobEscrow
+    function releaseCap() external view returns (uint256) {
+        return _releaseCap;
+    }
+
+    /// @inheritdoc IJobEscrow
+    function releaseState() external view returns (uint64 epoch, uint256 released) {
+        return (_epoch, _releasedInEpoch);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function releasedOf(uint64 epoch, address owner) external view returns (uint256) {
+        return _releasedOf[epoch][owner];
+    }
+
+    function _deposit(address owner, uint256 amount) private returns (uint256 depositId) {
+        if (owner == address(0)) revert ZeroAddress();
+        if (amount == 0) revert ZeroAmount();
+        depositId = ++_depositCount;
+        _balances[owner] += amount;
+        _totalBalance += amount;
+        emit Deposited(owner, msg.sender, amount, depositId);
+
+        uint256 before = _token.balanceOf(address(this));
+        _token.safeTransferFrom(msg.sender, address(this), amount);
+        _requireDelivered(address(this), before, amount);
+    }
+
+    /// The cap would mean nothing if the settler could open epochs at will.
+    function _enterEpoch(uint64 epoch) private {
+        uint64 current = _epoch;
+        if (epoch < current || epoch == 0) revert EpochClosed(epoch, current);
+        if (epoch == current) return;
+        uint64 earliest = _epochStartedAt + _epochInterval;
+        if (current != 0 && block.timestamp < earliest) revert EpochTooEarly(epoch, earliest);
+        _epoch = epoch;
+        _epochStartedAt = uint64(block.timestamp);
+        _releasedInEpoch = 0;
+    }
+
+    function _debit(uint64 epoch, address owner, uint256 amount) private {
+        if (amount == 0) revert ZeroAmount();
+        if (_releasedOf[epoch][owner] != 0) revert AlreadyReleased(epoch, owner);
+        uint256 balance = _balances[owner];
+        if (amount > balance) revert InsufficientBalance(owner, balance, amount);
+        _releasedOf[epoch][owner] = amount;
+        _balances[owner] = balance - amount;
+        emit Released(epoch, owner, amount);
+    }
+
+    function _pay(address to, uint256 amount) private {
+        uint256 before = _token.balanceOf(to);
+        _token.safeTransfer(to, amount);
+        _requireDelivered(to, before, amount);
+    }
+
+    /// Rejects tokens that take a fee on transfers: balances here must be backed one to one.
+    function _requireDelivered(address to, uint256 before, uint256 amount) private view {
+        uint256 received = _token.balanceOf(to) - before;
+        if (received != amount) revert TransferAmountMismatch(amount, received);
+    }
+}

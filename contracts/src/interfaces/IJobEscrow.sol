@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+/// @title Deposits of job owners, until their jobs have spent them or they take them back
+/// @notice The contract knows balances per owner, not jobs: which job spends what is decided by the ledger,
+/// which has the settler move an epoch's spending to the RewardsDistributor. Releases are capped per epoch,
+/// withdrawals are delayed so that work already done is paid first, and pausing never stops a withdrawal.
+interface IJobEscrow {
+    /// @notice `amount` of `from`'s tokens was credited to `owner`.
+    /// @param owner The account that was credited.
+    /// @param from The account that paid.
+    /// @param amount In base units of the token.
+    /// @param depositId 1 for the first deposit, then without gaps.
+    event Deposited(
+        address indexed owner, address indexed from, uint256 amount, uint256 indexed depositId
+    );
+    /// @notice `amount` of `owner`'s balance moved to the distributor for `epoch`.
+    /// @param epoch The settlement epoch.
+    /// @param owner The account that was debited.
+    /// @param amount In base units of the token.
+    event Released(uint64 indexed epoch, address indexed owner, uint256 amount);
+    /// @notice `owner` asked for `amount`; 0 takes an earlier request back.
+    /// @param owner The account that asked.
+    /// @param amount In base units of the token.
+    /// @param availableAt Unix seconds from which withdraw() works.
+    event WithdrawalRequested(address indexed owner, uint256 amount, uint64 availableAt);
+    /// @notice The settler reduced a request to what the owner's jobs have not locked.
+    /// @param owner The account whose request it is.
+    /// @param amount What is left of the request.
+    event WithdrawalTrimmed(address indexed owner, uint256 amount);
+    /// @notice `amount` was paid back to `owner`.
+    /// @param owner The account that was debited and paid.
+    /// @param amount In base units of the token.
+    event Withdrawn(address indexed owner, uint256 amount);
+    /// @notice The most that one epoch may release changed.
+    /// @param cap In base units of the token.
+    event ReleaseCapSet(uint256 cap);
+
+    /// @notice An address that must not be zero is.
+    error ZeroAddress();
+    /// @notice An amount that must not be zero is.
+    error ZeroAmount();
+    /// @notice A constructor parameter is beyond its bound.
+    error DelayTooLong(uint64 delay, uint64 max);
+    /// @notice The token delivered another amount than it was asked to.
+    error TransferAmountMismatch(uint256 expected, uint256 received);
+    /// @notice The lists differ in length, are empty, or are longer than the bound.
+    error BadListLength(uint256 owners, uint256 amounts);
+    /// @notice The owner's balance does not cover the amount.
+    error InsufficientBalance(address owner, uint256 balance, uint256 amount);
+    /// @notice A later epoch was released already.
+    error EpochClosed(uint64 epoch, uint64 current);
+    /// @notice The next epoch may not start yet.
+    error EpochTooEarly(uint64 epoch, uint64 earliest);
+    /// @notice The owner was debited for this epoch already.
+    error AlreadyReleased(uint64 epoch, address owner);
+    /// @notice The epoch's releases would exceed the cap.
+    error ReleaseCapExceeded(uint64 epoch, uint256 released, uint256 cap);
+    /// @notice There is no withdrawal request.
+    error NoWithdrawal(address owner);
+    /// @notice The delay of the request has not passed.
+    error WithdrawalNotReady(uint64 availableAt);
+    /// @notice Trimming can only reduce a request.
+    error TrimRaises(uint256 requested, uint256 amount);
+
+    /// @notice Takes `amount` from the caller and credits it to `owner`. Needs an allowance.
+    /// @param owner The account to credit.
+    /// @param amount In base units of the token.
+    /// @return depositId The number of this deposit.
+    function deposit(address owner, uint256 amount) external returns (uint256 depositId);
+
+    /// @notice deposit() with the caller's EIP-2612 signature in place of an allowance.
+    /// @dev A permit that somebody else submitted first is not an error as long as the allowance is there.
+    /// @param owner The account to credit; the tokens and the signature are the caller's.
+    /// @param amount In base units of the token, also the value that was signed.
+    /// @param deadline Unix seconds at which the signature expires.
+    /// @param v The signature's recovery byte.
+    /// @param r The signature's first half.
+    /// @param s The signature's second half.
+    /// @return depositId The number of this deposit.
+    function depositWithPermit(
+        address owner,
+        uint256 amount,
+        uint256 deadline,
+        uint8 v,
+        bytes32 r,
+        bytes32 s
+    ) external returns (uint256 depositId);
+
+    /// @notice Moves what owners spent in `epoch` to the distributor, each owner at most once per epoch.
+    /// @param epoch Not lower than the last one; a higher one only after the minimum interval.
+    /// @param owners At most RELEASE_OWNERS_MAX accounts.
+    /// @param amounts One amount per owner, in base units of the token.
+    function release(uint64 epoch, address[] calldata owners, uint256[] calldata amounts) external;
+
+    /// @notice Asks for `amount` back; replaces an earlier request and restarts the delay.
+    /// @param amount At most the caller's balance; 0 takes the request back.
+    function requestWithdrawal(uint256 amount) external;
+
+    /// @notice Reduces an owner's request to what its running jobs have not locked.
+    /// @param owner The account whose request it is.
+    /// @param amount Not above the request.
+    function trimWithdrawal(address owner, uint256 amount) external;
+
+    /// @notice Pays the caller's request, or what is left of its balance if that is less.
+    /// @return amount What was paid, in base units of the token.
+    function withdraw() external returns (uint256 amount);
+
+    /// @notice Sets the most that one epoch may release.
+    /// @param cap In base units of the token.
+    function setReleaseCap(uint256 cap) external;
+
+    /// @notice Stops deposits and releases. Withdrawals go on.
+    function pause() external;
+
+    /// @notice Ends a pause.
+    function unpause() external;
+
+    /// @notice The token that is held.
+    function token() external view returns (address);
+
+    /// @notice Where releases go.
+    function distributor() external view returns (address);
+
+    /// @notice What `owner` has here, requests included.
+    /// @param owner Any account.
+    function balanceOf(address owner) external view returns (uint256);
+
+    /// @notice The sum of all balances.
+    function totalBalance() external view returns (uint256);
+
+    /// @notice How many deposits there were; also the last depositId.
+    function depositCount() external view returns (uint256);
+
+    /// @notice `owner`'s open request.
+    /// @param owner Any account.
+    /// @return amount 0 if there is none.
+    /// @return availableAt Unix seconds from which withdraw() works.
+    function withdrawalOf(address owner) external view returns (uint256 amount, uint64 availableAt);
+
+    /// @notice Seconds between a request and its withdrawal.
+    function withdrawalDelay() external view returns (uint64);
+
+    /// @notice Least seconds between the first releases of two epochs.
+    function epochInterval() external view returns (uint64);
+
+    /// @notice The most that one epoch may release.
+    function releaseCap() external view returns (uint256);
+
+    /// @notice The last epoch that released, and how much it has released.
+    /// @return epoch 0 before the first release.
+    /// @return released In base units of the token.
+    function releaseState() external view returns (uint64 epoch, uint256 released);
+
+    /// @notice What was debited from `owner` for `epoch`.
+    /// @param epoch Any epoch.
+    /// @param owner Any account.
+    function releasedOf(uint64 epoch, address owner) external view returns (uint256);
+}

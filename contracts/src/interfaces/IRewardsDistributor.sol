@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+/// @title Pays rewards from one Merkle root of cumulative earnings per epoch
+/// @notice A leaf is keccak256(keccak256(abi.encode(chainid, this, token, earner, cumulative))), pairs are hashed
+/// in sorted order (OpenZeppelin's MerkleProof). An earner is paid what the active root says minus what it was
+/// paid before. A root becomes active after a delay, in which the guardian may disable it; the root before it
+/// stays active until then.
+interface IRewardsDistributor {
+    /// @notice One call's worth of claimMany().
+    /// @param earner Who earned.
+    /// @param cumulative Everything that the earner ever earned, as in the leaf.
+    /// @param proof Siblings from the leaf up.
+    struct Claim {
+        address earner;
+        uint256 cumulative;
+        bytes32[] proof;
+    }
+
+    /// @notice A root as stored.
+    /// @param epoch 0 if there is none.
+    /// @param root The Merkle root of the earnings.
+    /// @param totalCumulative The sum of all leaves.
+    /// @param epochFileRoot Root of the published file of the epoch's credits.
+    /// @param activeAt Unix seconds; type(uint64).max if it was disabled.
+    struct RootInfo {
+        uint64 epoch;
+        bytes32 root;
+        uint256 totalCumulative;
+        bytes32 epochFileRoot;
+        uint64 activeAt;
+    }
+
+    /// @notice A root was posted and becomes active at `activeAt` unless it is disabled.
+    /// @param epoch Higher than every epoch before.
+    /// @param root The Merkle root of the earnings.
+    /// @param totalCumulative The sum of all leaves.
+    /// @param epochFileRoot Root of the published file of the epoch's credits.
+    /// @param activeAt Unix seconds.
+    event RootSubmitted(
+        uint64 indexed epoch,
+        bytes32 root,
+        uint256 totalCumulative,
+        bytes32 epochFileRoot,
+        uint64 activeAt
+    );
+    /// @notice The root of `epoch` was disabled before it was active; it never pays.
+    /// @param epoch The root's epoch.
+    event RootDisabled(uint64 indexed epoch);
+    /// @notice `earner` was paid.
+    /// @param earner Who earned.
+    /// @param recipient Who received the tokens.
+    /// @param amount What was paid now, in base units of the token.
+    /// @param cumulative What was paid ever, this payment included.
+    event Claimed(
+        address indexed earner, address indexed recipient, uint256 amount, uint256 cumulative
+    );
+    /// @notice `earner`'s rewards go to `recipient` from now on.
+    /// @param earner Who earns.
+    /// @param recipient Who receives; zero stands for the earner itself.
+    event RecipientSet(address indexed earner, address indexed recipient);
+    /// @notice The most by which one root may exceed the root before it changed.
+    /// @param limit In base units of the token.
+    event GrowthLimitSet(uint256 limit);
+    /// @notice Claims are paused until `until` at the latest.
+    /// @param until Unix seconds.
+    event ClaimsPaused(uint64 until);
+    /// @notice Claims go on before the pause has run out.
+    event ClaimsUnpaused();
+
+    /// @notice An address that must not be zero is.
+    error ZeroAddress();
+    /// @notice A root is zero.
+    error ZeroRoot();
+    /// @notice A constructor parameter is beyond its bound.
+    error DelayTooLong(uint64 delay, uint64 max);
+    /// @notice The epoch is not higher than the last one.
+    error EpochNotIncreasing(uint64 epoch, uint64 last);
+    /// @notice The last root is not active yet; a cumulative root can cover several epochs.
+    error RootPending(uint64 epoch, uint64 activeAt);
+    /// @notice The total is below the active root's.
+    error TotalDecreased(uint256 total, uint256 active);
+    /// @notice The total exceeds what was paid plus what is held.
+    error TotalNotFunded(uint256 total, uint256 funded);
+    /// @notice The total exceeds the active root's by more than the limit.
+    error GrowthLimitExceeded(uint256 growth, uint256 limit);
+    /// @notice Only a pending root of this epoch can be disabled.
+    error NotPending(uint64 epoch);
+    /// @notice No root is active yet.
+    error NoActiveRoot();
+    /// @notice The proof is longer than PROOF_LENGTH_MAX or there are more than CLAIMS_MAX claims.
+    error TooLong(uint256 length);
+    /// @notice The leaf is not under the active root.
+    error InvalidProof(address earner, uint256 cumulative);
+    /// @notice The earner was paid this much already.
+    error NothingToClaim(address earner, uint256 claimed);
+    /// @notice The root's leaves exceed its stated total.
+    error ClaimsExceedTotal(uint256 claimed, uint256 total);
+    /// @notice The distributor cannot be a recipient.
+    error BadRecipient(address recipient);
+    /// @notice Claims are paused.
+    error ClaimsArePaused(uint64 until);
+    /// @notice The next pause of claims is possible at `earliest`.
+    error PauseTooSoon(uint64 earliest);
+    /// @notice Claims are not paused.
+    error ClaimsNotPaused();
+
+    /// @notice Posts the root of everything earned up to `epoch`.
+    /// @param epoch Higher than every epoch before.
+    /// @param root Not zero.
+    /// @param totalCumulative The sum of all leaves: not below the active root's, not above it by more than the
+    /// growth limit, and not above what was paid plus what is held.
+    /// @param epochFileRoot Not zero; root of the published file of the epoch's credits.
+    function submitRoot(uint64 epoch, bytes32 root, uint256 totalCumulative, bytes32 epochFileRoot)
+        external;
+
+    /// @notice Disables the pending root of `epoch`.
+    /// @param epoch The root's epoch.
+    function disable(uint64 epoch) external;
+
+    /// @notice Pays `earner` what the active root says minus what it was paid. Anyone may call.
+    /// @param earner Who earned.
+    /// @param cumulative Everything that the earner ever earned, as in the leaf.
+    /// @param proof Siblings from the leaf up.
+    /// @return amount What was paid now.
+    function claim(address earner, uint256 cumulative, bytes32[] calldata proof)
+        external
+        returns (uint256 amount);
+
+    /// @notice Pays many earners; one that has nothing to claim is skipped, a wrong proof reverts.
+    /// @param claims At most CLAIMS_MAX.
+    /// @return amount The sum of what was paid now.
+    function claimMany(Claim[] calldata claims) external returns (uint256 amount);
+
+    /// @notice Has the caller's rewards paid to `recipient`.
+    /// @param recipient Zero stands for the caller itself.
+    function setRecipient(address recipient) external;
+
+    /// @notice Sets the most by which one root may exceed the root before it.
+    /// @param limit In base units of the token, below 2^128.
+    function setGrowthLimit(uint256 limit) external;
+
+    /// @notice Stops new roots. Claims go on.
+    function pause() external;
+
+    /// @notice Ends a pause of new roots.
+    function unpause() external;
+
+    /// @notice Stops claims for CLAIM_PAUSE_MAX at most; as long again must pass before the next pause.
+    function pauseClaims() external;
+
+    /// @notice Ends a pause of claims early.
+    function unpauseClaims() external;
+
+    /// @notice The token that is paid.
+    function token() external view returns (address);
+
+    /// @notice Seconds between the post of a root and its activity.
+    function activationDelay() external view returns (uint64);
+
+    /// @notice The most by which one root may exceed the root before it.
+    function growthLimit() external view returns (uint256);
+
+    /// @notice The highest epoch ever posted.
+    function lastEpoch() external view returns (uint64);
+
+    /// @notice The root that pays now; all zero if there is none.
+    function activeRoot() external view returns (RootInfo memory);
+
+    /// @notice The root that waits for its activation; all zero if there is none.
+    function pendingRoot() external view returns (RootInfo memory);
+
+    /// @notice What `earner` was paid ever.
+    /// @param earner Any account.
+    function claimed(address earner) external view returns (uint256);
+
+    /// @notice What all earners were paid ever.
+    function totalClaimed() external view returns (uint256);
+
+    /// @notice Who receives `earner`'s rewards.
+    /// @param earner Any account.
+    function recipientOf(address earner) external view returns (address);
+
+    /// @notice Unix seconds until which claims are paused; in the past if they are not.
+    function claimsPausedUntil() external view returns (uint64);
+
+    /// @notice The leaf of `earner` with `cumulative` on this chain, contract and token.
+    /// @param earner Who earned.
+    /// @param cumulative Everything that the earner ever earned.
+    function leafOf(address earner, uint256 cumulative) external view returns (bytes32);
+}
