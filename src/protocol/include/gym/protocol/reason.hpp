@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "gym/common/bytes.hpp"
+#include "gym/protocol/unit.hpp"
+
+namespace gym::protocol {
+
+/// Why a unit ended or a node was excluded. The names are stable: programs branch on them.
+enum class ReasonCode : std::uint8_t {
+    kStepDiffers,     ///< re-execution differs first at a step
+    kResultDiffers,   ///< all step records agree, a result field does not
+    kEquivocation,    ///< two signed commitments for one unit
+    kNoDefence,       ///< disputed, and the worker gave no answer in time
+    kRefereeRuled,    ///< the referee re-executed and found the fault
+    kLateCommitment,  ///< no commitment by the deadline
+    kNoReport,        ///< sampled, and no verifier reported in any draw
+    kInputsLost,      ///< data of the coordinator's side is gone
+    kWorkerExcluded,  ///< voided because the worker was excluded for another unit
+    kFalseReport,     ///< a verifier's report was refuted
+};
+
+/// The stable lower-case name ("step_differs").
+[[nodiscard]] std::string_view to_string(ReasonCode code) noexcept;
+
+/// Machine-readable code plus one sentence for people.
+struct Reason {
+    ReasonCode code = ReasonCode::kNoDefence;
+    std::string sentence;
+
+    friend bool operator==(const Reason&, const Reason&) = default;
+};
+
+/// Names a unit in a sentence: "unit 2 of round 3" (its slot), or "the aggregate unit of round 3".
+[[nodiscard]] std::string name_unit(const UnitKey& key);
+
+/// "unit 2 of round 3: step 12 differs from re-execution (records root 0x.. committed, 0x..
+/// recomputed)".
+[[nodiscard]] Reason step_differs(const UnitKey& key, std::uint32_t step,
+                                  const Digest& committed_root, const Digest& recomputed_root);
+/// "unit 2 of round 3: the delta root differs from re-execution (0x.. committed, 0x.. recomputed)".
+[[nodiscard]] Reason result_differs(const UnitKey& key, std::string_view field,
+                                    const Digest& committed, const Digest& recomputed);
+[[nodiscard]] Reason equivocation(const UnitKey& key, const Digest& first, const Digest& second);
+/// The dispute's own sentence, then that no defence came.
+[[nodiscard]] Reason no_defence(const Reason& dispute);
+[[nodiscard]] Reason referee_ruled(const Reason& dispute);
+[[nodiscard]] Reason late_commitment(const UnitKey& key);
+[[nodiscard]] Reason no_report(const UnitKey& key, std::uint32_t draws);
+[[nodiscard]] Reason inputs_lost(const UnitKey& key, std::string_view what);
+[[nodiscard]] Reason worker_excluded(const UnitKey& key, const UnitKey& cause);
+[[nodiscard]] Reason false_report(const UnitKey& key, const Address& verifier);
+
+}  // namespace gym::protocol

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/crypto/eip712.hpp"
+#include "gym/crypto/key.hpp"
+#include "gym/protocol/commitment.hpp"
+
+namespace gym::protocol {
+
+/// Chunks of one step's trace that a report hashes. Their positions come from the verifier's own
+/// deterministic signature on the beacon: who only copies records cannot know them.
+inline constexpr std::size_t kTracePositions = 64;
+
+struct TraceChallenge {
+    std::uint32_t step = 1;                                ///< from 1 to the unit's steps
+    std::array<std::uint64_t, kTracePositions> positions;  ///< each below chunk_count
+};
+
+/// What a verifier signs to learn its positions: EIP-712 `TraceChallenge(bytes32 beacon,bytes32
+/// unit)`.
+[[nodiscard]] Digest trace_challenge_digest(const crypto::Eip712Domain& domain,
+                                            const Digest& beacon, const Digest& unit);
+/// `steps` and `chunk_count` are at least 1. Positions may repeat.
+[[nodiscard]] TraceChallenge trace_challenge(const crypto::Signature& signature,
+                                             std::uint32_t steps, std::uint64_t chunk_count);
+/// The step alone, for callers that learn chunk_count only by running that step.
+[[nodiscard]] std::uint32_t trace_step(const crypto::Signature& signature, std::uint32_t steps);
+/// SHA-256 over a domain tag and the leaves at the challenge's positions, in their order.
+[[nodiscard]] Digest trace_digest(std::span<const Digest> leaves_at_positions);
+
+/// What a verifier computed for a unit; hidden behind report_digest() until it is revealed.
+struct Report {
+    Digest unit;
+    std::uint32_t draw = 0;
+    Address verifier;
+    Digest records_root;      ///< recomputed
+    Digest final_state_root;  ///< recomputed
+    Digest delta_root;        ///< recomputed
+    Digest trace;             ///< trace_digest()
+    crypto::Signature challenge_signature;
+    Digest salt;  ///< random, so that the commitment cannot be searched
+
+    friend bool operator==(const Report&, const Report&) = default;
+};
+
+/// The commit half of commit-reveal: SHA-256 over a domain tag, the beacon and every field.
+[[nodiscard]] Digest report_digest(const Digest& beacon, const Report& report);
+
+/// @errors kMismatch if the report does not open `committed`, kUnauthenticated if the positions are
+/// not the verifier's own.
+Status check_reveal(const crypto::Eip712Domain& domain, const Digest& beacon,
+                    const Digest& committed, const Report& report);
+
+/// Whether re-execution gave what the worker committed to, bit for bit.
+enum class Difference : std::uint8_t { kNone, kRecords, kFinalState, kDelta };
+[[nodiscard]] Difference compare(const UnitCommitment& commitment, const Report& report);
+
+}  // namespace gym::protocol

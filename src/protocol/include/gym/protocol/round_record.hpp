@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/protocol/sampling.hpp"
+#include "gym/protocol/unit.hpp"
+
+namespace gym::protocol {
+
+/// Who works on a slot, and how likely the unit is drawn for verification.
+struct SlotAssignment {
+    std::uint32_t slot = 0;
+    Address worker;
+    std::uint32_t sampling_rate_ppm = kPpm;
+
+    friend bool operator==(const SlotAssignment&, const SlotAssignment&) = default;
+};
+
+/// A delta of the round before that went into this round's base state.
+struct IncludedDelta {
+    std::uint32_t slot = 0;
+    Digest unit;
+    Digest delta_root;
+
+    friend bool operator==(const IncludedDelta&, const IncludedDelta&) = default;
+};
+
+/// Everything that fixes a round, on chain (by hash) before work is assigned. Whoever contradicts
+/// it is at fault, the coordinator included (docs/PROTOCOL.md).
+struct RoundRecord {
+    Digest job_id;
+    std::uint64_t round = 0;        ///< from 1
+    Digest previous_record;         ///< hash of the round before; zero in round 1
+    Digest base_state_root;         ///< theta_r
+    Digest momentum_root;           ///< outer optimizer state
+    Digest program_root;            ///< the train step
+    Digest aggregate_program_root;  ///< the outer step that follows this round
+    Digest evaluate_program_root;
+    Digest dataset_root;
+    Digest job_seed;
+    std::uint32_t steps = 0;  ///< H inner steps of every unit
+    std::uint32_t checkpoint_every =
+        0;  ///< state and gradient roots at these steps, and at the last
+    std::uint64_t tokens_per_step = 0;  ///< counted from the program
+    std::uint64_t flops_per_step = 0;   ///< counted from the program
+    std::uint16_t delta_codec = 0;
+    SamplingPolicy sampling;
+    std::vector<SlotAssignment> slots;    ///< ascending by slot, no worker twice
+    std::vector<IncludedDelta> included;  ///< deltas of round - 1, ascending by slot
+
+    friend bool operator==(const RoundRecord&, const RoundRecord&) = default;
+
+    /// The assignment of `slot`, or nullptr.
+    [[nodiscard]] const SlotAssignment* find_slot(std::uint32_t slot) const noexcept;
+};
+
+/// Canonical bytes; equal records have equal bytes and unequal ones do not.
+[[nodiscard]] Bytes encode(const RoundRecord& record);
+/// @errors kMalformed for bytes that encode() would not have written, or that validate() refuses.
+[[nodiscard]] Result<RoundRecord> decode_round_record(ByteView bytes);
+/// Steps and checkpoint_every at least 1, slots ascending and below kSlotsMax, no worker twice,
+/// rates within [floor, 1], included ascending and empty in round 1. @errors kInvalidArgument.
+[[nodiscard]] Status validate(const RoundRecord& record);
+/// SHA-256 over a domain tag and encode(): what goes on chain and into every commitment.
+[[nodiscard]] Digest hash(const RoundRecord& record);
+
+}  // namespace gym::protocol

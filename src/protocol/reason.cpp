@@ -1,0 +1,98 @@
+#include "gym/protocol/reason.hpp"
+
+namespace gym::protocol {
+namespace {
+
+std::string committed_and_recomputed(const Digest& committed, const Digest& recomputed) {
+    return committed.hex() + " committed, " + recomputed.hex() + " recomputed";
+}
+
+}  // namespace
+
+std::string_view to_string(ReasonCode code) noexcept {
+    switch (code) {
+        case ReasonCode::kStepDiffers:
+            return "step_differs";
+        case ReasonCode::kResultDiffers:
+            return "result_differs";
+        case ReasonCode::kEquivocation:
+            return "equivocation";
+        case ReasonCode::kNoDefence:
+            return "no_defence";
+        case ReasonCode::kRefereeRuled:
+            return "referee_ruled";
+        case ReasonCode::kLateCommitment:
+            return "late_commitment";
+        case ReasonCode::kNoReport:
+            return "no_report";
+        case ReasonCode::kInputsLost:
+            return "inputs_lost";
+        case ReasonCode::kWorkerExcluded:
+            return "worker_excluded";
+        case ReasonCode::kFalseReport:
+            return "false_report";
+    }
+    return "unknown";
+}
+
+std::string name_unit(const UnitKey& key) {
+    const std::string round = " of round " + std::to_string(key.round);
+    if (key.slot == kAggregateSlot) return "the aggregate unit" + round;
+    if (key.slot == kEvaluateSlot) return "the evaluation unit" + round;
+    return "unit " + std::to_string(key.slot) + round;
+}
+
+Reason step_differs(const UnitKey& key, std::uint32_t step, const Digest& committed_root,
+                    const Digest& recomputed_root) {
+    return {ReasonCode::kStepDiffers,
+            name_unit(key) + ": step " + std::to_string(step) +
+                " differs from re-execution (records root " +
+                committed_and_recomputed(committed_root, recomputed_root) + ")"};
+}
+
+Reason result_differs(const UnitKey& key, std::string_view field, const Digest& committed,
+                      const Digest& recomputed) {
+    return {ReasonCode::kResultDiffers, name_unit(key) + ": the " + std::string(field) +
+                                            " differs from re-execution (" +
+                                            committed_and_recomputed(committed, recomputed) + ")"};
+}
+
+Reason equivocation(const UnitKey& key, const Digest& first, const Digest& second) {
+    return {ReasonCode::kEquivocation, name_unit(key) +
+                                           ": the worker signed two different commitments (" +
+                                           first.hex() + " and " + second.hex() + ")"};
+}
+
+Reason no_defence(const Reason& dispute) {
+    return {ReasonCode::kNoDefence, dispute.sentence + ", and the worker did not defend it"};
+}
+
+Reason referee_ruled(const Reason& dispute) {
+    return {ReasonCode::kRefereeRuled, dispute.sentence + ", and the referee found the same"};
+}
+
+Reason late_commitment(const UnitKey& key) {
+    return {ReasonCode::kLateCommitment, name_unit(key) + ": no commitment by the deadline"};
+}
+
+Reason no_report(const UnitKey& key, std::uint32_t draws) {
+    return {ReasonCode::kNoReport,
+            name_unit(key) + ": no verifier reported in " + std::to_string(draws) + " draws"};
+}
+
+Reason inputs_lost(const UnitKey& key, std::string_view what) {
+    return {ReasonCode::kInputsLost,
+            name_unit(key) + ": the coordinator lost " + std::string(what)};
+}
+
+Reason worker_excluded(const UnitKey& key, const UnitKey& cause) {
+    return {ReasonCode::kWorkerExcluded, name_unit(key) + ": void, because " + name_unit(cause) +
+                                             " of this worker was rejected"};
+}
+
+Reason false_report(const UnitKey& key, const Address& verifier) {
+    return {ReasonCode::kFalseReport, name_unit(key) + ": the report of verifier " +
+                                          verifier.hex() + " was refuted by re-execution"};
+}
+
+}  // namespace gym::protocol

@@ -1,0 +1,44 @@
+#include "gym/protocol/sampling.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "gym/commit/codec.hpp"
+#include "gym/commit/sha256.hpp"
+
+namespace gym::protocol {
+
+std::uint32_t sampling_rate_ppm(std::uint64_t valid_run, const SamplingPolicy& policy) {
+    const std::uint64_t rate = kPpm / std::max<std::uint64_t>(valid_run, 1);
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(rate, policy.floor_ppm, kPpm));
+}
+
+bool is_sampled(const Digest& beacon, const Digest& unit, std::uint32_t rate_ppm) {
+    commit::Encoder encoder;
+    encoder.raw(as_bytes("gym.sample.v1")).fixed(beacon).fixed(unit);
+    const Digest hash = commit::sha256(encoder.view());
+    std::uint64_t draw = 0;
+    for (std::size_t i = 0; i < 8; ++i)
+        draw = draw << 8 | hash.data[i];
+    // draw / 2^64 < rate / kPpm, without a division: kPpm always draws because draw < 2^64.
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<Wide>(draw) * kPpm < static_cast<Wide>(rate_ppm) << 64U;
+}
+
+std::optional<Address> assign_verifier(const Digest& beacon, const Digest& unit, std::uint32_t draw,
+                                       const Address& worker,
+                                       std::span<const VerifierCandidate> candidates) {
+    std::optional<std::tuple<std::uint32_t, Digest, Address>> best;
+    for (const VerifierCandidate& candidate : candidates) {
+        if (candidate.address == worker) continue;
+        commit::Encoder encoder;
+        encoder.raw(as_bytes("gym.verifier.v1")).fixed(beacon).fixed(unit).u32(draw);
+        encoder.fixed(candidate.address);
+        std::tuple rank{candidate.draws_failed, commit::sha256(encoder.view()), candidate.address};
+        if (!best || rank < *best) best = rank;
+    }
+    if (!best) return std::nullopt;
+    return std::get<2>(*best);
+}
+
+}  // namespace gym::protocol
