@@ -1,0 +1,80 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/crypto/key.hpp"
+
+namespace gym::chain {
+
+struct AnvilOptions {
+    std::filesystem::path binary;  ///< empty: see find_anvil()
+    std::uint16_t port = 0;        ///< 0: the system picks one
+    std::uint64_t chain_id = 31337;
+    std::uint32_t block_time_ms = 0;      ///< 0: a block per transaction, at once
+    std::uint32_t slots_in_an_epoch = 1;  ///< finalized follows the head by twice this
+    bool persist = false;                 ///< keep the chain in the folder over stop and start
+    bool detached = false;                ///< outlives this process (gym devnet); else dies with it
+    std::uint32_t start_timeout_ms = 20'000;
+};
+
+/// A private chain in a process of its own on a loopback port, for tests and the devnet. Its output
+/// goes to `folder`/anvil.log. Stopped by process id when destroyed, unless detached.
+class PrivateAnvil {
+  public:
+    /// Returns when the chain answers. @errors kNotFound without the binary, kTimeout, kIo; the
+    /// message holds the end of its log.
+    static Result<PrivateAnvil> start(const std::filesystem::path& folder,
+                                      const AnvilOptions& options = {});
+    PrivateAnvil(PrivateAnvil&& other) noexcept;
+    PrivateAnvil& operator=(PrivateAnvil&& other) noexcept;
+    PrivateAnvil(const PrivateAnvil&) = delete;
+    PrivateAnvil& operator=(const PrivateAnvil&) = delete;
+    ~PrivateAnvil();
+
+    [[nodiscard]] const std::string& rpc_url() const noexcept { return url_; }
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+
+    /// Asks it to end, waits, and kills it when it does not listen. Idempotent.
+    Status stop();
+    /// SIGKILL: what a power cut does. Idempotent.
+    void kill();
+
+    /// Mines `count` blocks now.
+    Status mine(std::uint32_t count);
+    /// Gives `account` that balance.
+    Status fund(const Address& account, const Amount& balance_wei);
+    /// Any method of the node, params as a JSON array; the result as JSON text.
+    [[nodiscard]] Result<std::string> rpc(const std::string& method,
+                                          const std::string& params_json);
+
+  private:
+    PrivateAnvil() = default;
+    pid_t pid_ = -1;
+    bool detached_ = false;
+    std::uint16_t port_ = 0;
+    std::string url_;
+};
+
+/// Ends a process that an earlier run of ours started: SIGTERM, then SIGKILL after `grace_ms`.
+/// @errors kIo. A process that is gone is success.
+Status stop_process(pid_t pid, std::uint32_t grace_ms);
+
+/// The anvil that `make setup` installed: $GYM_ANVIL, else below `contracts/node_modules` of the
+/// source tree
+/// ($GYM_SOURCE_DIR, else the folder this program was built from). @errors kNotFound.
+[[nodiscard]] Result<std::filesystem::path> find_anvil();
+
+/// A deterministic key for private chains, without value anywhere else. Fund it with
+/// PrivateAnvil::fund().
+[[nodiscard]] crypto::PrivateKey private_chain_key(std::uint32_t index);
+
+}  // namespace gym::chain

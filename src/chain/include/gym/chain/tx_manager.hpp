@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gym/chain/client.hpp"
+#include "gym/chain/intent_store.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/crypto/key.hpp"
+
+namespace gym::chain {
+
+struct TxPolicy {
+    std::uint64_t chain_id = 0;
+    Amount fee_ceiling_wei{500'000'000'000};       ///< never offer more per gas (500 gwei)
+    Amount priority_fee_floor_wei{1'000'000'000};  ///< 1 gwei
+    std::uint32_t bump_after_ms = 30'000;    ///< a version unmined for so long gets higher fees
+    std::uint32_t bump_ppm = 125'000;        ///< by so much: at least 12.5 %, what nodes ask for
+    std::uint32_t gas_margin_ppm = 250'000;  ///< over the estimate
+    std::uint64_t gas_limit_max = 30'000'000;
+    std::uint32_t in_flight_max = 16;      ///< signed and not final
+    std::uint32_t poll_interval_ms = 200;  ///< between ticks of wait()
+};
+
+/// What one tick saw and did; counts for gauges and logs.
+struct TickReport {
+    std::uint32_t signed_new = 0;
+    std::uint32_t bumped = 0;
+    std::uint32_t settled = 0;
+    std::uint32_t queued_left = 0;
+    std::uint32_t in_flight = 0;
+    /// Conditions that a person should see: no funds, fee ceiling reached, node refuses.
+    std::vector<std::string> warnings;
+};
+
+/// Turns revert data into "JobEscrow.CapExceeded(cap=5, asked=6)"; see describe_revert in
+/// contracts.hpp.
+using RevertDecoder = std::function<std::string(ByteView revert_data)>;
+
+/// Sends intents of one key on one chain, each exactly once. All state is in the store: a process
+/// may die at any point and another manager over the same store goes on, neither paying twice nor
+/// leaving a gap in the nonces. Order per intent: stored -> nonce and signed bytes stored ->
+/// broadcast (again and again) -> receipt in a finalized block -> settled. The key must not sign
+/// elsewhere. Two managers of one key at a time are safe (the store's unique nonce decides) but
+/// useless. Not thread-safe.
+class TxManager {
+  public:
+    /// References must outlive the manager.
+    TxManager(ChainClient& client, IntentStore& store, crypto::PrivateKey key, const Clock& clock,
+              TxPolicy policy, RevertDecoder decoder);
+
+    [[nodiscard]] const Address& sender() const noexcept { return key_.address(); }
+
+    /// Stores the intent; no network. Repeat freely. @errors kInvalidArgument, and as
+    /// IntentStore::submit.
+    [[nodiscard]] Result<Intent> submit(const IntentRequest& request);
+    /// Asks for the intent not to happen; its outcome tells whether that came in time. @errors as
+    /// the store.
+    Status cancel(const std::string& id);
+    [[nodiscard]] Result<Intent> find(const std::string& id) { return store_.find(id); }
+
+    /// One pass over all open intents. An error leaves everything in a state that the next tick
+    /// goes on from.
+    /// @errors kUnavailable, kTimeout (try later); kMismatch if the node serves another chain, or a
+    /// chain that went back below what was final: a person has to look.
+    [[nodiscard]] Result<TickReport> tick();
+
+    /// Ticks until the intent is settled. Failures to reach the node are retried until the
+    /// deadline.
+    /// @return the settled intent, of whatever outcome. @errors kTimeout naming the intent's state.
+    [[nodiscard]] Result<Intent> wait(const std::string& id, std::uint32_t timeout_ms);
+
+    /// Ticks until a receipt exists in any block (not final: a reorg can undo it).
+    /// @errors kTimeout; kConflict with the reason if the intent reverted or was rejected.
+    [[nodiscard]] Result<Receipt> wait_mined(const std::string& id, std::uint32_t timeout_ms);
+
+    /// submit, wait, and an error unless it succeeded. @errors kConflict with the decoded revert.
+    [[nodiscard]] Result<Outcome> execute(const IntentRequest& request, std::uint32_t timeout_ms);
+
+  private:
+    struct View;  // one tick's consistent picture of the chain
+    [[nodiscard]] Result<View> look();
+    Status advance(const View& view, const Intent& intent, TickReport& report);
+    [[nodiscard]] Result<bool> settle_if_final(const View& view, const Intent& intent,
+                                               TickReport& report);
+    Status keep_alive(const View& view, Intent intent, TickReport& report);
+    Status start(const View& view, const Intent& intent, bool alone, std::uint64_t nonce,
+                 TickReport& report, bool& assigned);
+    [[nodiscard]] Result<std::string> revert_reason(const Intent& intent, const Receipt& receipt);
+    [[nodiscard]] Attempt sign(const Intent& intent, std::uint64_t nonce, std::uint64_t gas_limit,
+                               const Amount& fee_max, const Amount& priority_fee,
+                               bool cancels) const;
+
+    ChainClient& client_;
+    IntentStore& store_;
+    crypto::PrivateKey key_;
+    const Clock& clock_;
+    TxPolicy policy_;
+    RevertDecoder decoder_;
+    bool chain_checked_ = false;
+};
+
+}  // namespace gym::chain
