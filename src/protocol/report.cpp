@@ -33,7 +33,7 @@ Digest trace_challenge_digest(const crypto::Eip712Domain& domain, const Digest& 
 
 std::uint32_t trace_step(const crypto::Signature& signature, std::uint32_t steps) {
     GYM_ASSERT(steps > 0, "a unit has at least one step");
-    return 1 + static_cast<std::uint32_t>(scale(word(signature, 0), steps));
+    return static_cast<std::uint32_t>(scale(word(signature, 0), steps));
 }
 
 TraceChallenge trace_challenge(const crypto::Signature& signature, std::uint32_t steps,

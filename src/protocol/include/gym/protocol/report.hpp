@@ -17,7 +17,7 @@ namespace gym::protocol {
 inline constexpr std::size_t kTracePositions = 64;
 
 struct TraceChallenge {
-    std::uint32_t step = 1;                                ///< from 1 to the unit's steps
+    std::uint32_t step = 0;                                ///< below the unit's steps
     std::array<std::uint64_t, kTracePositions> positions;  ///< each below chunk_count
 };
 
