@@ -38,12 +38,14 @@ struct NamedTensorView {
     ByteView bytes;
 };
 
-/// Called after each macro op of a traced step: its index, opcode name and output's tensor root.
+/// One output of a macro op of a traced step. commit::chunk_leaves(output) are its chunks' leaves:
+/// all outputs in order make the step's trace chunks.
 struct TraceEntry {
-    std::uint32_t op = 0;
-    std::string opcode;
-    Digest output_root;
-    friend bool operator==(const TraceEntry&, const TraceEntry&) = default;
+    std::uint32_t op = 0;            ///< index in program.ops()
+    std::uint32_t output_index = 0;  ///< an op has up to three outputs
+    std::string_view opcode;
+    ByteView output;     ///< borrowed during the call
+    Digest output_root;  ///< commit::tensor_root of the output
 };
 
 /// Runs one program: fused kernels, a fixed memory plan, a fixed set of threads. One Engine is used

@@ -23,7 +23,7 @@ struct Evaluation {
 /// compare. `evaluation` is the program's evaluation program; `base` holds its parameters (a
 /// training state works).
 /// @errors kOutOfRange if the validation split is shorter than one window; kShapeMismatch.
-[[nodiscard]] Result<Evaluation> evaluate(const program::Program& evaluation, const State& base,
+[[nodiscard]] Result<Evaluation> evaluate(const program::Program& train, const State& base,
                                           const blob::Dataset& dataset, std::uint32_t windows_max,
                                           const EngineOptions& options = {});
 

@@ -19,10 +19,10 @@ struct GenerateOptions {
     EngineOptions engine;
 };
 
-/// Continues `prompt` token by token with the logits program. Not part of any commitment; still the
-/// same for every thread count and ISA level. @return the new tokens alone.
+/// Continues `prompt` token by token. `train` is the job's program. Not part of any commitment;
+/// still the same for every thread count and ISA level. @return the new tokens alone.
 /// @errors kInvalidArgument (empty prompt, token outside the vocabulary), kShapeMismatch.
-[[nodiscard]] Result<std::vector<std::int32_t>> generate(const program::Program& logits,
+[[nodiscard]] Result<std::vector<std::int32_t>> generate(const program::Program& train,
                                                          const State& base,
                                                          std::span<const std::int32_t> prompt,
                                                          const GenerateOptions& options = {});

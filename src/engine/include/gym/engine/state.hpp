@@ -39,7 +39,7 @@ struct State {
 
 /// Merkle root over the tensor roots (commit::tensor_root) in order. Names are not part of it: they
 /// follow from the program whose root stands beside every state root.
-[[nodiscard]] Digest state_root(const State& state);
+[[nodiscard]] Digest state_root(const State& state, unsigned threads = 1);
 
 /// Canonical blob of a state: one byte string per state, and `decode` accepts only that one.
 [[nodiscard]] Bytes encode_state(const State& state);

@@ -10,6 +10,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/engine/engine.hpp"
+#include "gym/engine/positions.hpp"
 #include "gym/engine/record.hpp"
 #include "gym/engine/state.hpp"
 
@@ -34,7 +35,6 @@ struct UnitSpec {
 
     friend bool operator==(const UnitSpec&, const UnitSpec&) = default;
 };
-inline constexpr std::uint32_t kUnitStepsMax = 1U << 20;
 
 struct UnitProgress {
     std::uint64_t step = 0;  ///< steps done
@@ -96,10 +96,9 @@ struct AggregateResult {
 };
 
 /// The outer step as a unit of its own: exact mean of `deltas` (decoded, slot order) and Nesterov.
-/// `aggregate` is the aggregate program for deltas.size() deltas; `momentum` may be empty (zeros:
-/// round 0).
+/// `train` is the job's program; `momentum` may be empty (zeros: round 0).
 /// @errors kShapeMismatch, kInvalidArgument for no deltas.
-[[nodiscard]] Result<AggregateResult> run_aggregate(const program::Program& aggregate,
+[[nodiscard]] Result<AggregateResult> run_aggregate(const program::Program& train,
                                                     const State& base, const State& momentum,
                                                     std::span<const State> deltas,
                                                     const EngineOptions& options = {});

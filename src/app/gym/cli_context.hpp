@@ -1,0 +1,45 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <iosfwd>
+#include <string>
+
+#include "gym/common/result.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace gym::app {
+
+/// What `gym` returns to the shell. Scripts may rely on these numbers.
+enum class ExitCode {
+    kOk = 0,
+    kFailed = 1,       ///< the system, a file or a library refused
+    kUsage = 2,        ///< the command line or a configuration key is wrong
+    kMismatch = 3,     ///< results or content differ from what was claimed
+    kUnavailable = 4,  ///< a peer, database or chain did not answer in time
+    kRejected = 5,     ///< understood and refused: permissions, funds, conflicting state
+    kCancelled = 130,  ///< interrupted
+};
+
+[[nodiscard]] ExitCode exit_code_of(ErrorCode code) noexcept;
+
+/// Shared by all commands of one invocation.
+struct CliContext {
+    bool json = false;  ///< machine-readable output: JSON objects on standard output, one a line
+    ExitCode exit_code = ExitCode::kOk;
+
+    /// Ends a command: on failure prints the error (stderr, or an {"error":...} object with --json)
+    /// and sets the exit code.
+    void finish(const Status& status);
+    /// Prints `object` as one line of JSON on standard output.
+    void print_json(const boost::json::object& object) const;
+};
+
+// One function per command group, each in its own file; main() calls them all.
+void add_data_commands(CLI::App& app, CliContext& context);
+void add_program_commands(CLI::App& app, CliContext& context);
+void add_unit_commands(CLI::App& app, CliContext& context);
+
+}  // namespace gym::app

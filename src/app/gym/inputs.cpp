@@ -1,0 +1,38 @@
+#include "inputs.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+
+#include "gym/common/file.hpp"
+
+namespace gym::app {
+namespace {
+
+constexpr std::uint64_t kTextBytesMax = std::uint64_t{1} << 33;
+constexpr std::string_view kDatasetMagic = "GYMDATA1";
+
+}  // namespace
+
+Result<Bytes> read_text(const std::string& path) {
+    if (path != "-") return read_file(path, kTextBytesMax);
+    Bytes text;
+    constexpr std::size_t kPieceBytes = 1 << 16;
+    std::string piece(kPieceBytes, '\0');
+    while (std::cin.read(piece.data(), kPieceBytes) || std::cin.gcount() > 0) {
+        if (text.size() > kTextBytesMax)
+            return fail(ErrorCode::kOutOfRange, "standard input is longer than 8 GiB");
+        text.insert(text.end(), piece.begin(), piece.begin() + std::cin.gcount());
+    }
+    return text;
+}
+
+Result<blob::Dataset> read_dataset(const std::string& path) {
+    GYM_TRY(const Bytes content, read_text(path));
+    const ByteView magic = as_bytes(kDatasetMagic);
+    if (content.size() >= magic.size() && std::equal(magic.begin(), magic.end(), content.begin()))
+        return blob::Dataset::decode(content, std::nullopt);
+    return blob::Dataset::build_from_text(content);
+}
+
+}  // namespace gym::app

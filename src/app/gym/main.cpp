@@ -1,0 +1,44 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "cli_context.hpp"
+
+namespace {
+
+constexpr const char* kFooter =
+    "Exit codes: 0 success, 1 failure, 2 wrong usage or configuration, 3 mismatch (a result "
+    "differs from what\n"
+    "was claimed), 4 a peer does not answer, 5 refused, 130 interrupted.";
+
+int run(int argc, char** argv) {
+    gym::app::CliContext context;
+    CLI::App app{"Gym: decentralized training whose every step can be checked bit for bit", "gym"};
+    app.footer(kFooter);
+    app.require_subcommand(1);
+    app.fallthrough();
+    app.add_flag("--json", context.json, "Print JSON objects, one a line, instead of text");
+
+    gym::app::add_data_commands(app, context);
+    gym::app::add_program_commands(app, context);
+    gym::app::add_unit_commands(app, context);
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        const int code = app.exit(error);
+        return code == 0 ? 0 : static_cast<int>(gym::app::ExitCode::kUsage);
+    }
+    return static_cast<int>(context.exit_code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "gym: %s\n", error.what());
+        return static_cast<int>(gym::app::ExitCode::kFailed);
+    }
+}

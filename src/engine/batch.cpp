@@ -1,0 +1,86 @@
+#include "gym/engine/batch.hpp"
+
+#include <string>
+
+#include "gym/blob/dataset.hpp"
+#include "gym/commit/tensor_root.hpp"
+#include "gym/engine/positions.hpp"
+#include "gym/kernels/philox.h"
+
+namespace gym::engine {
+namespace {
+
+/// Fills `batch` from windows of window_tokens + 1 tokens that start at `starts`.
+Result<Batch> gather(const blob::Dataset& dataset, blob::Split split,
+                     const std::vector<std::uint64_t>& starts, std::uint32_t window_tokens) {
+    Batch batch;
+    batch.windows = static_cast<std::uint32_t>(starts.size());
+    batch.window_tokens = window_tokens;
+    std::vector<std::int32_t> all;
+    all.reserve(starts.size() * (window_tokens + 1));
+    for (const std::uint64_t start : starts) {
+        GYM_TRY(const auto window, dataset.window(split, start, window_tokens + 1));
+        all.insert(all.end(), window.begin(), window.end());
+        batch.inputs.insert(batch.inputs.end(), window.begin(), window.end() - 1);
+        batch.targets.insert(batch.targets.end(), window.begin() + 1, window.end());
+    }
+    const std::uint64_t dims[] = {starts.size(), std::uint64_t{window_tokens} + 1};
+    batch.root = commit::tensor_root(
+        commit::DType::i32, dims,
+        {reinterpret_cast<const std::uint8_t*>(all.data()), all.size() * sizeof(std::int32_t)});
+    return batch;
+}
+
+Status check_shape(std::uint32_t windows, std::uint32_t window_tokens) {
+    if (windows == 0 || window_tokens == 0)
+        return fail(ErrorCode::kInvalidArgument, "a batch needs at least one window of one token");
+    if (windows > kBatchWindowsMax || window_tokens > kWindowTokensMax)
+        return fail(ErrorCode::kOutOfRange, "a batch of " + std::to_string(windows) +
+                                                " windows of " + std::to_string(window_tokens) +
+                                                " tokens is too large");
+    return {};
+}
+
+}  // namespace
+
+std::uint64_t window_start(const BatchKey& key, std::uint64_t step, std::uint32_t i,
+                           std::uint64_t starts) {
+    const kernels::RandomPosition position{key.round, key.slot, static_cast<std::uint32_t>(step),
+                                           kRandomOpBatch};
+    GYM_ASSERT(step < kUnitStepsMax && kernels::random_position_valid(position),
+               "round, slot and step fit the random counter");
+    const auto block =
+        kernels::random_block(kernels::philox_key(key.job_seed.data.data()), position, i);
+    const std::uint64_t word = block.word[0] | std::uint64_t{block.word[1]} << 32;
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(word) * starts >> 64);
+}
+
+Result<Batch> training_batch(const blob::Dataset& dataset, const BatchKey& key, std::uint64_t step,
+                             std::uint32_t windows, std::uint32_t window_tokens) {
+    GYM_CHECK(check_shape(windows, window_tokens));
+    GYM_TRY(const std::uint64_t count,
+            dataset.window_count(blob::Split::kTrain, std::uint64_t{window_tokens} + 1));
+    std::vector<std::uint64_t> starts(windows);
+    for (std::uint32_t i = 0; i < windows; ++i)
+        starts[i] = window_start(key, step, i, count);
+    return gather(dataset, blob::Split::kTrain, starts, window_tokens);
+}
+
+Result<Batch> validation_batch(const blob::Dataset& dataset, std::uint32_t first,
+                               std::uint32_t windows, std::uint32_t total,
+                               std::uint32_t window_tokens) {
+    GYM_CHECK(check_shape(windows, window_tokens));
+    GYM_TRY(const std::uint64_t count,
+            dataset.window_count(blob::Split::kValidation, std::uint64_t{window_tokens} + 1));
+    std::vector<std::uint64_t> starts(windows);
+    for (std::uint32_t i = 0; i < windows; ++i) {
+        const auto spread = static_cast<unsigned __int128>(first + i) * count / total;
+        starts[i] = static_cast<std::uint64_t>(spread);
+        if (starts[i] >= count)
+            return fail(ErrorCode::kOutOfRange, "validation window " + std::to_string(first + i) +
+                                                    " of " + std::to_string(total));
+    }
+    return gather(dataset, blob::Split::kValidation, starts, window_tokens);
+}
+
+}  // namespace gym::engine

@@ -1,0 +1,100 @@
+#include "gym/engine/state.hpp"
+
+#include <algorithm>
+
+#include "gym/commit/codec.hpp"
+#include "gym/commit/merkle.hpp"
+#include "gym/commit/tensor_root.hpp"
+
+namespace gym::engine {
+namespace {
+
+constexpr std::string_view kStateMagic = "GYMSTAT1";
+constexpr std::uint32_t kTensorsMax = 1U << 16;
+constexpr std::uint32_t kNameBytesMax = 256;
+constexpr std::uint64_t kStateBytesMax = std::uint64_t{1} << 34;
+
+Result<std::uint64_t> tensor_size_bytes(commit::DType dtype, std::span<const std::uint64_t> dims) {
+    std::uint64_t size = commit::size_bytes(dtype);
+    for (const std::uint64_t dim : dims) {
+        if (dim > kStateBytesMax || (dim != 0 && size > kStateBytesMax / dim))
+            return fail(ErrorCode::kOutOfRange, "a tensor of more than 2^34 bytes");
+        size *= dim;
+    }
+    return size;
+}
+
+Result<StateTensor> decode_tensor(commit::Decoder& decoder) {
+    StateTensor tensor;
+    GYM_TRY(tensor.name, decoder.string(kNameBytesMax));
+    GYM_TRY(const std::uint8_t dtype_code, decoder.u8());
+    GYM_TRY(tensor.dtype, commit::dtype_from(dtype_code));
+    GYM_TRY(const std::uint8_t rank, decoder.u8());
+    if (rank > commit::kRankMax)
+        return fail(ErrorCode::kOutOfRange, "tensor '" + tensor.name + "' has rank " +
+                                                std::to_string(rank) + ", at most 8 is allowed");
+    for (std::uint8_t i = 0; i < rank; ++i) {
+        GYM_TRY(const std::uint64_t dim, decoder.u64());
+        tensor.dims.push_back(dim);
+    }
+    // The size is checked against what is there before anything is allocated.
+    GYM_TRY(const std::uint64_t size, tensor_size_bytes(tensor.dtype, tensor.dims));
+    GYM_TRY(const ByteView content, decoder.raw(size));
+    tensor.bytes.assign(content.begin(), content.end());
+    return tensor;
+}
+
+}  // namespace
+
+const StateTensor* State::find(std::string_view name) const noexcept {
+    const auto found = std::ranges::find(tensors, name, &StateTensor::name);
+    return found == tensors.end() ? nullptr : &*found;
+}
+
+std::uint64_t State::size_bytes() const noexcept {
+    std::uint64_t total = 0;
+    for (const StateTensor& tensor : tensors)
+        total += tensor.bytes.size();
+    return total;
+}
+
+Digest state_root(const State& state, unsigned threads) {
+    std::vector<Digest> roots;
+    roots.reserve(state.tensors.size());
+    for (const StateTensor& tensor : state.tensors)
+        roots.push_back(commit::tensor_root(tensor.dtype, tensor.dims, tensor.bytes, threads));
+    return commit::merkle_root(roots);
+}
+
+Bytes encode_state(const State& state) {
+    GYM_ASSERT(state.tensors.size() <= kTensorsMax, "tensor count");
+    commit::Encoder encoder;
+    encoder.raw(as_bytes(kStateMagic)).u32(static_cast<std::uint32_t>(state.tensors.size()));
+    for (const StateTensor& tensor : state.tensors) {
+        encoder.string(tensor.name).u8(static_cast<std::uint8_t>(tensor.dtype));
+        encoder.u8(static_cast<std::uint8_t>(tensor.dims.size()));
+        for (const std::uint64_t dim : tensor.dims)
+            encoder.u64(dim);
+        encoder.raw(tensor.bytes);
+    }
+    return encoder.take();
+}
+
+Result<State> decode_state(ByteView bytes) {
+    if (bytes.size() > kStateBytesMax)
+        return fail(ErrorCode::kOutOfRange, "a state of more than 2^34 bytes");
+    commit::Decoder decoder(bytes);
+    GYM_TRY(const ByteView magic, decoder.raw(kStateMagic.size()));
+    if (!std::ranges::equal(magic, as_bytes(kStateMagic)))
+        return fail(ErrorCode::kMalformed, "these bytes are not a state");
+    GYM_TRY(const std::uint32_t count, decoder.count(kTensorsMax));
+    State state;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        GYM_TRY(auto tensor, decode_tensor(decoder));
+        state.tensors.push_back(std::move(tensor));
+    }
+    GYM_CHECK(decoder.expect_end());
+    return state;
+}
+
+}  // namespace gym::engine
