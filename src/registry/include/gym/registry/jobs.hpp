@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/db/database.hpp"
+#include "gym/protocol/lifecycle.hpp"
+#include "gym/protocol/sampling.hpp"
+
+namespace gym::registry {
+
+enum class JobStatus : std::uint8_t {
+    kSubmitted,  ///< waits for the coordinator to prepare its blobs
+    kRunning,
+    kPaused,     ///< by its owner or for want of budget; keeps its state
+    kCompleted,  ///< all rounds done and every unit decided
+    kCancelled,
+    kFailed,  ///< could not be prepared; the reason says why
+};
+[[nodiscard]] std::string_view to_string(JobStatus status) noexcept;
+[[nodiscard]] Result<JobStatus> parse_job_status(std::string_view name);
+
+/// What the owner fixes at submission; the same for all rounds.
+struct JobTerms {
+    std::uint64_t rounds = 1;
+    std::uint32_t slots_max = 1;    ///< workers of one round
+    std::uint32_t workers_min = 1;  ///< a round starts with at least so many
+    std::uint32_t steps = 1;        ///< H
+    std::uint32_t checkpoint_every = 1;
+    std::uint32_t evaluate_windows = 64;  ///< validation windows of each round's loss
+    float outer_learning_rate = 0.7F;
+    float outer_momentum = 0.9F;
+    std::optional<double> delta_norm_max;  ///< no bound when absent
+    Amount price_wei_per_pflop;            ///< for 10^15 counted FLOPs of a final unit
+    protocol::LifecycleParams lifecycle;
+    protocol::SamplingPolicy sampling;
+
+    friend bool operator==(const JobTerms&, const JobTerms&) = default;
+};
+
+struct NewJob {
+    Digest id;  ///< make_job_id()
+    Address owner;
+    std::string name;
+    std::string spec_yaml;  ///< the whole job file, kept as it was submitted
+    Digest dataset_root;    ///< must be registered
+    JobTerms terms;
+    Amount budget_wei;  ///< locked in the job's escrow account by the caller's transaction
+};
+
+/// The blobs of a prepared job and what was counted from its programs.
+struct JobArtifacts {
+    Digest seed;
+    Digest program_root, program_blob;
+    Digest evaluate_program_root, evaluate_program_blob;
+    Digest logits_program_root, logits_program_blob;
+    Digest base_state_root, base_state_blob;  ///< theta_1
+    Digest momentum_root, momentum_blob;
+    std::uint64_t tokens_per_step = 0;
+    std::uint64_t flops_per_step = 0;
+    std::uint64_t parameters = 0;
+};
+
+struct Job {
+    Digest id;
+    Address owner;
+    std::string name;
+    std::string spec_yaml;
+    Digest dataset_root;
+    JobTerms terms;
+    Amount budget_wei;
+    JobStatus status = JobStatus::kSubmitted;
+    std::string status_reason;              ///< one sentence, empty when there is nothing to say
+    std::optional<JobArtifacts> artifacts;  ///< from kRunning on
+    UnixMs submitted_at_ms = 0;
+    std::optional<UnixMs> started_at_ms;
+    std::optional<UnixMs> ended_at_ms;
+    std::uint64_t rounds_done = 0;  ///< aggregated rounds
+};
+
+/// H("gym.job.v1" | owner | key): the same idempotency key gives the same job.
+[[nodiscard]] Digest make_job_id(const Address& owner, std::string_view idempotency_key);
+
+/// Inserts a submitted job. The caller locks the budget in the ledger in the same transaction.
+/// Submitting the same job again returns the stored one. @errors kConflict for the same id with
+/// other content or an unregistered dataset, kInvalidArgument for terms that the schema refuses.
+Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms);
+/// Adds to the budget (after the caller locked it) and resumes a job that paused for want of
+/// budget.
+Status add_budget(db::Transaction& tx, const Digest& id, const Amount& amount);
+/// @errors kNotFound.
+Result<Job> get_job(db::Transaction& tx, const Digest& id);
+
+struct JobFilter {
+    std::optional<Address> owner;
+    std::optional<JobStatus> status;
+    std::uint32_t limit = 100;  ///< at most 1,000
+    std::uint32_t offset = 0;
+};
+/// Newest first.
+Result<std::vector<Job>> list_jobs(db::Transaction& tx, const JobFilter& filter);
+
+/// What the owner asked for; the coordinator acts on it between rounds.
+enum class JobRequest : std::uint8_t { kPause, kResume, kCancel };
+/// @errors kNotFound, kConflict for a job that has ended.
+Status request_job(db::Transaction& tx, const Digest& id, JobRequest request);
+
+// Coordinator only.
+Result<std::vector<Digest>> active_jobs(db::Transaction& tx);  ///< not ended, oldest first
+Result<std::optional<JobRequest>> requested(db::Transaction& tx, const Digest& id);
+Status start_job(db::Transaction& tx, const Digest& id, const JobArtifacts& artifacts,
+                 UnixMs now_ms);
+/// Moves a job along submitted -> running <-> paused -> completed | cancelled | failed and clears
+/// the owner's request. @errors kConflict for any other step.
+Status set_job_status(db::Transaction& tx, const Digest& id, JobStatus status,
+                      const std::string& reason, UnixMs now_ms);
+
+}  // namespace gym::registry

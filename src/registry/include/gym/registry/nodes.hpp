@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/common/result.hpp"
+#include "gym/db/database.hpp"
+#include "gym/protocol/reason.hpp"
+
+/// The registry: nodes, jobs, rounds, units, datasets in PostgreSQL (schema registry, migration
+/// 0020), and the only code that writes them. Functions run inside the caller's transaction, so
+/// that several of them, and postings of other modules, can commit together. Times are Unix
+/// milliseconds. Stateless, thread-safe.
+namespace gym::registry {
+
+enum class NodeRole : std::uint8_t { kWorker, kVerifier };
+[[nodiscard]] std::string_view to_string(NodeRole role) noexcept;  ///< "worker", "verifier"
+[[nodiscard]] Result<NodeRole> parse_node_role(std::string_view name);
+
+struct NewNode {
+    Address address;  ///< the key that signs commitments, reports and calls
+    NodeRole role = NodeRole::kWorker;
+    Address owner;                      ///< whose account earns; the address itself by default
+    std::string name;                   ///< at most 64 characters, for people
+    std::string hardware_json;          ///< a JSON object: gpu_type, memory_bytes, cores, isa ...
+    std::string software;               ///< version string
+    std::uint64_t benchmark_flops = 0;  ///< measured FLOP/s of the registration benchmark
+};
+
+struct Node {
+    Address address;
+    NodeRole role = NodeRole::kWorker;
+    Address owner;
+    std::string name;
+    std::string hardware_json;
+    std::string software;
+    std::uint64_t benchmark_flops = 0;
+    UnixMs registered_at_ms = 0;
+    UnixMs last_seen_at_ms = 0;
+    std::uint64_t valid_run = 0;  ///< units in a row that ended final; 0 after a fault
+    bool excluded = false;
+    std::optional<UnixMs> excluded_at_ms;
+    std::string excluded_code;    ///< protocol::ReasonCode name
+    std::string excluded_reason;  ///< one sentence
+    bool left = false;            ///< signed off; comes back with its next heartbeat
+};
+
+/// Registers a node, or updates name, hardware, software, benchmark and owner of a known one. An
+/// exclusion stays. @errors kConflict if the address has the other role, kInvalidArgument for
+/// malformed fields.
+Result<Node> register_node(db::Transaction& tx, const NewNode& node, UnixMs now_ms);
+/// @errors kNotFound.
+Result<Node> get_node(db::Transaction& tx, const Address& address);
+Result<std::optional<Node>> find_node(db::Transaction& tx, const Address& address);
+
+struct NodeFilter {
+    std::optional<NodeRole> role;
+    std::optional<UnixMs> seen_since_ms;
+    bool eligible_only = false;  ///< neither excluded nor left
+    std::optional<Address> owner;
+    std::optional<Address> after;  ///< continue a listing behind this address
+    std::uint32_t limit = 1000;    ///< at most 10,000
+};
+/// Ascending by address.
+Result<std::vector<Node>> list_nodes(db::Transaction& tx, const NodeFilter& filter);
+
+/// Length of one heartbeat window: a node answers a window when at least one heartbeat arrives in
+/// it.
+inline constexpr std::int64_t kHeartbeatWindowMs = 10'000;
+
+/// Marks the current window answered and the node as seen. @errors kNotFound for an unknown node.
+Status heartbeat(db::Transaction& tx, const Address& address, UnixMs now_ms);
+/// The node signs off: it gets no unit until its next heartbeat.
+Status leave(db::Transaction& tx, const Address& address, UnixMs now_ms);
+
+struct Uptime {
+    std::uint64_t answered = 0;
+    std::uint64_t expected = 0;
+    [[nodiscard]] std::uint32_t ppm() const noexcept;  ///< 0 when nothing was expected
+};
+/// Whole windows within [from_ms, to_ms) since the node's registration.
+Result<Uptime> uptime(db::Transaction& tx, const Address& address, UnixMs from_ms, UnixMs to_ms);
+/// Forgets heartbeat windows that ended before `before_ms`.
+Status prune_heartbeats(db::Transaction& tx, UnixMs before_ms);
+
+/// Excludes a node for good: it gets no unit, its rate returns to 1, and both reason and cause stay
+/// readable. Excluding it again keeps the first reason. @errors kNotFound.
+Status exclude_node(db::Transaction& tx, const Address& address, const protocol::Reason& reason,
+                    const std::optional<Digest>& unit, UnixMs now_ms);
+
+}  // namespace gym::registry

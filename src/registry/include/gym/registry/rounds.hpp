@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/db/database.hpp"
+#include "gym/protocol/round_record.hpp"
+
+namespace gym::registry {
+
+enum class RoundState : std::uint8_t {
+    kRecorded,    ///< the record is made; waits until its hash is on chain
+    kOpen,        ///< units are assigned; commitments are accepted
+    kSealed,      ///< no more commitments; waits until the epoch's root is on chain
+    kPosted,      ///< waits for the beacon block
+    kVerifying,   ///< drawn units are being re-executed
+    kAggregated,  ///< the next base state exists; units may still wait for the challenge window
+    kClosed,      ///< every unit is decided for good
+};
+[[nodiscard]] std::string_view to_string(RoundState state) noexcept;
+[[nodiscard]] Result<RoundState> parse_round_state(std::string_view name);
+
+/// A state blob: what it hashes to as tensors, and where its bytes are.
+struct StateRef {
+    Digest root;
+    Digest blob;
+    friend bool operator==(const StateRef&, const StateRef&) = default;
+};
+
+struct Round {
+    Digest job_id;
+    std::uint64_t round = 0;
+    RoundState state = RoundState::kRecorded;
+    protocol::RoundRecord record;
+    Digest record_hash;
+    StateRef base;
+    StateRef momentum;
+    std::uint64_t epoch = 0;  ///< global, from 1, one per round
+    UnixMs recorded_at_ms = 0;
+    std::optional<UnixMs> opened_at_ms;
+    std::optional<UnixMs> unit_deadline_ms;
+    std::optional<UnixMs> sealed_at_ms;
+    std::optional<Digest> commitments_root;  ///< from kSealed on
+    std::optional<std::uint32_t> commitment_count;
+    std::optional<std::uint64_t> posted_block;  ///< block of the epoch's root
+    std::optional<std::uint64_t> beacon_block;
+    std::optional<Digest> beacon;
+    std::optional<StateRef> next_base;  ///< from kAggregated on
+    std::optional<StateRef> next_momentum;
+    std::optional<Digest> aggregate_program_root;
+    std::optional<Digest> aggregate_program_blob;
+    std::optional<double> validation_loss;  ///< nats per token of the next base state
+    std::optional<UnixMs> aggregated_at_ms;
+    std::optional<UnixMs> closed_at_ms;
+};
+
+/// Inserts a round in state kRecorded with the next epoch number. Recording the same record again
+/// returns the stored round. @errors kConflict for another record of the same round, or a gap in
+/// the numbers.
+Result<Round> record_round(db::Transaction& tx, const protocol::RoundRecord& record,
+                           const StateRef& base, const StateRef& momentum, UnixMs now_ms);
+/// @errors kNotFound.
+Result<Round> get_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round);
+Result<Round> get_round_of_epoch(db::Transaction& tx, std::uint64_t epoch);
+/// Ascending by number.
+Result<std::vector<Round>> list_rounds(db::Transaction& tx, const Digest& job_id);
+/// Rounds that are not closed, ascending.
+Result<std::vector<Round>> open_rounds(db::Transaction& tx, const Digest& job_id);
+/// The highest round, if any.
+Result<std::optional<Round>> last_round(db::Transaction& tx, const Digest& job_id);
+
+// One step each, in this order. @errors kConflict when the round is not in the state before.
+Status open_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                  UnixMs unit_deadline_ms, UnixMs now_ms);
+Status seal_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                  const Digest& commitments_root, std::uint32_t count, UnixMs now_ms);
+Status mark_posted(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                   std::uint64_t posted_block, std::uint64_t beacon_block);
+Status set_beacon(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                  const Digest& beacon);
+
+struct AggregateOutcome {
+    StateRef next_base;
+    StateRef next_momentum;
+    std::optional<Digest> aggregate_program_root;  ///< absent when no delta was accepted
+    std::optional<Digest> aggregate_program_blob;
+    double validation_loss = 0;
+};
+Status set_aggregated(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                      const AggregateOutcome& outcome, UnixMs now_ms);
+/// @errors kConflict while a unit of the round is not terminal.
+Status close_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round, UnixMs now_ms);
+
+}  // namespace gym::registry

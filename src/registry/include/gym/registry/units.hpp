@@ -1,0 +1,151 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/db/database.hpp"
+#include "gym/protocol/commitment.hpp"
+#include "gym/protocol/lifecycle.hpp"
+#include "gym/protocol/reason.hpp"
+#include "gym/protocol/report.hpp"
+#include "gym/protocol/unit.hpp"
+
+namespace gym::registry {
+
+struct Unit {
+    Digest id;
+    protocol::UnitKey key;
+    protocol::UnitKind kind = protocol::UnitKind::kTrain;
+    Address worker;
+    Address owner;  ///< the node's owner when the unit was assigned: who is credited
+    std::uint32_t sampling_rate_ppm = 0;
+    protocol::UnitStatus status;
+    UnixMs assigned_at_ms = 0;
+    std::optional<UnixMs> committed_at_ms;
+    std::optional<UnixMs> ended_at_ms;
+    std::optional<Address> verifier;  ///< of the current draw
+    std::optional<Digest> report_digest;
+    std::uint64_t tokens = 0;  ///< counted; 0 until committed
+    std::uint64_t flops = 0;   ///< counted from the program; 0 until committed
+    std::optional<Digest> delta_root;
+    std::optional<std::uint64_t> epoch;       ///< whose commitment root holds it
+    std::optional<std::uint32_t> leaf_index;  ///< in the epoch's commitment tree
+    bool included = false;                    ///< its delta went into the next base state
+    std::string reason_code;                  ///< protocol::ReasonCode name, empty if none
+    std::string reason;                       ///< one sentence
+};
+
+struct NewUnit {
+    protocol::UnitKey key;
+    protocol::UnitKind kind = protocol::UnitKind::kTrain;
+    Address worker;
+    Address owner;
+    std::uint32_t sampling_rate_ppm = protocol::kPpm;
+};
+
+/// Inserts a unit as assigned. @errors kAlreadyExists.
+Status assign_unit(db::Transaction& tx, const NewUnit& unit,
+                   const protocol::LifecycleParams& params, UnixMs now_ms);
+
+/// @errors kNotFound.
+Result<Unit> get_unit(db::Transaction& tx, const Digest& id);
+Result<std::optional<Unit>> find_unit(db::Transaction& tx, const Digest& id);
+
+struct UnitFilter {
+    std::optional<Digest> job_id;
+    std::optional<std::uint64_t> round;
+    std::optional<Address> worker;
+    std::optional<Address> verifier;  ///< of the current draw
+    std::optional<std::uint64_t> epoch;
+    std::optional<protocol::UnitKind> kind;
+    std::vector<protocol::UnitState> states;  ///< empty: all
+    std::uint32_t limit = 1000;               ///< at most 10,000
+};
+/// Newest round first, then ascending by slot and attempt.
+Result<std::vector<Unit>> list_units(db::Transaction& tx, const UnitFilter& filter);
+
+/// Takes the lock that orders the feed. A transaction that moves more than one unit takes it first,
+/// so that two of them cannot deadlock.
+Status lock_feed(db::Transaction& tx);
+
+/// Applies one event of the state machine to a unit under its row lock, stores the new state and
+/// writes the feed. `reason` replaces the stored one when given. @errors those of protocol::apply,
+/// kNotFound.
+Result<Unit> advance(db::Transaction& tx, const Digest& id, const protocol::UnitEvent& event,
+                     const protocol::LifecycleParams& params, UnixMs now_ms,
+                     const std::optional<protocol::Reason>& reason = std::nullopt);
+
+/// Units whose deadline passed, oldest first, at most `limit`.
+Result<std::vector<Digest>> overdue_units(db::Transaction& tx, UnixMs now_ms,
+                                          std::uint32_t limit = 1000);
+
+// --- commitments
+// -------------------------------------------------------------------------------------
+
+struct StoredCommitment {
+    protocol::SignedCommitment commitment;
+    Digest leaf;
+    Bytes records;  ///< the worker's step records (engine::encode_records), not published before
+                    ///< the end
+    UnixMs received_at_ms = 0;
+};
+/// Stores the one commitment of a unit (call advance(Committed) in the same transaction).
+/// @errors kAlreadyExists.
+Status store_commitment(db::Transaction& tx, const Digest& unit,
+                        const protocol::SignedCommitment& commitment, ByteView records,
+                        UnixMs now_ms);
+Result<std::optional<StoredCommitment>> find_commitment(db::Transaction& tx, const Digest& unit);
+/// Keeps the second signed commitment as evidence.
+Status store_equivocation(db::Transaction& tx, const Digest& unit,
+                          const protocol::SignedCommitment& second, UnixMs now_ms);
+/// Puts committed units into an epoch's tree, in this order.
+Status set_epoch(db::Transaction& tx, std::uint64_t epoch, const std::vector<Digest>& units);
+
+struct EpochLeaf {
+    Digest unit;
+    Digest leaf;
+};
+/// The leaves of an epoch's commitment tree in their order.
+Result<std::vector<EpochLeaf>> epoch_leaves(db::Transaction& tx, std::uint64_t epoch);
+Status set_included(db::Transaction& tx, const std::vector<Digest>& units);
+
+// --- reports
+// -----------------------------------------------------------------------------------------
+
+struct StoredReport {
+    Digest unit;
+    std::uint32_t draw = 0;
+    Address verifier;
+    Digest digest;
+    UnixMs committed_at_ms = 0;
+    std::optional<protocol::Report> revealed;
+    std::optional<UnixMs> revealed_at_ms;
+    bool equal = false;     ///< valid once revealed
+    bool accepted = false;  ///< verified, or the difference it found stood
+    Bytes records;          ///< the recomputed step records
+};
+/// The verifier of the unit's current draw.
+Status set_verifier(db::Transaction& tx, const Digest& unit,
+                    const std::optional<Address>& verifier);
+Status store_report(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
+                    const Address& verifier, const Digest& digest, UnixMs now_ms);
+Status store_reveal(db::Transaction& tx, const protocol::Report& report, ByteView records,
+                    bool equal, UnixMs now_ms);
+/// The report decided the unit for good; its verifier is to be paid.
+Status accept_report(db::Transaction& tx, const Digest& unit, std::uint32_t draw);
+/// All draws of a unit, ascending. Draws that nobody answered are in missed_draws().
+Result<std::vector<StoredReport>> list_reports(db::Transaction& tx, const Digest& unit);
+/// Draws of the unit that a verifier let pass: (verifier, how many).
+struct MissedDraws {
+    Address verifier;
+    std::uint32_t count = 0;
+};
+Status store_missed_draw(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
+                         const Address& verifier, UnixMs now_ms);
+Result<std::vector<MissedDraws>> missed_draws(db::Transaction& tx, const Digest& unit);
+
+}  // namespace gym::registry
