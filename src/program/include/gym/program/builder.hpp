@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gym/common/result.hpp"
+#include "gym/program/program.hpp"
+
+namespace gym::program {
+
+/// Writes a program op by op. Shapes that do not fit show up as the error of build(); until then
+/// every method returns a slot. Not thread-safe.
+class Builder {
+  public:
+    // Slots.
+    SlotId param(std::string name, Dims dims, Init init);
+    SlotId state(std::string name, Dims dims, Init init);
+    SlotId constant(std::string name, Dims dims, const std::vector<float>& values);
+    SlotId input(std::string name, DType dtype, Dims dims);
+    SlotId temp(DType dtype, Dims dims);
+    void set_next(SlotId slot, SlotId value);
+    void output(std::string name, SlotId slot);
+
+    // Elementwise primitives; the output has the dims of the operand with most elements.
+    /// A one-element temp with this value; one op per value.
+    SlotId scalar(float value);
+    SlotId add(SlotId a, SlotId b) { return elementwise(Opcode::add, {a, b}); }
+    SlotId sub(SlotId a, SlotId b) { return elementwise(Opcode::sub, {a, b}); }
+    SlotId mul(SlotId a, SlotId b) { return elementwise(Opcode::mul, {a, b}); }
+    SlotId div(SlotId a, SlotId b) { return elementwise(Opcode::div, {a, b}); }
+    SlotId min(SlotId a, SlotId b) { return elementwise(Opcode::min, {a, b}); }
+    /// a * b + c, rounded once.
+    SlotId fma(SlotId a, SlotId b, SlotId c) { return elementwise(Opcode::fma, {a, b, c}); }
+    SlotId unary(Opcode code, SlotId x) { return elementwise(code, {x}); }
+    SlotId elementwise(Opcode code, std::vector<SlotId> inputs);
+
+    // Movement.
+    SlotId strided_copy(SlotId x, Dims dims, std::uint64_t offset,
+                        const std::vector<std::uint64_t>& strides);
+    SlotId concat(const std::vector<SlotId>& parts);
+    SlotId gather_rows(SlotId table, SlotId indices);
+
+    // Macros; see docs/NUMERICS.md for shapes.
+    SlotId row_sum(SlotId x);
+    SlotId column_sum(SlotId x, Dims dims);
+    SlotId sum_squares(SlotId x);
+    SlotId matmul(SlotId a, SlotId b, bool transpose_a = false, bool transpose_b = false);
+    SlotId layernorm(SlotId x, SlotId gamma, SlotId beta, float epsilon);
+    SlotId attention(SlotId qkv, std::uint32_t context, std::uint32_t heads);
+    SlotId cross_entropy(SlotId logits, SlotId targets);
+
+    /// Any op, as it is.
+    void append(Op op) { parts_.ops.push_back(std::move(op)); }
+    [[nodiscard]] const std::vector<Slot>& slots() const { return parts_.slots; }
+    [[nodiscard]] const std::vector<Op>& ops() const { return parts_.ops; }
+    [[nodiscard]] const Slot& slot(SlotId id) const { return parts_.slots[id]; }
+
+    /// @errors of Program::create().
+    [[nodiscard]] Result<Program> build() const { return Program::create(parts_); }
+
+  private:
+    SlotId add_slot(Slot slot);
+    ProgramParts parts_;
+    std::vector<std::pair<std::uint32_t, SlotId>> scalars_;
+};
+
+}  // namespace gym::program

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gym/common/result.hpp"
+#include "gym/program/program.hpp"
+
+namespace gym::program {
+
+/// A decoder-only transformer: pre-norm blocks, learned positions, GELU MLP.
+struct GptConfig {
+    std::uint32_t vocabulary = 256;
+    std::uint32_t context = 128;  ///< tokens per window
+    std::uint32_t layers = 4;
+    std::uint32_t heads = 4;
+    std::uint32_t width = 128;    ///< d_model; a multiple of heads
+    std::uint32_t mlp_ratio = 4;  ///< hidden width of the MLP = mlp_ratio * width
+    bool tied_embeddings = true;  ///< the output layer is the token embedding
+    bool bias = false;            ///< biases on the linear layers (LayerNorm always has one)
+    double init_std = 0.02;       ///< deviation of weights; residual outputs: / sqrt(2 * layers)
+    double layernorm_epsilon = 1e-5;
+};
+
+/// AdamW with global-norm clipping and a warm-up + cosine schedule.
+struct OptimizerConfig {
+    double learning_rate = 1e-3;  ///< peak
+    double learning_rate_min = 1e-4;
+    std::uint32_t warmup_steps = 20;   ///< linear, over the job's steps
+    std::uint32_t total_steps = 1000;  ///< the cosine ends here; later steps use the minimum
+    std::uint32_t inner_warmup_steps =
+        5;  ///< linear again at the start of every unit (fresh moments)
+    double beta1 = 0.9;
+    double beta2 = 0.95;
+    double epsilon = 1e-8;
+    double weight_decay = 0.1;  ///< on tensors of rank 2 except embeddings; 0 on the others
+    double clip_norm = 1.0;
+};
+
+/// The outer optimizer: Nesterov momentum over the mean of the workers' deltas.
+struct OuterConfig {
+    double learning_rate = 0.7;
+    double momentum = 0.9;
+};
+
+struct TrainConfig {
+    GptConfig model;
+    OptimizerConfig optimizer;
+    OuterConfig outer;
+    std::uint32_t batch = 8;  ///< windows per step
+};
+
+// Names that engine and network rely on.
+/// Input, i32 (batch, context + 1): windows of tokens; inputs are [:, :-1], targets [:, 1:].
+inline constexpr std::string_view kBatchInput = "batch";
+/// Input, i32 (2): {step of the job = round * steps per unit + step of the unit, step of the unit}.
+inline constexpr std::string_view kClockInput = "clock";
+inline constexpr std::string_view kLossOutput = "loss";           ///< f32 (1), nats per token
+inline constexpr std::string_view kGradNormOutput = "grad_norm";  ///< f32 (1), before clipping
+/// f32 (batch * context, vocabulary).
+inline constexpr std::string_view kLogitsOutput = "logits";
+/// Outputs "gradient.<param>" of a train program, before clipping: what a gradient root covers.
+inline constexpr std::string_view kGradientPrefix = "gradient.";
+/// Constants of a train program that the aggregate program is made from.
+inline constexpr std::string_view kOuterLearningRate = "outer.learning_rate";
+inline constexpr std::string_view kOuterMomentum = "outer.momentum";
+/// Inputs "delta.<param>" (n, dims...) of an aggregate program: the n deltas, stacked.
+inline constexpr std::string_view kDeltaPrefix = "delta.";
+/// States "momentum.<param>" of an aggregate program.
+inline constexpr std::string_view kMomentumPrefix = "momentum.";
+inline constexpr std::uint32_t kDeltasMax = 1024;
+
+/// One optimizer step: inputs batch and clock, outputs loss, grad_norm, logits, gradient.*.
+/// @errors kInvalidArgument naming the setting that is out of bounds.
+[[nodiscard]] Result<Program> train_program(const TrainConfig& config);
+
+/// The part of `train` that the loss needs (input batch, output loss); parameters never change.
+/// @errors kInvalidArgument if `train` has no such output.
+[[nodiscard]] Result<Program> evaluation_program(const Program& train);
+
+/// Logits for `windows` windows: input "batch" (windows, context + 1), output "logits"; the last
+/// token of each window has no influence on them.
+[[nodiscard]] Result<Program> logits_program(const GptConfig& config, std::uint32_t windows);
+/// The same cut out of a train program, with its batch size.
+[[nodiscard]] Result<Program> logits_program(const Program& train);
+
+/// The outer step over `deltas` accepted deltas: exact mean, then Nesterov
+/// (momentum' = mu * momentum + mean; base' = base + lr * (mean + mu * momentum')).
+/// A delta is final - base. Params: the base; next = the new base.
+[[nodiscard]] Result<Program> aggregate_program(const Program& train, std::uint32_t deltas);
+
+}  // namespace gym::program

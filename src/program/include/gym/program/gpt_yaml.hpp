@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "gym/common/result.hpp"
+#include "gym/common/yaml.hpp"
+#include "gym/program/gpt.hpp"
+
+/// Reading model files (examples/gpt-tiny.yaml documents every key). Its own library,
+/// gym::program_yaml, so that the engine-only build does without yaml-cpp.
+namespace gym::program {
+
+/// @errors kIo, kMalformed, kInvalidArgument with file, line and key; unknown keys are errors.
+[[nodiscard]] Result<TrainConfig> load_train_config(const std::string& path);
+[[nodiscard]] Result<TrainConfig> parse_train_config(const std::string& text,
+                                                     const std::string& origin);
+/// Reads the keys of a model file from `map` (a job file has them under a key of its own).
+[[nodiscard]] Result<TrainConfig> read_train_config(YamlMap& map);
+
+}  // namespace gym::program
