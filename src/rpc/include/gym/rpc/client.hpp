@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "gym/common/clock.hpp"
+#include "gym/common/result.hpp"
+#include "gym/crypto/key.hpp"
+#include "gym/rpc/coordinator.hpp"
+
+namespace gym::rpc {
+
+struct ClientConfig {
+    std::string target;          ///< host:port
+    std::string tls_ca_file;     ///< PEM; "system" for the system's roots; empty: loopback only
+    std::uint64_t chain_id = 0;  ///< refuse another network; 0 accepts what the server says
+    std::int64_t call_ms_max = 10'000;
+    std::int64_t transfer_ms_max = 600'000;  ///< one blob
+    std::int64_t silence_ms_max = 20'000;    ///< a download that brings nothing is broken off
+    unsigned attempts_max = 5;               ///< of one call, while the server is unavailable
+    std::int64_t backoff_ms = 200;           ///< doubled after every attempt, with jitter
+    std::int64_t backoff_ms_max = 5'000;
+    std::uint32_t message_bytes_max = 8U << 20;
+};
+
+/// Dials a coordinator. Nothing is sent before the first call; the network's facts are asked once.
+/// Thread-safe. @errors kInvalidArgument for a target that is not loopback without TLS; kIo for the
+/// CA file.
+[[nodiscard]] Result<std::unique_ptr<Coordinator>> connect(const ClientConfig& config,
+                                                           crypto::PrivateKey key,
+                                                           const Clock& clock);
+
+}  // namespace gym::rpc

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "gym/rpc/messages.hpp"
+
+namespace gym::rpc {
+
+/// What a node can ask of a coordinator. The node cores know only this; GrpcCoordinator speaks it
+/// over the network. Every call may be repeated: the second time changes nothing and answers the
+/// same. Implementations are thread-safe. @errors of every call: kUnavailable and kTimeout
+/// (retrying may help), kUnauthenticated, and what the coordinator says.
+class Coordinator {
+  public:
+    virtual ~Coordinator() = default;
+
+    virtual Result<NetworkInfo> network() = 0;
+    /// @return whether the node is new. @errors kPermissionDenied for an excluded node.
+    virtual Result<bool> register_node(const NodeProfile& profile) = 0;
+    virtual Result<HeartbeatAnswer> heartbeat(const Activity& activity) = 0;
+    /// Waits at most `wait_max` for a task; none is no error.
+    virtual Result<std::optional<Task>> next_task(std::chrono::milliseconds wait_max) = 0;
+
+    /// Hands the blob's bytes from `offset` on to `sink`, in order. The bytes are not checked here:
+    /// the caller has the whole blob and its root. @errors kNotFound, and those of `sink`.
+    using ChunkSink = std::function<Status(ByteView chunk, std::uint64_t blob_size_bytes)>;
+    virtual Status get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) = 0;
+    /// @errors kMismatch unless `content` hashes to `root`; kOutOfRange beyond the network's bound;
+    /// kPermissionDenied for a node without a unit.
+    virtual Status put_blob(const Digest& root, ByteView content) = 0;
+
+    virtual Result<CommitmentAccepted> submit_commitment(
+        const CommitmentSubmission& submission) = 0;
+    /// @return the canonical step records that the worker claims.
+    virtual Result<Bytes> submit_report_commit(const ReportCommit& commit) = 0;
+    /// @return whether the report equals the commitment. @errors kUnavailable before its time.
+    virtual Result<bool> submit_report_reveal(const ReportReveal& reveal) = 0;
+    /// Answers a dispute of the caller's own unit, so that the referee must rule.
+    virtual Status defend_unit(const Digest& unit) = 0;
+
+    /// The caller's own status, or another node's.
+    virtual Result<NodeStatus> node_status(const std::optional<Address>& address) = 0;
+    virtual Result<protocol::RoundRecord> round_record(const Digest& job_id,
+                                                       std::uint64_t round) = 0;
+    virtual Result<UnitView> unit(const Digest& unit_id) = 0;
+};
+
+}  // namespace gym::rpc

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "gym/rpc/messages.hpp"
+
+namespace gym::rpc {
+
+/// What a server serves: the same questions as rpc::Coordinator, asked by an authenticated
+/// `caller`. Called from many threads at once; a call may block on a database, never on another
+/// node. The server has checked signature, freshness, replay and sizes; the handler decides who may
+/// do what.
+class NodeHandler {
+  public:
+    virtual ~NodeHandler() = default;
+
+    virtual Result<NetworkInfo> network() = 0;
+    /// Whether `address` may call anything but register_node().
+    virtual Result<bool> is_registered(const Address& address) = 0;
+    virtual Result<bool> register_node(const Address& caller, const NodeProfile& profile) = 0;
+    virtual Result<HeartbeatAnswer> heartbeat(const Address& caller, const Activity& activity) = 0;
+    /// Answers at once; the server asks again until the caller's wait is over.
+    virtual Result<std::optional<Task>> next_task(const Address& caller) = 0;
+
+    virtual Result<Bytes> get_blob(const Address& caller, const Digest& root) = 0;
+    /// Whether `caller` may upload `size_bytes` under `root`, asked before the first byte is read.
+    virtual Status allow_upload(const Address& caller, const Digest& root,
+                                std::uint64_t size_bytes) = 0;
+    /// `content` has been checked against `root`.
+    virtual Status put_blob(const Address& caller, const Digest& root, ByteView content) = 0;
+
+    virtual Result<CommitmentAccepted> submit_commitment(
+        const Address& caller, const CommitmentSubmission& submission) = 0;
+    virtual Result<Bytes> submit_report_commit(const Address& caller,
+                                               const ReportCommit& commit) = 0;
+    virtual Result<bool> submit_report_reveal(const Address& caller,
+                                              const ReportReveal& reveal) = 0;
+    virtual Status defend_unit(const Address& caller, const Digest& unit) = 0;
+
+    virtual Result<NodeStatus> node_status(const Address& caller, const Address& subject) = 0;
+    virtual Result<protocol::RoundRecord> round_record(const Address& caller, const Digest& job_id,
+                                                       std::uint64_t round) = 0;
+    virtual Result<UnitView> unit(const Address& caller, const Digest& unit_id) = 0;
+};
+
+}  // namespace gym::rpc
