@@ -49,7 +49,7 @@ struct Init {
     enum class Kind : std::uint8_t {
         none = 0,      ///< every other slot
         constant = 1,  ///< every element has these bits
-        normal = 2,    ///< approximately normal; `bits` is the f32 factor that sets the deviation
+        normal = 2,    ///< approximately normal with mean 0; `bits` is the f32 deviation
     };
     Kind kind = Kind::none;
     std::uint32_t bits = 0;
