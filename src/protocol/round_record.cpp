@@ -35,8 +35,6 @@ Status decode_scalars(commit::Decoder& in, RoundRecord& record) {
     GYM_TRY(record.tokens_per_step, in.u64());
     GYM_TRY(record.flops_per_step, in.u64());
     GYM_TRY(record.delta_codec, in.u16());
-    GYM_TRY(record.outer_learning_rate_bits, in.u32());
-    GYM_TRY(record.outer_momentum_bits, in.u32());
     GYM_TRY(record.sampling.floor_ppm, in.u32());
     GYM_TRY(record.sampling.aggregate_ppm, in.u32());
     return {};
@@ -108,7 +106,6 @@ Bytes encode(const RoundRecord& record) {
     encode_roots(record, out);
     out.u32(record.steps).u32(record.checkpoint_every);
     out.u64(record.tokens_per_step).u64(record.flops_per_step).u16(record.delta_codec);
-    out.u32(record.outer_learning_rate_bits).u32(record.outer_momentum_bits);
     out.u32(record.sampling.floor_ppm).u32(record.sampling.aggregate_ppm);
     out.u32(static_cast<std::uint32_t>(record.slots.size()));
     for (const SlotAssignment& slot : record.slots)

@@ -36,7 +36,7 @@ struct RoundRecord {
     Digest previous_record;         ///< hash of the round before; zero in round 1
     Digest base_state_root;         ///< theta_r
     Digest momentum_root;           ///< outer optimizer state
-    Digest program_root;            ///< the train step
+    Digest program_root;            ///< the train step; fixes the outer step's constants too
     Digest aggregate_program_root;  ///< the outer step that made theta_r; zero in round 1
     Digest evaluate_program_root;
     Digest dataset_root;
@@ -47,8 +47,6 @@ struct RoundRecord {
     std::uint64_t tokens_per_step = 0;  ///< counted from the program
     std::uint64_t flops_per_step = 0;   ///< counted from the program
     std::uint16_t delta_codec = 0;
-    std::uint32_t outer_learning_rate_bits = 0;  ///< f32 bits: with the number of deltas they fix
-    std::uint32_t outer_momentum_bits = 0;       ///< the next aggregate program
     SamplingPolicy sampling;
     std::vector<SlotAssignment> slots;    ///< ascending by slot, no worker twice
     std::vector<IncludedDelta> included;  ///< deltas of round - 1, ascending by slot

@@ -13,7 +13,8 @@
 
 namespace gym::registry {
 
-/// One step of one unit. The feed (registry.unit_event) is append-only; seq is taken under a lock
+/// One step of one unit. Train units are what workers are credited for; aggregate units are the
+/// coordinator's own. The feed (registry.unit_event) is append-only; seq is taken under a lock
 /// that is held until commit, so it has no gaps and a reader that has seen n has seen everything
 /// below n.
 struct UnitEventRow {

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/protocol/round_record.hpp"
+
+namespace gym::coordinator {
+
+/// Bytes of a blob and what they hash to as what they are (program root, state root).
+struct RootedBytes {
+    Digest root;
+    Bytes bytes;
+};
+
+/// What the coordinator computes with the engine, as bytes in and bytes out, so that its state
+/// machine runs without training in tests. Results are pure functions of the arguments.
+/// Thread-safe.
+class Compute {
+  public:
+    virtual ~Compute() = default;
+
+    struct Prepared {
+        RootedBytes program, evaluate_program, logits_program;
+        RootedBytes base, momentum;
+        std::uint64_t tokens_per_step = 0;
+        std::uint64_t flops_per_step = 0;
+        std::uint64_t parameters = 0;
+    };
+    /// Builds the programs and the initial state of a job from its job file.
+    /// @errors kInvalidArgument, kMalformed: what is wrong with the job file or the dataset for it.
+    [[nodiscard]] virtual Result<Prepared> prepare(const std::string& spec_yaml, ByteView dataset,
+                                                   const Digest& dataset_root,
+                                                   const Digest& job_seed) = 0;
+
+    /// Checks that `delta` decodes and fits the program. @return its Euclidean norm (NaN possible).
+    /// @errors kMalformed, kShapeMismatch.
+    [[nodiscard]] virtual Result<double> delta_norm(ByteView program, ByteView delta) = 0;
+
+    struct Aggregated {
+        RootedBytes program;  ///< the outer step for this number of deltas
+        RootedBytes base, momentum;
+        Digest records_root;
+        std::uint64_t flops = 0;
+    };
+    /// The outer step over at least one delta.
+    [[nodiscard]] virtual Result<Aggregated> aggregate(ByteView program, ByteView base,
+                                                       ByteView momentum,
+                                                       const std::vector<Bytes>& deltas) = 0;
+
+    /// Mean validation loss in nats per token.
+    [[nodiscard]] virtual Result<double> evaluate(ByteView evaluate_program, ByteView base,
+                                                  ByteView dataset, const Digest& dataset_root,
+                                                  std::uint32_t windows_max) = 0;
+
+    /// The root that a commitment names for encoded step records. @errors kMalformed.
+    [[nodiscard]] virtual Result<Digest> records_root(ByteView records) = 0;
+
+    struct Difference {
+        std::uint64_t step = 0;
+        std::string field;
+    };
+    /// The first step in which two lists of encoded records differ; absent if they are equal.
+    /// @errors kMalformed.
+    [[nodiscard]] virtual Result<std::optional<Difference>> first_difference(
+        ByteView committed, ByteView recomputed) = 0;
+
+    struct Reexecuted {
+        Digest records_root;
+        Digest final_state_root;
+        Digest delta_root;
+    };
+    /// Runs a train unit again: the referee of a defended dispute. May take as long as the unit.
+    [[nodiscard]] virtual Result<Reexecuted> run_unit(const protocol::RoundRecord& record,
+                                                      std::uint32_t slot, ByteView program,
+                                                      ByteView base, ByteView dataset) = 0;
+};
+
+}  // namespace gym::coordinator

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gym/blob/blob_store.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/common/result.hpp"
+#include "gym/coordinator/chain_port.hpp"
+#include "gym/coordinator/compute.hpp"
+#include "gym/coordinator/messages.hpp"
+#include "gym/crypto/eip712.hpp"
+#include "gym/crypto/key.hpp"
+#include "gym/db/database.hpp"
+#include "gym/protocol/commitment.hpp"
+#include "gym/protocol/report.hpp"
+
+namespace gym::coordinator {
+
+struct Options {
+    crypto::Eip712Domain domain;            ///< protocol::signing_domain()
+    std::int64_t node_live_ms = 30'000;     ///< seen so recently: gets work
+    std::uint32_t beacon_delay_blocks = 2;  ///< from the block of the epoch's root to the beacon
+    std::uint32_t records_bytes_max = 64U << 20U;
+};
+
+struct Dependencies {
+    db::Database& database;  ///< role gym_coordinator
+    blob::BlobStore& blobs;
+    ChainPort& chain;
+    Compute& compute;
+    const Clock& clock;
+    const crypto::PrivateKey& key;  ///< signs the coordinator's own units
+};
+
+/// What one tick did.
+struct TickSummary {
+    std::uint32_t jobs = 0;   ///< looked at
+    std::uint32_t steps = 0;  ///< steps of jobs, rounds and units taken; 0: nothing to do now
+    std::vector<std::string> notes;   ///< one line each for the log
+    std::vector<std::string> errors;  ///< a job that could not move, and why; others went on
+};
+
+/// Jobs, rounds, assignment, sampling, disputes, aggregation. Stateless over PostgreSQL and the
+/// blob store: several instances may run, each may die anywhere, and the next tick (of any
+/// instance) goes on. Calls by nodes name the node that the transport authenticated. Thread-safe;
+/// tick() of several threads or instances share the jobs among them (an advisory lock per job).
+class Coordinator {
+  public:
+    /// References must outlive the coordinator.
+    Coordinator(Dependencies dependencies, Options options);
+    ~Coordinator();
+    Coordinator(const Coordinator&) = delete;
+    Coordinator& operator=(const Coordinator&) = delete;
+
+    /// Moves every job as far as it goes without waiting. Aggregation, evaluation and refereeing
+    /// run inside it. @errors kUnavailable when the database does not answer.
+    [[nodiscard]] Result<TickSummary> tick();
+
+    // --- nodes
+    // -------------------------------------------------------------------------------------
+    /// @errors kConflict (the address has the other role), kInvalidArgument.
+    [[nodiscard]] Result<registry::Node> register_node(const registry::NewNode& node);
+    /// @errors kNotFound for an unknown node.
+    Status heartbeat(const Address& node);
+    Status leave(const Address& node);
+    [[nodiscard]] Result<NodeStatus> node_status(const Address& node);
+
+    // --- workers
+    // -----------------------------------------------------------------------------------
+    /// The worker's assigned unit that is not committed yet; the same one until then. Absent: no
+    /// work now.
+    /// @errors kNotFound (not registered), kPermissionDenied (excluded, with the reason).
+    [[nodiscard]] Result<std::optional<UnitAssignment>> next_unit(const Address& worker);
+    /// Accepts a commitment once its delta is in the blob store. The same commitment again returns
+    /// the same receipt. @errors kUnauthenticated (wrong signature), kPermissionDenied (another
+    /// worker's slot, excluded), kConflict (another round's record: a replay; equivocation, which
+    /// also rejects the unit and excludes the worker), kTimeout (late), kNotFound (no such unit,
+    /// delta not uploaded), kMismatch (counted fields, records that do not hash to their root,
+    /// altered delta), kMalformed, kOutOfRange.
+    [[nodiscard]] Result<CommitReceipt> commit_unit(const Address& worker,
+                                                    const protocol::SignedCommitment& commitment,
+                                                    ByteView records);
+    /// Anyone may ask. @errors kNotFound.
+    [[nodiscard]] Result<UnitReceipt> unit_receipt(const Digest& unit);
+    /// The worker stands by a disputed unit: the coordinator's own re-execution will decide it.
+    /// @errors kPermissionDenied (another's unit), kConflict (not disputed), kTimeout.
+    Status defend(const Address& worker, const Digest& unit);
+
+    // --- verifiers
+    // ---------------------------------------------------------------------------------
+    /// The assigned unit that waits for this verifier's report or reveal; oldest deadline first.
+    /// @errors kNotFound, kPermissionDenied as next_unit().
+    [[nodiscard]] Result<std::optional<VerificationTask>> next_task(const Address& verifier);
+    /// The commit half. Repeating the same digest succeeds.
+    /// @errors kPermissionDenied (not the verifier of this draw), kConflict, kTimeout, kNotFound.
+    Status commit_report(const Address& verifier, const Digest& unit, std::uint32_t draw,
+                         const Digest& digest);
+    /// The reveal half, with the recomputed step records; decides the unit. Repeating it returns
+    /// the same outcome. @errors as commit_report(), kMismatch (does not open the digest, or
+    /// records that do not hash to the report's root), kUnauthenticated (positions are not the
+    /// verifier's), kMalformed.
+    [[nodiscard]] Result<RevealOutcome> reveal_report(const protocol::Report& report,
+                                                      ByteView records);
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gym::coordinator
