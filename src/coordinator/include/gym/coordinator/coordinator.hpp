@@ -96,10 +96,11 @@ class Coordinator {
     /// The assigned unit that waits for this verifier's report or reveal; oldest deadline first.
     /// @errors kNotFound, kPermissionDenied as next_unit().
     [[nodiscard]] Result<std::optional<VerificationTask>> next_task(const Address& verifier);
-    /// The commit half. Repeating the same digest succeeds.
+    /// The commit half. Repeating the same digest succeeds. @return the step records that the
+    /// worker claims (empty for an aggregate unit), disclosed now that the report is fixed.
     /// @errors kPermissionDenied (not the verifier of this draw), kConflict, kTimeout, kNotFound.
-    Status commit_report(const Address& verifier, const Digest& unit, std::uint32_t draw,
-                         const Digest& digest);
+    [[nodiscard]] Result<Bytes> commit_report(const Address& verifier, const Digest& unit,
+                                              std::uint32_t draw, const Digest& digest);
     /// The reveal half, with the recomputed step records; decides the unit. Repeating it returns
     /// the same outcome. @errors as commit_report(), kMismatch (does not open the digest, or
     /// records that do not hash to the report's root), kUnauthenticated (positions are not the

@@ -58,6 +58,8 @@ struct VerificationTask {
     protocol::UnitKind kind = protocol::UnitKind::kTrain;
     protocol::RoundRecord record;
     Digest record_hash;
+    protocol::SignedCommitment commitment;  ///< public: it is under the root on chain
+    Address committer;
     std::uint32_t draw = 0;
     Digest beacon;
     Digest program_blob;
@@ -78,6 +80,7 @@ struct RevealOutcome {
 
 struct NodeStatus {
     registry::Node node;
+    registry::UnitCounts units;  ///< as worker
     registry::Uptime uptime_last_hour;
     std::vector<registry::Unit> open_units;    ///< not terminal, as worker or assigned verifier
     std::vector<registry::Unit> recent_units;  ///< terminal, newest first, at most 20

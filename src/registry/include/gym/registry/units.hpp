@@ -68,6 +68,15 @@ struct UnitFilter {
 /// Newest round first, then ascending by slot and attempt.
 Result<std::vector<Unit>> list_units(db::Transaction& tx, const UnitFilter& filter);
 
+struct UnitCounts {
+    std::uint64_t final = 0;
+    std::uint64_t rejected = 0;  ///< and slashed
+    std::uint64_t open = 0;      ///< committed and not terminal
+    std::uint64_t other = 0;     ///< expired, unpaid, void
+};
+/// The train units of a worker.
+Result<UnitCounts> count_units(db::Transaction& tx, const Address& worker);
+
 /// Takes the lock that orders the feed. A transaction that moves more than one unit takes it first,
 /// so that two of them cannot deadlock.
 Status lock_feed(db::Transaction& tx);
