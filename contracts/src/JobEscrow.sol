@@ -8,13 +8,18 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
-import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 
 import {IJobEscrow} from "./interfaces/IJobEscrow.sol";
 
 /// @title Deposits of job owners
 /// @notice See IJobEscrow.
-contract JobEscrow is IJobEscrow, AccessControlDefaultAdminRules, Pausable, ReentrancyGuard {
+contract JobEscrow is
+    IJobEscrow,
+    AccessControlDefaultAdminRules,
+    Pausable,
+    ReentrancyGuardTransient
+{
     using SafeERC20 for IERC20;
 
     /// @notice May release() and trimWithdrawal().

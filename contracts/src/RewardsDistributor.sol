@@ -7,7 +7,7 @@ import {
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
-import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {MerkleProof} from "@openzeppelin/contracts/utils/cryptography/MerkleProof.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
@@ -19,7 +19,7 @@ contract RewardsDistributor is
     IRewardsDistributor,
     AccessControlDefaultAdminRules,
     Pausable,
-    ReentrancyGuard
+    ReentrancyGuardTransient
 {
     using SafeERC20 for IERC20;
     using SafeCast for uint256;
@@ -55,14 +55,13 @@ contract RewardsDistributor is
     StoredRoot[2] private _roots;
     mapping(address earner => uint256) private _claimed;
     mapping(address earner => address) private _recipients;
-    uint256 private _totalClaimed;
-    // One slot, read by every post.
     uint128 private _growthLimit;
-    uint64 private _lastEpoch;
-    uint8 private _last;
-    // One slot, read by every claim.
+    uint256 private _totalClaimed;
+    // The rest is one slot, so that a claim reads its pause and its root's place at once.
     uint64 private _claimsPausedUntil;
     uint64 private _nextClaimPauseAt;
+    uint64 private _lastEpoch;
+    uint8 private _last;
 
     /// @notice Creates a distributor without a root.
     /// @param token_ The token that is paid.

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+
+import {CommitmentLog} from "../src/CommitmentLog.sol";
+import {JobEscrow} from "../src/JobEscrow.sol";
+import {DistributorFixture} from "./support/DistributorFixture.sol";
+
+/// Gas of whole transactions (forge runs each call as its own, foundry.toml: isolate), compared with
+/// snapshots/Gas.json and held below the bounds of docs/REWARDS.md.
+contract GasTest is DistributorFixture {
+    uint256 private constant EARNERS = 1000;
+
+    function setUp() public {
+        _deploy();
+        for (uint256 i = 0; i < EARNERS; ++i) {
+            _earn(i, 1e18 + i);
+        }
+    }
+
+    function test_postsAndClaimsStayBelowTheirBounds() public {
+        _submit(1);
+        assertLe(_snapshot("submitRoot, first"), 135_000, "first root");
+        vm.warp(block.timestamp + DELAY);
+        _claim(3);
+        _snapshot("claim, first of all");
+        _claim(7);
+        assertLe(_snapshot("claim, first of an earner, 1000 earners"), 105_000, "first claim");
+        _earn(7, 5e18);
+        _submitActive(2);
+        _earn(7, 5e18);
+        _submit(3);
+        assertLe(_snapshot("submitRoot"), 100_000, "root");
+        vm.warp(block.timestamp + DELAY);
+        _claim(7);
+        assertLe(_snapshot("claim, repeated, 1000 earners"), 70_000, "repeated claim");
+    }
+
+    function test_escrowAndLog() public {
+        JobEscrow escrow = new JobEscrow(
+            IERC20(address(_token)), address(_distributor), address(this), 0, 0, 0, FUNDS
+        );
+        escrow.grantRole(escrow.SETTLER_ROLE(), address(this));
+        _token.approve(address(escrow), FUNDS);
+        escrow.deposit(address(this), 100);
+        _snapshot("deposit, first of an owner");
+        escrow.deposit(address(this), 100);
+        _snapshot("deposit, repeated");
+        address[] memory owners = new address[](1);
+        uint256[] memory amounts = new uint256[](1);
+        (owners[0], amounts[0]) = (address(this), 50);
+        escrow.release(1, owners, amounts);
+        _snapshot("release, first, one owner");
+        escrow.release(2, owners, amounts);
+        _snapshot("release, one owner");
+
+        CommitmentLog log = new CommitmentLog(address(this), 0);
+        log.grantRole(log.COORDINATOR_ROLE(), address(this));
+        log.postRound(FILE_ROOT, 0, FILE_ROOT);
+        _snapshot("postRound");
+        log.postEpoch(1, FILE_ROOT, 0, FILE_ROOT, 3);
+        _snapshot("postEpoch");
+    }
+
+    function _snapshot(string memory name) private returns (uint256) {
+        return vm.snapshotGasLastCall("Gas", name);
+    }
+}

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {IAccessControl} from "@openzeppelin/contracts/access/IAccessControl.sol";
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+
+import {GymToken} from "../src/GymToken.sol";
+import {JobEscrow} from "../src/JobEscrow.sol";
+import {IJobEscrow} from "../src/interfaces/IJobEscrow.sol";
+import {TestBase} from "./support/TestBase.sol";
+import {FeeToken, ReentrantToken} from "./support/Tokens.sol";
+
+contract JobEscrowTest is TestBase {
+    uint256 private constant ALICE_KEY = 0xa11ce;
+    uint64 private constant DELAY = 1 days;
+    uint64 private constant INTERVAL = 1 hours;
+    uint256 private constant CAP = 1000 ether;
+
+    address private immutable ALICE = vm.addr(ALICE_KEY);
+    address private constant BOB = address(0xb0b);
+    address private constant ADMIN = address(0xad);
+    address private constant SETTLER = address(0x5e);
+    address private constant GUARDIAN = address(0x9a);
+    address private constant DISTRIBUTOR = address(0xd157);
+
+    GymToken private _token;
+    JobEscrow private _escrow;
+
+    function setUp() public {
+        vm.warp(1_000_000);
+        _token = new GymToken(ALICE, type(uint256).max);
+        _escrow = _newEscrow(IERC20(address(_token)));
+        vm.prank(ALICE);
+        _token.approve(address(_escrow), type(uint256).max);
+    }
+
+    function test_depositCreditsTheOwnerAndNumbersDeposits() public {
+        vm.expectEmit(address(_escrow));
+        emit IJobEscrow.Deposited(BOB, ALICE, 5, 1);
+        assertEq(_deposit(BOB, 5), 1, "first id");
+        assertEq(_deposit(BOB, 6), 2, "second id");
+        assertEq(_escrow.balanceOf(BOB), 11, "balance");
+        assertEq(_escrow.balanceOf(ALICE), 0, "payer's balance");
+        assertEq(_escrow.totalBalance(), 11, "total");
+        assertEq(_token.balanceOf(address(_escrow)), 11, "tokens");
+    }
+
+    function test_depositRejectsZeroAmountZeroOwnerAndMissingAllowance() public {
+        vm.expectRevert(IJobEscrow.ZeroAmount.selector);
+        _deposit(BOB, 0);
+        vm.expectRevert(IJobEscrow.ZeroAddress.selector);
+        _deposit(address(0), 1);
+        vm.prank(BOB);
+        (bool ok,) = address(_escrow).call(abi.encodeCall(IJobEscrow.deposit, (BOB, 1)));
+        assertTrue(!ok, "a deposit without tokens went through");
+    }
+
+    function test_depositWithPermitNeedsNoAllowance(uint128 amount) public {
+        vm.assume(amount != 0);
+        vm.prank(ALICE);
+        _token.approve(address(_escrow), 0);
+        (uint8 v, bytes32 r, bytes32 s) = _permit(amount, block.timestamp);
+        vm.prank(ALICE);
+        _escrow.depositWithPermit(BOB, amount, block.timestamp, v, r, s);
+        assertEq(_escrow.balanceOf(BOB), amount, "balance");
+    }
+
+    function test_depositWithPermitSurvivesAFrontRunPermit() public {
+        vm.prank(ALICE);
+        _token.approve(address(_escrow), 0);
+        (uint8 v, bytes32 r, bytes32 s) = _permit(7, block.timestamp);
+        _token.permit(ALICE, address(_escrow), 7, block.timestamp, v, r, s);
+        vm.prank(ALICE);
+        _escrow.depositWithPermit(ALICE, 7, block.timestamp, v, r, s);
+        assertEq(_escrow.balanceOf(ALICE), 7, "balance");
+    }
+
+    function test_depositWithPermitRejectsAnotherAmountThanSigned() public {
+        vm.prank(ALICE);
+        _token.approve(address(_escrow), 0);
+        (uint8 v, bytes32 r, bytes32 s) = _permit(7, block.timestamp);
+        vm.prank(ALICE);
+        (bool ok,) = address(_escrow)
+            .call(
+                abi.encodeCall(IJobEscrow.depositWithPermit, (ALICE, 8, block.timestamp, v, r, s))
+            );
+        assertTrue(!ok, "8 were deposited with a permit for 7");
+    }
+
+    function test_feeOnTransferTokenIsRejectedOnEveryPath() public {
+        FeeToken fee = new FeeToken(ALICE);
+        JobEscrow escrow = _newEscrow(IERC20(address(fee)));
+        vm.prank(ALICE);
+        fee.approve(address(escrow), 1e30);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.TransferAmountMismatch.selector, 10, 9));
+        vm.prank(ALICE);
+        escrow.deposit(ALICE, 10);
+
+        fee.setFee(false);
+        vm.prank(ALICE);
+        escrow.deposit(ALICE, 10);
+        fee.setFee(true);
+        (address[] memory owners, uint256[] memory amounts) = _one(ALICE, 10);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.TransferAmountMismatch.selector, 10, 9));
+        vm.prank(SETTLER);
+        escrow.release(1, owners, amounts);
+    }
+
+    function test_reentryIsRefused() public {
+        ReentrantToken token = new ReentrantToken(ALICE);
+        JobEscrow escrow = _newEscrow(IERC20(address(token)));
+        vm.prank(ALICE);
+        token.approve(address(escrow), 1e30);
+        token.arm(address(escrow), abi.encodeCall(IJobEscrow.withdraw, ()));
+        vm.prank(ALICE);
+        escrow.deposit(ALICE, 10);
+        bytes memory refused =
+            abi.encodeWithSelector(ReentrancyGuardTransient.ReentrancyGuardReentrantCall.selector);
+        assertEq(keccak256(token.result()), keccak256(refused), "result of the inner call");
+    }
+
+    function test_releaseMovesBalancesToTheDistributor() public {
+        _deposit(ALICE, 100);
+        _deposit(BOB, 50);
+        address[] memory owners = new address[](2);
+        uint256[] memory amounts = new uint256[](2);
+        (owners[0], owners[1]) = (ALICE, BOB);
+        (amounts[0], amounts[1]) = (30, 50);
+        vm.expectEmit(address(_escrow));
+        emit IJobEscrow.Released(1, ALICE, 30);
+        vm.expectEmit(address(_escrow));
+        emit IJobEscrow.Released(1, BOB, 50);
+        vm.prank(SETTLER);
+        _escrow.release(1, owners, amounts);
+        assertEq(_escrow.balanceOf(ALICE), 70, "Alice");
+        assertEq(_escrow.balanceOf(BOB), 0, "Bob");
+        assertEq(_escrow.totalBalance(), 70, "total");
+        assertEq(_token.balanceOf(DISTRIBUTOR), 80, "distributor");
+        (uint64 epoch, uint256 released) = _escrow.releaseState();
+        assertEq(epoch, 1, "epoch");
+        assertEq(released, 80, "released");
+        assertEq(_escrow.releasedOf(1, ALICE), 30, "released of Alice");
+    }
+
+    function test_releaseIsOncePerOwnerAndEpoch() public {
+        _deposit(ALICE, 100);
+        _release(1, ALICE, 30);
+        vm.expectRevert(
+            abi.encodeWithSelector(IJobEscrow.AlreadyReleased.selector, uint64(1), ALICE)
+        );
+        _release(1, ALICE, 30);
+    }
+
+    function test_releaseRejectsBadLists() public {
+        _deposit(ALICE, 100);
+        (address[] memory owners,) = _one(ALICE, 1);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.BadListLength.selector, 1, 0));
+        vm.prank(SETTLER);
+        _escrow.release(1, owners, new uint256[](0));
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.BadListLength.selector, 0, 0));
+        vm.prank(SETTLER);
+        _escrow.release(1, new address[](0), new uint256[](0));
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.BadListLength.selector, 257, 257));
+        vm.prank(SETTLER);
+        _escrow.release(1, new address[](257), new uint256[](257));
+        vm.expectRevert(IJobEscrow.ZeroAmount.selector);
+        _release(1, ALICE, 0);
+    }
+
+    function test_releaseCannotExceedABalance() public {
+        _deposit(ALICE, 10);
+        vm.expectRevert(
+            abi.encodeWithSelector(IJobEscrow.InsufficientBalance.selector, ALICE, 10, 11)
+        );
+        _release(1, ALICE, 11);
+    }
+
+    function test_releaseIsCappedPerEpochAndEpochsAreSpaced() public {
+        _deposit(ALICE, 3 * CAP);
+        _deposit(BOB, 1);
+        _release(1, ALICE, CAP);
+        vm.expectRevert(
+            abi.encodeWithSelector(IJobEscrow.ReleaseCapExceeded.selector, uint64(1), CAP + 1, CAP)
+        );
+        _release(1, BOB, 1);
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IJobEscrow.EpochTooEarly.selector, uint64(2), uint64(block.timestamp) + INTERVAL
+            )
+        );
+        _release(2, ALICE, 1);
+        vm.warp(block.timestamp + INTERVAL);
+        _release(2, ALICE, CAP);
+        vm.expectRevert(
+            abi.encodeWithSelector(IJobEscrow.EpochClosed.selector, uint64(1), uint64(2))
+        );
+        _release(1, BOB, 1);
+        vm.prank(ADMIN);
+        _escrow.setReleaseCap(CAP + 1);
+        _release(2, BOB, 1);
+    }
+
+    function test_epochZeroIsRejected() public {
+        _deposit(ALICE, 1);
+        vm.expectRevert(
+            abi.encodeWithSelector(IJobEscrow.EpochClosed.selector, uint64(0), uint64(0))
+        );
+        _release(0, ALICE, 1);
+    }
+
+    function test_withdrawalPaysAfterTheDelay(uint256 deposit, uint256 amount) public {
+        deposit = bound(deposit, 1, type(uint128).max);
+        amount = bound(amount, 1, deposit);
+        _deposit(BOB, deposit);
+        vm.expectEmit(address(_escrow));
+        emit IJobEscrow.WithdrawalRequested(BOB, amount, uint64(block.timestamp) + DELAY);
+        vm.prank(BOB);
+        _escrow.requestWithdrawal(amount);
+        vm.warp(block.timestamp + DELAY - 1);
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IJobEscrow.WithdrawalNotReady.selector, uint64(block.timestamp) + 1
+            )
+        );
+        vm.prank(BOB);
+        _escrow.withdraw();
+        vm.warp(block.timestamp + 1);
+        vm.expectEmit(address(_escrow));
+        emit IJobEscrow.Withdrawn(BOB, amount);
+        vm.prank(BOB);
+        assertEq(_escrow.withdraw(), amount, "returned");
+        assertEq(_token.balanceOf(BOB), amount, "tokens");
+        assertEq(_escrow.balanceOf(BOB), deposit - amount, "left");
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.NoWithdrawal.selector, BOB));
+        vm.prank(BOB);
+        _escrow.withdraw();
+    }
+
+    function test_spentMoneyCannotBeWithdrawn() public {
+        _deposit(BOB, 100);
+        vm.prank(BOB);
+        _escrow.requestWithdrawal(100);
+        _release(1, BOB, 60);
+        vm.warp(block.timestamp + DELAY);
+        vm.prank(BOB);
+        assertEq(_escrow.withdraw(), 40, "paid");
+        assertEq(_escrow.balanceOf(BOB), 0, "left");
+    }
+
+    function test_aRequestThatWasSpentWhollyPaysNothingAndCloses() public {
+        _deposit(BOB, 100);
+        vm.prank(BOB);
+        _escrow.requestWithdrawal(100);
+        _release(1, BOB, 100);
+        vm.warp(block.timestamp + DELAY);
+        vm.prank(BOB);
+        assertEq(_escrow.withdraw(), 0, "paid");
+        (uint256 amount,) = _escrow.withdrawalOf(BOB);
+        assertEq(amount, 0, "request");
+    }
+
+    function test_requestAboveTheBalanceIsRejectedAndZeroTakesItBack() public {
+        _deposit(BOB, 10);
+        vm.expectRevert(
+            abi.encodeWithSelector(IJobEscrow.InsufficientBalance.selector, BOB, 10, 11)
+        );
+        vm.prank(BOB);
+        _escrow.requestWithdrawal(11);
+        vm.prank(BOB);
+        _escrow.requestWithdrawal(10);
+        vm.prank(BOB);
+        _escrow.requestWithdrawal(0);
+        vm.warp(block.timestamp + DELAY);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.NoWithdrawal.selector, BOB));
+        vm.prank(BOB);
+        _escrow.withdraw();
+    }
+
+    function test_trimOnlyReducesAndKeepsTheDate() public {
+        _deposit(BOB, 100);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.NoWithdrawal.selector, BOB));
+        vm.prank(SETTLER);
+        _escrow.trimWithdrawal(BOB, 0);
+        vm.prank(BOB);
+        _escrow.requestWithdrawal(80);
+        uint64 date = uint64(block.timestamp) + DELAY;
+        vm.warp(block.timestamp + 5);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.TrimRaises.selector, 80, 81));
+        vm.prank(SETTLER);
+        _escrow.trimWithdrawal(BOB, 81);
+        vm.expectEmit(address(_escrow));
+        emit IJobEscrow.WithdrawalTrimmed(BOB, 30);
+        vm.prank(SETTLER);
+        _escrow.trimWithdrawal(BOB, 30);
+        (uint256 amount, uint64 availableAt) = _escrow.withdrawalOf(BOB);
+        assertEq(amount, 30, "amount");
+        assertEq(availableAt, date, "date");
+    }
+
+    function test_pauseStopsDepositsAndReleasesButNeverWithdrawals() public {
+        _deposit(BOB, 100);
+        vm.prank(GUARDIAN);
+        _escrow.pause();
+        vm.expectRevert(Pausable.EnforcedPause.selector);
+        _deposit(BOB, 1);
+        vm.expectRevert(Pausable.EnforcedPause.selector);
+        vm.prank(ALICE);
+        _escrow.depositWithPermit(BOB, 1, block.timestamp, 27, 0, 0);
+        vm.expectRevert(Pausable.EnforcedPause.selector);
+        _release(1, BOB, 1);
+        vm.prank(BOB);
+        _escrow.requestWithdrawal(100);
+        vm.warp(block.timestamp + DELAY);
+        vm.prank(BOB);
+        assertEq(_escrow.withdraw(), 100, "paid during the pause");
+        vm.prank(ADMIN);
+        _escrow.unpause();
+        _deposit(BOB, 1);
+    }
+
+    function test_rolesAreEnforced(address stranger) public {
+        vm.assume(stranger != SETTLER && stranger != ADMIN && stranger != GUARDIAN);
+        (address[] memory owners, uint256[] memory amounts) = _one(ALICE, 1);
+        _expectRefused(stranger, _escrow.SETTLER_ROLE());
+        vm.prank(stranger);
+        _escrow.release(1, owners, amounts);
+        _expectRefused(stranger, _escrow.SETTLER_ROLE());
+        vm.prank(stranger);
+        _escrow.trimWithdrawal(ALICE, 0);
+        _expectRefused(stranger, _escrow.GUARDIAN_ROLE());
+        vm.prank(stranger);
+        _escrow.pause();
+        _expectRefused(stranger, 0);
+        vm.prank(stranger);
+        _escrow.unpause();
+        _expectRefused(stranger, 0);
+        vm.prank(stranger);
+        _escrow.setReleaseCap(0);
+    }
+
+    function test_constructorChecksItsParameters() public {
+        IERC20 token = IERC20(address(_token));
+        vm.expectRevert(IJobEscrow.ZeroAddress.selector);
+        new JobEscrow(IERC20(address(0)), DISTRIBUTOR, ADMIN, 0, DELAY, INTERVAL, CAP);
+        vm.expectRevert(IJobEscrow.ZeroAddress.selector);
+        new JobEscrow(token, address(0), ADMIN, 0, DELAY, INTERVAL, CAP);
+        vm.expectPartialRevert(IJobEscrow.DelayTooLong.selector);
+        new JobEscrow(token, DISTRIBUTOR, ADMIN, 0, 31 days, INTERVAL, CAP);
+        vm.expectPartialRevert(IJobEscrow.DelayTooLong.selector);
+        new JobEscrow(token, DISTRIBUTOR, ADMIN, 0, DELAY, 31 days, CAP);
+    }
+
+    function _newEscrow(IERC20 token) private returns (JobEscrow escrow) {
+        escrow = new JobEscrow(token, DISTRIBUTOR, ADMIN, 1 days, DELAY, INTERVAL, CAP);
+        bytes32 settler = escrow.SETTLER_ROLE();
+        bytes32 guardian = escrow.GUARDIAN_ROLE();
+        vm.prank(ADMIN);
+        escrow.grantRole(settler, SETTLER);
+        vm.prank(ADMIN);
+        escrow.grantRole(guardian, GUARDIAN);
+    }
+
+    function _deposit(address owner, uint256 amount) private returns (uint256) {
+        vm.prank(ALICE);
+        return _escrow.deposit(owner, amount);
+    }
+
+    function _release(uint64 epoch, address owner, uint256 amount) private {
+        (address[] memory owners, uint256[] memory amounts) = _one(owner, amount);
+        vm.prank(SETTLER);
+        _escrow.release(epoch, owners, amounts);
+    }
+
+    function _one(address owner, uint256 amount)
+        private
+        pure
+        returns (address[] memory owners, uint256[] memory amounts)
+    {
+        owners = new address[](1);
+        amounts = new uint256[](1);
+        owners[0] = owner;
+        amounts[0] = amount;
+    }
+
+    function _permit(uint256 amount, uint256 deadline)
+        private
+        view
+        returns (uint8 v, bytes32 r, bytes32 s)
+    {
+        bytes32 typeHash = keccak256(
+            "Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)"
+        );
+        bytes32 structHash = keccak256(
+            abi.encode(typeHash, ALICE, address(_escrow), amount, _token.nonces(ALICE), deadline)
+        );
+        bytes32 digest =
+            keccak256(abi.encodePacked(hex"1901", _token.DOMAIN_SEPARATOR(), structHash));
+        return vm.sign(ALICE_KEY, digest);
+    }
+
+    function _expectRefused(address caller, bytes32 role) private {
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IAccessControl.AccessControlUnauthorizedAccount.selector, caller, role
+            )
+        );
+    }
+}

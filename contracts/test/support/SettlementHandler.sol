@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+
+import {GymToken} from "../../src/GymToken.sol";
+import {JobEscrow} from "../../src/JobEscrow.sol";
+import {RewardsDistributor} from "../../src/RewardsDistributor.sol";
+import {IRewardsDistributor} from "../../src/interfaces/IRewardsDistributor.sol";
+import {TestBase} from "./TestBase.sol";
+import {Tree} from "./Tree.sol";
+
+/// Plays every role with random arguments. Calls that may legally be refused are made through `_try`.
+contract SettlementHandler is TestBase {
+    uint256 public constant EARNERS = 5;
+    uint256 public constant OWNERS = 3;
+    uint64 private constant DELAY = 1 hours;
+    address private constant SETTLER = address(0x5e);
+    address private constant GUARDIAN = address(0x9a);
+
+    /// The leaves of a root that was posted.
+    struct Posted {
+        uint64 epoch;
+        uint64 activeAt;
+        bool disabled;
+        uint256[EARNERS] earned;
+    }
+
+    GymToken public token;
+    JobEscrow public escrow;
+    RewardsDistributor public distributor;
+    uint256 public deposited;
+    uint256 public withdrawn;
+    uint256 public paidByDisabledRoots;
+
+    Posted[] private _posted;
+    uint256 private _now = 1_000_000;
+    uint64 private _epoch;
+    address private immutable CREATOR = msg.sender;
+
+    constructor() {
+        vm.warp(_now);
+        token = new GymToken(address(this), type(uint256).max);
+        distributor = new RewardsDistributor(IERC20(address(token)), address(this), 0, DELAY, 1e30);
+        escrow = new JobEscrow(
+            IERC20(address(token)), address(distributor), address(this), 0, 1 days, 10, 1e30
+        );
+        escrow.grantRole(escrow.SETTLER_ROLE(), SETTLER);
+        escrow.grantRole(escrow.GUARDIAN_ROLE(), GUARDIAN);
+        distributor.grantRole(distributor.SETTLER_ROLE(), SETTLER);
+        distributor.grantRole(distributor.GUARDIAN_ROLE(), GUARDIAN);
+        token.approve(address(escrow), type(uint256).max);
+    }
+
+    // --- what forge calls ---
+
+    function wait(uint256 seconds_) external {
+        _pass(bound(seconds_, 1, 2 days));
+    }
+
+    function deposit(uint256 who, uint256 amount) external {
+        amount = bound(amount, 1, 1e20);
+        if (_try(
+                address(this), address(escrow), abi.encodeCall(escrow.deposit, (owner(who), amount))
+            )) {
+            deposited += amount;
+        }
+    }
+
+    function release(uint256 who, uint256 amount, bool next) external {
+        if (next) _pass(10);
+        (uint64 current,) = escrow.releaseState();
+        address[] memory owners = new address[](1);
+        uint256[] memory amounts = new uint256[](1);
+        owners[0] = owner(who);
+        // One base unit more than there is, at times.
+        amounts[0] = bound(amount, 1, escrow.balanceOf(owners[0]) + 1);
+        uint64 epoch = next ? current + 1 : current;
+        _try(SETTLER, address(escrow), abi.encodeCall(escrow.release, (epoch, owners, amounts)));
+    }
+
+    function withdraw(uint256 who, uint256 amount, uint256 trim) external {
+        address from = owner(who);
+        amount = bound(amount, 0, escrow.balanceOf(from));
+        _try(from, address(escrow), abi.encodeCall(escrow.requestWithdrawal, (amount)));
+        _try(
+            SETTLER,
+            address(escrow),
+            abi.encodeCall(escrow.trimWithdrawal, (from, bound(trim, 0, amount)))
+        );
+        _pass(1 days);
+        _withdraw(from);
+    }
+
+    /// Posts earnings that spend a random part of what is funded; at times more than that.
+    function submit(uint256 seed, bool tooMuch) external {
+        uint256[EARNERS] memory earned = _lastActiveEarned();
+        uint256 free = distributor.totalClaimed() + token.balanceOf(address(distributor));
+        for (uint256 i = 0; i < EARNERS; ++i) {
+            free -= earned[i] < free ? earned[i] : free;
+        }
+        for (uint256 i = 0; i < EARNERS; ++i) {
+            uint256 part = uint256(keccak256(abi.encode(seed, i))) % (free + 1);
+            earned[i] += part;
+            free -= part;
+        }
+        if (tooMuch) earned[0] += free + 1;
+        _submit(earned);
+    }
+
+    function disable() external {
+        uint64 epoch = distributor.pendingRoot().epoch;
+        if (!_try(GUARDIAN, address(distributor), abi.encodeCall(distributor.disable, (epoch)))) {
+            return;
+        }
+        _posted[_posted.length - 1].disabled = true;
+    }
+
+    /// Claims under any root ever posted, which only the active one may honour.
+    function claim(uint256 which, uint256 who, bool many) external {
+        if (_posted.length == 0) return;
+        _claim(bound(which, 0, _posted.length - 1), who % EARNERS, many);
+    }
+
+    function claimLatest(uint256 who) external {
+        if (_posted.length != 0) _claim(_posted.length - 1, who % EARNERS, false);
+    }
+
+    function pause(bool ofClaims, bool ofEscrow) external {
+        address target = ofEscrow ? address(escrow) : address(distributor);
+        _try(GUARDIAN, target, abi.encodeCall(escrow.pause, ()));
+        if (ofClaims) {
+            _try(GUARDIAN, address(distributor), abi.encodeCall(distributor.pauseClaims, ()));
+        }
+    }
+
+    function unpause() external {
+        _try(address(this), address(escrow), abi.encodeCall(escrow.unpause, ()));
+        _try(address(this), address(distributor), abi.encodeCall(distributor.unpause, ()));
+    }
+
+    // --- what the invariants read ---
+
+    /// At the end of a history, with every pause on that can be: time passes, then everybody takes what is theirs.
+    function everybodyLeaves() external {
+        if (msg.sender != CREATOR) return; // forge would empty every history early
+        _try(GUARDIAN, address(escrow), abi.encodeCall(escrow.pause, ()));
+        _try(GUARDIAN, address(distributor), abi.encodeCall(distributor.pause, ()));
+        _try(GUARDIAN, address(distributor), abi.encodeCall(distributor.pauseClaims, ()));
+        _pass(distributor.CLAIM_PAUSE_MAX());
+        for (uint256 i = 0; i < OWNERS; ++i) {
+            uint256 all = escrow.balanceOf(owner(i));
+            vm.prank(owner(i));
+            escrow.requestWithdrawal(all);
+        }
+        _pass(1 days);
+        for (uint256 i = 0; i < OWNERS; ++i) {
+            _withdraw(owner(i));
+        }
+        (bool found, uint256 index) = _activeIndex();
+        for (uint256 i = 0; found && i < EARNERS; ++i) {
+            _claim(index, i, false);
+        }
+    }
+
+    function earner(uint256 index) public pure returns (address) {
+        return address(uint160(0xe000 + index % EARNERS));
+    }
+
+    function owner(uint256 index) public pure returns (address) {
+        return address(uint160(0xf000 + index % OWNERS));
+    }
+
+    function received(uint256 index) external view returns (uint256) {
+        return token.balanceOf(earner(index));
+    }
+
+    function activeEarned(uint256 index) external view returns (uint256) {
+        return _lastActiveEarned()[index];
+    }
+
+    function highestActiveEarned(uint256 index) external view returns (uint256 highest) {
+        for (uint256 i = 0; i < _posted.length; ++i) {
+            if (!_wasActive(i)) continue;
+            if (_posted[i].earned[index] > highest) highest = _posted[i].earned[index];
+        }
+    }
+
+    function highestActiveTotal() external view returns (uint256 highest) {
+        for (uint256 i = 0; i < _posted.length; ++i) {
+            if (!_wasActive(i)) continue;
+            uint256 total = _sum(_posted[i].earned);
+            if (total > highest) highest = total;
+        }
+    }
+
+    // --- helpers ---
+
+    function _submit(uint256[EARNERS] memory earned) private {
+        uint64 epoch = ++_epoch;
+        bytes32 root = Tree.root(_leaves(earned));
+        bytes memory call =
+            abi.encodeCall(distributor.submitRoot, (epoch, root, _sum(earned), bytes32("file")));
+        if (!_try(SETTLER, address(distributor), call)) return;
+        _posted.push();
+        Posted storage posted = _posted[_posted.length - 1];
+        posted.epoch = epoch;
+        posted.activeAt = uint64(_now) + DELAY;
+        posted.earned = earned;
+    }
+
+    function _claim(uint256 which, uint256 who, bool many) private {
+        Posted storage posted = _posted[which];
+        bytes32[] memory proof = Tree.proof(_leaves(posted.earned), who);
+        uint256 cumulative = posted.earned[who];
+        uint256 before = token.balanceOf(earner(who));
+        bytes memory call = abi.encodeCall(distributor.claim, (earner(who), cumulative, proof));
+        if (many) {
+            IRewardsDistributor.Claim[] memory claims = new IRewardsDistributor.Claim[](2);
+            claims[0] = IRewardsDistributor.Claim(earner(who), cumulative, proof);
+            claims[1] = claims[0];
+            call = abi.encodeCall(distributor.claimMany, (claims));
+        }
+        _try(address(this), address(distributor), call);
+        // A leaf that an active root shares with the disabled one is not the disabled root's payment.
+        uint256 paid = token.balanceOf(earner(who)) - before;
+        if (posted.disabled && cumulative > _lastActiveEarned()[who]) paidByDisabledRoots += paid;
+    }
+
+    function _withdraw(address from) private {
+        uint256 before = token.balanceOf(from);
+        _try(from, address(escrow), abi.encodeCall(escrow.withdraw, ()));
+        withdrawn += token.balanceOf(from) - before;
+    }
+
+    function _try(address sender, address target, bytes memory call) private returns (bool ok) {
+        vm.prank(sender);
+        (ok,) = target.call(call);
+    }
+
+    function _pass(uint256 seconds_) private {
+        _now += seconds_;
+        vm.warp(_now);
+    }
+
+    function _wasActive(uint256 index) private view returns (bool) {
+        return !_posted[index].disabled && _posted[index].activeAt <= _now;
+    }
+
+    function _activeIndex() private view returns (bool found, uint256 index) {
+        for (uint256 i = _posted.length; i > 0; --i) {
+            if (_wasActive(i - 1)) return (true, i - 1);
+        }
+    }
+
+    function _lastActiveEarned() private view returns (uint256[EARNERS] memory earned) {
+        (bool found, uint256 index) = _activeIndex();
+        if (found) earned = _posted[index].earned;
+    }
+
+    function _leaves(uint256[EARNERS] memory earned)
+        private
+        view
+        returns (bytes32[] memory leaves)
+    {
+        leaves = new bytes32[](EARNERS);
+        for (uint256 i = 0; i < EARNERS; ++i) {
+            leaves[i] = distributor.leafOf(earner(i), earned[i]);
+        }
+    }
+
+    function _sum(uint256[EARNERS] memory earned) private pure returns (uint256 sum) {
+        for (uint256 i = 0; i < EARNERS; ++i) {
+            sum += earned[i];
+        }
+    }
+}

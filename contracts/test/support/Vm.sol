@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+/// The cheat codes of forge that these tests use.
+interface Vm {
+    function addr(uint256 privateKey) external pure returns (address);
+    function assume(bool condition) external pure;
+    function expectEmit(address emitter) external;
+    function expectPartialRevert(bytes4 selector) external;
+    function expectRevert(bytes calldata data) external;
+    function expectRevert(bytes4 selector) external;
+    function prank(address sender) external;
+    function roll(uint256 blockNumber) external;
+    function sign(uint256 privateKey, bytes32 digest)
+        external
+        pure
+        returns (uint8 v, bytes32 r, bytes32 s);
+    function snapshotGasLastCall(string calldata group, string calldata name)
+        external
+        returns (uint256 gasUsed);
+    function warp(uint256 timestamp) external;
+}
