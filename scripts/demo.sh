@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# demo.sh BUILD_DIR: the main job on embedded defaults. The text is the King James Bible of Debian's package
+# bible-kjv, which is in the public domain; TEXT=FILE takes another one.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${1:?usage: demo.sh BUILD_DIR}
+folder=build/demo
+mkdir -p "$folder"
+text=${TEXT:-$folder/text.txt}
+if [[ ! -s $text ]]; then
+    bible 'ge1:1-rev22:21' </dev/null >"$text.part"
+    mv "$text.part" "$text"
+fi
+exec "$build/bin/gym" devnet demo --root "$folder/network" --text "$text" \
+    --worker-program "$build/bin/gym" --cheating-worker-program "$build/bin/gym-faulty-worker" \
+    --report "$folder/report.json" "${@:2}"

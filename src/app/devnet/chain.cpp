@@ -1,0 +1,74 @@
+#include "gym/chain/private_chain.hpp"
+#include "gym/chain_store/sqlite_intent_store.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/crypto/keystore.hpp"
+#include "gym/devnet/infrastructure.hpp"
+
+namespace gym::devnet {
+namespace {
+
+constexpr const char* kProcess = "anvil";
+constexpr std::uint32_t kDeployTimeoutMs = 60'000;
+// Limits far above what a development network moves; a real network sets them from its budget.
+const char* const kLimitTokens = "1000000000";
+
+Result<crypto::PrivateKey> open_key(const Layout& layout, const std::string& holder) {
+    GYM_TRY(const std::string passphrase, ensure_secret(layout.passphrase(holder)));
+    return crypto::load_keystore(layout.keystore(holder), crypto::SecretBytes(passphrase));
+}
+
+Status fund_holders(const Layout& layout, chain::PrivateAnvil& anvil) {
+    GYM_TRY(const Amount gas_money, Amount::parse_tokens("100"));
+    std::vector<std::string> holders{kDeployer, kCoordinator, kSettler, kJobOwner, kVerifier};
+    for (const std::string& worker : layout.worker_names())
+        holders.push_back(worker);
+    for (const std::string& holder : holders) {
+        GYM_TRY(const Address address, holder_address(layout, holder));
+        GYM_CHECK(anvil.fund(address, gas_money));
+    }
+    return {};
+}
+
+Result<chain::DeployParams> deploy_params(const Layout& layout, const ChainOptions& options) {
+    chain::DeployParams params;
+    GYM_TRY(params.token_holder, holder_address(layout, kJobOwner));
+    GYM_TRY(params.settler, holder_address(layout, kSettler));
+    GYM_TRY(params.guardian, holder_address(layout, kDeployer));
+    GYM_TRY(params.coordinator, holder_address(layout, kCoordinator));
+    GYM_TRY(params.growth_limit, Amount::parse_tokens(kLimitTokens));
+    GYM_TRY(params.release_cap, Amount::parse_tokens(kLimitTokens));
+    params.token_supply = options.token_supply;
+    return params;
+}
+
+}  // namespace
+
+Result<chain::Deployment> start_chain(const Layout& layout, ProcessTable& processes,
+                                      const ChainOptions& options) {
+    if (const auto entry = processes.find(kProcess); entry.ok() && entry->running)
+        return chain::load_deployment(layout.deployment());
+    GYM_TRY(chain::PrivateAnvil anvil,
+            chain::PrivateAnvil::start(layout.anvil(), {.port = layout.chain_port,
+                                                        .block_time_ms = options.block_time_ms,
+                                                        .persist = true,
+                                                        .detached = true}));
+    GYM_CHECK(processes.adopt(kProcess, anvil.pid()));
+    GYM_CHECK(fund_holders(layout, anvil));
+
+    GYM_TRY(auto client, chain::make_http_client(anvil.rpc_url()));
+    GYM_TRY(const std::uint64_t chain_id, client->chain_id());
+    GYM_TRY(crypto::PrivateKey key, open_key(layout, kDeployer));
+    GYM_TRY(auto store, chain_store::SqliteIntentStore::open(layout.root / "deployer.sqlite",
+                                                             chain_id, key.address()));
+    const SystemClock clock;
+    chain::TxManager manager(*client, *store, std::move(key), clock, {.chain_id = chain_id},
+                             chain::describe_revert);
+    GYM_TRY(const auto artifacts, chain::find_artifacts());
+    GYM_TRY(const chain::DeployParams params, deploy_params(layout, options));
+    GYM_TRY(const chain::Deployment deployment,
+            chain::deploy(manager, *client, artifacts, params, kDeployTimeoutMs));
+    GYM_CHECK(chain::save_deployment(layout.deployment(), deployment));
+    return deployment;
+}
+
+}  // namespace gym::devnet

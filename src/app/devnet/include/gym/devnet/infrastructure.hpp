@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "gym/chain/deploy.hpp"
+#include "gym/common/amount.hpp"
+#include "gym/common/result.hpp"
+#include "gym/devnet/layout.hpp"
+#include "gym/devnet/process_table.hpp"
+
+namespace gym::devnet {
+
+/// Told what is being done, one line a step.
+using Announce = std::function<void(const std::string&)>;
+
+/// Database users of the services; each has secrets/db-NAME and the rights of group gym_NAME.
+inline constexpr const char* kDatabase = "gym";
+inline constexpr const char* kDbCoordinator = "coordinator";
+inline constexpr const char* kDbRewards = "rewards";
+inline constexpr const char* kDbApi = "api";
+
+struct ChainOptions {
+    std::uint32_t block_time_ms = 500;
+    Amount token_supply;  ///< all of it goes to the job owner
+};
+
+/// Starts a private PostgreSQL cluster, creates the database, applies the migrations and makes one
+/// login user per service. Idempotent. @errors as db::PrivateCluster and db::migrate.
+Status start_database(const Layout& layout, const std::filesystem::path& migrations);
+Status stop_database(const Layout& layout);
+
+/// Starts anvil and records it in `processes`, funds every key holder, deploys the contracts and
+/// saves layout.deployment(). Idempotent. @errors as chain::PrivateAnvil and chain::deploy.
+Result<chain::Deployment> start_chain(const Layout& layout, ProcessTable& processes,
+                                      const ChainOptions& options);
+
+/// Makes the missing keystores and passphrase files of all key holders.
+Status ensure_keys(const Layout& layout);
+/// The address of a key holder. @errors as crypto::keystore_address.
+[[nodiscard]] Result<Address> holder_address(const Layout& layout, const std::string& holder);
+
+}  // namespace gym::devnet

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "gym/common/result.hpp"
+
+namespace gym::devnet {
+
+/// The key holders of a development network. Each has keys/NAME.json (keystore) and keys/NAME.pass.
+inline constexpr const char* kDeployer = "deployer";        ///< admin and guardian of the contracts
+inline constexpr const char* kCoordinator = "coordinator";  ///< posts rounds and commitment roots
+inline constexpr const char* kSettler = "settler";          ///< releases escrow, posts payout roots
+inline constexpr const char* kJobOwner = "job-owner";
+inline constexpr const char* kVerifier = "verifier";
+
+/// Where everything of one development network is, and on which ports. Saved as devnet.json.
+struct Layout {
+    std::filesystem::path root;      ///< absolute
+    std::filesystem::path postgres;  ///< the private cluster; outside `root` where PostgreSQL's own
+                                     ///< system user could not reach it
+    std::uint16_t api_port = 0;
+    std::uint16_t grpc_port = 0;
+    std::uint16_t chain_port = 0;
+    std::uint32_t workers = 0;
+
+    [[nodiscard]] std::filesystem::path keys() const { return root / "keys"; }
+    [[nodiscard]] std::filesystem::path secrets() const { return root / "secrets"; }
+    [[nodiscard]] std::filesystem::path config() const { return root / "config"; }
+    [[nodiscard]] std::filesystem::path logs() const { return root / "logs"; }
+    [[nodiscard]] std::filesystem::path run() const { return root / "run"; }
+    [[nodiscard]] std::filesystem::path anvil() const { return root / "anvil"; }
+    [[nodiscard]] std::filesystem::path blobs() const { return root / "blobs"; }
+    [[nodiscard]] std::filesystem::path epochs() const { return root / "epochs"; }
+    [[nodiscard]] std::filesystem::path nodes() const { return root / "nodes"; }
+    [[nodiscard]] std::filesystem::path deployment() const { return root / "deployment.json"; }
+    [[nodiscard]] std::filesystem::path keystore(const std::string& holder) const {
+        return keys() / (holder + ".json");
+    }
+    [[nodiscard]] std::filesystem::path passphrase(const std::string& holder) const {
+        return keys() / (holder + ".pass");
+    }
+    [[nodiscard]] std::string api_url() const;
+    [[nodiscard]] std::string chain_url() const;
+    [[nodiscard]] std::string grpc_address() const;
+    /// worker-1, worker-2, ...
+    [[nodiscard]] std::vector<std::string> worker_names() const;
+};
+
+/// Makes the folders of a new network below `root` and picks free loopback ports (0) for it.
+/// @errors kAlreadyExists if `root` holds a network, kIo.
+[[nodiscard]] Result<Layout> create_layout(const std::filesystem::path& root, std::uint32_t workers,
+                                           std::uint16_t api_port);
+/// @errors kNotFound if `root` holds no network, kMalformed.
+[[nodiscard]] Result<Layout> load_layout(const std::filesystem::path& root);
+Status save_layout(const Layout& layout);
+/// Removes all files of a network that was stopped. @errors kIo.
+Status remove_layout(const Layout& layout);
+
+/// A new file of mode 0600 with a random word in it, unless the file exists. @return the word.
+[[nodiscard]] Result<std::string> ensure_secret(const std::filesystem::path& path);
+
+}  // namespace gym::devnet

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gym/chain/client.hpp"
+#include "gym/chain/deploy.hpp"
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/db/database.hpp"
+
+namespace gym::devnet {
+
+struct WorkerLine {
+    std::string name;
+    Address address;
+    bool cheats = false;
+    std::uint64_t units_final = 0;
+    std::uint64_t units_rejected = 0;
+    std::uint64_t units_pending = 0;
+    Amount paid;           ///< what the distributor contract paid out to it
+    std::string excluded;  ///< the registry's sentence, empty in good standing
+};
+
+/// What a finished job left behind. Every figure is read back: from PostgreSQL (registry, ledger),
+/// the chain, or the engine.
+struct Report {
+    std::uint64_t rounds = 0;
+    std::vector<WorkerLine> workers;
+    std::vector<double> validation_losses;  ///< nats per token after each round
+    std::uint64_t units_sampled = 0;        ///< train units that were drawn for re-execution
+    std::uint64_t mismatches = 0;           ///< revealed reports that differ from the commitment
+    std::uint64_t honest_units_rejected = 0;
+    std::string ledger_sum_wei;  ///< sum of all balances: "0", since every transfer has two sides
+    Amount onchain_paid;         ///< RewardsDistributor.totalClaimed()
+    Amount ledger_paid;          ///< credits of all payable accounts
+    Digest payout_root;          ///< the active root on chain
+    Digest program_root;
+    Digest final_state_root;     ///< recomputed by the engine from the last base state's blob
+    std::uint64_t gas_used = 0;  ///< by all transactions of the network's key holders
+    std::uint64_t wall_s = 0;
+    std::string sample;  ///< text that the trained model wrote
+};
+
+struct ReportSources {
+    db::Database& database;
+    chain::ChainClient& chain;
+    chain::Deployment deployment;
+    std::filesystem::path blobs;
+    Digest job_id;
+    std::map<Address, std::string> workers;  ///< address -> name
+    Address cheater;                         ///< zero: nobody cheats
+};
+
+/// Reads everything but `wall_s`. @errors of the sources; kMismatch if the final state's blob does
+/// not hash to the root that the registry names.
+[[nodiscard]] Result<Report> collect_report(const ReportSources& sources);
+
+/// The report as one JSON object; amounts are decimal strings.
+[[nodiscard]] std::string to_json(const Report& report);
+/// The table of workers, the losses and the sample, for people.
+[[nodiscard]] std::string to_text(const Report& report);
+
+/// What a successful run must show; one sentence for each check that did not hold.
+struct Expectations {
+    std::uint64_t rounds_min = 6;
+    double final_loss_max = 2.55;
+    bool with_cheater = true;
+};
+[[nodiscard]] std::vector<std::string> failed_checks(const Report& report,
+                                                     const Expectations& expected);
+
+}  // namespace gym::devnet

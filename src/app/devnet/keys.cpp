@@ -1,0 +1,33 @@
+#include "gym/crypto/keystore.hpp"
+#include "gym/devnet/infrastructure.hpp"
+
+namespace gym::devnet {
+namespace {
+
+std::vector<std::string> key_holders(const Layout& layout) {
+    std::vector<std::string> out{kDeployer, kCoordinator, kSettler, kJobOwner, kVerifier};
+    for (std::string& name : layout.worker_names())
+        out.push_back(std::move(name));
+    return out;
+}
+
+}  // namespace
+
+Status ensure_keys(const Layout& layout) {
+    for (const std::string& holder : key_holders(layout)) {
+        GYM_TRY(const std::string passphrase, ensure_secret(layout.passphrase(holder)));
+        std::error_code error;
+        if (std::filesystem::exists(layout.keystore(holder), error)) continue;
+        // A throw-away network: the light cost keeps its start short.
+        GYM_CHECK(crypto::save_keystore(layout.keystore(holder), crypto::PrivateKey::generate(),
+                                        crypto::SecretBytes(passphrase),
+                                        crypto::ScryptCost::light()));
+    }
+    return {};
+}
+
+Result<Address> holder_address(const Layout& layout, const std::string& holder) {
+    return crypto::keystore_address(layout.keystore(holder));
+}
+
+}  // namespace gym::devnet

@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+
+#include "gym/devnet/report.hpp"
+
+namespace gym::devnet {
+
+namespace json = boost::json;
+
+namespace {
+
+/// Bytes that a terminal would take for a command, and bytes that are no UTF-8, become dots.
+std::string printable(const std::string& text) {
+    std::string out = text;
+    for (char& c : out)
+        if (c != '\n' && (c < ' ' || c > '~')) c = '.';
+    return out;
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+    json::array workers;
+    for (const WorkerLine& line : report.workers)
+        workers.push_back(json::object{{"address", line.address.hex()},
+                                       {"name", line.name},
+                                       {"cheats", line.cheats},
+                                       {"units_final", line.units_final},
+                                       {"units_rejected", line.units_rejected},
+                                       {"units_pending", line.units_pending},
+                                       {"paid_wei", line.paid.to_string()},
+                                       {"excluded_because", line.excluded}});
+    const json::object object{{"rounds", report.rounds},
+                              {"workers", std::move(workers)},
+                              {"validation_losses", json::value_from(report.validation_losses)},
+                              {"units_sampled", report.units_sampled},
+                              {"mismatches", report.mismatches},
+                              {"honest_units_rejected", report.honest_units_rejected},
+                              {"ledger_sum_wei", report.ledger_sum_wei},
+                              {"onchain_paid_wei", report.onchain_paid.to_string()},
+                              {"ledger_paid_wei", report.ledger_paid.to_string()},
+                              {"payout_root", report.payout_root.hex()},
+                              {"program_root", report.program_root.hex()},
+                              {"final_state_root", report.final_state_root.hex()},
+                              {"gas_used", report.gas_used},
+                              {"sample", printable(report.sample)},
+                              {"wall_s", report.wall_s}};
+    return json::serialize(object);
+}
+
+std::string to_text(const Report& report) {
+    std::string out = fmt::format("\n{:<10} {:<42}  {:>5} {:>8} {:>7}  {:>22}\n", "worker",
+                                  "address", "final", "rejected", "pending", "paid (tokens)");
+    for (const WorkerLine& line : report.workers) {
+        out += fmt::format("{:<10} {:<42}  {:>5} {:>8} {:>7}  {:>22}\n", line.name,
+                           line.address.hex(), line.units_final, line.units_rejected,
+                           line.units_pending, line.paid.to_tokens());
+        if (!line.excluded.empty()) out += fmt::format("{:<10} excluded: {}\n", "", line.excluded);
+    }
+    out += "\nvalidation loss after each round (nats per byte):";
+    for (const double loss : report.validation_losses)
+        out += fmt::format(" {:.3f}", loss);
+    out += fmt::format(
+        "\nunits re-executed {}, mismatches {}, honest units rejected {}\n"
+        "paid on chain {} tokens, by the ledger {} tokens; sum of the ledger {} wei; gas used {}\n"
+        "payout root      {}\nprogram root     {}\nfinal state root {}\n",
+        report.units_sampled, report.mismatches, report.honest_units_rejected,
+        report.onchain_paid.to_tokens(), report.ledger_paid.to_tokens(), report.ledger_sum_wei,
+        report.gas_used, report.payout_root.hex(), report.program_root.hex(),
+        report.final_state_root.hex());
+    out += "\nthe trained model writes:\n" + printable(report.sample) + "\n";
+    return out;
+}
+
+std::vector<std::string> failed_checks(const Report& report, const Expectations& expected) {
+    std::vector<std::string> out;
+    const auto require = [&](bool holds, std::string sentence) {
+        if (!holds) out.push_back(std::move(sentence));
+    };
+    require(report.rounds >= expected.rounds_min,
+            fmt::format("{} rounds were aggregated, not {}", report.rounds, expected.rounds_min));
+    const auto& losses = report.validation_losses;
+    require(!losses.empty() && losses.back() <= expected.final_loss_max,
+            fmt::format("the last validation loss is above {}", expected.final_loss_max));
+    require(losses.size() >= 2 && losses.back() < losses.front(),
+            "the last validation loss is not below the first");
+    require(report.honest_units_rejected == 0, "a unit of an honest worker was rejected");
+    require(report.ledger_sum_wei == "0", "the ledger does not sum to zero");
+    require(report.onchain_paid == report.ledger_paid,
+            "chain and ledger disagree on what was paid");
+    require(!report.onchain_paid.is_zero(), "nobody was paid");
+    for (const WorkerLine& line : report.workers) {
+        if (line.cheats) {
+            require(line.units_rejected > 0, line.name + " cheats and was not caught");
+            require(!line.excluded.empty(), line.name + " cheats and is not excluded");
+        } else {
+            require(line.units_final > 0 && !line.paid.is_zero(),
+                    line.name + " is honest and was not paid");
+        }
+        require(line.units_pending == 0, line.name + " has units that are not decided");
+    }
+    if (expected.with_cheater) require(report.mismatches > 0, "no verifier found a mismatch");
+    return out;
+}
+
+}  // namespace gym::devnet
