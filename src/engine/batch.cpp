@@ -10,24 +10,23 @@
 namespace gym::engine {
 namespace {
 
+__extension__ using Uint128 = unsigned __int128;
+
 /// Fills `batch` from windows of window_tokens + 1 tokens that start at `starts`.
 Result<Batch> gather(const blob::Dataset& dataset, blob::Split split,
                      const std::vector<std::uint64_t>& starts, std::uint32_t window_tokens) {
     Batch batch;
     batch.windows = static_cast<std::uint32_t>(starts.size());
     batch.window_tokens = window_tokens;
-    std::vector<std::int32_t> all;
-    all.reserve(starts.size() * (window_tokens + 1));
+    batch.tokens.reserve(starts.size() * (std::size_t{window_tokens} + 1));
     for (const std::uint64_t start : starts) {
         GYM_TRY(const auto window, dataset.window(split, start, window_tokens + 1));
-        all.insert(all.end(), window.begin(), window.end());
-        batch.inputs.insert(batch.inputs.end(), window.begin(), window.end() - 1);
-        batch.targets.insert(batch.targets.end(), window.begin() + 1, window.end());
+        batch.tokens.insert(batch.tokens.end(), window.begin(), window.end());
     }
     const std::uint64_t dims[] = {starts.size(), std::uint64_t{window_tokens} + 1};
-    batch.root = commit::tensor_root(
-        commit::DType::i32, dims,
-        {reinterpret_cast<const std::uint8_t*>(all.data()), all.size() * sizeof(std::int32_t)});
+    batch.root = commit::tensor_root(commit::DType::i32, dims,
+                                     {reinterpret_cast<const std::uint8_t*>(batch.tokens.data()),
+                                      batch.tokens.size() * sizeof(std::int32_t)});
     return batch;
 }
 
@@ -52,7 +51,7 @@ std::uint64_t window_start(const BatchKey& key, std::uint64_t step, std::uint32_
     const auto block =
         kernels::random_block(kernels::philox_key(key.job_seed.data.data()), position, i);
     const std::uint64_t word = block.word[0] | std::uint64_t{block.word[1]} << 32;
-    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(word) * starts >> 64);
+    return static_cast<std::uint64_t>(static_cast<Uint128>(word) * starts >> 64);
 }
 
 Result<Batch> training_batch(const blob::Dataset& dataset, const BatchKey& key, std::uint64_t step,
@@ -74,7 +73,7 @@ Result<Batch> validation_batch(const blob::Dataset& dataset, std::uint32_t first
             dataset.window_count(blob::Split::kValidation, std::uint64_t{window_tokens} + 1));
     std::vector<std::uint64_t> starts(windows);
     for (std::uint32_t i = 0; i < windows; ++i) {
-        const auto spread = static_cast<unsigned __int128>(first + i) * count / total;
+        const auto spread = static_cast<Uint128>(first + i) * count / total;
         starts[i] = static_cast<std::uint64_t>(spread);
         if (starts[i] >= count)
             return fail(ErrorCode::kOutOfRange, "validation window " + std::to_string(first + i) +

@@ -13,14 +13,13 @@ class Dataset;
 
 namespace gym::engine {
 
-/// The tokens of one step: `windows` windows of `window_tokens` + 1 tokens, inputs and targets
-/// overlapping by all but one.
+/// The tokens of one step: windows of window_tokens + 1 tokens (a program's input "batch"; all but
+/// the last token of a window are inputs, all but the first are targets).
 struct Batch {
     std::uint32_t windows = 0;
     std::uint32_t window_tokens = 0;
-    std::vector<std::int32_t> inputs;   // (windows, window_tokens)
-    std::vector<std::int32_t> targets;  // (windows, window_tokens)
-    Digest root;  ///< tensor root of the (windows, window_tokens + 1) i32 tokens
+    std::vector<std::int32_t> tokens;  // (windows, window_tokens + 1)
+    Digest root;                       ///< tensor root of `tokens`
 };
 
 /// Where window `i` of step `step` starts in the training split of `tokens` tokens: the high word

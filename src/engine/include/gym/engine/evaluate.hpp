@@ -18,10 +18,10 @@ struct Evaluation {
     std::uint64_t tokens = 0;
 };
 
-/// Mean validation loss over at most `windows_max` windows spread evenly over the validation split.
-/// The window set depends on the dataset and `windows_max` alone, so losses of different rounds
-/// compare. `evaluation` is the program's evaluation program; `base` holds its parameters (a
-/// training state works).
+/// Mean validation loss over about `windows_max` windows (whole batches, at least one) spread
+/// evenly over the validation split. The window set depends on the dataset and `windows_max` alone,
+/// so losses of different rounds compare. `evaluation` is the program's evaluation program; `base`
+/// holds its parameters (a training state works).
 /// @errors kOutOfRange if the validation split is shorter than one window; kShapeMismatch.
 [[nodiscard]] Result<Evaluation> evaluate(const program::Program& train, const State& base,
                                           const blob::Dataset& dataset, std::uint32_t windows_max,

@@ -4,13 +4,10 @@
 
 namespace gym::engine {
 
-/// Counters of Philox that belong to no op (kernels::RandomPosition::op, 24 bits;
-/// docs/NUMERICS.md). No program has that many ops, so these never meet an op's own words.
-inline constexpr std::uint32_t kRandomOpBatch = 0xFFFFFF;  ///< windows of a step
-inline constexpr std::uint32_t kRandomOpInitial =
-    0xFFFFFE;  ///< initial parameters; step = slot index
-inline constexpr std::uint32_t kRandomOpGenerate = 0xFFFFFD;  ///< sampling of generated tokens
-inline constexpr std::uint32_t kProgramOpsMax = 0x800000;
+// The op field of random positions (kernels::RandomPosition; docs/NUMERICS.md, "Randomness").
+inline constexpr std::uint32_t kRandomOpBatch = 0;         ///< windows of a step
+inline constexpr std::uint32_t kRandomOpInitialFirst = 1;  ///< initial values of slot s: this + s
+inline constexpr std::uint32_t kRandomOpGenerate = 0xFFFFFF;  ///< sampling of generated tokens
 
 /// Steps of a unit: what the step field of a random position holds.
 inline constexpr std::uint32_t kUnitStepsMax = 1U << 20;

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <string>
+
+#include "delta.hpp"
+#include "gym/blob/blob_store.hpp"
+#include "gym/commit/merkle.hpp"
+#include "gym/engine/unit.hpp"
+#include "gym/program/cost.hpp"
+#include "gym/program/gpt.hpp"
+#include "state_of_program.hpp"
+
+namespace gym::engine {
+namespace {
+
+using program::Program;
+using program::Slot;
+using program::SlotId;
+using program::SlotKind;
+
+std::string momentum_name(const std::string& param) {
+    return std::string(program::kMomentumPrefix) + param;
+}
+
+/// The aggregate program's state, whose slots are the parameters and their momenta by name.
+Result<State> join(const Program& aggregate, const State& base, const State& momentum) {
+    State state;
+    for (const SlotId id : state_slots(aggregate)) {
+        const Slot& slot = aggregate.slot(id);
+        const State& from = slot.kind == SlotKind::param ? base : momentum;
+        const StateTensor* tensor = from.find(slot.name);
+        if (tensor == nullptr)
+            return fail(ErrorCode::kShapeMismatch, "no tensor '" + slot.name + "' was given");
+        GYM_CHECK(check_tensor(slot, *tensor));
+        state.tensors.push_back(*tensor);
+    }
+    return state;
+}
+
+/// Splits it again, in the order of `params`.
+void split(const State& state, const State& params, AggregateResult& result) {
+    for (const StateTensor& param : params.tensors) {
+        result.base.tensors.push_back(*state.find(param.name));
+        result.momentum.tensors.push_back(*state.find(momentum_name(param.name)));
+    }
+}
+
+/// Input "delta.<param>": the deltas of one parameter, one after another.
+std::vector<Bytes> stack(const State& base, std::span<const State> deltas) {
+    std::vector<Bytes> stacked(base.tensors.size());
+    for (std::size_t i = 0; i < base.tensors.size(); ++i) {
+        for (const State& delta : deltas)
+            stacked[i].insert(stacked[i].end(), delta.tensors[i].bytes.begin(),
+                              delta.tensors[i].bytes.end());
+    }
+    return stacked;
+}
+
+Digest deltas_root(std::span<const State> deltas) {
+    std::vector<Digest> roots;
+    for (const State& delta : deltas)
+        roots.push_back(blob::blob_root(encode_delta_state(delta)));
+    return commit::merkle_root(roots);
+}
+
+StepRecord make_record(const AggregateResult& result, std::span<const State> deltas) {
+    StepRecord record;
+    record.batch_root = deltas_root(deltas);
+    State both = result.base;
+    both.tensors.insert(both.tensors.end(), result.momentum.tensors.begin(),
+                        result.momentum.tensors.end());
+    record.state_root = state_root(both);
+    return record;
+}
+
+}  // namespace
+
+State zero_momentum(const State& base) {
+    State momentum = base;
+    for (StateTensor& tensor : momentum.tensors) {
+        tensor.name = momentum_name(tensor.name);
+        std::ranges::fill(tensor.bytes, std::uint8_t{0});
+    }
+    return momentum;
+}
+
+Result<AggregateResult> run_aggregate(const Program& train, const State& base,
+                                      const State& momentum, std::span<const State> deltas,
+                                      const EngineOptions& options) {
+    if (deltas.empty() || deltas.size() > program::kDeltasMax)
+        return fail(ErrorCode::kInvalidArgument, "the outer step needs 1 to 1024 deltas");
+    const auto params = train.slots_of(SlotKind::param);
+    GYM_CHECK(check_state(train, params, base));
+    for (const State& delta : deltas)
+        GYM_CHECK(check_state(train, params, delta));
+    GYM_TRY(const Program aggregate,
+            program::aggregate_program(train, static_cast<std::uint32_t>(deltas.size())));
+    GYM_TRY(State state,
+            join(aggregate, base, momentum.tensors.empty() ? zero_momentum(base) : momentum));
+
+    const std::vector<Bytes> stacked = stack(base, deltas);
+    std::vector<std::string> names;
+    for (const StateTensor& tensor : base.tensors)
+        names.push_back(std::string(program::kDeltaPrefix) + tensor.name);
+    std::vector<NamedTensorView> inputs;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        inputs.push_back({names[i], stacked[i]});
+    GYM_TRY(Engine engine, Engine::create(aggregate, options));
+    GYM_CHECK(engine.run(state, inputs));
+
+    AggregateResult result;
+    split(state, base, result);
+    result.base_root = state_root(result.base, options.threads);
+    result.momentum_root = state_root(result.momentum, options.threads);
+    result.records.push_back(make_record(result, deltas));
+    result.records_root = records_root(result.records);
+    result.flops = program::flops_per_step(aggregate);
+    return result;
+}
+
+}  // namespace gym::engine

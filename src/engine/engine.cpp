@@ -1,0 +1,200 @@
+#include "gym/engine/engine.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "execute.hpp"
+#include "gym/commit/tensor_root.hpp"
+#include "gym/kernels/float_environment.hpp"
+#include "memory_plan.hpp"
+#include "state_of_program.hpp"
+#ifdef GYM_FAULT_INJECTION
+#include "gym/engine/fault_injection.hpp"
+#endif
+
+namespace gym::engine {
+namespace {
+
+using program::Op;
+using program::Program;
+using program::Slot;
+using program::SlotId;
+using program::SlotKind;
+
+constexpr unsigned kThreadsMax = 1024;
+
+Result<kernels::Isa> choose_isa(const std::string& name) {
+    const kernels::Isa best = kernels::detect_isa();
+    if (name == "auto") return best;
+    const auto isa = kernels::parse_isa(name);
+    if (!isa)
+        return fail(ErrorCode::kInvalidArgument,
+                    "unknown instruction set '" + name + "': auto, scalar, avx2, avx512 or amx");
+    if (*isa > best)
+        return fail(ErrorCode::kInvalidArgument, "this CPU has no " + name + ", at most " +
+                                                     std::string(kernels::isa_name(best)));
+    return *isa;
+}
+
+Digest root_of(const Slot& slot, ByteView bytes) {
+    const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
+    return commit::tensor_root(slot.dtype, dims, bytes);
+}
+
+}  // namespace
+
+struct Engine::Impl {
+    Impl(const Program& p, kernels::Isa isa, unsigned threads)
+        : program(p), context(isa, static_cast<int>(threads)) {}
+
+    Program program;
+    kernels::Context context;
+    MemoryPlan plan;
+    std::vector<SlotId> state_ids;
+    std::vector<SlotId> input_ids;
+    kernels::AlignedBuffer arena;
+    Scratch scratch;
+    SlotPointers memory;
+    std::function<void(const TraceEntry&)> trace;
+    std::uint64_t runs = 0;
+    bool ran = false;
+
+    [[nodiscard]] std::span<std::uint8_t> bytes_of(SlotId id) const {
+        return {memory[id], program::size_bytes(program.slot(id))};
+    }
+    Status bind_inputs(std::span<const NamedTensorView> inputs);
+    void bind_state(State& state);
+    void observe(std::uint32_t op_index);
+    void take_next_values();
+};
+
+Status Engine::Impl::bind_inputs(std::span<const NamedTensorView> inputs) {
+    if (inputs.size() != input_ids.size())
+        return fail(ErrorCode::kShapeMismatch, "the program has " +
+                                                   std::to_string(input_ids.size()) + " inputs, " +
+                                                   std::to_string(inputs.size()) + " were given");
+    for (const SlotId id : input_ids) {
+        const Slot& slot = program.slot(id);
+        const auto given = std::ranges::find(inputs, slot.name, &NamedTensorView::name);
+        if (given == inputs.end())
+            return fail(ErrorCode::kShapeMismatch, "input '" + slot.name + "' is missing");
+        if (given->bytes.size() != program::size_bytes(slot))
+            return fail(ErrorCode::kShapeMismatch,
+                        "input '" + slot.name + "' " + program::to_string(slot.dims) + " needs " +
+                            std::to_string(program::size_bytes(slot)) + " bytes, got " +
+                            std::to_string(given->bytes.size()));
+        // No op writes to an input, so the pointer stays read-only.
+        memory[id] = const_cast<std::uint8_t*>(given->bytes.data());
+    }
+    return {};
+}
+
+void Engine::Impl::bind_state(State& state) {
+    for (std::size_t i = 0; i < state_ids.size(); ++i)
+        memory[state_ids[i]] = state.tensors[i].bytes.data();
+    for (SlotId id = 0; id < memory.size(); ++id) {
+        if (plan.slots[id].place == MemoryPlan::Place::in_state)
+            memory[id] = memory[plan.slots[id].target];
+    }
+}
+
+void Engine::Impl::observe(std::uint32_t op_index) {
+    const Op& op = program.ops()[op_index];
+#ifdef GYM_FAULT_INJECTION
+    for (const SlotId id : op.outputs)
+        call_fault_hook(runs, op_index, bytes_of(id));
+#endif
+    if (!trace) return;
+    for (std::uint32_t k = 0; k < op.outputs.size(); ++k) {
+        const auto output = bytes_of(op.outputs[k]);
+        trace({op_index, k, program::to_string(op.code), output,
+               root_of(program.slot(op.outputs[k]), output)});
+    }
+}
+
+void Engine::Impl::take_next_values() {
+    // Through a copy, because one slot's next value may be another slot's old one.
+    std::vector<std::pair<SlotId, Bytes>> moved;
+    for (const SlotId id : state_ids) {
+        const SlotId next = program.slot(id).next;
+        if (next == id || memory[next] == memory[id]) continue;
+        const auto value = bytes_of(next);
+        moved.emplace_back(id, Bytes(value.begin(), value.end()));
+    }
+    for (const auto& [id, value] : moved)
+        std::memcpy(memory[id], value.data(), value.size());
+}
+
+Result<Engine> Engine::create(const Program& program, const EngineOptions& options) {
+    if (options.threads == 0 || options.threads > kThreadsMax)
+        return fail(ErrorCode::kInvalidArgument, "threads must be 1 to 1024");
+    GYM_TRY(const kernels::Isa isa, choose_isa(options.isa));
+    MemoryPlan plan = plan_memory(program);
+    std::uint64_t total = plan.arena_bytes;
+    for (const Slot& slot : program.slots()) {
+        if (slot.kind != SlotKind::temp) total += program::size_bytes(slot);
+    }
+    if (total > options.memory_bytes_max)
+        return fail(ErrorCode::kOutOfRange, "the program needs " + std::to_string(total) +
+                                                " bytes, allowed are " +
+                                                std::to_string(options.memory_bytes_max));
+    auto impl = std::make_unique<Impl>(program, isa, options.threads);
+    impl->plan = std::move(plan);
+    impl->state_ids = state_slots(program);
+    impl->input_ids = program.slots_of(SlotKind::input);
+    impl->memory.assign(program.slots().size(), nullptr);
+    auto* arena = reinterpret_cast<std::uint8_t*>(
+        impl->arena.reserve(std::max<std::uint64_t>(impl->plan.arena_bytes, kBufferAlignment)));
+    for (SlotId id = 0; id < program.slots().size(); ++id) {
+        if (impl->plan.slots[id].place == MemoryPlan::Place::arena)
+            impl->memory[id] = arena + impl->plan.slots[id].offset;
+        // The engine's own copy of the program, which lives as long as the pointers.
+        if (impl->program.slot(id).kind == SlotKind::constant)
+            impl->memory[id] = const_cast<std::uint8_t*>(impl->program.slot(id).value.data());
+    }
+    return Engine(std::move(impl));
+}
+
+Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+Engine::~Engine() = default;
+
+Status Engine::run(State& state, std::span<const NamedTensorView> inputs) {
+    GYM_CHECK(check_state(impl_->program, impl_->state_ids, state));
+    GYM_CHECK(impl_->bind_inputs(inputs));
+    impl_->bind_state(state);
+    const kernels::ExactFloatEnvironment environment;
+    const auto& ops = impl_->program.ops();
+    for (std::uint32_t i = 0; i < ops.size(); ++i) {
+        execute({impl_->program, ops[i], impl_->memory, impl_->context, impl_->scratch});
+        impl_->observe(i);
+    }
+    impl_->take_next_values();
+    ++impl_->runs;
+    impl_->ran = true;
+    return {};
+}
+
+Result<ByteView> Engine::output(std::string_view name) const {
+    const SlotId id = impl_->program.find_output(name);
+    if (id == program::kNoSlot)
+        return fail(ErrorCode::kNotFound, "the program has no output '" + std::string(name) + "'");
+    if (!impl_->ran || impl_->memory[id] == nullptr)
+        return fail(ErrorCode::kInvalidArgument, "outputs exist after the first run");
+    return ByteView(impl_->bytes_of(id));
+}
+
+void Engine::set_trace(std::function<void(const TraceEntry&)> sink) {
+    impl_->trace = std::move(sink);
+}
+
+std::uint64_t Engine::temp_bytes() const noexcept {
+    return impl_->plan.arena_bytes;
+}
+
+std::string Engine::isa() const {
+    return std::string(kernels::isa_name(impl_->context.isa()));
+}
+
+}  // namespace gym::engine

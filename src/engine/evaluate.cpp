@@ -1,0 +1,58 @@
+#include "gym/engine/evaluate.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "gym/blob/dataset.hpp"
+#include "gym/engine/batch.hpp"
+#include "gym/kernels/float_environment.hpp"
+#include "gym/kernels/rows.h"
+#include "gym/program/gpt.hpp"
+#include "gym/program/program.hpp"
+#include "program_shape.hpp"
+#include "state_of_program.hpp"
+
+namespace gym::engine {
+namespace {
+
+using program::Program;
+
+Result<float> loss_of(Engine& engine, State& state, const Batch& batch) {
+    const ByteView tokens{reinterpret_cast<const std::uint8_t*>(batch.tokens.data()),
+                          batch.tokens.size() * sizeof(std::int32_t)};
+    const NamedTensorView input{program::kBatchInput, tokens};
+    GYM_CHECK(engine.run(state, {&input, 1}));
+    GYM_TRY(const ByteView bytes, engine.output(program::kLossOutput));
+    float loss = 0;
+    if (bytes.size() != sizeof loss)
+        return fail(ErrorCode::kShapeMismatch, "the program's loss is no scalar");
+    std::memcpy(&loss, bytes.data(), sizeof loss);
+    return loss;
+}
+
+}  // namespace
+
+Result<Evaluation> evaluate(const Program& train, const State& base, const blob::Dataset& dataset,
+                            std::uint32_t windows_max, const EngineOptions& options) {
+    GYM_TRY(const Program evaluation, program::evaluation_program(train));
+    GYM_TRY(const WindowShape shape, window_shape(evaluation));
+    GYM_CHECK(check_vocabulary(evaluation, dataset));
+    GYM_TRY(State state, parameters_for(evaluation, base));
+    GYM_TRY(Engine engine, Engine::create(evaluation, options));
+    const std::uint32_t batches = std::max(1U, windows_max / shape.windows);
+    const std::uint32_t total = batches * shape.windows;
+    std::vector<float> losses;
+    for (std::uint32_t i = 0; i < batches; ++i) {
+        GYM_TRY(const Batch batch, validation_batch(dataset, i * shape.windows, shape.windows,
+                                                    total, shape.window_tokens));
+        GYM_TRY(const float loss, loss_of(engine, state, batch));
+        losses.push_back(loss);
+    }
+    const kernels::ExactFloatEnvironment environment;
+    const float sum = kernels::exact_sum(losses.data(), batches);
+    return Evaluation{kernels::f32::div(sum, static_cast<float>(batches)), total,
+                      std::uint64_t{total} * shape.window_tokens};
+}
+
+}  // namespace gym::engine

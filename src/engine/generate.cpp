@@ -1,0 +1,128 @@
+#include "gym/engine/generate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "gym/engine/positions.hpp"
+#include "gym/kernels/philox.h"
+#include "gym/kernels/programs.h"
+#include "gym/program/gpt.hpp"
+#include "gym/program/program.hpp"
+#include "program_shape.hpp"
+#include "state_of_program.hpp"
+
+namespace gym::engine {
+namespace {
+
+using program::Program;
+
+constexpr std::uint32_t kGenerateTokensMax = 1U << 20;
+
+/// Picks a token from `logits` with the random `word`.
+std::int32_t sample(std::span<const float> logits, const GenerateOptions& options,
+                    std::uint32_t word) {
+    std::vector<std::int32_t> order(logits.size());
+    std::iota(order.begin(), order.end(), 0);
+    // Ties keep the lower token first; a NaN sorts last.
+    const auto key = [&](std::int32_t token) {
+        const float logit = logits[static_cast<std::size_t>(token)];
+        return logit == logit ? logit : -kernels::f32::from_bits(kernels::f32::kInfinityBits);
+    };
+    std::ranges::stable_sort(order, std::ranges::greater{}, key);
+    if (options.temperature <= 0)
+        return order.front();
+    if (options.top_k != 0 && options.top_k < order.size())
+        order.resize(options.top_k);
+    const float inverse = kernels::f32::div(1.0f, static_cast<float>(options.temperature));
+    const float best = key(order.front());
+    std::vector<double> weights;
+    double total = 0;
+    for (const std::int32_t token : order) {
+        weights.push_back(kernels::f32::exp((key(token) - best) * inverse));
+        total += weights.back();
+    }
+    double left = total * word * 0x1p-32;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        left -= weights[i];
+        if (left < 0)
+            return order[i];
+    }
+    return order.front();  // all weights NaN, or the rounding of the last subtraction
+}
+
+Status check_prompt(const Program& program, std::span<const std::int32_t> prompt,
+                    const GenerateOptions& options) {
+    if (prompt.empty())
+        return fail(ErrorCode::kInvalidArgument, "the prompt is empty");
+    if (options.tokens > kGenerateTokensMax)
+        return fail(ErrorCode::kOutOfRange, "at most 2^20 tokens");
+    if (!(options.temperature >= 0) || !(options.temperature < 1e6))
+        return fail(ErrorCode::kInvalidArgument, "temperature must be 0 or more");
+    const auto size = static_cast<std::int32_t>(vocabulary(program));
+    for (const std::int32_t token : prompt) {
+        if (token < 0 || token >= size)
+            return fail(ErrorCode::kInvalidArgument,
+                        "token " + std::to_string(token) + " is outside the vocabulary of " +
+                            std::to_string(size));
+    }
+    return {};
+}
+
+/// Runs the model on the last tokens of a text.
+class NextToken {
+  public:
+    NextToken(Engine engine, State state, WindowShape shape, std::uint32_t vocabulary)
+        : engine_(std::move(engine)),
+          state_(std::move(state)),
+          shape_(shape),
+          vocabulary_(vocabulary),
+          window_(std::size_t{shape.windows} * (shape.window_tokens + 1), 0) {}
+
+    Result<std::vector<float>> logits(std::span<const std::int32_t> text) {
+        const std::size_t length = std::min<std::size_t>(text.size(), shape_.window_tokens);
+        std::ranges::fill(window_, 0);
+        std::ranges::copy(text.last(length), window_.begin());
+        const NamedTensorView input{program::kBatchInput,
+                                    {reinterpret_cast<const std::uint8_t*>(window_.data()),
+                                     window_.size() * sizeof(std::int32_t)}};
+        GYM_CHECK(engine_.run(state_, {&input, 1}));
+        GYM_TRY(const ByteView bytes, engine_.output(program::kLogitsOutput));
+        std::vector<float> row(vocabulary_);
+        const std::size_t row_bytes = row.size() * sizeof(float);
+        std::memcpy(row.data(), bytes.data() + (length - 1) * row_bytes, row_bytes);
+        return row;
+    }
+
+  private:
+    Engine engine_;
+    State state_;
+    WindowShape shape_;
+    std::uint32_t vocabulary_;
+    std::vector<std::int32_t> window_;
+};
+
+}  // namespace
+
+Result<std::vector<std::int32_t>> generate(const Program& train, const State& base,
+                                           std::span<const std::int32_t> prompt,
+                                           const GenerateOptions& options) {
+    GYM_TRY(const Program program, program::logits_program(train));
+    GYM_CHECK(check_prompt(program, prompt, options));
+    GYM_TRY(const WindowShape shape, window_shape(program));
+    GYM_TRY(State state, parameters_for(program, base));
+    GYM_TRY(Engine engine, Engine::create(program, options.engine));
+    NextToken model(std::move(engine), std::move(state), shape, vocabulary(program));
+    const auto key = kernels::philox_key(options.seed.data.data());
+    std::vector<std::int32_t> text(prompt.begin(), prompt.end());
+    for (std::uint32_t i = 0; i < options.tokens; ++i) {
+        GYM_TRY(const std::vector<float> logits, model.logits(text));
+        const kernels::RandomPosition position{0, 0, 0, kRandomOpGenerate};
+        text.push_back(sample(logits, options, kernels::random_word(key, position, i)));
+    }
+    return std::vector<std::int32_t>(text.begin() + static_cast<std::ptrdiff_t>(prompt.size()),
+                                     text.end());
+}
+
+}  // namespace gym::engine

@@ -1,0 +1,129 @@
+#include "gym/engine/reference.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "gym/common/assert.hpp"
+#include "gym/kernels/float_environment.hpp"
+#include "gym/program/validate.hpp"
+#include "reference_ops.hpp"
+
+namespace gym::engine {
+namespace {
+
+using program::Op;
+using program::Opcode;
+
+/// Whether `op` was one of the elementwise ops.
+bool run_elementwise(const PrimitiveCall& call) {
+    namespace f = kernels::f32;
+    switch (call.op().code) {
+        case Opcode::fill:
+            return call.map([&](auto) { return f::canonical(call.op().f32(0)); });
+        case Opcode::add:
+            return call.map([](auto x) { return f::add(x(0), x(1)); });
+        case Opcode::sub:
+            return call.map([](auto x) { return f::sub(x(0), x(1)); });
+        case Opcode::mul:
+            return call.map([](auto x) { return f::mul(x(0), x(1)); });
+        case Opcode::div:
+            return call.map([](auto x) { return f::div(x(0), x(1)); });
+        case Opcode::min:
+            return call.map([](auto x) { return f::min(x(0), x(1)); });
+        case Opcode::fma:
+            return call.map([](auto x) { return f::fma(x(0), x(1), x(2)); });
+        case Opcode::sqrt:
+            return call.map([](auto x) { return f::sqrt(x(0)); });
+        case Opcode::rsqrt:
+            return call.map([](auto x) { return f::rsqrt(x(0)); });
+        case Opcode::exp:
+            return call.map([](auto x) { return f::exp(x(0)); });
+        case Opcode::log:
+            return call.map([](auto x) { return f::log(x(0)); });
+        case Opcode::sigmoid:
+            return call.map([](auto x) { return f::sigmoid(x(0)); });
+        case Opcode::gelu:
+            return call.map([](auto x) { return f::gelu(x(0)); });
+        default:
+            return false;
+    }
+}
+
+bool run_movement(const PrimitiveCall& call) {
+    switch (call.op().code) {
+        case Opcode::strided_copy:
+            return call.strided_copy();
+        case Opcode::concat:
+            return call.concat();
+        case Opcode::gather_rows:
+            return call.gather_rows();
+        case Opcode::pick:
+            return call.pick();
+        case Opcode::one_hot:
+            return call.one_hot();
+        case Opcode::causal_fill:
+            return call.causal_fill();
+        default:
+            return false;
+    }
+}
+
+bool run_integer_part(const PrimitiveCall& call) {
+    switch (call.op().code) {
+        case Opcode::block_max:
+            return call.block_max();
+        case Opcode::block_exponent:
+            return call.block_exponent();
+        case Opcode::constant_exponent:
+            return call.constant_exponent();
+        case Opcode::quantise_i32:
+            return call.quantise<std::int32_t>(
+                [](float x, std::int32_t e) { return kernels::sum_term(x, e); });
+        case Opcode::quantise_i16:
+            return call.quantise<std::int16_t>([](float x, std::int32_t e) {
+                return static_cast<std::int16_t>(kernels::q14_quantise(x, e));
+            });
+        case Opcode::block_sum:
+            return call.block_sum();
+        case Opcode::select_sum:
+            return call.select_sum();
+        case Opcode::finish_sum:
+            return call.finish_sum();
+        case Opcode::block_dot:
+            return call.block_dot();
+        case Opcode::rescale_dot:
+            return call.rescale_dot();
+        case Opcode::finish_product:
+            return call.finish_product();
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+void run_primitive(const SlotTable& slots, const Op& op, const SlotPointers& memory) {
+    const PrimitiveCall call(slots, op, memory);
+    const bool known = run_elementwise(call) || run_movement(call) || run_integer_part(call);
+    GYM_ASSERT(known, "run_primitive() got a macro");
+}
+
+void run_primitives(std::span<const program::Slot> slots, const program::Expansion& expansion,
+                    const SlotPointers& memory) {
+    GYM_ASSERT(expansion.first_temp == slots.size() && memory.size() == slots.size(),
+               "an expansion's temps follow the program's slots");
+    const kernels::ExactFloatEnvironment environment;
+    const SlotTable table(slots, expansion.temps);
+    SlotPointers all = memory;
+    std::vector<std::vector<std::uint64_t>> storage;
+    storage.reserve(expansion.temps.size());
+    for (const program::Slot& temp : expansion.temps) {
+        storage.emplace_back((program::size_bytes(temp) + 7) / 8);
+        all.push_back(reinterpret_cast<std::uint8_t*>(storage.back().data()));
+    }
+    for (const Op& op : expansion.ops)
+        run_primitive(table, op, all);
+}
+
+}  // namespace gym::engine

@@ -1,0 +1,162 @@
+#include "gym/engine/train.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "gym/blob/dataset.hpp"
+#include "gym/commit/merkle.hpp"
+#include "gym/commit/tensor_root.hpp"
+#include "gym/engine/batch.hpp"
+#include "gym/engine/positions.hpp"
+#include "gym/kernels/philox.h"
+#include "gym/program/cost.hpp"
+#include "gym/program/gpt.hpp"
+#include "gym/program/program.hpp"
+#include "program_shape.hpp"
+
+namespace gym::engine {
+namespace {
+
+using program::Program;
+
+template <class T>
+ByteView bytes_of(const T& values) {
+    return {reinterpret_cast<const std::uint8_t*>(values.data()),
+            values.size() * sizeof(values[0])};
+}
+
+Status check_spec(const TrainSpec& spec) {
+    if (spec.steps == 0)
+        return fail(ErrorCode::kInvalidArgument, "a training run needs at least one step");
+    const kernels::RandomPosition last{spec.key.round, spec.key.slot, spec.steps - 1,
+                                       kRandomOpBatch};
+    if (!kernels::random_position_valid(last))
+        return fail(ErrorCode::kOutOfRange,
+                    "rounds go to 2^24, slots to 2^20 and the steps of a unit to 2^20");
+    return {};
+}
+
+}  // namespace
+
+struct Trainer::Impl {
+    Impl(const Program& p, State s, const blob::Dataset& d, const TrainSpec& t, Engine e)
+        : program(p), state(std::move(s)), dataset(d), spec(t), engine(std::move(e)) {}
+
+    Program program;
+    State state;
+    const blob::Dataset& dataset;
+    TrainSpec spec;
+    Engine engine;
+    WindowShape shape;
+    bool has_clock = false;
+    std::uint64_t flops = 0;
+    std::uint64_t next_step = 0;
+
+    [[nodiscard]] Result<std::uint32_t> scalar_bits(std::string_view output) const;
+    [[nodiscard]] Result<Digest> gradient_root() const;
+    [[nodiscard]] bool is_checkpoint(std::uint64_t step) const {
+        return step + 1 == spec.steps ||
+               (spec.checkpoint_every != 0 && (step + 1) % spec.checkpoint_every == 0);
+    }
+    Result<Digest> run_step(std::uint64_t step);
+};
+
+Result<std::uint32_t> Trainer::Impl::scalar_bits(std::string_view name) const {
+    GYM_TRY(const ByteView bytes, engine.output(name));
+    std::uint32_t bits = 0;
+    if (bytes.size() != sizeof bits)
+        return fail(ErrorCode::kShapeMismatch, "output '" + std::string(name) + "' is no scalar");
+    std::memcpy(&bits, bytes.data(), sizeof bits);
+    return bits;
+}
+
+/// Root over the gradients' tensor roots, in the order of the program's outputs.
+Result<Digest> Trainer::Impl::gradient_root() const {
+    std::vector<Digest> roots;
+    for (const auto& output : program.outputs()) {
+        if (!output.name.starts_with(program::kGradientPrefix)) continue;
+        GYM_TRY(const ByteView bytes, engine.output(output.name));
+        const auto& slot = program.slot(output.slot);
+        const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
+        roots.push_back(commit::tensor_root(slot.dtype, dims, bytes));
+    }
+    return commit::merkle_root(roots);
+}
+
+/// @return the batch root.
+Result<Digest> Trainer::Impl::run_step(std::uint64_t step) {
+    GYM_TRY(const Batch batch,
+            training_batch(dataset, spec.key, step, shape.windows, shape.window_tokens));
+    const std::uint64_t job_step = spec.key.round * spec.steps + step;
+    // The clock only looks up tables, whose indices are clamped, so saturating it changes nothing.
+    constexpr std::uint64_t kClockMax = 0x7FFFFFFF;
+    const std::array<std::int32_t, 2> clock{
+        static_cast<std::int32_t>(std::min(job_step, kClockMax)), static_cast<std::int32_t>(step)};
+    std::vector<NamedTensorView> inputs{{program::kBatchInput, bytes_of(batch.tokens)}};
+    if (has_clock) inputs.push_back({program::kClockInput, bytes_of(clock)});
+    GYM_CHECK(engine.run(state, inputs));
+    return batch.root;
+}
+
+Result<Trainer> Trainer::create(const Program& train, State state, const blob::Dataset& dataset,
+                                const TrainSpec& spec, const EngineOptions& options) {
+    GYM_CHECK(check_spec(spec));
+    if (train.find_output(program::kLossOutput) == program::kNoSlot ||
+        train.find_output(program::kGradNormOutput) == program::kNoSlot)
+        return fail(ErrorCode::kInvalidArgument,
+                    "not a train program: it has no outputs 'loss' and 'grad_norm'");
+    GYM_TRY(const WindowShape shape, window_shape(train));
+    GYM_CHECK(check_vocabulary(train, dataset));
+    // Fails before the first step, not in the middle of a run.
+    const std::uint64_t window_length = std::uint64_t{shape.window_tokens} + 1;
+    GYM_TRY([[maybe_unused]] const std::uint64_t windows,
+            dataset.window_count(blob::Split::kTrain, window_length));
+    GYM_TRY(Engine engine, Engine::create(train, options));
+    auto impl = std::make_unique<Impl>(train, std::move(state), dataset, spec, std::move(engine));
+    impl->shape = shape;
+    impl->has_clock = train.find_slot(program::kClockInput) != program::kNoSlot;
+    impl->flops = program::flops_per_step(train);
+    return Trainer(std::move(impl));
+}
+
+Trainer::Trainer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Trainer::Trainer(Trainer&&) noexcept = default;
+Trainer& Trainer::operator=(Trainer&&) noexcept = default;
+Trainer::~Trainer() = default;
+
+Result<StepRecord> Trainer::step() {
+    const std::uint64_t step = impl_->next_step;
+    if (step >= impl_->spec.steps)
+        return fail(ErrorCode::kOutOfRange,
+                    "all " + std::to_string(impl_->spec.steps) + " steps are done");
+    StepRecord record;
+    record.step = step;
+    GYM_TRY(record.batch_root, impl_->run_step(step));
+    GYM_TRY(record.loss_bits, impl_->scalar_bits(program::kLossOutput));
+    GYM_TRY(record.grad_norm_bits, impl_->scalar_bits(program::kGradNormOutput));
+    if (impl_->is_checkpoint(step)) {
+        GYM_TRY(record.gradient_root, impl_->gradient_root());
+        record.state_root = state_root(impl_->state);
+    }
+    ++impl_->next_step;
+    return record;
+}
+
+void Trainer::set_trace(std::function<void(const TraceEntry&)> sink) {
+    impl_->engine.set_trace(std::move(sink));
+}
+const State& Trainer::state() const {
+    return impl_->state;
+}
+State Trainer::take_state() && {
+    return std::move(impl_->state);
+}
+std::uint64_t Trainer::tokens_per_step() const {
+    return std::uint64_t{impl_->shape.windows} * impl_->shape.window_tokens;
+}
+std::uint64_t Trainer::flops_per_step() const {
+    return impl_->flops;
+}
+
+}  // namespace gym::engine
