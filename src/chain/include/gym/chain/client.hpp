@@ -24,7 +24,9 @@ struct BlockHeader {
     std::uint64_t timestamp_s = 0;
     Amount base_fee_wei;
     std::uint64_t gas_limit = 0;
+    std::uint64_t gas_used = 0;  ///< by all transactions of the block
     Bloom logs_bloom;
+    Digest receipts_root;
     friend bool operator==(const BlockHeader&, const BlockHeader&) = default;
 };
 
@@ -51,6 +53,15 @@ struct Receipt {
     std::uint64_t gas_used = 0;
     Amount gas_price_wei;  ///< effective
     std::optional<Address> contract_address;
+    std::vector<Log> logs;
+};
+
+/// A receipt as the block's receipts root commits to it (EIP-2718).
+struct ConsensusReceipt {
+    std::uint8_t type = 0;  ///< of its transaction; 0: legacy
+    bool success = false;
+    std::uint64_t cumulative_gas = 0;
+    Bloom bloom;
     std::vector<Log> logs;
 };
 
@@ -109,6 +120,9 @@ class ChainClient {
     /// block.
     [[nodiscard]] virtual Result<std::vector<Log>> logs(const Digest& block_hash,
                                                         const LogFilter& filter) = 0;
+    /// All receipts of one block, in order; kNotFound for an unknown block.
+    [[nodiscard]] virtual Result<std::vector<ConsensusReceipt>> receipts(
+        const Digest& block_hash) = 0;
     /// Absent if the transaction is in no block of the canonical chain.
     [[nodiscard]] virtual Result<std::optional<Receipt>> receipt(
         const Digest& transaction_hash) = 0;
@@ -155,5 +169,10 @@ Status check_chain_id(ChainClient& client, std::uint64_t expected);
 /// True if the bloom filter may contain `value` (an address or topic); false is certain (yellow
 /// paper, 4.3.1).
 [[nodiscard]] bool bloom_may_contain(const Bloom& bloom, ByteView value);
+
+/// The root of the Merkle-Patricia tree over a block's receipts: equal to the header's
+/// receipts_root exactly if no receipt or log is missing, added or altered (yellow paper, appendix
+/// D).
+[[nodiscard]] Digest receipts_root(const std::vector<ConsensusReceipt>& receipts);
 
 }  // namespace gym::chain
