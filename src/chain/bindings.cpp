@@ -1,0 +1,110 @@
+#include "bindings.hpp"
+
+#include <sstream>
+
+namespace gym::chain {
+namespace {
+
+AbiSignature parse_own(std::string_view text) {
+    auto signature = AbiSignature::parse(text);
+    GYM_ASSERT(signature.ok(), "a signature in the bindings parses");
+    return std::move(signature).value();
+}
+
+}  // namespace
+
+Declaration Declaration::of(std::string_view text) {
+    const std::size_t open = text.find('(');
+    GYM_ASSERT(open != std::string_view::npos && text.back() == ')', "name(type name, ...)");
+    Declaration out;
+    std::string canonical(text.substr(0, open + 1));
+    std::istringstream members(std::string(text.substr(open + 1, text.size() - open - 2)));
+    for (std::string member; std::getline(members, member, ',');) {
+        std::istringstream words(member);
+        std::string type;
+        std::string name;
+        words >> type >> name;
+        const bool indexed = name == "indexed";
+        if (indexed) words >> name;
+        canonical += (out.names.empty() ? "" : ",") + type;
+        out.names.push_back(name);
+        out.indexed.push_back(indexed);
+    }
+    out.signature = parse_own(canonical + ")");
+    return out;
+}
+
+Bytes call_data(std::string_view function, const std::vector<AbiValue>& arguments) {
+    auto encoded = parse_own(function).encode_call(arguments);
+    GYM_ASSERT(encoded.ok(), "the bindings' arguments fit their signature");
+    return std::move(encoded).value();
+}
+
+ContractCall make_call(const Address& to, std::string_view function,
+                       const std::vector<AbiValue>& arguments, std::string label) {
+    return {to, call_data(function, arguments), std::move(label)};
+}
+
+Result<std::vector<AbiValue>> call_view(ChainClient& client, const Address& contract,
+                                        const BlockId& at, std::string_view function,
+                                        const std::vector<AbiValue>& arguments,
+                                        std::string_view outputs) {
+    const std::string name(function.substr(0, function.find('(')));
+    CallRequest request;
+    request.to = contract;
+    request.data = call_data(function, arguments);
+    auto outcome = client.call(request, at);
+    if (!outcome.ok()) return outcome.error().in(name);
+    if (outcome->reverted)
+        return fail(ErrorCode::kConflict, name + ": " + describe_revert(outcome->output));
+    // The EVM answers a call to an address without code with success and no data.
+    if (outcome->output.empty())
+        return fail(ErrorCode::kNotFound, name + ": there is no contract at " + contract.hex());
+    auto values = abi_decode(parse_own(outputs).inputs, outcome->output);
+    if (!values.ok()) return values.error().in(name);
+    return values;
+}
+
+Result<Amount> view_amount(ChainClient& client, const Address& contract, const BlockId& at,
+                           std::string_view function, const std::vector<AbiValue>& arguments) {
+    GYM_TRY(const auto values, call_view(client, contract, at, function, arguments, "_(uint256)"));
+    return values[0].amount();
+}
+
+bool is_event(const Declaration& event, const Address& contract, const Log& log) {
+    return log.address == contract && !log.topics.empty() &&
+           log.topics[0] == event.signature.hash();
+}
+
+Result<std::vector<AbiValue>> decode_event(const Declaration& event, const Log& log) {
+    const auto malformed = [&](const std::string& why) {
+        return fail(ErrorCode::kMalformed, "event " + event.signature.text + " in transaction " +
+                                               log.transaction_hash.hex() + ": " + why);
+    };
+    std::vector<AbiType> in_data;
+    std::size_t topics_expected = 1;
+    for (std::size_t i = 0; i < event.indexed.size(); ++i) {
+        if (event.indexed[i])
+            ++topics_expected;
+        else
+            in_data.push_back(event.signature.inputs[i]);
+    }
+    if (log.topics.size() != topics_expected) return malformed("another number of topics");
+    const auto data = abi_decode(in_data, log.data);
+    if (!data.ok()) return malformed(data.error().message);
+    std::vector<AbiValue> out;
+    std::size_t topic = 1;
+    std::size_t member = 0;
+    for (std::size_t i = 0; i < event.indexed.size(); ++i) {
+        if (!event.indexed[i]) {
+            out.push_back((*data)[member++]);
+            continue;
+        }
+        const auto value = abi_decode({event.signature.inputs[i]}, log.topics[topic++].view());
+        if (!value.ok()) return malformed(value.error().message);
+        out.push_back(value->front());
+    }
+    return out;
+}
+
+}  // namespace gym::chain
