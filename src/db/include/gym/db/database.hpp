@@ -55,7 +55,7 @@ struct TransactOptions {
     bool read_only = false;
     /// A serialization failure, a deadlock or a connection lost before COMMIT was sent is retried
     /// with exponential back-off, at most so often and so long.
-    int attempts_max = 16;
+    int attempts_max = 64;
     std::chrono::milliseconds give_up_after{15'000};
     /// A connection lost during COMMIT leaves the outcome unknown. True: the callback is idempotent
     /// (it finds its own work by an id), run it again. False: kUnavailable, saying that the outcome

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <memory>
+#include <pqxx/pqxx>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "gym/db/config.hpp"
+#include "gym/db/database.hpp"
+
+// The driver stays in this header and the sources that include it.
+namespace gym::db {
+
+namespace detail {
+struct ResultData {
+    pqxx::result result;
+};
+}  // namespace detail
+
+/// What a failure means for the connection and for a retry.
+struct Failure {
+    Error error;
+    std::string sqlstate;
+    bool retryable = false;        ///< another attempt of the whole transaction may succeed
+    bool connection_lost = false;  ///< the connection is of no use any more
+    bool commit_unknown = false;   ///< lost while COMMIT was on its way
+};
+
+/// Translates the exception that is being handled.
+Failure current_failure();
+
+/// One session. Not thread-safe.
+class Connection {
+  public:
+    static Result<std::unique_ptr<Connection>> open(const ConnectionConfig& config);
+    ~Connection();
+
+    [[nodiscard]] pqxx::connection& driver() { return *driver_; }
+    /// The name of the prepared form of `sql`; prepares it when it is new.
+    std::string prepared(std::string_view sql);
+
+  private:
+    explicit Connection(std::unique_ptr<pqxx::connection> driver);
+    std::unique_ptr<pqxx::connection> driver_;
+    pqxx::quiet_errorhandler quiet_;  // failures are returned, not printed
+    std::unordered_map<std::string, std::string> prepared_;
+};
+
+/// BEGIN .. COMMIT on one connection. Once the connection is lost, or a statement failed outside a
+/// savepoint, nothing but rolling back is possible.
+class Transaction::Impl {
+  public:
+    explicit Impl(Connection& connection);
+    ~Impl();
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+
+    Status begin(const TransactOptions& options);
+    Result<Rows> exec(std::string_view sql, std::span<const Param> params);
+    Status savepoint(const std::function<Status()>& body);
+    Status commit();
+
+    Failure failure;  ///< the last one
+
+  private:
+    Result<pqxx::result> run(std::string_view sql, std::span<const Param> params);
+    void rollback() noexcept;
+    Connection& connection_;
+    pqxx::nontransaction driver_;
+    bool open_ = false;
+    bool aborted_ = false;
+    unsigned savepoints_ = 0;
+};
+
+}  // namespace gym::db
