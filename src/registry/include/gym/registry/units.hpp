@@ -81,9 +81,12 @@ Result<UnitCounts> count_units(db::Transaction& tx, const Address& worker);
 /// so that two of them cannot deadlock.
 Status lock_feed(db::Transaction& tx);
 
-/// Applies one event of the state machine to a unit under its row lock, stores the new state and
-/// writes the feed. `reason` replaces the stored one when given. @errors those of protocol::apply,
-/// kNotFound.
+/// Applies one event of the state machine to a unit, stores the new state and writes the feed.
+/// Committed takes the counted fields from store_commitment(), called before. `reason` replaces the
+/// stored one; what time alone decides (expired, unpaid, no defence) has a reason of its own. A
+/// redraw notes the draw that was missed and clears the verifier; a final train unit lengthens the
+/// worker's run of valid units and a proven fault ends it; a report that decided the unit is
+/// accepted for payment. @return the unit afterwards. @errors those of protocol::apply, kNotFound.
 Result<Unit> advance(db::Transaction& tx, const Digest& id, const protocol::UnitEvent& event,
                      const protocol::LifecycleParams& params, UnixMs now_ms,
                      const std::optional<protocol::Reason>& reason = std::nullopt);
@@ -102,7 +105,7 @@ struct StoredCommitment {
                     ///< the end
     UnixMs received_at_ms = 0;
 };
-/// Stores the one commitment of a unit (call advance(Committed) in the same transaction).
+/// Stores the one commitment of a unit; advance(Committed) follows in the same transaction.
 /// @errors kAlreadyExists.
 Status store_commitment(db::Transaction& tx, const Digest& unit,
                         const protocol::SignedCommitment& commitment, ByteView records,
@@ -144,8 +147,6 @@ Status store_report(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
                     const Address& verifier, const Digest& digest, UnixMs now_ms);
 Status store_reveal(db::Transaction& tx, const protocol::Report& report, ByteView records,
                     bool equal, UnixMs now_ms);
-/// The report decided the unit for good; its verifier is to be paid.
-Status accept_report(db::Transaction& tx, const Digest& unit, std::uint32_t draw);
 /// All draws of a unit, ascending. Draws that nobody answered are in missed_draws().
 Result<std::vector<StoredReport>> list_reports(db::Transaction& tx, const Digest& unit);
 /// Draws of the unit that a verifier let pass: (verifier, how many).

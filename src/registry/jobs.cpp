@@ -1,0 +1,244 @@
+#include "gym/registry/jobs.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "gym/commit/codec.hpp"
+#include "gym/commit/sha256.hpp"
+
+namespace gym::registry {
+namespace {
+
+constexpr std::array<std::string_view, 6> kStatusNames = {"submitted", "running",   "paused",
+                                                          "completed", "cancelled", "failed"};
+constexpr std::array<std::string_view, 3> kRequestNames = {"pause", "resume", "cancel"};
+constexpr std::uint32_t kListMax = 1000;
+
+constexpr std::string_view kSelect =
+    "SELECT j.*, (SELECT count(*) FROM registry.round r WHERE r.job_id = j.id "
+    "AND r.state IN ('aggregated', 'closed')) AS rounds_done FROM registry.job j ";
+
+JobTerms to_terms(const db::Row& row) {
+    JobTerms terms;
+    terms.rounds = row.get<std::uint64_t>("rounds");
+    terms.slots_max = row.get<std::uint32_t>("slots_max");
+    terms.workers_min = row.get<std::uint32_t>("workers_min");
+    terms.steps = row.get<std::uint32_t>("steps");
+    terms.checkpoint_every = row.get<std::uint32_t>("checkpoint_every");
+    terms.evaluate_windows = row.get<std::uint32_t>("evaluate_windows");
+    terms.delta_norm_max = row.get<std::optional<double>>("delta_norm_max");
+    terms.price_wei_per_pflop = row.get<Amount>("price_wei_per_pflop");
+    terms.lifecycle.unit_ms = row.get<std::int64_t>("unit_ms");
+    terms.lifecycle.report_ms = row.get<std::int64_t>("report_ms");
+    terms.lifecycle.reveal_ms = row.get<std::int64_t>("reveal_ms");
+    terms.lifecycle.defence_ms = row.get<std::int64_t>("defence_ms");
+    terms.lifecycle.challenge_ms = row.get<std::int64_t>("challenge_ms");
+    terms.lifecycle.draws_max = row.get<std::uint32_t>("draws_max");
+    terms.sampling.floor_ppm = row.get<std::uint32_t>("sampling_floor_ppm");
+    terms.sampling.aggregate_ppm = row.get<std::uint32_t>("sampling_aggregate_ppm");
+    return terms;
+}
+
+std::optional<JobArtifacts> to_artifacts(const db::Row& row) {
+    if (row.is_null("seed")) return std::nullopt;
+    JobArtifacts out;
+    out.seed = row.get<Digest>("seed");
+    out.program_root = row.get<Digest>("program_root");
+    out.program_blob = row.get<Digest>("program_blob");
+    out.evaluate_program_root = row.get<Digest>("evaluate_program_root");
+    out.evaluate_program_blob = row.get<Digest>("evaluate_program_blob");
+    out.logits_program_root = row.get<Digest>("logits_program_root");
+    out.logits_program_blob = row.get<Digest>("logits_program_blob");
+    out.base_state_root = row.get<Digest>("base_state_root");
+    out.base_state_blob = row.get<Digest>("base_state_blob");
+    out.momentum_root = row.get<Digest>("momentum_root");
+    out.momentum_blob = row.get<Digest>("momentum_blob");
+    out.tokens_per_step = row.get<std::uint64_t>("tokens_per_step");
+    out.flops_per_step = row.get<std::uint64_t>("flops_per_step");
+    out.parameters = row.get<std::uint64_t>("parameters");
+    return out;
+}
+
+Result<Job> to_job(const db::Row& row) {
+    Job job;
+    job.id = row.get<Digest>("id");
+    job.owner = row.get<Address>("owner");
+    job.name = row.get<std::string>("name");
+    job.spec_yaml = row.get<std::string>("spec_yaml");
+    job.dataset_root = row.get<Digest>("dataset_root");
+    job.terms = to_terms(row);
+    job.budget_wei = row.get<Amount>("budget_wei");
+    GYM_TRY(job.status, parse_job_status(row.get<std::string>("status")));
+    job.status_reason = row.get<std::string>("status_reason");
+    job.artifacts = to_artifacts(row);
+    job.submitted_at_ms = row.get<UnixMs>("submitted_at_ms");
+    job.started_at_ms = row.get<std::optional<UnixMs>>("started_at_ms");
+    job.ended_at_ms = row.get<std::optional<UnixMs>>("ended_at_ms");
+    job.rounds_done = row.get<std::uint64_t>("rounds_done");
+    return job;
+}
+
+bool same_submission(const Job& stored, const NewJob& job) {
+    return stored.owner == job.owner && stored.name == job.name &&
+           stored.spec_yaml == job.spec_yaml && stored.dataset_root == job.dataset_root &&
+           stored.terms == job.terms;
+}
+
+Status expect_changed(const db::Rows& rows, const Digest& id) {
+    if (rows.affected() == 1) return {};
+    return fail(ErrorCode::kNotFound, "there is no job " + id.hex());
+}
+
+}  // namespace
+
+std::string_view to_string(JobStatus status) noexcept {
+    return kStatusNames[static_cast<std::size_t>(status)];
+}
+
+Result<JobStatus> parse_job_status(std::string_view name) {
+    for (std::size_t i = 0; i < kStatusNames.size(); ++i)
+        if (kStatusNames[i] == name) return static_cast<JobStatus>(i);
+    return fail(ErrorCode::kMalformed, "no job status is called '" + std::string(name) + "'");
+}
+
+Digest make_job_id(const Address& owner, std::string_view idempotency_key) {
+    commit::Encoder encoder;
+    encoder.raw(as_bytes("gym.job.v1")).fixed(owner).string(idempotency_key);
+    return commit::sha256(encoder.view());
+}
+
+Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
+    const JobTerms& terms = job.terms;
+    const protocol::LifecycleParams& life = terms.lifecycle;
+    GYM_TRY(
+        const db::Rows inserted,
+        tx.exec("INSERT INTO registry.job (id, owner, name, spec_yaml, dataset_root, budget_wei, "
+                "rounds, slots_max, workers_min, steps, checkpoint_every, evaluate_windows, "
+                "delta_norm_max, price_wei_per_pflop, unit_ms, report_ms, reveal_ms, "
+                "defence_ms, challenge_ms, draws_max, sampling_floor_ppm, "
+                "sampling_aggregate_ppm, submitted_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, "
+                "$8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23) "
+                "ON CONFLICT (id) DO NOTHING",
+                {job.id,
+                 job.owner,
+                 job.name,
+                 job.spec_yaml,
+                 job.dataset_root,
+                 job.budget_wei,
+                 terms.rounds,
+                 terms.slots_max,
+                 terms.workers_min,
+                 terms.steps,
+                 terms.checkpoint_every,
+                 terms.evaluate_windows,
+                 terms.delta_norm_max,
+                 terms.price_wei_per_pflop,
+                 life.unit_ms,
+                 life.report_ms,
+                 life.reveal_ms,
+                 life.defence_ms,
+                 life.challenge_ms,
+                 life.draws_max,
+                 terms.sampling.floor_ppm,
+                 terms.sampling.aggregate_ppm,
+                 now_ms}));
+    GYM_TRY(Job stored, get_job(tx, job.id));
+    if (inserted.affected() == 0 && !same_submission(stored, job))
+        return fail(ErrorCode::kConflict,
+                    "job " + job.id.hex() + " was submitted already with other content");
+    return stored;
+}
+
+Status add_budget(db::Transaction& tx, const Digest& id, const Amount& amount) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.job SET budget_wei = budget_wei + $2, request = CASE WHEN "
+                    "status = 'paused' AND request IS NULL THEN 'resume' ELSE request END "
+                    "WHERE id = $1",
+                    {id, amount}));
+    return expect_changed(rows, id);
+}
+
+Result<Job> get_job(db::Transaction& tx, const Digest& id) {
+    GYM_TRY(const auto row, tx.exec_optional(std::string(kSelect) + "WHERE j.id = $1", {id}));
+    if (!row) return fail(ErrorCode::kNotFound, "there is no job " + id.hex());
+    return to_job(*row);
+}
+
+Result<std::vector<Job>> list_jobs(db::Transaction& tx, const JobFilter& filter) {
+    std::optional<std::string_view> status;
+    if (filter.status) status = to_string(*filter.status);
+    GYM_TRY(const db::Rows rows,
+            tx.exec(std::string(kSelect) +
+                        "WHERE ($1::bytea IS NULL OR owner = $1) AND ($2::text IS NULL OR status = "
+                        "$2) ORDER BY submitted_at_ms DESC, id LIMIT $3 OFFSET $4",
+                    {filter.owner, status, std::min(filter.limit, kListMax), filter.offset}));
+    std::vector<Job> jobs;
+    for (const db::Row row : rows) {
+        GYM_TRY(Job job, to_job(row));
+        jobs.push_back(std::move(job));
+    }
+    return jobs;
+}
+
+Status request_job(db::Transaction& tx, const Digest& id, JobRequest request) {
+    GYM_TRY(const Job job, get_job(tx, id));
+    if (job.ended_at_ms)
+        return fail(ErrorCode::kConflict,
+                    "job " + id.hex() + " has ended: " + std::string(to_string(job.status)));
+    GYM_TRY(const db::Rows rows, tx.exec("UPDATE registry.job SET request = $2 WHERE id = $1",
+                                         {id, kRequestNames[static_cast<std::size_t>(request)]}));
+    return expect_changed(rows, id);
+}
+
+Result<std::vector<Digest>> active_jobs(db::Transaction& tx) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT id FROM registry.job WHERE ended_at_ms IS NULL OR EXISTS (SELECT FROM "
+                    "registry.round r WHERE r.job_id = id AND r.state <> 'closed') "
+                    "ORDER BY submitted_at_ms, id"));
+    std::vector<Digest> ids;
+    for (const db::Row row : rows)
+        ids.push_back(row.get<Digest>(0));
+    return ids;
+}
+
+Result<std::optional<JobRequest>> requested(db::Transaction& tx, const Digest& id) {
+    GYM_TRY(const db::Row row, tx.exec_one("SELECT request FROM registry.job WHERE id = $1", {id}));
+    const auto name = row.get<std::optional<std::string>>(0);
+    for (std::size_t i = 0; name && i < kRequestNames.size(); ++i)
+        if (*name == kRequestNames[i]) return std::optional(static_cast<JobRequest>(i));
+    return std::optional<JobRequest>();
+}
+
+Status start_job(db::Transaction& tx, const Digest& id, const JobArtifacts& artifacts,
+                 UnixMs now_ms) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.job SET status = 'running', status_reason = '', seed = $2, "
+                    "program_root = $3, program_blob = $4, evaluate_program_root = $5, "
+                    "evaluate_program_blob = $6, logits_program_root = $7, logits_program_blob = "
+                    "$8, base_state_root = $9, base_state_blob = $10, momentum_root = $11, "
+                    "momentum_blob = $12, tokens_per_step = $13, flops_per_step = $14, "
+                    "parameters = $15, started_at_ms = $16 WHERE id = $1 AND status = 'submitted'",
+                    {id, artifacts.seed, artifacts.program_root, artifacts.program_blob,
+                     artifacts.evaluate_program_root, artifacts.evaluate_program_blob,
+                     artifacts.logits_program_root, artifacts.logits_program_blob,
+                     artifacts.base_state_root, artifacts.base_state_blob, artifacts.momentum_root,
+                     artifacts.momentum_blob, artifacts.tokens_per_step, artifacts.flops_per_step,
+                     artifacts.parameters, now_ms}));
+    if (rows.affected() == 1) return {};
+    return fail(ErrorCode::kConflict, "job " + id.hex() + " does not wait for its start");
+}
+
+Status set_job_status(db::Transaction& tx, const Digest& id, JobStatus status,
+                      const std::string& reason, UnixMs now_ms) {
+    const bool ends = status == JobStatus::kCompleted || status == JobStatus::kCancelled ||
+                      status == JobStatus::kFailed;
+    std::optional<UnixMs> ended_at;
+    if (ends) ended_at = now_ms;
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.job SET status = $2, status_reason = $3, request = NULL, "
+                    "ended_at_ms = $4 WHERE id = $1",
+                    {id, to_string(status), reason, ended_at}));
+    return expect_changed(rows, id);
+}
+
+}  // namespace gym::registry

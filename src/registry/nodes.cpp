@@ -1,0 +1,170 @@
+#include "gym/registry/nodes.hpp"
+
+#include <algorithm>
+
+namespace gym::registry {
+namespace {
+
+constexpr std::string_view kColumns =
+    "SELECT address, role, owner, name, hardware::text AS hardware, software, benchmark_flops, "
+    "registered_at_ms, last_seen_at_ms, valid_run, has_left, excluded_at_ms, excluded_code, "
+    "excluded_reason FROM registry.node ";
+constexpr std::uint32_t kListMax = 10'000;
+
+Result<Node> to_node(const db::Row& row) {
+    Node node;
+    node.address = row.get<Address>("address");
+    GYM_TRY(node.role, parse_node_role(row.get<std::string>("role")));
+    node.owner = row.get<Address>("owner");
+    node.name = row.get<std::string>("name");
+    node.hardware_json = row.get<std::string>("hardware");
+    node.software = row.get<std::string>("software");
+    node.benchmark_flops = row.get<std::uint64_t>("benchmark_flops");
+    node.registered_at_ms = row.get<UnixMs>("registered_at_ms");
+    node.last_seen_at_ms = row.get<UnixMs>("last_seen_at_ms");
+    node.valid_run = row.get<std::uint64_t>("valid_run");
+    node.left = row.get<bool>("has_left");
+    node.excluded_at_ms = row.get<std::optional<UnixMs>>("excluded_at_ms");
+    node.excluded = node.excluded_at_ms.has_value();
+    node.excluded_code = row.get<std::optional<std::string>>("excluded_code").value_or("");
+    node.excluded_reason = row.get<std::optional<std::string>>("excluded_reason").value_or("");
+    return node;
+}
+
+Error unknown_node(const Address& address) {
+    return fail(ErrorCode::kNotFound, "node " + address.hex() + " is not registered");
+}
+
+}  // namespace
+
+std::string_view to_string(NodeRole role) noexcept {
+    return role == NodeRole::kWorker ? "worker" : "verifier";
+}
+
+Result<NodeRole> parse_node_role(std::string_view name) {
+    if (name == "worker") return NodeRole::kWorker;
+    if (name == "verifier") return NodeRole::kVerifier;
+    return fail(ErrorCode::kMalformed, "no node has the role '" + std::string(name) + "'");
+}
+
+Result<Node> register_node(db::Transaction& tx, const NewNode& node, UnixMs now_ms) {
+    if (node.address.is_zero() || node.owner.is_zero())
+        return fail(ErrorCode::kInvalidArgument, "a node needs an address and an owner");
+    GYM_TRY(const auto stored,
+            tx.exec_optional(
+                "INSERT INTO registry.node (address, role, owner, name, hardware, software, "
+                "benchmark_flops, registered_at_ms, last_seen_at_ms) "
+                "VALUES ($1, $2, $3, $4, $5::jsonb, $6, $7, $8, $8) "
+                "ON CONFLICT (address) DO UPDATE SET owner = excluded.owner, name = excluded.name, "
+                "hardware = excluded.hardware, software = excluded.software, "
+                "benchmark_flops = excluded.benchmark_flops, has_left = false, "
+                "last_seen_at_ms = greatest(node.last_seen_at_ms, excluded.last_seen_at_ms) "
+                "WHERE node.role = excluded.role RETURNING address",
+                {node.address, to_string(node.role), node.owner, node.name,
+                 node.hardware_json.empty() ? "{}" : node.hardware_json, node.software,
+                 node.benchmark_flops, now_ms}));
+    if (!stored)
+        return fail(ErrorCode::kConflict, "node " + node.address.hex() +
+                                              " is registered already, and not as a " +
+                                              std::string(to_string(node.role)));
+    return get_node(tx, node.address);
+}
+
+Result<std::optional<Node>> find_node(db::Transaction& tx, const Address& address) {
+    GYM_TRY(const auto row,
+            tx.exec_optional(std::string(kColumns) + "WHERE address = $1", {address}));
+    if (!row) return std::optional<Node>();
+    GYM_TRY(Node node, to_node(*row));
+    return std::optional<Node>(std::move(node));
+}
+
+Result<Node> get_node(db::Transaction& tx, const Address& address) {
+    GYM_TRY(auto node, find_node(tx, address));
+    if (!node) return unknown_node(address);
+    return std::move(*node);
+}
+
+Result<std::vector<Node>> list_nodes(db::Transaction& tx, const NodeFilter& filter) {
+    std::optional<std::string_view> role;
+    if (filter.role) role = to_string(*filter.role);
+    GYM_TRY(const db::Rows rows,
+            tx.exec(std::string(kColumns) +
+                        "WHERE ($1::text IS NULL OR role = $1) "
+                        "AND ($2::bigint IS NULL OR last_seen_at_ms >= $2) "
+                        "AND (NOT $3::boolean OR (excluded_at_ms IS NULL AND NOT has_left)) "
+                        "AND ($4::bytea IS NULL OR owner = $4) "
+                        "AND ($5::bytea IS NULL OR address > $5) ORDER BY address LIMIT $6",
+                    {role, filter.seen_since_ms, filter.eligible_only, filter.owner, filter.after,
+                     std::min(filter.limit, kListMax)}));
+    std::vector<Node> nodes;
+    nodes.reserve(rows.size());
+    for (const db::Row row : rows) {
+        GYM_TRY(Node node, to_node(row));
+        nodes.push_back(std::move(node));
+    }
+    return nodes;
+}
+
+Status heartbeat(db::Transaction& tx, const Address& address, UnixMs now_ms) {
+    GYM_TRY(const db::Rows seen,
+            tx.exec("UPDATE registry.node SET last_seen_at_ms = greatest(last_seen_at_ms, $2), "
+                    "has_left = false WHERE address = $1",
+                    {address, now_ms}));
+    if (seen.affected() == 0) return unknown_node(address);
+    GYM_TRY([[maybe_unused]] const db::Rows window,
+            tx.exec("INSERT INTO registry.heartbeat (address, time_window) VALUES ($1, $2) "
+                    "ON CONFLICT DO NOTHING",
+                    {address, now_ms / kHeartbeatWindowMs}));
+    return {};
+}
+
+Status leave(db::Transaction& tx, const Address& address, UnixMs now_ms) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.node SET has_left = true, "
+                    "last_seen_at_ms = greatest(last_seen_at_ms, $2) WHERE address = $1",
+                    {address, now_ms}));
+    if (rows.affected() == 0) return unknown_node(address);
+    return {};
+}
+
+std::uint32_t Uptime::ppm() const noexcept {
+    if (expected == 0) return 0;
+    return static_cast<std::uint32_t>(std::min(answered, expected) * 1'000'000 / expected);
+}
+
+Result<Uptime> uptime(db::Transaction& tx, const Address& address, UnixMs from_ms, UnixMs to_ms) {
+    GYM_TRY(const Node node, get_node(tx, address));
+    // Whole windows only: a window that the node could see a part of proves nothing.
+    const std::int64_t begin = std::max(from_ms, node.registered_at_ms);
+    const std::int64_t first = (begin + kHeartbeatWindowMs - 1) / kHeartbeatWindowMs;
+    const std::int64_t end = to_ms / kHeartbeatWindowMs;
+    Uptime out;
+    if (end <= first) return out;
+    out.expected = static_cast<std::uint64_t>(end - first);
+    GYM_TRY(const db::Row row,
+            tx.exec_one("SELECT count(*) FROM registry.heartbeat WHERE address = "
+                        "$1 AND time_window >= $2 AND time_window < $3",
+                        {address, first, end}));
+    out.answered = row.get<std::uint64_t>(0);
+    return out;
+}
+
+Status prune_heartbeats(db::Transaction& tx, UnixMs before_ms) {
+    GYM_TRY([[maybe_unused]] const db::Rows rows,
+            tx.exec("DELETE FROM registry.heartbeat WHERE time_window < $1",
+                    {before_ms / kHeartbeatWindowMs}));
+    return {};
+}
+
+Status exclude_node(db::Transaction& tx, const Address& address, const protocol::Reason& reason,
+                    const std::optional<Digest>& unit, UnixMs now_ms) {
+    GYM_TRY([[maybe_unused]] const Node node, get_node(tx, address));
+    GYM_TRY([[maybe_unused]] const db::Rows rows,
+            tx.exec("UPDATE registry.node SET excluded_at_ms = $2, excluded_code = $3, "
+                    "excluded_reason = $4, excluded_unit = $5, valid_run = 0 "
+                    "WHERE address = $1 AND excluded_at_ms IS NULL",
+                    {address, now_ms, protocol::to_string(reason.code), reason.sentence, unit}));
+    return {};
+}
+
+}  // namespace gym::registry

@@ -1,0 +1,209 @@
+#include "gym/registry/rounds.hpp"
+
+#include <array>
+
+namespace gym::registry {
+namespace {
+
+constexpr std::array<std::string_view, 7> kNames = {"recorded",  "open",       "sealed", "posted",
+                                                    "verifying", "aggregated", "closed"};
+
+Digest required_digest(const db::Row& row, std::string_view column) {
+    return row.get<Digest>(column);
+}
+
+std::optional<StateRef> optional_state(const db::Row& row, const std::string& prefix) {
+    if (row.is_null(prefix + "_root")) return std::nullopt;
+    return StateRef{required_digest(row, prefix + "_root"), required_digest(row, prefix + "_blob")};
+}
+
+Result<Round> to_round(const db::Row& row) {
+    Round out;
+    out.job_id = row.get<Digest>("job_id");
+    out.round = row.get<std::uint64_t>("round");
+    GYM_TRY(out.state, parse_round_state(row.get<std::string>("state")));
+    GYM_TRY(out.record, protocol::decode_round_record(row.get<Bytes>("record")));
+    out.record_hash = row.get<Digest>("record_hash");
+    out.base = {required_digest(row, "base_state_root"), required_digest(row, "base_state_blob")};
+    out.momentum = {required_digest(row, "momentum_root"), required_digest(row, "momentum_blob")};
+    out.epoch = row.get<std::uint64_t>("epoch");
+    out.recorded_at_ms = row.get<UnixMs>("recorded_at_ms");
+    out.opened_at_ms = row.get<std::optional<UnixMs>>("opened_at_ms");
+    out.unit_deadline_ms = row.get<std::optional<UnixMs>>("unit_deadline_ms");
+    out.sealed_at_ms = row.get<std::optional<UnixMs>>("sealed_at_ms");
+    out.commitments_root = row.get<std::optional<Digest>>("commitments_root");
+    out.commitment_count = row.get<std::optional<std::uint32_t>>("commitment_count");
+    out.posted_block = row.get<std::optional<std::uint64_t>>("posted_block");
+    out.beacon_block = row.get<std::optional<std::uint64_t>>("beacon_block");
+    out.beacon = row.get<std::optional<Digest>>("beacon");
+    out.next_base = optional_state(row, "next_base");
+    out.next_momentum = optional_state(row, "next_momentum");
+    out.aggregate_program_root = row.get<std::optional<Digest>>("aggregate_program_root");
+    out.aggregate_program_blob = row.get<std::optional<Digest>>("aggregate_program_blob");
+    out.validation_loss = row.get<std::optional<double>>("validation_loss");
+    out.aggregated_at_ms = row.get<std::optional<UnixMs>>("aggregated_at_ms");
+    out.closed_at_ms = row.get<std::optional<UnixMs>>("closed_at_ms");
+    return out;
+}
+
+Result<std::vector<Round>> to_rounds(const db::Rows& rows) {
+    std::vector<Round> out;
+    out.reserve(rows.size());
+    for (const db::Row row : rows) {
+        GYM_TRY(Round round, to_round(row));
+        out.push_back(std::move(round));
+    }
+    return out;
+}
+
+std::string name_of(const Digest& job_id, std::uint64_t round) {
+    return "round " + std::to_string(round) + " of job " + job_id.hex();
+}
+
+Status expect_step(const db::Rows& rows, const Digest& job_id, std::uint64_t round,
+                   std::string_view step) {
+    if (rows.affected() == 1) return {};
+    return fail(ErrorCode::kConflict,
+                name_of(job_id, round) + " cannot become " + std::string(step) + " now");
+}
+
+}  // namespace
+
+std::string_view to_string(RoundState state) noexcept {
+    return kNames[static_cast<std::size_t>(state)];
+}
+
+Result<RoundState> parse_round_state(std::string_view name) {
+    for (std::size_t i = 0; i < kNames.size(); ++i)
+        if (kNames[i] == name) return static_cast<RoundState>(i);
+    return fail(ErrorCode::kMalformed, "no round state is called '" + std::string(name) + "'");
+}
+
+Result<Round> record_round(db::Transaction& tx, const protocol::RoundRecord& record,
+                           const StateRef& base, const StateRef& momentum, UnixMs now_ms) {
+    GYM_CHECK(protocol::validate(record));
+    const Digest hash = protocol::hash(record);
+    // Whoever numbers the epoch holds the lock, so two recorders of one round cannot both pass.
+    GYM_TRY(const db::Row number, tx.exec_one("SELECT last + 1 FROM registry.sequence "
+                                              "WHERE name = 'epoch' FOR UPDATE"));
+    GYM_TRY(const auto last, last_round(tx, record.job_id));
+    if (last && last->round == record.round) {
+        if (last->record_hash == hash) return *last;
+        return fail(ErrorCode::kConflict,
+                    name_of(record.job_id, record.round) + " has another record");
+    }
+    if (record.round != (last ? last->round + 1 : 1))
+        return fail(ErrorCode::kConflict,
+                    name_of(record.job_id, record.round) + " does not follow the last round");
+    GYM_TRY([[maybe_unused]] const db::Row taken,
+            tx.exec_one("SELECT registry.next_number('epoch')"));
+    GYM_TRY(
+        [[maybe_unused]] const db::Rows inserted,
+        tx.exec("INSERT INTO registry.round (job_id, round, record, record_hash, "
+                "base_state_root, base_state_blob, momentum_root, momentum_blob, epoch, "
+                "recorded_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                {record.job_id, record.round, protocol::encode(record), hash, base.root, base.blob,
+                 momentum.root, momentum.blob, number.get<std::uint64_t>(0), now_ms}));
+    return get_round(tx, record.job_id, record.round);
+}
+
+Result<Round> get_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round) {
+    GYM_TRY(const auto row,
+            tx.exec_optional("SELECT * FROM registry.round WHERE job_id = $1 AND round = $2",
+                             {job_id, round}));
+    if (!row) return fail(ErrorCode::kNotFound, "there is no " + name_of(job_id, round));
+    return to_round(*row);
+}
+
+Result<Round> get_round_of_epoch(db::Transaction& tx, std::uint64_t epoch) {
+    GYM_TRY(const auto row,
+            tx.exec_optional("SELECT * FROM registry.round WHERE epoch = $1", {epoch}));
+    if (!row) return fail(ErrorCode::kNotFound, "there is no epoch " + std::to_string(epoch));
+    return to_round(*row);
+}
+
+Result<std::vector<Round>> list_rounds(db::Transaction& tx, const Digest& job_id) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT * FROM registry.round WHERE job_id = $1 ORDER BY round", {job_id}));
+    return to_rounds(rows);
+}
+
+Result<std::vector<Round>> open_rounds(db::Transaction& tx, const Digest& job_id) {
+    GYM_TRY(const db::Rows rows, tx.exec("SELECT * FROM registry.round WHERE job_id = $1 AND state "
+                                         "<> 'closed' ORDER BY round",
+                                         {job_id}));
+    return to_rounds(rows);
+}
+
+Result<std::optional<Round>> last_round(db::Transaction& tx, const Digest& job_id) {
+    GYM_TRY(const auto row, tx.exec_optional("SELECT * FROM registry.round WHERE job_id = $1 ORDER "
+                                             "BY round DESC LIMIT 1",
+                                             {job_id}));
+    if (!row) return std::optional<Round>();
+    GYM_TRY(Round round, to_round(*row));
+    return std::optional<Round>(std::move(round));
+}
+
+Status open_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                  UnixMs unit_deadline_ms, UnixMs now_ms) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.round SET state = 'open', opened_at_ms = $3, "
+                    "unit_deadline_ms = $4 WHERE job_id = $1 AND round = $2 AND state = 'recorded'",
+                    {job_id, round, now_ms, unit_deadline_ms}));
+    return expect_step(rows, job_id, round, "open");
+}
+
+Status seal_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                  const Digest& commitments_root, std::uint32_t count, UnixMs now_ms) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.round SET state = 'sealed', commitments_root = $3, "
+                    "commitment_count = $4, sealed_at_ms = $5 "
+                    "WHERE job_id = $1 AND round = $2 AND state = 'open'",
+                    {job_id, round, commitments_root, count, now_ms}));
+    return expect_step(rows, job_id, round, "sealed");
+}
+
+Status mark_posted(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                   std::uint64_t posted_block, std::uint64_t beacon_block) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.round SET state = 'posted', posted_block = $3, beacon_block = "
+                    "$4 WHERE job_id = $1 AND round = $2 AND state = 'sealed'",
+                    {job_id, round, posted_block, beacon_block}));
+    return expect_step(rows, job_id, round, "posted");
+}
+
+Status set_beacon(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                  const Digest& beacon) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.round SET state = 'verifying', beacon = $3 "
+                    "WHERE job_id = $1 AND round = $2 AND state = 'posted'",
+                    {job_id, round, beacon}));
+    return expect_step(rows, job_id, round, "verifying");
+}
+
+Status set_aggregated(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                      const AggregateOutcome& outcome, UnixMs now_ms) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.round SET state = 'aggregated', next_base_root = $3, "
+                    "next_base_blob = $4, next_momentum_root = $5, next_momentum_blob = $6, "
+                    "aggregate_program_root = $7, aggregate_program_blob = $8, validation_loss = "
+                    "$9, aggregated_at_ms = $10 "
+                    "WHERE job_id = $1 AND round = $2 AND state = 'verifying'",
+                    {job_id, round, outcome.next_base.root, outcome.next_base.blob,
+                     outcome.next_momentum.root, outcome.next_momentum.blob,
+                     outcome.aggregate_program_root, outcome.aggregate_program_blob,
+                     outcome.validation_loss, now_ms}));
+    return expect_step(rows, job_id, round, "aggregated");
+}
+
+Status close_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round, UnixMs now_ms) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.round r SET state = 'closed', closed_at_ms = $3 "
+                    "WHERE job_id = $1 AND round = $2 AND state = 'aggregated' AND NOT EXISTS "
+                    "(SELECT FROM registry.unit u WHERE u.job_id = r.job_id AND u.round = r.round "
+                    "AND u.ended_at_ms IS NULL)",
+                    {job_id, round, now_ms}));
+    return expect_step(rows, job_id, round, "closed");
+}
+
+}  // namespace gym::registry

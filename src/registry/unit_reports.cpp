@@ -1,0 +1,139 @@
+// Commitments, evidence and reports of units.
+#include "gym/registry/units.hpp"
+
+namespace gym::registry {
+namespace {
+
+protocol::Report to_report(const db::Row& row, const StoredReport& stored) {
+    protocol::Report out;
+    out.unit = stored.unit;
+    out.draw = stored.draw;
+    out.verifier = stored.verifier;
+    out.records_root = row.get<Digest>("records_root");
+    out.final_state_root = row.get<Digest>("final_state_root");
+    out.delta_root = row.get<Digest>("delta_root");
+    out.trace = row.get<Digest>("trace");
+    out.challenge_signature = row.get<crypto::Signature>("challenge_signature");
+    out.salt = row.get<Digest>("salt");
+    return out;
+}
+
+StoredReport to_stored_report(const db::Row& row) {
+    StoredReport out;
+    out.unit = row.get<Digest>("unit_id");
+    out.draw = row.get<std::uint32_t>("draw");
+    out.verifier = row.get<Address>("verifier");
+    out.digest = row.get<Digest>("digest");
+    out.committed_at_ms = row.get<UnixMs>("committed_at_ms");
+    out.revealed_at_ms = row.get<std::optional<UnixMs>>("revealed_at_ms");
+    if (!out.revealed_at_ms) return out;
+    out.revealed = to_report(row, out);
+    out.equal = row.get<bool>("is_equal");
+    out.accepted = !row.is_null("accepted_seq");
+    out.records = row.get<Bytes>("records");
+    return out;
+}
+
+}  // namespace
+
+Status store_commitment(db::Transaction& tx, const Digest& unit,
+                        const protocol::SignedCommitment& commitment, ByteView records,
+                        UnixMs now_ms) {
+    GYM_TRY([[maybe_unused]] const db::Rows rows,
+            tx.exec("INSERT INTO registry.unit_commitment (unit_id, commitment, leaf, "
+                    "received_at_ms) VALUES ($1, $2, $3, $4)",
+                    {unit, protocol::encode(commitment), protocol::commitment_leaf(commitment),
+                     now_ms}));
+    GYM_TRY([[maybe_unused]] const db::Rows record_rows,
+            tx.exec("INSERT INTO registry.unit_records (unit_id, records) VALUES ($1, $2)",
+                    {unit, records}));
+    return {};
+}
+
+Result<std::optional<StoredCommitment>> find_commitment(db::Transaction& tx, const Digest& unit) {
+    GYM_TRY(const auto row,
+            tx.exec_optional("SELECT commitment, leaf, received_at_ms, records FROM "
+                             "registry.unit_commitment JOIN registry.unit_records USING (unit_id) "
+                             "WHERE unit_id = $1",
+                             {unit}));
+    if (!row) return std::optional<StoredCommitment>();
+    StoredCommitment out;
+    GYM_TRY(out.commitment, protocol::decode_signed_commitment(row->get<Bytes>("commitment")));
+    out.leaf = row->get<Digest>("leaf");
+    out.received_at_ms = row->get<UnixMs>("received_at_ms");
+    out.records = row->get<Bytes>("records");
+    return std::optional<StoredCommitment>(std::move(out));
+}
+
+Status store_equivocation(db::Transaction& tx, const Digest& unit,
+                          const protocol::SignedCommitment& second, UnixMs now_ms) {
+    GYM_TRY([[maybe_unused]] const db::Rows rows,
+            tx.exec("INSERT INTO registry.equivocation (unit_id, second, received_at_ms) VALUES "
+                    "($1, $2, $3) ON CONFLICT (unit_id) DO NOTHING",
+                    {unit, protocol::encode(second), now_ms}));
+    return {};
+}
+
+Status set_verifier(db::Transaction& tx, const Digest& unit,
+                    const std::optional<Address>& verifier) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.unit SET verifier = $2 WHERE id = $1 AND state = 'sampled'",
+                    {unit, verifier}));
+    if (rows.affected() == 1) return {};
+    return fail(ErrorCode::kConflict, "unit " + unit.hex() + " waits for no verifier");
+}
+
+Status store_report(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
+                    const Address& verifier, const Digest& digest, UnixMs now_ms) {
+    GYM_TRY(
+        [[maybe_unused]] const db::Rows rows,
+        tx.exec("INSERT INTO registry.report (unit_id, draw, verifier, digest, committed_at_ms) "
+                "VALUES ($1, $2, $3, $4, $5)",
+                {unit, draw, verifier, digest, now_ms}));
+    return {};
+}
+
+Status store_reveal(db::Transaction& tx, const protocol::Report& report, ByteView records,
+                    bool equal, UnixMs now_ms) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.report SET records_root = $3, final_state_root = $4, "
+                    "delta_root = $5, trace = $6, challenge_signature = $7, salt = $8, records = "
+                    "$9, is_equal = $10, revealed_at_ms = $11 "
+                    "WHERE unit_id = $1 AND draw = $2 AND revealed_at_ms IS NULL",
+                    {report.unit, report.draw, report.records_root, report.final_state_root,
+                     report.delta_root, report.trace, report.challenge_signature, report.salt,
+                     records, equal, now_ms}));
+    if (rows.affected() == 1) return {};
+    return fail(ErrorCode::kConflict, "unit " + report.unit.hex() + " has no report to reveal");
+}
+
+Result<std::vector<StoredReport>> list_reports(db::Transaction& tx, const Digest& unit) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT * FROM registry.report WHERE unit_id = $1 ORDER BY draw", {unit}));
+    std::vector<StoredReport> out;
+    for (const db::Row row : rows)
+        out.push_back(to_stored_report(row));
+    return out;
+}
+
+Status store_missed_draw(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
+                         const Address& verifier, UnixMs now_ms) {
+    GYM_TRY([[maybe_unused]] const db::Rows rows,
+            tx.exec("INSERT INTO registry.missed_draw (unit_id, draw, verifier, at_ms) VALUES ($1, "
+                    "$2, $3, $4) ON CONFLICT DO NOTHING",
+                    {unit, draw, verifier, now_ms}));
+    return {};
+}
+
+Result<std::vector<MissedDraws>> missed_draws(db::Transaction& tx, const Digest& unit) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT verifier, count(*) FROM registry.missed_draw WHERE unit_id = $1 "
+                    "GROUP BY verifier ORDER BY verifier",
+                    {unit}));
+    std::vector<MissedDraws> out;
+    for (const db::Row row : rows)
+        out.push_back({row.get<Address>(0), row.get<std::uint32_t>(1)});
+    return out;
+}
+
+}  // namespace gym::registry
