@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "gym/common/clock.hpp"
@@ -23,6 +23,7 @@ struct ClientConfig {
     std::int64_t backoff_ms = 200;           ///< doubled after every attempt, with jitter
     std::int64_t backoff_ms_max = 5'000;
     std::uint32_t message_bytes_max = 8U << 20;
+    std::stop_token stop;  ///< cancels running calls and pauses (kCancelled)
 };
 
 /// Dials a coordinator. Nothing is sent before the first call; the network's facts are asked once.

@@ -87,7 +87,8 @@ struct VerifyTask {
     Address committer;
     Digest beacon;
     std::uint32_t draw = 0;
-    UnixMs deadline_ms = 0;                       ///< for the report commitment
+    bool report_committed = false;                ///< the reveal is due
+    UnixMs deadline_ms = 0;                       ///< for the next half of the report
     std::vector<protocol::IncludedDelta> deltas;  ///< aggregate units: what was aggregated
 
     friend bool operator==(const VerifyTask&, const VerifyTask&) = default;

@@ -1,0 +1,358 @@
+#include "gym/rpc/client.hpp"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "endpoint.hpp"
+#include "gym/rpc/call_auth.hpp"
+#include "gym/v1/node_service.grpc.pb.h"
+#include "server_core.hpp"
+#include "status_map.hpp"
+#include "wire.hpp"
+
+namespace gym::rpc {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kChunkBytes = 256U << 10;
+
+/// Whether the same call may succeed a moment later: the peer is away or busy. What the
+/// coordinator's own code decided (it carries our details) is final, except kUnavailable.
+bool is_transient(const grpc::Status& status) {
+    if (!status.error_details().empty())
+        return status.error_details() == to_string(ErrorCode::kUnavailable);
+    return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+           status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+}
+
+/// Cancels a streaming call that made no progress for `silence_ms`.
+class SilenceGuard {
+  public:
+    SilenceGuard(grpc::ClientContext& context, std::int64_t silence_ms)
+        : thread_([this, &context, silence_ms](const std::stop_token& stop) {
+              while (touched_within(silence_ms, stop)) {
+              }
+              if (!stop.stop_requested()) context.TryCancel();
+          }) {}
+    void touch() {
+        {
+            const std::scoped_lock lock(mutex_);
+            touched_ = true;
+        }
+        changed_.notify_one();
+    }
+    [[nodiscard]] bool silent() {
+        const std::scoped_lock lock(mutex_);
+        return silent_;
+    }
+
+  private:
+    bool touched_within(std::int64_t silence_ms, const std::stop_token& stop) {
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, stop, milliseconds(silence_ms), [this] { return touched_; });
+        silent_ = !touched_ && !stop.stop_requested();
+        return std::exchange(touched_, false);
+    }
+
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    bool touched_ = false;
+    bool silent_ = false;
+    std::jthread thread_;
+};
+
+class GrpcCoordinator final : public Coordinator {
+  public:
+    GrpcCoordinator(const ClientConfig& config, crypto::PrivateKey key, const Clock& clock,
+                    const std::shared_ptr<grpc::Channel>& channel)
+        : config_(config),
+          key_(std::move(key)),
+          clock_(clock),
+          stub_(v1::NodeService::NewStub(channel)) {}
+
+    Result<NetworkInfo> network() override;
+    Result<bool> register_node(const NodeProfile& profile) override;
+    Result<HeartbeatAnswer> heartbeat(const Activity& activity) override;
+    Result<std::optional<Task>> next_task(milliseconds wait_max) override;
+    Status get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) override;
+    Status put_blob(const Digest& root, ByteView content) override;
+    Result<CommitmentAccepted> submit_commitment(const CommitmentSubmission& submission) override;
+    Result<Bytes> submit_report_commit(const ReportCommit& commit) override;
+    Result<bool> submit_report_reveal(const ReportReveal& reveal) override;
+    Status defend_unit(const Digest& unit) override;
+    Result<NodeStatus> node_status(const std::optional<Address>& address) override;
+    Result<protocol::RoundRecord> round_record(const Digest& job_id, std::uint64_t round) override;
+    Result<UnitView> unit(const Digest& unit_id) override;
+
+  private:
+    /// A context with deadline, and a stop request that cancels it. One per attempt.
+    struct Call {
+        Call(const std::stop_token& stop, std::int64_t deadline_ms)
+            : on_stop(stop, [this] { context.TryCancel(); }) {
+            context.set_deadline(std::chrono::system_clock::now() + milliseconds(deadline_ms));
+        }
+        grpc::ClientContext context;
+        std::stop_callback<std::function<void()>> on_stop;
+    };
+
+    Status authorize(grpc::ClientContext& context, std::string_view method,
+                     const google::protobuf::Message& request);
+    /// Repeats `attempt` while it fails transiently, with growing pauses. `progress` resets the
+    /// count.
+    Status retry(
+        std::string_view method, const std::function<grpc::Status()>& attempt,
+        const std::function<bool()>& progress = [] { return false; });
+    void pause(unsigned attempt);
+
+    using Stub = v1::NodeService::Stub;
+    template <class Request, class Response>
+    using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
+    /// One unary call, signed unless `method` is GetNetwork.
+    template <class Request, class Response>
+    Status call(std::string_view method, Method<Request, Response> function, const Request& request,
+                Response& response, std::int64_t extra_ms = 0) {
+        return retry(method, [&]() -> grpc::Status {
+            Call one(config_.stop, config_.call_ms_max + extra_ms);
+            if (method != "GetNetwork") {
+                const Status signed_ok = authorize(one.context, method, request);
+                if (!signed_ok.ok()) return to_grpc(signed_ok);
+            }
+            return (stub_.get()->*function)(&one.context, request, &response);
+        });
+    }
+
+    const ClientConfig config_;
+    const crypto::PrivateKey key_;
+    const Clock& clock_;
+    const std::unique_ptr<Stub> stub_;
+    std::mutex mutex_;
+    std::optional<NetworkInfo> network_;
+};
+
+Status GrpcCoordinator::authorize(grpc::ClientContext& context, std::string_view method,
+                                  const google::protobuf::Message& request) {
+    GYM_TRY(const NetworkInfo info, network());
+    const std::string bytes = signed_bytes(request);
+    const CallAuth auth = sign_call(info.domain(), method, as_bytes(bytes), key_, clock_.now_ms());
+    context.AddMetadata(kAuthMetadataKey, wire::text_of(encode(auth)));
+    return {};
+}
+
+Status GrpcCoordinator::retry(std::string_view method, const std::function<grpc::Status()>& attempt,
+                              const std::function<bool()>& progress) {
+    for (unsigned tried = 1;; ++tried) {
+        const grpc::Status status = attempt();
+        if (status.ok()) return {};
+        if (config_.stop.stop_requested())
+            return fail(ErrorCode::kCancelled, std::string(method) + ": stopped");
+        if (progress()) tried = 1;
+        if (!is_transient(status) || tried >= config_.attempts_max)
+            return from_grpc(status, std::string(method) + " at " + config_.target);
+        pause(tried);
+    }
+}
+
+void GrpcCoordinator::pause(unsigned attempt) {
+    thread_local std::minstd_rand jitter(std::random_device{}());
+    const std::int64_t full =
+        std::min(config_.backoff_ms << std::min(attempt - 1, 16U), config_.backoff_ms_max);
+    // Between half and all of it, so that nodes cut off together do not come back together.
+    const std::int64_t wait_ms = full / 2 + static_cast<std::int64_t>(jitter()) % (full / 2 + 1);
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, config_.stop, milliseconds(wait_ms), [] { return false; });
+}
+
+Result<NetworkInfo> GrpcCoordinator::network() {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (network_) return *network_;
+    }
+    v1::GetNetworkResponse response;
+    GYM_CHECK(call("GetNetwork", &Stub::GetNetwork, v1::GetNetworkRequest(), response));
+    GYM_TRY(const NetworkInfo info, wire::read(response));
+    if (config_.chain_id != 0 && info.chain_id != config_.chain_id)
+        return fail(ErrorCode::kConflict, "the coordinator at " + config_.target +
+                                              " serves chain " + std::to_string(info.chain_id) +
+                                              ", this node is set to chain " +
+                                              std::to_string(config_.chain_id));
+    const std::scoped_lock lock(mutex_);
+    network_ = info;
+    return info;
+}
+
+Result<bool> GrpcCoordinator::register_node(const NodeProfile& profile) {
+    v1::RegisterRequest request;
+    wire::write(profile, *request.mutable_profile());
+    v1::RegisterResponse response;
+    GYM_CHECK(call("Register", &Stub::Register, request, response));
+    return response.is_new();
+}
+
+Result<HeartbeatAnswer> GrpcCoordinator::heartbeat(const Activity& activity) {
+    v1::HeartbeatRequest request;
+    wire::write(activity, request);
+    v1::HeartbeatResponse response;
+    GYM_CHECK(call("Heartbeat", &Stub::Heartbeat, request, response));
+    GYM_TRY(std::string excluded, wire::read_text("excluded_because", response.excluded_because()));
+    return HeartbeatAnswer{response.server_unix_ms(), std::move(excluded)};
+}
+
+Result<std::optional<Task>> GrpcCoordinator::next_task(milliseconds wait_max) {
+    v1::NextTaskRequest request;
+    request.set_wait_ms(static_cast<std::uint32_t>(wait_max.count()));
+    v1::NextTaskResponse response;
+    GYM_CHECK(call("NextTask", &Stub::NextTask, request, response, wait_max.count()));
+    return wire::read(response);
+}
+
+Status GrpcCoordinator::get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) {
+    GYM_TRY(const NetworkInfo info, network());
+    Status local;  // an error of ours or of the sink: final, whatever the stream says then
+    std::uint64_t received_before = offset;
+    const auto attempt = [&]() -> grpc::Status {
+        received_before = offset;
+        v1::GetBlobRequest request;
+        request.set_root(wire::text_of(root));
+        request.set_offset(offset);
+        Call one(config_.stop, config_.transfer_ms_max);
+        local = authorize(one.context, "GetBlob", request);
+        if (!local.ok()) return to_grpc(local);
+        const auto reader = stub_->GetBlob(&one.context, request);
+        SilenceGuard guard(one.context, config_.silence_ms_max);
+        std::uint64_t size = 0;
+        for (v1::BlobChunk chunk; local.ok() && reader->Read(&chunk); guard.touch()) {
+            if (size == 0) size = chunk.size_bytes();
+            if (size > info.blob_bytes_max || chunk.data().size() > size - std::min(size, offset)) {
+                local =
+                    fail(ErrorCode::kMismatch, "blob " + root.hex() + " is longer than announced");
+            } else {
+                offset += chunk.data().size();
+                local = sink(as_bytes(chunk.data()), size);
+            }
+        }
+        if (!local.ok()) one.context.TryCancel();
+        const grpc::Status end = reader->Finish();
+        if (!local.ok()) return to_grpc(local);
+        if (guard.silent())
+            return {grpc::StatusCode::UNAVAILABLE, "the download stopped making progress"};
+        if (end.ok() && offset != size)
+            return {grpc::StatusCode::UNAVAILABLE, "the download ended early"};
+        return end;
+    };
+    const Status status = retry("GetBlob", attempt, [&] { return offset > received_before; });
+    return local.ok() ? status : local;
+}
+
+Status GrpcCoordinator::put_blob(const Digest& root, ByteView content) {
+    return retry("PutBlob", [&]() -> grpc::Status {
+        v1::PutBlobRequest header;
+        header.mutable_header()->set_root(wire::text_of(root));
+        header.mutable_header()->set_size_bytes(content.size());
+        Call one(config_.stop, config_.transfer_ms_max);
+        const Status signed_ok = authorize(one.context, "PutBlob", header);
+        if (!signed_ok.ok()) return to_grpc(signed_ok);
+        v1::PutBlobResponse response;
+        const auto writer = stub_->PutBlob(&one.context, &response);
+        SilenceGuard guard(one.context, config_.silence_ms_max);
+        bool open = writer->Write(header);
+        for (std::size_t at = 0; open && at < content.size(); at += kChunkBytes) {
+            const ByteView part = content.subspan(at, std::min(kChunkBytes, content.size() - at));
+            v1::PutBlobRequest message;
+            message.set_data(part.data(), part.size());
+            open = writer->Write(message);
+            guard.touch();
+        }
+        if (open) writer->WritesDone();
+        return writer->Finish();
+    });
+}
+
+Result<CommitmentAccepted> GrpcCoordinator::submit_commitment(
+    const CommitmentSubmission& submission) {
+    v1::SubmitCommitmentRequest request;
+    wire::write(submission, request);
+    v1::SubmitCommitmentResponse response;
+    GYM_CHECK(call("SubmitCommitment", &Stub::SubmitCommitment, request, response));
+    return wire::read(response);
+}
+
+Result<Bytes> GrpcCoordinator::submit_report_commit(const ReportCommit& commit) {
+    v1::SubmitReportCommitRequest request;
+    wire::write(commit, request);
+    v1::SubmitReportCommitResponse response;
+    GYM_CHECK(call("SubmitReportCommit", &Stub::SubmitReportCommit, request, response));
+    return Bytes(response.claimed_records().begin(), response.claimed_records().end());
+}
+
+Result<bool> GrpcCoordinator::submit_report_reveal(const ReportReveal& reveal) {
+    v1::SubmitReportRevealRequest request;
+    wire::write(reveal, request);
+    v1::SubmitReportRevealResponse response;
+    GYM_CHECK(call("SubmitReportReveal", &Stub::SubmitReportReveal, request, response));
+    return response.verified();
+}
+
+Status GrpcCoordinator::defend_unit(const Digest& unit) {
+    v1::DefendUnitRequest request;
+    request.set_unit_id(wire::text_of(unit));
+    v1::DefendUnitResponse response;
+    return call("DefendUnit", &Stub::DefendUnit, request, response);
+}
+
+Result<NodeStatus> GrpcCoordinator::node_status(const std::optional<Address>& address) {
+    v1::GetNodeStatusRequest request;
+    if (address) request.set_address(wire::text_of(*address));
+    v1::GetNodeStatusResponse response;
+    GYM_CHECK(call("GetNodeStatus", &Stub::GetNodeStatus, request, response));
+    return wire::read(response.status());
+}
+
+Result<protocol::RoundRecord> GrpcCoordinator::round_record(const Digest& job_id,
+                                                            std::uint64_t round) {
+    v1::GetRoundRecordRequest request;
+    request.set_job_id(wire::text_of(job_id));
+    request.set_round(round);
+    v1::GetRoundRecordResponse response;
+    GYM_CHECK(call("GetRoundRecord", &Stub::GetRoundRecord, request, response));
+    return protocol::decode_round_record(wire::bytes_of(response.round_record()));
+}
+
+Result<UnitView> GrpcCoordinator::unit(const Digest& unit_id) {
+    v1::GetUnitRequest request;
+    request.set_unit_id(wire::text_of(unit_id));
+    v1::GetUnitResponse response;
+    GYM_CHECK(call("GetUnit", &Stub::GetUnit, request, response));
+    return wire::read(response.unit());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Coordinator>> connect(const ClientConfig& config, crypto::PrivateKey key,
+                                             const Clock& clock) {
+    GYM_TRY(const auto credentials, channel_credentials(config.target, config.tls_ca_file));
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(static_cast<int>(config.message_bytes_max));
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+    // The library's own default waits up to two minutes before it dials again.
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
+    const auto channel = grpc::CreateCustomChannel(config.target, credentials, arguments);
+    return std::unique_ptr<Coordinator>(
+        std::make_unique<GrpcCoordinator>(config, std::move(key), clock, channel));
+}
+
+}  // namespace gym::rpc

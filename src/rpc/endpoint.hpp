@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
+
+#include "gym/common/result.hpp"
+
+namespace gym::rpc {
+
+/// Whether "host:port" names this machine itself (127.0.0.0/8, ::1, localhost).
+[[nodiscard]] bool is_loopback(const std::string& endpoint);
+
+/// Credentials of a server: TLS when both files are named, plain only on loopback.
+/// @errors kInvalidArgument, kIo.
+[[nodiscard]] Result<std::shared_ptr<grpc::ServerCredentials>> server_credentials(
+    const std::string& listen, const std::string& certificate_file, const std::string& key_file);
+
+/// Credentials of a client: TLS with the roots of `ca_file` ("system": the system's), plain only on
+/// loopback. @errors kInvalidArgument, kIo.
+[[nodiscard]] Result<std::shared_ptr<grpc::ChannelCredentials>> channel_credentials(
+    const std::string& target, const std::string& ca_file);
+
+}  // namespace gym::rpc

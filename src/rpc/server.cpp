@@ -1,0 +1,308 @@
+#include "gym/rpc/server.hpp"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "endpoint.hpp"
+#include "gym/v1/node_service.grpc.pb.h"
+#include "server_core.hpp"
+#include "status_map.hpp"
+#include "transfer_reactors.hpp"
+#include "wire.hpp"
+
+namespace gym::rpc {
+namespace {
+
+using Context = grpc::CallbackServerContext;
+
+/// One long poll between two questions to the handler.
+struct Poll {
+    Context* context;
+    grpc::ServerUnaryReactor* reactor;
+    v1::NextTaskResponse* response;
+    Address caller;
+    SteadyTime deadline;
+};
+
+class NodeServiceImpl final : public v1::NodeService::CallbackService {
+  public:
+    explicit NodeServiceImpl(ServerCore& core) : core_(core) {}
+
+    grpc::ServerUnaryReactor* GetNetwork(Context* context, const v1::GetNetworkRequest*,
+                                         v1::GetNetworkResponse* response) override {
+        return unary(context, [this, response]() -> Status {
+            GYM_TRY(const NetworkInfo info, core_.handler().network());
+            wire::write(info, *response);
+            return {};
+        });
+    }
+
+    grpc::ServerUnaryReactor* Register(Context* context, const v1::RegisterRequest* request,
+                                       v1::RegisterResponse* response) override {
+        return unary(context, [this, context, request, response]() -> Status {
+            GYM_TRY(const Address caller,
+                    core_.authenticate(*context, "Register", *request, false));
+            GYM_TRY(const NodeProfile profile, wire::read(request->profile()));
+            GYM_TRY(const bool is_new, core_.handler().register_node(caller, profile));
+            response->set_is_new(is_new);
+            return {};
+        });
+    }
+
+    grpc::ServerUnaryReactor* Heartbeat(Context* context, const v1::HeartbeatRequest* request,
+                                        v1::HeartbeatResponse* response) override {
+        return signed_call(
+            context, "Heartbeat", *request, [=, this](const Address& caller) -> Status {
+                GYM_TRY(const Activity activity, wire::read(*request));
+                GYM_TRY(const HeartbeatAnswer answer, core_.handler().heartbeat(caller, activity));
+                response->set_server_unix_ms(answer.server_ms);
+                response->set_excluded_because(answer.excluded_because);
+                return {};
+            });
+    }
+
+    grpc::ServerUnaryReactor* NextTask(Context* context, const v1::NextTaskRequest* request,
+                                       v1::NextTaskResponse* response) override;
+
+    grpc::ServerWriteReactor<v1::BlobChunk>* GetBlob(Context* context,
+                                                     const v1::GetBlobRequest* request) override {
+        return serve_get_blob(core_, *context, *request);
+    }
+
+    grpc::ServerReadReactor<v1::PutBlobRequest>* PutBlob(Context* context,
+                                                         v1::PutBlobResponse*) override {
+        return serve_put_blob(core_, *context);
+    }
+
+    grpc::ServerUnaryReactor* SubmitCommitment(Context* context,
+                                               const v1::SubmitCommitmentRequest* request,
+                                               v1::SubmitCommitmentResponse* response) override {
+        return signed_call(context, "SubmitCommitment", *request,
+                           [=, this](const Address& caller) -> Status {
+                               GYM_TRY(const CommitmentSubmission submission, wire::read(*request));
+                               GYM_TRY(const CommitmentAccepted accepted,
+                                       core_.handler().submit_commitment(caller, submission));
+                               wire::write(accepted, *response);
+                               return {};
+                           });
+    }
+
+    grpc::ServerUnaryReactor* SubmitReportCommit(
+        Context* context, const v1::SubmitReportCommitRequest* request,
+        v1::SubmitReportCommitResponse* response) override {
+        return signed_call(
+            context, "SubmitReportCommit", *request, [=, this](const Address& caller) -> Status {
+                GYM_TRY(const ReportCommit commit, wire::read(*request));
+                GYM_TRY(const Bytes claimed, core_.handler().submit_report_commit(caller, commit));
+                response->set_claimed_records(wire::text_of(claimed));
+                return {};
+            });
+    }
+
+    grpc::ServerUnaryReactor* SubmitReportReveal(
+        Context* context, const v1::SubmitReportRevealRequest* request,
+        v1::SubmitReportRevealResponse* response) override {
+        return signed_call(
+            context, "SubmitReportReveal", *request, [=, this](const Address& caller) -> Status {
+                GYM_TRY(const ReportReveal reveal, wire::read(*request, caller));
+                GYM_TRY(const bool verified, core_.handler().submit_report_reveal(caller, reveal));
+                response->set_verified(verified);
+                return {};
+            });
+    }
+
+    grpc::ServerUnaryReactor* DefendUnit(Context* context, const v1::DefendUnitRequest* request,
+                                         v1::DefendUnitResponse*) override {
+        return signed_call(
+            context, "DefendUnit", *request, [=, this](const Address& caller) -> Status {
+                GYM_TRY(const Digest unit, wire::read<Digest>("unit_id", request->unit_id()));
+                return core_.handler().defend_unit(caller, unit);
+            });
+    }
+
+    grpc::ServerUnaryReactor* GetNodeStatus(Context* context,
+                                            const v1::GetNodeStatusRequest* request,
+                                            v1::GetNodeStatusResponse* response) override {
+        return signed_call(
+            context, "GetNodeStatus", *request, [=, this](const Address& caller) -> Status {
+                GYM_TRY(const auto subject,
+                        wire::read_optional<Address>("address", request->address()));
+                GYM_TRY(const NodeStatus status,
+                        core_.handler().node_status(caller, subject.value_or(caller)));
+                wire::write(status, *response->mutable_status());
+                return {};
+            });
+    }
+
+    grpc::ServerUnaryReactor* GetRoundRecord(Context* context,
+                                             const v1::GetRoundRecordRequest* request,
+                                             v1::GetRoundRecordResponse* response) override {
+        return signed_call(
+            context, "GetRoundRecord", *request, [=, this](const Address& caller) -> Status {
+                GYM_TRY(const Digest job, wire::read<Digest>("job_id", request->job_id()));
+                GYM_TRY(const protocol::RoundRecord record,
+                        core_.handler().round_record(caller, job, request->round()));
+                response->set_round_record(wire::text_of(protocol::encode(record)));
+                return {};
+            });
+    }
+
+    grpc::ServerUnaryReactor* GetUnit(Context* context, const v1::GetUnitRequest* request,
+                                      v1::GetUnitResponse* response) override {
+        return signed_call(
+            context, "GetUnit", *request, [=, this](const Address& caller) -> Status {
+                GYM_TRY(const Digest id, wire::read<Digest>("unit_id", request->unit_id()));
+                GYM_TRY(const UnitView view, core_.handler().unit(caller, id));
+                wire::write(view, *response->mutable_unit());
+                return {};
+            });
+    }
+
+  private:
+    /// Takes a place among the calls and runs `body` in the pool.
+    /// `body` returns the call's end, or nothing when it parked the call.
+    grpc::ServerUnaryReactor* start(Context* context, std::function<std::optional<Status>()> body) {
+        grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+        const Status entered = core_.enter_call();
+        if (!entered.ok()) {
+            reactor->Finish(to_grpc(entered));
+            return reactor;
+        }
+        const bool queued = core_.submit([this, reactor, body = std::move(body)] {
+            if (const std::optional<Status> end = body()) finish(reactor, *end);
+        });
+        if (!queued) finish(reactor, fail(ErrorCode::kUnavailable, "the coordinator is busy"));
+        return reactor;
+    }
+
+    grpc::ServerUnaryReactor* unary(Context* context, std::function<Status()> body) {
+        return start(context,
+                     [body = std::move(body)]() -> std::optional<Status> { return guarded(body); });
+    }
+
+    grpc::ServerUnaryReactor* signed_call(Context* context, std::string_view method,
+                                          const google::protobuf::Message& request,
+                                          std::function<Status(const Address&)> body) {
+        return unary(
+            context, [this, context, method, &request, body = std::move(body)]() -> Status {
+                GYM_TRY(const Address caller, core_.authenticate(*context, method, request));
+                return body(caller);
+            });
+    }
+
+    void finish(grpc::ServerUnaryReactor* reactor, const Status& status) {
+        core_.leave_call();
+        reactor->Finish(to_grpc(status));
+    }
+
+    /// Asks the handler once; parks the poll when there is nothing and time is left.
+    std::optional<Status> ask(const Poll& poll);
+
+    ServerCore& core_;
+};
+
+grpc::ServerUnaryReactor* NodeServiceImpl::NextTask(Context* context,
+                                                    const v1::NextTaskRequest* request,
+                                                    v1::NextTaskResponse* response) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    return start(context, [=, this]() -> std::optional<Status> {
+        auto caller = core_.authenticate(*context, "NextTask", *request);
+        if (!caller.ok()) return Status(caller.error());
+        const std::int64_t wait_ms =
+            std::min<std::int64_t>(request->wait_ms(), core_.config().poll_wait_ms_max);
+        return ask({context, reactor, response, *caller,
+                    std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms)});
+    });
+}
+
+std::optional<Status> NodeServiceImpl::ask(const Poll& poll) {
+    if (poll.context->IsCancelled())
+        return Status(fail(ErrorCode::kCancelled, "the poll was broken off"));
+    bool found = false;
+    const Status asked = guarded([&]() -> Status {
+        GYM_TRY(const std::optional<Task> task, core_.handler().next_task(poll.caller));
+        found = task.has_value();
+        wire::write(task, *poll.response);
+        return {};
+    });
+    const bool over = core_.stopping() || std::chrono::steady_clock::now() >= poll.deadline;
+    if (!asked.ok() || found || over) return asked;
+    core_.park([this, poll] {
+        if (const std::optional<Status> end = ask(poll)) finish(poll.reactor, *end);
+    });
+    return std::nullopt;
+}
+
+void set_bounds(grpc::ServerBuilder& builder, const ServerConfig& config) {
+    const auto argument = [&builder](const char* name, std::int64_t value) {
+        builder.AddChannelArgument(name, static_cast<int>(value));
+    };
+    const auto message_bytes_max = static_cast<int>(config.message_bytes_max);
+    builder.SetMaxReceiveMessageSize(message_bytes_max);
+    builder.SetMaxSendMessageSize(message_bytes_max * 2);
+    argument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a port in use is an error, not a share of the calls
+    argument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, config.silence_ms_max);
+    argument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, config.connection_idle_ms_max);
+    argument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+    argument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, config.silence_ms_max);
+    argument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+    argument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    argument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 64);
+    argument(GRPC_ARG_MAX_METADATA_SIZE, 8 << 10);
+    // Even a peer that trickles a message for ever is dropped in the end; honest ones reconnect.
+    argument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 3'600'000);
+    argument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 600'000);
+}
+
+class GrpcServer final : public Server {
+  public:
+    GrpcServer(const ServerConfig& config, NodeHandler& handler, const Clock& clock,
+               NetworkInfo network)
+        : core_(config, handler, clock, std::move(network)), service_(core_) {}
+    ~GrpcServer() override { GrpcServer::stop(0); }
+
+    Status listen(const ServerConfig& config) {
+        GYM_TRY(
+            const auto credentials,
+            server_credentials(config.listen, config.tls_certificate_file, config.tls_key_file));
+        grpc::ServerBuilder builder;
+        builder.AddListeningPort(config.listen, credentials, &port_);
+        builder.RegisterService(&service_);
+        set_bounds(builder, config);
+        server_ = builder.BuildAndStart();
+        if (!server_ || port_ == 0)
+            return fail(ErrorCode::kIo, "cannot listen on " + config.listen);
+        return {};
+    }
+
+    [[nodiscard]] int port() const override { return port_; }
+    void wake() override { core_.wake(); }
+    void stop(std::int64_t grace_ms) override {
+        if (!server_) return;
+        core_.begin_stop();
+        server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(grace_ms));
+        server_->Wait();
+        core_.end_stop();
+        server_.reset();
+    }
+
+  private:
+    ServerCore core_;
+    NodeServiceImpl service_;
+    int port_ = 0;
+    std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config, NodeHandler& handler,
+                                              const Clock& clock) {
+    GYM_TRY(NetworkInfo network, handler.network());
+    auto server = std::make_unique<GrpcServer>(config, handler, clock, std::move(network));
+    GYM_CHECK(server->listen(config));
+    return std::unique_ptr<Server>(std::move(server));
+}
+
+}  // namespace gym::rpc

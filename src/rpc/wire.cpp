@@ -1,0 +1,368 @@
+#include "wire.hpp"
+
+namespace gym::rpc::wire {
+namespace {
+
+constexpr int kSiblingsMax = 64;
+constexpr int kDeltasMax = 65'536;
+
+void write(const UnitInputs& inputs, v1::UnitInputs& out) {
+    out.set_program_blob(text_of(inputs.program_blob));
+    if (inputs.dataset_blob) out.set_dataset_blob(text_of(*inputs.dataset_blob));
+    out.set_base_state_blob(text_of(inputs.base_state_blob));
+    if (inputs.momentum_blob) out.set_momentum_blob(text_of(*inputs.momentum_blob));
+}
+
+Result<UnitInputs> read(const v1::UnitInputs& in) {
+    UnitInputs out;
+    GYM_TRY(out.program_blob, wire::read<Digest>("program_blob", in.program_blob()));
+    GYM_TRY(out.dataset_blob, read_optional<Digest>("dataset_blob", in.dataset_blob()));
+    GYM_TRY(out.base_state_blob, wire::read<Digest>("base_state_blob", in.base_state_blob()));
+    GYM_TRY(out.momentum_blob, read_optional<Digest>("momentum_blob", in.momentum_blob()));
+    return out;
+}
+
+Result<Amount> read_amount(std::string_view name, const std::string& field) {
+    auto amount = Amount::parse(field);
+    if (!amount.ok()) return amount.error().in(name);
+    return amount;
+}
+
+void write(const TrainTask& task, v1::TrainTask& out) {
+    wire::write(task.unit, *out.mutable_unit());
+    out.set_round_record(text_of(protocol::encode(task.record)));
+    write(task.inputs, *out.mutable_inputs());
+    out.set_deadline_unix_ms(task.deadline_ms);
+}
+
+Result<TrainTask> read(const v1::TrainTask& in) {
+    TrainTask out;
+    GYM_TRY(out.unit, wire::read(in.unit()));
+    GYM_TRY(out.record, protocol::decode_round_record(bytes_of(in.round_record())));
+    GYM_TRY(out.inputs, read(in.inputs()));
+    out.deadline_ms = in.deadline_unix_ms();
+    return out;
+}
+
+void write(const VerifyTask& task, v1::VerifyTask& out) {
+    wire::write(task.unit, *out.mutable_unit());
+    out.set_round_record(text_of(protocol::encode(task.record)));
+    write(task.inputs, *out.mutable_inputs());
+    out.set_signed_commitment(text_of(protocol::encode(task.commitment)));
+    out.set_committer(text_of(task.committer));
+    out.set_beacon(text_of(task.beacon));
+    out.set_draw(task.draw);
+    out.set_report_committed(task.report_committed);
+    out.set_deadline_unix_ms(task.deadline_ms);
+    for (const protocol::IncludedDelta& delta : task.deltas) {
+        v1::IncludedDelta& item = *out.add_deltas();
+        item.set_slot(delta.slot);
+        item.set_unit(text_of(delta.unit));
+        item.set_delta_root(text_of(delta.delta_root));
+    }
+}
+
+Result<VerifyTask> read(const v1::VerifyTask& in) {
+    VerifyTask out;
+    GYM_TRY(out.unit, wire::read(in.unit()));
+    GYM_TRY(out.record, protocol::decode_round_record(bytes_of(in.round_record())));
+    GYM_TRY(out.inputs, read(in.inputs()));
+    GYM_TRY(out.commitment, protocol::decode_signed_commitment(bytes_of(in.signed_commitment())));
+    GYM_TRY(out.committer, wire::read<Address>("committer", in.committer()));
+    GYM_TRY(out.beacon, wire::read<Digest>("beacon", in.beacon()));
+    out.draw = in.draw();
+    out.report_committed = in.report_committed();
+    out.deadline_ms = in.deadline_unix_ms();
+    if (in.deltas_size() > kDeltasMax) return fail(ErrorCode::kMalformed, "deltas: too many");
+    for (const v1::IncludedDelta& item : in.deltas()) {
+        GYM_TRY(const Digest unit, wire::read<Digest>("deltas.unit", item.unit()));
+        GYM_TRY(const Digest root, wire::read<Digest>("deltas.delta_root", item.delta_root()));
+        out.deltas.push_back({item.slot(), unit, root});
+    }
+    return out;
+}
+
+void write(const InclusionReceipt& receipt, v1::InclusionReceipt& out) {
+    out.set_epoch(receipt.epoch);
+    out.set_commitments_root(text_of(receipt.commitments_root));
+    out.set_leaf_index(receipt.leaf_index);
+    out.set_leaf_count(receipt.leaf_count);
+    for (const Digest& sibling : receipt.siblings)
+        out.add_siblings(text_of(sibling));
+}
+
+Result<InclusionReceipt> read(const v1::InclusionReceipt& in) {
+    InclusionReceipt out;
+    out.epoch = in.epoch();
+    GYM_TRY(out.commitments_root, wire::read<Digest>("commitments_root", in.commitments_root()));
+    out.leaf_index = in.leaf_index();
+    out.leaf_count = in.leaf_count();
+    if (in.siblings_size() > kSiblingsMax) return fail(ErrorCode::kMalformed, "siblings: too many");
+    for (const std::string& sibling : in.siblings()) {
+        GYM_TRY(const Digest digest, wire::read<Digest>("siblings", sibling));
+        out.siblings.push_back(digest);
+    }
+    return out;
+}
+
+Result<NodeRole> read_role(v1::NodeRole role) {
+    if (role == v1::NODE_ROLE_WORKER) return NodeRole::kWorker;
+    if (role == v1::NODE_ROLE_VERIFIER) return NodeRole::kVerifier;
+    return fail(ErrorCode::kMalformed, "role: neither worker nor verifier");
+}
+
+v1::NodeRole wire_role(NodeRole role) {
+    return role == NodeRole::kVerifier ? v1::NODE_ROLE_VERIFIER : v1::NODE_ROLE_WORKER;
+}
+
+}  // namespace
+
+std::string text_of(ByteView bytes) {
+    return {bytes.begin(), bytes.end()};
+}
+
+Result<std::string> read_text(std::string_view name, const std::string& field) {
+    if (field.size() > kTextBytesMax)
+        return fail(ErrorCode::kMalformed, std::string(name) + ": longer than " +
+                                               std::to_string(kTextBytesMax) + " bytes");
+    return field;
+}
+
+void write(const protocol::UnitKey& key, v1::UnitKey& out) {
+    out.set_job_id(text_of(key.job_id));
+    out.set_round(key.round);
+    out.set_slot(key.slot);
+    out.set_attempt(key.attempt);
+}
+
+Result<protocol::UnitKey> read(const v1::UnitKey& in) {
+    GYM_TRY(const Digest job_id, read<Digest>("unit.job_id", in.job_id()));
+    return protocol::UnitKey{job_id, in.round(), in.slot(), in.attempt()};
+}
+
+void write(const NodeProfile& profile, v1::NodeProfile& out) {
+    out.set_role(wire_role(profile.role));
+    out.set_device(profile.device);
+    out.set_memory_bytes(profile.memory_bytes);
+    out.set_flops_per_second(profile.flops_per_second);
+    out.set_software_version(profile.software_version);
+}
+
+Result<NodeProfile> read(const v1::NodeProfile& in) {
+    NodeProfile out;
+    GYM_TRY(out.role, read_role(in.role()));
+    GYM_TRY(out.device, read_text("device", in.device()));
+    if (out.device.empty() || out.device.size() > 64)
+        return fail(ErrorCode::kMalformed, "device: must have 1 to 64 characters");
+    out.memory_bytes = in.memory_bytes();
+    out.flops_per_second = in.flops_per_second();
+    GYM_TRY(out.software_version, read_text("software_version", in.software_version()));
+    return out;
+}
+
+void write(const NetworkInfo& info, v1::GetNetworkResponse& out) {
+    out.set_chain_id(info.chain_id);
+    out.set_commitment_log(text_of(info.commitment_log));
+    out.set_server_unix_ms(info.server_ms);
+    out.set_blob_bytes_max(info.blob_bytes_max);
+    out.set_heartbeat_every_ms(info.heartbeat_every_ms);
+    out.set_software_version(info.software_version);
+}
+
+Result<NetworkInfo> read(const v1::GetNetworkResponse& in) {
+    NetworkInfo out;
+    out.chain_id = in.chain_id();
+    GYM_TRY(out.commitment_log, read<Address>("commitment_log", in.commitment_log()));
+    out.server_ms = in.server_unix_ms();
+    out.blob_bytes_max = in.blob_bytes_max();
+    out.heartbeat_every_ms = in.heartbeat_every_ms();
+    GYM_TRY(out.software_version, read_text("software_version", in.software_version()));
+    return out;
+}
+
+void write(const Activity& activity, v1::HeartbeatRequest& out) {
+    if (activity.unit) write(*activity.unit, *out.mutable_unit());
+    out.set_step(activity.step);
+    out.set_steps(activity.steps);
+    out.set_phase(activity.phase);
+}
+
+Result<Activity> read(const v1::HeartbeatRequest& in) {
+    Activity out;
+    if (in.has_unit()) {
+        GYM_TRY(out.unit, read(in.unit()));
+    }
+    out.step = in.step();
+    out.steps = in.steps();
+    GYM_TRY(out.phase, read_text("phase", in.phase()));
+    return out;
+}
+
+void write(const std::optional<Task>& task, v1::NextTaskResponse& out) {
+    if (!task) return;
+    if (const auto* train = std::get_if<TrainTask>(&*task)) write(*train, *out.mutable_train());
+    if (const auto* verify = std::get_if<VerifyTask>(&*task)) write(*verify, *out.mutable_verify());
+}
+
+Result<std::optional<Task>> read(const v1::NextTaskResponse& in) {
+    if (in.has_train()) {
+        GYM_TRY(TrainTask task, read(in.train()));
+        return std::optional<Task>(std::move(task));
+    }
+    if (in.has_verify()) {
+        GYM_TRY(VerifyTask task, read(in.verify()));
+        return std::optional<Task>(std::move(task));
+    }
+    return std::optional<Task>();
+}
+
+void write(const CommitmentSubmission& submission, v1::SubmitCommitmentRequest& out) {
+    out.set_signed_commitment(text_of(protocol::encode(submission.commitment)));
+    out.set_records(text_of(submission.records));
+}
+
+Result<CommitmentSubmission> read(const v1::SubmitCommitmentRequest& in) {
+    CommitmentSubmission out;
+    GYM_TRY(out.commitment, protocol::decode_signed_commitment(bytes_of(in.signed_commitment())));
+    out.records.assign(in.records().begin(), in.records().end());
+    return out;
+}
+
+void write(const CommitmentAccepted& accepted, v1::SubmitCommitmentResponse& out) {
+    out.set_unit_id(text_of(accepted.unit));
+    out.set_leaf(text_of(accepted.leaf));
+    out.set_accepted_unix_ms(accepted.accepted_ms);
+}
+
+Result<CommitmentAccepted> read(const v1::SubmitCommitmentResponse& in) {
+    CommitmentAccepted out;
+    GYM_TRY(out.unit, read<Digest>("unit_id", in.unit_id()));
+    GYM_TRY(out.leaf, read<Digest>("leaf", in.leaf()));
+    out.accepted_ms = in.accepted_unix_ms();
+    return out;
+}
+
+void write(const ReportCommit& commit, v1::SubmitReportCommitRequest& out) {
+    out.set_unit_id(text_of(commit.unit));
+    out.set_draw(commit.draw);
+    out.set_report_digest(text_of(commit.report_digest));
+}
+
+Result<ReportCommit> read(const v1::SubmitReportCommitRequest& in) {
+    ReportCommit out;
+    GYM_TRY(out.unit, read<Digest>("unit_id", in.unit_id()));
+    out.draw = in.draw();
+    GYM_TRY(out.report_digest, read<Digest>("report_digest", in.report_digest()));
+    return out;
+}
+
+void write(const ReportReveal& reveal, v1::SubmitReportRevealRequest& out) {
+    const protocol::Report& report = reveal.report;
+    out.set_unit_id(text_of(report.unit));
+    out.set_draw(report.draw);
+    out.set_records_root(text_of(report.records_root));
+    out.set_final_state_root(text_of(report.final_state_root));
+    out.set_delta_root(text_of(report.delta_root));
+    out.set_trace(text_of(report.trace));
+    out.set_challenge_signature(text_of(report.challenge_signature));
+    out.set_salt(text_of(report.salt));
+    out.set_records(text_of(reveal.records));
+}
+
+Result<ReportReveal> read(const v1::SubmitReportRevealRequest& in, const Address& verifier) {
+    ReportReveal out;
+    protocol::Report& report = out.report;
+    GYM_TRY(report.unit, read<Digest>("unit_id", in.unit_id()));
+    report.draw = in.draw();
+    report.verifier = verifier;
+    GYM_TRY(report.records_root, read<Digest>("records_root", in.records_root()));
+    GYM_TRY(report.final_state_root, read<Digest>("final_state_root", in.final_state_root()));
+    GYM_TRY(report.delta_root, read<Digest>("delta_root", in.delta_root()));
+    GYM_TRY(report.trace, read<Digest>("trace", in.trace()));
+    GYM_TRY(report.challenge_signature,
+            read<crypto::Signature>("challenge_signature", in.challenge_signature()));
+    GYM_TRY(report.salt, read<Digest>("salt", in.salt()));
+    out.records.assign(in.records().begin(), in.records().end());
+    return out;
+}
+
+void write(const UnitView& view, v1::UnitView& out) {
+    write(view.unit, *out.mutable_unit());
+    out.set_unit_id(text_of(view.unit_id));
+    out.set_kind(static_cast<std::uint32_t>(view.kind));
+    out.set_worker(text_of(view.worker));
+    out.set_state(std::string(protocol::to_string(view.state)));
+    out.set_deadline_unix_ms(view.deadline_ms);
+    out.set_reason_code(view.reason_code);
+    out.set_reason(view.reason);
+    if (view.credit_wei) out.set_credit_wei(view.credit_wei->to_string());
+    out.set_credit_state(view.credit_state);
+    if (view.receipt) write(*view.receipt, *out.mutable_receipt());
+}
+
+Result<UnitView> read(const v1::UnitView& in) {
+    UnitView out;
+    GYM_TRY(out.unit, read(in.unit()));
+    GYM_TRY(out.unit_id, read<Digest>("unit_id", in.unit_id()));
+    if (in.kind() > 255) return fail(ErrorCode::kMalformed, "kind: no unit kind");
+    GYM_TRY(out.kind, protocol::unit_kind_from_number(static_cast<std::uint8_t>(in.kind())));
+    GYM_TRY(out.worker, read<Address>("worker", in.worker()));
+    GYM_TRY(out.state, protocol::parse_unit_state(in.state()));
+    out.deadline_ms = in.deadline_unix_ms();
+    GYM_TRY(out.reason_code, read_text("reason_code", in.reason_code()));
+    GYM_TRY(out.reason, read_text("reason", in.reason()));
+    if (!in.credit_wei().empty()) {
+        GYM_TRY(out.credit_wei, read_amount("credit_wei", in.credit_wei()));
+    }
+    GYM_TRY(out.credit_state, read_text("credit_state", in.credit_state()));
+    if (in.has_receipt()) {
+        GYM_TRY(out.receipt, read(in.receipt()));
+    }
+    return out;
+}
+
+void write(const NodeStatus& status, v1::NodeStatus& out) {
+    out.set_address(text_of(status.address));
+    out.set_role(wire_role(status.role));
+    out.set_state(status.state);
+    out.set_excluded_because(status.excluded_because);
+    out.set_idle_because(status.idle_because);
+    if (status.current_unit) write(*status.current_unit, *out.mutable_current_unit());
+    out.set_units_final(status.units_final);
+    out.set_units_rejected(status.units_rejected);
+    out.set_units_open(status.units_open);
+    out.set_units_other(status.units_other);
+    out.set_pending_wei(status.pending_wei.to_string());
+    out.set_available_wei(status.available_wei.to_string());
+    if (status.last_credit_wei) out.set_last_credit_wei(status.last_credit_wei->to_string());
+    out.set_last_credit_unit(text_of(status.last_credit_unit));
+    out.set_last_credit_unix_ms(status.last_credit_ms);
+    out.set_last_heartbeat_unix_ms(status.last_heartbeat_ms);
+}
+
+Result<NodeStatus> read(const v1::NodeStatus& in) {
+    NodeStatus out;
+    GYM_TRY(out.address, read<Address>("address", in.address()));
+    GYM_TRY(out.role, read_role(in.role()));
+    GYM_TRY(out.state, read_text("state", in.state()));
+    GYM_TRY(out.excluded_because, read_text("excluded_because", in.excluded_because()));
+    GYM_TRY(out.idle_because, read_text("idle_because", in.idle_because()));
+    if (in.has_current_unit()) {
+        GYM_TRY(out.current_unit, read(in.current_unit()));
+    }
+    out.units_final = in.units_final();
+    out.units_rejected = in.units_rejected();
+    out.units_open = in.units_open();
+    out.units_other = in.units_other();
+    GYM_TRY(out.pending_wei, read_amount("pending_wei", in.pending_wei()));
+    GYM_TRY(out.available_wei, read_amount("available_wei", in.available_wei()));
+    if (!in.last_credit_wei().empty()) {
+        GYM_TRY(out.last_credit_wei, read_amount("last_credit_wei", in.last_credit_wei()));
+    }
+    GYM_TRY(out.last_credit_unit, read<Digest>("last_credit_unit", in.last_credit_unit()));
+    out.last_credit_ms = in.last_credit_unix_ms();
+    out.last_heartbeat_ms = in.last_heartbeat_unix_ms();
+    return out;
+}
+
+}  // namespace gym::rpc::wire
