@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "gym/common/amount.hpp"
+#include "gym/common/result.hpp"
+#include "gym/common/yaml.hpp"
+#include "gym/registry/jobs.hpp"
+
+namespace gym::registry {
+
+inline constexpr std::size_t kJobSpecBytesMax = 1 << 20;
+
+/// A job file (examples/job.yaml documents every key), as it is submitted or as its owner keeps it.
+/// On disk `model` and `dataset` may name files; a submitted file is self-contained: `model` is a
+/// mapping with the keys of a model file, `dataset` the root of a registered dataset.
+struct JobSpec {
+    std::string name;
+    std::optional<YamlMap> model;  ///< for program::read_train_config(); absent: `model_file`
+    std::string model_file;
+    std::string dataset;  ///< "0x..." root, or a file
+    JobTerms terms;
+    Amount budget_wei;
+};
+
+/// Reads all keys but those inside `model`. @errors kInvalidArgument, kMalformed naming `origin`,
+/// line and key; kOutOfRange for a text longer than kJobSpecBytesMax.
+[[nodiscard]] Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origin);
+
+/// The same for a submitted file: `model` is present and `dataset` is a root.
+/// @errors also kInvalidArgument where it names files.
+struct SubmittedSpec {
+    JobSpec spec;
+    Digest dataset_root;
+};
+[[nodiscard]] Result<SubmittedSpec> parse_submitted_spec(const std::string& text,
+                                                         const std::string& origin);
+
+}  // namespace gym::registry

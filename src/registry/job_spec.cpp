@@ -1,0 +1,119 @@
+#include "gym/registry/job_spec.hpp"
+
+#include <limits>
+
+namespace gym::registry {
+namespace {
+
+constexpr std::int64_t kDurationMsMax = std::int64_t{30} * 24 * 3600 * 1000;
+constexpr std::int64_t kRoundsMax = 1'000'000;
+constexpr std::int64_t kSlotsMax = 65'536;
+constexpr std::int64_t kStepsMax = 1'048'576;
+constexpr std::int64_t kEvaluateWindowsMax = 65'536;
+constexpr std::int64_t kDrawsMax = 1000;
+constexpr std::size_t kNameBytesMax = 128;
+constexpr double kDeltaNormMax = 1e30;
+
+/// Reads `key` into `out` if it is there.
+template <class T>
+Status integer(YamlMap& map, std::string_view key, std::int64_t min, std::int64_t max, T& out) {
+    GYM_TRY(const std::int64_t value,
+            map.integer_or(key, min, max, static_cast<std::int64_t>(out)));
+    out = static_cast<T>(value);
+    return {};
+}
+
+Result<Amount> tokens(YamlMap& map, std::string_view key) {
+    GYM_TRY(const std::string text, map.string(key));
+    auto amount = Amount::parse_tokens(text);
+    if (amount.ok()) return amount;
+    return map.error_at(key, "must be an amount of tokens like 12.5 with at most 18 decimals");
+}
+
+Status read_deadlines(YamlMap& map, protocol::LifecycleParams& out) {
+    if (!map.has("deadlines")) return {};
+    GYM_TRY(YamlMap keys, map.map("deadlines"));
+    GYM_CHECK(integer(keys, "unit_ms", 1, kDurationMsMax, out.unit_ms));
+    GYM_CHECK(integer(keys, "report_ms", 1, kDurationMsMax, out.report_ms));
+    GYM_CHECK(integer(keys, "reveal_ms", 1, kDurationMsMax, out.reveal_ms));
+    GYM_CHECK(integer(keys, "defence_ms", 1, kDurationMsMax, out.defence_ms));
+    GYM_CHECK(integer(keys, "challenge_ms", 1, kDurationMsMax, out.challenge_ms));
+    return keys.finish();
+}
+
+Status read_sampling(YamlMap& map, JobTerms& terms) {
+    if (!map.has("sampling")) return {};
+    GYM_TRY(YamlMap keys, map.map("sampling"));
+    // Nobody may be sampled below the floor of the protocol, whatever a job says.
+    GYM_CHECK(integer(keys, "floor_ppm", protocol::kSamplingFloorPpm, protocol::kPpm,
+                      terms.sampling.floor_ppm));
+    GYM_CHECK(integer(keys, "aggregate_ppm", 0, protocol::kPpm, terms.sampling.aggregate_ppm));
+    GYM_CHECK(integer(keys, "draws_max", 1, kDrawsMax, terms.lifecycle.draws_max));
+    return keys.finish();
+}
+
+Status read_terms(YamlMap& map, JobTerms& terms) {
+    GYM_TRY(const std::int64_t rounds, map.integer("rounds", 1, kRoundsMax));
+    terms.rounds = static_cast<std::uint64_t>(rounds);
+    GYM_TRY(const std::int64_t slots, map.integer("slots", 1, kSlotsMax));
+    terms.slots_max = static_cast<std::uint32_t>(slots);
+    GYM_CHECK(integer(map, "workers_min", 1, slots, terms.workers_min));
+    GYM_TRY(const std::int64_t steps, map.integer("steps_per_round", 1, kStepsMax));
+    terms.steps = static_cast<std::uint32_t>(steps);
+    terms.checkpoint_every = terms.steps;
+    GYM_CHECK(integer(map, "checkpoint_every", 1, steps, terms.checkpoint_every));
+    GYM_CHECK(integer(map, "evaluate_windows", 1, kEvaluateWindowsMax, terms.evaluate_windows));
+    if (map.has("delta_norm_max")) {
+        GYM_TRY(terms.delta_norm_max,
+                map.real("delta_norm_max", std::numeric_limits<double>::min(), kDeltaNormMax));
+    }
+    GYM_CHECK(read_deadlines(map, terms.lifecycle));
+    GYM_CHECK(read_sampling(map, terms));
+    GYM_TRY(terms.price_wei_per_pflop, tokens(map, "price_per_pflop"));
+    return {};
+}
+
+}  // namespace
+
+Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origin) {
+    if (text.size() > kJobSpecBytesMax)
+        return fail(ErrorCode::kOutOfRange, origin + " is longer than 1 MiB");
+    GYM_TRY(YamlMap map, YamlMap::parse(text, origin));
+    JobSpec spec;
+    GYM_TRY(spec.name, map.string("name"));
+    if (spec.name.empty() || spec.name.size() > kNameBytesMax)
+        return map.error_at("name", "must be 1 to 128 bytes long");
+    auto model = map.map("model");
+    if (model.ok()) {
+        spec.model.emplace(std::move(model).value());
+    } else {
+        GYM_TRY(spec.model_file, map.string("model"));
+    }
+    GYM_TRY(spec.dataset, map.string("dataset"));
+    GYM_CHECK(read_terms(map, spec.terms));
+    GYM_TRY(spec.budget_wei, tokens(map, "budget"));
+    if (spec.budget_wei.is_zero()) return map.error_at("budget", "must be above zero");
+    if (map.has("on_fraud")) {
+        // Rounds are never rewound: the clip on deltas bounds what one wrong delta can do.
+        GYM_TRY([[maybe_unused]] const std::string choice, map.choice("on_fraud", {"continue"}));
+    }
+    GYM_CHECK(map.finish());
+    return spec;
+}
+
+Result<SubmittedSpec> parse_submitted_spec(const std::string& text, const std::string& origin) {
+    GYM_TRY(JobSpec spec, parse_job_spec(text, origin));
+    if (!spec.model)
+        return fail(ErrorCode::kInvalidArgument,
+                    origin + ": 'model' must be a mapping in a submitted job, not a file's name");
+    const auto root = Digest::parse(spec.dataset);
+    if (!root.ok())
+        return fail(ErrorCode::kInvalidArgument,
+                    origin +
+                        ": 'dataset' must be the 0x... root of a registered dataset in a "
+                        "submitted job");
+    SubmittedSpec out{std::move(spec), *root};
+    return out;
+}
+
+}  // namespace gym::registry
