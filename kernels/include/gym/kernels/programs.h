@@ -22,7 +22,7 @@ struct ExpParts {
     int32_t exponent;
 };
 
-/// @param x high in [-110, 90] (or NaN), |low| below about one ulp of high.
+/// @param x high in [-200, 90] (or NaN), |low| below about one ulp of high.
 GYM_HD ExpParts exp_parts(TwoFloats x) {
     // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
     constexpr float kShift = 0x1.8p23f, kLog2E = 0x1.715476p+0f;
@@ -47,9 +47,10 @@ GYM_HD ExpParts exp_parts(TwoFloats x) {
     return {sum + (sum_low + tail), static_cast<int32_t>(exponent)};
 }
 
-/// x * 2^n with one rounding, for 0.5 <= |x| <= 4 and -250 <= n <= 250: both factors are powers of
-/// two in range and the first product is exact.
+/// x * 2^n with one rounding, for 0.25 <= |x| <= 4 (or zero) and n <= 250: both factors are powers
+/// of two in range and the first product is exact. Below 2^-250 the result is zero in any case.
 GYM_HD float scale_fraction(float x, int32_t n) {
+    n = n < -250 ? -250 : n;
     const int32_t half = n >> 1;
     return x * power_of_two(half) * power_of_two(n - half);
 }
@@ -91,7 +92,7 @@ GYM_HD float log(float x) {
     const float infinity = from_bits(kInfinityBits);
     const float at_zero = x == 0.0f ? -infinity : finite;
     const float in_domain = x < 0.0f ? from_bits(kNanBits) : at_zero;
-    return canonical((x == infinity) | (x != x) ? x : in_domain);
+    return canonical(((x == infinity) | (x != x)) ? x : in_domain);
 }
 
 GYM_HD float tanh(float x) {
@@ -127,8 +128,9 @@ GYM_HD float divide_by_one_plus(TwoFloats a, float e, int32_t scale) {
 /// factor * sigmoid(w) for w = +-(magnitude): with e = exp(-|w|) it is factor / (1 + e) for w >= 0
 /// and factor * e / (1 + e) below, where e may be far below what an f32 holds.
 GYM_HD float times_sigmoid(float factor, TwoFloats negative_magnitude, bool negative) {
-    const bool clamped = negative_magnitude.high < -110.0f;
-    const TwoFloats w{clamped ? -110.0f : negative_magnitude.high,
+    // exp(-200) times the largest factor is still far below the smallest subnormal.
+    const bool clamped = negative_magnitude.high < -200.0f;
+    const TwoFloats w{clamped ? -200.0f : negative_magnitude.high,
                       clamped ? 0.0f : negative_magnitude.low};
     const ExpParts parts = exp_parts(w);
     const float e = scale_fraction(parts.fraction, parts.exponent);

@@ -1,0 +1,168 @@
+// Layer norm and elementwise macros: compiled once a level (multiversion.hpp).
+#include "cpu/macro_rows.hpp"
+#include "cpu/maps.hpp"
+#include "gym/kernels/programs.h"
+#include "gym/kernels/rows.h"
+
+namespace gym::kernels::GYM_KERNEL_ISA {
+
+void layernorm_rows(const LayernormForward& call, MacroRange rows, float* scratch) {
+    const int64_t width = call.width;
+    const float count = static_cast<float>(width);
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+        const float* x = call.x + r * width;
+        float* y = call.y + r * width;
+        const float mean = f32::div(row_sum(x, width), count);
+        GYM_VECTOR_LOOP
+        for (int64_t i = 0; i < width; ++i) scratch[i] = x[i] - mean;
+        const float variance = f32::div(row_sum_of_products(scratch, scratch, width), count);
+        const float rstd = f32::rsqrt(f32::add(variance, call.epsilon));
+        GYM_VECTOR_LOOP
+        for (int64_t i = 0; i < width; ++i) {
+            y[i] = f32::fma(scratch[i] * rstd, call.gamma[i], call.beta[i]);
+        }
+        call.mean[r] = mean;
+        call.rstd[r] = rstd;
+    }
+}
+
+void layernorm_grad_rows(const LayernormBackward& call, MacroRange rows, float* products,
+                         float* scratch) {
+    const int64_t width = call.width;
+    const float count = static_cast<float>(width);
+    float* n = scratch;
+    float* g = scratch + width;
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+        const float* x = call.x + r * width;
+        const float* dy = call.dy + r * width;
+        float* dx = call.dx + r * width;
+        float* product = products + r * width;
+        const float mean = call.mean[r], rstd = call.rstd[r];
+        GYM_VECTOR_LOOP
+        for (int64_t i = 0; i < width; ++i) {
+            n[i] = (x[i] - mean) * rstd;
+            g[i] = dy[i] * call.gamma[i];
+            product[i] = dy[i] * n[i];
+        }
+        const float a = f32::div(row_sum(g, width), count);
+        const float b = f32::div(row_sum_of_products(g, n, width), count);
+        GYM_VECTOR_LOOP
+        for (int64_t i = 0; i < width; ++i) {
+            dx[i] = f32::mul((g[i] - a) - n[i] * b, rstd);
+        }
+    }
+}
+
+void gelu_grad_range(const float* x, const float* dy, float* dx, MacroRange range) {
+    const float c0 = f32::from_bits(0x3FCC422Au);  // 2 sqrt(2/pi)
+    const float c1 = f32::from_bits(0x3D922279u);  // c0 * 0.044715
+    const float c2 = f32::from_bits(0x3E5B33B6u);  // 3 c1
+    GYM_VECTOR_LOOP
+    for (int64_t i = range.begin; i < range.end; ++i) {
+        const float square = x[i] * x[i];
+        const float s = f32::sigmoid(x[i] * f32::raw_fma(square, c1, c0));
+        const float u = f32::raw_fma(x[i] * f32::raw_fma(square, c2, c0), 1.0f - s, 1.0f);
+        dx[i] = f32::mul(dy[i], s * u);
+    }
+}
+
+void adamw_range(const AdamwStep& call, MacroRange range) {
+    const AdamwStep c = call;
+    GYM_VECTOR_LOOP
+    for (int64_t i = range.begin; i < range.end; ++i) {
+        const float h = c.g[i] * c.clip;
+        const float m = f32::fma(c.m[i], c.beta1, h * c.one_minus_beta1);
+        const float v = f32::fma(c.v[i], c.beta2, (h * h) * c.one_minus_beta2);
+        const float u = (m * c.r1) / (f32::raw_sqrt(v * c.r2) + c.epsilon);
+        const float decayed = f32::raw_fma(c.p[i], c.weight_decay, u);
+        c.p_next[i] = f32::sub(c.p[i], c.learning_rate * decayed);
+        c.m_next[i] = m;
+        c.v_next[i] = v;
+    }
+}
+
+namespace {
+
+inline __attribute__((always_inline)) int64_t square_term(float x, float first, float second) {
+    return static_cast<int32_t>(f32::raw_rint(x * x * first * second));
+}
+
+}  // namespace
+
+uint32_t squares_magnitude(const float* x, MacroRange range) {
+    uint32_t amax = 0;
+    for (int64_t i = range.begin; i < range.end; ++i) {
+        const uint32_t bits = magnitude_bits(x[i] * x[i]);
+        amax = bits > amax ? bits : amax;
+    }
+    return amax;
+}
+
+int64_t squares_total(const float* x, MacroRange range, int32_t exponent) {
+    // scale2 by two normal factors: a step up is exact, a step down is the second factor alone.
+    const int32_t n = 30 - exponent;
+    const int32_t up = n > 100 ? 100 : n;
+    const float first = f32::power_of_two(up), second = f32::power_of_two(n - up);
+    int64_t total = 0;
+    for (int64_t i = range.begin; i < range.end; ++i) total += square_term(x[i], first, second);
+    return total;
+}
+
+void column_exponents(const float* x, int64_t rows, int64_t row_stride, MacroRange columns,
+                      int32_t* exponents) {
+    for (int64_t c = columns.begin; c < columns.end; ++c) exponents[c] = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+        const float* row = x + r * row_stride;
+        GYM_VECTOR_LOOP
+        for (int64_t c = columns.begin; c < columns.end; ++c) {
+            const int32_t bits = static_cast<int32_t>(magnitude_bits(row[c]));
+            exponents[c] = bits > exponents[c] ? bits : exponents[c];
+        }
+    }
+    for (int64_t c = columns.begin; c < columns.end; ++c) {
+        exponents[c] = row_exponent_from_bits(static_cast<uint32_t>(exponents[c]));
+    }
+}
+
+namespace {
+
+constexpr int64_t kColumnTile = 64;
+
+/// Columns first .. first + width of every id.
+inline __attribute__((always_inline)) void embedding_grad_tile(const EmbeddingBackward& call,
+                                                               const EmbeddingOrder& order,
+                                                               int64_t first, int64_t width) {
+    float up[kColumnTile], factor[kColumnTile];
+    for (int64_t c = 0; c < width; ++c) {
+        const int32_t e = order.exponents[first + c];
+        const int32_t n = 30 - e;
+        const int32_t step = n > 100 ? 100 : n;
+        up[c] = e == kExponentPoisoned ? 0.0f : f32::power_of_two(step);
+        factor[c] = f32::power_of_two(n - step);
+    }
+    for (int64_t v = 0; v < call.vocabulary; ++v) {
+        int64_t total[kColumnTile] = {};
+        for (int32_t k = order.starts[v]; k < order.starts[v + 1]; ++k) {
+            const float* dy = call.dy + order.order[k] * call.width + first;
+            // Poisoned columns pass through here too, so the conversion must be the total one.
+            for (int64_t c = 0; c < width; ++c) total[c] += f32::to_i32(dy[c] * up[c] * factor[c]);
+        }
+        float* out = call.d_table + v * call.width + first;
+        for (int64_t c = 0; c < width; ++c) {
+            out[c] = sum_finish(total[c], order.exponents[first + c]);
+        }
+    }
+}
+
+}  // namespace
+
+void embedding_grad_columns(const EmbeddingBackward& call, const EmbeddingOrder& order,
+                            MacroRange columns) {
+    int64_t c = columns.begin;
+    for (; c + kColumnTile <= columns.end; c += kColumnTile) {
+        embedding_grad_tile(call, order, c, kColumnTile);
+    }
+    if (c < columns.end) embedding_grad_tile(call, order, c, columns.end - c);
+}
+
+}  // namespace gym::kernels::GYM_KERNEL_ISA

@@ -1,0 +1,129 @@
+// Attention's and cross-entropy's row loops: compiled once a level (multiversion.hpp).
+#include "cpu/macro_rows.hpp"
+#include "cpu/maps.hpp"
+#include "gym/kernels/programs.h"
+#include "gym/kernels/rows.h"
+
+namespace gym::kernels::GYM_KERNEL_ISA {
+
+namespace {
+
+/// Softmax numerators are at most 1, so their sum has the constant exponent 1.
+constexpr int32_t kNumeratorExponent = 1;
+
+inline __attribute__((always_inline)) void clear(float* x, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) x[i] = 0.0f;
+}
+
+/// x becomes exp(x - m); returns the exact sum.
+inline __attribute__((always_inline)) float numerators(const float* x, float m, float* y,
+                                                       int64_t count) {
+    // rint(y * 2^29) as scale2 has it: a single normal factor. Above 1 there is only NaN.
+    constexpr float kScale = 0x1p29f;
+    int64_t total = 0;
+    uint32_t amax = 0;
+    GYM_VECTOR_LOOP
+    for (int64_t i = 0; i < count; ++i) y[i] = f32::exp(x[i] - m);
+    for (int64_t i = 0; i < count; ++i) {
+        const uint32_t bits = magnitude_bits(y[i]);
+        amax = bits > amax ? bits : amax;
+        total += static_cast<int32_t>(f32::raw_rint(y[i] * kScale));
+    }
+    const bool poisoned = amax >= f32::kInfinityBits;
+    return sum_finish(poisoned ? 0 : total, poisoned ? kExponentPoisoned : kNumeratorExponent);
+}
+
+inline __attribute__((always_inline)) int64_t clamped(int32_t index, int64_t count) {
+    const int64_t low = index < 0 ? 0 : index;
+    return low < count ? low : count - 1;
+}
+
+}  // namespace
+
+void softmax_causal(float* scores, int64_t length, float* m, float* l) {
+    for (int64_t i = 0; i < length; ++i) {
+        float* row = scores + i * length;
+        m[i] = row_max(row, i + 1);
+        l[i] = numerators(row, m[i], row, i + 1);
+        clear(row, i + 1, length);
+    }
+}
+
+void numerators_causal(float* scores, int64_t length, const float* m) {
+    for (int64_t i = 0; i < length; ++i) {
+        float* row = scores + i * length;
+        const float shift = m[i];
+        GYM_VECTOR_LOOP
+        for (int64_t j = 0; j <= i; ++j) row[j] = f32::exp(row[j] - shift);
+        clear(row, i + 1, length);
+    }
+}
+
+void scores_grad_causal(const float* p, const float* delta, int64_t length, float* d_scores) {
+    for (int64_t i = 0; i < length; ++i) {
+        const float* numerator = p + i * length;
+        float* row = d_scores + i * length;
+        const float shift = delta[i];
+        GYM_VECTOR_LOOP
+        for (int64_t j = 0; j <= i; ++j) row[j] = f32::mul(numerator[j], row[j] - shift);
+        clear(row, i + 1, length);
+    }
+}
+
+void scale_block(const float* from, float factor, float* to, MacroBlock block) {
+    for (int64_t r = 0; r < block.rows; ++r) {
+        const float* x = from + r * block.from_stride;
+        float* y = to + r * block.to_stride;
+        GYM_VECTOR_LOOP
+        for (int64_t c = 0; c < block.columns; ++c) y[c] = f32::mul(x[c], factor);
+    }
+}
+
+void divide_block(const float* from, const float* divisors, float* to, MacroBlock block) {
+    for (int64_t r = 0; r < block.rows; ++r) {
+        const float* x = from + r * block.from_stride;
+        float* y = to + r * block.to_stride;
+        const float divisor = divisors[r];
+        GYM_VECTOR_LOOP
+        for (int64_t c = 0; c < block.columns; ++c) y[c] = f32::div(x[c], divisor);
+    }
+}
+
+void row_dots(const float* g, const float* o, MacroBlock block, float* delta) {
+    for (int64_t r = 0; r < block.rows; ++r) {
+        delta[r] =
+            row_sum_of_products(g + r * block.from_stride, o + r * block.to_stride, block.columns);
+    }
+}
+
+void cross_entropy_rows(const CrossEntropyForward& call, MacroRange rows, float* losses,
+                        float* scratch) {
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+        const float* x = call.logits + r * call.width;
+        const float m = row_max(x, call.width);
+        const float l = numerators(x, m, scratch, call.width);
+        const float target = x[clamped(call.targets[r], call.width)];
+        losses[r] = f32::sub(f32::log(l), f32::sub(target, m));
+        call.m[r] = m;
+        call.l[r] = l;
+    }
+}
+
+void cross_entropy_grad_rows(const CrossEntropyBackward& call, MacroRange rows) {
+    const float scale = f32::div(call.d_loss, static_cast<float>(call.rows));
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+        const float* x = call.logits + r * call.width;
+        float* dx = call.d_logits + r * call.width;
+        const float m = call.m[r], l = call.l[r];
+        // Taking away the +0 of a token that is not the target changes no bit of a quotient that is
+        // not -0, and a numerator is never negative; l may be, if it was not made by the macro.
+        GYM_VECTOR_LOOP
+        for (int64_t v = 0; v < call.width; ++v) {
+            dx[v] = f32::mul(f32::exp(x[v] - m) / l - 0.0f, scale);
+        }
+        const int64_t hot = clamped(call.targets[r], call.width);
+        dx[hot] = f32::mul(f32::exp(x[hot] - m) / l - 1.0f, scale);
+    }
+}
+
+}  // namespace gym::kernels::GYM_KERNEL_ISA

@@ -1,0 +1,177 @@
+// Fused kernels of the macros (docs/NUMERICS.md, "Macros"): each gives exactly the bits of the macro's
+// expansion, for every level and number of threads. Shapes stand beside the pointers; outputs must not
+// overlap inputs unless it is said.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gym/kernels/context.hpp"
+#include "gym/kernels/q14_product.hpp"
+
+namespace gym::kernels {
+
+/// Memory that the macros of one context reuse from call to call.
+class MacroWorkspace {
+  public:
+    /// Buffers of one thread; `index` separates those that are in use at the same time.
+    static constexpr int kBuffers = 8;
+    static constexpr int kMatrices = 4;
+    struct Thread {
+        AlignedBuffer buffers[kBuffers];
+        QuantisedMatrix matrices[kMatrices];
+        float* floats(int index, int64_t count) {
+            return reinterpret_cast<float*>(
+                buffers[index].reserve(static_cast<size_t>(count) * sizeof(float)));
+        }
+    };
+    /// The buffers of thread `index` of `context`'s pool.
+    [[nodiscard]] Thread& thread(int index) { return threads_[static_cast<size_t>(index)]; }
+    void prepare(const Context& context) {
+        if (threads_.size() < static_cast<size_t>(context.threads()))
+            threads_.resize(static_cast<size_t>(context.threads()));
+    }
+
+    QuantisedMatrix operand_a, operand_b;  ///< of products that all threads share
+    AlignedBuffer shared;                  ///< arrays that all threads share
+    AlignedBuffer shared_index;
+
+  private:
+    std::vector<Thread> threads_;
+};
+
+/// out (rows): exact sums of the rows of x (rows, length).
+void macro_row_sum(const Context& context, const float* x, int64_t rows, int64_t length, float* out);
+
+/// out (columns): exact sums of the columns of x (rows, columns).
+void macro_column_sum(const Context& context, const float* x, int64_t rows, int64_t columns,
+                      float* out);
+
+/// out (1): exact sum of x[i] * x[i] over x (count).
+void macro_sum_squares(const Context& context, MacroWorkspace& workspace, const float* x,
+                       int64_t count, float* out);
+
+/// out (m, n) = a (m, k) * b (n, k)^T; transposed operands are stored (k, m) and (k, n).
+struct MatmulShape {
+    int64_t m;
+    int64_t n;
+    int64_t k;
+    bool transpose_a;
+    bool transpose_b;
+};
+void macro_matmul(const Context& context, MacroWorkspace& workspace, MatmulShape shape,
+                  const float* a, const float* b, float* out);
+
+struct LayernormForward {
+    int64_t rows;
+    int64_t width;
+    float epsilon;
+    const float* x;      // (rows, width)
+    const float* gamma;  // (width)
+    const float* beta;   // (width)
+    float* y;            // (rows, width)
+    float* mean;         // (rows)
+    float* rstd;         // (rows)
+};
+void macro_layernorm(const Context& context, MacroWorkspace& workspace,
+                     const LayernormForward& call);
+
+struct LayernormBackward {
+    int64_t rows;
+    int64_t width;
+    const float* x;      // (rows, width)
+    const float* gamma;  // (width)
+    const float* mean;   // (rows)
+    const float* rstd;   // (rows)
+    const float* dy;     // (rows, width)
+    float* dx;           // (rows, width)
+    float* dgamma;       // (width)
+    float* dbeta;        // (width)
+};
+void macro_layernorm_grad(const Context& context, MacroWorkspace& workspace,
+                          const LayernormBackward& call);
+
+/// dx (count) of gelu at x (count).
+void macro_gelu_grad(const Context& context, const float* x, const float* dy, float* dx,
+                     int64_t count);
+
+struct AttentionShape {
+    int64_t batch;
+    int64_t context;  // T
+    int64_t heads;    // H
+    int64_t size;     // values of a head, K
+    float scale;
+    [[nodiscard]] int64_t width() const { return heads * size; }
+};
+struct AttentionForward {
+    AttentionShape shape;
+    const float* qkv;  // (batch * T, 3 * H * K)
+    float* o;          // (batch * T, H * K)
+    float* m;          // (batch, H, T)
+    float* l;          // (batch, H, T)
+};
+void macro_attention(const Context& context, MacroWorkspace& workspace,
+                     const AttentionForward& call);
+
+struct AttentionBackward {
+    AttentionShape shape;
+    const float* qkv;  // (batch * T, 3 * H * K)
+    const float* o;    // (batch * T, H * K)
+    const float* m;    // (batch, H, T)
+    const float* l;    // (batch, H, T)
+    const float* d_o;  // (batch * T, H * K)
+    float* d_qkv;      // (batch * T, 3 * H * K)
+};
+void macro_attention_grad(const Context& context, MacroWorkspace& workspace,
+                          const AttentionBackward& call);
+
+struct CrossEntropyForward {
+    int64_t rows;
+    int64_t width;           // V
+    const float* logits;     // (rows, V)
+    const int32_t* targets;  // (rows), clamped into [0, V)
+    float* loss;             // (1)
+    float* m;                // (rows)
+    float* l;                // (rows)
+};
+void macro_cross_entropy(const Context& context, MacroWorkspace& workspace,
+                         const CrossEntropyForward& call);
+
+struct CrossEntropyBackward {
+    int64_t rows;
+    int64_t width;
+    const float* logits;     // (rows, V)
+    const int32_t* targets;  // (rows)
+    const float* m;          // (rows)
+    const float* l;          // (rows)
+    float d_loss;
+    float* d_logits;  // (rows, V)
+};
+void macro_cross_entropy_grad(const Context& context, const CrossEntropyBackward& call);
+
+struct EmbeddingBackward {
+    int64_t rows;
+    int64_t width;           // D
+    int64_t vocabulary;      // V
+    const float* dy;         // (rows, D)
+    const int32_t* indices;  // (rows), clamped into [0, V)
+    float* d_table;          // (V, D)
+};
+void macro_embedding_grad(const Context& context, MacroWorkspace& workspace,
+                          const EmbeddingBackward& call);
+
+struct AdamwStep {
+    int64_t count;
+    const float* p;
+    const float* m;
+    const float* v;
+    const float* g;
+    float learning_rate, clip, r1, r2;
+    float beta1, one_minus_beta1, beta2, one_minus_beta2, epsilon, weight_decay;
+    float* p_next;  // each output may be the array of its old value
+    float* m_next;
+    float* v_next;
+};
+void macro_adamw(const Context& context, const AdamwStep& call);
+
+}  // namespace gym::kernels
