@@ -1,0 +1,167 @@
+#include "gym/program/builder.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "little_endian.hpp"
+
+namespace gym::program {
+namespace {
+
+/// A dim at `index`, or 1 if there is none: shapes are judged by build(), not here.
+std::uint32_t dim_or_one(const Dims& dims, std::size_t index) {
+    return index < dims.size() ? dims[index] : 1;
+}
+
+std::uint64_t f32_bits(float value) {
+    return std::bit_cast<std::uint32_t>(value);
+}
+
+}  // namespace
+
+SlotId Builder::add_slot(Slot slot) {
+    parts_.slots.push_back(std::move(slot));
+    return static_cast<SlotId>(parts_.slots.size() - 1);
+}
+
+SlotId Builder::param(std::string name, Dims dims, Init init) {
+    const SlotId id =
+        add_slot({std::move(name), SlotKind::param, DType::f32, std::move(dims), init});
+    set_next(id, id);
+    return id;
+}
+
+SlotId Builder::state(std::string name, Dims dims, Init init) {
+    const SlotId id =
+        add_slot({std::move(name), SlotKind::state, DType::f32, std::move(dims), init});
+    set_next(id, id);
+    return id;
+}
+
+SlotId Builder::constant(std::string name, Dims dims, const std::vector<float>& values) {
+    const SlotId id = add_slot({std::move(name), SlotKind::constant, DType::f32, std::move(dims)});
+    parts_.slots[id].value = little_endian(values);
+    return id;
+}
+
+SlotId Builder::input(std::string name, DType dtype, Dims dims) {
+    return add_slot({std::move(name), SlotKind::input, dtype, std::move(dims)});
+}
+
+SlotId Builder::temp(DType dtype, Dims dims) {
+    return add_slot({{}, SlotKind::temp, dtype, std::move(dims)});
+}
+
+void Builder::set_next(SlotId slot, SlotId value) {
+    parts_.slots[slot].next = value;
+}
+
+void Builder::output(std::string name, SlotId slot) {
+    parts_.outputs.push_back({std::move(name), slot});
+}
+
+SlotId Builder::scalar(float value) {
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+    const auto known = std::find_if(scalars_.begin(), scalars_.end(),
+                                    [&](const auto& entry) { return entry.first == bits; });
+    if (known != scalars_.end()) return known->second;
+    const SlotId out = temp(DType::f32, {1});
+    append({Opcode::fill, {}, {out}, {bits}});
+    scalars_.emplace_back(bits, out);
+    return out;
+}
+
+SlotId Builder::elementwise(Opcode code, std::vector<SlotId> inputs) {
+    const SlotId largest = *std::max_element(inputs.begin(), inputs.end(), [&](SlotId a, SlotId b) {
+        return element_count(slot(a).dims) < element_count(slot(b).dims);
+    });
+    const SlotId out = temp(DType::f32, slot(largest).dims);
+    append({code, std::move(inputs), {out}, {}});
+    return out;
+}
+
+SlotId Builder::strided_copy(SlotId x, Dims dims, std::uint64_t offset,
+                             const std::vector<std::uint64_t>& strides) {
+    const SlotId out = temp(slot(x).dtype, std::move(dims));
+    Op op{Opcode::strided_copy, {x}, {out}, {offset}};
+    for (std::size_t i = 0; i < strides.size() && i < kRankMax; ++i)
+        op.attributes[1 + i] = strides[i];
+    append(std::move(op));
+    return out;
+}
+
+SlotId Builder::concat(const std::vector<SlotId>& parts) {
+    Dims dims = slot(parts.front()).dims;
+    for (std::size_t i = 1; i < parts.size(); ++i)
+        dims.back() += slot(parts[i]).dims.back();
+    const SlotId out = temp(slot(parts.front()).dtype, std::move(dims));
+    append({Opcode::concat, parts, {out}, {}});
+    return out;
+}
+
+SlotId Builder::gather_rows(SlotId table, SlotId indices) {
+    const auto rows = static_cast<std::uint32_t>(element_count(slot(indices).dims));
+    const SlotId out = temp(DType::f32, {rows, dim_or_one(slot(table).dims, 1)});
+    append({Opcode::gather_rows, {table, indices}, {out}, {}});
+    return out;
+}
+
+SlotId Builder::row_sum(SlotId x) {
+    Dims dims = slot(x).dims;
+    dims.back() = 1;
+    const SlotId out = temp(DType::f32, std::move(dims));
+    append({Opcode::row_sum, {x}, {out}, {}});
+    return out;
+}
+
+SlotId Builder::column_sum(SlotId x, Dims dims) {
+    const SlotId out = temp(DType::f32, std::move(dims));
+    append({Opcode::column_sum, {x}, {out}, {}});
+    return out;
+}
+
+SlotId Builder::sum_squares(SlotId x) {
+    const SlotId out = temp(DType::f32, {1});
+    append({Opcode::sum_squares, {x}, {out}, {}});
+    return out;
+}
+
+SlotId Builder::matmul(SlotId a, SlotId b, bool transpose_a, bool transpose_b) {
+    const Dims dims{dim_or_one(slot(a).dims, transpose_a ? 1 : 0),
+                    dim_or_one(slot(b).dims, transpose_b ? 1 : 0)};
+    const SlotId out = temp(DType::f32, dims);
+    append({Opcode::matmul, {a, b}, {out}, {transpose_a, transpose_b}});
+    return out;
+}
+
+SlotId Builder::layernorm(SlotId x, SlotId gamma, SlotId beta, float epsilon) {
+    const SlotId y = temp(DType::f32, slot(x).dims);
+    const SlotId mean = temp(DType::f32, {slot(x).dims[0], 1});
+    const SlotId rstd = temp(DType::f32, {slot(x).dims[0], 1});
+    append({Opcode::layernorm, {x, gamma, beta}, {y, mean, rstd}, {f32_bits(epsilon)}});
+    return y;
+}
+
+SlotId Builder::attention(SlotId qkv, std::uint32_t context, std::uint32_t heads) {
+    const std::uint32_t rows = slot(qkv).dims[0], width = dim_or_one(slot(qkv).dims, 1) / 3;
+    const Dims row_dims{rows / context, heads, context, 1};
+    const SlotId o = temp(DType::f32, {rows, width});
+    const SlotId m = temp(DType::f32, row_dims);
+    const SlotId l = temp(DType::f32, row_dims);
+    // sqrt and / are correctly rounded, so every compiler finds the same scale.
+    const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(width / heads)));
+    append({Opcode::attention, {qkv}, {o, m, l}, {context, heads, f32_bits(scale)}});
+    return o;
+}
+
+SlotId Builder::cross_entropy(SlotId logits, SlotId targets) {
+    const Dims column{slot(logits).dims[0], 1};
+    const SlotId loss = temp(DType::f32, {1});
+    const SlotId m = temp(DType::f32, column);
+    const SlotId l = temp(DType::f32, column);
+    append({Opcode::cross_entropy, {logits, targets}, {loss, m, l}, {}});
+    return loss;
+}
+
+}  // namespace gym::program

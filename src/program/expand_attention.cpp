@@ -1,0 +1,102 @@
+#include <limits>
+
+#include "expander.hpp"
+
+namespace gym::program {
+namespace {
+
+/// How (batch * context, width) rows split into heads.
+struct Heads {
+    std::uint32_t batch, heads, context, size;
+
+    Heads(const Expander& e, const Op& op)
+        : heads(static_cast<std::uint32_t>(op.attributes[1])),
+          context(static_cast<std::uint32_t>(op.attributes[0])) {
+        const Dims& qkv = e.dims(op.inputs[0]);
+        batch = qkv[0] / context;
+        size = qkv[1] / (3 * heads);
+    }
+    [[nodiscard]] std::uint32_t width() const { return heads * size; }
+
+    /// Part 0 (q), 1 (k) or 2 (v) of qkv as [batch, heads, context, size].
+    [[nodiscard]] Expander::Layout of_qkv(std::uint64_t part) const {
+        const std::uint64_t row = 3 * std::uint64_t{width()};
+        return {{batch, heads, context, size}, part * width(), {context * row, size, row, 1}};
+    }
+    /// The same of a tensor of `width` columns.
+    [[nodiscard]] Expander::Layout split() const {
+        const std::uint64_t row = width();
+        return {{batch, heads, context, size}, 0, {context * row, size, row, 1}};
+    }
+    /// Back from [batch, heads, context, size] to [batch * context, width]: as four dims, since
+    /// (batch, context) is no single stride there.
+    [[nodiscard]] Expander::Layout joined() const {
+        const std::uint64_t head = std::uint64_t{context} * size;
+        return {{batch, context, heads, size}, 0, {heads * head, size, head, 1}};
+    }
+};
+
+/// What forward and backward share: operands and softmax numerators.
+struct Scores {
+    SlotId q_scaled, k, v, numerators;
+};
+
+struct Row {
+    SlotId max;         ///< given or computed
+    SlotId max_target;  ///< where to write it, if computed
+};
+
+Scores scores(Expander& e, const Op& op, const Heads& heads, Row& row) {
+    const SlotId qkv = op.inputs[0];
+    const SlotId q = e.copy(qkv, heads.of_qkv(0));
+    const SlotId k = e.copy(qkv, heads.of_qkv(1));
+    const SlotId v = e.copy(qkv, heads.of_qkv(2));
+    const SlotId scale = e.number_bits(static_cast<std::uint32_t>(op.attributes[2]));
+    const SlotId q_scaled = e.mul(q, scale);
+    const SlotId masked =
+        e.causal_fill(e.product(q_scaled, k), -std::numeric_limits<float>::infinity());
+    if (row.max == kNoSlot) row.max = e.reduce(Opcode::block_max, masked, row.max_target);
+    const SlotId grown = e.map(Opcode::exp, {e.sub(masked, row.max)});
+    return {q_scaled, k, v, e.causal_fill(grown, 0.0F)};
+}
+
+SlotId joined(Expander& e, SlotId x, const Heads& heads, SlotId target = kNoSlot) {
+    const SlotId four = e.copy(x, heads.joined());
+    const std::uint64_t row = heads.width();
+    return e.copy(four, {{heads.batch * heads.context, heads.width()}, 0, {row, 1}}, target);
+}
+
+}  // namespace
+
+void expand_attention(Expander& e, const Op& op) {
+    const Heads heads(e, op);
+    Row row{kNoSlot, op.outputs[1]};
+    const Scores s = scores(e, op, heads, row);
+    const SlotId sum = e.exact_sum(s.numerators, op.outputs[2], 1);
+    const SlotId values = e.div(e.product(s.numerators, e.transpose(s.v), true), sum);
+    joined(e, values, heads, op.outputs[0]);
+}
+
+void expand_attention_grad(Expander& e, const Op& op) {
+    const Heads heads(e, op);
+    Row row{op.inputs[2], kNoSlot};
+    const Scores s = scores(e, op, heads, row);
+    const SlotId scale = e.number_bits(static_cast<std::uint32_t>(op.attributes[2]));
+    const SlotId o = e.copy(op.inputs[1], heads.split());
+    const SlotId d_out = e.copy(op.inputs[4], heads.split());
+    const SlotId g = e.div(d_out, op.inputs[3]);
+    const SlotId delta = e.exact_sum(e.mul(g, o));
+    const SlotId d_scores =
+        e.causal_fill(e.mul(s.numerators, e.sub(e.product(g, s.v), delta)), 0.0F);
+    const SlotId dq = e.mul(e.product(d_scores, e.transpose(s.k)), scale);
+    // One call a line wherever two operands are computed: C++ leaves the order of arguments open,
+    // and the order of ops is part of the definition.
+    const SlotId d_scores_t = e.transpose(d_scores);
+    const SlotId dk = e.product(d_scores_t, e.transpose(s.q_scaled));
+    const SlotId numerators_t = e.transpose(s.numerators);
+    const SlotId dv = e.product(numerators_t, e.transpose(g), true);
+    e.emit(Opcode::concat, {joined(e, dq, heads), joined(e, dk, heads), joined(e, dv, heads)},
+           op.outputs[0]);
+}
+
+}  // namespace gym::program

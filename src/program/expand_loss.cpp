@@ -1,0 +1,78 @@
+#include "expander.hpp"
+
+namespace gym::program {
+namespace {
+
+/// exp(logits - m).
+SlotId numerators(Expander& e, SlotId logits, SlotId m) {
+    return e.map(Opcode::exp, {e.sub(logits, m)});
+}
+
+}  // namespace
+
+void expand_cross_entropy(Expander& e, const Op& op) {
+    const SlotId logits = op.inputs[0], targets = op.inputs[1];
+    const SlotId loss = op.outputs[0], m = op.outputs[1], l = op.outputs[2];
+    const std::uint32_t rows = e.dims(logits)[0];
+    e.reduce(Opcode::block_max, logits, m);
+    e.exact_sum(numerators(e, logits, m), l, 1);
+    const SlotId picked = e.temp(DType::f32, {rows, 1});
+    e.emit(Opcode::pick, {logits, targets}, picked);
+    const SlotId log_sum = e.map(Opcode::log, {l});
+    const SlotId shifted = e.sub(picked, m);
+    const SlotId each = e.map_to({rows}, Opcode::sub, {log_sum, shifted});
+    const SlotId total = e.exact_sum(each);
+    e.map(Opcode::div, {total, e.number(static_cast<float>(rows))}, loss);
+}
+
+void expand_cross_entropy_grad(Expander& e, const Op& op) {
+    const SlotId logits = op.inputs[0], targets = op.inputs[1], m = op.inputs[2], l = op.inputs[3],
+                 d_loss = op.inputs[4];
+    const SlotId probabilities = e.div(numerators(e, logits, m), l);
+    const SlotId wanted = e.temp(DType::f32, e.dims(logits));
+    e.emit(Opcode::one_hot, {targets}, wanted);
+    const SlotId difference = e.sub(probabilities, wanted);
+    const SlotId rows = e.number(static_cast<float>(e.dims(logits)[0]));
+    e.map(Opcode::mul, {difference, e.div(d_loss, rows)}, op.outputs[0]);
+}
+
+void expand_embedding_grad(Expander& e, const Op& op) {
+    const SlotId dy = op.inputs[0], indices = op.inputs[1], table = op.outputs[0];
+    const SlotId x = e.transpose(dy);
+    const std::uint32_t columns = e.dims(x)[0];
+    const std::uint32_t rows = e.dims(x)[1];
+    const auto blocks = static_cast<std::uint32_t>((rows + kBlockElements - 1) / kBlockElements);
+    const SlotId block_exponents = e.temp(DType::i32, {columns, blocks});
+    e.emit(Opcode::block_exponent, {x}, block_exponents);
+    const SlotId exponents = e.reduce(Opcode::block_max, block_exponents);
+    const SlotId q = e.temp(DType::i32, e.dims(x));
+    e.emit(Opcode::quantise_i32, {x, exponents}, q);
+    const SlotId sums = e.temp(DType::i64, {e.dims(table)[0], columns, blocks});
+    e.emit(Opcode::select_sum, {q, indices}, sums);
+    e.emit(Opcode::finish_sum, {e.reduce(Opcode::block_sum, sums), exponents}, table);
+}
+
+void expand_adamw(Expander& e, const Op& op) {
+    const SlotId p = op.inputs[0], m = op.inputs[1], v = op.inputs[2], g = op.inputs[3],
+                 lr = op.inputs[4], clip = op.inputs[5], r1 = op.inputs[6], r2 = op.inputs[7];
+    const auto attribute = [&](std::size_t i) {
+        return e.number_bits(static_cast<std::uint32_t>(op.attributes[i]));
+    };
+    const SlotId beta1 = attribute(0);
+    const SlotId one_minus_beta1 = attribute(1);
+    const SlotId beta2 = attribute(2);
+    const SlotId one_minus_beta2 = attribute(3);
+    const SlotId epsilon = attribute(4);
+    const SlotId weight_decay = attribute(5);
+    const SlotId h = e.mul(g, clip);
+    const SlotId m_new = e.map(Opcode::fma, {m, beta1, e.mul(h, one_minus_beta1)}, op.outputs[1]);
+    const SlotId squared = e.mul(e.mul(h, h), one_minus_beta2);
+    const SlotId v_new = e.map(Opcode::fma, {v, beta2, squared}, op.outputs[2]);
+    const SlotId root = e.map(Opcode::sqrt, {e.mul(v_new, r2)});
+    const SlotId divisor = e.add(root, epsilon);
+    const SlotId u = e.div(e.mul(m_new, r1), divisor);
+    const SlotId step = e.mul(lr, e.fma(p, weight_decay, u));
+    e.map(Opcode::sub, {p, step}, op.outputs[0]);
+}
+
+}  // namespace gym::program

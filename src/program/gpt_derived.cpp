@@ -1,0 +1,125 @@
+#include <string>
+
+#include "gpt_model.hpp"
+#include "little_endian.hpp"
+
+namespace gym::program {
+namespace {
+
+/// The ops and slots that one output of a program needs; parameters keep their values.
+class Slice {
+  public:
+    explicit Slice(const Program& program)
+        : program_(program), needed_(program.slots().size()), ids_(program.slots().size()) {}
+
+    Result<Program> to(std::string_view output) {
+        const SlotId root = program_.find_output(output);
+        if (root == kNoSlot)
+            return fail(ErrorCode::kInvalidArgument,
+                        "the program has no output '" + std::string(output) + "'");
+        needed_[root] = true;
+        const std::vector<bool> keep = mark();
+        ProgramParts parts;
+        copy_slots(parts);
+        for (std::size_t i = 0; i < keep.size(); ++i)
+            if (keep[i]) parts.ops.push_back(renamed(program_.ops()[i]));
+        parts.outputs = {{std::string(output), ids_[root]}};
+        return Program::create(std::move(parts));
+    }
+
+  private:
+    std::vector<bool> mark() {
+        std::vector<bool> keep(program_.ops().size());
+        for (std::size_t i = keep.size(); i-- > 0;) {
+            const Op& op = program_.ops()[i];
+            for (const SlotId out : op.outputs)
+                keep[i] = keep[i] || needed_[out];
+            if (!keep[i]) continue;
+            for (const SlotId in : op.inputs)
+                needed_[in] = true;
+            for (const SlotId out : op.outputs)
+                needed_[out] = true;
+        }
+        return keep;
+    }
+    void copy_slots(ProgramParts& parts) {
+        for (SlotId id = 0; id < needed_.size(); ++id) {
+            if (!needed_[id]) continue;
+            ids_[id] = static_cast<SlotId>(parts.slots.size());
+            Slot slot = program_.slot(id);
+            if (slot.next != kNoSlot) slot.next = ids_[id];
+            parts.slots.push_back(std::move(slot));
+        }
+    }
+    [[nodiscard]] Op renamed(Op op) const {
+        for (SlotId& in : op.inputs)
+            in = ids_[in];
+        for (SlotId& out : op.outputs)
+            out = ids_[out];
+        return op;
+    }
+
+    const Program& program_;
+    std::vector<bool> needed_;
+    std::vector<SlotId> ids_;
+};
+
+Result<float> outer_constant(const Program& train, std::string_view name) {
+    const SlotId id = train.find_slot(name);
+    const bool fits = id != kNoSlot && train.slot(id).kind == SlotKind::constant &&
+                      train.slot(id).dtype == DType::f32 && element_count(train.slot(id).dims) == 1;
+    if (!fits)
+        return fail(ErrorCode::kInvalidArgument,
+                    "not a train program: no constant '" + std::string(name) + "'");
+    return f32_at(train.slot(id).value, 0);
+}
+
+}  // namespace
+
+Result<Program> evaluation_program(const Program& train) {
+    return Slice(train).to(kLossOutput);
+}
+
+Result<Program> logits_program(const Program& train) {
+    return Slice(train).to(kLogitsOutput);
+}
+
+Result<Program> logits_program(const GptConfig& config, std::uint32_t windows) {
+    GYM_CHECK(check_model(config));
+    if (windows < 1 || windows > 65536)
+        return fail(ErrorCode::kInvalidArgument, "windows must be 1 to 65536");
+    Builder builder;
+    const GptModel model = write_model(builder, config, windows);
+    builder.output(std::string(kLogitsOutput), model.logits);
+    GYM_TRY(const Program program, builder.build());
+    return Slice(program).to(kLogitsOutput);
+}
+
+Result<Program> aggregate_program(const Program& train, std::uint32_t deltas) {
+    if (deltas < 1 || deltas > kDeltasMax)
+        return fail(ErrorCode::kInvalidArgument,
+                    "an aggregate takes 1 to 1024 deltas, not " + std::to_string(deltas));
+    GYM_TRY(const float rate_value, outer_constant(train, kOuterLearningRate));
+    GYM_TRY(const float momentum_value, outer_constant(train, kOuterMomentum));
+    Builder b;
+    const SlotId rate = b.constant(std::string(kOuterLearningRate), {1}, {rate_value});
+    const SlotId mu = b.constant(std::string(kOuterMomentum), {1}, {momentum_value});
+    const SlotId count = b.scalar(static_cast<float>(deltas));
+    for (const SlotId id : train.slots_of(SlotKind::param)) {
+        const Slot& param = train.slot(id);
+        Dims stacked{deltas};
+        stacked.insert(stacked.end(), param.dims.begin(), param.dims.end());
+        const SlotId base = b.param(param.name, param.dims, param.init);
+        const SlotId momentum = b.state(std::string(kMomentumPrefix) + param.name, param.dims,
+                                        {Init::Kind::constant, 0});
+        const SlotId delta = b.input(std::string(kDeltaPrefix) + param.name, DType::f32, stacked);
+        const SlotId mean = b.div(b.column_sum(delta, param.dims), count);
+        const SlotId momentum_next = b.fma(momentum, mu, mean);
+        const SlotId direction = b.fma(momentum_next, mu, mean);
+        b.set_next(momentum, momentum_next);
+        b.set_next(base, b.fma(direction, rate, base));
+    }
+    return b.build();
+}
+
+}  // namespace gym::program

@@ -1,0 +1,116 @@
+#include "gym/program/gpt_yaml.hpp"
+
+#include <limits>
+
+namespace gym::program {
+namespace {
+
+constexpr std::int64_t kIntegerMax = std::numeric_limits<std::uint32_t>::max() / 64;
+constexpr double kRealMax = 1e30;
+
+/// Reads keys into fields that hold their defaults; the first error is kept. Bounds beyond "not
+/// negative" are train_program()'s, which every way of making a program passes.
+class Keys {
+  public:
+    explicit Keys(YamlMap& map) : map_(map) {}
+
+    Keys& integer(std::string_view key, std::uint32_t& field) {
+        keep(map_.integer_or(key, 0, kIntegerMax, field), field);
+        return *this;
+    }
+    Keys& required_integer(std::string_view key, std::uint32_t& field) {
+        keep(map_.integer(key, 1, kIntegerMax), field);
+        return *this;
+    }
+    Keys& real(std::string_view key, double& field) {
+        keep(map_.real_or(key, 0, kRealMax, field), field);
+        return *this;
+    }
+    Keys& boolean(std::string_view key, bool& field) {
+        keep(map_.boolean_or(key, field), field);
+        return *this;
+    }
+    /// Unknown keys are errors.
+    [[nodiscard]] Status finish() {
+        if (!status_.ok()) return status_;
+        return map_.finish();
+    }
+
+  private:
+    template <class Read, class Field>
+    void keep(Read&& read, Field& field) {
+        if (read.ok())
+            field = static_cast<Field>(*read);
+        else if (status_.ok())
+            status_ = read.error();
+    }
+    YamlMap& map_;
+    Status status_;
+};
+
+Status read_model(YamlMap& map, GptConfig& model) {
+    return Keys(map)
+        .required_integer("vocabulary", model.vocabulary)
+        .required_integer("context", model.context)
+        .required_integer("layers", model.layers)
+        .required_integer("heads", model.heads)
+        .required_integer("width", model.width)
+        .integer("mlp_ratio", model.mlp_ratio)
+        .boolean("tied_embeddings", model.tied_embeddings)
+        .boolean("bias", model.bias)
+        .real("init_std", model.init_std)
+        .real("layernorm_epsilon", model.layernorm_epsilon)
+        .finish();
+}
+
+Status read_optimizer(YamlMap& map, OptimizerConfig& optimizer) {
+    return Keys(map)
+        .real("learning_rate", optimizer.learning_rate)
+        .real("learning_rate_min", optimizer.learning_rate_min)
+        .integer("warmup_steps", optimizer.warmup_steps)
+        .integer("total_steps", optimizer.total_steps)
+        .integer("inner_warmup_steps", optimizer.inner_warmup_steps)
+        .real("beta1", optimizer.beta1)
+        .real("beta2", optimizer.beta2)
+        .real("epsilon", optimizer.epsilon)
+        .real("weight_decay", optimizer.weight_decay)
+        .real("clip_norm", optimizer.clip_norm)
+        .finish();
+}
+
+Status read_outer(YamlMap& map, OuterConfig& outer) {
+    return Keys(map)
+        .real("learning_rate", outer.learning_rate)
+        .real("momentum", outer.momentum)
+        .finish();
+}
+
+}  // namespace
+
+Result<TrainConfig> read_train_config(YamlMap& map) {
+    TrainConfig config;
+    GYM_TRY(YamlMap model, map.map("model"));
+    GYM_CHECK(read_model(model, config.model));
+    if (map.has("optimizer")) {
+        GYM_TRY(YamlMap optimizer, map.map("optimizer"));
+        GYM_CHECK(read_optimizer(optimizer, config.optimizer));
+    }
+    if (map.has("outer")) {
+        GYM_TRY(YamlMap outer, map.map("outer"));
+        GYM_CHECK(read_outer(outer, config.outer));
+    }
+    GYM_CHECK(Keys(map).required_integer("batch", config.batch).finish());
+    return config;
+}
+
+Result<TrainConfig> load_train_config(const std::string& path) {
+    GYM_TRY(YamlMap map, YamlMap::load_file(path));
+    return read_train_config(map);
+}
+
+Result<TrainConfig> parse_train_config(const std::string& text, const std::string& origin) {
+    GYM_TRY(YamlMap map, YamlMap::parse(text, origin));
+    return read_train_config(map);
+}
+
+}  // namespace gym::program

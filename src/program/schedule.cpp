@@ -1,0 +1,42 @@
+#include "schedule.hpp"
+
+namespace gym::program {
+
+double cosine_of_half_turns(double turn) {
+    // cos(2y) = 1 - 2 sin(y)^2 with y in [0, pi/2], where the Taylor series of sin converges fast.
+    constexpr double kHalfPi = 0x1.921fb54442d18p+0;
+    constexpr int kTerms = 13;
+    const double y = turn * kHalfPi;
+    double series = 1.0;
+    for (int k = kTerms; k >= 1; --k)
+        series = 1.0 - y * y / (2.0 * k * (2.0 * k + 1.0)) * series;
+    const double sine = y * series;
+    return 1.0 - 2.0 * sine * sine;
+}
+
+std::vector<float> learning_rate_table(const OptimizerConfig& config) {
+    std::vector<float> table;
+    const double peak = config.learning_rate, low = config.learning_rate_min;
+    for (std::uint32_t step = 0; step <= config.total_steps; ++step) {
+        if (step < config.warmup_steps) {
+            table.push_back(static_cast<float>(peak * (step + 1.0) / config.warmup_steps));
+            continue;
+        }
+        const std::uint32_t length = config.total_steps - config.warmup_steps;
+        const double turn =
+            length == 0 ? 1.0 : static_cast<double>(step - config.warmup_steps) / length;
+        const double factor = 0.5 * (1.0 + cosine_of_half_turns(turn));
+        table.push_back(static_cast<float>(low + (peak - low) * factor));
+    }
+    return table;
+}
+
+std::vector<float> warmup_table(std::uint32_t steps) {
+    std::vector<float> table;
+    for (std::uint32_t step = 0; step < steps; ++step)
+        table.push_back(static_cast<float>((step + 1.0) / steps));
+    table.push_back(1.0F);
+    return table;
+}
+
+}  // namespace gym::program
