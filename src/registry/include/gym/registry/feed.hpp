@@ -50,7 +50,8 @@ struct AcceptedReport {
     std::uint64_t epoch = 0;
     std::uint32_t draw = 0;
     Address verifier;
-    Address owner;             ///< who is credited
+    Address owner;  ///< who is credited
+    protocol::UnitKind kind = protocol::UnitKind::kTrain;
     std::uint64_t flops = 0;   ///< re-executed
     bool found_fault = false;  ///< the unit was rejected or slashed because of it
     UnixMs at_ms = 0;
