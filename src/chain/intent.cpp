@@ -40,7 +40,8 @@ Digest LogKey::digest() const {
     const Amount index(log_index);
     const auto chain_word = chain.to_be32();
     const auto index_word = index.to_be32();
-    return crypto::keccak256({as_bytes("gym.chain.log"), chain_word, block_hash.view(), index_word});
+    return crypto::keccak256(
+        {as_bytes("gym.chain.log"), chain_word, block_hash.view(), index_word});
 }
 
 }  // namespace gym::chain

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "gym/chain/client.hpp"
 #include "gym/chain/follower_store.hpp"
@@ -13,6 +14,9 @@ struct FollowerOptions {
     std::uint64_t chain_id = 0;
     std::uint64_t start_block = 0;  ///< first block to look at: where the contracts were deployed
     LogFilter filter;
+    /// Rebuild each block's receipts root, so that a node cannot leave a log out unnoticed. Off
+    /// only for chains whose receipts have fields of their own.
+    bool verify_receipts = true;
     std::uint32_t blocks_per_tick_max = 512;
     std::uint32_t logs_per_tick_max = 1'000;  ///< delivered
 };
@@ -47,12 +51,14 @@ class LogFollower {
     [[nodiscard]] Result<FollowReport> tick();
 
   private:
-    Status check_chain();
+    Status check_finalized_kept();
     Status leave_orphans(FollowReport& report);
     Status add_blocks(std::uint64_t head, FollowReport& report);
     Status note_finality(const BlockHeader& finalized);
     Status deliver(FollowReport& report);
     [[nodiscard]] Result<std::vector<Log>> logs_of(const BlockHeader& header);
+    [[nodiscard]] Result<std::vector<Log>> wanted_logs(const BlockHeader& header,
+                                                       const std::vector<Log>& logs) const;
 
     ChainClient& client_;
     FollowerStore& store_;

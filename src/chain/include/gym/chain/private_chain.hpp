@@ -10,6 +10,7 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/common/subprocess.hpp"
 #include "gym/crypto/key.hpp"
 
 namespace gym::chain {
@@ -33,10 +34,8 @@ class PrivateAnvil {
     /// message holds the end of its log.
     static Result<PrivateAnvil> start(const std::filesystem::path& folder,
                                       const AnvilOptions& options = {});
-    PrivateAnvil(PrivateAnvil&& other) noexcept;
-    PrivateAnvil& operator=(PrivateAnvil&& other) noexcept;
-    PrivateAnvil(const PrivateAnvil&) = delete;
-    PrivateAnvil& operator=(const PrivateAnvil&) = delete;
+    PrivateAnvil(PrivateAnvil&&) noexcept = default;
+    PrivateAnvil& operator=(PrivateAnvil&&) noexcept = default;
     ~PrivateAnvil();
 
     [[nodiscard]] const std::string& rpc_url() const noexcept { return url_; }
@@ -57,16 +56,13 @@ class PrivateAnvil {
                                           const std::string& params_json);
 
   private:
-    PrivateAnvil() = default;
-    pid_t pid_ = -1;
-    bool detached_ = false;
-    std::uint16_t port_ = 0;
+    PrivateAnvil(Subprocess process, std::uint16_t port, bool detached);
+    Subprocess process_;
+    pid_t pid_;
+    std::uint16_t port_;
+    bool detached_;
     std::string url_;
 };
-
-/// Ends a process that an earlier run of ours started: SIGTERM, then SIGKILL after `grace_ms`.
-/// @errors kIo. A process that is gone is success.
-Status stop_process(pid_t pid, std::uint32_t grace_ms);
 
 /// The anvil that `make setup` installed: $GYM_ANVIL, else below `contracts/node_modules` of the
 /// source tree

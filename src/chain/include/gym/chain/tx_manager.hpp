@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +22,10 @@ struct TxPolicy {
     std::uint32_t bump_ppm = 125'000;        ///< by so much: at least 12.5 %, what nodes ask for
     std::uint32_t gas_margin_ppm = 250'000;  ///< over the estimate
     std::uint64_t gas_limit_max = 30'000'000;
-    std::uint32_t in_flight_max = 16;      ///< signed and not final
-    std::uint32_t poll_interval_ms = 200;  ///< between ticks of wait()
+    std::uint32_t in_flight_max = 16;           ///< signed and not final
+    std::uint32_t rebroadcast_ms = 2'000;       ///< nodes forget: the same bytes are sent again
+    std::uint32_t supersede_after_ms = 60'000;  ///< a nonce used by a stranger: be sure first
+    std::uint32_t poll_interval_ms = 200;       ///< between ticks of wait()
 };
 
 /// What one tick saw and did; counts for gauges and logs.
@@ -58,7 +62,7 @@ class TxManager {
     [[nodiscard]] Result<Intent> submit(const IntentRequest& request);
     /// Asks for the intent not to happen; its outcome tells whether that came in time. @errors as
     /// the store.
-    Status cancel(const std::string& id);
+    Status cancel(const std::string& id) { return store_.request_cancel(id); }
     [[nodiscard]] Result<Intent> find(const std::string& id) { return store_.find(id); }
 
     /// One pass over all open intents. An error leaves everything in a state that the next tick
@@ -80,18 +84,40 @@ class TxManager {
     [[nodiscard]] Result<Outcome> execute(const IntentRequest& request, std::uint32_t timeout_ms);
 
   private:
-    struct View;  // one tick's consistent picture of the chain
+    /// One tick's picture of the chain.
+    struct View {
+        BlockHeader head;
+        BlockHeader finalized;
+        std::uint64_t nonce_head = 0;   ///< transactions of ours in blocks
+        std::uint64_t nonce_final = 0;  ///< and in finalized blocks
+    };
+    struct Fees {
+        Amount fee_max_wei;
+        Amount priority_fee_wei;
+    };
     [[nodiscard]] Result<View> look();
     Status advance(const View& view, const Intent& intent, TickReport& report);
-    [[nodiscard]] Result<bool> settle_if_final(const View& view, const Intent& intent,
-                                               TickReport& report);
-    Status keep_alive(const View& view, Intent intent, TickReport& report);
-    Status start(const View& view, const Intent& intent, bool alone, std::uint64_t nonce,
-                 TickReport& report, bool& assigned);
+    Status follow_mined(const View& view, const Intent& intent, TickReport& report);
+    Status settle_mined(const Intent& intent, const Attempt& attempt, const Receipt& receipt,
+                        TickReport& report);
+    Status keep_alive(const View& view, const Intent& intent, TickReport& report);
+    /// Signs and stores a version with higher fees. False if the ceiling forbids it.
+    [[nodiscard]] Result<bool> raise_fees(const View& view, const Intent& intent, bool cancels,
+                                          TickReport& report);
+    Status broadcast(const Intent& intent, const Attempt& attempt, TickReport& report,
+                     bool& underpriced);
+    /// Gives a queued intent a nonce and sends it. False if it has to wait.
+    [[nodiscard]] Result<bool> start(const View& view, const Intent& intent, bool alone,
+                                     TickReport& report);
+    /// Absent if the intent is rejected (and settled) or has to wait.
+    [[nodiscard]] Result<std::optional<std::uint64_t>> choose_gas(const View& view,
+                                                                  const Intent& intent, bool alone,
+                                                                  TickReport& report);
+    Status reject(const Intent& intent, const std::string& reason, TickReport& report);
+    [[nodiscard]] Result<std::optional<Fees>> market_fees(const View& view, TickReport& report);
     [[nodiscard]] Result<std::string> revert_reason(const Intent& intent, const Receipt& receipt);
     [[nodiscard]] Attempt sign(const Intent& intent, std::uint64_t nonce, std::uint64_t gas_limit,
-                               const Amount& fee_max, const Amount& priority_fee,
-                               bool cancels) const;
+                               const Fees& fees, bool cancels) const;
 
     ChainClient& client_;
     IntentStore& store_;
@@ -100,6 +126,10 @@ class TxManager {
     TxPolicy policy_;
     RevertDecoder decoder_;
     bool chain_checked_ = false;
+    // Not durable on purpose: a new manager broadcasts at once and waits anew before it gives a
+    // nonce up.
+    std::map<std::string, UnixMs> broadcast_at_ms_;
+    std::map<std::string, UnixMs> unexplained_since_ms_;
 };
 
 }  // namespace gym::chain
