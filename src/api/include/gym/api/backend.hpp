@@ -1,0 +1,140 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/common/result.hpp"
+#include "gym/registry/datasets.hpp"
+#include "gym/registry/feed.hpp"
+#include "gym/registry/jobs.hpp"
+#include "gym/registry/nodes.hpp"
+#include "gym/registry/rounds.hpp"
+#include "gym/registry/units.hpp"
+
+/// What the handlers ask of the world, as small interfaces: tests answer from memory, gym-api from
+/// PostgreSQL. Every method: thread-safe; @errors kUnavailable when the database does not answer.
+namespace gym::api {
+
+struct CreditLine {
+    UnixMs at_ms = 0;
+    Amount amount;
+    std::string reason;
+    std::string transfer;  ///< UUID of the ledger's transfer
+};
+
+struct AccountView {
+    Address address;
+    Amount available;  ///< deposits and rewards that can pay for jobs
+    Amount earned;     ///< final credits of the epoch that is not closed yet
+    Amount pending;    ///< credits of units that are not final yet
+    Amount escrowed;   ///< locked in this owner's jobs
+    Amount payable;    ///< everything that payout roots let this address claim, claimed or not
+    Amount withdrawing;
+    std::vector<CreditLine> last_credits;  ///< newest first, at most 20
+};
+
+struct JobCost {
+    Amount spent;     ///< drawn by final units
+    Amount reserved;  ///< pending credits of units that are not final
+    Amount left;      ///< neither
+};
+
+struct JobView {
+    registry::Job job;
+    JobCost cost;
+    std::vector<registry::Round> rounds;         ///< ascending
+    std::vector<registry::Unit> faults;          ///< units disputed, rejected or slashed
+    std::map<std::string, std::uint64_t> units;  ///< state -> train units
+};
+
+struct UnitView {
+    registry::Unit unit;
+    std::vector<registry::UnitEventRow> history;  ///< ascending
+    std::vector<registry::StoredReport> reports;
+};
+
+/// What RewardsDistributor.claim() takes, under the last root that was posted.
+struct ProofView {
+    Address earner;
+    std::uint64_t epoch = 0;
+    Amount cumulative;
+    std::vector<Digest> proof;
+    Digest root;
+};
+
+/// Where things are on chain.
+struct Network {
+    std::uint64_t chain_id = 0;
+    Address token;
+    Address escrow;
+    Address distributor;
+    Address commitment_log;
+};
+
+/// Numbers for /metrics that only the database knows.
+struct Gauges {
+    std::map<std::string, std::uint64_t> jobs;   ///< by status
+    std::map<std::string, std::uint64_t> units;  ///< by state
+    std::uint64_t workers_live = 0;
+    std::uint64_t verifiers_live = 0;
+    std::uint64_t nodes_excluded = 0;
+};
+
+class Queries {
+  public:
+    virtual ~Queries() = default;
+    virtual Result<AccountView> account(const Address& address) = 0;
+    virtual Result<std::vector<registry::Node>> nodes(const registry::NodeFilter& filter) = 0;
+    virtual Result<registry::Node> node(const Address& address) = 0;
+    virtual Result<std::vector<registry::Job>> jobs(const registry::JobFilter& filter) = 0;
+    virtual Result<JobView> job(const Digest& id) = 0;
+    virtual Result<std::vector<registry::Unit>> units(const registry::UnitFilter& filter) = 0;
+    virtual Result<UnitView> unit(const Digest& id) = 0;
+    virtual Result<std::vector<registry::Dataset>> datasets() = 0;
+    /// @errors kNotFound for an address that no posted root pays.
+    virtual Result<ProofView> proof(const Address& earner) = 0;
+    virtual Result<Gauges> gauges() = 0;
+    /// Whether the database answers.
+    virtual Status ping() = 0;
+};
+
+struct Submission {
+    Address owner;
+    std::string idempotency_key;
+    std::string spec_yaml;
+};
+struct Submitted {
+    registry::Job job;
+    bool replayed = false;  ///< the same request was answered before
+};
+
+class Submissions {
+  public:
+    virtual ~Submissions() = default;
+    /// Checks the job, stores it and the idempotency key, and locks its budget, in one transaction.
+    /// @errors kInvalidArgument, kMalformed (the spec); kNotFound (its dataset);
+    /// kInsufficientFunds; kConflict (the key was used with another request).
+    virtual Result<Submitted> submit_job(const Submission& submission) = 0;
+    /// @errors kNotFound, kPermissionDenied (another owner's job), kConflict (it has ended).
+    virtual Result<registry::Job> request_job(const Address& owner, const Digest& id,
+                                              registry::JobRequest request) = 0;
+    /// Keeps a token file and registers it. @errors kMalformed, kOutOfRange, kConflict.
+    virtual Result<registry::Dataset> add_dataset(const Address& owner, const std::string& name,
+                                                  ByteView file) = 0;
+};
+
+class Keys {
+  public:
+    virtual ~Keys() = default;
+    /// The owner of an API key. @errors kUnauthenticated.
+    virtual Result<Address> authenticate(std::string_view key) = 0;
+};
+
+}  // namespace gym::api

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gym::api {
+
+/// An HTTP request as handlers see it; no socket behind it.
+struct Request {
+    std::string method = "GET";  ///< upper case
+    std::string target = "/";    ///< as sent: path and query
+    /// Names in lower case. A header that came twice has the values joined with ", ".
+    std::map<std::string, std::string, std::less<>> headers;
+    std::string body;
+    std::string request_id;
+
+    [[nodiscard]] std::string_view header(std::string_view lower_case_name) const {
+        const auto found = headers.find(lower_case_name);
+        return found == headers.end() ? std::string_view{} : std::string_view(found->second);
+    }
+};
+
+struct Response {
+    unsigned status = 200;
+    std::string content_type = "application/json";
+    std::vector<std::pair<std::string, std::string>> headers;
+    std::string body;
+};
+
+/// What a server calls. Thread-safe.
+class Handler {
+  public:
+    virtual ~Handler() = default;
+
+    /// Decides by method, target and headers alone, before a byte of the body is read. A response
+    /// refuses the request; otherwise the most bytes that its body may have.
+    struct Admission {
+        std::optional<Response> refused;
+        std::uint64_t body_bytes_max = 0;
+    };
+    [[nodiscard]] virtual Admission admit(const Request& head) = 0;
+    /// Answers a request that was admitted. Never throws.
+    [[nodiscard]] virtual Response handle(const Request& request) = 0;
+    /// A request that never reached handle(): too large, too slow, or not HTTP.
+    [[nodiscard]] virtual Response refuse(unsigned status, std::string_view detail,
+                                          std::string_view request_id) = 0;
+    /// Connections that are open now, for the metrics.
+    virtual void connections(std::int64_t open) = 0;
+};
+
+}  // namespace gym::api

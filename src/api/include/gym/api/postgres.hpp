@@ -1,0 +1,77 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gym/api/backend.hpp"
+#include "gym/blob/blob_store.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/db/database.hpp"
+
+namespace gym::api {
+
+/// The backend on PostgreSQL (role gym_api; schema api, migration 0050). References must outlive
+/// it. When the database is gone, calls fail with kUnavailable after `give_up_after`.
+class PostgresBackend final : public Queries, public Submissions, public Keys {
+  public:
+    struct Options {
+        std::string asset;  ///< ledger::erc20_asset() of the network's token
+        std::chrono::milliseconds give_up_after{2'000};
+        std::int64_t node_live_ms = 30'000;
+    };
+    PostgresBackend(db::Database& database, blob::BlobStore& blobs, const Clock& clock,
+                    Options options);
+
+    Result<AccountView> account(const Address& address) override;
+    Result<std::vector<registry::Node>> nodes(const registry::NodeFilter& filter) override;
+    Result<registry::Node> node(const Address& address) override;
+    Result<std::vector<registry::Job>> jobs(const registry::JobFilter& filter) override;
+    Result<JobView> job(const Digest& id) override;
+    Result<std::vector<registry::Unit>> units(const registry::UnitFilter& filter) override;
+    Result<UnitView> unit(const Digest& id) override;
+    Result<std::vector<registry::Dataset>> datasets() override;
+    Result<ProofView> proof(const Address& earner) override;
+    Result<Gauges> gauges() override;
+    Status ping() override;
+
+    Result<Submitted> submit_job(const Submission& submission) override;
+    Result<registry::Job> request_job(const Address& owner, const Digest& id,
+                                      registry::JobRequest request) override;
+    Result<registry::Dataset> add_dataset(const Address& owner, const std::string& name,
+                                          ByteView file) override;
+
+    Result<Address> authenticate(std::string_view key) override;
+
+  private:
+    template <class F>
+    auto read(F&& body);
+    template <class F>
+    auto write(F&& body);
+
+    db::Database& database_;
+    blob::BlobStore& blobs_;
+    const Clock& clock_;
+    Options options_;
+};
+
+/// A new API key of `owner`, shown once: only its hash is stored. @errors kUnavailable.
+Result<std::string> create_key(db::Database& database, const Address& owner,
+                               const std::string& label, UnixMs now_ms);
+
+struct KeyInfo {
+    std::string id;  ///< the key's public part
+    Address owner;
+    std::string label;
+    UnixMs created_at_ms = 0;
+    std::optional<UnixMs> revoked_at_ms;
+};
+Result<std::vector<KeyInfo>> list_keys(db::Database& database);
+/// @errors kNotFound.
+Status revoke_key(db::Database& database, const std::string& id, UnixMs now_ms);
+
+/// The account of a job's escrow in the ledger.
+[[nodiscard]] std::string escrow_owner(const Digest& job_id);
+
+}  // namespace gym::api

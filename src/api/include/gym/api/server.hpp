@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "gym/api/http.hpp"
+#include "gym/common/result.hpp"
+
+namespace gym::api {
+
+/// Every bound of the HTTP server. A peer that connects and says nothing, sends a byte a second, or
+/// announces a gigabyte costs one connection slot for a bounded time and bounded memory.
+struct ServerOptions {
+    std::string address = "127.0.0.1";
+    std::uint16_t port = 0;               ///< 0: any free one, see Server::port()
+    std::uint32_t threads = 4;            ///< that run handlers; one more thread does the sockets
+    std::uint32_t connections_max = 256;  ///< more are answered 503 and closed
+    std::uint32_t header_bytes_max = 16 << 10;
+    std::uint32_t header_timeout_ms = 10'000;  ///< also how long a connection may idle
+    std::uint32_t body_timeout_ms = 60'000;
+    std::uint32_t write_timeout_ms = 30'000;
+    std::uint32_t requests_per_connection_max = 1'000;
+};
+
+/// An HTTP/1.1 server on one port. Not thread-safe, except that requests run in parallel.
+class Server {
+  public:
+    /// Binds and serves until stop(). `handler` must outlive the server.
+    /// @errors kInvalidArgument for the address, kIo if it cannot be bound (naming it).
+    static Result<std::unique_ptr<Server>> start(const ServerOptions& options, Handler& handler);
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    [[nodiscard]] std::uint16_t port() const noexcept;
+    /// Accepts nothing more, closes idle connections, lets running requests end for at most
+    /// `grace_ms`, then closes them too.
+    void stop(std::uint32_t grace_ms = 10'000);
+
+  private:
+    struct Impl;
+    explicit Server(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gym::api
