@@ -14,7 +14,8 @@ void layernorm_rows(const LayernormForward& call, MacroRange rows, float* scratc
         float* y = call.y + r * width;
         const float mean = f32::div(row_sum(x, width), count);
         GYM_VECTOR_LOOP
-        for (int64_t i = 0; i < width; ++i) scratch[i] = x[i] - mean;
+        for (int64_t i = 0; i < width; ++i)
+            scratch[i] = x[i] - mean;
         const float variance = f32::div(row_sum_of_products(scratch, scratch, width), count);
         const float rstd = f32::rsqrt(f32::add(variance, call.epsilon));
         GYM_VECTOR_LOOP
@@ -104,13 +105,15 @@ int64_t squares_total(const float* x, MacroRange range, int32_t exponent) {
     const int32_t up = n > 100 ? 100 : n;
     const float first = f32::power_of_two(up), second = f32::power_of_two(n - up);
     int64_t total = 0;
-    for (int64_t i = range.begin; i < range.end; ++i) total += square_term(x[i], first, second);
+    for (int64_t i = range.begin; i < range.end; ++i)
+        total += square_term(x[i], first, second);
     return total;
 }
 
 void column_exponents(const float* x, int64_t rows, int64_t row_stride, MacroRange columns,
                       int32_t* exponents) {
-    for (int64_t c = columns.begin; c < columns.end; ++c) exponents[c] = 0;
+    for (int64_t c = columns.begin; c < columns.end; ++c)
+        exponents[c] = 0;
     for (int64_t r = 0; r < rows; ++r) {
         const float* row = x + r * row_stride;
         GYM_VECTOR_LOOP
@@ -145,7 +148,8 @@ inline __attribute__((always_inline)) void embedding_grad_tile(const EmbeddingBa
         for (int32_t k = order.starts[v]; k < order.starts[v + 1]; ++k) {
             const float* dy = call.dy + order.order[k] * call.width + first;
             // Poisoned columns pass through here too, so the conversion must be the total one.
-            for (int64_t c = 0; c < width; ++c) total[c] += f32::to_i32(dy[c] * up[c] * factor[c]);
+            for (int64_t c = 0; c < width; ++c)
+                total[c] += f32::to_i32(dy[c] * up[c] * factor[c]);
         }
         float* out = call.d_table + v * call.width + first;
         for (int64_t c = 0; c < width; ++c) {

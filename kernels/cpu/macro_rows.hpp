@@ -22,8 +22,8 @@ GYM_DECLARE_KERNEL(void gelu_grad_range(const float* x, const float* dy, float* 
                                         MacroRange range))
 GYM_DECLARE_KERNEL(void adamw_range(const AdamwStep& call, MacroRange range))
 
-/// Scores (T, T) of one head into numerators: columns above the diagonal become +0, row i's maximum and
-/// sum go to m[i] and l[i].
+/// Scores (T, T) of one head into numerators: columns above the diagonal become +0, row i's maximum
+/// and sum go to m[i] and l[i].
 GYM_DECLARE_KERNEL(void softmax_causal(float* scores, int64_t length, float* m, float* l))
 /// The same with given maxima, and no sums.
 GYM_DECLARE_KERNEL(void numerators_causal(float* scores, int64_t length, const float* m))
@@ -43,8 +43,8 @@ GYM_DECLARE_KERNEL(void scale_block(const float* from, float factor, float* to, 
 /// to = from / divisors[row].
 GYM_DECLARE_KERNEL(void divide_block(const float* from, const float* divisors, float* to,
                                      MacroBlock block))
-/// delta[i] = exact sum over a row of g[i, k] * o[i, k]; g is (rows, columns) with from_stride, o with
-/// to_stride. @param scratch (columns)
+/// delta[i] = exact sum over a row of g[i, k] * o[i, k]; g is (rows, columns) with from_stride, o
+/// with to_stride. @param scratch (columns)
 GYM_DECLARE_KERNEL(void row_dots(const float* g, const float* o, MacroBlock block, float* delta))
 
 /// m, l and the rows' losses. @param scratch (V)

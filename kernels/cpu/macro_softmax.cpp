@@ -12,7 +12,8 @@ namespace {
 constexpr int32_t kNumeratorExponent = 1;
 
 inline __attribute__((always_inline)) void clear(float* x, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) x[i] = 0.0f;
+    for (int64_t i = begin; i < end; ++i)
+        x[i] = 0.0f;
 }
 
 /// x becomes exp(x - m); returns the exact sum.
@@ -23,7 +24,8 @@ inline __attribute__((always_inline)) float numerators(const float* x, float m, 
     int64_t total = 0;
     uint32_t amax = 0;
     GYM_VECTOR_LOOP
-    for (int64_t i = 0; i < count; ++i) y[i] = f32::exp(x[i] - m);
+    for (int64_t i = 0; i < count; ++i)
+        y[i] = f32::exp(x[i] - m);
     for (int64_t i = 0; i < count; ++i) {
         const uint32_t bits = magnitude_bits(y[i]);
         amax = bits > amax ? bits : amax;
@@ -54,7 +56,8 @@ void numerators_causal(float* scores, int64_t length, const float* m) {
         float* row = scores + i * length;
         const float shift = m[i];
         GYM_VECTOR_LOOP
-        for (int64_t j = 0; j <= i; ++j) row[j] = f32::exp(row[j] - shift);
+        for (int64_t j = 0; j <= i; ++j)
+            row[j] = f32::exp(row[j] - shift);
         clear(row, i + 1, length);
     }
 }
@@ -65,7 +68,8 @@ void scores_grad_causal(const float* p, const float* delta, int64_t length, floa
         float* row = d_scores + i * length;
         const float shift = delta[i];
         GYM_VECTOR_LOOP
-        for (int64_t j = 0; j <= i; ++j) row[j] = f32::mul(numerator[j], row[j] - shift);
+        for (int64_t j = 0; j <= i; ++j)
+            row[j] = f32::mul(numerator[j], row[j] - shift);
         clear(row, i + 1, length);
     }
 }
@@ -75,7 +79,8 @@ void scale_block(const float* from, float factor, float* to, MacroBlock block) {
         const float* x = from + r * block.from_stride;
         float* y = to + r * block.to_stride;
         GYM_VECTOR_LOOP
-        for (int64_t c = 0; c < block.columns; ++c) y[c] = f32::mul(x[c], factor);
+        for (int64_t c = 0; c < block.columns; ++c)
+            y[c] = f32::mul(x[c], factor);
     }
 }
 
@@ -85,7 +90,8 @@ void divide_block(const float* from, const float* divisors, float* to, MacroBloc
         float* y = to + r * block.to_stride;
         const float divisor = divisors[r];
         GYM_VECTOR_LOOP
-        for (int64_t c = 0; c < block.columns; ++c) y[c] = f32::div(x[c], divisor);
+        for (int64_t c = 0; c < block.columns; ++c)
+            y[c] = f32::div(x[c], divisor);
     }
 }
 
@@ -115,11 +121,9 @@ void cross_entropy_grad_rows(const CrossEntropyBackward& call, MacroRange rows) 
         const float* x = call.logits + r * call.width;
         float* dx = call.d_logits + r * call.width;
         const float m = call.m[r], l = call.l[r];
-        // Taking away the +0 of a token that is not the target changes no bit of a quotient that is
-        // not -0, and a numerator is never negative; l may be, if it was not made by the macro.
         GYM_VECTOR_LOOP
         for (int64_t v = 0; v < call.width; ++v) {
-            dx[v] = f32::mul(f32::exp(x[v] - m) / l - 0.0f, scale);
+            dx[v] = f32::mul(f32::exp(x[v] - m) / l - 0.0f, scale);  // no target: +0 is subtracted
         }
         const int64_t hot = clamped(call.targets[r], call.width);
         dx[hot] = f32::mul(f32::exp(x[hot] - m) / l - 1.0f, scale);

@@ -53,7 +53,7 @@ struct Engine::Impl {
     std::vector<SlotId> state_ids;
     std::vector<SlotId> input_ids;
     kernels::AlignedBuffer arena;
-    Scratch scratch;
+    kernels::MacroWorkspace scratch;
     SlotPointers memory;
     std::function<void(const TraceEntry&)> trace;
     std::uint64_t runs = 0;

@@ -2,8 +2,8 @@
 
 #include "gym/engine/reference.hpp"
 #include "gym/kernels/context.hpp"
+#include "gym/kernels/macros.hpp"
 #include "gym/program/program.hpp"
-#include "scratch.hpp"
 
 namespace gym::engine {
 
@@ -13,7 +13,7 @@ struct OpCall {
     const program::Op& op;
     const SlotPointers& memory;
     const kernels::Context& context;
-    Scratch& scratch;
+    kernels::MacroWorkspace& scratch;
 
     [[nodiscard]] const program::Slot& input_slot(std::size_t k) const {
         return program.slot(op.inputs[k]);

@@ -31,10 +31,8 @@ std::int32_t sample(std::span<const float> logits, const GenerateOptions& option
         return logit == logit ? logit : -kernels::f32::from_bits(kernels::f32::kInfinityBits);
     };
     std::ranges::stable_sort(order, std::ranges::greater{}, key);
-    if (options.temperature <= 0)
-        return order.front();
-    if (options.top_k != 0 && options.top_k < order.size())
-        order.resize(options.top_k);
+    if (options.temperature <= 0) return order.front();
+    if (options.top_k != 0 && options.top_k < order.size()) order.resize(options.top_k);
     const float inverse = kernels::f32::div(1.0f, static_cast<float>(options.temperature));
     const float best = key(order.front());
     std::vector<double> weights;
@@ -46,16 +44,14 @@ std::int32_t sample(std::span<const float> logits, const GenerateOptions& option
     double left = total * word * 0x1p-32;
     for (std::size_t i = 0; i < order.size(); ++i) {
         left -= weights[i];
-        if (left < 0)
-            return order[i];
+        if (left < 0) return order[i];
     }
     return order.front();  // all weights NaN, or the rounding of the last subtraction
 }
 
 Status check_prompt(const Program& program, std::span<const std::int32_t> prompt,
                     const GenerateOptions& options) {
-    if (prompt.empty())
-        return fail(ErrorCode::kInvalidArgument, "the prompt is empty");
+    if (prompt.empty()) return fail(ErrorCode::kInvalidArgument, "the prompt is empty");
     if (options.tokens > kGenerateTokensMax)
         return fail(ErrorCode::kOutOfRange, "at most 2^20 tokens");
     if (!(options.temperature >= 0) || !(options.temperature < 1e6))
@@ -63,9 +59,9 @@ Status check_prompt(const Program& program, std::span<const std::int32_t> prompt
     const auto size = static_cast<std::int32_t>(vocabulary(program));
     for (const std::int32_t token : prompt) {
         if (token < 0 || token >= size)
-            return fail(ErrorCode::kInvalidArgument,
-                        "token " + std::to_string(token) + " is outside the vocabulary of " +
-                            std::to_string(size));
+            return fail(ErrorCode::kInvalidArgument, "token " + std::to_string(token) +
+                                                         " is outside the vocabulary of " +
+                                                         std::to_string(size));
     }
     return {};
 }

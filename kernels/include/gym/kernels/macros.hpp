@@ -1,6 +1,6 @@
-// Fused kernels of the macros (docs/NUMERICS.md, "Macros"): each gives exactly the bits of the macro's
-// expansion, for every level and number of threads. Shapes stand beside the pointers; outputs must not
-// overlap inputs unless it is said.
+// Fused kernels of the macros (docs/NUMERICS.md, "Macros"): each gives exactly the bits of the
+// macro's expansion, for every level and number of threads. Shapes stand beside the pointers;
+// outputs must not overlap inputs unless it is said.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,8 @@ class MacroWorkspace {
 };
 
 /// out (rows): exact sums of the rows of x (rows, length).
-void macro_row_sum(const Context& context, const float* x, int64_t rows, int64_t length, float* out);
+void macro_row_sum(const Context& context, const float* x, int64_t rows, int64_t length,
+                   float* out);
 
 /// out (columns): exact sums of the columns of x (rows, columns).
 void macro_column_sum(const Context& context, const float* x, int64_t rows, int64_t columns,

@@ -12,14 +12,16 @@
 
 namespace gym::engine {
 
-/// Called after each macro op of run_unit with the step, the op's index and its output, which it
-/// may change.
+/// Called after each op with its output, which it may change. `run` counts the runs of one Engine: in
+/// run_unit() it is the step.
 using FaultHook =
-    std::function<void(std::uint64_t step, std::uint32_t op, std::span<std::uint8_t> output)>;
+    std::function<void(std::uint64_t run, std::uint32_t op, std::span<std::uint8_t> output)>;
 
-/// Installs the process-wide hook (empty removes it). Not thread-safe: call it before running
-/// units.
+/// Installs the process-wide hook (empty removes it). Not thread-safe: call it before running units.
 void set_fault_hook(FaultHook hook);
+
+/// What the executor of this build calls.
+void call_fault_hook(std::uint64_t run, std::uint32_t op, std::span<std::uint8_t> output);
 
 }  // namespace gym::engine
 
