@@ -1,6 +1,7 @@
 #include "gym/protocol/inclusion.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gym::protocol {
 namespace {
@@ -10,6 +11,7 @@ std::optional<std::string> obstacle(const DeltaCandidate& candidate,
                                     const InclusionPolicy& policy) {
     if (!is_accepted(candidate.state))
         return "the unit is " + std::string(to_string(candidate.state));
+    if (!std::isfinite(candidate.delta_norm)) return "the norm of the delta is not finite";
     if (policy.delta_norm_max && !(candidate.delta_norm <= *policy.delta_norm_max))
         return "the norm of the delta is above the bound";
     return std::nullopt;

@@ -17,10 +17,6 @@ std::string_view to_string(ReasonCode code) noexcept {
             return "result_differs";
         case ReasonCode::kEquivocation:
             return "equivocation";
-        case ReasonCode::kNoDefence:
-            return "no_defence";
-        case ReasonCode::kRefereeRuled:
-            return "referee_ruled";
         case ReasonCode::kLateCommitment:
             return "late_commitment";
         case ReasonCode::kNoReport:
@@ -33,6 +29,15 @@ std::string_view to_string(ReasonCode code) noexcept {
             return "false_report";
     }
     return "unknown";
+}
+
+Result<ReasonCode> parse_reason_code(std::string_view name) {
+    for (const ReasonCode code :
+         {ReasonCode::kStepDiffers, ReasonCode::kResultDiffers, ReasonCode::kEquivocation,
+          ReasonCode::kLateCommitment, ReasonCode::kNoReport, ReasonCode::kInputsLost,
+          ReasonCode::kWorkerExcluded, ReasonCode::kFalseReport})
+        if (name == to_string(code)) return code;
+    return fail(ErrorCode::kMalformed, "no reason is called '" + std::string(name) + "'");
 }
 
 std::string name_unit(const UnitKey& key) {
@@ -64,11 +69,11 @@ Reason equivocation(const UnitKey& key, const Digest& first, const Digest& secon
 }
 
 Reason no_defence(const Reason& dispute) {
-    return {ReasonCode::kNoDefence, dispute.sentence + ", and the worker did not defend it"};
+    return {dispute.code, dispute.sentence + ", and the worker did not defend it"};
 }
 
 Reason referee_ruled(const Reason& dispute) {
-    return {ReasonCode::kRefereeRuled, dispute.sentence + ", and the referee found the same"};
+    return {dispute.code, dispute.sentence + ", and the referee found the same"};
 }
 
 Reason late_commitment(const UnitKey& key) {

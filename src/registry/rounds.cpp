@@ -122,6 +122,14 @@ Result<Round> get_round_of_epoch(db::Transaction& tx, std::uint64_t epoch) {
     return to_round(*row);
 }
 
+Result<std::optional<Round>> find_round_by_record(db::Transaction& tx, const Digest& record_hash) {
+    GYM_TRY(const auto row,
+            tx.exec_optional("SELECT * FROM registry.round WHERE record_hash = $1", {record_hash}));
+    if (!row) return std::optional<Round>();
+    GYM_TRY(Round round, to_round(*row));
+    return std::optional<Round>(std::move(round));
+}
+
 Result<std::vector<Round>> list_rounds(db::Transaction& tx, const Digest& job_id) {
     GYM_TRY(const db::Rows rows,
             tx.exec("SELECT * FROM registry.round WHERE job_id = $1 ORDER BY round", {job_id}));

@@ -25,6 +25,13 @@ Result<std::vector<Unit>> to_units(const db::Rows& rows) {
     return out;
 }
 
+/// The reason in a unit's row; the schema holds one in every state that is asked for it.
+protocol::Reason stored_reason(const Unit& unit) {
+    const auto code = protocol::parse_reason_code(unit.reason_code);
+    GYM_ASSERT(code.ok(), "the registry holds a reason code that the protocol does not know");
+    return {*code, unit.reason};
+}
+
 /// Why time alone ended or moved a unit, when the caller gives no reason of its own.
 std::optional<protocol::Reason> reason_of_time(const Unit& unit, UnitState next) {
     switch (next) {
@@ -33,7 +40,7 @@ std::optional<protocol::Reason> reason_of_time(const Unit& unit, UnitState next)
         case UnitState::kUnpaid:
             return protocol::no_report(unit.key, unit.status.draws);
         case UnitState::kRejected:
-            return protocol::no_defence({protocol::ReasonCode::kNoDefence, unit.reason});
+            return protocol::no_defence(stored_reason(unit));
         default:
             return std::nullopt;
     }
@@ -194,6 +201,17 @@ Result<UnitCounts> count_units(db::Transaction& tx, const Address& worker) {
     out.open = row.get<std::uint64_t>(2);
     out.other = row.get<std::uint64_t>(3);
     return out;
+}
+
+Result<Amount> billable_flops(db::Transaction& tx, const Digest& job_id) {
+    GYM_TRY(const db::Row row,
+            tx.exec_one("SELECT coalesce(sum(CASE WHEN u.state = 'assigned' THEN "
+                        "j.flops_per_step::numeric * j.steps ELSE u.flops END), 0) "
+                        "FROM registry.unit u JOIN registry.job j ON j.id = u.job_id "
+                        "WHERE u.job_id = $1 AND u.kind = 'train' AND u.state NOT IN "
+                        "('expired', 'rejected', 'slashed', 'unpaid', 'void')",
+                        {job_id}));
+    return row.get<Amount>(0);
 }
 
 Status lock_feed(db::Transaction& tx) {

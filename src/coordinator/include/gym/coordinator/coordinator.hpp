@@ -97,7 +97,7 @@ class Coordinator {
     /// @errors kNotFound, kPermissionDenied as next_unit().
     [[nodiscard]] Result<std::optional<VerificationTask>> next_task(const Address& verifier);
     /// The commit half. Repeating the same digest succeeds. @return the step records that the
-    /// worker claims (empty for an aggregate unit), disclosed now that the report is fixed.
+    /// worker claims, disclosed now that the report is fixed.
     /// @errors kPermissionDenied (not the verifier of this draw), kConflict, kTimeout, kNotFound.
     [[nodiscard]] Result<Bytes> commit_report(const Address& verifier, const Digest& unit,
                                               std::uint32_t draw, const Digest& digest);

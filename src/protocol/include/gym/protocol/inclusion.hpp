@@ -22,7 +22,7 @@ struct DeltaCandidate {
 };
 
 struct InclusionPolicy {
-    /// A delta is left out above this norm (or when its norm is NaN); no bound when absent.
+    /// A delta is left out above this norm; without a bound only when its norm is not finite.
     std::optional<double> delta_norm_max;
 };
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
 #include "gym/protocol/unit.hpp"
 
 namespace gym::protocol {
@@ -14,8 +15,6 @@ enum class ReasonCode : std::uint8_t {
     kStepDiffers,     ///< re-execution differs first at a step
     kResultDiffers,   ///< all step records agree, a result field does not
     kEquivocation,    ///< two signed commitments for one unit
-    kNoDefence,       ///< disputed, and the worker gave no answer in time
-    kRefereeRuled,    ///< the referee re-executed and found the fault
     kLateCommitment,  ///< no commitment by the deadline
     kNoReport,        ///< sampled, and no verifier reported in any draw
     kInputsLost,      ///< data of the coordinator's side is gone
@@ -25,10 +24,12 @@ enum class ReasonCode : std::uint8_t {
 
 /// The stable lower-case name ("step_differs").
 [[nodiscard]] std::string_view to_string(ReasonCode code) noexcept;
+/// @errors kMalformed for another name.
+[[nodiscard]] Result<ReasonCode> parse_reason_code(std::string_view name);
 
 /// Machine-readable code plus one sentence for people.
 struct Reason {
-    ReasonCode code = ReasonCode::kNoDefence;
+    ReasonCode code = ReasonCode::kStepDiffers;
     std::string sentence;
 
     friend bool operator==(const Reason&, const Reason&) = default;
@@ -45,7 +46,8 @@ struct Reason {
 [[nodiscard]] Reason result_differs(const UnitKey& key, std::string_view field,
                                     const Digest& committed, const Digest& recomputed);
 [[nodiscard]] Reason equivocation(const UnitKey& key, const Digest& first, const Digest& second);
-/// The dispute's own sentence, then that no defence came.
+/// The dispute's own code and sentence, then that no defence came, or that the referee found the
+/// same.
 [[nodiscard]] Reason no_defence(const Reason& dispute);
 [[nodiscard]] Reason referee_ruled(const Reason& dispute);
 [[nodiscard]] Reason late_commitment(const UnitKey& key);

@@ -67,6 +67,8 @@ Result<Round> record_round(db::Transaction& tx, const protocol::RoundRecord& rec
 /// @errors kNotFound.
 Result<Round> get_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round);
 Result<Round> get_round_of_epoch(db::Transaction& tx, std::uint64_t epoch);
+/// The round whose record has this hash, if any.
+Result<std::optional<Round>> find_round_by_record(db::Transaction& tx, const Digest& record_hash);
 /// Ascending by number.
 Result<std::vector<Round>> list_rounds(db::Transaction& tx, const Digest& job_id);
 /// Rounds that are not closed, ascending.

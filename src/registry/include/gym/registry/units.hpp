@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
@@ -76,6 +77,10 @@ struct UnitCounts {
 };
 /// The train units of a worker.
 Result<UnitCounts> count_units(db::Transaction& tx, const Address& worker);
+
+/// FLOPs of a job's train units that are paid or may still be paid; a unit that is not committed
+/// yet counts in full.
+Result<Amount> billable_flops(db::Transaction& tx, const Digest& job_id);
 
 /// Takes the lock that orders the feed. A transaction that moves more than one unit takes it first,
 /// so that two of them cannot deadlock.
