@@ -80,6 +80,7 @@ class GrpcCoordinator final : public Coordinator {
     Result<NetworkInfo> network() override;
     Result<bool> register_node(const NodeProfile& profile) override;
     Result<HeartbeatAnswer> heartbeat(const Activity& activity) override;
+    Status leave() override;
     Result<std::optional<Task>> next_task(milliseconds wait_max) override;
     Status get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) override;
     Status put_blob(const Digest& root, ByteView content) override;
@@ -205,6 +206,11 @@ Result<HeartbeatAnswer> GrpcCoordinator::heartbeat(const Activity& activity) {
     GYM_CHECK(call("Heartbeat", &Stub::Heartbeat, request, response));
     GYM_TRY(std::string excluded, wire::read_text("excluded_because", response.excluded_because()));
     return HeartbeatAnswer{response.server_unix_ms(), std::move(excluded)};
+}
+
+Status GrpcCoordinator::leave() {
+    v1::LeaveResponse response;
+    return call("Leave", &Stub::Leave, v1::LeaveRequest(), response);
 }
 
 Result<std::optional<Task>> GrpcCoordinator::next_task(milliseconds wait_max) {

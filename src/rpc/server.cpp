@@ -63,6 +63,12 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
             });
     }
 
+    grpc::ServerUnaryReactor* Leave(Context* context, const v1::LeaveRequest* request,
+                                    v1::LeaveResponse*) override {
+        return signed_call(context, "Leave", *request,
+                           [this](const Address& caller) { return core_.handler().leave(caller); });
+    }
+
     grpc::ServerUnaryReactor* NextTask(Context* context, const v1::NextTaskRequest* request,
                                        v1::NextTaskResponse* response) override;
 

@@ -22,12 +22,6 @@ Result<UnitInputs> read(const v1::UnitInputs& in) {
     return out;
 }
 
-Result<Amount> read_amount(std::string_view name, const std::string& field) {
-    auto amount = Amount::parse(field);
-    if (!amount.ok()) return amount.error().in(name);
-    return amount;
-}
-
 void write(const TrainTask& task, v1::TrainTask& out) {
     wire::write(task.unit, *out.mutable_unit());
     out.set_round_record(text_of(protocol::encode(task.record)));
@@ -295,8 +289,6 @@ void write(const UnitView& view, v1::UnitView& out) {
     out.set_deadline_unix_ms(view.deadline_ms);
     out.set_reason_code(view.reason_code);
     out.set_reason(view.reason);
-    if (view.credit_wei) out.set_credit_wei(view.credit_wei->to_string());
-    out.set_credit_state(view.credit_state);
     if (view.receipt) write(*view.receipt, *out.mutable_receipt());
 }
 
@@ -311,57 +303,59 @@ Result<UnitView> read(const v1::UnitView& in) {
     out.deadline_ms = in.deadline_unix_ms();
     GYM_TRY(out.reason_code, read_text("reason_code", in.reason_code()));
     GYM_TRY(out.reason, read_text("reason", in.reason()));
-    if (!in.credit_wei().empty()) {
-        GYM_TRY(out.credit_wei, read_amount("credit_wei", in.credit_wei()));
-    }
-    GYM_TRY(out.credit_state, read_text("credit_state", in.credit_state()));
     if (in.has_receipt()) {
         GYM_TRY(out.receipt, read(in.receipt()));
     }
     return out;
 }
 
+namespace {
+
+Result<std::vector<UnitView>> read_views(
+    const google::protobuf::RepeatedPtrField<v1::UnitView>& views) {
+    if (static_cast<std::size_t>(views.size()) > kRecentUnitsMax)
+        return fail(ErrorCode::kMalformed, "units: too many");
+    std::vector<UnitView> out;
+    for (const v1::UnitView& view : views) {
+        GYM_TRY(UnitView unit, wire::read(view));
+        out.push_back(std::move(unit));
+    }
+    return out;
+}
+
+}  // namespace
+
 void write(const NodeStatus& status, v1::NodeStatus& out) {
     out.set_address(text_of(status.address));
     out.set_role(wire_role(status.role));
-    out.set_state(status.state);
     out.set_excluded_because(status.excluded_because);
     out.set_idle_because(status.idle_because);
-    if (status.current_unit) write(*status.current_unit, *out.mutable_current_unit());
     out.set_units_final(status.units_final);
     out.set_units_rejected(status.units_rejected);
     out.set_units_open(status.units_open);
     out.set_units_other(status.units_other);
-    out.set_pending_wei(status.pending_wei.to_string());
-    out.set_available_wei(status.available_wei.to_string());
-    if (status.last_credit_wei) out.set_last_credit_wei(status.last_credit_wei->to_string());
-    out.set_last_credit_unit(text_of(status.last_credit_unit));
-    out.set_last_credit_unix_ms(status.last_credit_ms);
-    out.set_last_heartbeat_unix_ms(status.last_heartbeat_ms);
+    out.set_uptime_ppm(status.uptime_ppm);
+    out.set_last_seen_unix_ms(status.last_seen_ms);
+    for (const UnitView& view : status.open_units)
+        write(view, *out.add_open_units());
+    for (const UnitView& view : status.recent_units)
+        write(view, *out.add_recent_units());
 }
 
 Result<NodeStatus> read(const v1::NodeStatus& in) {
     NodeStatus out;
     GYM_TRY(out.address, read<Address>("address", in.address()));
     GYM_TRY(out.role, read_role(in.role()));
-    GYM_TRY(out.state, read_text("state", in.state()));
     GYM_TRY(out.excluded_because, read_text("excluded_because", in.excluded_because()));
     GYM_TRY(out.idle_because, read_text("idle_because", in.idle_because()));
-    if (in.has_current_unit()) {
-        GYM_TRY(out.current_unit, read(in.current_unit()));
-    }
     out.units_final = in.units_final();
     out.units_rejected = in.units_rejected();
     out.units_open = in.units_open();
     out.units_other = in.units_other();
-    GYM_TRY(out.pending_wei, read_amount("pending_wei", in.pending_wei()));
-    GYM_TRY(out.available_wei, read_amount("available_wei", in.available_wei()));
-    if (!in.last_credit_wei().empty()) {
-        GYM_TRY(out.last_credit_wei, read_amount("last_credit_wei", in.last_credit_wei()));
-    }
-    GYM_TRY(out.last_credit_unit, read<Digest>("last_credit_unit", in.last_credit_unit()));
-    out.last_credit_ms = in.last_credit_unix_ms();
-    out.last_heartbeat_ms = in.last_heartbeat_unix_ms();
+    out.uptime_ppm = in.uptime_ppm();
+    out.last_seen_ms = in.last_seen_unix_ms();
+    GYM_TRY(out.open_units, read_views(in.open_units()));
+    GYM_TRY(out.recent_units, read_views(in.recent_units()));
     return out;
 }
 

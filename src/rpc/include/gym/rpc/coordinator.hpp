@@ -21,6 +21,8 @@ class Coordinator {
     /// @return whether the node is new. @errors kPermissionDenied for an excluded node.
     virtual Result<bool> register_node(const NodeProfile& profile) = 0;
     virtual Result<HeartbeatAnswer> heartbeat(const Activity& activity) = 0;
+    /// Signs off: no work for this node until its next heartbeat.
+    virtual Status leave() = 0;
     /// Waits at most `wait_max` for a task; none is no error.
     virtual Result<std::optional<Task>> next_task(std::chrono::milliseconds wait_max) = 0;
 

@@ -6,7 +6,6 @@
 #include <variant>
 #include <vector>
 
-#include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/protocol/commitment.hpp"
@@ -138,11 +137,9 @@ struct UnitView {
     protocol::UnitKind kind = protocol::UnitKind::kTrain;
     Address worker;
     protocol::UnitState state = protocol::UnitState::kAssigned;
-    UnixMs deadline_ms = 0;
+    UnixMs deadline_ms = 0;  ///< what the state waits for; 0: nothing
     std::string reason_code;
     std::string reason;  ///< one sentence
-    std::optional<Amount> credit_wei;
-    std::string credit_state;  ///< "pending", "available", "void", or empty
     std::optional<InclusionReceipt> receipt;
 
     friend bool operator==(const UnitView&, const UnitView&) = default;
@@ -151,22 +148,19 @@ struct UnitView {
 struct NodeStatus {
     Address address;
     NodeRole role = NodeRole::kWorker;
-    std::string state;             ///< "active", "excluded"
-    std::string excluded_because;  ///< one sentence
+    std::string excluded_because;  ///< one sentence; empty for a node in good standing
     std::string idle_because;      ///< one sentence; empty while there is work
-    std::optional<protocol::UnitKey> current_unit;
     std::uint64_t units_final = 0;
     std::uint64_t units_rejected = 0;
-    std::uint64_t units_open = 0;
-    std::uint64_t units_other = 0;
-    Amount pending_wei;
-    Amount available_wei;
-    std::optional<Amount> last_credit_wei;
-    Digest last_credit_unit;
-    UnixMs last_credit_ms = 0;
-    UnixMs last_heartbeat_ms = 0;
+    std::uint64_t units_open = 0;   ///< committed and not decided
+    std::uint64_t units_other = 0;  ///< expired, unpaid, void
+    std::uint32_t uptime_ppm = 0;   ///< heartbeats answered in the last hour
+    UnixMs last_seen_ms = 0;
+    std::vector<UnitView> open_units;
+    std::vector<UnitView> recent_units;  ///< decided, newest first; at most kRecentUnitsMax
 
     friend bool operator==(const NodeStatus&, const NodeStatus&) = default;
 };
+inline constexpr std::size_t kRecentUnitsMax = 100;
 
 }  // namespace gym::rpc
