@@ -20,3 +20,4 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 -- Views here state invariants: each must be empty.
 CREATE SCHEMA audit;
 GRANT USAGE ON SCHEMA audit TO gym_rewards, gym_api;
+ALTER DEFAULT PRIVILEGES IN SCHEMA audit GRANT SELECT ON TABLES TO gym_rewards, gym_api;

@@ -66,6 +66,7 @@ enum class TransferKind {
     kExpire,    ///< as void, by its expiry; written by Ledger::expire() only
 };
 [[nodiscard]] std::string_view to_string(TransferKind kind) noexcept;
+[[nodiscard]] Result<TransferKind> parse_transfer_kind(std::string_view text);
 
 struct TransferRequest {
     TransferId id;
@@ -92,6 +93,7 @@ enum class TransferStatus {
     kGroupFailed,      ///< nothing wrong with this one, but another of its group failed
 };
 [[nodiscard]] std::string_view to_string(TransferStatus status) noexcept;
+[[nodiscard]] Result<TransferStatus> parse_transfer_status(std::string_view text);
 /// The transfer is in the ledger as requested.
 [[nodiscard]] constexpr bool done(TransferStatus status) {
     return status == TransferStatus::kCreated || status == TransferStatus::kExists;
