@@ -1,0 +1,84 @@
+#include "gym/program/gpt_yaml.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "gym/program/cost.hpp"
+
+namespace gym::program {
+namespace {
+
+std::string example(const std::string& name) {
+    return std::string(std::getenv("GYM_SOURCE_DIR")) + "/examples/" + name;
+}
+
+Program program_of(const std::string& name) {
+    const auto config = load_train_config(example(name));
+    GYM_ASSERT(config.ok(), config.ok() ? "" : config.error().message);
+    auto program = train_program(*config);
+    GYM_ASSERT(program.ok(), program.ok() ? "" : program.error().message);
+    return *std::move(program);
+}
+
+std::uint64_t tokens_per_step(const Program& program) {
+    const Dims& batch = program.slot(program.find_slot(kBatchInput)).dims;
+    return std::uint64_t{batch[0]} * (batch[1] - 1);
+}
+
+TEST(Examples, NanoIsSmallEnoughForScalarKernels) {
+    const Program nano = program_of("gpt-nano.yaml");
+    EXPECT_LE(parameter_count(nano), 100000U);
+    EXPECT_EQ(tokens_per_step(nano), 256U);
+}
+
+TEST(Examples, TinyAndDemoHaveTheirSizes) {
+    const Program tiny = program_of("gpt-tiny.yaml");
+    EXPECT_GE(parameter_count(tiny), 200000U);
+    EXPECT_LE(parameter_count(tiny), 500000U);
+    const Program demo = program_of("gpt-demo.yaml");
+    EXPECT_GE(parameter_count(demo), 900000U);
+    EXPECT_LE(parameter_count(demo), 1100000U);
+    EXPECT_EQ(tokens_per_step(demo), 1024U);
+}
+
+const std::string kModel =
+    "batch: 2\nmodel: {vocabulary: 256, context: 8, layers: 1, heads: 1, width: 4}\n";
+
+TEST(ModelFile, FillsInDefaults) {
+    const auto config = parse_train_config(kModel, "test");
+    ASSERT_TRUE(config.ok()) << config.error().message;
+    EXPECT_EQ(config->batch, 2U);
+    EXPECT_EQ(config->model.mlp_ratio, GptConfig{}.mlp_ratio);
+    EXPECT_EQ(config->optimizer.learning_rate, OptimizerConfig{}.learning_rate);
+    EXPECT_EQ(config->outer.momentum, OuterConfig{}.momentum);
+}
+
+TEST(ModelFile, ReadsEverySection) {
+    const auto config =
+        parse_train_config(kModel +
+                               "optimizer: {learning_rate: 0.5, total_steps: 7, warmup_steps: 3}\n"
+                               "outer: {momentum: 0.25}\n",
+                           "test");
+    ASSERT_TRUE(config.ok()) << config.error().message;
+    EXPECT_EQ(config->optimizer.learning_rate, 0.5);
+    EXPECT_EQ(config->optimizer.total_steps, 7U);
+    EXPECT_EQ(config->outer.momentum, 0.25);
+}
+
+TEST(ModelFile, NamesTheBadKey) {
+    const auto message = [](const std::string& text) {
+        const auto config = parse_train_config(text, "test");
+        return config.ok() ? std::string() : config.error().message;
+    };
+    EXPECT_NE(message(kModel + "colour: red\n").find("colour"), std::string::npos);
+    EXPECT_NE(message(kModel + "optimizer: {momentun: 1}\n").find("momentun"), std::string::npos);
+    EXPECT_NE(message(kModel + "outer: {momentum: fast}\n").find("momentum"), std::string::npos);
+    EXPECT_NE(message("batch: 0" + kModel.substr(8)).find("batch"), std::string::npos);
+    EXPECT_NE(message("batch: 2\n").find("model"), std::string::npos);
+    EXPECT_NE(message("batch: 2\nmodel: {vocabulary: 256}\n").find("context"), std::string::npos);
+    EXPECT_NE(message("[1, 2").size(), 0U);
+}
+
+}  // namespace
+}  // namespace gym::program

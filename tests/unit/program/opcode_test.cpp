@@ -1,0 +1,35 @@
+#include "gym/program/opcode.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace gym::program {
+namespace {
+
+TEST(Opcodes, NamesAndNumbersAreUniqueAndFindable) {
+    std::set<std::string_view> names;
+    for (const OpcodeInfo& op : opcode_table()) {
+        EXPECT_TRUE(names.insert(op.name).second) << op.name;
+        EXPECT_EQ(find_opcode(static_cast<std::uint16_t>(op.code)), &op);
+        EXPECT_EQ(to_string(op.code), op.name);
+    }
+    EXPECT_EQ(opcode_table().size(), 43U);
+}
+
+TEST(Opcodes, NumbersBetweenAndBeyondAreNone) {
+    for (const int number : {0, 14, 31, 38, 63, 75, 127, 141, 65535})
+        EXPECT_EQ(find_opcode(static_cast<std::uint16_t>(number)), nullptr) << number;
+}
+
+TEST(Opcodes, PrimitivesHaveOneOutputAndStayWithinTheLeafRule) {
+    for (const OpcodeInfo& op : opcode_table()) {
+        if (op.macro) continue;
+        EXPECT_EQ(op.outputs, 1) << op.name;
+        EXPECT_LE(op.reach.elements, 1024U) << op.name;
+        EXPECT_LE(op.reach.chunks, 17U) << op.name;
+    }
+}
+
+}  // namespace
+}  // namespace gym::program
