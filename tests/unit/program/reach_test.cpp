@@ -22,7 +22,7 @@ void fill_at_random(Rng& rng, const Slot& slot, std::uint8_t* bytes, std::uint64
         const std::uint64_t word = rng();
         switch (slot.dtype) {
             case DType::f32:
-                put(static_cast<float>(static_cast<std::int32_t>(word)) * 0x1p-31F);
+                put(static_cast<float>(static_cast<std::int32_t>(word)) * 0x1.2p-31F);
                 break;
             case DType::i32:
                 put(static_cast<std::int32_t>(word % 12));
