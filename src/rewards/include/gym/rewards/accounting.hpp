@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gym/common/clock.hpp"
+#include "gym/common/result.hpp"
+#include "gym/db/database.hpp"
+#include "gym/ledger/types.hpp"
+#include "gym/rewards/epoch_file.hpp"
+#include "gym/rewards/settlement_chain.hpp"
+
+namespace gym::rewards {
+
+/// What is fixed for a network.
+struct RewardsConfig {
+    PayoutDomain domain;
+    std::uint32_t verification_premium_ppm = 1'100'000;  ///< re-execution earns 1.1 times the work
+    std::uint32_t uptime_bonus_max_ppm = 50'000;         ///< 5 % of compute at 100 % uptime
+    std::int64_t uptime_window_ms =
+        600'000;                    ///< uptime counts at least so far back from a round's end
+    std::uint32_t batch_max = 200;  ///< feed rows of one database transaction
+
+    [[nodiscard]] std::string asset() const {
+        return ledger::erc20_asset(domain.chain_id, domain.token);
+    }
+};
+
+// The ledger accounts of the network, by their keys.
+[[nodiscard]] ledger::AccountKey available_account(const std::string& asset, const Address& owner);
+[[nodiscard]] ledger::AccountKey escrow_account(const std::string& asset, const Digest& job_id);
+[[nodiscard]] ledger::AccountKey earned_account(const std::string& asset, const Address& earner);
+[[nodiscard]] ledger::AccountKey payable_account(const std::string& asset, const Address& earner);
+[[nodiscard]] ledger::AccountKey withdrawing_account(const std::string& asset,
+                                                     const Address& owner);
+[[nodiscard]] ledger::AccountKey chain_escrow_account(const std::string& asset);
+[[nodiscard]] ledger::AccountKey chain_distributor_account(const std::string& asset);
+
+/// Turns what happened (chain events, unit states, accepted reports, closed rounds) into credits
+/// and ledger transfers. Each step is one database transaction that moves its cursor and its money
+/// together, under ids derived from the cause: stopping it anywhere and starting it again books
+/// nothing twice and loses nothing. One instance at a time makes progress (a second one waits for
+/// its row locks). Not thread-safe.
+class Accounting {
+  public:
+    Accounting(db::Database& database, const Clock& clock, RewardsConfig config)
+        : database_(database), clock_(clock), config_(std::move(config)) {}
+
+    /// Books one finalized event; again for the same key is success and changes nothing.
+    Status on_chain_event(const ChainEvent& event);
+
+    // Each reads at most batch_max rows of its feed and says how many.
+    Result<std::size_t> consume_unit_events();
+    Result<std::size_t> consume_reports();
+    /// Uptime bonuses of rounds that closed; to be called when both feeds are read to their end.
+    Result<std::size_t> finish_rounds();
+    /// Credits that found an empty escrow, tried again.
+    Result<std::size_t> fund_unfunded();
+    /// Budgets that are left of ended jobs go back to their owners.
+    Result<std::size_t> refund_ended_jobs();
+
+  private:
+    db::Database& database_;
+    const Clock& clock_;
+    RewardsConfig config_;
+};
+
+}  // namespace gym::rewards

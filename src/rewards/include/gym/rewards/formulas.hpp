@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gym/common/amount.hpp"
+#include "gym/common/result.hpp"
+
+/// What work earns (docs/REWARDS.md). Pure integer functions; every division rounds down, so a node
+/// that splits its work over several accounts never earns more, and the remainder stays with the
+/// payer. Every function: @errors kOutOfRange when the result does not fit 256 bits.
+namespace gym::rewards {
+
+inline constexpr std::uint32_t kPpm = 1'000'000;
+inline constexpr std::uint64_t kFlopsPerPflop = 1'000'000'000'000'000;
+inline constexpr std::uint32_t kUptimeBonusFromPpm = 950'000;  ///< 95 %: no bonus up to here
+
+/// floor(flops * price / 10^15). FLOPs are counted from the program.
+[[nodiscard]] Result<Amount> compute_credit(std::uint64_t flops, const Amount& price_wei_per_pflop);
+
+/// floor(flops * price * premium / (10^15 * 10^6)): re-executing is paid at a premium, so that
+/// verifying is worth as much as working. @param premium_ppm 1'100'000 pays 10 % more than the work
+/// itself.
+[[nodiscard]] Result<Amount> verification_credit(std::uint64_t flops,
+                                                 const Amount& price_wei_per_pflop,
+                                                 std::uint32_t premium_ppm);
+
+/// floor(tokens * price * quality / (10^6 * 10^6)).
+[[nodiscard]] Result<Amount> data_credit(std::uint64_t tokens, const Amount& price_wei_per_mtoken,
+                                         std::uint32_t quality_ppm);
+
+/// Linear from 0 at 95 % to `bonus_max_ppm` at 100 %; more than 100 % counts as 100 %.
+[[nodiscard]] std::uint32_t uptime_bonus_ppm(std::uint32_t uptime_ppm, std::uint32_t bonus_max_ppm);
+/// floor(compute * uptime_bonus_ppm / 10^6): nothing without work.
+[[nodiscard]] Result<Amount> uptime_bonus(const Amount& compute_wei, std::uint32_t uptime_ppm,
+                                          std::uint32_t bonus_max_ppm);
+
+struct Share {
+    std::string key;  ///< unique; breaks ties, so the order of the shares does not matter
+    Amount weight;
+};
+/// Splits `total` in proportion to the weights by largest remainder: the parts, in the order of
+/// `shares`, add up to exactly `total`. @errors kInvalidArgument for a repeated key, or no weight
+/// above zero.
+[[nodiscard]] Result<std::vector<Amount>> split(const Amount& total,
+                                                const std::vector<Share>& shares);
+
+}  // namespace gym::rewards

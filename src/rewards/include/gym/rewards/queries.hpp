@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/db/database.hpp"
+#include "gym/rewards/epoch_file.hpp"
+
+// What people ask about their rewards; read only, for the API and the command line.
+namespace gym::rewards {
+
+enum class CreditState {
+    kPending,   ///< reserved in the job's escrow; the unit is not final yet
+    kPosted,    ///< earned
+    kVoid,      ///< the unit did not become final
+    kUnfunded,  ///< the job's escrow could not cover it; paid as soon as it can
+};
+[[nodiscard]] std::string_view to_string(CreditState state) noexcept;
+
+/// One credit with everything that explains it.
+struct Receipt {
+    FileCredit credit;
+    CreditState state = CreditState::kPending;
+    std::string reason;                  ///< why it is void or unfunded; else empty
+    std::string formula;                 ///< "flops * price / 10^15"
+    std::optional<std::string> posting;  ///< id of the transfer that decided it (post or void)
+    std::optional<std::uint64_t> payout_epoch;  ///< whose root includes it
+    UnixMs created_at = 0;
+    UnixMs changed_at = 0;
+};
+
+/// By the credit's id, or the unit's id (0x..., its compute credit). @errors kNotFound, kMalformed.
+Result<Receipt> explain(db::Transaction& transaction, std::string_view id);
+/// An earner's credits, newest first, at most `limit` (1,000).
+Result<std::vector<Receipt>> list_receipts(db::Transaction& transaction, const Address& earner,
+                                           std::uint32_t limit = 100);
+
+struct EarnerSummary {
+    Amount pending;  ///< units committed, not final
+    Amount earned;   ///< final, before the epoch's close (or kept for jobs)
+    Amount payable;  ///< cumulative: all that payout roots ever allowed
+    Amount claimed;  ///< paid out on chain (finalized)
+};
+Result<EarnerSummary> summary(db::Transaction& transaction, const std::string& asset,
+                              const Address& earner);
+
+struct ClaimProof {
+    std::uint64_t epoch = 0;
+    Digest root;
+    Amount cumulative;
+    std::vector<Digest> proof;
+    UnixMs active_at_ms = 0;
+};
+/// The proof against the newest root that is active at `now_ms`. @errors kNotFound if there is none
+/// with this earner.
+Result<ClaimProof> claim_proof(db::Transaction& transaction, const Address& earner, UnixMs now_ms);
+
+struct PayoutEpoch {
+    std::uint64_t epoch = 0;
+    std::string state;  ///< closed, released, submitted, disabled
+    Digest root;
+    Digest file_root;
+    Amount total_cumulative;
+    std::string problem;  ///< what holds it up; empty if nothing
+};
+/// Newest first.
+Result<std::vector<PayoutEpoch>> list_epochs(db::Transaction& transaction,
+                                             std::uint32_t limit = 100);
+/// The published file of an epoch. @errors kNotFound.
+Result<std::string> epoch_file(db::Transaction& transaction, std::uint64_t epoch);
+
+/// By the earner's standing choice credits become claimable on chain (default) or stay for jobs.
+Status set_keep_earnings(db::Transaction& transaction, const Address& earner, bool keep);
+
+}  // namespace gym::rewards

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "gym/common/clock.hpp"
+#include "gym/common/result.hpp"
+#include "gym/db/database.hpp"
+#include "gym/rewards/accounting.hpp"
+#include "gym/rewards/settlement_chain.hpp"
+
+namespace gym::rewards {
+
+/// Makes an epoch file public; again with the same content is success.
+using PublishFile =
+    std::function<Status(std::uint64_t epoch, const Digest& root, std::string_view json)>;
+
+struct Reconciliation {
+    std::uint64_t block = 0;
+    Amount escrow_ledger, escrow_chain;
+    Amount distributor_ledger, distributor_chain;
+    [[nodiscard]] bool equal() const {
+        return escrow_ledger == escrow_chain && distributor_ledger == distributor_chain;
+    }
+};
+
+/// Epochs: closes the books over finished rounds, publishes the file, and brings release and payout
+/// root on chain, one epoch after the other. All state is in schema rewards; see Accounting for
+/// what a crash means.
+class Settlement {
+  public:
+    Settlement(db::Database& database, const Clock& clock, RewardsConfig config,
+               SettlementChain& chain, PublishFile publish)
+        : database_(database),
+          clock_(clock),
+          config_(std::move(config)),
+          chain_(chain),
+          publish_(std::move(publish)) {}
+
+    /// Closes an epoch over all finished rounds if there is something to pay and no epoch is under
+    /// way: earned -> payable, cumulative totals, file, root. @return the epoch that was closed, if
+    /// any.
+    Result<std::optional<std::uint64_t>> close_epoch();
+    /// Takes the epoch under way one step further: file published -> released -> root submitted.
+    /// @return true if nothing is under way (any more).
+    Result<bool> advance();
+    /// Brings trims of withdrawals that exceed what is free on chain.
+    Status trim_withdrawals();
+
+    /// Compares the ledger with the contracts at the end of `block`, up to which all events are
+    /// booked. Stores the result (rewards.reconciliation). @errors as the chain and the database.
+    Result<Reconciliation> reconcile(std::uint64_t block);
+
+  private:
+    db::Database& database_;
+    const Clock& clock_;
+    RewardsConfig config_;
+    SettlementChain& chain_;
+    PublishFile publish_;
+};
+
+}  // namespace gym::rewards

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+
+namespace gym::rewards {
+
+// What happened on chain, delivered once final (JobEscrow, RewardsDistributor).
+struct Deposited {
+    Address owner;
+    Amount amount;
+};
+struct Released {
+    std::uint64_t epoch = 0;
+    Address owner;
+    Amount amount;
+};
+struct WithdrawalRequested {
+    Address owner;
+    Amount amount;  ///< replaces the request before; zero takes it back
+};
+struct WithdrawalTrimmed {
+    Address owner;
+    Amount amount;  ///< what is left of the request
+};
+struct Withdrawn {
+    Address owner;
+    Amount amount;
+};
+struct RootSubmitted {
+    std::uint64_t epoch = 0;
+    Digest root;
+    std::uint64_t active_at_s = 0;
+};
+struct RootDisabled {
+    std::uint64_t epoch = 0;
+};
+struct Claimed {
+    Address earner;
+    Amount amount;
+};
+struct ChainEvent {
+    Digest key;  ///< of (chain, block hash, log index): unique for ever
+    std::uint64_t block = 0;
+    std::variant<Deposited, Released, WithdrawalRequested, WithdrawalTrimmed, Withdrawn,
+                 RootSubmitted, RootDisabled, Claimed>
+        what;
+};
+
+struct ReleaseOrder {
+    std::uint64_t epoch = 0;
+    std::vector<std::pair<Address, Amount>>
+        spent;  ///< at most kReleaseOwnersMax, ascending by owner
+};
+inline constexpr std::size_t kReleaseOwnersMax = 256;
+
+struct RootOrder {
+    std::uint64_t epoch = 0;
+    Digest root;
+    Amount total_cumulative;
+    Digest epoch_file_root;
+};
+
+enum class OrderState {
+    kWaiting,  ///< on its way, or the contract does not take it yet
+    kDone,     ///< in a finalized block, succeeded
+    kFailed,   ///< in a finalized block, reverted; only a new id can try again
+};
+struct OrderStatus {
+    OrderState state = OrderState::kWaiting;
+    std::string reason;  ///< why it waits or failed; may be empty
+};
+
+/// Tokens in the contracts at the end of one block.
+struct Holdings {
+    std::uint64_t block = 0;
+    Amount escrow;       ///< JobEscrow.totalBalance
+    Amount distributor;  ///< token balance of the RewardsDistributor
+};
+
+/// The chain as settlement needs it. Sending is by orders with permanent ids: the same id is the
+/// same order, sent once, however often it is asked for and whatever crashes in between. Every
+/// method: @errors kUnavailable, kTimeout (try later).
+class SettlementChain {
+  public:
+    virtual ~SettlementChain() = default;
+    virtual Result<OrderStatus> release(const std::string& id, const ReleaseOrder& order) = 0;
+    virtual Result<OrderStatus> submit_root(const std::string& id, const RootOrder& order) = 0;
+    virtual Result<OrderStatus> trim_withdrawal(const std::string& id, const Address& owner,
+                                                const Amount& amount) = 0;
+    virtual Result<Holdings> holdings(std::uint64_t block) = 0;
+};
+
+}  // namespace gym::rewards
