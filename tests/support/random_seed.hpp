@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <string>
+
+namespace gym::testing {
+
+/// The seed of a random test: GYM_TEST_SEED, else a fresh one; printed, so that a failure can be
+/// repeated.
+inline std::uint64_t random_seed() {
+    const char* given = std::getenv("GYM_TEST_SEED");
+    const std::uint64_t seed =
+        given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+    std::cout << "GYM_TEST_SEED=" << seed << std::endl;
+    return seed;
+}
+
+/// How many times the usual count a random test runs (`make check` sets 10).
+inline std::uint64_t test_scale() {
+    const char* given = std::getenv("GYM_TEST_SCALE");
+    return given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
+}
+
+}  // namespace gym::testing
