@@ -119,10 +119,12 @@ GYM_HD float tanh(float x) {
 GYM_HD float divide_by_one_plus(TwoFloats a, float e, int32_t scale) {
     const float divisor = 1.0f + e;
     const float divisor_low = e - (divisor - 1.0f);
-    const float quotient = a.high / divisor;
+    const float inverse = 1.0f / divisor;
+    const float quotient = a.high * inverse;
     const float residual =
         raw_fma(-quotient, divisor, a.high) + raw_fma(-quotient, divisor_low, a.low);
-    return scale_fraction(quotient + residual / divisor, scale);
+    const float corrected = raw_fma(residual, inverse, quotient);
+    return scale_fraction(a.high == 0.0f ? a.high : corrected, scale);  // keeps the sign of zero
 }
 
 /// factor * sigmoid(w) for w = +-(magnitude): with e = exp(-|w|) it is factor / (1 + e) for w >= 0
