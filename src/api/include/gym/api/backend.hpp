@@ -17,27 +17,19 @@
 #include "gym/registry/nodes.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
+#include "gym/rewards/queries.hpp"
 
 /// What the handlers ask of the world, as small interfaces: tests answer from memory, gym-api from
 /// PostgreSQL. Every method: thread-safe; @errors kUnavailable when the database does not answer.
 namespace gym::api {
 
-struct CreditLine {
-    UnixMs at_ms = 0;
-    Amount amount;
-    std::string reason;
-    std::string transfer;  ///< UUID of the ledger's transfer
-};
-
 struct AccountView {
     Address address;
-    Amount available;  ///< deposits and rewards that can pay for jobs
-    Amount earned;     ///< final credits of the epoch that is not closed yet
-    Amount pending;    ///< credits of units that are not final yet
-    Amount escrowed;   ///< locked in this owner's jobs
-    Amount payable;    ///< everything that payout roots let this address claim, claimed or not
-    Amount withdrawing;
-    std::vector<CreditLine> last_credits;  ///< newest first, at most 20
+    Amount available;    ///< deposits and kept rewards, free for jobs
+    Amount escrowed;     ///< locked in this owner's jobs
+    Amount withdrawing;  ///< on its way back to the owner's wallet
+    rewards::EarnerSummary rewards;
+    std::vector<rewards::Receipt> last_credits;  ///< newest first, at most 20
 };
 
 struct JobCost {
@@ -58,15 +50,6 @@ struct UnitView {
     registry::Unit unit;
     std::vector<registry::UnitEventRow> history;  ///< ascending
     std::vector<registry::StoredReport> reports;
-};
-
-/// What RewardsDistributor.claim() takes, under the last root that was posted.
-struct ProofView {
-    Address earner;
-    std::uint64_t epoch = 0;
-    Amount cumulative;
-    std::vector<Digest> proof;
-    Digest root;
 };
 
 /// Where things are on chain.
@@ -98,8 +81,13 @@ class Queries {
     virtual Result<std::vector<registry::Unit>> units(const registry::UnitFilter& filter) = 0;
     virtual Result<UnitView> unit(const Digest& id) = 0;
     virtual Result<std::vector<registry::Dataset>> datasets() = 0;
-    /// @errors kNotFound for an address that no posted root pays.
-    virtual Result<ProofView> proof(const Address& earner) = 0;
+    /// The arguments of RewardsDistributor.claim(). @errors kNotFound for an address that the
+    /// active root does not pay.
+    virtual Result<rewards::ClaimProof> proof(const Address& earner) = 0;
+    /// By a credit's or a unit's id. @errors kNotFound, kMalformed.
+    virtual Result<rewards::Receipt> receipt(std::string_view id) = 0;
+    virtual Result<std::vector<rewards::PayoutEpoch>> epochs(std::uint32_t limit) = 0;
+    virtual Result<std::string> epoch_file(std::uint64_t epoch) = 0;
     virtual Result<Gauges> gauges() = 0;
     /// Whether the database answers.
     virtual Status ping() = 0;

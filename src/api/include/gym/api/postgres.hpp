@@ -32,7 +32,10 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<std::vector<registry::Unit>> units(const registry::UnitFilter& filter) override;
     Result<UnitView> unit(const Digest& id) override;
     Result<std::vector<registry::Dataset>> datasets() override;
-    Result<ProofView> proof(const Address& earner) override;
+    Result<rewards::ClaimProof> proof(const Address& earner) override;
+    Result<rewards::Receipt> receipt(std::string_view id) override;
+    Result<std::vector<rewards::PayoutEpoch>> epochs(std::uint32_t limit) override;
+    Result<std::string> epoch_file(std::uint64_t epoch) override;
     Result<Gauges> gauges() override;
     Status ping() override;
 
@@ -45,11 +48,6 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<Address> authenticate(std::string_view key) override;
 
   private:
-    template <class F>
-    auto read(F&& body);
-    template <class F>
-    auto write(F&& body);
-
     db::Database& database_;
     blob::BlobStore& blobs_;
     const Clock& clock_;
@@ -70,8 +68,5 @@ struct KeyInfo {
 Result<std::vector<KeyInfo>> list_keys(db::Database& database);
 /// @errors kNotFound.
 Status revoke_key(db::Database& database, const std::string& id, UnixMs now_ms);
-
-/// The account of a job's escrow in the ledger.
-[[nodiscard]] std::string escrow_owner(const Digest& job_id);
 
 }  // namespace gym::api

@@ -1,0 +1,265 @@
+#include "openapi_schemas.hpp"
+
+#include <boost/json/array.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gym::api {
+namespace {
+
+namespace json = boost::json;
+
+/// `type` is a word of type_json() or the name of a schema; "?" behind it: may be null; "[]": a
+/// list of it.
+struct Field {
+    std::string_view name;
+    std::string_view type;
+    std::string_view about = {};
+};
+using Fields = std::vector<Field>;
+
+json::object reference(std::string_view schema) {
+    return {{"$ref", "#/components/schemas/" + std::string(schema)}};
+}
+
+json::object type_json(std::string_view type) {
+    if (type == "text") return {{"type", "string"}};
+    if (type == "flag") return {{"type", "boolean"}};
+    if (type == "real") return {{"type", "number"}};
+    if (type == "count") return {{"type", "integer"}, {"minimum", 0}};
+    if (type == "time") return {{"type", "integer"}, {"description", "Unix milliseconds"}};
+    if (type == "wei")
+        return {{"type", "string"}, {"pattern", "^[0-9]+$"}, {"description", "base units"}};
+    if (type == "hash") return {{"type", "string"}, {"pattern", "^0x[0-9a-f]{64}$"}};
+    if (type == "address") return {{"type", "string"}, {"pattern", "^0x[0-9a-f]{40}$"}};
+    if (type == "object") return {{"type", "object"}};
+    if (type == "counts")
+        return {{"type", "object"}, {"additionalProperties", {{"type", "integer"}}}};
+    return reference(type);
+}
+
+json::object field_json(const Field& field) {
+    std::string_view type = field.type;
+    const bool list = type.ends_with("[]");
+    if (list) type.remove_suffix(2);
+    const bool nullable = type.ends_with("?");
+    if (nullable) type.remove_suffix(1);
+    json::object out = type_json(type);
+    if (nullable && out.contains("$ref"))
+        out = {{"oneOf", json::array{out, json::object{{"type", "null"}}}}};
+    else if (nullable)
+        out["type"] = json::array{out["type"], "null"};
+    if (list) out = {{"type", "array"}, {"items", std::move(out)}};
+    if (!field.about.empty()) out["description"] = field.about;
+    return out;
+}
+
+json::object schema(const Fields& fields) {
+    json::object properties;
+    json::array required;
+    for (const Field& field : fields) {
+        properties[field.name] = field_json(field);
+        required.push_back(json::value(field.name));
+    }
+    return {{"type", "object"},
+            {"properties", std::move(properties)},
+            {"required", std::move(required)},
+            {"additionalProperties", false}};
+}
+
+Fields operator+(Fields left, const Fields& right) {
+    left.insert(left.end(), right.begin(), right.end());
+    return left;
+}
+
+Fields job_fields() {
+    return {{"id", "hash"},
+            {"owner", "address"},
+            {"name", "text"},
+            {"status", "text", "submitted, running, paused, completed, cancelled or failed"},
+            {"status_reason", "text?", "one sentence"},
+            {"dataset_root", "hash"},
+            {"rounds", "count"},
+            {"rounds_done", "count"},
+            {"slots", "count", "workers of a round"},
+            {"steps_per_round", "count"},
+            {"checkpoint_every", "count"},
+            {"price_wei_per_pflop", "wei"},
+            {"budget_wei", "wei"},
+            {"artifacts", "JobArtifacts?", "null until the coordinator has prepared the job"},
+            {"submitted_at_ms", "time"},
+            {"started_at_ms", "time?"},
+            {"ended_at_ms", "time?"}};
+}
+
+Fields unit_fields() {
+    return {{"id", "hash"},
+            {"job_id", "hash"},
+            {"round", "count"},
+            {"slot", "count"},
+            {"attempt", "count"},
+            {"kind", "text", "train, aggregate or evaluate"},
+            {"worker", "address"},
+            {"owner", "address", "whose account is credited"},
+            {"state", "text"},
+            {"sampling_rate_ppm", "count"},
+            {"tokens", "count"},
+            {"flops", "count", "counted from the program"},
+            {"delta_root", "hash?"},
+            {"included", "flag", "its delta is part of the next base state"},
+            {"reason_code", "text?"},
+            {"reason", "text?", "one sentence"},
+            {"assigned_at_ms", "time"},
+            {"committed_at_ms", "time?"},
+            {"ended_at_ms", "time?"}};
+}
+
+void job_schemas(json::object& out) {
+    out["Job"] = schema(job_fields());
+    out["JobArtifacts"] = schema({{"program_root", "hash"},
+                                  {"base_state_root", "hash"},
+                                  {"parameters", "count"},
+                                  {"tokens_per_step", "count"},
+                                  {"flops_per_step", "count"}});
+    out["JobCost"] = schema({{"spent_wei", "wei", "drawn by final units"},
+                             {"reserved_wei", "wei", "pending credits"},
+                             {"left_wei", "wei"}});
+    out["Round"] = schema({{"round", "count"},
+                           {"state", "text"},
+                           {"epoch", "count"},
+                           {"record_hash", "hash"},
+                           {"base_state_root", "hash"},
+                           {"next_state_root", "hash?"},
+                           {"commitments_root", "hash?"},
+                           {"commitment_count", "count?"},
+                           {"validation_loss", "real?", "nats per token of the next base state"},
+                           {"recorded_at_ms", "time"},
+                           {"aggregated_at_ms", "time?"},
+                           {"closed_at_ms", "time?"}});
+    out["JobDetail"] =
+        schema(job_fields() + Fields{{"cost", "JobCost"},
+                                     {"round_list", "Round[]"},
+                                     {"units", "counts", "train units by state"},
+                                     {"faults", "Unit[]", "disputed, rejected and slashed units"}});
+    out["JobList"] = schema({{"jobs", "Job[]"}});
+    out["Dataset"] = schema({{"root", "hash"},
+                             {"blob", "hash"},
+                             {"owner", "address"},
+                             {"name", "text"},
+                             {"tokens", "count"},
+                             {"vocabulary", "count"},
+                             {"price_wei_per_mtoken", "wei"},
+                             {"quality_ppm", "count"},
+                             {"registered_at_ms", "time"}});
+    out["DatasetList"] = schema({{"datasets", "Dataset[]"}});
+}
+
+void unit_schemas(json::object& out) {
+    out["Unit"] = schema(unit_fields());
+    out["UnitEvent"] = schema({{"seq", "count"},
+                               {"from", "text?"},
+                               {"to", "text"},
+                               {"at_ms", "time"},
+                               {"verifier", "address?"},
+                               {"reason", "text?"}});
+    out["Report"] = schema({{"draw", "count"},
+                            {"verifier", "address"},
+                            {"committed_at_ms", "time"},
+                            {"revealed_at_ms", "time?"},
+                            {"equal", "flag?"},
+                            {"accepted", "flag"}});
+    out["UnitDetail"] =
+        schema(unit_fields() + Fields{{"history", "UnitEvent[]"}, {"reports", "Report[]"}});
+    out["UnitList"] = schema({{"units", "Unit[]"}});
+}
+
+void account_schemas(json::object& out) {
+    out["CreditInputs"] = schema({{"flops", "count"},
+                                  {"price_wei", "wei"},
+                                  {"premium_ppm", "count"},
+                                  {"tokens", "count"},
+                                  {"quality_ppm", "count"},
+                                  {"compute_wei", "wei"},
+                                  {"uptime_ppm", "count"},
+                                  {"bonus_max_ppm", "count"}});
+    out["Receipt"] = schema({{"id", "text", "of the ledger's transfer, a UUID"},
+                             {"kind", "text", "compute, verification, uptime or data"},
+                             {"state", "text", "pending, posted, void or unfunded"},
+                             {"amount_wei", "wei"},
+                             {"earner", "address"},
+                             {"node", "address?", "who did it"},
+                             {"job_id", "hash"},
+                             {"round", "count"},
+                             {"unit", "hash?"},
+                             {"formula", "text"},
+                             {"inputs", "CreditInputs"},
+                             {"reason", "text?", "why it is void or unfunded"},
+                             {"posting", "text?", "the transfer that decided it"},
+                             {"payout_epoch", "count?", "whose root includes it"},
+                             {"created_at_ms", "time"},
+                             {"changed_at_ms", "time"}});
+    out["Account"] = schema({{"address", "address"},
+                             {"available_wei", "wei", "can pay for jobs"},
+                             {"escrowed_wei", "wei", "locked in own jobs"},
+                             {"withdrawing_wei", "wei"},
+                             {"pending_wei", "wei", "of units that are not final"},
+                             {"earned_wei", "wei", "final, waits for the epoch's close"},
+                             {"payable_wei", "wei", "all that payout roots ever allowed"},
+                             {"claimed_wei", "wei", "paid out on chain"},
+                             {"last_credits", "Receipt[]", "newest first, at most 20"}});
+    out["RewardProof"] = schema({{"earner", "address"},
+                                 {"epoch", "count"},
+                                 {"cumulative_wei", "wei"},
+                                 {"proof", "hash[]"},
+                                 {"root", "hash"},
+                                 {"active_at_ms", "time"},
+                                 {"chain_id", "count"},
+                                 {"distributor", "address"},
+                                 {"token", "address"}});
+    out["Epoch"] = schema({{"epoch", "count"},
+                           {"state", "text", "closed, released, submitted or disabled"},
+                           {"root", "hash"},
+                           {"file_root", "hash"},
+                           {"total_cumulative_wei", "wei"},
+                           {"problem", "text?", "what holds it up"}});
+    out["EpochList"] = schema({{"epochs", "Epoch[]"}});
+    out["Node"] = schema({{"address", "address"},
+                          {"role", "text"},
+                          {"owner", "address"},
+                          {"name", "text"},
+                          {"hardware", "object"},
+                          {"software", "text"},
+                          {"benchmark_flops", "count"},
+                          {"live", "flag"},
+                          {"registered_at_ms", "time"},
+                          {"last_seen_at_ms", "time"},
+                          {"valid_run", "count", "units in a row that ended final"},
+                          {"excluded", "flag"},
+                          {"excluded_at_ms", "time?"},
+                          {"excluded_reason", "text?", "one sentence"}});
+    out["NodeList"] = schema({{"nodes", "Node[]"}});
+}
+
+}  // namespace
+
+json::object openapi_schemas() {
+    json::object out;
+    job_schemas(out);
+    unit_schemas(out);
+    account_schemas(out);
+    out["Network"] = schema({{"chain_id", "count"},
+                             {"token", "address"},
+                             {"job_escrow", "address"},
+                             {"rewards_distributor", "address"},
+                             {"commitment_log", "address"}});
+    out["Health"] = schema({{"status", "text"}});
+    out["Problem"] = schema({{"type", "text", "urn:gym:problem:<code>"},
+                             {"title", "text"},
+                             {"status", "count"},
+                             {"detail", "text"},
+                             {"request_id", "text"}});
+    return out;
+}
+
+}  // namespace gym::api

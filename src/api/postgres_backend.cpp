@@ -1,0 +1,172 @@
+#include "gym/api/postgres.hpp"
+#include "gym/ledger/ledger.hpp"
+#include "gym/rewards/accounting.hpp"
+#include "postgres_calls.hpp"
+
+namespace gym::api {
+namespace {
+
+constexpr std::uint32_t kCreditsShown = 20;
+constexpr std::uint32_t kFaultsShown = 200;
+
+/// Credits minus debits of an account.
+Result<Amount> net_of(db::Transaction& tx, const ledger::AccountKey& key) {
+    GYM_TRY(const ledger::Balance balance, ledger::balance(tx, key));
+    return balance.net();
+}
+
+/// What the owner's jobs hold, pending credits included. Ended jobs have empty escrows.
+Result<Amount> escrowed_of(db::Transaction& tx, const Address& owner, const std::string& asset) {
+    GYM_TRY(const db::Row row,
+            tx.exec_one("SELECT coalesce(sum(a.credits - a.debits), 0)::numeric(78, 0) AS total "
+                        "FROM registry.job j JOIN ledger.account a "
+                        "ON a.owner = 'job:0x' || encode(j.id, 'hex') AND a.asset = $2 "
+                        "AND a.kind = 'escrow' WHERE j.owner = $1",
+                        {owner, asset}));
+    return row.get<Amount>("total");
+}
+
+Result<JobCost> cost_of(db::Transaction& tx, const Digest& job_id, const std::string& asset) {
+    GYM_TRY(const ledger::Balance balance,
+            ledger::balance(tx, rewards::escrow_account(asset, job_id)));
+    return JobCost{balance.debits, balance.debits_pending, balance.spendable()};
+}
+
+Result<std::map<std::string, std::uint64_t>> count_by(db::Transaction& tx, std::string_view sql,
+                                                      db::Params params = {}) {
+    GYM_TRY(const db::Rows rows, tx.exec(sql, params));
+    std::map<std::string, std::uint64_t> out;
+    for (const db::Row row : rows)
+        out[row.get<std::string>(0)] = row.get<std::uint64_t>(1);
+    return out;
+}
+
+}  // namespace
+
+PostgresBackend::PostgresBackend(db::Database& database, blob::BlobStore& blobs, const Clock& clock,
+                                 Options options)
+    : database_(database), blobs_(blobs), clock_(clock), options_(std::move(options)) {}
+
+Result<AccountView> PostgresBackend::account(const Address& address) {
+    return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<AccountView> {
+        AccountView view;
+        view.address = address;
+        GYM_TRY(const auto available,
+                ledger::balance(tx, rewards::available_account(options_.asset, address)));
+        view.available = available.spendable();
+        GYM_TRY(view.escrowed, escrowed_of(tx, address, options_.asset));
+        GYM_TRY(view.withdrawing,
+                net_of(tx, rewards::withdrawing_account(options_.asset, address)));
+        GYM_TRY(view.rewards, rewards::summary(tx, options_.asset, address));
+        GYM_TRY(view.last_credits, rewards::list_receipts(tx, address, kCreditsShown));
+        return view;
+    });
+}
+
+Result<std::vector<registry::Node>> PostgresBackend::nodes(const registry::NodeFilter& filter) {
+    return calls::read(database_, options_,
+                       [&](db::Transaction& tx) { return registry::list_nodes(tx, filter); });
+}
+
+Result<registry::Node> PostgresBackend::node(const Address& address) {
+    return calls::read(database_, options_,
+                       [&](db::Transaction& tx) { return registry::get_node(tx, address); });
+}
+
+Result<std::vector<registry::Job>> PostgresBackend::jobs(const registry::JobFilter& filter) {
+    return calls::read(database_, options_,
+                       [&](db::Transaction& tx) { return registry::list_jobs(tx, filter); });
+}
+
+Result<JobView> PostgresBackend::job(const Digest& id) {
+    return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<JobView> {
+        JobView view;
+        GYM_TRY(view.job, registry::get_job(tx, id));
+        GYM_TRY(view.cost, cost_of(tx, id, options_.asset));
+        GYM_TRY(view.rounds, registry::list_rounds(tx, id));
+        registry::UnitFilter faults;
+        faults.job_id = id;
+        faults.states = {protocol::UnitState::kDisputed, protocol::UnitState::kRejected,
+                         protocol::UnitState::kSlashed};
+        faults.limit = kFaultsShown;
+        GYM_TRY(view.faults, registry::list_units(tx, faults));
+        GYM_TRY(view.units, count_by(tx,
+                                     "SELECT state, count(*) FROM registry.unit "
+                                     "WHERE job_id = $1 AND kind = 'train' GROUP BY state",
+                                     {id}));
+        return view;
+    });
+}
+
+Result<std::vector<registry::Unit>> PostgresBackend::units(const registry::UnitFilter& filter) {
+    return calls::read(database_, options_,
+                       [&](db::Transaction& tx) { return registry::list_units(tx, filter); });
+}
+
+Result<UnitView> PostgresBackend::unit(const Digest& id) {
+    return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<UnitView> {
+        UnitView view;
+        GYM_TRY(view.unit, registry::get_unit(tx, id));
+        GYM_TRY(view.history, registry::unit_history(tx, id));
+        GYM_TRY(view.reports, registry::list_reports(tx, id));
+        return view;
+    });
+}
+
+Result<std::vector<registry::Dataset>> PostgresBackend::datasets() {
+    return calls::read(database_, options_,
+                       [&](db::Transaction& tx) { return registry::list_datasets(tx); });
+}
+
+Result<rewards::ClaimProof> PostgresBackend::proof(const Address& earner) {
+    return calls::read(database_, options_, [&](db::Transaction& tx) {
+        return rewards::claim_proof(tx, earner, clock_.now_ms());
+    });
+}
+
+Result<rewards::Receipt> PostgresBackend::receipt(std::string_view id) {
+    return calls::read(database_, options_,
+                       [&](db::Transaction& tx) { return rewards::explain(tx, id); });
+}
+
+Result<std::vector<rewards::PayoutEpoch>> PostgresBackend::epochs(std::uint32_t limit) {
+    return calls::read(database_, options_,
+                       [&](db::Transaction& tx) { return rewards::list_epochs(tx, limit); });
+}
+
+Result<std::string> PostgresBackend::epoch_file(std::uint64_t epoch) {
+    return calls::read(database_, options_,
+                       [&](db::Transaction& tx) { return rewards::epoch_file(tx, epoch); });
+}
+
+Result<Gauges> PostgresBackend::gauges() {
+    return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<Gauges> {
+        Gauges gauges;
+        GYM_TRY(gauges.jobs,
+                count_by(tx, "SELECT status, count(*) FROM registry.job GROUP BY status"));
+        GYM_TRY(gauges.units, count_by(tx,
+                                       "SELECT state, count(*) FROM registry.unit "
+                                       "WHERE kind = 'train' GROUP BY state"));
+        GYM_TRY(const db::Row row,
+                tx.exec_one("SELECT count(*) FILTER (WHERE role = 'worker' AND live) AS workers, "
+                            "count(*) FILTER (WHERE role = 'verifier' AND live) AS verifiers, "
+                            "count(*) FILTER (WHERE excluded_at_ms IS NOT NULL) AS excluded FROM "
+                            "(SELECT role, excluded_at_ms, NOT has_left AND last_seen_at_ms >= $1 "
+                            "AS live FROM registry.node) AS n",
+                            {clock_.now_ms() - options_.node_live_ms}));
+        gauges.workers_live = row.get<std::uint64_t>("workers");
+        gauges.verifiers_live = row.get<std::uint64_t>("verifiers");
+        gauges.nodes_excluded = row.get<std::uint64_t>("excluded");
+        return gauges;
+    });
+}
+
+Status PostgresBackend::ping() {
+    auto answer = calls::read(database_, options_, [](db::Transaction& tx) -> Result<bool> {
+        GYM_TRY(const db::Row row, tx.exec_one("SELECT true"));
+        return row.get<bool>(0);
+    });
+    return answer.ok() ? Status{} : Status(answer.error());
+}
+
+}  // namespace gym::api

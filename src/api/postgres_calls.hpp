@@ -1,0 +1,27 @@
+#pragma once
+
+#include "gym/api/postgres.hpp"
+
+/// How the backend talks to the database: briefly, because a person waits for the answer.
+namespace gym::api::calls {
+
+template <class F>
+auto read(db::Database& database, const PostgresBackend::Options& options, F&& body) {
+    db::TransactOptions transact;
+    transact.isolation = db::Isolation::kRepeatableRead;  // one picture for all statements
+    transact.read_only = true;
+    transact.idempotent = true;
+    transact.give_up_after = options.give_up_after;
+    return database.transact(std::forward<F>(body), transact);
+}
+
+/// `body` finds its own work when it is run again.
+template <class F>
+auto write(db::Database& database, const PostgresBackend::Options& options, F&& body) {
+    db::TransactOptions transact;
+    transact.idempotent = true;
+    transact.give_up_after = options.give_up_after;
+    return database.transact(std::forward<F>(body), transact);
+}
+
+}  // namespace gym::api::calls

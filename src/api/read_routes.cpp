@@ -1,0 +1,235 @@
+#include <boost/json/serialize.hpp>
+
+#include "routes.hpp"
+#include "views.hpp"
+
+namespace gym::api {
+namespace {
+
+namespace json = boost::json;
+constexpr std::uint64_t kListMax = 1000;
+constexpr std::uint64_t kListDefault = 100;
+constexpr std::uint64_t kEpochMax = std::uint64_t{1} << 53;
+
+Response ok(const json::object& object) {
+    return json_response(200, json::serialize(object));
+}
+
+const Parameter kLimit{"limit", "Most items of the answer, at most 1000 (default 100)."};
+
+Result<Response> list_nodes(RouteContext& context, const Call& call) {
+    registry::NodeFilter filter;
+    GYM_TRY(const std::uint64_t limit, call.number("limit", kListMax, kListDefault));
+    filter.limit = static_cast<std::uint32_t>(limit);
+    if (call.has("role")) {
+        GYM_TRY(filter.role, registry::parse_node_role(call.query.find("role")->second));
+    }
+    if (call.has("owner")) {
+        GYM_TRY(filter.owner, call.address("owner"));
+    }
+    if (call.has("after")) {
+        GYM_TRY(filter.after, call.address("after"));
+    }
+    GYM_TRY(const auto nodes, context.with.queries.nodes(filter));
+    const UnixMs live_since = context.with.clock.now_ms() - context.options.node_live_ms;
+    json::array out;
+    for (const registry::Node& node : nodes)
+        out.push_back(to_json(node, !node.left && node.last_seen_at_ms >= live_since));
+    return ok({{"nodes", std::move(out)}});
+}
+
+Result<Response> list_jobs(RouteContext& context, const Call& call) {
+    registry::JobFilter filter;
+    GYM_TRY(const std::uint64_t limit, call.number("limit", kListMax, kListDefault));
+    GYM_TRY(const std::uint64_t offset, call.number("offset", 1'000'000, 0));
+    filter.limit = static_cast<std::uint32_t>(limit);
+    filter.offset = static_cast<std::uint32_t>(offset);
+    if (call.has("owner")) {
+        GYM_TRY(filter.owner, call.address("owner"));
+    }
+    if (call.has("status")) {
+        GYM_TRY(filter.status, registry::parse_job_status(call.query.find("status")->second));
+    }
+    GYM_TRY(const auto jobs, context.with.queries.jobs(filter));
+    return ok({{"jobs", to_json_list(jobs)}});
+}
+
+Result<Response> list_units(RouteContext& context, const Call& call) {
+    registry::UnitFilter filter;
+    GYM_TRY(const std::uint64_t limit, call.number("limit", kListMax, kListDefault));
+    filter.limit = static_cast<std::uint32_t>(limit);
+    if (call.has("job")) {
+        GYM_TRY(filter.job_id, call.digest("job"));
+    }
+    if (call.has("round")) {
+        GYM_TRY(filter.round, call.number("round", 1'000'000, 0));
+    }
+    if (call.has("worker")) {
+        GYM_TRY(filter.worker, call.address("worker"));
+    }
+    if (call.has("state")) {
+        GYM_TRY(const auto state, protocol::parse_unit_state(call.query.find("state")->second));
+        filter.states.push_back(state);
+    }
+    GYM_TRY(const auto units, context.with.queries.units(filter));
+    return ok({{"units", to_json_list(units)}});
+}
+
+void add_account_routes(Router& router, RouteContext& context) {
+    router.add({.method = "GET",
+                .pattern = "/v1/accounts/{address}",
+                .id = "getAccount",
+                .summary = "Balances of an address and its last credits.",
+                .path = {{"address", "An Ethereum address."}},
+                .schema = "Account",
+                .run = [&context](const Call& call) -> Result<Response> {
+                    GYM_TRY(const Address address, call.address("address"));
+                    GYM_TRY(const AccountView view, context.with.queries.account(address));
+                    return ok(to_json(view));
+                }});
+    router.add({.method = "GET",
+                .pattern = "/v1/rewards/{address}/proof",
+                .id = "getRewardProof",
+                .summary = "The arguments of RewardsDistributor.claim() for an earner.",
+                .path = {{"address", "Who earned."}},
+                .schema = "RewardProof",
+                .run = [&context](const Call& call) -> Result<Response> {
+                    GYM_TRY(const Address address, call.address("address"));
+                    GYM_TRY(const auto proof, context.with.queries.proof(address));
+                    return ok(to_json(address, proof, context.options.network));
+                }});
+    router.add({.method = "GET",
+                .pattern = "/v1/receipts/{id}",
+                .id = "getReceipt",
+                .summary = "Why a credit is what it is: unit, formula, inputs, posting.",
+                .path = {{"id", "The credit's id, or a unit's id for its compute credit."}},
+                .schema = "Receipt",
+                .run = [&context](const Call& call) -> Result<Response> {
+                    GYM_TRY(const auto receipt,
+                            context.with.queries.receipt(call.path.find("id")->second));
+                    return ok(to_json(receipt));
+                }});
+}
+
+void add_epoch_routes(Router& router, RouteContext& context) {
+    router.add({.method = "GET",
+                .pattern = "/v1/epochs",
+                .id = "listEpochs",
+                .summary = "Payout epochs, newest first.",
+                .query = {kLimit},
+                .schema = "EpochList",
+                .run = [&context](const Call& call) -> Result<Response> {
+                    GYM_TRY(const auto limit, call.number("limit", kListMax, kListDefault));
+                    GYM_TRY(const auto epochs,
+                            context.with.queries.epochs(static_cast<std::uint32_t>(limit)));
+                    return ok({{"epochs", to_json_list(epochs)}});
+                }});
+    router.add({.method = "GET",
+                .pattern = "/v1/epochs/{epoch}/file",
+                .id = "getEpochFile",
+                .summary = "Everything that an epoch's payout root rests on, byte for byte as its "
+                           "root was posted.",
+                .path = {{"epoch", "The payout epoch's number."}},
+                .run = [&context](const Call& call) -> Result<Response> {
+                    GYM_TRY(const auto epoch, call.number("epoch", kEpochMax, 0));
+                    Response response;
+                    GYM_TRY(response.body, context.with.queries.epoch_file(epoch));
+                    return response;
+                }});
+}
+
+void add_node_routes(Router& router, RouteContext& context) {
+    router.add({.method = "GET",
+                .pattern = "/v1/nodes",
+                .id = "listNodes",
+                .summary = "Registered nodes, ascending by address.",
+                .query = {{"role", "worker or verifier."},
+                          {"owner", "Only nodes of this owner."},
+                          {"after", "Continue behind this address."},
+                          kLimit},
+                .schema = "NodeList",
+                .run = [&context](const Call& call) { return list_nodes(context, call); }});
+    router.add({.method = "GET",
+                .pattern = "/v1/nodes/{address}",
+                .id = "getNode",
+                .summary = "One node; why it is excluded, if it is.",
+                .path = {{"address", "The node's address."}},
+                .schema = "Node",
+                .run = [&context](const Call& call) -> Result<Response> {
+                    GYM_TRY(const Address address, call.address("address"));
+                    GYM_TRY(const auto node, context.with.queries.node(address));
+                    const UnixMs now = context.with.clock.now_ms();
+                    return ok(to_json(node, !node.left && node.last_seen_at_ms >=
+                                                              now - context.options.node_live_ms));
+                }});
+}
+
+void add_job_routes(Router& router, RouteContext& context) {
+    router.add({.method = "GET",
+                .pattern = "/v1/jobs",
+                .id = "listJobs",
+                .summary = "Jobs, newest first.",
+                .query = {{"owner", "Only jobs of this owner."},
+                          {"status", "submitted, running, paused, completed, cancelled or failed."},
+                          {"offset", "How many to skip."},
+                          kLimit},
+                .schema = "JobList",
+                .run = [&context](const Call& call) { return list_jobs(context, call); }});
+    router.add({.method = "GET",
+                .pattern = "/v1/jobs/{id}",
+                .id = "getJob",
+                .summary = "A job: status, rounds and losses, cost, disputes and rejections.",
+                .path = {{"id", "The job's id."}},
+                .schema = "JobDetail",
+                .run = [&context](const Call& call) -> Result<Response> {
+                    GYM_TRY(const Digest id, call.digest("id"));
+                    GYM_TRY(const JobView view, context.with.queries.job(id));
+                    return ok(to_json(view));
+                }});
+    router.add({.method = "GET",
+                .pattern = "/v1/datasets",
+                .id = "listDatasets",
+                .summary = "Registered datasets, newest first.",
+                .schema = "DatasetList",
+                .run = [&context](const Call&) -> Result<Response> {
+                    GYM_TRY(const auto datasets, context.with.queries.datasets());
+                    return ok({{"datasets", to_json_list(datasets)}});
+                }});
+}
+
+void add_unit_routes(Router& router, RouteContext& context) {
+    router.add({.method = "GET",
+                .pattern = "/v1/units",
+                .id = "listUnits",
+                .summary = "Units, newest round first.",
+                .query = {{"job", "Only units of this job."},
+                          {"round", "Only units of this round."},
+                          {"worker", "Only units of this worker."},
+                          {"state", "Only units in this state."},
+                          kLimit},
+                .schema = "UnitList",
+                .run = [&context](const Call& call) { return list_units(context, call); }});
+    router.add({.method = "GET",
+                .pattern = "/v1/units/{id}",
+                .id = "getUnit",
+                .summary = "A unit: every state it had, reports on it, and why it ended so.",
+                .path = {{"id", "The unit's id."}},
+                .schema = "UnitDetail",
+                .run = [&context](const Call& call) -> Result<Response> {
+                    GYM_TRY(const Digest id, call.digest("id"));
+                    GYM_TRY(const UnitView view, context.with.queries.unit(id));
+                    return ok(to_json(view));
+                }});
+}
+
+}  // namespace
+
+void add_read_routes(Router& router, RouteContext& context) {
+    add_account_routes(router, context);
+    add_epoch_routes(router, context);
+    add_node_routes(router, context);
+    add_job_routes(router, context);
+    add_unit_routes(router, context);
+}
+
+}  // namespace gym::api

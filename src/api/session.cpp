@@ -1,0 +1,291 @@
+// Boost.Beast stays in this file: its templates take seconds to compile and no other code needs
+// them.
+#include "session.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <boost/asio/post.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <chrono>
+#include <optional>
+
+#include "gym/api/problem.hpp"
+#include "gym/crypto/secret.hpp"
+
+namespace gym::api {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using Milliseconds = std::chrono::milliseconds;
+
+constexpr std::size_t kRequestIdBytesMax = 64;
+constexpr std::uint32_t kLingerMs = 2'000;
+constexpr std::uint64_t kLingerBytesMax = 1 << 20;
+
+/// The caller's id if it is harmless in a log, else a random one.
+std::string request_id(std::string_view offered) {
+    bool plain = !offered.empty() && offered.size() <= kRequestIdBytesMax;
+    for (const char c : offered)
+        plain = plain && (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
+                          c == '_' || c == '.');
+    if (plain) return std::string(offered);
+    std::array<std::uint8_t, 8> random{};
+    crypto::secure_random(random);
+    return to_hex(random);
+}
+
+/// What the peer sent is not HTTP, as opposed to a socket that broke or a deadline that passed
+/// (Beast closes the socket at a deadline, so those cannot be answered).
+bool is_protocol_error(const beast::error_code& error) {
+    return error.category() == http::make_error_code(http::error::bad_target).category();
+}
+
+Request to_request(const http::request_header<>& head) {
+    Request out;
+    out.method = std::string(head.method_string());
+    out.target = std::string(head.target());
+    for (const auto& field : head) {
+        std::string name(field.name_string());
+        for (char& c : name)
+            c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        std::string& value = out.headers[name];
+        if (!value.empty()) value += ", ";
+        value += std::string(field.value());
+    }
+    out.request_id = request_id(out.header("x-request-id"));
+    return out;
+}
+
+class HttpSession final : public Session, public std::enable_shared_from_this<HttpSession> {
+  public:
+    HttpSession(asio::ip::tcp::socket socket, const ServerOptions& options, Handler& handler,
+                SessionHost& host)
+        : stream_(std::move(socket)), options_(options), handler_(handler), host_(host) {
+        boost::system::error_code ignored;
+        stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+    }
+
+    void start(bool crowded) override {
+        if (!crowded) {
+            read_header();
+            return;
+        }
+        closing_ = true;
+        refuse(503, "too many connections; try again");
+    }
+
+    void drain() override {
+        closing_ = true;
+        if (waiting_) close();
+    }
+
+  private:
+    void read_header() {
+        parser_.emplace();
+        parser_->header_limit(options_.header_bytes_max);
+        // The route decides; until it has, no body byte is accepted.
+        parser_->body_limit(boost::none);
+        waiting_ = true;
+        stream_.expires_after(Milliseconds(options_.header_timeout_ms));
+        http::async_read_header(stream_, buffer_, *parser_,
+                                [self = shared_from_this()](beast::error_code error, std::size_t) {
+                                    self->on_header(error);
+                                });
+    }
+
+    void on_header(beast::error_code error) {
+        waiting_ = false;
+        if (closing_) return close();
+        if (error == http::error::header_limit || error == http::error::buffer_overflow)
+            return refuse(431, "the request's header is longer than " +
+                                   std::to_string(options_.header_bytes_max) + " bytes");
+        // Nothing was said, it took too long, the peer left: nobody to answer.
+        if (error == http::error::end_of_stream || (error && !is_protocol_error(error)))
+            return close();
+        if (error) return refuse(400, "this is not an HTTP/1.1 request: " + error.message());
+        request_ = to_request(parser_->get());
+        keep_alive_ = parser_->get().keep_alive();
+        head_only_ = parser_->get().method() == http::verb::head;
+        in_pool([this] { admission_ = handler_.admit(request_); }, &HttpSession::on_admitted);
+    }
+
+    void on_admitted() {
+        if (admission_.refused) {
+            // The body was not read: what follows on this connection is not a request.
+            if (!parser_->is_done() && has_body()) keep_alive_ = false;
+            return respond(std::move(*admission_.refused));
+        }
+        const auto length = parser_->content_length();
+        if (length && *length > admission_.body_bytes_max) return too_large();
+        parser_->body_limit(admission_.body_bytes_max);
+        if (parser_->is_done() || !has_body()) return run();
+        if (beast::iequals(parser_->get()[http::field::expect], "100-continue"))
+            return send_continue();
+        read_body();
+    }
+
+    [[nodiscard]] bool has_body() const {
+        return parser_->chunked() || parser_->content_length().value_or(0) > 0;
+    }
+
+    void send_continue() {
+        continue_.emplace(http::status::continue_, 11);
+        stream_.expires_after(Milliseconds(options_.write_timeout_ms));
+        http::async_write(stream_, *continue_,
+                          [self = shared_from_this()](beast::error_code error, std::size_t) {
+                              if (error) return self->close();
+                              self->read_body();
+                          });
+    }
+
+    void read_body() {
+        stream_.expires_after(Milliseconds(options_.body_timeout_ms));
+        http::async_read(stream_, buffer_, *parser_,
+                         [self = shared_from_this()](beast::error_code error, std::size_t) {
+                             self->on_body(error);
+                         });
+    }
+
+    void on_body(beast::error_code error) {
+        if (error == http::error::body_limit) return too_large();
+        if (error == http::error::partial_message || error == http::error::end_of_stream)
+            return close();
+        if (is_protocol_error(error))
+            return refuse(400, "the request's body is malformed: " + error.message());
+        if (error) return close();
+        request_.body = std::move(parser_->get().body());
+        run();
+    }
+
+    void run() {
+        in_pool([this] { response_ = handler_.handle(request_); }, &HttpSession::on_handled);
+    }
+
+    void on_handled() { respond(std::move(response_)); }
+
+    /// Runs `work` in the pool, then `next` on the sockets' thread. No timer runs meanwhile: the
+    /// handler's own deadlines bound it.
+    template <class F>
+    void in_pool(F work, void (HttpSession::*next)()) {
+        stream_.expires_never();
+        asio::post(host_.pool(), [self = shared_from_this(), work, next]() mutable {
+            work();
+            auto* const raw = self.get();
+            asio::post(raw->stream_.get_executor(),
+                       [self = std::move(self), next] { ((*self).*next)(); });
+        });
+    }
+
+    void too_large() {
+        refuse(413, "the body may have at most " + std::to_string(admission_.body_bytes_max) +
+                        " bytes here");
+    }
+
+    void refuse(unsigned status, const std::string& detail) {
+        keep_alive_ = false;
+        if (request_.request_id.empty()) request_.request_id = request_id({});
+        respond(handler_.refuse(status, detail, request_.request_id));
+    }
+
+    void respond(Response response) {
+        if (++requests_ >= options_.requests_per_connection_max) keep_alive_ = false;
+        keep_alive_ = keep_alive_ && !closing_;
+        reply_.emplace(static_cast<http::status>(response.status), 11);
+        reply_->reason(phrase(response.status));
+        reply_->set(http::field::server, "gym-api");
+        reply_->set(http::field::content_type, response.content_type);
+        reply_->set("X-Content-Type-Options", "nosniff");
+        reply_->set("X-Request-Id", request_.request_id);
+        for (const auto& [name, value] : response.headers)
+            reply_->set(name, value);
+        reply_->keep_alive(keep_alive_);
+        if (head_only_) {
+            reply_->content_length(response.body.size());
+        } else {
+            reply_->body() = std::move(response.body);
+            reply_->prepare_payload();
+        }
+        stream_.expires_after(Milliseconds(options_.write_timeout_ms));
+        write();
+    }
+
+    void write() {
+        auto done = [self = shared_from_this()](beast::error_code error, std::size_t) {
+            if (error) return self->close();
+            self->on_written();
+        };
+        if (!head_only_) return http::async_write(stream_, *reply_, done);
+        head_serializer_.emplace(*reply_);
+        http::async_write_header(stream_, *head_serializer_, done);
+    }
+
+    void on_written() {
+        head_serializer_.reset();
+        if (!keep_alive_ || closing_) return linger();
+        request_ = {};
+        admission_ = {};
+        read_header();
+    }
+
+    /// Closing with unread bytes in the socket would reset the connection, and the peer, still
+    /// sending, would never see the answer. So: end our side, read on a little, then close.
+    void linger() {
+        boost::system::error_code ignored;
+        stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+        waiting_ = true;
+        stream_.expires_after(Milliseconds(kLingerMs));
+        discard();
+    }
+
+    void discard() {
+        stream_.async_read_some(
+            asio::buffer(discarded_),
+            [self = shared_from_this()](beast::error_code error, std::size_t size) {
+                self->discarded_bytes_ += size;
+                if (error || self->discarded_bytes_ > kLingerBytesMax) return self->close();
+                self->discard();
+            });
+    }
+
+    void close() {
+        if (ended_) return;
+        ended_ = true;
+        boost::system::error_code ignored;
+        stream_.socket().close(ignored);
+        host_.ended(shared_from_this());
+    }
+
+    beast::tcp_stream stream_;
+    const ServerOptions& options_;
+    Handler& handler_;
+    SessionHost& host_;
+    beast::flat_buffer buffer_;
+    std::optional<http::request_parser<http::string_body>> parser_;
+    std::optional<http::response<http::empty_body>> continue_;
+    std::optional<http::response<http::string_body>> reply_;
+    std::optional<http::response_serializer<http::string_body>> head_serializer_;
+    Request request_;
+    Handler::Admission admission_;
+    Response response_;
+    std::array<char, 4096> discarded_{};
+    std::uint64_t discarded_bytes_ = 0;
+    std::uint32_t requests_ = 0;
+    bool waiting_ = false;  // for a request: nothing is lost by closing
+    bool keep_alive_ = false;
+    bool head_only_ = false;
+    bool closing_ = false;
+    bool ended_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Session> make_session(asio::ip::tcp::socket socket, const ServerOptions& options,
+                                      Handler& handler, SessionHost& host) {
+    return std::make_shared<HttpSession>(std::move(socket), options, handler, host);
+}
+
+}  // namespace gym::api

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <memory>
+#include <set>
+
+#include "gym/api/server.hpp"
+
+namespace gym::api {
+
+/// One connection. All methods on the sockets' thread.
+class Session {
+  public:
+    virtual ~Session() = default;
+    /// `crowded`: answer 503 to whatever comes and close.
+    virtual void start(bool crowded) = 0;
+    /// No further request: closes at once when idle, else after the running one.
+    virtual void drain() = 0;
+};
+
+class SessionHost {
+  public:
+    virtual ~SessionHost() = default;
+    /// Where handlers run.
+    virtual boost::asio::thread_pool& pool() = 0;
+    /// The session is over; the host lets go of it.
+    virtual void ended(const std::shared_ptr<Session>& session) = 0;
+};
+
+/// `handler` and `host` must outlive the session.
+[[nodiscard]] std::shared_ptr<Session> make_session(boost::asio::ip::tcp::socket socket,
+                                                    const ServerOptions& options, Handler& handler,
+                                                    SessionHost& host);
+
+}  // namespace gym::api

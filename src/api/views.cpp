@@ -1,0 +1,258 @@
+#include "views.hpp"
+
+#include <boost/json/parse.hpp>
+#include <cmath>
+
+namespace gym::api {
+namespace {
+
+namespace json = boost::json;
+
+json::value or_null(const std::optional<UnixMs>& value) {
+    return value ? json::value(*value) : json::value(nullptr);
+}
+template <std::size_t N, class Tag>
+json::value or_null(const std::optional<FixedBytes<N, Tag>>& value) {
+    return value ? json::value(value->hex()) : json::value(nullptr);
+}
+json::value or_null(const std::string& text) {
+    return text.empty() ? json::value(nullptr) : json::value(text);
+}
+json::value number_or_null(const std::optional<double>& value) {
+    // JSON knows neither NaN nor infinity; a diverged loss is shown as unknown.
+    return value && std::isfinite(*value) ? json::value(*value) : json::value(nullptr);
+}
+
+json::object round_json(const registry::Round& round) {
+    return {{"round", round.round},
+            {"state", to_string(round.state)},
+            {"epoch", round.epoch},
+            {"record_hash", round.record_hash.hex()},
+            {"base_state_root", round.base.root.hex()},
+            {"next_state_root",
+             round.next_base ? json::value(round.next_base->root.hex()) : json::value(nullptr)},
+            {"commitments_root", or_null(round.commitments_root)},
+            {"commitment_count",
+             round.commitment_count ? json::value(*round.commitment_count) : json::value(nullptr)},
+            {"validation_loss", number_or_null(round.validation_loss)},
+            {"recorded_at_ms", round.recorded_at_ms},
+            {"aggregated_at_ms", or_null(round.aggregated_at_ms)},
+            {"closed_at_ms", or_null(round.closed_at_ms)}};
+}
+
+json::value artifacts_json(const std::optional<registry::JobArtifacts>& artifacts) {
+    if (!artifacts) return nullptr;
+    return json::object{{"program_root", artifacts->program_root.hex()},
+                        {"base_state_root", artifacts->base_state_root.hex()},
+                        {"parameters", artifacts->parameters},
+                        {"tokens_per_step", artifacts->tokens_per_step},
+                        {"flops_per_step", artifacts->flops_per_step}};
+}
+
+json::object event_json(const registry::UnitEventRow& event) {
+    return {{"seq", event.seq},
+            {"from", event.from ? json::value(to_string(*event.from)) : json::value(nullptr)},
+            {"to", to_string(event.to)},
+            {"at_ms", event.at_ms},
+            {"verifier", or_null(event.verifier)},
+            {"reason", or_null(event.reason)}};
+}
+
+json::object report_json(const registry::StoredReport& report) {
+    return {{"draw", report.draw},
+            {"verifier", report.verifier.hex()},
+            {"committed_at_ms", report.committed_at_ms},
+            {"revealed_at_ms", or_null(report.revealed_at_ms)},
+            {"equal", report.revealed_at_ms ? json::value(report.equal) : json::value(nullptr)},
+            {"accepted", report.accepted}};
+}
+
+json::object inputs_json(const rewards::CreditInputs& inputs) {
+    return {{"flops", inputs.flops},
+            {"price_wei", inputs.price.to_string()},
+            {"premium_ppm", inputs.premium_ppm},
+            {"tokens", inputs.tokens},
+            {"quality_ppm", inputs.quality_ppm},
+            {"compute_wei", inputs.compute.to_string()},
+            {"uptime_ppm", inputs.uptime_ppm},
+            {"bonus_max_ppm", inputs.bonus_max_ppm}};
+}
+
+/// The registry stores an object; whatever else were there is shown as no detail.
+json::value hardware_json(const std::string& text) {
+    boost::system::error_code error;
+    json::value parsed = json::parse(text, error);
+    return error || !parsed.is_object() ? json::value(json::object{}) : parsed;
+}
+
+}  // namespace
+
+json::object to_json(const AccountView& view) {
+    return {{"address", view.address.hex()},
+            {"available_wei", view.available.to_string()},
+            {"escrowed_wei", view.escrowed.to_string()},
+            {"withdrawing_wei", view.withdrawing.to_string()},
+            {"pending_wei", view.rewards.pending.to_string()},
+            {"earned_wei", view.rewards.earned.to_string()},
+            {"payable_wei", view.rewards.payable.to_string()},
+            {"claimed_wei", view.rewards.claimed.to_string()},
+            {"last_credits", to_json_list(view.last_credits)}};
+}
+
+json::object to_json(const rewards::Receipt& receipt) {
+    const rewards::FileCredit& credit = receipt.credit;
+    return {{"id", credit.id},
+            {"kind", rewards::to_string(credit.kind)},
+            {"state", rewards::to_string(receipt.state)},
+            {"amount_wei", credit.amount.to_string()},
+            {"earner", credit.earner.hex()},
+            {"node", or_null(credit.node)},
+            {"job_id", credit.job_id.hex()},
+            {"round", credit.round},
+            {"unit", or_null(credit.unit)},
+            {"formula", receipt.formula},
+            {"inputs", inputs_json(credit.inputs)},
+            {"reason", or_null(receipt.reason)},
+            {"posting", receipt.posting ? json::value(*receipt.posting) : json::value(nullptr)},
+            {"payout_epoch",
+             receipt.payout_epoch ? json::value(*receipt.payout_epoch) : json::value(nullptr)},
+            {"created_at_ms", receipt.created_at},
+            {"changed_at_ms", receipt.changed_at}};
+}
+
+json::object to_json(const rewards::PayoutEpoch& epoch) {
+    return {{"epoch", epoch.epoch},
+            {"state", epoch.state},
+            {"root", epoch.root.hex()},
+            {"file_root", epoch.file_root.hex()},
+            {"total_cumulative_wei", epoch.total_cumulative.to_string()},
+            {"problem", or_null(epoch.problem)}};
+}
+
+json::object to_json(const registry::Node& node, bool live) {
+    return {{"address", node.address.hex()},
+            {"role", to_string(node.role)},
+            {"owner", node.owner.hex()},
+            {"name", node.name},
+            {"hardware", hardware_json(node.hardware_json)},
+            {"software", node.software},
+            {"benchmark_flops", node.benchmark_flops},
+            {"live", live},
+            {"registered_at_ms", node.registered_at_ms},
+            {"last_seen_at_ms", node.last_seen_at_ms},
+            {"valid_run", node.valid_run},
+            {"excluded", node.excluded},
+            {"excluded_at_ms", or_null(node.excluded_at_ms)},
+            {"excluded_reason", or_null(node.excluded_reason)}};
+}
+
+json::object to_json(const registry::Job& job) {
+    const registry::JobTerms& terms = job.terms;
+    return {{"id", job.id.hex()},
+            {"owner", job.owner.hex()},
+            {"name", job.name},
+            {"status", to_string(job.status)},
+            {"status_reason", or_null(job.status_reason)},
+            {"dataset_root", job.dataset_root.hex()},
+            {"rounds", terms.rounds},
+            {"rounds_done", job.rounds_done},
+            {"slots", terms.slots_max},
+            {"steps_per_round", terms.steps},
+            {"checkpoint_every", terms.checkpoint_every},
+            {"price_wei_per_pflop", terms.price_wei_per_pflop.to_string()},
+            {"budget_wei", job.budget_wei.to_string()},
+            {"artifacts", artifacts_json(job.artifacts)},
+            {"submitted_at_ms", job.submitted_at_ms},
+            {"started_at_ms", or_null(job.started_at_ms)},
+            {"ended_at_ms", or_null(job.ended_at_ms)}};
+}
+
+json::object to_json(const JobView& view) {
+    json::object out = to_json(view.job);
+    out["cost"] = json::object{{"spent_wei", view.cost.spent.to_string()},
+                               {"reserved_wei", view.cost.reserved.to_string()},
+                               {"left_wei", view.cost.left.to_string()}};
+    json::array rounds;
+    for (const registry::Round& round : view.rounds)
+        rounds.push_back(round_json(round));
+    out["round_list"] = std::move(rounds);
+    json::object units;
+    for (const auto& [state, count] : view.units)
+        units[state] = count;
+    out["units"] = std::move(units);
+    out["faults"] = to_json_list(view.faults);
+    return out;
+}
+
+json::object to_json(const registry::Unit& unit) {
+    return {{"id", unit.id.hex()},
+            {"job_id", unit.key.job_id.hex()},
+            {"round", unit.key.round},
+            {"slot", unit.key.slot},
+            {"attempt", unit.key.attempt},
+            {"kind", protocol::to_string(unit.kind)},
+            {"worker", unit.worker.hex()},
+            {"owner", unit.owner.hex()},
+            {"state", protocol::to_string(unit.status.state)},
+            {"sampling_rate_ppm", unit.sampling_rate_ppm},
+            {"tokens", unit.tokens},
+            {"flops", unit.flops},
+            {"delta_root", or_null(unit.delta_root)},
+            {"included", unit.included},
+            {"reason_code", or_null(unit.reason_code)},
+            {"reason", or_null(unit.reason)},
+            {"assigned_at_ms", unit.assigned_at_ms},
+            {"committed_at_ms", or_null(unit.committed_at_ms)},
+            {"ended_at_ms", or_null(unit.ended_at_ms)}};
+}
+
+json::object to_json(const UnitView& view) {
+    json::object out = to_json(view.unit);
+    json::array history;
+    for (const registry::UnitEventRow& event : view.history)
+        history.push_back(event_json(event));
+    out["history"] = std::move(history);
+    json::array reports;
+    for (const registry::StoredReport& report : view.reports)
+        reports.push_back(report_json(report));
+    out["reports"] = std::move(reports);
+    return out;
+}
+
+json::object to_json(const registry::Dataset& dataset) {
+    return {{"root", dataset.root.hex()},
+            {"blob", dataset.blob.hex()},
+            {"owner", dataset.owner.hex()},
+            {"name", dataset.name},
+            {"tokens", dataset.tokens},
+            {"vocabulary", dataset.vocabulary},
+            {"price_wei_per_mtoken", dataset.price_wei_per_mtoken.to_string()},
+            {"quality_ppm", dataset.quality_ppm},
+            {"registered_at_ms", dataset.registered_at_ms}};
+}
+
+json::object to_json(const Address& earner, const rewards::ClaimProof& claim,
+                     const Network& network) {
+    json::array proof;
+    for (const Digest& node : claim.proof)
+        proof.push_back(json::value(node.hex()));
+    return {{"earner", earner.hex()},
+            {"epoch", claim.epoch},
+            {"cumulative_wei", claim.cumulative.to_string()},
+            {"proof", std::move(proof)},
+            {"root", claim.root.hex()},
+            {"active_at_ms", claim.active_at_ms},
+            {"chain_id", network.chain_id},
+            {"distributor", network.distributor.hex()},
+            {"token", network.token.hex()}};
+}
+
+json::object to_json(const Network& network) {
+    return {{"chain_id", network.chain_id},
+            {"token", network.token.hex()},
+            {"job_escrow", network.escrow.hex()},
+            {"rewards_distributor", network.distributor.hex()},
+            {"commitment_log", network.commitment_log.hex()}};
+}
+
+}  // namespace gym::api

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "gym/api/backend.hpp"
+
+/// The JSON of the answers. Amounts are decimal strings of base units, hashes and addresses 0x...
+/// strings, times Unix milliseconds; what is not known yet is null. openapi_schemas.cpp describes
+/// the same.
+namespace gym::api {
+
+[[nodiscard]] boost::json::object to_json(const AccountView& view);
+[[nodiscard]] boost::json::object to_json(const registry::Node& node, bool live);
+[[nodiscard]] boost::json::object to_json(const registry::Job& job);
+[[nodiscard]] boost::json::object to_json(const JobView& view);
+[[nodiscard]] boost::json::object to_json(const registry::Unit& unit);
+[[nodiscard]] boost::json::object to_json(const UnitView& view);
+[[nodiscard]] boost::json::object to_json(const registry::Dataset& dataset);
+[[nodiscard]] boost::json::object to_json(const rewards::Receipt& receipt);
+[[nodiscard]] boost::json::object to_json(const rewards::PayoutEpoch& epoch);
+[[nodiscard]] boost::json::object to_json(const Address& earner, const rewards::ClaimProof& proof,
+                                          const Network& network);
+[[nodiscard]] boost::json::object to_json(const Network& network);
+
+template <class T>
+[[nodiscard]] boost::json::array to_json_list(const std::vector<T>& items) {
+    boost::json::array out;
+    for (const T& item : items)
+        out.push_back(to_json(item));
+    return out;
+}
+
+}  // namespace gym::api

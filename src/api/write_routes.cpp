@@ -1,0 +1,91 @@
+#include <boost/json/serialize.hpp>
+
+#include "routes.hpp"
+#include "views.hpp"
+
+namespace gym::api {
+namespace {
+
+namespace json = boost::json;
+
+Result<Response> submit_job(RouteContext& context, const Call& call) {
+    const std::string_view key = call.request.header(kIdempotencyKey);
+    bool printable = !key.empty() && key.size() <= kIdempotencyKeyBytesMax;
+    for (const char c : key)
+        printable = printable && c > ' ' && c < 0x7f;
+    if (!printable)
+        return fail(ErrorCode::kMalformed,
+                    "the header Idempotency-Key must be 1 to 128 printable characters without "
+                    "spaces");
+    GYM_TRY(const Submitted submitted, context.with.submissions.submit_job(
+                                           {*call.owner, std::string(key), call.request.body}));
+    Response response =
+        json_response(submitted.replayed ? 200 : 201, json::serialize(to_json(submitted.job)));
+    response.headers.emplace_back("Location", "/v1/jobs/" + submitted.job.id.hex());
+    if (submitted.replayed) response.headers.emplace_back("Idempotency-Replayed", "true");
+    return response;
+}
+
+Result<Response> add_dataset(RouteContext& context, const Call& call) {
+    const auto name = call.query.find("name");
+    if (name == call.query.end() || name->second.empty() || name->second.size() > 128)
+        return fail(ErrorCode::kMalformed, "'name' must be 1 to 128 bytes long");
+    GYM_TRY(const auto dataset, context.with.submissions.add_dataset(*call.owner, name->second,
+                                                                     as_bytes(call.request.body)));
+    return json_response(201, json::serialize(to_json(dataset)));
+}
+
+Route request_route(RouteContext& context, const std::string& verb, registry::JobRequest what,
+                    const std::string& summary) {
+    return {.method = "POST",
+            .pattern = "/v1/jobs/{id}/" + verb,
+            .id = verb + "Job",
+            .summary = summary,
+            .path = {{"id", "The job's id."}},
+            .needs_key = true,
+            .schema = "Job",
+            .run = [&context, what](const Call& call) -> Result<Response> {
+                GYM_TRY(const Digest id, call.digest("id"));
+                GYM_TRY(const auto job,
+                        context.with.submissions.request_job(*call.owner, id, what));
+                return json_response(200, json::serialize(to_json(job)));
+            }};
+}
+
+}  // namespace
+
+void add_write_routes(Router& router, RouteContext& context) {
+    router.add({.method = "POST",
+                .pattern = "/v1/jobs",
+                .id = "submitJob",
+                .summary = "Submits a job file with its model inlined and locks its budget. The "
+                           "same key and body again answer 200 with the same job.",
+                .headers = {{"Idempotency-Key",
+                             "Chosen by the caller, new for each job: 1 to 128 characters."}},
+                .needs_key = true,
+                .body_type = "application/yaml",
+                .body_bytes_max = 1 << 20,
+                .success = 201,
+                .schema = "Job",
+                .run = [&context](const Call& call) { return submit_job(context, call); }});
+    router.add(request_route(context, "pause", registry::JobRequest::kPause,
+                             "Asks for no further rounds for now."));
+    router.add(request_route(context, "resume", registry::JobRequest::kResume,
+                             "Ends a pause that the owner asked for."));
+    router.add(
+        request_route(context, "cancel", registry::JobRequest::kCancel,
+                      "Ends a job after its running round; the rest of its budget returns."));
+    router.add({.method = "POST",
+                .pattern = "/v1/datasets",
+                .id = "addDataset",
+                .summary = "Keeps a token file (`gym data build`) and registers it for the owner.",
+                .query = {{"name", "For people, 1 to 128 bytes."}},
+                .needs_key = true,
+                .body_type = "application/octet-stream",
+                .body_bytes_max = context.options.dataset_bytes_max,
+                .success = 201,
+                .schema = "Dataset",
+                .run = [&context](const Call& call) { return add_dataset(context, call); }});
+}
+
+}  // namespace gym::api
