@@ -1,13 +1,15 @@
 #pragma once
 
 #include <boost/json/object.hpp>
-#include <iosfwd>
 #include <string>
 
 #include "gym/common/result.hpp"
 
 namespace CLI {
 class App;
+}
+namespace gym::engine {
+struct EngineOptions;
 }
 
 namespace gym::app {
@@ -41,5 +43,9 @@ struct CliContext {
 void add_data_commands(CLI::App& app, CliContext& context);
 void add_program_commands(CLI::App& app, CliContext& context);
 void add_unit_commands(CLI::App& app, CliContext& context);
+void add_generate_command(CLI::App& app, CliContext& context);
+
+/// --threads and --isa.
+void add_engine_options(CLI::App& command, engine::EngineOptions& options);
 
 }  // namespace gym::app

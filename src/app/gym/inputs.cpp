@@ -4,7 +4,9 @@
 #include <iostream>
 #include <iterator>
 
+#include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
+#include "gym/program/codec.hpp"
 
 namespace gym::app {
 namespace {
@@ -33,6 +35,25 @@ Result<blob::Dataset> read_dataset(const std::string& path) {
     if (content.size() >= magic.size() && std::equal(magic.begin(), magic.end(), content.begin()))
         return blob::Dataset::decode(content, std::nullopt);
     return blob::Dataset::build_from_text(content);
+}
+
+Result<program::Program> read_program(const std::string& path) {
+    GYM_TRY(const Bytes content, read_file(path, program::kProgramBytesMax));
+    auto decoded = program::decode(content);
+    if (!decoded.ok()) return decoded.error().in(path);
+    return decoded;
+}
+
+Result<engine::State> read_state(const std::string& path) {
+    GYM_TRY(const Bytes content, read_file(path));
+    auto decoded = engine::decode_state(content);
+    if (!decoded.ok()) return decoded.error().in(path);
+    return decoded;
+}
+
+Digest parse_seed(const std::string& text) {
+    if (const auto digest = Digest::parse(text); digest.ok()) return *digest;
+    return commit::sha256(as_bytes(text));
 }
 
 }  // namespace gym::app

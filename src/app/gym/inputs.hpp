@@ -5,6 +5,8 @@
 #include "gym/blob/dataset.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/engine/state.hpp"
+#include "gym/program/program.hpp"
 
 namespace gym::app {
 
@@ -14,5 +16,11 @@ namespace gym::app {
 /// A dataset from a token file, or from a raw text (anything that does not begin like a token
 /// file).
 [[nodiscard]] Result<blob::Dataset> read_dataset(const std::string& path);
+
+[[nodiscard]] Result<program::Program> read_program(const std::string& path);
+[[nodiscard]] Result<engine::State> read_state(const std::string& path);
+
+/// A job seed: 64 hexadecimal digits as they are, any other text by its SHA-256.
+[[nodiscard]] Digest parse_seed(const std::string& text);
 
 }  // namespace gym::app
