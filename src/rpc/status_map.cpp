@@ -42,6 +42,9 @@ ErrorCode nearest(grpc::StatusCode code) {
     // What gRPC itself says about a message or a metadata block beyond the bounds.
     if (code == grpc::StatusCode::RESOURCE_EXHAUSTED) return ErrorCode::kOutOfRange;
     if (code == grpc::StatusCode::INTERNAL) return ErrorCode::kInternal;
+    // No answer in time is a peer that is away. kTimeout is kept for what the coordinator calls
+    // late.
+    if (code == grpc::StatusCode::DEADLINE_EXCEEDED) return ErrorCode::kUnavailable;
     for (const Row& row : kRows)
         if (row.theirs == code) return row.ours;
     return ErrorCode::kInternal;

@@ -9,10 +9,10 @@
 
 namespace gym::rpc {
 
-/// What a node can ask of a coordinator. The node cores know only this; GrpcCoordinator speaks it
-/// over the network. Every call may be repeated: the second time changes nothing and answers the
-/// same. Implementations are thread-safe. @errors of every call: kUnavailable and kTimeout
-/// (retrying may help), kUnauthenticated, and what the coordinator says.
+/// What a node can ask of a coordinator. The node cores know only this; rpc::connect() makes one
+/// that speaks over the network. Every call may be repeated: the second time changes nothing and
+/// answers the same. Implementations are thread-safe. @errors of every call: kUnavailable (no
+/// answer; retrying may help), kUnauthenticated, and what the coordinator says.
 class Coordinator {
   public:
     virtual ~Coordinator() = default;

@@ -1,0 +1,96 @@
+#include <filesystem>
+#include <utility>
+
+#include "gym/crypto/keystore.hpp"
+#include "gym/worker/node_program.hpp"
+
+namespace gym::worker {
+namespace {
+
+constexpr std::uint64_t kFreeBytesMin = std::uint64_t{2} << 30;
+constexpr std::int64_t kBenchmarkMs = 500;
+constexpr std::int64_t kClockSkewMsMax = 30'000;
+
+Finding bad(std::string check, std::string remedy) {
+    return {std::move(check), false, std::move(remedy)};
+}
+Finding good(std::string check, std::string detail) {
+    return {std::move(check), true, std::move(detail)};
+}
+
+Finding check_memory(const NodeConfig& config) {
+    const auto memory = machine_memory_bytes();
+    if (!memory.ok()) return bad("memory", memory.error().message);
+    const std::string text = std::to_string(*memory >> 20) + " MiB";
+    if (*memory < config.memory_bytes)
+        return bad("memory", "this machine has " + text + ": set `memory` to less than that");
+    return good("memory", text);
+}
+
+Finding check_disk(const NodeConfig& config) {
+    std::error_code code;
+    std::filesystem::create_directories(config.data_dir, code);
+    const auto space = std::filesystem::space(config.data_dir, code);
+    if (code)
+        return bad("disk",
+                   config.data_dir.string() + ": " + code.message() + ": choose another data_dir");
+    const std::string text = std::to_string(space.available >> 20) + " MiB free";
+    if (space.available < kFreeBytesMin) return bad("disk", text + ": at least 2 GiB are needed");
+    return good("disk", text);
+}
+
+Finding check_engine(const NodeConfig& config) {
+    const auto benchmark =
+        run_benchmark({config.threads_used(), config.isa, config.memory_bytes}, kBenchmarkMs);
+    if (!benchmark.ok()) return bad("engine", benchmark.error().message);
+    return good("engine", std::to_string(benchmark->flops_per_second / 1'000'000) +
+                              " MFLOP/s with " + std::to_string(config.threads_used()) +
+                              " threads");
+}
+
+Finding check_coordinator(rpc::Coordinator& coordinator, const NodeConfig& config) {
+    const auto network = coordinator.network();
+    if (!network.ok())
+        return bad("coordinator", network.error().message +
+                                      ": is `coordinator` right, does a "
+                                      "firewall block outgoing calls?");
+    const std::int64_t skew_ms = SystemClock().now_ms() - network->server_ms;
+    if (std::abs(skew_ms) > kClockSkewMsMax)
+        return bad("coordinator", "this machine's clock is " + std::to_string(skew_ms / 1000) +
+                                      " s off: set it (for example with chrony)");
+    return good("coordinator",
+                config.coordinator + " serves chain " + std::to_string(network->chain_id));
+}
+
+Finding check_registration(rpc::Coordinator& coordinator) {
+    const auto status = coordinator.node_status(std::nullopt);
+    if (!status.ok()) return bad("registration", status.error().message);
+    if (!status->excluded_because.empty())
+        return bad("registration", "excluded: " + status->excluded_because);
+    return good("registration", std::string(rpc::to_string(status->role)));
+}
+
+}  // namespace
+
+std::vector<Finding> run_doctor(const NodeConfig& config) {
+    std::vector<Finding> findings{check_memory(config), check_disk(config), check_engine(config)};
+    const auto key = load_key(config);
+    if (!key.ok()) {
+        findings.push_back(bad("key", key.error().message));
+        return findings;  // nothing can be asked without one
+    }
+    findings.push_back(good("key", crypto::to_checksum(key->address())));
+    rpc::ClientConfig client = config.client({});
+    client.attempts_max = 1;
+    const SystemClock clock;
+    const auto coordinator = rpc::connect(client, key->clone(), clock);
+    if (!coordinator.ok()) {
+        findings.push_back(bad("coordinator", coordinator.error().message));
+        return findings;
+    }
+    findings.push_back(check_coordinator(**coordinator, config));
+    if (findings.back().ok) findings.push_back(check_registration(**coordinator));
+    return findings;
+}
+
+}  // namespace gym::worker

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "gym/common/result.hpp"
+#include "gym/rpc/coordinator.hpp"
+#include "gym/worker/node_config.hpp"
+#include "gym/worker/worker.hpp"
+
+/// What the commands around a node do: the shell that `gym node`, the verifier and test builds
+/// share.
+namespace gym::worker {
+
+/// A stop source that SIGINT and SIGTERM request from now on. Call once, before other threads
+/// start.
+[[nodiscard]] std::stop_token stop_on_signals();
+
+struct RegisterOptions {
+    rpc::NodeRole role = rpc::NodeRole::kWorker;
+    std::string device = "cpu";
+    std::uint64_t memory_bytes = 0;
+};
+
+struct Registration {
+    Address address;
+    bool key_created = false;
+    bool is_new = false;
+    std::uint64_t flops_per_second = 0;
+    std::int64_t round_trip_ms = 0;
+};
+
+/// Key (created if there is none), hardware check, network test, benchmark, registration: in this
+/// order, so that nothing is measured or sent before the cheaper check passed.
+[[nodiscard]] Result<Registration> register_node(const NodeConfig& config,
+                                                 const RegisterOptions& options);
+
+/// Who watches a running worker; called from its thread.
+struct WorkerHooks {
+    std::function<void(const WorkerEvent&)> on_event;
+    std::function<void(const engine::UnitProgress&)> on_progress;
+};
+/// `gym node start`: works until `stop`. @errors what keeps it from starting; kIo.
+Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,
+                    const std::stop_token& stop);
+
+/// FLOP/s of a fixed exact program on this machine, and its final state root (the same everywhere).
+struct Benchmark {
+    std::uint64_t flops_per_second = 0;
+    Digest final_state_root;
+};
+[[nodiscard]] Result<Benchmark> run_benchmark(const engine::EngineOptions& options,
+                                              std::int64_t duration_ms);
+
+struct Finding {
+    std::string check;
+    bool ok = false;
+    std::string detail;  ///< what was found, or the remedy
+};
+/// Checks everything a node needs, each with its remedy. Never fails as a whole.
+[[nodiscard]] std::vector<Finding> run_doctor(const NodeConfig& config);
+
+/// Bytes of memory of this machine. @errors kIo.
+[[nodiscard]] Result<std::uint64_t> machine_memory_bytes();
+
+}  // namespace gym::worker

@@ -1,0 +1,161 @@
+#include "gym/worker/node_program.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include "gym/crypto/keystore.hpp"
+#include "gym/worker/heartbeat.hpp"
+#include "gym/worker/worker.hpp"
+
+namespace gym::worker {
+namespace {
+
+constexpr std::int64_t kBenchmarkMs = 1'500;
+constexpr std::int64_t kClockSkewMsMax = 30'000;
+constexpr char kSoftwareVersion[] = "gym 0.1.0";
+
+engine::EngineOptions engine_options(const NodeConfig& config) {
+    return {config.threads_used(), config.isa, config.memory_bytes};
+}
+
+Status create_data_dir(const std::filesystem::path& directory) {
+    std::error_code code;
+    std::filesystem::create_directories(directory, code);
+    if (!code) std::filesystem::permissions(directory, std::filesystem::perms::owner_all, code);
+    if (code) return fail(ErrorCode::kIo, directory.string() + ": " + code.message());
+    return {};
+}
+
+/// The node's key, made now if there is none. @return also whether it was made.
+Result<std::pair<crypto::PrivateKey, bool>> key_of(const NodeConfig& config) {
+    GYM_CHECK(create_data_dir(config.data_dir));
+    const bool is_new = !std::filesystem::exists(config.keystore_path());
+    GYM_TRY(const crypto::SecretBytes passphrase, read_passphrase(config, is_new));
+    if (is_new)
+        GYM_CHECK(crypto::save_keystore(config.keystore_path(), crypto::PrivateKey::generate(),
+                                        passphrase));
+    // Read back even when new: what cannot be opened must be found now, not after work was done.
+    GYM_TRY(crypto::PrivateKey key, crypto::load_keystore(config.keystore_path(), passphrase));
+    return std::pair(std::move(key), is_new);
+}
+
+Status check_hardware(const RegisterOptions& options) {
+    if (options.device != "cpu")
+        return fail(ErrorCode::kInvalidArgument,
+                    "this build computes on the CPU only: it was built without CUDA kernels, so " +
+                        options.device + " would stay idle; register with --gpu-type cpu");
+    GYM_TRY(const std::uint64_t memory, machine_memory_bytes());
+    if (options.memory_bytes > memory)
+        return fail(ErrorCode::kInvalidArgument,
+                    "this machine has " + std::to_string(memory >> 20) +
+                        " MiB of memory, less than the " +
+                        std::to_string(options.memory_bytes >> 20) + " MiB to be registered");
+    return {};
+}
+
+/// @return how long dialling and the first answer took, in milliseconds.
+Result<std::int64_t> check_network(rpc::Coordinator& coordinator) {
+    using SteadyClock = std::chrono::steady_clock;
+    const auto start = SteadyClock::now();
+    GYM_TRY(const rpc::NetworkInfo network, coordinator.network());
+    const auto round_trip =
+        std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - start);
+    const std::int64_t skew_ms = SystemClock().now_ms() - network.server_ms;
+    if (std::abs(skew_ms) > kClockSkewMsMax)
+        return fail(ErrorCode::kInvalidArgument,
+                    "this machine's clock is " + std::to_string(skew_ms / 1000) +
+                        " s off the coordinator's: set it (for example with chrony)");
+    return round_trip.count();
+}
+
+void say_goodbye(const NodeConfig& config, const crypto::PrivateKey& key, const Clock& clock) {
+    rpc::ClientConfig client = config.client({});
+    client.call_ms_max = 2'000;
+    client.attempts_max = 1;
+    const auto coordinator = rpc::connect(client, key.clone(), clock);
+    if (coordinator.ok() && !(*coordinator)->leave().ok())
+        spdlog::debug("could not sign off; the coordinator will notice the silence");
+}
+
+}  // namespace
+
+std::stop_token stop_on_signals() {
+    static std::stop_source source;
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    // Blocked here, so in every thread that starts later; one thread waits for them.
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    std::thread([signals] {
+        int number = 0;
+        while (sigwait(&signals, &number) != 0) {
+        }
+        source.request_stop();
+    }).detach();
+    return source.get_token();
+}
+
+Result<std::uint64_t> machine_memory_bytes() {
+    std::ifstream file("/proc/meminfo");
+    std::string name;
+    for (std::uint64_t kib = 0; file >> name >> kib; file.ignore(64, '\n'))
+        if (name == "MemTotal:") return kib << 10;
+    return fail(ErrorCode::kIo, "/proc/meminfo does not say how much memory there is");
+}
+
+Result<Registration> register_node(const NodeConfig& config, const RegisterOptions& options) {
+    GYM_CHECK(check_hardware(options));
+    GYM_TRY(auto key_and_origin, key_of(config));
+    auto& [key, key_created] = key_and_origin;
+    Registration out;
+    out.address = key.address();
+    out.key_created = key_created;
+    const SystemClock clock;
+    GYM_TRY(const auto coordinator, rpc::connect(config.client({}), key.clone(), clock));
+    GYM_TRY(out.round_trip_ms, check_network(*coordinator));
+    GYM_TRY(const Benchmark benchmark, run_benchmark(engine_options(config), kBenchmarkMs));
+    out.flops_per_second = benchmark.flops_per_second;
+    rpc::NodeProfile profile;
+    profile.role = options.role;
+    profile.device = options.device;
+    profile.memory_bytes = options.memory_bytes;
+    profile.flops_per_second = benchmark.flops_per_second;
+    profile.software_version = kSoftwareVersion;
+    GYM_TRY(out.is_new, coordinator->register_node(profile));
+    return out;
+}
+
+Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,
+                    const std::stop_token& stop) {
+    GYM_TRY(const crypto::PrivateKey key, load_key(config));
+    const SystemClock clock;
+    GYM_TRY(const auto coordinator, rpc::connect(config.client(stop), key.clone(), clock));
+    WorkerOptions options;
+    options.data_dir = config.data_dir;
+    options.engine = engine_options(config);
+    options.defend_disputes = config.defend_disputes;
+    options.on_event = hooks.on_event;
+    options.on_progress = hooks.on_progress;
+    GYM_TRY(const auto worker, Worker::open(*coordinator, key, clock, options));
+    GYM_TRY(const rpc::NetworkInfo network, coordinator->network());
+    spdlog::info("worker {} at {}, {} threads", key.address().hex(), config.coordinator,
+                 options.engine.threads);
+    {
+        const Heartbeat heartbeat(
+            *coordinator, [&] { return worker->activity(); }, network.heartbeat_every_ms);
+        GYM_CHECK(run_worker(*worker, options, stop));
+    }
+    say_goodbye(config, key, clock);
+    spdlog::info("stopped");
+    return {};
+}
+
+}  // namespace gym::worker

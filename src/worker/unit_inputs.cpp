@@ -1,0 +1,105 @@
+#include "gym/worker/unit_inputs.hpp"
+
+#include <string>
+#include <utility>
+
+#include "gym/commit/tensor_root.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/program/cost.hpp"
+#include "gym/program/gpt.hpp"
+
+namespace gym::worker {
+namespace {
+
+Error differs(std::string_view what, const Digest& actual, const Digest& expected) {
+    return fail(ErrorCode::kMismatch, "the " + std::string(what) + " has root " + actual.hex() +
+                                          ", the round record fixes " + expected.hex());
+}
+
+/// Tokens that one step trains on: targets of the batch input (windows, context + 1).
+Result<std::uint64_t> tokens_per_step(const program::Program& train) {
+    const program::SlotId batch = train.find_slot(program::kBatchInput);
+    if (batch == program::kNoSlot || train.slot(batch).dims.size() != 2)
+        return fail(ErrorCode::kMismatch, "the program has no (windows, tokens) batch input");
+    const program::Dims& dims = train.slot(batch).dims;
+    return std::uint64_t{dims[0]} * (dims[1] - 1);
+}
+
+/// What the record says about the program must be what the program says: a commitment repeats it,
+/// and a wrong figure there would be this worker's fault.
+Status check_counted(const protocol::RoundRecord& record, const program::Program& train) {
+    GYM_TRY(const std::uint64_t tokens, tokens_per_step(train));
+    if (tokens != record.tokens_per_step)
+        return fail(ErrorCode::kMismatch,
+                    "the round record counts " + std::to_string(record.tokens_per_step) +
+                        " tokens a step, the program " + std::to_string(tokens));
+    const std::uint64_t flops = program::flops_per_step(train);
+    if (flops != record.flops_per_step)
+        return fail(ErrorCode::kMismatch,
+                    "the round record counts " + std::to_string(record.flops_per_step) +
+                        " FLOPs a step, the program " + std::to_string(flops));
+    return {};
+}
+
+}  // namespace
+
+engine::UnitSpec unit_spec(const protocol::RoundRecord& record, std::uint32_t slot) {
+    engine::UnitSpec spec;
+    spec.job_seed = record.job_seed;
+    spec.round = record.round;
+    spec.slot = slot;
+    spec.steps = record.steps;
+    spec.checkpoint_every = record.checkpoint_every;
+    spec.program_root = record.program_root;
+    spec.dataset_root = record.dataset_root;
+    spec.base_state_root = record.base_state_root;
+    return spec;
+}
+
+Result<TrainInputs> InputLoader::load_train(const protocol::RoundRecord& record,
+                                            const rpc::UnitInputs& inputs,
+                                            const rpc::BlobCache::Progress& progress) {
+    if (record.steps > engine::kUnitStepsMax)
+        return fail(ErrorCode::kOutOfRange,
+                    "a unit of " + std::to_string(record.steps) + " steps, at most " +
+                        std::to_string(engine::kUnitStepsMax) + " are allowed");
+    if (record.delta_codec != engine::kDeltaCodecRaw)
+        return fail(ErrorCode::kMismatch, "delta codec " + std::to_string(record.delta_codec) +
+                                              " is not known to this version");
+    if (!inputs.dataset_blob) return fail(ErrorCode::kMalformed, "a train unit names its dataset");
+    TrainInputs out;
+    GYM_TRY(out.program, load_program(record, inputs.program_blob, progress));
+    GYM_CHECK(check_counted(record, *out.program));
+    if (!dataset_ || dataset_->root() != record.dataset_root) {
+        GYM_TRY(const Bytes bytes, cache_.fetch(*inputs.dataset_blob, progress));
+        GYM_TRY(blob::Dataset dataset, blob::Dataset::decode(bytes, record.dataset_root));
+        dataset_ = std::make_shared<const blob::Dataset>(std::move(dataset));
+    }
+    out.dataset = dataset_;
+    GYM_TRY(out.base, load_state(inputs.base_state_blob, record.base_state_root, progress));
+    return out;
+}
+
+Result<std::shared_ptr<const program::Program>> InputLoader::load_program(
+    const protocol::RoundRecord& record, const Digest& program_blob,
+    const rpc::BlobCache::Progress& progress) {
+    if (program_ && program_root_ == record.program_root) return program_;
+    GYM_TRY(const Bytes bytes, cache_.fetch(program_blob, progress));
+    GYM_TRY(program::Program decoded, program::decode(bytes));
+    const Digest root = program::program_root(decoded);
+    if (root != record.program_root) return differs("program", root, record.program_root);
+    program_ = std::make_shared<const program::Program>(std::move(decoded));
+    program_root_ = root;
+    return program_;
+}
+
+Result<engine::State> InputLoader::load_state(const Digest& blob, const Digest& root,
+                                              const rpc::BlobCache::Progress& progress) {
+    GYM_TRY(const Bytes bytes, cache_.fetch(blob, progress));
+    GYM_TRY(engine::State state, engine::decode_state(bytes));
+    const Digest actual = engine::state_root(state);
+    if (actual != root) return differs("base state", actual, root);
+    return state;
+}
+
+}  // namespace gym::worker
