@@ -9,8 +9,6 @@ namespace {
 
 using protocol::UnitState;
 
-constexpr std::uint32_t kListMax = 10'000;
-
 constexpr std::string_view kSelect =
     "SELECT u.*, (SELECT digest FROM registry.report p WHERE p.unit_id = u.id "
     "AND p.draw = u.draws - 1) AS report_digest FROM registry.unit u ";
@@ -183,7 +181,7 @@ Result<std::vector<Unit>> list_units(db::Transaction& tx, const UnitFilter& filt
                     "AND (cardinality($7::text[]) = 0 OR state = ANY($7::text[])) "
                     "ORDER BY round DESC, slot, attempt LIMIT $8",
                 {filter.job_id, filter.round, filter.worker, filter.verifier, filter.epoch, kind,
-                 db::Param::array(states), std::min(filter.limit, kListMax)}));
+                 db::Param::array(states), std::min(filter.limit, kUnitsListMax)}));
     return to_units(rows);
 }
 
@@ -250,12 +248,12 @@ Result<Unit> advance(db::Transaction& tx, const Digest& id, const protocol::Unit
     return get_unit(tx, id);
 }
 
-Result<std::vector<Digest>> overdue_units(db::Transaction& tx, UnixMs now_ms, std::uint32_t limit) {
-    GYM_TRY(
-        const db::Rows rows,
-        tx.exec("SELECT id FROM registry.unit WHERE ended_at_ms IS NULL AND deadline_ms > 0 AND "
-                "deadline_ms < $1 ORDER BY deadline_ms LIMIT $2",
-                {now_ms, std::min(limit, kListMax)}));
+Result<std::vector<Digest>> overdue_units(db::Transaction& tx, const Digest& job_id, UnixMs now_ms,
+                                          std::uint32_t limit) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT id FROM registry.unit WHERE job_id = $1 AND ended_at_ms IS NULL AND "
+                    "deadline_ms > 0 AND deadline_ms < $2 ORDER BY deadline_ms LIMIT $3",
+                    {job_id, now_ms, std::min(limit, kUnitsListMax)}));
     std::vector<Digest> out;
     for (const db::Row row : rows)
         out.push_back(row.get<Digest>(0));

@@ -25,6 +25,9 @@ struct Options {
     crypto::Eip712Domain domain;            ///< protocol::signing_domain()
     std::int64_t node_live_ms = 30'000;     ///< seen so recently: gets work
     std::uint32_t beacon_delay_blocks = 2;  ///< from the block of the epoch's root to the beacon
+    /// The most that a job pays in all for compute worth 1: verification and uptime bonus on top.
+    /// A round starts only when the budget covers that bound.
+    std::uint64_t cost_bound_ppm = 2'500'000;
     std::uint32_t records_bytes_max = 64U << 20U;
 };
 

@@ -56,6 +56,9 @@ Status assign_unit(db::Transaction& tx, const NewUnit& unit,
 Result<Unit> get_unit(db::Transaction& tx, const Digest& id);
 Result<std::optional<Unit>> find_unit(db::Transaction& tx, const Digest& id);
 
+/// Room for every unit of a round, the coordinator's own included.
+inline constexpr std::uint32_t kUnitsListMax = 1U << 17U;
+
 struct UnitFilter {
     std::optional<Digest> job_id;
     std::optional<std::uint64_t> round;
@@ -64,7 +67,7 @@ struct UnitFilter {
     std::optional<std::uint64_t> epoch;
     std::optional<protocol::UnitKind> kind;
     std::vector<protocol::UnitState> states;  ///< empty: all
-    std::uint32_t limit = 1000;               ///< at most 10,000
+    std::uint32_t limit = 1000;               ///< at most kUnitsListMax
 };
 /// Newest round first, then ascending by slot and attempt.
 Result<std::vector<Unit>> list_units(db::Transaction& tx, const UnitFilter& filter);
@@ -96,8 +99,8 @@ Result<Unit> advance(db::Transaction& tx, const Digest& id, const protocol::Unit
                      const protocol::LifecycleParams& params, UnixMs now_ms,
                      const std::optional<protocol::Reason>& reason = std::nullopt);
 
-/// Units whose deadline passed, oldest first, at most `limit`.
-Result<std::vector<Digest>> overdue_units(db::Transaction& tx, UnixMs now_ms,
+/// Units of a job whose deadline passed, oldest first, at most `limit`.
+Result<std::vector<Digest>> overdue_units(db::Transaction& tx, const Digest& job_id, UnixMs now_ms,
                                           std::uint32_t limit = 1000);
 
 // --- commitments

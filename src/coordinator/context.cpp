@@ -1,0 +1,18 @@
+#include "context.hpp"
+
+namespace gym::coordinator {
+
+void note(TickSummary& summary, std::string line) {
+    ++summary.steps;
+    summary.notes.push_back(std::move(line));
+}
+
+std::string short_id(const Digest& id) {
+    return to_hex(id.view().first(4));
+}
+
+std::string name_round(const registry::Round& round) {
+    return "job " + short_id(round.job_id) + " round " + std::to_string(round.round);
+}
+
+}  // namespace gym::coordinator

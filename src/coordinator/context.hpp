@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gym/coordinator/coordinator.hpp"
+#include "gym/registry/jobs.hpp"
+#include "gym/registry/rounds.hpp"
+#include "gym/registry/units.hpp"
+
+namespace gym::coordinator {
+
+/// What every part of the coordinator works with. Parts are free functions over it, so that nothing
+/// survives in memory between two calls.
+struct Context {
+    Dependencies deps;
+    Options options;
+
+    [[nodiscard]] UnixMs now() const { return deps.clock.now_ms(); }
+
+    /// One transaction of a tick. A step that was lost in COMMIT shows up as kUnavailable, and the
+    /// next tick looks what is true.
+    template <class F>
+    auto transact(F&& body) const {
+        return deps.database.transact(std::forward<F>(body));
+    }
+    /// One transaction of a call that finds its own work when it runs again.
+    template <class F>
+    auto transact_idempotent(F&& body) const {
+        db::TransactOptions repeat;
+        repeat.idempotent = true;
+        return deps.database.transact(std::forward<F>(body), repeat);
+    }
+};
+
+/// One line for the log and one step taken.
+void note(TickSummary& summary, std::string line);
+[[nodiscard]] std::string name_round(const registry::Round& round);
+/// The first eight digits of an id, for log lines.
+[[nodiscard]] std::string short_id(const Digest& id);
+
+}  // namespace gym::coordinator

@@ -1,0 +1,110 @@
+#include "gym/coordinator/coordinator.hpp"
+
+#include "context.hpp"
+#include "job_driver.hpp"
+#include "node_calls.hpp"
+#include "verifier_calls.hpp"
+#include "worker_calls.hpp"
+
+namespace gym::coordinator {
+namespace {
+
+/// The advisory lock of a job: its id's first bytes, in a class of keys of its own.
+constexpr std::string_view kTryLock =
+    "SELECT pg_try_advisory_xact_lock(hashtext('gym.coordinator.job'), $1::integer)";
+
+std::int32_t lock_key(const Digest& job_id) {
+    std::uint32_t key = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+        key = key << 8 | job_id.data[i];
+    return static_cast<std::int32_t>(key);
+}
+
+/// Steps a job unless another instance does. The transaction that holds the lock does nothing else.
+Status step_alone(const Context& context, const Digest& job_id, TickSummary& summary) {
+    db::TransactOptions once;
+    once.attempts_max = 1;  // the steps are repeated by the next tick, never inside one
+    return context.deps.database.transact(
+        [&](db::Transaction& tx) -> Status {
+            GYM_TRY(const db::Row row, tx.exec_one(kTryLock, {lock_key(job_id)}));
+            if (!row.get<bool>(0)) return {};
+            ++summary.jobs;
+            const Status stepped = step_job(context, job_id, summary);
+            if (!stepped.ok())
+                summary.errors.push_back("job " + short_id(job_id) + ": " +
+                                         stepped.error().message);
+            return {};
+        },
+        once);
+}
+
+}  // namespace
+
+struct Coordinator::Impl {
+    Context context;
+};
+
+Coordinator::Coordinator(Dependencies dependencies, Options options)
+    : impl_(std::make_unique<Impl>(Impl{{dependencies, std::move(options)}})) {}
+Coordinator::~Coordinator() = default;
+
+Result<TickSummary> Coordinator::tick() {
+    const Context& context = impl_->context;
+    TickSummary summary;
+    if (const Status chain = context.deps.chain.tick(); !chain.ok())
+        summary.errors.push_back("chain: " + chain.error().message);
+    GYM_TRY(const auto jobs,
+            context.transact([](db::Transaction& tx) { return registry::active_jobs(tx); }));
+    for (const Digest& job : jobs)
+        GYM_CHECK(step_alone(context, job, summary));
+    return summary;
+}
+
+Result<registry::Node> Coordinator::register_node(const registry::NewNode& node) {
+    return coordinator::register_node(impl_->context, node);
+}
+
+Status Coordinator::heartbeat(const Address& node) {
+    return coordinator::heartbeat(impl_->context, node);
+}
+
+Status Coordinator::leave(const Address& node) {
+    return coordinator::leave(impl_->context, node);
+}
+
+Result<NodeStatus> Coordinator::node_status(const Address& node) {
+    return coordinator::node_status(impl_->context, node);
+}
+
+Result<std::optional<UnitAssignment>> Coordinator::next_unit(const Address& worker) {
+    return coordinator::next_unit(impl_->context, worker);
+}
+
+Result<CommitReceipt> Coordinator::commit_unit(const Address& worker,
+                                               const protocol::SignedCommitment& commitment,
+                                               ByteView records) {
+    return coordinator::commit_unit(impl_->context, worker, commitment, records);
+}
+
+Result<UnitReceipt> Coordinator::unit_receipt(const Digest& unit) {
+    return coordinator::unit_receipt(impl_->context, unit);
+}
+
+Status Coordinator::defend(const Address& worker, const Digest& unit) {
+    return coordinator::defend(impl_->context, worker, unit);
+}
+
+Result<std::optional<VerificationTask>> Coordinator::next_task(const Address& verifier) {
+    return coordinator::next_task(impl_->context, verifier);
+}
+
+Result<Bytes> Coordinator::commit_report(const Address& verifier, const Digest& unit,
+                                         std::uint32_t draw, const Digest& digest) {
+    return coordinator::commit_report(impl_->context, verifier, unit, draw, digest);
+}
+
+Result<RevealOutcome> Coordinator::reveal_report(const protocol::Report& report, ByteView records) {
+    return coordinator::reveal_report(impl_->context, report, records);
+}
+
+}  // namespace gym::coordinator

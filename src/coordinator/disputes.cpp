@@ -1,0 +1,208 @@
+#include "disputes.hpp"
+
+#include "gym/registry/datasets.hpp"
+#include "round_driver.hpp"
+
+namespace gym::coordinator {
+namespace {
+
+using protocol::UnitState;
+
+/// Units of an excluded worker that end with it. Disputes go on: each has an end of its own.
+const std::vector<UnitState> kVoidable = {
+    UnitState::kAssigned, UnitState::kCommitted, UnitState::kSampled,  UnitState::kUnsampled,
+    UnitState::kReported, UnitState::kRevealed,  UnitState::kVerified, UnitState::kUpheld};
+
+/// Follows up on what a deadline did to a unit.
+Status after_deadline(const Context& context, db::Transaction& tx, const registry::Job& job,
+                      const registry::Unit& unit, UnixMs now_ms) {
+    if (unit.status.state == UnitState::kRejected)
+        return exclude_worker(context, tx, unit, job.terms.lifecycle, now_ms);
+    if (unit.status.state == UnitState::kSampled) {
+        GYM_TRY(const registry::Round round,
+                registry::get_round(tx, unit.key.job_id, unit.key.round));
+        return assign_verifiers(context, tx, round, now_ms);
+    }
+    return {};
+}
+
+Result<Bytes> load(const Context& context, const Digest& blob, std::string_view what) {
+    auto bytes = context.deps.blobs.get(blob);
+    if (bytes.ok()) return bytes;
+    return bytes.error().in(what);
+}
+
+/// The referee's own result for a unit, in the terms of a commitment.
+Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Job& job,
+                                      const registry::Round& round, const registry::Unit& unit) {
+    GYM_TRY(const Bytes program, load(context, job.artifacts->program_blob, "train program"));
+    GYM_TRY(const Bytes base, load(context, round.base.blob, "base state"));
+    if (unit.kind == protocol::UnitKind::kTrain) {
+        GYM_TRY(const auto dataset, context.transact([&](db::Transaction& tx) {
+            return registry::get_dataset(tx, job.dataset_root);
+        }));
+        GYM_TRY(const Bytes tokens, load(context, dataset.blob, "dataset"));
+        return context.deps.compute.run_unit(round.record, unit.key.slot, program, base, tokens);
+    }
+    registry::UnitFilter included;
+    included.job_id = job.id;
+    included.round = round.round;
+    included.kind = protocol::UnitKind::kTrain;
+    included.limit = registry::kUnitsListMax;
+    GYM_TRY(const auto units, context.transact([&](db::Transaction& tx) {
+        return registry::list_units(tx, included);
+    }));
+    std::vector<Bytes> deltas;
+    for (const registry::Unit& trained : units) {
+        if (!trained.included) continue;
+        GYM_TRY(Bytes delta, load(context, *trained.delta_root, "delta"));
+        deltas.push_back(std::move(delta));
+    }
+    GYM_TRY(const Bytes momentum, load(context, round.momentum.blob, "momentum"));
+    GYM_TRY(const auto result, context.deps.compute.aggregate(program, base, momentum, deltas));
+    return Compute::Reexecuted{result.records_root, result.base.root, result.momentum.root};
+}
+
+Status rule(const Context& context, const registry::Job& job, const registry::Unit& unit,
+            TickSummary& summary) {
+    GYM_TRY(const registry::Round round, context.transact([&](db::Transaction& tx) {
+        return registry::get_round(tx, job.id, unit.key.round);
+    }));
+    GYM_TRY(const Compute::Reexecuted mine, reexecute(context, job, round, unit));
+    const UnixMs now_ms = context.now();
+    const protocol::LifecycleParams& params = job.terms.lifecycle;
+    return context.transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::lock_feed(tx));
+        GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
+        if (!stored) return fail(ErrorCode::kInternal, "a disputed unit has no commitment");
+        const protocol::UnitCommitment& claim = stored->commitment.commitment;
+        const bool right = claim.records_root == mine.records_root &&
+                           claim.final_state_root == mine.final_state_root &&
+                           claim.delta_root == mine.delta_root;
+        GYM_TRY(const protocol::ReasonCode code, protocol::parse_reason_code(unit.reason_code));
+        std::optional<protocol::Reason> reason;
+        if (right && unit.verifier)
+            reason = protocol::false_report(unit.key, *unit.verifier);
+        else if (!right)
+            reason = protocol::referee_ruled({code, unit.reason});
+        GYM_TRY(
+            const registry::Unit ruled,
+            registry::advance(tx, unit.id, protocol::event::Ruled{right}, params, now_ms, reason));
+        note(summary, protocol::name_unit(unit.key) +
+                          (right ? ": upheld by the referee" : ": rejected by the referee"));
+        if (!right) return exclude_worker(context, tx, ruled, params, now_ms);
+        if (!unit.verifier) return {};
+        return exclude_verifier(context, tx, *unit.verifier, ruled, params, now_ms);
+    });
+}
+
+}  // namespace
+
+Status exclude_worker(const Context& context, db::Transaction& tx, const registry::Unit& cause,
+                      const protocol::LifecycleParams& params, UnixMs now_ms) {
+    // The coordinator's own units have no node behind them: the fault stands in the unit alone.
+    if (cause.worker == context.deps.key.address()) return {};
+    GYM_CHECK(registry::lock_feed(tx));
+    GYM_TRY(const protocol::ReasonCode code, protocol::parse_reason_code(cause.reason_code));
+    GYM_CHECK(registry::exclude_node(tx, cause.worker, {code, cause.reason}, cause.id, now_ms));
+    registry::UnitFilter open;
+    open.worker = cause.worker;
+    open.states = kVoidable;
+    GYM_TRY(const auto units, registry::list_units(tx, open));
+    for (const registry::Unit& unit : units)
+        GYM_CHECK(registry::advance(tx, unit.id, protocol::event::Voided{}, params, now_ms,
+                                    protocol::worker_excluded(unit.key, cause.key)));
+    return {};
+}
+
+Status exclude_verifier(const Context& context, db::Transaction& tx, const Address& verifier,
+                        const registry::Unit& unit, const protocol::LifecycleParams& params,
+                        UnixMs now_ms) {
+    GYM_CHECK(registry::lock_feed(tx));
+    GYM_CHECK(registry::exclude_node(tx, verifier, protocol::false_report(unit.key, verifier),
+                                     unit.id, now_ms));
+    registry::UnitFilter waiting;
+    waiting.verifier = verifier;
+    waiting.states = {UnitState::kSampled, UnitState::kReported};
+    GYM_TRY(const auto units, registry::list_units(tx, waiting));
+    for (const registry::Unit& drawn : units) {
+        GYM_CHECK(registry::advance(tx, drawn.id, protocol::event::Redrawn{}, params, now_ms));
+        GYM_TRY(const registry::Round round,
+                registry::get_round(tx, drawn.key.job_id, drawn.key.round));
+        GYM_CHECK(assign_verifiers(context, tx, round, now_ms));
+    }
+    return {};
+}
+
+Status settle_deadlines(const Context& context, const registry::Job& job, TickSummary& summary) {
+    const UnixMs now_ms = context.now();
+    GYM_TRY(const auto overdue, context.transact([&](db::Transaction& tx) {
+        return registry::overdue_units(tx, job.id, now_ms);
+    }));
+    for (const Digest& id : overdue) {
+        GYM_TRY(const registry::Unit unit,
+                context.transact([&](db::Transaction& tx) -> Result<registry::Unit> {
+                    GYM_TRY(const registry::Unit moved,
+                            registry::advance(tx, id, protocol::event::TimePassed{},
+                                              job.terms.lifecycle, now_ms));
+                    GYM_CHECK(after_deadline(context, tx, job, moved, now_ms));
+                    return moved;
+                }));
+        note(summary, protocol::name_unit(unit.key) + ": " +
+                          std::string(protocol::to_string(unit.status.state)));
+    }
+    return {};
+}
+
+Status referee_disputes(const Context& context, const registry::Job& job, TickSummary& summary) {
+    registry::UnitFilter disputed;
+    disputed.job_id = job.id;
+    disputed.states = {UnitState::kDisputed};
+    GYM_TRY(const auto units, context.transact([&](db::Transaction& tx) {
+        return registry::list_units(tx, disputed);
+    }));
+    for (const registry::Unit& unit : units) {
+        const bool own = unit.worker == context.deps.key.address();
+        if (own && !unit.status.defended) {
+            // The coordinator stands by its own units: it lets the recomputation decide.
+            const Status defended = context.transact([&](db::Transaction& tx) -> Status {
+                GYM_CHECK(registry::advance(tx, unit.id, protocol::event::Defended{},
+                                            job.terms.lifecycle, context.now()));
+                return {};
+            });
+            GYM_CHECK(defended);
+        } else if (!unit.status.defended) {
+            continue;
+        }
+        GYM_CHECK(rule(context, job, unit, summary));
+    }
+    return {};
+}
+
+Result<std::optional<protocol::Reason>> find_difference(const Context& context,
+                                                        const registry::Unit& unit,
+                                                        const registry::StoredCommitment& stored,
+                                                        const protocol::Report& report,
+                                                        ByteView records) {
+    using Found = std::optional<protocol::Reason>;
+    const protocol::UnitCommitment& claim = stored.commitment.commitment;
+    switch (protocol::compare(claim, report)) {
+        case protocol::Difference::kNone:
+            return Found();
+        case protocol::Difference::kFinalState:
+            return Found(protocol::result_differs(unit.key, "final state root",
+                                                  claim.final_state_root, report.final_state_root));
+        case protocol::Difference::kDelta:
+            return Found(protocol::result_differs(unit.key, "delta root", claim.delta_root,
+                                                  report.delta_root));
+        case protocol::Difference::kRecords:
+            break;
+    }
+    GYM_TRY(const auto difference, context.deps.compute.first_difference(stored.records, records));
+    if (!difference)
+        return fail(ErrorCode::kInternal, "two records roots differ and no record does");
+    return Found(protocol::step_differs(unit.key, static_cast<std::uint32_t>(difference->step),
+                                        claim.records_root, report.records_root));
+}
+
+}  // namespace gym::coordinator

@@ -1,0 +1,295 @@
+#include "job_driver.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "disputes.hpp"
+#include "gym/commit/codec.hpp"
+#include "gym/commit/sha256.hpp"
+#include "gym/registry/datasets.hpp"
+#include "gym/registry/nodes.hpp"
+#include "round_driver.hpp"
+
+namespace gym::coordinator {
+namespace {
+
+using registry::JobStatus;
+
+Digest job_seed(const Digest& job_id) {
+    commit::Hasher hasher;
+    return hasher.update(as_bytes("gym.seed.v1")).update(job_id).finish();
+}
+
+/// Errors that the same job file and the same dataset will always give.
+bool is_permanent(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::kInvalidArgument:
+        case ErrorCode::kMalformed:
+        case ErrorCode::kShapeMismatch:
+        case ErrorCode::kNotFound:
+        case ErrorCode::kOutOfRange:
+        case ErrorCode::kMismatch:
+            return true;
+        default:
+            return false;
+    }
+}
+
+Result<Digest> keep(const Context& context, const Bytes& bytes) {
+    return context.deps.blobs.put(bytes);
+}
+
+Result<registry::JobArtifacts> make_artifacts(const Context& context, const registry::Job& job) {
+    GYM_TRY(const registry::Dataset dataset, context.transact([&](db::Transaction& tx) {
+        return registry::get_dataset(tx, job.dataset_root);
+    }));
+    auto tokens = context.deps.blobs.get(dataset.blob);
+    if (!tokens.ok()) return tokens.error().in("dataset " + dataset.name);
+    registry::JobArtifacts out;
+    out.seed = job_seed(job.id);
+    GYM_TRY(const Compute::Prepared prepared,
+            context.deps.compute.prepare(job.spec_yaml, *tokens, job.dataset_root, out.seed));
+    out.program_root = prepared.program.root;
+    GYM_TRY(out.program_blob, keep(context, prepared.program.bytes));
+    out.evaluate_program_root = prepared.evaluate_program.root;
+    GYM_TRY(out.evaluate_program_blob, keep(context, prepared.evaluate_program.bytes));
+    out.logits_program_root = prepared.logits_program.root;
+    GYM_TRY(out.logits_program_blob, keep(context, prepared.logits_program.bytes));
+    out.base_state_root = prepared.base.root;
+    GYM_TRY(out.base_state_blob, keep(context, prepared.base.bytes));
+    out.momentum_root = prepared.momentum.root;
+    GYM_TRY(out.momentum_blob, keep(context, prepared.momentum.bytes));
+    out.tokens_per_step = prepared.tokens_per_step;
+    out.flops_per_step = prepared.flops_per_step;
+    out.parameters = prepared.parameters;
+    return out;
+}
+
+Status set_status(const Context& context, const registry::Job& job, JobStatus status,
+                  const std::string& reason, TickSummary& summary) {
+    GYM_CHECK(context.transact([&](db::Transaction& tx) {
+        return registry::set_job_status(tx, job.id, status, reason, context.now());
+    }));
+    note(summary, "job " + short_id(job.id) + ": " + std::string(to_string(status)) +
+                      (reason.empty() ? "" : ", " + reason));
+    return {};
+}
+
+/// Does what the owner asked for. @return the job as it is afterwards.
+Result<registry::Job> obey(const Context& context, const registry::Job& job, TickSummary& summary) {
+    GYM_TRY(const auto request,
+            context.transact([&](db::Transaction& tx) { return registry::requested(tx, job.id); }));
+    if (!request) return job;
+    JobStatus next = job.status;
+    std::string reason;
+    if (*request == registry::JobRequest::kCancel) {
+        next = JobStatus::kCancelled;
+        reason = "cancelled by its owner";
+    } else if (*request == registry::JobRequest::kPause && job.status == JobStatus::kRunning) {
+        next = JobStatus::kPaused;
+        reason = "paused by its owner";
+    } else if (*request == registry::JobRequest::kResume && job.status == JobStatus::kPaused) {
+        next = JobStatus::kRunning;
+    } else if (job.status == JobStatus::kSubmitted) {
+        return job;  // kept until the job is prepared
+    } else {
+        reason = job.status_reason;
+    }
+    GYM_CHECK(set_status(context, job, next, reason, summary));
+    return context.transact([&](db::Transaction& tx) { return registry::get_job(tx, job.id); });
+}
+
+Status complete_if_done(const Context& context, const registry::Job& job, TickSummary& summary) {
+    if (job.status != JobStatus::kRunning || job.rounds_done < job.terms.rounds) return {};
+    GYM_TRY(const auto open, context.transact([&](db::Transaction& tx) {
+        return registry::open_rounds(tx, job.id);
+    }));
+    if (!open.empty()) return {};
+    return set_status(context, job, JobStatus::kCompleted, "", summary);
+}
+
+/// An upper bound of what `flops` of training may cost the job in all.
+Result<Amount> cost_bound(const Context& context, const registry::Job& job, const Amount& flops) {
+    constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
+    GYM_TRY(const Amount compute, flops.mul_div(job.terms.price_wei_per_pflop, Amount(kPflop)));
+    GYM_TRY(const Amount bound,
+            compute.mul_div(Amount(context.options.cost_bound_ppm), Amount(protocol::kPpm)));
+    return bound.plus(Amount(1));  // rounding down may have taken up to one unit
+}
+
+/// Whether the budget covers everything that may still be paid and one more round.
+Result<bool> can_afford_round(const Context& context, db::Transaction& tx,
+                              const registry::Job& job) {
+    GYM_TRY(const Amount billable, registry::billable_flops(tx, job.id));
+    GYM_TRY(const Amount per_unit,
+            Amount(job.artifacts->flops_per_step).mul_div(Amount(job.terms.steps), Amount(1)));
+    GYM_TRY(const Amount round, per_unit.mul_div(Amount(job.terms.slots_max), Amount(1)));
+    GYM_TRY(const Amount flops, billable.plus(round));
+    GYM_TRY(const Amount bound, cost_bound(context, job, flops));
+    return bound <= job.budget_wei;
+}
+
+/// Live workers without open work or dispute, in an order that the round's inputs fix.
+Result<std::vector<registry::Node>> choose_workers(const Context& context, db::Transaction& tx,
+                                                   const registry::Job& job, std::uint64_t round,
+                                                   UnixMs now_ms) {
+    registry::NodeFilter filter;
+    filter.role = registry::NodeRole::kWorker;
+    filter.eligible_only = true;
+    filter.seen_since_ms = now_ms - context.options.node_live_ms;
+    filter.limit = 10'000;
+    GYM_TRY(const auto nodes, registry::list_nodes(tx, filter));
+    std::vector<std::tuple<Digest, registry::Node>> ranked;
+    for (const registry::Node& node : nodes) {
+        registry::UnitFilter busy;
+        busy.worker = node.address;
+        busy.states = {protocol::UnitState::kAssigned, protocol::UnitState::kDisputed};
+        busy.limit = 1;
+        GYM_TRY(const auto open, registry::list_units(tx, busy));
+        if (!open.empty()) continue;
+        commit::Encoder encoder;
+        encoder.raw(as_bytes("gym.slot.v1")).fixed(job.id).u64(round).fixed(node.address);
+        ranked.emplace_back(commit::sha256(encoder.view()), node);
+    }
+    std::sort(ranked.begin(), ranked.end(),
+              [](const auto& a, const auto& b) { return std::get<0>(a) < std::get<0>(b); });
+    std::vector<registry::Node> out;
+    for (const auto& [rank, node] : ranked)
+        if (out.size() < job.terms.slots_max) out.push_back(node);
+    return out;
+}
+
+protocol::RoundRecord first_record(const registry::Job& job) {
+    const registry::JobArtifacts& artifacts = *job.artifacts;
+    protocol::RoundRecord record;
+    record.job_id = job.id;
+    record.round = 1;
+    record.base_state_root = artifacts.base_state_root;
+    record.momentum_root = artifacts.momentum_root;
+    record.program_root = artifacts.program_root;
+    record.evaluate_program_root = artifacts.evaluate_program_root;
+    record.dataset_root = job.dataset_root;
+    record.job_seed = artifacts.seed;
+    record.steps = job.terms.steps;
+    record.checkpoint_every = job.terms.checkpoint_every;
+    record.tokens_per_step = artifacts.tokens_per_step;
+    record.flops_per_step = artifacts.flops_per_step;
+    record.sampling = job.terms.sampling;
+    return record;
+}
+
+/// Which deltas of `last` went into the next base state, ascending by slot.
+Result<std::vector<protocol::IncludedDelta>> included_deltas(db::Transaction& tx,
+                                                             const registry::Round& last) {
+    registry::UnitFilter filter;
+    filter.job_id = last.job_id;
+    filter.round = last.round;
+    filter.kind = protocol::UnitKind::kTrain;
+    filter.limit = registry::kUnitsListMax;
+    GYM_TRY(const auto units, registry::list_units(tx, filter));
+    std::vector<protocol::IncludedDelta> out;
+    for (const registry::Unit& unit : units)
+        if (unit.included) out.push_back({unit.key.slot, unit.id, *unit.delta_root});
+    return out;
+}
+
+struct Plan {
+    protocol::RoundRecord record;
+    registry::StateRef base;
+    registry::StateRef momentum;
+};
+
+Result<Plan> make_plan(db::Transaction& tx, const registry::Job& job,
+                       const std::optional<registry::Round>& last,
+                       const std::vector<registry::Node>& workers) {
+    Plan plan;
+    plan.record = first_record(job);
+    plan.base = {job.artifacts->base_state_root, job.artifacts->base_state_blob};
+    plan.momentum = {job.artifacts->momentum_root, job.artifacts->momentum_blob};
+    if (last) {
+        plan.base = *last->next_base;
+        plan.momentum = *last->next_momentum;
+        plan.record.round = last->round + 1;
+        plan.record.previous_record = last->record_hash;
+        plan.record.base_state_root = plan.base.root;
+        plan.record.momentum_root = plan.momentum.root;
+        plan.record.aggregate_program_root = last->aggregate_program_root.value_or(Digest{});
+        GYM_TRY(plan.record.included, included_deltas(tx, *last));
+    }
+    std::uint32_t slot = 0;
+    for (const registry::Node& worker : workers)
+        plan.record.slots.push_back(
+            {slot++, worker.address,
+             protocol::sampling_rate_ppm(worker.valid_run, job.terms.sampling)});
+    return plan;
+}
+
+}  // namespace
+
+Status prepare_job(const Context& context, const registry::Job& job, TickSummary& summary) {
+    const auto artifacts = make_artifacts(context, job);
+    if (!artifacts.ok()) {
+        if (!is_permanent(artifacts.error().code)) return artifacts.error();
+        return set_status(context, job, JobStatus::kFailed, artifacts.error().message, summary);
+    }
+    GYM_CHECK(context.transact([&](db::Transaction& tx) {
+        return registry::start_job(tx, job.id, *artifacts, context.now());
+    }));
+    note(summary, "job " + short_id(job.id) + ": started, program " +
+                      artifacts->program_root.hex() + ", " + std::to_string(artifacts->parameters) +
+                      " parameters");
+    return {};
+}
+
+Status plan_round(const Context& context, const registry::Job& job, TickSummary& summary) {
+    const UnixMs now_ms = context.now();
+    struct Outcome {
+        std::optional<registry::Round> round;
+        bool out_of_budget = false;
+    };
+    GYM_TRY(const Outcome outcome, context.transact([&](db::Transaction& tx) -> Result<Outcome> {
+        GYM_TRY(const auto last, registry::last_round(tx, job.id));
+        if (last && !last->next_base) return Outcome{};
+        const std::uint64_t number = last ? last->round + 1 : 1;
+        if (number > job.terms.rounds) return Outcome{};
+        GYM_TRY(const bool affordable, can_afford_round(context, tx, job));
+        if (!affordable) return Outcome{{}, true};
+        GYM_TRY(const auto workers, choose_workers(context, tx, job, number, now_ms));
+        if (workers.size() < job.terms.workers_min) return Outcome{};
+        GYM_TRY(const Plan plan, make_plan(tx, job, last, workers));
+        GYM_TRY(registry::Round round,
+                registry::record_round(tx, plan.record, plan.base, plan.momentum, now_ms));
+        return Outcome{std::move(round), false};
+    }));
+    if (outcome.out_of_budget)
+        return set_status(context, job, JobStatus::kPaused,
+                          "the budget does not cover another round", summary);
+    if (outcome.round)
+        note(summary, name_round(*outcome.round) + ": recorded with " +
+                          std::to_string(outcome.round->record.slots.size()) + " workers");
+    return {};
+}
+
+Status step_job(const Context& context, const Digest& job_id, TickSummary& summary) {
+    GYM_TRY(registry::Job job,
+            context.transact([&](db::Transaction& tx) { return registry::get_job(tx, job_id); }));
+    if (!job.ended_at_ms) {
+        GYM_TRY(job, obey(context, job, summary));
+    }
+    if (job.status == JobStatus::kSubmitted) return prepare_job(context, job, summary);
+    if (!job.artifacts) return {};
+    GYM_CHECK(settle_deadlines(context, job, summary));
+    GYM_TRY(const auto rounds, context.transact([&](db::Transaction& tx) {
+        return registry::open_rounds(tx, job_id);
+    }));
+    for (const registry::Round& round : rounds)
+        GYM_CHECK(step_round(context, job, round, summary));
+    GYM_CHECK(referee_disputes(context, job, summary));
+    if (job.status != JobStatus::kRunning) return {};
+    GYM_CHECK(plan_round(context, job, summary));
+    GYM_TRY(job,
+            context.transact([&](db::Transaction& tx) { return registry::get_job(tx, job_id); }));
+    return complete_if_done(context, job, summary);
+}
+
+}  // namespace gym::coordinator

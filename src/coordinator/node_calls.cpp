@@ -1,0 +1,112 @@
+#include "node_calls.hpp"
+
+#include <algorithm>
+
+namespace gym::coordinator {
+namespace {
+
+using protocol::UnitState;
+
+constexpr std::int64_t kHourMs = 3'600'000;
+constexpr std::size_t kRecentMax = 20;
+constexpr std::uint32_t kStatusUnitsMax = 1000;
+
+const std::vector<UnitState> kOpenStates = {
+    UnitState::kAssigned,  UnitState::kCommitted, UnitState::kSampled,
+    UnitState::kUnsampled, UnitState::kReported,  UnitState::kRevealed,
+    UnitState::kVerified,  UnitState::kDisputed,  UnitState::kUpheld};
+const std::vector<UnitState> kTerminalStates = {UnitState::kExpired, UnitState::kRejected,
+                                                UnitState::kSlashed, UnitState::kFinal,
+                                                UnitState::kUnpaid,  UnitState::kVoid};
+
+/// Why a worker has nothing to run, in one sentence; empty if it has.
+Result<std::string> worker_idle_because(db::Transaction& tx, const NodeStatus& status) {
+    for (const registry::Unit& unit : status.open_units)
+        if (unit.status.state == UnitState::kAssigned) return std::string();
+    for (const registry::Unit& unit : status.open_units)
+        if (unit.status.state == UnitState::kDisputed)
+            return protocol::name_unit(unit.key) +
+                   " is disputed; no new unit before that is decided";
+    registry::JobFilter running;
+    running.status = registry::JobStatus::kRunning;
+    GYM_TRY(const auto jobs, registry::list_jobs(tx, running));
+    if (jobs.empty()) return std::string("no job is running");
+    for (const registry::Job& job : jobs)
+        if (job.rounds_done < job.terms.rounds)
+            return std::string("waiting for the next round to begin");
+    return std::string("every running job has done all its rounds");
+}
+
+std::string verifier_idle_because(const NodeStatus& status) {
+    for (const registry::Unit& unit : status.open_units)
+        if (unit.verifier == status.node.address &&
+            (unit.status.state == UnitState::kSampled || unit.status.state == UnitState::kReported))
+            return "";
+    return "no drawn unit is assigned to this verifier";
+}
+
+Status read_units(db::Transaction& tx, const Address& address, NodeStatus& out) {
+    registry::UnitFilter filter;
+    filter.limit = kStatusUnitsMax;
+    if (out.node.role == registry::NodeRole::kWorker)
+        filter.worker = address;
+    else
+        filter.verifier = address;
+    filter.states = kOpenStates;
+    GYM_TRY(out.open_units, registry::list_units(tx, filter));
+    filter.states = kTerminalStates;
+    filter.limit = kRecentMax;
+    GYM_TRY(out.recent_units, registry::list_units(tx, filter));
+    return {};
+}
+
+}  // namespace
+
+Result<registry::Node> require_node(db::Transaction& tx, const Address& address,
+                                    registry::NodeRole role) {
+    GYM_TRY(registry::Node node, registry::get_node(tx, address));
+    if (node.role != role)
+        return fail(ErrorCode::kPermissionDenied, "node " + address.hex() + " is registered as a " +
+                                                      std::string(to_string(node.role)) +
+                                                      ", not as a " + std::string(to_string(role)));
+    if (node.excluded)
+        return fail(ErrorCode::kPermissionDenied,
+                    "node " + address.hex() + " is excluded: " + node.excluded_reason);
+    return node;
+}
+
+Result<registry::Node> register_node(const Context& context, const registry::NewNode& node) {
+    return context.transact_idempotent(
+        [&](db::Transaction& tx) { return registry::register_node(tx, node, context.now()); });
+}
+
+Status heartbeat(const Context& context, const Address& node) {
+    return context.transact_idempotent(
+        [&](db::Transaction& tx) { return registry::heartbeat(tx, node, context.now()); });
+}
+
+Status leave(const Context& context, const Address& node) {
+    return context.transact_idempotent(
+        [&](db::Transaction& tx) { return registry::leave(tx, node, context.now()); });
+}
+
+Result<NodeStatus> node_status(const Context& context, const Address& address) {
+    const UnixMs now_ms = context.now();
+    return context.transact([&](db::Transaction& tx) -> Result<NodeStatus> {
+        NodeStatus out;
+        GYM_TRY(out.node, registry::get_node(tx, address));
+        GYM_TRY(out.units, registry::count_units(tx, address));
+        GYM_TRY(out.uptime_last_hour, registry::uptime(tx, address, now_ms - kHourMs, now_ms));
+        GYM_CHECK(read_units(tx, address, out));
+        if (out.node.excluded) {
+            out.idle_because = "excluded: " + out.node.excluded_reason;
+        } else if (out.node.role == registry::NodeRole::kWorker) {
+            GYM_TRY(out.idle_because, worker_idle_because(tx, out));
+        } else {
+            out.idle_because = verifier_idle_because(out);
+        }
+        return out;
+    });
+}
+
+}  // namespace gym::coordinator

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "context.hpp"
+
+namespace gym::coordinator {
+
+Result<registry::Node> register_node(const Context& context, const registry::NewNode& node);
+Status heartbeat(const Context& context, const Address& node);
+Status leave(const Context& context, const Address& node);
+Result<NodeStatus> node_status(const Context& context, const Address& node);
+/// A node of this role in good standing. @errors kNotFound, kPermissionDenied.
+Result<registry::Node> require_node(db::Transaction& tx, const Address& address,
+                                    registry::NodeRole role);
+
+}  // namespace gym::coordinator
