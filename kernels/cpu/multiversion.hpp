@@ -36,7 +36,9 @@
 
 // Before a loop whose iterations are independent, also when an output is the same array as an
 // input.
-#if defined(__clang__)
+#if !defined(GYM_KERNEL_LEVEL) || GYM_KERNEL_LEVEL == 0
+#define GYM_VECTOR_LOOP
+#elif defined(__clang__)
 #define GYM_VECTOR_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define GYM_VECTOR_LOOP _Pragma("GCC ivdep")
