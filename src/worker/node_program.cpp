@@ -75,7 +75,9 @@ Result<std::int64_t> check_network(rpc::Coordinator& coordinator) {
     return round_trip.count();
 }
 
-void say_goodbye(const NodeConfig& config, const crypto::PrivateKey& key, const Clock& clock) {
+}  // namespace
+
+void sign_off(const NodeConfig& config, const crypto::PrivateKey& key, const Clock& clock) {
     rpc::ClientConfig client = config.client({});
     client.call_ms_max = 2'000;
     client.attempts_max = 1;
@@ -83,8 +85,6 @@ void say_goodbye(const NodeConfig& config, const crypto::PrivateKey& key, const 
     if (coordinator.ok() && !(*coordinator)->leave().ok())
         spdlog::debug("could not sign off; the coordinator will notice the silence");
 }
-
-}  // namespace
 
 std::stop_token stop_on_signals() {
     static std::stop_source source;
@@ -153,7 +153,7 @@ Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,
             *coordinator, [&] { return worker->activity(); }, network.heartbeat_every_ms);
         GYM_CHECK(run_worker(*worker, options, stop));
     }
-    say_goodbye(config, key, clock);
+    sign_off(config, key, clock);
     spdlog::info("stopped");
     return {};
 }

@@ -3,24 +3,16 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <mutex>
 #include <utility>
 
 #include "gym/commit/merkle.hpp"
 #include "gym/protocol/reason.hpp"
+#include "gym/worker/patience.hpp"
 #include "gym/worker/unit_inputs.hpp"
 
 namespace gym::worker {
 namespace {
-
-/// Whether sending the same thing later may succeed (a wrong clock can be set right, a peer comes
-/// back). Everything else is the coordinator's last word about a unit.
-bool is_transient(ErrorCode code) {
-    return code == ErrorCode::kUnavailable || code == ErrorCode::kCancelled ||
-           code == ErrorCode::kUnauthenticated || code == ErrorCode::kIo ||
-           code == ErrorCode::kInternal;
-}
 
 class WorkerImpl final : public Worker {
   public:
@@ -297,32 +289,6 @@ Status WorkerImpl::forget(const JournalEntry& entry) {
         if (!needed(blob)) GYM_CHECK(cache_.store().remove(blob));
     return {};
 }
-
-void wait_for(std::chrono::milliseconds duration, const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait_for(lock, stop, duration, [] { return false; });
-}
-
-/// Pauses after errors: doubling from one second to half a minute; the same error is logged once.
-class Patience {
-  public:
-    void failed(const Error& error, const std::stop_token& stop) {
-        if (error.message != last_message_) spdlog::warn("{}", error.message);
-        last_message_ = error.message;
-        wait_for(pause_, stop);
-        pause_ = std::min(pause_ * 2, std::chrono::milliseconds(30'000));
-    }
-    void succeeded() {
-        pause_ = std::chrono::milliseconds(1'000);
-        last_message_.clear();
-    }
-
-  private:
-    std::chrono::milliseconds pause_{1'000};
-    std::string last_message_;
-};
 
 }  // namespace
 

@@ -47,6 +47,9 @@ struct WorkerHooks {
 Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,
                     const std::stop_token& stop);
 
+/// Tells the coordinator that the node is going; best effort.
+void sign_off(const NodeConfig& config, const crypto::PrivateKey& key, const Clock& clock);
+
 /// FLOP/s of a fixed exact program on this machine, and its final state root (the same everywhere).
 struct Benchmark {
     std::uint64_t flops_per_second = 0;

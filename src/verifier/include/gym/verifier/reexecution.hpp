@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <vector>
+
+#include "gym/crypto/eip712.hpp"
+#include "gym/crypto/key.hpp"
+#include "gym/engine/engine.hpp"
+#include "gym/engine/unit.hpp"
+#include "gym/protocol/report.hpp"
+#include "gym/rpc/messages.hpp"
+#include "gym/verifier/trace.hpp"
+#include "gym/worker/unit_inputs.hpp"
+
+namespace gym::verifier {
+
+/// What re-executing a unit gave.
+struct Reexecution {
+    std::vector<engine::StepRecord> records;
+    Digest records_root;
+    Digest final_state_root;
+    Digest delta_root;
+    Digest trace;  ///< protocol::trace_digest over this verifier's own positions
+};
+
+struct ReexecutionOptions {
+    engine::EngineOptions engine;
+    std::function<void(const engine::UnitProgress&)> progress;
+    std::stop_token stop;
+};
+
+/// Whether the task is what it says: record, commitment, its signature and its committer belong
+/// together. A fault here is the coordinator's. @errors kMismatch, kUnauthenticated, and those of
+/// the protocol.
+Status check_task(const crypto::Eip712Domain& domain, const rpc::VerifyTask& task);
+
+/// Computes the unit of `task` from its public inputs alone. `challenge` is this verifier's
+/// signature on the beacon, which decides the traced positions.
+/// @errors kMismatch when an input is not what the round record fixes; kCancelled; those of the
+/// engine.
+[[nodiscard]] Result<Reexecution> reexecute(worker::InputLoader& loader, rpc::BlobCache& cache,
+                                            const rpc::VerifyTask& task,
+                                            const crypto::Signature& challenge,
+                                            const ReexecutionOptions& options);
+
+/// Runs a train unit up to `step` and keeps that step's trace.
+[[nodiscard]] Result<StepTrace> trace_step(worker::InputLoader& loader, const rpc::VerifyTask& task,
+                                           std::uint64_t step, const ReexecutionOptions& options);
+
+}  // namespace gym::verifier

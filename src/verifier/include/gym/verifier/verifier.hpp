@@ -1,0 +1,63 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "gym/common/result.hpp"
+#include "gym/crypto/key.hpp"
+#include "gym/engine/engine.hpp"
+#include "gym/engine/record.hpp"
+#include "gym/engine/unit.hpp"
+#include "gym/protocol/unit.hpp"
+#include "gym/rpc/coordinator.hpp"
+
+namespace gym::verifier {
+
+/// "started", "reported", "verified", "differs", "traced", "dropped".
+struct VerifierEvent {
+    std::string name;
+    protocol::UnitKey unit;
+    std::string detail;                             ///< one sentence
+    std::optional<engine::RecordDifference> where;  ///< of "differs", when a step record differs
+};
+
+struct VerifierOptions {
+    std::filesystem::path data_dir;  ///< blobs/, reports/ and traces/ below it
+    engine::EngineOptions engine;
+    std::chrono::milliseconds poll_wait{10'000};
+    std::function<void(const VerifierEvent&)> on_event;  ///< from the verifier's thread
+    std::function<void(const engine::UnitProgress&)> on_progress;
+};
+
+/// Re-executes the units it is assigned and reports under commit-reveal. Not thread-safe, except
+/// activity().
+class Verifier {
+  public:
+    /// `coordinator` and `key` must outlive the verifier. @errors kIo.
+    static Result<std::unique_ptr<Verifier>> open(rpc::Coordinator& coordinator,
+                                                  const crypto::PrivateKey& key,
+                                                  VerifierOptions options);
+    virtual ~Verifier() = default;
+
+    /// Waits for one task and carries it as far as it goes: report commitment, and the reveal. A
+    /// step trace of the first difference stays in traces/ for the dispute.
+    /// @return whether there was one. @errors kCancelled; after an error the verifier is ready for
+    /// the next call, which takes up a report where it stopped.
+    virtual Result<bool> run_once(const std::stop_token& stop) = 0;
+    /// What the node does right now. Thread-safe.
+    [[nodiscard]] virtual rpc::Activity activity() const = 0;
+};
+
+/// Where the trace of a unit that differed is kept.
+[[nodiscard]] std::filesystem::path trace_path(const std::filesystem::path& data_dir,
+                                               const Digest& unit);
+
+/// Runs a verifier until `stop`, with pauses after errors.
+Status run_verifier(Verifier& verifier, const std::stop_token& stop);
+
+}  // namespace gym::verifier

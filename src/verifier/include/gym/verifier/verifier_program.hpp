@@ -1,0 +1,18 @@
+#pragma once
+
+#include <stop_token>
+
+#include "gym/common/result.hpp"
+#include "gym/verifier/verifier.hpp"
+#include "gym/worker/node_config.hpp"
+
+namespace gym::verifier {
+
+/// `gym-verifier`: registers as a verifier (making a key if there is none), then verifies until
+/// `stop`.
+/// @errors what keeps it from starting.
+Status start_verifier(const worker::NodeConfig& config,
+                      const std::function<void(const VerifierEvent&)>& on_event,
+                      const std::stop_token& stop);
+
+}  // namespace gym::verifier

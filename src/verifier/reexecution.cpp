@@ -1,0 +1,137 @@
+#include "gym/verifier/reexecution.hpp"
+
+#include <utility>
+
+#include "gym/program/gpt.hpp"
+
+namespace gym::verifier {
+namespace {
+
+/// The leaves at this verifier's positions; a unit without a trace has nothing to prove copying by.
+Digest digest_at_positions(const crypto::Signature& challenge, std::uint32_t steps,
+                           const std::vector<Digest>& leaves) {
+    if (leaves.empty()) return protocol::trace_digest({});
+    const protocol::TraceChallenge positions =
+        protocol::trace_challenge(challenge, steps, leaves.size());
+    std::vector<Digest> chosen;
+    for (const std::uint64_t position : positions.positions)
+        chosen.push_back(leaves[position]);
+    return protocol::trace_digest(chosen);
+}
+
+Result<Reexecution> reexecute_train(worker::InputLoader& loader, const rpc::VerifyTask& task,
+                                    const crypto::Signature& challenge,
+                                    const ReexecutionOptions& options) {
+    GYM_TRY(const worker::TrainInputs inputs, loader.load_train(task.record, task.inputs));
+    std::vector<Digest> leaves;
+    engine::RunOptions run;
+    run.engine = options.engine;
+    run.progress = options.progress;
+    run.cancel = options.stop;
+    run.trace_step = protocol::trace_step(challenge, task.record.steps);
+    run.trace = [&](const engine::TraceEntry& entry) { leaves.push_back(entry.output_root); };
+    GYM_TRY(engine::UnitResult result,
+            engine::run_unit(*inputs.program, inputs.base, *inputs.dataset,
+                             worker::unit_spec(task.record, task.unit.slot), run));
+    Reexecution out;
+    out.records = std::move(result.records);
+    out.records_root = result.records_root;
+    out.final_state_root = result.final_state_root;
+    out.delta_root = result.delta_root;
+    out.trace = digest_at_positions(challenge, task.record.steps, leaves);
+    return out;
+}
+
+Result<engine::State> load_delta(rpc::BlobCache& cache, const program::Program& train,
+                                 const Digest& root) {
+    GYM_TRY(const Bytes bytes, cache.fetch(root));
+    return engine::decode_delta(train, bytes);
+}
+
+/// The outer step: its results are the next base state and the next momentum.
+Result<Reexecution> reexecute_aggregate(worker::InputLoader& loader, rpc::BlobCache& cache,
+                                        const rpc::VerifyTask& task,
+                                        const crypto::Signature& challenge,
+                                        const ReexecutionOptions& options) {
+    const auto& [program_blob, dataset_blob, base_blob, momentum_blob] = task.inputs;
+    GYM_TRY(const auto train, loader.load_program(task.record, program_blob));
+    GYM_TRY(const engine::State base, loader.load_state(base_blob, task.record.base_state_root));
+    engine::State momentum;
+    if (momentum_blob) {
+        GYM_TRY(momentum, loader.load_state(*momentum_blob, task.record.momentum_root));
+    }
+    std::vector<engine::State> deltas;
+    for (const protocol::IncludedDelta& delta : task.deltas) {
+        GYM_TRY(engine::State decoded, load_delta(cache, *train, delta.delta_root));
+        deltas.push_back(std::move(decoded));
+    }
+    GYM_TRY(const program::Program aggregate,
+            program::aggregate_program(*train, static_cast<std::uint32_t>(deltas.size())));
+    GYM_TRY(engine::AggregateResult result,
+            engine::run_aggregate(aggregate, base, momentum, deltas, options.engine));
+    Reexecution out;
+    out.records = std::move(result.records);
+    out.records_root = result.records_root;
+    out.final_state_root = result.base_root;
+    out.delta_root = result.momentum_root;
+    std::vector<Digest> leaves;
+    for (const engine::StepRecord& record : out.records)
+        leaves.push_back(engine::record_hash({}, record));
+    out.trace = digest_at_positions(challenge, 1, leaves);
+    return out;
+}
+
+}  // namespace
+
+Status check_task(const crypto::Eip712Domain& domain, const rpc::VerifyTask& task) {
+    GYM_CHECK(protocol::validate(task.record));
+    if (task.record.job_id != task.unit.job_id || task.record.round != task.unit.round)
+        return fail(ErrorCode::kMismatch, "the round record is of another job or round");
+    const protocol::UnitCommitment& commitment = task.commitment.commitment;
+    GYM_CHECK(protocol::verify_signature(domain, task.commitment, task.committer));
+    if (commitment.slot != task.unit.slot || commitment.attempt != task.unit.attempt)
+        return fail(ErrorCode::kMismatch, "the commitment is of another unit");
+    if (commitment.kind == protocol::UnitKind::kTrain)
+        return protocol::check_against_round(commitment, task.record, protocol::hash(task.record),
+                                             task.committer, task.unit.attempt);
+    if (commitment.round_record != protocol::hash(task.record))
+        return fail(ErrorCode::kMismatch, "the commitment names another round record");
+    return {};
+}
+
+Result<Reexecution> reexecute(worker::InputLoader& loader, rpc::BlobCache& cache,
+                              const rpc::VerifyTask& task, const crypto::Signature& challenge,
+                              const ReexecutionOptions& options) {
+    switch (task.commitment.commitment.kind) {
+        case protocol::UnitKind::kTrain:
+            return reexecute_train(loader, task, challenge, options);
+        case protocol::UnitKind::kAggregate:
+            return reexecute_aggregate(loader, cache, task, challenge, options);
+        case protocol::UnitKind::kEvaluate:
+            break;
+    }
+    return fail(ErrorCode::kInvalidArgument, "units of this kind are not verified by re-execution");
+}
+
+Result<StepTrace> trace_step(worker::InputLoader& loader, const rpc::VerifyTask& task,
+                             std::uint64_t step, const ReexecutionOptions& options) {
+    GYM_TRY(const worker::TrainInputs inputs, loader.load_train(task.record, task.inputs));
+    StepTrace trace{protocol::unit_id(task.unit), step, {}};
+    std::stop_source done;
+    const std::stop_callback forward(options.stop, [&] { done.request_stop(); });
+    engine::RunOptions run;
+    run.engine = options.engine;
+    run.cancel = done.get_token();
+    run.trace_step = step;
+    run.trace = [&](const engine::TraceEntry& entry) { trace.entries.push_back(entry); };
+    run.on_record = [&](const engine::StepRecord& record) {
+        if (record.step == step) done.request_stop();  // nothing after it is needed
+    };
+    const auto ran = engine::run_unit(*inputs.program, inputs.base, *inputs.dataset,
+                                      worker::unit_spec(task.record, task.unit.slot), run);
+    if (options.stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
+    if (!ran.ok() && ran.error().code != ErrorCode::kCancelled) return ran.error();
+    return trace;
+}
+
+}  // namespace gym::verifier

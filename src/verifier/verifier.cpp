@@ -1,0 +1,217 @@
+#include "gym/verifier/verifier.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <mutex>
+#include <utility>
+
+#include "gym/common/file.hpp"
+#include "gym/crypto/secret.hpp"
+#include "gym/protocol/reason.hpp"
+#include "gym/rpc/blob_cache.hpp"
+#include "gym/verifier/reexecution.hpp"
+#include "gym/verifier/report_journal.hpp"
+#include "gym/worker/patience.hpp"
+
+namespace gym::verifier {
+namespace {
+
+class VerifierImpl final : public Verifier {
+  public:
+    VerifierImpl(rpc::Coordinator& coordinator, const crypto::PrivateKey& key,
+                 VerifierOptions options, rpc::BlobCache cache, ReportJournal journal)
+        : coordinator_(coordinator),
+          key_(key),
+          options_(std::move(options)),
+          cache_(std::move(cache)),
+          journal_(std::move(journal)),
+          loader_(cache_) {}
+
+    Result<bool> run_once(const std::stop_token& stop) override;
+    [[nodiscard]] rpc::Activity activity() const override {
+        const std::scoped_lock lock(mutex_);
+        return activity_;
+    }
+
+  private:
+    Status carry_out(const rpc::VerifyTask& task, const std::stop_token& stop);
+    Result<PendingReport> compute(const rpc::VerifyTask& task, const std::stop_token& stop);
+    Status report(const rpc::VerifyTask& task, const PendingReport& pending,
+                  const std::stop_token& stop);
+    void keep_trace(const rpc::VerifyTask& task, std::uint64_t step, const std::stop_token& stop);
+    Status release(const rpc::VerifyTask& task);
+    [[nodiscard]] ReexecutionOptions run_options(const rpc::VerifyTask& task,
+                                                 const std::stop_token& stop);
+
+    void set_activity(rpc::Activity activity) {
+        const std::scoped_lock lock(mutex_);
+        activity_ = std::move(activity);
+    }
+    void tell(const char* name, const protocol::UnitKey& unit, std::string detail,
+              std::optional<engine::RecordDifference> where = std::nullopt) const {
+        spdlog::info("{}: {} {}", protocol::name_unit(unit), name, detail);
+        if (options_.on_event) options_.on_event({name, unit, std::move(detail), std::move(where)});
+    }
+
+    rpc::Coordinator& coordinator_;
+    const crypto::PrivateKey& key_;
+    const VerifierOptions options_;
+    rpc::BlobCache cache_;
+    ReportJournal journal_;
+    worker::InputLoader loader_;
+    mutable std::mutex mutex_;
+    rpc::Activity activity_;
+};
+
+Result<bool> VerifierImpl::run_once(const std::stop_token& stop) {
+    GYM_TRY(const std::optional<rpc::Task> task, coordinator_.next_task(options_.poll_wait));
+    if (!task) return false;
+    const auto* verify = std::get_if<rpc::VerifyTask>(&*task);
+    if (verify == nullptr)
+        return fail(ErrorCode::kConflict, "this node is registered as a worker, not as a verifier");
+    const Status done = carry_out(*verify, stop);
+    set_activity({});
+    if (!done.ok()) return done.error().in("verifying " + protocol::name_unit(verify->unit));
+    return true;
+}
+
+Status VerifierImpl::carry_out(const rpc::VerifyTask& task, const std::stop_token& stop) {
+    GYM_TRY(std::optional<PendingReport> pending,
+            journal_.find(protocol::unit_id(task.unit), task.draw));
+    if (!pending) {
+        if (task.report_committed)
+            return fail(ErrorCode::kNotFound,
+                        "a report was committed to, but it is not in this data directory");
+        GYM_TRY(pending, compute(task, stop));
+        GYM_CHECK(journal_.save(*pending));
+    }
+    return report(task, *pending, stop);
+}
+
+ReexecutionOptions VerifierImpl::run_options(const rpc::VerifyTask& task,
+                                             const std::stop_token& stop) {
+    ReexecutionOptions options;
+    options.engine = options_.engine;
+    options.stop = stop;
+    options.progress = [this, unit = task.unit](const engine::UnitProgress& progress) {
+        set_activity({unit, progress.step, progress.steps, "verify"});
+        if (options_.on_progress) options_.on_progress(progress);
+    };
+    return options;
+}
+
+Result<PendingReport> VerifierImpl::compute(const rpc::VerifyTask& task,
+                                            const std::stop_token& stop) {
+    GYM_TRY(const rpc::NetworkInfo network, coordinator_.network());
+    GYM_CHECK(check_task(network.domain(), task));
+    tell("started", task.unit, "committed by " + task.committer.hex());
+    set_activity({task.unit, 0, task.record.steps, "verify"});
+    PendingReport pending;
+    pending.beacon = task.beacon;
+    protocol::Report& report = pending.report;
+    report.unit = protocol::unit_id(task.unit);
+    report.draw = task.draw;
+    report.verifier = key_.address();
+    report.challenge_signature = key_.sign_digest(
+        protocol::trace_challenge_digest(network.domain(), task.beacon, report.unit));
+    GYM_TRY(const Reexecution result,
+            reexecute(loader_, cache_, task, report.challenge_signature, run_options(task, stop)));
+    report.records_root = result.records_root;
+    report.final_state_root = result.final_state_root;
+    report.delta_root = result.delta_root;
+    report.trace = result.trace;
+    report.salt = crypto::random_digest();
+    pending.records = engine::encode_records(result.records);
+    return pending;
+}
+
+Status VerifierImpl::report(const rpc::VerifyTask& task, const PendingReport& pending,
+                            const std::stop_token& stop) {
+    const protocol::Report& report = pending.report;
+    const auto claimed = coordinator_.submit_report_commit(
+        {report.unit, report.draw, protocol::report_digest(pending.beacon, report)});
+    if (!claimed.ok()) {
+        if (worker::is_transient(claimed.error().code)) return claimed.error();
+        tell("dropped", task.unit, claimed.error().message);
+        GYM_CHECK(journal_.remove(report.unit, report.draw));
+        return claimed.error();
+    }
+    tell("reported", task.unit, "");
+    const auto verified = coordinator_.submit_report_reveal({report, pending.records});
+    if (!verified.ok() && worker::is_transient(verified.error().code)) return verified.error();
+    GYM_CHECK(journal_.remove(report.unit, report.draw));
+    if (!verified.ok()) {
+        tell("dropped", task.unit, verified.error().message);
+        return verified.error();
+    }
+    if (*verified) {
+        tell("verified", task.unit, "");
+        return release(task);
+    }
+    std::optional<engine::RecordDifference> where;
+    const auto theirs = engine::decode_records(*claimed);
+    const auto ours = engine::decode_records(pending.records);
+    if (theirs.ok() && ours.ok()) where = engine::find_first_difference(*ours, *theirs);
+    tell("differs", task.unit,
+         where ? "first at step " + std::to_string(where->step) + ", in its " + where->field
+               : std::string("all step records agree, a result does not"),
+         where);
+    if (where && task.commitment.commitment.kind == protocol::UnitKind::kTrain)
+        keep_trace(task, where->step, stop);
+    return release(task);
+}
+
+/// For the dispute; the report stands without it.
+void VerifierImpl::keep_trace(const rpc::VerifyTask& task, std::uint64_t step,
+                              const std::stop_token& stop) {
+    const std::filesystem::path path = trace_path(options_.data_dir, protocol::unit_id(task.unit));
+    const auto trace = trace_step(loader_, task, step, run_options(task, stop));
+    const Status kept = trace.ok() ? write_file_atomic(path, encode(*trace)) : trace.error();
+    if (kept.ok())
+        tell("traced", task.unit, path.string());
+    else
+        spdlog::warn("the trace of {} was not kept: {}", protocol::name_unit(task.unit),
+                     kept.error().message);
+}
+
+/// Drops what only this unit's round needs. Program and dataset stay for the next one.
+Status VerifierImpl::release(const rpc::VerifyTask& task) {
+    for (const protocol::IncludedDelta& delta : task.deltas)
+        GYM_CHECK(cache_.store().remove(delta.delta_root));
+    if (task.commitment.commitment.kind != protocol::UnitKind::kAggregate) return {};
+    // A round's aggregate comes after its train units: nobody asks for its base state again.
+    if (task.inputs.momentum_blob) GYM_CHECK(cache_.store().remove(*task.inputs.momentum_blob));
+    return cache_.store().remove(task.inputs.base_state_blob);
+}
+
+}  // namespace
+
+std::filesystem::path trace_path(const std::filesystem::path& data_dir, const Digest& unit) {
+    return data_dir / "traces" / (to_hex(unit.view()) + ".trace");
+}
+
+Result<std::unique_ptr<Verifier>> Verifier::open(rpc::Coordinator& coordinator,
+                                                 const crypto::PrivateKey& key,
+                                                 VerifierOptions options) {
+    GYM_TRY(ReportJournal journal, ReportJournal::open(options.data_dir / "reports"));
+    GYM_TRY(rpc::BlobCache cache, rpc::BlobCache::open(options.data_dir / "blobs", coordinator));
+    std::error_code code;
+    std::filesystem::create_directories(options.data_dir / "traces", code);
+    if (code) return fail(ErrorCode::kIo, options.data_dir.string() + ": " + code.message());
+    return std::unique_ptr<Verifier>(std::make_unique<VerifierImpl>(
+        coordinator, key, std::move(options), std::move(cache), std::move(journal)));
+}
+
+Status run_verifier(Verifier& verifier, const std::stop_token& stop) {
+    worker::Patience patience;
+    while (!stop.stop_requested()) {
+        const auto ran = verifier.run_once(stop);
+        if (ran.ok())
+            patience.succeeded();
+        else if (ran.error().code != ErrorCode::kCancelled)
+            patience.failed(ran.error(), stop);
+    }
+    return {};
+}
+
+}  // namespace gym::verifier

@@ -1,0 +1,38 @@
+#include "gym/verifier/verifier_program.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "gym/worker/heartbeat.hpp"
+#include "gym/worker/node_program.hpp"
+
+namespace gym::verifier {
+
+Status start_verifier(const worker::NodeConfig& config,
+                      const std::function<void(const VerifierEvent&)>& on_event,
+                      const std::stop_token& stop) {
+    worker::RegisterOptions role;
+    role.role = rpc::NodeRole::kVerifier;
+    role.memory_bytes = config.memory_bytes;
+    GYM_TRY(const worker::Registration registration, worker::register_node(config, role));
+    GYM_TRY(const crypto::PrivateKey key, worker::load_key(config));
+    const SystemClock clock;
+    GYM_TRY(const auto coordinator, rpc::connect(config.client(stop), key.clone(), clock));
+    VerifierOptions options;
+    options.data_dir = config.data_dir;
+    options.engine = {config.threads_used(), config.isa, config.memory_bytes};
+    options.on_event = on_event;
+    GYM_TRY(const auto verifier, Verifier::open(*coordinator, key, options));
+    GYM_TRY(const rpc::NetworkInfo network, coordinator->network());
+    spdlog::info("verifier {} at {}{}", registration.address.hex(), config.coordinator,
+                 registration.key_created ? " (new key)" : "");
+    {
+        const worker::Heartbeat heartbeat(
+            *coordinator, [&] { return verifier->activity(); }, network.heartbeat_every_ms);
+        GYM_CHECK(run_verifier(*verifier, stop));
+    }
+    worker::sign_off(config, key, clock);
+    spdlog::info("stopped");
+    return {};
+}
+
+}  // namespace gym::verifier
