@@ -57,9 +57,12 @@ Status LogFollower::check_finalized_kept() {
     if (!marked) return {};
     GYM_TRY(const auto header, client_.block(marked->number));
     if (header && header->hash == marked->hash) return {};
-    const std::string now =
-        header ? "now the chain has " + header->hash.hex() + " there" : "now the chain is shorter";
-    return contradiction(named(marked->number, marked->hash) + " was finalized, " + now);
+    if (!header)
+        return fail(ErrorCode::kUnavailable, "the node's chain ends before " +
+                                                 named(marked->number, marked->hash) +
+                                                 ", which was finalized (it lags, or was reset)");
+    return contradiction(named(marked->number, marked->hash) +
+                         " was finalized, now the chain has " + header->hash.hex() + " there");
 }
 
 Status LogFollower::leave_orphans(FollowReport& report) {

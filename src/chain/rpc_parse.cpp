@@ -30,7 +30,8 @@ Result<Amount> decode_quantity(std::string_view text, const std::string& what) {
 Result<std::uint64_t> narrow(const Result<Amount>& amount, const std::string& what) {
     if (!amount.ok()) return amount.error();
     const auto value = amount->to_u64();
-    if (!value.ok()) return wrong(what, "exceeds 64 bits");
+    // The stores keep these numbers as signed 64-bit integers; no chain comes near.
+    if (!value.ok() || *value > INT64_MAX) return wrong(what, "exceeds 63 bits");
     return *value;
 }
 
@@ -130,7 +131,7 @@ Result<Log> parse_log(const json::value& value) {
     GYM_TRY(out.block_hash, fields.fixed<Digest>("blockHash"));
     GYM_TRY(out.transaction_hash, fields.fixed<Digest>("transactionHash"));
     GYM_TRY(const std::uint64_t index, fields.u64("logIndex"));
-    if (index > UINT32_MAX) return wrong("log.logIndex", "exceeds 32 bits");
+    if (index > INT32_MAX) return wrong("log.logIndex", "exceeds 31 bits");
     out.log_index = static_cast<std::uint32_t>(index);
     return out;
 }
