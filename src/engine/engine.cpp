@@ -113,16 +113,11 @@ void Engine::Impl::observe(std::uint32_t op_index) {
 }
 
 void Engine::Impl::take_next_values() {
-    // Through a copy, because one slot's next value may be another slot's old one.
-    std::vector<std::pair<SlotId, Bytes>> moved;
     for (const SlotId id : state_ids) {
-        const SlotId next = program.slot(id).next;
-        if (next == id || memory[next] == memory[id]) continue;
-        const auto value = bytes_of(next);
-        moved.emplace_back(id, Bytes(value.begin(), value.end()));
+        const SlotId next = program.slot(id).next;  // itself or a temp
+        if (memory[next] != memory[id])
+            std::memcpy(memory[id], memory[next], program::size_bytes(program.slot(id)));
     }
-    for (const auto& [id, value] : moved)
-        std::memcpy(memory[id], value.data(), value.size());
 }
 
 Result<Engine> Engine::create(const Program& program, const EngineOptions& options) {

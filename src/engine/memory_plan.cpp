@@ -81,8 +81,8 @@ void place_next_values(const Program& program, Lives& lives, MemoryPlan& plan) {
     for (SlotId id = 0; id < program.slots().size(); ++id) {
         const Slot& slot = program.slot(id);
         if (!is_state(slot) || slot.next == id) continue;
-        // Another slot's next value that names this one reads it at the end of the step.
-        if (uses[slot.next] == 1 && uses[id] == 0 && can_overwrite(program, lives, id, slot.next)) {
+        // A value that two slots take cannot lie in both.
+        if (uses[slot.next] == 1 && can_overwrite(program, lives, id, slot.next)) {
             plan.slots[slot.next] = {MemoryPlan::Place::in_state, 0, id};
         } else {
             lives.last_read[slot.next] = program.ops().size();

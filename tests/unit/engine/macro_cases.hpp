@@ -24,7 +24,8 @@ class MacroCase {
             macro();
         builder_.append(op_);
         int index = 0;
-        for (const SlotId id : op_.outputs) builder_.output("out" + std::to_string(index++), id);
+        for (const SlotId id : op_.outputs)
+            builder_.output("out" + std::to_string(index++), id);
         return builder_.build();
     }
 
@@ -155,9 +156,12 @@ inline void MacroCase::macro() {
             break;
         }
         default:  // adamw
-            for (int i = 0; i < 4; ++i) in(full);
-            for (int i = 0; i < 4; ++i) in({1});
-            for (int i = 0; i < 3; ++i) out(full);
+            for (int i = 0; i < 4; ++i)
+                in(full);
+            for (int i = 0; i < 4; ++i)
+                in({1});
+            for (int i = 0; i < 3; ++i)
+                out(full);
             constant(0, 0.9F), constant(1, 0.1F), constant(2, 0.95F), constant(3, 0.05F);
             constant(4, 1e-8F), constant(5, 0.1F);
             break;

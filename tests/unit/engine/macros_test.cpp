@@ -62,7 +62,8 @@ class Memory {
 std::string describe(const Program& program) {
     const program::Op& op = program.ops()[0];
     std::string text(program::to_string(op.code));
-    for (const SlotId id : op.inputs) text += " " + program::to_string(program.slot(id).dims);
+    for (const SlotId id : op.inputs)
+        text += " " + program::to_string(program.slot(id).dims);
     return text;
 }
 
@@ -71,9 +72,9 @@ void expect_equal(const Program& program, const Memory& expected, const Memory& 
     for (const SlotId id : program.ops()[0].outputs) {
         const auto want = expected.words(program, id), got = found.words(program, id);
         for (std::size_t i = 0; i < want.size(); ++i) {
-            ASSERT_EQ(want[i], got[i]) << describe(program) << ", slot " << id << ", element " << i
-                                       << ", " << where << std::hex << ": " << want[i] << " and "
-                                       << got[i];
+            ASSERT_EQ(want[i], got[i])
+                << describe(program) << ", slot " << id << ", element " << i << ", " << where
+                << std::hex << ": " << want[i] << " and " << got[i];
         }
     }
 }
@@ -100,19 +101,17 @@ TEST_P(FusedOp, GivesTheBitsOfItsDefinitionOnEveryLevel) {
             expect_equal(*program, expected, found,
                          std::string(kernels::isa_name(runner->isa)) + ", threads " +
                              std::to_string(runner->threads) + ", round " + std::to_string(round));
-            if (HasFatalFailure())
-                return;
+            if (HasFatalFailure()) return;
         }
     }
 }
 
 std::vector<Opcode> ops_with_fast_versions() {
-    std::vector<Opcode> ops{Opcode::add,  Opcode::sub,   Opcode::mul, Opcode::div,
-                            Opcode::min,  Opcode::fma,   Opcode::sqrt, Opcode::rsqrt,
-                            Opcode::exp,  Opcode::log,   Opcode::sigmoid, Opcode::gelu};
+    std::vector<Opcode> ops{Opcode::add, Opcode::sub, Opcode::mul,     Opcode::div,
+                            Opcode::min, Opcode::fma, Opcode::sqrt,    Opcode::rsqrt,
+                            Opcode::exp, Opcode::log, Opcode::sigmoid, Opcode::gelu};
     for (const program::OpcodeInfo& info : program::opcode_table()) {
-        if (info.macro)
-            ops.push_back(info.code);
+        if (info.macro) ops.push_back(info.code);
     }
     return ops;
 }

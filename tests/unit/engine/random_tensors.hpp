@@ -35,21 +35,24 @@ inline std::uint32_t between(Rng& rng, std::uint32_t min, std::uint32_t max) {
 
 /// What a tensor is filled with.
 enum class Fill {
-    normal,    ///< about the size of activations
-    wide,      ///< exponents from -140 to 120
-    special,   ///< normal, with NaN, infinities, zeros, subnormals and powers of two among it
-    edges,     ///< only subnormals, zeros, powers of two, ties, near the largest f32
-    zero,      ///< +0 and -0
+    normal,   ///< about the size of activations
+    wide,     ///< exponents from -140 to 120
+    special,  ///< normal, with NaN, infinities, zeros, subnormals and powers of two among it
+    edges,    ///< only subnormals, zeros, powers of two, ties, near the largest f32
+    zero,     ///< +0 and -0
 };
 inline constexpr int kFills = 5;
 
-inline float normal_value(Rng& rng) { return std::normal_distribution<float>()(rng); }
+inline float normal_value(Rng& rng) {
+    return std::normal_distribution<float>()(rng);
+}
 
 inline float edge_value(Rng& rng) {
     constexpr float kMin = std::numeric_limits<float>::denorm_min();
-    const float values[] = {0.0F,   -0.0F,       kMin,        -kMin * 3, 0x1p-126F,  0x1.fffffep-127F,
-                            1.0F,   -1.0F,       0.5F,        -2.0F,     0x1.8p3F,   0x1.fffffep127F,
-                            0x1p100F, -0x1p127F, 0x1.000002p0F, 1.5F,    0x1p-100F,  -0x1.8p-13F};
+    const float values[] = {
+        0.0F,     -0.0F,     kMin,          -kMin * 3, 0x1p-126F, 0x1.fffffep-127F,
+        1.0F,     -1.0F,     0.5F,          -2.0F,     0x1.8p3F,  0x1.fffffep127F,
+        0x1p100F, -0x1p127F, 0x1.000002p0F, 1.5F,      0x1p-100F, -0x1.8p-13F};
     return values[rng() % std::size(values)];
 }
 
@@ -89,8 +92,7 @@ inline float value_of(Rng& rng, Fill fill) {
 /// An i32: mostly a small index, now and then negative or far too large (both are clamped).
 inline std::int32_t index_value(Rng& rng) {
     const std::uint64_t word = rng();
-    if (word % 16 == 0)
-        return static_cast<std::int32_t>(word >> 32);
+    if (word % 16 == 0) return static_cast<std::int32_t>(word >> 32);
     return static_cast<std::int32_t>(word >> 32) & 0xFF;
 }
 

@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "gym/engine/evaluate.hpp"
+#include "gym/engine/generate.hpp"
+#include "gym/engine/unit.hpp"
+#include "gym/kernels/f32.h"
+#include "small_model.hpp"
+
+namespace gym::engine {
+namespace {
+
+using testing::SmallUnit;
+
+std::vector<State> three_deltas(const SmallUnit& unit) {
+    std::vector<State> deltas;
+    for (std::uint32_t slot = 0; slot < 3; ++slot) {
+        SmallUnit one = unit;
+        one.spec.slot = slot;
+        deltas.push_back(decode_delta(unit.program, one.run().value().delta).value());
+    }
+    return deltas;
+}
+
+float element(const State& state, std::size_t tensor, std::size_t i) {
+    float value = 0;
+    std::memcpy(&value, state.tensors[tensor].bytes.data() + i * sizeof value, sizeof value);
+    return value;
+}
+
+TEST(Aggregate, IsTheMeanWithNesterovMomentum) {
+    const SmallUnit unit;
+    const auto deltas = three_deltas(unit);
+    const auto first = run_aggregate(unit.program, unit.base, {}, deltas);
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    const auto second = run_aggregate(unit.program, first->base, first->momentum, deltas);
+    ASSERT_TRUE(second.ok());
+    for (const std::size_t i : {0U, 5U, 77U}) {
+        const double mean = (double{element(deltas[0], 0, i)} + element(deltas[1], 0, i) +
+                             element(deltas[2], 0, i)) /
+                            3;
+        EXPECT_NEAR(element(first->momentum, 0, i), mean, 1e-9 + std::abs(mean) * 1e-5);
+        EXPECT_NEAR(element(first->base, 0, i),
+                    element(unit.base, 0, i) + 0.7 * (mean + 0.9 * mean), 1e-6);
+        EXPECT_NEAR(element(second->momentum, 0, i), 1.9 * mean, 1e-9 + std::abs(mean) * 1e-5);
+    }
+    EXPECT_EQ(first->base_root, state_root(first->base));
+    EXPECT_EQ(first->momentum_root, state_root(first->momentum));
+    EXPECT_EQ(first->records.size(), 1U);
+}
+
+TEST(Aggregate, DoesNotDependOnTheOrderOfDeltasOrTheEngine) {
+    const SmallUnit unit;
+    auto deltas = three_deltas(unit);
+    const auto expected = run_aggregate(unit.program, unit.base, {}, deltas);
+    ASSERT_TRUE(expected.ok());
+    std::swap(deltas[0], deltas[2]);
+    EngineOptions scalar;
+    scalar.isa = "scalar";
+    scalar.threads = 2;
+    const auto swapped =
+        run_aggregate(unit.program, unit.base, zero_momentum(unit.base), deltas, scalar);
+    ASSERT_TRUE(swapped.ok());
+    EXPECT_EQ(swapped->base_root, expected->base_root);
+    EXPECT_EQ(swapped->momentum_root, expected->momentum_root);
+}
+
+TEST(Aggregate, TakesOneDeltaAndRefusesNoneOrOthers) {
+    const SmallUnit unit;
+    auto deltas = three_deltas(unit);
+    EXPECT_TRUE(run_aggregate(unit.program, unit.base, {}, {deltas.data(), 1}).ok());
+    EXPECT_EQ(run_aggregate(unit.program, unit.base, {}, {}).error().code,
+              ErrorCode::kInvalidArgument);
+    deltas[1].tensors.pop_back();
+    EXPECT_EQ(run_aggregate(unit.program, unit.base, {}, deltas).error().code,
+              ErrorCode::kShapeMismatch);
+    State wrong_momentum = unit.base;
+    EXPECT_EQ(
+        run_aggregate(unit.program, unit.base, wrong_momentum, {deltas.data(), 1}).error().code,
+        ErrorCode::kShapeMismatch);
+}
+
+TEST(Evaluate, IsTheSameOnEveryEngineAndBelowUniformAfterTraining) {
+    SmallUnit unit;
+    unit.spec.steps = 60;
+    const auto trained = unit.run();
+    ASSERT_TRUE(trained.ok());
+    const auto before = evaluate(unit.program, unit.base, unit.dataset, 16);
+    const auto after = evaluate(unit.program, trained->final_state, unit.dataset, 16);
+    ASSERT_TRUE(before.ok() && after.ok());
+    EXPECT_NEAR(before->mean_loss, std::log(256.0), 0.3);
+    EXPECT_LT(after->mean_loss, before->mean_loss - 1.0F);
+    EXPECT_EQ(after->windows, 16U);
+    EngineOptions scalar;
+    scalar.isa = "scalar";
+    const auto again = evaluate(unit.program, trained->final_state, unit.dataset, 16, scalar);
+    EXPECT_EQ(kernels::f32::to_bits(again->mean_loss), kernels::f32::to_bits(after->mean_loss));
+    const auto tiny = testing::counting_dataset(100);
+    EXPECT_FALSE(evaluate(unit.program, unit.base, tiny, 16).ok());
+}
+
+TEST(Generate, ContinuesAPromptReproducibly) {
+    SmallUnit unit;
+    unit.spec.steps = 60;
+    const auto trained = unit.run();
+    ASSERT_TRUE(trained.ok());
+    const std::vector<std::int32_t> prompt{'o', 'n', 'e', ',', ' '};
+    GenerateOptions options;
+    options.tokens = 40;
+    const auto first = generate(unit.program, trained->final_state, prompt, options);
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    EXPECT_EQ(first->size(), 40U);
+    options.engine.isa = "scalar";
+    EXPECT_EQ(*generate(unit.program, trained->final_state, prompt, options), *first);
+    options.seed = testing::seed_of("another");
+    EXPECT_NE(*generate(unit.program, trained->final_state, prompt, options), *first);
+    options.top_k = 1;
+    const auto greedy = generate(unit.program, trained->final_state, prompt, options);
+    options.temperature = 0;
+    EXPECT_EQ(*generate(unit.program, trained->final_state, prompt, options), *greedy);
+}
+
+TEST(Generate, RefusesBadPrompts) {
+    const SmallUnit unit;
+    const std::vector<std::int32_t> outside{256};
+    EXPECT_FALSE(generate(unit.program, unit.base, {}).ok());
+    EXPECT_FALSE(generate(unit.program, unit.base, outside).ok());
+    GenerateOptions options;
+    options.temperature = -1;
+    const std::vector<std::int32_t> prompt{65};
+    EXPECT_FALSE(generate(unit.program, unit.base, prompt, options).ok());
+}
+
+}  // namespace
+}  // namespace gym::engine

@@ -1,0 +1,195 @@
+#include "gym/engine/state.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "gym/commit/merkle.hpp"
+#include "gym/commit/tensor_root.hpp"
+#include "gym/engine/train.hpp"
+#include "gym/kernels/f32.h"
+#include "random_tensors.hpp"
+#include "small_model.hpp"
+
+namespace gym::engine {
+namespace {
+
+using testing::Rng;
+
+TEST(State, DecodesOnlyItsOwnEncoding) {
+    const auto program = testing::small_program();
+    const auto state = initial_state(program, testing::seed_of("a"));
+    ASSERT_TRUE(state.ok());
+    const Bytes bytes = encode_state(*state);
+    const auto decoded = decode_state(bytes);
+    ASSERT_TRUE(decoded.ok());
+    EXPECT_EQ(*decoded, *state);
+    EXPECT_EQ(state_root(*decoded), state_root(*state));
+    Bytes longer = bytes;
+    longer.push_back(0);
+    EXPECT_FALSE(decode_state(longer).ok());
+    Rng rng(testing::test_seed());
+    for (int i = 0; i < 500; ++i)
+        EXPECT_FALSE(decode_state({bytes.data(), rng() % bytes.size()}).ok());
+}
+
+TEST(State, AnAlteredBlobIsAnErrorOrAnotherState) {
+    const auto program = testing::small_program();
+    const auto state = initial_state(program, testing::seed_of("a"));
+    ASSERT_TRUE(state.ok());
+    const Bytes bytes = encode_state(*state);
+    Rng rng(testing::test_seed());
+    for (int i = 0; i < 300 * testing::test_scale(); ++i) {
+        Bytes altered = bytes;
+        // Half of the flips near the front, where counts, names and dims are.
+        const std::size_t at = rng() % (i % 2 == 0 ? 200 : altered.size());
+        altered[at] ^= static_cast<std::uint8_t>(1U << rng() % 8);
+        const auto decoded = decode_state(altered);
+        if (decoded.ok()) {
+            EXPECT_FALSE(*decoded == *state) << "byte " << at;
+        }
+    }
+}
+
+TEST(State, SizesThatLieAreRefusedBeforeAnythingIsAllocated) {
+    State state;
+    state.tensors.push_back({"x", commit::DType::f32, {2}, Bytes(8)});
+    Bytes bytes = encode_state(state);
+    const std::size_t dims_at = 8 + 4 + 4 + 1 + 1 + 1;
+    for (std::size_t i = 0; i < 8; ++i) {
+        Bytes huge = bytes;
+        huge[dims_at + i] = 0x7F;
+        EXPECT_FALSE(decode_state(huge).ok());
+    }
+}
+
+TEST(State, RootCoversEveryByteAndTheOrder) {
+    const auto program = testing::small_program();
+    const auto state = initial_state(program, testing::seed_of("a"));
+    ASSERT_TRUE(state.ok());
+    const Digest root = state_root(*state);
+    EXPECT_EQ(root, state_root(*state, 2));
+    State other = *state;
+    other.tensors[3].bytes.back() ^= 0x80;
+    EXPECT_NE(state_root(other), root);
+    other = *state;
+    std::swap(other.tensors[0], other.tensors[1]);
+    EXPECT_NE(state_root(other), root);
+    other = *state;
+    other.tensors[0].dims = {other.tensors[0].dims[0] * other.tensors[0].dims[1]};
+    EXPECT_NE(state_root(other), root);
+}
+
+TEST(InitialState, DependsOnTheSeedAloneAndLooksNormal) {
+    const auto program = testing::small_program();
+    const auto one = initial_state(program, testing::seed_of("a"));
+    const auto same = initial_state(program, testing::seed_of("a"));
+    const auto other = initial_state(program, testing::seed_of("b"));
+    ASSERT_TRUE(one.ok() && same.ok() && other.ok());
+    EXPECT_EQ(*one, *same);
+    EXPECT_NE(state_root(*one), state_root(*other));
+    const StateTensor* table = one->find("token_embedding");
+    ASSERT_NE(table, nullptr);
+    double sum = 0, squares = 0;
+    const std::size_t count = table->bytes.size() / sizeof(float);
+    for (std::size_t i = 0; i < count; ++i) {
+        float value = 0;
+        std::memcpy(&value, table->bytes.data() + i * sizeof value, sizeof value);
+        sum += value;
+        squares += static_cast<double>(value) * value;
+    }
+    const auto n = static_cast<double>(count);
+    EXPECT_LT(std::abs(sum / n), 0.05 * 4 / std::sqrt(n));
+    EXPECT_NEAR(std::sqrt(squares / n), 0.05, 0.05 * 4 / std::sqrt(2 * n));
+}
+
+TEST(BaseState, IsTheParametersAndStartsFresh) {
+    const auto program = testing::small_program();
+    const auto dataset = testing::counting_dataset();
+    const Digest seed = testing::seed_of("a");
+    auto trainer = Trainer::create(program, initial_state(program, seed).value(), dataset,
+                                   {{seed, 0, 0}, 3, 0});
+    ASSERT_TRUE(trainer.ok());
+    for (int i = 0; i < 3; ++i)
+        ASSERT_TRUE(trainer->step().ok());
+    EXPECT_EQ(trainer->step().error().code, ErrorCode::kOutOfRange);
+    const auto base = base_of(program, trainer->state());
+    ASSERT_TRUE(base.ok());
+    EXPECT_EQ(base->tensors.size(), program.slots_of(program::SlotKind::param).size());
+    EXPECT_EQ(base_of(program, *base).value(), *base);
+    const auto fresh = with_fresh_optimizer(program, *base);
+    ASSERT_TRUE(fresh.ok());
+    const State start = initial_state(program, seed).value();
+    for (const StateTensor& tensor : fresh->tensors) {
+        const StateTensor* param = base->find(tensor.name);
+        EXPECT_EQ(tensor, param != nullptr ? *param : *start.find(tensor.name));
+    }
+    State wrong = *base;
+    wrong.tensors.pop_back();
+    EXPECT_EQ(with_fresh_optimizer(program, wrong).error().code, ErrorCode::kShapeMismatch);
+    EXPECT_EQ(base_of(program, wrong).error().code, ErrorCode::kShapeMismatch);
+}
+
+TEST(Delta, IsTheDifferenceAndRoundTrips) {
+    const testing::SmallUnit unit;
+    const auto result = unit.run();
+    ASSERT_TRUE(result.ok());
+    const auto delta = decode_delta(unit.program, result->delta);
+    ASSERT_TRUE(delta.ok());
+    const auto end = base_of(unit.program, result->final_state);
+    for (std::size_t t = 0; t < delta->tensors.size(); ++t) {
+        const auto& d = delta->tensors[t].bytes;
+        for (std::size_t i = 0; i + 4 <= d.size(); i += 4) {
+            float difference = 0, from = 0, to = 0;
+            std::memcpy(&difference, d.data() + i, 4);
+            std::memcpy(&from, unit.base.tensors[t].bytes.data() + i, 4);
+            std::memcpy(&to, end->tensors[t].bytes.data() + i, 4);
+            ASSERT_EQ(difference, to - from);
+        }
+    }
+    const float norm = kernels::f32::from_bits(delta_norm_bits(*delta));
+    EXPECT_GT(norm, 0);
+    EXPECT_EQ(result->delta_norm_bits, delta_norm_bits(*delta));
+}
+
+TEST(Delta, TruncatedAlteredOrForeignBytesAreErrors) {
+    const testing::SmallUnit unit;
+    const auto result = unit.run();
+    ASSERT_TRUE(result.ok());
+    const Bytes& bytes = result->delta;
+    Rng rng(testing::test_seed());
+    for (int i = 0; i < 200; ++i)
+        EXPECT_FALSE(decode_delta(unit.program, {bytes.data(), rng() % bytes.size()}).ok());
+    Bytes longer = bytes;
+    longer.push_back(0);
+    EXPECT_FALSE(decode_delta(unit.program, longer).ok());
+    for (std::size_t at = 0; at < 16; ++at) {
+        Bytes altered = bytes;
+        altered[at] ^= 1;
+        EXPECT_FALSE(decode_delta(unit.program, altered).ok()) << at;
+    }
+    Bytes foreign_nan = bytes;
+    const std::uint32_t nan = 0xFFC00001;
+    std::memcpy(foreign_nan.data() + 16, &nan, sizeof nan);
+    EXPECT_EQ(decode_delta(unit.program, foreign_nan).error().code, ErrorCode::kMalformed);
+    auto wide = testing::small_config();
+    wide.model.width = 48;
+    EXPECT_FALSE(decode_delta(program::train_program(wide).value(), bytes).ok());
+}
+
+TEST(Delta, NormIsNanIfAnythingIsNotFinite) {
+    State delta;
+    const float infinity = kernels::f32::from_bits(kernels::f32::kInfinityBits);
+    delta.tensors.push_back({"x", commit::DType::f32, {2}, Bytes(8)});
+    EXPECT_EQ(delta_norm_bits(delta), 0U);
+    const float three = 3, four = -4;
+    std::memcpy(delta.tensors[0].bytes.data(), &three, 4);
+    std::memcpy(delta.tensors[0].bytes.data() + 4, &four, 4);
+    EXPECT_EQ(kernels::f32::from_bits(delta_norm_bits(delta)), 5.0F);
+    std::memcpy(delta.tensors[0].bytes.data(), &infinity, 4);
+    EXPECT_EQ(delta_norm_bits(delta), kernels::f32::kNanBits);
+}
+
+}  // namespace
+}  // namespace gym::engine
