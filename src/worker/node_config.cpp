@@ -26,6 +26,7 @@ std::filesystem::path expand_home(const std::string& text) {
 Status read_keys(YamlMap& yaml, NodeConfig& config) {
     GYM_TRY(config.coordinator, yaml.string_or("coordinator", config.coordinator));
     GYM_TRY(config.tls_ca_file, yaml.string_or("tls_ca_file", config.tls_ca_file));
+    GYM_TRY(config.api, yaml.string_or("api", config.api));
     GYM_TRY(const std::int64_t chain_id, yaml.integer_or("chain_id", 0, INT64_MAX, 0));
     config.chain_id = static_cast<std::uint64_t>(chain_id);
     GYM_TRY(const std::string data_dir, yaml.string_or("data_dir", config.data_dir.string()));

@@ -44,6 +44,7 @@ void add_data_commands(CLI::App& app, CliContext& context);
 void add_program_commands(CLI::App& app, CliContext& context);
 void add_unit_commands(CLI::App& app, CliContext& context);
 void add_generate_command(CLI::App& app, CliContext& context);
+void add_node_commands(CLI::App& app, CliContext& context);
 
 /// --threads and --isa.
 void add_engine_options(CLI::App& command, engine::EngineOptions& options);

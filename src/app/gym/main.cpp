@@ -23,6 +23,7 @@ int run(int argc, char** argv) {
     gym::app::add_program_commands(app, context);
     gym::app::add_unit_commands(app, context);
     gym::app::add_generate_command(app, context);
+    gym::app::add_node_commands(app, context);
 
     try {
         app.parse(argc, argv);

@@ -21,6 +21,7 @@ namespace gym::worker {
 ///     keystore_file: key.json       # relative to data_dir
 ///     passphrase_file: secret       # mode 0600; or the environment variable GYM_PASSPHRASE
 ///     threads: 2                    # 0: all of this machine
+///     api: http://127.0.0.1:8080  # gym-api, for `gym node status`
 ///     isa: auto                     # auto, scalar, avx2, avx512, amx
 ///     memory: 8GB                   # programs that need more are refused
 ///     defend_disputes: true         # re-execute a disputed unit and stand by it
@@ -28,6 +29,7 @@ struct NodeConfig {
     std::string coordinator = "127.0.0.1:7600";
     std::string tls_ca_file;
     std::uint64_t chain_id = 0;
+    std::string api;
     std::filesystem::path data_dir;
     std::filesystem::path keystore_file = "key.json";
     std::filesystem::path passphrase_file;

@@ -1,0 +1,208 @@
+#include <boost/json/array.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "api_request.hpp"
+#include "cli_context.hpp"
+#include "gym/common/amount.hpp"
+#include "gym/crypto/keystore.hpp"
+#include "gym/worker/node_program.hpp"
+#include "node_options.hpp"
+#include "node_start.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace json = boost::json;
+
+struct RegisterFlags {
+    NodeOptions node;
+    std::string device = "cpu";
+    std::string memory;
+};
+
+Status register_command(const CliContext& context, const RegisterFlags& flags) {
+    GYM_TRY(const worker::NodeConfig config, flags.node.resolve());
+    worker::RegisterOptions options;
+    options.device = flags.device;
+    options.memory_bytes = config.memory_bytes;
+    if (!flags.memory.empty()) {
+        GYM_TRY(options.memory_bytes, worker::parse_size(flags.memory));
+    }
+    GYM_TRY(const worker::Registration done, worker::register_node(config, options));
+    if (context.json) {
+        context.print_json({{"address", done.address.hex()},
+                            {"key_created", done.key_created},
+                            {"new", done.is_new},
+                            {"keystore", config.keystore_path().string()},
+                            {"flops_per_second", done.flops_per_second},
+                            {"round_trip_ms", done.round_trip_ms}});
+        return {};
+    }
+    std::printf("address      %s\n", crypto::to_checksum(done.address).c_str());
+    std::printf("key          %s%s\n", config.keystore_path().c_str(),
+                done.key_created ? " (new: keep this file and its passphrase)" : "");
+    std::printf("coordinator  %s, answered in %lld ms\n", config.coordinator.c_str(),
+                static_cast<long long>(done.round_trip_ms));
+    std::printf("benchmark    %.2f GFLOP/s with %u threads\n",
+                static_cast<double>(done.flops_per_second) / 1e9, config.threads_used());
+    std::printf("%s; start it with: gym node start\n",
+                done.is_new ? "registered" : "registered before, now up to date");
+    return {};
+}
+
+json::object unit_json(const rpc::UnitView& unit) {
+    return {{"unit", unit.unit_id.hex()},
+            {"job_id", unit.unit.job_id.hex()},
+            {"round", unit.unit.round},
+            {"slot", unit.unit.slot},
+            {"kind", protocol::to_string(unit.kind)},
+            {"state", protocol::to_string(unit.state)},
+            {"deadline_ms", unit.deadline_ms},
+            {"reason_code", unit.reason_code},
+            {"reason", unit.reason}};
+}
+
+json::array units_json(const std::vector<rpc::UnitView>& units) {
+    json::array out;
+    for (const rpc::UnitView& unit : units)
+        out.push_back(unit_json(unit));
+    return out;
+}
+
+json::object status_json(const rpc::NodeStatus& status) {
+    return {{"address", status.address.hex()},
+            {"role", rpc::to_string(status.role)},
+            {"excluded", !status.excluded_because.empty()},
+            {"excluded_because", status.excluded_because},
+            {"idle_because", status.idle_because},
+            {"units_final", status.units_final},
+            {"units_rejected", status.units_rejected},
+            {"units_open", status.units_open},
+            {"units_other", status.units_other},
+            {"uptime_ppm", status.uptime_ppm},
+            {"last_seen_ms", status.last_seen_ms},
+            {"open_units", units_json(status.open_units)},
+            {"recent_units", units_json(status.recent_units)}};
+}
+
+/// A member of the API's answer as tokens; "?" when it is not there.
+std::string tokens(const json::object& object, const char* name) {
+    const json::value* value = object.if_contains(name);
+    if (value == nullptr || !value->is_string()) return "?";
+    const auto amount = Amount::parse(std::string(value->get_string()));
+    return amount.ok() ? amount->to_tokens() : "?";
+}
+
+void print_account(const json::object& account) {
+    std::printf("balance      %s pending, %s available, %s payable, %s claimed\n",
+                tokens(account, "pending_wei").c_str(), tokens(account, "available_wei").c_str(),
+                tokens(account, "payable_wei").c_str(), tokens(account, "claimed_wei").c_str());
+    const json::value* credits = account.if_contains("last_credits");
+    if (credits == nullptr || !credits->is_array() || credits->get_array().empty()) return;
+    const json::value& last = credits->get_array().front();
+    if (!last.is_object()) return;
+    const json::object& credit = last.get_object();
+    const auto text = [&](const char* name) {
+        const json::value* value = credit.if_contains(name);
+        return value != nullptr && value->is_string() ? std::string(value->get_string()) : "?";
+    };
+    std::printf("last credit  %s for %s, %s\n", tokens(credit, "amount_wei").c_str(),
+                text("kind").c_str(), text("state").c_str());
+}
+
+void print_status(const rpc::NodeStatus& status) {
+    std::printf("address      %s (%s)\n", crypto::to_checksum(status.address).c_str(),
+                std::string(rpc::to_string(status.role)).c_str());
+    if (!status.excluded_because.empty())
+        std::printf("state        excluded: %s\n", status.excluded_because.c_str());
+    else if (!status.idle_because.empty())
+        std::printf("state        idle: %s\n", status.idle_because.c_str());
+    else
+        std::printf("state        working\n");
+    std::printf("units        %llu final, %llu rejected, %llu open, %llu without pay\n",
+                static_cast<unsigned long long>(status.units_final),
+                static_cast<unsigned long long>(status.units_rejected),
+                static_cast<unsigned long long>(status.units_open),
+                static_cast<unsigned long long>(status.units_other));
+    std::printf("uptime       %.1f %% of the last hour's heartbeats\n",
+                static_cast<double>(status.uptime_ppm) / 1e4);
+    for (const rpc::UnitView& unit : status.recent_units)
+        if (!unit.reason.empty())
+            std::printf("%-12s %s\n", std::string(protocol::to_string(unit.state)).c_str(),
+                        unit.reason.c_str());
+}
+
+Status status_command(const CliContext& context, const NodeOptions& options) {
+    GYM_TRY(const worker::NodeConfig config, options.resolve());
+    GYM_TRY(crypto::PrivateKey key, worker::load_key(config));
+    const Address address = key.address();
+    rpc::ClientConfig client = config.client({});
+    client.attempts_max = 2;
+    const SystemClock clock;
+    GYM_TRY(const auto coordinator, rpc::connect(client, std::move(key), clock));
+    GYM_TRY(const rpc::NodeStatus status, coordinator->node_status(std::nullopt));
+    json::object account;
+    if (!config.api.empty()) {
+        GYM_TRY(const json::value answer, api_get(config.api, "/v1/accounts/" + address.hex()));
+        if (!answer.is_object())
+            return fail(ErrorCode::kMalformed, "gym-api answered something else than an account");
+        account = answer.get_object();
+    }
+    if (context.json) {
+        json::object out = status_json(status);
+        if (!config.api.empty()) out["account"] = account;
+        context.print_json(out);
+        return {};
+    }
+    print_status(status);
+    if (!config.api.empty()) print_account(account);
+    return {};
+}
+
+Status doctor_command(CliContext& context, const NodeOptions& options) {
+    GYM_TRY(const worker::NodeConfig config, options.resolve());
+    bool all_good = true;
+    for (const worker::Finding& finding : worker::run_doctor(config)) {
+        all_good = all_good && finding.ok;
+        if (context.json)
+            context.print_json(
+                {{"check", finding.check}, {"ok", finding.ok}, {"detail", finding.detail}});
+        else
+            std::printf("%-4s %-12s %s\n", finding.ok ? "ok" : "FAIL", finding.check.c_str(),
+                        finding.detail.c_str());
+    }
+    if (!all_good) context.exit_code = ExitCode::kFailed;
+    return {};
+}
+
+}  // namespace
+
+void add_node_commands(CLI::App& app, CliContext& context) {
+    CLI::App* node =
+        app.add_subcommand("node", "Lend this machine: register, start, status, doctor");
+    node->require_subcommand(1);
+
+    CLI::App* registering = node->add_subcommand(
+        "register", "Make a key if there is none, test hardware and network, register");
+    auto flags = std::make_shared<RegisterFlags>();
+    flags->node.add_to(*registering);
+    registering->add_option("--gpu-type", flags->device, "What computes: cpu")
+        ->capture_default_str();
+    registering->add_option("--memory", flags->memory, "Memory to lend, such as 8GB");
+    registering->callback([&context, flags] { context.finish(register_command(context, *flags)); });
+
+    const auto add = [&](const char* name, const char* help, auto command) {
+        CLI::App* sub = node->add_subcommand(name, help);
+        auto options = std::make_shared<NodeOptions>();
+        options->add_to(*sub);
+        sub->callback([&context, options, command] { context.finish(command(context, *options)); });
+    };
+    add("start", "Work until stopped", start_node);
+    add("status", "Identity, balance, units, and why the node is idle or excluded", status_command);
+    add("doctor", "Check everything a node needs and print the remedy for what is missing",
+        doctor_command);
+}
+
+}  // namespace gym::app

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "gym/common/result.hpp"
+#include "gym/worker/node_config.hpp"
+
+namespace gym::app {
+
+/// The flags that every program of a node has; each overrides its key of the configuration file.
+struct NodeOptions {
+    std::string config_file;
+    std::optional<std::string> coordinator;
+    std::optional<std::string> data_dir;
+    std::optional<std::string> keystore_file;
+    std::optional<std::string> passphrase_file;
+    std::optional<std::string> isa;
+    std::optional<std::string> api;
+    std::optional<unsigned> threads;
+    std::string log_level = "info";
+
+    void add_to(CLI::App& command);
+    /// @errors as worker::load_node_config.
+    [[nodiscard]] Result<worker::NodeConfig> resolve() const;
+};
+
+}  // namespace gym::app

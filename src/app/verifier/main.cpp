@@ -1,0 +1,64 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "cli_context.hpp"
+#include "gym/common/log.hpp"
+#include "gym/protocol/unit.hpp"
+#include "gym/verifier/verifier_program.hpp"
+#include "gym/worker/node_program.hpp"
+#include "node_options.hpp"
+
+namespace {
+
+using namespace gym;
+
+boost::json::object event_json(const verifier::VerifierEvent& event) {
+    boost::json::object out{{"event", event.name},
+                            {"job_id", event.unit.job_id.hex()},
+                            {"round", event.unit.round},
+                            {"slot", event.unit.slot},
+                            {"unit", protocol::unit_id(event.unit).hex()},
+                            {"detail", event.detail}};
+    if (event.where)
+        out["first_difference"] = {{"step", event.where->step}, {"field", event.where->field}};
+    return out;
+}
+
+Status verify(const app::CliContext& context, const app::NodeOptions& options) {
+    GYM_CHECK(init_logging({"gym-verifier", options.log_level, ""}));
+    GYM_TRY(const worker::NodeConfig config, options.resolve());
+    std::function<void(const verifier::VerifierEvent&)> on_event;
+    if (context.json)
+        on_event = [&](const verifier::VerifierEvent& event) {
+            context.print_json(event_json(event));
+        };
+    return verifier::start_verifier(config, on_event, worker::stop_on_signals());
+}
+
+int run(int argc, char** argv) {
+    app::CliContext context;
+    app::NodeOptions options;
+    CLI::App program{"Re-executes sampled units bit for bit and reports what it finds",
+                     "gym-verifier"};
+    options.add_to(program);
+    program.add_flag("--json", context.json, "Print events as JSON objects, one a line");
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return program.exit(error) == 0 ? 0 : static_cast<int>(app::ExitCode::kUsage);
+    }
+    context.finish(verify(context, options));
+    return static_cast<int>(context.exit_code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "gym-verifier: %s\n", error.what());
+        return static_cast<int>(app::ExitCode::kFailed);
+    }
+}

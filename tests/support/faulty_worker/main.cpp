@@ -1,0 +1,68 @@
+// `gym node start` with a fault: one bit of one tensor of one step is flipped, in every unit.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <optional>
+
+#include "cli_context.hpp"
+#include "gym/engine/fault_injection.hpp"
+#include "node_options.hpp"
+#include "node_start.hpp"
+
+namespace {
+
+using namespace gym;
+
+struct Fault {
+    std::uint64_t step = 0;
+    std::uint32_t op = 0;
+    std::uint64_t bit = 0;
+};
+
+void install(const Fault& fault) {
+    engine::set_fault_hook(
+        [fault](std::uint64_t step, std::uint32_t op, std::span<std::uint8_t> output) {
+            if (step != fault.step || op != fault.op || output.empty()) return;
+            const std::uint64_t bit = fault.bit % (output.size() * 8);
+            output[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
+        });
+}
+
+int run(int argc, char** argv) {
+    app::CliContext context;
+    app::NodeOptions options;
+    Fault fault;
+    CLI::App program{"A worker that flips one bit of one tensor of one step (tests only)",
+                     "gym-faulty-worker"};
+    options.add_to(program);
+    program.add_flag("--json", context.json, "Print events as JSON objects, one a line");
+    program.add_option("--fault-step", fault.step, "Step of the unit, from 0")
+        ->envname("GYM_FAULT_STEP")
+        ->required();
+    program.add_option("--fault-op", fault.op, "Index of the op in the program")
+        ->envname("GYM_FAULT_OP")
+        ->required();
+    program.add_option("--fault-bit", fault.bit, "Bit of the op's output, modulo its size")
+        ->envname("GYM_FAULT_BIT");
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return program.exit(error) == 0 ? 0 : static_cast<int>(app::ExitCode::kUsage);
+    }
+    install(fault);
+    context.finish(app::start_node(context, options));
+    return static_cast<int>(context.exit_code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "gym-faulty-worker: %s\n", error.what());
+        return 1;
+    }
+}
