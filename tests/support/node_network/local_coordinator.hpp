@@ -1,0 +1,58 @@
+#pragma once
+
+#include "gym/rpc/coordinator.hpp"
+#include "gym/rpc/handler.hpp"
+
+namespace gym::testing {
+
+/// A handler asked directly, without a network, as one authenticated caller.
+class LocalCoordinator final : public rpc::Coordinator {
+  public:
+    LocalCoordinator(rpc::NodeHandler& handler, const Address& caller)
+        : handler_(handler), caller_(caller) {}
+
+    Result<rpc::NetworkInfo> network() override { return handler_.network(); }
+    Result<bool> register_node(const rpc::NodeProfile& profile) override {
+        return handler_.register_node(caller_, profile);
+    }
+    Result<rpc::HeartbeatAnswer> heartbeat(const rpc::Activity& activity) override {
+        return handler_.heartbeat(caller_, activity);
+    }
+    Status leave() override { return handler_.leave(caller_); }
+    Result<std::optional<rpc::Task>> next_task(std::chrono::milliseconds) override {
+        return handler_.next_task(caller_);
+    }
+    /// In pieces of `chunk_bytes`; breaks off after `chunks_until_cut` of them, once.
+    Status get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) override;
+    Status put_blob(const Digest& root, ByteView content) override;
+    Result<rpc::CommitmentAccepted> submit_commitment(
+        const rpc::CommitmentSubmission& submission) override {
+        return handler_.submit_commitment(caller_, submission);
+    }
+    Result<Bytes> submit_report_commit(const rpc::ReportCommit& commit) override {
+        return handler_.submit_report_commit(caller_, commit);
+    }
+    Result<bool> submit_report_reveal(const rpc::ReportReveal& reveal) override {
+        return handler_.submit_report_reveal(caller_, reveal);
+    }
+    Status defend_unit(const Digest& unit) override { return handler_.defend_unit(caller_, unit); }
+    Result<rpc::NodeStatus> node_status(const std::optional<Address>& address) override {
+        return handler_.node_status(caller_, address.value_or(caller_));
+    }
+    Result<protocol::RoundRecord> round_record(const Digest& job_id, std::uint64_t round) override {
+        return handler_.round_record(caller_, job_id, round);
+    }
+    Result<rpc::UnitView> unit(const Digest& unit_id) override {
+        return handler_.unit(caller_, unit_id);
+    }
+
+    std::size_t chunk_bytes = 1'000;
+    std::optional<unsigned> chunks_until_cut;
+    std::uint64_t bytes_sent = 0;
+
+  private:
+    rpc::NodeHandler& handler_;
+    const Address caller_;
+};
+
+}  // namespace gym::testing

@@ -1,0 +1,154 @@
+#include "memory_handler.hpp"
+
+namespace gym::testing {
+
+rpc::NetworkInfo MemoryHandler::network_info() {
+    rpc::NetworkInfo info;
+    info.chain_id = kChainId;
+    info.commitment_log.data.fill(0x11);
+    info.server_ms = SystemClock().now_ms();
+    info.blob_bytes_max = 64U << 20;
+    info.heartbeat_every_ms = 100;
+    info.software_version = "test";
+    return info;
+}
+
+Status MemoryHandler::enter(const char* name) {
+    calls.emplace_back(name);
+    const auto planted = failures.find(name);
+    return planted == failures.end() ? Status() : planted->second;
+}
+
+Result<bool> MemoryHandler::is_registered(const Address& address) {
+    const std::scoped_lock lock(mutex);
+    return registered.contains(address);
+}
+
+Result<bool> MemoryHandler::register_node(const Address& caller, const rpc::NodeProfile&) {
+    const std::scoped_lock lock(mutex);
+    GYM_CHECK(enter("register_node"));
+    return registered.insert(caller).second;
+}
+
+Result<rpc::HeartbeatAnswer> MemoryHandler::heartbeat(const Address&, const rpc::Activity&) {
+    const std::scoped_lock lock(mutex);
+    GYM_CHECK(enter("heartbeat"));
+    return rpc::HeartbeatAnswer{SystemClock().now_ms(), ""};
+}
+
+Status MemoryHandler::leave(const Address&) {
+    const std::scoped_lock lock(mutex);
+    return enter("leave");
+}
+
+Result<std::optional<rpc::Task>> MemoryHandler::next_task(const Address& caller) {
+    const std::scoped_lock lock(mutex);
+    GYM_CHECK(enter("next_task"));
+    const auto task = tasks.find(caller);
+    if (task == tasks.end()) return std::optional<rpc::Task>();
+    return std::optional<rpc::Task>(task->second);
+}
+
+Result<Bytes> MemoryHandler::get_blob(const Address&, const Digest& root) {
+    const std::scoped_lock lock(mutex);
+    GYM_CHECK(enter("get_blob"));
+    if (const auto lie = lies.find(root); lie != lies.end()) return lie->second;
+    return blobs.get(root);
+}
+
+Status MemoryHandler::allow_upload(const Address&, const Digest&, std::uint64_t) {
+    const std::scoped_lock lock(mutex);
+    return enter("allow_upload");
+}
+
+Status MemoryHandler::put_blob(const Address&, const Digest& root, ByteView content) {
+    const std::scoped_lock lock(mutex);
+    GYM_CHECK(enter("put_blob"));
+    return blobs.put(root, content);
+}
+
+Result<rpc::CommitmentAccepted> MemoryHandler::submit_commitment(
+    const Address& caller, const rpc::CommitmentSubmission& submission) {
+    const std::scoped_lock lock(mutex);
+    GYM_CHECK(enter("submit_commitment"));
+    GYM_CHECK(protocol::verify_signature(network_info().domain(), submission.commitment, caller));
+    const auto task = tasks.find(caller);
+    const protocol::UnitCommitment& commitment = submission.commitment.commitment;
+    for (const auto& [id, known] : commitments)
+        if (protocol::is_equivocation(known.commitment.commitment, commitment))
+            return fail(ErrorCode::kConflict, "two commitments for one unit");
+    GYM_TRY(const bool uploaded, blobs.has(commitment.delta_root));
+    if (!uploaded) return fail(ErrorCode::kNotFound, "the delta is not uploaded");
+    Digest id;
+    for (auto& [unit, view] : units)
+        if (view.unit.slot == commitment.slot && view.worker == caller) id = unit;
+    if (id.is_zero()) return fail(ErrorCode::kNotFound, "no such unit");
+    commitments[id] = submission;
+    if (units[id].state == protocol::UnitState::kAssigned)
+        units[id].state = protocol::UnitState::kCommitted;
+    if (task != tasks.end()) tasks.erase(task);
+    return rpc::CommitmentAccepted{id, protocol::commitment_leaf(submission.commitment), 1};
+}
+
+Result<Bytes> MemoryHandler::submit_report_commit(const Address&, const rpc::ReportCommit& commit) {
+    const std::scoped_lock lock(mutex);
+    GYM_CHECK(enter("submit_report_commit"));
+    const auto [known, is_new] = report_commits.emplace(commit.unit, commit);
+    if (!is_new && known->second.report_digest != commit.report_digest)
+        return fail(ErrorCode::kConflict, "another report was committed to");
+    return commitments[commit.unit].records;
+}
+
+Result<bool> MemoryHandler::submit_report_reveal(const Address& caller,
+                                                 const rpc::ReportReveal& reveal) {
+    const std::scoped_lock lock(mutex);
+    GYM_CHECK(enter("submit_report_reveal"));
+    const auto task = tasks.find(caller);
+    if (task == tasks.end()) return fail(ErrorCode::kPermissionDenied, "not your unit");
+    const Digest& beacon = std::get<rpc::VerifyTask>(task->second).beacon;
+    GYM_CHECK(protocol::check_reveal(network_info().domain(), beacon,
+                                     report_commits[reveal.report.unit].report_digest,
+                                     reveal.report));
+    reveals[reveal.report.unit] = reveal;
+    tasks.erase(task);
+    return protocol::compare(commitments[reveal.report.unit].commitment.commitment,
+                             reveal.report) == protocol::Difference::kNone;
+}
+
+Status MemoryHandler::defend_unit(const Address&, const Digest& unit) {
+    const std::scoped_lock lock(mutex);
+    GYM_CHECK(enter("defend_unit"));
+    defended.insert(unit);
+    return {};
+}
+
+Result<rpc::NodeStatus> MemoryHandler::node_status(const Address&, const Address& subject) {
+    const std::scoped_lock lock(mutex);
+    GYM_CHECK(enter("node_status"));
+    rpc::NodeStatus status;
+    status.address = subject;
+    status.idle_because = "no job is running";
+    for (const auto& [id, view] : units)
+        if (view.worker == subject) status.recent_units.push_back(view);
+    return status;
+}
+
+Result<protocol::RoundRecord> MemoryHandler::round_record(const Address&, const Digest& job_id,
+                                                          std::uint64_t round) {
+    const std::scoped_lock lock(mutex);
+    GYM_CHECK(enter("round_record"));
+    for (const auto& [address, task] : tasks)
+        if (const auto* train = std::get_if<rpc::TrainTask>(&task))
+            if (train->unit.job_id == job_id && train->unit.round == round) return train->record;
+    return fail(ErrorCode::kNotFound, "no such round");
+}
+
+Result<rpc::UnitView> MemoryHandler::unit(const Address&, const Digest& unit_id) {
+    const std::scoped_lock lock(mutex);
+    GYM_CHECK(enter("unit"));
+    const auto view = units.find(unit_id);
+    if (view == units.end()) return fail(ErrorCode::kNotFound, "no such unit");
+    return view->second;
+}
+
+}  // namespace gym::testing

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gym/blob/blob_store.hpp"
+#include "gym/rpc/handler.hpp"
+
+namespace gym::testing {
+
+/// A coordinator without database, chain or clock: keeps what nodes say and answers what a test put
+/// in. Checks only what a test of a node needs. Thread-safe.
+class MemoryHandler final : public rpc::NodeHandler {
+  public:
+    static constexpr std::uint64_t kChainId = 31337;
+    [[nodiscard]] static rpc::NetworkInfo network_info();
+
+    Result<rpc::NetworkInfo> network() override { return network_info(); }
+    Result<bool> is_registered(const Address& address) override;
+    Result<bool> register_node(const Address& caller, const rpc::NodeProfile& profile) override;
+    Result<rpc::HeartbeatAnswer> heartbeat(const Address& caller,
+                                           const rpc::Activity& activity) override;
+    Status leave(const Address& caller) override;
+    Result<std::optional<rpc::Task>> next_task(const Address& caller) override;
+    Result<Bytes> get_blob(const Address& caller, const Digest& root) override;
+    Status allow_upload(const Address& caller, const Digest& root,
+                        std::uint64_t size_bytes) override;
+    Status put_blob(const Address& caller, const Digest& root, ByteView content) override;
+    Result<rpc::CommitmentAccepted> submit_commitment(
+        const Address& caller, const rpc::CommitmentSubmission& submission) override;
+    Result<Bytes> submit_report_commit(const Address& caller,
+                                       const rpc::ReportCommit& commit) override;
+    Result<bool> submit_report_reveal(const Address& caller,
+                                      const rpc::ReportReveal& reveal) override;
+    Status defend_unit(const Address& caller, const Digest& unit) override;
+    Result<rpc::NodeStatus> node_status(const Address& caller, const Address& subject) override;
+    Result<protocol::RoundRecord> round_record(const Address& caller, const Digest& job_id,
+                                               std::uint64_t round) override;
+    Result<rpc::UnitView> unit(const Address& caller, const Digest& unit_id) override;
+
+    // What a test sets and looks at. Lock `mutex` while nodes run.
+    std::mutex mutex;
+    blob::MemoryStore blobs;
+    std::set<Address> registered;
+    std::map<Address, rpc::Task> tasks;  ///< handed out until the unit is committed or revealed
+    std::map<Digest, rpc::UnitView> units;
+    std::map<Digest, rpc::CommitmentSubmission> commitments;
+    std::map<Digest, rpc::ReportCommit> report_commits;
+    std::map<Digest, rpc::ReportReveal> reveals;
+    std::set<Digest> defended;
+    std::vector<std::string> calls;         ///< names, in order
+    std::map<std::string, Error> failures;  ///< a call by this name fails so
+    /// Bytes sent instead of a blob's own: a coordinator that lies.
+    std::map<Digest, Bytes> lies;
+
+  private:
+    /// Notes the call; the error a test planted for it.
+    Status enter(const char* name);
+};
+
+}  // namespace gym::testing

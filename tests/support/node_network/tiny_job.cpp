@@ -1,0 +1,103 @@
+#include "tiny_job.hpp"
+
+#include <cstdlib>
+
+#include "gym/commit/sha256.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/program/cost.hpp"
+#include "gym/program/gpt.hpp"
+
+namespace gym::testing {
+namespace {
+
+program::TrainConfig tiny_config() {
+    program::TrainConfig config;
+    config.model.context = 16;
+    config.model.layers = 1;
+    config.model.heads = 2;
+    config.model.width = 16;
+    config.batch = 2;
+    return config;
+}
+
+blob::Dataset tiny_text() {
+    Bytes text;
+    for (Digest block = commit::sha256(as_bytes("text")); text.size() < 4'000;
+         block = commit::sha256(block.view()))
+        text.insert(text.end(), block.data.begin(), block.data.end());
+    return blob::Dataset::build_from_text(text).value();
+}
+
+}  // namespace
+
+TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blobs) {
+    program::Program train = program::train_program(tiny_config()).value();
+    blob::Dataset dataset = tiny_text();
+    const Digest seed = commit::sha256(as_bytes("seed"));
+    engine::State base = engine::base_of(train, engine::initial_state(train, seed).value()).value();
+    protocol::RoundRecord record;
+    record.job_id = commit::sha256(as_bytes("job"));
+    record.round = 1;
+    record.base_state_root = engine::state_root(base);
+    record.momentum_root = engine::state_root(engine::zero_momentum(base));
+    record.program_root = program::program_root(train);
+    record.dataset_root = dataset.root();
+    record.job_seed = seed;
+    record.steps = 4;
+    record.checkpoint_every = 2;
+    record.tokens_per_step = 2 * 16;
+    record.flops_per_step = program::flops_per_step(train);
+    for (std::uint32_t slot = 0; slot < workers.size(); ++slot)
+        record.slots.push_back({slot, workers[slot], protocol::kPpm});
+    rpc::UnitInputs inputs;
+    inputs.program_blob = blobs.put(program::encode(train)).value();
+    inputs.dataset_blob = blobs.put(dataset.encode()).value();
+    inputs.base_state_blob = blobs.put(engine::encode_state(base)).value();
+    return {std::move(train), std::move(dataset), std::move(base), std::move(record), inputs};
+}
+
+engine::UnitResult TinyJob::run(std::uint32_t slot) const {
+    const engine::UnitSpec spec{record.job_seed,
+                                record.round,
+                                slot,
+                                record.steps,
+                                record.checkpoint_every,
+                                record.program_root,
+                                record.dataset_root,
+                                record.base_state_root};
+    return engine::run_unit(program, base, dataset, spec).value();
+}
+
+protocol::UnitCommitment TinyJob::commitment(std::uint32_t slot,
+                                             const engine::UnitResult& result) const {
+    protocol::UnitCommitment out;
+    out.round_record = protocol::hash(record);
+    out.slot = slot;
+    out.records_root = result.records_root;
+    out.final_state_root = result.final_state_root;
+    out.delta_root = result.delta_root;
+    out.steps = record.steps;
+    out.tokens = result.tokens;
+    out.flops = result.flops;
+    return out;
+}
+
+TempDir::TempDir() {
+    std::string name = (std::filesystem::temp_directory_path() / "gym-node-XXXXXX").string();
+    GYM_ASSERT(mkdtemp(name.data()) != nullptr, "no temporary directory");
+    path_ = name;
+}
+
+TempDir::~TempDir() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+}
+
+crypto::PrivateKey test_key(std::uint8_t number) {
+    Bytes bytes(32, 0);
+    bytes[0] = 1;
+    bytes[31] = number;
+    return crypto::PrivateKey::from_bytes(bytes).value();
+}
+
+}  // namespace gym::testing

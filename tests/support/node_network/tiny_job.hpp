@@ -1,0 +1,57 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "gym/blob/blob_store.hpp"
+#include "gym/blob/dataset.hpp"
+#include "gym/crypto/key.hpp"
+#include "gym/engine/state.hpp"
+#include "gym/engine/unit.hpp"
+#include "gym/program/program.hpp"
+#include "gym/protocol/round_record.hpp"
+#include "gym/rpc/messages.hpp"
+
+namespace gym::testing {
+
+/// The first round of a job so small that a unit takes milliseconds. Failures abort.
+struct TinyJob {
+    program::Program program;
+    blob::Dataset dataset;
+    engine::State base;
+    protocol::RoundRecord record;
+    rpc::UnitInputs inputs;
+
+    [[nodiscard]] protocol::UnitKey unit(std::uint32_t slot) const {
+        return {record.job_id, record.round, slot, 0};
+    }
+    [[nodiscard]] rpc::TrainTask task(std::uint32_t slot) const {
+        return {unit(slot), record, inputs, 0};
+    }
+    /// What an honest worker gets for a slot.
+    [[nodiscard]] engine::UnitResult run(std::uint32_t slot) const;
+    /// The commitment to `result`.
+    [[nodiscard]] protocol::UnitCommitment commitment(std::uint32_t slot,
+                                                      const engine::UnitResult& result) const;
+};
+
+/// Slot i belongs to workers[i]. Puts the input blobs into `blobs`.
+[[nodiscard]] TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blobs);
+
+/// A fresh directory that goes away with the object.
+class TempDir {
+  public:
+    TempDir();
+    TempDir(const TempDir&) = delete;
+    TempDir& operator=(const TempDir&) = delete;
+    ~TempDir();
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+/// A key made from a number: the same in every run.
+[[nodiscard]] crypto::PrivateKey test_key(std::uint8_t number);
+
+}  // namespace gym::testing
