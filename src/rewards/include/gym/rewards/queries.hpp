@@ -43,7 +43,7 @@ Result<std::vector<Receipt>> list_receipts(db::Transaction& transaction, const A
 
 struct EarnerSummary {
     Amount pending;  ///< units committed, not final
-    Amount earned;   ///< final, before the epoch's close (or kept for jobs)
+    Amount earned;   ///< final, before the epoch's close
     Amount payable;  ///< cumulative: all that payout roots ever allowed
     Amount claimed;  ///< paid out on chain (finalized)
 };
@@ -74,8 +74,5 @@ Result<std::vector<PayoutEpoch>> list_epochs(db::Transaction& transaction,
                                              std::uint32_t limit = 100);
 /// The published file of an epoch. @errors kNotFound.
 Result<std::string> epoch_file(db::Transaction& transaction, std::uint64_t epoch);
-
-/// By the earner's standing choice credits become claimable on chain (default) or stay for jobs.
-Status set_keep_earnings(db::Transaction& transaction, const Address& earner, bool keep);
 
 }  // namespace gym::rewards

@@ -1,0 +1,185 @@
+-- Epoch accounting (docs/REWARDS.md): what turned into which credit, which epoch pays it, how far the epoch
+-- is on its way to the chain. Money itself is in schema ledger. Times ending in _ms are Unix milliseconds.
+CREATE SCHEMA rewards;
+
+CREATE DOMAIN rewards.address AS bytea CHECK (octet_length(VALUE) = 20);
+CREATE DOMAIN rewards.digest AS bytea CHECK (octet_length(VALUE) = 32);
+
+-- How far each feed of the registry has been read; moves in the transaction of the postings.
+CREATE TABLE rewards.cursor (
+    name text PRIMARY KEY CHECK (name IN ('unit_event', 'accepted_report')),
+    position bigint NOT NULL CHECK (position >= 0)
+);
+INSERT INTO rewards.cursor VALUES ('unit_event', 0), ('accepted_report', 0);
+
+-- Finalized events that were booked, by (chain, block hash, log index).
+CREATE TABLE rewards.chain_event (
+    key rewards.digest PRIMARY KEY,
+    kind text NOT NULL,
+    block bigint NOT NULL,
+    handled_at_ms bigint NOT NULL
+);
+
+CREATE TABLE rewards.settlement (
+    epoch bigint PRIMARY KEY CHECK (epoch >= 1),
+    -- closed: booked and file made; released: tokens are in the distributor; submitted: the root is on chain.
+    state text NOT NULL CHECK (state IN ('closed', 'released', 'submitted', 'disabled')),
+    payout_root rewards.digest NOT NULL,
+    total_cumulative ledger.amount NOT NULL,
+    file text NOT NULL,
+    file_root rewards.digest NOT NULL,
+    problem text NOT NULL DEFAULT '',
+    active_at_ms bigint,                 -- from the chain
+    closed_at_ms bigint NOT NULL,
+    changed_at_ms bigint NOT NULL,
+    CHECK (state <> 'submitted' OR active_at_ms IS NOT NULL)
+);
+-- One epoch is under way at a time.
+CREATE UNIQUE INDEX settlement_under_way ON rewards.settlement ((true)) WHERE state IN ('closed', 'released');
+
+CREATE TABLE rewards.credit (
+    id uuid PRIMARY KEY,  -- of the ledger transfer that makes it
+    kind text NOT NULL CHECK (kind IN ('compute', 'verification', 'uptime', 'data')),
+    state text NOT NULL CHECK (state IN ('pending', 'posted', 'void', 'unfunded')),
+    -- The transfer that decided it: a post, a void, or the transfer itself.
+    posting uuid UNIQUE,
+    -- Unfunded and nothing but money is missing: the unit is final.
+    due boolean NOT NULL DEFAULT false,
+    earner rewards.address NOT NULL,
+    node rewards.address,
+    job_id rewards.digest NOT NULL,
+    round bigint NOT NULL,
+    unit_id rewards.digest,
+    flops bigint NOT NULL DEFAULT 0 CHECK (flops >= 0),
+    tokens bigint NOT NULL DEFAULT 0 CHECK (tokens >= 0),
+    price ledger.amount NOT NULL DEFAULT 0,
+    premium_ppm bigint NOT NULL DEFAULT 0,
+    quality_ppm bigint NOT NULL DEFAULT 0,
+    compute ledger.amount NOT NULL DEFAULT 0,
+    uptime_ppm bigint NOT NULL DEFAULT 0,
+    bonus_max_ppm bigint NOT NULL DEFAULT 0,
+    amount ledger.amount NOT NULL,
+    reason text NOT NULL DEFAULT '',
+    epoch bigint REFERENCES rewards.settlement,  -- whose payout root includes it
+    created_at_ms bigint NOT NULL,
+    changed_at_ms bigint NOT NULL,
+    CHECK ((posting IS NOT NULL) = (state IN ('posted', 'void')) OR (state = 'void' AND posting IS NULL)),
+    CHECK (epoch IS NULL OR state = 'posted'),
+    CHECK (NOT due OR state = 'unfunded' OR state = 'posted'),
+    CHECK ((kind = 'uptime') = (unit_id IS NULL))
+);
+CREATE INDEX credit_earner ON rewards.credit (earner, created_at_ms DESC);
+CREATE INDEX credit_unit ON rewards.credit (unit_id);
+CREATE INDEX credit_open ON rewards.credit (job_id, round) WHERE epoch IS NULL;
+CREATE INDEX credit_unfunded ON rewards.credit (created_at_ms) WHERE state = 'unfunded';
+
+-- Rounds whose units are all decided and whose uptime bonuses are booked.
+CREATE TABLE rewards.finished_round (
+    job_id rewards.digest NOT NULL,
+    round bigint NOT NULL,
+    registry_epoch bigint NOT NULL UNIQUE,
+    epoch bigint REFERENCES rewards.settlement,  -- whose file lists it
+    finished_at_ms bigint NOT NULL,
+    PRIMARY KEY (job_id, round)
+);
+
+-- What an epoch added per earner, and the sum that its root pays.
+CREATE TABLE rewards.payout (
+    epoch bigint NOT NULL REFERENCES rewards.settlement,
+    earner rewards.address NOT NULL,
+    earned ledger.amount NOT NULL CHECK (earned > 0),
+    cumulative ledger.amount NOT NULL CHECK (cumulative >= earned),
+    PRIMARY KEY (epoch, earner)
+);
+CREATE INDEX payout_earner ON rewards.payout (earner, epoch DESC);
+
+CREATE TABLE rewards.release (
+    epoch bigint NOT NULL REFERENCES rewards.settlement,
+    owner rewards.address NOT NULL,
+    amount ledger.amount NOT NULL CHECK (amount > 0),
+    PRIMARY KEY (epoch, owner)
+);
+
+-- Orders to the chain by name ("release:7:0", "root:7"). One that failed in a block gets the next attempt.
+CREATE TABLE rewards.chain_order (
+    name text PRIMARY KEY,
+    attempt integer NOT NULL DEFAULT 0 CHECK (attempt >= 0),
+    done boolean NOT NULL DEFAULT false
+);
+
+-- Withdrawals that asked for more than was free, to be reduced on chain.
+CREATE TABLE rewards.trim (
+    id text PRIMARY KEY,
+    owner rewards.address NOT NULL,
+    amount ledger.amount NOT NULL,
+    done boolean NOT NULL DEFAULT false
+);
+
+CREATE TABLE rewards.reconciliation (
+    block bigint PRIMARY KEY,
+    escrow_ledger ledger.amount NOT NULL,
+    escrow_chain ledger.amount NOT NULL,
+    distributor_ledger ledger.amount NOT NULL,
+    distributor_chain ledger.amount NOT NULL,
+    at_ms bigint NOT NULL
+);
+
+GRANT USAGE ON SCHEMA rewards TO gym_rewards, gym_api;
+GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA rewards TO gym_rewards;
+REVOKE UPDATE ON rewards.payout, rewards.release, rewards.chain_event FROM gym_rewards;
+GRANT SELECT ON ALL TABLES IN SCHEMA rewards TO gym_api;
+-- A job without budget is paused the way its owner would pause it.
+GRANT UPDATE (request) ON registry.job TO gym_rewards;
+
+-- Invariants --------------------------------------------------------------------------------------------
+CREATE VIEW audit.rewards_credit_without_transfer AS
+    SELECT format('credit %s is %s, its transfer is not', c.id, c.state) AS problem
+    FROM rewards.credit c
+    LEFT JOIN ledger.transfer t ON t.id = c.id
+    LEFT JOIN ledger.transfer p ON p.id = c.posting
+    WHERE CASE c.state
+        WHEN 'pending' THEN t.kind IS DISTINCT FROM 'pending'
+            OR EXISTS (SELECT FROM ledger.transfer r WHERE r.pending_id = c.id)
+        WHEN 'posted' THEN p.kind IS NULL OR p.kind NOT IN ('post', 'transfer')
+            OR p.amount <> c.amount OR (p.kind = 'post' AND p.pending_id <> c.id)
+        WHEN 'void' THEN c.posting IS NOT NULL AND (p.kind, p.pending_id) IS DISTINCT FROM ('void', c.id)
+        ELSE t.id IS NOT NULL END;
+
+CREATE VIEW audit.rewards_paid_without_final_unit AS
+    SELECT format('credit %s is posted, unit %s is %s', c.id, encode(c.unit_id, 'hex'), u.state) AS problem
+    FROM rewards.credit c JOIN registry.unit u ON u.id = c.unit_id
+    WHERE c.kind IN ('compute', 'data') AND c.state = 'posted' AND u.state <> 'final';
+
+CREATE VIEW audit.rewards_paid_twice AS
+    SELECT format('unit %s has %s compute credits', encode(unit_id, 'hex'), count(*)) AS problem
+    FROM rewards.credit WHERE kind = 'compute' GROUP BY unit_id HAVING count(*) > 1;
+
+CREATE VIEW audit.rewards_cumulative AS
+    SELECT format('epoch %s, earner %s: cumulative %s is not the sum of its epochs', s.epoch,
+                  encode(s.earner, 'hex'), s.cumulative) AS problem
+    FROM (SELECT p.*, sum(p.earned) OVER (PARTITION BY p.earner ORDER BY p.epoch) AS expected
+          FROM rewards.payout p) s
+    WHERE s.cumulative <> s.expected;
+
+CREATE VIEW audit.rewards_payable AS
+    SELECT format('earner %s: payable credits %s, payout roots %s', a.owner, a.credits,
+                  coalesce(p.cumulative, 0)) AS problem
+    FROM ledger.account a
+    LEFT JOIN LATERAL (SELECT cumulative FROM rewards.payout
+                       WHERE '0x' || encode(earner, 'hex') = a.owner
+                       ORDER BY epoch DESC LIMIT 1) p ON true
+    WHERE a.kind = 'payable' AND a.credits <> coalesce(p.cumulative, 0);
+
+CREATE VIEW audit.rewards_released AS
+    SELECT format('epoch %s: released %s, credits %s', r.epoch, r.amount, coalesce(c.amount, 0)) AS problem
+    FROM (SELECT epoch, sum(amount) AS amount FROM rewards.release GROUP BY epoch) r
+    FULL JOIN (SELECT epoch, sum(amount) AS amount FROM rewards.credit
+               WHERE epoch IS NOT NULL GROUP BY epoch) c ON c.epoch = r.epoch
+    WHERE r.amount IS DISTINCT FROM c.amount;
+
+CREATE VIEW audit.rewards_reconciliation AS
+    SELECT format('block %s: contracts hold %s and %s, the ledger says %s and %s', r.block, r.escrow_chain,
+                  r.distributor_chain, r.escrow_ledger, r.distributor_ledger) AS problem
+    FROM rewards.reconciliation r
+    WHERE r.block = (SELECT max(block) FROM rewards.reconciliation)
+      AND (r.escrow_chain <> r.escrow_ledger OR r.distributor_chain <> r.distributor_ledger);

@@ -1,0 +1,150 @@
+#include <algorithm>
+
+#include "credits.hpp"
+
+// What the contracts did, booked once per event. The two chain accounts mirror the contracts'
+// holdings.
+namespace gym::rewards {
+namespace {
+
+using ledger::transfer_id;
+using ledger::TransferId;
+
+TransferId id_of(const ChainEvent& event, std::string_view part) {
+    return transfer_id("chain:" + std::string(part) + ":" + event.key.hex());
+}
+
+Result<Amount> spendable(Books& books, const ledger::AccountKey& key) {
+    GYM_TRY(const ledger::Balance balance, ledger::balance(books.transaction, key));
+    return balance.spendable();
+}
+
+Status book(Books& books, const ChainEvent& event, const Deposited& deposit) {
+    if (deposit.amount.is_zero()) return {};
+    const std::string asset = books.config.asset();
+    return books.must_move(id_of(event, "deposited"), chain_escrow_account(asset),
+                           available_account(asset, deposit.owner), deposit.amount, "deposit");
+}
+
+Status book(Books& books, const ChainEvent& event, const Released& release) {
+    const std::string asset = books.config.asset();
+    return books.must_move(id_of(event, "released"), chain_distributor_account(asset),
+                           chain_escrow_account(asset), release.amount,
+                           "release of epoch " + std::to_string(release.epoch));
+}
+
+/// Brings the withdrawing account to `target`, as far as the available balance goes. What it ends
+/// with.
+Result<Amount> set_withdrawing(Books& books, const ChainEvent& event, const Address& owner,
+                               const Amount& target) {
+    const auto available = available_account(books.config.asset(), owner);
+    const auto withdrawing = withdrawing_account(books.config.asset(), owner);
+    GYM_TRY(const Amount held, spendable(books, withdrawing));
+    if (target == held) return held;
+    if (target < held) {
+        GYM_TRY(const Amount back, held.minus(target));
+        GYM_CHECK(books.must_move(id_of(event, "unhold"), withdrawing, available, back,
+                                  "withdrawal reduced"));
+        return target;
+    }
+    GYM_TRY(const Amount free, spendable(books, available));
+    GYM_TRY(const Amount wanted, target.minus(held));
+    const Amount more = std::min(free, wanted);
+    if (more.is_zero()) return held;
+    GYM_CHECK(books.must_move(id_of(event, "hold"), available, withdrawing, more,
+                              "withdrawal requested"));
+    return held.plus(more);
+}
+
+Status book(Books& books, const ChainEvent& event, const WithdrawalRequested& request) {
+    GYM_TRY(const Amount held, set_withdrawing(books, event, request.owner, request.amount));
+    if (held == request.amount) return {};
+    // The rest is locked in jobs: the contract must not pay it out.
+    GYM_CHECK(
+        books.transaction.exec("INSERT INTO rewards.trim (id, owner, amount) VALUES ($1, $2, $3)",
+                               {"trim:" + event.key.hex(), request.owner, held}));
+    return {};
+}
+
+Status book(Books& books, const ChainEvent& event, const WithdrawalTrimmed& trim) {
+    GYM_CHECK(set_withdrawing(books, event, trim.owner, trim.amount));
+    return {};
+}
+
+/// What left the contract is taken from what was held for it, then from what the owner has
+/// elsewhere: an owner who withdrew before the trim arrived has spent its jobs' budgets.
+Status book(Books& books, const ChainEvent& event, const Withdrawn& withdrawn) {
+    const std::string asset = books.config.asset();
+    std::vector<ledger::AccountKey> sources = {withdrawing_account(asset, withdrawn.owner),
+                                               available_account(asset, withdrawn.owner)};
+    GYM_TRY(const db::Rows jobs,
+            books.transaction.exec(
+                "SELECT id FROM registry.job WHERE owner = $1 ORDER BY submitted_at_ms DESC",
+                {withdrawn.owner}));
+    for (const db::Row row : jobs)
+        sources.push_back(escrow_account(asset, row.get<Digest>(0)));
+    Amount left = withdrawn.amount;
+    for (std::size_t i = 0; i < sources.size() && !left.is_zero(); ++i) {
+        GYM_TRY(const Amount free, spendable(books, sources[i]));
+        const Amount part = std::min(free, left);
+        if (part.is_zero()) continue;
+        GYM_CHECK(books.must_move(id_of(event, "withdrawn " + std::to_string(i)), sources[i],
+                                  chain_escrow_account(asset), part, "withdrawal"));
+        GYM_TRY(left, left.minus(part));
+    }
+    if (!left.is_zero())
+        return fail(ErrorCode::kConflict, withdrawn.owner.hex() + " withdrew " + left.to_string() +
+                                              " wei more than the ledger has for it");
+    // The request is closed; what it still held is free again.
+    GYM_CHECK(set_withdrawing(books, event, withdrawn.owner, Amount()));
+    return {};
+}
+
+Status book(Books& books, const ChainEvent&, const RootSubmitted& root) {
+    GYM_TRY(const db::Rows rows,
+            books.transaction.exec(
+                "UPDATE rewards.settlement SET active_at_ms = $3, changed_at_ms = $4 "
+                "WHERE epoch = $1 AND payout_root = $2",
+                {root.epoch, root.root, root.active_at_s * 1000, books.now}));
+    if (rows.affected() == 1) return {};
+    return fail(ErrorCode::kMismatch, "the payout root of epoch " + std::to_string(root.epoch) +
+                                          " on chain was not made by this ledger");
+}
+
+Status book(Books& books, const ChainEvent&, const RootDisabled& root) {
+    GYM_CHECK(books.transaction.exec(
+        "UPDATE rewards.settlement SET state = 'disabled', changed_at_ms = $2, "
+        "problem = 'disabled by the guardian before it was active' WHERE epoch = $1",
+        {root.epoch, books.now}));
+    return {};
+}
+
+Status book(Books& books, const ChainEvent& event, const Claimed& claim) {
+    const std::string asset = books.config.asset();
+    return books.must_move(id_of(event, "claimed"), payable_account(asset, claim.earner),
+                           chain_distributor_account(asset), claim.amount, "claim");
+}
+
+constexpr std::string_view kKindNames[] = {
+    "deposited", "released",       "withdrawal_requested", "withdrawal_trimmed",
+    "withdrawn", "root_submitted", "root_disabled",        "claimed"};
+
+}  // namespace
+
+Status Accounting::on_chain_event(const ChainEvent& event) {
+    return database_.transact(
+        [&](db::Transaction& transaction) -> Status {
+            GYM_TRY(const db::Rows rows,
+                    transaction.exec(
+                        "INSERT INTO rewards.chain_event (key, kind, block, handled_at_ms) "
+                        "VALUES ($1, $2, $3, $4) ON CONFLICT (key) DO NOTHING",
+                        {event.key, kKindNames[event.what.index()], event.block, clock_.now_ms()}));
+            if (rows.affected() == 0) return {};  // booked before
+            Books books{transaction, config_, clock_.now_ms()};
+            return std::visit([&](const auto& what) { return book(books, event, what); },
+                              event.what);
+        },
+        idempotent());
+}
+
+}  // namespace gym::rewards

@@ -1,0 +1,177 @@
+#include <map>
+
+#include "credits.hpp"
+#include "gym/rewards/settlement.hpp"
+
+// Closing an epoch: one transaction from final credits to a payout root.
+namespace gym::rewards {
+
+using ledger::transfer_id;
+
+namespace {
+
+constexpr std::uint32_t kCreditsOfAnEpochMax = 100'000;
+
+struct Previous {
+    std::uint64_t epoch = 0;
+    std::optional<Digest> file_root;
+};
+
+/// The newest epoch, or nothing if a new one must wait: one is under way, or its root is not active
+/// yet (the contract takes one pending root at a time).
+Result<std::optional<Previous>> read_previous(db::Transaction& transaction, UnixMs now) {
+    GYM_TRY(const auto row,
+            transaction.exec_optional(
+                "SELECT epoch, state, file_root, active_at_ms FROM rewards.settlement "
+                "ORDER BY epoch DESC LIMIT 1"));
+    if (!row) return std::optional(Previous{});
+    const auto state = row->get<std::string>("state");
+    const bool waits = state == "closed" || state == "released" ||
+                       (state == "submitted" && row->get<UnixMs>("active_at_ms") > now);
+    if (waits) return std::optional<Previous>();
+    return std::optional(Previous{row->get<std::uint64_t>("epoch"), row->get<Digest>("file_root")});
+}
+
+Result<std::vector<FileCredit>> read_credits(db::Transaction& transaction) {
+    GYM_TRY(const db::Rows rows,
+            transaction.exec(
+                std::string(kReceiptSelect) +
+                    "JOIN rewards.finished_round f ON f.job_id = c.job_id AND f.round = c.round "
+                    "WHERE c.state = 'posted' AND c.epoch IS NULL ORDER BY c.id LIMIT $1",
+                {kCreditsOfAnEpochMax}));
+    std::vector<FileCredit> credits;
+    for (const db::Row row : rows) {
+        GYM_TRY(Receipt receipt, to_receipt(row));
+        credits.push_back(std::move(receipt.credit));
+    }
+    return credits;
+}
+
+Result<std::vector<FileRound>> read_rounds(db::Transaction& transaction) {
+    GYM_TRY(const db::Rows rows,
+            transaction.exec("SELECT f.job_id, f.round, f.registry_epoch, r.commitments_root FROM "
+                             "rewards.finished_round f "
+                             "JOIN registry.round r ON r.job_id = f.job_id AND r.round = f.round "
+                             "WHERE f.epoch IS NULL ORDER BY f.registry_epoch"));
+    std::vector<FileRound> rounds;
+    for (const db::Row row : rows)
+        rounds.push_back({row.get<Digest>("job_id"), row.get<std::uint64_t>("round"),
+                          row.get<std::uint64_t>("registry_epoch"),
+                          row.get<std::optional<Digest>>("commitments_root")});
+    return rounds;
+}
+
+Result<std::map<Address, Amount>> read_cumulative(db::Transaction& transaction) {
+    GYM_TRY(const db::Rows rows,
+            transaction.exec("SELECT DISTINCT ON (earner) earner, cumulative FROM rewards.payout "
+                             "ORDER BY earner, epoch DESC"));
+    std::map<Address, Amount> totals;
+    for (const db::Row row : rows)
+        totals[row.get<Address>("earner")] = row.get<Amount>("cumulative");
+    return totals;
+}
+
+Status add(std::map<Address, Amount>& to, const Address& who, const Amount& amount) {
+    GYM_TRY(to[who], to[who].plus(amount));
+    return {};
+}
+
+struct Closing {
+    EpochFile file;
+    std::map<Address, Amount> earned;  ///< of this epoch
+};
+
+Result<Closing> make_file(Books& books, const Previous& previous, std::vector<FileCredit> credits) {
+    Closing closing;
+    std::map<Address, Amount> spent;
+    for (const FileCredit& credit : credits) {
+        GYM_TRY(const registry::Job job, books.job(credit.job_id));
+        GYM_CHECK(add(spent, job.owner, credit.amount));
+        GYM_CHECK(add(closing.earned, credit.earner, credit.amount));
+    }
+    GYM_TRY(auto cumulative, read_cumulative(books.transaction));
+    for (const auto& [earner, amount] : closing.earned)
+        GYM_CHECK(add(cumulative, earner, amount));
+
+    EpochFile& file = closing.file;
+    file.epoch = previous.epoch + 1;
+    file.previous = previous.file_root;
+    file.domain = books.config.domain;
+    file.credits = std::move(credits);
+    GYM_TRY(file.rounds, read_rounds(books.transaction));
+    for (const auto& [owner, amount] : spent)
+        file.releases.push_back({owner, amount});
+    for (const auto& [earner, amount] : cumulative) {
+        file.payouts.push_back({earner, amount});
+        GYM_TRY(file.total_cumulative, file.total_cumulative.plus(amount));
+    }
+    GYM_TRY(const PayoutTree tree, PayoutTree::build(file.domain, file.payouts));
+    file.payout_root = tree.root();
+    return closing;
+}
+
+Status store(Books& books, const Closing& closing) {
+    const EpochFile& file = closing.file;
+    const std::string json = encode_epoch_file(file);
+    GYM_CHECK(books.transaction.exec(
+        "INSERT INTO rewards.settlement (epoch, state, payout_root, total_cumulative, file, "
+        "file_root, "
+        "closed_at_ms, changed_at_ms) VALUES ($1, 'closed', $2, $3, $4, $5, $6, $6)",
+        {file.epoch, file.payout_root, file.total_cumulative, json, epoch_file_root(json),
+         books.now}));
+    std::vector<std::string> ids;
+    for (const FileCredit& credit : file.credits)
+        ids.push_back(credit.id);
+    GYM_TRY(
+        const db::Rows marked,
+        books.transaction.exec("UPDATE rewards.credit SET epoch = $1 WHERE id = ANY($2::uuid[])",
+                               {file.epoch, db::Param::array(ids)}));
+    GYM_ASSERT(marked.affected() == ids.size(), "each credit of the file is paid by this epoch");
+    GYM_CHECK(books.transaction.exec(
+        "UPDATE rewards.finished_round SET epoch = $1 WHERE epoch IS NULL", {file.epoch}));
+    for (const FileRelease& release : file.releases)
+        GYM_CHECK(books.transaction.exec("INSERT INTO rewards.release VALUES ($1, $2, $3)",
+                                         {file.epoch, release.owner, release.amount}));
+    return {};
+}
+
+/// earned -> payable, and the totals that the root pays.
+Status make_payable(Books& books, const Closing& closing) {
+    const std::string asset = books.config.asset();
+    const std::string epoch = std::to_string(closing.file.epoch);
+    for (const Payout& payout : closing.file.payouts) {
+        const auto found = closing.earned.find(payout.earner);
+        if (found == closing.earned.end()) continue;
+        GYM_CHECK(books.must_move(transfer_id("close:" + epoch + ":" + payout.earner.hex()),
+                                  earned_account(asset, payout.earner),
+                                  payable_account(asset, payout.earner), found->second,
+                                  "close of epoch " + epoch));
+        GYM_CHECK(books.transaction.exec(
+            "INSERT INTO rewards.payout VALUES ($1, $2, $3, $4)",
+            {closing.file.epoch, payout.earner, found->second, payout.cumulative}));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::optional<std::uint64_t>> Settlement::close_epoch() {
+    using Closed = std::optional<std::uint64_t>;
+    return database_.transact(
+        [&](db::Transaction& transaction) -> Result<Closed> {
+            // One closer at a time, and none while a feed is being booked.
+            GYM_CHECK(transaction.exec("SELECT FROM rewards.cursor ORDER BY name FOR UPDATE"));
+            Books books{transaction, config_, clock_.now_ms()};
+            GYM_TRY(const auto previous, read_previous(transaction, books.now));
+            if (!previous) return Closed();
+            GYM_TRY(auto credits, read_credits(transaction));
+            if (credits.empty()) return Closed();
+            GYM_TRY(const Closing closing, make_file(books, *previous, std::move(credits)));
+            GYM_CHECK(store(books, closing));
+            GYM_CHECK(make_payable(books, closing));
+            return Closed(closing.file.epoch);
+        },
+        idempotent());
+}
+
+}  // namespace gym::rewards

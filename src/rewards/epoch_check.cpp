@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "gym/rewards/epoch_file.hpp"
+
+namespace gym::rewards {
+namespace {
+
+class Checker {
+  public:
+    Checker(const EpochFile& file, const std::optional<EpochFile>& previous)
+        : file_(file), previous_(previous) {}
+
+    std::vector<std::string> run() {
+        check_chain();
+        check_credits();
+        check_releases();
+        check_payouts();
+        check_tree();
+        return std::move(problems_);
+    }
+
+  private:
+    void expect(bool holds, const std::string& problem) {
+        if (!holds) problems_.push_back(problem);
+    }
+
+    void check_chain() {
+        if (!previous_) {
+            expect(file_.epoch == 1 && !file_.previous, "the file before is missing");
+            return;
+        }
+        expect(file_.epoch == previous_->epoch + 1, "the epoch does not follow the file before");
+        expect(file_.previous == epoch_file_root(encode_epoch_file(*previous_)),
+               "the file names another file before it");
+        expect(file_.domain == previous_->domain, "the distributor changed");
+    }
+
+    void check_credits() {
+        std::set<std::string> ids;
+        std::set<Digest> computed;
+        for (const FileCredit& credit : file_.credits) {
+            expect(ids.insert(credit.id).second, "credit " + credit.id + " is repeated");
+            const auto amount = evaluate(credit.kind, credit.inputs);
+            expect(amount.ok() && *amount == credit.amount,
+                   "credit " + credit.id + " is not what its formula gives");
+            expect(credit.unit.has_value() == (credit.kind != CreditKind::kUptime),
+                   "credit " + credit.id + ": only an uptime bonus has no unit");
+            if (credit.kind == CreditKind::kCompute && credit.unit)
+                expect(computed.insert(*credit.unit).second,
+                       "unit " + credit.unit->hex() + " is credited twice");
+            add(total_, credit.amount);
+            add(earned_[credit.earner], credit.amount);
+        }
+    }
+
+    /// Job owners pay what the credits are worth, to the last unit.
+    void check_releases() {
+        Amount released;
+        for (const FileRelease& release : file_.releases)
+            add(released, release.amount);
+        expect(released == total_, "releases and credits differ");
+    }
+
+    void check_payouts() {
+        std::map<Address, Amount> expected = earned_;
+        if (previous_)
+            for (const Payout& payout : previous_->payouts)
+                add(expected[payout.earner], payout.cumulative);
+        Amount total;
+        for (const Payout& payout : file_.payouts) {
+            add(total, payout.cumulative);
+            const auto found = expected.find(payout.earner);
+            expect(found != expected.end() && found->second == payout.cumulative,
+                   "the cumulative amount of " + payout.earner.hex() +
+                       " is not the one before plus its credits");
+            expected.erase(payout.earner);
+        }
+        for (const auto& [earner, amount] : expected)
+            expect(amount.is_zero(), "earner " + earner.hex() + " is missing");
+        expect(total == file_.total_cumulative, "the total is not the sum of the payouts");
+    }
+
+    void check_tree() {
+        const auto tree = PayoutTree::build(file_.domain, file_.payouts);
+        expect(tree.ok() && tree->root() == file_.payout_root, "the payout root is another");
+    }
+
+    void add(Amount& to, const Amount& amount) {
+        const auto sum = to.plus(amount);
+        expect(sum.ok(), "a sum does not fit 256 bits");
+        to = sum.value_or(to);
+    }
+
+    const EpochFile& file_;
+    const std::optional<EpochFile>& previous_;
+    std::vector<std::string> problems_;
+    Amount total_;
+    std::map<Address, Amount> earned_;
+};
+
+}  // namespace
+
+std::vector<std::string> check_epoch_file(const EpochFile& file,
+                                          const std::optional<EpochFile>& previous) {
+    return Checker(file, previous).run();
+}
+
+}  // namespace gym::rewards

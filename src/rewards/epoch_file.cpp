@@ -1,0 +1,278 @@
+#include "gym/rewards/epoch_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+#include <charconv>
+
+#include "gym/blob/blob_store.hpp"
+#include "gym/rewards/formulas.hpp"
+
+namespace gym::rewards {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::array<std::string_view, 4> kKinds = {"compute", "verification", "uptime", "data"};
+constexpr std::int64_t kVersion = 1;
+
+/// An object whose members are written in the order of their keys; null members are left out.
+class ObjectWriter {
+  public:
+    explicit ObjectWriter(std::string& out) : out_(out) { out_ += '{'; }
+    ~ObjectWriter() { out_ += '}'; }
+    ObjectWriter(const ObjectWriter&) = delete;
+    ObjectWriter& operator=(const ObjectWriter&) = delete;
+
+    std::string& key(std::string_view name) {
+        GYM_ASSERT(last_ < name, "keys of canonical JSON ascend");
+        if (!last_.empty()) out_ += ',';
+        last_ = name;
+        out_ += '"';
+        out_ += name;
+        out_ += "\":";
+        return out_;
+    }
+    void number(std::string_view name, std::uint64_t value) { key(name) += std::to_string(value); }
+    void text(std::string_view name, std::string_view value) {
+        key(name) += '"';
+        out_ += value;  // hexadecimal, decimal or a fixed word: nothing to escape
+        out_ += '"';
+    }
+
+  private:
+    std::string& out_;
+    std::string last_;
+};
+
+template <class Range, class F>
+void write_array(std::string& out, const Range& range, F&& write) {
+    out += '[';
+    bool first = true;
+    for (const auto& element : range) {
+        if (!first) out += ',';
+        first = false;
+        write(out, element);
+    }
+    out += ']';
+}
+
+void write_inputs(std::string& out, CreditKind kind, const CreditInputs& inputs) {
+    ObjectWriter object(out);
+    switch (kind) {
+        case CreditKind::kCompute:
+            object.number("flops", inputs.flops);
+            object.text("price", inputs.price.to_string());
+            return;
+        case CreditKind::kVerification:
+            object.number("flops", inputs.flops);
+            object.number("premium_ppm", inputs.premium_ppm);
+            object.text("price", inputs.price.to_string());
+            return;
+        case CreditKind::kUptime:
+            object.number("bonus_max_ppm", inputs.bonus_max_ppm);
+            object.text("compute", inputs.compute.to_string());
+            object.number("uptime_ppm", inputs.uptime_ppm);
+            return;
+        case CreditKind::kData:
+            object.text("price", inputs.price.to_string());
+            object.number("quality_ppm", inputs.quality_ppm);
+            object.number("tokens", inputs.tokens);
+            return;
+    }
+}
+
+void write_credit(std::string& out, const FileCredit& credit) {
+    ObjectWriter object(out);
+    object.text("amount", credit.amount.to_string());
+    object.text("earner", credit.earner.hex());
+    object.text("id", credit.id);
+    write_inputs(object.key("inputs"), credit.kind, credit.inputs);
+    object.text("job", credit.job_id.hex());
+    object.text("kind", to_string(credit.kind));
+    if (credit.node) object.text("node", credit.node->hex());
+    object.number("round", credit.round);
+    if (credit.unit) object.text("unit", credit.unit->hex());
+}
+
+void write_round(std::string& out, const FileRound& round) {
+    ObjectWriter object(out);
+    if (round.commitments_root) object.text("commitments_root", round.commitments_root->hex());
+    object.number("epoch", round.epoch);
+    object.text("job", round.job_id.hex());
+    object.number("round", round.round);
+}
+
+// Reading: every accessor throws std::exception, which parse_epoch_file() catches.
+
+std::uint64_t number_of(const json::object& object, std::string_view key) {
+    return object.at(key).to_number<std::uint64_t>();
+}
+template <class T>
+T take(Result<T> result) {
+    if (!result.ok()) throw std::runtime_error(result.error().message);
+    return std::move(result).value();
+}
+std::string_view text_of(const json::object& object, std::string_view key) {
+    const json::string& text = object.at(key).as_string();
+    return {text.data(), text.size()};
+}
+Amount amount_of(const json::object& object, std::string_view key) {
+    return take(Amount::parse(text_of(object, key)));
+}
+Address address_of(const json::object& object, std::string_view key) {
+    return take(Address::parse(text_of(object, key)));
+}
+Digest digest_of(const json::object& object, std::string_view key) {
+    return take(Digest::parse(text_of(object, key)));
+}
+std::uint32_t ppm_of(const json::object& object, std::string_view key) {
+    return object.at(key).to_number<std::uint32_t>();
+}
+
+CreditInputs read_inputs(CreditKind kind, const json::object& object) {
+    CreditInputs inputs;
+    if (kind == CreditKind::kCompute || kind == CreditKind::kVerification)
+        inputs.flops = number_of(object, "flops");
+    if (kind != CreditKind::kUptime) inputs.price = amount_of(object, "price");
+    if (kind == CreditKind::kVerification) inputs.premium_ppm = ppm_of(object, "premium_ppm");
+    if (kind == CreditKind::kData) {
+        inputs.tokens = number_of(object, "tokens");
+        inputs.quality_ppm = ppm_of(object, "quality_ppm");
+    }
+    if (kind == CreditKind::kUptime) {
+        inputs.compute = amount_of(object, "compute");
+        inputs.uptime_ppm = ppm_of(object, "uptime_ppm");
+        inputs.bonus_max_ppm = ppm_of(object, "bonus_max_ppm");
+    }
+    return inputs;
+}
+
+FileCredit read_credit(const json::value& value) {
+    const json::object& object = value.as_object();
+    FileCredit credit;
+    credit.id = text_of(object, "id");
+    credit.kind = take(parse_credit_kind(text_of(object, "kind")));
+    credit.earner = address_of(object, "earner");
+    credit.job_id = digest_of(object, "job");
+    credit.round = number_of(object, "round");
+    if (object.contains("unit")) credit.unit = digest_of(object, "unit");
+    if (object.contains("node")) credit.node = address_of(object, "node");
+    credit.inputs = read_inputs(credit.kind, object.at("inputs").as_object());
+    credit.amount = amount_of(object, "amount");
+    return credit;
+}
+
+FileRound read_round(const json::value& value) {
+    const json::object& object = value.as_object();
+    FileRound round{
+        digest_of(object, "job"), number_of(object, "round"), number_of(object, "epoch"), {}};
+    if (object.contains("commitments_root"))
+        round.commitments_root = digest_of(object, "commitments_root");
+    return round;
+}
+
+EpochFile read_file_object(const json::object& object) {
+    if (object.at("version").to_number<std::int64_t>() != kVersion)
+        throw std::runtime_error("unknown version");
+    EpochFile file;
+    file.epoch = number_of(object, "epoch");
+    if (object.contains("previous")) file.previous = digest_of(object, "previous");
+    file.domain = {number_of(object, "chain_id"), address_of(object, "distributor"),
+                   address_of(object, "token")};
+    for (const json::value& value : object.at("rounds").as_array())
+        file.rounds.push_back(read_round(value));
+    for (const json::value& value : object.at("credits").as_array())
+        file.credits.push_back(read_credit(value));
+    for (const json::value& value : object.at("releases").as_array())
+        file.releases.push_back(
+            {address_of(value.as_object(), "owner"), amount_of(value.as_object(), "amount")});
+    for (const json::value& value : object.at("payouts").as_array())
+        file.payouts.push_back(
+            {address_of(value.as_object(), "earner"), amount_of(value.as_object(), "cumulative")});
+    file.total_cumulative = amount_of(object, "total_cumulative");
+    file.payout_root = digest_of(object, "payout_root");
+    return file;
+}
+
+}  // namespace
+
+std::string_view to_string(CreditKind kind) noexcept {
+    return kKinds[static_cast<std::size_t>(kind)];
+}
+
+Result<CreditKind> parse_credit_kind(std::string_view text) {
+    const auto found = std::find(kKinds.begin(), kKinds.end(), text);
+    if (found == kKinds.end())
+        return fail(ErrorCode::kMalformed, "no credit kind " + std::string(text.substr(0, 64)));
+    return static_cast<CreditKind>(found - kKinds.begin());
+}
+
+Result<Amount> evaluate(CreditKind kind, const CreditInputs& inputs) {
+    switch (kind) {
+        case CreditKind::kCompute:
+            return compute_credit(inputs.flops, inputs.price);
+        case CreditKind::kVerification:
+            return verification_credit(inputs.flops, inputs.price, inputs.premium_ppm);
+        case CreditKind::kUptime:
+            return uptime_bonus(inputs.compute, inputs.uptime_ppm, inputs.bonus_max_ppm);
+        case CreditKind::kData:
+            break;
+    }
+    return data_credit(inputs.tokens, inputs.price, inputs.quality_ppm);
+}
+
+std::string_view formula_text(CreditKind kind) noexcept {
+    constexpr std::array<std::string_view, 4> kTexts = {
+        "flops * price / 10^15", "flops * price * premium_ppm / (10^15 * 10^6)",
+        "compute * bonus_max_ppm * (uptime_ppm - 950000) / 50000 / 10^6",
+        "tokens * price * quality_ppm / (10^6 * 10^6)"};
+    return kTexts[static_cast<std::size_t>(kind)];
+}
+
+std::string encode_epoch_file(const EpochFile& file) {
+    std::string out;
+    {
+        ObjectWriter object(out);
+        object.number("chain_id", file.domain.chain_id);
+        write_array(object.key("credits"), file.credits, write_credit);
+        object.text("distributor", file.domain.distributor.hex());
+        object.number("epoch", file.epoch);
+        object.text("payout_root", file.payout_root.hex());
+        write_array(object.key("payouts"), file.payouts, [](std::string& to, const Payout& payout) {
+            ObjectWriter inner(to);
+            inner.text("cumulative", payout.cumulative.to_string());
+            inner.text("earner", payout.earner.hex());
+        });
+        if (file.previous) object.text("previous", file.previous->hex());
+        write_array(object.key("releases"), file.releases,
+                    [](std::string& to, const FileRelease& release) {
+                        ObjectWriter inner(to);
+                        inner.text("amount", release.amount.to_string());
+                        inner.text("owner", release.owner.hex());
+                    });
+        write_array(object.key("rounds"), file.rounds, write_round);
+        object.text("token", file.domain.token.hex());
+        object.text("total_cumulative", file.total_cumulative.to_string());
+        object.number("version", kVersion);
+    }
+    return out;
+}
+
+Result<EpochFile> parse_epoch_file(std::string_view text) {
+    try {
+        EpochFile file =
+            read_file_object(json::parse(json::string_view(text.data(), text.size())).as_object());
+        if (encode_epoch_file(file) != text)
+            return fail(ErrorCode::kMalformed, "epoch file: not in canonical form");
+        return file;
+    } catch (const std::exception& e) {
+        return fail(ErrorCode::kMalformed, std::string("epoch file: ") + e.what());
+    }
+}
+
+Digest epoch_file_root(std::string_view text) {
+    return blob::blob_root(as_bytes(text));
+}
+
+}  // namespace gym::rewards

@@ -1,0 +1,135 @@
+#include "gym/rewards/queries.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "credits.hpp"
+
+namespace gym::rewards {
+namespace {
+
+constexpr std::array<std::string_view, 4> kStates = {"pending", "posted", "void", "unfunded"};
+constexpr std::uint32_t kListMax = 1000;
+
+Result<CreditState> parse_state(std::string_view text) {
+    const auto found = std::find(kStates.begin(), kStates.end(), text);
+    if (found == kStates.end())
+        return fail(ErrorCode::kMalformed, "no credit state " + std::string(text));
+    return static_cast<CreditState>(found - kStates.begin());
+}
+
+}  // namespace
+
+std::string_view to_string(CreditState state) noexcept {
+    return kStates[static_cast<std::size_t>(state)];
+}
+
+Result<Receipt> to_receipt(const db::Row& row) {
+    Receipt receipt;
+    FileCredit& credit = receipt.credit;
+    credit.id = row.get<std::string>("id");
+    GYM_TRY(credit.kind, parse_credit_kind(row.get<std::string>("kind")));
+    credit.earner = row.get<Address>("earner");
+    credit.node = row.get<std::optional<Address>>("node");
+    credit.job_id = row.get<Digest>("job_id");
+    credit.round = row.get<std::uint64_t>("round");
+    credit.unit = row.get<std::optional<Digest>>("unit_id");
+    credit.inputs = {
+        row.get<std::uint64_t>("flops"),       row.get<Amount>("price"),
+        row.get<std::uint32_t>("premium_ppm"), row.get<std::uint64_t>("tokens"),
+        row.get<std::uint32_t>("quality_ppm"), row.get<Amount>("compute"),
+        row.get<std::uint32_t>("uptime_ppm"),  row.get<std::uint32_t>("bonus_max_ppm")};
+    credit.amount = row.get<Amount>("amount");
+    GYM_TRY(receipt.state, parse_state(row.get<std::string>("state")));
+    receipt.reason = row.get<std::string>("reason");
+    receipt.formula = std::string(formula_text(credit.kind));
+    receipt.posting = row.get<std::optional<std::string>>("posting");
+    receipt.payout_epoch = row.get<std::optional<std::uint64_t>>("epoch");
+    receipt.created_at = row.get<UnixMs>("created_at_ms");
+    receipt.changed_at = row.get<UnixMs>("changed_at_ms");
+    return receipt;
+}
+
+Result<Receipt> explain(db::Transaction& transaction, std::string_view id) {
+    std::optional<db::Row> row;
+    if (id.starts_with("0x")) {
+        GYM_TRY(const Digest unit, Digest::parse(id));
+        GYM_TRY(row, transaction.exec_optional(std::string(kReceiptSelect) +
+                                                   "WHERE c.unit_id = $1 AND c.kind = 'compute'",
+                                               {unit}));
+    } else {
+        GYM_TRY(const ledger::TransferId transfer, ledger::parse_uuid(id));
+        GYM_TRY(row, transaction.exec_optional(std::string(kReceiptSelect) + "WHERE c.id = $1",
+                                               {to_uuid(transfer)}));
+    }
+    if (!row) return fail(ErrorCode::kNotFound, "there is no credit " + std::string(id));
+    return to_receipt(*row);
+}
+
+Result<std::vector<Receipt>> list_receipts(db::Transaction& transaction, const Address& earner,
+                                           std::uint32_t limit) {
+    GYM_TRY(const db::Rows rows,
+            transaction.exec(std::string(kReceiptSelect) +
+                                 "WHERE c.earner = $1 ORDER BY c.created_at_ms DESC, c.id LIMIT $2",
+                             {earner, std::min(limit, kListMax)}));
+    std::vector<Receipt> receipts;
+    for (const db::Row row : rows) {
+        GYM_TRY(Receipt receipt, to_receipt(row));
+        receipts.push_back(std::move(receipt));
+    }
+    return receipts;
+}
+
+Result<EarnerSummary> summary(db::Transaction& transaction, const std::string& asset,
+                              const Address& earner) {
+    GYM_TRY(const ledger::Balance earned,
+            ledger::balance(transaction, earned_account(asset, earner)));
+    GYM_TRY(const ledger::Balance payable,
+            ledger::balance(transaction, payable_account(asset, earner)));
+    return EarnerSummary{earned.credits_pending, earned.spendable(), payable.credits,
+                         payable.debits};
+}
+
+Result<ClaimProof> claim_proof(db::Transaction& transaction, const Address& earner, UnixMs now_ms) {
+    GYM_TRY(const auto row,
+            transaction.exec_optional(
+                "SELECT epoch, payout_root, file, active_at_ms FROM rewards.settlement "
+                "WHERE state = 'submitted' AND active_at_ms <= $1 "
+                "ORDER BY epoch DESC LIMIT 1",
+                {now_ms}));
+    if (!row) return fail(ErrorCode::kNotFound, "no payout root is active yet");
+    GYM_TRY(const EpochFile file, parse_epoch_file(row->get<std::string>("file")));
+    GYM_TRY(const PayoutTree tree, PayoutTree::build(file.domain, file.payouts));
+    ClaimProof out;
+    GYM_TRY(out.proof, tree.prove(earner));
+    const auto payout = std::find_if(file.payouts.begin(), file.payouts.end(),
+                                     [&](const Payout& p) { return p.earner == earner; });
+    out.cumulative = payout->cumulative;
+    out.epoch = row->get<std::uint64_t>("epoch");
+    out.root = tree.root();
+    out.active_at_ms = row->get<UnixMs>("active_at_ms");
+    return out;
+}
+
+Result<std::vector<PayoutEpoch>> list_epochs(db::Transaction& transaction, std::uint32_t limit) {
+    GYM_TRY(
+        const db::Rows rows,
+        transaction.exec("SELECT epoch, state, payout_root, file_root, total_cumulative, problem "
+                         "FROM rewards.settlement ORDER BY epoch DESC LIMIT $1",
+                         {std::min(limit, kListMax)}));
+    std::vector<PayoutEpoch> epochs;
+    for (const db::Row row : rows)
+        epochs.push_back({row.get<std::uint64_t>("epoch"), row.get<std::string>("state"),
+                          row.get<Digest>("payout_root"), row.get<Digest>("file_root"),
+                          row.get<Amount>("total_cumulative"), row.get<std::string>("problem")});
+    return epochs;
+}
+
+Result<std::string> epoch_file(db::Transaction& transaction, std::uint64_t epoch) {
+    GYM_TRY(const auto row, transaction.exec_optional(
+                                "SELECT file FROM rewards.settlement WHERE epoch = $1", {epoch}));
+    if (!row) return fail(ErrorCode::kNotFound, "no payout epoch " + std::to_string(epoch));
+    return row->get<std::string>(0);
+}
+
+}  // namespace gym::rewards

@@ -1,0 +1,202 @@
+#include "gym/rewards/settlement.hpp"
+
+#include "credits.hpp"
+
+// Bringing a closed epoch on chain. Every order has a name; its attempt number makes the id that
+// the chain knows it by, so a crash between sending and noting finds the same order again.
+namespace gym::rewards {
+namespace {
+
+struct UnderWay {
+    std::uint64_t epoch = 0;
+    std::string state;
+    RootOrder root;
+    std::string file;
+    bool has_active_time = false;
+};
+
+Result<std::optional<UnderWay>> read_under_way(db::Database& database) {
+    return database.transact(
+        [](db::Transaction& transaction) -> Result<std::optional<UnderWay>> {
+            GYM_TRY(const auto row,
+                    transaction.exec_optional(
+                        "SELECT epoch, state, payout_root, total_cumulative, file, file_root, "
+                        "active_at_ms IS NOT NULL AS has_active_time FROM rewards.settlement "
+                        "WHERE state IN ('closed', 'released')"));
+            if (!row) return std::optional<UnderWay>();
+            UnderWay out;
+            out.epoch = row->get<std::uint64_t>("epoch");
+            out.state = row->get<std::string>("state");
+            out.root = {out.epoch, row->get<Digest>("payout_root"),
+                        row->get<Amount>("total_cumulative"), row->get<Digest>("file_root")};
+            out.file = row->get<std::string>("file");
+            out.has_active_time = row->get<bool>("has_active_time");
+            return std::optional(std::move(out));
+        },
+        idempotent());
+}
+
+Result<std::vector<ReleaseOrder>> read_releases(db::Database& database, std::uint64_t epoch) {
+    return database.transact(
+        [&](db::Transaction& transaction) -> Result<std::vector<ReleaseOrder>> {
+            GYM_TRY(const db::Rows rows,
+                    transaction.exec(
+                        "SELECT owner, amount FROM rewards.release WHERE epoch = $1 ORDER BY owner",
+                        {epoch}));
+            std::vector<ReleaseOrder> orders;
+            for (const db::Row row : rows) {
+                if (orders.empty() || orders.back().spent.size() == kReleaseOwnersMax)
+                    orders.push_back({epoch, {}});
+                orders.back().spent.emplace_back(row.get<Address>("owner"),
+                                                 row.get<Amount>("amount"));
+            }
+            return orders;
+        },
+        idempotent());
+}
+
+/// The attempt to ask the chain about; nullopt if the order is done.
+Result<std::optional<int>> open_attempt(db::Database& database, const std::string& name) {
+    return database.transact(
+        [&](db::Transaction& transaction) -> Result<std::optional<int>> {
+            GYM_CHECK(transaction.exec(
+                "INSERT INTO rewards.chain_order (name) VALUES ($1) ON CONFLICT (name) DO NOTHING",
+                {name}));
+            GYM_TRY(const db::Row row,
+                    transaction.exec_one(
+                        "SELECT attempt, done FROM rewards.chain_order WHERE name = $1", {name}));
+            if (row.get<bool>("done")) return std::optional<int>();
+            return std::optional(row.get<int>("attempt"));
+        },
+        idempotent());
+}
+
+Status note(db::Database& database, const std::string& name, int attempt,
+            const OrderStatus& status) {
+    if (status.state == OrderState::kWaiting) return {};
+    const char* sql =
+        status.state == OrderState::kDone
+            ? "UPDATE rewards.chain_order SET done = true WHERE name = $1 AND attempt = $2"
+            : "UPDATE rewards.chain_order SET attempt = attempt + 1 "
+              "WHERE name = $1 AND attempt = $2 AND NOT done";
+    return database.transact(
+        [&](db::Transaction& transaction) -> Status {
+            GYM_CHECK(transaction.exec(sql, {name, attempt}));
+            return {};
+        },
+        idempotent());
+}
+
+/// Asks for one order under its current attempt. @return whether it is done; a reason in `problem`
+/// if not.
+template <class Send>
+Result<bool> bring(db::Database& database, const std::string& name, std::string& problem,
+                   Send&& send) {
+    GYM_TRY(const auto attempt, open_attempt(database, name));
+    if (!attempt) return true;
+    GYM_TRY(const OrderStatus status, send(name + ":" + std::to_string(*attempt)));
+    GYM_CHECK(note(database, name, *attempt, status));
+    if (status.state != OrderState::kDone && !status.reason.empty())
+        problem = name + ": " + status.reason;
+    return status.state == OrderState::kDone;
+}
+
+Status set_state(db::Database& database, std::uint64_t epoch, const std::string& from,
+                 const std::string& to, const std::string& problem, UnixMs now) {
+    return database.transact(
+        [&](db::Transaction& transaction) -> Status {
+            // Left alone if the guardian disabled the root meanwhile.
+            GYM_CHECK(transaction.exec(
+                "UPDATE rewards.settlement SET state = $3, problem = $4, changed_at_ms = $5 "
+                "WHERE epoch = $1 AND state = $2",
+                {epoch, from, to, problem, now}));
+            return {};
+        },
+        idempotent());
+}
+
+}  // namespace
+
+Result<bool> Settlement::advance() {
+    GYM_TRY(const auto under_way, read_under_way(database_));
+    if (!under_way) return true;
+    const std::string epoch = std::to_string(under_way->epoch);
+    std::string problem;
+    std::string next = under_way->state;
+    if (under_way->state == "closed") {
+        GYM_CHECK(publish_(under_way->epoch, under_way->root.epoch_file_root, under_way->file));
+        GYM_TRY(const auto orders, read_releases(database_, under_way->epoch));
+        bool all_done = true;
+        for (std::size_t i = 0; i < orders.size(); ++i) {
+            GYM_TRY(const bool is_done,
+                    bring(database_, "release:" + epoch + ":" + std::to_string(i), problem,
+                          [&](const std::string& id) { return chain_.release(id, orders[i]); }));
+            all_done = all_done && is_done;
+        }
+        if (all_done) next = "released";
+    } else {
+        GYM_TRY(const bool is_done,
+                bring(database_, "root:" + epoch, problem, [&](const std::string& id) {
+                    return chain_.submit_root(id, under_way->root);
+                }));
+        // The contract's event says from when the root pays.
+        if (is_done && under_way->has_active_time) next = "submitted";
+    }
+    GYM_CHECK(
+        set_state(database_, under_way->epoch, under_way->state, next, problem, clock_.now_ms()));
+    return next == "submitted";
+}
+
+Status Settlement::trim_withdrawals() {
+    GYM_TRY(const db::Rows rows, database_.transact(
+                                     [](db::Transaction& transaction) {
+                                         return transaction.exec(
+                                             "SELECT id, owner, amount FROM rewards.trim WHERE NOT "
+                                             "done ORDER BY id LIMIT 100");
+                                     },
+                                     idempotent()));
+    for (const db::Row row : rows) {
+        const auto id = row.get<std::string>("id");
+        std::string problem;
+        GYM_TRY(const bool is_done, bring(database_, id, problem, [&](const std::string& order) {
+                    return chain_.trim_withdrawal(order, row.get<Address>("owner"),
+                                                  row.get<Amount>("amount"));
+                }));
+        if (!is_done) continue;
+        GYM_CHECK(database_.transact(
+            [&](db::Transaction& transaction) {
+                return transaction.exec("UPDATE rewards.trim SET done = true WHERE id = $1", {id});
+            },
+            idempotent()));
+    }
+    return {};
+}
+
+Result<Reconciliation> Settlement::reconcile(std::uint64_t block) {
+    GYM_TRY(const Holdings holdings, chain_.holdings(block));
+    return database_.transact(
+        [&](db::Transaction& transaction) -> Result<Reconciliation> {
+            Reconciliation out;
+            out.block = block;
+            out.escrow_chain = holdings.escrow;
+            out.distributor_chain = holdings.distributor;
+            GYM_TRY(const ledger::Balance escrow,
+                    ledger::balance(transaction, chain_escrow_account(config_.asset())));
+            GYM_TRY(const ledger::Balance distributor,
+                    ledger::balance(transaction, chain_distributor_account(config_.asset())));
+            GYM_TRY(out.escrow_ledger, escrow.held());
+            GYM_TRY(out.distributor_ledger, distributor.held());
+            GYM_CHECK(transaction.exec(
+                "INSERT INTO rewards.reconciliation VALUES ($1, $2, $3, $4, $5, $6) "
+                "ON CONFLICT (block) DO UPDATE SET (escrow_ledger, escrow_chain, "
+                "distributor_ledger, "
+                "distributor_chain, at_ms) = (excluded.escrow_ledger, excluded.escrow_chain, "
+                "excluded.distributor_ledger, excluded.distributor_chain, excluded.at_ms)",
+                {block, out.escrow_ledger, out.escrow_chain, out.distributor_ledger,
+                 out.distributor_chain, clock_.now_ms()}));
+            return out;
+        },
+        idempotent());
+}
+
+}  // namespace gym::rewards

@@ -1,0 +1,172 @@
+#include <algorithm>
+
+#include "credits.hpp"
+#include "gym/registry/datasets.hpp"
+#include "gym/registry/feed.hpp"
+
+// From unit states and accepted reports to credits.
+namespace gym::rewards {
+
+using ledger::transfer_id;
+using ledger::TransferKind;
+using ledger::TransferStatus;
+using protocol::UnitState;
+
+namespace {
+
+Result<std::uint64_t> lock_cursor(db::Transaction& transaction, std::string_view name) {
+    GYM_TRY(const db::Row row,
+            transaction.exec_one("SELECT position FROM rewards.cursor WHERE name = $1 FOR UPDATE",
+                                 {name}));
+    return row.get<std::uint64_t>(0);
+}
+
+Status move_cursor(db::Transaction& transaction, std::string_view name, std::uint64_t position) {
+    GYM_CHECK(transaction.exec("UPDATE rewards.cursor SET position = $2 WHERE name = $1",
+                               {name, position}));
+    return {};
+}
+
+Status credit_committed(Books& books, const registry::UnitEventRow& event) {
+    GYM_TRY(const registry::Job job, books.job(event.key.job_id));
+    NewCredit credit;
+    credit.id = transfer_id("compute:" + event.unit.hex());
+    credit.kind = CreditKind::kCompute;
+    credit.earner = event.owner;
+    credit.node = event.worker;
+    credit.job_id = event.key.job_id;
+    credit.round = event.key.round;
+    credit.unit = event.unit;
+    credit.inputs.flops = event.flops;
+    credit.inputs.price = job.terms.price_wei_per_pflop;
+    return book_credit(books, credit);
+}
+
+/// The dataset's provider earns with every final unit that consumed its tokens.
+Status credit_data(Books& books, const registry::UnitEventRow& event) {
+    GYM_TRY(const registry::Job job, books.job(event.key.job_id));
+    GYM_TRY(const registry::Dataset dataset,
+            registry::get_dataset(books.transaction, job.dataset_root));
+    NewCredit credit;
+    credit.id = transfer_id("data:" + event.unit.hex());
+    credit.kind = CreditKind::kData;
+    credit.earner = dataset.owner;
+    credit.node = event.worker;
+    credit.job_id = event.key.job_id;
+    credit.round = event.key.round;
+    credit.unit = event.unit;
+    credit.inputs.tokens = event.tokens;
+    credit.inputs.price = dataset.price_wei_per_mtoken;
+    credit.inputs.quality_ppm = dataset.quality_ppm;
+    return book_credit(books, credit);
+}
+
+/// Posts or voids the compute credit of a unit that ended.
+Status decide(Books& books, const registry::UnitEventRow& event) {
+    const bool is_final = event.to == UnitState::kFinal;
+    const auto pending = transfer_id("compute:" + event.unit.hex());
+    GYM_TRY(const auto row,
+            books.transaction.exec_optional(
+                "SELECT state FROM rewards.credit WHERE id = $1 FOR UPDATE", {to_uuid(pending)}));
+    if (!row) return {};  // never committed, or worth nothing
+    const auto state = row->get<std::string>(0);
+    const std::string why =
+        event.reason.empty() ? "the unit ended " + std::string(to_string(event.to)) : event.reason;
+    if (state == "unfunded") {
+        GYM_CHECK(books.transaction.exec(
+            is_final ? "UPDATE rewards.credit SET due = true, changed_at_ms = $2 WHERE id = $1"
+                     : "UPDATE rewards.credit SET state = 'void', reason = $3, changed_at_ms = $2 "
+                       "WHERE id = $1",
+            is_final ? std::vector<db::Param>{to_uuid(pending), books.now}
+                     : std::vector<db::Param>{to_uuid(pending), books.now, why}));
+        return {};
+    }
+    if (state != "pending") return {};
+    const auto decision = transfer_id((is_final ? "post:" : "void:") + to_uuid(pending));
+    GYM_TRY(const TransferStatus status,
+            books.resolve(decision, pending, is_final ? TransferKind::kPost : TransferKind::kVoid));
+    if (!ledger::done(status))
+        return fail(ErrorCode::kConflict, "the ledger refuses to decide credit " +
+                                              to_uuid(pending) + ": " +
+                                              std::string(to_string(status)));
+    GYM_CHECK(
+        books.transaction.exec("UPDATE rewards.credit SET state = $2, posting = $3, reason = $4, "
+                               "changed_at_ms = $5 WHERE id = $1",
+                               {to_uuid(pending), is_final ? "posted" : "void", to_uuid(decision),
+                                is_final ? std::string() : why, books.now}));
+    return {};
+}
+
+Status book_unit_event(Books& books, const registry::UnitEventRow& event) {
+    if (event.kind != protocol::UnitKind::kTrain)
+        return {};  // the coordinator's own work is not paid
+    switch (event.to) {
+        case UnitState::kCommitted:
+            return credit_committed(books, event);
+        case UnitState::kFinal:
+            GYM_CHECK(decide(books, event));
+            return credit_data(books, event);
+        case UnitState::kExpired:
+        case UnitState::kRejected:
+        case UnitState::kSlashed:
+        case UnitState::kUnpaid:
+        case UnitState::kVoid:
+            return decide(books, event);
+        default:
+            return {};  // on the way; nothing changes for the credit
+    }
+}
+
+Status book_report(Books& books, const registry::AcceptedReport& report) {
+    GYM_TRY(const registry::Job job, books.job(report.job_id));
+    NewCredit credit;
+    credit.id =
+        transfer_id("verification:" + report.unit.hex() + ":" + std::to_string(report.draw));
+    credit.kind = CreditKind::kVerification;
+    credit.earner = report.owner;
+    credit.node = report.verifier;
+    credit.job_id = report.job_id;
+    credit.round = report.round;
+    credit.unit = report.unit;
+    credit.inputs.flops = report.flops;
+    credit.inputs.price = job.terms.price_wei_per_pflop;
+    credit.inputs.premium_ppm = books.config.verification_premium_ppm;
+    return book_credit(books, credit);
+}
+
+/// One batch of a feed: cursor and money move together.
+template <class Read, class Book>
+Result<std::size_t> consume(db::Database& database, const Clock& clock, const RewardsConfig& config,
+                            std::string_view name, Read&& read, Book&& book) {
+    return database.transact(
+        [&](db::Transaction& transaction) -> Result<std::size_t> {
+            GYM_TRY(const std::uint64_t after, lock_cursor(transaction, name));
+            GYM_TRY(const auto rows, read(transaction, after, config.batch_max));
+            Books books{transaction, config, clock.now_ms()};
+            std::uint64_t expected = after;
+            for (const auto& row : rows) {
+                if (row.seq != ++expected)
+                    return fail(ErrorCode::kMismatch, "the feed " + std::string(name) +
+                                                          " has a gap before " +
+                                                          std::to_string(row.seq));
+                GYM_CHECK(book(books, row));
+            }
+            if (!rows.empty()) GYM_CHECK(move_cursor(transaction, name, rows.back().seq));
+            return rows.size();
+        },
+        idempotent());
+}
+
+}  // namespace
+
+Result<std::size_t> Accounting::consume_unit_events() {
+    return consume(database_, clock_, config_, "unit_event", registry::read_events,
+                   book_unit_event);
+}
+
+Result<std::size_t> Accounting::consume_reports() {
+    return consume(database_, clock_, config_, "accepted_report", registry::read_accepted_reports,
+                   book_report);
+}
+
+}  // namespace gym::rewards

@@ -1,0 +1,180 @@
+#include "gym/rewards/epoch_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <random>
+
+#include "random.hpp"
+
+namespace gym::rewards {
+namespace {
+
+const PayoutDomain kDomain = {31337, *Address::parse("0x1111111111111111111111111111111111111111"),
+                              *Address::parse("0x2222222222222222222222222222222222222222")};
+
+Digest digest(std::uint8_t byte) {
+    Digest out;
+    out.data.fill(byte);
+    return out;
+}
+Address address(std::uint8_t byte) {
+    Address out;
+    out.data.fill(byte);
+    return out;
+}
+
+FileCredit credit(std::uint8_t n, CreditKind kind, const CreditInputs& inputs,
+                  std::uint8_t earner) {
+    FileCredit out;
+    out.id = "00000000-0000-8000-8000-0000000000" + to_hex(ByteView(&n, 1));
+    out.kind = kind;
+    out.earner = address(earner);
+    out.job_id = digest(0xaa);
+    out.round = 1;
+    if (kind != CreditKind::kUptime) out.unit = digest(n);
+    out.node = address(earner);
+    out.inputs = inputs;
+    out.amount = *evaluate(kind, inputs);
+    return out;
+}
+
+/// Fills in what follows from the credits and the file before.
+void complete(EpochFile& file, const std::optional<EpochFile>& previous) {
+    file.domain = kDomain;
+    std::map<Address, Amount> cumulative;
+    if (previous) {
+        file.epoch = previous->epoch + 1;
+        file.previous = epoch_file_root(encode_epoch_file(*previous));
+        for (const Payout& payout : previous->payouts)
+            cumulative[payout.earner] = payout.cumulative;
+    } else {
+        file.epoch = 1;
+    }
+    Amount spent;
+    for (const FileCredit& c : file.credits) {
+        cumulative[c.earner] = *cumulative[c.earner].plus(c.amount);
+        spent = *spent.plus(c.amount);
+    }
+    file.releases = {{address(0xee), spent}};
+    file.payouts.clear();
+    file.total_cumulative = Amount();
+    for (const auto& [earner, amount] : cumulative) {
+        file.payouts.push_back({earner, amount});
+        file.total_cumulative = *file.total_cumulative.plus(amount);
+    }
+    file.payout_root = PayoutTree::build(file.domain, file.payouts)->root();
+}
+
+EpochFile first_file() {
+    EpochFile file;
+    file.rounds = {{digest(0xaa), 1, 5, digest(0xcc)}, {digest(0xaa), 2, 6, std::nullopt}};
+    CreditInputs compute;
+    compute.flops = 2'000'000'000'000'000;
+    compute.price = Amount(1000);
+    CreditInputs verification = compute;
+    verification.premium_ppm = 1'100'000;
+    CreditInputs uptime;
+    uptime.compute = Amount(2000);
+    uptime.uptime_ppm = 1'000'000;
+    uptime.bonus_max_ppm = 50'000;
+    CreditInputs data;
+    data.tokens = 3'000'000;
+    data.price = Amount(7);
+    data.quality_ppm = 500'000;
+    file.credits = {credit(1, CreditKind::kCompute, compute, 0x01),
+                    credit(2, CreditKind::kVerification, verification, 0x02),
+                    credit(3, CreditKind::kUptime, uptime, 0x01),
+                    credit(4, CreditKind::kData, data, 0x03)};
+    complete(file, std::nullopt);
+    return file;
+}
+
+EpochFile second_file() {
+    EpochFile file;
+    file.rounds = {{digest(0xaa), 3, 7, digest(0xcd)}};
+    CreditInputs compute;
+    compute.flops = 1'000'000'000'000'000;
+    compute.price = Amount(1000);
+    file.credits = {credit(5, CreditKind::kCompute, compute, 0x04)};
+    complete(file, first_file());
+    return file;
+}
+
+TEST(EpochFile, ReadsBackAndItsBytesAreCanonical) {
+    const EpochFile file = first_file();
+    const std::string json = encode_epoch_file(file);
+    const auto parsed = parse_epoch_file(json);
+    ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+    EXPECT_EQ(*parsed, file);
+    EXPECT_EQ(encode_epoch_file(*parsed), json);
+    EXPECT_EQ(json.find(' '), std::string::npos);
+    EXPECT_NE(epoch_file_root(json), epoch_file_root(json + " "));
+}
+
+TEST(EpochFile, AnotherSpellingOfTheSameContentIsRefused) {
+    const std::string json = encode_epoch_file(first_file());
+    EXPECT_FALSE(parse_epoch_file(json + "\n").ok());
+    EXPECT_FALSE(parse_epoch_file(" " + json).ok());
+    std::string upper = json;
+    upper.replace(upper.find("0xaa"), 4, "0xAA");
+    EXPECT_FALSE(parse_epoch_file(upper).ok());
+    std::string padded = json;
+    padded.replace(padded.find("\"amount\":\""), 10, "\"amount\":\"0");
+    EXPECT_FALSE(parse_epoch_file(padded).ok());
+}
+
+TEST(EpochFile, RefusesCutAndMutilatedText) {
+    const std::string json = encode_epoch_file(first_file());
+    for (std::size_t cut = 0; cut < json.size(); cut += 13)
+        EXPECT_EQ(parse_epoch_file(json.substr(0, cut)).error().code, ErrorCode::kMalformed) << cut;
+    std::mt19937_64 random(3);
+    for (int i = 0; i < 500; ++i) {
+        std::string bent = json;
+        bent[random() % bent.size()] = static_cast<char>(random());
+        const auto parsed = parse_epoch_file(bent);
+        EXPECT_TRUE(!parsed.ok() || encode_epoch_file(*parsed) == bent);
+    }
+}
+
+TEST(CheckEpochFile, AcceptsWhatTheRulesGive) {
+    EXPECT_EQ(check_epoch_file(first_file(), std::nullopt), std::vector<std::string>{});
+    EXPECT_EQ(check_epoch_file(second_file(), first_file()), std::vector<std::string>{});
+}
+
+TEST(CheckEpochFile, FindsEveryLie) {
+    const std::vector<std::pair<const char*, std::function<void(EpochFile&)>>> lies = {
+        {"a mispriced credit", [](EpochFile& f) { f.credits[0].amount = Amount(3000); }},
+        {"flops that nobody counted", [](EpochFile& f) { f.credits[0].inputs.flops *= 2; }},
+        {"a repeated credit", [](EpochFile& f) { f.credits.push_back(f.credits[0]); }},
+        {"a unit paid twice",
+         [](EpochFile& f) {
+             f.credits.push_back(f.credits[0]);
+             f.credits.back().id.back() = '9';
+         }},
+        {"a credit without a unit", [](EpochFile& f) { f.credits[0].unit.reset(); }},
+        {"an earner who loses", [](EpochFile& f) { f.payouts[0].cumulative = Amount(1); }},
+        {"an earner from nowhere",
+         [](EpochFile& f) {
+             f.payouts.push_back({address(0x77), Amount(5)});
+         }},
+        {"an earner left out", [](EpochFile& f) { f.payouts.erase(f.payouts.begin()); }},
+        {"another total", [](EpochFile& f) { f.total_cumulative = Amount(1); }},
+        {"another root", [](EpochFile& f) { f.payout_root = digest(9); }},
+        {"an owner who pays less", [](EpochFile& f) { f.releases[0].amount = Amount(1); }},
+        {"a skipped epoch", [](EpochFile& f) { f.epoch += 1; }},
+        {"another file before", [](EpochFile& f) { f.previous = digest(1); }},
+        {"another distributor", [](EpochFile& f) { f.domain.distributor = address(5); }},
+    };
+    for (const auto& [name, lie] : lies) {
+        EpochFile file = second_file();
+        lie(file);
+        EXPECT_FALSE(check_epoch_file(file, first_file()).empty()) << name;
+    }
+    EXPECT_FALSE(check_epoch_file(second_file(), std::nullopt).empty())
+        << "the file before is missing";
+}
+
+}  // namespace
+}  // namespace gym::rewards
