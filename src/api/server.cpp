@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -102,6 +103,8 @@ struct Server::Impl final : SessionHost {
     Handler& handler;
     std::uint16_t port = 0;
     asio::io_context io{1};
+    // A request that runs in `workers` is no work that `io` knows of: it must not end meanwhile.
+    asio::executor_work_guard<asio::io_context::executor_type> keep_running{io.get_executor()};
     tcp::acceptor acceptor;
     asio::steady_timer accept_pause;
     asio::thread_pool workers;

@@ -1,0 +1,162 @@
+#include "gym/api/api.hpp"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "fake_backend.hpp"
+
+namespace gym::api {
+namespace {
+
+using testing::address_of;
+using testing::digest_of;
+using testing::FakeBackend;
+
+class ApiTest : public ::testing::Test {
+  protected:
+    Response get(const std::string& target) { return send("GET", target); }
+    Response send(const std::string& method, const std::string& target, std::string body = {},
+                  std::map<std::string, std::string, std::less<>> headers = {}) {
+        Request request{method, target, std::move(headers), {}, "req"};
+        auto admission = api_.admit(request);
+        if (admission.refused) return *admission.refused;
+        EXPECT_LE(body.size(), admission.body_bytes_max) << "the server would refuse this body";
+        request.body = std::move(body);
+        return api_.handle(request);
+    }
+    static boost::json::object object_of(const Response& response) {
+        return boost::json::parse(response.body).as_object();
+    }
+    static std::map<std::string, std::string, std::less<>> job_headers(
+        const std::string& idempotency_key) {
+        return {{"authorization", std::string("Bearer ") + testing::kGoodKey},
+                {"content-type", "application/yaml"},
+                {"idempotency-key", idempotency_key}};
+    }
+
+    FakeBackend backend_;
+    ManualClock clock_{20'000};
+    Api api_{{backend_, backend_, backend_, clock_}, {}};
+};
+
+TEST_F(ApiTest, AccountsHaveBalancesAndCredits) {
+    const Response response = get("/v1/accounts/" + address_of(3).hex());
+    ASSERT_EQ(response.status, 200U) << response.body;
+    const auto body = object_of(response);
+    EXPECT_EQ(body.at("available_wei").as_string(), "5");
+    EXPECT_EQ(body.at("pending_wei").as_string(), "7");
+    EXPECT_EQ(body.at("last_credits").as_array().size(), 1U);
+    EXPECT_EQ(get("/v1/accounts/0x12").status, 400U);
+}
+
+TEST_F(ApiTest, NodesAreFilteredAndShownLive) {
+    const auto body = object_of(get("/v1/nodes?role=verifier&limit=5"));
+    EXPECT_EQ(backend_.last_node_filter.limit, 5U);
+    EXPECT_EQ(backend_.last_node_filter.role, registry::NodeRole::kVerifier);
+    EXPECT_TRUE(body.at("nodes").as_array().at(0).as_object().at("live").as_bool());
+    clock_.advance_ms(60'000);
+    EXPECT_FALSE(object_of(get("/v1/nodes/" + address_of(9).hex())).at("live").as_bool());
+    EXPECT_EQ(get("/v1/nodes?role=boss").status, 400U);
+    EXPECT_EQ(get("/v1/nodes?limit=1001").status, 400U);
+}
+
+TEST_F(ApiTest, UnitsSayWhyInOneSentence) {
+    const auto body = object_of(get("/v1/units/" + digest_of(7).hex()));
+    EXPECT_EQ(body.at("state").as_string(), "rejected");
+    EXPECT_EQ(body.at("reason").as_string(),
+              "unit 2 of round 3: step 12 differs from re-execution");
+    EXPECT_EQ(body.at("history").as_array().size(), 1U);
+}
+
+TEST_F(ApiTest, ProofsCarryTheContractsArguments) {
+    const auto body = object_of(get("/v1/rewards/" + address_of(1).hex() + "/proof"));
+    EXPECT_EQ(body.at("cumulative_wei").as_string(), "11");
+    EXPECT_EQ(body.at("proof").as_array().size(), 2U);
+    EXPECT_EQ(get("/v1/rewards/" + address_of(2).hex() + "/proof").status, 404U);
+}
+
+TEST_F(ApiTest, JobsAreSubmittedOnceAndReplayed) {
+    const Response created = send("POST", "/v1/jobs", "name: x", job_headers("k1"));
+    EXPECT_EQ(created.status, 201U) << created.body;
+    EXPECT_EQ(object_of(created).at("owner").as_string(), address_of(1).hex());
+    const Response replayed = send("POST", "/v1/jobs", "name: x", job_headers("again"));
+    EXPECT_EQ(replayed.status, 200U);
+}
+
+TEST_F(ApiTest, SubmittingNeedsAKeyBeforeTheBody) {
+    auto headers = job_headers("k1");
+    headers.erase("authorization");
+    EXPECT_EQ(send("POST", "/v1/jobs", "x", headers).status, 401U);
+    headers["authorization"] = "Bearer wrong";
+    EXPECT_EQ(send("POST", "/v1/jobs", "x", headers).status, 401U);
+    headers["authorization"] = "Basic abc";
+    EXPECT_EQ(send("POST", "/v1/jobs", "x", headers).status, 401U);
+    EXPECT_EQ(backend_.submissions, 0);
+}
+
+TEST_F(ApiTest, IdempotencyKeysAreRequiredAndBounded) {
+    for (const std::string& key :
+         {std::string(), std::string(129, 'k'), std::string("a b"), std::string("\x01")}) {
+        EXPECT_EQ(send("POST", "/v1/jobs", "x", job_headers(key)).status, 400U) << key;
+    }
+    EXPECT_EQ(backend_.submissions, 0);
+}
+
+TEST_F(ApiTest, OtherContentTypesAreRefused) {
+    auto headers = job_headers("k");
+    headers["content-type"] = "application/json";
+    EXPECT_EQ(send("POST", "/v1/jobs", "x", headers).status, 415U);
+    headers["content-type"] = "application/yaml; charset=utf-8";
+    EXPECT_EQ(send("POST", "/v1/jobs", "x", headers).status, 201U);
+}
+
+TEST_F(ApiTest, RefusalsOfTheBackendKeepTheirMeaning) {
+    EXPECT_EQ(send("POST", "/v1/jobs", "poor", job_headers("k")).status, 402U);
+    EXPECT_EQ(get("/v1/jobs/" + digest_of(2).hex()).status, 404U);
+}
+
+TEST_F(ApiTest, ExceptionsBecomeA500WithoutDetails) {
+    const Response response = send("POST", "/v1/jobs", "throw", job_headers("k"));
+    EXPECT_EQ(response.status, 500U);
+    EXPECT_EQ(response.body.find("unexpected"), std::string::npos);
+}
+
+TEST_F(ApiTest, ADatabaseOutageIs503AndPasses) {
+    backend_.down = true;
+    EXPECT_EQ(get("/healthz").status, 503U);
+    EXPECT_EQ(get("/v1/jobs").status, 503U);
+    EXPECT_EQ(send("POST", "/v1/jobs", "x", job_headers("k")).status, 503U);
+    const Response metrics = get("/metrics");
+    EXPECT_EQ(metrics.status, 200U);
+    EXPECT_NE(metrics.body.find("gym_api_database_up 0\n"), std::string::npos);
+    backend_.down = false;
+    EXPECT_EQ(get("/healthz").status, 200U);
+    EXPECT_NE(get("/metrics").body.find("gym_api_database_up 1\n"), std::string::npos);
+}
+
+TEST_F(ApiTest, MetricsCountRequestsByOperationAndStatus) {
+    (void)get("/v1/jobs");
+    (void)get("/v1/jobs");
+    (void)get("/nowhere");
+    const std::string text = get("/metrics").body;
+    EXPECT_NE(text.find("gym_api_requests_total{operation=\"listJobs\",status=\"200\"} 2\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("gym_api_requests_total{operation=\"none\",status=\"404\"} 1\n"),
+              std::string::npos);
+    EXPECT_NE(text.find("gym_jobs{status=\"running\"} 2\n"), std::string::npos);
+    EXPECT_NE(text.find("gym_nodes_live{role=\"worker\"} 3\n"), std::string::npos);
+}
+
+TEST_F(ApiTest, AWrongMethodNamesTheAllowedOnes) {
+    const Response response = send("DELETE", "/v1/jobs");
+    EXPECT_EQ(response.status, 405U);
+    bool allow = false;
+    for (const auto& [name, value] : response.headers)
+        allow = allow || (name == "Allow" && value == "GET, POST");
+    EXPECT_TRUE(allow);
+}
+
+}  // namespace
+}  // namespace gym::api

@@ -1,0 +1,165 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "gym/api/api.hpp"
+
+namespace gym::api::testing {
+
+inline constexpr const char* kGoodKey = "gym_good";
+
+inline Address address_of(std::uint8_t last) {
+    Address out;
+    out.data.back() = last;
+    return out;
+}
+inline Digest digest_of(std::uint8_t last) {
+    Digest out;
+    out.data.back() = last;
+    return out;
+}
+
+/// Answers from memory; `down` stands for a database that does not answer.
+class FakeBackend final : public Queries, public Submissions, public Keys {
+  public:
+    bool down = false;
+    std::map<Digest, registry::Job> stored_jobs;
+    registry::NodeFilter last_node_filter;
+    int submissions = 0;
+
+    registry::Job sample_job(std::uint8_t id) const {
+        registry::Job job;
+        job.id = digest_of(id);
+        job.owner = address_of(1);
+        job.name = "sample";
+        job.budget_wei = Amount(1000);
+        job.artifacts = registry::JobArtifacts{};
+        return job;
+    }
+    registry::Unit sample_unit() const {
+        registry::Unit unit;
+        unit.id = digest_of(7);
+        unit.worker = address_of(2);
+        unit.status.state = protocol::UnitState::kRejected;
+        unit.reason_code = "step_differs";
+        unit.reason = "unit 2 of round 3: step 12 differs from re-execution";
+        return unit;
+    }
+
+    Result<AccountView> account(const Address& address) override {
+        GYM_CHECK(ping());
+        AccountView view;
+        view.address = address;
+        view.available = Amount(5);
+        view.rewards.pending = Amount(7);
+        view.last_credits.push_back(sample_receipt());
+        return view;
+    }
+    Result<std::vector<registry::Node>> nodes(const registry::NodeFilter& filter) override {
+        GYM_CHECK(ping());
+        last_node_filter = filter;
+        return std::vector<registry::Node>{sample_node()};
+    }
+    Result<registry::Node> node(const Address&) override { return sample_node(); }
+    Result<std::vector<registry::Job>> jobs(const registry::JobFilter&) override {
+        GYM_CHECK(ping());
+        return std::vector<registry::Job>{sample_job(1)};
+    }
+    Result<JobView> job(const Digest& id) override {
+        if (id != digest_of(1)) return fail(ErrorCode::kNotFound, "no job " + id.hex());
+        JobView view;
+        view.job = sample_job(1);
+        registry::Round round;
+        round.validation_loss = 2.5;
+        view.rounds = {round};
+        view.faults = {sample_unit()};
+        view.units = {{"final", 3}};
+        return view;
+    }
+    Result<std::vector<registry::Unit>> units(const registry::UnitFilter&) override {
+        return std::vector<registry::Unit>{sample_unit()};
+    }
+    Result<UnitView> unit(const Digest&) override {
+        UnitView view;
+        view.unit = sample_unit();
+        view.history = {{}};
+        view.reports = {{}};
+        return view;
+    }
+    Result<std::vector<registry::Dataset>> datasets() override {
+        return std::vector<registry::Dataset>{{}};
+    }
+    Result<rewards::ClaimProof> proof(const Address& earner) override {
+        if (earner != address_of(1)) return fail(ErrorCode::kNotFound, "nothing to claim");
+        rewards::ClaimProof proof;
+        proof.cumulative = Amount(11);
+        proof.proof = {digest_of(1), digest_of(2)};
+        return proof;
+    }
+    Result<rewards::Receipt> receipt(std::string_view) override { return sample_receipt(); }
+    Result<std::vector<rewards::PayoutEpoch>> epochs(std::uint32_t) override {
+        return std::vector<rewards::PayoutEpoch>{{}};
+    }
+    Result<std::string> epoch_file(std::uint64_t) override { return std::string("{}"); }
+    Result<Gauges> gauges() override {
+        GYM_CHECK(ping());
+        Gauges gauges;
+        gauges.jobs = {{"running", 2}};
+        gauges.workers_live = 3;
+        return gauges;
+    }
+    Status ping() override {
+        if (down) return fail(ErrorCode::kUnavailable, "connection to 10.0.0.7 refused");
+        return {};
+    }
+
+    Result<Submitted> submit_job(const Submission& submission) override {
+        GYM_CHECK(ping());
+        ++submissions;
+        if (submission.spec_yaml == "poor")
+            return fail(ErrorCode::kInsufficientFunds, "the budget is too large");
+        if (submission.spec_yaml == "throw") throw std::runtime_error("unexpected");
+        registry::Job job = sample_job(1);
+        job.owner = submission.owner;
+        return Submitted{job, submission.idempotency_key == "again"};
+    }
+    Result<registry::Job> request_job(const Address& owner, const Digest& id,
+                                      registry::JobRequest) override {
+        if (owner != address_of(1)) return fail(ErrorCode::kPermissionDenied, "not yours");
+        registry::Job job = sample_job(1);
+        job.id = id;
+        return job;
+    }
+    Result<registry::Dataset> add_dataset(const Address& owner, const std::string& name,
+                                          ByteView file) override {
+        registry::Dataset dataset;
+        dataset.owner = owner;
+        dataset.name = name;
+        dataset.tokens = file.size();
+        return dataset;
+    }
+    Result<Address> authenticate(std::string_view key) override {
+        GYM_CHECK(ping());
+        if (key == kGoodKey) return address_of(1);
+        return fail(ErrorCode::kUnauthenticated, "the API key is not valid");
+    }
+
+  private:
+    static registry::Node sample_node() {
+        registry::Node node;
+        node.address = address_of(9);
+        node.hardware_json = "{\"cores\":2}";
+        node.last_seen_at_ms = 1'000;
+        return node;
+    }
+    static rewards::Receipt sample_receipt() {
+        rewards::Receipt receipt;
+        receipt.credit.id = "00000000-0000-8000-8000-000000000000";
+        receipt.credit.amount = Amount(3);
+        receipt.formula = "flops * price / 10^15";
+        return receipt;
+    }
+};
+
+}  // namespace gym::api::testing

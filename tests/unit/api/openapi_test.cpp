@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <set>
+
+#include "fake_backend.hpp"
+
+namespace gym::api {
+namespace {
+
+namespace json = boost::json;
+using testing::FakeBackend;
+
+/// A validator for what openapi_schemas() uses: $ref, type, properties, required, items, oneOf,
+/// additionalProperties: false.
+class Validator {
+  public:
+    explicit Validator(const json::object& document)
+        : schemas_(document.at("components").at("schemas").as_object()) {}
+
+    void check(const json::value& value, const json::object& schema, const std::string& where) {
+        if (const auto* reference = schema.if_contains("$ref")) {
+            const std::string name(reference->as_string());
+            const std::string key = name.substr(name.rfind('/') + 1);
+            ASSERT_TRUE(schemas_.contains(key)) << name;
+            return check(value, schemas_.at(key).as_object(), where);
+        }
+        if (schema.contains("oneOf")) {
+            if (value.is_null()) return;
+            return check(value, schema.at("oneOf").as_array().at(0).as_object(), where);
+        }
+        ASSERT_TRUE(type_fits(value, schema.at("type")))
+            << where << " = " << json::serialize(value);
+        if (value.is_array()) {
+            for (const auto& item : value.as_array())
+                check(item, schema.at("items").as_object(), where + "[]");
+        }
+        if (value.is_object() && schema.contains("properties")) check_object(value, schema, where);
+    }
+
+  private:
+    void check_object(const json::value& value, const json::object& schema,
+                      const std::string& where) {
+        const auto& properties = schema.at("properties").as_object();
+        for (const auto& name : schema.at("required").as_array())
+            EXPECT_TRUE(value.as_object().contains(name.as_string()))
+                << where << " lacks " << name.as_string();
+        for (const auto& item : value.as_object()) {
+            ASSERT_TRUE(properties.contains(item.key())) << where << " has " << item.key();
+            check(item.value(), properties.at(item.key()).as_object(),
+                  where + "." + std::string(item.key()));
+        }
+    }
+
+    static bool type_fits(const json::value& value, const json::value& type) {
+        if (type.is_array()) {
+            for (const auto& one : type.as_array())
+                if (type_fits(value, one)) return true;
+            return false;
+        }
+        const auto name = type.as_string();
+        if (name == "null") return value.is_null();
+        if (name == "string") return value.is_string();
+        if (name == "boolean") return value.is_bool();
+        if (name == "integer") return value.is_int64() || value.is_uint64();
+        if (name == "number") return value.is_number();
+        if (name == "array") return value.is_array();
+        return name == "object" && value.is_object();
+    }
+
+    const json::object& schemas_;
+};
+
+std::string filled(std::string pattern) {
+    for (const char* name : {"{address}", "{id}", "{epoch}"}) {
+        const auto position = pattern.find(name);
+        if (position == std::string::npos) continue;
+        const std::string value = std::string_view(name) == "{address}"
+                                      ? testing::address_of(1).hex()
+                                  : std::string_view(name) == "{id}" ? testing::digest_of(1).hex()
+                                                                     : "1";
+        pattern.replace(position, std::string_view(name).size(), value);
+    }
+    return pattern;
+}
+
+TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
+    FakeBackend backend;
+    ManualClock clock(1);
+    Api api({backend, backend, backend, clock}, {});
+    const auto document = json::parse(openapi_json(api.router())).as_object();
+    Validator validator(document);
+    int checked = 0;
+    for (const Route& route : api.router().routes()) {
+        Request request{route.method, filled(route.pattern), {}, "x", "r"};
+        if (route.id == "addDataset") request.target += "?name=n";
+        request.headers["authorization"] = std::string("Bearer ") + testing::kGoodKey;
+        request.headers["idempotency-key"] = "k";
+        const Response response = api.handle(request);
+        ASSERT_EQ(response.status, route.success) << route.id << ": " << response.body;
+        EXPECT_EQ(response.content_type, route.answer_type) << route.id;
+        if (route.schema.empty()) continue;
+        validator.check(json::parse(response.body),
+                        {{"$ref", "#/components/schemas/" + route.schema}}, route.id);
+        ++checked;
+    }
+    EXPECT_GE(checked, 16);
+}
+
+TEST(OpenApi, ProblemsHaveTheDocumentedForm) {
+    FakeBackend backend;
+    ManualClock clock(1);
+    Api api({backend, backend, backend, clock}, {});
+    const auto document = json::parse(openapi_json(api.router())).as_object();
+    const Response response = api.handle({"GET", "/nowhere", {}, "", "r"});
+    Validator(document).check(json::parse(response.body),
+                              {{"$ref", "#/components/schemas/Problem"}}, "problem");
+}
+
+TEST(OpenApi, NamesAreUniqueAndParametersDeclared) {
+    FakeBackend backend;
+    ManualClock clock(1);
+    const Api api({backend, backend, backend, clock}, {});
+    std::set<std::string> ids;
+    for (const Route& route : api.router().routes()) {
+        EXPECT_TRUE(ids.insert(route.id).second) << route.id;
+        EXPECT_FALSE(route.summary.empty()) << route.id;
+        for (const Parameter& parameter : route.path)
+            EXPECT_NE(route.pattern.find("{" + parameter.name + "}"), std::string::npos)
+                << route.id;
+        const auto braces = std::count(route.pattern.begin(), route.pattern.end(), '{');
+        EXPECT_EQ(static_cast<std::size_t>(braces), route.path.size()) << route.id;
+    }
+}
+
+}  // namespace
+}  // namespace gym::api

@@ -1,0 +1,267 @@
+// The HTTP server over loopback sockets, with a handler that needs nothing else.
+#include "gym/api/server.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace gym::api {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class EchoHandler final : public Handler {
+  public:
+    Admission admit(const Request& head) override {
+        if (head.target == "/refused") return {Response{401, "text/plain", {}, "no"}, 0};
+        return {std::nullopt, head.target == "/big" ? std::uint64_t{1} << 20 : 1024};
+    }
+    Response handle(const Request& request) override {
+        if (request.target == "/slow") {
+            std::unique_lock lock(mutex);
+            ++running;
+            changed.notify_all();
+            changed.wait_for(lock, std::chrono::seconds(20), [this] { return released; });
+        }
+        return {200, "text/plain", {}, request.method + " " + std::to_string(request.body.size())};
+    }
+    Response refuse(unsigned status, std::string_view detail, std::string_view) override {
+        return {status, "text/plain", {}, std::string(detail)};
+    }
+    void connections(std::int64_t open) override { open_connections = open; }
+
+    void wait_running() {
+        std::unique_lock lock(mutex);
+        ASSERT_TRUE(
+            changed.wait_for(lock, std::chrono::seconds(20), [this] { return running > 0; }));
+    }
+    void release() {
+        const std::lock_guard lock(mutex);
+        released = true;
+        changed.notify_all();
+    }
+
+    std::mutex mutex;
+    std::condition_variable changed;
+    int running = 0;
+    bool released = false;
+    std::atomic<std::int64_t> open_connections{0};
+};
+
+/// A plain socket, so that tests can send what no client library would.
+class Peer {
+  public:
+    explicit Peer(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+        const timeval timeout{20, 0};
+        ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    }
+    ~Peer() { ::close(socket_); }
+    Peer(const Peer&) = delete;
+    Peer& operator=(const Peer&) = delete;
+
+    [[nodiscard]] bool connected() const { return connected_; }
+    bool send(std::string_view text) const {
+        while (!text.empty()) {
+            const ssize_t sent = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
+            if (sent <= 0) return false;
+            text.remove_prefix(static_cast<std::size_t>(sent));
+        }
+        return true;
+    }
+    /// Reads until `text` was seen or the peer closed.
+    std::string read_until(std::string_view text) const {
+        std::string out;
+        char buffer[4096];
+        while (out.find(text) == std::string::npos) {
+            const ssize_t size = ::recv(socket_, buffer, sizeof buffer, 0);
+            if (size <= 0) break;
+            out.append(buffer, static_cast<std::size_t>(size));
+        }
+        return out;
+    }
+    std::string read_to_end() const { return read_until("\x01never\x01"); }
+
+  private:
+    int socket_;
+    bool connected_ = false;
+};
+
+class ServerTest : public ::testing::Test {
+  protected:
+    void start(ServerOptions options = {}) {
+        auto started = Server::start(options, handler_);
+        ASSERT_TRUE(started.ok()) << started.error().message;
+        server_ = std::move(started).value();
+    }
+    void TearDown() override {
+        handler_.release();
+        if (server_) server_->stop(5'000);
+        EXPECT_EQ(handler_.open_connections, 0);
+    }
+    EchoHandler handler_;
+    std::unique_ptr<Server> server_;
+};
+
+TEST_F(ServerTest, AnswersRequestsOnOneConnection) {
+    start();
+    const Peer peer(server_->port());
+    ASSERT_TRUE(peer.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
+    const std::string first = peer.read_until("GET 0");
+    EXPECT_EQ(first.substr(0, 15), "HTTP/1.1 200 OK");
+    EXPECT_NE(first.find("X-Request-Id: "), std::string::npos);
+    ASSERT_TRUE(peer.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"));
+    EXPECT_NE(peer.read_until("POST 3").find("POST 3"), std::string::npos);
+    ASSERT_TRUE(peer.send("HEAD /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
+    const std::string head = peer.read_to_end();
+    EXPECT_NE(head.find("Content-Length: 6"), std::string::npos) << head;
+    EXPECT_EQ(head.find("HEAD 0"), std::string::npos) << "HEAD must have no body";
+}
+
+TEST_F(ServerTest, AGigabyteIsRefusedBeforeItIsSent) {
+    start();
+    const Peer peer(server_->port());
+    ASSERT_TRUE(peer.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n\r\nabcd"));
+    EXPECT_EQ(peer.read_to_end().substr(0, 12), "HTTP/1.1 413");
+}
+
+TEST_F(ServerTest, AnEndlessChunkedBodyIsCutAtTheLimit) {
+    start();
+    const Peer peer(server_->port());
+    ASSERT_TRUE(peer.send("POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"));
+    const std::string chunk = "400\r\n" + std::string(1024, 'x') + "\r\n";
+    for (int i = 0; i < 64 && peer.send(chunk); ++i) {
+    }
+    EXPECT_EQ(peer.read_to_end().substr(0, 12), "HTTP/1.1 413");
+}
+
+TEST_F(ServerTest, TheBodyOfARefusedRequestIsNotRead) {
+    start();
+    const Peer peer(server_->port());
+    ASSERT_TRUE(peer.send("POST /refused HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n"));
+    const std::string answer = peer.read_to_end();
+    EXPECT_EQ(answer.substr(0, 12), "HTTP/1.1 401");
+    EXPECT_NE(answer.find("Connection: close"), std::string::npos);
+}
+
+TEST_F(ServerTest, Expect100ContinueIsHonoured) {
+    start();
+    const Peer peer(server_->port());
+    ASSERT_TRUE(
+        peer.send("POST /big HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
+                  "Expect: 100-continue\r\n\r\n"));
+    EXPECT_EQ(peer.read_until("\r\n\r\n").substr(0, 12), "HTTP/1.1 100");
+    ASSERT_TRUE(peer.send("hello"));
+    EXPECT_NE(peer.read_until("POST 5").find("POST 5"), std::string::npos);
+}
+
+TEST_F(ServerTest, ASilentPeerAndASlowOneAreCutOff) {
+    ServerOptions options;
+    options.header_timeout_ms = 300;
+    start(options);
+    const auto begin = Clock::now();
+    const Peer silent(server_->port());
+    EXPECT_EQ(silent.read_to_end(), "");
+    const Peer slow(server_->port());
+    std::thread dripping([&slow] {
+        const std::string_view request = "GET /a HTTP/1.1\r\nHost: x\r\nX-Drip: 0123456789\r\n";
+        for (const char c : request) {
+            if (!slow.send(std::string_view(&c, 1))) return;
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+    });
+    EXPECT_EQ(slow.read_to_end(), "");
+    dripping.join();
+    EXPECT_LT(Clock::now() - begin, std::chrono::seconds(10));
+}
+
+TEST_F(ServerTest, ASlowBodyIsCutOff) {
+    ServerOptions options;
+    options.body_timeout_ms = 200;
+    start(options);
+    const Peer peer(server_->port());
+    ASSERT_TRUE(peer.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab"));
+    EXPECT_EQ(peer.read_to_end(), "");
+}
+
+TEST_F(ServerTest, HugeHeadersAndGarbageAreRefused) {
+    start();
+    const Peer huge(server_->port());
+    (void)huge.send("GET /a HTTP/1.1\r\nX-Long: " + std::string(40'000, 'a') + "\r\n\r\n");
+    EXPECT_EQ(huge.read_to_end().substr(0, 12), "HTTP/1.1 431");
+    const Peer garbage(server_->port());
+    ASSERT_TRUE(garbage.send("\x16\x03\x01\x02 hello\r\n\r\n"));
+    EXPECT_EQ(garbage.read_to_end().substr(0, 12), "HTTP/1.1 400");
+}
+
+TEST_F(ServerTest, ConnectionsBeyondTheLimitGet503) {
+    ServerOptions options;
+    options.connections_max = 2;
+    start(options);
+    const Peer first(server_->port());
+    const Peer second(server_->port());
+    ASSERT_TRUE(first.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
+    ASSERT_TRUE(second.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
+    (void)first.read_until("GET 0");
+    (void)second.read_until("GET 0");
+    const Peer third(server_->port());
+    EXPECT_EQ(third.read_to_end().substr(0, 12), "HTTP/1.1 503");
+}
+
+TEST_F(ServerTest, StopLetsARunningRequestEndAndClosesIdleOnes) {
+    start();
+    const Peer idle(server_->port());
+    ASSERT_TRUE(idle.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
+    (void)idle.read_until("GET 0");
+    const Peer busy(server_->port());
+    ASSERT_TRUE(busy.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"));
+    handler_.wait_running();
+    std::thread stopper([this] { server_->stop(10'000); });
+    EXPECT_EQ(idle.read_to_end(), "") << "closed without an answer that nobody asked for";
+    handler_.release();
+    EXPECT_NE(busy.read_to_end().find("GET 0"), std::string::npos);
+    stopper.join();
+    const Peer late(server_->port());
+    EXPECT_FALSE(late.connected());
+}
+
+TEST_F(ServerTest, APortInUseIsAnError) {
+    start();
+    ServerOptions options;
+    options.port = server_->port();
+    const auto second = Server::start(options, handler_);
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.error().code, ErrorCode::kIo);
+}
+
+TEST_F(ServerTest, ParallelClientsAreServed) {
+    start();
+    std::atomic<int> answered = 0;
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 8; ++i)
+        clients.emplace_back([this, &answered] {
+            const Peer peer(server_->port());
+            for (int n = 0; n < 50; ++n) {
+                if (!peer.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")) return;
+                if (peer.read_until("GET 0").find("200 OK") != std::string::npos) ++answered;
+            }
+        });
+    for (std::thread& client : clients)
+        client.join();
+    EXPECT_EQ(answered, 400);
+}
+
+}  // namespace
+}  // namespace gym::api
