@@ -1,0 +1,83 @@
+#include "gym/rpc/blob_cache.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gym/common/file.hpp"
+#include "local_coordinator.hpp"
+#include "memory_handler.hpp"
+#include "tiny_job.hpp"
+
+namespace gym::rpc {
+namespace {
+
+class BlobCacheTest : public ::testing::Test {
+  protected:
+    testing::MemoryHandler handler_;
+    testing::LocalCoordinator coordinator_{handler_, testing::test_key(1).address()};
+    testing::TempDir dir_;
+    BlobCache cache_ = BlobCache::open(dir_.path(), coordinator_).value();
+    Bytes content_ = make_content();
+    Digest root_ = handler_.blobs.put(content_).value();
+
+    static Bytes make_content() {
+        Bytes out(10'500);
+        for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = static_cast<std::uint8_t>(i * 7);
+        return out;
+    }
+    std::filesystem::path partial() const { return dir_.path() / "partial" / to_hex(root_.view()); }
+};
+
+TEST_F(BlobCacheTest, DownloadsOnceAndThenReadsTheDisk) {
+    std::uint64_t last_received = 0;
+    const auto progress = [&](std::uint64_t received, std::uint64_t size) {
+        EXPECT_EQ(size, content_.size());
+        last_received = received;
+    };
+    EXPECT_EQ(cache_.fetch(root_, progress).value(), content_);
+    EXPECT_EQ(last_received, content_.size());
+    handler_.failures["get_blob"] = fail(ErrorCode::kInternal, "asked twice");
+    EXPECT_EQ(cache_.fetch(root_).value(), content_);
+    EXPECT_FALSE(std::filesystem::exists(partial()));
+}
+
+TEST_F(BlobCacheTest, GoesOnWhereABrokenDownloadStopped) {
+    coordinator_.chunks_until_cut = 4;
+    EXPECT_EQ(cache_.fetch(root_).error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(std::filesystem::file_size(partial()), 4'000u);
+    EXPECT_EQ(cache_.fetch(root_).value(), content_);
+    EXPECT_EQ(coordinator_.bytes_sent, content_.size()) << "no byte came twice";
+}
+
+TEST_F(BlobCacheTest, AnAlteredOrTruncatedBlobFromTheCoordinatorIsAMismatch) {
+    Bytes altered = content_;
+    altered[5'000] ^= 1;
+    handler_.lies[root_] = altered;
+    EXPECT_EQ(cache_.fetch(root_).error().code, ErrorCode::kMismatch);
+    handler_.lies[root_] = Bytes(content_.begin(), content_.end() - 1);
+    EXPECT_EQ(cache_.fetch(root_).error().code, ErrorCode::kMismatch);
+    EXPECT_FALSE(cache_.store().has(root_).value());
+    handler_.lies.clear();
+    EXPECT_EQ(cache_.fetch(root_).value(), content_);
+}
+
+TEST_F(BlobCacheTest, ARottenPartialFileIsThrownAwayAndTheBlobFetchedWhole) {
+    ASSERT_TRUE(write_file_atomic(partial(), Bytes(3'000, 0xee)).ok());
+    EXPECT_EQ(cache_.fetch(root_).value(), content_);
+    ASSERT_TRUE(cache_.store().remove(root_).ok());
+    ASSERT_TRUE(write_file_atomic(partial(), Bytes(content_.size() + 1, 0xee)).ok());
+    EXPECT_EQ(cache_.fetch(root_).value(), content_);
+}
+
+TEST_F(BlobCacheTest, ARottenBlobOnDiskIsFetchedAgain) {
+    ASSERT_TRUE(cache_.fetch(root_).ok());
+    ASSERT_TRUE(write_file_atomic(cache_.store().path_of(root_), Bytes(10, 1)).ok());
+    EXPECT_EQ(cache_.fetch(root_).value(), content_);
+}
+
+TEST_F(BlobCacheTest, WhatNobodyHasIsNotFound) {
+    EXPECT_EQ(cache_.fetch(blob::blob_root(Bytes{1})).error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace gym::rpc

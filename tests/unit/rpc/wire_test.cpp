@@ -1,0 +1,166 @@
+#include "wire.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tiny_job.hpp"
+
+namespace gym::rpc {
+namespace {
+
+Digest digest(std::uint8_t fill) {
+    Digest out;
+    out.data.fill(fill);
+    return out;
+}
+
+class WireTest : public ::testing::Test {
+  protected:
+    blob::MemoryStore blobs_;
+    const crypto::PrivateKey key_ = testing::test_key(1);
+    const testing::TinyJob job_ = testing::make_tiny_job({key_.address()}, blobs_);
+
+    protocol::SignedCommitment commitment() const {
+        protocol::UnitCommitment out;
+        out.round_record = protocol::hash(job_.record);
+        out.records_root = digest(1);
+        out.final_state_root = digest(2);
+        out.delta_root = digest(3);
+        return protocol::sign(protocol::signing_domain(1, {}), out, key_);
+    }
+    VerifyTask verify_task() const {
+        VerifyTask task;
+        task.unit = job_.unit(0);
+        task.record = job_.record;
+        task.inputs = job_.inputs;
+        task.inputs.momentum_blob = digest(4);
+        task.commitment = commitment();
+        task.committer = key_.address();
+        task.beacon = digest(5);
+        task.draw = 2;
+        task.report_committed = true;
+        task.deadline_ms = 77;
+        task.deltas = {{0, digest(6), digest(7)}, {3, digest(8), digest(9)}};
+        return task;
+    }
+};
+
+TEST_F(WireTest, TasksRoundTrip) {
+    const TrainTask train{job_.unit(0), job_.record, job_.inputs, 123};
+    for (const std::optional<Task>& task :
+         {std::optional<Task>(train), std::optional<Task>(verify_task()), std::optional<Task>()}) {
+        v1::NextTaskResponse message;
+        wire::write(task, message);
+        const auto back = wire::read(message);
+        ASSERT_TRUE(back.ok()) << back.error().message;
+        EXPECT_TRUE(*back == task);
+    }
+}
+
+TEST_F(WireTest, ATaskWithAnAlteredRecordOrCommitmentIsMalformed) {
+    v1::NextTaskResponse message;
+    wire::write(verify_task(), message);
+    v1::NextTaskResponse altered = message;
+    altered.mutable_verify()->mutable_round_record()->pop_back();
+    EXPECT_EQ(wire::read(altered).error().code, ErrorCode::kMalformed);
+    altered = message;
+    altered.mutable_verify()->mutable_signed_commitment()->push_back('x');
+    EXPECT_EQ(wire::read(altered).error().code, ErrorCode::kMalformed);
+    altered = message;
+    altered.mutable_verify()->mutable_inputs()->clear_program_blob();
+    EXPECT_EQ(wire::read(altered).error().code, ErrorCode::kMalformed);
+    altered = message;
+    altered.mutable_verify()->set_beacon("short");
+    const Error error = wire::read(altered).error();
+    EXPECT_EQ(error.code, ErrorCode::kMalformed);
+    EXPECT_NE(error.message.find("beacon"), std::string::npos);
+}
+
+TEST_F(WireTest, ProfilesRoundTripAndBadOnesAreRefused) {
+    const NodeProfile profile{NodeRole::kVerifier, "cpu", 8ULL << 30, 12'345, "gym 0.1.0"};
+    v1::NodeProfile message;
+    wire::write(profile, message);
+    EXPECT_EQ(wire::read(message).value(), profile);
+    v1::NodeProfile bad = message;
+    bad.set_device("");
+    EXPECT_EQ(wire::read(bad).error().code, ErrorCode::kMalformed);
+    bad.set_device(std::string(65, 'x'));
+    EXPECT_EQ(wire::read(bad).error().code, ErrorCode::kMalformed);
+    bad = message;
+    bad.set_role(v1::NODE_ROLE_UNSPECIFIED);
+    EXPECT_EQ(wire::read(bad).error().code, ErrorCode::kMalformed);
+    bad = message;
+    bad.set_software_version(std::string(wire::kTextBytesMax + 1, 'x'));
+    EXPECT_EQ(wire::read(bad).error().code, ErrorCode::kMalformed);
+}
+
+TEST_F(WireTest, ReportsRoundTripAndNameTheCallerAsVerifier) {
+    ReportReveal reveal;
+    protocol::Report& report = reveal.report;
+    report.unit = digest(1);
+    report.draw = 3;
+    report.verifier = key_.address();
+    report.records_root = digest(2);
+    report.final_state_root = digest(3);
+    report.delta_root = digest(4);
+    report.trace = digest(5);
+    report.challenge_signature = key_.sign_digest(digest(6));
+    report.salt = digest(7);
+    reveal.records = {9, 8, 7};
+    v1::SubmitReportRevealRequest message;
+    wire::write(reveal, message);
+    const auto back = wire::read(message, key_.address());
+    ASSERT_TRUE(back.ok());
+    EXPECT_EQ(back->report, report);
+    EXPECT_EQ(back->records, reveal.records);
+    const Address thief = testing::test_key(9).address();
+    EXPECT_EQ(wire::read(message, thief)->report.verifier, thief);
+}
+
+TEST_F(WireTest, StatusWithUnitsAndReceiptsRoundTrips) {
+    UnitView unit;
+    unit.unit = job_.unit(0);
+    unit.unit_id = protocol::unit_id(unit.unit);
+    unit.worker = key_.address();
+    unit.state = protocol::UnitState::kRejected;
+    unit.deadline_ms = 5;
+    unit.reason_code = "step_differs";
+    unit.reason = "step 3 differs";
+    unit.receipt = InclusionReceipt{4, digest(1), 1, 3, {digest(2), digest(3)}};
+    NodeStatus status;
+    status.address = key_.address();
+    status.excluded_because = "step 3 differs";
+    status.units_final = 7;
+    status.units_rejected = 1;
+    status.uptime_ppm = 999'000;
+    status.open_units = {unit};
+    status.recent_units = {unit, unit};
+    v1::NodeStatus message;
+    wire::write(status, message);
+    EXPECT_EQ(wire::read(message).value(), status);
+    message.mutable_recent_units(0)->set_state("no such state");
+    EXPECT_EQ(wire::read(message).error().code, ErrorCode::kMalformed);
+    message.mutable_recent_units(0)->set_state("final");
+    message.mutable_recent_units(0)->set_kind(300);
+    EXPECT_EQ(wire::read(message).error().code, ErrorCode::kMalformed);
+}
+
+TEST_F(WireTest, SubmissionsAndNetworkFactsRoundTrip) {
+    v1::SubmitCommitmentRequest request;
+    wire::write(CommitmentSubmission{commitment(), {1, 2, 3}}, request);
+    const auto submission = wire::read(request);
+    ASSERT_TRUE(submission.ok());
+    EXPECT_EQ(submission->commitment, commitment());
+    EXPECT_EQ(submission->records, (Bytes{1, 2, 3}));
+    NetworkInfo info{31337, key_.address(), 5, 6, 7, "v"};
+    v1::GetNetworkResponse response;
+    wire::write(info, response);
+    const auto back = wire::read(response);
+    ASSERT_TRUE(back.ok());
+    EXPECT_EQ(back->commitment_log, info.commitment_log);
+    EXPECT_EQ(back->chain_id, 31337u);
+    response.set_commitment_log("short");
+    EXPECT_EQ(wire::read(response).error().code, ErrorCode::kMalformed);
+}
+
+}  // namespace
+}  // namespace gym::rpc
