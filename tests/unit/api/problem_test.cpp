@@ -33,7 +33,7 @@ TEST(Problem, MapsEveryCodeToAnHttpError) {
         const unsigned status = http_status(static_cast<ErrorCode>(code));
         EXPECT_GE(status, 400U);
         EXPECT_LT(status, 600U);
-        if (status != 500) EXPECT_NE(phrase(status), "Internal Server Error") << status;
+        EXPECT_EQ(phrase(status) == "Internal Server Error", status == 500) << status;
     }
 }
 

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "gym/api/server.hpp"
+#include "gym/common/result.hpp"
+#include "gym/db/config.hpp"
+
+namespace gym::app {
+
+/// gym-api's configuration file; examples/api.yaml documents every key.
+struct ApiConfig {
+    api::ServerOptions listen;
+    std::string port_file;  ///< empty: none
+    db::ConnectionConfig database;
+    std::string deployment;
+    std::string blobs;
+    std::int64_t node_live_ms = 30'000;
+    std::uint64_t dataset_bytes_max = std::uint64_t{256} << 20;
+    std::string log_level = "info";
+};
+
+/// @errors kIo, kNotFound, kMalformed, kInvalidArgument naming file, line and key.
+[[nodiscard]] Result<ApiConfig> load_api_config(const std::string& path);
+
+}  // namespace gym::app
