@@ -1,0 +1,156 @@
+#include "chain_adapter.hpp"
+
+#include <optional>
+
+namespace gym::app {
+namespace {
+
+using rewards::ChainEvent;
+using rewards::OrderState;
+using rewards::OrderStatus;
+using What = decltype(ChainEvent::what);
+
+chain::FollowerOptions follower_options(const chain::Deployment& deployment) {
+    chain::FollowerOptions options;
+    options.chain_id = deployment.chain_id;
+    options.start_block = deployment.start_block;
+    options.filter.addresses = {deployment.escrow, deployment.distributor};
+    options.filter.topics = chain::JobEscrow::topics();
+    const auto more = chain::RewardsDistributor::topics();
+    options.filter.topics.insert(options.filter.topics.end(), more.begin(), more.end());
+    return options;
+}
+
+template <class... F>
+struct Overloaded : F... {
+    using F::operator()...;
+};
+
+What translate(const chain::EscrowEvent& event) {
+    return std::visit(Overloaded{[](const chain::Deposited& e) -> What {
+                                     return rewards::Deposited{e.owner, e.amount};
+                                 },
+                                 [](const chain::Released& e) -> What {
+                                     return rewards::Released{e.epoch, e.owner, e.amount};
+                                 },
+                                 [](const chain::WithdrawalRequested& e) -> What {
+                                     return rewards::WithdrawalRequested{e.owner, e.amount};
+                                 },
+                                 [](const chain::WithdrawalTrimmed& e) -> What {
+                                     return rewards::WithdrawalTrimmed{e.owner, e.amount};
+                                 },
+                                 [](const chain::Withdrawn& e) -> What {
+                                     return rewards::Withdrawn{e.owner, e.amount};
+                                 }},
+                      event);
+}
+
+/// Nothing for what moves no money and changes no epoch.
+std::optional<What> translate(const chain::DistributorEvent& event) {
+    using Maybe = std::optional<What>;
+    return std::visit(Overloaded{[](const chain::RootSubmitted& e) -> Maybe {
+                                     return rewards::RootSubmitted{e.epoch, e.root, e.active_at_s};
+                                 },
+                                 [](const chain::RootDisabled& e) -> Maybe {
+                                     return rewards::RootDisabled{e.epoch};
+                                 },
+                                 [](const chain::Claimed& e) -> Maybe {
+                                     return rewards::Claimed{e.earner, e.amount};
+                                 },
+                                 [](const chain::RecipientSet&) -> Maybe { return std::nullopt; }},
+                      event);
+}
+
+}  // namespace
+
+ContractChain::ContractChain(chain::ChainClient& client, chain::TxManager& manager,
+                             const chain::Deployment& deployment)
+    : client_(client),
+      manager_(manager),
+      token_(deployment.chain_id, deployment.token),
+      escrow_(deployment.escrow),
+      distributor_(deployment.distributor) {}
+
+Result<OrderStatus> ContractChain::bring(const std::string& id, const chain::ContractCall& call) {
+    std::string refusal;
+    const auto stored = manager_.find(id);
+    if (stored.ok() && stored->state == chain::IntentState::kRejected && stored->outcome)
+        refusal = stored->outcome->reason;
+    if (!stored.ok() && stored.error().code != ErrorCode::kNotFound) return stored.error();
+    // A call that the contract would not take now is queued again: it waits for its turn (a root
+    // that is still pending, an interval that has not passed).
+    GYM_TRY(const chain::Intent intent, manager_.submit(call.intent(id)));
+    switch (intent.state) {
+        case chain::IntentState::kQueued:
+        case chain::IntentState::kSigned:
+        case chain::IntentState::kRejected:
+            return OrderStatus{OrderState::kWaiting, refusal};
+        case chain::IntentState::kDone:
+            return OrderStatus{OrderState::kDone, ""};
+        case chain::IntentState::kReverted:
+        case chain::IntentState::kCancelled:
+        case chain::IntentState::kSuperseded:
+            break;
+    }
+    const std::string reason = intent.outcome ? intent.outcome->reason : "";
+    return OrderStatus{OrderState::kFailed, std::string(chain::to_string(intent.state)) +
+                                                (reason.empty() ? "" : ": " + reason)};
+}
+
+Result<OrderStatus> ContractChain::release(const std::string& id,
+                                           const rewards::ReleaseOrder& order) {
+    return bring(id, escrow_.release(order.epoch, order.spent));
+}
+
+Result<OrderStatus> ContractChain::submit_root(const std::string& id,
+                                               const rewards::RootOrder& order) {
+    chain::RootSubmitted root;
+    root.epoch = order.epoch;
+    root.root = order.root;
+    root.total_cumulative = order.total_cumulative;
+    root.epoch_file_root = order.epoch_file_root;
+    return bring(id, distributor_.submit_root(root));
+}
+
+Result<OrderStatus> ContractChain::trim_withdrawal(const std::string& id, const Address& owner,
+                                                   const Amount& amount) {
+    return bring(id, escrow_.trim_withdrawal(owner, amount));
+}
+
+Result<rewards::Holdings> ContractChain::holdings(std::uint64_t block) {
+    rewards::Holdings holdings;
+    holdings.block = block;
+    GYM_TRY(holdings.escrow, escrow_.total_balance(client_, block));
+    GYM_TRY(holdings.distributor, token_.balance_of(client_, distributor_.address(), block));
+    return holdings;
+}
+
+ChainFeed::ChainFeed(chain::ChainClient& client, chain::FollowerStore& store,
+                     const chain::Deployment& deployment)
+    : escrow_(deployment.escrow),
+      distributor_(deployment.distributor),
+      follower_(
+          client, store, follower_options(deployment),
+          [this](const chain::LogKey& key, const chain::Log& log) { return deliver(key, log); }) {}
+
+Status ChainFeed::deliver(const chain::LogKey& key, const chain::Log& log) {
+    GYM_ASSERT(handler_ != nullptr, "logs are delivered within follow()");
+    GYM_TRY(const auto from_escrow, escrow_.parse_event(log));
+    if (from_escrow)
+        return (*handler_)(ChainEvent{key.digest(), log.block_number, translate(*from_escrow)});
+    GYM_TRY(const auto from_distributor, distributor_.parse_event(log));
+    if (!from_distributor) return {};
+    const auto what = translate(*from_distributor);
+    if (!what) return {};
+    return (*handler_)(ChainEvent{key.digest(), log.block_number, *what});
+}
+
+Result<rewards::ChainProgress> ChainFeed::follow(const Handler& handler) {
+    handler_ = &handler;
+    const auto report = follower_.tick();
+    handler_ = nullptr;
+    if (!report.ok()) return report.error();
+    return rewards::ChainProgress{report->finalized, report->caught_up};
+}
+
+}  // namespace gym::app

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "gym/chain/contracts.hpp"
+#include "gym/chain/deploy.hpp"
+#include "gym/chain/log_follower.hpp"
+#include "gym/chain/tx_manager.hpp"
+#include "gym/rewards/daemon.hpp"
+#include "gym/rewards/settlement_chain.hpp"
+
+namespace gym::app {
+
+/// The contracts, for settlement: an order is an intent of the transaction manager, under the same
+/// id. References must outlive it. Not thread-safe.
+class ContractChain final : public rewards::SettlementChain {
+  public:
+    ContractChain(chain::ChainClient& client, chain::TxManager& manager,
+                  const chain::Deployment& deployment);
+
+    Result<rewards::OrderStatus> release(const std::string& id,
+                                         const rewards::ReleaseOrder& order) override;
+    Result<rewards::OrderStatus> submit_root(const std::string& id,
+                                             const rewards::RootOrder& order) override;
+    Result<rewards::OrderStatus> trim_withdrawal(const std::string& id, const Address& owner,
+                                                 const Amount& amount) override;
+    Result<rewards::Holdings> holdings(std::uint64_t block) override;
+
+  private:
+    Result<rewards::OrderStatus> bring(const std::string& id, const chain::ContractCall& call);
+
+    chain::ChainClient& client_;
+    chain::TxManager& manager_;
+    chain::GymToken token_;
+    chain::JobEscrow escrow_;
+    chain::RewardsDistributor distributor_;
+};
+
+/// Follows the events of JobEscrow and RewardsDistributor and hands them on in the words of the
+/// rewards module. References must outlive it. Not thread-safe.
+class ChainFeed {
+  public:
+    using Handler = std::function<Status(const rewards::ChainEvent&)>;
+
+    ChainFeed(chain::ChainClient& client, chain::FollowerStore& store,
+              const chain::Deployment& deployment);
+
+    /// One pass; calls `handler` once per finalized event, in order (again after a crash).
+    Result<rewards::ChainProgress> follow(const Handler& handler);
+
+  private:
+    Status deliver(const chain::LogKey& key, const chain::Log& log);
+
+    chain::JobEscrow escrow_;
+    chain::RewardsDistributor distributor_;
+    chain::LogFollower follower_;
+    const Handler* handler_ = nullptr;  // during follow() only
+};
+
+}  // namespace gym::app

@@ -1,0 +1,57 @@
+#include "rewards_config.hpp"
+
+namespace gym::app {
+namespace {
+
+constexpr std::int64_t kPpmMax = 10'000'000;  // ten times
+constexpr std::int64_t kDayMs = 86'400'000;
+
+Status read_chain(YamlMap map, RewardsFile& file) {
+    GYM_TRY(file.rpc_url, map.string("rpc_url"));
+    GYM_TRY(file.deployment_file, map.string("deployment_file"));
+    GYM_TRY(const std::int64_t bump,
+            map.integer_or("bump_after_ms", 100, kDayMs, file.bump_after_ms));
+    file.bump_after_ms = static_cast<std::uint32_t>(bump);
+    return map.finish();
+}
+
+Status read_settler(YamlMap map, RewardsFile& file) {
+    GYM_TRY(file.keystore_file, map.string("keystore_file"));
+    GYM_TRY(file.passphrase_file, map.string("passphrase_file"));
+    return map.finish();
+}
+
+Status read_rates(YamlMap& map, rewards::RewardsConfig& config) {
+    GYM_TRY(const std::int64_t premium, map.integer_or("verification_premium_ppm", 0, kPpmMax,
+                                                       config.verification_premium_ppm));
+    GYM_TRY(const std::int64_t bonus,
+            map.integer_or("uptime_bonus_max_ppm", 0, 1'000'000, config.uptime_bonus_max_ppm));
+    GYM_TRY(config.uptime_window_ms,
+            map.integer_or("uptime_window_ms", 10'000, 30 * kDayMs, config.uptime_window_ms));
+    config.verification_premium_ppm = static_cast<std::uint32_t>(premium);
+    config.uptime_bonus_max_ppm = static_cast<std::uint32_t>(bonus);
+    return {};
+}
+
+}  // namespace
+
+Result<RewardsFile> load_rewards_file(const std::string& path) {
+    GYM_TRY(YamlMap map, YamlMap::load_file(path));
+    RewardsFile file;
+    GYM_TRY(YamlMap database, map.map("database"));
+    GYM_TRY(file.database, db::ConnectionConfig::from_yaml(std::move(database)));
+    file.database.application_name = "gym-rewards";
+    GYM_TRY(YamlMap chain, map.map("chain"));
+    GYM_CHECK(read_chain(std::move(chain), file));
+    GYM_TRY(YamlMap settler, map.map("settler"));
+    GYM_CHECK(read_settler(std::move(settler), file));
+    GYM_TRY(file.publish_folder, map.string("publish_folder"));
+    GYM_TRY(file.blob_folder, map.string_or("blob_folder", ""));
+    GYM_TRY(file.poll_interval_ms,
+            map.integer_or("poll_interval_ms", 10, 60'000, file.poll_interval_ms));
+    GYM_CHECK(read_rates(map, file.rewards));
+    GYM_CHECK(map.finish());
+    return file;
+}
+
+}  // namespace gym::app

@@ -1,0 +1,69 @@
+#include "service.hpp"
+
+#include "gym/blob/directory_store.hpp"
+#include "gym/common/file.hpp"
+
+namespace gym::app {
+namespace {
+
+constexpr const char* kRole = "gym_rewards";
+constexpr const char* kFollower = "rewards";
+
+ServiceOptions completed(ServiceOptions options) {
+    options.rewards.domain = {options.deployment.chain_id, options.deployment.distributor,
+                              options.deployment.token};
+    options.policy.chain_id = options.deployment.chain_id;
+    return options;
+}
+
+}  // namespace
+
+rewards::PublishFile publish_to(std::filesystem::path folder, std::filesystem::path blob_folder) {
+    return [folder = std::move(folder), blob_folder = std::move(blob_folder)](
+               std::uint64_t epoch, const Digest& root, std::string_view json) -> Status {
+        std::error_code error;
+        std::filesystem::create_directories(folder, error);
+        GYM_CHECK(write_file_atomic(folder / ("epoch-" + std::to_string(epoch) + ".json"),
+                                    as_bytes(json)));
+        if (blob_folder.empty()) return {};
+        GYM_TRY(auto store, blob::DirectoryStore::open(blob_folder));
+        return store.put(root, as_bytes(json));
+    };
+}
+
+Result<std::unique_ptr<RewardsService>> RewardsService::create(db::Database& database,
+                                                               chain::ChainClient& client,
+                                                               const crypto::PrivateKey& settler,
+                                                               const Clock& clock,
+                                                               ServiceOptions options) {
+    const ServiceOptions ready = completed(std::move(options));
+    GYM_TRY(auto follower, chain_store::postgres_follower(database, {kRole}, kFollower,
+                                                          ready.deployment.chain_id));
+    return std::unique_ptr<RewardsService>(
+        new RewardsService(database, client, settler, clock, ready, std::move(follower)));
+}
+
+RewardsService::RewardsService(db::Database& database, chain::ChainClient& client,
+                               const crypto::PrivateKey& settler, const Clock& clock,
+                               const ServiceOptions& options,
+                               std::unique_ptr<chain::FollowerStore> follower)
+    : intents_(chain_store::postgres_intents(database, {kRole}, options.deployment.chain_id,
+                                             settler.address())),
+      follower_(std::move(follower)),
+      manager_(client, *intents_, settler.clone(), clock, options.policy, chain::describe_revert),
+      contracts_(client, manager_, options.deployment),
+      feed_(client, *follower_, options.deployment),
+      accounting_(database, clock, options.rewards),
+      settlement_(database, clock, options.rewards, contracts_,
+                  publish_to(options.publish_folder, options.blob_folder)),
+      daemon_(accounting_, settlement_,
+              [this](const auto& handler) { return feed_.follow(handler); }) {}
+
+Result<RewardsService::Tick> RewardsService::tick() {
+    Tick out;
+    GYM_TRY(out.rewards, daemon_.tick());
+    GYM_TRY(out.chain, manager_.tick());
+    return out;
+}
+
+}  // namespace gym::app
