@@ -150,7 +150,8 @@ SlotId Builder::attention(SlotId qkv, std::uint32_t context, std::uint32_t heads
     const SlotId m = temp(DType::f32, row_dims);
     const SlotId l = temp(DType::f32, row_dims);
     // sqrt and / are correctly rounded, so every compiler finds the same scale.
-    const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(width / heads)));
+    const std::uint32_t head_size = width / heads;
+    const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_size)));
     append({Opcode::attention, {qkv}, {o, m, l}, {context, heads, f32_bits(scale)}});
     return o;
 }

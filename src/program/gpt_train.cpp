@@ -62,6 +62,7 @@ class TrainWriter {
         model_ = write_model(b_, config_.model, config_.batch);
         const SlotId loss = b_.cross_entropy(model_.logits, model_.targets);
         std::vector<SlotId> wrt;
+        wrt.reserve(model_.params.size());
         for (const ModelParam& param : model_.params)
             wrt.push_back(param.slot);
         GYM_TRY(const std::vector<SlotId> grads, gradients(b_, loss, wrt));
@@ -84,11 +85,13 @@ class TrainWriter {
   private:
     SlotId gradient_norm(const std::vector<SlotId>& grads) {
         std::vector<SlotId> squares;
+        squares.reserve(grads.size());
         for (const SlotId grad : grads)
             squares.push_back(b_.sum_squares(grad));
         // concat takes a bounded number of operands: join groups until one is left.
         while (squares.size() > 1) {
             std::vector<SlotId> joined;
+            joined.reserve(squares.size() / kOpInputsMax + 1);
             for (std::size_t i = 0; i < squares.size(); i += kOpInputsMax) {
                 const std::size_t end = std::min(i + kOpInputsMax, squares.size());
                 joined.push_back(b_.concat({squares.begin() + static_cast<std::ptrdiff_t>(i),
