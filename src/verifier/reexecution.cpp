@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gym/commit/tensor_root.hpp"
 #include "gym/program/gpt.hpp"
 
 namespace gym::verifier {
@@ -29,7 +30,10 @@ Result<Reexecution> reexecute_train(worker::InputLoader& loader, const rpc::Veri
     run.progress = options.progress;
     run.cancel = options.stop;
     run.trace_step = protocol::trace_step(challenge, task.record.steps);
-    run.trace = [&](const engine::TraceEntry& entry) { leaves.push_back(entry.output_root); };
+    run.trace = [&](const engine::TraceEntry& entry) {
+        const auto chunks = commit::chunk_leaves(entry.output);
+        leaves.insert(leaves.end(), chunks.begin(), chunks.end());
+    };
     GYM_TRY(engine::UnitResult result,
             engine::run_unit(*inputs.program, inputs.base, *inputs.dataset,
                              worker::unit_spec(task.record, task.unit.slot), run));
@@ -123,7 +127,10 @@ Result<StepTrace> trace_step(worker::InputLoader& loader, const rpc::VerifyTask&
     run.engine = options.engine;
     run.cancel = done.get_token();
     run.trace_step = step;
-    run.trace = [&](const engine::TraceEntry& entry) { trace.entries.push_back(entry); };
+    run.trace = [&](const engine::TraceEntry& entry) {
+        trace.outputs.push_back(
+            {entry.op, entry.output_index, std::string(entry.opcode), entry.output_root});
+    };
     run.on_record = [&](const engine::StepRecord& record) {
         if (record.step == step) done.request_stop();  // nothing after it is needed
     };

@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+
+#include "gym/common/file.hpp"
+#include "gym/verifier/report_journal.hpp"
+#include "gym/verifier/trace.hpp"
+#include "tiny_job.hpp"
+
+namespace gym::verifier {
+namespace {
+
+PendingReport some_report() {
+    PendingReport out;
+    out.report.unit.data.fill(1);
+    out.report.draw = 2;
+    out.report.verifier = testing::test_key(1).address();
+    out.report.salt.data.fill(3);
+    out.report.challenge_signature.data.fill(4);
+    out.beacon.data.fill(5);
+    out.records = {6, 7};
+    return out;
+}
+
+TEST(ReportJournalTest, KeepsAReportOfADrawUntilItIsRemoved) {
+    const testing::TempDir dir;
+    ReportJournal journal = ReportJournal::open(dir.path()).value();
+    const PendingReport report = some_report();
+    EXPECT_FALSE(journal.find(report.report.unit, 2)->has_value());
+    ASSERT_TRUE(journal.save(report).ok());
+    const ReportJournal reopened = ReportJournal::open(dir.path()).value();
+    EXPECT_EQ(reopened.find(report.report.unit, 2)->value(), report);
+    EXPECT_FALSE(reopened.find(report.report.unit, 3)->has_value());
+    ASSERT_TRUE(journal.remove(report.report.unit, 2).ok());
+    EXPECT_FALSE(journal.find(report.report.unit, 2)->has_value());
+}
+
+TEST(ReportJournalTest, EveryTruncationAndExtensionIsMalformed) {
+    Bytes whole = encode(some_report());
+    for (std::size_t size = 0; size < whole.size(); ++size)
+        EXPECT_FALSE(decode_pending_report(ByteView(whole).first(size)).ok()) << size;
+    whole.push_back(0);
+    EXPECT_FALSE(decode_pending_report(whole).ok());
+}
+
+TEST(StepTraceTest, RoundTripsAndEveryTruncationIsMalformed) {
+    StepTrace trace{{}, 7, {{0, 0, "embedding", {}}, {5, 1, "matmul", Digest{}}}};
+    trace.outputs[1].output_root.data.fill(9);
+    const Bytes whole = encode(trace);
+    EXPECT_EQ(decode_step_trace(whole).value(), trace);
+    for (std::size_t size = 0; size < whole.size(); ++size)
+        EXPECT_FALSE(decode_step_trace(ByteView(whole).first(size)).ok()) << size;
+}
+
+}  // namespace
+}  // namespace gym::verifier

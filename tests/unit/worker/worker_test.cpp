@@ -1,0 +1,234 @@
+#include "gym/worker/worker.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "gym/blob/directory_store.hpp"
+#include "gym/commit/merkle.hpp"
+#include "local_coordinator.hpp"
+#include "memory_handler.hpp"
+#include "tiny_job.hpp"
+
+namespace gym::worker {
+namespace {
+
+using protocol::UnitState;
+
+class WorkerTest : public ::testing::Test {
+  protected:
+    const crypto::PrivateKey key_ = testing::test_key(1);
+    testing::MemoryHandler handler_;
+    testing::TinyJob job_ =
+        testing::make_tiny_job({key_.address(), testing::test_key(2).address()}, handler_.blobs);
+    testing::LocalCoordinator coordinator_{handler_, key_.address()};
+    testing::TempDir dir_;
+    ManualClock clock_{1'000};
+    std::vector<std::string> events_;
+    const Digest unit_ = protocol::unit_id(job_.unit(0));
+    std::unique_ptr<Worker> worker_ = open();
+
+    void SetUp() override { assign(0); }
+
+    WorkerOptions options() {
+        WorkerOptions out;
+        out.data_dir = dir_.path();
+        out.on_event = [this](const WorkerEvent& event) { events_.push_back(event.name); };
+        return out;
+    }
+    std::unique_ptr<Worker> open() {
+        return Worker::open(coordinator_, key_, clock_, options()).value();
+    }
+    /// As after kill -9: nothing is left but the disk.
+    void restart() {
+        worker_.reset();
+        worker_ = open();
+    }
+    void assign(std::uint32_t slot) {
+        handler_.tasks[key_.address()] = job_.task(slot);
+        rpc::UnitView view;
+        view.unit = job_.unit(slot);
+        view.unit_id = protocol::unit_id(view.unit);
+        view.worker = key_.address();
+        handler_.units[view.unit_id] = view;
+    }
+    Result<bool> run_once() { return worker_->run_once({}); }
+    Status track() { return worker_->track({}); }
+    bool cached(const Digest& blob) {
+        return blob::DirectoryStore::open(dir_.path() / "blobs")->has(blob).value();
+    }
+    std::size_t count(std::string_view call) {
+        return static_cast<std::size_t>(std::ranges::count(handler_.calls, call));
+    }
+};
+
+TEST_F(WorkerTest, ComputesCommitsAndUploadsWhatAnyoneWouldCompute) {
+    ASSERT_TRUE(run_once().value());
+    ASSERT_TRUE(handler_.commitments.contains(unit_));
+    const engine::UnitResult expected = job_.run(0);
+    const auto& submission = handler_.commitments[unit_];
+    EXPECT_EQ(submission.commitment.commitment, job_.commitment(0, expected));
+    EXPECT_EQ(submission.records, engine::encode_records(expected.records));
+    EXPECT_EQ(handler_.blobs.get(expected.delta_root).value(), expected.delta);
+    EXPECT_EQ(events_, (std::vector<std::string>{"started", "committed", "accepted"}));
+    EXPECT_EQ(worker_->activity().phase, "idle");
+}
+
+TEST_F(WorkerTest, NoTaskIsNoError) {
+    handler_.tasks.clear();
+    EXPECT_FALSE(run_once().value());
+}
+
+TEST_F(WorkerTest, AfterALostAnswerTheSameCommitmentIsSentAgain) {
+    handler_.failures["submit_commitment"] = fail(ErrorCode::kUnavailable, "gone");
+    EXPECT_EQ(run_once().error().code, ErrorCode::kUnavailable);
+    ASSERT_EQ(worker_->journal().entries().size(), 1u);
+    const auto signed_first = worker_->journal().entries()[0].commitment;
+    handler_.failures.clear();
+    restart();
+    ASSERT_TRUE(worker_->resume({}).ok());
+    EXPECT_EQ(handler_.commitments[unit_].commitment, signed_first);
+    EXPECT_EQ(std::ranges::count(events_, "started"), 1) << "nothing was computed twice";
+    ASSERT_TRUE(worker_->resume({}).ok());
+    EXPECT_EQ(count("submit_commitment"), 2u) << "what is accepted is not sent again";
+}
+
+TEST_F(WorkerTest, ATaskThatComesAgainIsAnsweredFromTheJournal) {
+    ASSERT_TRUE(run_once().ok());
+    assign(0);
+    ASSERT_TRUE(run_once().ok());
+    EXPECT_EQ(std::ranges::count(events_, "started"), 1);
+    EXPECT_EQ(handler_.commitments.size(), 1u);
+}
+
+TEST_F(WorkerTest, ALostDeltaIsComputedAgainForTheSameCommitment) {
+    handler_.failures["submit_commitment"] = fail(ErrorCode::kUnavailable, "gone");
+    ASSERT_FALSE(run_once().ok());
+    const Digest delta = worker_->journal().entries()[0].commitment.commitment.delta_root;
+    restart();
+    ASSERT_TRUE(blob::DirectoryStore::open(dir_.path() / "blobs")->remove(delta).ok());
+    handler_.failures.clear();
+    ASSERT_TRUE(worker_->resume({}).ok());
+    EXPECT_TRUE(handler_.commitments.contains(unit_));
+}
+
+TEST_F(WorkerTest, WhatTheCoordinatorRefusesForGoodIsDropped) {
+    handler_.failures["submit_commitment"] = fail(ErrorCode::kTimeout, "late");
+    EXPECT_EQ(run_once().error().code, ErrorCode::kTimeout);
+    EXPECT_TRUE(worker_->journal().entries().empty());
+    EXPECT_EQ(events_.back(), "dropped");
+}
+
+TEST_F(WorkerTest, AStoppedUnitLeavesNoCommitment) {
+    std::stop_source stop;
+    stop.request_stop();
+    EXPECT_EQ(worker_->run_once(stop.get_token()).error().code, ErrorCode::kCancelled);
+    EXPECT_TRUE(worker_->journal().entries().empty());
+    EXPECT_TRUE(run_once().value()) << "and the worker is ready again";
+}
+
+TEST_F(WorkerTest, RefusesAnotherWorkersSlotAForeignRecordAndALateTask) {
+    assign(1);
+    EXPECT_EQ(run_once().error().code, ErrorCode::kMismatch);
+    rpc::TrainTask task = job_.task(0);
+    task.unit.round = 2;
+    handler_.tasks[key_.address()] = task;
+    EXPECT_EQ(run_once().error().code, ErrorCode::kMismatch);
+    task = job_.task(0);
+    task.deadline_ms = clock_.now_ms();
+    handler_.tasks[key_.address()] = task;
+    EXPECT_EQ(run_once().error().code, ErrorCode::kTimeout);
+    EXPECT_EQ(std::ranges::count(events_, "started"), 0);
+}
+
+TEST_F(WorkerTest, KeepsInputsUntilTheUnitIsFinalAndThenForgetsThem) {
+    ASSERT_TRUE(run_once().ok());
+    const Digest delta = handler_.commitments[unit_].commitment.commitment.delta_root;
+    handler_.units[unit_].state = UnitState::kVerified;
+    ASSERT_TRUE(track().ok());
+    EXPECT_EQ(worker_->journal().entries().size(), 1u);
+    EXPECT_TRUE(cached(delta));
+    EXPECT_TRUE(cached(job_.inputs.base_state_blob));
+    handler_.units[unit_].state = UnitState::kFinal;
+    ASSERT_TRUE(track().ok());
+    EXPECT_TRUE(worker_->journal().entries().empty());
+    EXPECT_EQ(events_.back(), "ended");
+    EXPECT_FALSE(cached(delta));
+    EXPECT_FALSE(cached(job_.inputs.base_state_blob));
+    EXPECT_TRUE(cached(job_.inputs.program_blob)) << "the next round needs it";
+}
+
+TEST_F(WorkerTest, AReceiptIsKeptOnlyIfItProvesTheCommitment) {
+    ASSERT_TRUE(run_once().ok());
+    const Digest leaf = protocol::commitment_leaf(handler_.commitments[unit_].commitment);
+    const std::vector<Digest> leaves{Digest{}, leaf};
+    rpc::InclusionReceipt receipt{1, commit::merkle_root(leaves), 1, 2,
+                                  commit::merkle_prove(leaves, 1).value()};
+    rpc::InclusionReceipt forged = receipt;
+    forged.commitments_root.data[0] ^= 1;
+    handler_.units[unit_].receipt = forged;
+    ASSERT_TRUE(track().ok());
+    EXPECT_FALSE(worker_->journal().entries()[0].receipt.has_value());
+    handler_.units[unit_].receipt = receipt;
+    ASSERT_TRUE(track().ok());
+    EXPECT_EQ(worker_->journal().entries()[0].receipt, receipt);
+    EXPECT_EQ(events_.back(), "receipt");
+}
+
+TEST_F(WorkerTest, DefendsADisputedUnitThatItStillComputesOnce) {
+    ASSERT_TRUE(run_once().ok());
+    handler_.units[unit_].state = UnitState::kDisputed;
+    handler_.units[unit_].reason = "step 2 differs";
+    ASSERT_TRUE(track().ok());
+    EXPECT_TRUE(handler_.defended.contains(unit_));
+    ASSERT_TRUE(track().ok());
+    restart();
+    ASSERT_TRUE(track().ok());
+    EXPECT_EQ(count("defend_unit"), 1u);
+}
+
+TEST_F(WorkerTest, DoesNotDefendWhatItCannotReproduce) {
+    // A commitment whose state root this machine does not compute: as after a flipped bit in its
+    // memory.
+    engine::UnitResult wrong = job_.run(0);
+    wrong.final_state_root.data[0] ^= 1;
+    JournalEntry entry;
+    entry.unit = job_.unit(0);
+    entry.record = job_.record;
+    entry.inputs = job_.inputs;
+    entry.commitment = protocol::sign(testing::MemoryHandler::network_info().domain(),
+                                      job_.commitment(0, wrong), key_);
+    entry.leaf = protocol::commitment_leaf(entry.commitment);
+    worker_.reset();
+    ASSERT_TRUE(UnitJournal::open(dir_.path() / "units")->save(entry).ok());
+    worker_ = open();
+    handler_.units[unit_].state = UnitState::kDisputed;
+    ASSERT_TRUE(track().ok());
+    EXPECT_TRUE(handler_.defended.empty());
+}
+
+TEST_F(WorkerTest, DefenceCanBeSwitchedOff) {
+    ASSERT_TRUE(run_once().ok());
+    worker_.reset();
+    WorkerOptions off = options();
+    off.defend_disputes = false;
+    worker_ = Worker::open(coordinator_, key_, clock_, off).value();
+    handler_.units[unit_].state = UnitState::kDisputed;
+    ASSERT_TRUE(track().ok());
+    EXPECT_TRUE(handler_.defended.empty());
+}
+
+TEST_F(WorkerTest, AUnitThatTheCoordinatorForgotIsDropped) {
+    ASSERT_TRUE(run_once().ok());
+    handler_.units.clear();
+    ASSERT_TRUE(track().ok());
+    EXPECT_TRUE(worker_->journal().entries().empty());
+}
+
+TEST_F(WorkerTest, AVerifiersTaskIsRefused) {
+    handler_.tasks[key_.address()] = rpc::VerifyTask{};
+    EXPECT_EQ(run_once().error().code, ErrorCode::kConflict);
+}
+
+}  // namespace
+}  // namespace gym::worker
