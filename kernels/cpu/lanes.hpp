@@ -104,12 +104,6 @@ GYM_LANES Ints pack_neighbours(Ints low, Ints high) {
     return {_mm512_permutexvar_epi64(order, _mm512_packs_epi32(low.v, high.v))};
 }
 
-/// i16 digits of q, each lane two elements: q = 128 * high + low.
-GYM_LANES void split_digits(Ints q, Ints& high, Ints& low) {
-    high.v = _mm512_srai_epi16(_mm512_add_epi16(q.v, _mm512_set1_epi16(64)), 7);
-    low.v = _mm512_sub_epi16(q.v, _mm512_slli_epi16(high.v, 7));
-}
-
 /// Sixteen vectors of sixteen lanes, rows and columns exchanged.
 GYM_LANES void transpose(Ints r[16]) {
     __m512i t[16];
@@ -137,13 +131,13 @@ GYM_LANES void transpose(Ints r[16]) {
     }
 }
 
-/// 128 * high + low, exact in f64, lanes 0..7 and 8..15.
+/// 2^16 * high + low, exact in f64, lanes 0..7 and 8..15.
 struct Doubles {
     __m512d low_half;
     __m512d high_half;
 };
-GYM_LANES Doubles join_digits(Ints high, Ints low) {
-    const __m512d radix = _mm512_set1_pd(128.0);
+GYM_LANES Doubles join_halves(Ints high, Ints low) {
+    const __m512d radix = _mm512_set1_pd(65536.0);
     return {_mm512_fmadd_pd(_mm512_cvtepi32_pd(_mm512_castsi512_si256(high.v)), radix,
                             _mm512_cvtepi32_pd(_mm512_castsi512_si256(low.v))),
             _mm512_fmadd_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(high.v, 1)), radix,
@@ -262,15 +256,6 @@ GYM_LANES Ints pack_neighbours(Ints low, Ints high) {
             _mm256_permute4x64_epi64(_mm256_packs_epi32(high.a, high.b), 0xD8)};
 }
 
-/// i16 digits of q, each lane two elements: q = 128 * high + low.
-GYM_LANES void split_digits(Ints q, Ints& high, Ints& low) {
-    const __m256i half = _mm256_set1_epi16(64);
-    high.a = _mm256_srai_epi16(_mm256_add_epi16(q.a, half), 7);
-    high.b = _mm256_srai_epi16(_mm256_add_epi16(q.b, half), 7);
-    low.a = _mm256_sub_epi16(q.a, _mm256_slli_epi16(high.a, 7));
-    low.b = _mm256_sub_epi16(q.b, _mm256_slli_epi16(high.b, 7));
-}
-
 /// Eight registers of eight lanes, rows and columns exchanged.
 GYM_LANES void transpose8(__m256i r[8]) {
     __m256i t[8], u[8];
@@ -307,12 +292,12 @@ GYM_LANES void transpose(Ints r[16]) {
     }
 }
 
-/// 128 * high + low, exact in f64, four lanes each.
+/// 2^16 * high + low, exact in f64, four lanes each.
 struct Doubles {
     __m256d part[4];
 };
-GYM_LANES Doubles join_digits(Ints high, Ints low) {
-    const __m256d radix = _mm256_set1_pd(128.0);
+GYM_LANES Doubles join_halves(Ints high, Ints low) {
+    const __m256d radix = _mm256_set1_pd(65536.0);
     const __m128i h[4] = {_mm256_castsi256_si128(high.a), _mm256_extracti128_si256(high.a, 1),
                           _mm256_castsi256_si128(high.b), _mm256_extracti128_si256(high.b, 1)};
     const __m128i l[4] = {_mm256_castsi256_si128(low.a), _mm256_extracti128_si256(low.a, 1),

@@ -100,7 +100,7 @@ int64_t panel_count(const Q14Operand& operand) {
     return operand.padded_vectors / kQ14Panel;
 }
 
-/// Tiles of a product in the order (panel of b, run of a's panels): neighbours share b's digits.
+/// Tiles of a product in the order (panel of b, run of a's panels): neighbours share a panel of b.
 struct Tiling {
     int64_t panels_a;
     int64_t run_length;
@@ -110,7 +110,7 @@ struct Tiling {
     Tiling(const Q14Operand& a, const Q14Operand& b, int threads)
         : panels_a(panel_count(a)), run_length(std::min(panels_a, kQ14TilePanels)) {
         // Few panels in b: shorter runs, so that every thread gets some. A run should still be long
-        // enough to pay for splitting b's digits.
+        // enough to use the panel of b while it is in the first-level cache.
         constexpr int64_t kTilesPerThread = 4, kRunLengthMin = 4;
         while (threads > 1 && run_length >= 2 * kRunLengthMin &&
                panel_count(b) * (panels_a / run_length) < kTilesPerThread * threads) {

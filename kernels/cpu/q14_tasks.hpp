@@ -42,11 +42,8 @@ struct Q14Tile {
 
 /// Panels of `a` in one tile, so that a tile's partial sums stay in the second-level cache.
 inline constexpr int64_t kQ14TilePanels = 32;
-/// What q14_tile needs besides its operands: digits of a block of one panel, partial sums of a
-/// tile.
-inline constexpr int64_t kQ14DigitBytes = kQ14BlockPairs * 2 * kQ14PanelRow * 2;
-inline constexpr int64_t kQ14TotalBytes = kQ14TilePanels * kQ14Panel * kQ14Panel * 8;
-inline constexpr int64_t kQ14ScratchBytes = kQ14DigitBytes + kQ14TotalBytes;
+/// What q14_tile needs besides its operands: partial sums of a tile.
+inline constexpr int64_t kQ14ScratchBytes = kQ14TilePanels * kQ14Panel * kQ14Panel * 8;
 
 /// Exponents and digits of the panels begin <= p < end of vectors that are rows of the source.
 GYM_DECLARE_KERNEL(void q14_quantise_rows(const Q14Source& source, const Q14Operand& out,
