@@ -169,15 +169,16 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
   private:
     /// Takes a place among the calls and runs `body` in the pool.
     /// `body` returns the call's end, or nothing when it parked the call.
-    grpc::ServerUnaryReactor* start(Context* context, std::function<std::optional<Status>()> body) {
-        grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    grpc::ServerUnaryReactor* start(
+        Context* context, std::function<std::optional<Status>(grpc::ServerUnaryReactor*)> body) {
+        grpc::ServerUnaryReactor* reactor = context->DefaultReactor();  // may be asked for once
         const Status entered = core_.enter_call();
         if (!entered.ok()) {
             reactor->Finish(to_grpc(entered));
             return reactor;
         }
         const bool queued = core_.submit([this, reactor, body = std::move(body)] {
-            if (const std::optional<Status> end = body()) finish(reactor, *end);
+            if (const std::optional<Status> end = body(reactor)) finish(reactor, *end);
         });
         if (!queued) finish(reactor, fail(ErrorCode::kUnavailable, "the coordinator is busy"));
         return reactor;
@@ -185,7 +186,9 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
 
     grpc::ServerUnaryReactor* unary(Context* context, std::function<Status()> body) {
         return start(context,
-                     [body = std::move(body)]() -> std::optional<Status> { return guarded(body); });
+                     [body = std::move(body)](grpc::ServerUnaryReactor*) -> std::optional<Status> {
+                         return guarded(body);
+                     });
     }
 
     grpc::ServerUnaryReactor* signed_call(Context* context, std::string_view method,
@@ -212,8 +215,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
 grpc::ServerUnaryReactor* NodeServiceImpl::NextTask(Context* context,
                                                     const v1::NextTaskRequest* request,
                                                     v1::NextTaskResponse* response) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    return start(context, [=, this]() -> std::optional<Status> {
+    return start(context, [=, this](grpc::ServerUnaryReactor* reactor) -> std::optional<Status> {
         auto caller = core_.authenticate(*context, "NextTask", *request);
         if (!caller.ok()) return Status(caller.error());
         const std::int64_t wait_ms =
