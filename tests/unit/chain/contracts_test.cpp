@@ -1,0 +1,189 @@
+#include "gym/chain/contracts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "gym/chain/abi.hpp"
+#include "gym/chain/deploy.hpp"
+#include "gym/crypto/keccak.hpp"
+
+namespace gym::chain {
+namespace {
+
+Artifact artifact(const char* name) {
+    return load_artifact(find_artifacts().value(), name).value();
+}
+
+Address address_of(std::uint8_t byte) {
+    Address out;
+    out.data.fill(byte);
+    return out;
+}
+
+Digest digest_of(std::uint8_t byte) {
+    Digest out;
+    out.data.fill(byte);
+    return out;
+}
+
+std::set<std::string> selectors_of(const Artifact& artifact) {
+    std::set<std::string> out;
+    for (const std::string& function : artifact.functions)
+        out.insert(to_hex(AbiSignature::parse(function).value().selector()));
+    return out;
+}
+
+void expect_in(const Artifact& artifact, const std::vector<ContractCall>& calls) {
+    const auto selectors = selectors_of(artifact);
+    for (const ContractCall& call : calls)
+        EXPECT_EQ(selectors.count(to_hex(ByteView(call.data).first(4))), 1U)
+            << artifact.name << " has no function for: " << call.label;
+}
+
+void expect_topics(const Artifact& artifact, const std::vector<Digest>& topics) {
+    std::set<Digest> known;
+    for (const std::string& event : artifact.events)
+        known.insert(crypto::keccak256_text(event));
+    for (const Digest& topic : topics)
+        EXPECT_EQ(known.count(topic), 1U) << artifact.name << " " << topic.hex();
+}
+
+TEST(Bindings, EveryCallIsAFunctionOfItsContract) {
+    const Amount one(1);
+    const Address who = address_of(7);
+    const GymToken token(1, address_of(1));
+    expect_in(artifact("GymToken"), {token.approve(who, one), token.transfer(who, one)});
+    const JobEscrow escrow(address_of(2));
+    expect_in(artifact("JobEscrow"),
+              {escrow.deposit(who, one), escrow.deposit_with_permit(who, one, 5, {}),
+               escrow.release(3, {{who, one}}), escrow.request_withdrawal(one),
+               escrow.trim_withdrawal(who, one), escrow.withdraw(), escrow.set_release_cap(one)});
+    const CommitmentLog log(address_of(3));
+    expect_in(artifact("CommitmentLog"),
+              {log.post_round(digest_of(1), 2, digest_of(3)), log.post_epoch({}),
+               log.post_commitment(digest_of(1), 2, Bytes{1})});
+    const RewardsDistributor distributor(address_of(4));
+    expect_in(artifact("RewardsDistributor"),
+              {distributor.submit_root({}), distributor.disable(1), distributor.claim({}),
+               distributor.claim_many({Claim{who, one, {digest_of(1)}}}),
+               distributor.set_recipient(who)});
+}
+
+TEST(Bindings, EveryEventIsOneOfItsContract) {
+    expect_topics(artifact("JobEscrow"), JobEscrow::topics());
+    expect_topics(artifact("CommitmentLog"), CommitmentLog::topics());
+    expect_topics(artifact("RewardsDistributor"), RewardsDistributor::topics());
+}
+
+TEST(Bindings, EveryErrorOfTheContractsIsKnown) {
+    std::set<std::string> known;
+    for (const std::string& text : known_errors()) {
+        // "Name(type a, type b)" -> "Name(type,type)"
+        std::string canonical = text.substr(0, text.find('(') + 1);
+        for (std::size_t at = text.find('(') + 1; at < text.size() && text[at] != ')';) {
+            const std::size_t space = text.find(' ', at);
+            const std::size_t end = text.find_first_of(",)", space);
+            canonical += text.substr(at, space - at) + (text[end] == ',' ? "," : "");
+            at = text[end] == ',' ? end + 2 : end;
+        }
+        known.insert(canonical + ")");
+    }
+    for (const char* name : {"GymToken", "JobEscrow", "CommitmentLog", "RewardsDistributor"})
+        for (const std::string& error : artifact(name).errors)
+            EXPECT_EQ(known.count(error), 1U) << name << " " << error;
+}
+
+Log log_of(const Address& contract, const char* event, std::vector<Digest> indexed, Bytes data) {
+    Log log;
+    log.address = contract;
+    log.topics = {crypto::keccak256_text(event)};
+    log.topics.insert(log.topics.end(), indexed.begin(), indexed.end());
+    log.data = std::move(data);
+    return log;
+}
+
+Digest padded(const Address& address) {
+    Digest out;
+    std::copy(address.data.begin(), address.data.end(), out.data.begin() + 12);
+    return out;
+}
+
+Digest number(std::uint64_t value) {
+    return Digest{Amount(value).to_be32()};
+}
+
+Bytes word(std::uint64_t value) {
+    const Digest digest = number(value);
+    return Bytes(digest.data.begin(), digest.data.end());
+}
+
+TEST(Bindings, ParsesADeposit) {
+    const JobEscrow escrow(address_of(2));
+    const Log log = log_of(escrow.address(), "Deposited(address,address,uint256,uint256)",
+                           {padded(address_of(5)), padded(address_of(6)), number(9)}, word(1000));
+    const auto event = escrow.parse_event(log).value();
+    EXPECT_EQ(std::get<Deposited>(*event),
+              (Deposited{address_of(5), address_of(6), Amount(1000), Amount(9)}));
+}
+
+TEST(Bindings, LeavesOtherLogsAndRefusesMalformedOnes) {
+    const JobEscrow escrow(address_of(2));
+    Log log =
+        log_of(escrow.address(), "Withdrawn(address,uint256)", {padded(address_of(5))}, word(1));
+    EXPECT_TRUE(escrow.parse_event(log).value().has_value());
+    Log foreign = log;
+    foreign.address = address_of(3);
+    EXPECT_FALSE(escrow.parse_event(foreign).value().has_value());
+    Log other = log;
+    other.topics[0] = crypto::keccak256_text("Other()");
+    EXPECT_FALSE(escrow.parse_event(other).value().has_value());
+    Log none = log;
+    none.topics.clear();
+    EXPECT_FALSE(escrow.parse_event(none).value().has_value());
+    Log few = log;
+    few.topics.pop_back();
+    EXPECT_EQ(escrow.parse_event(few).error().code, ErrorCode::kMalformed);
+    Log dirty = log;
+    dirty.topics[1].data[0] = 1;
+    EXPECT_EQ(escrow.parse_event(dirty).error().code, ErrorCode::kMalformed);
+    Log cut = log;
+    cut.data.pop_back();
+    EXPECT_EQ(escrow.parse_event(cut).error().code, ErrorCode::kMalformed);
+}
+
+TEST(Reverts, AreDescribedWithNamesAndValues) {
+    const Bytes data = AbiSignature::parse("WithdrawalNotReady(uint64)")
+                           .value()
+                           .encode_call({std::uint64_t{77}})
+                           .value();
+    EXPECT_EQ(describe_revert(data), "WithdrawalNotReady(availableAt=77)");
+    const Bytes text =
+        AbiSignature::parse("Error(string)").value().encode_call({"no\nway"}).value();
+    EXPECT_EQ(describe_revert(text), "no?way");
+    const Bytes panic =
+        AbiSignature::parse("Panic(uint256)").value().encode_call({std::uint64_t{0x11}}).value();
+    EXPECT_EQ(describe_revert(panic), "arithmetic overflow");
+}
+
+TEST(Reverts, UnknownDataIsShownRaw) {
+    EXPECT_EQ(describe_revert({}), "reverted without a reason");
+    EXPECT_EQ(describe_revert(Bytes{1, 2, 3, 4}), "reverted with 0x01020304");
+    EXPECT_EQ(describe_revert(Bytes{1}), "reverted with 0x01");
+    Bytes cut = AbiSignature::parse("WithdrawalNotReady(uint64)")
+                    .value()
+                    .encode_call({std::uint64_t{77}})
+                    .value();
+    cut.pop_back();
+    EXPECT_TRUE(describe_revert(cut).starts_with("reverted with 0x"));
+    EXPECT_LT(describe_revert(Bytes(100'000, 7)).size(), 200U);
+}
+
+TEST(Artifacts, MissingAndMalformedFilesAreSaidSo) {
+    EXPECT_EQ(load_artifact(find_artifacts().value(), "NoSuch").error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(load_deployment("/nonexistent.json").error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace gym::chain
