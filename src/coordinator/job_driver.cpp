@@ -108,13 +108,21 @@ Status complete_if_done(const Context& context, const registry::Job& job, TickSu
     return set_status(context, job, JobStatus::kCompleted, "", summary);
 }
 
-/// An upper bound of what `flops` of training may cost the job in all.
-Result<Amount> cost_bound(const Context& context, const registry::Job& job, const Amount& flops) {
+/// An upper bound of what `flops` of training may cost the job in all: compute with what comes on
+/// top of it, and the dataset's price for the tokens that so many FLOPs consume.
+Result<Amount> cost_bound(const Context& context, const registry::Job& job,
+                          const registry::Dataset& dataset, const Amount& flops) {
     constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
+    constexpr std::uint64_t kMtoken = 1'000'000;
     GYM_TRY(const Amount compute, flops.mul_div(job.terms.price_wei_per_pflop, Amount(kPflop)));
-    GYM_TRY(const Amount bound,
+    GYM_TRY(const Amount paid,
             compute.mul_div(Amount(context.options.cost_bound_ppm), Amount(protocol::kPpm)));
-    return bound.plus(Amount(1));  // rounding down may have taken up to one unit
+    const Amount flops_per_step(std::max<std::uint64_t>(job.artifacts->flops_per_step, 1));
+    GYM_TRY(const Amount tokens,
+            flops.mul_div(Amount(job.artifacts->tokens_per_step), flops_per_step));
+    GYM_TRY(const Amount data, tokens.mul_div(dataset.price_wei_per_mtoken, Amount(kMtoken)));
+    GYM_TRY(const Amount bound, paid.plus(data));
+    return bound.plus(Amount(4));  // each division above may have dropped up to one unit
 }
 
 /// Whether the budget covers everything that may still be paid and one more round.
@@ -125,7 +133,8 @@ Result<bool> can_afford_round(const Context& context, db::Transaction& tx,
             Amount(job.artifacts->flops_per_step).mul_div(Amount(job.terms.steps), Amount(1)));
     GYM_TRY(const Amount round, per_unit.mul_div(Amount(job.terms.slots_max), Amount(1)));
     GYM_TRY(const Amount flops, billable.plus(round));
-    GYM_TRY(const Amount bound, cost_bound(context, job, flops));
+    GYM_TRY(const registry::Dataset dataset, registry::get_dataset(tx, job.dataset_root));
+    GYM_TRY(const Amount bound, cost_bound(context, job, dataset, flops));
     return bound <= job.budget_wei;
 }
 

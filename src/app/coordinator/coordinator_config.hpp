@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gym/common/result.hpp"
+#include "gym/db/config.hpp"
+#include "gym/rpc/server.hpp"
+
+namespace gym::app {
+
+/// gym-coordinator's configuration file; examples/coordinator.yaml documents every key.
+struct CoordinatorFile {
+    rpc::ServerConfig server;
+    std::string port_file;  ///< empty: none
+    std::uint32_t heartbeat_every_ms = 5'000;
+    db::ConnectionConfig database;
+    int database_connections = 16;
+    std::string rpc_url;
+    std::string deployment_file;
+    std::uint32_t confirmations = 1;
+    std::uint32_t bump_after_ms = 30'000;
+    std::string keystore_file;
+    std::string passphrase_file;
+    std::string blob_folder;
+    unsigned engine_threads = 1;
+    std::string engine_isa = "auto";
+    std::int64_t tick_interval_ms = 200;
+    std::int64_t node_live_ms = 30'000;
+    std::uint32_t beacon_delay_blocks = 2;
+    std::uint64_t cost_bound_ppm = 2'500'000;
+    std::string log_level = "info";
+};
+
+/// @errors kIo, kNotFound, kMalformed, kInvalidArgument naming file, line and key.
+[[nodiscard]] Result<CoordinatorFile> load_coordinator_file(const std::string& path);
+
+}  // namespace gym::app
