@@ -1,0 +1,255 @@
+#include <thread>
+
+#include "rewards_fixture.hpp"
+
+namespace gym::rewards {
+namespace {
+
+TEST_F(RewardsTest, ACommittedUnitShowsAsPendingAtOnceAndIsEarnedWhenItIsFinal) {
+    const Digest job = funded_job(100'000);
+    history_.commit_round(job, {{0, 3 * kPflop, Fate::kUnsampled}});
+    tick();
+    EXPECT_EQ(summary_of(history_.earner(0)).pending, Amount(3'000));
+    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(97'000));
+    Receipt receipt = receipt_of(history_.unit_id(0));
+    EXPECT_EQ(receipt.state, CreditState::kPending);
+    EXPECT_EQ(receipt.formula, "flops * price / 10^15");
+    EXPECT_EQ(receipt.credit.inputs.flops, 3 * kPflop);
+    EXPECT_EQ(receipt.credit.amount, Amount(3'000));
+
+    history_.finish_round();
+    chain_.holds_back = true;
+    tick();
+    receipt = receipt_of(history_.unit_id(0));
+    EXPECT_EQ(receipt.state, CreditState::kPosted);
+    ASSERT_TRUE(receipt.posting.has_value());
+    const auto posting = database_->transact([&](db::Transaction& tx) {
+        return ledger::find_transfer(tx, *ledger::parse_uuid(*receipt.posting));
+    });
+    ASSERT_TRUE(posting.ok() && posting->has_value());
+    EXPECT_EQ((*posting)->amount, Amount(3'000));
+    EXPECT_EQ(summary_of(history_.earner(0)).pending, Amount(0));
+}
+
+TEST_F(RewardsTest, OnlyFinalUnitsArePaidAndTheVerifierIsPaidForTheFaultToo) {
+    const Digest job = funded_job(100'000);
+    history_.run_round(job, {{0, 2 * kPflop, Fate::kVerified},
+                             {1, 2 * kPflop, Fate::kRejected},
+                             {2, 2 * kPflop, Fate::kExpired}});
+    settle();
+    // Compute 2000, and 5 % for answering every heartbeat.
+    EXPECT_EQ(summary_of(history_.earner(0)).payable, Amount(2'100));
+    EXPECT_EQ(summary_of(history_.earner(1)).payable, Amount(0));
+    EXPECT_EQ(summary_of(history_.earner(1)).pending, Amount(0));
+    EXPECT_EQ(summary_of(history_.earner(2)).payable, Amount(0));
+    // Two re-executions at 1.1 times the work.
+    EXPECT_EQ(summary_of(history_.verifier_earner()).payable, Amount(4'400));
+    const Receipt rejected = receipt_of(history_.unit_id(1));
+    EXPECT_EQ(rejected.state, CreditState::kVoid);
+    EXPECT_NE(rejected.reason.find("differs"), std::string::npos) << rejected.reason;
+    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(100'000 - 2'100 - 4'400));
+    EXPECT_EQ(chain_.distributor, Amount(6'500));
+}
+
+TEST_F(RewardsTest, TheDataProviderEarnsWithFinalUnits) {
+    history_.set_data_price(Amount(1'000'000));
+    const Digest job = funded_job(100'000);
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}, {1, kPflop, Fate::kRejected}});
+    settle();
+    EXPECT_EQ(summary_of(history_.data_provider()).payable, Amount(testing::History::kTokens));
+}
+
+TEST_F(RewardsTest, CumulativeTotalsGrowOverEpochsAndProofsLeadToTheRoot) {
+    const Digest job = funded_job(100'000);
+    for (int round = 0; round < 3; ++round) {
+        history_.run_round(job, {{0, kPflop, Fate::kUnsampled}, {1, 2 * kPflop, Fate::kUnsampled}});
+        settle();
+    }
+    EXPECT_EQ(summary_of(history_.earner(0)).payable, Amount(3 * 1'050));
+    EXPECT_EQ(summary_of(history_.earner(1)).payable, Amount(3 * 2'100));
+    const auto proof = database_->transact(
+        [&](db::Transaction& tx) { return claim_proof(tx, history_.earner(1), clock_.now_ms()); });
+    ASSERT_TRUE(proof.ok()) << proof.error().message;
+    EXPECT_EQ(proof->epoch, 3u);
+    EXPECT_EQ(proof->cumulative, Amount(6'300));
+    EXPECT_EQ(fold_proof(payout_leaf(config_.domain, {history_.earner(1), proof->cumulative}),
+                         proof->proof),
+              proof->root);
+    const auto stranger = database_->transact(
+        [&](db::Transaction& tx) { return claim_proof(tx, owner_, clock_.now_ms()); });
+    EXPECT_EQ(stranger.error().code, ErrorCode::kNotFound);
+
+    chain_.claim(history_.earner(1), Amount(6'300));
+    tick();
+    EXPECT_EQ(summary_of(history_.earner(1)).claimed, Amount(6'300));
+}
+
+TEST_F(RewardsTest, AClaimBeyondWhatIsPayableStopsTheDaemon) {
+    const Digest job = funded_job(10'000);
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
+    settle();
+    chain_.emit(Claimed{history_.earner(0), Amount(5'000)});
+    const auto report = daemon_->tick();
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.error().code, ErrorCode::kConflict);
+    EXPECT_EQ(daemon_->tick().error().code, ErrorCode::kConflict) << "it does not skip the event";
+}
+
+TEST_F(RewardsTest, ARootThatThisLedgerDidNotMakeStopsTheDaemon) {
+    chain_.emit(RootSubmitted{1, testing::test_digest("forged"), 0});
+    EXPECT_EQ(daemon_->tick().error().code, ErrorCode::kMismatch);
+}
+
+TEST_F(RewardsTest, EventsThatComeAgainChangeNothing) {
+    const Digest job = funded_job(10'000);
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
+    settle();
+    chain_.claim(history_.earner(0), Amount(1'050));
+    tick();
+    const Amount before = balance(available_account(asset(), owner_)).credits;
+    chain_.delivered = 0;
+    tick();
+    tick();
+    EXPECT_EQ(balance(available_account(asset(), owner_)).credits, before);
+    EXPECT_EQ(summary_of(history_.earner(0)).claimed, Amount(1'050));
+}
+
+TEST_F(RewardsTest, AJobOutOfBudgetIsPausedAndItsUnitsArePaidOnceItIsFundedAgain) {
+    const Digest job = funded_job(2'500);
+    history_.commit_round(job,
+                          {{0, 2 * kPflop, Fate::kUnsampled}, {1, 2 * kPflop, Fate::kUnsampled}});
+    tick();
+    EXPECT_EQ(summary_of(history_.earner(0)).pending, Amount(2'000));
+    EXPECT_EQ(receipt_of(history_.unit_id(1)).state, CreditState::kUnfunded);
+    const auto request =
+        test_.owner().transact([&](db::Transaction& tx) { return registry::requested(tx, job); });
+    EXPECT_EQ(request.value_or(std::nullopt), registry::JobRequest::kPause);
+
+    history_.finish_round();
+    tick();
+    EXPECT_EQ(receipt_of(history_.unit_id(1)).state, CreditState::kUnfunded);
+    chain_.deposit(owner_, Amount(10'000));
+    tick();
+    const auto topped_up = web_->transact([&](db::Transaction& tx) -> Status {
+        ledger::TransferRequest more;
+        more.id = ledger::transfer_id("more budget");
+        GYM_TRY(more.debit, ledger::find_account(tx, available_account(asset(), owner_)));
+        GYM_TRY(more.credit, ledger::find_account(tx, escrow_account(asset(), job)));
+        more.amount = Amount(10'000);
+        GYM_CHECK(ledger::submit(tx, {&more, 1}, clock_.now_ms()));
+        return registry::add_budget(tx, job, more.amount);
+    });
+    ASSERT_TRUE(topped_up.ok()) << topped_up.error().message;
+    settle();
+    EXPECT_EQ(receipt_of(history_.unit_id(1)).state, CreditState::kPosted);
+    EXPECT_EQ(summary_of(history_.earner(1)).payable, Amount(2'000));
+}
+
+TEST_F(RewardsTest, WhatIsLeftOfAnEndedJobGoesBackToItsOwner) {
+    const Digest job = funded_job(10'000);
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
+    history_.end_job(job);
+    settle();
+    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(0));
+    EXPECT_EQ(balance(available_account(asset(), owner_)).spendable(), Amount(10'000 - 1'050));
+}
+
+TEST_F(RewardsTest, AnEpochCoversAllRoundsThatFinishedWhileTheOneBeforeWasUnderWay) {
+    const Digest job = funded_job(100'000);
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
+    chain_.holds_back = true;
+    EXPECT_EQ(tick().epoch_closed, 1u);
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
+    history_.run_round(job, {{1, kPflop, Fate::kUnsampled}});
+    EXPECT_FALSE(tick().epoch_closed.has_value());
+    chain_.holds_back = false;
+    settle();
+    EXPECT_EQ(published_.size(), 2u);
+    EXPECT_EQ(parse_epoch_file(published_[2])->rounds.size(), 2u);
+    EXPECT_EQ(summary_of(history_.earner(0)).payable, Amount(2'100));
+}
+
+TEST_F(RewardsTest, ANewRootWaitsUntilTheOneBeforeIsActive) {
+    const Digest job = funded_job(100'000);
+    chain_.active_at_s = static_cast<std::uint64_t>(clock_.now_ms()) / 1000 + 3'600;
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
+    settle();
+    EXPECT_EQ(database_
+                  ->transact([&](db::Transaction& tx) {
+                      return claim_proof(tx, history_.earner(0), clock_.now_ms());
+                  })
+                  .error()
+                  .code,
+              ErrorCode::kNotFound);
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
+    EXPECT_FALSE(tick().epoch_closed.has_value());
+    clock_.advance_ms(3'600'000);
+    EXPECT_EQ(tick().epoch_closed, 2u);
+    for (int i = 0; i < 3; ++i)
+        tick();
+}
+
+TEST_F(RewardsTest, AnOrderThatFailsInABlockIsTriedUnderANewId) {
+    const Digest job = funded_job(100'000);
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
+    chain_.failures = 2;
+    settle();
+    EXPECT_EQ(chain_.orders["release:1:0:0"].state, OrderState::kFailed);
+    EXPECT_EQ(chain_.orders["release:1:0:2"].state, OrderState::kDone);
+    EXPECT_EQ(chain_.orders["root:1:0"].state, OrderState::kDone);
+    EXPECT_EQ(chain_.distributor, Amount(1'050)) << "released once";
+}
+
+TEST_F(RewardsTest, ADisabledRootIsFollowedByOneThatIncludesIt) {
+    const Digest job = funded_job(100'000);
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
+    settle();
+    chain_.emit(RootDisabled{1});
+    tick();
+    history_.run_round(job, {{1, kPflop, Fate::kUnsampled}});
+    settle();
+    const auto proof = database_->transact(
+        [&](db::Transaction& tx) { return claim_proof(tx, history_.earner(0), clock_.now_ms()); });
+    ASSERT_TRUE(proof.ok());
+    EXPECT_EQ(proof->epoch, 2u);
+    EXPECT_EQ(proof->cumulative, Amount(1'050));
+}
+
+TEST_F(RewardsTest, ReconciliationSeesASingleWei) {
+    const Digest job = funded_job(10'000);
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
+    settle();
+    auto same = settlement_->reconcile(chain_.block);
+    ASSERT_TRUE(same.ok());
+    EXPECT_TRUE(same->equal());
+    chain_.distributor = *chain_.distributor.minus(Amount(1));
+    auto off = settlement_->reconcile(chain_.block + 1);
+    EXPECT_FALSE(off->equal());
+    const auto problems = ledger::Ledger(*database_, clock_).audit();
+    EXPECT_EQ(problems->size(), 1u);
+    chain_.distributor = *chain_.distributor.plus(Amount(1));
+    EXPECT_TRUE(settlement_->reconcile(chain_.block + 2)->equal());
+}
+
+TEST_F(RewardsTest, TwoDaemonsOverOneDatabaseBookEverythingOnce) {
+    const Digest job = funded_job(100'000);
+    for (int round = 0; round < 3; ++round)
+        history_.run_round(job, {{0, kPflop, Fate::kVerified}, {1, kPflop, Fate::kUnsampled}});
+    Accounting other(*database_, clock_, config_);
+    const auto drain = [](Accounting& accounting) {
+        for (int i = 0; i < 30; ++i) {
+            ASSERT_TRUE(accounting.consume_unit_events().ok());
+            ASSERT_TRUE(accounting.consume_reports().ok());
+            ASSERT_TRUE(accounting.finish_rounds().ok());
+        }
+    };
+    std::thread thread([&] { drain(other); });
+    drain(*accounting_);
+    thread.join();
+    settle();
+    EXPECT_EQ(summary_of(history_.earner(0)).payable, Amount(3'150));
+    EXPECT_EQ(summary_of(history_.verifier_earner()).payable, Amount(3'300));
+}
+
+}  // namespace
+}  // namespace gym::rewards

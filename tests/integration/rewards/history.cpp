@@ -1,0 +1,247 @@
+#include "history.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "gym/commit/sha256.hpp"
+#include "gym/ledger/ledger.hpp"
+#include "gym/registry/datasets.hpp"
+#include "gym/registry/nodes.hpp"
+#include "gym/rewards/accounting.hpp"
+
+namespace gym::testing {
+namespace {
+
+constexpr std::int64_t kRoundMs = 40'000;
+const Bytes kRecords = {1, 2, 3};
+
+}  // namespace
+
+Address test_address(std::uint8_t first, std::uint8_t last) {
+    Address out;
+    out.data.front() = first;
+    out.data.back() = last;
+    return out;
+}
+
+Digest test_digest(std::string_view of) {
+    return commit::sha256(as_bytes(of));
+}
+
+History::History(db::Database& registry, ManualClock& clock, std::size_t workers)
+    : registry_(registry), clock_(clock), workers_(workers) {
+    life_.unit_ms = 60'000;
+    life_.challenge_ms = 5'000;
+    life_.defence_ms = 5'000;
+    register_nodes();
+}
+
+void History::must(const Status& status, const char* what) const {
+    if (status.ok()) return;
+    std::fprintf(stderr, "history, %s: %s\n", what, status.error().message.c_str());
+    std::abort();
+}
+
+void History::register_nodes() {
+    write("nodes", [&](db::Transaction& tx) -> Status {
+        registry::NewNode node;
+        node.hardware_json = "{}";
+        for (std::size_t i = 0; i < workers_; ++i) {
+            node.address = worker(i);
+            node.owner = earner(i);
+            GYM_CHECK(registry::register_node(tx, node, clock_.now_ms()));
+        }
+        node.address = verifier();
+        node.owner = verifier_earner();
+        node.role = registry::NodeRole::kVerifier;
+        GYM_CHECK(registry::register_node(tx, node, clock_.now_ms()));
+        return {};
+    });
+}
+
+/// Lets time pass with every node answering.
+void History::beat(std::int64_t ms) {
+    for (std::int64_t passed = 0; passed < ms; passed += 5'000) {
+        write("heartbeat", [&](db::Transaction& tx) -> Status {
+            for (std::size_t i = 0; i < workers_; ++i)
+                GYM_CHECK(registry::heartbeat(tx, worker(i), clock_.now_ms()));
+            return {};
+        });
+        clock_.advance_ms(5'000);
+    }
+}
+
+registry::StateRef History::state_ref(const std::string& name) const {
+    return {test_digest("root " + name), test_digest("blob " + name)};
+}
+
+Digest History::submit_job(db::Database& web, const std::string& asset, const Address& owner,
+                           const Amount& budget, const Amount& price, const std::string& key) {
+    registry::Dataset dataset;
+    dataset.root = test_digest("dataset " + key);
+    dataset.blob = test_digest("dataset blob " + key);
+    dataset.owner = data_provider();
+    dataset.name = "text";
+    dataset.tokens = 1'000'000;
+    dataset.vocabulary = 256;
+    dataset.price_wei_per_mtoken = data_price_;
+    dataset.registered_at_ms = clock_.now_ms();
+    write("dataset", [&](db::Transaction& tx) { return registry::register_dataset(tx, dataset); });
+
+    registry::NewJob job;
+    job.id = registry::make_job_id(owner, key);
+    job.owner = owner;
+    job.name = key;
+    job.spec_yaml = "{}";
+    job.dataset_root = dataset.root;
+    job.terms.rounds = 1'000;
+    job.terms.slots_max = 64;
+    job.terms.price_wei_per_pflop = price;
+    job.terms.lifecycle = life_;
+    job.budget_wei = budget;
+    must(web.transact([&](db::Transaction& tx) -> Status {
+        ledger::TransferRequest lock;
+        lock.id = ledger::transfer_id("budget:" + job.id.hex());
+        GYM_TRY(lock.debit, ledger::open_account(tx, rewards::available_account(asset, owner)));
+        GYM_TRY(lock.credit, ledger::open_account(tx, rewards::escrow_account(asset, job.id)));
+        lock.amount = budget;
+        GYM_TRY(const auto statuses, ledger::submit(tx, {&lock, 1}, clock_.now_ms()));
+        if (!ledger::done(statuses.at(0))) return fail(ErrorCode::kInsufficientFunds, "budget");
+        GYM_CHECK(registry::submit_job(tx, job, clock_.now_ms()));
+        return {};
+    }),
+         "job");
+
+    registry::JobArtifacts artifacts;
+    for (Digest* digest : {&artifacts.seed, &artifacts.program_root, &artifacts.program_blob,
+                           &artifacts.evaluate_program_root, &artifacts.evaluate_program_blob,
+                           &artifacts.logits_program_root, &artifacts.logits_program_blob,
+                           &artifacts.base_state_root, &artifacts.base_state_blob,
+                           &artifacts.momentum_root, &artifacts.momentum_blob})
+        *digest = test_digest("artifact");
+    write("start", [&](db::Transaction& tx) {
+        return registry::start_job(tx, job.id, artifacts, clock_.now_ms());
+    });
+    return job.id;
+}
+
+Status History::advance(db::Transaction& tx, std::size_t index, const protocol::UnitEvent& event,
+                        const std::optional<protocol::Reason>& reason) {
+    GYM_CHECK(registry::advance(tx, ids_[index], event, life_, clock_.now_ms(), reason));
+    return {};
+}
+
+Status History::commit_unit(db::Transaction& tx, const registry::Round& round, std::size_t index) {
+    const protocol::UnitKey key = {job_, round_, static_cast<std::uint32_t>(index), 0};
+    registry::NewUnit unit;
+    unit.key = key;
+    unit.worker = worker(units_[index].worker);
+    unit.owner = earner(units_[index].worker);
+    GYM_CHECK(registry::assign_unit(tx, unit, life_, clock_.now_ms()));
+    ids_[index] = protocol::unit_id(key);
+    if (units_[index].fate == Fate::kExpired) return {};
+    protocol::SignedCommitment commitment;
+    commitment.commitment.round_record = round.record_hash;
+    commitment.commitment.slot = key.slot;
+    commitment.commitment.records_root = test_digest("records");
+    commitment.commitment.final_state_root = test_digest("final");
+    commitment.commitment.delta_root = test_digest("delta");
+    commitment.commitment.steps = 1;
+    commitment.commitment.tokens = kTokens;
+    commitment.commitment.flops = units_[index].flops;
+    GYM_CHECK(registry::store_commitment(tx, ids_[index], commitment, kRecords, clock_.now_ms()));
+    return advance(tx, index, protocol::event::Committed{});
+}
+
+void History::commit_round(const Digest& job, const std::vector<PlannedUnit>& units) {
+    job_ = job;
+    units_ = units;
+    ids_.assign(units.size(), Digest{});
+    write("round", [&](db::Transaction& tx) -> Status {
+        GYM_TRY(const auto last, registry::last_round(tx, job));
+        round_ = last ? last->round + 1 : 1;
+        protocol::RoundRecord record;
+        record.job_id = job;
+        record.round = round_;
+        if (last) record.previous_record = last->record_hash;
+        record.steps = record.checkpoint_every = 1;
+        for (std::size_t i = 0; i < units.size(); ++i)
+            record.slots.push_back({static_cast<std::uint32_t>(i), worker(units[i].worker)});
+        GYM_TRY(const registry::Round round,
+                registry::record_round(tx, record, state_ref("base"), state_ref("momentum"),
+                                       clock_.now_ms()));
+        epoch_ = round.epoch;
+        GYM_CHECK(registry::open_round(tx, job, round_, clock_.now_ms() + life_.unit_ms,
+                                       clock_.now_ms()));
+        for (std::size_t i = 0; i < units.size(); ++i)
+            GYM_CHECK(commit_unit(tx, round, i));
+        return {};
+    });
+}
+
+/// The draw, and for a sampled unit the whole commit-reveal.
+Status History::draw_unit(db::Transaction& tx, std::size_t index) {
+    const Fate fate = units_[index].fate;
+    if (fate == Fate::kExpired) return {};
+    GYM_CHECK(advance(tx, index, protocol::event::Drawn{fate != Fate::kUnsampled}));
+    if (fate == Fate::kUnsampled) return {};
+    const bool equal = fate == Fate::kVerified;
+    protocol::Report report;
+    report.unit = ids_[index];
+    report.verifier = verifier();
+    report.records_root = test_digest(equal ? "records" : "other records");
+    report.salt = test_digest("salt");
+    GYM_CHECK(registry::set_verifier(tx, ids_[index], verifier()));
+    GYM_CHECK(registry::store_report(tx, ids_[index], 0, verifier(), test_digest("report"),
+                                     clock_.now_ms()));
+    GYM_CHECK(advance(tx, index, protocol::event::Reported{}));
+    GYM_CHECK(registry::store_reveal(tx, report, kRecords, equal, clock_.now_ms()));
+    GYM_CHECK(advance(tx, index, protocol::event::Revealed{}));
+    std::optional<protocol::Reason> reason;
+    if (!equal)
+        reason = protocol::step_differs({job_, round_, static_cast<std::uint32_t>(index), 0}, 1,
+                                        test_digest("records"), test_digest("other records"));
+    return advance(tx, index, protocol::event::Compared{equal}, reason);
+}
+
+void History::finish_round() {
+    std::vector<Digest> committed;
+    for (std::size_t i = 0; i < units_.size(); ++i)
+        if (units_[i].fate != Fate::kExpired) committed.push_back(ids_[i]);
+    beat(kRoundMs);
+    write("draws", [&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::set_epoch(tx, epoch_, committed));
+        GYM_CHECK(registry::seal_round(tx, job_, round_, test_digest("commitments"),
+                                       static_cast<std::uint32_t>(committed.size()),
+                                       clock_.now_ms()));
+        GYM_CHECK(registry::mark_posted(tx, job_, round_, 1, 2));
+        GYM_CHECK(registry::set_beacon(tx, job_, round_, test_digest("beacon")));
+        GYM_CHECK(registry::lock_feed(tx));
+        for (std::size_t i = 0; i < units_.size(); ++i)
+            GYM_CHECK(draw_unit(tx, i));
+        return {};
+    });
+    bool waits_for_expiry = false;
+    for (const PlannedUnit& unit : units_)
+        waits_for_expiry = waits_for_expiry || unit.fate == Fate::kExpired;
+    beat(waits_for_expiry ? life_.unit_ms : life_.defence_ms + life_.challenge_ms);
+    write("ends", [&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::lock_feed(tx));
+        for (std::size_t i = 0; i < units_.size(); ++i)
+            GYM_CHECK(advance(tx, i, protocol::event::TimePassed{}));
+        registry::AggregateOutcome outcome;
+        outcome.next_base = state_ref("next");
+        outcome.next_momentum = state_ref("next momentum");
+        GYM_CHECK(registry::set_aggregated(tx, job_, round_, outcome, clock_.now_ms()));
+        return registry::close_round(tx, job_, round_, clock_.now_ms());
+    });
+}
+
+void History::end_job(const Digest& job) {
+    write("end", [&](db::Transaction& tx) {
+        return registry::set_job_status(tx, job, registry::JobStatus::kCompleted, "",
+                                        clock_.now_ms());
+    });
+}
+
+}  // namespace gym::testing

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gym/common/clock.hpp"
+#include "gym/db/database.hpp"
+#include "gym/registry/jobs.hpp"
+#include "gym/registry/rounds.hpp"
+#include "gym/registry/units.hpp"
+
+namespace gym::testing {
+
+enum class Fate {
+    kVerified,   ///< sampled, re-executed, final
+    kUnsampled,  ///< final after the challenge window
+    kRejected,   ///< re-execution differs, no defence
+    kExpired,    ///< never committed
+};
+
+struct PlannedUnit {
+    std::size_t worker = 0;
+    std::uint64_t flops = 0;
+    Fate fate = Fate::kVerified;
+};
+
+Address test_address(std::uint8_t first, std::uint8_t last);
+Digest test_digest(std::string_view of);
+
+/// Writes what a coordinator would write into the registry, step by step: nodes, a job, rounds,
+/// units. A failure ends the program: a test cannot go on without its history.
+class History {
+  public:
+    /// `registry` may write schema registry; times come from `clock`, which the steps move on.
+    History(db::Database& registry, ManualClock& clock, std::size_t workers);
+
+    /// Submits and starts a job whose budget is locked in its escrow (through `web`, the API's
+    /// role).
+    Digest submit_job(db::Database& web, const std::string& asset, const Address& owner,
+                      const Amount& budget, const Amount& price_wei_per_pflop,
+                      const std::string& key = "job");
+    /// A data provider's price, in force for jobs submitted afterwards.
+    void set_data_price(const Amount& wei_per_mtoken) { data_price_ = wei_per_mtoken; }
+
+    /// Opens the job's next round and commits its units.
+    void commit_round(const Digest& job, const std::vector<PlannedUnit>& units);
+    /// Draws, reports and disputes; then the challenge window passes and the round is closed.
+    void finish_round();
+    void run_round(const Digest& job, const std::vector<PlannedUnit>& units) {
+        commit_round(job, units);
+        finish_round();
+    }
+    void end_job(const Digest& job);
+
+    [[nodiscard]] Digest unit_id(std::size_t index) const { return ids_.at(index); }
+    [[nodiscard]] std::uint64_t round() const { return round_; }
+    [[nodiscard]] Address worker(std::size_t index) const {
+        return test_address(0x10, static_cast<std::uint8_t>(index));
+    }
+    /// Who is credited for a worker's units.
+    [[nodiscard]] Address earner(std::size_t index) const {
+        return test_address(0x20, static_cast<std::uint8_t>(index));
+    }
+    [[nodiscard]] Address verifier() const { return test_address(0x30, 1); }
+    [[nodiscard]] Address verifier_earner() const { return test_address(0x40, 1); }
+    [[nodiscard]] Address data_provider() const { return test_address(0x50, 1); }
+
+    static constexpr std::uint64_t kTokens = 4'096;  ///< of every unit
+
+  private:
+    void must(const Status& status, const char* what) const;
+    template <class F>
+    void write(const char* what, F&& body) {
+        must(registry_.transact(std::forward<F>(body)), what);
+    }
+    void register_nodes();
+    void beat(std::int64_t ms);
+    Status commit_unit(db::Transaction& tx, const registry::Round& round, std::size_t index);
+    Status draw_unit(db::Transaction& tx, std::size_t index);
+    Status advance(db::Transaction& tx, std::size_t index, const protocol::UnitEvent& event,
+                   const std::optional<protocol::Reason>& reason = std::nullopt);
+    [[nodiscard]] registry::StateRef state_ref(const std::string& name) const;
+
+    db::Database& registry_;
+    ManualClock& clock_;
+    std::size_t workers_;
+    Amount data_price_;
+    protocol::LifecycleParams life_;
+    Digest job_;
+    std::uint64_t round_ = 0;
+    std::vector<PlannedUnit> units_;  // of the open round
+    std::vector<Digest> ids_;
+    std::uint64_t epoch_ = 0;
+};
+
+}  // namespace gym::testing

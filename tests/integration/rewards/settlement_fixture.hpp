@@ -1,0 +1,156 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "anvil.hpp"
+#include "gym/chain_store/postgres.hpp"
+#include "gym/ledger/ledger.hpp"
+#include "gym/rewards/queries.hpp"
+#include "history.hpp"
+#include "postgres.hpp"
+#include "service.hpp"
+
+namespace gym::rewards {
+
+/// The whole way of the money on real PostgreSQL and a real EVM: contracts deployed, a job owner
+/// with tokens, a list of units from a History.
+class SettlementFixture : public ::testing::Test {
+  protected:
+    SettlementFixture()
+        : database_(test_.as("gym_rewards")),
+          web_(test_.as("gym_api")),
+          history_(test_.owner(), clock_, 3),
+          owner_key_(anvil_.funded_key(1)),
+          settler_key_(anvil_.funded_key(2)) {
+        folder_ = std::filesystem::temp_directory_path() /
+                  ("gym-settlement-" + std::to_string(::getpid()));
+        deploy();
+    }
+    ~SettlementFixture() override { std::filesystem::remove_all(folder_); }
+
+    void deploy() {
+        const crypto::PrivateKey deployer = anvil_.funded_key(0);
+        chain::TxManager manager = manager_of(deployer);
+        chain::DeployParams params;
+        params.token_holder = owner_key_.address();
+        params.token_supply = *Amount::parse_tokens("1000000");
+        params.growth_limit = *Amount::parse_tokens("1000000");
+        params.release_cap = *Amount::parse_tokens("1000000");
+        params.settler = settler_key_.address();
+        params.guardian = params.coordinator = deployer.address();
+        const auto artifacts = chain::find_artifacts();
+        ASSERT_TRUE(artifacts.ok()) << artifacts.error().message;
+        const auto deployed = chain::deploy(manager, anvil_.client(), *artifacts, params, 60'000);
+        ASSERT_TRUE(deployed.ok()) << deployed.error().message;
+        deployment_ = *deployed;
+        rewards_.domain = {deployment_.chain_id, deployment_.distributor, deployment_.token};
+    }
+
+    /// Sends as a person would: through intents of their own (in this database, as its owner).
+    chain::TxManager manager_of(const crypto::PrivateKey& key) {
+        stores_.push_back(chain_store::postgres_intents(test_.owner(), {"gym_coordinator"},
+                                                        anvil_.chain_id(), key.address()));
+        return {anvil_.client(),
+                *stores_.back(),
+                key.clone(),
+                system_clock_,
+                testing::test_policy(anvil_.chain_id()),
+                chain::describe_revert};
+    }
+    void execute(const crypto::PrivateKey& key, const std::string& id,
+                 const chain::ContractCall& call) {
+        chain::TxManager manager = manager_of(key);
+        ASSERT_TRUE(manager.submit(call.intent(id)).ok());
+        const auto mined = manager.wait_mined(id, 20'000);
+        ASSERT_TRUE(mined.ok()) << mined.error().message;
+        anvil_.mine(3);  // final
+        const auto settled = manager.wait(id, 20'000);
+        ASSERT_TRUE(settled.ok()) << settled.error().message;
+    }
+    void deposit(const Amount& amount, const std::string& id) {
+        const chain::GymToken token(anvil_.chain_id(), deployment_.token);
+        const chain::JobEscrow escrow(deployment_.escrow);
+        execute(owner_key_, "approve:" + id, token.approve(deployment_.escrow, amount));
+        execute(owner_key_, "deposit:" + id, escrow.deposit(owner_key_.address(), amount));
+    }
+    /// Anybody may claim for an earner.
+    void claim(const Address& earner) {
+        const auto proof = database_->transact(
+            [&](db::Transaction& tx) { return claim_proof(tx, earner, system_clock_.now_ms()); });
+        ASSERT_TRUE(proof.ok()) << proof.error().message;
+        const chain::RewardsDistributor distributor(deployment_.distributor);
+        execute(owner_key_, "claim:" + earner.hex() + ":" + proof->cumulative.to_string(),
+                distributor.claim({earner, proof->cumulative, proof->proof}));
+    }
+
+    app::ServiceOptions options() {
+        app::ServiceOptions out;
+        out.rewards = rewards_;
+        out.deployment = deployment_;
+        out.policy = testing::test_policy(anvil_.chain_id());
+        out.publish_folder = folder_ / "epochs";
+        out.blob_folder = folder_ / "blobs";
+        return out;
+    }
+    /// One tick of a daemon that is made for it and dropped after it.
+    Result<app::RewardsService::Tick> fresh_tick() {
+        GYM_TRY(const auto service,
+                app::RewardsService::create(*database_, anvil_.client(), settler_key_,
+                                            system_clock_, options()));
+        return service->tick();
+    }
+    std::string asset() const { return rewards_.asset(); }
+    Amount token_balance(const Address& holder) {
+        return chain::GymToken(anvil_.chain_id(), deployment_.token)
+            .balance_of(anvil_.client(), holder)
+            .value_or(Amount(0));
+    }
+    EarnerSummary summary_of(const Address& earner) {
+        return database_
+            ->transact([&](db::Transaction& tx) { return summary(tx, asset(), earner); })
+            .value_or({});
+    }
+    ledger::Balance balance(const ledger::AccountKey& key) {
+        return ledger::Ledger(*database_, system_clock_).balance(key).value_or({});
+    }
+    std::optional<PayoutEpoch> last_epoch() {
+        const auto epochs =
+            database_->transact([&](db::Transaction& tx) { return list_epochs(tx, 1); });
+        if (!epochs.ok() || epochs->empty()) return std::nullopt;
+        return epochs->front();
+    }
+    void expect_sound() {
+        const auto problems = ledger::Ledger(*database_, system_clock_).audit();
+        ASSERT_TRUE(problems.ok()) << problems.error().message;
+        EXPECT_EQ(*problems, std::vector<std::string>{});
+    }
+    /// The contracts hold what the ledger says, to the last unit.
+    void expect_reconciled() {
+        EXPECT_EQ(token_balance(deployment_.escrow),
+                  *balance(chain_escrow_account(asset())).held());
+        EXPECT_EQ(token_balance(deployment_.distributor),
+                  *balance(chain_distributor_account(asset())).held());
+    }
+
+    testing::TestDatabase test_;
+    testing::TestAnvil anvil_;
+    ManualClock clock_{SystemClock().now_ms()};
+    SystemClock system_clock_;
+    std::unique_ptr<db::Database> database_;
+    std::unique_ptr<db::Database> web_;
+    testing::History history_;
+    crypto::PrivateKey owner_key_;
+    crypto::PrivateKey settler_key_;
+    std::vector<std::unique_ptr<chain::IntentStore>> stores_;
+    chain::Deployment deployment_;
+    RewardsConfig rewards_;
+    std::filesystem::path folder_;
+};
+
+using testing::Fate;
+
+}  // namespace gym::rewards
