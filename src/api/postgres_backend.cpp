@@ -32,6 +32,22 @@ Result<JobCost> cost_of(db::Transaction& tx, const Digest& job_id, const std::st
     return JobCost{balance.debits, balance.debits_pending, balance.spendable()};
 }
 
+/// The columns that gym_api may see; registry::list_reports() reads all of them.
+Result<std::vector<ReportLine>> reports_of(db::Transaction& tx, const Digest& unit) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT draw, verifier, committed_at_ms, revealed_at_ms, is_equal, "
+                    "accepted_seq IS NOT NULL AS accepted FROM registry.report "
+                    "WHERE unit_id = $1 ORDER BY draw",
+                    {unit}));
+    std::vector<ReportLine> out;
+    for (const db::Row row : rows)
+        out.push_back({row.get<std::uint32_t>("draw"), row.get<Address>("verifier"),
+                       row.get<UnixMs>("committed_at_ms"),
+                       row.get<std::optional<UnixMs>>("revealed_at_ms"),
+                       row.get<std::optional<bool>>("is_equal"), row.get<bool>("accepted")});
+    return out;
+}
+
 Result<std::map<std::string, std::uint64_t>> count_by(db::Transaction& tx, std::string_view sql,
                                                       db::Params params = {}) {
     GYM_TRY(const db::Rows rows, tx.exec(sql, params));
@@ -108,7 +124,7 @@ Result<UnitView> PostgresBackend::unit(const Digest& id) {
         UnitView view;
         GYM_TRY(view.unit, registry::get_unit(tx, id));
         GYM_TRY(view.history, registry::unit_history(tx, id));
-        GYM_TRY(view.reports, registry::list_reports(tx, id));
+        GYM_TRY(view.reports, reports_of(tx, id));
         return view;
     });
 }

@@ -23,6 +23,8 @@ Result<CheckedSpec> check_spec(const Submission& submission) {
     GYM_TRY(auto submitted, registry::parse_submitted_spec(submission.spec_yaml, kSpecName));
     GYM_TRY(const auto config, program::read_train_config(*submitted.spec.model));
     GYM_CHECK(submitted.spec.model->finish());
+    // Building the program checks everything that a model file can get wrong.
+    GYM_TRY([[maybe_unused]] const auto built, program::train_program(config));
     CheckedSpec out;
     out.window_tokens = std::uint64_t{config.model.context} + 1;
     out.vocabulary = config.model.vocabulary;

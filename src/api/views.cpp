@@ -58,12 +58,12 @@ json::object event_json(const registry::UnitEventRow& event) {
             {"reason", or_null(event.reason)}};
 }
 
-json::object report_json(const registry::StoredReport& report) {
+json::object report_json(const ReportLine& report) {
     return {{"draw", report.draw},
             {"verifier", report.verifier.hex()},
             {"committed_at_ms", report.committed_at_ms},
             {"revealed_at_ms", or_null(report.revealed_at_ms)},
-            {"equal", report.revealed_at_ms ? json::value(report.equal) : json::value(nullptr)},
+            {"equal", report.equal ? json::value(*report.equal) : json::value(nullptr)},
             {"accepted", report.accepted}};
 }
 
@@ -213,7 +213,7 @@ json::object to_json(const UnitView& view) {
         history.push_back(event_json(event));
     out["history"] = std::move(history);
     json::array reports;
-    for (const registry::StoredReport& report : view.reports)
+    for (const ReportLine& report : view.reports)
         reports.push_back(report_json(report));
     out["reports"] = std::move(reports);
     return out;

@@ -46,10 +46,20 @@ struct JobView {
     std::map<std::string, std::uint64_t> units;  ///< state -> train units
 };
 
+/// A verifier's report, without what is not public: its records, trace and salt.
+struct ReportLine {
+    std::uint32_t draw = 0;
+    Address verifier;
+    UnixMs committed_at_ms = 0;
+    std::optional<UnixMs> revealed_at_ms;
+    std::optional<bool> equal;  ///< known once revealed
+    bool accepted = false;
+};
+
 struct UnitView {
     registry::Unit unit;
     std::vector<registry::UnitEventRow> history;  ///< ascending
-    std::vector<registry::StoredReport> reports;
+    std::vector<ReportLine> reports;
 };
 
 /// Where things are on chain.

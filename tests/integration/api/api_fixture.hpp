@@ -1,0 +1,98 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "gym/api/postgres.hpp"
+#include "gym/blob/blob_store.hpp"
+#include "gym/blob/dataset.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/ledger/ledger.hpp"
+#include "gym/rewards/accounting.hpp"
+#include "postgres.hpp"
+
+namespace gym::api::testing {
+
+inline constexpr const char* kAsset = "erc20:31337:0x00000000000000000000000000000000000000aa";
+
+inline Address address_of(std::uint8_t last) {
+    Address out;
+    out.data.back() = last;
+    return out;
+}
+
+/// A job file for a model that no machine has to train: `extra` is appended.
+inline std::string job_spec(const Digest& dataset, const std::string& budget = "100",
+                            const std::string& extra = "") {
+    return "name: test\n"
+           "model:\n"
+           "  batch: 2\n"
+           "  model: {vocabulary: 256, context: 16, layers: 1, heads: 1, width: 16}\n"
+           "dataset: \"" +
+           dataset.hex() +
+           "\"\n"
+           "rounds: 3\n"
+           "slots: 2\n"
+           "steps_per_round: 4\n"
+           "price_per_pflop: 1.5\n"
+           "budget: " +
+           budget + "\n" + extra;
+}
+
+/// The backend on a database of its own, with the rights of gym_api.
+class ApiDatabaseTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        api_db_ = database_.as("gym_api");
+        const std::string text(2'000, 'x');
+        dataset_ = backend().add_dataset(owner_, "text", dataset_file(text)).value().root;
+    }
+
+    PostgresBackend backend() {
+        PostgresBackend::Options options;
+        options.asset = kAsset;
+        return PostgresBackend(*api_db_, blobs_, clock_, options);
+    }
+
+    static Bytes dataset_file(const std::string& text) {
+        return blob::Dataset::build_from_text(as_bytes(text)).value().encode();
+    }
+
+    /// Tokens that arrived on chain for `owner`, as gym-rewards books them.
+    void deposit(const Address& owner, const std::string& tokens, const std::string& purpose) {
+        const Status status = database_.owner().transact([&](db::Transaction& tx) -> Status {
+            GYM_TRY(const auto from,
+                    ledger::open_account(tx, rewards::chain_escrow_account(kAsset)));
+            GYM_TRY(const auto to,
+                    ledger::open_account(tx, rewards::available_account(kAsset, owner)));
+            ledger::TransferRequest request;
+            request.id = ledger::transfer_id(purpose);
+            request.debit = from;
+            request.credit = to;
+            request.amount = Amount::parse_tokens(tokens).value();
+            GYM_TRY(const auto done, ledger::submit(tx, std::span(&request, 1), clock_.now_ms()));
+            EXPECT_EQ(done.front(), ledger::TransferStatus::kCreated);
+            return {};
+        });
+        ASSERT_TRUE(status.ok()) << status.error().message;
+    }
+
+    std::uint64_t count(const std::string& table) {
+        return database_.owner()
+            .transact([&](db::Transaction& tx) -> Result<std::uint64_t> {
+                GYM_TRY(const db::Row row, tx.exec_one("SELECT count(*) FROM " + table));
+                return row.get<std::uint64_t>(0);
+            })
+            .value();
+    }
+
+    gym::testing::TestDatabase database_;
+    std::unique_ptr<db::Database> api_db_;
+    blob::MemoryStore blobs_;
+    ManualClock clock_{1'000'000};
+    const Address owner_ = address_of(1);
+    Digest dataset_;
+};
+
+}  // namespace gym::api::testing

@@ -1,0 +1,116 @@
+// What gym_api may read, with its own rights, of a network with a node, a job, a round and units.
+#include "api_fixture.hpp"
+#include "gym/protocol/reason.hpp"
+
+namespace gym::api {
+namespace {
+
+using testing::address_of;
+
+class QueriesTest : public testing::ApiDatabaseTest {
+  protected:
+    void SetUp() override {
+        ApiDatabaseTest::SetUp();
+        deposit(owner_, "250", "d1");
+        job_ = backend().submit_job({owner_, "k", testing::job_spec(dataset_)}).value().job.id;
+        const Status seeded =
+            database_.owner().transact([&](db::Transaction& tx) { return seed(tx); });
+        ASSERT_TRUE(seeded.ok()) << seeded.error().message;
+    }
+
+    Status seed(db::Transaction& tx) {
+        registry::NewNode node;
+        node.address = worker_;
+        node.owner = worker_;
+        node.name = "w";
+        node.hardware_json = R"({"cores": 2})";
+        node.software = "gym";
+        GYM_TRY([[maybe_unused]] const auto registered,
+                registry::register_node(tx, node, clock_.now_ms()));
+        GYM_CHECK(registry::start_job(tx, job_, {}, clock_.now_ms()));
+        protocol::RoundRecord record;
+        record.job_id = job_;
+        record.round = 1;
+        record.steps = 4;
+        record.checkpoint_every = 4;
+        record.slots = {{0, worker_, protocol::kPpm}};
+        GYM_TRY([[maybe_unused]] const auto round,
+                registry::record_round(tx, record, {}, {}, clock_.now_ms()));
+        registry::NewUnit unit;
+        unit.key = {job_, 1, 0, 0};
+        unit.worker = worker_;
+        unit.owner = worker_;
+        GYM_CHECK(registry::assign_unit(tx, unit, {}, clock_.now_ms()));
+        unit_ = protocol::unit_id(unit.key);
+        GYM_TRY(
+            [[maybe_unused]] const auto expired,
+            registry::advance(tx, unit_, protocol::event::TimePassed{}, {},
+                              clock_.now_ms() + 3'600'000, protocol::late_commitment(unit.key)));
+        return registry::exclude_node(tx, worker_, protocol::late_commitment(unit.key), unit_,
+                                      clock_.now_ms());
+    }
+
+    const Address worker_ = address_of(7);
+    Digest job_;
+    Digest unit_;
+};
+
+TEST_F(QueriesTest, UnitsShowTheirHistoryAndReason) {
+    const auto view = backend().unit(unit_);
+    ASSERT_TRUE(view.ok()) << view.error().message;
+    ASSERT_EQ(view->history.size(), 2U);
+    EXPECT_EQ(view->history[1].to, protocol::UnitState::kExpired);
+    EXPECT_FALSE(view->unit.reason.empty());
+    EXPECT_EQ(backend().unit(Digest{}).error().code, ErrorCode::kNotFound);
+    registry::UnitFilter filter;
+    filter.job_id = job_;
+    EXPECT_EQ(backend().units(filter).value().size(), 1U);
+}
+
+TEST_F(QueriesTest, JobsShowRoundsAndUnits) {
+    const auto view = backend().job(job_);
+    ASSERT_TRUE(view.ok()) << view.error().message;
+    EXPECT_EQ(view->rounds.size(), 1U);
+    EXPECT_EQ(view->units.at("expired"), 1U);
+    EXPECT_EQ(backend().jobs({}).value().size(), 1U);
+    EXPECT_EQ(backend().datasets().value().size(), 1U);
+}
+
+TEST_F(QueriesTest, NodesShowWhyTheyAreExcluded) {
+    const auto node = backend().node(worker_);
+    ASSERT_TRUE(node.ok()) << node.error().message;
+    EXPECT_TRUE(node->excluded);
+    EXPECT_FALSE(node->excluded_reason.empty());
+    EXPECT_EQ(backend().nodes({}).value().size(), 1U);
+    const auto gauges = backend().gauges();
+    ASSERT_TRUE(gauges.ok()) << gauges.error().message;
+    EXPECT_EQ(gauges->nodes_excluded, 1U);
+    EXPECT_EQ(gauges->workers_live, 1U);
+    EXPECT_EQ(gauges->jobs.at("running"), 1U);
+}
+
+TEST_F(QueriesTest, AnAddressWithoutMoneyHasZeroBalancesAndNoProof) {
+    const auto view = backend().account(address_of(99));
+    ASSERT_TRUE(view.ok()) << view.error().message;
+    EXPECT_TRUE(view->available.is_zero());
+    EXPECT_TRUE(view->last_credits.empty());
+    EXPECT_EQ(backend().proof(address_of(99)).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(backend().epoch_file(1).error().code, ErrorCode::kNotFound);
+    EXPECT_TRUE(backend().epochs(10).value().empty());
+}
+
+TEST_F(QueriesTest, TheApiCannotWriteWhatIsNotItsOwn) {
+    for (const char* statement :
+         {"UPDATE registry.unit SET state = 'final'", "DELETE FROM registry.job",
+          "UPDATE registry.job SET status = 'completed'", "DELETE FROM ledger.transfer",
+          "UPDATE ledger.account SET credits = 1", "DELETE FROM api.idempotency",
+          "SELECT records FROM registry.unit_records"}) {
+        const auto result =
+            api_db_->transact([&](db::Transaction& tx) { return tx.exec(statement); });
+        ASSERT_FALSE(result.ok()) << statement;
+        EXPECT_EQ(result.error().code, ErrorCode::kPermissionDenied) << statement;
+    }
+}
+
+}  // namespace
+}  // namespace gym::api

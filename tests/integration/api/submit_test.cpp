@@ -1,0 +1,149 @@
+#include <atomic>
+#include <thread>
+
+#include "api_fixture.hpp"
+
+namespace gym::api {
+namespace {
+
+using testing::address_of;
+using testing::job_spec;
+
+class SubmitTest : public testing::ApiDatabaseTest {};
+
+TEST_F(SubmitTest, LocksTheBudgetOnceAndReplays) {
+    deposit(owner_, "250", "d1");
+    const std::string spec = job_spec(dataset_);
+    const auto first = backend().submit_job({owner_, "key-1", spec});
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    EXPECT_FALSE(first->replayed);
+    EXPECT_EQ(first->job.terms.rounds, 3U);
+    EXPECT_EQ(first->job.terms.price_wei_per_pflop, Amount::parse_tokens("1.5").value());
+    const auto again = backend().submit_job({owner_, "key-1", spec});
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_TRUE(again->replayed);
+    EXPECT_EQ(again->job.id, first->job.id);
+
+    const auto account = backend().account(owner_).value();
+    EXPECT_EQ(account.available.to_tokens(), "150");
+    EXPECT_EQ(account.escrowed.to_tokens(), "100");
+    const auto view = backend().job(first->job.id).value();
+    EXPECT_EQ(view.cost.left.to_tokens(), "100");
+    EXPECT_TRUE(view.cost.spent.is_zero());
+}
+
+TEST_F(SubmitTest, OneKeyNamesOneRequest) {
+    deposit(owner_, "250", "d1");
+    ASSERT_TRUE(backend().submit_job({owner_, "key-1", job_spec(dataset_)}).ok());
+    const auto other = backend().submit_job({owner_, "key-1", job_spec(dataset_, "50")});
+    ASSERT_FALSE(other.ok());
+    EXPECT_EQ(other.error().code, ErrorCode::kConflict);
+    // Another owner's key of the same name is another key.
+    deposit(address_of(2), "250", "d2");
+    EXPECT_TRUE(backend().submit_job({address_of(2), "key-1", job_spec(dataset_, "50")}).ok());
+    EXPECT_EQ(count("registry.job"), 2U);
+}
+
+TEST_F(SubmitTest, ConcurrentDuplicatesMakeOneJob) {
+    deposit(owner_, "250", "d1");
+    const std::string spec = job_spec(dataset_);
+    std::atomic<int> created = 0;
+    std::atomic<int> replayed = 0;
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 8; ++i)
+        clients.emplace_back([&] {
+            const auto result = backend().submit_job({owner_, "same", spec});
+            ASSERT_TRUE(result.ok()) << result.error().message;
+            ++(result->replayed ? replayed : created);
+        });
+    for (std::thread& client : clients)
+        client.join();
+    EXPECT_EQ(created, 1);
+    EXPECT_EQ(replayed, 7);
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "150");
+}
+
+TEST_F(SubmitTest, ARefusalLeavesNoTraceAndTheKeyUsable) {
+    const auto poor = backend().submit_job({owner_, "key-1", job_spec(dataset_)});
+    ASSERT_FALSE(poor.ok());
+    EXPECT_EQ(poor.error().code, ErrorCode::kInsufficientFunds);
+    EXPECT_EQ(count("registry.job"), 0U);
+    EXPECT_EQ(count("api.idempotency"), 0U);
+    deposit(owner_, "100", "d1");
+    EXPECT_TRUE(backend().submit_job({owner_, "key-1", job_spec(dataset_)}).ok());
+}
+
+TEST_F(SubmitTest, BadJobFilesAreNamedByLineAndKey) {
+    deposit(owner_, "250", "d1");
+    const auto message = [&](const std::string& spec) {
+        const auto result = backend().submit_job({owner_, "k", spec});
+        return result.ok() ? std::string("accepted") : result.error().message;
+    };
+    EXPECT_NE(message(job_spec(dataset_, "1", "roundz: 3\n")).find("'roundz' is not a known key"),
+              std::string::npos);
+    EXPECT_NE(message(job_spec(dataset_, "0")).find("'budget' must be above zero"),
+              std::string::npos);
+    EXPECT_NE(message(job_spec(dataset_, "1.5e3")).find("'budget' must be an amount of tokens"),
+              std::string::npos);
+    EXPECT_NE(message(job_spec(dataset_, "1", "checkpoint_every: 5\n")).find("between 1 and 4"),
+              std::string::npos);
+    EXPECT_NE(message(job_spec(dataset_, "1", "on_fraud: ignore\n")).find("must be one of"),
+              std::string::npos);
+    EXPECT_NE(message(job_spec(dataset_, "1", "sampling: {floor_ppm: 0}\n")).find("floor_ppm"),
+              std::string::npos);
+    EXPECT_NE(message("just text").find("mapping"), std::string::npos);
+    EXPECT_NE(message(std::string(200'000, '[')).find("not valid YAML"), std::string::npos);
+    std::string zero_batch = job_spec(dataset_);
+    zero_batch.replace(zero_batch.find("batch: 2"), 8, "batch: 0");
+    EXPECT_NE(message(zero_batch).find("'batch' must be between 1"), std::string::npos);
+    std::string odd_heads = job_spec(dataset_);
+    odd_heads.replace(odd_heads.find("heads: 1"), 8, "heads: 3");
+    EXPECT_NE(message(odd_heads).find("heads"), std::string::npos) << message(odd_heads);
+    std::string file_model = job_spec(dataset_);
+    const auto model = file_model.find("model:");
+    file_model.replace(model, file_model.find("dataset:") - model, "model: gpt.yaml\n");
+    EXPECT_NE(message(file_model).find("'model' must be a mapping"), std::string::npos);
+    EXPECT_EQ(count("api.idempotency"), 0U);
+    EXPECT_EQ(message(job_spec(dataset_, "1", "on_fraud: continue\n")), "accepted");
+}
+
+TEST_F(SubmitTest, ADatasetMustExistAndHoldAWindow) {
+    deposit(owner_, "250", "d1");
+    const auto unknown = backend().submit_job({owner_, "k", job_spec(Digest{})});
+    ASSERT_FALSE(unknown.ok());
+    EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
+    const auto tiny =
+        backend().add_dataset(owner_, "tiny", dataset_file(std::string(160, 'y'))).value();
+    const auto short_text = backend().submit_job({owner_, "k", job_spec(tiny.root)});
+    ASSERT_FALSE(short_text.ok());
+    EXPECT_NE(short_text.error().message.find("16 tokens, one window of the model needs 17"),
+              std::string::npos)
+        << short_text.error().message;
+}
+
+TEST_F(SubmitTest, DatasetsAreCheckedAndKeptOnce) {
+    Bytes file = dataset_file("hello, hello");
+    const auto first = backend().add_dataset(owner_, "hello", file);
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    EXPECT_EQ(blobs_.get(first->blob).value(), file);
+    EXPECT_TRUE(backend().add_dataset(owner_, "hello", file).ok());
+    EXPECT_FALSE(backend().add_dataset(address_of(2), "mine", file).ok());
+    file.pop_back();
+    EXPECT_FALSE(backend().add_dataset(owner_, "cut", file).ok());
+}
+
+TEST_F(SubmitTest, OnlyTheOwnerSteersAJob) {
+    deposit(owner_, "250", "d1");
+    const auto job = backend().submit_job({owner_, "k", job_spec(dataset_)}).value().job;
+    const auto stranger =
+        backend().request_job(address_of(2), job.id, registry::JobRequest::kCancel);
+    ASSERT_FALSE(stranger.ok());
+    EXPECT_EQ(stranger.error().code, ErrorCode::kPermissionDenied);
+    EXPECT_TRUE(backend().request_job(owner_, job.id, registry::JobRequest::kCancel).ok());
+    const auto requested = database_.owner().transact(
+        [&](db::Transaction& tx) { return registry::requested(tx, job.id); });
+    EXPECT_EQ(requested.value(), registry::JobRequest::kCancel);
+}
+
+}  // namespace
+}  // namespace gym::api
