@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "generation_program.hpp"
 #include "gym/engine/positions.hpp"
 #include "gym/kernels/philox.h"
 #include "gym/kernels/programs.h"
@@ -104,7 +105,7 @@ class NextToken {
 Result<std::vector<std::int32_t>> generate(const Program& train, const State& base,
                                            std::span<const std::int32_t> prompt,
                                            const GenerateOptions& options) {
-    GYM_TRY(const Program program, program::logits_program(train));
+    GYM_TRY(const Program program, generation_program(train));
     GYM_CHECK(check_prompt(program, prompt, options));
     GYM_TRY(const WindowShape shape, window_shape(program));
     GYM_TRY(State state, parameters_for(program, base));

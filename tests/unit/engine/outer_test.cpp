@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "generation_program.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/generate.hpp"
 #include "gym/engine/unit.hpp"
@@ -120,6 +121,23 @@ TEST(Generate, ContinuesAPromptReproducibly) {
     const auto greedy = generate(unit.program, trained->final_state, prompt, options);
     options.temperature = 0;
     EXPECT_EQ(*generate(unit.program, trained->final_state, prompt, options), *greedy);
+}
+
+TEST(Generate, RunsOneWindowOfAnyModelOfTheBuilder) {
+    auto config = testing::small_config();
+    for (const bool tied : {true, false}) {
+        for (const bool bias : {true, false}) {
+            config.model.tied_embeddings = tied;
+            config.model.bias = bias;
+            config.model.layers = 2;
+            const auto train = program::train_program(config).value();
+            const auto single = generation_program(train);
+            ASSERT_TRUE(single.ok());
+            const auto batch = single->find_slot(program::kBatchInput);
+            EXPECT_EQ(single->slot(batch).dims[0], 1U);
+            EXPECT_EQ(single->ops(), program::logits_program(config.model, 1)->ops());
+        }
+    }
 }
 
 TEST(Generate, RefusesBadPrompts) {
