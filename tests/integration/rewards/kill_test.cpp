@@ -136,7 +136,9 @@ TEST_F(KillTest, BadConfigurationsAreRefusedWithTheReason) {
         const auto run = run_command(command, 30'000);
         return run.ok() ? "" : run.error().message;
     };
-    EXPECT_NE(refusal("publish_folder", "publish_fodler").find("publish_fodler"),
+    EXPECT_NE(refusal("poll_interval_ms", "pol_interval_ms").find("pol_interval_ms"),
+              std::string::npos);
+    EXPECT_NE(refusal("publish_folder", "publish_fodler").find("publish_folder"),
               std::string::npos);
     EXPECT_NE(refusal("/settler.json", "/nobody.json").find("nobody.json"), std::string::npos);
     EXPECT_NE(refusal("poll_interval_ms: 10", "poll_interval_ms: 0").find("poll_interval_ms"),
