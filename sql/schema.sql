@@ -1,0 +1,2550 @@
+-- Generated from sql/migrations by scripts/dump_schema.sh. Read it; change the migrations.
+-- PostgreSQL database dump
+
+SET statement_timeout = 0;
+SET lock_timeout = 0;
+SET idle_in_transaction_session_timeout = 0;
+SET client_encoding = 'UTF8';
+SET standard_conforming_strings = on;
+SELECT pg_catalog.set_config('search_path', '', false);
+SET check_function_bodies = false;
+SET xmloption = content;
+SET client_min_messages = warning;
+SET row_security = off;
+
+-- Name: api; Type: SCHEMA; Schema: -; Owner: -
+
+CREATE SCHEMA api;
+
+-- Name: audit; Type: SCHEMA; Schema: -; Owner: -
+
+CREATE SCHEMA audit;
+
+-- Name: chain; Type: SCHEMA; Schema: -; Owner: -
+
+CREATE SCHEMA chain;
+
+-- Name: ledger; Type: SCHEMA; Schema: -; Owner: -
+
+CREATE SCHEMA ledger;
+
+-- Name: migration; Type: SCHEMA; Schema: -; Owner: -
+
+CREATE SCHEMA migration;
+
+-- Name: registry; Type: SCHEMA; Schema: -; Owner: -
+
+CREATE SCHEMA registry;
+
+-- Name: rewards; Type: SCHEMA; Schema: -; Owner: -
+
+CREATE SCHEMA rewards;
+
+-- Name: address; Type: DOMAIN; Schema: chain; Owner: -
+
+CREATE DOMAIN chain.address AS bytea
+	CONSTRAINT address_check CHECK ((octet_length(VALUE) = 20));
+
+-- Name: counter; Type: DOMAIN; Schema: chain; Owner: -
+
+CREATE DOMAIN chain.counter AS bigint
+	CONSTRAINT counter_check CHECK ((VALUE >= 0));
+
+-- Name: digest; Type: DOMAIN; Schema: chain; Owner: -
+
+CREATE DOMAIN chain.digest AS bytea
+	CONSTRAINT digest_check CHECK ((octet_length(VALUE) = 32));
+
+-- Name: service; Type: DOMAIN; Schema: chain; Owner: -
+
+CREATE DOMAIN chain.service AS text
+	CONSTRAINT service_check CHECK ((VALUE = ANY (ARRAY['gym_coordinator'::text, 'gym_rewards'::text])));
+
+-- Name: wei; Type: DOMAIN; Schema: chain; Owner: -
+
+CREATE DOMAIN chain.wei AS numeric(78,0)
+	CONSTRAINT wei_check CHECK ((VALUE >= (0)::numeric));
+
+-- Name: amount; Type: DOMAIN; Schema: ledger; Owner: -
+
+CREATE DOMAIN ledger.amount AS numeric(78,0)
+	CONSTRAINT amount_check CHECK (((VALUE >= (0)::numeric) AND (VALUE <= '115792089237316195423570985008687907853269984665640564039457584007913129639935'::numeric)));
+
+-- Name: address; Type: DOMAIN; Schema: registry; Owner: -
+
+CREATE DOMAIN registry.address AS bytea
+	CONSTRAINT address_check CHECK ((octet_length(VALUE) = 20));
+
+-- Name: counter; Type: DOMAIN; Schema: registry; Owner: -
+
+CREATE DOMAIN registry.counter AS bigint
+	CONSTRAINT counter_check CHECK ((VALUE >= 0));
+
+-- Name: digest; Type: DOMAIN; Schema: registry; Owner: -
+
+CREATE DOMAIN registry.digest AS bytea
+	CONSTRAINT digest_check CHECK ((octet_length(VALUE) = 32));
+
+-- Name: ppm; Type: DOMAIN; Schema: registry; Owner: -
+
+CREATE DOMAIN registry.ppm AS integer
+	CONSTRAINT ppm_check CHECK (((VALUE >= 0) AND (VALUE <= 1000000)));
+
+-- Name: wei; Type: DOMAIN; Schema: registry; Owner: -
+
+CREATE DOMAIN registry.wei AS numeric(78,0)
+	CONSTRAINT wei_check CHECK ((VALUE >= (0)::numeric));
+
+-- Name: address; Type: DOMAIN; Schema: rewards; Owner: -
+
+CREATE DOMAIN rewards.address AS bytea
+	CONSTRAINT address_check CHECK ((octet_length(VALUE) = 20));
+
+-- Name: digest; Type: DOMAIN; Schema: rewards; Owner: -
+
+CREATE DOMAIN rewards.digest AS bytea
+	CONSTRAINT digest_check CHECK ((octet_length(VALUE) = 32));
+
+-- Name: keep_finality(); Type: FUNCTION; Schema: chain; Owner: -
+
+CREATE FUNCTION chain.keep_finality() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF OLD.finalized_number IS NOT NULL AND (NEW.finalized_number IS NULL
+                                             OR NEW.finalized_number < OLD.finalized_number) THEN
+        RAISE EXCEPTION 'finality of follower % cannot go back', OLD.name USING ERRCODE = 'P0001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- Name: keep_finalized(); Type: FUNCTION; Schema: chain; Owner: -
+
+CREATE FUNCTION chain.keep_finalized() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF NEW.orphaned AND NOT OLD.orphaned AND EXISTS (
+        SELECT FROM chain.follower f
+        WHERE f.service = OLD.service AND f.name = OLD.follower AND f.chain_id = OLD.chain_id
+          AND f.finalized_number >= OLD.number) THEN
+        RAISE EXCEPTION 'block % is finalized', OLD.number USING ERRCODE = 'P0001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- Name: keep_settled(); Type: FUNCTION; Schema: chain; Owner: -
+
+CREATE FUNCTION chain.keep_settled() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF OLD.state IN ('done', 'reverted', 'cancelled', 'superseded') THEN
+        RAISE EXCEPTION 'intent % is settled (%)', OLD.id, OLD.state USING ERRCODE = 'P0001';
+    END IF;
+    IF OLD.nonce IS NOT NULL AND NEW.nonce IS DISTINCT FROM OLD.nonce THEN
+        RAISE EXCEPTION 'intent % owns nonce % for ever', OLD.id, OLD.nonce USING ERRCODE = 'P0001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- Name: book(uuid[], text[], bigint[], bigint[], numeric[], uuid[], bigint[], uuid[], text[], bigint, boolean, boolean); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.book(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint, p_may_expire boolean, p_any_kind boolean) RETURNS text[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    n constant integer := coalesce(cardinality(p_ids), 0);
+    account_ids bigint[];
+    assets text[];
+    kinds text[];
+    closed boolean[];
+    free numeric[];           -- what a debit may take; NULL: no limit
+    statuses text[] := array_fill('group_failed'::text, ARRAY[n]);
+    fingerprints bytea[] := array_fill(NULL::bytea, ARRAY[n]);
+    debits integer[] := array_fill(0, ARRAY[n]);    -- positions in account_ids
+    credits integer[] := array_fill(0, ARRAY[n]);
+    amounts numeric[] := array_fill(0::numeric, ARRAY[n]);
+    id_owner integer[] := array_fill(0, ARRAY[n]);  -- per distinct id: the item that holds it
+    resolved boolean[] := array_fill(false, ARRAY[n]);  -- per distinct pending: resolved in this batch
+    item record;
+    d integer;
+    c integer;
+    amount numeric;
+    status text;
+    group_start integer := 1;
+    group_now uuid;
+    group_broken boolean := false;
+BEGIN
+    IF n = 0 THEN RETURN ARRAY[]::text[]; END IF;
+    SELECT array_agg(s.id), array_agg(s.asset), array_agg(s.kind), array_agg(s.closed), array_agg(s.free)
+        INTO account_ids, assets, kinds, closed, free
+        FROM (SELECT a.id, a.asset, a.kind, a.closed,
+                     CASE WHEN a.no_overdraft THEN a.credits - a.debits - a.debits_pending END AS free
+              FROM ledger.account a
+              WHERE a.id = ANY (ARRAY(
+                  SELECT unnest(p_debits) UNION SELECT unnest(p_credits)
+                  UNION SELECT unnest(ARRAY[t.debit_account, t.credit_account])
+                        FROM ledger.transfer t WHERE t.id = ANY (array_remove(p_pendings, NULL))))
+              ORDER BY a.id FOR NO KEY UPDATE) s;
+
+    -- From here on nobody else touches these accounts, so a later snapshot sees every earlier batch.
+    FOR item IN
+        SELECT i.ord::integer, i.id, i.kind, i.amount, i.pending, i.expires, i.group_id, i.reason,
+               CASE WHEN p.id IS NULL THEN i.debit ELSE p.debit_account END AS debit,
+               CASE WHEN p.id IS NULL THEN i.credit ELSE p.credit_account END AS credit,
+               i.debit AS asked_debit, i.credit AS asked_credit,
+               width_bucket(CASE WHEN p.id IS NULL THEN i.debit ELSE p.debit_account END, k.ids) AS d,
+               width_bucket(CASE WHEN p.id IS NULL THEN i.credit ELSE p.credit_account END, k.ids) AS c,
+               e.fingerprint AS old, p.kind AS pending_kind, p.amount AS pending_amount,
+               p.expires_at AS pending_expires, r.id IS NOT NULL AS is_resolved,
+               ledger.fingerprint(i.kind, i.debit, i.credit, i.amount, i.pending, i.expires, i.group_id,
+                                  i.reason) AS fingerprint,
+               (dense_rank() OVER (ORDER BY i.id))::integer AS id_slot,
+               (dense_rank() OVER (ORDER BY i.pending))::integer AS pending_slot
+        FROM unnest(p_ids, p_kinds, p_debits, p_credits, p_amounts, p_pendings, p_expires, p_groups,
+                    p_reasons) WITH ORDINALITY
+                 AS i (id, kind, debit, credit, amount, pending, expires, group_id, reason, ord)
+        CROSS JOIN (SELECT coalesce(account_ids, ARRAY[]::bigint[]) AS ids) k
+        LEFT JOIN ledger.transfer e ON e.id = i.id
+        LEFT JOIN ledger.transfer p ON p.id = i.pending
+        LEFT JOIN ledger.transfer r ON r.pending_id = i.pending
+        ORDER BY i.ord
+    LOOP
+        IF item.group_id IS DISTINCT FROM group_now OR item.group_id IS NULL THEN
+            group_now := item.group_id;
+            group_start := item.ord;
+            group_broken := false;
+        ELSIF group_broken THEN
+            CONTINUE;  -- the status stays group_failed
+        END IF;
+
+        d := item.d;
+        c := item.c;
+        amount := item.amount;
+        IF item.old IS NOT NULL THEN
+            status := CASE WHEN item.old = item.fingerprint THEN 'exists' ELSE 'exists_different' END;
+        ELSIF id_owner[item.id_slot] <> 0 THEN
+            -- The same id earlier in this batch.
+            status := CASE WHEN fingerprints[id_owner[item.id_slot]] = item.fingerprint THEN 'exists'
+                           ELSE 'exists_different' END;
+        ELSIF item.id IS NULL OR item.reason IS NULL OR octet_length(item.reason) > 256 THEN
+            status := 'invalid';
+        ELSIF item.kind IN ('transfer', 'pending') THEN
+            IF item.pending IS NOT NULL OR (item.expires IS NOT NULL AND item.kind <> 'pending')
+               OR amount IS NULL OR amount <> trunc(amount)
+               OR amount NOT BETWEEN 1 AND
+                  115792089237316195423570985008687907853269984665640564039457584007913129639935 THEN
+                status := 'invalid';
+            ELSIF d IS NULL OR c IS NULL OR d = 0 OR c = 0
+                  OR account_ids[d] <> item.debit OR account_ids[c] <> item.credit THEN
+                status := 'unknown';
+            ELSIF d = c OR assets[d] <> assets[c] THEN
+                status := 'invalid';
+            ELSIF closed[d] OR closed[c] THEN
+                status := 'closed';
+            ELSIF free[d] < amount THEN
+                status := 'insufficient';
+            ELSE
+                status := 'created';
+                free[d] := free[d] - amount;
+                IF item.kind = 'transfer' THEN free[c] := free[c] + amount; END IF;
+            END IF;
+        ELSIF item.kind IN ('post', 'void') OR (item.kind = 'expire' AND p_may_expire) THEN
+            amount := item.pending_amount;
+            IF item.asked_debit IS NOT NULL OR item.asked_credit IS NOT NULL OR item.amount IS NOT NULL
+               OR item.expires IS NOT NULL THEN
+                status := 'invalid';
+            ELSIF item.pending_kind IS NULL THEN
+                status := 'unknown';
+            ELSIF item.pending_kind <> 'pending' THEN
+                status := 'invalid';
+            ELSIF item.is_resolved OR resolved[item.pending_slot]
+                  OR (item.kind = 'post' AND item.pending_expires <= p_now)
+                  OR (item.kind = 'expire' AND NOT coalesce(item.pending_expires <= p_now, false)) THEN
+                status := 'closed';
+            ELSE
+                status := 'created';
+                resolved[item.pending_slot] := true;
+                IF item.kind = 'post' THEN free[c] := free[c] + amount;
+                ELSE free[d] := free[d] + amount; END IF;
+            END IF;
+        ELSE
+            status := 'invalid';
+        END IF;
+
+        statuses[item.ord] := status;
+        IF status = 'created' THEN
+            IF NOT p_any_kind
+               AND (kinds[d], kinds[c]) NOT IN (('available', 'escrow'), ('escrow', 'available')) THEN
+                RAISE EXCEPTION 'this role may not move % to %', kinds[d], kinds[c]
+                    USING ERRCODE = 'insufficient_privilege';
+            END IF;
+            id_owner[item.id_slot] := item.ord;
+            fingerprints[item.ord] := item.fingerprint;
+            debits[item.ord] := d;
+            credits[item.ord] := c;
+            amounts[item.ord] := amount;
+        ELSIF status <> 'exists' AND item.group_id IS NOT NULL THEN
+            -- Undo what the group did so far: all of it or nothing.
+            group_broken := true;
+            FOR k IN group_start .. item.ord - 1 LOOP
+                CONTINUE WHEN statuses[k] <> 'created';
+                statuses[k] := 'group_failed';
+                CASE p_kinds[k]
+                    WHEN 'transfer' THEN
+                        free[debits[k]] := free[debits[k]] + amounts[k];
+                        free[credits[k]] := free[credits[k]] - amounts[k];
+                    WHEN 'pending' THEN free[debits[k]] := free[debits[k]] + amounts[k];
+                    WHEN 'post' THEN free[credits[k]] := free[credits[k]] - amounts[k];
+                    ELSE free[debits[k]] := free[debits[k]] - amounts[k];
+                END CASE;
+            END LOOP;
+            -- Rare, so searching is cheap enough: ids and pendings of the group are free again.
+            FOR k IN 1 .. n LOOP
+                IF id_owner[k] >= group_start THEN id_owner[k] := 0; END IF;
+            END LOOP;
+            SELECT array_agg(coalesce(bool_or_created, false) ORDER BY slot) INTO resolved
+                FROM (SELECT s.slot, q.bool_or_created
+                      FROM generate_series(1, n) AS s (slot)
+                      LEFT JOIN (SELECT slot, bool_or(u.st = 'created' AND u.kind <> 'pending'
+                                                      AND u.kind <> 'transfer') AS bool_or_created
+                                 FROM (SELECT dense_rank() OVER (ORDER BY pending) AS slot, x.kind, x.st
+                                       FROM unnest(p_pendings, p_kinds, statuses) AS x (pending, kind, st)
+                                      ) u GROUP BY slot) q ON q.slot = s.slot) z;
+        END IF;
+    END LOOP;
+
+    INSERT INTO ledger.transfer (id, group_id, kind, asset, debit_account, credit_account, amount,
+                                 pending_id, expires_at, reason, fingerprint)
+        SELECT i.id, i.group_id, i.kind, assets[i.d], account_ids[i.d], account_ids[i.c], i.amount,
+               i.pending, i.expires, i.reason, i.fingerprint
+        FROM unnest(p_ids, p_groups, p_kinds, debits, credits, amounts, p_pendings, p_expires, p_reasons,
+                    fingerprints, statuses) WITH ORDINALITY
+                 AS i (id, group_id, kind, d, c, amount, pending, expires, reason, fingerprint, status, ord)
+        WHERE i.status = 'created' ORDER BY i.ord;
+
+    INSERT INTO ledger.entry (account_id, version, transfer_id, delta, balance_after)
+        SELECT a.id, a.version + row_number() OVER w, l.id, l.delta,
+               a.credits - a.debits + sum(l.delta) OVER w
+        FROM (SELECT i.ord, i.id, account_ids[i.d] AS account, -i.amount AS delta
+              FROM unnest(p_ids, p_kinds, debits, amounts, statuses) WITH ORDINALITY
+                       AS i (id, kind, d, amount, status, ord)
+              WHERE i.status = 'created' AND i.kind IN ('transfer', 'post')
+              UNION ALL
+              SELECT i.ord, i.id, account_ids[i.c], i.amount
+              FROM unnest(p_ids, p_kinds, credits, amounts, statuses) WITH ORDINALITY
+                       AS i (id, kind, c, amount, status, ord)
+              WHERE i.status = 'created' AND i.kind IN ('transfer', 'post')) l
+        JOIN ledger.account a ON a.id = l.account
+        WINDOW w AS (PARTITION BY a.id ORDER BY l.ord);
+
+    UPDATE ledger.account a
+        SET debits = a.debits + s.debits, credits = a.credits + s.credits,
+            debits_pending = a.debits_pending + s.debits_pending,
+            credits_pending = a.credits_pending + s.credits_pending, version = a.version + s.entries
+        FROM (SELECT account_ids[l.position] AS account,
+                     coalesce(sum(l.amount) FILTER (WHERE l.is_debit AND l.moves), 0) AS debits,
+                     coalesce(sum(l.amount) FILTER (WHERE NOT l.is_debit AND l.moves), 0) AS credits,
+                     coalesce(sum(l.amount * l.reserves) FILTER (WHERE l.is_debit), 0) AS debits_pending,
+                     coalesce(sum(l.amount * l.reserves) FILTER (WHERE NOT l.is_debit), 0)
+                         AS credits_pending,
+                     count(*) FILTER (WHERE l.moves) AS entries
+              FROM (SELECT x.position, x.is_debit, i.amount, i.kind IN ('transfer', 'post') AS moves,
+                           CASE i.kind WHEN 'transfer' THEN 0 WHEN 'pending' THEN 1 ELSE -1 END AS reserves
+                    FROM unnest(p_kinds, debits, credits, amounts, statuses) AS i (kind, d, c, amount, status)
+                    CROSS JOIN LATERAL (VALUES (i.d, true), (i.c, false)) AS x (position, is_debit)
+                    WHERE i.status = 'created') l
+              GROUP BY l.position) s
+        WHERE a.id = s.account;
+    RETURN statuses;
+END
+$$;
+
+-- Name: check_entries(); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.check_entries() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF EXISTS (SELECT FROM added GROUP BY transfer_id HAVING sum(delta) <> 0 OR count(*) <> 2) THEN
+        RAISE EXCEPTION 'entries of a transfer do not cancel' USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- Name: close_account(bigint); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.close_account(p_id bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    UPDATE ledger.account SET closed = true
+        WHERE id = p_id AND credits = debits AND debits_pending = 0 AND credits_pending = 0;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'account % does not exist or is not empty', p_id;
+    END IF;
+END
+$$;
+
+-- Name: expire(bigint, integer); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.expire(p_now bigint, p_count_max integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    pendings uuid[];
+    n integer;
+    statuses text[];
+BEGIN
+    SELECT array_agg(id) INTO pendings FROM (
+        SELECT t.id FROM ledger.transfer t
+        WHERE t.expires_at <= p_now
+          AND NOT EXISTS (SELECT FROM ledger.transfer r WHERE r.pending_id = t.id)
+        ORDER BY t.expires_at, t.id LIMIT p_count_max) s;
+    n := coalesce(cardinality(pendings), 0);
+    IF n = 0 THEN RETURN 0; END IF;
+    statuses := ledger.book(
+        (SELECT array_agg(md5('expire:' || id)::uuid ORDER BY ord)
+         FROM unnest(pendings) WITH ORDINALITY AS x (id, ord)),
+        array_fill('expire'::text, ARRAY[n]), array_fill(NULL::bigint, ARRAY[n]),
+        array_fill(NULL::bigint, ARRAY[n]), array_fill(NULL::numeric, ARRAY[n]), pendings,
+        array_fill(NULL::bigint, ARRAY[n]), array_fill(NULL::uuid, ARRAY[n]),
+        array_fill(''::text, ARRAY[n]), p_now, true, true);
+    RETURN (SELECT count(*) FROM unnest(statuses) AS s WHERE s = 'created');
+END
+$$;
+
+-- Name: fingerprint(text, bigint, bigint, numeric, uuid, bigint, uuid, text); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.fingerprint(kind text, debit bigint, credit bigint, amount numeric, pending uuid, expires bigint, group_id uuid, reason text) RETURNS bytea
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT sha256(convert_to(
+        kind || '|' || coalesce(debit::text, '') || '|' || coalesce(credit::text, '') || '|' ||
+        coalesce(amount::text, '') || '|' || coalesce(pending::text, '') || '|' ||
+        coalesce(expires::text, '') || '|' || coalesce(group_id::text, '') || '|' || reason, 'UTF8'))
+$$;
+
+-- Name: open_account(text, text, text); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.open_account(p_owner text, p_asset text, p_kind text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    found_id bigint;
+BEGIN
+    SELECT id INTO found_id FROM ledger.account
+        WHERE owner = p_owner AND asset = p_asset AND kind = p_kind;
+    IF NOT FOUND THEN
+        INSERT INTO ledger.account (owner, asset, kind) VALUES (p_owner, p_asset, p_kind)
+            ON CONFLICT (owner, asset, kind) DO NOTHING;
+        SELECT id INTO STRICT found_id FROM ledger.account
+            WHERE owner = p_owner AND asset = p_asset AND kind = p_kind;
+    END IF;
+    RETURN found_id;
+END
+$$;
+
+-- Name: refuse(); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.refuse() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RAISE EXCEPTION 'ledger.% is immutable: % refused; book a correcting transfer', TG_TABLE_NAME, TG_OP
+        USING ERRCODE = 'insufficient_privilege';
+END
+$$;
+
+-- Name: submit(uuid[], text[], bigint[], bigint[], numeric[], uuid[], bigint[], uuid[], text[], bigint); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint) RETURNS text[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    any_kind constant boolean := pg_has_role(session_user, 'gym_rewards', 'MEMBER');
+BEGIN
+    FOR attempt IN 1 .. 8 LOOP
+        BEGIN
+            RETURN ledger.book(p_ids, p_kinds, p_debits, p_credits, p_amounts, p_pendings, p_expires,
+                               p_groups, p_reasons, p_now, false, any_kind);
+        EXCEPTION WHEN unique_violation THEN
+            -- Another session booked one of these ids on other accounts meanwhile; now it is visible.
+            IF attempt = 8 THEN RAISE; END IF;
+        END;
+    END LOOP;
+END
+$$;
+
+-- Name: guard_job(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.guard_job() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF NEW.status <> 'submitted' THEN
+            RAISE EXCEPTION 'a job begins as submitted' USING ERRCODE = 'P0001';
+        END IF;
+        RETURN NEW;
+    END IF;
+    IF NEW.status <> OLD.status AND NOT EXISTS (
+        SELECT FROM registry.job_transition
+        WHERE from_status = OLD.status AND to_status = NEW.status) THEN
+        RAISE EXCEPTION 'a job that is % cannot become %', OLD.status, NEW.status
+            USING ERRCODE = 'P0001';
+    END IF;
+    IF NEW.budget_wei < OLD.budget_wei THEN
+        RAISE EXCEPTION 'the budget of a job never shrinks' USING ERRCODE = 'P0001';
+    END IF;
+    IF NEW.id <> OLD.id OR NEW.owner <> OLD.owner OR NEW.spec_yaml <> OLD.spec_yaml
+       OR NEW.price_wei_per_pflop <> OLD.price_wei_per_pflop
+       OR (OLD.seed IS NOT NULL AND NEW.seed IS DISTINCT FROM OLD.seed) THEN
+        RAISE EXCEPTION 'the terms of a job never change' USING ERRCODE = 'P0001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- Name: guard_unit(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.guard_unit() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF NEW.state <> 'assigned' THEN
+            RAISE EXCEPTION 'a unit begins as assigned' USING ERRCODE = 'P0001';
+        END IF;
+        RETURN NEW;
+    END IF;
+    IF (NEW.id, NEW.job_id, NEW.round, NEW.slot, NEW.attempt, NEW.kind, NEW.worker, NEW.owner,
+        NEW.sampling_rate_ppm)
+       IS DISTINCT FROM
+       (OLD.id, OLD.job_id, OLD.round, OLD.slot, OLD.attempt, OLD.kind, OLD.worker, OLD.owner,
+        OLD.sampling_rate_ppm) THEN
+        RAISE EXCEPTION 'the identity of a unit never changes' USING ERRCODE = 'P0001';
+    END IF;
+    IF OLD.committed_at_ms IS NOT NULL
+       AND (NEW.tokens, NEW.flops, NEW.delta_root, NEW.committed_at_ms)
+           IS DISTINCT FROM (OLD.tokens, OLD.flops, OLD.delta_root, OLD.committed_at_ms) THEN
+        RAISE EXCEPTION 'what a unit committed to never changes' USING ERRCODE = 'P0001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- Name: next_number(text); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.next_number(which text) RETURNS bigint
+    LANGUAGE sql
+    AS $$
+    UPDATE registry.sequence SET last = last + 1 WHERE name = which RETURNING last::bigint
+$$;
+
+-- Name: refuse_change(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.refuse_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RAISE EXCEPTION '%.% is append-only', TG_TABLE_SCHEMA, TG_TABLE_NAME USING ERRCODE = 'P0001';
+END
+$$;
+
+-- Name: write_unit_event(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.write_unit_event() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' AND NEW.state = OLD.state AND NEW.draws = OLD.draws THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO registry.unit_event (seq, unit_id, from_state, to_state, at_ms, detail)
+    VALUES (registry.next_number('unit_event'), NEW.id,
+            CASE WHEN TG_OP = 'UPDATE' THEN OLD.state END, NEW.state, NEW.changed_at_ms,
+            jsonb_build_object('verifier', encode(NEW.verifier, 'hex'), 'tokens', NEW.tokens,
+                               'flops', NEW.flops, 'draws', NEW.draws,
+                               'reason_code', NEW.reason_code, 'reason', NEW.reason));
+    RETURN NULL;
+END
+$$;
+
+SET default_tablespace = '';
+
+SET default_table_access_method = heap;
+
+-- Name: api_key; Type: TABLE; Schema: api; Owner: -
+
+CREATE TABLE api.api_key (
+    id text NOT NULL,
+    secret_hash bytea NOT NULL,
+    owner registry.address NOT NULL,
+    label text NOT NULL,
+    created_at_ms bigint NOT NULL,
+    revoked_at_ms bigint,
+    CONSTRAINT api_key_id_check CHECK ((id ~ '^[0-9a-f]{16}$'::text)),
+    CONSTRAINT api_key_label_check CHECK ((char_length(label) <= 128)),
+    CONSTRAINT api_key_secret_hash_check CHECK ((octet_length(secret_hash) = 32))
+);
+
+-- Name: idempotency; Type: TABLE; Schema: api; Owner: -
+
+CREATE TABLE api.idempotency (
+    owner registry.address NOT NULL,
+    key text NOT NULL,
+    request_hash bytea NOT NULL,
+    job_id registry.digest NOT NULL,
+    created_at_ms bigint NOT NULL,
+    CONSTRAINT idempotency_key_check CHECK (((octet_length(key) >= 1) AND (octet_length(key) <= 128))),
+    CONSTRAINT idempotency_request_hash_check CHECK ((octet_length(request_hash) = 32))
+);
+
+-- Name: block; Type: TABLE; Schema: chain; Owner: -
+
+CREATE TABLE chain.block (
+    service chain.service NOT NULL,
+    follower text NOT NULL,
+    chain_id chain.counter NOT NULL,
+    hash chain.digest NOT NULL,
+    number chain.counter NOT NULL,
+    parent_hash chain.digest NOT NULL,
+    timestamp_s chain.counter NOT NULL,
+    orphaned boolean DEFAULT false NOT NULL
+);
+
+-- Name: follower; Type: TABLE; Schema: chain; Owner: -
+
+CREATE TABLE chain.follower (
+    service chain.service NOT NULL,
+    name text NOT NULL,
+    chain_id chain.counter NOT NULL,
+    finalized_number chain.counter,
+    finalized_hash chain.digest,
+    CONSTRAINT follower_check CHECK (((finalized_number IS NULL) = (finalized_hash IS NULL))),
+    CONSTRAINT follower_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 100)))
+);
+
+-- Name: log; Type: TABLE; Schema: chain; Owner: -
+
+CREATE TABLE chain.log (
+    service chain.service NOT NULL,
+    follower text NOT NULL,
+    chain_id chain.counter NOT NULL,
+    block_hash chain.digest NOT NULL,
+    log_index integer NOT NULL,
+    block_number chain.counter NOT NULL,
+    address chain.address NOT NULL,
+    topics bytea NOT NULL,
+    data bytea NOT NULL,
+    transaction_hash chain.digest NOT NULL,
+    delivered boolean DEFAULT false NOT NULL,
+    CONSTRAINT log_log_index_check CHECK ((log_index >= 0)),
+    CONSTRAINT log_topics_check CHECK ((((octet_length(topics) % 32) = 0) AND (octet_length(topics) <= 128)))
+);
+
+-- Name: chain_delivered_unfinalized; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.chain_delivered_unfinalized AS
+ SELECT l.service,
+    l.follower,
+    l.chain_id,
+    l.block_hash,
+    l.log_index
+   FROM ((chain.log l
+     JOIN chain.block b ON ((((b.service)::text = (l.service)::text) AND (b.follower = l.follower) AND ((b.chain_id)::bigint = (l.chain_id)::bigint) AND ((b.hash)::bytea = (l.block_hash)::bytea))))
+     JOIN chain.follower f ON ((((f.service)::text = (l.service)::text) AND (f.name = l.follower) AND ((f.chain_id)::bigint = (l.chain_id)::bigint))))
+  WHERE (l.delivered AND (b.orphaned OR (f.finalized_number IS NULL) OR ((b.number)::bigint > (f.finalized_number)::bigint)));
+
+-- Name: account; Type: TABLE; Schema: ledger; Owner: -
+
+CREATE TABLE ledger.account (
+    id bigint NOT NULL,
+    owner text NOT NULL,
+    asset text NOT NULL,
+    kind text NOT NULL,
+    no_overdraft boolean GENERATED ALWAYS AS ((kind <> ALL (ARRAY['chain_escrow'::text, 'chain_distributor'::text]))) STORED,
+    debits ledger.amount DEFAULT 0 NOT NULL,
+    credits ledger.amount DEFAULT 0 NOT NULL,
+    debits_pending ledger.amount DEFAULT 0 NOT NULL,
+    credits_pending ledger.amount DEFAULT 0 NOT NULL,
+    version bigint DEFAULT 0 NOT NULL,
+    closed boolean DEFAULT false NOT NULL,
+    opened_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT account_asset_check CHECK (((length(asset) >= 1) AND (length(asset) <= 96))),
+    CONSTRAINT account_is_covered CHECK (((NOT no_overdraft) OR ((credits)::numeric >= ((debits)::numeric + (debits_pending)::numeric)))),
+    CONSTRAINT account_kind_check CHECK ((kind = ANY (ARRAY['available'::text, 'escrow'::text, 'earned'::text, 'payable'::text, 'withdrawing'::text, 'chain_escrow'::text, 'chain_distributor'::text, 'dust'::text]))),
+    CONSTRAINT account_owner_check CHECK (((length(owner) >= 1) AND (length(owner) <= 128))),
+    CONSTRAINT closed_account_is_empty CHECK (((NOT closed) OR (((credits)::numeric = (debits)::numeric) AND ((debits_pending)::numeric = (0)::numeric) AND ((credits_pending)::numeric = (0)::numeric))))
+)
+WITH (fillfactor='70');
+
+-- Name: transfer; Type: TABLE; Schema: ledger; Owner: -
+
+CREATE TABLE ledger.transfer (
+    id uuid NOT NULL,
+    seq bigint NOT NULL,
+    group_id uuid,
+    kind text NOT NULL,
+    asset text NOT NULL,
+    debit_account bigint NOT NULL,
+    credit_account bigint NOT NULL,
+    amount ledger.amount NOT NULL,
+    pending_id uuid,
+    expires_at bigint,
+    reason text NOT NULL,
+    fingerprint bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT transfer_amount_check CHECK (((amount)::numeric > (0)::numeric)),
+    CONSTRAINT transfer_check CHECK ((debit_account <> credit_account)),
+    CONSTRAINT transfer_check1 CHECK (((pending_id IS NOT NULL) = (kind = ANY (ARRAY['post'::text, 'void'::text, 'expire'::text])))),
+    CONSTRAINT transfer_check2 CHECK (((expires_at IS NULL) OR (kind = 'pending'::text))),
+    CONSTRAINT transfer_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
+    CONSTRAINT transfer_kind_check CHECK ((kind = ANY (ARRAY['transfer'::text, 'pending'::text, 'post'::text, 'void'::text, 'expire'::text]))),
+    CONSTRAINT transfer_reason_check CHECK ((octet_length(reason) <= 256))
+);
+
+-- Name: ledger_account_totals; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.ledger_account_totals AS
+ WITH leg AS (
+         SELECT t.debit_account AS account,
+            t.kind,
+            t.amount,
+            'debit'::text AS side
+           FROM ledger.transfer t
+        UNION ALL
+         SELECT t.credit_account,
+            t.kind,
+            t.amount,
+            'credit'::text
+           FROM ledger.transfer t
+        ), expected AS (
+         SELECT leg.account,
+            COALESCE(sum((leg.amount)::numeric) FILTER (WHERE ((leg.side = 'debit'::text) AND (leg.kind = ANY (ARRAY['transfer'::text, 'post'::text])))), (0)::numeric) AS d,
+            COALESCE(sum((leg.amount)::numeric) FILTER (WHERE ((leg.side = 'credit'::text) AND (leg.kind = ANY (ARRAY['transfer'::text, 'post'::text])))), (0)::numeric) AS c,
+            COALESCE(sum(
+                CASE leg.kind
+                    WHEN 'pending'::text THEN (leg.amount)::numeric
+                    WHEN 'transfer'::text THEN (0)::numeric
+                    ELSE (- (leg.amount)::numeric)
+                END) FILTER (WHERE (leg.side = 'debit'::text)), (0)::numeric) AS dp,
+            COALESCE(sum(
+                CASE leg.kind
+                    WHEN 'pending'::text THEN (leg.amount)::numeric
+                    WHEN 'transfer'::text THEN (0)::numeric
+                    ELSE (- (leg.amount)::numeric)
+                END) FILTER (WHERE (leg.side = 'credit'::text)), (0)::numeric) AS cp
+           FROM leg
+          GROUP BY leg.account
+        )
+ SELECT format('account %s: totals differ from its transfers'::text, a.id) AS problem
+   FROM (ledger.account a
+     LEFT JOIN expected e ON ((e.account = a.id)))
+  WHERE (((((a.debits)::numeric IS DISTINCT FROM COALESCE(e.d, (0)::numeric)) OR ((a.credits)::numeric IS DISTINCT FROM COALESCE(e.c, (0)::numeric))) OR ((a.debits_pending)::numeric IS DISTINCT FROM COALESCE(e.dp, (0)::numeric))) OR ((a.credits_pending)::numeric IS DISTINCT FROM COALESCE(e.cp, (0)::numeric)));
+
+-- Name: entry; Type: TABLE; Schema: ledger; Owner: -
+
+CREATE TABLE ledger.entry (
+    account_id bigint NOT NULL,
+    version bigint NOT NULL,
+    transfer_id uuid NOT NULL,
+    delta numeric(78,0) NOT NULL,
+    balance_after numeric(79,0) NOT NULL,
+    CONSTRAINT entry_delta_check CHECK ((delta <> (0)::numeric))
+);
+
+-- Name: ledger_entry_chain; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.ledger_entry_chain AS
+ SELECT format('account %s, entry %s: version or balance does not follow from the one before'::text, s.account_id, s.version) AS problem
+   FROM ( SELECT e.account_id,
+            e.version,
+            e.transfer_id,
+            e.delta,
+            e.balance_after,
+            row_number() OVER w AS expected_version,
+            sum(e.delta) OVER w AS expected_balance
+           FROM ledger.entry e
+          WINDOW w AS (PARTITION BY e.account_id ORDER BY e.version)) s
+  WHERE ((s.version <> s.expected_version) OR (s.balance_after <> s.expected_balance))
+UNION ALL
+ SELECT format('account %s: balance differs from its last entry'::text, a.id) AS problem
+   FROM (ledger.account a
+     LEFT JOIN ledger.entry e ON (((e.account_id = a.id) AND (e.version = a.version))))
+  WHERE ((((a.credits)::numeric - (a.debits)::numeric) <> COALESCE(e.balance_after, (0)::numeric)) OR ((a.version > 0) AND (e.version IS NULL)));
+
+-- Name: ledger_entry_pairs; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.ledger_entry_pairs AS
+ SELECT format('transfer %s: entries do not mirror it'::text, t.id) AS problem
+   FROM (ledger.transfer t
+     LEFT JOIN ( SELECT entry.transfer_id,
+            count(*) AS n,
+            sum(entry.delta) AS total,
+            max(entry.account_id) FILTER (WHERE (entry.delta < (0)::numeric)) AS debit,
+            max(entry.account_id) FILTER (WHERE (entry.delta > (0)::numeric)) AS credit,
+            max(entry.delta) AS amount
+           FROM ledger.entry
+          GROUP BY entry.transfer_id) e ON ((e.transfer_id = t.id)))
+  WHERE
+        CASE
+            WHEN (t.kind = ANY (ARRAY['transfer'::text, 'post'::text])) THEN (((((e.n IS DISTINCT FROM (2)::bigint) OR (e.total IS DISTINCT FROM (0)::numeric)) OR (e.debit IS DISTINCT FROM t.debit_account)) OR (e.credit IS DISTINCT FROM t.credit_account)) OR (e.amount IS DISTINCT FROM (t.amount)::numeric))
+            ELSE (e.n IS NOT NULL)
+        END;
+
+-- Name: ledger_fingerprints; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.ledger_fingerprints AS
+ SELECT format('transfer %s: content differs from its fingerprint'::text, t.id) AS problem
+   FROM ledger.transfer t
+  WHERE (t.fingerprint <>
+        CASE
+            WHEN (t.pending_id IS NULL) THEN ledger.fingerprint(t.kind, t.debit_account, t.credit_account, (t.amount)::numeric, NULL::uuid, t.expires_at, t.group_id, t.reason)
+            ELSE ledger.fingerprint(t.kind, NULL::bigint, NULL::bigint, NULL::numeric, t.pending_id, NULL::bigint, t.group_id, t.reason)
+        END);
+
+-- Name: ledger_overdrafts; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.ledger_overdrafts AS
+ SELECT format('account %s: overdrawn'::text, account.id) AS problem
+   FROM ledger.account
+  WHERE (account.no_overdraft AND ((account.credits)::numeric < ((account.debits)::numeric + (account.debits_pending)::numeric)));
+
+-- Name: ledger_resolutions; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.ledger_resolutions AS
+ SELECT format('transfer %s: does not resolve a pending transfer of the same accounts and amount'::text, r.id) AS problem
+   FROM (ledger.transfer r
+     JOIN ledger.transfer p ON ((p.id = r.pending_id)))
+  WHERE ((p.kind <> 'pending'::text) OR ((((p.debit_account IS DISTINCT FROM r.debit_account) OR (p.credit_account IS DISTINCT FROM r.credit_account)) OR ((p.amount)::numeric IS DISTINCT FROM (r.amount)::numeric)) OR (p.asset IS DISTINCT FROM r.asset)));
+
+-- Name: ledger_zero_sum; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.ledger_zero_sum AS
+ SELECT format('asset %s: balances add up to %s instead of 0'::text, account.asset, sum(((account.credits)::numeric - (account.debits)::numeric))) AS problem
+   FROM ledger.account
+  GROUP BY account.asset
+ HAVING (sum(((account.credits)::numeric - (account.debits)::numeric)) <> (0)::numeric);
+
+-- Name: unit; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.unit (
+    id registry.digest NOT NULL,
+    job_id registry.digest NOT NULL,
+    round bigint NOT NULL,
+    slot bigint NOT NULL,
+    attempt bigint NOT NULL,
+    kind text NOT NULL,
+    worker registry.address NOT NULL,
+    owner registry.address NOT NULL,
+    sampling_rate_ppm registry.ppm NOT NULL,
+    state text DEFAULT 'assigned'::text NOT NULL,
+    deadline_ms bigint NOT NULL,
+    draws integer DEFAULT 0 NOT NULL,
+    defended boolean DEFAULT false NOT NULL,
+    verifier registry.address,
+    assigned_at_ms bigint NOT NULL,
+    committed_at_ms bigint,
+    changed_at_ms bigint NOT NULL,
+    ended_at_ms bigint,
+    tokens registry.counter DEFAULT 0 NOT NULL,
+    flops registry.counter DEFAULT 0 NOT NULL,
+    delta_root registry.digest,
+    epoch bigint,
+    leaf_index integer,
+    included boolean DEFAULT false NOT NULL,
+    reason_code text DEFAULT ''::text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    CONSTRAINT unit_attempt_check CHECK (((attempt >= 0) AND (attempt <= '4294967295'::bigint))),
+    CONSTRAINT unit_check CHECK (((kind = 'train'::text) = (slot < 65536))),
+    CONSTRAINT unit_check1 CHECK (((verifier IS NULL) OR ((verifier)::bytea <> (worker)::bytea))),
+    CONSTRAINT unit_check2 CHECK (((epoch IS NULL) = (leaf_index IS NULL))),
+    CONSTRAINT unit_check3 CHECK (((reason_code = ''::text) = (reason = ''::text))),
+    CONSTRAINT unit_check4 CHECK (((NOT defended) OR (state = 'disputed'::text))),
+    CONSTRAINT unit_check5 CHECK (((state <> ALL (ARRAY['sampled'::text, 'reported'::text, 'revealed'::text])) OR (draws >= 1))),
+    CONSTRAINT unit_check6 CHECK (((state <> ALL (ARRAY['rejected'::text, 'slashed'::text, 'void'::text, 'expired'::text, 'unpaid'::text, 'disputed'::text])) OR (reason_code <> ''::text))),
+    CONSTRAINT unit_check7 CHECK (((ended_at_ms IS NOT NULL) = (state = ANY (ARRAY['expired'::text, 'rejected'::text, 'slashed'::text, 'final'::text, 'unpaid'::text, 'void'::text])))),
+    CONSTRAINT unit_check8 CHECK (((state = ANY (ARRAY['assigned'::text, 'expired'::text, 'void'::text])) OR (committed_at_ms IS NOT NULL))),
+    CONSTRAINT unit_deadline_ms_check CHECK ((deadline_ms >= 0)),
+    CONSTRAINT unit_draws_check CHECK ((draws >= 0)),
+    CONSTRAINT unit_kind_check CHECK ((kind = ANY (ARRAY['train'::text, 'aggregate'::text, 'evaluate'::text]))),
+    CONSTRAINT unit_leaf_index_check CHECK ((leaf_index >= 0)),
+    CONSTRAINT unit_slot_check CHECK (((slot >= 0) AND (slot <= '4294967295'::bigint)))
+);
+
+-- Name: unit_commitment; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.unit_commitment (
+    unit_id registry.digest NOT NULL,
+    commitment bytea NOT NULL,
+    leaf registry.digest NOT NULL,
+    received_at_ms bigint NOT NULL
+);
+
+-- Name: registry_commitment_mismatch; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.registry_commitment_mismatch AS
+ SELECT u.id,
+    u.state
+   FROM (registry.unit u
+     LEFT JOIN registry.unit_commitment c ON (((c.unit_id)::bytea = (u.id)::bytea)))
+  WHERE ((u.committed_at_ms IS NULL) <> (c.unit_id IS NULL));
+
+-- Name: sequence; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.sequence (
+    name text NOT NULL,
+    last registry.counter DEFAULT 0 NOT NULL
+);
+
+-- Name: unit_event; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.unit_event (
+    seq bigint NOT NULL,
+    unit_id registry.digest NOT NULL,
+    from_state text,
+    to_state text NOT NULL,
+    at_ms bigint NOT NULL,
+    detail jsonb NOT NULL,
+    CONSTRAINT unit_event_check CHECK (((from_state IS NOT NULL) OR (to_state = 'assigned'::text))),
+    CONSTRAINT unit_event_seq_check CHECK ((seq >= 1))
+);
+
+-- Name: registry_feed_gaps; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.registry_feed_gaps AS
+ SELECT s.last,
+    count(e.seq) AS events,
+    max(e.seq) AS last_event
+   FROM (registry.sequence s
+     LEFT JOIN registry.unit_event e ON (true))
+  WHERE (s.name = 'unit_event'::text)
+  GROUP BY s.last
+ HAVING (((s.last)::bigint <> count(e.seq)) OR ((s.last)::bigint <> COALESCE(max(e.seq), (0)::bigint)));
+
+-- Name: registry_included_not_accepted; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.registry_included_not_accepted AS
+ SELECT u.id,
+    u.state
+   FROM registry.unit u
+  WHERE (u.included AND (u.state = ANY (ARRAY['assigned'::text, 'expired'::text, 'unpaid'::text])));
+
+-- Name: registry_state_without_event; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.registry_state_without_event AS
+ SELECT u.id,
+    u.state
+   FROM (registry.unit u
+     LEFT JOIN LATERAL ( SELECT e.to_state
+           FROM registry.unit_event e
+          WHERE ((e.unit_id)::bytea = (u.id)::bytea)
+          ORDER BY e.seq DESC
+         LIMIT 1) last ON (true))
+  WHERE (last.to_state IS DISTINCT FROM u.state);
+
+-- Name: credit; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.credit (
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    state text NOT NULL,
+    posting uuid,
+    due boolean DEFAULT false NOT NULL,
+    earner rewards.address NOT NULL,
+    node rewards.address,
+    job_id rewards.digest NOT NULL,
+    round bigint NOT NULL,
+    unit_id rewards.digest,
+    flops bigint DEFAULT 0 NOT NULL,
+    tokens bigint DEFAULT 0 NOT NULL,
+    price ledger.amount DEFAULT 0 NOT NULL,
+    premium_ppm bigint DEFAULT 0 NOT NULL,
+    quality_ppm bigint DEFAULT 0 NOT NULL,
+    compute ledger.amount DEFAULT 0 NOT NULL,
+    uptime_ppm bigint DEFAULT 0 NOT NULL,
+    bonus_max_ppm bigint DEFAULT 0 NOT NULL,
+    amount ledger.amount NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    epoch bigint,
+    created_at_ms bigint NOT NULL,
+    changed_at_ms bigint NOT NULL,
+    CONSTRAINT credit_check CHECK ((((posting IS NOT NULL) = (state = ANY (ARRAY['posted'::text, 'void'::text]))) OR ((state = 'void'::text) AND (posting IS NULL)))),
+    CONSTRAINT credit_check1 CHECK (((epoch IS NULL) OR (state = 'posted'::text))),
+    CONSTRAINT credit_check2 CHECK (((NOT due) OR (state = 'unfunded'::text) OR (state = 'posted'::text))),
+    CONSTRAINT credit_check3 CHECK (((kind = 'uptime'::text) = (unit_id IS NULL))),
+    CONSTRAINT credit_flops_check CHECK ((flops >= 0)),
+    CONSTRAINT credit_kind_check CHECK ((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'uptime'::text, 'data'::text]))),
+    CONSTRAINT credit_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'posted'::text, 'void'::text, 'unfunded'::text]))),
+    CONSTRAINT credit_tokens_check CHECK ((tokens >= 0))
+);
+
+-- Name: rewards_credit_without_transfer; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_credit_without_transfer AS
+ SELECT format('credit %s is %s, its transfer is not'::text, c.id, c.state) AS problem
+   FROM ((rewards.credit c
+     LEFT JOIN ledger.transfer t ON ((t.id = c.id)))
+     LEFT JOIN ledger.transfer p ON ((p.id = c.posting)))
+  WHERE
+        CASE c.state
+            WHEN 'pending'::text THEN ((t.kind IS DISTINCT FROM 'pending'::text) OR (EXISTS ( SELECT
+               FROM ledger.transfer r
+              WHERE (r.pending_id = c.id))))
+            WHEN 'posted'::text THEN ((p.kind IS NULL) OR (p.kind <> ALL (ARRAY['post'::text, 'transfer'::text])) OR ((p.amount)::numeric <> (c.amount)::numeric) OR ((p.kind = 'post'::text) AND (p.pending_id <> c.id)))
+            WHEN 'void'::text THEN ((c.posting IS NOT NULL) AND ((p.kind IS DISTINCT FROM 'void'::text) OR (p.pending_id IS DISTINCT FROM c.id)))
+            ELSE (t.id IS NOT NULL)
+        END;
+
+-- Name: payout; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.payout (
+    epoch bigint NOT NULL,
+    earner rewards.address NOT NULL,
+    earned ledger.amount NOT NULL,
+    cumulative ledger.amount NOT NULL,
+    CONSTRAINT payout_check CHECK (((cumulative)::numeric >= (earned)::numeric)),
+    CONSTRAINT payout_earned_check CHECK (((earned)::numeric > (0)::numeric))
+);
+
+-- Name: rewards_cumulative; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_cumulative AS
+ SELECT format('epoch %s, earner %s: cumulative %s is not the sum of its epochs'::text, s.epoch, encode((s.earner)::bytea, 'hex'::text), s.cumulative) AS problem
+   FROM ( SELECT p.epoch,
+            p.earner,
+            p.earned,
+            p.cumulative,
+            sum((p.earned)::numeric) OVER (PARTITION BY p.earner ORDER BY p.epoch) AS expected
+           FROM rewards.payout p) s
+  WHERE ((s.cumulative)::numeric <> s.expected);
+
+-- Name: rewards_paid_twice; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_paid_twice AS
+ SELECT format('unit %s has %s compute credits'::text, encode((credit.unit_id)::bytea, 'hex'::text), count(*)) AS problem
+   FROM rewards.credit
+  WHERE (credit.kind = 'compute'::text)
+  GROUP BY credit.unit_id
+ HAVING (count(*) > 1);
+
+-- Name: rewards_paid_without_final_unit; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_paid_without_final_unit AS
+ SELECT format('credit %s is posted, unit %s is %s'::text, c.id, encode((c.unit_id)::bytea, 'hex'::text), u.state) AS problem
+   FROM (rewards.credit c
+     JOIN registry.unit u ON (((u.id)::bytea = (c.unit_id)::bytea)))
+  WHERE ((c.kind = ANY (ARRAY['compute'::text, 'data'::text])) AND (c.state = 'posted'::text) AND (u.state <> 'final'::text));
+
+-- Name: rewards_payable; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_payable AS
+ SELECT format('earner %s: payable credits %s, payout roots %s'::text, a.owner, a.credits, COALESCE((p.cumulative)::numeric, (0)::numeric)) AS problem
+   FROM (ledger.account a
+     LEFT JOIN LATERAL ( SELECT payout.cumulative
+           FROM rewards.payout
+          WHERE (('0x'::text || encode((payout.earner)::bytea, 'hex'::text)) = a.owner)
+          ORDER BY payout.epoch DESC
+         LIMIT 1) p ON (true))
+  WHERE ((a.kind = 'payable'::text) AND ((a.credits)::numeric <> COALESCE((p.cumulative)::numeric, (0)::numeric)));
+
+-- Name: reconciliation; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.reconciliation (
+    block bigint NOT NULL,
+    escrow_ledger ledger.amount NOT NULL,
+    escrow_chain ledger.amount NOT NULL,
+    distributor_ledger ledger.amount NOT NULL,
+    distributor_chain ledger.amount NOT NULL,
+    at_ms bigint NOT NULL
+);
+
+-- Name: rewards_reconciliation; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_reconciliation AS
+ SELECT format('block %s: contracts hold %s and %s, the ledger says %s and %s'::text, r.block, r.escrow_chain, r.distributor_chain, r.escrow_ledger, r.distributor_ledger) AS problem
+   FROM rewards.reconciliation r
+  WHERE ((r.block = ( SELECT max(reconciliation.block) AS max
+           FROM rewards.reconciliation)) AND (((r.escrow_chain)::numeric <> (r.escrow_ledger)::numeric) OR ((r.distributor_chain)::numeric <> (r.distributor_ledger)::numeric)));
+
+-- Name: release; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.release (
+    epoch bigint NOT NULL,
+    owner rewards.address NOT NULL,
+    amount ledger.amount NOT NULL,
+    CONSTRAINT release_amount_check CHECK (((amount)::numeric > (0)::numeric))
+);
+
+-- Name: rewards_released; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_released AS
+ SELECT format('epoch %s: released %s, credits %s'::text, r.epoch, r.amount, COALESCE(c.amount, (0)::numeric)) AS problem
+   FROM (( SELECT release.epoch,
+            sum((release.amount)::numeric) AS amount
+           FROM rewards.release
+          GROUP BY release.epoch) r
+     FULL JOIN ( SELECT credit.epoch,
+            sum((credit.amount)::numeric) AS amount
+           FROM rewards.credit
+          WHERE (credit.epoch IS NOT NULL)
+          GROUP BY credit.epoch) c ON ((c.epoch = r.epoch)))
+  WHERE (r.amount IS DISTINCT FROM c.amount);
+
+-- Name: attempt; Type: TABLE; Schema: chain; Owner: -
+
+CREATE TABLE chain.attempt (
+    service chain.service NOT NULL,
+    chain_id chain.counter NOT NULL,
+    sender chain.address NOT NULL,
+    intent_id text NOT NULL,
+    number integer NOT NULL,
+    hash chain.digest NOT NULL,
+    raw bytea NOT NULL,
+    fee_max_wei chain.wei NOT NULL,
+    priority_fee_wei chain.wei NOT NULL,
+    cancels boolean NOT NULL,
+    signed_at_ms bigint NOT NULL,
+    CONSTRAINT attempt_check CHECK (((priority_fee_wei)::numeric <= (fee_max_wei)::numeric)),
+    CONSTRAINT attempt_number_check CHECK ((number >= 0))
+);
+
+-- Name: intent; Type: TABLE; Schema: chain; Owner: -
+
+CREATE TABLE chain.intent (
+    service chain.service NOT NULL,
+    chain_id chain.counter NOT NULL,
+    sender chain.address NOT NULL,
+    id text NOT NULL,
+    seq bigint NOT NULL,
+    recipient chain.address,
+    value_wei chain.wei NOT NULL,
+    data bytea NOT NULL,
+    gas_requested chain.counter,
+    label text NOT NULL,
+    submitted_at_ms bigint NOT NULL,
+    state text NOT NULL,
+    cancel_requested boolean DEFAULT false NOT NULL,
+    nonce chain.counter,
+    gas_limit chain.counter,
+    settled_at_ms bigint,
+    transaction_hash chain.digest,
+    block_hash chain.digest,
+    block_number chain.counter,
+    gas_used chain.counter,
+    gas_price_wei chain.wei,
+    contract_address chain.address,
+    reason text,
+    CONSTRAINT intent_check CHECK (((nonce IS NULL) = (gas_limit IS NULL))),
+    CONSTRAINT intent_check1 CHECK (
+CASE state
+    WHEN 'queued'::text THEN ((nonce IS NULL) AND (settled_at_ms IS NULL))
+    WHEN 'signed'::text THEN ((nonce IS NOT NULL) AND (settled_at_ms IS NULL))
+    WHEN 'rejected'::text THEN ((nonce IS NULL) AND (settled_at_ms IS NOT NULL))
+    WHEN 'cancelled'::text THEN (settled_at_ms IS NOT NULL)
+    ELSE ((nonce IS NOT NULL) AND (settled_at_ms IS NOT NULL))
+END),
+    CONSTRAINT intent_check2 CHECK (((state <> ALL (ARRAY['done'::text, 'reverted'::text])) OR ((transaction_hash IS NOT NULL) AND (block_hash IS NOT NULL) AND (block_number IS NOT NULL)))),
+    CONSTRAINT intent_check3 CHECK (((block_number IS NULL) OR (nonce IS NOT NULL))),
+    CONSTRAINT intent_id_check CHECK (((octet_length(id) >= 1) AND (octet_length(id) <= 200))),
+    CONSTRAINT intent_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'signed'::text, 'done'::text, 'reverted'::text, 'rejected'::text, 'cancelled'::text, 'superseded'::text])))
+);
+
+-- Name: intent_seq_seq; Type: SEQUENCE; Schema: chain; Owner: -
+
+ALTER TABLE chain.intent ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME chain.intent_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: account_id_seq; Type: SEQUENCE; Schema: ledger; Owner: -
+
+ALTER TABLE ledger.account ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME ledger.account_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: transfer_seq_seq; Type: SEQUENCE; Schema: ledger; Owner: -
+
+ALTER TABLE ledger.transfer ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME ledger.transfer_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: applied; Type: TABLE; Schema: migration; Owner: -
+
+CREATE TABLE migration.applied (
+    number integer NOT NULL,
+    name text NOT NULL,
+    sha256 bytea NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+-- Name: dataset; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.dataset (
+    root registry.digest NOT NULL,
+    blob registry.digest NOT NULL,
+    owner registry.address NOT NULL,
+    name text NOT NULL,
+    tokens bigint NOT NULL,
+    vocabulary integer NOT NULL,
+    price_wei_per_mtoken registry.wei NOT NULL,
+    quality_ppm registry.ppm NOT NULL,
+    registered_at_ms bigint NOT NULL,
+    CONSTRAINT dataset_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 128))),
+    CONSTRAINT dataset_tokens_check CHECK ((tokens > 0)),
+    CONSTRAINT dataset_vocabulary_check CHECK (((vocabulary >= 1) AND (vocabulary <= 65536)))
+);
+
+-- Name: equivocation; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.equivocation (
+    unit_id registry.digest NOT NULL,
+    second bytea NOT NULL,
+    received_at_ms bigint NOT NULL
+);
+
+-- Name: heartbeat; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.heartbeat (
+    address registry.address NOT NULL,
+    time_window bigint NOT NULL
+);
+
+-- Name: job; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.job (
+    id registry.digest NOT NULL,
+    owner registry.address NOT NULL,
+    name text NOT NULL,
+    spec_yaml text NOT NULL,
+    dataset_root registry.digest NOT NULL,
+    budget_wei registry.wei NOT NULL,
+    status text DEFAULT 'submitted'::text NOT NULL,
+    status_reason text DEFAULT ''::text NOT NULL,
+    request text,
+    rounds bigint NOT NULL,
+    slots_max integer NOT NULL,
+    workers_min integer NOT NULL,
+    steps integer NOT NULL,
+    checkpoint_every integer NOT NULL,
+    evaluate_windows integer NOT NULL,
+    delta_norm_max double precision,
+    price_wei_per_pflop registry.wei NOT NULL,
+    unit_ms bigint NOT NULL,
+    report_ms bigint NOT NULL,
+    reveal_ms bigint NOT NULL,
+    defence_ms bigint NOT NULL,
+    challenge_ms bigint NOT NULL,
+    draws_max integer NOT NULL,
+    sampling_floor_ppm registry.ppm NOT NULL,
+    sampling_aggregate_ppm registry.ppm NOT NULL,
+    seed registry.digest,
+    program_root registry.digest,
+    program_blob registry.digest,
+    evaluate_program_root registry.digest,
+    evaluate_program_blob registry.digest,
+    logits_program_root registry.digest,
+    logits_program_blob registry.digest,
+    base_state_root registry.digest,
+    base_state_blob registry.digest,
+    momentum_root registry.digest,
+    momentum_blob registry.digest,
+    tokens_per_step registry.counter,
+    flops_per_step registry.counter,
+    parameters registry.counter,
+    submitted_at_ms bigint NOT NULL,
+    started_at_ms bigint,
+    ended_at_ms bigint,
+    CONSTRAINT job_challenge_ms_check CHECK ((challenge_ms > 0)),
+    CONSTRAINT job_check CHECK (((workers_min >= 1) AND (workers_min <= slots_max))),
+    CONSTRAINT job_check1 CHECK ((num_nonnulls(seed, program_root, program_blob, evaluate_program_root, evaluate_program_blob, logits_program_root, logits_program_blob, base_state_root, base_state_blob, momentum_root, momentum_blob, tokens_per_step, flops_per_step, parameters, started_at_ms) = ANY (ARRAY[0, 15]))),
+    CONSTRAINT job_check2 CHECK (((status = ANY (ARRAY['submitted'::text, 'failed'::text, 'cancelled'::text])) OR (started_at_ms IS NOT NULL))),
+    CONSTRAINT job_check3 CHECK (((ended_at_ms IS NOT NULL) = (status = ANY (ARRAY['completed'::text, 'cancelled'::text, 'failed'::text])))),
+    CONSTRAINT job_checkpoint_every_check CHECK ((checkpoint_every >= 1)),
+    CONSTRAINT job_defence_ms_check CHECK ((defence_ms > 0)),
+    CONSTRAINT job_delta_norm_max_check CHECK ((delta_norm_max > (0)::double precision)),
+    CONSTRAINT job_draws_max_check CHECK (((draws_max >= 1) AND (draws_max <= 1000))),
+    CONSTRAINT job_evaluate_windows_check CHECK ((evaluate_windows >= 1)),
+    CONSTRAINT job_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 128))),
+    CONSTRAINT job_report_ms_check CHECK ((report_ms > 0)),
+    CONSTRAINT job_request_check CHECK ((request = ANY (ARRAY['pause'::text, 'resume'::text, 'cancel'::text]))),
+    CONSTRAINT job_reveal_ms_check CHECK ((reveal_ms > 0)),
+    CONSTRAINT job_rounds_check CHECK (((rounds >= 1) AND (rounds <= 1000000))),
+    CONSTRAINT job_slots_max_check CHECK (((slots_max >= 1) AND (slots_max <= 65536))),
+    CONSTRAINT job_spec_yaml_check CHECK ((octet_length(spec_yaml) <= 1048576)),
+    CONSTRAINT job_status_check CHECK ((status = ANY (ARRAY['submitted'::text, 'running'::text, 'paused'::text, 'completed'::text, 'cancelled'::text, 'failed'::text]))),
+    CONSTRAINT job_steps_check CHECK (((steps >= 1) AND (steps <= 1048576))),
+    CONSTRAINT job_unit_ms_check CHECK ((unit_ms > 0))
+);
+
+-- Name: job_transition; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.job_transition (
+    from_status text NOT NULL,
+    to_status text NOT NULL
+);
+
+-- Name: missed_draw; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.missed_draw (
+    unit_id registry.digest NOT NULL,
+    draw integer NOT NULL,
+    verifier registry.address NOT NULL,
+    at_ms bigint NOT NULL,
+    CONSTRAINT missed_draw_draw_check CHECK ((draw >= 0))
+);
+
+-- Name: node; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.node (
+    address registry.address NOT NULL,
+    role text NOT NULL,
+    owner registry.address NOT NULL,
+    name text NOT NULL,
+    hardware jsonb NOT NULL,
+    software text NOT NULL,
+    benchmark_flops registry.counter NOT NULL,
+    registered_at_ms bigint NOT NULL,
+    last_seen_at_ms bigint NOT NULL,
+    valid_run registry.counter DEFAULT 0 NOT NULL,
+    has_left boolean DEFAULT false NOT NULL,
+    excluded_at_ms bigint,
+    excluded_code text,
+    excluded_reason text,
+    excluded_unit registry.digest,
+    CONSTRAINT node_check CHECK (((excluded_at_ms IS NULL) = (excluded_code IS NULL))),
+    CONSTRAINT node_check1 CHECK (((excluded_at_ms IS NULL) = (excluded_reason IS NULL))),
+    CONSTRAINT node_check2 CHECK (((excluded_at_ms IS NULL) OR ((valid_run)::bigint = 0))),
+    CONSTRAINT node_hardware_check CHECK ((jsonb_typeof(hardware) = 'object'::text)),
+    CONSTRAINT node_name_check CHECK ((char_length(name) <= 64)),
+    CONSTRAINT node_role_check CHECK ((role = ANY (ARRAY['worker'::text, 'verifier'::text]))),
+    CONSTRAINT node_software_check CHECK ((char_length(software) <= 128))
+);
+
+-- Name: report; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.report (
+    unit_id registry.digest NOT NULL,
+    draw integer NOT NULL,
+    verifier registry.address NOT NULL,
+    digest registry.digest NOT NULL,
+    committed_at_ms bigint NOT NULL,
+    records_root registry.digest,
+    final_state_root registry.digest,
+    delta_root registry.digest,
+    trace registry.digest,
+    challenge_signature bytea,
+    salt registry.digest,
+    records bytea,
+    is_equal boolean,
+    revealed_at_ms bigint,
+    accepted_seq bigint,
+    accepted_at_ms bigint,
+    found_fault boolean DEFAULT false NOT NULL,
+    CONSTRAINT report_accepted_seq_check CHECK ((accepted_seq >= 1)),
+    CONSTRAINT report_challenge_signature_check CHECK ((octet_length(challenge_signature) = 65)),
+    CONSTRAINT report_check CHECK ((num_nonnulls(records_root, final_state_root, delta_root, trace, challenge_signature, salt, records, is_equal, revealed_at_ms) = ANY (ARRAY[0, 9]))),
+    CONSTRAINT report_check1 CHECK (((accepted_seq IS NULL) OR (revealed_at_ms IS NOT NULL))),
+    CONSTRAINT report_check2 CHECK (((accepted_seq IS NULL) = (accepted_at_ms IS NULL))),
+    CONSTRAINT report_check3 CHECK (((NOT found_fault) OR ((accepted_seq IS NOT NULL) AND (NOT is_equal)))),
+    CONSTRAINT report_draw_check CHECK ((draw >= 0))
+);
+
+-- Name: round; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.round (
+    job_id registry.digest NOT NULL,
+    round bigint NOT NULL,
+    state text DEFAULT 'recorded'::text NOT NULL,
+    record bytea NOT NULL,
+    record_hash registry.digest NOT NULL,
+    base_state_root registry.digest NOT NULL,
+    base_state_blob registry.digest NOT NULL,
+    momentum_root registry.digest NOT NULL,
+    momentum_blob registry.digest NOT NULL,
+    epoch bigint NOT NULL,
+    recorded_at_ms bigint NOT NULL,
+    opened_at_ms bigint,
+    unit_deadline_ms bigint,
+    sealed_at_ms bigint,
+    commitments_root registry.digest,
+    commitment_count integer,
+    posted_block registry.counter,
+    beacon_block registry.counter,
+    beacon registry.digest,
+    next_base_root registry.digest,
+    next_base_blob registry.digest,
+    next_momentum_root registry.digest,
+    next_momentum_blob registry.digest,
+    aggregate_program_root registry.digest,
+    aggregate_program_blob registry.digest,
+    validation_loss double precision,
+    aggregated_at_ms bigint,
+    closed_at_ms bigint,
+    CONSTRAINT round_check CHECK (((state = 'recorded'::text) OR (num_nonnulls(opened_at_ms, unit_deadline_ms) = 2))),
+    CONSTRAINT round_check1 CHECK (((state = ANY (ARRAY['recorded'::text, 'open'::text])) OR (num_nonnulls(sealed_at_ms, commitments_root, commitment_count) = 3))),
+    CONSTRAINT round_check2 CHECK (((state = ANY (ARRAY['recorded'::text, 'open'::text, 'sealed'::text])) OR (num_nonnulls(posted_block, beacon_block) = 2))),
+    CONSTRAINT round_check3 CHECK (((state = ANY (ARRAY['recorded'::text, 'open'::text, 'sealed'::text, 'posted'::text])) OR (beacon IS NOT NULL))),
+    CONSTRAINT round_check4 CHECK (((beacon_block)::bigint > (posted_block)::bigint)),
+    CONSTRAINT round_check5 CHECK (((state <> ALL (ARRAY['aggregated'::text, 'closed'::text])) OR (num_nonnulls(next_base_root, next_base_blob, next_momentum_root, next_momentum_blob, validation_loss, aggregated_at_ms) = 6))),
+    CONSTRAINT round_check6 CHECK (((aggregate_program_root IS NULL) = (aggregate_program_blob IS NULL))),
+    CONSTRAINT round_check7 CHECK (((closed_at_ms IS NOT NULL) = (state = 'closed'::text))),
+    CONSTRAINT round_commitment_count_check CHECK ((commitment_count >= 0)),
+    CONSTRAINT round_epoch_check CHECK ((epoch >= 1)),
+    CONSTRAINT round_round_check CHECK ((round >= 1)),
+    CONSTRAINT round_state_check CHECK ((state = ANY (ARRAY['recorded'::text, 'open'::text, 'sealed'::text, 'posted'::text, 'verifying'::text, 'aggregated'::text, 'closed'::text])))
+);
+
+-- Name: unit_records; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.unit_records (
+    unit_id registry.digest NOT NULL,
+    records bytea NOT NULL
+);
+
+-- Name: unit_transition; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.unit_transition (
+    from_state text NOT NULL,
+    to_state text NOT NULL
+);
+
+-- Name: chain_event; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.chain_event (
+    key rewards.digest NOT NULL,
+    kind text NOT NULL,
+    block bigint NOT NULL,
+    handled_at_ms bigint NOT NULL
+);
+
+-- Name: chain_order; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.chain_order (
+    name text NOT NULL,
+    attempt integer DEFAULT 0 NOT NULL,
+    done boolean DEFAULT false NOT NULL,
+    CONSTRAINT chain_order_attempt_check CHECK ((attempt >= 0))
+);
+
+-- Name: cursor; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.cursor (
+    name text NOT NULL,
+    "position" bigint NOT NULL,
+    CONSTRAINT cursor_name_check CHECK ((name = ANY (ARRAY['unit_event'::text, 'accepted_report'::text]))),
+    CONSTRAINT cursor_position_check CHECK (("position" >= 0))
+);
+
+-- Name: finished_round; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.finished_round (
+    job_id rewards.digest NOT NULL,
+    round bigint NOT NULL,
+    registry_epoch bigint NOT NULL,
+    epoch bigint,
+    finished_at_ms bigint NOT NULL
+);
+
+-- Name: settlement; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.settlement (
+    epoch bigint NOT NULL,
+    state text NOT NULL,
+    payout_root rewards.digest NOT NULL,
+    total_cumulative ledger.amount NOT NULL,
+    file text NOT NULL,
+    file_root rewards.digest NOT NULL,
+    problem text DEFAULT ''::text NOT NULL,
+    active_at_ms bigint,
+    closed_at_ms bigint NOT NULL,
+    changed_at_ms bigint NOT NULL,
+    CONSTRAINT settlement_check CHECK (((state <> 'submitted'::text) OR (active_at_ms IS NOT NULL))),
+    CONSTRAINT settlement_epoch_check CHECK ((epoch >= 1)),
+    CONSTRAINT settlement_state_check CHECK ((state = ANY (ARRAY['closed'::text, 'released'::text, 'submitted'::text, 'disabled'::text])))
+);
+
+-- Name: trim; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards."trim" (
+    id text NOT NULL,
+    owner rewards.address NOT NULL,
+    amount ledger.amount NOT NULL,
+    done boolean DEFAULT false NOT NULL
+);
+
+-- Name: api_key api_key_pkey; Type: CONSTRAINT; Schema: api; Owner: -
+
+ALTER TABLE ONLY api.api_key
+    ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
+
+-- Name: idempotency idempotency_pkey; Type: CONSTRAINT; Schema: api; Owner: -
+
+ALTER TABLE ONLY api.idempotency
+    ADD CONSTRAINT idempotency_pkey PRIMARY KEY (owner, key);
+
+-- Name: attempt attempt_hash_key; Type: CONSTRAINT; Schema: chain; Owner: -
+
+ALTER TABLE ONLY chain.attempt
+    ADD CONSTRAINT attempt_hash_key UNIQUE (hash);
+
+-- Name: attempt attempt_pkey; Type: CONSTRAINT; Schema: chain; Owner: -
+
+ALTER TABLE ONLY chain.attempt
+    ADD CONSTRAINT attempt_pkey PRIMARY KEY (service, chain_id, sender, intent_id, number);
+
+-- Name: block block_pkey; Type: CONSTRAINT; Schema: chain; Owner: -
+
+ALTER TABLE ONLY chain.block
+    ADD CONSTRAINT block_pkey PRIMARY KEY (service, follower, chain_id, hash);
+
+-- Name: follower follower_pkey; Type: CONSTRAINT; Schema: chain; Owner: -
+
+ALTER TABLE ONLY chain.follower
+    ADD CONSTRAINT follower_pkey PRIMARY KEY (service, name, chain_id);
+
+-- Name: intent intent_chain_id_sender_nonce_key; Type: CONSTRAINT; Schema: chain; Owner: -
+
+ALTER TABLE ONLY chain.intent
+    ADD CONSTRAINT intent_chain_id_sender_nonce_key UNIQUE (chain_id, sender, nonce);
+
+-- Name: intent intent_pkey; Type: CONSTRAINT; Schema: chain; Owner: -
+
+ALTER TABLE ONLY chain.intent
+    ADD CONSTRAINT intent_pkey PRIMARY KEY (service, chain_id, sender, id);
+
+-- Name: log log_pkey; Type: CONSTRAINT; Schema: chain; Owner: -
+
+ALTER TABLE ONLY chain.log
+    ADD CONSTRAINT log_pkey PRIMARY KEY (service, follower, chain_id, block_hash, log_index);
+
+-- Name: account account_id_asset_key; Type: CONSTRAINT; Schema: ledger; Owner: -
+
+ALTER TABLE ONLY ledger.account
+    ADD CONSTRAINT account_id_asset_key UNIQUE (id, asset);
+
+-- Name: account account_owner_asset_kind_key; Type: CONSTRAINT; Schema: ledger; Owner: -
+
+ALTER TABLE ONLY ledger.account
+    ADD CONSTRAINT account_owner_asset_kind_key UNIQUE (owner, asset, kind);
+
+-- Name: account account_pkey; Type: CONSTRAINT; Schema: ledger; Owner: -
+
+ALTER TABLE ONLY ledger.account
+    ADD CONSTRAINT account_pkey PRIMARY KEY (id);
+
+-- Name: entry entry_pkey; Type: CONSTRAINT; Schema: ledger; Owner: -
+
+ALTER TABLE ONLY ledger.entry
+    ADD CONSTRAINT entry_pkey PRIMARY KEY (account_id, version);
+
+-- Name: transfer transfer_pkey; Type: CONSTRAINT; Schema: ledger; Owner: -
+
+ALTER TABLE ONLY ledger.transfer
+    ADD CONSTRAINT transfer_pkey PRIMARY KEY (id);
+
+-- Name: applied applied_pkey; Type: CONSTRAINT; Schema: migration; Owner: -
+
+ALTER TABLE ONLY migration.applied
+    ADD CONSTRAINT applied_pkey PRIMARY KEY (number);
+
+-- Name: dataset dataset_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset
+    ADD CONSTRAINT dataset_pkey PRIMARY KEY (root);
+
+-- Name: equivocation equivocation_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.equivocation
+    ADD CONSTRAINT equivocation_pkey PRIMARY KEY (unit_id);
+
+-- Name: heartbeat heartbeat_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.heartbeat
+    ADD CONSTRAINT heartbeat_pkey PRIMARY KEY (address, time_window);
+
+-- Name: job job_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.job
+    ADD CONSTRAINT job_pkey PRIMARY KEY (id);
+
+-- Name: job_transition job_transition_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.job_transition
+    ADD CONSTRAINT job_transition_pkey PRIMARY KEY (from_status, to_status);
+
+-- Name: missed_draw missed_draw_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.missed_draw
+    ADD CONSTRAINT missed_draw_pkey PRIMARY KEY (unit_id, draw);
+
+-- Name: node node_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.node
+    ADD CONSTRAINT node_pkey PRIMARY KEY (address);
+
+-- Name: report report_accepted_seq_key; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.report
+    ADD CONSTRAINT report_accepted_seq_key UNIQUE (accepted_seq);
+
+-- Name: report report_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.report
+    ADD CONSTRAINT report_pkey PRIMARY KEY (unit_id, draw);
+
+-- Name: round round_epoch_key; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.round
+    ADD CONSTRAINT round_epoch_key UNIQUE (epoch);
+
+-- Name: round round_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.round
+    ADD CONSTRAINT round_pkey PRIMARY KEY (job_id, round);
+
+-- Name: round round_record_hash_key; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.round
+    ADD CONSTRAINT round_record_hash_key UNIQUE (record_hash);
+
+-- Name: sequence sequence_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.sequence
+    ADD CONSTRAINT sequence_pkey PRIMARY KEY (name);
+
+-- Name: unit_commitment unit_commitment_leaf_key; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit_commitment
+    ADD CONSTRAINT unit_commitment_leaf_key UNIQUE (leaf);
+
+-- Name: unit_commitment unit_commitment_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit_commitment
+    ADD CONSTRAINT unit_commitment_pkey PRIMARY KEY (unit_id);
+
+-- Name: unit unit_epoch_leaf_index_key; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit
+    ADD CONSTRAINT unit_epoch_leaf_index_key UNIQUE (epoch, leaf_index);
+
+-- Name: unit_event unit_event_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit_event
+    ADD CONSTRAINT unit_event_pkey PRIMARY KEY (seq);
+
+-- Name: unit unit_job_id_round_slot_attempt_key; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit
+    ADD CONSTRAINT unit_job_id_round_slot_attempt_key UNIQUE (job_id, round, slot, attempt);
+
+-- Name: unit unit_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit
+    ADD CONSTRAINT unit_pkey PRIMARY KEY (id);
+
+-- Name: unit_records unit_records_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit_records
+    ADD CONSTRAINT unit_records_pkey PRIMARY KEY (unit_id);
+
+-- Name: unit_transition unit_transition_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit_transition
+    ADD CONSTRAINT unit_transition_pkey PRIMARY KEY (from_state, to_state);
+
+-- Name: chain_event chain_event_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.chain_event
+    ADD CONSTRAINT chain_event_pkey PRIMARY KEY (key);
+
+-- Name: chain_order chain_order_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.chain_order
+    ADD CONSTRAINT chain_order_pkey PRIMARY KEY (name);
+
+-- Name: credit credit_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.credit
+    ADD CONSTRAINT credit_pkey PRIMARY KEY (id);
+
+-- Name: credit credit_posting_key; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.credit
+    ADD CONSTRAINT credit_posting_key UNIQUE (posting);
+
+-- Name: cursor cursor_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.cursor
+    ADD CONSTRAINT cursor_pkey PRIMARY KEY (name);
+
+-- Name: finished_round finished_round_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.finished_round
+    ADD CONSTRAINT finished_round_pkey PRIMARY KEY (job_id, round);
+
+-- Name: finished_round finished_round_registry_epoch_key; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.finished_round
+    ADD CONSTRAINT finished_round_registry_epoch_key UNIQUE (registry_epoch);
+
+-- Name: payout payout_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.payout
+    ADD CONSTRAINT payout_pkey PRIMARY KEY (epoch, earner);
+
+-- Name: reconciliation reconciliation_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.reconciliation
+    ADD CONSTRAINT reconciliation_pkey PRIMARY KEY (block);
+
+-- Name: release release_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.release
+    ADD CONSTRAINT release_pkey PRIMARY KEY (epoch, owner);
+
+-- Name: settlement settlement_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.settlement
+    ADD CONSTRAINT settlement_pkey PRIMARY KEY (epoch);
+
+-- Name: trim trim_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards."trim"
+    ADD CONSTRAINT trim_pkey PRIMARY KEY (id);
+
+-- Name: block_canonical; Type: INDEX; Schema: chain; Owner: -
+
+CREATE UNIQUE INDEX block_canonical ON chain.block USING btree (service, follower, chain_id, number) WHERE (NOT orphaned);
+
+-- Name: intent_open; Type: INDEX; Schema: chain; Owner: -
+
+CREATE INDEX intent_open ON chain.intent USING btree (service, chain_id, sender, seq) WHERE (state = ANY (ARRAY['queued'::text, 'signed'::text]));
+
+-- Name: log_undelivered; Type: INDEX; Schema: chain; Owner: -
+
+CREATE INDEX log_undelivered ON chain.log USING btree (service, follower, chain_id, block_number, log_index) WHERE (NOT delivered);
+
+-- Name: transfer_expiry; Type: INDEX; Schema: ledger; Owner: -
+
+CREATE INDEX transfer_expiry ON ledger.transfer USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+
+-- Name: transfer_resolves_once; Type: INDEX; Schema: ledger; Owner: -
+
+CREATE UNIQUE INDEX transfer_resolves_once ON ledger.transfer USING btree (pending_id) WHERE (pending_id IS NOT NULL);
+
+-- Name: job_owner; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX job_owner ON registry.job USING btree (owner, submitted_at_ms);
+
+-- Name: job_status; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX job_status ON registry.job USING btree (status, submitted_at_ms);
+
+-- Name: node_owner; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX node_owner ON registry.node USING btree (owner);
+
+-- Name: round_open; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX round_open ON registry.round USING btree (job_id) WHERE (state <> 'closed'::text);
+
+-- Name: unit_deadline; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX unit_deadline ON registry.unit USING btree (deadline_ms) WHERE ((ended_at_ms IS NULL) AND (deadline_ms > 0));
+
+-- Name: unit_event_unit; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX unit_event_unit ON registry.unit_event USING btree (unit_id, seq);
+
+-- Name: unit_open; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX unit_open ON registry.unit USING btree (job_id, round) WHERE (ended_at_ms IS NULL);
+
+-- Name: unit_verifier; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX unit_verifier ON registry.unit USING btree (verifier) WHERE (ended_at_ms IS NULL);
+
+-- Name: unit_worker; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX unit_worker ON registry.unit USING btree (worker, round DESC);
+
+-- Name: credit_earner; Type: INDEX; Schema: rewards; Owner: -
+
+CREATE INDEX credit_earner ON rewards.credit USING btree (earner, created_at_ms DESC);
+
+-- Name: credit_open; Type: INDEX; Schema: rewards; Owner: -
+
+CREATE INDEX credit_open ON rewards.credit USING btree (job_id, round) WHERE (epoch IS NULL);
+
+-- Name: credit_unfunded; Type: INDEX; Schema: rewards; Owner: -
+
+CREATE INDEX credit_unfunded ON rewards.credit USING btree (created_at_ms) WHERE (state = 'unfunded'::text);
+
+-- Name: credit_unit; Type: INDEX; Schema: rewards; Owner: -
+
+CREATE INDEX credit_unit ON rewards.credit USING btree (unit_id);
+
+-- Name: payout_earner; Type: INDEX; Schema: rewards; Owner: -
+
+CREATE INDEX payout_earner ON rewards.payout USING btree (earner, epoch DESC);
+
+-- Name: settlement_under_way; Type: INDEX; Schema: rewards; Owner: -
+
+CREATE UNIQUE INDEX settlement_under_way ON rewards.settlement USING btree ((true)) WHERE (state = ANY (ARRAY['closed'::text, 'released'::text]));
+
+-- Name: follower keep_finality; Type: TRIGGER; Schema: chain; Owner: -
+
+CREATE TRIGGER keep_finality BEFORE UPDATE ON chain.follower FOR EACH ROW EXECUTE FUNCTION chain.keep_finality();
+
+-- Name: block keep_finalized; Type: TRIGGER; Schema: chain; Owner: -
+
+CREATE TRIGGER keep_finalized BEFORE UPDATE ON chain.block FOR EACH ROW EXECUTE FUNCTION chain.keep_finalized();
+
+-- Name: intent keep_settled; Type: TRIGGER; Schema: chain; Owner: -
+
+CREATE TRIGGER keep_settled BEFORE UPDATE ON chain.intent FOR EACH ROW EXECUTE FUNCTION chain.keep_settled();
+
+-- Name: entry balanced; Type: TRIGGER; Schema: ledger; Owner: -
+
+CREATE TRIGGER balanced AFTER INSERT ON ledger.entry REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger.check_entries();
+
+-- Name: account immutable; Type: TRIGGER; Schema: ledger; Owner: -
+
+CREATE TRIGGER immutable BEFORE DELETE OR TRUNCATE ON ledger.account FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse();
+
+-- Name: entry immutable; Type: TRIGGER; Schema: ledger; Owner: -
+
+CREATE TRIGGER immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.entry FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse();
+
+-- Name: transfer immutable; Type: TRIGGER; Schema: ledger; Owner: -
+
+CREATE TRIGGER immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.transfer FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse();
+
+-- Name: account only_forward; Type: TRIGGER; Schema: ledger; Owner: -
+
+CREATE TRIGGER only_forward BEFORE UPDATE ON ledger.account FOR EACH ROW WHEN (((old.id <> new.id) OR (old.owner <> new.owner) OR (old.asset <> new.asset) OR (old.kind <> new.kind) OR ((new.debits)::numeric < (old.debits)::numeric) OR ((new.credits)::numeric < (old.credits)::numeric) OR (new.version < old.version) OR (old.closed AND (NOT new.closed)))) EXECUTE FUNCTION ledger.refuse();
+
+-- Name: unit_commitment append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.unit_commitment FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
+-- Name: unit_event append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.unit_event FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
+-- Name: job guard_job; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER guard_job BEFORE INSERT OR UPDATE ON registry.job FOR EACH ROW EXECUTE FUNCTION registry.guard_job();
+
+-- Name: unit guard_unit; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER guard_unit BEFORE INSERT OR UPDATE ON registry.unit FOR EACH ROW EXECUTE FUNCTION registry.guard_unit();
+
+-- Name: unit write_unit_event; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER write_unit_event AFTER INSERT OR UPDATE ON registry.unit FOR EACH ROW EXECUTE FUNCTION registry.write_unit_event();
+
+-- Name: idempotency idempotency_job_id_fkey; Type: FK CONSTRAINT; Schema: api; Owner: -
+
+ALTER TABLE ONLY api.idempotency
+    ADD CONSTRAINT idempotency_job_id_fkey FOREIGN KEY (job_id) REFERENCES registry.job(id) DEFERRABLE INITIALLY DEFERRED;
+
+-- Name: attempt attempt_service_chain_id_sender_intent_id_fkey; Type: FK CONSTRAINT; Schema: chain; Owner: -
+
+ALTER TABLE ONLY chain.attempt
+    ADD CONSTRAINT attempt_service_chain_id_sender_intent_id_fkey FOREIGN KEY (service, chain_id, sender, intent_id) REFERENCES chain.intent(service, chain_id, sender, id);
+
+-- Name: block block_service_follower_chain_id_fkey; Type: FK CONSTRAINT; Schema: chain; Owner: -
+
+ALTER TABLE ONLY chain.block
+    ADD CONSTRAINT block_service_follower_chain_id_fkey FOREIGN KEY (service, follower, chain_id) REFERENCES chain.follower(service, name, chain_id);
+
+-- Name: log log_service_follower_chain_id_block_hash_fkey; Type: FK CONSTRAINT; Schema: chain; Owner: -
+
+ALTER TABLE ONLY chain.log
+    ADD CONSTRAINT log_service_follower_chain_id_block_hash_fkey FOREIGN KEY (service, follower, chain_id, block_hash) REFERENCES chain.block(service, follower, chain_id, hash);
+
+-- Name: entry entry_transfer_id_fkey; Type: FK CONSTRAINT; Schema: ledger; Owner: -
+
+ALTER TABLE ONLY ledger.entry
+    ADD CONSTRAINT entry_transfer_id_fkey FOREIGN KEY (transfer_id) REFERENCES ledger.transfer(id);
+
+-- Name: transfer transfer_credit_account_asset_fkey; Type: FK CONSTRAINT; Schema: ledger; Owner: -
+
+ALTER TABLE ONLY ledger.transfer
+    ADD CONSTRAINT transfer_credit_account_asset_fkey FOREIGN KEY (credit_account, asset) REFERENCES ledger.account(id, asset);
+
+-- Name: transfer transfer_debit_account_asset_fkey; Type: FK CONSTRAINT; Schema: ledger; Owner: -
+
+ALTER TABLE ONLY ledger.transfer
+    ADD CONSTRAINT transfer_debit_account_asset_fkey FOREIGN KEY (debit_account, asset) REFERENCES ledger.account(id, asset);
+
+-- Name: transfer transfer_pending_id_fkey; Type: FK CONSTRAINT; Schema: ledger; Owner: -
+
+ALTER TABLE ONLY ledger.transfer
+    ADD CONSTRAINT transfer_pending_id_fkey FOREIGN KEY (pending_id) REFERENCES ledger.transfer(id);
+
+-- Name: equivocation equivocation_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.equivocation
+    ADD CONSTRAINT equivocation_unit_id_fkey FOREIGN KEY (unit_id) REFERENCES registry.unit(id);
+
+-- Name: heartbeat heartbeat_address_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.heartbeat
+    ADD CONSTRAINT heartbeat_address_fkey FOREIGN KEY (address) REFERENCES registry.node(address);
+
+-- Name: job job_dataset_root_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.job
+    ADD CONSTRAINT job_dataset_root_fkey FOREIGN KEY (dataset_root) REFERENCES registry.dataset(root);
+
+-- Name: missed_draw missed_draw_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.missed_draw
+    ADD CONSTRAINT missed_draw_unit_id_fkey FOREIGN KEY (unit_id) REFERENCES registry.unit(id);
+
+-- Name: missed_draw missed_draw_verifier_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.missed_draw
+    ADD CONSTRAINT missed_draw_verifier_fkey FOREIGN KEY (verifier) REFERENCES registry.node(address);
+
+-- Name: report report_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.report
+    ADD CONSTRAINT report_unit_id_fkey FOREIGN KEY (unit_id) REFERENCES registry.unit(id);
+
+-- Name: report report_verifier_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.report
+    ADD CONSTRAINT report_verifier_fkey FOREIGN KEY (verifier) REFERENCES registry.node(address);
+
+-- Name: round round_job_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.round
+    ADD CONSTRAINT round_job_id_fkey FOREIGN KEY (job_id) REFERENCES registry.job(id);
+
+-- Name: unit_commitment unit_commitment_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit_commitment
+    ADD CONSTRAINT unit_commitment_unit_id_fkey FOREIGN KEY (unit_id) REFERENCES registry.unit(id);
+
+-- Name: unit_event unit_event_from_state_to_state_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit_event
+    ADD CONSTRAINT unit_event_from_state_to_state_fkey FOREIGN KEY (from_state, to_state) REFERENCES registry.unit_transition(from_state, to_state);
+
+-- Name: unit_event unit_event_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit_event
+    ADD CONSTRAINT unit_event_unit_id_fkey FOREIGN KEY (unit_id) REFERENCES registry.unit(id);
+
+-- Name: unit unit_job_id_round_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit
+    ADD CONSTRAINT unit_job_id_round_fkey FOREIGN KEY (job_id, round) REFERENCES registry.round(job_id, round);
+
+-- Name: unit_records unit_records_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit_records
+    ADD CONSTRAINT unit_records_unit_id_fkey FOREIGN KEY (unit_id) REFERENCES registry.unit(id);
+
+-- Name: credit credit_epoch_fkey; Type: FK CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.credit
+    ADD CONSTRAINT credit_epoch_fkey FOREIGN KEY (epoch) REFERENCES rewards.settlement(epoch);
+
+-- Name: finished_round finished_round_epoch_fkey; Type: FK CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.finished_round
+    ADD CONSTRAINT finished_round_epoch_fkey FOREIGN KEY (epoch) REFERENCES rewards.settlement(epoch);
+
+-- Name: payout payout_epoch_fkey; Type: FK CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.payout
+    ADD CONSTRAINT payout_epoch_fkey FOREIGN KEY (epoch) REFERENCES rewards.settlement(epoch);
+
+-- Name: release release_epoch_fkey; Type: FK CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.release
+    ADD CONSTRAINT release_epoch_fkey FOREIGN KEY (epoch) REFERENCES rewards.settlement(epoch);
+
+-- Name: attempt; Type: ROW SECURITY; Schema: chain; Owner: -
+
+ALTER TABLE chain.attempt ENABLE ROW LEVEL SECURITY;
+
+-- Name: block; Type: ROW SECURITY; Schema: chain; Owner: -
+
+ALTER TABLE chain.block ENABLE ROW LEVEL SECURITY;
+
+-- Name: follower; Type: ROW SECURITY; Schema: chain; Owner: -
+
+ALTER TABLE chain.follower ENABLE ROW LEVEL SECURITY;
+
+-- Name: intent; Type: ROW SECURITY; Schema: chain; Owner: -
+
+ALTER TABLE chain.intent ENABLE ROW LEVEL SECURITY;
+
+-- Name: log; Type: ROW SECURITY; Schema: chain; Owner: -
+
+ALTER TABLE chain.log ENABLE ROW LEVEL SECURITY;
+
+-- Name: attempt own; Type: POLICY; Schema: chain; Owner: -
+
+CREATE POLICY own ON chain.attempt TO gym_coordinator, gym_rewards USING (pg_has_role(CURRENT_USER, (service)::name, 'MEMBER'::text));
+
+-- Name: block own; Type: POLICY; Schema: chain; Owner: -
+
+CREATE POLICY own ON chain.block TO gym_coordinator, gym_rewards USING (pg_has_role(CURRENT_USER, (service)::name, 'MEMBER'::text));
+
+-- Name: follower own; Type: POLICY; Schema: chain; Owner: -
+
+CREATE POLICY own ON chain.follower TO gym_coordinator, gym_rewards USING (pg_has_role(CURRENT_USER, (service)::name, 'MEMBER'::text));
+
+-- Name: intent own; Type: POLICY; Schema: chain; Owner: -
+
+CREATE POLICY own ON chain.intent TO gym_coordinator, gym_rewards USING (pg_has_role(CURRENT_USER, (service)::name, 'MEMBER'::text));
+
+-- Name: log own; Type: POLICY; Schema: chain; Owner: -
+
+CREATE POLICY own ON chain.log TO gym_coordinator, gym_rewards USING (pg_has_role(CURRENT_USER, (service)::name, 'MEMBER'::text));
+
+-- Name: attempt read_all; Type: POLICY; Schema: chain; Owner: -
+
+CREATE POLICY read_all ON chain.attempt FOR SELECT TO gym_api USING (true);
+
+-- Name: block read_all; Type: POLICY; Schema: chain; Owner: -
+
+CREATE POLICY read_all ON chain.block FOR SELECT TO gym_api USING (true);
+
+-- Name: follower read_all; Type: POLICY; Schema: chain; Owner: -
+
+CREATE POLICY read_all ON chain.follower FOR SELECT TO gym_api USING (true);
+
+-- Name: intent read_all; Type: POLICY; Schema: chain; Owner: -
+
+CREATE POLICY read_all ON chain.intent FOR SELECT TO gym_api USING (true);
+
+-- Name: log read_all; Type: POLICY; Schema: chain; Owner: -
+
+CREATE POLICY read_all ON chain.log FOR SELECT TO gym_api USING (true);
+
+-- Name: SCHEMA api; Type: ACL; Schema: -; Owner: -
+
+GRANT USAGE ON SCHEMA api TO gym_api;
+
+-- Name: SCHEMA audit; Type: ACL; Schema: -; Owner: -
+
+GRANT USAGE ON SCHEMA audit TO gym_rewards;
+GRANT USAGE ON SCHEMA audit TO gym_api;
+
+-- Name: SCHEMA chain; Type: ACL; Schema: -; Owner: -
+
+GRANT USAGE ON SCHEMA chain TO gym_coordinator;
+GRANT USAGE ON SCHEMA chain TO gym_rewards;
+GRANT USAGE ON SCHEMA chain TO gym_api;
+
+-- Name: SCHEMA ledger; Type: ACL; Schema: -; Owner: -
+
+GRANT USAGE ON SCHEMA ledger TO gym_rewards;
+GRANT USAGE ON SCHEMA ledger TO gym_api;
+
+-- Name: SCHEMA registry; Type: ACL; Schema: -; Owner: -
+
+GRANT USAGE ON SCHEMA registry TO gym_coordinator;
+GRANT USAGE ON SCHEMA registry TO gym_rewards;
+GRANT USAGE ON SCHEMA registry TO gym_api;
+
+-- Name: SCHEMA rewards; Type: ACL; Schema: -; Owner: -
+
+GRANT USAGE ON SCHEMA rewards TO gym_rewards;
+GRANT USAGE ON SCHEMA rewards TO gym_api;
+
+-- Name: FUNCTION book(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint, p_may_expire boolean, p_any_kind boolean); Type: ACL; Schema: ledger; Owner: -
+
+REVOKE ALL ON FUNCTION ledger.book(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint, p_may_expire boolean, p_any_kind boolean) FROM PUBLIC;
+
+-- Name: FUNCTION close_account(p_id bigint); Type: ACL; Schema: ledger; Owner: -
+
+REVOKE ALL ON FUNCTION ledger.close_account(p_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.close_account(p_id bigint) TO gym_rewards;
+
+-- Name: FUNCTION expire(p_now bigint, p_count_max integer); Type: ACL; Schema: ledger; Owner: -
+
+REVOKE ALL ON FUNCTION ledger.expire(p_now bigint, p_count_max integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.expire(p_now bigint, p_count_max integer) TO gym_rewards;
+
+-- Name: FUNCTION open_account(p_owner text, p_asset text, p_kind text); Type: ACL; Schema: ledger; Owner: -
+
+REVOKE ALL ON FUNCTION ledger.open_account(p_owner text, p_asset text, p_kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.open_account(p_owner text, p_asset text, p_kind text) TO gym_rewards;
+GRANT ALL ON FUNCTION ledger.open_account(p_owner text, p_asset text, p_kind text) TO gym_api;
+
+-- Name: FUNCTION submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint); Type: ACL; Schema: ledger; Owner: -
+
+REVOKE ALL ON FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint) TO gym_rewards;
+GRANT ALL ON FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint) TO gym_api;
+
+-- Name: TABLE api_key; Type: ACL; Schema: api; Owner: -
+
+GRANT SELECT,INSERT ON TABLE api.api_key TO gym_api;
+
+-- Name: COLUMN api_key.revoked_at_ms; Type: ACL; Schema: api; Owner: -
+
+GRANT UPDATE(revoked_at_ms) ON TABLE api.api_key TO gym_api;
+
+-- Name: TABLE idempotency; Type: ACL; Schema: api; Owner: -
+
+GRANT SELECT,INSERT ON TABLE api.idempotency TO gym_api;
+
+-- Name: TABLE block; Type: ACL; Schema: chain; Owner: -
+
+GRANT SELECT,INSERT ON TABLE chain.block TO gym_coordinator;
+GRANT SELECT,INSERT ON TABLE chain.block TO gym_rewards;
+GRANT SELECT ON TABLE chain.block TO gym_api;
+
+-- Name: COLUMN block.orphaned; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(orphaned) ON TABLE chain.block TO gym_coordinator;
+GRANT UPDATE(orphaned) ON TABLE chain.block TO gym_rewards;
+
+-- Name: TABLE follower; Type: ACL; Schema: chain; Owner: -
+
+GRANT SELECT,INSERT ON TABLE chain.follower TO gym_coordinator;
+GRANT SELECT,INSERT ON TABLE chain.follower TO gym_rewards;
+GRANT SELECT ON TABLE chain.follower TO gym_api;
+
+-- Name: COLUMN follower.finalized_number; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(finalized_number) ON TABLE chain.follower TO gym_coordinator;
+GRANT UPDATE(finalized_number) ON TABLE chain.follower TO gym_rewards;
+
+-- Name: COLUMN follower.finalized_hash; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(finalized_hash) ON TABLE chain.follower TO gym_coordinator;
+GRANT UPDATE(finalized_hash) ON TABLE chain.follower TO gym_rewards;
+
+-- Name: TABLE log; Type: ACL; Schema: chain; Owner: -
+
+GRANT SELECT,INSERT ON TABLE chain.log TO gym_coordinator;
+GRANT SELECT,INSERT ON TABLE chain.log TO gym_rewards;
+GRANT SELECT ON TABLE chain.log TO gym_api;
+
+-- Name: COLUMN log.delivered; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(delivered) ON TABLE chain.log TO gym_coordinator;
+GRANT UPDATE(delivered) ON TABLE chain.log TO gym_rewards;
+
+-- Name: TABLE chain_delivered_unfinalized; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.chain_delivered_unfinalized TO gym_rewards;
+GRANT SELECT ON TABLE audit.chain_delivered_unfinalized TO gym_api;
+
+-- Name: TABLE account; Type: ACL; Schema: ledger; Owner: -
+
+GRANT SELECT ON TABLE ledger.account TO gym_rewards;
+GRANT SELECT ON TABLE ledger.account TO gym_api;
+
+-- Name: TABLE transfer; Type: ACL; Schema: ledger; Owner: -
+
+GRANT SELECT ON TABLE ledger.transfer TO gym_rewards;
+GRANT SELECT ON TABLE ledger.transfer TO gym_api;
+
+-- Name: TABLE ledger_account_totals; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.ledger_account_totals TO gym_rewards;
+GRANT SELECT ON TABLE audit.ledger_account_totals TO gym_api;
+
+-- Name: TABLE entry; Type: ACL; Schema: ledger; Owner: -
+
+GRANT SELECT ON TABLE ledger.entry TO gym_rewards;
+GRANT SELECT ON TABLE ledger.entry TO gym_api;
+
+-- Name: TABLE ledger_entry_chain; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.ledger_entry_chain TO gym_rewards;
+GRANT SELECT ON TABLE audit.ledger_entry_chain TO gym_api;
+
+-- Name: TABLE ledger_entry_pairs; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.ledger_entry_pairs TO gym_rewards;
+GRANT SELECT ON TABLE audit.ledger_entry_pairs TO gym_api;
+
+-- Name: TABLE ledger_fingerprints; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.ledger_fingerprints TO gym_rewards;
+GRANT SELECT ON TABLE audit.ledger_fingerprints TO gym_api;
+
+-- Name: TABLE ledger_overdrafts; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.ledger_overdrafts TO gym_rewards;
+GRANT SELECT ON TABLE audit.ledger_overdrafts TO gym_api;
+
+-- Name: TABLE ledger_resolutions; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.ledger_resolutions TO gym_rewards;
+GRANT SELECT ON TABLE audit.ledger_resolutions TO gym_api;
+
+-- Name: TABLE ledger_zero_sum; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.ledger_zero_sum TO gym_rewards;
+GRANT SELECT ON TABLE audit.ledger_zero_sum TO gym_api;
+
+-- Name: TABLE unit; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE registry.unit TO gym_coordinator;
+GRANT SELECT ON TABLE registry.unit TO gym_rewards;
+GRANT SELECT ON TABLE registry.unit TO gym_api;
+
+-- Name: TABLE unit_commitment; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT ON TABLE registry.unit_commitment TO gym_coordinator;
+GRANT SELECT ON TABLE registry.unit_commitment TO gym_rewards;
+GRANT SELECT ON TABLE registry.unit_commitment TO gym_api;
+
+-- Name: TABLE registry_commitment_mismatch; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.registry_commitment_mismatch TO gym_rewards;
+GRANT SELECT ON TABLE audit.registry_commitment_mismatch TO gym_api;
+
+-- Name: TABLE sequence; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,UPDATE ON TABLE registry.sequence TO gym_coordinator;
+GRANT SELECT ON TABLE registry.sequence TO gym_rewards;
+
+-- Name: TABLE unit_event; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.unit_event TO gym_coordinator;
+GRANT SELECT ON TABLE registry.unit_event TO gym_rewards;
+GRANT SELECT ON TABLE registry.unit_event TO gym_api;
+
+-- Name: TABLE registry_feed_gaps; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.registry_feed_gaps TO gym_rewards;
+GRANT SELECT ON TABLE audit.registry_feed_gaps TO gym_api;
+
+-- Name: TABLE registry_included_not_accepted; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.registry_included_not_accepted TO gym_rewards;
+GRANT SELECT ON TABLE audit.registry_included_not_accepted TO gym_api;
+
+-- Name: TABLE registry_state_without_event; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.registry_state_without_event TO gym_rewards;
+GRANT SELECT ON TABLE audit.registry_state_without_event TO gym_api;
+
+-- Name: TABLE credit; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE rewards.credit TO gym_rewards;
+GRANT SELECT ON TABLE rewards.credit TO gym_api;
+
+-- Name: TABLE rewards_credit_without_transfer; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_credit_without_transfer TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_credit_without_transfer TO gym_api;
+
+-- Name: TABLE payout; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT ON TABLE rewards.payout TO gym_rewards;
+GRANT SELECT ON TABLE rewards.payout TO gym_api;
+
+-- Name: TABLE rewards_cumulative; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_cumulative TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_cumulative TO gym_api;
+
+-- Name: TABLE rewards_paid_twice; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_paid_twice TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_paid_twice TO gym_api;
+
+-- Name: TABLE rewards_paid_without_final_unit; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_paid_without_final_unit TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_paid_without_final_unit TO gym_api;
+
+-- Name: TABLE rewards_payable; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_payable TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_payable TO gym_api;
+
+-- Name: TABLE reconciliation; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE rewards.reconciliation TO gym_rewards;
+GRANT SELECT ON TABLE rewards.reconciliation TO gym_api;
+
+-- Name: TABLE rewards_reconciliation; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_reconciliation TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_reconciliation TO gym_api;
+
+-- Name: TABLE release; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT ON TABLE rewards.release TO gym_rewards;
+GRANT SELECT ON TABLE rewards.release TO gym_api;
+
+-- Name: TABLE rewards_released; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_released TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_released TO gym_api;
+
+-- Name: TABLE attempt; Type: ACL; Schema: chain; Owner: -
+
+GRANT SELECT,INSERT ON TABLE chain.attempt TO gym_coordinator;
+GRANT SELECT,INSERT ON TABLE chain.attempt TO gym_rewards;
+GRANT SELECT ON TABLE chain.attempt TO gym_api;
+
+-- Name: TABLE intent; Type: ACL; Schema: chain; Owner: -
+
+GRANT SELECT,INSERT ON TABLE chain.intent TO gym_coordinator;
+GRANT SELECT,INSERT ON TABLE chain.intent TO gym_rewards;
+GRANT SELECT ON TABLE chain.intent TO gym_api;
+
+-- Name: COLUMN intent.state; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(state) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(state) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.cancel_requested; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(cancel_requested) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(cancel_requested) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.nonce; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(nonce) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(nonce) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.gas_limit; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(gas_limit) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(gas_limit) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.settled_at_ms; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(settled_at_ms) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(settled_at_ms) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.transaction_hash; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(transaction_hash) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(transaction_hash) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.block_hash; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(block_hash) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(block_hash) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.block_number; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(block_number) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(block_number) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.gas_used; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(gas_used) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(gas_used) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.gas_price_wei; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(gas_price_wei) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(gas_price_wei) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.contract_address; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(contract_address) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(contract_address) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.reason; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(reason) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(reason) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: TABLE dataset; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE registry.dataset TO gym_coordinator;
+GRANT SELECT ON TABLE registry.dataset TO gym_rewards;
+GRANT SELECT,INSERT ON TABLE registry.dataset TO gym_api;
+
+-- Name: TABLE equivocation; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT ON TABLE registry.equivocation TO gym_coordinator;
+GRANT SELECT ON TABLE registry.equivocation TO gym_rewards;
+
+-- Name: TABLE heartbeat; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,DELETE ON TABLE registry.heartbeat TO gym_coordinator;
+GRANT SELECT ON TABLE registry.heartbeat TO gym_rewards;
+GRANT SELECT ON TABLE registry.heartbeat TO gym_api;
+
+-- Name: TABLE job; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,UPDATE ON TABLE registry.job TO gym_coordinator;
+GRANT SELECT ON TABLE registry.job TO gym_rewards;
+GRANT SELECT,INSERT ON TABLE registry.job TO gym_api;
+
+-- Name: COLUMN job.budget_wei; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(budget_wei) ON TABLE registry.job TO gym_api;
+
+-- Name: COLUMN job.request; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(request) ON TABLE registry.job TO gym_api;
+GRANT UPDATE(request) ON TABLE registry.job TO gym_rewards;
+
+-- Name: TABLE job_transition; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.job_transition TO gym_coordinator;
+GRANT SELECT ON TABLE registry.job_transition TO gym_rewards;
+GRANT SELECT ON TABLE registry.job_transition TO gym_api;
+
+-- Name: TABLE missed_draw; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT ON TABLE registry.missed_draw TO gym_coordinator;
+GRANT SELECT ON TABLE registry.missed_draw TO gym_rewards;
+
+-- Name: TABLE node; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE registry.node TO gym_coordinator;
+GRANT SELECT ON TABLE registry.node TO gym_rewards;
+GRANT SELECT ON TABLE registry.node TO gym_api;
+
+-- Name: TABLE report; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE registry.report TO gym_coordinator;
+GRANT SELECT ON TABLE registry.report TO gym_rewards;
+
+-- Name: COLUMN report.unit_id; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(unit_id) ON TABLE registry.report TO gym_api;
+
+-- Name: COLUMN report.draw; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(draw) ON TABLE registry.report TO gym_api;
+
+-- Name: COLUMN report.verifier; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(verifier) ON TABLE registry.report TO gym_api;
+
+-- Name: COLUMN report.digest; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(digest) ON TABLE registry.report TO gym_api;
+
+-- Name: COLUMN report.committed_at_ms; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(committed_at_ms) ON TABLE registry.report TO gym_api;
+
+-- Name: COLUMN report.records_root; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(records_root) ON TABLE registry.report TO gym_api;
+
+-- Name: COLUMN report.final_state_root; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(final_state_root) ON TABLE registry.report TO gym_api;
+
+-- Name: COLUMN report.delta_root; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(delta_root) ON TABLE registry.report TO gym_api;
+
+-- Name: COLUMN report.is_equal; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(is_equal) ON TABLE registry.report TO gym_api;
+
+-- Name: COLUMN report.revealed_at_ms; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(revealed_at_ms) ON TABLE registry.report TO gym_api;
+
+-- Name: COLUMN report.accepted_seq; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(accepted_seq) ON TABLE registry.report TO gym_api;
+
+-- Name: COLUMN report.accepted_at_ms; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(accepted_at_ms) ON TABLE registry.report TO gym_api;
+
+-- Name: COLUMN report.found_fault; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(found_fault) ON TABLE registry.report TO gym_api;
+
+-- Name: TABLE round; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE registry.round TO gym_coordinator;
+GRANT SELECT ON TABLE registry.round TO gym_rewards;
+GRANT SELECT ON TABLE registry.round TO gym_api;
+
+-- Name: TABLE unit_records; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT ON TABLE registry.unit_records TO gym_coordinator;
+GRANT SELECT ON TABLE registry.unit_records TO gym_rewards;
+
+-- Name: TABLE unit_transition; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.unit_transition TO gym_coordinator;
+GRANT SELECT ON TABLE registry.unit_transition TO gym_rewards;
+GRANT SELECT ON TABLE registry.unit_transition TO gym_api;
+
+-- Name: TABLE chain_event; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT ON TABLE rewards.chain_event TO gym_rewards;
+GRANT SELECT ON TABLE rewards.chain_event TO gym_api;
+
+-- Name: TABLE chain_order; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE rewards.chain_order TO gym_rewards;
+GRANT SELECT ON TABLE rewards.chain_order TO gym_api;
+
+-- Name: TABLE cursor; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE rewards.cursor TO gym_rewards;
+GRANT SELECT ON TABLE rewards.cursor TO gym_api;
+
+-- Name: TABLE finished_round; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE rewards.finished_round TO gym_rewards;
+GRANT SELECT ON TABLE rewards.finished_round TO gym_api;
+
+-- Name: TABLE settlement; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE rewards.settlement TO gym_rewards;
+GRANT SELECT ON TABLE rewards.settlement TO gym_api;
+
+-- Name: TABLE "trim"; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE rewards."trim" TO gym_rewards;
+GRANT SELECT ON TABLE rewards."trim" TO gym_api;
+
+-- Name: DEFAULT PRIVILEGES FOR TABLES; Type: DEFAULT ACL; Schema: audit; Owner: -
+
+ALTER DEFAULT PRIVILEGES FOR ROLE postgres IN SCHEMA audit GRANT SELECT ON TABLES  TO gym_rewards;
+ALTER DEFAULT PRIVILEGES FOR ROLE postgres IN SCHEMA audit GRANT SELECT ON TABLES  TO gym_api;
+
+-- PostgreSQL database dump complete
