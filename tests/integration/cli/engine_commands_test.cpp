@@ -1,0 +1,282 @@
+// `gym data | program | unit | generate` as a user or a script sees them: output, exit codes, bad
+// input, interruption.
+#include <gtest/gtest.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <string>
+
+#include "command.hpp"
+
+namespace gym::testing {
+namespace {
+
+namespace json = boost::json;
+
+constexpr int kOk = 0, kFailed = 1, kUsage = 2, kMismatch = 3, kInterrupted = 130;
+
+constexpr const char* kModel =
+    "batch: 2\n"
+    "model: {vocabulary: 256, context: 16, layers: 1, heads: 2, width: 16}\n"
+    "optimizer: {learning_rate: 3.0e-3, warmup_steps: 5}\n";
+
+std::string text() {
+    std::string lines;
+    for (int i = 0; i < 400; ++i)
+        lines += "line " + std::to_string(i) + " of a text to learn\n";
+    return lines;
+}
+
+std::vector<json::object> objects(const std::string& lines) {
+    std::vector<json::object> found;
+    std::istringstream stream(lines);
+    for (std::string line; std::getline(stream, line);)
+        found.push_back(json::parse(line).as_object());
+    return found;
+}
+
+std::string text_of(const json::object& object, const char* key) {
+    return std::string(object.at(key).as_string());
+}
+
+class EngineCommands : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        spill(place_ / "model.yaml", kModel);
+        spill(place_ / "text", text());
+        ASSERT_EQ(gym({"program", "build", path("model.yaml"), "-o", path("p.gym")}).exit_code,
+                  kOk);
+    }
+    [[nodiscard]] std::string path(const char* name) const { return (place_ / name).string(); }
+    [[nodiscard]] Outcome gym(std::vector<std::string> arguments) const {
+        return run(place_, std::move(arguments));
+    }
+    Outcome run_unit() const {
+        return gym({"unit", "run", path("p.gym"), "--data", path("text"), "--steps", "6",
+                    "--checkpoint-every", "2", "-o", path("unit.json")});
+    }
+    Outcome verify_unit(const char* program = "p.gym") const {
+        return gym({"unit", "verify", path("unit.json"), "--program", path(program), "--data",
+                    path("text"), "--json"});
+    }
+    Workplace place_;
+};
+
+TEST_F(EngineCommands, BuildPrintsWhatTheProgramIs) {
+    const auto built = gym({"program", "build", path("model.yaml"), "-o", path("q.gym"), "--json"});
+    ASSERT_EQ(built.exit_code, kOk) << built.err;
+    const json::object summary = objects(built.out).at(0);
+    EXPECT_EQ(text_of(summary, "program_root").size(), 66U);
+    for (const char* key : {"ops", "parameters", "flops_per_step", "state_bytes"})
+        EXPECT_GT(summary.at(key).to_number<std::uint64_t>(), 0U) << key;
+    EXPECT_EQ(slurp(place_ / "q.gym"), slurp(place_ / "p.gym"));
+    const auto shown = gym({"--json", "program", "show", path("q.gym")});
+    EXPECT_EQ(text_of(objects(shown.out).at(0), "program_root"), text_of(summary, "program_root"));
+    const auto plain = gym({"program", "show", path("q.gym")});
+    EXPECT_NE(plain.out.find("token_embedding"), std::string::npos);
+}
+
+TEST_F(EngineCommands, RunPrintsEachRecordAndOneFinalRootForEveryEngine) {
+    const auto once = gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "5",
+                           "--records", path("records.jsonl"), "--json"});
+    ASSERT_EQ(once.exit_code, kOk) << once.err;
+    const auto lines = objects(once.out);
+    ASSERT_EQ(lines.size(), 6U);
+    EXPECT_EQ(objects(slurp(place_ / "records.jsonl")).size(), 5U);
+    EXPECT_EQ(lines[4].at("state_root"), lines[5].at("final_state_root"));
+    const auto scalar = gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps",
+                             "5", "--threads", "2", "--isa", "scalar", "--json"});
+    ASSERT_EQ(scalar.exit_code, kOk) << scalar.err;
+    EXPECT_EQ(objects(scalar.out)[5].at("final_state_root"), lines[5].at("final_state_root"));
+}
+
+TEST_F(EngineCommands, ATokenFileAndItsTextTrainAlike) {
+    const auto built =
+        gym({"data", "build", "--text", path("text"), "-o", path("d.gymd"), "--json"});
+    ASSERT_EQ(built.exit_code, kOk) << built.err;
+    const json::object summary = objects(built.out).at(0);
+    EXPECT_EQ(summary.at("tokens").to_number<std::size_t>(), text().size());
+    const auto from = [&](const char* data) {
+        return objects(gym({"program", "run", path("p.gym"), "--data", path(data), "--steps", "2",
+                            "--json"})
+                           .out)
+            .at(2)
+            .at("final_state_root");
+    };
+    EXPECT_EQ(from("text"), from("d.gymd"));
+}
+
+TEST_F(EngineCommands, AnHonestUnitVerifies) {
+    ASSERT_EQ(run_unit().exit_code, kOk);
+    const auto verified = verify_unit();
+    EXPECT_EQ(verified.exit_code, kOk) << verified.err;
+    EXPECT_TRUE(objects(verified.out).at(0).at("verified").as_bool());
+}
+
+TEST_F(EngineCommands, AFalseRecordIsNamedByStepAndField) {
+    ASSERT_EQ(run_unit().exit_code, kOk);
+    const std::string honest = slurp(place_ / "unit.json");
+    struct Lie {
+        std::size_t step;
+        const char* member;
+        const char* field;
+    };
+    for (const Lie lie : {Lie{3, "loss_bits", "loss"}, Lie{5, "state_root", "state_root"},
+                          Lie{0, "batch_root", "batch_root"}}) {
+        json::value unit = json::parse(honest);
+        json::object& record = unit.as_object().at("records").as_array().at(lie.step).as_object();
+        std::string bits = text_of(record, lie.member);
+        bits.back() = bits.back() == '0' ? '1' : '0';
+        record[lie.member] = bits;
+        spill(place_ / "unit.json", json::serialize(unit));
+        const auto verdict = verify_unit();
+        ASSERT_EQ(verdict.exit_code, kMismatch) << verdict.out << verdict.err;
+        const json::object difference = objects(verdict.out).at(0);
+        EXPECT_FALSE(difference.at("verified").as_bool());
+        EXPECT_EQ(difference.at("step").to_number<std::size_t>(), lie.step);
+        EXPECT_EQ(text_of(difference, "field"), lie.field);
+    }
+}
+
+TEST_F(EngineCommands, AFalseDeltaRootIsAMismatch) {
+    ASSERT_EQ(run_unit().exit_code, kOk);
+    json::value unit = json::parse(slurp(place_ / "unit.json"));
+    unit.as_object()["delta_root"] = "0x" + std::string(64, '7');
+    spill(place_ / "unit.json", json::serialize(unit));
+    const auto verdict = verify_unit();
+    EXPECT_EQ(verdict.exit_code, kMismatch);
+    EXPECT_EQ(text_of(objects(verdict.out).at(0), "field"), "delta_root");
+}
+
+TEST_F(EngineCommands, VerifyRefusesAnotherProgram) {
+    ASSERT_EQ(run_unit().exit_code, kOk);
+    spill(place_ / "wide.yaml",
+          std::string(kModel).replace(std::string(kModel).find("width: 16"), 9, "width: 32"));
+    ASSERT_EQ(gym({"program", "build", path("wide.yaml"), "-o", path("wide.gym")}).exit_code, kOk);
+    EXPECT_EQ(verify_unit("wide.gym").exit_code, kMismatch);
+}
+
+TEST_F(EngineCommands, GenerateContinuesAPrompt) {
+    ASSERT_EQ(gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "5",
+                   "--state", path("state")})
+                  .exit_code,
+              kOk);
+    const auto generated = gym({"generate", path("p.gym"), "--state", path("state"), "--prompt",
+                                "line", "--tokens", "12", "--json"});
+    ASSERT_EQ(generated.exit_code, kOk) << generated.err;
+    EXPECT_EQ(objects(generated.out).at(0).at("tokens").as_array().size(), 12U);
+    const auto evaluated = gym({"program", "evaluate", path("p.gym"), "--data", path("text"),
+                                "--state", path("state"), "--json"});
+    ASSERT_EQ(evaluated.exit_code, kOk) << evaluated.err;
+    EXPECT_LT(objects(evaluated.out).at(0).at("validation_loss").as_double(), 6.0);
+}
+
+// Bad input: what fails, how, and that the message names it.
+
+struct BadModel {
+    const char* yaml;
+    const char* names;
+};
+
+TEST_F(EngineCommands, BadModelFilesAreUsageErrorsThatNameTheKey) {
+    for (const BadModel& bad :
+         {BadModel{
+              "batch: 2\nmodel: {vocabulary: 256, context: 16, layers: 1, heads: 2, width: 16, "
+              "depth: 3}\n",
+              "depth"},
+          BadModel{
+              "batch: 0\nmodel: {vocabulary: 256, context: 16, layers: 1, heads: 2, width: 16}\n",
+              "batch"},
+          BadModel{
+              "batch: 2\nmodel: {vocabulary: 256, context: 16, layers: 1, heads: 3, width: 16}\n",
+              "heads"}}) {
+        spill(place_ / "bad.yaml", bad.yaml);
+        const auto outcome =
+            gym({"program", "build", path("bad.yaml"), "-o", path("bad.gym"), "--json"});
+        EXPECT_EQ(outcome.exit_code, kUsage);
+        const json::object error = objects(outcome.out).at(0).at("error").as_object();
+        EXPECT_NE(text_of(error, "message").find(bad.names), std::string::npos) << outcome.out;
+        EXPECT_FALSE(std::filesystem::exists(place_ / "bad.gym"));
+    }
+}
+
+TEST_F(EngineCommands, ATextShorterThanAWindowIsSaidToBe) {
+    spill(place_ / "short", "too short");
+    const auto outcome =
+        gym({"program", "run", path("p.gym"), "--data", path("short"), "--steps", "1"});
+    EXPECT_EQ(outcome.exit_code, kUsage);
+    EXPECT_NE(outcome.err.find("window"), std::string::npos) << outcome.err;
+}
+
+TEST_F(EngineCommands, TruncatedOrAlteredFilesAreErrors) {
+    ASSERT_EQ(gym({"data", "build", "--text", path("text"), "-o", path("d.gymd")}).exit_code, kOk);
+    const auto expect_failure = [&](const std::string& program, const std::string& data) {
+        const auto outcome =
+            gym({"program", "run", path("bad.gym"), "--data", path("bad.gymd"), "--steps", "1"});
+        EXPECT_NE(outcome.exit_code, kOk) << program.size() << " and " << data.size();
+        EXPECT_LT(outcome.exit_code, kSignal) << outcome.err;  // no crash
+        EXPECT_FALSE(outcome.err.empty());
+    };
+    const std::string program = slurp(place_ / "p.gym"), data = slurp(place_ / "d.gymd");
+    for (const std::size_t size :
+         {std::size_t{0}, std::size_t{11}, program.size() / 2, program.size() - 1}) {
+        spill(place_ / "bad.gym", program.substr(0, size));
+        spill(place_ / "bad.gymd", data);
+        expect_failure(program.substr(0, size), data);
+    }
+    spill(place_ / "bad.gym", program);
+    for (const std::size_t size : {std::size_t{10}, data.size() - 1}) {
+        spill(place_ / "bad.gymd", data.substr(0, size));
+        expect_failure(program, data.substr(0, size));
+    }
+    spill(place_ / "bad.gymd", data + "x");
+    expect_failure(program, data + "x");
+}
+
+TEST_F(EngineCommands, WrongUsageIsExitCodeTwo) {
+    EXPECT_EQ(gym({}).exit_code, kUsage);
+    EXPECT_EQ(gym({"program", "run", path("p.gym")}).exit_code, kUsage);
+    EXPECT_EQ(
+        gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "0"}).exit_code,
+        kUsage);
+    EXPECT_EQ(gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "1", "--isa",
+                   "mmx"})
+                  .exit_code,
+              kUsage);
+    EXPECT_EQ(gym({"program", "show", path("nothing.gym")}).exit_code, kFailed);
+    EXPECT_EQ(gym({"--help"}).exit_code, kOk);
+}
+
+/// Waits until a training run has printed a record.
+void wait_for_first_step(const Command& command) {
+    while (command.output_so_far().find('\n') == std::string::npos)
+        ::usleep(1000);
+}
+
+TEST_F(EngineCommands, AnInterruptEndsTheStepAndKeepsWholeFiles) {
+    const Command command(place_, {"program", "run", path("p.gym"), "--data", path("text"),
+                                   "--steps", "1000000", "--state", path("state"), "--json"});
+    wait_for_first_step(command);
+    command.send(SIGINT);
+    const auto outcome = command.wait();
+    EXPECT_EQ(outcome.exit_code, kInterrupted) << outcome.err;
+    EXPECT_EQ(gym({"program", "evaluate", path("p.gym"), "--data", path("text"), "--state",
+                   path("state")})
+                  .exit_code,
+              kOk);
+}
+
+TEST_F(EngineCommands, AKillLeavesTheOldFile) {
+    spill(place_ / "state", "what was there before");
+    const Command command(place_, {"program", "run", path("p.gym"), "--data", path("text"),
+                                   "--steps", "1000000", "--state", path("state"), "--json"});
+    wait_for_first_step(command);
+    command.send(SIGKILL);
+    EXPECT_EQ(command.wait().exit_code, kSignal + SIGKILL);
+    EXPECT_EQ(slurp(place_ / "state"), "what was there before");
+}
+
+}  // namespace
+}  // namespace gym::testing
