@@ -1,0 +1,337 @@
+#include "fake_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "gym/commit/codec.hpp"
+#include "gym/commit/sha256.hpp"
+#include "gym/registry/datasets.hpp"
+
+namespace gym::testing {
+namespace {
+
+Digest tagged(std::string_view tag, std::initializer_list<ByteView> parts) {
+    commit::Hasher hasher;
+    hasher.update(as_bytes(tag));
+    for (const ByteView part : parts)
+        hasher.update(part);
+    return hasher.finish();
+}
+
+Bytes bytes_of(const Digest& digest) {
+    return {digest.data.begin(), digest.data.end()};
+}
+
+coordinator::RootedBytes rooted(std::string_view tag, ByteView content) {
+    const Bytes bytes = bytes_of(tagged(tag, {content}));
+    return {tagged("root", {bytes}), bytes};
+}
+
+}  // namespace
+
+Status FakeChain::reachable() const {
+    if (down) return fail(ErrorCode::kUnavailable, "the chain does not answer");
+    return {};
+}
+
+Status FakeChain::post_round(const Digest& job_id, std::uint64_t round, const Digest& hash) {
+    const std::lock_guard lock(mutex_);
+    GYM_CHECK(reachable());
+    if (rounds_.try_emplace({job_id, round}, hash, head_ + 1).second) ++posts;
+    return {};
+}
+
+Status FakeChain::post_epoch(const coordinator::EpochPost& epoch) {
+    const std::lock_guard lock(mutex_);
+    GYM_CHECK(reachable());
+    if (!epochs.try_emplace(epoch.epoch, epoch).second) return {};
+    epoch_blocks_[epoch.epoch] = head_ + 1;
+    ++posts;
+    return {};
+}
+
+Status FakeChain::tick() {
+    return reachable();
+}
+
+Result<bool> FakeChain::round_posted(const Digest& job_id, std::uint64_t round,
+                                     const Digest& hash) {
+    const std::lock_guard lock(mutex_);
+    GYM_CHECK(reachable());
+    const auto found = rounds_.find({job_id, round});
+    if (found == rounds_.end() || found->second.second > head_) return false;
+    if (found->second.first != hash) return fail(ErrorCode::kConflict, "another record");
+    return true;
+}
+
+Result<std::optional<std::uint64_t>> FakeChain::epoch_block(const coordinator::EpochPost& epoch) {
+    const std::lock_guard lock(mutex_);
+    GYM_CHECK(reachable());
+    const auto found = epochs.find(epoch.epoch);
+    if (found == epochs.end() || epoch_blocks_[epoch.epoch] > head_)
+        return std::optional<std::uint64_t>();
+    if (found->second != epoch) return fail(ErrorCode::kConflict, "another root");
+    return std::optional(epoch_blocks_[epoch.epoch]);
+}
+
+Result<std::optional<Digest>> FakeChain::randomness(std::uint64_t block) {
+    const std::lock_guard lock(mutex_);
+    GYM_CHECK(reachable());
+    if (block > head_) return std::optional<Digest>();
+    commit::Hasher hasher;
+    return std::optional(hasher.update(as_bytes("block")).update_u64(block).finish());
+}
+
+Result<coordinator::Compute::Prepared> FakeCompute::prepare(const std::string& spec_yaml,
+                                                            ByteView dataset, const Digest&,
+                                                            const Digest& job_seed) {
+    if (spec_yaml == "broken") return fail(ErrorCode::kInvalidArgument, "model: zero layers");
+    Prepared out;
+    out.program = rooted("program", as_bytes(spec_yaml));
+    out.evaluate_program = rooted("evaluate", as_bytes(spec_yaml));
+    out.logits_program = rooted("logits", as_bytes(spec_yaml));
+    out.base = rooted("base", job_seed.view());
+    out.momentum = rooted("momentum", dataset);
+    out.tokens_per_step = 64;
+    out.flops_per_step = 1'000'000;
+    out.parameters = 10;
+    return out;
+}
+
+Result<double> FakeCompute::delta_norm(ByteView, ByteView delta) {
+    if (delta.size() != 32) return fail(ErrorCode::kMalformed, "delta: not 32 bytes");
+    return 1.0;
+}
+
+Result<coordinator::Compute::Aggregated> FakeCompute::aggregate(ByteView program, ByteView base,
+                                                                ByteView momentum,
+                                                                const std::vector<Bytes>& deltas) {
+    if (aggregate_fails) return fail(ErrorCode::kIo, "the disk is full");
+    commit::Hasher hasher;
+    for (const Bytes& delta : deltas)
+        hasher.update(delta);
+    const Digest all = hasher.finish();
+    Aggregated out;
+    out.program = rooted("outer", program);
+    out.base = rooted("next base", tagged("", {base, all.view()}).view());
+    out.momentum = rooted("next momentum", tagged("", {momentum, all.view()}).view());
+    out.records = bytes_of(all);
+    GYM_TRY(out.records_root, records_root(out.records));
+    out.flops = 10 * deltas.size();
+    return out;
+}
+
+Result<double> FakeCompute::evaluate(ByteView, ByteView base, ByteView, const Digest&,
+                                     std::uint32_t) {
+    return 2.0 + base[0] / 256.0;
+}
+
+Result<Digest> FakeCompute::records_root(ByteView records) {
+    if (records.empty()) return fail(ErrorCode::kMalformed, "records: none");
+    return tagged("records", {records});
+}
+
+Result<std::optional<coordinator::Compute::Difference>> FakeCompute::first_difference(
+    ByteView committed, ByteView recomputed) {
+    for (std::size_t i = 0; i < std::min(committed.size(), recomputed.size()); ++i)
+        if (committed[i] != recomputed[i]) return std::optional(Difference{i, "loss"});
+    return std::optional<Difference>();
+}
+
+FakeCompute::Trained FakeCompute::train(const protocol::RoundRecord& record, std::uint32_t slot) {
+    commit::Encoder encoder;
+    encoder.fixed(record.base_state_root).fixed(record.job_seed).u64(record.round).u32(slot);
+    const Digest seed = commit::sha256(encoder.view());
+    Trained out;
+    for (std::uint32_t step = 0; step < record.steps; ++step)
+        out.records.push_back(seed.data[step % 32]);
+    out.delta = bytes_of(tagged("delta", {out.records}));
+    out.final_state = tagged("state", {out.records});
+    return out;
+}
+
+Result<coordinator::Compute::Reexecuted> FakeCompute::run_unit(const protocol::RoundRecord& record,
+                                                               std::uint32_t slot, ByteView,
+                                                               ByteView, ByteView) {
+    const Trained trained = train(record, slot);
+    GYM_TRY(const Digest root, records_root(trained.records));
+    return Reexecuted{root, trained.final_state, blob::blob_root(trained.delta)};
+}
+
+World::World() : database_(test_database_.as("gym_coordinator")) {
+    options.domain = protocol::signing_domain(31'337, Address{});
+    const Bytes tokens{1, 2, 3};
+    dataset_root_ = tagged("dataset", {tokens});
+    registry::Dataset dataset;
+    dataset.root = dataset_root_;
+    dataset.blob = blobs.put(tokens).value();
+    dataset.owner = key.address();
+    dataset.name = "three tokens";
+    dataset.tokens = 3;
+    dataset.vocabulary = 256;
+    const Status registered = database_->transact(
+        [&](db::Transaction& tx) { return registry::register_dataset(tx, dataset); });
+    GYM_ASSERT(registered.ok(), "register the dataset");
+    restart();
+}
+
+void World::restart() {
+    core_ = std::make_unique<coordinator::Coordinator>(
+        coordinator::Dependencies{*database_, blobs, chain, compute, clock, key}, options);
+}
+
+coordinator::TickSummary World::tick() {
+    auto summary = core_->tick();
+    GYM_ASSERT(summary.ok(), summary.ok() ? "" : summary.error().message);
+    return *summary;
+}
+
+void World::settle() {
+    for (int idle = 0; idle < 5;) {
+        idle = tick().steps == 0 ? idle + 1 : 0;
+        chain.mine();
+    }
+}
+
+registry::JobTerms World::terms() {
+    registry::JobTerms out;
+    out.rounds = 1;
+    out.slots_max = 8;
+    out.workers_min = 1;
+    out.steps = 20;
+    out.checkpoint_every = 10;
+    out.price_wei_per_pflop = Amount(1'000'000'000);
+    out.lifecycle = {600'000, 60'000, 60'000, 60'000, 60'000, 2};
+    return out;
+}
+
+Digest World::submit_job(const registry::JobTerms& terms, std::uint64_t budget_wei) {
+    registry::NewJob job;
+    job.owner = key.address();
+    job.name = "a job";
+    job.spec_yaml = "model";
+    job.id = registry::make_job_id(job.owner, std::to_string(clock.now_ms()));
+    job.dataset_root = dataset_root_;
+    job.terms = terms;
+    job.budget_wei = Amount(budget_wei);
+    const auto api = test_database_.as("gym_api");
+    const auto submitted = api->transact(
+        [&](db::Transaction& tx) { return registry::submit_job(tx, job, clock.now_ms()); });
+    GYM_ASSERT(submitted.ok(), submitted.ok() ? "" : submitted.error().message);
+    return job.id;
+}
+
+FakeNode World::add_node(registry::NodeRole role) {
+    FakeNode node;
+    registry::NewNode profile;
+    profile.address = node.address();
+    profile.owner = node.address();
+    profile.role = role;
+    const auto registered = core_->register_node(profile);
+    GYM_ASSERT(registered.ok(), registered.ok() ? "" : registered.error().message);
+    return node;
+}
+
+void World::beat(const std::vector<const FakeNode*>& nodes) {
+    for (const FakeNode* node : nodes)
+        GYM_ASSERT(core_->heartbeat(node->address()).ok(), "heartbeat");
+}
+
+World::Work World::make_work(const FakeNode& worker, const FakeCompute::Trained& trained,
+                             const coordinator::UnitAssignment& assignment) {
+    const protocol::RoundRecord& record = assignment.record;
+    protocol::UnitCommitment commitment;
+    commitment.round_record = assignment.record_hash;
+    commitment.slot = assignment.key.slot;
+    commitment.records_root = compute.records_root(trained.records).value();
+    commitment.final_state_root = trained.final_state;
+    commitment.delta_root = blobs.put(trained.delta).value();
+    commitment.steps = record.steps;
+    commitment.tokens = record.tokens_per_step * record.steps;
+    commitment.flops = record.flops_per_step * record.steps;
+    return {assignment, protocol::sign(options.domain, commitment, worker.key), trained.records};
+}
+
+World::Work World::work(const FakeNode& worker) {
+    const auto assignment = core_->next_unit(worker.address());
+    GYM_ASSERT(assignment.ok() && assignment->has_value(), "the worker has no unit");
+    const auto& given = **assignment;
+    return make_work(worker, FakeCompute::train(given.record, given.key.slot), given);
+}
+
+World::Work World::cheat(const FakeNode& worker, std::size_t step) {
+    const auto assignment = core_->next_unit(worker.address());
+    GYM_ASSERT(assignment.ok() && assignment->has_value(), "the worker has no unit");
+    const auto& given = **assignment;
+    FakeCompute::Trained trained = FakeCompute::train(given.record, given.key.slot);
+    trained.records[step] ^= 1;
+    trained.delta = bytes_of(tagged("delta", {trained.records}));
+    trained.final_state = tagged("state", {trained.records});
+    return make_work(worker, trained, given);
+}
+
+Result<coordinator::CommitReceipt> World::commit(const FakeNode& worker, const Work& work) {
+    return core_->commit_unit(worker.address(), work.commitment, work.records);
+}
+
+protocol::Report World::report(const FakeNode& verifier, const coordinator::VerificationTask& task,
+                               bool lie, Bytes& records) {
+    protocol::Report out;
+    out.unit = task.unit;
+    out.draw = task.draw;
+    out.verifier = verifier.address();
+    if (task.kind == protocol::UnitKind::kAggregate) {
+        std::vector<Bytes> deltas;
+        for (const protocol::IncludedDelta& delta : task.included)
+            deltas.push_back(blobs.get(delta.delta_root).value());
+        const auto result = compute.aggregate(blobs.get(task.program_blob).value(),
+                                              blobs.get(task.base.blob).value(),
+                                              blobs.get(task.momentum.blob).value(), deltas);
+        records = result->records;
+        out.final_state_root = result->base.root;
+        out.delta_root = result->momentum.root;
+    } else {
+        const auto trained = FakeCompute::train(task.record, task.key.slot);
+        records = trained.records;
+        out.final_state_root = trained.final_state;
+        out.delta_root = blob::blob_root(trained.delta);
+    }
+    if (lie) records[3] ^= 1;
+    out.records_root = compute.records_root(records).value();
+    out.challenge_signature = verifier.key.sign_digest(
+        protocol::trace_challenge_digest(options.domain, task.beacon, task.unit));
+    out.salt = tagged("salt", {task.unit.view()});
+    return out;
+}
+
+bool World::verify(const FakeNode& verifier, bool lie) {
+    const auto task = core_->next_task(verifier.address());
+    GYM_ASSERT(task.ok(), task.ok() ? "" : task.error().message);
+    if (!*task) return false;
+    Bytes records;
+    const protocol::Report honest = report(verifier, **task, lie, records);
+    const auto claimed = core_->commit_report(verifier.address(), honest.unit, honest.draw,
+                                              protocol::report_digest((*task)->beacon, honest));
+    GYM_ASSERT(claimed.ok(), claimed.ok() ? "" : claimed.error().message);
+    const auto outcome = core_->reveal_report(honest, records);
+    GYM_ASSERT(outcome.ok(), outcome.ok() ? "" : outcome.error().message);
+    return true;
+}
+
+registry::Unit World::unit(const Digest& id) {
+    return database_->transact([&](db::Transaction& tx) { return registry::get_unit(tx, id); })
+        .value();
+}
+
+registry::Job World::job(const Digest& id) {
+    return database_->transact([&](db::Transaction& tx) { return registry::get_job(tx, id); })
+        .value();
+}
+
+std::vector<registry::Round> World::rounds(const Digest& id) {
+    return database_->transact([&](db::Transaction& tx) { return registry::list_rounds(tx, id); })
+        .value();
+}
+
+}  // namespace gym::testing

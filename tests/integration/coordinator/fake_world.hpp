@@ -1,0 +1,133 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "gym/blob/blob_store.hpp"
+#include "gym/coordinator/coordinator.hpp"
+#include "gym/registry/jobs.hpp"
+#include "postgres.hpp"
+
+namespace gym::testing {
+
+/// A chain of one process: what is posted is in the next block, mine() makes it. Can be
+/// unreachable.
+class FakeChain final : public coordinator::ChainPort {
+  public:
+    Status post_round(const Digest& job_id, std::uint64_t round, const Digest& hash) override;
+    Status post_epoch(const coordinator::EpochPost& epoch) override;
+    Status tick() override;
+    Result<bool> round_posted(const Digest& job_id, std::uint64_t round,
+                              const Digest& hash) override;
+    Result<std::optional<std::uint64_t>> epoch_block(const coordinator::EpochPost& epoch) override;
+    Result<std::optional<Digest>> randomness(std::uint64_t block) override;
+
+    void mine() { ++head_; }
+    bool down = false;
+    std::map<std::uint64_t, coordinator::EpochPost> epochs;
+    int posts = 0;  ///< that were new
+
+  private:
+    [[nodiscard]] Status reachable() const;
+    std::mutex mutex_;  // two coordinators may ask at once
+    std::uint64_t head_ = 1;
+    std::map<std::pair<Digest, std::uint64_t>, std::pair<Digest, std::uint64_t>> rounds_;
+    std::map<std::uint64_t, std::uint64_t> epoch_blocks_;
+};
+
+/// Training by hashing: records, states and deltas are functions of their inputs, nothing is
+/// learned. A record list is one byte per step.
+class FakeCompute final : public coordinator::Compute {
+  public:
+    Result<Prepared> prepare(const std::string& spec_yaml, ByteView dataset,
+                             const Digest& dataset_root, const Digest& job_seed) override;
+    Result<double> delta_norm(ByteView program, ByteView delta) override;
+    Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
+                                 const std::vector<Bytes>& deltas) override;
+    Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
+                            const Digest& dataset_root, std::uint32_t windows_max) override;
+    Result<Digest> records_root(ByteView records) override;
+    Result<std::optional<Difference>> first_difference(ByteView committed,
+                                                       ByteView recomputed) override;
+    Result<Reexecuted> run_unit(const protocol::RoundRecord& record, std::uint32_t slot,
+                                ByteView program, ByteView base, ByteView dataset) override;
+
+    struct Trained {
+        Bytes records;
+        Bytes delta;
+        Digest final_state;
+    };
+    /// The honest result of a slot.
+    static Trained train(const protocol::RoundRecord& record, std::uint32_t slot);
+
+    bool aggregate_fails = false;
+};
+
+/// A node of the network: its key and what it says to the coordinator.
+struct FakeNode {
+    crypto::PrivateKey key = crypto::PrivateKey::generate();
+    [[nodiscard]] const Address& address() const { return key.address(); }
+};
+
+/// The coordinator over a real database, with a fake chain, fake training and a clock moved by
+/// hand.
+class World {
+  public:
+    World();
+
+    /// A fresh coordinator over the same stores, as after a crash.
+    void restart();
+    coordinator::Coordinator& core() { return *core_; }
+    /// Ticks, mining a block after each, until nothing moves any more.
+    void settle();
+    coordinator::TickSummary tick();
+
+    Digest submit_job(const registry::JobTerms& terms, std::uint64_t budget_wei = 1'000'000'000);
+    FakeNode add_node(registry::NodeRole role);
+    void beat(const std::vector<const FakeNode*>& nodes);
+
+    /// The commitment that `worker` would make honestly for its assignment; its delta is uploaded.
+    struct Work {
+        coordinator::UnitAssignment assignment;
+        protocol::SignedCommitment commitment;
+        Bytes records;
+    };
+    Work work(const FakeNode& worker);
+    /// The same with one step record changed, and the delta that follows from it.
+    Work cheat(const FakeNode& worker, std::size_t step);
+    Result<coordinator::CommitReceipt> commit(const FakeNode& worker, const Work& work);
+    /// Takes the verifier's next task and reports honestly, or that `lie` of the records differs.
+    /// @return whether there was a task.
+    bool verify(const FakeNode& verifier, bool lie = false);
+    protocol::Report report(const FakeNode& verifier, const coordinator::VerificationTask& task,
+                            bool lie, Bytes& records);
+
+    registry::Unit unit(const Digest& id);
+    registry::Job job(const Digest& id);
+    std::vector<registry::Round> rounds(const Digest& id);
+    db::Database& database() { return *database_; }
+    db::Database& owner() { return test_database_.owner(); }
+
+    /// Terms with ten minutes for a unit, one for everything else, and the rest at its simplest.
+    static registry::JobTerms terms();
+
+    ManualClock clock{1'700'000'000'000};
+    FakeChain chain;
+    FakeCompute compute;
+    blob::MemoryStore blobs;
+    crypto::PrivateKey key = crypto::PrivateKey::generate();
+    coordinator::Options options;
+
+  private:
+    Work make_work(const FakeNode& worker, const FakeCompute::Trained& trained,
+                   const coordinator::UnitAssignment& assignment);
+    TestDatabase test_database_;
+    std::unique_ptr<db::Database> database_;
+    std::unique_ptr<coordinator::Coordinator> core_;
+    Digest dataset_root_;
+};
+
+}  // namespace gym::testing

@@ -1,0 +1,269 @@
+// Cheats, lies and bad input: each ends where the rules say, and nobody honest pays for it.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "fake_world.hpp"
+
+namespace gym::testing {
+namespace {
+
+using protocol::UnitState;
+using registry::NodeRole;
+
+class CoordinatorFaults : public ::testing::Test {
+  protected:
+    CoordinatorFaults()
+        : honest(world.add_node(NodeRole::kWorker)),
+          other(world.add_node(NodeRole::kWorker)),
+          verifier(world.add_node(NodeRole::kVerifier)) {
+        registry::JobTerms terms = World::terms();
+        terms.rounds = 3;
+        job = world.submit_job(terms);
+        world.settle();
+    }
+    void pass_deadline() {
+        world.clock.advance_ms(60'001);
+        world.beat({&honest, &other, &verifier});
+        world.settle();
+    }
+    ErrorCode refused(const FakeNode& worker, const World::Work& work) {
+        const auto result = world.commit(worker, work);
+        return result.ok() ? ErrorCode::kInternal : result.error().code;
+    }
+    /// `work` with other content under a fresh signature of `signer`.
+    World::Work changed(World::Work work, const FakeNode& signer,
+                        const std::function<void(protocol::UnitCommitment&)>& change) {
+        change(work.commitment.commitment);
+        work.commitment =
+            protocol::sign(world.options.domain, work.commitment.commitment, signer.key);
+        return work;
+    }
+
+    World world;
+    FakeNode honest, other, verifier;
+    Digest job;
+};
+
+TEST_F(CoordinatorFaults, a_cheat_is_rejected_with_its_step_and_excluded) {
+    const Digest good = world.commit(honest, world.work(honest))->unit;
+    const Digest bad = world.commit(other, world.cheat(other, 12))->unit;
+    world.settle();
+    while (world.verify(verifier)) {
+    }
+    EXPECT_EQ(world.unit(good).status.state, UnitState::kVerified);
+    EXPECT_EQ(world.unit(bad).status.state, UnitState::kDisputed);
+    world.settle();
+    EXPECT_TRUE(world.unit(good).included);
+    EXPECT_FALSE(world.unit(bad).included) << "a disputed delta never enters the base state";
+    pass_deadline();
+    const registry::Unit rejected = world.unit(bad);
+    EXPECT_EQ(rejected.status.state, UnitState::kRejected);
+    EXPECT_EQ(rejected.reason_code, "step_differs");
+    const std::string sentence = "unit " + std::to_string(rejected.key.slot) +
+                                 " of round 1: step 12 differs from re-execution (records root 0x";
+    EXPECT_EQ(rejected.reason.substr(0, sentence.size()), sentence) << rejected.reason;
+    const auto status = world.core().node_status(other.address());
+    EXPECT_TRUE(status->node.excluded);
+    EXPECT_EQ(status->node.excluded_reason, rejected.reason);
+    EXPECT_EQ(status->units.rejected, 1U);
+    EXPECT_EQ(world.core().next_unit(other.address()).error().code, ErrorCode::kPermissionDenied);
+    EXPECT_EQ(world.unit(good).status.state, UnitState::kFinal);
+}
+
+TEST_F(CoordinatorFaults, a_disputed_worker_gets_no_new_unit) {
+    ASSERT_TRUE(world.commit(honest, world.work(honest)).ok());
+    ASSERT_TRUE(world.commit(other, world.cheat(other, 0)).ok());
+    world.settle();
+    while (world.verify(verifier)) {
+    }
+    world.settle();
+    const auto rounds = world.rounds(job);
+    ASSERT_EQ(rounds.size(), 2U);
+    ASSERT_EQ(rounds[1].record.slots.size(), 1U);
+    EXPECT_EQ(rounds[1].record.slots[0].worker, honest.address());
+}
+
+TEST_F(CoordinatorFaults, a_cheat_that_defends_is_rejected_by_the_referee) {
+    ASSERT_TRUE(world.commit(honest, world.work(honest)).ok());
+    const Digest bad = world.commit(other, world.cheat(other, 5))->unit;
+    world.settle();
+    while (world.verify(verifier)) {
+    }
+    ASSERT_TRUE(world.core().defend(other.address(), bad).ok());
+    ASSERT_TRUE(world.core().defend(other.address(), bad).ok()) << "repeating it is no error";
+    EXPECT_EQ(world.core().defend(honest.address(), bad).error().code,
+              ErrorCode::kPermissionDenied);
+    world.settle();
+    EXPECT_EQ(world.unit(bad).status.state, UnitState::kRejected);
+    EXPECT_TRUE(world.core().node_status(other.address())->node.excluded);
+    EXPECT_FALSE(world.core().node_status(verifier.address())->node.excluded);
+}
+
+TEST_F(CoordinatorFaults, an_honest_worker_survives_a_lying_verifier) {
+    const Digest unit = world.commit(honest, world.work(honest))->unit;
+    ASSERT_TRUE(world.commit(other, world.work(other)).ok());
+    world.settle();
+    while (world.verify(verifier, true)) {
+    }
+    ASSERT_EQ(world.unit(unit).status.state, UnitState::kDisputed);
+    ASSERT_TRUE(world.core().defend(honest.address(), unit).ok());
+    world.settle();
+    EXPECT_EQ(world.unit(unit).status.state, UnitState::kUpheld);
+    EXPECT_FALSE(world.core().node_status(honest.address())->node.excluded);
+    const auto liar = world.core().node_status(verifier.address());
+    EXPECT_TRUE(liar->node.excluded);
+    EXPECT_EQ(liar->node.excluded_code, "false_report");
+    pass_deadline();
+    EXPECT_EQ(world.unit(unit).status.state, UnitState::kFinal);
+}
+
+TEST_F(CoordinatorFaults, an_equivocation_rejects_at_once) {
+    const World::Work first = world.work(honest);
+    ASSERT_TRUE(world.commit(honest, first).ok());
+    const World::Work second = changed(
+        first, honest, [](protocol::UnitCommitment& c) { c.final_state_root.data[0] ^= 1; });
+    EXPECT_EQ(refused(honest, second), ErrorCode::kConflict);
+    EXPECT_EQ(world.unit(first.assignment.unit).status.state, UnitState::kRejected);
+    EXPECT_EQ(world.unit(first.assignment.unit).reason_code, "equivocation");
+    EXPECT_TRUE(world.core().node_status(honest.address())->node.excluded);
+}
+
+TEST_F(CoordinatorFaults, the_same_commitment_again_gives_the_same_receipt) {
+    const World::Work work = world.work(honest);
+    const auto first = world.commit(honest, work);
+    world.clock.advance_ms(10);
+    const auto again = world.commit(honest, work);
+    ASSERT_TRUE(first.ok() && again.ok());
+    EXPECT_EQ(first->leaf, again->leaf);
+    EXPECT_EQ(first->received_at_ms, again->received_at_ms);
+}
+
+TEST_F(CoordinatorFaults, commitments_that_do_not_fit_are_refused_each_with_its_error) {
+    const World::Work good = world.work(honest);
+    using C = protocol::UnitCommitment;
+    World::Work forged = good;
+    forged.commitment.signature.data[10] ^= 1;
+    EXPECT_EQ(refused(honest, forged), ErrorCode::kUnauthenticated);
+    EXPECT_EQ(refused(other, good), ErrorCode::kUnauthenticated) << "somebody else's commitment";
+
+    const std::uint32_t foreign = world.work(other).assignment.key.slot;
+    EXPECT_EQ(refused(honest, changed(good, honest, [&](C& c) { c.slot = foreign; })),
+              ErrorCode::kPermissionDenied);
+    EXPECT_EQ(refused(honest, changed(good, honest, [](C& c) { c.slot = 999; })),
+              ErrorCode::kNotFound);
+    EXPECT_EQ(refused(honest, changed(good, honest, [](C& c) { c.round_record.data[0] ^= 1; })),
+              ErrorCode::kNotFound);
+    EXPECT_EQ(refused(honest, changed(good, honest, [](C& c) { c.flops += 1; })),
+              ErrorCode::kMismatch);
+    EXPECT_EQ(refused(honest, changed(good, honest, [](C& c) { c.records_root.data[0] ^= 1; })),
+              ErrorCode::kMismatch);
+    EXPECT_EQ(refused(honest, changed(good, honest, [](C& c) { c.delta_root.data[0] ^= 1; })),
+              ErrorCode::kNotFound);
+    const Digest garbage = world.blobs.put(Bytes{1, 2, 3}).value();
+    EXPECT_EQ(refused(honest, changed(good, honest, [&](C& c) { c.delta_root = garbage; })),
+              ErrorCode::kMalformed);
+    World::Work cut = good;
+    cut.records.pop_back();
+    EXPECT_EQ(refused(honest, cut), ErrorCode::kMismatch);
+
+    EXPECT_EQ(world.unit(good.assignment.unit).status.state, UnitState::kAssigned)
+        << "nothing of that changed the unit";
+    EXPECT_TRUE(world.commit(honest, good).ok());
+}
+
+TEST_F(CoordinatorFaults, a_late_commitment_is_refused_and_changes_nothing) {
+    const World::Work work = world.work(honest);
+    world.clock.advance_ms(600'001);
+    EXPECT_EQ(refused(honest, work), ErrorCode::kTimeout);
+    world.settle();
+    EXPECT_EQ(world.unit(work.assignment.unit).status.state, UnitState::kExpired);
+    EXPECT_EQ(refused(honest, work), ErrorCode::kConflict);
+}
+
+TEST_F(CoordinatorFaults, a_replay_from_another_round_is_refused) {
+    const World::Work old = world.work(honest);
+    ASSERT_TRUE(world.commit(honest, old).ok());
+    ASSERT_TRUE(world.commit(other, world.work(other)).ok());
+    world.settle();
+    while (world.verify(verifier)) {
+    }
+    world.settle();
+    const World::Work next = world.work(honest);
+    ASSERT_EQ(next.assignment.key.round, 2U);
+    const auto replayed = world.commit(honest, old);
+    ASSERT_TRUE(replayed.ok());
+    EXPECT_EQ(replayed->unit, old.assignment.unit) << "the old receipt, not credit for round 2";
+    EXPECT_EQ(world.unit(next.assignment.unit).status.state, UnitState::kAssigned);
+}
+
+TEST_F(CoordinatorFaults, a_silent_verifier_is_replaced) {
+    const FakeNode second = world.add_node(NodeRole::kVerifier);
+    const Digest unit = world.commit(honest, world.work(honest))->unit;
+    ASSERT_TRUE(world.commit(other, world.work(other)).ok());
+    world.settle();
+    const Address silent = *world.unit(unit).verifier;
+    world.clock.advance_ms(60'001);
+    world.beat({&honest, &other, &verifier, &second});
+    world.settle();
+    const registry::Unit redrawn = world.unit(unit);
+    EXPECT_EQ(redrawn.status.state, UnitState::kSampled);
+    EXPECT_EQ(redrawn.status.draws, 2U);
+    EXPECT_NE(*redrawn.verifier, silent);
+}
+
+TEST_F(CoordinatorFaults, reports_are_taken_only_from_who_was_drawn_and_as_committed) {
+    const FakeNode stranger = world.add_node(NodeRole::kVerifier);
+    ASSERT_TRUE(world.commit(honest, world.work(honest)).ok());
+    ASSERT_TRUE(world.commit(other, world.work(other)).ok());
+    world.settle();
+    auto task = world.core().next_task(verifier.address());
+    const FakeNode& drawn = task->has_value() ? verifier : stranger;
+    const FakeNode& idle = task->has_value() ? stranger : verifier;
+    task = world.core().next_task(drawn.address());
+    ASSERT_TRUE(task.ok() && *task);
+    Bytes records;
+    protocol::Report report = world.report(drawn, **task, false, records);
+    const Digest digest = protocol::report_digest((*task)->beacon, report);
+    const auto commit = [&](const FakeNode& who, std::uint32_t draw, const Digest& what) {
+        const auto result = world.core().commit_report(who.address(), report.unit, draw, what);
+        return result.ok() ? ErrorCode::kInternal : result.error().code;
+    };
+    EXPECT_EQ(commit(idle, 0, digest), world.unit(report.unit).verifier == idle.address()
+                                           ? ErrorCode::kInternal
+                                           : ErrorCode::kPermissionDenied);
+    EXPECT_EQ(commit(drawn, 1, digest), ErrorCode::kPermissionDenied);
+    EXPECT_EQ(world.core().reveal_report(report, records).error().code,
+              ErrorCode::kPermissionDenied)
+        << "a reveal needs a commitment";
+    EXPECT_EQ(commit(drawn, 0, digest), ErrorCode::kInternal) << "taken";
+    EXPECT_EQ(commit(drawn, 0, digest), ErrorCode::kInternal) << "taken again";
+    EXPECT_EQ(commit(drawn, 0, Digest{}), ErrorCode::kConflict);
+    protocol::Report other_report = report;
+    other_report.salt.data[0] ^= 1;
+    EXPECT_EQ(world.core().reveal_report(other_report, records).error().code, ErrorCode::kMismatch);
+    Bytes cut = records;
+    cut.pop_back();
+    EXPECT_EQ(world.core().reveal_report(report, cut).error().code, ErrorCode::kMismatch);
+    EXPECT_TRUE(world.core().reveal_report(report, records)->equal);
+    EXPECT_TRUE(world.core().reveal_report(report, records)->equal) << "repeated";
+    EXPECT_EQ(world.unit(report.unit).status.state, UnitState::kVerified);
+}
+
+TEST_F(CoordinatorFaults, a_lost_delta_voids_the_unit_without_blame) {
+    const World::Work work = world.work(honest);
+    ASSERT_TRUE(world.commit(honest, work).ok());
+    ASSERT_TRUE(world.commit(other, world.work(other)).ok());
+    world.settle();
+    while (world.verify(verifier)) {
+    }
+    ASSERT_TRUE(world.blobs.remove(work.commitment.commitment.delta_root).ok());
+    world.settle();
+    EXPECT_EQ(world.unit(work.assignment.unit).status.state, UnitState::kVoid);
+    EXPECT_EQ(world.unit(work.assignment.unit).reason_code, "inputs_lost");
+    EXPECT_FALSE(world.core().node_status(honest.address())->node.excluded);
+    EXPECT_EQ(world.rounds(job).size(), 2U) << "the round went on without it";
+}
+
+}  // namespace
+}  // namespace gym::testing

@@ -1,0 +1,283 @@
+// The way of a job from submission to its end, and who gets work.
+#include <gtest/gtest.h>
+
+#include "fake_world.hpp"
+#include "gym/commit/merkle.hpp"
+#include "gym/registry/feed.hpp"
+
+namespace gym::testing {
+namespace {
+
+using protocol::UnitState;
+using registry::NodeRole;
+
+/// Moves the clock past every deadline of the default terms but a unit's, with the nodes still there.
+void pass_deadline(World& world, const std::vector<const FakeNode*>& nodes) {
+    world.clock.advance_ms(60'001);
+    world.beat(nodes);
+    world.settle();
+}
+
+TEST(CoordinatorRounds, a_job_runs_from_submission_to_completion) {
+    World world;
+    const FakeNode a = world.add_node(NodeRole::kWorker);
+    const FakeNode b = world.add_node(NodeRole::kWorker);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    registry::JobTerms terms = World::terms();
+    terms.rounds = 3;
+    const Digest job = world.submit_job(terms);
+    for (int round = 1; round <= 3; ++round) {
+        world.settle();
+        ASSERT_TRUE(world.commit(a, world.work(a)).ok());
+        ASSERT_TRUE(world.commit(b, world.work(b)).ok());
+        world.settle();
+        while (world.verify(verifier)) {
+        }
+        world.settle();
+        while (world.verify(verifier)) {
+        }  // the aggregate unit
+        pass_deadline(world, {&a, &b, &verifier});
+    }
+    const auto rounds = world.rounds(job);
+    ASSERT_EQ(rounds.size(), 3U);
+    for (const registry::Round& round : rounds) {
+        EXPECT_EQ(round.state, registry::RoundState::kClosed);
+        EXPECT_EQ(round.commitment_count, 2U);
+        EXPECT_TRUE(round.validation_loss.has_value());
+        EXPECT_EQ(world.chain.epochs.at(round.epoch).commitments_root, round.commitments_root);
+    }
+    EXPECT_EQ(rounds[1].record.included.size(), 2U);
+    EXPECT_EQ(rounds[1].record.previous_record, rounds[0].record_hash);
+    EXPECT_EQ(rounds[1].base, rounds[0].next_base);
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kCompleted);
+    EXPECT_EQ(world.core().node_status(a.address())->units.final, 3U);
+    EXPECT_EQ(world.core().node_status(a.address())->node.valid_run, 3U);
+}
+
+TEST(CoordinatorRounds, a_receipt_proves_the_commitment_under_the_posted_root) {
+    World world;
+    std::vector<FakeNode> workers;
+    for (int i = 0; i < 5; ++i)
+        workers.push_back(world.add_node(NodeRole::kWorker));
+    world.submit_job(World::terms());
+    world.settle();
+    std::vector<Digest> units;
+    for (const FakeNode& worker : workers)
+        units.push_back(world.commit(worker, world.work(worker))->unit);
+    EXPECT_FALSE(world.core().unit_receipt(units[0])->inclusion.has_value());
+    world.settle();
+    for (const Digest& unit : units) {
+        const auto receipt = world.core().unit_receipt(unit);
+        ASSERT_TRUE(receipt.ok() && receipt->inclusion);
+        const auto& proof = *receipt->inclusion;
+        EXPECT_EQ(proof.commitments_root, world.chain.epochs.at(proof.epoch).commitments_root);
+        EXPECT_TRUE(commit::merkle_verify(proof.commitments_root,
+                                          {proof.leaf_index, proof.leaf_count}, proof.leaf,
+                                          proof.siblings)
+                        .ok());
+    }
+}
+
+TEST(CoordinatorRounds, a_worker_that_leaves_costs_only_its_unit) {
+    World world;
+    const FakeNode stays = world.add_node(NodeRole::kWorker);
+    const FakeNode leaves = world.add_node(NodeRole::kWorker);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    registry::JobTerms terms = World::terms();
+    terms.rounds = 2;
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    const auto lost = world.work(leaves);
+    const Digest kept = world.commit(stays, world.work(stays))->unit;
+    world.clock.advance_ms(600'001);
+    world.beat({&stays, &verifier});
+    world.settle();
+    EXPECT_EQ(world.unit(lost.assignment.unit).status.state, UnitState::kExpired);
+    EXPECT_EQ(world.unit(lost.assignment.unit).reason_code, "late_commitment");
+    while (world.verify(verifier)) {
+    }
+    world.settle();
+    const auto rounds = world.rounds(job);
+    ASSERT_EQ(rounds.size(), 2U);
+    ASSERT_EQ(rounds[1].record.slots.size(), 1U) << "who is gone gets no slot";
+    EXPECT_EQ(rounds[1].record.slots[0].worker, stays.address());
+    EXPECT_TRUE(world.unit(kept).included);
+}
+
+TEST(CoordinatorRounds, a_new_worker_joins_at_the_next_round) {
+    World world;
+    const FakeNode first = world.add_node(NodeRole::kWorker);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    registry::JobTerms terms = World::terms();
+    terms.rounds = 2;
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    const FakeNode late = world.add_node(NodeRole::kWorker);
+    const auto nothing = world.core().next_unit(late.address());
+    ASSERT_TRUE(nothing.ok());
+    EXPECT_FALSE(nothing->has_value());
+    EXPECT_EQ(world.core().node_status(late.address())->idle_because,
+              "waiting for the next round to begin");
+    ASSERT_TRUE(world.commit(first, world.work(first)).ok());
+    world.settle();
+    while (world.verify(verifier)) {
+    }
+    world.settle();
+    EXPECT_EQ(world.rounds(job)[1].record.slots.size(), 2U);
+    EXPECT_TRUE(world.core().next_unit(late.address())->has_value());
+}
+
+TEST(CoordinatorRounds, the_sampling_rate_falls_with_a_run_of_valid_units) {
+    World world;
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    registry::JobTerms terms = World::terms();
+    terms.rounds = 4;
+    terms.sampling.aggregate_ppm = 0;
+    const Digest job = world.submit_job(terms);
+    for (int round = 0; round < 4; ++round) {
+        world.settle();
+        ASSERT_TRUE(world.commit(worker, world.work(worker)).ok());
+        world.settle();
+        while (world.verify(verifier)) {
+        }
+        world.clock.advance_ms(60'001);
+        world.beat({&worker, &verifier});
+        // Finality before the next record, as it is when rounds are longer than the challenge
+        // window.
+        world.settle();
+    }
+    std::vector<std::uint32_t> rates;
+    for (const registry::Round& round : world.rounds(job))
+        rates.push_back(round.record.slots.at(0).sampling_rate_ppm);
+    EXPECT_EQ(rates.front(), protocol::kPpm);
+    EXPECT_LT(rates.back(), protocol::kPpm);
+    EXPECT_TRUE(std::is_sorted(rates.rbegin(), rates.rend()));
+}
+
+TEST(CoordinatorRounds, without_a_verifier_units_end_unpaid_and_the_job_goes_on) {
+    World world;
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    const Digest job = world.submit_job(World::terms());
+    world.settle();
+    const Digest unit = world.commit(worker, world.work(worker))->unit;
+    world.settle();
+    EXPECT_EQ(world.unit(unit).status.state, UnitState::kSampled);
+    pass_deadline(world, {&worker});
+    pass_deadline(world, {&worker});
+    EXPECT_EQ(world.unit(unit).status.state, UnitState::kUnpaid);
+    EXPECT_EQ(world.unit(unit).reason_code, "no_report");
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kCompleted);
+    EXPECT_EQ(world.rounds(job)[0].next_base, world.rounds(job)[0].base)
+        << "nothing was accepted, so the base state stays";
+}
+
+TEST(CoordinatorRounds, a_job_pauses_without_budget_and_resumes_with_more) {
+    World world;
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    registry::JobTerms terms = World::terms();
+    terms.price_wei_per_pflop = Amount(1'000'000'000'000);  // a unit of 20 MFLOP: 20,000 wei
+    const Digest job = world.submit_job(terms, 100'000);
+    world.settle();
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kPaused);
+    EXPECT_EQ(world.job(job).status_reason, "the budget does not cover another round");
+    EXPECT_TRUE(world.rounds(job).empty());
+    ASSERT_TRUE(world.owner()
+                    .transact([&](db::Transaction& tx) {
+                        return registry::add_budget(tx, job, Amount(500'000));
+                    })
+                    .ok());
+    world.settle();
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kRunning);
+    EXPECT_EQ(world.rounds(job).size(), 1U);
+    EXPECT_TRUE(world.core().next_unit(worker.address())->has_value());
+}
+
+TEST(CoordinatorRounds, owners_pause_resume_and_cancel) {
+    World world;
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    registry::JobTerms terms = World::terms();
+    terms.workers_min = 2;
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    const auto request = [&](registry::JobRequest what) {
+        ASSERT_TRUE(
+            world.owner()
+                .transact([&](db::Transaction& tx) { return registry::request_job(tx, job, what); })
+                .ok());
+        world.settle();
+    };
+    request(registry::JobRequest::kPause);
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kPaused);
+    const FakeNode second = world.add_node(NodeRole::kWorker);
+    world.settle();
+    EXPECT_TRUE(world.rounds(job).empty()) << "a paused job begins no round";
+    request(registry::JobRequest::kResume);
+    EXPECT_EQ(world.rounds(job).size(), 1U);
+    request(registry::JobRequest::kCancel);
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kCancelled);
+    // Work that was given out is still taken and settled.
+    EXPECT_TRUE(world.commit(worker, world.work(worker)).ok());
+    EXPECT_TRUE(world.commit(second, world.work(second)).ok());
+}
+
+TEST(CoordinatorRounds, a_job_that_cannot_run_fails_with_the_reason) {
+    World world;
+    registry::NewJob job;
+    job.owner = world.key.address();
+    job.name = "broken";
+    job.spec_yaml = "broken";
+    job.id = registry::make_job_id(job.owner, "broken");
+    job.dataset_root = world.job(world.submit_job(World::terms())).dataset_root;
+    job.terms = World::terms();
+    job.budget_wei = Amount(1);
+    ASSERT_TRUE(world.owner()
+                    .transact([&](db::Transaction& tx) {
+                        return registry::submit_job(tx, job, world.clock.now_ms());
+                    })
+                    .ok());
+    world.settle();
+    EXPECT_EQ(world.job(job.id).status, registry::JobStatus::kFailed);
+    EXPECT_EQ(world.job(job.id).status_reason, "model: zero layers");
+}
+
+TEST(CoordinatorRounds, the_feed_has_no_gaps_and_names_who_is_credited) {
+    World world;
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    world.submit_job(World::terms());
+    world.settle();
+    const Digest unit = world.commit(worker, world.work(worker))->unit;
+    world.settle();
+    while (world.verify(verifier)) {
+    }
+    pass_deadline(world, {&worker, &verifier});
+    const auto events =
+        world.database()
+            .transact([](db::Transaction& tx) { return registry::read_events(tx, 0, 1000); })
+            .value();
+    std::vector<UnitState> states;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        EXPECT_EQ(events[i].seq, i + 1);
+        if (events[i].unit != unit) continue;
+        states.push_back(events[i].to);
+        EXPECT_EQ(events[i].owner, worker.address());
+        EXPECT_EQ(events[i].flops, events[i].to == UnitState::kAssigned ? 0U : 20'000'000U);
+    }
+    EXPECT_EQ(states, (std::vector<UnitState>{UnitState::kAssigned, UnitState::kCommitted,
+                                              UnitState::kSampled, UnitState::kReported,
+                                              UnitState::kRevealed, UnitState::kVerified,
+                                              UnitState::kFinal}));
+    const auto reports = world.database()
+                             .transact([](db::Transaction& tx) {
+                                 return registry::read_accepted_reports(tx, 0, 1000);
+                             })
+                             .value();
+    ASSERT_GE(reports.size(), 1U);
+    EXPECT_EQ(reports[0].verifier, verifier.address());
+    EXPECT_EQ(reports[0].flops, 20'000'000U);
+    EXPECT_FALSE(reports[0].found_fault);
+}
+
+}  // namespace
+}  // namespace gym::testing
