@@ -12,5 +12,5 @@ if [[ ! -s $text ]]; then
     mv "$text.part" "$text"
 fi
 exec "$build/bin/gym" devnet demo --root "$folder/network" --text "$text" \
-    --worker-program "$build/bin/gym" --cheating-worker-program "$build/bin/gym-faulty-worker" \
+    --cheating-worker-program "$build/bin/gym-faulty-worker" \
     --report "$folder/report.json" "${@:2}"

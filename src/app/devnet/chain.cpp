@@ -1,8 +1,6 @@
 #include "gym/chain/private_chain.hpp"
-#include "gym/chain_store/sqlite_intent_store.hpp"
-#include "gym/common/clock.hpp"
-#include "gym/crypto/keystore.hpp"
 #include "gym/devnet/infrastructure.hpp"
+#include "gym/devnet/wallet.hpp"
 
 namespace gym::devnet {
 namespace {
@@ -11,11 +9,6 @@ constexpr const char* kProcess = "anvil";
 constexpr std::uint32_t kDeployTimeoutMs = 60'000;
 // Limits far above what a development network moves; a real network sets them from its budget.
 const char* const kLimitTokens = "1000000000";
-
-Result<crypto::PrivateKey> open_key(const Layout& layout, const std::string& holder) {
-    GYM_TRY(const std::string passphrase, ensure_secret(layout.passphrase(holder)));
-    return crypto::load_keystore(layout.keystore(holder), crypto::SecretBytes(passphrase));
-}
 
 Status fund_holders(const Layout& layout, chain::PrivateAnvil& anvil) {
     GYM_TRY(const Amount gas_money, Amount::parse_tokens("100"));
@@ -55,18 +48,12 @@ Result<chain::Deployment> start_chain(const Layout& layout, ProcessTable& proces
     GYM_CHECK(processes.adopt(kProcess, anvil.pid()));
     GYM_CHECK(fund_holders(layout, anvil));
 
-    GYM_TRY(auto client, chain::make_http_client(anvil.rpc_url()));
-    GYM_TRY(const std::uint64_t chain_id, client->chain_id());
-    GYM_TRY(crypto::PrivateKey key, open_key(layout, kDeployer));
-    GYM_TRY(auto store, chain_store::SqliteIntentStore::open(layout.root / "deployer.sqlite",
-                                                             chain_id, key.address()));
-    const SystemClock clock;
-    chain::TxManager manager(*client, *store, std::move(key), clock, {.chain_id = chain_id},
-                             chain::describe_revert);
+    GYM_TRY(const auto deployer, Wallet::open(layout, kDeployer));
     GYM_TRY(const auto artifacts, chain::find_artifacts());
     GYM_TRY(const chain::DeployParams params, deploy_params(layout, options));
     GYM_TRY(const chain::Deployment deployment,
-            chain::deploy(manager, *client, artifacts, params, kDeployTimeoutMs));
+            chain::deploy(deployer->manager(), deployer->client(), artifacts, params,
+                          kDeployTimeoutMs));
     GYM_CHECK(chain::save_deployment(layout.deployment(), deployment));
     return deployment;
 }

@@ -93,10 +93,10 @@ Status read_model(const ReportSources& sources, const JobHistory& history, Repor
                                    [](const auto& round) { return round.next_base.has_value(); });
     if (done == history.rounds.rend() || !history.job.artifacts)
         return fail(ErrorCode::kNotFound, "no round of the job was aggregated");
-    GYM_TRY(auto store, blob::DirectoryStore::open(sources.blobs));
-    GYM_TRY(const Bytes program_bytes, store->get(history.job.artifacts->program_blob));
+    GYM_TRY(const blob::DirectoryStore store, blob::DirectoryStore::open(sources.blobs));
+    GYM_TRY(const Bytes program_bytes, store.get(history.job.artifacts->program_blob));
     GYM_TRY(const program::Program program, program::decode(program_bytes));
-    GYM_TRY(const Bytes state_bytes, store->get(done->next_base->blob));
+    GYM_TRY(const Bytes state_bytes, store.get(done->next_base->blob));
     GYM_TRY(const engine::State state, engine::decode_state(state_bytes));
     report.final_state_root = engine::state_root(state);
     if (report.final_state_root != done->next_base->root)

@@ -45,7 +45,11 @@ Status run(asio::io_context& io, const std::string& where, Start&& start) {
     return {};
 }
 
-Result<http::response<http::string_body>> get(const Target& target, const std::string& path) {
+using Request = http::request<http::string_body>;
+using Response = http::response<http::string_body>;
+
+Result<Response> exchange(const std::string& url, Request request) {
+    GYM_TRY(const Target target, target_of(url));
     const std::string where = "gym-api at " + target.host + ":" + target.port;
     asio::io_context io;
     asio::ip::tcp::resolver resolver(io);
@@ -55,10 +59,10 @@ Result<http::response<http::string_body>> get(const Target& target, const std::s
     beast::tcp_stream stream(io);
     stream.expires_after(kTimeout);
     GYM_CHECK(run(io, where, [&](auto done) { stream.async_connect(endpoints, done); }));
-    http::request<http::empty_body> request(http::verb::get, path, 11);
     request.set(http::field::host, target.host);
     request.set(http::field::accept, "application/json");
     request.set(http::field::connection, "close");
+    request.prepare_payload();
     GYM_CHECK(run(io, where, [&](auto done) { http::async_write(stream, request, done); }));
     http::response_parser<http::string_body> parser;
     parser.body_limit(kBodyBytesMax);
@@ -67,23 +71,58 @@ Result<http::response<http::string_body>> get(const Target& target, const std::s
     return parser.release();
 }
 
-}  // namespace
+ErrorCode code_of(http::status status) {
+    switch (status) {
+        case http::status::bad_request:
+        case http::status::unprocessable_entity:
+            return ErrorCode::kInvalidArgument;
+        case http::status::unauthorized:
+            return ErrorCode::kUnauthenticated;
+        case http::status::payment_required:
+            return ErrorCode::kInsufficientFunds;
+        case http::status::forbidden:
+            return ErrorCode::kPermissionDenied;
+        case http::status::not_found:
+            return ErrorCode::kNotFound;
+        case http::status::conflict:
+            return ErrorCode::kConflict;
+        case http::status::service_unavailable:
+            return ErrorCode::kUnavailable;
+        default:
+            return ErrorCode::kInternal;
+    }
+}
 
-Result<boost::json::value> api_get(const std::string& url, const std::string& path) {
-    GYM_TRY(const Target target, target_of(url));
-    GYM_TRY(const auto response, get(target, path));
+/// The body of a success; title and detail of a problem (RFC 9457) as an error.
+Result<boost::json::value> json_of(const Response& response) {
     boost::json::error_code code;
     boost::json::value body = boost::json::parse(response.body(), code);
     if (code) return fail(ErrorCode::kMalformed, "gym-api answered something that is no JSON");
-    if (response.result() == http::status::ok) return body;
-    const boost::json::value* title =
-        body.is_object() ? body.get_object().if_contains("title") : nullptr;
-    const std::string reason = title != nullptr && title->is_string()
-                                   ? std::string(title->get_string())
-                                   : "status " + std::to_string(response.result_int());
-    return fail(
-        response.result() == http::status::not_found ? ErrorCode::kNotFound : ErrorCode::kInternal,
-        "gym-api: " + reason);
+    if (http::to_status_class(response.result()) == http::status_class::successful) return body;
+    std::string reason = "status " + std::to_string(response.result_int());
+    for (const char* field : {"title", "detail"}) {
+        const auto* value = body.is_object() ? body.get_object().if_contains(field) : nullptr;
+        if (value != nullptr && value->is_string())
+            reason += ": " + std::string(value->get_string());
+    }
+    return fail(code_of(response.result()), "gym-api: " + reason);
+}
+
+}  // namespace
+
+Result<boost::json::value> api_get(const std::string& url, const std::string& path) {
+    GYM_TRY(const Response response, exchange(url, Request(http::verb::get, path, 11)));
+    return json_of(response);
+}
+
+Result<boost::json::value> api_post(const std::string& url, const ApiPost& post) {
+    Request request(http::verb::post, post.path, 11);
+    request.set(http::field::content_type, post.content_type);
+    request.set(http::field::authorization, "Bearer " + post.api_key);
+    if (!post.idempotency_key.empty()) request.set("Idempotency-Key", post.idempotency_key);
+    request.body() = post.body;
+    GYM_TRY(const Response response, exchange(url, std::move(request)));
+    return json_of(response);
 }
 
 }  // namespace gym::app

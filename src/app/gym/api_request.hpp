@@ -13,4 +13,16 @@ namespace gym::app {
 /// no JSON.
 [[nodiscard]] Result<boost::json::value> api_get(const std::string& url, const std::string& path);
 
+struct ApiPost {
+    std::string path;          ///< "/v1/jobs"
+    std::string content_type;  ///< "application/yaml"
+    std::string api_key;
+    std::string idempotency_key;  ///< empty: none
+    std::string body;
+};
+/// The same for a POST; the answer to a success of any kind. @errors as api_get, with the problem's
+/// detail; kUnauthenticated, kPermissionDenied, kConflict, kInsufficientFunds, kInvalidArgument by
+/// status.
+[[nodiscard]] Result<boost::json::value> api_post(const std::string& url, const ApiPost& post);
+
 }  // namespace gym::app

@@ -41,10 +41,14 @@ struct CliContext {
 
 // One function per command group, each in its own file; main() calls them all.
 void add_data_commands(CLI::App& app, CliContext& context);
+void add_devnet_commands(CLI::App& app, CliContext& context);
 void add_program_commands(CLI::App& app, CliContext& context);
 void add_unit_commands(CLI::App& app, CliContext& context);
 void add_generate_command(CLI::App& app, CliContext& context);
 void add_node_commands(CLI::App& app, CliContext& context);
+void add_job_commands(CLI::App& app, CliContext& context);
+void add_wallet_commands(CLI::App& app, CliContext& context);
+void add_rewards_commands(CLI::App& app, CliContext& context);
 
 /// --threads and --isa.
 void add_engine_options(CLI::App& command, engine::EngineOptions& options);

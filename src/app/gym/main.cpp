@@ -20,10 +20,14 @@ int run(int argc, char** argv) {
     app.add_flag("--json", context.json, "Print JSON objects, one a line, instead of text");
 
     gym::app::add_data_commands(app, context);
+    gym::app::add_devnet_commands(app, context);
     gym::app::add_program_commands(app, context);
     gym::app::add_unit_commands(app, context);
     gym::app::add_generate_command(app, context);
     gym::app::add_node_commands(app, context);
+    gym::app::add_job_commands(app, context);
+    gym::app::add_wallet_commands(app, context);
+    gym::app::add_rewards_commands(app, context);
 
     try {
         app.parse(argc, argv);

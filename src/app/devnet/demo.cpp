@@ -1,0 +1,62 @@
+#include "gym/devnet/demo.hpp"
+
+#include <chrono>
+
+#include "gym/db/private_cluster.hpp"
+#include "gym/devnet/wallet.hpp"
+#include "job.hpp"
+
+namespace gym::devnet {
+namespace {
+
+const char* const kDepositTokens = "1000";
+
+Result<std::unique_ptr<db::Database>> open_database(const Layout& layout) {
+    GYM_TRY(const db::PrivateCluster cluster,
+            db::PrivateCluster::prepare({.folder = layout.postgres}));
+    return db::Database::open(cluster.superuser(kDatabase));
+}
+
+Result<Report> read_report(const DemoOptions& options, const Layout& layout,
+                           const chain::Deployment& deployment, db::Database& database,
+                           const Digest& job_id) {
+    GYM_TRY(const auto reader, Wallet::open(layout, kDeployer));
+    ReportSources sources{.database = database,
+                          .chain = reader->client(),
+                          .deployment = deployment,
+                          .blobs = layout.blobs(),
+                          .job_id = job_id};
+    for (const std::string& name : layout.worker_names()) {
+        GYM_TRY(const Address address, holder_address(layout, name));
+        sources.workers.emplace(address, name);
+        if (!options.network.cheating_worker.empty() && name == layout.worker_names().back())
+            sources.cheater = address;
+    }
+    return collect_report(sources);
+}
+
+}  // namespace
+
+Result<Report> run_demo(const DemoOptions& options, const Announce& announce) {
+    const auto started = std::chrono::steady_clock::now();
+    GYM_TRY(const Layout layout, network_up(options.network, announce));
+    GYM_TRY(const auto database, open_database(layout));
+    GYM_TRY(const chain::Deployment deployment, chain::load_deployment(layout.deployment()));
+    GYM_TRY(const Amount deposit, Amount::parse_tokens(kDepositTokens));
+    announce("depositing the job's budget on chain");
+    GYM_CHECK(fund_owner(layout, deployment, *database, deposit));
+    announce("registering the text and submitting the job");
+    GYM_TRY(const Digest job_id,
+            submit_job(layout, options.network.programs, options.text, options.job_file));
+    announce("training: job " + job_id.hex());
+    GYM_CHECK(watch_job(*database, job_id, options.timeout_s));
+    announce("settling: waiting for the last payout root, then claiming");
+    GYM_CHECK(settle_and_claim(layout, deployment, *database, options.timeout_s));
+    GYM_TRY(Report report, read_report(options, layout, deployment, *database, job_id));
+    const auto wall = std::chrono::steady_clock::now() - started;
+    report.wall_s =
+        static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(wall).count());
+    return report;
+}
+
+}  // namespace gym::devnet

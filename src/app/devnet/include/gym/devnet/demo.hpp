@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "gym/common/amount.hpp"
+#include "gym/common/result.hpp"
+#include "gym/devnet/infrastructure.hpp"
+#include "gym/devnet/report.hpp"
+#include "gym/devnet/services.hpp"
+
+namespace gym::devnet {
+
+struct NetworkOptions {
+    std::filesystem::path root;
+    std::uint32_t workers = 3;
+    std::uint16_t api_port = 0;
+    Programs programs;
+    std::filesystem::path migrations;
+    /// If not empty: the last worker runs this program instead of `gym node start`.
+    std::filesystem::path cheating_worker;
+    std::uint32_t fault_step = 7;
+    std::uint32_t fault_op = 20;
+};
+
+/// Starts database, chain, services and verifier; and, with `with_workers`, the workers.
+/// Idempotent: what runs is left running.
+Result<Layout> network_up(const NetworkOptions& options, const Announce& announce);
+/// Stops and removes the network in `root`. Success if there is none.
+Status network_down(const std::filesystem::path& root);
+
+struct DemoOptions {
+    NetworkOptions network;
+    std::filesystem::path text;      ///< what the model is trained on
+    std::filesystem::path job_file;  ///< examples/demo-job.yaml
+    std::uint32_t timeout_s = 900;
+    Expectations expected;
+};
+
+/// The whole main job: network, deposit, dataset, job, training with one cheat, settlement, claims.
+/// The network is left running. @errors of every part; kTimeout.
+Result<Report> run_demo(const DemoOptions& options, const Announce& announce);
+
+}  // namespace gym::devnet

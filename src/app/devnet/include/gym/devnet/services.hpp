@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "gym/common/result.hpp"
+#include "gym/devnet/layout.hpp"
+#include "gym/devnet/process_table.hpp"
+
+namespace gym::devnet {
+
+/// Folder of gym, gym-coordinator, gym-api, gym-rewards and gym-verifier.
+struct Programs {
+    std::filesystem::path folder;
+    [[nodiscard]] std::string path(const std::string& name) const {
+        return (folder / name).string();
+    }
+};
+
+/// Writes the configuration files of the services into layout.config().
+Status write_configs(const Layout& layout);
+
+struct NodeTraits {
+    unsigned threads = 1;
+    bool defends = true;  ///< stands by a disputed unit
+};
+Status write_node_config(const Layout& layout, const std::string& name, const NodeTraits& traits);
+
+/// Starts coordinator, API and rewards; returns when the API says that it is healthy.
+/// @errors kTimeout naming the log to read.
+Status start_services(const Layout& layout, ProcessTable& processes, const Programs& programs);
+
+/// Starts the verifier, which registers itself.
+Status start_verifier(const Layout& layout, ProcessTable& processes, const Programs& programs);
+
+/// What runs as a worker: `gym node start`, or a test build of the worker.
+struct WorkerProgram {
+    std::vector<std::string> argv;  ///< before the node options
+    bool defends = true;
+};
+/// Registers a worker and starts it.
+Status start_worker(const Layout& layout, ProcessTable& processes, const Programs& programs,
+                    const std::string& name, const WorkerProgram& program);
+
+/// Stops everything of the network by its recorded process ids: nodes, services, chain, database.
+Status stop_all(const Layout& layout);
+
+/// An API key for the key holder `holder`, made by `gym-api keys create` on first use and kept in
+/// layout.secrets().
+[[nodiscard]] Result<std::string> ensure_api_key(const Layout& layout, const Programs& programs,
+                                                 const std::string& holder);
+
+}  // namespace gym::devnet

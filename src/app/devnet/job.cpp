@@ -1,0 +1,158 @@
+#include "job.hpp"
+
+#include <boost/json.hpp>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "api_request.hpp"
+#include "gym/blob/dataset.hpp"
+#include "gym/common/file.hpp"
+#include "gym/devnet/progress.hpp"
+#include "gym/devnet/wallet.hpp"
+#include "gym/ledger/ledger.hpp"
+#include "gym/rewards/queries.hpp"
+
+namespace gym::devnet {
+namespace {
+
+constexpr std::uint32_t kPollMs = 300;
+constexpr std::uint32_t kDepositTimeoutS = 60;
+constexpr const char* kDatasetName = "demo text";
+
+/// Asks `done` again and again until it says true. @errors its own, except kUnavailable; kTimeout.
+Status wait_until(const std::string& what, std::uint32_t timeout_s,
+                  const std::function<Result<bool>()>& done) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(timeout_s);
+    while (std::chrono::steady_clock::now() < deadline) {
+        const auto now = done();
+        if (now.ok() && *now) return {};
+        if (!now.ok() && now.error().code != ErrorCode::kUnavailable) return now.error();
+        std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
+    }
+    return fail(ErrorCode::kTimeout, "waited " + std::to_string(timeout_s) + " s for " + what);
+}
+
+std::string text_of(const boost::json::value& object, const char* field) {
+    const auto* value = object.is_object() ? object.get_object().if_contains(field) : nullptr;
+    return value != nullptr && value->is_string() ? std::string(value->get_string())
+                                                  : std::string();
+}
+
+/// The job file with the dataset's root in the place of the word DATASET.
+Result<std::string> fill_in(const std::filesystem::path& job_file, const std::string& root) {
+    GYM_TRY(const Bytes bytes, read_file(job_file, 1 << 20));
+    std::string text(bytes.begin(), bytes.end());
+    const std::string word = "dataset: DATASET";
+    const std::size_t at = text.find(word);
+    if (at == std::string::npos)
+        return fail(ErrorCode::kMalformed, job_file.string() + " has no line '" + word + "'");
+    return text.replace(at, word.size(), "dataset: \"" + root + "\"");
+}
+
+Result<Amount> payable_total(db::Transaction& tx) {
+    GYM_TRY(const db::Row row, tx.exec_one("SELECT coalesce(sum(credits), 0)::text AS total "
+                                           "FROM ledger.account WHERE kind = 'payable'"));
+    return Amount::parse(row.get<std::string>("total"));
+}
+
+}  // namespace
+
+Status fund_owner(const Layout& layout, const chain::Deployment& deployment, db::Database& database,
+                  const Amount& amount) {
+    GYM_TRY(const auto wallet, Wallet::open(layout, kJobOwner));
+    GYM_CHECK(wallet->deposit(deployment, "deposit/demo", amount));
+    const ledger::AccountKey available{
+        .owner = wallet->address().hex(),
+        .asset = ledger::erc20_asset(deployment.chain_id, deployment.token),
+        .kind = ledger::AccountKind::kAvailable};
+    return wait_until("the deposit to be credited", kDepositTimeoutS, [&]() -> Result<bool> {
+        GYM_TRY(
+            const ledger::Balance balance,
+            database.transact([&](db::Transaction& tx) { return ledger::balance(tx, available); },
+                              {.read_only = true}));
+        return balance.spendable() >= amount;
+    });
+}
+
+Result<Digest> submit_job(const Layout& layout, const Programs& programs,
+                          const std::filesystem::path& text,
+                          const std::filesystem::path& job_file) {
+    GYM_TRY(const std::string key, ensure_api_key(layout, programs, kJobOwner));
+    GYM_TRY(const Bytes words, read_file(text));
+    GYM_TRY(const blob::Dataset dataset, blob::Dataset::build_from_text(words));
+    const Bytes file = dataset.encode();
+    GYM_TRY(const auto registered,
+            app::api_post(layout.api_url(), {.path = "/v1/datasets?name=demo",
+                                             .content_type = "application/octet-stream",
+                                             .api_key = key,
+                                             .body = std::string(file.begin(), file.end())}));
+    GYM_TRY(const std::string job, fill_in(job_file, text_of(registered, "root")));
+    GYM_TRY(const auto submitted,
+            app::api_post(layout.api_url(), {.path = "/v1/jobs",
+                                             .content_type = "application/yaml",
+                                             .api_key = key,
+                                             .idempotency_key = "demo",
+                                             .body = job}));
+    return Digest::parse(text_of(submitted, "id"));
+}
+
+Status watch_job(db::Database& database, const Digest& job_id, std::uint32_t timeout_s) {
+    ProgressPrinter printer;
+    const Status status = wait_until("the job to end", timeout_s, [&]() -> Result<bool> {
+        GYM_TRY(const JobProgress progress, read_progress(database, job_id));
+        printer.show(progress);
+        using enum registry::JobStatus;
+        if (progress.status == kFailed || progress.status == kCancelled ||
+            progress.status == kPaused)
+            return fail(ErrorCode::kConflict,
+                        "the job is " + std::string(registry::to_string(progress.status)) + ": " +
+                            progress.status_reason);
+        return progress.status == kCompleted && progress.units_open == 0;
+    });
+    printer.finish();
+    return status;
+}
+
+Status settle_and_claim(const Layout& layout, const chain::Deployment& deployment,
+                        db::Database& database, std::uint32_t timeout_s) {
+    GYM_TRY(const auto reader, Wallet::open(layout, kDeployer));
+    const chain::RewardsDistributor distributor(deployment.distributor);
+    const std::string asset = ledger::erc20_asset(deployment.chain_id, deployment.token);
+    // Payable grows with every epoch that closes: settled when nothing pends and the root pays it
+    // all.
+    GYM_CHECK(wait_until("the last payout root", timeout_s, [&]() -> Result<bool> {
+        GYM_TRY(const Amount payable, database.transact(payable_total, {.read_only = true}));
+        GYM_TRY(const bool waiting,
+                database.transact(
+                    [&](db::Transaction& tx) -> Result<bool> {
+                        GYM_TRY(const db::Row row,
+                                tx.exec_one("SELECT count(*) AS n FROM ledger.account "
+                                            "WHERE kind = 'earned' AND (credits > debits "
+                                            "OR credits_pending > 0)"));
+                        return row.get<std::int64_t>("n") > 0;
+                    },
+                    {.read_only = true}));
+        GYM_TRY(const auto root, distributor.active_root(reader->client()));
+        return !waiting && !payable.is_zero() && root.total_cumulative == payable;
+    }));
+    std::vector<std::string> earners = layout.worker_names();
+    earners.emplace_back(kVerifier);
+    for (const std::string& holder : earners) {
+        GYM_TRY(const auto wallet, Wallet::open(layout, holder));
+        const auto proof = database.transact(
+            [&](db::Transaction& tx) {
+                return rewards::claim_proof(tx, wallet->address(), SystemClock().now_ms());
+            },
+            {.read_only = true});
+        if (!proof.ok()) {
+            if (proof.error().code == ErrorCode::kNotFound) continue;  // earned nothing
+            return proof.error();
+        }
+        GYM_CHECK(wallet->claim(deployment, "claim/" + std::to_string(proof->epoch),
+                                {wallet->address(), proof->cumulative, proof->proof}));
+    }
+    return {};
+}
+
+}  // namespace gym::devnet

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "gym/chain/deploy.hpp"
+#include "gym/common/result.hpp"
+#include "gym/db/database.hpp"
+#include "gym/devnet/demo.hpp"
+
+// The steps of the demo's job, as its owner and its earners take them.
+namespace gym::devnet {
+
+/// Deposits `amount` on chain and waits until the ledger shows it as available.
+Status fund_owner(const Layout& layout, const chain::Deployment& deployment, db::Database& database,
+                  const Amount& amount);
+/// Registers the text as a dataset and submits the job file for it over REST. @return the job's id.
+Result<Digest> submit_job(const Layout& layout, const Programs& programs,
+                          const std::filesystem::path& text, const std::filesystem::path& job_file);
+/// Shows progress until the job has ended and every unit is decided. @errors kTimeout; kConflict
+/// when the job failed, pauses or was cancelled.
+Status watch_job(db::Database& database, const Digest& job_id, std::uint32_t timeout_s);
+/// Waits until the active payout root pays everything that the ledger made payable, then claims for
+/// every holder that earned. @errors kTimeout.
+Status settle_and_claim(const Layout& layout, const chain::Deployment& deployment,
+                        db::Database& database, std::uint32_t timeout_s);
+
+}  // namespace gym::devnet

@@ -1,0 +1,109 @@
+#include "gym/devnet/services.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include "api_request.hpp"
+#include "gym/common/file.hpp"
+#include "gym/devnet/infrastructure.hpp"
+
+namespace gym::devnet {
+namespace {
+
+constexpr int kReadyTimeoutMs = 60'000;
+constexpr int kPollMs = 100;
+constexpr int kRegisterTimeoutMs = 120'000;
+constexpr int kKeyTimeoutMs = 30'000;
+
+std::string config_of(const Layout& layout, const std::string& name) {
+    return (layout.config() / (name + ".yaml")).string();
+}
+
+Status wait_healthy(const Layout& layout, const ProcessTable& processes) {
+    for (int waited_ms = 0; waited_ms < kReadyTimeoutMs; waited_ms += kPollMs) {
+        if (app::api_get(layout.api_url(), "/healthz").ok()) return {};
+        for (const char* service : {"coordinator", "rewards", "api"}) {
+            const auto entry = processes.find(service);
+            if (entry.ok() && entry->running) continue;
+            return fail(ErrorCode::kUnavailable,
+                        std::string(service) + " ended; see " +
+                            (layout.logs() / (std::string(service) + ".log")).string());
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
+    }
+    return fail(ErrorCode::kTimeout, "the API is not healthy; see " + layout.logs().string());
+}
+
+Status register_worker(const Layout& layout, const Programs& programs, const std::string& name) {
+    const auto output =
+        run_command({.argv = {programs.path("gym"), "node", "register", "--config",
+                              config_of(layout, name), "--gpu-type", "cpu", "--memory", "4GB"}},
+                    kRegisterTimeoutMs);
+    if (!output.ok()) return output.error().in("registering " + name);
+    return {};
+}
+
+}  // namespace
+
+Status start_services(const Layout& layout, ProcessTable& processes, const Programs& programs) {
+    for (const std::string service : {"coordinator", "rewards", "api"}) {
+        if (const auto entry = processes.find(service); entry.ok() && entry->running) continue;
+        GYM_CHECK(processes.start(service, {.argv = {programs.path("gym-" + service), "--config",
+                                                     config_of(layout, service)},
+                                            .log_file = layout.logs() / (service + ".log")}));
+    }
+    return wait_healthy(layout, processes);
+}
+
+Status start_verifier(const Layout& layout, ProcessTable& processes, const Programs& programs) {
+    GYM_CHECK(write_node_config(layout, kVerifier, {.threads = 2}));
+    return processes.start(kVerifier, {.argv = {programs.path("gym-verifier"), "--config",
+                                                config_of(layout, kVerifier)},
+                                       .log_file = layout.logs() / "verifier.log"});
+}
+
+Status start_worker(const Layout& layout, ProcessTable& processes, const Programs& programs,
+                    const std::string& name, const WorkerProgram& program) {
+    GYM_CHECK(write_node_config(layout, name, {.defends = program.defends}));
+    GYM_CHECK(register_worker(layout, programs, name));
+    SubprocessOptions options{
+        .argv = program.argv, .env = program.env, .log_file = layout.logs() / (name + ".log")};
+    options.argv.insert(options.argv.end(), {"--config", config_of(layout, name)});
+    return processes.start(name, std::move(options));
+}
+
+Status stop_all(const Layout& layout) {
+    ProcessTable processes(layout.run());
+    GYM_TRY(const auto entries, processes.list());
+    // Nodes first, so that they can sign off; the chain last of the processes.
+    const auto stop_if = [&](auto&& wanted) -> Status {
+        for (const ProcessEntry& entry : entries)
+            if (wanted(entry.name)) GYM_CHECK(processes.stop(entry.name));
+        return {};
+    };
+    const auto is_node = [](const std::string& name) {
+        return name.starts_with("worker-") || name == kVerifier;
+    };
+    GYM_CHECK(stop_if(is_node));
+    GYM_CHECK(stop_if([&](const std::string& name) { return !is_node(name) && name != "anvil"; }));
+    GYM_CHECK(stop_if([](const std::string& name) { return name == "anvil"; }));
+    return stop_database(layout);
+}
+
+Result<std::string> ensure_api_key(const Layout& layout, const Programs& programs,
+                                   const std::string& holder) {
+    const std::filesystem::path file = layout.secrets() / ("api-key-" + holder);
+    std::error_code error;
+    if (std::filesystem::exists(file, error)) return ensure_secret(file);
+    GYM_TRY(const Address owner, holder_address(layout, holder));
+    GYM_TRY(std::string key,
+            run_command({.argv = {programs.path("gym-api"), "--config", config_of(layout, "api"),
+                                  "keys", "create", "--owner", owner.hex(), "--label", holder}},
+                        kKeyTimeoutMs));
+    while (!key.empty() && key.back() == '\n')
+        key.pop_back();
+    GYM_CHECK(write_file_atomic(file, as_bytes(key + "\n"), 0600));
+    return key;
+}
+
+}  // namespace gym::devnet

@@ -1,0 +1,154 @@
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "cli_context.hpp"
+#include "gym/common/file.hpp"
+#include "gym/devnet/demo.hpp"
+
+namespace gym::app {
+namespace {
+
+struct DevnetFlags {
+    devnet::NetworkOptions network;
+    devnet::DemoOptions demo;
+    std::string report;
+    bool keep = false;
+};
+
+std::filesystem::path source_folder() {
+    const char* const folder = std::getenv("GYM_SOURCE_DIR");
+    return folder != nullptr ? folder : GYM_SOURCE_FOLDER;
+}
+
+/// The folder of the running program: the other programs of the build stand beside it.
+std::filesystem::path program_folder() {
+    std::error_code error;
+    return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+devnet::Announce announcer() {
+    return [](const std::string& step) { std::fprintf(stderr, "devnet: %s\n", step.c_str()); };
+}
+
+void fill_defaults(devnet::NetworkOptions& network) {
+    network.programs.folder = program_folder();
+    network.migrations = source_folder() / "sql" / "migrations";
+}
+
+Status up(const CliContext& context, DevnetFlags& flags) {
+    fill_defaults(flags.network);
+    GYM_TRY(const devnet::Layout layout, devnet::network_up(flags.network, announcer()));
+    devnet::ProcessTable processes(layout.run());
+    GYM_TRY(const auto entries, processes.list());
+    boost::json::object out{{"root", layout.root.string()},
+                            {"api", layout.api_url()},
+                            {"coordinator", layout.grpc_address()},
+                            {"chain", layout.chain_url()},
+                            {"deployment", layout.deployment().string()}};
+    boost::json::array list;
+    for (const auto& entry : entries)
+        list.push_back({{"name", entry.name}, {"pid", entry.pid}, {"running", entry.running}});
+    out["processes"] = std::move(list);
+    if (context.json) {
+        context.print_json(out);
+        return {};
+    }
+    std::printf("API          %s\ncoordinator  %s\nchain        %s\nfiles        %s\n",
+                layout.api_url().c_str(), layout.grpc_address().c_str(), layout.chain_url().c_str(),
+                layout.root.string().c_str());
+    for (const auto& entry : entries)
+        std::printf("%-12s process %d%s\n", entry.name.c_str(), static_cast<int>(entry.pid),
+                    entry.running ? "" : " (ended)");
+    std::printf("`gym devnet down` stops and removes all of it.\n");
+    return {};
+}
+
+Status down(const CliContext& context, const DevnetFlags& flags) {
+    GYM_CHECK(devnet::network_down(flags.network.root));
+    if (context.json) context.print_json({{"stopped", flags.network.root.string()}});
+    return {};
+}
+
+/// Runs the demo, prints and writes the report; fails if any check of it does not hold.
+Status report_of(const CliContext& context, const DevnetFlags& flags) {
+    GYM_TRY(const devnet::Report report, devnet::run_demo(flags.demo, announcer()));
+    const std::string json = devnet::to_json(report);
+    if (!flags.report.empty()) GYM_CHECK(write_file_atomic(flags.report, as_bytes(json + "\n")));
+    std::printf("%s\n", context.json ? json.c_str() : devnet::to_text(report).c_str());
+    const auto failed = devnet::failed_checks(report, flags.demo.expected);
+    std::string sentences;
+    for (const std::string& sentence : failed)
+        sentences += (sentences.empty() ? "" : "; ") + sentence;
+    if (!failed.empty()) return fail(ErrorCode::kMismatch, "the demo failed: " + sentences);
+    if (!context.json)
+        std::printf("every check held, %llu s\n", static_cast<unsigned long long>(report.wall_s));
+    return {};
+}
+
+Status demo(const CliContext& context, DevnetFlags& flags) {
+    fill_defaults(flags.network);
+    flags.demo.network = flags.network;
+    flags.demo.expected.with_cheater = !flags.network.cheating_worker.empty();
+    if (flags.demo.job_file.empty())
+        flags.demo.job_file = source_folder() / "examples" / "demo-job.yaml";
+    GYM_CHECK(devnet::network_down(flags.network.root));  // of an earlier run that was cut off
+    const Status status = report_of(context, flags);
+    if (flags.keep) return status;
+    if (!status.ok())
+        std::fprintf(
+            stderr,
+            "devnet: the network is left for a look: %s/logs; `gym devnet down --root %s`\n",
+            flags.network.root.c_str(), flags.network.root.c_str());
+    else
+        GYM_CHECK(devnet::network_down(flags.network.root));
+    return status;
+}
+
+void add_network_options(CLI::App& command, DevnetFlags& flags) {
+    command.add_option("--root", flags.network.root, "Folder of the network")
+        ->default_val("build/devnet");
+}
+
+void add_start_options(CLI::App& command, DevnetFlags& flags) {
+    command.add_option("--workers", flags.network.workers, "How many workers")
+        ->check(CLI::Range(1, 64))
+        ->default_val(3);
+    command.add_option("--api-port", flags.network.api_port, "Port of the API; 0: any free one");
+    command.add_option("--cheating-worker-program", flags.network.cheating_worker,
+                       "A test build of the worker that runs as the last worker");
+}
+
+}  // namespace
+
+void add_devnet_commands(CLI::App& app, CliContext& context) {
+    auto flags = std::make_shared<DevnetFlags>();
+    CLI::App* group = app.add_subcommand("devnet", "A whole network on this machine");
+    group->require_subcommand(1);
+
+    CLI::App* up_command = group->add_subcommand("up", "Start it and leave it running");
+    add_network_options(*up_command, *flags);
+    add_start_options(*up_command, *flags);
+    up_command->callback([&context, flags] { context.finish(up(context, *flags)); });
+
+    CLI::App* down_command =
+        group->add_subcommand("down", "Stop it by its process ids and remove it");
+    add_network_options(*down_command, *flags);
+    down_command->callback([&context, flags] { context.finish(down(context, *flags)); });
+
+    CLI::App* demo_command =
+        group->add_subcommand("demo", "Train on a text, catch a cheat, pay everyone else");
+    add_network_options(*demo_command, *flags);
+    add_start_options(*demo_command, *flags);
+    demo_command->add_option("--text", flags->demo.text, "Text to train on")->required();
+    demo_command->add_option("--job", flags->demo.job_file,
+                             "Job file (default examples/demo-job.yaml)");
+    demo_command->add_option("--report", flags->report, "Where to write the report (JSON)");
+    demo_command->add_option("--timeout", flags->demo.timeout_s, "Seconds for training");
+    demo_command->add_flag("--keep", flags->keep, "Leave the network running");
+    demo_command->callback([&context, flags] { context.finish(demo(context, *flags)); });
+}
+
+}  // namespace gym::app
