@@ -144,7 +144,8 @@ class Transition {
         return next;
     }
     [[nodiscard]] UnitStatus draw() const {
-        if (status_.draws >= params_.draws_max) return to(S::kUnpaid, 0);
+        const bool first = status_.state == S::kCommitted;
+        if (!first && status_.draws >= params_.draws_max) return to(S::kUnpaid, 0);
         UnitStatus next = to(S::kSampled, params_.report_ms);
         ++next.draws;
         return next;

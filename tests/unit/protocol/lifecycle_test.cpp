@@ -1,0 +1,178 @@
+#include "gym/protocol/lifecycle.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace gym::protocol {
+namespace {
+
+constexpr LifecycleParams kParams = {100, 200, 50, 300, 400, 2};
+constexpr UnixMs kNow = 1'000;
+
+std::vector<UnitState> all_states() {
+    std::vector<UnitState> out;
+    for (std::size_t i = 0; i < kUnitStateCount; ++i)
+        out.push_back(static_cast<UnitState>(i));
+    return out;
+}
+
+std::vector<UnitEvent> all_events() {
+    return {event::Committed{},     event::Drawn{true},      event::Drawn{false},
+            event::Redrawn{},       event::Reported{},       event::Revealed{},
+            event::Compared{true},  event::Compared{false},  event::Challenged{},
+            event::Defended{},      event::Ruled{true},      event::Ruled{false},
+            event::GameEnded{true}, event::GameEnded{false}, event::FaultProven{},
+            event::Voided{},        event::TimePassed{}};
+}
+
+UnitStatus status(UnitState state, UnixMs deadline_ms = kNow + 10, bool defended = false) {
+    return {state, deadline_ms, 1, defended};
+}
+
+/// Runs events one after another from the assignment, one millisecond apart.
+Result<UnitStatus> run(const std::vector<UnitEvent>& events) {
+    UnixMs now = kNow;
+    UnitStatus current = assigned(kParams, now);
+    for (const UnitEvent& event : events) {
+        GYM_TRY(current, apply(current, event, kParams, ++now));
+    }
+    return current;
+}
+
+TEST(Lifecycle, the_ways_through) {
+    using namespace event;
+    const std::vector<std::pair<std::vector<UnitEvent>, UnitState>> ways = {
+        {{Committed{}, Drawn{false}}, UnitState::kUnsampled},
+        {{Committed{}, Drawn{true}, Reported{}, Revealed{}, Compared{true}}, UnitState::kVerified},
+        {{Committed{}, Drawn{true}, Reported{}, Revealed{}, Compared{false}}, UnitState::kDisputed},
+        {{Committed{}, Drawn{false}, Challenged{}, Defended{}, Ruled{true}}, UnitState::kUpheld},
+        {{Committed{}, Drawn{false}, Challenged{}, Defended{}, Ruled{false}}, UnitState::kRejected},
+        {{Committed{}, Drawn{false}, Challenged{}, GameEnded{true}}, UnitState::kUpheld},
+        {{Committed{}, Drawn{false}, Challenged{}, GameEnded{false}}, UnitState::kSlashed},
+        {{Committed{}, Drawn{true}, Redrawn{}, Reported{}}, UnitState::kReported},
+        {{Committed{}, Drawn{true}, Redrawn{}, Redrawn{}}, UnitState::kUnpaid},
+        {{Committed{}, FaultProven{}}, UnitState::kRejected},
+        {{Committed{}, Drawn{true}, Voided{}}, UnitState::kVoid},
+    };
+    for (const auto& [events, end] : ways) {
+        const auto reached = run(events);
+        ASSERT_TRUE(reached.ok()) << reached.error().message;
+        EXPECT_EQ(to_string(reached->state), to_string(end));
+    }
+}
+
+TEST(Lifecycle, time_alone_ends_what_waits) {
+    const std::vector<std::pair<UnitState, UnitState>> ends = {
+        {UnitState::kAssigned, UnitState::kExpired},
+        {UnitState::kSampled, UnitState::kSampled},
+        {UnitState::kReported, UnitState::kSampled},
+        {UnitState::kDisputed, UnitState::kRejected},
+        {UnitState::kUnsampled, UnitState::kFinal},
+        {UnitState::kVerified, UnitState::kFinal},
+        {UnitState::kUpheld, UnitState::kFinal},
+        {UnitState::kCommitted, UnitState::kCommitted},
+        {UnitState::kRevealed, UnitState::kRevealed},
+    };
+    for (const auto& [from, to] : ends) {
+        const UnitStatus waiting = status(from);
+        const auto early = apply(waiting, event::TimePassed{}, kParams, waiting.deadline_ms);
+        ASSERT_TRUE(early.ok());
+        EXPECT_EQ(*early, waiting) << "not before the deadline";
+        const auto late = apply(waiting, event::TimePassed{}, kParams, waiting.deadline_ms + 1);
+        ASSERT_TRUE(late.ok());
+        EXPECT_EQ(to_string(late->state), to_string(to)) << "from " << to_string(from);
+    }
+}
+
+TEST(Lifecycle, a_draw_is_repeated_up_to_the_limit) {
+    UnitStatus unit = status(UnitState::kSampled);
+    unit = *apply(unit, event::TimePassed{}, kParams, kNow + 11);
+    EXPECT_EQ(unit.draws, 2U);
+    EXPECT_EQ(unit.deadline_ms, kNow + 11 + kParams.report_ms);
+    unit = *apply(unit, event::TimePassed{}, kParams, unit.deadline_ms + 1);
+    EXPECT_EQ(unit.state, UnitState::kUnpaid);
+}
+
+TEST(Lifecycle, what_comes_late_is_refused_before_anybody_said_so) {
+    const std::vector<std::pair<UnitState, UnitEvent>> cases = {
+        {UnitState::kAssigned, event::Committed{}},   {UnitState::kSampled, event::Reported{}},
+        {UnitState::kReported, event::Revealed{}},    {UnitState::kDisputed, event::Defended{}},
+        {UnitState::kUnsampled, event::Challenged{}}, {UnitState::kVerified, event::Challenged{}}};
+    for (const auto& [state, event] : cases) {
+        const UnitStatus waiting = status(state);
+        EXPECT_TRUE(apply(waiting, event, kParams, waiting.deadline_ms).ok());
+        EXPECT_EQ(apply(waiting, event, kParams, waiting.deadline_ms + 1).error().code,
+                  ErrorCode::kTimeout);
+    }
+}
+
+TEST(Lifecycle, a_defence_in_time_cannot_be_lost_to_the_clock) {
+    const UnitStatus defended =
+        *apply(status(UnitState::kDisputed), event::Defended{}, kParams, kNow);
+    EXPECT_EQ(*apply(defended, event::TimePassed{}, kParams, kNow + 1'000'000), defended);
+    EXPECT_EQ(apply(defended, event::Defended{}, kParams, kNow).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(apply(status(UnitState::kDisputed), event::Ruled{true}, kParams, kNow).error().code,
+              ErrorCode::kConflict)
+        << "the referee rules on defended disputes only";
+}
+
+TEST(Lifecycle, every_pair_of_state_and_event_is_a_legal_step_or_an_error) {
+    for (const UnitState state : all_states())
+        for (const bool defended : {false, true})
+            for (const UnixMs now : {kNow, kNow + 11})
+                for (const UnitEvent& event : all_events()) {
+                    if (defended && state != UnitState::kDisputed) continue;
+                    const UnitStatus before = status(state, kNow + 10, defended);
+                    const auto after = apply(before, event, kParams, now);
+                    if (!after.ok()) {
+                        EXPECT_TRUE(after.error().code == ErrorCode::kConflict ||
+                                    after.error().code == ErrorCode::kTimeout);
+                        continue;
+                    }
+                    if (after->state == state && after->draws == before.draws) continue;
+                    EXPECT_TRUE(is_legal(state, after->state))
+                        << to_string(state) << " + " << name_of(event);
+                    EXPECT_FALSE(is_terminal(state));
+                }
+}
+
+TEST(Lifecycle, nothing_leaves_a_terminal_state) {
+    std::size_t terminal = 0;
+    for (const UnitState state : all_states()) {
+        if (!is_terminal(state)) continue;
+        ++terminal;
+        for (const UnitEvent& event : all_events()) {
+            const auto after = apply(status(state), event, kParams, kNow);
+            EXPECT_TRUE(!after.ok() || *after == status(state)) << to_string(state);
+        }
+    }
+    EXPECT_EQ(terminal, 6U);
+}
+
+TEST(Lifecycle, every_legal_step_is_reached_by_some_event) {
+    for (const UnitState from : all_states())
+        for (const UnitState to : all_states()) {
+            if (!is_legal(from, to)) continue;
+            bool reached = false;
+            for (const UnitEvent& event : all_events())
+                for (const UnixMs now : {kNow, kNow + 11})
+                    for (const bool defended : {false, from == UnitState::kDisputed})
+                        for (const std::uint32_t draws : {1U, 2U}) {
+                            UnitStatus before = status(from, kNow + 10, defended);
+                            before.draws = draws;
+                            const auto after = apply(before, event, kParams, now);
+                            reached |= after.ok() && after->state == to && *after != before;
+                        }
+            EXPECT_TRUE(reached) << to_string(from) << " -> " << to_string(to);
+        }
+}
+
+TEST(Lifecycle, names_are_unique_and_parse) {
+    for (const UnitState state : all_states())
+        EXPECT_EQ(*parse_unit_state(to_string(state)), state);
+    EXPECT_EQ(parse_unit_state("lost").error().code, ErrorCode::kMalformed);
+}
+
+}  // namespace
+}  // namespace gym::protocol

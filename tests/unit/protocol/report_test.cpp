@@ -1,0 +1,93 @@
+#include "gym/protocol/report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "samples.hpp"
+
+namespace gym::protocol {
+namespace {
+
+using testing::digest;
+using testing::domain;
+using testing::key;
+
+Report report() {
+    Report out;
+    out.unit = digest(1);
+    out.verifier = key(5).address();
+    out.records_root = digest(30);
+    out.final_state_root = digest(31);
+    out.delta_root = digest(32);
+    out.trace = digest(33);
+    out.challenge_signature =
+        key(5).sign_digest(trace_challenge_digest(domain(), digest(7), out.unit));
+    out.salt = digest(34);
+    return out;
+}
+
+TEST(Report, opens_only_what_was_committed) {
+    const Digest beacon = digest(7);
+    const Digest committed = report_digest(beacon, report());
+    EXPECT_TRUE(check_reveal(domain(), beacon, committed, report()).ok());
+    const std::vector<std::function<void(Report&)>> changes = {
+        [](Report& r) { r.unit = digest(2); },
+        [](Report& r) { r.draw = 1; },
+        [](Report& r) { r.verifier = key(6).address(); },
+        [](Report& r) { r.records_root = digest(40); },
+        [](Report& r) { r.final_state_root = digest(40); },
+        [](Report& r) { r.delta_root = digest(40); },
+        [](Report& r) { r.trace = digest(40); },
+        [](Report& r) { r.challenge_signature.data[3] ^= 1; },
+        [](Report& r) { r.salt = digest(40); }};
+    for (const auto& change : changes) {
+        Report changed = report();
+        change(changed);
+        EXPECT_EQ(check_reveal(domain(), beacon, committed, changed).error().code,
+                  ErrorCode::kMismatch);
+    }
+    EXPECT_FALSE(check_reveal(domain(), digest(8), committed, report()).ok()) << "another beacon";
+}
+
+TEST(Report, positions_must_come_from_the_verifiers_own_signature) {
+    Report copied = report();
+    copied.challenge_signature =
+        key(6).sign_digest(trace_challenge_digest(domain(), digest(7), copied.unit));
+    const Digest committed = report_digest(digest(7), copied);
+    EXPECT_EQ(check_reveal(domain(), digest(7), committed, copied).error().code,
+              ErrorCode::kUnauthenticated);
+}
+
+TEST(Report, positions_are_in_range_spread_and_differ_between_verifiers) {
+    const auto signature = report().challenge_signature;
+    const TraceChallenge mine = trace_challenge(signature, 20, 1'000);
+    EXPECT_LT(mine.step, 20U);
+    EXPECT_EQ(mine.step, trace_step(signature, 20));
+    std::set<std::uint64_t> distinct;
+    for (const std::uint64_t position : mine.positions) {
+        EXPECT_LT(position, 1'000U);
+        distinct.insert(position);
+    }
+    EXPECT_GT(distinct.size(), 50U);
+    const TraceChallenge theirs = trace_challenge(
+        key(6).sign_digest(trace_challenge_digest(domain(), digest(7), digest(1))), 20, 1'000);
+    EXPECT_NE(mine.positions, theirs.positions);
+    for (const std::uint64_t position : trace_challenge(signature, 1, 1).positions)
+        EXPECT_EQ(position, 0U);
+}
+
+TEST(Report, names_the_first_field_that_differs) {
+    UnitCommitment commitment = testing::commitment(testing::round_record());
+    EXPECT_EQ(compare(commitment, report()), Difference::kNone);
+    commitment.delta_root = digest(50);
+    EXPECT_EQ(compare(commitment, report()), Difference::kDelta);
+    commitment.final_state_root = digest(50);
+    EXPECT_EQ(compare(commitment, report()), Difference::kFinalState);
+    commitment.records_root = digest(50);
+    EXPECT_EQ(compare(commitment, report()), Difference::kRecords);
+}
+
+}  // namespace
+}  // namespace gym::protocol

@@ -1,0 +1,118 @@
+#include "gym/protocol/sampling.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "gym/protocol/inclusion.hpp"
+#include "samples.hpp"
+
+namespace gym::protocol {
+namespace {
+
+using testing::address;
+using testing::digest;
+
+TEST(Sampling, the_rate_is_one_for_the_new_and_falls_to_the_floor) {
+    const SamplingPolicy policy;
+    EXPECT_EQ(sampling_rate_ppm(0, policy), kPpm);
+    EXPECT_EQ(sampling_rate_ppm(1, policy), kPpm);
+    EXPECT_EQ(sampling_rate_ppm(2, policy), 500'000U);
+    EXPECT_EQ(sampling_rate_ppm(3, policy), 333'333U);
+    EXPECT_EQ(sampling_rate_ppm(20, policy), 50'000U);
+    EXPECT_EQ(sampling_rate_ppm(21, policy), kSamplingFloorPpm);
+    EXPECT_EQ(sampling_rate_ppm(~std::uint64_t{0}, policy), kSamplingFloorPpm);
+    EXPECT_EQ(sampling_rate_ppm(100, {kPpm, kPpm}), kPpm) << "a job may demand more";
+}
+
+TEST(Sampling, draws_follow_the_rate) {
+    const std::size_t count = 20'000;
+    for (const std::uint32_t rate : {0U, 50'000U, 333'333U, kPpm}) {
+        std::size_t drawn = 0;
+        for (std::size_t i = 0; i < count; ++i)
+            drawn += is_sampled(digest(1), digest(100 + i), rate) ? 1 : 0;
+        const double expected = static_cast<double>(rate) / kPpm * count;
+        // Six standard deviations; exact at the ends.
+        const double p = static_cast<double>(rate) / kPpm;
+        EXPECT_LE(std::abs(static_cast<double>(drawn) - expected),
+                  6 * std::sqrt(count * p * (1 - p)))
+            << rate;
+    }
+}
+
+TEST(Sampling, whoever_is_drawn_at_a_rate_is_drawn_at_every_higher_one) {
+    for (std::uint64_t i = 0; i < 2'000; ++i)
+        EXPECT_TRUE(!is_sampled(digest(1), digest(i), 100'000) ||
+                    is_sampled(digest(1), digest(i), 400'000));
+}
+
+TEST(Sampling, another_beacon_draws_others) {
+    std::size_t same = 0;
+    for (std::uint64_t i = 0; i < 1'000; ++i)
+        same +=
+            is_sampled(digest(1), digest(i), 500'000) == is_sampled(digest(2), digest(i), 500'000)
+                ? 1
+                : 0;
+    EXPECT_NEAR(static_cast<double>(same), 500, 100);
+}
+
+TEST(Verifiers, the_choice_does_not_depend_on_order_and_never_falls_on_the_worker) {
+    std::vector<VerifierCandidate> candidates;
+    for (std::uint8_t i = 0; i < 10; ++i)
+        candidates.push_back({address(i), 0});
+    for (std::uint64_t unit = 0; unit < 200; ++unit) {
+        const auto chosen = assign_verifier(digest(1), digest(unit), 0, address(3), candidates);
+        ASSERT_TRUE(chosen.has_value());
+        EXPECT_NE(*chosen, address(3));
+        std::rotate(candidates.begin(), candidates.begin() + 3, candidates.end());
+        EXPECT_EQ(assign_verifier(digest(1), digest(unit), 0, address(3), candidates), chosen);
+    }
+    const std::vector<VerifierCandidate> only_worker = {{address(3), 0}};
+    EXPECT_FALSE(assign_verifier(digest(1), digest(1), 0, address(3), only_worker).has_value());
+}
+
+TEST(Verifiers, everybody_gets_a_share) {
+    std::vector<VerifierCandidate> candidates;
+    for (std::uint8_t i = 0; i < 4; ++i)
+        candidates.push_back({address(i), 0});
+    std::map<Address, int> units;
+    for (std::uint64_t unit = 0; unit < 4'000; ++unit)
+        ++units[*assign_verifier(digest(1), digest(unit), 0, address(9), candidates)];
+    for (const auto& [verifier, count] : units)
+        EXPECT_NEAR(count, 1'000, 200) << verifier.hex();
+    EXPECT_EQ(units.size(), 4U);
+}
+
+TEST(Verifiers, who_let_a_draw_pass_comes_last) {
+    const std::vector<VerifierCandidate> candidates = {{address(1), 1}, {address(2), 0}};
+    for (std::uint32_t draw = 0; draw < 50; ++draw)
+        EXPECT_EQ(assign_verifier(digest(1), digest(1), draw, address(9), candidates), address(2));
+}
+
+TEST(Inclusion, takes_accepted_units_within_the_bound_in_order_of_slots) {
+    const double inf = std::numeric_limits<double>::infinity();
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<DeltaCandidate> candidates = {
+        {5, digest(5), digest(50), UnitState::kVerified, 1.0},
+        {2, digest(2), digest(20), UnitState::kUnsampled, 2.0},
+        {3, digest(3), digest(30), UnitState::kDisputed, 1.0},
+        {4, digest(4), digest(40), UnitState::kVerified, 2.1},
+        {1, digest(1), digest(10), UnitState::kVerified, nan},
+        {0, digest(0), digest(11), UnitState::kUpheld, inf}};
+    const Inclusion bounded = include_deltas(candidates, {2.0});
+    ASSERT_EQ(bounded.included.size(), 2U);
+    EXPECT_EQ(bounded.included[0].slot, 2U);
+    EXPECT_EQ(bounded.included[1].slot, 5U);
+    ASSERT_EQ(bounded.excluded.size(), 4U);
+    EXPECT_EQ(bounded.excluded[0].slot, 0U);
+    EXPECT_EQ(bounded.excluded[2].reason, "the unit is disputed");
+    EXPECT_EQ(bounded.excluded[3].reason, "the norm of the delta is above the bound");
+    EXPECT_EQ(include_deltas(candidates, {}).included.size(), 3U) << "never what is not finite";
+}
+
+}  // namespace
+}  // namespace gym::protocol
