@@ -1,0 +1,228 @@
+#include <CLI/CLI.hpp>
+#include <array>
+#include <boost/json.hpp>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "api_request.hpp"
+#include "cli_context.hpp"
+#include "gym/crypto/secret.hpp"
+#include "gym/db/database.hpp"
+#include "job_file.hpp"
+#include "job_print.hpp"
+#include "network_options.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::chrono::seconds kRetryFor{20};
+constexpr std::chrono::milliseconds kWatchInterval{1'000};
+
+struct JobOptions {
+    std::string file;
+    std::string id;
+    std::string idempotency_key;
+    std::string owner;
+    ApiOptions api;
+};
+
+std::string random_key() {
+    std::array<std::uint8_t, 16> random{};
+    crypto::secure_random(random);
+    return to_hex(random);
+}
+
+/// Percent-encodes all but letters, digits and "-._".
+std::string encode_query(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+        const bool plain =
+            std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '_';
+        const auto byte = static_cast<std::uint8_t>(c);
+        out += plain ? std::string(1, c) : "%" + to_hex(ByteView(&byte, 1));
+    }
+    return out;
+}
+
+Result<Digest> job_id(const std::string& text) {
+    auto id = Digest::parse(text);
+    if (id.ok()) return id;
+    return fail(ErrorCode::kInvalidArgument, "'" + text + "' is no job id (64 hex digits)");
+}
+
+Status print_quote(const CliContext& context, const JobOptions& options) {
+    GYM_TRY(const ResolvedJob job, resolve_job_file(options.file));
+    GYM_TRY(const JobQuote costs, quote(job));
+    if (context.json)
+        context.print_json(quote_json(job, costs));
+    else
+        print_quote(job, costs);
+    return {};
+}
+
+Status upload_dataset(const ResolvedJob& job, const std::string& url, const std::string& key) {
+    if (!job.dataset) return {};
+    const Bytes file = job.dataset->encode();
+    ApiPost post;
+    post.path = "/v1/datasets?name=" + encode_query(job.dataset_name);
+    post.content_type = "application/octet-stream";
+    post.api_key = key;
+    post.body.assign(file.begin(), file.end());
+    // Content addressed: sending it again changes nothing.
+    GYM_TRY([[maybe_unused]] const json::value answer,
+            db::with_retry([&] { return api_post(url, post); }, kRetryFor));
+    return {};
+}
+
+Status submit(const CliContext& context, const JobOptions& options) {
+    GYM_TRY(const ResolvedJob job, resolve_job_file(options.file));
+    GYM_TRY(const std::string key, options.api.key());
+    const std::string url = options.api.base_url();
+    GYM_CHECK(upload_dataset(job, url, key));
+    ApiPost post;
+    post.path = "/v1/jobs";
+    post.content_type = "application/yaml";
+    post.api_key = key;
+    post.idempotency_key = options.idempotency_key.empty() ? random_key() : options.idempotency_key;
+    post.body = job.yaml;
+    const auto answer = db::with_retry([&] { return api_post(url, post); }, kRetryFor);
+    if (!answer.ok()) {
+        if (answer.error().code != ErrorCode::kUnavailable) return answer.error();
+        return fail(ErrorCode::kUnavailable, answer.error().message +
+                                                 "; whether the job was submitted is not known: "
+                                                 "try again with --idempotency-key " +
+                                                 post.idempotency_key);
+    }
+    if (context.json)
+        context.print_json(answer->as_object());
+    else
+        print_job(answer->as_object());
+    return {};
+}
+
+Status list(const CliContext& context, const JobOptions& options) {
+    const std::string path =
+        "/v1/jobs" + (options.owner.empty() ? "" : "?owner=" + encode_query(options.owner));
+    GYM_TRY(const json::value answer, api_get(options.api.base_url(), path));
+    for (const json::value& job : answer.at("jobs").as_array()) {
+        if (context.json)
+            context.print_json(job.as_object());
+        else
+            print_job_line(job.as_object());
+    }
+    return {};
+}
+
+Result<json::object> fetch(const JobOptions& options) {
+    GYM_TRY(const Digest id, job_id(options.id));
+    GYM_TRY(json::value answer, api_get(options.api.base_url(), "/v1/jobs/" + id.hex()));
+    return answer.as_object();
+}
+
+Status status(const CliContext& context, const JobOptions& options) {
+    GYM_TRY(const json::object job, fetch(options));
+    if (context.json)
+        context.print_json(job);
+    else
+        print_job_detail(job);
+    return {};
+}
+
+/// Prints what is new in `job`; `seen` remembers what was printed.
+void print_news(const CliContext& context, const json::object& job, std::set<std::string>& seen) {
+    for (const json::value& item : job.at("round_list").as_array()) {
+        const json::object& round = item.as_object();
+        if (round.at("validation_loss").is_null()) continue;
+        if (!seen.insert("round " + json::serialize(round.at("round"))).second) continue;
+        if (context.json)
+            context.print_json(round);
+        else
+            print_round(round, job);
+    }
+    for (const json::value& item : job.at("faults").as_array()) {
+        const json::object& unit = item.as_object();
+        if (!seen.insert(json::serialize(unit.at("id")) + json::serialize(unit.at("state"))).second)
+            continue;
+        if (context.json)
+            context.print_json(unit);
+        else
+            print_fault(unit);
+    }
+}
+
+/// Until the job has ended. A gym-api that restarts meanwhile is waited for.
+Status watch(const CliContext& context, const JobOptions& options) {
+    std::set<std::string> seen;
+    while (true) {
+        GYM_TRY(const json::object job, db::with_retry([&] { return fetch(options); }, kRetryFor));
+        print_news(context, job, seen);
+        const std::string state(job.at("status").as_string());
+        if (!job.at("ended_at_ms").is_null()) {
+            if (context.json)
+                context.print_json(job);
+            else
+                print_job_detail(job);
+            if (state == "completed") return {};
+            return fail(ErrorCode::kCancelled, "the job ended as " + state);
+        }
+        std::this_thread::sleep_for(kWatchInterval);
+    }
+}
+
+Status request(const CliContext& context, const JobOptions& options, const std::string& verb) {
+    GYM_TRY(const Digest id, job_id(options.id));
+    GYM_TRY(const std::string key, options.api.key());
+    ApiPost post;
+    post.path = "/v1/jobs/" + id.hex() + "/" + verb;
+    post.content_type = "application/json";
+    post.api_key = key;
+    GYM_TRY(const json::value answer, api_post(options.api.base_url(), post));
+    if (context.json)
+        context.print_json(answer.as_object());
+    else
+        std::printf("asked to %s; the coordinator acts between rounds\n", verb.c_str());
+    return {};
+}
+
+}  // namespace
+
+void add_job_commands(CLI::App& app, CliContext& context) {
+    CLI::App* job = app.add_subcommand("job", "Train a model: quote, submit, watch");
+    job->require_subcommand(1);
+    auto options = std::make_shared<JobOptions>();
+    const auto add = [&](const char* name, const char* about, bool with_key, auto run) {
+        CLI::App* command = job->add_subcommand(name, about);
+        options->api.add_to(*command, with_key);
+        command->callback([&context, options, run] { context.finish(run(context, *options)); });
+        return command;
+    };
+    CLI::App* quote_command =
+        job->add_subcommand("quote", "Count what a job will cost; asks nobody");
+    quote_command->add_option("file", options->file, "Job file (examples/job.yaml)")->required();
+    quote_command->callback(
+        [&context, options] { context.finish(print_quote(context, *options)); });
+    CLI::App* submit_command =
+        add("submit", "Upload the dataset, submit the job, lock its budget", true, submit);
+    submit_command->add_option("file", options->file, "Job file (examples/job.yaml)")->required();
+    submit_command->add_option("--idempotency-key", options->idempotency_key,
+                               "Names this submission: repeating it submits nothing twice");
+    add("list", "Jobs, newest first", false, list)
+        ->add_option("--owner", options->owner, "Only jobs of this address");
+    const auto add_one = [&](const char* name, const char* about, bool with_key, auto run) {
+        add(name, about, with_key, run)->add_option("id", options->id, "Job id")->required();
+    };
+    add_one("status", "Status, rounds and losses, cost, faults", false, status);
+    add_one("watch", "Follow a job to its end", false, watch);
+    for (const char* verb : {"pause", "resume", "cancel"})
+        add_one(verb, "Ask the coordinator to do so between rounds", true,
+                [verb](const CliContext& with, const JobOptions& given) {
+                    return request(with, given, verb);
+                });
+}
+
+}  // namespace gym::app

@@ -1,0 +1,136 @@
+#include "job_file.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "gym/common/file.hpp"
+#include "gym/program/cost.hpp"
+#include "gym/program/gpt_yaml.hpp"
+#include "gym/registry/job_spec.hpp"
+#include "gym/rewards/accounting.hpp"
+#include "inputs.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kFlopsPerPflop = 1'000'000'000'000'000;
+constexpr std::uint64_t kSecondsPerDay = 86'400;
+constexpr std::uint64_t kPpm = 1'000'000;
+
+Result<std::string> read_yaml(const fs::path& path) {
+    GYM_TRY(const Bytes bytes, read_file(path, registry::kJobSpecBytesMax));
+    return std::string(bytes.begin(), bytes.end());
+}
+
+/// Replaces the line of the top-level key `key` by `lines`.
+Result<std::string> replace_key(const std::string& text, const std::string& key,
+                                const std::string& lines) {
+    std::istringstream input(text);
+    std::string line;
+    std::string out;
+    int found = 0;
+    while (std::getline(input, line)) {
+        const bool match = line.starts_with(key + ":") || line.starts_with(key + " :");
+        found += match ? 1 : 0;
+        out += (match ? lines : line) + "\n";
+    }
+    if (found == 1) return out;
+    return fail(ErrorCode::kInvalidArgument,
+                "'" + key + "' must stand on a line of its own, not indented, in the job file");
+}
+
+/// The text two columns to the right, as the value of a key.
+std::string indented(const std::string& text) {
+    std::istringstream input(text);
+    std::string line;
+    std::string out;
+    while (std::getline(input, line))
+        out += line.empty() ? "\n" : "  " + line + "\n";
+    if (!out.empty()) out.pop_back();
+    return out;
+}
+
+Status inline_model(const fs::path& folder, const std::string& model_file, ResolvedJob& job) {
+    const fs::path path = folder / model_file;
+    GYM_TRY(const std::string text, read_yaml(path));
+    // Its own errors name the model file, not the place that it will have in the job file.
+    GYM_TRY([[maybe_unused]] const auto config, program::parse_train_config(text, path.string()));
+    GYM_TRY(job.yaml, replace_key(job.yaml, "model", "model:\n" + indented(text)));
+    return {};
+}
+
+Status load_dataset(const fs::path& folder, const std::string& dataset, ResolvedJob& job) {
+    if (const auto root = Digest::parse(dataset); root.ok()) {
+        job.dataset_root = *root;
+        return {};
+    }
+    const fs::path path = folder / dataset;
+    GYM_TRY(auto loaded, read_dataset(path.string()));
+    const std::uint64_t window = std::uint64_t{job.config.model.context} + 1;
+    GYM_TRY([[maybe_unused]] const auto windows,
+            loaded.window_count(blob::Split::kValidation, window));
+    job.dataset_root = loaded.root();
+    job.dataset_name = path.filename().string().substr(0, 128);
+    job.dataset.emplace(std::move(loaded));
+    GYM_TRY(job.yaml,
+            replace_key(job.yaml, "dataset", "dataset: \"" + job.dataset_root.hex() + "\""));
+    return {};
+}
+
+/// Adds `part` ppm of `amount` to `sum`.
+Result<Amount> plus_share(const Amount& sum, const Amount& amount, std::uint64_t part_ppm) {
+    GYM_TRY(const Amount share, amount.mul_div(Amount(part_ppm), Amount(kPpm)));
+    return sum.plus(share);
+}
+
+}  // namespace
+
+Result<ResolvedJob> resolve_job_file(const fs::path& path) {
+    ResolvedJob job;
+    GYM_TRY(job.yaml, read_yaml(path));
+    GYM_TRY(const auto spec, registry::parse_job_spec(job.yaml, path.string()));
+    const fs::path folder = path.parent_path();
+    if (!spec.model) GYM_CHECK(inline_model(folder, spec.model_file, job));
+    // Read again as the server will, with the model in place.
+    GYM_TRY(auto inlined, registry::parse_job_spec(job.yaml, path.string()));
+    if (!inlined.model)
+        return fail(ErrorCode::kInvalidArgument, path.string() + ": 'model' could not be inlined");
+    GYM_TRY(job.config, program::read_train_config(*inlined.model));
+    GYM_CHECK(inlined.model->finish());
+    GYM_CHECK(load_dataset(folder, inlined.dataset, job));
+    GYM_TRY(const auto submitted, registry::parse_submitted_spec(job.yaml, path.string()));
+    job.name = submitted.spec.name;
+    job.terms = submitted.spec.terms;
+    job.budget_wei = submitted.spec.budget_wei;
+    return job;
+}
+
+Result<JobQuote> quote(const ResolvedJob& job) {
+    GYM_TRY(const auto program, program::train_program(job.config));
+    JobQuote out;
+    out.flops_per_step = program::flops_per_step(program);
+    out.parameters = program::parameter_count(program);
+    const registry::JobTerms& terms = job.terms;
+    const Amount one(1);
+    GYM_TRY(const Amount unit_flops, Amount(out.flops_per_step).mul_div(Amount(terms.steps), one));
+    GYM_TRY(const Amount round_flops, unit_flops.mul_div(Amount(terms.slots_max), one));
+    GYM_TRY(out.flops, round_flops.mul_div(Amount(terms.rounds), one));
+    GYM_TRY(out.compute_wei, out.flops.mul_div(terms.price_wei_per_pflop, Amount(kFlopsPerPflop)));
+    const rewards::RewardsConfig rates;
+    GYM_TRY(out.most_wei,
+            plus_share(out.compute_wei, out.compute_wei, rates.verification_premium_ppm));
+    GYM_TRY(out.most_wei, plus_share(out.most_wei, out.compute_wei, rates.uptime_bonus_max_ppm));
+    GYM_TRY(out.pflop_day_wei, terms.price_wei_per_pflop.mul_div(Amount(kSecondsPerDay), one));
+    out.rounds_covered = terms.rounds;
+    if (!out.most_wei.is_zero()) {
+        GYM_TRY(const Amount covered, job.budget_wei.mul_div(Amount(terms.rounds), out.most_wei));
+        if (covered < Amount(terms.rounds)) {
+            GYM_TRY(out.rounds_covered, covered.to_u64());
+        }
+    }
+    return out;
+}
+
+}  // namespace gym::app

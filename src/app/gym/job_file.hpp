@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "gym/blob/dataset.hpp"
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/program/gpt.hpp"
+#include "gym/registry/jobs.hpp"
+
+namespace gym::app {
+
+/// A job file with everything that it names on disk put in, ready to be submitted.
+struct ResolvedJob {
+    std::string name;
+    std::string yaml;  ///< self-contained: the model inlined, the dataset by its root
+    program::TrainConfig config;
+    registry::JobTerms terms;
+    Amount budget_wei;
+    Digest dataset_root;
+    std::optional<blob::Dataset> dataset;  ///< absent if the file names a registered root
+    std::string dataset_name;
+};
+
+/// Reads `path`; the files that it names are relative to its folder. A dataset file may be a token
+/// file or any text. @errors kIo, kNotFound, kMalformed, kInvalidArgument naming file, line and
+/// key.
+[[nodiscard]] Result<ResolvedJob> resolve_job_file(const std::filesystem::path& path);
+
+/// What a job will cost, by counting.
+struct JobQuote {
+    std::uint64_t flops_per_step = 0;
+    std::uint64_t parameters = 0;
+    Amount flops;                      ///< of all units of all rounds
+    Amount compute_wei;                ///< their price
+    Amount most_wei;                   ///< with every unit verified and every uptime bonus
+    Amount pflop_day_wei;              ///< price of 10^15 FLOP/s for a day
+    std::uint64_t rounds_covered = 0;  ///< by the budget at the most, up to all
+};
+/// @errors kInvalidArgument (the model), kOutOfRange.
+[[nodiscard]] Result<JobQuote> quote(const ResolvedJob& job);
+
+}  // namespace gym::app

@@ -1,0 +1,115 @@
+#include "job_print.hpp"
+
+#include <boost/json/serialize.hpp>
+#include <cstdio>
+
+namespace gym::app {
+namespace {
+
+namespace json = boost::json;
+
+constexpr double kFlopsPerPflop = 1e15;
+
+std::string text_of(const json::value& value) {
+    if (value.is_null()) return "-";
+    if (value.is_string()) return std::string(value.as_string());
+    return json::serialize(value);
+}
+
+const char* text(const json::object& object, const char* key, std::string& keep) {
+    keep = text_of(object.at(key));
+    return keep.c_str();
+}
+
+}  // namespace
+
+std::string tokens_of(const json::value& wei) {
+    const auto amount = Amount::parse(text_of(wei));
+    return amount.ok() ? amount->to_tokens() : text_of(wei);
+}
+
+json::object quote_json(const ResolvedJob& job, const JobQuote& quote) {
+    return {{"name", job.name},
+            {"dataset_root", job.dataset_root.hex()},
+            {"parameters", quote.parameters},
+            {"flops_per_step", quote.flops_per_step},
+            {"flops", quote.flops.to_string()},
+            {"compute_wei", quote.compute_wei.to_string()},
+            {"most_wei", quote.most_wei.to_string()},
+            {"price_wei_per_pflop_day", quote.pflop_day_wei.to_string()},
+            {"budget_wei", job.budget_wei.to_string()},
+            {"rounds", job.terms.rounds},
+            {"rounds_covered", quote.rounds_covered}};
+}
+
+void print_quote(const ResolvedJob& job, const JobQuote& quote) {
+    const double pflop = std::strtod(quote.flops.to_string().c_str(), nullptr) / kFlopsPerPflop;
+    std::printf("job                %s\n", job.name.c_str());
+    std::printf("dataset root       %s\n", job.dataset_root.hex().c_str());
+    std::printf("parameters         %llu\n", static_cast<unsigned long long>(quote.parameters));
+    std::printf("flops per step     %llu\n", static_cast<unsigned long long>(quote.flops_per_step));
+    std::printf("work               %.6g PFLOP (%llu rounds, %u workers, %u steps)\n", pflop,
+                static_cast<unsigned long long>(job.terms.rounds), job.terms.slots_max,
+                job.terms.steps);
+    std::printf("compute            %s tokens\n", quote.compute_wei.to_tokens().c_str());
+    std::printf("at most            %s tokens (every unit verified, full uptime bonus)\n",
+                quote.most_wei.to_tokens().c_str());
+    std::printf("price              %s tokens per PFLOP-day\n",
+                quote.pflop_day_wei.to_tokens().c_str());
+    std::printf("budget             %s tokens, for %llu of %llu rounds at the most\n",
+                job.budget_wei.to_tokens().c_str(),
+                static_cast<unsigned long long>(quote.rounds_covered),
+                static_cast<unsigned long long>(job.terms.rounds));
+}
+
+void print_job(const json::object& job) {
+    std::string keep;
+    std::printf("job                %s\n", text(job, "id", keep));
+    std::printf("name               %s\n", text(job, "name", keep));
+    std::printf("status             %s\n", text(job, "status", keep));
+    if (!job.at("status_reason").is_null())
+        std::printf("                   %s\n", text(job, "status_reason", keep));
+    std::printf("budget             %s tokens\n", tokens_of(job.at("budget_wei")).c_str());
+}
+
+void print_job_line(const json::object& job) {
+    std::string id, status, done, rounds, name;
+    std::printf("%s  %-9s  %s/%s rounds  %s\n", text(job, "id", id), text(job, "status", status),
+                text(job, "rounds_done", done), text(job, "rounds", rounds),
+                text(job, "name", name));
+}
+
+void print_round(const json::object& round, const json::object& job) {
+    std::string number, total, commitments;
+    std::printf("round %s of %s  validation loss %.4f  commitments %s\n",
+                text(round, "round", number), text(job, "rounds", total),
+                round.at("validation_loss").to_number<double>(),
+                text(round, "commitment_count", commitments));
+    std::fflush(stdout);
+}
+
+void print_fault(const json::object& unit) {
+    std::string state, reason, worker;
+    std::printf("unit %s: %s (worker %s)\n", text(unit, "state", state),
+                text(unit, "reason", reason), text(unit, "worker", worker));
+    std::fflush(stdout);
+}
+
+void print_job_detail(const json::object& job) {
+    print_job(job);
+    const json::object& cost = job.at("cost").as_object();
+    std::printf("spent              %s tokens, %s pending, %s left\n",
+                tokens_of(cost.at("spent_wei")).c_str(), tokens_of(cost.at("reserved_wei")).c_str(),
+                tokens_of(cost.at("left_wei")).c_str());
+    std::string units;
+    for (const auto& item : job.at("units").as_object())
+        units +=
+            (units.empty() ? "" : ", ") + std::string(item.key()) + " " + text_of(item.value());
+    std::printf("units              %s\n", units.empty() ? "-" : units.c_str());
+    for (const json::value& round : job.at("round_list").as_array())
+        if (!round.as_object().at("validation_loss").is_null()) print_round(round.as_object(), job);
+    for (const json::value& unit : job.at("faults").as_array())
+        print_fault(unit.as_object());
+}
+
+}  // namespace gym::app

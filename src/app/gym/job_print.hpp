@@ -1,0 +1,21 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+
+#include "job_file.hpp"
+
+/// What the job commands print for people. The objects are gym-api's answers (its openapi.json).
+namespace gym::app {
+
+[[nodiscard]] boost::json::object quote_json(const ResolvedJob& job, const JobQuote& quote);
+void print_quote(const ResolvedJob& job, const JobQuote& quote);
+void print_job(const boost::json::object& job);
+void print_job_line(const boost::json::object& job);
+void print_job_detail(const boost::json::object& job);
+void print_round(const boost::json::object& round, const boost::json::object& job);
+void print_fault(const boost::json::object& unit);
+
+/// "12.5" tokens from a decimal string of wei; the text itself if it is none.
+[[nodiscard]] std::string tokens_of(const boost::json::value& wei);
+
+}  // namespace gym::app

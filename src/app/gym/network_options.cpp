@@ -1,0 +1,87 @@
+#include "network_options.hpp"
+
+#include <cstdlib>
+
+#include "gym/crypto/keystore.hpp"
+
+namespace gym::app {
+namespace {
+
+constexpr const char* kDefaultApi = "http://127.0.0.1:8080";
+
+/// The flag's value, else the environment's, else empty.
+std::string flag_or_environment(const std::string& flag, const char* variable) {
+    if (!flag.empty()) return flag;
+    const char* const value = std::getenv(variable);
+    return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+void ApiOptions::add_to(CLI::App& command, bool with_key) {
+    command.add_option("--api", url, "gym-api, http://host:port (or set GYM_API)");
+    if (with_key)
+        command.add_option("--api-key-file", key_file,
+                           "File with the API key, mode 0600 (or set GYM_API_KEY)");
+}
+
+std::string ApiOptions::base_url() const {
+    const std::string chosen = flag_or_environment(url, "GYM_API");
+    return chosen.empty() ? kDefaultApi : chosen;
+}
+
+Result<std::string> ApiOptions::key() const {
+    if (!key_file.empty()) {
+        GYM_TRY(const auto secret, crypto::read_secret_file(key_file));
+        const ByteView bytes = secret.view();
+        return std::string(bytes.begin(), bytes.end());
+    }
+    const std::string value = flag_or_environment("", "GYM_API_KEY");
+    if (!value.empty()) return value;
+    return fail(ErrorCode::kUnauthenticated,
+                "this needs an API key: --api-key-file or GYM_API_KEY (`gym-api keys create` makes "
+                "one)");
+}
+
+void KeyOptions::add_to(CLI::App& command, bool signs) {
+    command.add_option("--data-dir", data_dir, "Where the key is (default ~/.gym)");
+    command.add_option("--keystore", keystore, "Keystore file, relative to the data directory");
+    if (signs)
+        command.add_option("--passphrase-file", passphrase_file,
+                           "File with the key's passphrase, mode 0600 (or set GYM_PASSPHRASE)");
+}
+
+Result<worker::NodeConfig> KeyOptions::config() const {
+    GYM_TRY(worker::NodeConfig config, worker::load_node_config(""));
+    if (!data_dir.empty()) config.data_dir = data_dir;
+    if (!keystore.empty()) config.keystore_file = keystore;
+    if (!passphrase_file.empty()) config.passphrase_file = passphrase_file;
+    return config;
+}
+
+Result<Address> KeyOptions::address() const {
+    GYM_TRY(const worker::NodeConfig node, config());
+    return crypto::keystore_address(node.keystore_path());
+}
+
+void ChainOptions::add_to(CLI::App& command) {
+    command.add_option("--chain", url, "JSON-RPC endpoint, http://host:port (or set GYM_CHAIN)");
+    command.add_option("--deployment", deployment,
+                       "deployment.json with the contracts' addresses (or set GYM_DEPLOYMENT)");
+}
+
+Result<std::string> ChainOptions::rpc_url() const {
+    std::string chosen = flag_or_environment(url, "GYM_CHAIN");
+    if (!chosen.empty()) return chosen;
+    return fail(ErrorCode::kInvalidArgument, "which chain? --chain http://host:port or GYM_CHAIN");
+}
+
+Result<chain::Deployment> ChainOptions::contracts() const {
+    const std::string chosen = flag_or_environment(deployment, "GYM_DEPLOYMENT");
+    if (chosen.empty())
+        return fail(ErrorCode::kInvalidArgument,
+                    "which contracts? --deployment deployment.json or GYM_DEPLOYMENT");
+    return chain::load_deployment(chosen);
+}
+
+}  // namespace gym::app

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "gym/chain/deploy.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/worker/node_config.hpp"
+
+namespace gym::app {
+
+/// Which gym-api, and the key for what needs one.
+struct ApiOptions {
+    std::string url;
+    std::string key_file;
+
+    void add_to(CLI::App& command, bool with_key);
+    /// --api, else $GYM_API, else http://127.0.0.1:8080.
+    [[nodiscard]] std::string base_url() const;
+    /// From --api-key-file (mode 0600), else $GYM_API_KEY. @errors kUnauthenticated without either.
+    [[nodiscard]] Result<std::string> key() const;
+};
+
+/// Whose key signs. The same key store as the node commands.
+struct KeyOptions {
+    std::string data_dir;
+    std::string keystore;
+    std::string passphrase_file;
+
+    void add_to(CLI::App& command, bool signs);
+    [[nodiscard]] Result<worker::NodeConfig> config() const;
+    /// The address in the keystore; nothing is decrypted. @errors as crypto::keystore_address.
+    [[nodiscard]] Result<Address> address() const;
+};
+
+/// Which chain, and where our contracts are on it.
+struct ChainOptions {
+    std::string url;
+    std::string deployment;
+
+    void add_to(CLI::App& command);
+    /// --chain, else $GYM_CHAIN. @errors kInvalidArgument without either.
+    [[nodiscard]] Result<std::string> rpc_url() const;
+    /// Contract addresses come from a file that the user chose, never from the API: whoever names
+    /// the contract receives the money. --deployment, else $GYM_DEPLOYMENT.
+    [[nodiscard]] Result<chain::Deployment> contracts() const;
+};
+
+}  // namespace gym::app

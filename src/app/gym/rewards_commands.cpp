@@ -1,0 +1,188 @@
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "api_request.hpp"
+#include "chain_sender.hpp"
+#include "cli_context.hpp"
+#include "gym/chain/contracts.hpp"
+#include "job_print.hpp"
+#include "network_options.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kProofLengthMax = 40;  // RewardsDistributor.PROOF_LENGTH_MAX
+
+struct RewardsOptions {
+    KeyOptions keys;
+    ApiOptions api;
+    ChainOptions chain;
+    std::string address;
+    std::string id;
+};
+
+std::string text_of(const json::object& object, const char* key) {
+    const json::value& value = object.at(key);
+    if (value.is_null()) return "-";
+    return value.is_string() ? std::string(value.as_string()) : json::serialize(value);
+}
+
+Result<Address> asked_address(const RewardsOptions& options) {
+    if (options.address.empty()) return options.keys.address();
+    return crypto::parse_address(options.address);
+}
+
+Status show(const CliContext& context, const RewardsOptions& options) {
+    GYM_TRY(const Address address, asked_address(options));
+    GYM_TRY(const json::value answer,
+            api_get(options.api.base_url(), "/v1/accounts/" + address.hex()));
+    const json::object& account = answer.as_object();
+    if (context.json) {
+        context.print_json(account);
+        return {};
+    }
+    std::printf("pending            %s tokens (units that are not final)\n",
+                tokens_of(account.at("pending_wei")).c_str());
+    std::printf("earned             %s tokens (waits for the epoch's close)\n",
+                tokens_of(account.at("earned_wei")).c_str());
+    std::printf("payable            %s tokens, of which %s claimed\n",
+                tokens_of(account.at("payable_wei")).c_str(),
+                tokens_of(account.at("claimed_wei")).c_str());
+    for (const json::value& item : account.at("last_credits").as_array()) {
+        const json::object& credit = item.as_object();
+        std::printf("%s  %-12s  %-8s  %s tokens  round %s%s%s\n", text_of(credit, "id").c_str(),
+                    text_of(credit, "kind").c_str(), text_of(credit, "state").c_str(),
+                    tokens_of(credit.at("amount_wei")).c_str(), text_of(credit, "round").c_str(),
+                    credit.at("reason").is_null() ? "" : "  ",
+                    credit.at("reason").is_null() ? "" : text_of(credit, "reason").c_str());
+    }
+    return {};
+}
+
+Status explain(const CliContext& context, const RewardsOptions& options) {
+    if (options.id.find_first_not_of("0123456789abcdefABCDEFx-") != std::string::npos)
+        return fail(ErrorCode::kInvalidArgument,
+                    "'" + options.id + "' is neither a credit's nor a unit's id");
+    GYM_TRY(const json::value answer,
+            api_get(options.api.base_url(), "/v1/receipts/" + options.id));
+    const json::object& receipt = answer.as_object();
+    if (context.json) {
+        context.print_json(receipt);
+        return {};
+    }
+    std::printf("credit             %s\n", text_of(receipt, "id").c_str());
+    std::printf("amount             %s tokens, %s\n", tokens_of(receipt.at("amount_wei")).c_str(),
+                text_of(receipt, "state").c_str());
+    if (!receipt.at("reason").is_null())
+        std::printf("                   %s\n", text_of(receipt, "reason").c_str());
+    std::printf("for                %s in round %s of job %s\n", text_of(receipt, "kind").c_str(),
+                text_of(receipt, "round").c_str(), text_of(receipt, "job_id").c_str());
+    std::printf("unit               %s\n", text_of(receipt, "unit").c_str());
+    std::printf("formula            %s\n", text_of(receipt, "formula").c_str());
+    for (const auto& input : receipt.at("inputs").as_object()) {
+        const std::string value = input.value().is_string() ? std::string(input.value().as_string())
+                                                            : json::serialize(input.value());
+        if (value != "0")
+            std::printf("  %-16s %s\n", std::string(input.key()).c_str(), value.c_str());
+    }
+    std::printf("posting            %s\n", text_of(receipt, "posting").c_str());
+    std::printf("payout epoch       %s\n", text_of(receipt, "payout_epoch").c_str());
+    return {};
+}
+
+/// The claim in the API's answer. @errors kMalformed, kMismatch if it is for other contracts.
+Result<chain::Claim> claim_of(const json::object& proof, const chain::Deployment& contracts) {
+    try {
+        const auto parse_text = [&](const char* key) {
+            return std::string(proof.at(key).as_string());
+        };
+        if (parse_text("distributor") != contracts.distributor.hex() ||
+            proof.at("chain_id").to_number<std::uint64_t>() != contracts.chain_id)
+            return fail(ErrorCode::kMismatch,
+                        "gym-api's proof is for the distributor " + parse_text("distributor") +
+                            ", the deployment has " + contracts.distributor.hex());
+        chain::Claim claim;
+        GYM_TRY(claim.earner, Address::parse(parse_text("earner")));
+        GYM_TRY(claim.cumulative, Amount::parse(parse_text("cumulative_wei")));
+        const json::array& nodes = proof.at("proof").as_array();
+        if (nodes.size() > kProofLengthMax)
+            return fail(ErrorCode::kMalformed, "gym-api's proof is too long");
+        for (const json::value& node : nodes) {
+            GYM_TRY(const Digest digest, Digest::parse(std::string(node.as_string())));
+            claim.proof.push_back(digest);
+        }
+        return claim;
+    } catch (const std::exception& error) {
+        return fail(ErrorCode::kMalformed,
+                    std::string("gym-api's proof has another form: ") + error.what());
+    }
+}
+
+Status claim(const CliContext& context, const RewardsOptions& options) {
+    GYM_TRY(const auto sender, ChainSender::open(options.keys, options.chain));
+    Address earner = sender->address();
+    if (!options.address.empty()) {
+        GYM_TRY(earner, crypto::parse_address(options.address));
+    }
+    GYM_TRY(const json::value answer,
+            api_get(options.api.base_url(), "/v1/rewards/" + earner.hex() + "/proof"));
+    GYM_TRY(const chain::Claim claim, claim_of(answer.as_object(), sender->contracts()));
+    if (claim.earner != earner)
+        return fail(ErrorCode::kMismatch, "gym-api sent a proof of another earner");
+    const chain::RewardsDistributor distributor(sender->contracts().distributor);
+    GYM_TRY(const Amount before, distributor.claimed(sender->client(), earner));
+    if (before >= claim.cumulative) {
+        if (context.json)
+            context.print_json({{"earner", earner.hex()}, {"paid_wei", "0"}});
+        else
+            std::printf("nothing to claim: %s tokens were paid already\n",
+                        before.to_tokens().c_str());
+        return {};
+    }
+    GYM_TRY(const chain::Outcome outcome,
+            sender->execute(distributor.claim(claim), "claim/" + earner.hex() + "/" +
+                                                          text_of(answer.as_object(), "epoch") +
+                                                          "/" + claim.cumulative.to_string()));
+    GYM_TRY(const Amount paid, claim.cumulative.minus(before));
+    const std::string hash =
+        outcome.transaction_hash ? outcome.transaction_hash->hex() : std::string("-");
+    if (context.json)
+        context.print_json({{"earner", earner.hex()},
+                            {"paid_wei", paid.to_string()},
+                            {"transaction", hash},
+                            {"gas_used", outcome.gas_used}});
+    else
+        std::printf("paid               %s tokens\ntransaction        %s (final)\n",
+                    paid.to_tokens().c_str(), hash.c_str());
+    return {};
+}
+
+}  // namespace
+
+void add_rewards_commands(CLI::App& app, CliContext& context) {
+    CLI::App* rewards = app.add_subcommand("rewards", "What was earned, why, and getting it");
+    rewards->require_subcommand(1);
+    auto options = std::make_shared<RewardsOptions>();
+    const auto add = [&](const char* name, const char* about, bool signs, auto run) {
+        CLI::App* command = rewards->add_subcommand(name, about);
+        options->api.add_to(*command, false);
+        options->keys.add_to(*command, signs);
+        command->callback([&context, options, run] { context.finish(run(context, *options)); });
+        return command;
+    };
+    add("show", "Balances and the last credits", false, show)
+        ->add_option("--address", options->address, "Another address than the key's");
+    add("explain", "Why a credit is what it is", false, explain)
+        ->add_option("id", options->id, "A credit's id, or a unit's")
+        ->required();
+    CLI::App* claim_command = add("claim", "Have payable rewards paid out on chain", true, claim);
+    claim_command->add_option("--address", options->address,
+                              "Claim for another earner; it is paid, the key's owner pays the gas");
+    options->chain.add_to(*claim_command);
+}
+
+}  // namespace gym::app
