@@ -66,7 +66,6 @@ Result<TxManager::View> TxManager::look() {
         return fail(ErrorCode::kUnavailable, "the node has no finalized block yet");
     view.head = *head;
     view.finalized = *finalized;
-    GYM_TRY(view.nonce_final, client_.nonce(sender(), finalized->number));
     GYM_TRY(view.nonce_head, client_.nonce(sender(), BlockTag::kLatest));
     GYM_TRY(const auto settled, store_.highest_settled_nonce());
     if (settled && view.nonce_head <= *settled)
@@ -129,7 +128,15 @@ Status TxManager::follow_mined(const View& view, const Intent& intent, TickRepor
             return {};  // a reorg in between: look again
         return settle_mined(intent, *attempt, *receipt, report);
     }
-    if (view.nonce_final <= *intent.nonce) return {};
+    const auto final_count = client_.nonce(sender(), view.finalized.number);
+    if (!final_count.ok()) {
+        if (try_later(final_count.error())) return final_count.error();
+        // A node may have no state of that block: then nothing can be said, and waiting is always
+        // safe.
+        report.warnings.push_back(named(intent) + ": " + final_count.error().message);
+        return {};
+    }
+    if (*final_count <= *intent.nonce) return {};
     const UnixMs now_ms = clock_.now_ms();
     const auto since = unexplained_since_ms_.emplace(intent.request.id, now_ms).first->second;
     if (now_ms - since < policy_.supersede_after_ms) {

@@ -88,8 +88,7 @@ class TxManager {
     struct View {
         BlockHeader head;
         BlockHeader finalized;
-        std::uint64_t nonce_head = 0;   ///< transactions of ours in blocks
-        std::uint64_t nonce_final = 0;  ///< and in finalized blocks
+        std::uint64_t nonce_head = 0;  ///< how many transactions of ours are in blocks
     };
     struct Fees {
         Amount fee_max_wei;
