@@ -1,0 +1,144 @@
+#include "job_file.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "gym/common/file.hpp"
+#include "gym/registry/job_spec.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kModel =
+    "# a tiny model\n"
+    "batch: 2\n"
+    "model:\n"
+    "  {vocabulary: 256, context: 16, layers: 1, heads: 1, width: 16}\n"
+    "outer:\n"
+    "  learning_rate: 0.5\n";
+
+std::string job_text(const std::string& extra = "") {
+    return "# comment stays\n"
+           "name: test\n"
+           "model: model.yaml   # here\n"
+           "dataset: text.txt\n"
+           "rounds: 3\n"
+           "slots: 2\n"
+           "steps_per_round: 4\n"
+           "price_per_pflop: 1000000\n"
+           "budget: 100\n" +
+           extra;
+}
+
+class JobFileTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        folder_ = fs::temp_directory_path() / ("gym-job-file-" + std::to_string(::getpid()));
+        fs::create_directories(folder_);
+        write("model.yaml", kModel);
+        write("text.txt", std::string(500, 'a'));
+        write("job.yaml", job_text());
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+    void write(const std::string& name, const std::string& text) {
+        ASSERT_TRUE(write_file_atomic(folder_ / name, as_bytes(text)).ok());
+    }
+    std::string message_of(const std::string& job) {
+        write("job.yaml", job);
+        const auto resolved = resolve_job_file(folder_ / "job.yaml");
+        return resolved.ok() ? "accepted" : resolved.error().message;
+    }
+    fs::path folder_;
+};
+
+TEST_F(JobFileTest, FilesArePutIn) {
+    const auto job = resolve_job_file(folder_ / "job.yaml");
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    EXPECT_EQ(job->name, "test");
+    EXPECT_EQ(job->terms.steps, 4U);
+    EXPECT_EQ(job->config.outer.learning_rate, 0.5);
+    ASSERT_TRUE(job->dataset.has_value());
+    EXPECT_EQ(job->dataset->root(), job->dataset_root);
+    EXPECT_EQ(job->dataset_name, "text.txt");
+    EXPECT_NE(job->yaml.find("# comment stays"), std::string::npos);
+
+    // What is submitted says the same without the files.
+    const auto submitted = registry::parse_submitted_spec(job->yaml, "submitted");
+    ASSERT_TRUE(submitted.ok()) << submitted.error().message;
+    EXPECT_EQ(submitted->dataset_root, job->dataset_root);
+    EXPECT_EQ(submitted->spec.terms, job->terms);
+    write("job.yaml", job->yaml);
+    const auto again = resolve_job_file(folder_ / "job.yaml");
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ(again->yaml, job->yaml);
+    EXPECT_FALSE(again->dataset.has_value());
+}
+
+TEST_F(JobFileTest, MistakesNameFileLineAndKey) {
+    EXPECT_NE(message_of(job_text("roundz: 3\n")).find("job.yaml:10: 'roundz'"), std::string::npos);
+    EXPECT_NE(message_of(job_text("rounds: 4\n")).find("twice"), std::string::npos);
+    write("model.yaml", std::string(kModel) + "layers: 3\n");
+    EXPECT_NE(message_of(job_text()).find("model.yaml"), std::string::npos);
+    write("model.yaml", kModel);
+    write("text.txt", std::string(100, 'a'));
+    EXPECT_NE(message_of(job_text()).find("window"), std::string::npos) << message_of(job_text());
+    fs::remove(folder_ / "text.txt");
+    EXPECT_NE(message_of(job_text()).find("text.txt"), std::string::npos);
+}
+
+TEST_F(JobFileTest, AKeyThatCannotBeReplacedIsAnError) {
+    std::string flow =
+        "{name: t, model: model.yaml, dataset: text.txt, rounds: 3, slots: 2, "
+        "steps_per_round: 4, price_per_pflop: 1, budget: 1}\n";
+    EXPECT_NE(message_of(flow).find("'model' must stand on a line of its own"), std::string::npos)
+        << message_of(flow);
+}
+
+TEST_F(JobFileTest, QuotesAreCountedFromTheProgram) {
+    const auto job = resolve_job_file(folder_ / "job.yaml");
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    const auto costs = quote(*job);
+    ASSERT_TRUE(costs.ok()) << costs.error().message;
+    EXPECT_GT(costs->flops_per_step, 0U);
+    // 3 rounds, 2 workers, 4 steps, one token per GFLOP.
+    EXPECT_EQ(costs->flops, Amount(costs->flops_per_step * 24));
+    EXPECT_EQ(costs->compute_wei,
+              Amount(costs->flops_per_step * 24).mul_div(Amount(1'000'000'000), Amount(1)).value());
+    EXPECT_EQ(costs->pflop_day_wei.to_tokens(), "86400000000");
+    const Amount premium = costs->compute_wei.mul_div(Amount(1'100'000), Amount(1'000'000)).value();
+    const Amount uptime = costs->compute_wei.mul_div(Amount(50'000), Amount(1'000'000)).value();
+    EXPECT_EQ(costs->most_wei, costs->compute_wei.plus(premium)->plus(uptime).value());
+    EXPECT_EQ(costs->rounds_covered, 3U);
+}
+
+TEST_F(JobFileTest, ASmallBudgetCoversFewerRounds) {
+    auto job = resolve_job_file(folder_ / "job.yaml");
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    const Amount most = quote(*job)->most_wei;
+    job->budget_wei = most.minus(Amount(1)).value();
+    EXPECT_EQ(quote(*job)->rounds_covered, 2U);
+    job->budget_wei = Amount(1);
+    EXPECT_EQ(quote(*job)->rounds_covered, 0U);
+}
+
+TEST_F(JobFileTest, TheExampleIsValid) {
+    const char* const source = std::getenv("GYM_SOURCE_DIR");
+    ASSERT_NE(source, nullptr) << "set by ctest";
+    for (const char* name : {"job.yaml", "gpt-demo.yaml"})
+        fs::copy_file(fs::path(source) / "examples" / name, folder_ / name,
+                      fs::copy_options::overwrite_existing);
+    write("kjv.txt", std::string(20'000, 'a'));
+    const auto job = resolve_job_file(folder_ / "job.yaml");
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    const auto costs = quote(*job);
+    ASSERT_TRUE(costs.ok()) << costs.error().message;
+    EXPECT_EQ(costs->rounds_covered, job->terms.rounds) << "the example's budget is too small";
+}
+
+}  // namespace
+}  // namespace gym::app
