@@ -13,17 +13,12 @@ const std::vector<UnitState> kVoidable = {
     UnitState::kAssigned, UnitState::kCommitted, UnitState::kSampled,  UnitState::kUnsampled,
     UnitState::kReported, UnitState::kRevealed,  UnitState::kVerified, UnitState::kUpheld};
 
-/// Follows up on what a deadline did to a unit.
-Status after_deadline(const Context& context, db::Transaction& tx, const registry::Job& job,
-                      const registry::Unit& unit, UnixMs now_ms) {
-    if (unit.status.state == UnitState::kRejected)
-        return exclude_worker(context, tx, unit, job.terms.lifecycle, now_ms);
-    if (unit.status.state == UnitState::kSampled) {
-        GYM_TRY(const registry::Round round,
-                registry::get_round(tx, unit.key.job_id, unit.key.round));
-        return assign_verifiers(context, tx, round, now_ms);
-    }
-    return {};
+/// Follows up on what a deadline did to a unit: a draw that was missed goes to the next verifier.
+Status after_deadline(const Context& context, db::Transaction& tx, const registry::Unit& unit,
+                      UnixMs now_ms) {
+    if (unit.status.state != UnitState::kSampled) return {};
+    GYM_TRY(const registry::Round round, registry::get_round(tx, unit.key.job_id, unit.key.round));
+    return assign_verifiers(context, tx, round, now_ms);
 }
 
 Result<Bytes> load(const Context& context, const Digest& blob, std::string_view what) {
@@ -63,36 +58,66 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
     return Compute::Reexecuted{result.records_root, result.base.root, result.momentum.root};
 }
 
-Status rule(const Context& context, const registry::Job& job, const registry::Unit& unit,
+/// The referee cannot look any more: nobody is at fault.
+Status void_dispute(const Context& context, const registry::Job& job, const registry::Unit& unit,
+                    const Error& error, TickSummary& summary) {
+    const Status voided = context.transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::advance(tx, unit.id, protocol::event::Voided{}, job.terms.lifecycle,
+                                    context.now(), protocol::inputs_lost(unit.key, "its inputs")));
+        return {};
+    });
+    GYM_CHECK(voided);
+    note(summary, protocol::name_unit(unit.key) + ": void, " + error.message);
+    return {};
+}
+
+/// Applies the referee's finding. Without a defence a finding against the worker is the deadline's.
+Status write_ruling(const Context& context, db::Transaction& tx, const registry::Job& job,
+                    const registry::Unit& unit, bool right, TickSummary& summary) {
+    const UnixMs now_ms = context.now();
+    const protocol::LifecycleParams& params = job.terms.lifecycle;
+    GYM_TRY(const protocol::ReasonCode code, protocol::parse_reason_code(unit.reason_code));
+    std::optional<protocol::Reason> reason;
+    protocol::UnitEvent event = protocol::event::Ruled{right};
+    if (right && unit.verifier)
+        reason = protocol::false_report(unit.key, *unit.verifier);
+    else if (!right && unit.status.defended)
+        reason = protocol::referee_ruled({code, unit.reason});
+    else if (!right)
+        event = protocol::event::TimePassed{};
+    GYM_TRY(const registry::Unit ruled,
+            registry::advance(tx, unit.id, event, params, now_ms, reason));
+    note(summary, protocol::name_unit(unit.key) + ": " +
+                      std::string(protocol::to_string(ruled.status.state)) + " by the referee");
+    if (!right) return exclude_worker(context, tx, ruled, params, now_ms);
+    if (!unit.verifier) return {};
+    return exclude_verifier(context, tx, *unit.verifier, ruled, params, now_ms);
+}
+
+Status rule(const Context& context, const registry::Job& job, const Digest& id,
             TickSummary& summary) {
+    GYM_TRY(const registry::Unit unit,
+            context.transact([&](db::Transaction& tx) { return registry::get_unit(tx, id); }));
     GYM_TRY(const registry::Round round, context.transact([&](db::Transaction& tx) {
         return registry::get_round(tx, job.id, unit.key.round);
     }));
-    GYM_TRY(const Compute::Reexecuted mine, reexecute(context, job, round, unit));
-    const UnixMs now_ms = context.now();
-    const protocol::LifecycleParams& params = job.terms.lifecycle;
+    const auto mine = reexecute(context, job, round, unit);
+    if (!mine.ok()) {
+        const ErrorCode code = mine.error().code;
+        if (code != ErrorCode::kNotFound && code != ErrorCode::kMismatch) return mine.error();
+        return void_dispute(context, job, unit, mine.error(), summary);
+    }
     return context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));
         GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
         if (!stored) return fail(ErrorCode::kInternal, "a disputed unit has no commitment");
+        GYM_TRY(const registry::Unit current, registry::get_unit(tx, unit.id));
+        if (current.status.state != UnitState::kDisputed) return {};
         const protocol::UnitCommitment& claim = stored->commitment.commitment;
-        const bool right = claim.records_root == mine.records_root &&
-                           claim.final_state_root == mine.final_state_root &&
-                           claim.delta_root == mine.delta_root;
-        GYM_TRY(const protocol::ReasonCode code, protocol::parse_reason_code(unit.reason_code));
-        std::optional<protocol::Reason> reason;
-        if (right && unit.verifier)
-            reason = protocol::false_report(unit.key, *unit.verifier);
-        else if (!right)
-            reason = protocol::referee_ruled({code, unit.reason});
-        GYM_TRY(
-            const registry::Unit ruled,
-            registry::advance(tx, unit.id, protocol::event::Ruled{right}, params, now_ms, reason));
-        note(summary, protocol::name_unit(unit.key) +
-                          (right ? ": upheld by the referee" : ": rejected by the referee"));
-        if (!right) return exclude_worker(context, tx, ruled, params, now_ms);
-        if (!unit.verifier) return {};
-        return exclude_verifier(context, tx, *unit.verifier, ruled, params, now_ms);
+        const bool right = claim.records_root == mine->records_root &&
+                           claim.final_state_root == mine->final_state_root &&
+                           claim.delta_root == mine->delta_root;
+        return write_ruling(context, tx, job, current, right, summary);
     });
 }
 
@@ -139,13 +164,15 @@ Status settle_deadlines(const Context& context, const registry::Job& job, TickSu
     GYM_TRY(const auto overdue, context.transact([&](db::Transaction& tx) {
         return registry::overdue_units(tx, job.id, now_ms);
     }));
-    for (const Digest& id : overdue) {
+    for (const registry::Unit& late : overdue) {
+        // A verifier's word alone rejects nobody: the referee looks first (referee_disputes).
+        if (late.status.state == UnitState::kDisputed) continue;
         GYM_TRY(const registry::Unit unit,
                 context.transact([&](db::Transaction& tx) -> Result<registry::Unit> {
                     GYM_TRY(const registry::Unit moved,
-                            registry::advance(tx, id, protocol::event::TimePassed{},
+                            registry::advance(tx, late.id, protocol::event::TimePassed{},
                                               job.terms.lifecycle, now_ms));
-                    GYM_CHECK(after_deadline(context, tx, job, moved, now_ms));
+                    GYM_CHECK(after_deadline(context, tx, moved, now_ms));
                     return moved;
                 }));
         note(summary, protocol::name_unit(unit.key) + ": " +
@@ -170,11 +197,11 @@ Status referee_disputes(const Context& context, const registry::Job& job, TickSu
                                             job.terms.lifecycle, context.now()));
                 return {};
             });
-            GYM_CHECK(defended);
-        } else if (!unit.status.defended) {
-            continue;
+            // Late is fine too: then the deadline brings the referee.
+            if (!defended.ok() && defended.error().code != ErrorCode::kTimeout) return defended;
         }
-        GYM_CHECK(rule(context, job, unit, summary));
+        const bool due = unit.status.deadline_ms != 0 && context.now() > unit.status.deadline_ms;
+        if (own || unit.status.defended || due) GYM_CHECK(rule(context, job, unit.id, summary));
     }
     return {};
 }

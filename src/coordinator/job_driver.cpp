@@ -288,12 +288,12 @@ Status step_job(const Context& context, const Digest& job_id, TickSummary& summa
     if (job.status == JobStatus::kSubmitted) return prepare_job(context, job, summary);
     if (!job.artifacts) return {};
     GYM_CHECK(settle_deadlines(context, job, summary));
+    GYM_CHECK(referee_disputes(context, job, summary));
     GYM_TRY(const auto rounds, context.transact([&](db::Transaction& tx) {
         return registry::open_rounds(tx, job_id);
     }));
     for (const registry::Round& round : rounds)
         GYM_CHECK(step_round(context, job, round, summary));
-    GYM_CHECK(referee_disputes(context, job, summary));
     if (job.status != JobStatus::kRunning) return {};
     GYM_CHECK(plan_round(context, job, summary));
     GYM_TRY(job,

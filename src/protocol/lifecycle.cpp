@@ -94,7 +94,9 @@ class Transition {
         return next;
     }
     Result<UnitStatus> operator()(event::Ruled ruled) const {
-        if (status_.state != S::kDisputed || !status_.defended) return illegal(status_, event_);
+        if (status_.state != S::kDisputed) return illegal(status_, event_);
+        // Without a defence only the deadline rejects: the worker may still answer.
+        if (!ruled.worker_right && !status_.defended) return illegal(status_, event_);
         return ruled.worker_right ? to(S::kUpheld, params_.challenge_ms) : to(S::kRejected, 0);
     }
     Result<UnitStatus> operator()(event::GameEnded game) const {

@@ -248,16 +248,14 @@ Result<Unit> advance(db::Transaction& tx, const Digest& id, const protocol::Unit
     return get_unit(tx, id);
 }
 
-Result<std::vector<Digest>> overdue_units(db::Transaction& tx, const Digest& job_id, UnixMs now_ms,
-                                          std::uint32_t limit) {
+Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_id, UnixMs now_ms,
+                                        std::uint32_t limit) {
     GYM_TRY(const db::Rows rows,
-            tx.exec("SELECT id FROM registry.unit WHERE job_id = $1 AND ended_at_ms IS NULL AND "
-                    "deadline_ms > 0 AND deadline_ms < $2 ORDER BY deadline_ms LIMIT $3",
+            tx.exec(std::string(kSelect) +
+                        "WHERE job_id = $1 AND ended_at_ms IS NULL AND deadline_ms > 0 AND "
+                        "deadline_ms < $2 ORDER BY deadline_ms LIMIT $3",
                     {job_id, now_ms, std::min(limit, kUnitsListMax)}));
-    std::vector<Digest> out;
-    for (const db::Row row : rows)
-        out.push_back(row.get<Digest>(0));
-    return out;
+    return to_units(rows);
 }
 
 Status set_epoch(db::Transaction& tx, std::uint64_t epoch, const std::vector<Digest>& units) {

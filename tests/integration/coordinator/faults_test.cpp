@@ -118,6 +118,33 @@ TEST_F(CoordinatorFaults, an_honest_worker_survives_a_lying_verifier) {
     EXPECT_EQ(world.unit(unit).status.state, UnitState::kFinal);
 }
 
+TEST_F(CoordinatorFaults, an_honest_worker_that_left_is_not_rejected_on_a_liars_word) {
+    const Digest unit = world.commit(honest, world.work(honest))->unit;
+    ASSERT_TRUE(world.commit(other, world.work(other)).ok());
+    world.settle();
+    while (world.verify(verifier, true)) {
+    }
+    ASSERT_EQ(world.unit(unit).status.state, UnitState::kDisputed);
+    pass_deadline();
+    EXPECT_EQ(world.unit(unit).status.state, UnitState::kUpheld) << "nobody had to defend it";
+    EXPECT_FALSE(world.core().node_status(honest.address())->node.excluded);
+    EXPECT_TRUE(world.core().node_status(verifier.address())->node.excluded);
+}
+
+TEST_F(CoordinatorFaults, a_dispute_whose_inputs_are_lost_is_void) {
+    const World::Work work = world.cheat(other, 4);
+    ASSERT_TRUE(world.commit(honest, world.work(honest)).ok());
+    ASSERT_TRUE(world.commit(other, work).ok());
+    world.settle();
+    while (world.verify(verifier)) {
+    }
+    world.settle();
+    ASSERT_TRUE(world.blobs.remove(work.assignment.base_blob).ok());
+    pass_deadline();
+    EXPECT_EQ(world.unit(work.assignment.unit).status.state, UnitState::kVoid);
+    EXPECT_EQ(world.unit(work.assignment.unit).reason_code, "inputs_lost");
+}
+
 TEST_F(CoordinatorFaults, an_equivocation_rejects_at_once) {
     const World::Work first = world.work(honest);
     ASSERT_TRUE(world.commit(honest, first).ok());

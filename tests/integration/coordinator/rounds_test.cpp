@@ -11,7 +11,8 @@ namespace {
 using protocol::UnitState;
 using registry::NodeRole;
 
-/// Moves the clock past every deadline of the default terms but a unit's, with the nodes still there.
+/// Moves the clock past every deadline of the default terms but a unit's, with the nodes still
+/// there.
 void pass_deadline(World& world, const std::vector<const FakeNode*>& nodes) {
     world.clock.advance_ms(60'001);
     world.beat(nodes);

@@ -112,9 +112,12 @@ TEST(Lifecycle, a_defence_in_time_cannot_be_lost_to_the_clock) {
         *apply(status(UnitState::kDisputed), event::Defended{}, kParams, kNow);
     EXPECT_EQ(*apply(defended, event::TimePassed{}, kParams, kNow + 1'000'000), defended);
     EXPECT_EQ(apply(defended, event::Defended{}, kParams, kNow).error().code, ErrorCode::kConflict);
-    EXPECT_EQ(apply(status(UnitState::kDisputed), event::Ruled{true}, kParams, kNow).error().code,
+    EXPECT_EQ(apply(status(UnitState::kDisputed), event::Ruled{false}, kParams, kNow).error().code,
               ErrorCode::kConflict)
-        << "the referee rules on defended disputes only";
+        << "against the worker only after a defence, or by the deadline";
+    EXPECT_EQ(apply(status(UnitState::kDisputed), event::Ruled{true}, kParams, kNow + 11)->state,
+              UnitState::kUpheld)
+        << "for the worker at any time";
 }
 
 TEST(Lifecycle, every_pair_of_state_and_event_is_a_legal_step_or_an_error) {

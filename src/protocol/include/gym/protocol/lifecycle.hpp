@@ -62,7 +62,7 @@ struct UnitStatus {
     UnitState state = UnitState::kAssigned;
     UnixMs deadline_ms = 0;
     std::uint32_t draws = 0;  ///< draws made; the current draw is draws - 1
-    bool defended = false;    ///< disputed, and the worker answered in time: the referee must rule
+    bool defended = false;    ///< disputed, and the worker answered in time: only a ruling ends it
 
     friend bool operator==(const UnitStatus&, const UnitStatus&) = default;
 };
@@ -82,7 +82,7 @@ struct Challenged {};  ///< somebody opened a dispute within the challenge windo
 struct Defended {};    ///< the worker answered the dispute
 struct Ruled {
     bool worker_right = false;
-};  ///< the referee re-executed a defended unit
+};  ///< the referee re-executed; against the worker only if it defended
 struct GameEnded {
     bool worker_won = false;
 };                      ///< the on-chain game ended

@@ -100,8 +100,8 @@ Result<Unit> advance(db::Transaction& tx, const Digest& id, const protocol::Unit
                      const std::optional<protocol::Reason>& reason = std::nullopt);
 
 /// Units of a job whose deadline passed, oldest first, at most `limit`.
-Result<std::vector<Digest>> overdue_units(db::Transaction& tx, const Digest& job_id, UnixMs now_ms,
-                                          std::uint32_t limit = 1000);
+Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_id, UnixMs now_ms,
+                                        std::uint32_t limit = 1000);
 
 // --- commitments
 // -------------------------------------------------------------------------------------
