@@ -6,6 +6,8 @@ namespace {
 /// Rounds of one tick over a feed: a longer backlog goes on in the next tick, after the other steps
 /// had their turn.
 constexpr int kBatchesPerTickMax = 50;
+/// Without events nothing of ours moved; somebody else's tokens may have.
+constexpr std::uint64_t kReconcileEveryBlocks = 64;
 
 template <class F>
 Result<std::size_t> drain(F&& step) {
@@ -22,8 +24,10 @@ Result<std::size_t> drain(F&& step) {
 
 Result<TickReport> Daemon::tick() {
     TickReport report;
-    GYM_TRY(const ChainProgress progress,
-            follow_([&](const ChainEvent& event) { return accounting_.on_chain_event(event); }));
+    GYM_TRY(const ChainProgress progress, follow_([&](const ChainEvent& event) {
+                reconcile_due_ = true;
+                return accounting_.on_chain_event(event);
+            }));
     GYM_TRY(report.unit_events, drain([&] { return accounting_.consume_unit_events(); }));
     GYM_TRY(report.reports, drain([&] { return accounting_.consume_reports(); }));
     GYM_TRY(report.rounds, drain([&] { return accounting_.finish_rounds(); }));
@@ -33,9 +37,12 @@ Result<TickReport> Daemon::tick() {
     GYM_TRY(report.settled, settlement_.advance());
     GYM_CHECK(settlement_.trim_withdrawals());
     // Only at a block whose events are all booked do both sides describe the same moment.
-    if (progress.caught_up && progress.finalized_block > reconciled_block_) {
+    reconcile_due_ =
+        reconcile_due_ || progress.finalized_block >= reconciled_block_ + kReconcileEveryBlocks;
+    if (progress.caught_up && reconcile_due_) {
         GYM_TRY(report.reconciliation, settlement_.reconcile(progress.finalized_block));
         reconciled_block_ = progress.finalized_block;
+        reconcile_due_ = false;
     }
     return report;
 }

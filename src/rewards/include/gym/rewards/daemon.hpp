@@ -42,6 +42,7 @@ class Daemon {
     Settlement& settlement_;
     FollowChain follow_;
     std::uint64_t reconciled_block_ = 0;
+    bool reconcile_due_ = true;
 };
 
 }  // namespace gym::rewards
