@@ -168,7 +168,7 @@ Status watch(const CliContext& context, const JobOptions& options) {
             else
                 print_job_detail(job);
             if (state == "completed") return {};
-            return fail(ErrorCode::kCancelled, "the job ended as " + state);
+            return fail(ErrorCode::kInternal, "the job ended as " + state);
         }
         std::this_thread::sleep_for(kWatchInterval);
     }

@@ -27,6 +27,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
     std::map<Digest, registry::Job> stored_jobs;
     registry::NodeFilter last_node_filter;
     int submissions = 0;
+    std::optional<rewards::ClaimProof> payout;  ///< what everybody may claim
 
     registry::Job sample_job(std::uint8_t id) const {
         registry::Job job;
@@ -91,6 +92,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         return std::vector<registry::Dataset>{{}};
     }
     Result<rewards::ClaimProof> proof(const Address& earner) override {
+        if (payout) return *payout;
         if (earner != address_of(1)) return fail(ErrorCode::kNotFound, "nothing to claim");
         rewards::ClaimProof proof;
         proof.cumulative = Amount(11);

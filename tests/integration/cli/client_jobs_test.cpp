@@ -1,0 +1,134 @@
+// `gym job` against a real gym-api on a real PostgreSQL.
+#include <boost/json.hpp>
+
+#include "api_fixture.hpp"
+#include "command.hpp"
+#include "gym/api/api.hpp"
+#include "gym/api/server.hpp"
+
+namespace gym::api {
+namespace {
+
+namespace json = boost::json;
+using gym::testing::run;
+using gym::testing::spill;
+
+class JobCommandsTest : public testing::ApiDatabaseTest {
+  protected:
+    void SetUp() override {
+        ApiDatabaseTest::SetUp();
+        storage_.emplace(backend());
+        api_.emplace(ApiDependencies{*storage_, *storage_, *storage_, clock_}, ApiOptions{});
+        auto started = Server::start({}, *api_);
+        ASSERT_TRUE(started.ok()) << started.error().message;
+        server_ = std::move(started).value();
+        ::setenv("GYM_API", ("http://127.0.0.1:" + std::to_string(server_->port())).c_str(), 1);
+        ::setenv("GYM_API_KEY", create_key(*api_db_, owner_, "test", 1).value().c_str(), 1);
+        spill(place_ / "model.yaml",
+              "batch: 2\nmodel: {vocabulary: 256, context: 16, layers: 1, heads: 1, width: 16}\n");
+        spill(place_ / "text.txt", std::string(4'000, 'z'));
+        write_job("");
+    }
+    void TearDown() override {
+        server_->stop(1'000);
+        ::unsetenv("GYM_API");
+        ::unsetenv("GYM_API_KEY");
+    }
+    void write_job(const std::string& extra) {
+        spill(place_ / "job.yaml",
+              "name: from the shell\nmodel: model.yaml\ndataset: text.txt\nrounds: 3\nslots: 2\n"
+              "steps_per_round: 4\nprice_per_pflop: 2\nbudget: 40\n" +
+                  extra);
+    }
+    gym::testing::Outcome gym(std::vector<std::string> arguments) {
+        return run(place_, std::move(arguments));
+    }
+    std::string job_file() const { return (place_ / "job.yaml").string(); }
+    static json::object parse_line(const std::string& text) {
+        return json::parse(text.substr(0, text.find('\n'))).as_object();
+    }
+
+    gym::testing::Workplace place_;
+    std::optional<PostgresBackend> storage_;
+    std::optional<Api> api_;
+    std::unique_ptr<Server> server_;
+};
+
+TEST_F(JobCommandsTest, SubmitUploadsLocksAndIsRepeatable) {
+    deposit(owner_, "100", "d1");
+    const auto first = gym({"job", "submit", job_file(), "--idempotency-key", "k", "--json"});
+    ASSERT_EQ(first.exit_code, 0) << first.err << first.out;
+    const std::string id(parse_line(first.out).at("id").as_string());
+    const auto again = gym({"job", "submit", job_file(), "--idempotency-key", "k", "--json"});
+    ASSERT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_EQ(parse_line(again.out).at("id").as_string(), id);
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "60");
+
+    const auto list = gym({"job", "list", "--owner", owner_.hex()});
+    EXPECT_NE(list.out.find(id + "  submitted"), std::string::npos) << list.out << list.err;
+    const auto status = gym({"job", "status", id});
+    EXPECT_EQ(status.exit_code, 0) << status.err;
+    EXPECT_NE(status.out.find("40 left"), std::string::npos) << status.out;
+    const auto cancel = gym({"job", "cancel", id});
+    EXPECT_EQ(cancel.exit_code, 0) << cancel.err;
+    const auto requested = database_.owner().transact(
+        [&](db::Transaction& tx) { return registry::requested(tx, Digest::parse(id).value()); });
+    EXPECT_EQ(requested.value(), registry::JobRequest::kCancel);
+}
+
+TEST_F(JobCommandsTest, TheStoredJobIsSelfContained) {
+    deposit(owner_, "100", "d1");
+    const auto submitted = gym({"job", "submit", job_file(), "--json"});
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.err << submitted.out;
+    const auto jobs = backend().jobs({}).value();
+    ASSERT_EQ(jobs.size(), 1U);
+    EXPECT_NE(jobs[0].spec_yaml.find("context: 16"), std::string::npos);
+    EXPECT_EQ(jobs[0].spec_yaml.find("text.txt"), std::string::npos);
+    const auto dataset = blob::Dataset::build_from_text(as_bytes(std::string(4'000, 'z'))).value();
+    EXPECT_EQ(jobs[0].dataset_root, dataset.root());
+}
+
+TEST_F(JobCommandsTest, RefusalsHaveTheirExitCodes) {
+    EXPECT_EQ(gym({"job", "submit", job_file()}).exit_code, 5) << "no money";
+    write_job("roundz: 1\n");
+    const auto unknown = gym({"job", "submit", job_file()});
+    EXPECT_EQ(unknown.exit_code, 2);
+    EXPECT_NE(unknown.err.find("'roundz' is not a known key"), std::string::npos) << unknown.err;
+    write_job("");
+    ::setenv("GYM_API_KEY", "gym_wrong", 1);
+    const auto wrong_key = gym({"job", "submit", job_file()});
+    EXPECT_EQ(wrong_key.exit_code, 5) << wrong_key.err;
+    ::unsetenv("GYM_API_KEY");
+    EXPECT_EQ(gym({"job", "submit", job_file()}).exit_code, 5) << "no key";
+    EXPECT_EQ(gym({"job", "status", "7"}).exit_code, 2);
+    EXPECT_EQ(gym({"job", "status", std::string(64, '7')}).exit_code, 1) << "no such job";
+    server_->stop(0);
+    EXPECT_EQ(gym({"job", "status", std::string(64, '7')}).exit_code, 4) << "nobody there";
+    EXPECT_EQ(count("registry.job"), 0U);
+}
+
+TEST_F(JobCommandsTest, WatchFollowsAJobToItsEnd) {
+    deposit(owner_, "100", "d1");
+    const auto job = backend().submit_job({owner_, "k", testing::job_spec(dataset_)}).value().job;
+    const gym::testing::Command watching(place_, {"job", "watch", job.id.hex()});
+    const Status ended = database_.owner().transact([&](db::Transaction& tx) {
+        return registry::set_job_status(tx, job.id, registry::JobStatus::kFailed,
+                                        "the dataset is gone", clock_.now_ms());
+    });
+    ASSERT_TRUE(ended.ok()) << ended.error().message;
+    const auto outcome = watching.wait();
+    EXPECT_EQ(outcome.exit_code, 1) << "a job that failed is a failure";
+    EXPECT_NE(outcome.out.find("the dataset is gone"), std::string::npos) << outcome.out;
+}
+
+TEST_F(JobCommandsTest, QuoteAsksNobody) {
+    server_->stop(0);
+    const auto quote = gym({"job", "quote", job_file(), "--json"});
+    ASSERT_EQ(quote.exit_code, 0) << quote.err;
+    const json::object object = parse_line(quote.out);
+    EXPECT_GT(object.at("flops_per_step").to_number<std::uint64_t>(), 0U);
+    EXPECT_EQ(object.at("rounds_covered").to_number<int>(), 3);
+}
+
+}  // namespace
+}  // namespace gym::api

@@ -1,0 +1,202 @@
+// `gym wallet` and `gym rewards` against a real EVM; gym-api answers from memory.
+#include <boost/json.hpp>
+
+#include "anvil.hpp"
+#include "command.hpp"
+#include "fake_backend.hpp"
+#include "gym/api/server.hpp"
+#include "gym/chain/contracts.hpp"
+#include "gym/chain_store/sqlite.hpp"
+#include "gym/common/file.hpp"
+#include "gym/crypto/keystore.hpp"
+#include "gym/rewards/payout_tree.hpp"
+
+namespace gym::api {
+namespace {
+
+namespace json = boost::json;
+using gym::testing::run;
+using gym::testing::spill;
+
+Amount tokens(const char* text) {
+    return Amount::parse_tokens(text).value();
+}
+
+chain::AnvilOptions quick_blocks() {
+    chain::AnvilOptions options;
+    options.block_time_ms = 100;  // so that the chain goes on and blocks become final
+    return options;
+}
+
+class MoneyCommandsTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        store_ = chain_store::SqliteChainStore::open(":memory:").value();
+        deploy();
+        ASSERT_TRUE(chain::save_deployment(place_ / "deployment.json", deployment_).ok());
+        ASSERT_TRUE(crypto::save_keystore(place_ / "key.json", owner_,
+                                          crypto::SecretBytes(std::string_view("pass")),
+                                          crypto::ScryptCost::light())
+                        .ok());
+        ASSERT_TRUE(write_file_atomic(place_ / "pass", as_bytes("pass\n"), 0600).ok());
+        ApiOptions options;
+        options.network = {deployment_.chain_id, deployment_.token, deployment_.escrow,
+                           deployment_.distributor, deployment_.commitment_log};
+        api_.emplace(ApiDependencies{backend_, backend_, backend_, clock_}, options);
+        server_ = Server::start({}, *api_).value();
+        ::setenv("GYM_API", ("http://127.0.0.1:" + std::to_string(server_->port())).c_str(), 1);
+        ::setenv("GYM_CHAIN", anvil_.url().c_str(), 1);
+        ::setenv("GYM_DEPLOYMENT", (place_ / "deployment.json").c_str(), 1);
+    }
+    void TearDown() override {
+        if (server_) server_->stop(1'000);
+        for (const char* name : {"GYM_API", "GYM_CHAIN", "GYM_DEPLOYMENT"})
+            ::unsetenv(name);
+    }
+
+    chain::Outcome execute(const crypto::PrivateKey& key, const chain::ContractCall& call,
+                           const std::string& id) {
+        const auto intents = store_->intents(anvil_.chain_id(), key.address());
+        chain::TxManager manager(anvil_.client(), *intents, key.clone(), clock_,
+                                 gym::testing::test_policy(anvil_.chain_id()),
+                                 chain::describe_revert);
+        const auto outcome = manager.execute(call.intent(id), 60'000);
+        EXPECT_TRUE(outcome.ok()) << outcome.error().message;
+        return outcome.value_or({});
+    }
+
+    void deploy() {
+        const auto intents = store_->intents(anvil_.chain_id(), admin_.address());
+        chain::TxManager manager(anvil_.client(), *intents, admin_.clone(), clock_,
+                                 gym::testing::test_policy(anvil_.chain_id()),
+                                 chain::describe_revert);
+        chain::DeployParams params;
+        params.token_holder = owner_.address();
+        params.token_supply = tokens("1000");
+        params.growth_limit = params.release_cap = tokens("1000");
+        params.settler = params.guardian = params.coordinator = admin_.address();
+        const auto deployed = chain::deploy(manager, anvil_.client(),
+                                            chain::find_artifacts().value(), params, 60'000);
+        ASSERT_TRUE(deployed.ok()) << deployed.error().message;
+        deployment_ = *deployed;
+    }
+
+    /// Puts 100 tokens into the distributor and a root that pays `earner` 30 of them.
+    void post_root(const Address& earner) {
+        execute(owner_, token().transfer(deployment_.distributor, tokens("100")), "fund");
+        const rewards::PayoutDomain domain{deployment_.chain_id, deployment_.distributor,
+                                           deployment_.token};
+        Address other;
+        other.data.fill(0x77);
+        const auto tree =
+            rewards::PayoutTree::build(domain, {{earner, tokens("30")}, {other, tokens("5")}})
+                .value();
+        chain::RootSubmitted root;
+        root.epoch = 1;
+        root.root = tree.root();
+        root.total_cumulative = tokens("35");
+        root.epoch_file_root.data.fill(1);
+        execute(admin_, chain::RewardsDistributor(deployment_.distributor).submit_root(root),
+                "root");
+        rewards::ClaimProof proof;
+        proof.epoch = 1;
+        proof.root = tree.root();
+        proof.cumulative = tokens("30");
+        proof.proof = tree.prove(earner).value();
+        backend_.payout = proof;
+    }
+
+    gym::testing::Outcome gym(std::vector<std::string> arguments, bool signs) {
+        arguments.insert(arguments.end(), {"--data-dir", (place_ / ".").string()});
+        if (signs)
+            arguments.insert(arguments.end(), {"--passphrase-file", (place_ / "pass").string()});
+        return run(place_, std::move(arguments));
+    }
+    chain::GymToken token() const { return {deployment_.chain_id, deployment_.token}; }
+    Amount balance_of(const Address& who) {
+        return token().balance_of(anvil_.client(), who).value();
+    }
+
+    gym::testing::TestAnvil anvil_{quick_blocks()};
+    gym::testing::Workplace place_;
+    SystemClock clock_;
+    crypto::PrivateKey owner_ = anvil_.funded_key(1);
+    crypto::PrivateKey admin_ = anvil_.funded_key(0);
+    std::unique_ptr<chain_store::SqliteChainStore> store_;
+    chain::Deployment deployment_;
+    testing::FakeBackend backend_;
+    std::optional<Api> api_;
+    std::unique_ptr<Server> server_;
+};
+
+TEST_F(MoneyCommandsTest, DepositMovesTokensIntoTheEscrow) {
+    const auto first = gym({"wallet", "deposit", "12.5", "--json"}, true);
+    ASSERT_EQ(first.exit_code, 0) << first.err << first.out;
+    const auto second = gym({"wallet", "deposit", "0.5"}, true);
+    ASSERT_EQ(second.exit_code, 0) << second.err << second.out;
+    const chain::JobEscrow escrow(deployment_.escrow);
+    EXPECT_EQ(escrow.balance_of(anvil_.client(), owner_.address()).value().to_tokens(), "13");
+    EXPECT_EQ(balance_of(owner_.address()).to_tokens(), "987");
+    const auto too_much = gym({"wallet", "deposit", "988"}, true);
+    EXPECT_EQ(too_much.exit_code, 5) << too_much.err;
+    EXPECT_EQ(gym({"wallet", "deposit", "1e3"}, true).exit_code, 1);
+    const auto balance = gym({"wallet", "balance"}, false);
+    ASSERT_EQ(balance.exit_code, 0) << balance.err;
+    EXPECT_NE(balance.out.find("in the wallet      987 tokens"), std::string::npos) << balance.out;
+}
+
+TEST_F(MoneyCommandsTest, ClaimPaysOnceWithTheProofOfTheApi) {
+    post_root(owner_.address());
+    const Amount before = balance_of(owner_.address());
+    const auto claim = gym({"rewards", "claim", "--json"}, true);
+    ASSERT_EQ(claim.exit_code, 0) << claim.err << claim.out;
+    EXPECT_EQ(json::parse(claim.out).at("paid_wei").as_string(), tokens("30").to_string());
+    EXPECT_EQ(balance_of(owner_.address()), before.plus(tokens("30")).value());
+    const auto again = gym({"rewards", "claim"}, true);
+    EXPECT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_NE(again.out.find("nothing to claim"), std::string::npos) << again.out;
+    EXPECT_EQ(balance_of(owner_.address()), before.plus(tokens("30")).value());
+}
+
+TEST_F(MoneyCommandsTest, AClaimWithAnAlteredProofIsRefusedByTheContract) {
+    post_root(owner_.address());
+    backend_.payout->proof[0].data[5] ^= 1;
+    const auto claim = gym({"rewards", "claim"}, true);
+    EXPECT_EQ(claim.exit_code, 5) << claim.out;
+    EXPECT_NE(claim.err.find("InvalidProof"), std::string::npos) << claim.err;
+}
+
+TEST_F(MoneyCommandsTest, OtherContractsThanTheUsersAreRefused) {
+    post_root(owner_.address());
+    chain::Deployment other = deployment_;
+    other.distributor.data[0] ^= 1;
+    ASSERT_TRUE(chain::save_deployment(place_ / "deployment.json", other).ok());
+    EXPECT_EQ(gym({"rewards", "claim"}, true).exit_code, 3);
+}
+
+TEST_F(MoneyCommandsTest, WalletsAreMadeOnceAndShown) {
+    const auto made = gym({"wallet", "new", "--keystore", "new.json", "--json"}, true);
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    const std::string address(json::parse(made.out).at("address").as_string());
+    const auto shown = gym({"wallet", "show", "--keystore", "new.json"}, false);
+    EXPECT_EQ(shown.out, address + "\n");
+    EXPECT_NE(gym({"wallet", "new", "--keystore", "new.json"}, true).exit_code, 0)
+        << "a key is never overwritten";
+    const auto key =
+        crypto::load_keystore(place_ / "new.json", crypto::SecretBytes(std::string_view("pass")));
+    ASSERT_TRUE(key.ok()) << key.error().message;
+    EXPECT_EQ(crypto::to_checksum(key->address()), address);
+}
+
+TEST_F(MoneyCommandsTest, RewardsAreShownAndExplained) {
+    const auto show = gym({"rewards", "show"}, false);
+    ASSERT_EQ(show.exit_code, 0) << show.err;
+    EXPECT_NE(show.out.find("pending"), std::string::npos);
+    const auto explain = gym({"rewards", "explain", "00000000-0000-8000-8000-000000000000"}, false);
+    ASSERT_EQ(explain.exit_code, 0) << explain.err;
+    EXPECT_NE(explain.out.find("flops * price / 10^15"), std::string::npos) << explain.out;
+    EXPECT_EQ(gym({"rewards", "explain", "../x"}, false).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace gym::api
