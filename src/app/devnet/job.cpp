@@ -56,6 +56,35 @@ Result<Amount> payable_total(db::Transaction& tx) {
     return Amount::parse(row.get<std::string>("total"));
 }
 
+/// Nothing waits for an epoch any more, and the chain's active root, which the services have seen
+/// too, pays all that the ledger made payable.
+Result<bool> is_settled(db::Transaction& tx, const chain::RootSubmitted& active) {
+    GYM_TRY(const Amount payable, payable_total(tx));
+    GYM_TRY(const db::Row row,
+            tx.exec_one("SELECT count(*) AS n FROM ledger.account WHERE kind = 'earned' "
+                        "AND (credits > debits OR credits_pending > 0)"));
+    GYM_TRY(const auto epochs, rewards::list_epochs(tx, 1));
+    return row.get<std::int64_t>("n") == 0 && !payable.is_zero() &&
+           active.total_cumulative == payable && !epochs.empty() &&
+           epochs.front().root == active.root && epochs.front().state == "submitted";
+}
+
+Status claim_for(const Layout& layout, const chain::Deployment& deployment, db::Database& database,
+                 const std::string& holder) {
+    GYM_TRY(const auto wallet, Wallet::open(layout, holder));
+    const auto proof = database.transact(
+        [&](db::Transaction& tx) {
+            return rewards::claim_proof(tx, wallet->address(), SystemClock().now_ms());
+        },
+        {.read_only = true});
+    if (!proof.ok()) {
+        if (proof.error().code == ErrorCode::kNotFound) return {};  // earned nothing
+        return proof.error();
+    }
+    return wallet->claim(deployment, "claim/" + std::to_string(proof->epoch),
+                         {wallet->address(), proof->cumulative, proof->proof});
+}
+
 }  // namespace
 
 Status fund_owner(const Layout& layout, const chain::Deployment& deployment, db::Database& database,
@@ -118,40 +147,15 @@ Status settle_and_claim(const Layout& layout, const chain::Deployment& deploymen
                         db::Database& database, std::uint32_t timeout_s) {
     GYM_TRY(const auto reader, Wallet::open(layout, kDeployer));
     const chain::RewardsDistributor distributor(deployment.distributor);
-    const std::string asset = ledger::erc20_asset(deployment.chain_id, deployment.token);
-    // Payable grows with every epoch that closes: settled when nothing pends and the root pays it
-    // all.
     GYM_CHECK(wait_until("the last payout root", timeout_s, [&]() -> Result<bool> {
-        GYM_TRY(const Amount payable, database.transact(payable_total, {.read_only = true}));
-        GYM_TRY(const bool waiting,
-                database.transact(
-                    [&](db::Transaction& tx) -> Result<bool> {
-                        GYM_TRY(const db::Row row,
-                                tx.exec_one("SELECT count(*) AS n FROM ledger.account "
-                                            "WHERE kind = 'earned' AND (credits > debits "
-                                            "OR credits_pending > 0)"));
-                        return row.get<std::int64_t>("n") > 0;
-                    },
-                    {.read_only = true}));
         GYM_TRY(const auto root, distributor.active_root(reader->client()));
-        return !waiting && !payable.is_zero() && root.total_cumulative == payable;
+        return database.transact([&](db::Transaction& tx) { return is_settled(tx, root); },
+                                 {.read_only = true});
     }));
     std::vector<std::string> earners = layout.worker_names();
     earners.emplace_back(kVerifier);
-    for (const std::string& holder : earners) {
-        GYM_TRY(const auto wallet, Wallet::open(layout, holder));
-        const auto proof = database.transact(
-            [&](db::Transaction& tx) {
-                return rewards::claim_proof(tx, wallet->address(), SystemClock().now_ms());
-            },
-            {.read_only = true});
-        if (!proof.ok()) {
-            if (proof.error().code == ErrorCode::kNotFound) continue;  // earned nothing
-            return proof.error();
-        }
-        GYM_CHECK(wallet->claim(deployment, "claim/" + std::to_string(proof->epoch),
-                                {wallet->address(), proof->cumulative, proof->proof}));
-    }
+    for (const std::string& holder : earners)
+        GYM_CHECK(claim_for(layout, deployment, database, holder));
     return {};
 }
 

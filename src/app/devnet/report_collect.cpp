@@ -126,9 +126,9 @@ Status read_chain(const ReportSources& sources, Report& report) {
     if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
     for (std::uint64_t first = 0; first <= head->number;
          first += chain::ChainClient::kBlocksPerCallMax) {
-        const std::uint64_t last =
-            std::min(head->number, first + chain::ChainClient::kBlocksPerCallMax - 1);
-        GYM_TRY(const auto blocks, sources.chain.blocks(first, last));
+        const std::uint64_t count = std::min<std::uint64_t>(head->number + 1 - first,
+                                                            chain::ChainClient::kBlocksPerCallMax);
+        GYM_TRY(const auto blocks, sources.chain.blocks(first, static_cast<std::uint32_t>(count)));
         for (const chain::BlockHeader& block : blocks)
             report.gas_used += block.gas_used;
     }

@@ -66,8 +66,7 @@ Status start_worker(const Layout& layout, ProcessTable& processes, const Program
                     const std::string& name, const WorkerProgram& program) {
     GYM_CHECK(write_node_config(layout, name, {.defends = program.defends}));
     GYM_CHECK(register_worker(layout, programs, name));
-    SubprocessOptions options{
-        .argv = program.argv, .env = program.env, .log_file = layout.logs() / (name + ".log")};
+    SubprocessOptions options{.argv = program.argv, .log_file = layout.logs() / (name + ".log")};
     options.argv.insert(options.argv.end(), {"--config", config_of(layout, name)});
     return processes.start(name, std::move(options));
 }

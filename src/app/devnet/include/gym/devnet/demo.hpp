@@ -23,6 +23,8 @@ struct NetworkOptions {
     std::filesystem::path cheating_worker;
     std::uint32_t fault_step = 7;
     std::uint32_t fault_op = 20;
+    std::uint32_t fault_bit =
+        23;  ///< of the first element's exponent: a low bit may vanish in rounding
 };
 
 /// Starts database, chain, services and verifier; and, with `with_workers`, the workers.
