@@ -26,7 +26,7 @@ check: build ## large counts, fuzz, sanitizers, contracts' fuzz and invariants, 
 	@scripts/check.sh
 
 soak: build ## hours: matrices, kill tests, long histories
-	@scripts/soak.sh
+	@scripts/soak.sh $(BUILD)
 
 bench: build ## benchmarks with peers in the same run -> build/bench/*.json
 	@scripts/bench.sh $(BUILD)

@@ -1,14 +1,6 @@
 # Third-party libraries, each found once. A module links what it needs and nothing else does.
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
-# oneDNN by header and library: Debian's CMake config of it asks for OpenCL, which the CPU build does not use.
-find_path(GYM_DNNL_INCLUDE_DIR dnnl.hpp)
-find_library(GYM_DNNL_LIBRARY dnnl)
-if(GYM_DNNL_INCLUDE_DIR AND GYM_DNNL_LIBRARY AND NOT TARGET DNNL::dnnl)
-    add_library(DNNL::dnnl UNKNOWN IMPORTED)
-    set_target_properties(DNNL::dnnl PROPERTIES IMPORTED_LOCATION "${GYM_DNNL_LIBRARY}"
-                          INTERFACE_INCLUDE_DIRECTORIES "${GYM_DNNL_INCLUDE_DIR}")
-endif()
 find_package(PkgConfig REQUIRED)
 
 if(NOT GYM_ENGINE_ONLY)

@@ -1,19 +1,5 @@
 # One function for modules, one for tests: what makes the layering a rule instead of a habit.
 
-# INTERIM: files announced but not written yet are left out with a warning.
-function(gym_drop_missing variable prefix)
-    set(found)
-    foreach(file IN LISTS ${variable})
-        if(IS_ABSOLUTE "${file}" OR file MATCHES "[$]<" OR EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${prefix}${file}"
-           OR EXISTS "${CMAKE_CURRENT_BINARY_DIR}/${file}")
-            list(APPEND found "${file}")
-        else()
-            message(WARNING "${CMAKE_CURRENT_SOURCE_DIR}/${prefix}${file} does not exist yet")
-        endif()
-    endforeach()
-    set(${variable} "${found}" PARENT_SCOPE)
-endfunction()
-
 # gym_add_module(NAME name [SOURCES ...] HEADERS ... [DEPS module ...] [LIBS lib ...] [PRIVATE_LIBS lib ...])
 #
 # Defines gym_<name> (alias gym::<name>). HEADERS are relative to the module's include/ folder, its only
@@ -31,8 +17,6 @@ function(gym_add_module)
                                 "(see the module order in CMakeLists.txt)")
         endif()
     endforeach()
-    gym_drop_missing(arg_SOURCES "")
-    gym_drop_missing(arg_HEADERS "include/")
     list(TRANSFORM arg_DEPS PREPEND gym::)
     list(TRANSFORM arg_HEADERS PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/include/")
     set(target gym_${arg_NAME})
@@ -60,16 +44,14 @@ function(gym_add_test)
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "gym_add_test(${arg_NAME}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
     endif()
-    gym_drop_missing(arg_SOURCES "")
-    if(NOT arg_SOURCES)
-        return()
-    endif()
-    # INTERIM: a test of a module that is not declared yet is left out with a warning.
     foreach(dep IN LISTS arg_DEPS)
-        if(NOT TARGET gym_${dep})
-            message(WARNING "test '${arg_NAME}' is left out: module '${dep}' is not declared yet")
-            return()
+        if(TARGET gym_${dep})
+            continue()
         endif()
+        if(GYM_ENGINE_ONLY)
+            return()  # a test of a module that this build leaves out
+        endif()
+        message(FATAL_ERROR "test '${arg_NAME}' names module '${dep}', which does not exist")
     endforeach()
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 120)

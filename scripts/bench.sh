@@ -4,12 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?usage: bench.sh BUILD_DIR}
 mkdir -p build/bench
-found=0
-for program in "$build"/bin/bench_*; do
-    [[ -x $program ]] || continue
-    area=$(basename "$program"); area=${area#bench_}
-    echo "bench: $area -> build/bench/$area.json"
-    "$program" "build/bench/$area.json"
-    found=1
-done
-((found)) || { echo "bench: no benchmark programs in $build/bin (GYM_BUILD_BENCHMARKS=OFF?)" >&2; exit 1; }
+echo "bench: engine -> build/bench/engine.json"
+"$build/bin/bench_q14_gemm" --output build/bench/engine.json
+echo "bench: ledger -> build/bench/ledger.json"
+"$build/bin/bench_ledger" build/bench/ledger.json
