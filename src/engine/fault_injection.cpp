@@ -12,11 +12,12 @@ FaultHook& installed_hook() {
 
 }  // namespace
 
-void set_fault_hook(FaultHook hook) { installed_hook() = std::move(hook); }
+void set_fault_hook(FaultHook hook) {
+    installed_hook() = std::move(hook);
+}
 
 void call_fault_hook(std::uint64_t run, std::uint32_t op, std::span<std::uint8_t> output) {
-    if (installed_hook())
-        installed_hook()(run, op, output);
+    if (installed_hook()) installed_hook()(run, op, output);
 }
 
 }  // namespace gym::engine

@@ -12,12 +12,13 @@
 
 namespace gym::engine {
 
-/// Called after each op with its output, which it may change. `run` counts the runs of one Engine: in
-/// run_unit() it is the step.
+/// Called after each op with its output, which it may change. `run` counts the runs of one Engine:
+/// in run_unit() it is the step.
 using FaultHook =
     std::function<void(std::uint64_t run, std::uint32_t op, std::span<std::uint8_t> output)>;
 
-/// Installs the process-wide hook (empty removes it). Not thread-safe: call it before running units.
+/// Installs the process-wide hook (empty removes it). Not thread-safe: call it before running
+/// units.
 void set_fault_hook(FaultHook hook);
 
 /// What the executor of this build calls.
