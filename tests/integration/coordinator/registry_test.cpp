@@ -1,0 +1,358 @@
+// The registry's own rules: what the schema refuses whoever writes, and that the feed can be
+// followed.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "gym/commit/sha256.hpp"
+#include "gym/registry/datasets.hpp"
+#include "gym/registry/feed.hpp"
+#include "gym/registry/jobs.hpp"
+#include "gym/registry/nodes.hpp"
+#include "gym/registry/rounds.hpp"
+#include "gym/registry/units.hpp"
+#include "postgres.hpp"
+
+namespace gym::registry {
+namespace {
+
+using protocol::UnitState;
+using testing::TestDatabase;
+
+constexpr UnixMs kNow = 1'700'000'000'000;
+
+Digest digest(std::uint64_t n) {
+    commit::Hasher hasher;
+    return hasher.update(as_bytes("registry test")).update_u64(n).finish();
+}
+
+Address address(std::uint8_t n) {
+    Address out;
+    out.data[0] = n;
+    out.data[19] = 7;
+    return out;
+}
+
+class RegistryDatabase : public ::testing::Test {
+  protected:
+    RegistryDatabase()
+        : coordinator(database.as("gym_coordinator", 16)), api(database.as("gym_api")) {
+        run([&](db::Transaction& tx) -> Status {
+            for (std::uint8_t i = 1; i <= 9; ++i) {
+                NewNode node;
+                node.address = address(i);
+                node.owner = address(i);
+                node.role = i < 9 ? NodeRole::kWorker : NodeRole::kVerifier;
+                GYM_CHECK(register_node(tx, node, kNow));
+            }
+            Dataset dataset;
+            dataset.root = digest(1);
+            dataset.blob = digest(2);
+            dataset.owner = address(1);
+            dataset.name = "text";
+            dataset.tokens = 100;
+            dataset.vocabulary = 256;
+            return register_dataset(tx, dataset);
+        });
+    }
+
+    template <class F>
+    void run(F&& body) {
+        const Status done = coordinator->transact(body);
+        ASSERT_TRUE(done.ok()) << done.error().message;
+    }
+    ErrorCode sql(db::Database& as, const std::string& text) {
+        const auto rows = as.transact([&](db::Transaction& tx) { return tx.exec(text); });
+        return rows.ok() ? ErrorCode::kCancelled
+                         : rows.error().code;  // kCancelled: it went through
+    }
+    NewJob new_job() {
+        NewJob job;
+        job.id = make_job_id(address(1), "key");
+        job.owner = address(1);
+        job.name = "job";
+        job.spec_yaml = "name: job";
+        job.dataset_root = digest(1);
+        job.terms.slots_max = 8;
+        job.budget_wei = Amount(1'000);
+        return job;
+    }
+    /// A running job with one open round in which workers 1 to 8 have a unit each.
+    std::vector<Digest> open_round_with_units() {
+        std::vector<Digest> units;
+        const auto submitted =
+            api->transact([&](db::Transaction& tx) { return submit_job(tx, new_job(), kNow); });
+        EXPECT_TRUE(submitted.ok());
+        run([&](db::Transaction& tx) -> Status {
+            const Digest job = new_job().id;
+            JobArtifacts artifacts;
+            artifacts.seed = digest(3);
+            artifacts.program_root = digest(4);
+            GYM_CHECK(start_job(tx, job, artifacts, kNow));
+            protocol::RoundRecord record;
+            record.job_id = job;
+            record.round = 1;
+            record.steps = record.checkpoint_every = 1;
+            for (std::uint8_t i = 0; i < 8; ++i)
+                record.slots.push_back({i, address(static_cast<std::uint8_t>(i + 1))});
+            GYM_CHECK(
+                record_round(tx, record, {digest(5), digest(6)}, {digest(7), digest(8)}, kNow));
+            GYM_CHECK(open_round(tx, job, 1, kNow + 1'000, kNow));
+            for (const protocol::SlotAssignment& slot : record.slots) {
+                NewUnit unit;
+                unit.key = {job, 1, slot.slot, 0};
+                unit.worker = unit.owner = slot.worker;
+                units.push_back(protocol::unit_id(unit.key));
+                GYM_CHECK(assign_unit(tx, unit, params, kNow));
+            }
+            return {};
+        });
+        return units;
+    }
+    Status commit(db::Transaction& tx, const Digest& unit) {
+        protocol::SignedCommitment commitment;
+        commitment.commitment.records_root = unit;
+        commitment.commitment.flops = 5;
+        GYM_CHECK(store_commitment(tx, unit, commitment, as_bytes("records"), kNow));
+        GYM_CHECK(advance(tx, unit, protocol::event::Committed{}, params, kNow));
+        return {};
+    }
+
+    TestDatabase database;
+    std::unique_ptr<db::Database> coordinator;
+    std::unique_ptr<db::Database> api;
+    protocol::LifecycleParams params;
+};
+
+TEST_F(RegistryDatabase, the_transition_table_is_the_state_machines) {
+    const auto rows = coordinator
+                          ->transact([](db::Transaction& tx) {
+                              return tx.exec(
+                                  "SELECT from_state, to_state FROM "
+                                  "registry.unit_transition");
+                          })
+                          .value();
+    std::set<std::pair<std::string, std::string>> stored;
+    for (const db::Row row : rows)
+        stored.emplace(row.get<std::string>(0), row.get<std::string>(1));
+    std::set<std::pair<std::string, std::string>> legal;
+    for (std::size_t from = 0; from < protocol::kUnitStateCount; ++from)
+        for (std::size_t to = 0; to < protocol::kUnitStateCount; ++to)
+            if (protocol::is_legal(static_cast<UnitState>(from), static_cast<UnitState>(to)))
+                legal.emplace(protocol::to_string(static_cast<UnitState>(from)),
+                              protocol::to_string(static_cast<UnitState>(to)));
+    EXPECT_EQ(stored, legal);
+}
+
+TEST_F(RegistryDatabase, the_schema_refuses_what_the_state_machine_would) {
+    const std::vector<Digest> units = open_round_with_units();
+    auto& owner = database.owner();
+    const std::string one = " WHERE slot = 0";
+    EXPECT_NE(sql(owner, "UPDATE registry.unit SET state = 'final', ended_at_ms = 1" + one),
+              ErrorCode::kCancelled)
+        << "assigned -> final is no transition";
+    EXPECT_NE(sql(owner, "UPDATE registry.unit SET state = 'committed'" + one),
+              ErrorCode::kCancelled)
+        << "committed without a time";
+    EXPECT_NE(sql(owner, "UPDATE registry.unit SET worker = '\\x00'" + one), ErrorCode::kCancelled);
+    EXPECT_NE(
+        sql(owner, "UPDATE registry.unit SET owner = '\\x" + std::string(40, '0') + "'" + one),
+        ErrorCode::kCancelled)
+        << "who is credited never changes";
+    EXPECT_NE(sql(owner, "DELETE FROM registry.unit_event"), ErrorCode::kCancelled);
+    EXPECT_NE(sql(owner, "UPDATE registry.unit_event SET to_state = 'final'"),
+              ErrorCode::kCancelled);
+    EXPECT_NE(sql(owner, "TRUNCATE registry.unit_event"), ErrorCode::kCancelled);
+    EXPECT_NE(sql(owner, "UPDATE registry.job SET budget_wei = 1"), ErrorCode::kCancelled);
+    EXPECT_NE(sql(owner, "UPDATE registry.job SET status = 'submitted'"), ErrorCode::kCancelled);
+    EXPECT_NE(sql(owner, "UPDATE registry.round SET state = 'sealed'"), ErrorCode::kCancelled);
+    run([&](db::Transaction& tx) { return commit(tx, units[0]); });
+    EXPECT_NE(sql(owner, "UPDATE registry.unit SET flops = 6" + one), ErrorCode::kCancelled)
+        << "what was committed to never changes";
+}
+
+TEST_F(RegistryDatabase, roles_can_do_their_work_and_nothing_else) {
+    open_round_with_units();
+    const auto rewards = database.as("gym_rewards");
+    using E = ErrorCode;
+    EXPECT_EQ(sql(*api, "UPDATE registry.unit SET reason = 'x'"), E::kPermissionDenied);
+    EXPECT_EQ(sql(*api, "UPDATE registry.job SET status = 'paused'"), E::kPermissionDenied);
+    EXPECT_EQ(sql(*api, "SELECT records FROM registry.unit_records"), E::kPermissionDenied);
+    EXPECT_EQ(sql(*api, "SELECT salt FROM registry.report"), E::kPermissionDenied);
+    EXPECT_EQ(sql(*api, "UPDATE registry.job SET request = 'pause'"), E::kCancelled);
+    EXPECT_EQ(sql(*rewards, "UPDATE registry.unit SET reason = 'x'"), E::kPermissionDenied);
+    EXPECT_EQ(sql(*rewards, "SELECT * FROM registry.unit_event"), E::kCancelled);
+    EXPECT_EQ(sql(*coordinator,
+                  "INSERT INTO registry.unit_event SELECT seq + 100, unit_id, "
+                  "from_state, to_state, at_ms, detail FROM registry.unit_event"),
+              E::kPermissionDenied)
+        << "only the trigger writes the feed";
+    EXPECT_EQ(sql(*coordinator, "DELETE FROM registry.unit"), E::kPermissionDenied);
+    EXPECT_EQ(sql(*coordinator, "UPDATE registry.unit_commitment SET commitment = ''"),
+              E::kPermissionDenied);
+}
+
+TEST_F(RegistryDatabase, a_reader_of_the_feed_never_skips_an_event) {
+    const std::vector<Digest> units = open_round_with_units();
+    std::atomic<bool> done = false;
+    std::vector<std::thread> writers;
+    std::atomic<int> failures = 0;
+    for (const Digest& unit : units)
+        writers.emplace_back([&, unit] {
+            for (const protocol::UnitEvent& event :
+                 {protocol::UnitEvent(protocol::event::Committed{}),
+                  protocol::UnitEvent(protocol::event::Drawn{true}),
+                  protocol::UnitEvent(protocol::event::Redrawn{}),
+                  protocol::UnitEvent(protocol::event::Redrawn{})}) {
+                const Status moved = coordinator->transact([&](db::Transaction& tx) -> Status {
+                    if (std::holds_alternative<protocol::event::Committed>(event))
+                        return commit(tx, unit);
+                    GYM_CHECK(advance(tx, unit, event, params, kNow));
+                    return {};
+                });
+                failures += moved.ok() ? 0 : 1;
+            }
+        });
+    std::uint64_t seen = 0;
+    std::thread reader([&] {
+        for (bool last = false; !last;) {
+            last = done;
+            const auto events =
+                api->transact([&](db::Transaction& tx) { return read_events(tx, seen, 3); });
+            ASSERT_TRUE(events.ok());
+            for (const UnitEventRow& event : *events)
+                EXPECT_EQ(event.seq, ++seen) << "an event appeared behind a reader";
+            if (!events->empty()) last = false;
+        }
+    });
+    for (std::thread& writer : writers)
+        writer.join();
+    done = true;
+    reader.join();
+    EXPECT_EQ(failures, 0);
+    EXPECT_EQ(seen, 8U * 5U);
+}
+
+TEST_F(RegistryDatabase, a_commitment_and_its_state_are_one) {
+    const std::vector<Digest> units = open_round_with_units();
+    const Status without = coordinator->transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(advance(tx, units[0], protocol::event::Committed{}, params, kNow));
+        return {};
+    });
+    EXPECT_EQ(without.error().code, ErrorCode::kConflict);
+    run([&](db::Transaction& tx) { return commit(tx, units[0]); });
+    const Status again =
+        coordinator->transact([&](db::Transaction& tx) { return commit(tx, units[0]); });
+    EXPECT_EQ(again.error().code, ErrorCode::kAlreadyExists);
+}
+
+TEST_F(RegistryDatabase, uptime_counts_answered_windows_once) {
+    const UnixMs start = (kNow / kHeartbeatWindowMs + 1) * kHeartbeatWindowMs;
+    run([&](db::Transaction& tx) -> Status {
+        for (const UnixMs offset : {0, 1, 9'999, 10'000, 30'000})  // windows 0, 1 and 3
+            GYM_CHECK(heartbeat(tx, address(1), start + offset));
+        return {};
+    });
+    const auto measure = [&](UnixMs from, UnixMs to) {
+        return coordinator
+            ->transact([&](db::Transaction& tx) { return uptime(tx, address(1), from, to); })
+            .value();
+    };
+    EXPECT_EQ(measure(start, start + 40'000).answered, 3U);
+    EXPECT_EQ(measure(start, start + 40'000).expected, 4U);
+    EXPECT_EQ(measure(start, start + 40'000).ppm(), 750'000U);
+    EXPECT_EQ(measure(start + 1, start + 39'999).expected, 2U) << "whole windows only";
+    EXPECT_EQ(measure(0, kNow).expected, 0U) << "nothing before the registration";
+    EXPECT_EQ(measure(start, start).ppm(), 0U);
+    EXPECT_EQ(
+        coordinator->transact([&](db::Transaction& tx) { return heartbeat(tx, address(77), kNow); })
+            .error()
+            .code,
+        ErrorCode::kNotFound);
+}
+
+TEST_F(RegistryDatabase, an_exclusion_keeps_its_first_reason_through_a_new_registration) {
+    run([&](db::Transaction& tx) -> Status {
+        const protocol::UnitKey unit{digest(1), 1, 2, 0};
+        GYM_CHECK(exclude_node(tx, address(1),
+                               protocol::step_differs(unit, 3, digest(1), digest(2)), std::nullopt,
+                               kNow));
+        GYM_CHECK(
+            exclude_node(tx, address(1), protocol::late_commitment(unit), std::nullopt, kNow));
+        NewNode again;
+        again.address = again.owner = address(1);
+        again.name = "back again";
+        GYM_CHECK(register_node(tx, again, kNow + 5));
+        return {};
+    });
+    const Node node =
+        coordinator->transact([](db::Transaction& tx) { return get_node(tx, address(1)); }).value();
+    EXPECT_TRUE(node.excluded);
+    EXPECT_EQ(node.excluded_code, "step_differs");
+    EXPECT_EQ(node.name, "back again");
+    NewNode other_role;
+    other_role.address = other_role.owner = address(2);
+    other_role.role = NodeRole::kVerifier;
+    EXPECT_EQ(
+        coordinator
+            ->transact([&](db::Transaction& tx) { return register_node(tx, other_role, kNow); })
+            .error()
+            .code,
+        ErrorCode::kConflict);
+}
+
+TEST_F(RegistryDatabase, submitting_twice_is_one_job_and_other_content_a_conflict) {
+    const auto submit = [&](const NewJob& job) {
+        const auto stored =
+            api->transact([&](db::Transaction& tx) { return submit_job(tx, job, kNow); });
+        return stored.ok() ? ErrorCode::kCancelled : stored.error().code;
+    };
+    NewJob job = new_job();
+    EXPECT_EQ(submit(job), ErrorCode::kCancelled);
+    EXPECT_EQ(submit(job), ErrorCode::kCancelled);
+    job.terms.steps = 7;
+    EXPECT_EQ(submit(job), ErrorCode::kConflict);
+    NewJob no_dataset = new_job();
+    no_dataset.id = digest(50);
+    no_dataset.dataset_root = digest(51);
+    EXPECT_EQ(submit(no_dataset), ErrorCode::kConflict);
+    NewJob bad_terms = new_job();
+    bad_terms.id = digest(52);
+    bad_terms.terms.workers_min = 99;
+    EXPECT_EQ(submit(bad_terms), ErrorCode::kInvalidArgument);
+    const auto jobs =
+        api->transact([](db::Transaction& tx) { return list_jobs(tx, JobFilter{}); }).value();
+    EXPECT_EQ(jobs.size(), 1U);
+}
+
+TEST_F(RegistryDatabase, rounds_are_numbered_without_gaps_and_recorded_once) {
+    open_round_with_units();
+    protocol::RoundRecord record;
+    record.job_id = new_job().id;
+    record.steps = record.checkpoint_every = 1;
+    const auto put = [&](std::uint64_t number) {
+        record.round = number;
+        return coordinator->transact([&](db::Transaction& tx) {
+            return record_round(tx, record, {digest(5), digest(6)}, {digest(7), digest(8)}, kNow);
+        });
+    };
+    EXPECT_EQ(put(1).error().code, ErrorCode::kConflict) << "round 1 has another record";
+    EXPECT_EQ(put(3).error().code, ErrorCode::kConflict) << "round 2 is missing";
+    const auto second = put(2);
+    ASSERT_TRUE(second.ok());
+    EXPECT_EQ(second->epoch, 2U);
+    EXPECT_EQ(put(2)->epoch, 2U) << "the same record again is the same round";
+    EXPECT_EQ(coordinator
+                  ->transact([&](db::Transaction& tx) {
+                      return seal_round(tx, record.job_id, 2, digest(9), 0, kNow);
+                  })
+                  .error()
+                  .code,
+              ErrorCode::kConflict)
+        << "a round is sealed after it was open";
+}
+
+}  // namespace
+}  // namespace gym::registry
