@@ -195,7 +195,8 @@ TEST_F(TxOnAnvil, AChainThatStartsAnewHalts) {
     EXPECT_EQ(report.error().code, ErrorCode::kMismatch);
 }
 
-// Each life is a process of its own over the same file; every other point to die at is in tests/unit/chain.
+// Each life is a process of its own over the same file; every other point to die at is in
+// tests/unit/chain.
 TEST_F(TxOnAnvil, DeathBetweenStoringSendingAndReceiptPaysOnce) {
     const auto path = anvil_.folder() / "wallet.sqlite";
     const auto life = [&](bool broadcast) {
