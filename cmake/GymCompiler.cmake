@@ -22,6 +22,8 @@ add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-mi
 
 if(GYM_SANITIZE)
     add_compile_options(-fsanitize=${GYM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+    # Instrumented code makes GCC 12 warn about std::function and std::optional inside the standard library.
+    add_compile_options(-Wno-maybe-uninitialized)
     add_link_options(-fsanitize=${GYM_SANITIZE})
 endif()
 
