@@ -1,0 +1,156 @@
+#include "gym/coordinator/engine_compute.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "gym/blob/dataset.hpp"
+#include "gym/commit/sha256.hpp"
+#include "gym/engine/unit.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/program/gpt.hpp"
+
+namespace gym::coordinator {
+namespace {
+
+blob::Dataset text(std::size_t size) {
+    Bytes bytes;
+    for (Digest block = commit::sha256(as_bytes("text")); bytes.size() < size;
+         block = commit::sha256(block.view()))
+        bytes.insert(bytes.end(), block.data.begin(), block.data.end());
+    bytes.resize(size);
+    return blob::Dataset::build_from_text(bytes).value();
+}
+
+std::string job_yaml(const Digest& dataset, const std::string& model_lines) {
+    return "name: tiny\ndataset: \"" + dataset.hex() +
+           "\"\nrounds: 1\nslots: 2\nsteps_per_round: 3\nprice_per_pflop: \"1\"\nbudget: \"1\"\n"
+           "model:\n  batch: 2\n  model:\n    vocabulary: 256\n    context: 16\n    layers: 1\n"
+           "    heads: 2\n" +
+           model_lines;
+}
+
+class EngineComputeTest : public ::testing::Test {
+  protected:
+    Result<Compute::Prepared> prepare(const blob::Dataset& dataset,
+                                      const std::string& model_lines = "    width: 16\n") {
+        return compute->prepare(job_yaml(dataset.root(), model_lines), dataset.encode(),
+                                dataset.root(), commit::sha256(as_bytes("seed")));
+    }
+    /// The record of round 1 of a prepared job.
+    protocol::RoundRecord record(const Compute::Prepared& prepared) const {
+        protocol::RoundRecord out;
+        out.round = 1;
+        out.base_state_root = prepared.base.root;
+        out.program_root = prepared.program.root;
+        out.dataset_root = tokens.root();
+        out.job_seed = commit::sha256(as_bytes("seed"));
+        out.steps = 3;
+        out.checkpoint_every = 2;
+        return out;
+    }
+    /// What a worker gets for a slot of that round.
+    engine::UnitResult work(const Compute::Prepared& prepared, std::uint32_t slot) const {
+        const protocol::RoundRecord round = record(prepared);
+        const engine::UnitSpec spec{round.job_seed,
+                                    round.round,
+                                    slot,
+                                    round.steps,
+                                    round.checkpoint_every,
+                                    round.program_root,
+                                    round.dataset_root,
+                                    round.base_state_root};
+        const auto train = program::decode(prepared.program.bytes).value();
+        return engine::run_unit(train, engine::decode_state(prepared.base.bytes).value(), tokens,
+                                spec)
+            .value();
+    }
+
+    blob::Dataset tokens = text(2'000);
+    std::unique_ptr<Compute> compute = make_engine_compute({1, "auto"});
+};
+
+TEST_F(EngineComputeTest, prepares_what_hashes_to_its_roots) {
+    const auto prepared = prepare(tokens);
+    ASSERT_TRUE(prepared.ok()) << prepared.error().message;
+    EXPECT_EQ(program::program_root(program::decode(prepared->program.bytes).value()),
+              prepared->program.root);
+    EXPECT_EQ(engine::state_root(engine::decode_state(prepared->base.bytes).value()),
+              prepared->base.root);
+    EXPECT_EQ(prepared->tokens_per_step, 32U);
+    EXPECT_GT(prepared->flops_per_step, 0U);
+    EXPECT_EQ(prepare(tokens)->base.root, prepared->base.root) << "the seed fixes the start";
+}
+
+TEST_F(EngineComputeTest, refuses_jobs_that_cannot_run) {
+    EXPECT_EQ(prepare(tokens, "    width: 15\n").error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(prepare(tokens, "    width: 16\n    colour: red\n").error().code,
+              ErrorCode::kInvalidArgument);
+    const auto too_short = prepare(text(100));
+    EXPECT_FALSE(too_short.ok()) << "the validation split is shorter than a window";
+    Bytes altered = tokens.encode();
+    altered[altered.size() - 2] ^= 1;  // the low byte: still a token of the vocabulary
+    EXPECT_EQ(
+        compute
+            ->prepare(job_yaml(tokens.root(), "    width: 16\n"), altered, tokens.root(), Digest{})
+            .error()
+            .code,
+        ErrorCode::kMismatch);
+}
+
+TEST_F(EngineComputeTest, the_referee_gets_the_workers_bits) {
+    const auto prepared = prepare(tokens).value();
+    const engine::UnitResult mine = work(prepared, 1);
+    const auto again = compute->run_unit(record(prepared), 1, prepared.program.bytes,
+                                         prepared.base.bytes, tokens.encode());
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ(again->records_root, mine.records_root);
+    EXPECT_EQ(again->final_state_root, mine.final_state_root);
+    EXPECT_EQ(again->delta_root, mine.delta_root);
+    EXPECT_EQ(*compute->records_root(engine::encode_records(mine.records)), mine.records_root);
+}
+
+TEST_F(EngineComputeTest, the_first_differing_step_is_found) {
+    const auto prepared = prepare(tokens).value();
+    auto records = work(prepared, 0).records;
+    const Bytes honest = engine::encode_records(records);
+    EXPECT_FALSE(compute->first_difference(honest, honest)->has_value());
+    records[2].loss_bits ^= 1;
+    const auto difference = compute->first_difference(engine::encode_records(records), honest);
+    ASSERT_TRUE(difference.ok() && *difference);
+    EXPECT_EQ((*difference)->step, 2U);
+    EXPECT_EQ((*difference)->field, "loss");
+    EXPECT_EQ(compute->records_root(ByteView(honest).first(honest.size() - 1)).error().code,
+              ErrorCode::kMalformed);
+}
+
+TEST_F(EngineComputeTest, aggregates_deltas_into_the_next_base) {
+    const auto prepared = prepare(tokens).value();
+    const std::vector<Bytes> deltas = {work(prepared, 0).delta, work(prepared, 1).delta};
+    const auto next = compute->aggregate(prepared.program.bytes, prepared.base.bytes,
+                                         prepared.momentum.bytes, deltas);
+    ASSERT_TRUE(next.ok()) << next.error().message;
+    EXPECT_NE(next->base.root, prepared.base.root);
+    EXPECT_NE(next->momentum.root, prepared.momentum.root);
+    EXPECT_EQ(*compute->records_root(next->records), next->records_root);
+    EXPECT_EQ(engine::state_root(engine::decode_state(next->base.bytes).value()), next->base.root);
+    const auto loss = compute->evaluate(prepared.evaluate_program.bytes, next->base.bytes,
+                                        tokens.encode(), tokens.root(), 4);
+    ASSERT_TRUE(loss.ok()) << loss.error().message;
+    EXPECT_NEAR(*loss, std::log(256.0), 0.5);
+}
+
+TEST_F(EngineComputeTest, deltas_that_do_not_fit_are_refused) {
+    const auto prepared = prepare(tokens).value();
+    Bytes delta = work(prepared, 0).delta;
+    const auto norm = compute->delta_norm(prepared.program.bytes, delta);
+    ASSERT_TRUE(norm.ok());
+    EXPECT_GT(*norm, 0.0);
+    EXPECT_FALSE(
+        compute->delta_norm(prepared.program.bytes, ByteView(delta).first(delta.size() - 1)).ok());
+    delta.push_back(0);
+    EXPECT_FALSE(compute->delta_norm(prepared.program.bytes, delta).ok());
+}
+
+}  // namespace
+}  // namespace gym::coordinator
