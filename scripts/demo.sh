@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?usage: demo.sh BUILD_DIR}
-folder=build/demo
+folder=${DEMO_FOLDER:-build/demo}
 mkdir -p "$folder"
 text=${TEXT:-$folder/text.txt}
 if [[ ! -s $text ]]; then
