@@ -44,7 +44,7 @@ ChildPlan make_plan(const SubprocessOptions& options) {
             plan.env_text.emplace_back(text);
     }
     for (const auto& [name, value] : options.env)
-        plan.env_text.push_back(name + "=" + value);
+        plan.env_text.emplace_back(name).append("=").append(value);
     for (std::string& text : plan.env_text)
         plan.envp.push_back(text.data());
     for (const std::string& text : options.argv)

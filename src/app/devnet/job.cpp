@@ -128,7 +128,7 @@ Result<Digest> submit_job(const Layout& layout, const Programs& programs,
 
 Status watch_job(db::Database& database, const Digest& job_id, std::uint32_t timeout_s) {
     ProgressPrinter printer;
-    const Status status = wait_until("the job to end", timeout_s, [&]() -> Result<bool> {
+    Status status = wait_until("the job to end", timeout_s, [&]() -> Result<bool> {
         GYM_TRY(const JobProgress progress, read_progress(database, job_id));
         printer.show(progress);
         using enum registry::JobStatus;
