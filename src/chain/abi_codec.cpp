@@ -199,7 +199,8 @@ class Decoder {
 
     Result<AbiValue> elements(const AbiType& type, std::size_t count) {
         // Every element takes at least a word: a count beyond that is refused before memory is.
-        if (count > (input_.size() - position_) / head_size(type.children[0]))
+        const std::size_t size_min = std::max(kWord, head_size(type.children[0]));
+        if (count > (input_.size() - position_) / size_min)
             return malformed("an array is longer than the data");
         const std::vector<const AbiType*> types(count, &type.children[0]);
         GYM_TRY(AbiValue::List items, sequence(types));

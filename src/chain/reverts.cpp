@@ -10,6 +10,76 @@ namespace {
 constexpr std::size_t kTextShown = 300;
 constexpr std::size_t kHexShown = 68;  // of unknown data: the selector and two words
 
+constexpr const char* kKnownErrors[] = {
+    // Solidity's own
+    "Error(string reason)",
+    "Panic(uint256 code)",
+    // GymToken
+    "ECDSAInvalidSignature()",
+    "ECDSAInvalidSignatureLength(uint256 length)",
+    "ECDSAInvalidSignatureS(bytes32 s)",
+    "ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)",
+    "ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)",
+    "ERC20InvalidApprover(address approver)",
+    "ERC20InvalidReceiver(address receiver)",
+    "ERC20InvalidSender(address sender)",
+    "ERC20InvalidSpender(address spender)",
+    "ERC2612ExpiredSignature(uint256 deadline)",
+    "ERC2612InvalidSigner(address signer, address owner)",
+    "InvalidAccountNonce(address account, uint256 currentNonce)",
+    "InvalidShortString()",
+    "StringTooLong(string str)",
+    // access control, pausing and safe transfers of all three others
+    "AccessControlBadConfirmation()",
+    "AccessControlEnforcedDefaultAdminDelay(uint48 schedule)",
+    "AccessControlEnforcedDefaultAdminRules()",
+    "AccessControlInvalidDefaultAdmin(address defaultAdmin)",
+    "AccessControlUnauthorizedAccount(address account, bytes32 neededRole)",
+    "EnforcedPause()",
+    "ExpectedPause()",
+    "ReentrancyGuardReentrantCall()",
+    "SafeCastOverflowedUintDowncast(uint8 bits, uint256 value)",
+    "SafeERC20FailedOperation(address token)",
+    "ZeroAddress()",
+    "DelayTooLong(uint64 delay, uint64 max)",
+    // JobEscrow
+    "AlreadyReleased(uint64 epoch, address owner)",
+    "BadListLength(uint256 owners, uint256 amounts)",
+    "EpochClosed(uint64 epoch, uint64 current)",
+    "EpochTooEarly(uint64 epoch, uint64 earliest)",
+    "InsufficientBalance(address owner, uint256 balance, uint256 amount)",
+    "NoWithdrawal(address owner)",
+    "ReleaseCapExceeded(uint64 epoch, uint256 released, uint256 cap)",
+    "TransferAmountMismatch(uint256 expected, uint256 received)",
+    "TrimRaises(uint256 requested, uint256 amount)",
+    "WithdrawalNotReady(uint64 availableAt)",
+    "ZeroAmount()",
+    // CommitmentLog
+    "BadCommitmentLength(uint256 length)",
+    "EpochExists(uint64 epoch)",
+    "RoundClosed(bytes32 jobId, uint64 round, uint64 epoch)",
+    "RoundExists(bytes32 jobId, uint64 round)",
+    "RoundUnknown(bytes32 jobId, uint64 round)",
+    "ZeroHash()",
+    "ZeroRoot()",
+    // RewardsDistributor
+    "BadRecipient(address recipient)",
+    "ClaimsArePaused(uint64 until)",
+    "ClaimsExceedTotal(uint256 claimed, uint256 total)",
+    "ClaimsNotPaused()",
+    "EpochNotIncreasing(uint64 epoch, uint64 last)",
+    "GrowthLimitExceeded(uint256 growth, uint256 limit)",
+    "InvalidProof(address earner, uint256 cumulative)",
+    "NoActiveRoot()",
+    "NotPending(uint64 epoch)",
+    "NothingToClaim(address earner, uint256 claimed)",
+    "PauseTooSoon(uint64 earliest)",
+    "RootPending(uint64 epoch, uint64 activeAt)",
+    "TooLong(uint256 length)",
+    "TotalDecreased(uint256 total, uint256 active)",
+    "TotalNotFunded(uint256 total, uint256 funded)",
+};
+
 using Selector = std::array<std::uint8_t, 4>;
 
 const std::map<Selector, Declaration>& errors_by_selector() {
@@ -46,81 +116,14 @@ std::string panic_text(const AbiValue& code) {
 }  // namespace
 
 const std::vector<std::string>& known_errors() {
-    static const auto* const errors = new std::vector<std::string>{
-        // Solidity's own
-        "Error(string reason)",
-        "Panic(uint256 code)",
-        // GymToken
-        "ECDSAInvalidSignature()",
-        "ECDSAInvalidSignatureLength(uint256 length)",
-        "ECDSAInvalidSignatureS(bytes32 s)",
-        "ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)",
-        "ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)",
-        "ERC20InvalidApprover(address approver)",
-        "ERC20InvalidReceiver(address receiver)",
-        "ERC20InvalidSender(address sender)",
-        "ERC20InvalidSpender(address spender)",
-        "ERC2612ExpiredSignature(uint256 deadline)",
-        "ERC2612InvalidSigner(address signer, address owner)",
-        "InvalidAccountNonce(address account, uint256 currentNonce)",
-        "InvalidShortString()",
-        "StringTooLong(string str)",
-        // access control, pausing and safe transfers of all three others
-        "AccessControlBadConfirmation()",
-        "AccessControlEnforcedDefaultAdminDelay(uint48 schedule)",
-        "AccessControlEnforcedDefaultAdminRules()",
-        "AccessControlInvalidDefaultAdmin(address defaultAdmin)",
-        "AccessControlUnauthorizedAccount(address account, bytes32 neededRole)",
-        "EnforcedPause()",
-        "ExpectedPause()",
-        "ReentrancyGuardReentrantCall()",
-        "SafeCastOverflowedUintDowncast(uint8 bits, uint256 value)",
-        "SafeERC20FailedOperation(address token)",
-        "ZeroAddress()",
-        "DelayTooLong(uint64 delay, uint64 max)",
-        // JobEscrow
-        "AlreadyReleased(uint64 epoch, address owner)",
-        "BadListLength(uint256 owners, uint256 amounts)",
-        "EpochClosed(uint64 epoch, uint64 current)",
-        "EpochTooEarly(uint64 epoch, uint64 earliest)",
-        "InsufficientBalance(address owner, uint256 balance, uint256 amount)",
-        "NoWithdrawal(address owner)",
-        "ReleaseCapExceeded(uint64 epoch, uint256 released, uint256 cap)",
-        "TransferAmountMismatch(uint256 expected, uint256 received)",
-        "TrimRaises(uint256 requested, uint256 amount)",
-        "WithdrawalNotReady(uint64 availableAt)",
-        "ZeroAmount()",
-        // CommitmentLog
-        "BadCommitmentLength(uint256 length)",
-        "EpochExists(uint64 epoch)",
-        "RoundClosed(bytes32 jobId, uint64 round, uint64 epoch)",
-        "RoundExists(bytes32 jobId, uint64 round)",
-        "RoundUnknown(bytes32 jobId, uint64 round)",
-        "ZeroHash()",
-        "ZeroRoot()",
-        // RewardsDistributor
-        "BadRecipient(address recipient)",
-        "ClaimsArePaused(uint64 until)",
-        "ClaimsExceedTotal(uint256 claimed, uint256 total)",
-        "ClaimsNotPaused()",
-        "EpochNotIncreasing(uint64 epoch, uint64 last)",
-        "GrowthLimitExceeded(uint256 growth, uint256 limit)",
-        "InvalidProof(address earner, uint256 cumulative)",
-        "NoActiveRoot()",
-        "NotPending(uint64 epoch)",
-        "NothingToClaim(address earner, uint256 claimed)",
-        "PauseTooSoon(uint64 earliest)",
-        "RootPending(uint64 epoch, uint64 activeAt)",
-        "TooLong(uint256 length)",
-        "TotalDecreased(uint256 total, uint256 active)",
-        "TotalNotFunded(uint256 total, uint256 funded)",
-    };
+    static const auto* const errors =
+        new std::vector<std::string>(std::begin(kKnownErrors), std::end(kKnownErrors));
     return *errors;
 }
 
 std::string describe_revert(ByteView revert_data) {
     if (revert_data.empty()) return "reverted without a reason";
-    const std::string raw = "reverted with " + printable(to_hex0x(revert_data), 2 + 2 * kHexShown);
+    std::string raw = "reverted with " + printable(to_hex0x(revert_data), 2 + 2 * kHexShown);
     if (revert_data.size() < 4) return raw;
     const Selector selector{revert_data[0], revert_data[1], revert_data[2], revert_data[3]};
     const auto found = errors_by_selector().find(selector);

@@ -35,7 +35,7 @@ TxManager::TxManager(ChainClient& client, IntentStore& store, crypto::PrivateKey
       store_(store),
       key_(std::move(key)),
       clock_(clock),
-      policy_(std::move(policy)),
+      policy_(policy),
       decoder_(std::move(decoder)) {
     GYM_ASSERT(policy_.bump_ppm >= 125'000, "nodes take a replacement only at 12.5 % more");
     GYM_ASSERT(policy_.in_flight_max >= 1 && policy_.in_flight_max <= kOpenMax / 2, "bounded");
