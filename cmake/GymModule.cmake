@@ -35,10 +35,14 @@ function(gym_add_module)
     target_link_libraries(${target} ${scope} ${arg_DEPS} ${arg_LIBS})
 endfunction()
 
+# What the sanitizer tier builds: every test labelled unit or fuzz, and what those need.
+add_custom_target(gym_unit_tests)
+
 # gym_add_test(NAME name SOURCES ... [DEPS module ...] [LIBS lib ...] [LABELS ...] [TIMEOUT s] [ARGS ...])
 #
 # Defines an executable test_<name> with GoogleTest's main and registers it with ctest as <name>.
-# Labels: unit (default), integration, sim, fuzz. TIMEOUT in seconds, default 120.
+# Labels: unit (default), integration, sim, fuzz; scaled: heeds GYM_TEST_SCALE; release_only: too slow under
+# sanitizers. TIMEOUT in seconds, default 120.
 function(gym_add_test)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;DEPS;LIBS;LABELS;ARGS")
     if(arg_UNPARSED_ARGUMENTS)
@@ -64,6 +68,9 @@ function(gym_add_test)
     add_executable(${target} ${arg_SOURCES})
     target_link_libraries(${target} PRIVATE ${arg_DEPS} ${arg_LIBS} GTest::gmock GTest::gtest_main)
     target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/tests/support")
+    if(arg_LABELS MATCHES "unit|fuzz" AND NOT arg_LABELS MATCHES "release_only")
+        add_dependencies(gym_unit_tests ${target})
+    endif()
     add_test(NAME ${arg_NAME} COMMAND ${target} ${arg_ARGS})
     set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
                          ENVIRONMENT "GYM_SOURCE_DIR=${CMAKE_SOURCE_DIR};GYM_BINARY_DIR=${CMAKE_BINARY_DIR}")
