@@ -15,7 +15,8 @@ GYM_TEST_SCALE=10 ctest --test-dir build/release --output-on-failure --timeout 1
 say "AddressSanitizer and UBSan"
 cmake --preset asan >build/configure-asan.log || { cat build/configure-asan.log; exit 1; }
 cmake --build --preset asan --parallel "$jobs" --target gym_unit_tests
-ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+LSAN_OPTIONS=suppressions=$PWD/tests/support/lsan.supp ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 \
+    UBSAN_OPTIONS=print_stacktrace=1 \
     ctest --test-dir build/asan --output-on-failure --timeout 900 -L 'unit|fuzz' -LE release_only
 
 say "contracts: fuzz and invariants at 10,000 runs"
