@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "gym/chain/deploy.hpp"
+#include "gym/common/data_folder.hpp"
 #include "gym/common/file.hpp"
 
 namespace gym::chain {
@@ -135,9 +136,7 @@ Result<Artifact> load_artifact(const std::filesystem::path& folder, const std::s
 }
 
 Result<std::filesystem::path> find_artifacts() {
-    std::filesystem::path folder = std::filesystem::path(GYM_SOURCE_DIR) / "contracts" / "out";
-    if (const auto source = environment_path("GYM_SOURCE_DIR"))
-        folder = *source / "contracts" / "out";
+    std::filesystem::path folder = data_folder() / "contracts" / "out";
     if (const auto out = environment_path("GYM_CONTRACTS_OUT")) folder = *out;
     std::error_code error;
     if (!std::filesystem::is_directory(folder, error))

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "gym/chain/client.hpp"
+#include "gym/common/data_folder.hpp"
 #include "gym/common/file.hpp"
 #include "gym/crypto/keccak.hpp"
 
@@ -149,11 +150,8 @@ Result<std::string> PrivateAnvil::rpc(const std::string& method, const std::stri
 }
 
 Result<std::filesystem::path> find_anvil() {
-    std::filesystem::path root = GYM_SOURCE_DIR;
-    if (const char* source = std::getenv("GYM_SOURCE_DIR"); source != nullptr && *source != '\0')
-        root = source;
-    std::filesystem::path binary =
-        root / "contracts" / "node_modules" / "@foundry-rs" / "anvil-linux-amd64" / "bin" / "anvil";
+    std::filesystem::path binary = data_folder() / "contracts" / "node_modules" / "@foundry-rs" /
+                                   "anvil-linux-amd64" / "bin" / "anvil";
     if (const char* named = std::getenv("GYM_ANVIL"); named != nullptr && *named != '\0')
         binary = named;
     std::error_code error;

@@ -1,6 +1,5 @@
 #include "gym/chain/private_chain.hpp"
 #include "gym/devnet/infrastructure.hpp"
-#include "gym/devnet/wallet.hpp"
 
 namespace gym::devnet {
 namespace {
@@ -48,7 +47,7 @@ Result<chain::Deployment> start_chain(const Layout& layout, ProcessTable& proces
     GYM_CHECK(processes.adopt(kProcess, anvil.pid()));
     GYM_CHECK(fund_holders(layout, anvil));
 
-    GYM_TRY(const auto deployer, Wallet::open(layout, kDeployer));
+    GYM_TRY(const auto deployer, open_account(layout, kDeployer));
     GYM_TRY(const auto artifacts, chain::find_artifacts());
     GYM_TRY(const chain::DeployParams params, deploy_params(layout, options));
     GYM_TRY(const chain::Deployment deployment,

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "gym/db/private_cluster.hpp"
-#include "gym/devnet/wallet.hpp"
+#include "gym/devnet/infrastructure.hpp"
 #include "job.hpp"
 
 namespace gym::devnet {
@@ -20,7 +20,7 @@ Result<std::unique_ptr<db::Database>> open_database(const Layout& layout) {
 Result<Report> read_report(const DemoOptions& options, const Layout& layout,
                            const chain::Deployment& deployment, db::Database& database,
                            const Digest& job_id) {
-    GYM_TRY(const auto reader, Wallet::open(layout, kDeployer));
+    GYM_TRY(const auto reader, open_account(layout, kDeployer));
     ReportSources sources{.database = database,
                           .chain = reader->client(),
                           .deployment = deployment,

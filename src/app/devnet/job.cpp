@@ -8,8 +8,8 @@
 #include "api_request.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
+#include "gym/devnet/infrastructure.hpp"
 #include "gym/devnet/progress.hpp"
-#include "gym/devnet/wallet.hpp"
 #include "gym/ledger/ledger.hpp"
 #include "gym/rewards/queries.hpp"
 
@@ -71,7 +71,7 @@ Result<bool> is_settled(db::Transaction& tx, const chain::RootSubmitted& active)
 
 Status claim_for(const Layout& layout, const chain::Deployment& deployment, db::Database& database,
                  const std::string& holder) {
-    GYM_TRY(const auto wallet, Wallet::open(layout, holder));
+    GYM_TRY(const auto wallet, open_account(layout, holder));
     const auto proof = database.transact(
         [&](db::Transaction& tx) {
             return rewards::claim_proof(tx, wallet->address(), SystemClock().now_ms());
@@ -81,16 +81,21 @@ Status claim_for(const Layout& layout, const chain::Deployment& deployment, db::
         if (proof.error().code == ErrorCode::kNotFound) return {};  // earned nothing
         return proof.error();
     }
-    return wallet->claim(deployment, "claim/" + std::to_string(proof->epoch),
-                         {wallet->address(), proof->cumulative, proof->proof});
+    const chain::RewardsDistributor distributor(deployment.distributor);
+    GYM_TRY(const Amount claimed, distributor.claimed(wallet->client(), wallet->address()));
+    if (claimed >= proof->cumulative) return {};
+    GYM_CHECK(
+        wallet->execute(distributor.claim({wallet->address(), proof->cumulative, proof->proof}),
+                        "claim/" + std::to_string(proof->epoch)));
+    return {};
 }
 
 }  // namespace
 
 Status fund_owner(const Layout& layout, const chain::Deployment& deployment, db::Database& database,
                   const Amount& amount) {
-    GYM_TRY(const auto wallet, Wallet::open(layout, kJobOwner));
-    GYM_CHECK(wallet->deposit(deployment, "deposit/demo", amount));
+    GYM_TRY(const auto wallet, open_account(layout, kJobOwner));
+    GYM_CHECK(wallet->deposit(deployment, wallet->address(), amount, "deposit/demo"));
     const ledger::AccountKey available{
         .owner = wallet->address().hex(),
         .asset = ledger::erc20_asset(deployment.chain_id, deployment.token),
@@ -145,7 +150,7 @@ Status watch_job(db::Database& database, const Digest& job_id, std::uint32_t tim
 
 Status settle_and_claim(const Layout& layout, const chain::Deployment& deployment,
                         db::Database& database, std::uint32_t timeout_s) {
-    GYM_TRY(const auto reader, Wallet::open(layout, kDeployer));
+    GYM_TRY(const auto reader, open_account(layout, kDeployer));
     const chain::RewardsDistributor distributor(deployment.distributor);
     GYM_CHECK(wait_until("the last payout root", timeout_s, [&]() -> Result<bool> {
         GYM_TRY(const auto root, distributor.active_root(reader->client()));

@@ -4,6 +4,8 @@
 namespace gym::devnet {
 namespace {
 
+constexpr std::uint32_t kTransactionTimeoutMs = 60'000;
+
 std::vector<std::string> key_holders(const Layout& layout) {
     std::vector<std::string> out{kDeployer, kCoordinator, kSettler, kJobOwner, kVerifier};
     for (std::string& name : layout.worker_names())
@@ -24,6 +26,17 @@ Status ensure_keys(const Layout& layout) {
                                         crypto::ScryptCost::light()));
     }
     return {};
+}
+
+Result<std::unique_ptr<chain_store::Account>> open_account(const Layout& layout,
+                                                           const std::string& holder) {
+    GYM_TRY(const std::string passphrase, ensure_secret(layout.passphrase(holder)));
+    GYM_TRY(crypto::PrivateKey key,
+            crypto::load_keystore(layout.keystore(holder), crypto::SecretBytes(passphrase)));
+    return chain_store::Account::open({.url = layout.chain_url(),
+                                       .store = layout.root / (holder + ".sqlite"),
+                                       .timeout_ms = kTransactionTimeoutMs},
+                                      std::move(key));
 }
 
 Result<Address> holder_address(const Layout& layout, const std::string& holder) {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli_context.hpp"
+#include "gym/common/data_folder.hpp"
 #include "gym/common/file.hpp"
 #include "gym/devnet/demo.hpp"
 
@@ -18,24 +19,13 @@ struct DevnetFlags {
     bool keep = false;
 };
 
-std::filesystem::path source_folder() {
-    const char* const folder = std::getenv("GYM_SOURCE_DIR");
-    return folder != nullptr ? folder : GYM_SOURCE_FOLDER;
-}
-
-/// The folder of the running program: the other programs of the build stand beside it.
-std::filesystem::path program_folder() {
-    std::error_code error;
-    return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-}
-
 devnet::Announce announcer() {
     return [](const std::string& step) { std::fprintf(stderr, "devnet: %s\n", step.c_str()); };
 }
 
 void fill_defaults(devnet::NetworkOptions& network) {
     network.programs.folder = program_folder();
-    network.migrations = source_folder() / "sql" / "migrations";
+    network.migrations = data_folder() / "sql" / "migrations";
 }
 
 Status up(const CliContext& context, DevnetFlags& flags) {
@@ -93,7 +83,7 @@ Status demo(const CliContext& context, DevnetFlags& flags) {
     flags.demo.network = flags.network;
     flags.demo.expected.with_cheater = !flags.network.cheating_worker.empty();
     if (flags.demo.job_file.empty())
-        flags.demo.job_file = source_folder() / "examples" / "demo-job.yaml";
+        flags.demo.job_file = data_folder() / "examples" / "demo-job.yaml";
     GYM_CHECK(devnet::network_down(flags.network.root));  // of an earlier run that was cut off
     const Status status = report_of(context, flags);
     if (flags.keep) return status;

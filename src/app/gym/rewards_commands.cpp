@@ -123,18 +123,19 @@ Result<chain::Claim> claim_of(const json::object& proof, const chain::Deployment
 }
 
 Status claim(const CliContext& context, const RewardsOptions& options) {
-    GYM_TRY(const auto sender, ChainSender::open(options.keys, options.chain));
-    Address earner = sender->address();
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
+    chain_store::Account& account = *sender.account;
+    Address earner = account.address();
     if (!options.address.empty()) {
         GYM_TRY(earner, crypto::parse_address(options.address));
     }
     GYM_TRY(const json::value answer,
             api_get(options.api.base_url(), "/v1/rewards/" + earner.hex() + "/proof"));
-    GYM_TRY(const chain::Claim claim, claim_of(answer.as_object(), sender->contracts()));
+    GYM_TRY(const chain::Claim claim, claim_of(answer.as_object(), sender.contracts));
     if (claim.earner != earner)
         return fail(ErrorCode::kMismatch, "gym-api sent a proof of another earner");
-    const chain::RewardsDistributor distributor(sender->contracts().distributor);
-    GYM_TRY(const Amount before, distributor.claimed(sender->client(), earner));
+    const chain::RewardsDistributor distributor(sender.contracts.distributor);
+    GYM_TRY(const Amount before, distributor.claimed(account.client(), earner));
     if (before >= claim.cumulative) {
         if (context.json)
             context.print_json({{"earner", earner.hex()}, {"paid_wei", "0"}});
@@ -144,7 +145,7 @@ Status claim(const CliContext& context, const RewardsOptions& options) {
         return {};
     }
     GYM_TRY(const chain::Outcome outcome,
-            sender->execute(distributor.claim(claim), "claim/" + earner.hex() + "/" +
+            account.execute(distributor.claim(claim), "claim/" + earner.hex() + "/" +
                                                           text_of(answer.as_object(), "epoch") +
                                                           "/" + claim.cumulative.to_string()));
     GYM_TRY(const Amount paid, claim.cumulative.minus(before));

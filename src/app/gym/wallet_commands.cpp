@@ -18,8 +18,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint64_t kPermitLifeS = 3'600;
-
 struct WalletOptions {
     KeyOptions keys;
     ApiOptions api;
@@ -101,29 +99,18 @@ Status balance(const CliContext& context, const WalletOptions& options) {
 Status deposit(const CliContext& context, const WalletOptions& options) {
     GYM_TRY(const Amount amount, Amount::parse_tokens(options.amount));
     if (amount.is_zero()) return fail(ErrorCode::kInvalidArgument, "nothing to deposit");
-    GYM_TRY(const auto sender, ChainSender::open(options.keys, options.chain));
-    Address owner = sender->address();
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
+    chain_store::Account& account = *sender.account;
+    Address owner = account.address();
     if (!options.owner.empty()) {
         GYM_TRY(owner, crypto::parse_address(options.owner));
     }
-    const chain::Deployment& contracts = sender->contracts();
-    const chain::GymToken token(contracts.chain_id, contracts.token);
-    GYM_TRY(const Amount held, token.balance_of(sender->client(), sender->address()));
+    const chain::GymToken token(account.chain_id(), sender.contracts.token);
+    GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
     if (held < amount)
         return fail(ErrorCode::kInsufficientFunds,
                     "the wallet holds " + held.to_tokens() + " tokens");
-    GYM_TRY(const Amount nonce, token.permit_nonce(sender->client(), sender->address()));
-    GYM_TRY(const auto head, sender->client().block(chain::BlockTag::kLatest));
-    if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
-    const std::uint64_t deadline_s = head->timestamp_s + kPermitLifeS;
-    const auto permit =
-        token.sign_permit(sender->key(), contracts.escrow, amount, nonce, deadline_s);
-    const auto call =
-        chain::JobEscrow(contracts.escrow).deposit_with_permit(owner, amount, deadline_s, permit);
-    // The permit's nonce is part of the id: a second deposit is another transaction.
-    GYM_TRY(
-        const chain::Outcome outcome,
-        sender->execute(call, "deposit/" + nonce.to_string() + "/" + std::to_string(deadline_s)));
+    GYM_TRY(const chain::Outcome outcome, account.deposit(sender.contracts, owner, amount));
     const std::string hash =
         outcome.transaction_hash ? outcome.transaction_hash->hex() : std::string("-");
     if (context.json)

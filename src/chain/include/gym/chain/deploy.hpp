@@ -27,8 +27,7 @@ struct Artifact {
 [[nodiscard]] Result<Artifact> load_artifact(const std::filesystem::path& folder,
                                              const std::string& name);
 
-/// $GYM_CONTRACTS_OUT, else contracts/out of the source tree ($GYM_SOURCE_DIR, else where this was
-/// built).
+/// $GYM_CONTRACTS_OUT, else contracts/out of data_folder().
 /// @errors kNotFound.
 [[nodiscard]] Result<std::filesystem::path> find_artifacts();
 

@@ -64,9 +64,8 @@ class PrivateAnvil {
     std::string url_;
 };
 
-/// The anvil that `make setup` installed: $GYM_ANVIL, else below `contracts/node_modules` of the
-/// source tree
-/// ($GYM_SOURCE_DIR, else the folder this program was built from). @errors kNotFound.
+/// The anvil that `make setup` installed: $GYM_ANVIL, else below contracts/node_modules of
+/// data_folder(). @errors kNotFound.
 [[nodiscard]] Result<std::filesystem::path> find_anvil();
 
 /// A deterministic key for private chains, without value anywhere else. Fund it with

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "gym/chain/deploy.hpp"
+#include "gym/chain_store/account.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/result.hpp"
 #include "gym/devnet/layout.hpp"
@@ -39,5 +41,9 @@ Result<chain::Deployment> start_chain(const Layout& layout, ProcessTable& proces
 Status ensure_keys(const Layout& layout);
 /// The address of a key holder. @errors as crypto::keystore_address.
 [[nodiscard]] Result<Address> holder_address(const Layout& layout, const std::string& holder);
+/// A key holder's access to the chain, with a transaction store of its own below layout.root.
+/// @errors as crypto::load_keystore and chain_store::Account::open.
+[[nodiscard]] Result<std::unique_ptr<chain_store::Account>> open_account(const Layout& layout,
+                                                                         const std::string& holder);
 
 }  // namespace gym::devnet

@@ -1,0 +1,42 @@
+#include "gym/chain_store/account.hpp"
+
+namespace gym::chain_store {
+namespace {
+
+constexpr std::uint64_t kPermitLifeS = 3'600;
+
+}  // namespace
+
+Result<std::unique_ptr<Account>> Account::open(const AccountOptions& options,
+                                               crypto::PrivateKey key) {
+    std::unique_ptr<Account> out(new Account(std::move(key), options.timeout_ms));
+    GYM_TRY(out->client_, chain::make_http_client(options.url));
+    GYM_TRY(out->chain_id_, out->client_->chain_id());
+    GYM_TRY(out->store_, SqliteChainStore::open(options.store));
+    out->intents_ = out->store_->intents(out->chain_id_, out->address());
+    out->manager_ = std::make_unique<chain::TxManager>(
+        *out->client_, *out->intents_, out->key_.clone(), out->clock_,
+        chain::TxPolicy{.chain_id = out->chain_id_}, chain::describe_revert);
+    return out;
+}
+
+Result<chain::Outcome> Account::execute(const chain::ContractCall& call, const std::string& id) {
+    return manager_->execute(call.intent(id), timeout_ms_);
+}
+
+Result<chain::Outcome> Account::deposit(const chain::Deployment& contracts, const Address& owner,
+                                        const Amount& amount, std::string id) {
+    const chain::GymToken token(chain_id_, contracts.token);
+    GYM_TRY(const Amount nonce, token.permit_nonce(*client_, address()));
+    GYM_TRY(const auto head, client_->block(chain::BlockTag::kLatest));
+    if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
+    const std::uint64_t deadline_s = head->timestamp_s + kPermitLifeS;
+    const auto permit = token.sign_permit(key_, contracts.escrow, amount, nonce, deadline_s);
+    // The permit's nonce is part of the id: a second deposit is another transaction.
+    if (id.empty()) id = "deposit/" + nonce.to_string() + "/" + std::to_string(deadline_s);
+    return execute(
+        chain::JobEscrow(contracts.escrow).deposit_with_permit(owner, amount, deadline_s, permit),
+        id);
+}
+
+}  // namespace gym::chain_store

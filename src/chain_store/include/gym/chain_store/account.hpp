@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "gym/chain/client.hpp"
+#include "gym/chain/contracts.hpp"
+#include "gym/chain/deploy.hpp"
+#include "gym/chain/tx_manager.hpp"
+#include "gym/chain_store/sqlite.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/common/result.hpp"
+
+namespace gym::chain_store {
+
+struct AccountOptions {
+    std::string url;              ///< JSON-RPC endpoint
+    std::filesystem::path store;  ///< SQLite file that remembers the transactions
+    /// How long execute() waits; the default is two epochs of a public chain until it is final.
+    std::uint32_t timeout_ms = 600'000;
+};
+
+/// One key on one chain, with its transactions remembered in a file: a program that was interrupted
+/// goes on where it stopped. Not thread-safe.
+class Account {
+  public:
+    /// @errors of the store and the chain.
+    static Result<std::unique_ptr<Account>> open(const AccountOptions& options,
+                                                 crypto::PrivateKey key);
+    Account(const Account&) = delete;
+    Account& operator=(const Account&) = delete;
+
+    [[nodiscard]] const Address& address() const noexcept { return key_.address(); }
+    [[nodiscard]] std::uint64_t chain_id() const noexcept { return chain_id_; }
+    [[nodiscard]] chain::ChainClient& client() noexcept { return *client_; }
+    [[nodiscard]] chain::TxManager& manager() noexcept { return *manager_; }
+
+    /// Sends `call`, once per `id`, and waits until it is final. @errors kConflict with the
+    /// contract's reason, kTimeout.
+    [[nodiscard]] Result<chain::Outcome> execute(const chain::ContractCall& call,
+                                                 const std::string& id);
+    /// Signs a permit and moves `amount` of this account's tokens into the job escrow, for `owner`;
+    /// once per `id`, or once per call if it is empty. @errors as execute().
+    [[nodiscard]] Result<chain::Outcome> deposit(const chain::Deployment& contracts,
+                                                 const Address& owner, const Amount& amount,
+                                                 std::string id = {});
+
+  private:
+    Account(crypto::PrivateKey key, std::uint32_t timeout_ms)
+        : key_(std::move(key)), timeout_ms_(timeout_ms) {}
+
+    SystemClock clock_;
+    crypto::PrivateKey key_;
+    std::uint32_t timeout_ms_;
+    std::uint64_t chain_id_ = 0;
+    std::unique_ptr<chain::ChainClient> client_;
+    std::unique_ptr<SqliteChainStore> store_;
+    std::unique_ptr<chain::IntentStore> intents_;
+    std::unique_ptr<chain::TxManager> manager_;
+};
+
+}  // namespace gym::chain_store
