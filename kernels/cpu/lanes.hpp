@@ -83,6 +83,10 @@ template <int N>
 GYM_LANES Ints shift_right(Ints a) {
     return {_mm512_srli_epi32(a.v, N)};
 }
+template <int N>
+GYM_LANES Ints shift_right_signed(Ints a) {
+    return {_mm512_srai_epi32(a.v, N)};
+}
 /// All ones where a > b.
 GYM_LANES Ints greater(Ints a, Ints b) {
     return {_mm512_movm_epi32(_mm512_cmpgt_epi32_mask(a.v, b.v))};
@@ -129,27 +133,6 @@ GYM_LANES void transpose(Ints r[16]) {
         r[8 + j].v = _mm512_shuffle_i32x4(a, b, 0xDD);
         r[12 + j].v = _mm512_shuffle_i32x4(c, d, 0xDD);
     }
-}
-
-/// 2^16 * high + low, exact in f64, lanes 0..7 and 8..15.
-struct Doubles {
-    __m512d low_half;
-    __m512d high_half;
-};
-GYM_LANES Doubles join_halves(Ints high, Ints low) {
-    const __m512d radix = _mm512_set1_pd(65536.0);
-    return {_mm512_fmadd_pd(_mm512_cvtepi32_pd(_mm512_castsi512_si256(high.v)), radix,
-                            _mm512_cvtepi32_pd(_mm512_castsi512_si256(low.v))),
-            _mm512_fmadd_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(high.v, 1)), radix,
-                            _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(low.v, 1)))};
-}
-GYM_LANES Floats to_floats(Doubles x) {
-    const __m256 low = _mm512_cvtpd_ps(x.low_half), high = _mm512_cvtpd_ps(x.high_half);
-    return {_mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1)};
-}
-GYM_LANES void store(double* p, Doubles x) {
-    _mm512_storeu_pd(p, x.low_half);
-    _mm512_storeu_pd(p + 8, x.high_half);
 }
 
 #else
@@ -231,6 +214,10 @@ template <int N>
 GYM_LANES Ints shift_right(Ints x) {
     return {_mm256_srli_epi32(x.a, N), _mm256_srli_epi32(x.b, N)};
 }
+template <int N>
+GYM_LANES Ints shift_right_signed(Ints x) {
+    return {_mm256_srai_epi32(x.a, N), _mm256_srai_epi32(x.b, N)};
+}
 /// All ones where x > y.
 GYM_LANES Ints greater(Ints x, Ints y) {
     return {_mm256_cmpgt_epi32(x.a, y.a), _mm256_cmpgt_epi32(x.b, y.b)};
@@ -290,31 +277,6 @@ GYM_LANES void transpose(Ints r[16]) {
         r[i] = {quarter[0][i], quarter[2][i]};
         r[8 + i] = {quarter[1][i], quarter[3][i]};
     }
-}
-
-/// 2^16 * high + low, exact in f64, four lanes each.
-struct Doubles {
-    __m256d part[4];
-};
-GYM_LANES Doubles join_halves(Ints high, Ints low) {
-    const __m256d radix = _mm256_set1_pd(65536.0);
-    const __m128i h[4] = {_mm256_castsi256_si128(high.a), _mm256_extracti128_si256(high.a, 1),
-                          _mm256_castsi256_si128(high.b), _mm256_extracti128_si256(high.b, 1)};
-    const __m128i l[4] = {_mm256_castsi256_si128(low.a), _mm256_extracti128_si256(low.a, 1),
-                          _mm256_castsi256_si128(low.b), _mm256_extracti128_si256(low.b, 1)};
-    Doubles sum;
-    for (int i = 0; i < 4; ++i) {
-        sum.part[i] = _mm256_fmadd_pd(_mm256_cvtepi32_pd(h[i]), radix, _mm256_cvtepi32_pd(l[i]));
-    }
-    return sum;
-}
-GYM_LANES Floats to_floats(Doubles x) {
-    return {_mm256_set_m128(_mm256_cvtpd_ps(x.part[1]), _mm256_cvtpd_ps(x.part[0])),
-            _mm256_set_m128(_mm256_cvtpd_ps(x.part[3]), _mm256_cvtpd_ps(x.part[2]))};
-}
-GYM_LANES void store(double* p, Doubles x) {
-    for (int i = 0; i < 4; ++i)
-        _mm256_storeu_pd(p + 4 * i, x.part[i]);
 }
 
 #endif

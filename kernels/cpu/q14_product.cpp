@@ -4,6 +4,10 @@
 #include <cstdlib>
 #include <new>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include "cpu/check.hpp"
 #include "cpu/onednn.hpp"
 #include "cpu/q14_tasks.hpp"
@@ -14,9 +18,17 @@ namespace gym::kernels {
 
 std::byte* AlignedBuffer::reserve(size_t bytes) {
     if (bytes > capacity_bytes_) {
+        constexpr size_t kHugePage = size_t{1} << 21;
+        const size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
         const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-        data_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded)));
+        data_.reset();  // before the new memory, not after
+        data_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
         if (!data_) throw std::bad_alloc();
+#if defined(__linux__)
+        // Column-wise passes touch a page a row: with small pages they wait for address
+        // translation. Advice only; a refusal changes nothing but speed.
+        if (alignment == kHugePage) madvise(data_.get(), rounded, MADV_HUGEPAGE);
+#endif
         capacity_bytes_ = rounded;
     }
     return data_.get();
@@ -46,13 +58,6 @@ const int32_t* QuantisedMatrix::block_exponents(int64_t index) const {
 namespace {
 
 static_assert(QuantisedMatrix::kPanel == kQ14Panel);
-
-// A thread's memory for q14_tile. It lives as long as the thread: products are far too many to
-// allocate.
-void* tile_scratch() {
-    static thread_local AlignedBuffer buffer;
-    return buffer.reserve(kQ14ScratchBytes);
-}
 
 Q14Operand operand(const QuantisedMatrix& matrix) {
     // The kernels only read their inputs; one structure serves both directions.
@@ -100,30 +105,39 @@ int64_t panel_count(const Q14Operand& operand) {
     return operand.padded_vectors / kQ14Panel;
 }
 
-/// Tiles of a product in the order (panel of b, run of a's panels): neighbours share a panel of b.
-struct Tiling {
-    int64_t panels_a;
-    int64_t run_length;
-    int64_t runs_a;
-    int64_t tiles;
-
+/// Tiles of a product: runs of b's panels, which stay in the second-level cache while a's rows pass
+/// by, a few at a time; so the output is written along its rows.
+class Tiling {
+  public:
     Tiling(const Q14Operand& a, const Q14Operand& b, int threads)
-        : panels_a(panel_count(a)), run_length(std::min(panels_a, kQ14TilePanels)) {
-        // Few panels in b: shorter runs, so that every thread gets some. A run should still be long
-        // enough to use the panel of b while it is in the first-level cache.
-        constexpr int64_t kTilesPerThread = 4, kRunLengthMin = 4;
-        while (threads > 1 && run_length >= 2 * kRunLengthMin &&
-               panel_count(b) * (panels_a / run_length) < kTilesPerThread * threads) {
-            run_length /= 2;
-        }
-        runs_a = (panels_a + run_length - 1) / run_length;
-        tiles = runs_a * panel_count(b);
+        : panels_a_(panel_count(a)), panels_b_(panel_count(b)) {
+        constexpr int64_t kRunBytes = int64_t{3} << 18;
+        const int64_t panel_bytes = b.pairs * kQ14PanelRow * static_cast<int64_t>(sizeof(int16_t));
+        run_ = even(std::min(kRunBytes / panel_bytes, panels_b_));
+        // Shorter runs where whole ones would leave threads without work.
+        constexpr int64_t kTilesPerThread = 8;
+        while (threads > 1 && run_ > 2 && tiles() < kTilesPerThread * threads)
+            run_ = even(run_ / 2);
     }
+
+    [[nodiscard]] int64_t tiles() const { return row_tiles() * ((panels_b_ + run_ - 1) / run_); }
 
     [[nodiscard]] Q14Tile tile(int64_t index) const {
-        const int64_t begin = index % runs_a * run_length;
-        return {begin, std::min(begin + run_length, panels_a), index / runs_a};
+        const int64_t m = index % row_tiles() * kPanelsPerTile, n = index / row_tiles() * run_;
+        return {m, std::min(m + kPanelsPerTile, panels_a_), n, std::min(n + run_, panels_b_)};
     }
+
+  private:
+    static constexpr int64_t kPanelsPerTile = kQ14TileRows / kQ14Panel;
+    [[nodiscard]] int64_t row_tiles() const {
+        return (panels_a_ + kPanelsPerTile - 1) / kPanelsPerTile;
+    }
+    /// At least two: kernels take panels of b in pairs.
+    static int64_t even(int64_t panels) { return std::max<int64_t>(panels / 2, 1) * 2; }
+
+    int64_t panels_a_;
+    int64_t panels_b_;
+    int64_t run_;
 };
 
 bool finished_trivially(const Q14Operand& a, const Q14Operand& b, MutableMatrixView out) {
@@ -162,23 +176,22 @@ void q14_product(const Context& context, const QuantisedMatrix& a, const Quantis
     }
     const auto kernel = GYM_SELECT_KERNEL(context.isa(), q14_tile);
     const Tiling tiling(left, right, context.threads());
-    context.pool().parallel_for(tiling.tiles, 1, [&](LoopChunk chunk) {
-        void* scratch = tile_scratch();
-        for (int64_t i = chunk.begin; i < chunk.end; ++i) {
-            kernel(left, right, tiling.tile(i), out.data, out.row_stride, scratch);
-        }
+    context.pool().parallel_for(tiling.tiles(), 1, [&](LoopChunk chunk) {
+        for (int64_t i = chunk.begin; i < chunk.end; ++i)
+            kernel(left, right, tiling.tile(i), out.data, out.row_stride);
     });
 }
 
 void q14_product_serial(Isa isa, const QuantisedMatrix& a, const QuantisedMatrix& b,
-                        MutableMatrixView out) {
+                        MutableMatrixView out, Q14Zeros zeros) {
     const Q14Operand left = operand(a), right = operand(b);
     if (finished_trivially(left, right, out)) return;
     const auto kernel = GYM_SELECT_KERNEL(isa, q14_tile);
     const Tiling tiling(left, right, 1);
-    void* scratch = tile_scratch();
-    for (int64_t i = 0; i < tiling.tiles; ++i) {
-        kernel(left, right, tiling.tile(i), out.data, out.row_stride, scratch);
+    for (int64_t i = 0; i < tiling.tiles(); ++i) {
+        Q14Tile tile = tiling.tile(i);
+        tile.zeros = zeros;
+        kernel(left, right, tile, out.data, out.row_stride);
     }
 }
 

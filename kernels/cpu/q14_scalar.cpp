@@ -107,10 +107,10 @@ void q14_quantise_columns(const Q14Source& source, const Q14Operand& out, int64_
 }
 
 void q14_tile(const Q14Operand& a, const Q14Operand& b, Q14Tile tile, float* out,
-              int64_t out_stride, void* /*scratch*/) {
+              int64_t out_stride) {
     for (int64_t m = tile.m_begin * kQ14Panel; m < tile.m_end * kQ14Panel && m < a.vectors;
          m += kTileM) {
-        for (int64_t n = tile.n * kQ14Panel; n < (tile.n + 1) * kQ14Panel && n < b.vectors;
+        for (int64_t n = tile.n * kQ14Panel; n < tile.n_end * kQ14Panel && n < b.vectors;
              n += kTileN) {
             product_tile(a, b, {m, n}, out, out_stride);
         }

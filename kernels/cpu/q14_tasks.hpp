@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cpu/multiversion.hpp"
+#include "gym/kernels/q14_product.hpp"
 
 namespace gym::kernels {
 
@@ -33,17 +34,17 @@ struct Q14Source {
     int32_t fixed_exponent;
 };
 
-/// Output rows of the panels m_begin <= m < m_end against one panel n of b.
+/// Output rows of the panels m_begin <= m < m_end against the panels n <= p < n_end of b.
 struct Q14Tile {
     int64_t m_begin;
     int64_t m_end;
     int64_t n;
+    int64_t n_end;
+    Q14Zeros zeros = Q14Zeros::kNone;
 };
 
-/// Panels of `a` in one tile, so that a tile's partial sums stay in the second-level cache.
-inline constexpr int64_t kQ14TilePanels = 32;
-/// What q14_tile needs besides its operands: partial sums of a tile.
-inline constexpr int64_t kQ14ScratchBytes = kQ14TilePanels * kQ14Panel * kQ14Panel * 8;
+/// Rows of `a` whose sums are in work at the same time; a multiple of the panel.
+inline constexpr int64_t kQ14TileRows = 32;
 
 /// Exponents and digits of the panels begin <= p < end of vectors that are rows of the source.
 GYM_DECLARE_KERNEL(void q14_quantise_rows(const Q14Source& source, const Q14Operand& out,
@@ -52,8 +53,8 @@ GYM_DECLARE_KERNEL(void q14_quantise_rows(const Q14Source& source, const Q14Oper
 GYM_DECLARE_KERNEL(void q14_quantise_columns(const Q14Source& source, const Q14Operand& out,
                                              int64_t begin, int64_t end))
 
-/// @param scratch kQ14ScratchBytes, aligned to 64. @pre at least one block.
+/// @pre at least one block.
 GYM_DECLARE_KERNEL(void q14_tile(const Q14Operand& a, const Q14Operand& b, Q14Tile tile, float* out,
-                                 int64_t out_stride, void* scratch))
+                                 int64_t out_stride))
 
 }  // namespace gym::kernels

@@ -107,13 +107,21 @@ void quantise(const Context& context, MatrixView view, Along along, QuantisedMat
 void quantise_serial(Isa isa, MatrixView view, Along along, QuantisedMatrix& out,
                      std::optional<int32_t> fixed_exponent = std::nullopt);
 
+/// What the caller knows to be zero, or does not need: work to leave out, at the same bits.
+enum class Q14Zeros {
+    kNone,
+    kRightOfDiagonal,        ///< a's element k of vector m is zero for k > m
+    kLeftOfDiagonal,         ///< ... for k < m
+    kOutputRightOfDiagonal,  ///< out (m, n) for n > m may be left as it is
+};
+
 /// out (a.vectors(), b.vectors()) = a * b^T. @pre a.length() == b.length().
 void q14_product(const Context& context, const QuantisedMatrix& a, const QuantisedMatrix& b,
                  MutableMatrixView out);
 
 /// The same on one thread.
 void q14_product_serial(Isa isa, const QuantisedMatrix& a, const QuantisedMatrix& b,
-                        MutableMatrixView out);
+                        MutableMatrixView out, Q14Zeros zeros = Q14Zeros::kNone);
 
 /// One of many small products (attention heads).
 struct Q14BatchItem {

@@ -1,0 +1,116 @@
+// Sixteen results of the Q14 product: from exact sums to f32 (lanes.hpp).
+#pragma once
+
+#include "cpu/lanes.hpp"
+#include "gym/kernels/q14.h"
+
+namespace gym::kernels::GYM_KERNEL_ISA {
+
+#if GYM_KERNEL_LEVEL >= 2
+
+/// f32(2^16 * high + low) for |high| <= 2^20, 0 <= low < 2^16: both are f32, so one rounding.
+GYM_LANES Floats join_halves(Ints high, Ints low) {
+    return {_mm512_fmadd_ps(_mm512_cvtepi32_ps(high.v), _mm512_set1_ps(65536.0f),
+                            _mm512_cvtepi32_ps(low.v))};
+}
+
+/// Exponents of sixteen vectors less a bias, ready for scaled().
+struct Scaler {
+    __m512 exponents;  // NaN where a vector is poisoned
+};
+GYM_LANES Scaler scaler(Ints exponents, int32_t bias) {
+    const __mmask16 poisoned =
+        _mm512_cmpgt_epi32_mask(exponents.v, _mm512_set1_epi32(kExponentMax));
+    const __m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(0x7FC00000));
+    return {_mm512_mask_mov_ps(_mm512_cvtepi32_ps((exponents - splat(bias)).v), poisoned, nan)};
+}
+/// q14_finish(): value * 2^(a_exponent + exponent - bias) with one rounding, NaN for a poisoned
+/// pair. The instruction passes the exponent's NaN on as it is.
+GYM_LANES Floats scaled(Floats value, int32_t a_exponent, Scaler columns) {
+    const float a = a_exponent == kExponentPoisoned ? f32::from_bits(f32::kNanBits)
+                                                    : static_cast<float>(a_exponent);
+    return {_mm512_scalef_ps(value.v, _mm512_add_ps(columns.exponents, _mm512_set1_ps(a)))};
+}
+
+/// total[i] += (2^16 * high + low) << shift, 0 <= shift <= 16.
+GYM_LANES void add_shifted(int64_t* total, Ints high, Ints low, Ints shift) {
+    const auto add = [](int64_t* to, __m256i h, __m256i l, __m256i s) {
+        const __m512i dot = _mm512_add_epi64(_mm512_slli_epi64(_mm512_cvtepi32_epi64(h), 16),
+                                             _mm512_cvtepi32_epi64(l));
+        const __m512i term = _mm512_sllv_epi64(dot, _mm512_cvtepi32_epi64(s));
+        _mm512_store_si512(to, _mm512_add_epi64(_mm512_load_si512(to), term));
+    };
+    add(total, _mm512_castsi512_si256(high.v), _mm512_castsi512_si256(low.v),
+        _mm512_castsi512_si256(shift.v));
+    add(total + 8, _mm512_extracti64x4_epi64(high.v, 1), _mm512_extracti64x4_epi64(low.v, 1),
+        _mm512_extracti64x4_epi64(shift.v, 1));
+}
+
+/// f32 of sixteen totals.
+GYM_LANES Floats rounded(const int64_t* total) {
+    const __m256 low = _mm512_cvtepi64_ps(_mm512_load_si512(total));
+    const __m256 high = _mm512_cvtepi64_ps(_mm512_load_si512(total + 8));
+    return {_mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1)};
+}
+
+#else
+
+/// f32(2^16 * high + low) for |high| <= 2^20, 0 <= low < 2^16: both are f32, so one rounding.
+GYM_LANES Floats join_halves(Ints high, Ints low) {
+    const __m256 radix = _mm256_set1_ps(65536.0f);
+    return {_mm256_fmadd_ps(_mm256_cvtepi32_ps(high.a), radix, _mm256_cvtepi32_ps(low.a)),
+            _mm256_fmadd_ps(_mm256_cvtepi32_ps(high.b), radix, _mm256_cvtepi32_ps(low.b))};
+}
+
+/// Exponents of sixteen vectors less a bias, ready for scaled().
+struct Scaler {
+    Ints exponents;
+    Ints poisoned;
+};
+GYM_LANES Scaler scaler(Ints exponents, int32_t bias) {
+    return {exponents - splat(bias), greater(exponents, splat(kExponentMax))};
+}
+/// q14_finish(): value * 2^(a_exponent + exponent - bias) with one rounding, NaN for a poisoned
+/// pair. A value is zero or an integer's f32, at least 1, so the first factor leaves it normal (or
+/// overflows, and so does the result).
+GYM_LANES Floats scaled(Floats value, int32_t a_exponent, const Scaler& columns) {
+    const Ints n = columns.exponents + splat(a_exponent);
+    const Ints first = min(max(n, splat(-126)), splat(127));
+    const Ints one = splat(127);
+    const Floats product =
+        value * floats(shift_left<23>(first + one)) * floats(shift_left<23>(n - first + one));
+    const Ints nan = splat(static_cast<int32_t>(f32::kNanBits));
+    const Ints a_poisoned = splat(a_exponent == kExponentPoisoned ? -1 : 0);
+    return floats(select(columns.poisoned | a_poisoned, nan, bits(product)));
+}
+
+/// total[i] += (2^16 * high + low) << shift, 0 <= shift <= 16.
+GYM_LANES void add_shifted(int64_t* total, Ints high, Ints low, Ints shift) {
+    const auto add = [](int64_t* to, __m128i h, __m128i l, __m128i s) {
+        const __m256i dot = _mm256_add_epi64(_mm256_slli_epi64(_mm256_cvtepi32_epi64(h), 16),
+                                             _mm256_cvtepi32_epi64(l));
+        const __m256i term = _mm256_sllv_epi64(dot, _mm256_cvtepi32_epi64(s));
+        auto* at = reinterpret_cast<__m256i*>(to);
+        _mm256_store_si256(at, _mm256_add_epi64(_mm256_load_si256(at), term));
+    };
+    add(total, _mm256_castsi256_si128(high.a), _mm256_castsi256_si128(low.a),
+        _mm256_castsi256_si128(shift.a));
+    add(total + 4, _mm256_extracti128_si256(high.a, 1), _mm256_extracti128_si256(low.a, 1),
+        _mm256_extracti128_si256(shift.a, 1));
+    add(total + 8, _mm256_castsi256_si128(high.b), _mm256_castsi256_si128(low.b),
+        _mm256_castsi256_si128(shift.b));
+    add(total + 12, _mm256_extracti128_si256(high.b, 1), _mm256_extracti128_si256(low.b, 1),
+        _mm256_extracti128_si256(shift.b, 1));
+}
+
+/// f32 of sixteen totals.
+GYM_LANES Floats rounded(const int64_t* total) {
+    alignas(32) float value[16];
+    for (int i = 0; i < 16; ++i)
+        value[i] = f32::from_i64(total[i]);
+    return load(value);
+}
+
+#endif
+
+}  // namespace gym::kernels::GYM_KERNEL_ISA

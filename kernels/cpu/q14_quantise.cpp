@@ -1,0 +1,188 @@
+// Quantising with vector instructions: compiled for AVX2 and for AVX-512 (multiversion.hpp).
+#include "cpu/lanes.hpp"
+#include "cpu/q14_tasks.hpp"
+#include "gym/kernels/q14.h"
+
+namespace gym::kernels::GYM_KERNEL_ISA {
+
+namespace {
+
+// Panels quantised together along columns, so that whole cache lines of the source are used.
+constexpr int kColumnGroup = 4;
+
+struct BlockScale {
+    Ints exponent;
+    Floats scale;  // 2^(13 - exponent)
+    Ints keep;     // zero where the vector is poisoned
+};
+
+/// Exponents and scales of sixteen vectors from the largest magnitude bits of each.
+GYM_LANES BlockScale block_scale(const Q14Source& source, Ints amax) {
+    BlockScale result;
+    if (source.fixed) {
+        const int32_t limit =
+            static_cast<int32_t>(magnitude_bits(f32::scale2(1.0f, source.fixed_exponent)));
+        const int32_t largest_finite = static_cast<int32_t>(f32::kInfinityBits) - 1;
+        const Ints bad = greater(amax, splat(limit < largest_finite ? limit : largest_finite));
+        result.exponent = select(bad, splat(kExponentPoisoned), splat(source.fixed_exponent));
+    } else {
+        const Ints bad = greater(amax, splat(static_cast<int32_t>(f32::kInfinityBits) - 1));
+        const Ints exponent = max(shift_right<23>(amax) - splat(126), splat(kExponentMin));
+        result.exponent = select(bad, splat(kExponentPoisoned), exponent);
+    }
+    result.keep = greater(splat(kExponentPoisoned), result.exponent);
+    result.scale = floats(shift_left<23>(splat(kQ14FractionBits + 127) - result.exponent));
+    return result;
+}
+
+GYM_LANES Ints magnitude(Floats x) {
+    return bits(x) & splat(0x7FFFFFFF);
+}
+
+struct Panel {
+    int16_t* q;
+    int32_t* exponents;
+};
+
+GYM_LANES Panel panel_of(const Q14Operand& out, int64_t index) {
+    return {out.q + index * out.pairs * kQ14PanelRow, out.exponents + index * kQ14Panel};
+}
+
+/// One block of one panel: rows of the source from x on.
+GYM_LANES Ints quantise_row_block(const Q14Source& source, const float* x, int64_t rows,
+                                  int64_t length, int16_t* q) {
+    alignas(64) int32_t amax[kQ14Panel] = {};
+    for (int64_t r = 0; r < rows; ++r) {
+        const float* row = x + r * source.row_stride;
+        Ints largest_yet = splat(0);
+        int64_t k = 0;
+        for (; k + 16 <= length; k += 16)
+            largest_yet = max(largest_yet, magnitude(load(row + k)));
+        if (k < length) {
+            largest_yet = max(largest_yet, magnitude(load_first(row + k, length - k)));
+        }
+        amax[r] = largest(largest_yet);
+    }
+    const BlockScale scale = block_scale(source, load(amax));
+    alignas(64) float factors[kQ14Panel];
+    alignas(64) int32_t keep[kQ14Panel];
+    store(factors, scale.scale);
+    store(keep, scale.keep);
+    const int64_t pairs = (length + 1) / 2;
+    for (int64_t k = 0; k < length; k += 32) {
+        Ints pair[kQ14Panel];
+        for (int64_t r = 0; r < kQ14Panel; ++r) {
+            pair[r] = splat(0);
+            if (r >= rows) continue;
+            const float* p = x + r * source.row_stride + k;
+            const int64_t rest = length - k;
+            const Floats low = rest >= 32 ? load(p) : load_first(p, rest);
+            const Floats high = rest >= 32 ? load(p + 16) : load_first(p + 16, rest - 16);
+            const Floats factor = splat(factors[r]);
+            pair[r] = pack_neighbours(round(low * factor), round(high * factor)) & splat(keep[r]);
+        }
+        transpose(pair);
+        const int64_t first = k / 2;
+        for (int64_t i = 0; i < 16 && first + i < pairs; ++i) {
+            store(q + (first + i) * kQ14PanelRow, pair[i]);
+        }
+    }
+    return scale.exponent;
+}
+
+/// One block of `Group` neighbouring panels: columns of the source from x on. `columns` may end
+/// inside the last panel.
+template <int Group>
+GYM_LANES void quantise_column_block(const Q14Source& source, const float* x, int64_t columns,
+                                     int64_t length, const Panel panel[Group], int64_t pair_offset,
+                                     Ints exponent[Group]) {
+    const auto read = [&](int64_t k, int g) __attribute__((always_inline)) {
+        const float* p = x + k * source.row_stride + g * kQ14Panel;
+        return Group > 1 ? load(p) : load_first(p, columns);
+    };
+    Ints amax[Group];
+    for (int g = 0; g < Group; ++g)
+        amax[g] = splat(0);
+    for (int64_t k = 0; k < length; ++k) {
+        for (int g = 0; g < Group; ++g)
+            amax[g] = max(amax[g], magnitude(read(k, g)));
+    }
+    BlockScale scale[Group];
+    for (int g = 0; g < Group; ++g) {
+        scale[g] = block_scale(source, amax[g]);
+        exponent[g] = scale[g].exponent;
+    }
+    const Ints low_half = splat(0xFFFF);
+    for (int64_t k = 0; k < length; k += 2) {
+        for (int g = 0; g < Group; ++g) {
+            const Ints even = round(read(k, g) * scale[g].scale);
+            const Ints odd = k + 1 < length ? round(read(k + 1, g) * scale[g].scale) : splat(0);
+            const Ints pair = ((even & low_half) | shift_left<16>(odd)) & scale[g].keep;
+            store(panel[g].q + (pair_offset + k / 2) * kQ14PanelRow, pair);
+        }
+    }
+}
+
+template <int Group>
+GYM_LANES void quantise_column_group(const Q14Source& source, const Q14Operand& out,
+                                     int64_t first_panel) {
+    Panel panel[Group];
+    Ints maximum[Group];
+    for (int g = 0; g < Group; ++g) {
+        panel[g] = panel_of(out, first_panel + g);
+        maximum[g] = splat(kExponentMin);
+    }
+    const int64_t column = first_panel * kQ14Panel;
+    for (int64_t block = 0; block < out.blocks; ++block) {
+        const int64_t begin = block * kQ14BlockLength;
+        const int64_t end = q14_block_end(begin, out.length);
+        Ints exponent[Group];
+        quantise_column_block<Group>(source, source.data + begin * source.row_stride + column,
+                                     out.vectors - column, end - begin, panel, begin / 2, exponent);
+        for (int g = 0; g < Group; ++g) {
+            store(panel[g].exponents + block * out.padded_vectors, exponent[g]);
+            maximum[g] = max(maximum[g], exponent[g]);
+        }
+    }
+    for (int g = 0; g < Group; ++g) {
+        store(panel[g].exponents + out.blocks * out.padded_vectors, maximum[g]);
+    }
+}
+
+}  // namespace
+
+void q14_quantise_rows(const Q14Source& source, const Q14Operand& out, int64_t begin, int64_t end) {
+    for (int64_t index = begin; index < end; ++index) {
+        const Panel panel = panel_of(out, index);
+        const int64_t first_row = index * kQ14Panel;
+        const int64_t left = out.vectors - first_row;
+        Ints maximum = splat(kExponentMin);
+        for (int64_t block = 0; block < out.blocks; ++block) {
+            const int64_t k = block * kQ14BlockLength;
+            const Ints exponent = quantise_row_block(
+                source, source.data + first_row * source.row_stride + k,
+                left < kQ14Panel ? left : kQ14Panel, q14_block_end(k, out.length) - k,
+                panel.q + k / 2 * kQ14PanelRow);
+            store(panel.exponents + block * out.padded_vectors, exponent);
+            maximum = max(maximum, exponent);
+        }
+        store(panel.exponents + out.blocks * out.padded_vectors, maximum);
+    }
+}
+
+void q14_quantise_columns(const Q14Source& source, const Q14Operand& out, int64_t begin,
+                          int64_t end) {
+    int64_t index = begin;
+    while (index < end) {
+        const bool whole_group =
+            index + kColumnGroup <= end && (index + kColumnGroup) * kQ14Panel <= out.vectors;
+        if (whole_group) {
+            quantise_column_group<kColumnGroup>(source, out, index);
+        } else {
+            quantise_column_group<1>(source, out, index);
+        }
+        index += whole_group ? kColumnGroup : 1;
+    }
+}
+
+}  // namespace gym::kernels::GYM_KERNEL_ISA
