@@ -5,6 +5,17 @@ cd "$(dirname "$0")/.."
 build=${1:?usage: bench.sh BUILD_DIR}
 mkdir -p build/bench
 echo "bench: engine -> build/bench/engine.json"
-"$build/bin/bench_q14_gemm" --output build/bench/engine.json
+rm -f build/bench/engine.json
+for program in bench_q14_gemm bench_train_step; do
+    if [ -x "$build/bin/$program" ]; then
+        "$build/bin/$program" --output build/bench/engine.json
+    else
+        echo "bench: $program was not built: it needs libtorch and oneDNN"
+    fi
+done
+# The same training step with the BLAS kernels that libtorch chooses by itself.
+if [ -x "$build/bin/bench_train_step" ]; then
+    "$build/bin/bench_train_step" --output build/bench/engine.json --only gpt-d384 --blas installed
+fi
 echo "bench: ledger -> build/bench/ledger.json"
 "$build/bin/bench_ledger" build/bench/ledger.json

@@ -1,5 +1,6 @@
 #include "gym/engine/engine.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <string>
 
@@ -56,6 +57,7 @@ struct Engine::Impl {
     kernels::MacroWorkspace scratch;
     SlotPointers memory;
     std::function<void(const TraceEntry&)> trace;
+    std::function<void(std::uint32_t, double)> op_timer;
     std::uint64_t runs = 0;
     bool ran = false;
 
@@ -64,6 +66,7 @@ struct Engine::Impl {
     }
     Status bind_inputs(std::span<const NamedTensorView> inputs);
     void bind_state(State& state);
+    void execute_op(std::uint32_t op_index);
     void observe(std::uint32_t op_index);
     void take_next_values();
 };
@@ -96,6 +99,13 @@ void Engine::Impl::bind_state(State& state) {
         if (plan.slots[id].place == MemoryPlan::Place::in_state)
             memory[id] = memory[plan.slots[id].target];
     }
+}
+
+void Engine::Impl::execute_op(std::uint32_t op_index) {
+    using Clock = std::chrono::steady_clock;
+    const auto start = op_timer ? Clock::now() : Clock::time_point();
+    execute({program, program.ops()[op_index], memory, context, scratch});
+    if (op_timer) op_timer(op_index, std::chrono::duration<double>(Clock::now() - start).count());
 }
 
 void Engine::Impl::observe(std::uint32_t op_index) {
@@ -162,7 +172,7 @@ Status Engine::run(State& state, std::span<const NamedTensorView> inputs) {
     const kernels::ExactFloatEnvironment environment;
     const auto& ops = impl_->program.ops();
     for (std::uint32_t i = 0; i < ops.size(); ++i) {
-        execute({impl_->program, ops[i], impl_->memory, impl_->context, impl_->scratch});
+        impl_->execute_op(i);
         impl_->observe(i);
     }
     impl_->take_next_values();
@@ -182,6 +192,10 @@ Result<ByteView> Engine::output(std::string_view name) const {
 
 void Engine::set_trace(std::function<void(const TraceEntry&)> sink) {
     impl_->trace = std::move(sink);
+}
+
+void Engine::set_op_timer(std::function<void(std::uint32_t, double)> sink) {
+    impl_->op_timer = std::move(sink);
 }
 
 std::uint64_t Engine::temp_bytes() const noexcept {

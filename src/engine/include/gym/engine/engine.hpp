@@ -73,6 +73,10 @@ class Engine {
     /// off.
     void set_trace(std::function<void(const TraceEntry&)> sink);
 
+    /// run() calls `sink` after each op with its index and the seconds that it took; empty turns it
+    /// off.
+    void set_op_timer(std::function<void(std::uint32_t op, double seconds)> sink);
+
     /// Bytes of temporary buffers after reuse.
     [[nodiscard]] std::uint64_t temp_bytes() const noexcept;
     /// The instruction set actually used ("avx512").

@@ -1,0 +1,174 @@
+#include "bench_support.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace gym::bench {
+namespace {
+
+constexpr double kSecondsPerTurn = 0.03;
+constexpr int kRepeatsMin = 5;
+
+std::vector<std::string> split(const std::string& list) {
+    std::vector<std::string> parts;
+    std::istringstream stream(list);
+    for (std::string part; std::getline(stream, part, ',');)
+        parts.push_back(part);
+    return parts;
+}
+
+bool parse_option(Options& options, const std::string& name, const std::string& value) {
+    if (name == "--output") {
+        options.output = value;
+    } else if (name == "--threads") {
+        options.threads.clear();
+        for (const std::string& part : split(value))
+            options.threads.push_back(std::atoi(part.c_str()));
+        return !options.threads.empty() && std::ranges::min(options.threads) >= 1;
+    } else if (name == "--isa") {
+        const auto isa = kernels::parse_isa(value);
+        if (!isa || *isa > kernels::detect_isa()) return false;
+        options.isa = *isa;
+    } else if (name == "--repeats") {
+        options.repeats = std::atoi(value.c_str());
+        return options.repeats >= kRepeatsMin;
+    } else if (name == "--blas") {
+        options.blas_as_installed = value == "installed";
+        return value == "installed" || value == "best";
+    } else if (name == "--only") {
+        options.only = split(value);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/// OpenBLAS chooses its kernels when it is loaded, and old versions take a new CPU for one of 2004.
+/// So it is told which to take, by starting this process again.
+void choose_openblas_kernels(const Options& options, char** argv) {
+    constexpr const char* kVariable = "OPENBLAS_CORETYPE";
+    if (options.blas_as_installed || std::getenv(kVariable) != nullptr) return;
+    const char* core = options.isa >= kernels::Isa::kAvx512 ? "SkylakeX"
+                       : options.isa == kernels::Isa::kAvx2 ? "Haswell"
+                                                            : "Nehalem";
+    setenv(kVariable, core, 1);
+    execv("/proc/self/exe", argv);
+    std::perror("restart with OPENBLAS_CORETYPE");
+    std::exit(1);
+}
+
+void call_if_linked(const char* function, int threads) {
+    using SetThreads = void (*)(int);
+    if (auto* const set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, function))) set(threads);
+}
+
+std::string to_json(const Options& options, const Row& row) {
+    char figures[160];
+    std::snprintf(figures, sizeof figures, "\"ours\": %.4g, \"peer\": %.4g, \"ratio\": %.3f",
+                  row.ours, row.peer, row.ratio);
+    std::string json = "{\"name\": \"" + row.name + "\", " + figures + ", \"unit\": \"" + row.unit +
+                       "\", \"threads\": " + std::to_string(row.threads) + ", \"isa\": \"" +
+                       row.isa + "\", \"command\": \"" + options.command + "\", \"peer_name\": \"" +
+                       row.peer_name + "\"";
+    if (!row.note.empty()) json += ", \"note\": \"" + row.note + "\"";
+    return json + "}";
+}
+
+}  // namespace
+
+double seconds_now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+std::string Options::blas() const {
+    using CoreName = const char* (*)();
+    auto* const name = reinterpret_cast<CoreName>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
+    return name == nullptr ? "its BLAS" : std::string("OpenBLAS ") + name();
+}
+
+bool Options::wants(const std::string& name) const {
+    return only.empty() || std::ranges::find(only, name) != only.end();
+}
+
+Options parse_options(int argc, char** argv) {
+    Options options;
+    for (int i = 0; i < argc; ++i)
+        options.command += (i > 0 ? " " : "") + std::string(argv[i]);
+    bool valid = argc % 2 == 1;
+    for (int i = 1; i + 1 < argc && valid; i += 2)
+        valid = parse_option(options, argv[i], argv[i + 1]);
+    if (!valid) {
+        std::fprintf(stderr,
+                     "usage: %s [--output FILE] [--threads N,...] [--isa scalar|avx2|avx512|amx] "
+                     "[--repeats N] [--only CASE,...] [--blas best|installed]\n",
+                     argv[0]);
+        std::exit(2);
+    }
+    choose_openblas_kernels(options, argv);
+    kernels::set_process_isa_max(options.isa);
+    return options;
+}
+
+void set_peer_threads(int threads) {
+    // Found at run time: which of them exist depends on what libtorch was built with.
+    for (const char* function : {"omp_set_num_threads", "openblas_set_num_threads"})
+        call_if_linked(function, threads);
+}
+
+std::vector<double> interleaved_seconds(std::span<const std::function<void()>> calls, int repeats) {
+    std::vector<int> calls_per_turn;
+    for (const auto& call : calls) {
+        call();
+        const double start = seconds_now();
+        call();
+        const double once = std::max(seconds_now() - start, 1e-7);
+        calls_per_turn.push_back(std::max(1, static_cast<int>(kSecondsPerTurn / once)));
+    }
+    std::vector<std::vector<double>> timings(calls.size());
+    for (int repeat = 0; repeat < repeats; ++repeat) {
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            const double start = seconds_now();
+            for (int k = 0; k < calls_per_turn[i]; ++k)
+                calls[i]();
+            timings[i].push_back((seconds_now() - start) / calls_per_turn[i]);
+        }
+    }
+    std::vector<double> medians;
+    for (const auto& timing : timings)
+        medians.push_back(median(timing));
+    return medians;
+}
+
+void report(const Options& options, const Row& row) {
+    const std::string line = to_json(options, row);
+    std::printf("%-44s %10.4g %10.4g  %6.3fx  %s, %d threads, %s%s%s\n", row.name.c_str(), row.ours,
+                row.peer, row.ratio, row.unit.c_str(), row.threads, row.isa.c_str(),
+                row.note.empty() ? "" : "; ", row.note.c_str());
+    std::fflush(stdout);
+    const std::filesystem::path path(options.output);
+    if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
+    std::string json;
+    {
+        std::ifstream old(path);
+        json.assign(std::istreambuf_iterator<char>(old), {});
+    }
+    const std::size_t end = json.rfind("\n]");
+    json = end == std::string::npos ? "[\n" : json.substr(0, end) + ",\n";
+    std::ofstream(path) << json << line << "\n]\n";
+}
+
+}  // namespace gym::bench

@@ -1,0 +1,60 @@
+// What the engine's benchmarks share: timing, rows, options.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gym/kernels/dispatch.hpp"
+
+namespace gym::bench {
+
+[[nodiscard]] double seconds_now();
+[[nodiscard]] double median(std::vector<double> values);
+
+/// One figure and its peer's, both from the same run.
+struct Row {
+    std::string name;
+    double ours = 0;
+    double peer = 0;
+    double ratio = 0;  ///< above 1: ours is better
+    std::string unit;
+    int threads = 1;
+    std::string isa;
+    std::string peer_name;
+    std::string note;  ///< may be empty
+};
+
+struct Options {
+    std::string output = "build/bench/engine.json";
+    std::vector<int> threads{1, 2};
+    kernels::Isa isa = kernels::detect_isa();
+    int repeats = 7;
+    std::vector<std::string> only;  ///< names of cases; empty: all
+    bool blas_as_installed = false;
+    std::string command;
+
+    /// "OpenBLAS SkylakeX": what libtorch's products run on.
+    [[nodiscard]] std::string blas() const;
+    [[nodiscard]] bool wants(const std::string& name) const;
+};
+
+/// --output FILE, --threads N[,N...], --isa LEVEL, --repeats N (>= 5), --only NAME[,NAME...],
+/// --blas best|installed. Ends the process with a usage message if they are malformed.
+/// The peers get the same instruction set: oneDNN by its own setting, OpenBLAS by starting this
+/// process again with its environment variable, unless `--blas installed` leaves it its own choice.
+[[nodiscard]] Options parse_options(int argc, char** argv);
+
+/// Threads of oneDNN, libtorch's loops and OpenBLAS.
+void set_peer_threads(int threads);
+
+/// Seconds of one call of each, medians over `repeats` rounds in which every one gets its turn; a
+/// turn repeats its call for at least 30 ms.
+[[nodiscard]] std::vector<double> interleaved_seconds(std::span<const std::function<void()>> calls,
+                                                      int repeats);
+
+/// Prints the row and appends it to the JSON array in options.output.
+void report(const Options& options, const Row& row);
+
+}  // namespace gym::bench
