@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #define GYM_LANES [[maybe_unused]] static inline __attribute__((always_inline))
+#define GYM_LANES_MEMBER inline __attribute__((always_inline))
 
 namespace gym::kernels::GYM_KERNEL_ISA {
 
@@ -106,6 +107,11 @@ GYM_LANES Ints round(Floats x) {
 GYM_LANES Ints pack_neighbours(Ints low, Ints high) {
     const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
     return {_mm512_permutexvar_epi64(order, _mm512_packs_epi32(low.v, high.v))};
+}
+
+/// Sum of squares of the two i16 of each lane.
+GYM_LANES Ints square_pairs(Ints a) {
+    return {_mm512_madd_epi16(a.v, a.v)};
 }
 
 /// Sixteen vectors of sixteen lanes, rows and columns exchanged.
@@ -241,6 +247,11 @@ GYM_LANES Ints round(Floats x) {
 GYM_LANES Ints pack_neighbours(Ints low, Ints high) {
     return {_mm256_permute4x64_epi64(_mm256_packs_epi32(low.a, low.b), 0xD8),
             _mm256_permute4x64_epi64(_mm256_packs_epi32(high.a, high.b), 0xD8)};
+}
+
+/// Sum of squares of the two i16 of each lane.
+GYM_LANES Ints square_pairs(Ints x) {
+    return {_mm256_madd_epi16(x.a, x.a), _mm256_madd_epi16(x.b, x.b)};
 }
 
 /// Eight registers of eight lanes, rows and columns exchanged.

@@ -44,7 +44,8 @@ void QuantisedMatrix::reshape(int64_t vectors, int64_t length) {
     length_ = length;
     blocks_ = q14_block_count(length);
     q_.reserve(static_cast<size_t>(panels() * pairs() * kQ14PanelRow) * sizeof(int16_t));
-    exponents_.reserve(static_cast<size_t>((blocks_ + 1) * panels() * kPanel) * sizeof(int32_t));
+    const int64_t exponents = (blocks_ + 1) * panels() * kPanel;
+    exponents_.reserve(static_cast<size_t>(exponents + blocks_ * panels()) * sizeof(int32_t));
 }
 
 int32_t* QuantisedMatrix::block_exponents(int64_t index) {
@@ -62,9 +63,13 @@ static_assert(QuantisedMatrix::kPanel == kQ14Panel);
 Q14Operand operand(const QuantisedMatrix& matrix) {
     // The kernels only read their inputs; one structure serves both directions.
     auto& writable = const_cast<QuantisedMatrix&>(matrix);
-    return {writable.panel(0), writable.block_exponents(0),
-            matrix.vectors(),  matrix.panels() * kQ14Panel,
-            matrix.length(),   matrix.pairs(),
+    return {writable.panel(0),
+            writable.block_exponents(0),
+            writable.energies(),
+            matrix.vectors(),
+            matrix.panels() * kQ14Panel,
+            matrix.length(),
+            matrix.pairs(),
             matrix.blocks()};
 }
 

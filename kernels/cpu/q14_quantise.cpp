@@ -42,15 +42,36 @@ GYM_LANES Ints magnitude(Floats x) {
 struct Panel {
     int16_t* q;
     int32_t* exponents;
+    uint32_t* energies;
 };
 
 GYM_LANES Panel panel_of(const Q14Operand& out, int64_t index) {
-    return {out.q + index * out.pairs * kQ14PanelRow, out.exponents + index * kQ14Panel};
+    return {out.q + index * out.pairs * kQ14PanelRow, out.exponents + index * kQ14Panel,
+            out.energies + index};
 }
+
+/// Collects a panel's energy in one block, pair after pair.
+struct Energy {
+    Ints group = splat(0), largest_yet = splat(0);
+
+    GYM_LANES_MEMBER void add(Ints pair) {
+        // 64 * 2^27 / 8 = 2^30: no overflow.
+        group = group + shift_right<3>(square_pairs(pair));
+    }
+    GYM_LANES_MEMBER void end_group() {
+        largest_yet = max(largest_yet, group);
+        group = splat(0);
+    }
+    /// Each shift dropped less than one.
+    GYM_LANES_MEMBER uint32_t value() {
+        end_group();
+        return static_cast<uint32_t>(largest(largest_yet)) + kQ14GroupPairs;
+    }
+};
 
 /// One block of one panel: rows of the source from x on.
 GYM_LANES Ints quantise_row_block(const Q14Source& source, const float* x, int64_t rows,
-                                  int64_t length, int16_t* q) {
+                                  int64_t length, int16_t* q, uint32_t* energy_out) {
     alignas(64) int32_t amax[kQ14Panel] = {};
     for (int64_t r = 0; r < rows; ++r) {
         const float* row = x + r * source.row_stride;
@@ -69,7 +90,9 @@ GYM_LANES Ints quantise_row_block(const Q14Source& source, const float* x, int64
     store(factors, scale.scale);
     store(keep, scale.keep);
     const int64_t pairs = (length + 1) / 2;
+    Energy energy;
     for (int64_t k = 0; k < length; k += 32) {
+        if (k / 2 % kQ14GroupPairs == 0) energy.end_group();
         Ints pair[kQ14Panel];
         for (int64_t r = 0; r < kQ14Panel; ++r) {
             pair[r] = splat(0);
@@ -85,8 +108,10 @@ GYM_LANES Ints quantise_row_block(const Q14Source& source, const float* x, int64
         const int64_t first = k / 2;
         for (int64_t i = 0; i < 16 && first + i < pairs; ++i) {
             store(q + (first + i) * kQ14PanelRow, pair[i]);
+            energy.add(pair[i]);
         }
     }
+    *energy_out = energy.value();
     return scale.exponent;
 }
 
@@ -95,7 +120,7 @@ GYM_LANES Ints quantise_row_block(const Q14Source& source, const float* x, int64
 template <int Group>
 GYM_LANES void quantise_column_block(const Q14Source& source, const float* x, int64_t columns,
                                      int64_t length, const Panel panel[Group], int64_t pair_offset,
-                                     Ints exponent[Group]) {
+                                     Ints exponent[Group], Energy energy[Group]) {
     const auto read = [&](int64_t k, int g) __attribute__((always_inline)) {
         const float* p = x + k * source.row_stride + g * kQ14Panel;
         return Group > 1 ? load(p) : load_first(p, columns);
@@ -119,6 +144,8 @@ GYM_LANES void quantise_column_block(const Q14Source& source, const float* x, in
             const Ints odd = k + 1 < length ? round(read(k + 1, g) * scale[g].scale) : splat(0);
             const Ints pair = ((even & low_half) | shift_left<16>(odd)) & scale[g].keep;
             store(panel[g].q + (pair_offset + k / 2) * kQ14PanelRow, pair);
+            energy[g].add(pair);
+            if (k / 2 % kQ14GroupPairs == kQ14GroupPairs - 1) energy[g].end_group();
         }
     }
 }
@@ -137,9 +164,12 @@ GYM_LANES void quantise_column_group(const Q14Source& source, const Q14Operand& 
         const int64_t begin = block * kQ14BlockLength;
         const int64_t end = q14_block_end(begin, out.length);
         Ints exponent[Group];
+        Energy energy[Group];
         quantise_column_block<Group>(source, source.data + begin * source.row_stride + column,
-                                     out.vectors - column, end - begin, panel, begin / 2, exponent);
+                                     out.vectors - column, end - begin, panel, begin / 2, exponent,
+                                     energy);
         for (int g = 0; g < Group; ++g) {
+            panel[g].energies[block * out.padded_vectors / kQ14Panel] = energy[g].value();
             store(panel[g].exponents + block * out.padded_vectors, exponent[g]);
             maximum[g] = max(maximum[g], exponent[g]);
         }
@@ -152,6 +182,7 @@ GYM_LANES void quantise_column_group(const Q14Source& source, const Q14Operand& 
 }  // namespace
 
 void q14_quantise_rows(const Q14Source& source, const Q14Operand& out, int64_t begin, int64_t end) {
+    const int64_t panels = out.padded_vectors / kQ14Panel;
     for (int64_t index = begin; index < end; ++index) {
         const Panel panel = panel_of(out, index);
         const int64_t first_row = index * kQ14Panel;
@@ -162,7 +193,7 @@ void q14_quantise_rows(const Q14Source& source, const Q14Operand& out, int64_t b
             const Ints exponent = quantise_row_block(
                 source, source.data + first_row * source.row_stride + k,
                 left < kQ14Panel ? left : kQ14Panel, q14_block_end(k, out.length) - k,
-                panel.q + k / 2 * kQ14PanelRow);
+                panel.q + k / 2 * kQ14PanelRow, panel.energies + block * panels);
             store(panel.exponents + block * out.padded_vectors, exponent);
             maximum = max(maximum, exponent);
         }

@@ -93,7 +93,20 @@ void product_tile(const Q14Operand& a, const Q14Operand& b, Position at, float* 
 
 }  // namespace
 
+namespace {
+
+void forget_energies(const Q14Operand& out, int64_t begin, int64_t end) {
+    const int64_t panels = out.padded_vectors / kQ14Panel;
+    for (int64_t block = 0; block < out.blocks; ++block) {
+        for (int64_t p = begin; p < end; ++p)
+            out.energies[block * panels + p] = kQ14EnergyUnknown;
+    }
+}
+
+}  // namespace
+
 void q14_quantise_rows(const Q14Source& source, const Q14Operand& out, int64_t begin, int64_t end) {
+    forget_energies(out, begin, end);
     for (int64_t v = begin * kQ14Panel; v < end * kQ14Panel; ++v) {
         quantise_vector(source, out, v, {source.row_stride, 1});
     }
@@ -101,6 +114,7 @@ void q14_quantise_rows(const Q14Source& source, const Q14Operand& out, int64_t b
 
 void q14_quantise_columns(const Q14Source& source, const Q14Operand& out, int64_t begin,
                           int64_t end) {
+    forget_energies(out, begin, end);
     for (int64_t v = begin * kQ14Panel; v < end * kQ14Panel; ++v) {
         quantise_vector(source, out, v, {1, source.row_stride});
     }

@@ -20,12 +20,20 @@ struct Q14Operand {
     int16_t* q;  // (panels, pairs, 16, 2)
     int32_t*
         exponents;  // (blocks + 1, padded_vectors); the last row holds the maxima over the blocks
+    uint32_t* energies;  // (blocks, panels), see kQ14EnergyUnknown
     int64_t vectors;
     int64_t padded_vectors;
     int64_t length;
     int64_t pairs;
     int64_t blocks;
 };
+
+/// Pairs whose sum of squares bounds their dot products.
+inline constexpr int64_t kQ14GroupPairs = 64;
+/// The energy of a panel's block: an eighth (rounded up) of the largest sum of squares over any
+/// aligned group of kQ14GroupPairs of any of its vectors, or kQ14EnergyUnknown. No part of a
+/// group's dot product exceeds 8 * sqrt(energy * energy) (Cauchy and Schwarz).
+inline constexpr uint32_t kQ14EnergyUnknown = UINT32_MAX;
 
 struct Q14Source {
     const float* data;

@@ -3,7 +3,8 @@
 // The inner loop is multiply-add of i16 pairs into i32 and nothing else. |q| <= 2^13, so a carry
 // below 2^16 and fifteen pairs (15 * 2^27) fit an i32; then the upper half of the partial sum goes
 // into a second i32 (a multiply-add with (0, 1) of its own halves), and the lower half stays as the
-// carry. Two operations more every fifteen, at twice the rate of f32. The sum is 2^16 * high + low.
+// carry. The sum is 2^16 * high + low. Most data are far from the worst case: where the operands'
+// sums of squares show that 64 pairs fit as well, there is a carry every 64.
 //
 // A tile's sums lie in memory (first-level cache): for every slice of pairs, a few vectors of `a`
 // at a time take theirs into registers, so a slice of `b` is fetched once a tile, not once a
@@ -19,9 +20,6 @@ namespace {
 /// Pairs whose dot product, together with a carry, fits an i32.
 constexpr int64_t kExactPairs = 15;
 static_assert(kExactPairs * 2 * kQ14Max * kQ14Max + 65535 <= INT32_MAX);
-
-/// Pairs of a tile that are fetched into the first-level cache together.
-constexpr int64_t kSlicePairs = 8 * kExactPairs;
 
 /// Sums of sixteen products: 2^16 * high + low with 0 <= low < 2^16.
 struct Sums {
@@ -45,12 +43,12 @@ GYM_LANES void add_pair_products(__m512i& sum, __m512i b, __m512i x) {
 }
 
 /// Adds the products of kRegisterRows vectors of a panel (a points at the first one's first pair)
-/// with those of `Panels` panels over `pairs` <= kExactPairs pairs.
-template <int Panels>
-GYM_LANES void add_pairs(const int16_t* a, const int16_t* b, int64_t b_stride, int64_t pairs,
+/// with those of `Panels` panels over `Count` pairs, and moves on.
+template <int Count, int Panels>
+GYM_LANES void add_pairs(const int16_t*& a, const int16_t*& b, int64_t b_stride,
                          __m512i sum[kRegisterRows][Panels]) {
-#pragma GCC unroll 15
-    for (int64_t p = 0; p < pairs; ++p) {
+#pragma GCC unroll 8
+    for (int64_t p = 0; p < Count; ++p) {
         __m512i y[Panels];
         for (int j = 0; j < Panels; ++j)
             y[j] = _mm512_load_si512(b + j * b_stride + p * kQ14PanelRow);
@@ -61,12 +59,14 @@ GYM_LANES void add_pairs(const int16_t* a, const int16_t* b, int64_t b_stride, i
                 add_pair_products(sum[r][j], y[j], x);
         }
     }
+    a += Count * kQ14PanelRow;
+    b += Count * kQ14PanelRow;
 }
 
-/// The same for any number of pairs, into sums in memory.
+/// The same over `pairs` pairs, into sums in memory. A carry every `interval` pairs.
 template <int Panels>
 GYM_LANES void add_products(const int16_t* a, const int16_t* b, int64_t b_stride, int64_t pairs,
-                            Sums* sums) {
+                            int64_t interval, Sums* sums) {
     const __m512i upper = _mm512_set1_epi32(0x00010000);
     const __m512i lower = _mm512_set1_epi32(0x0000FFFF);
     __m512i sum[kRegisterRows][Panels];
@@ -74,24 +74,19 @@ GYM_LANES void add_products(const int16_t* a, const int16_t* b, int64_t b_stride
         for (int j = 0; j < Panels; ++j)
             sum[r][j] = sums[r * Panels + j].low.v;
     }
-    const auto carry = [&]() __attribute__((always_inline)) {
+    for (; pairs > 0; pairs -= interval) {
+        int64_t count = pairs < interval ? pairs : interval;
+        for (; count >= 8; count -= 8)
+            add_pairs<8, Panels>(a, b, b_stride, sum);
+        if (count & 4) add_pairs<4, Panels>(a, b, b_stride, sum);
+        if (count & 2) add_pairs<2, Panels>(a, b, b_stride, sum);
+        if (count & 1) add_pairs<1, Panels>(a, b, b_stride, sum);
         for (int r = 0; r < kRegisterRows; ++r) {
             for (int j = 0; j < Panels; ++j) {
                 add_pair_products(sums[r * Panels + j].high.v, sum[r][j], upper);
                 sum[r][j] = _mm512_and_si512(sum[r][j], lower);
             }
         }
-    };
-    for (; pairs >= kExactPairs; pairs -= kExactPairs) {
-        add_pairs<Panels>(a, b, b_stride, kExactPairs, sum);
-        carry();
-        a += kExactPairs * kQ14PanelRow;
-        b += kExactPairs * kQ14PanelRow;
-    }
-    if (pairs > 0) {
-        for (int64_t p = 0; p < pairs; ++p)
-            add_pairs<Panels>(a + p * kQ14PanelRow, b + p * kQ14PanelRow, b_stride, 1, sum);
-        carry();
     }
     for (int r = 0; r < kRegisterRows; ++r) {
         for (int j = 0; j < Panels; ++j)
@@ -108,14 +103,14 @@ constexpr int kRegisterPanels = 1;
 /// with those of another panel over `pairs` pairs.
 template <int Panels>
 GYM_LANES void add_products(const int16_t* a, const int16_t* b, int64_t /*b_stride*/, int64_t pairs,
-                            Sums* sums) {
+                            int64_t interval, Sums* sums) {
     static_assert(Panels == 1);
     Ints sum[kRegisterRows];
     for (int r = 0; r < kRegisterRows; ++r)
         sum[r] = sums[r].low;
     const Ints lower = splat(0x0000FFFF);
-    for (int64_t first = 0; first < pairs; first += kExactPairs) {
-        const int64_t end = first + kExactPairs < pairs ? first + kExactPairs : pairs;
+    for (int64_t first = 0; first < pairs; first += interval) {
+        const int64_t end = first + interval < pairs ? first + interval : pairs;
         for (int64_t p = first; p < end; ++p) {
             const Ints y = load(reinterpret_cast<const int32_t*>(b + p * kQ14PanelRow));
             const int32_t* pair = reinterpret_cast<const int32_t*>(a + p * kQ14PanelRow);
@@ -154,19 +149,54 @@ struct Panels {
     int64_t stride;
 };
 
+/// Whether the dot product of any group of pairs (and of any part of one), together with a carry,
+/// fits an i32, going by the panels' energies.
+GYM_LANES bool groups_fit(const uint32_t* a, int64_t a_panels, const uint32_t* b,
+                          int64_t b_panels) {
+    constexpr uint64_t kSumMax = (uint64_t{INT32_MAX} - 65535) / 8;
+    uint64_t a_energy = 0, b_energy = 0;
+    for (int64_t p = 0; p < a_panels; ++p)
+        a_energy = a[p] > a_energy ? a[p] : a_energy;
+    for (int64_t p = 0; p < b_panels; ++p)
+        b_energy = b[p] > b_energy ? b[p] : b_energy;
+    return a_energy * b_energy <= kSumMax * kSumMax;
+}
+
+/// Pairs first <= p < end, counted from the beginning of a block.
+struct PairRange {
+    int64_t first, end;
+};
+
+/// How a range of pairs is cut: into slices that the first-level cache holds, and those into
+/// intervals after each of which there is a carry.
+struct Cuts {
+    int64_t slice;
+    int64_t interval;
+    bool groups;  // intervals are the groups that energies speak of, or parts of them
+};
+constexpr Cuts kAlwaysExact{8 * kExactPairs, kExactPairs, false};
+constexpr Cuts kGroupwise{2 * kQ14GroupPairs, kQ14GroupPairs, true};
+
+/// a and b point at pair 0 of a block.
 template <int N>
-GYM_LANES void dot_tile(Panels a, Panels b, int groups, int64_t pairs, TileSums<N>& sums) {
+GYM_LANES void dot_tile(Panels a, Panels b, int groups, PairRange range, Cuts cuts,
+                        TileSums<N>& sums) {
     for (int g = 0; g < groups; ++g) {
         for (Sums& sum : sums.group[g])
             sum.high = sum.low = splat(0);
     }
-    for (int64_t first = 0; first < pairs; first += kSlicePairs) {
-        const int64_t count = first + kSlicePairs < pairs ? kSlicePairs : pairs - first;
+    for (int64_t first = range.first; first < range.end;) {
+        const int64_t inside_group = cuts.groups ? first % cuts.interval : 0;
+        const int64_t next =
+            inside_group > 0 ? first - inside_group + cuts.interval : first + cuts.slice;
+        const int64_t end = next < range.end ? next : range.end;
         for (int g = 0; g < groups; ++g) {
             const int16_t* rows = a.q + g / kGroupsInPanel * a.stride +
                                   g % kGroupsInPanel * kRegisterRows * 2 + first * kQ14PanelRow;
-            add_products<N>(rows, b.q + first * kQ14PanelRow, b.stride, count, sums.group[g]);
+            add_products<N>(rows, b.q + first * kQ14PanelRow, b.stride, end - first, cuts.interval,
+                            sums.group[g]);
         }
+        first = end;
     }
 }
 
@@ -196,32 +226,33 @@ struct Output {
     int64_t stride;
 };
 
-/// Pairs of one block that can contribute to a tile: first <= p < end.
-struct PairRange {
-    int64_t first, end;
-};
-
+/// Pairs of one block that can contribute to a tile.
 GYM_LANES PairRange pairs_of_block(const Q14Operand& a, Q14Zeros zeros, int64_t block,
                                    Position at) {
-    PairRange range{block * kQ14BlockPairs, (block + 1) * kQ14BlockPairs};
-    if (range.end > a.pairs) range.end = a.pairs;
+    const int64_t begin = block * kQ14BlockPairs, rest = a.pairs - begin;
+    PairRange range{0, rest < kQ14BlockPairs ? rest : kQ14BlockPairs};
     if (zeros == Q14Zeros::kRightOfDiagonal) {
-        const int64_t end = (at.m + at.rows + 1) / 2;
+        const int64_t end = (at.m + at.rows + 1) / 2 - begin;
         if (range.end > end) range.end = end;
     } else if (zeros == Q14Zeros::kLeftOfDiagonal) {
-        if (range.first < at.m / 2) range.first = at.m / 2;
+        if (range.first < at.m / 2 - begin) range.first = at.m / 2 - begin;
     }
     return range;
 }
 
 template <int N>
-GYM_LANES void sums_of_block(const Q14Operand& a, const Q14Operand& b, Position at, PairRange pairs,
-                             TileSums<N>& sums) {
+GYM_LANES void sums_of_block(const Q14Operand& a, const Q14Operand& b, int64_t block, Position at,
+                             PairRange pairs, TileSums<N>& sums) {
     const int groups = static_cast<int>((at.rows + kRegisterRows - 1) / kRegisterRows);
     const int64_t a_stride = a.pairs * kQ14PanelRow, b_stride = b.pairs * kQ14PanelRow;
-    const int64_t skip = pairs.first * kQ14PanelRow;
-    dot_tile<N>({a.q + at.m / kQ14Panel * a_stride + skip, a_stride},
-                {b.q + at.n * b_stride + skip, b_stride}, groups, pairs.end - pairs.first, sums);
+    const int64_t skip = block * kQ14BlockPairs * kQ14PanelRow;
+    const int64_t panel = at.m / kQ14Panel;
+    const uint32_t* a_energies = a.energies + block * (a.padded_vectors / kQ14Panel) + panel;
+    const uint32_t* b_energies = b.energies + block * (b.padded_vectors / kQ14Panel) + at.n;
+    const int64_t a_panels = (at.rows + kQ14Panel - 1) / kQ14Panel;
+    const Cuts cuts = groups_fit(a_energies, a_panels, b_energies, N) ? kGroupwise : kAlwaysExact;
+    dot_tile<N>({a.q + panel * a_stride + skip, a_stride}, {b.q + at.n * b_stride + skip, b_stride},
+                groups, pairs, cuts, sums);
 }
 
 template <int N>
@@ -238,7 +269,7 @@ template <int N>
 GYM_LANES void single_block_tile(const Q14Operand& a, const Q14Operand& b, Q14Zeros zeros,
                                  Position at, Output out) {
     TileSums<N> sums;
-    sums_of_block<N>(a, b, at, pairs_of_block(a, zeros, 0, at), sums);
+    sums_of_block<N>(a, b, 0, at, pairs_of_block(a, zeros, 0, at), sums);
     OutputColumns columns[N];
     columns_of<N>(b, at.n, 26, columns);
     const int32_t* exponents = a.exponents + at.m;
@@ -317,7 +348,7 @@ GYM_LANES void many_block_tile(const Q14Operand& a, const Q14Operand& b, Q14Zero
     for (int64_t block = 0; block < a.blocks; ++block) {
         const PairRange pairs = pairs_of_block(a, zeros, block, at);
         if (pairs.first >= pairs.end) continue;  // sums of zeros
-        sums_of_block<N>(a, b, at, pairs, sums);
+        sums_of_block<N>(a, b, block, at, pairs, sums);
         add_block<N>(a, b, block, at, sums, totals);
     }
     OutputColumns columns[N];

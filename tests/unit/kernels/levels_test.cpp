@@ -109,6 +109,71 @@ TEST(Levels, ReusedOperandsForgetTheirFormerShape) {
     }
 }
 
+/// Left of the diagonal, on it and right of it: what a triangular operand leaves out.
+struct Triangle {
+    Q14Zeros zeros;
+    bool (*kept)(int64_t m, int64_t k);
+};
+
+TEST(Levels, KnownZerosChangeNoBit) {
+    SCOPED_TRACE(seed_note());
+    std::mt19937_64 generator(test_seed());
+    std::normal_distribution<float> normal;
+    const Triangle triangles[] = {
+        {Q14Zeros::kRightOfDiagonal, [](int64_t m, int64_t k) { return k <= m; }},
+        {Q14Zeros::kLeftOfDiagonal, [](int64_t m, int64_t k) { return k >= m; }}};
+    // The last one over two blocks, where whole blocks are zeros.
+    for (const auto& [size, columns] :
+         {std::pair<int64_t, int64_t>{1, 1}, {31, 5}, {100, 64}, {257, 40}, {1100, 18}}) {
+        const std::vector<float> b = [&] {
+            std::vector<float> x(static_cast<size_t>(columns * size));
+            std::generate(x.begin(), x.end(), [&] { return normal(generator); });
+            return x;
+        }();
+        for (const auto& [zeros, kept] : triangles) {
+            std::vector<float> a(static_cast<size_t>(size * size));
+            for (int64_t m = 0; m < size; ++m) {
+                for (int64_t k = 0; k < size; ++k)
+                    a[static_cast<size_t>(m * size + k)] = kept(m, k) ? normal(generator) : 0.0f;
+            }
+            for (const Isa isa : runnable_levels()) {
+                QuantisedMatrix qa, qb;
+                quantise_serial(isa, {a.data(), size, size, size}, Along::kRows, qa);
+                quantise_serial(isa, {b.data(), columns, size, size}, Along::kRows, qb);
+                std::vector<float> dense(static_cast<size_t>(size * columns)), sparse = dense;
+                q14_product_serial(isa, qa, qb, {dense.data(), columns});
+                q14_product_serial(isa, qa, qb, {sparse.data(), columns}, zeros);
+                ASSERT_EQ(first_difference(sparse, dense), -1)
+                    << isa_name(isa) << " " << size << " " << static_cast<int>(zeros);
+            }
+        }
+    }
+}
+
+TEST(Levels, OutputsRightOfTheDiagonalMayBeLeftOut) {
+    SCOPED_TRACE(seed_note());
+    std::mt19937_64 generator(test_seed());
+    std::normal_distribution<float> normal;
+    constexpr int64_t kSize = 133, kLength = 40;
+    std::vector<float> a(kSize * kLength), b(kSize * kLength);
+    std::generate(a.begin(), a.end(), [&] { return normal(generator); });
+    std::generate(b.begin(), b.end(), [&] { return normal(generator); });
+    for (const Isa isa : runnable_levels()) {
+        QuantisedMatrix qa, qb;
+        quantise_serial(isa, {a.data(), kSize, kLength, kLength}, Along::kRows, qa);
+        quantise_serial(isa, {b.data(), kSize, kLength, kLength}, Along::kRows, qb);
+        std::vector<float> dense(kSize * kSize), lower(kSize * kSize);
+        q14_product_serial(isa, qa, qb, {dense.data(), kSize});
+        q14_product_serial(isa, qa, qb, {lower.data(), kSize}, Q14Zeros::kOutputRightOfDiagonal);
+        for (int64_t m = 0; m < kSize; ++m) {
+            for (int64_t n = 0; n <= m; ++n) {
+                const auto at = static_cast<size_t>(m * kSize + n);
+                ASSERT_EQ(f32::to_bits(lower[at]), f32::to_bits(dense[at])) << isa_name(isa);
+            }
+        }
+    }
+}
+
 TEST(Levels, FixedExponentsAgreeAndPoison) {
     SCOPED_TRACE(seed_note());
     std::mt19937_64 generator(test_seed());

@@ -11,9 +11,13 @@ namespace gym::kernels {
 namespace {
 
 Q14Operand operand(QuantisedMatrix& matrix) {
-    return {matrix.panel(0),  matrix.block_exponents(0),
-            matrix.vectors(), matrix.panels() * QuantisedMatrix::kPanel,
-            matrix.length(),  matrix.pairs(),
+    return {matrix.panel(0),
+            matrix.block_exponents(0),
+            matrix.energies(),
+            matrix.vectors(),
+            matrix.panels() * QuantisedMatrix::kPanel,
+            matrix.length(),
+            matrix.pairs(),
             matrix.blocks()};
 }
 

@@ -142,6 +142,15 @@ class Q14CaseMaker {
             cases.push_back(zero_rows(shape));
             cases.push_back(full_scale(shape));
         }
+        // Sums of 128 products just below and just above 2^31: |q| is 4095 or 4096 throughout, but
+        // for a first group that only sets the exponent.
+        const int64_t groups[3] = {37, 66, 1400};
+        for (const float limit : {4095.0f, 4096.0f}) {
+            cases.push_back(make("group limit", groups, [&](int64_t k) {
+                if (k % 1024 < 128) return k % 1024 == 0 ? 0.75f : 0.0f;
+                return limit * 0x1p-13f;
+            }));
+        }
         return cases;
     }
 

@@ -84,6 +84,11 @@ class QuantisedMatrix {
     [[nodiscard]] const int32_t* exponents() const { return block_exponents(blocks_); }
     [[nodiscard]] int32_t* exponents() { return block_exponents(blocks_); }
 
+    /// How large partial sums of the panels can become, for the kernels: (blocks, panels).
+    [[nodiscard]] uint32_t* energies() {
+        return reinterpret_cast<uint32_t*>(block_exponents(blocks_ + 1));
+    }
+
     /// Sets the shape; contents are then undefined until quantise() fills them.
     void reshape(int64_t vectors, int64_t length);
 
