@@ -12,6 +12,10 @@
 
 namespace gym::kernels::GYM_KERNEL_ISA {
 
+GYM_LANES void end_stores_past_caches() {
+    _mm_sfence();
+}
+
 #if GYM_KERNEL_LEVEL >= 2
 
 struct Floats {
@@ -35,6 +39,10 @@ GYM_LANES void store_first(float* p, Floats x, int64_t count) {
 }
 GYM_LANES void store(float* p, Floats x) {
     _mm512_storeu_ps(p, x.v);
+}
+/// p aligned to 64. Before another thread may read it: end_stores_past_caches().
+GYM_LANES void store_past_caches(float* p, Floats x) {
+    _mm512_stream_ps(p, x.v);
 }
 GYM_LANES Floats splat(float x) {
     return {_mm512_set1_ps(x)};
@@ -169,6 +177,11 @@ GYM_LANES void store_first(float* p, Floats x, int64_t count) {
 GYM_LANES void store(float* p, Floats x) {
     _mm256_storeu_ps(p, x.a);
     _mm256_storeu_ps(p + 8, x.b);
+}
+/// p aligned to 64. Before another thread may read it: end_stores_past_caches().
+GYM_LANES void store_past_caches(float* p, Floats x) {
+    _mm256_stream_ps(p, x.a);
+    _mm256_stream_ps(p + 8, x.b);
 }
 GYM_LANES Floats splat(float x) {
     return {_mm256_set1_ps(x), _mm256_set1_ps(x)};

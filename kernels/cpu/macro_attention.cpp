@@ -36,10 +36,10 @@ struct Products {
 
     /// out = a * b^T
     void operator()(MatrixView a, Along a_along, MatrixView b, Along b_along, MutableMatrixView out,
-                    std::optional<int32_t> a_exponent = std::nullopt) const {
-        quantise_serial(isa, a, a_along, thread.matrices[0], a_exponent);
+                    Q14Zeros zeros, std::optional<int32_t> a_exponent = std::nullopt) const {
+        quantise_serial(isa, a, a_along, thread.matrices[0], a_exponent, zeros);
         quantise_serial(isa, b, b_along, thread.matrices[1]);
-        q14_product_serial(isa, thread.matrices[0], thread.matrices[1], out);
+        q14_product_serial(isa, thread.matrices[0], thread.matrices[1], out, zeros);
     }
 };
 
@@ -58,7 +58,7 @@ Scores scores_of(Isa isa, MacroWorkspace::Thread& thread, const AttentionShape& 
     (qkv, shape.scale, out.queries, {length, shape.size, stride, shape.size});
     Products{isa, thread}(part(shape, out.queries, shape.size), Along::kRows,
                           part(shape, qkv + shape.width(), stride), Along::kRows,
-                          {out.scores, length});
+                          {out.scores, length}, Q14Zeros::kOutputRightOfDiagonal);
     return out;
 }
 
@@ -74,7 +74,7 @@ void forward_head(Isa isa, MacroWorkspace::Thread& thread, const AttentionForwar
     GYM_SELECT_KERNEL(isa, softmax_causal)(s.scores, length, call.m + head.row, l);
     Products{isa, thread}({s.scores, length, length, length}, Along::kRows,
                           part(shape, qkv + 2 * shape.width(), stride), Along::kColumns,
-                          {o, shape.width()}, kNumeratorExponent);
+                          {o, shape.width()}, Q14Zeros::kRightOfDiagonal, kNumeratorExponent);
     GYM_SELECT_KERNEL(isa, divide_block)
     (o, l, o, {length, shape.size, shape.width(), shape.width()});
 }
@@ -101,18 +101,19 @@ void backward_head(Isa isa, MacroWorkspace::Thread& thread, const AttentionBackw
 
     float* ds = thread.floats(kScoresGrad, length * length);
     const MatrixView g_view = part(shape, g, size);
-    product(g_view, Along::kRows, part(shape, qkv + 2 * width, stride), Along::kRows, {ds, length});
+    product(g_view, Along::kRows, part(shape, qkv + 2 * width, stride), Along::kRows, {ds, length},
+            Q14Zeros::kOutputRightOfDiagonal);
     GYM_SELECT_KERNEL(isa, scores_grad_causal)(p, delta, length, ds);
 
     const MatrixView ds_view{ds, length, length, length};
     product(ds_view, Along::kRows, part(shape, qkv + width, stride), Along::kColumns,
-            {d_qkv, stride});
+            {d_qkv, stride}, Q14Zeros::kRightOfDiagonal);
     GYM_SELECT_KERNEL(isa, scale_block)
     (d_qkv, shape.scale, d_qkv, {length, size, stride, stride});
     product(ds_view, Along::kColumns, part(shape, s.queries, size), Along::kColumns,
-            {d_qkv + width, stride});
+            {d_qkv + width, stride}, Q14Zeros::kLeftOfDiagonal);
     product({p, length, length, length}, Along::kColumns, g_view, Along::kColumns,
-            {d_qkv + 2 * width, stride}, kNumeratorExponent);
+            {d_qkv + 2 * width, stride}, Q14Zeros::kLeftOfDiagonal, kNumeratorExponent);
 }
 
 }  // namespace

@@ -80,17 +80,18 @@ struct QuantiseCall {
 };
 
 QuantiseCall prepare_quantise(Isa isa, MatrixView view, Along along, QuantisedMatrix& out,
-                              std::optional<int32_t> fixed_exponent) {
+                              std::optional<int32_t> fixed_exponent, Q14Zeros zeros) {
     GYM_KERNELS_REQUIRE(view.rows >= 0 && view.columns >= 0 && view.row_stride >= view.columns);
     if (fixed_exponent) {
         GYM_KERNELS_REQUIRE(*fixed_exponent >= kExponentMin && *fixed_exponent <= kExponentMax);
     }
     const bool rows = along == Along::kRows;
     out.reshape(rows ? view.rows : view.columns, rows ? view.columns : view.rows);
-    return {{view.data, view.row_stride, fixed_exponent.has_value(), fixed_exponent.value_or(0)},
-            operand(out),
-            rows ? GYM_SELECT_KERNEL(isa, q14_quantise_rows)
-                 : GYM_SELECT_KERNEL(isa, q14_quantise_columns)};
+    return {
+        {view.data, view.row_stride, fixed_exponent.has_value(), fixed_exponent.value_or(0), zeros},
+        operand(out),
+        rows ? GYM_SELECT_KERNEL(isa, q14_quantise_rows)
+             : GYM_SELECT_KERNEL(isa, q14_quantise_columns)};
 }
 
 void zero_rows(const Q14Operand& a, const Q14Operand& b, MutableMatrixView out) {
@@ -157,7 +158,8 @@ bool finished_trivially(const Q14Operand& a, const Q14Operand& b, MutableMatrixV
 
 void quantise(const Context& context, MatrixView view, Along along, QuantisedMatrix& out,
               std::optional<int32_t> fixed_exponent) {
-    const QuantiseCall call = prepare_quantise(context.isa(), view, along, out, fixed_exponent);
+    const QuantiseCall call =
+        prepare_quantise(context.isa(), view, along, out, fixed_exponent, Q14Zeros::kNone);
     // Groups of panels keep whole cache lines of the source in one thread.
     constexpr int64_t kPanelsPerGrain = 4;
     context.pool().parallel_for(out.panels(), kPanelsPerGrain, [&](LoopChunk chunk) {
@@ -166,8 +168,8 @@ void quantise(const Context& context, MatrixView view, Along along, QuantisedMat
 }
 
 void quantise_serial(Isa isa, MatrixView view, Along along, QuantisedMatrix& out,
-                     std::optional<int32_t> fixed_exponent) {
-    const QuantiseCall call = prepare_quantise(isa, view, along, out, fixed_exponent);
+                     std::optional<int32_t> fixed_exponent, Q14Zeros zeros) {
+    const QuantiseCall call = prepare_quantise(isa, view, along, out, fixed_exponent, zeros);
     call.kernel(call.source, call.out, 0, out.panels());
 }
 

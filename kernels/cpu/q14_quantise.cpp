@@ -69,14 +69,28 @@ struct Energy {
     }
 };
 
+/// Elements of a block, counted from its beginning; `begin` is a multiple of a tile's rows.
+struct Range {
+    int64_t begin;
+    int64_t end;
+};
+
+GYM_LANES Range range_of_block(Q14Elements used, int64_t block_begin, int64_t length) {
+    const int64_t size = q14_block_end(block_begin, length) - block_begin;
+    const int64_t begin = used.begin - block_begin, end = used.end - block_begin;
+    const Range range{begin < 0 ? 0 : begin, end < size ? end : size};
+    return range.begin < range.end ? range : Range{0, 0};
+}
+
 /// One block of one panel: rows of the source from x on.
 GYM_LANES Ints quantise_row_block(const Q14Source& source, const float* x, int64_t rows,
-                                  int64_t length, int16_t* q, uint32_t* energy_out) {
+                                  Range elements, int16_t* q, uint32_t* energy_out) {
+    const int64_t length = elements.end;
     alignas(64) int32_t amax[kQ14Panel] = {};
     for (int64_t r = 0; r < rows; ++r) {
         const float* row = x + r * source.row_stride;
         Ints largest_yet = splat(0);
-        int64_t k = 0;
+        int64_t k = elements.begin;
         for (; k + 16 <= length; k += 16)
             largest_yet = max(largest_yet, magnitude(load(row + k)));
         if (k < length) {
@@ -91,7 +105,7 @@ GYM_LANES Ints quantise_row_block(const Q14Source& source, const float* x, int64
     store(keep, scale.keep);
     const int64_t pairs = (length + 1) / 2;
     Energy energy;
-    for (int64_t k = 0; k < length; k += 32) {
+    for (int64_t k = elements.begin; k < length; k += 32) {
         if (k / 2 % kQ14GroupPairs == 0) energy.end_group();
         Ints pair[kQ14Panel];
         for (int64_t r = 0; r < kQ14Panel; ++r) {
@@ -119,8 +133,9 @@ GYM_LANES Ints quantise_row_block(const Q14Source& source, const float* x, int64
 /// inside the last panel.
 template <int Group>
 GYM_LANES void quantise_column_block(const Q14Source& source, const float* x, int64_t columns,
-                                     int64_t length, const Panel panel[Group], int64_t pair_offset,
+                                     Range elements, const Panel panel[Group], int64_t pair_offset,
                                      Ints exponent[Group], Energy energy[Group]) {
+    const int64_t length = elements.end;
     const auto read = [&](int64_t k, int g) __attribute__((always_inline)) {
         const float* p = x + k * source.row_stride + g * kQ14Panel;
         return Group > 1 ? load(p) : load_first(p, columns);
@@ -128,7 +143,7 @@ GYM_LANES void quantise_column_block(const Q14Source& source, const float* x, in
     Ints amax[Group];
     for (int g = 0; g < Group; ++g)
         amax[g] = splat(0);
-    for (int64_t k = 0; k < length; ++k) {
+    for (int64_t k = elements.begin; k < length; ++k) {
         for (int g = 0; g < Group; ++g)
             amax[g] = max(amax[g], magnitude(read(k, g)));
     }
@@ -138,7 +153,7 @@ GYM_LANES void quantise_column_block(const Q14Source& source, const float* x, in
         exponent[g] = scale[g].exponent;
     }
     const Ints low_half = splat(0xFFFF);
-    for (int64_t k = 0; k < length; k += 2) {
+    for (int64_t k = elements.begin; k < length; k += 2) {
         for (int g = 0; g < Group; ++g) {
             const Ints even = round(read(k, g) * scale[g].scale);
             const Ints odd = k + 1 < length ? round(read(k + 1, g) * scale[g].scale) : splat(0);
@@ -160,13 +175,15 @@ GYM_LANES void quantise_column_group(const Q14Source& source, const Q14Operand& 
         maximum[g] = splat(kExponentMin);
     }
     const int64_t column = first_panel * kQ14Panel;
+    const Q14Elements used{q14_elements(source.zeros, first_panel, out.length).begin,
+                           q14_elements(source.zeros, first_panel + Group - 1, out.length).end};
     for (int64_t block = 0; block < out.blocks; ++block) {
         const int64_t begin = block * kQ14BlockLength;
-        const int64_t end = q14_block_end(begin, out.length);
+        const Range elements = range_of_block(used, begin, out.length);
         Ints exponent[Group];
         Energy energy[Group];
         quantise_column_block<Group>(source, source.data + begin * source.row_stride + column,
-                                     out.vectors - column, end - begin, panel, begin / 2, exponent,
+                                     out.vectors - column, elements, panel, begin / 2, exponent,
                                      energy);
         for (int g = 0; g < Group; ++g) {
             panel[g].energies[block * out.padded_vectors / kQ14Panel] = energy[g].value();
@@ -188,12 +205,14 @@ void q14_quantise_rows(const Q14Source& source, const Q14Operand& out, int64_t b
         const int64_t first_row = index * kQ14Panel;
         const int64_t left = out.vectors - first_row;
         Ints maximum = splat(kExponentMin);
+        const Q14Elements used = q14_elements(source.zeros, index, out.length);
         for (int64_t block = 0; block < out.blocks; ++block) {
             const int64_t k = block * kQ14BlockLength;
-            const Ints exponent = quantise_row_block(
-                source, source.data + first_row * source.row_stride + k,
-                left < kQ14Panel ? left : kQ14Panel, q14_block_end(k, out.length) - k,
-                panel.q + k / 2 * kQ14PanelRow, panel.energies + block * panels);
+            const Range elements = range_of_block(used, k, out.length);
+            const Ints exponent =
+                quantise_row_block(source, source.data + first_row * source.row_stride + k,
+                                   left < kQ14Panel ? left : kQ14Panel, elements,
+                                   panel.q + k / 2 * kQ14PanelRow, panel.energies + block * panels);
             store(panel.exponents + block * out.padded_vectors, exponent);
             maximum = max(maximum, exponent);
         }

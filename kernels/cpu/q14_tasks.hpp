@@ -40,6 +40,7 @@ struct Q14Source {
     int64_t row_stride;
     bool fixed;
     int32_t fixed_exponent;
+    Q14Zeros zeros;  // what these leave out is neither read nor written
 };
 
 /// Output rows of the panels m_begin <= m < m_end against the panels n <= p < n_end of b.
@@ -53,6 +54,22 @@ struct Q14Tile {
 
 /// Rows of `a` whose sums are in work at the same time; a multiple of the panel.
 inline constexpr int64_t kQ14TileRows = 32;
+
+/// Elements of the vectors of panel `panel` that products with the same `zeros` read.
+struct Q14Elements {
+    int64_t begin;
+    int64_t end;
+};
+// Kernels take a's vectors by the tile, so the diagonal is crossed in steps of a tile. (static: one
+// copy a level, see multiversion.hpp.)
+static inline Q14Elements q14_elements(Q14Zeros zeros, int64_t panel, int64_t length) {
+    const int64_t tile = panel * kQ14Panel / kQ14TileRows * kQ14TileRows;
+    const int64_t begin = tile < length ? tile : length;
+    const int64_t end = tile + kQ14TileRows < length ? tile + kQ14TileRows : length;
+    if (zeros == Q14Zeros::kRightOfDiagonal) return {0, end};
+    if (zeros == Q14Zeros::kLeftOfDiagonal) return {begin, length};
+    return {0, length};
+}
 
 /// Exponents and digits of the panels begin <= p < end of vectors that are rows of the source.
 GYM_DECLARE_KERNEL(void q14_quantise_rows(const Q14Source& source, const Q14Operand& out,

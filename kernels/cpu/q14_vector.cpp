@@ -206,11 +206,19 @@ struct OutputColumns {
     int64_t count;
 };
 
-GYM_LANES void store_row(float* out, Floats x, int64_t count) {
-    if (count >= kQ14Panel) {
-        store(out, x);
+struct Output {
+    float* data;
+    int64_t stride;
+    bool stream;  // past the caches: they would not hold it, and need not fetch what is overwritten
+};
+
+GYM_LANES void store_row(const Output& out, float* at, Floats x, int64_t count) {
+    if (count < kQ14Panel) {
+        store_first(at, x, count);
+    } else if (out.stream) {
+        store_past_caches(at, x);
     } else {
-        store_first(out, x, count);
+        store(at, x);
     }
 }
 
@@ -219,11 +227,6 @@ struct Position {
     int64_t m;
     int64_t rows;
     int64_t n;
-};
-
-struct Output {
-    float* data;
-    int64_t stride;
 };
 
 /// Pairs of one block that can contribute to a tile.
@@ -277,7 +280,7 @@ GYM_LANES void single_block_tile(const Q14Operand& a, const Q14Operand& b, Q14Ze
         float* row = out.data + (at.m + r) * out.stride + at.n * kQ14Panel;
         for (int j = 0; j < N; ++j) {
             const Sums& sum = sums.at(r, j);
-            store_row(row + j * kQ14Panel,
+            store_row(out, row + j * kQ14Panel,
                       scaled(join_halves(sum.high, sum.low), exponents[r], columns[j].scaler),
                       columns[j].count);
         }
@@ -357,7 +360,7 @@ GYM_LANES void many_block_tile(const Q14Operand& a, const Q14Operand& b, Q14Zero
     for (int r = 0; r < at.rows; ++r) {
         float* row = out.data + (at.m + r) * out.stride + at.n * kQ14Panel;
         for (int j = 0; j < N; ++j) {
-            store_row(row + j * kQ14Panel,
+            store_row(out, row + j * kQ14Panel,
                       scaled(rounded(totals[r][j]), a_maximum[r], columns[j].scaler),
                       columns[j].count);
         }
@@ -384,13 +387,19 @@ GYM_LANES void tile_rows(const Q14Operand& a, const Q14Operand& b, Q14Tile tile,
 
 void q14_tile(const Q14Operand& a, const Q14Operand& b, Q14Tile tile, float* out,
               int64_t out_stride) {
+    // What the second-level cache and a share of the third may hold.
+    constexpr int64_t kCachedBytes = int64_t{6} << 20;
+    const bool aligned = reinterpret_cast<uintptr_t>(out) % 64 == 0 && out_stride % kQ14Panel == 0;
+    const bool large = a.vectors * b.vectors * static_cast<int64_t>(sizeof(float)) > kCachedBytes;
+    const Output output{out, out_stride, aligned && large};
     for (; tile.n < tile.n_end; tile.n += kRegisterPanels) {
         if (tile.n + kRegisterPanels <= tile.n_end) {
-            tile_rows<kRegisterPanels>(a, b, tile, {out, out_stride});
+            tile_rows<kRegisterPanels>(a, b, tile, output);
         } else {
-            tile_rows<1>(a, b, tile, {out, out_stride});
+            tile_rows<1>(a, b, tile, output);
         }
     }
+    if (output.stream) end_stores_past_caches();
 }
 
 }  // namespace gym::kernels::GYM_KERNEL_ISA

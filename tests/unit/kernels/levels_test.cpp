@@ -136,15 +136,33 @@ TEST(Levels, KnownZerosChangeNoBit) {
                 for (int64_t k = 0; k < size; ++k)
                     a[static_cast<size_t>(m * size + k)] = kept(m, k) ? normal(generator) : 0.0f;
             }
+            const std::vector<float> full(a.size(), 0.5f);
             for (const Isa isa : runnable_levels()) {
                 QuantisedMatrix qa, qb;
                 quantise_serial(isa, {a.data(), size, size, size}, Along::kRows, qa);
                 quantise_serial(isa, {b.data(), columns, size, size}, Along::kRows, qb);
                 std::vector<float> dense(static_cast<size_t>(size * columns)), sparse = dense;
                 q14_product_serial(isa, qa, qb, {dense.data(), columns});
+                // Nothing of an operand's former contents may show.
+                quantise_serial(isa, {full.data(), size, size, size}, Along::kRows, qa);
+                quantise_serial(isa, {a.data(), size, size, size}, Along::kRows, qa, std::nullopt,
+                                zeros);
                 q14_product_serial(isa, qa, qb, {sparse.data(), columns}, zeros);
                 ASSERT_EQ(first_difference(sparse, dense), -1)
                     << isa_name(isa) << " " << size << " " << static_cast<int>(zeros);
+                // As columns of the transpose.
+                std::vector<float> transposed(a.size());
+                for (int64_t m = 0; m < size; ++m) {
+                    for (int64_t k = 0; k < size; ++k)
+                        transposed[static_cast<size_t>(k * size + m)] =
+                            a[static_cast<size_t>(m * size + k)];
+                }
+                quantise_serial(isa, {full.data(), size, size, size}, Along::kColumns, qa);
+                quantise_serial(isa, {transposed.data(), size, size, size}, Along::kColumns, qa,
+                                std::nullopt, zeros);
+                q14_product_serial(isa, qa, qb, {sparse.data(), columns}, zeros);
+                ASSERT_EQ(first_difference(sparse, dense), -1)
+                    << isa_name(isa) << " " << size << " columns " << static_cast<int>(zeros);
             }
         }
     }

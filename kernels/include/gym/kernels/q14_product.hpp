@@ -102,16 +102,6 @@ class QuantisedMatrix {
     AlignedBuffer exponents_;
 };
 
-/// Quantises the vectors of a view, each block with its own exponent, or all with `fixed_exponent`
-/// (attention's numerators: 0), where an element that does not fit poisons its vector.
-/// @pre vector length <= kQ14LengthMax.
-void quantise(const Context& context, MatrixView view, Along along, QuantisedMatrix& out,
-              std::optional<int32_t> fixed_exponent = std::nullopt);
-
-/// The same on one thread, for callers that are themselves a part of a parallel loop.
-void quantise_serial(Isa isa, MatrixView view, Along along, QuantisedMatrix& out,
-                     std::optional<int32_t> fixed_exponent = std::nullopt);
-
 /// What the caller knows to be zero, or does not need: work to leave out, at the same bits.
 enum class Q14Zeros {
     kNone,
@@ -119,6 +109,18 @@ enum class Q14Zeros {
     kLeftOfDiagonal,         ///< ... for k < m
     kOutputRightOfDiagonal,  ///< out (m, n) for n > m may be left as it is
 };
+
+/// Quantises the vectors of a view, each block with its own exponent, or all with `fixed_exponent`
+/// (attention's numerators: 0), where an element that does not fit poisons its vector.
+/// @pre vector length <= kQ14LengthMax.
+void quantise(const Context& context, MatrixView view, Along along, QuantisedMatrix& out,
+              std::optional<int32_t> fixed_exponent = std::nullopt);
+
+/// The same on one thread, for callers that are themselves a part of a parallel loop. With `zeros`,
+/// `out` only serves as the left operand of products with the same `zeros`.
+void quantise_serial(Isa isa, MatrixView view, Along along, QuantisedMatrix& out,
+                     std::optional<int32_t> fixed_exponent = std::nullopt,
+                     Q14Zeros zeros = Q14Zeros::kNone);
 
 /// out (a.vectors(), b.vectors()) = a * b^T. @pre a.length() == b.length().
 void q14_product(const Context& context, const QuantisedMatrix& a, const QuantisedMatrix& b,
