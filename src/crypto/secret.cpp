@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "gym/common/file.hpp"
 
@@ -12,6 +13,13 @@ namespace gym::crypto {
 namespace {
 
 constexpr std::uint64_t kSecretFileBytesMax = 4096;
+
+/// Whether systemd put the file there for this service alone (LoadCredential=). It gives the
+/// service's user access by an access control list, whose mask shows as group permission to read.
+bool is_service_credential(const std::filesystem::path& path) {
+    const char* const folder = std::getenv("CREDENTIALS_DIRECTORY");
+    return folder != nullptr && *folder != '\0' && path.parent_path() == folder;
+}
 
 }  // namespace
 
@@ -51,7 +59,8 @@ Result<SecretBytes> read_secret_file(const std::filesystem::path& path) {
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0)
         return fail(ErrorCode::kNotFound, "no secret file " + path.string());
-    if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    const mode_t open_to_group = is_service_credential(path) ? S_IRGRP : 0;
+    if ((info.st_mode & (S_IRWXG | S_IRWXO) & ~open_to_group) != 0)
         return fail(ErrorCode::kPermissionDenied,
                     path.string() + " is open to other users; run chmod 600 on it");
     GYM_TRY(Bytes content, read_file(path, kSecretFileBytesMax));

@@ -40,6 +40,18 @@ TEST_F(SecretFileTest, RefusesAFileThatOthersMayRead) {
                   ErrorCode::kPermissionDenied);
 }
 
+TEST_F(SecretFileTest, AServicesCredentialsMayBeReadableByTheGroupAndNobodyElse) {
+    ::setenv("CREDENTIALS_DIRECTORY", path_.parent_path().c_str(), 1);
+    EXPECT_EQ(text_of(read_secret_file(write("pass\n", 0440)).value()), "pass");
+    for (const unsigned mode : {0460U, 0444U, 0450U})
+        EXPECT_EQ(read_secret_file(write("pass\n", mode)).error().code,
+                  ErrorCode::kPermissionDenied);
+    ::setenv("CREDENTIALS_DIRECTORY", "/run/credentials/other.service", 1);
+    EXPECT_FALSE(read_secret_file(write("pass\n", 0440)).ok());
+    ::unsetenv("CREDENTIALS_DIRECTORY");
+    EXPECT_FALSE(read_secret_file(write("pass\n", 0440)).ok());
+}
+
 TEST_F(SecretFileTest, RefusesAnEmptyLineAMissingAndALongFile) {
     EXPECT_EQ(read_secret_file(write("\npass\n", 0600)).error().code, ErrorCode::kMalformed);
     EXPECT_FALSE(read_secret_file(write(std::string(5000, 'x'), 0600)).ok());

@@ -45,8 +45,8 @@ void secure_clear(std::span<std::uint8_t> bytes) noexcept;
 
 /// The first line of a file that holds a secret (passphrase, hexadecimal key), without its line
 /// end.
-/// @errors kNotFound, kIo; kPermissionDenied if group or others may read it; kMalformed when it is
-/// empty or longer than 4 KiB.
+/// @errors kNotFound, kIo; kPermissionDenied if group or others may read it (the group may read a
+/// file right in $CREDENTIALS_DIRECTORY); kMalformed when it is empty or longer than 4 KiB.
 [[nodiscard]] Result<SecretBytes> read_secret_file(const std::filesystem::path& path);
 
 }  // namespace gym::crypto
