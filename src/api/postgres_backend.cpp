@@ -48,15 +48,6 @@ Result<std::vector<ReportLine>> reports_of(db::Transaction& tx, const Digest& un
     return out;
 }
 
-Result<std::map<std::string, std::uint64_t>> count_by(db::Transaction& tx, std::string_view sql,
-                                                      db::Params params = {}) {
-    GYM_TRY(const db::Rows rows, tx.exec(sql, params));
-    std::map<std::string, std::uint64_t> out;
-    for (const db::Row row : rows)
-        out[row.get<std::string>(0)] = row.get<std::uint64_t>(1);
-    return out;
-}
-
 }  // namespace
 
 PostgresBackend::PostgresBackend(db::Database& database, blob::BlobStore& blobs, const Clock& clock,
@@ -106,10 +97,10 @@ Result<JobView> PostgresBackend::job(const Digest& id) {
                          protocol::UnitState::kSlashed};
         faults.limit = kFaultsShown;
         GYM_TRY(view.faults, registry::list_units(tx, faults));
-        GYM_TRY(view.units, count_by(tx,
-                                     "SELECT state, count(*) FROM registry.unit "
-                                     "WHERE job_id = $1 AND kind = 'train' GROUP BY state",
-                                     {id}));
+        GYM_TRY(view.units, calls::count_by(tx,
+                                            "SELECT state, count(*) FROM registry.unit "
+                                            "WHERE job_id = $1 AND kind = 'train' GROUP BY state",
+                                            {id}));
         return view;
     });
 }
@@ -153,28 +144,6 @@ Result<std::vector<rewards::PayoutEpoch>> PostgresBackend::epochs(std::uint32_t 
 Result<std::string> PostgresBackend::epoch_file(std::uint64_t epoch) {
     return calls::read(database_, options_,
                        [&](db::Transaction& tx) { return rewards::epoch_file(tx, epoch); });
-}
-
-Result<Gauges> PostgresBackend::gauges() {
-    return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<Gauges> {
-        Gauges gauges;
-        GYM_TRY(gauges.jobs,
-                count_by(tx, "SELECT status, count(*) FROM registry.job GROUP BY status"));
-        GYM_TRY(gauges.units, count_by(tx,
-                                       "SELECT state, count(*) FROM registry.unit "
-                                       "WHERE kind = 'train' GROUP BY state"));
-        GYM_TRY(const db::Row row,
-                tx.exec_one("SELECT count(*) FILTER (WHERE role = 'worker' AND live) AS workers, "
-                            "count(*) FILTER (WHERE role = 'verifier' AND live) AS verifiers, "
-                            "count(*) FILTER (WHERE excluded_at_ms IS NOT NULL) AS excluded FROM "
-                            "(SELECT role, excluded_at_ms, NOT has_left AND last_seen_at_ms >= $1 "
-                            "AS live FROM registry.node) AS n",
-                            {clock_.now_ms() - options_.node_live_ms}));
-        gauges.workers_live = row.get<std::uint64_t>("workers");
-        gauges.verifiers_live = row.get<std::uint64_t>("verifiers");
-        gauges.nodes_excluded = row.get<std::uint64_t>("excluded");
-        return gauges;
-    });
 }
 
 Status PostgresBackend::ping() {

@@ -24,4 +24,15 @@ auto write(db::Database& database, const PostgresBackend::Options& options, F&& 
     return database.transact(std::forward<F>(body), transact);
 }
 
+/// A statement whose rows are a name and a count.
+inline Result<std::map<std::string, std::uint64_t>> count_by(db::Transaction& tx,
+                                                             std::string_view sql,
+                                                             db::Params params = {}) {
+    GYM_TRY(const db::Rows rows, tx.exec(sql, params));
+    std::map<std::string, std::uint64_t> out;
+    for (const db::Row row : rows)
+        out[row.get<std::string>(0)] = row.get<std::uint64_t>(1);
+    return out;
+}
+
 }  // namespace gym::api::calls

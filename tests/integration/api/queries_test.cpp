@@ -87,6 +87,10 @@ TEST_F(QueriesTest, NodesShowWhyTheyAreExcluded) {
     EXPECT_EQ(gauges->nodes_excluded, 1U);
     EXPECT_EQ(gauges->workers_live, 1U);
     EXPECT_EQ(gauges->jobs.at("running"), 1U);
+    EXPECT_FALSE(gauges->rounds.empty());
+    EXPECT_GT(gauges->unit_events_waiting, 0U);  // no gym-rewards runs here
+    EXPECT_EQ(gauges->payout_epoch, 0U);
+    EXPECT_FALSE(gauges->books_equal.has_value());
 }
 
 TEST_F(QueriesTest, AnAddressWithoutMoneyHasZeroBalancesAndNoProof) {

@@ -78,6 +78,16 @@ struct Gauges {
     std::uint64_t workers_live = 0;
     std::uint64_t verifiers_live = 0;
     std::uint64_t nodes_excluded = 0;
+    std::map<std::string, std::uint64_t> rounds;  ///< by state
+    std::uint64_t round_open_s = 0;               ///< age of the oldest round that is not closed
+    std::uint64_t unit_events_waiting = 0;        ///< that gym-rewards has not booked
+    std::uint64_t payout_epoch = 0;               ///< the newest that was closed
+    std::uint64_t payout_under_way_s = 0;  ///< age of an epoch on its way to the chain; 0: none
+    bool payout_problem = false;           ///< the chain refuses a step of it
+    std::optional<bool> books_equal;       ///< contracts against ledger; absent: never compared
+    std::map<std::string, std::uint64_t> transactions_open;     ///< by service
+    std::map<std::string, std::uint64_t> transaction_oldest_s;  ///< age, by service
+    std::map<std::string, std::uint64_t> finalized_block;       ///< by service that follows
 };
 
 class Queries {
