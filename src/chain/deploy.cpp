@@ -36,10 +36,12 @@ struct Grant {
     Address holder;
 };
 
+std::string grant_id(const std::string& contract, const std::string& role) {
+    return "deploy/grant/" + contract + "/" + role;
+}
+
 Status grant_roles(TxManager& manager, const std::vector<Grant>& grants, std::uint32_t timeout_ms) {
-    const auto id_of = [](const Grant& grant) {
-        return std::string("deploy/grant/") + grant.contract + "/" + grant.role;
-    };
+    const auto id_of = [](const Grant& grant) { return grant_id(grant.contract, grant.role); };
     for (const Grant& grant : grants) {
         const ContractCall call =
             make_call(grant.address, "grantRole(bytes32,address)",
@@ -87,6 +89,15 @@ Result<Deployment> deploy(TxManager& manager, ChainClient& client,
                      {"CommitmentLog", out.commitment_log, "COORDINATOR_ROLE", params.coordinator}},
                     timeout_ms));
     return out;
+}
+
+Status wait_deployment_final(TxManager& manager, std::uint32_t timeout_ms) {
+    // The last transaction: all others have lower nonces, so they are final when it is.
+    GYM_TRY(const Intent last,
+            manager.wait(grant_id("CommitmentLog", "COORDINATOR_ROLE"), timeout_ms));
+    if (last.state == IntentState::kDone) return {};
+    return fail(ErrorCode::kConflict,
+                "the last step of the deployment ended as " + std::string(to_string(last.state)));
 }
 
 }  // namespace gym::chain

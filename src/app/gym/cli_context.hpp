@@ -49,6 +49,7 @@ void add_node_commands(CLI::App& app, CliContext& context);
 void add_job_commands(CLI::App& app, CliContext& context);
 void add_wallet_commands(CLI::App& app, CliContext& context);
 void add_rewards_commands(CLI::App& app, CliContext& context);
+void add_operator_commands(CLI::App& app, CliContext& context);
 
 /// --threads and --isa.
 void add_engine_options(CLI::App& command, engine::EngineOptions& options);

@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
     gym::app::add_job_commands(app, context);
     gym::app::add_wallet_commands(app, context);
     gym::app::add_rewards_commands(app, context);
+    gym::app::add_operator_commands(app, context);
 
     try {
         app.parse(argc, argv);

@@ -68,5 +68,8 @@ struct DeployParams {
 [[nodiscard]] Result<Deployment> deploy(TxManager& manager, ChainClient& client,
                                         const std::filesystem::path& artifacts,
                                         const DeployParams& params, std::uint32_t timeout_ms);
+/// Waits until nothing that deploy() did can be undone by a reorganisation. @errors kConflict,
+/// kTimeout, as TxManager::wait.
+Status wait_deployment_final(TxManager& manager, std::uint32_t timeout_ms);
 
 }  // namespace gym::chain

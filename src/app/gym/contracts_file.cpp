@@ -1,0 +1,79 @@
+#include "contracts_file.hpp"
+
+#include "gym/common/yaml.hpp"
+#include "gym/crypto/key.hpp"
+
+namespace gym::app {
+namespace {
+
+constexpr std::int64_t kDayS = 86'400;
+constexpr std::int64_t kDelayMaxS = 30 * kDayS;  // what the contracts accept
+
+Status read_address(YamlMap& map, std::string_view key, Address& out) {
+    GYM_TRY(const std::string text, map.string(key));
+    const auto address = crypto::parse_address(text);
+    if (!address.ok()) return map.error_at(key, address.error().message);
+    if (*address == Address{}) return map.error_at(key, "must not be the zero address");
+    out = *address;
+    return {};
+}
+
+Status read_tokens(YamlMap& map, std::string_view key, Amount& out) {
+    GYM_TRY(const std::string text, map.string(key));
+    const auto amount = Amount::parse_tokens(text);
+    if (!amount.ok()) return map.error_at(key, amount.error().message);
+    if (amount->is_zero()) return map.error_at(key, "must be more than nothing");
+    out = *amount;
+    return {};
+}
+
+Status read_delay(YamlMap& map, std::string_view key, std::uint64_t& out_s) {
+    GYM_TRY(const std::int64_t seconds, map.integer(key, 0, kDelayMaxS));
+    out_s = static_cast<std::uint64_t>(seconds);
+    return {};
+}
+
+Status read_token(YamlMap map, chain::DeployParams& params) {
+    GYM_CHECK(read_address(map, "holder", params.token_holder));
+    GYM_CHECK(read_tokens(map, "supply", params.token_supply));
+    return map.finish();
+}
+
+Status read_roles(YamlMap map, chain::DeployParams& params) {
+    GYM_CHECK(read_address(map, "coordinator", params.coordinator));
+    GYM_CHECK(read_address(map, "settler", params.settler));
+    GYM_CHECK(read_address(map, "guardian", params.guardian));
+    // A guardian with the settler's key could not stop what that key does.
+    if (params.guardian == params.settler)
+        return map.error_at("guardian", "must be another key than the settler's");
+    return map.finish();
+}
+
+Status read_limits(YamlMap map, chain::DeployParams& params) {
+    GYM_CHECK(read_delay(map, "admin_delay_s", params.admin_delay_s));
+    GYM_CHECK(read_delay(map, "activation_delay_s", params.activation_delay_s));
+    GYM_CHECK(read_delay(map, "withdrawal_delay_s", params.withdrawal_delay_s));
+    GYM_CHECK(read_delay(map, "epoch_interval_s", params.epoch_interval_s));
+    GYM_CHECK(read_tokens(map, "release_cap", params.release_cap));
+    GYM_CHECK(read_tokens(map, "growth_limit", params.growth_limit));
+    return map.finish();
+}
+
+}  // namespace
+
+Result<ContractsFile> load_contracts_file(const std::string& path) {
+    GYM_TRY(YamlMap map, YamlMap::load_file(path));
+    ContractsFile file;
+    GYM_TRY(const std::int64_t chain_id, map.integer("chain_id", 1, INT64_MAX));
+    file.chain_id = static_cast<std::uint64_t>(chain_id);
+    GYM_TRY(YamlMap token, map.map("token"));
+    GYM_CHECK(read_token(std::move(token), file.params));
+    GYM_TRY(YamlMap roles, map.map("roles"));
+    GYM_CHECK(read_roles(std::move(roles), file.params));
+    GYM_TRY(YamlMap limits, map.map("limits"));
+    GYM_CHECK(read_limits(std::move(limits), file.params));
+    GYM_CHECK(map.finish());
+    return file;
+}
+
+}  // namespace gym::app

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gym/chain/deploy.hpp"
+#include "gym/common/result.hpp"
+
+namespace gym::app {
+
+/// What `gym operator deploy-contracts` reads; deploy/config/contracts.yaml documents every key.
+struct ContractsFile {
+    std::uint64_t chain_id = 0;
+    chain::DeployParams params;
+};
+
+/// @errors kIo, kNotFound, kMalformed, kInvalidArgument naming file, line and key.
+[[nodiscard]] Result<ContractsFile> load_contracts_file(const std::string& path);
+
+}  // namespace gym::app
