@@ -24,7 +24,11 @@ Result<std::string> read_password(const std::string& path) {
 }  // namespace
 
 Result<ConnectionConfig> ConnectionConfig::from_yaml(YamlMap map) {
-    ConnectionConfig config;
+    return from_yaml(std::move(map), {});
+}
+
+Result<ConnectionConfig> ConnectionConfig::from_yaml(YamlMap map, ConnectionConfig defaults) {
+    ConnectionConfig config = std::move(defaults);
     GYM_TRY(config.host, map.string_or("host", config.host));
     GYM_TRY(const std::int64_t port, map.integer_or("port", 1, 65'535, config.port));
     config.port = static_cast<std::uint16_t>(port);

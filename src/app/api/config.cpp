@@ -35,12 +35,13 @@ Result<ApiConfig> load_api_config(const std::string& path) {
     GYM_TRY(YamlMap listen, map.map("listen"));
     GYM_CHECK(read_listen(std::move(listen), config));
     GYM_TRY(YamlMap database, map.map("database"));
-    GYM_TRY(config.database, db::ConnectionConfig::from_yaml(std::move(database)));
-    config.database.application_name = "gym-api";
     // A person waits for the answer: no statement of the API is worth more than this.
-    config.database.statement_timeout = std::chrono::seconds(10);
-    config.database.lock_timeout = std::chrono::seconds(5);
-    config.database.connect_timeout = std::chrono::seconds(2);
+    db::ConnectionConfig brief;
+    brief.application_name = "gym-api";
+    brief.statement_timeout = std::chrono::seconds(10);
+    brief.lock_timeout = std::chrono::seconds(5);
+    brief.connect_timeout = std::chrono::seconds(2);
+    GYM_TRY(config.database, db::ConnectionConfig::from_yaml(std::move(database), brief));
     GYM_TRY(config.deployment, map.string("deployment"));
     GYM_TRY(config.blobs, map.string("blobs"));
     GYM_TRY(config.node_live_ms,

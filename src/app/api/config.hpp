@@ -8,7 +8,7 @@
 
 namespace gym::app {
 
-/// gym-api's configuration file; examples/api.yaml documents every key.
+/// gym-api's configuration file; deploy/config/api.yaml documents every key.
 struct ApiConfig {
     api::ServerOptions listen;
     std::string port_file;  ///< empty: none

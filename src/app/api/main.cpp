@@ -136,7 +136,9 @@ int run(int argc, char** argv) {
     Arguments arguments;
     CLI::App program{"The REST API: jobs, nodes, units, balances, rewards", "gym-api"};
     program.fallthrough();
-    program.add_option("--config", arguments.config, "Configuration (examples/api.yaml)")
+    program
+        .add_option("--config", arguments.config,
+                    "Configuration (deploy/config/api.yaml explains every key)")
         ->required();
     add_key_commands(program, context, arguments);
     try {

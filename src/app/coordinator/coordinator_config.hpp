@@ -9,7 +9,8 @@
 
 namespace gym::app {
 
-/// gym-coordinator's configuration file; examples/coordinator.yaml documents every key.
+/// gym-coordinator's configuration file; deploy/config/coordinator.yaml documents
+/// every key.
 struct CoordinatorFile {
     rpc::ServerConfig server;
     std::string port_file;  ///< empty: none

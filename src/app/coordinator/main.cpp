@@ -133,7 +133,9 @@ int run_program(int argc, char** argv) {
     CLI::App program{"Gives work to nodes, samples and settles it; gRPC for nodes",
                      "gym-coordinator"};
     std::string config_path;
-    program.add_option("--config", config_path, "Configuration (examples/coordinator.yaml)")
+    program
+        .add_option("--config", config_path,
+                    "Configuration (deploy/config/coordinator.yaml explains every key)")
         ->required();
     CLI11_PARSE(program, argc, argv);
     const sigset_t stop_signals = block_stop_signals();

@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 
@@ -16,6 +17,7 @@ namespace {
 using namespace gym;
 
 constexpr int kDatabaseConnections = 4;
+constexpr std::chrono::seconds kDatabaseWait{60};  // services of one machine start in any order
 constexpr std::int64_t kRetryMsMax = 30'000;
 
 volatile sig_atomic_t stop_requested = 0;
@@ -94,7 +96,9 @@ Status run(const std::string& config_path) {
     GYM_TRY(const crypto::SecretBytes passphrase, crypto::read_secret_file(file.passphrase_file));
     GYM_TRY(const crypto::PrivateKey settler,
             crypto::load_keystore(file.keystore_file, passphrase));
-    GYM_TRY(const auto database, db::Database::open(file.database, kDatabaseConnections));
+    GYM_TRY(const auto database,
+            db::with_retry([&] { return db::Database::open(file.database, kDatabaseConnections); },
+                           kDatabaseWait));
     GYM_TRY(const auto client, chain::make_http_client(file.rpc_url));
     const SystemClock clock;
     GYM_TRY(const auto service,
@@ -109,7 +113,9 @@ int run_program(int argc, char** argv) {
                      "gym-rewards"};
     std::string config_path;
     std::string log_level = "info";
-    program.add_option("--config", config_path, "Configuration file (docs/REWARDS.md)")
+    program
+        .add_option("--config", config_path,
+                    "Configuration (deploy/config/rewards.yaml explains every key)")
         ->required()
         ->check(CLI::ExistingFile);
     program.add_option("--log-level", log_level, "trace, debug, info, warn or error");

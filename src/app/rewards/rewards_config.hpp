@@ -10,7 +10,8 @@
 
 namespace gym::app {
 
-/// The configuration file of gym-rewards; docs/REWARDS.md shows one with every key.
+/// The configuration file of gym-rewards; deploy/config/rewards.yaml documents
+/// every key.
 struct RewardsFile {
     db::ConnectionConfig database;
     std::string rpc_url;

@@ -24,8 +24,10 @@ struct ConnectionConfig {
     std::chrono::milliseconds lock_timeout{10'000};       ///< 0: none
 
     /// Reads the keys host, port, database, user, password_file (one line), connect_timeout_ms,
-    /// statement_timeout_ms and lock_timeout_ms of `map` (all optional) and calls its finish().
+    /// statement_timeout_ms and lock_timeout_ms of `map` and calls its finish(). An absent key
+    /// leaves what `defaults` says.
     /// @errors kInvalidArgument, kIo or kNotFound for the password file.
+    static Result<ConnectionConfig> from_yaml(YamlMap map, ConnectionConfig defaults);
     static Result<ConnectionConfig> from_yaml(YamlMap map);
 
     /// "user@host:port/database", for log lines.

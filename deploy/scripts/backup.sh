@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# backup.sh TARGET_FOLDER [STATE_FOLDER]: a copy of everything that a network cannot make again: the database, then the
+# blobs and epoch files that it names (STATE_FOLDER, default /var/lib/gym). Services may run meanwhile. In this order
+# every blob that the dump names exists, since blobs are written first and never changed. Run it as database.sh; keys
+# and /etc/gym are copied once, by hand, to a place apart.
+set -euo pipefail
+target=${1:?usage: backup.sh TARGET_FOLDER [STATE_FOLDER]}
+state=${2:-/var/lib/gym}
+database=${PGDATABASE:-gym}
+
+as_owner=()
+if [[ -z ${PGHOST:-} ]]; then
+    export PGHOST=/var/run/postgresql PGUSER=postgres
+    [[ $(id -u) != 0 ]] || as_owner=(runuser -u postgres --)
+fi
+umask 077
+mkdir -p "$target"
+stamp=$(date -u +%Y%m%dT%H%M%SZ)
+"${as_owner[@]}" pg_dump --format=custom --dbname="$database" >"$target/.part"
+mv "$target/.part" "$target/$database-$stamp.dump"
+for folder in blobs epochs; do
+    [[ -d $state/$folder ]] || continue
+    mkdir -p "$target/$folder"
+    # Names are roots or epoch numbers: what is there already is the same.
+    cp -R --no-clobber "$state/$folder/." "$target/$folder/"
+done
+printf 'backup: %s\n' "$target/$database-$stamp.dump"

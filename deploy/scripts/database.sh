@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# database.sh SECRETS_FOLDER: makes the database, brings its schema up to date and makes one login user for each
+# service, with the rights of its group and nothing else. Run it as the database's superuser (as root for the local
+# server, then it becomes postgres by itself; else with PGHOST, PGPORT, PGUSER and PGPASSWORD set). Idempotent: run it
+# again after an update, with the services stopped. Passwords are made once and kept in SECRETS_FOLDER/db-*, mode 0600.
+set -euo pipefail
+secrets=${1:?usage: database.sh SECRETS_FOLDER}
+database=${PGDATABASE:-gym}
+gym=${GYM:-$(cd "$(dirname "$0")/../../.." && pwd)/bin/gym}
+
+say() { printf 'database: %s\n' "$*"; }
+# Without a server named, the local one through its socket, where postgres needs no password.
+as_owner=()
+if [[ -z ${PGHOST:-} ]]; then
+    export PGHOST=/var/run/postgresql PGUSER=postgres
+    [[ $(id -u) != 0 ]] || as_owner=(runuser -u postgres --)
+fi
+export PGDATABASE=$database PGOPTIONS='-c client_min_messages=warning'
+query() { "${as_owner[@]}" psql -X -q -v ON_ERROR_STOP=1 "$@"; }
+
+if [[ -z $(query -d postgres -At -c "SELECT 1 FROM pg_database WHERE datname = '${database//\'/\'\'}'") ]]; then
+    say "creating $database"
+    query -d postgres -v name="$database" <<<'CREATE DATABASE :"name" TEMPLATE template0 ENCODING '"'UTF8'"
+fi
+say "applying migrations"
+"${as_owner[@]}" "$gym" operator migrate
+
+mkdir -p "$secrets"
+for service in coordinator rewards api; do
+    file=$secrets/db-$service
+    [[ -s $file ]] || (umask 077 && openssl rand -hex 24 >"$file")
+    # The password is neither in the arguments of a process nor in the server's log.
+    query <<SQL
+SET log_statement = 'none';
+SET log_min_error_statement = 'panic';
+SET password_encryption = 'scram-sha-256';
+DO \$\$ BEGIN
+    CREATE ROLE gym_${service}_login LOGIN;
+EXCEPTION WHEN duplicate_object THEN NULL;
+END \$\$;
+ALTER ROLE gym_${service}_login LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS
+    PASSWORD '$(<"$file")';
+GRANT gym_$service TO gym_${service}_login;
+SQL
+    say "gym_${service}_login has the rights of gym_$service, its password is in $file"
+done
+query <<SQL
+REVOKE ALL ON DATABASE "$database" FROM PUBLIC;
+GRANT CONNECT ON DATABASE "$database" TO gym_coordinator, gym_rewards, gym_api;
+SQL
+say "done"
