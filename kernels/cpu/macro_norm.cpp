@@ -1,6 +1,7 @@
 // Layer norm and elementwise macros: compiled once a level (multiversion.hpp).
 #include "cpu/macro_rows.hpp"
 #include "cpu/maps.hpp"
+#include "cpu/ordinary.hpp"
 #include "gym/kernels/programs.h"
 #include "gym/kernels/rows.h"
 
@@ -54,17 +55,31 @@ void layernorm_grad_rows(const LayernormBackward& call, MacroRange rows, float* 
     }
 }
 
+namespace {
+
+constexpr float kGelu0 = 0x1.988454p+0f;  // 2 sqrt(2/pi)
+constexpr float kGelu1 = 0x1.2444f2p-4f;  // that times 0.044715
+constexpr float kGelu2 = 0x1.b6676cp-3f;  // three times as much
+
+inline __attribute__((always_inline)) float gelu_grad(float x, float s, float dy) {
+    const float square = x * x;
+    const float u = f32::raw_fma(x * f32::raw_fma(square, kGelu2, kGelu0), 1.0f - s, 1.0f);
+    return f32::mul(dy, s * u);
+}
+
+}  // namespace
+
 void gelu_grad_range(const float* x, const float* dy, float* dx, MacroRange range) {
-    const float c0 = f32::from_bits(0x3FCC422Au);  // 2 sqrt(2/pi)
-    const float c1 = f32::from_bits(0x3D922279u);  // c0 * 0.044715
-    const float c2 = f32::from_bits(0x3E5B33B6u);  // 3 c1
-    GYM_VECTOR_LOOP
-    for (int64_t i = range.begin; i < range.end; ++i) {
-        const float square = x[i] * x[i];
-        const float s = f32::sigmoid(x[i] * f32::raw_fma(square, c1, c0));
-        const float u = f32::raw_fma(x[i] * f32::raw_fma(square, c2, c0), 1.0f - s, 1.0f);
-        dx[i] = f32::mul(dy[i], s * u);
-    }
+    map_blocks(
+        range.begin, range.end, {0.0f, f32::kSigmoidOrdinaryMax}, dx,
+        [=](int64_t i) __attribute__((always_inline)) {
+            return x[i] * f32::raw_fma(x[i] * x[i], kGelu1, kGelu0);
+        },
+        [=](int64_t i, float w) __attribute__((always_inline)) {
+            return gelu_grad(x[i], f32::sigmoid_ordinary(w), dy[i]);
+        },
+        [=](int64_t i, float w)
+            __attribute__((always_inline)) { return gelu_grad(x[i], f32::sigmoid(w), dy[i]); });
 }
 
 void adamw_range(const AdamwStep& call, MacroRange range) {

@@ -1,6 +1,7 @@
 // Attention's and cross-entropy's row loops: compiled once a level (multiversion.hpp).
 #include "cpu/macro_rows.hpp"
 #include "cpu/maps.hpp"
+#include "cpu/ordinary.hpp"
 #include "gym/kernels/programs.h"
 #include "gym/kernels/rows.h"
 
@@ -16,16 +17,24 @@ inline __attribute__((always_inline)) void clear(float* x, int64_t begin, int64_
         x[i] = 0.0f;
 }
 
-/// x becomes exp(x - m); returns the exact sum.
+/// y[i] = exp(x[i] - m).
+inline __attribute__((always_inline)) void exp_below(const float* x, float m, float* y,
+                                                     int64_t count) {
+    map_blocks(
+        0, count, {0.0f, f32::kExpOrdinaryMax},
+        y, [=](int64_t i) __attribute__((always_inline)) { return x[i] - m; },
+        [](int64_t, float v) __attribute__((always_inline)) { return f32::exp_ordinary(v); },
+        [](int64_t, float v) __attribute__((always_inline)) { return f32::exp(v); });
+}
+
+/// y[i] = exp(x[i] - m); returns the exact sum.
 inline __attribute__((always_inline)) float numerators(const float* x, float m, float* y,
                                                        int64_t count) {
     // rint(y * 2^29) as scale2 has it: a single normal factor. Above 1 there is only NaN.
     constexpr float kScale = 0x1p29f;
     int64_t total = 0;
     uint32_t amax = 0;
-    GYM_VECTOR_LOOP
-    for (int64_t i = 0; i < count; ++i)
-        y[i] = f32::exp(x[i] - m);
+    exp_below(x, m, y, count);
     for (int64_t i = 0; i < count; ++i) {
         const uint32_t bits = magnitude_bits(y[i]);
         amax = bits > amax ? bits : amax;
@@ -54,10 +63,7 @@ void softmax_causal(float* scores, int64_t length, float* m, float* l) {
 void numerators_causal(float* scores, int64_t length, const float* m) {
     for (int64_t i = 0; i < length; ++i) {
         float* row = scores + i * length;
-        const float shift = m[i];
-        GYM_VECTOR_LOOP
-        for (int64_t j = 0; j <= i; ++j)
-            row[j] = f32::exp(row[j] - shift);
+        exp_below(row, m[i], row, i + 1);
         clear(row, i + 1, length);
     }
 }

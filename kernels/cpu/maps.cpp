@@ -1,6 +1,7 @@
 // Elementwise maps: compiled once a level (multiversion.hpp).
 #include "cpu/maps.hpp"
 
+#include "cpu/ordinary.hpp"
 #include "gym/kernels/programs.h"
 
 namespace gym::kernels::GYM_KERNEL_ISA {
@@ -12,6 +13,15 @@ inline __attribute__((always_inline)) void map1(const float* x, float* y, int64_
     GYM_VECTOR_LOOP
     for (int64_t i = 0; i < count; ++i)
         y[i] = f(x[i]);
+}
+
+template <typename Ordinary, typename Full>
+inline __attribute__((always_inline)) void map1(const float* x, float* y, int64_t count,
+                                                OrdinaryRange range, Ordinary ordinary, Full full) {
+    map_blocks(
+        0, count, range, y, [x](int64_t i) __attribute__((always_inline)) { return x[i]; },
+        [=](int64_t, float v) __attribute__((always_inline)) { return ordinary(v); },
+        [=](int64_t, float v) __attribute__((always_inline)) { return full(v); });
 }
 
 template <typename F>
@@ -51,17 +61,25 @@ void map_unary(UnaryOp op, const float* x, float* y, int64_t count) {
         case UnaryOp::kSqrt:
             return map1(x, y, count, [](float v) { return f32::sqrt(v); });
         case UnaryOp::kExp:
-            return map1(x, y, count, [](float v) { return f32::exp(v); });
+            return map1(
+                x, y, count, {0.0f, f32::kExpOrdinaryMax},
+                [](float v) { return f32::exp_ordinary(v); }, [](float v) { return f32::exp(v); });
         case UnaryOp::kLog:
             return map1(x, y, count, [](float v) { return f32::log(v); });
         case UnaryOp::kTanh:
             return map1(x, y, count, [](float v) { return f32::tanh(v); });
         case UnaryOp::kSigmoid:
-            return map1(x, y, count, [](float v) { return f32::sigmoid(v); });
+            return map1(
+                x, y, count, {0.0f, f32::kSigmoidOrdinaryMax},
+                [](float v) { return f32::sigmoid_ordinary(v); },
+                [](float v) { return f32::sigmoid(v); });
         case UnaryOp::kSilu:
             return map1(x, y, count, [](float v) { return f32::silu(v); });
         case UnaryOp::kGelu:
-            return map1(x, y, count, [](float v) { return f32::gelu(v); });
+            return map1(
+                x, y, count, {f32::kGeluOrdinaryMin, f32::kGeluOrdinaryMax},
+                [](float v) { return f32::gelu_ordinary(v); },
+                [](float v) { return f32::gelu(v); });
         case UnaryOp::kRsqrt:
             return map1(x, y, count, [](float v) { return f32::rsqrt(v); });
     }

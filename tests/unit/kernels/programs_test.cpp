@@ -122,6 +122,53 @@ TEST_P(Programs, KeepTheirGoldenBits) {
     EXPECT_EQ(bits_hash(y), GetParam().golden) << std::hex << "0x" << bits_hash(y);
 }
 
+/// Numbers from -most to most, and where the short programs stop being allowed.
+std::vector<float> ordinary_samples(float least, float most) {
+    std::vector<float> samples;
+    const uint32_t first = f32::to_bits(least), last = f32::to_bits(most);
+    for (uint32_t bits = first; bits < last; bits += 997 / static_cast<uint32_t>(test_scale()) | 1)
+        samples.push_back(number(bits));
+    for (uint32_t i = 0; i < 1000; ++i) {
+        samples.push_back(number(first + i));
+        samples.push_back(number(last - i));
+    }
+    const std::size_t positive = samples.size();
+    for (std::size_t i = 0; i < positive; ++i)
+        samples.push_back(-samples[i]);
+    return samples;
+}
+
+TEST(OrdinaryPrograms, EqualTheFullOnes) {
+    for (const float x : ordinary_samples(0.0f, f32::kExpOrdinaryMax))
+        ASSERT_EQ(f32::to_bits(f32::exp_ordinary(x)), f32::to_bits(f32::exp(x))) << x;
+    for (const float x : ordinary_samples(0.0f, f32::kSigmoidOrdinaryMax))
+        ASSERT_EQ(f32::to_bits(f32::sigmoid_ordinary(x)), f32::to_bits(f32::sigmoid(x))) << x;
+    for (const float x : ordinary_samples(f32::kGeluOrdinaryMin, f32::kGeluOrdinaryMax))
+        ASSERT_EQ(f32::to_bits(f32::gelu_ordinary(x)), f32::to_bits(f32::gelu(x))) << x;
+}
+
+TEST(OrdinaryPrograms, OneExtraordinaryNumberChangesNoneOfItsNeighbours) {
+    std::vector<float> x(1000);
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<float>(i) * 0.01f - 5.0f;
+    for (const uint32_t odd : {f32::kNanBits, f32::kInfinityBits, 0xFF800000u, 0u, 1u, 0x42FE0000u,
+                               0xC2FE0000u, 0x7F7FFFFFu}) {
+        x[300] = number(odd);
+        for (const Isa isa : runnable_levels()) {
+            for (const auto& [op, program] : {std::pair{UnaryOp::kExp, &f32::exp},
+                                              {UnaryOp::kSigmoid, &f32::sigmoid},
+                                              {UnaryOp::kGelu, &f32::gelu}}) {
+                std::vector<float> y(x.size()), expected;
+                for (const float v : x)
+                    expected.push_back(program(v));
+                map_unary(isa, op, x.data(), y.data(), static_cast<int64_t>(x.size()));
+                ASSERT_EQ(first_difference(y, expected), -1)
+                    << isa_name(isa) << " " << std::hex << odd << " " << static_cast<int>(op);
+            }
+        }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Programs, testing::ValuesIn(kPrograms),
                          [](const auto& instance) { return std::string(instance.param.name); });
 

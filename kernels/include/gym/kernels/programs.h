@@ -65,6 +65,16 @@ GYM_HD float exp(float x) {
     return canonical(scale_fraction(parts.fraction, parts.exponent));
 }
 
+// The *_ordinary versions leave out what only the ends of the range need. Where they are allowed,
+// every scaling by a power of two is exact, so they give the same bits as the full programs.
+
+inline constexpr float kExpOrdinaryMax = 80.0f;
+/// exp(x) for |x| <= kExpOrdinaryMax.
+GYM_HD float exp_ordinary(float x) {
+    const ExpParts parts = exp_parts({x, 0.0f});
+    return parts.fraction * power_of_two(parts.exponent);
+}
+
 /// log(negative) is NaN, log(+-0) is -Inf.
 GYM_HD float log(float x) {
     constexpr float kLn2High = 0x1.62e4p-1f, kLn2Low = 0x1.7f7d1cp-20f;  // n * high is exact
@@ -114,17 +124,15 @@ GYM_HD float tanh(float x) {
     return canonical(from_bits(to_bits(result) | sign));
 }
 
-/// (a.high + a.low) / (1 + e) with about half an ulp of error, where e = fraction * 2^exponent <= 1
-/// and the quotient is scaled by 2^scale with one rounding.
-GYM_HD float divide_by_one_plus(TwoFloats a, float e, int32_t scale) {
+/// (a.high + a.low) / (1 + e) with about half an ulp of error, for e <= 1.
+GYM_HD float divide_by_one_plus(TwoFloats a, float e) {
     const float divisor = 1.0f + e;
     const float divisor_low = e - (divisor - 1.0f);
     const float inverse = 1.0f / divisor;
     const float quotient = a.high * inverse;
     const float residual =
         raw_fma(-quotient, divisor, a.high) + raw_fma(-quotient, divisor_low, a.low);
-    const float corrected = raw_fma(residual, inverse, quotient);
-    return scale_fraction(a.high == 0.0f ? a.high : corrected, scale);  // keeps the sign of zero
+    return raw_fma(residual, inverse, quotient);
 }
 
 /// factor * sigmoid(w) for w = +-(magnitude): with e = exp(-|w|) it is factor / (1 + e) for w >= 0
@@ -147,12 +155,31 @@ GYM_HD float times_sigmoid(float factor, TwoFloats negative_magnitude, bool nega
     const int32_t unit_exponent = ordinary ? lifted_field - 127 - (tiny ? 23 : 0) : 0;
     const float high = negative ? unit * parts.fraction : unit;
     const float low = negative ? raw_fma(unit, parts.fraction, -high) : 0.0f;
-    return divide_by_one_plus({high, low}, e, unit_exponent + (negative ? parts.exponent : 0));
+    const float quotient = divide_by_one_plus({high, low}, e);
+    return scale_fraction(high == 0.0f ? high : quotient,  // keeps the sign of zero
+                          unit_exponent + (negative ? parts.exponent : 0));
+}
+
+/// The same for 2^-20 <= |factor| <= 2^20 and -80 <= negative_magnitude.high.
+GYM_HD float times_sigmoid_ordinary(float factor, TwoFloats negative_magnitude, bool negative) {
+    const ExpParts parts = exp_parts(negative_magnitude);
+    const float power = power_of_two(parts.exponent);
+    const float product = factor * parts.fraction;
+    const float product_low = raw_fma(factor, parts.fraction, -product);
+    const TwoFloats a{negative ? product : factor, negative ? product_low : 0.0f};
+    return divide_by_one_plus(a, parts.fraction * power) * (negative ? power : 1.0f);
 }
 
 GYM_HD float sigmoid(float x) {
     const float magnitude = from_bits(to_bits(x) & ~kSignBit);
     return canonical(times_sigmoid(1.0f, {-magnitude, 0.0f}, x < 0.0f));
+}
+
+inline constexpr float kSigmoidOrdinaryMax = 80.0f;
+/// sigmoid(x) for |x| <= kSigmoidOrdinaryMax.
+GYM_HD float sigmoid_ordinary(float x) {
+    const float magnitude = from_bits(to_bits(x) & ~kSignBit);
+    return times_sigmoid_ordinary(1.0f, {-magnitude, 0.0f}, x < 0.0f);
 }
 
 /// x * sigmoid(x); silu(-Inf) is -0.
@@ -164,17 +191,13 @@ GYM_HD float silu(float x) {
     return canonical(magnitude == infinity ? at_infinity : result);
 }
 
-/// x * sigmoid(2 * sqrt(2/pi) * (x + 0.044715 x^3)), which is 0.5 x (1 + tanh(...)); gelu(-Inf) is
-/// -0.
+/// -2 sqrt(2/pi) (m + 0.044715 m^3) for 0 <= m <= 16: what gelu's exponential is taken of.
 ///
-/// The argument of exp is kept in two floats: an error of half an ulp in it would be dozens of ulp
-/// in the far negative tail.
-GYM_HD float gelu(float x) {
+/// It is kept in two floats: an error of half an ulp in it would be dozens of ulp in the far
+/// negative tail.
+GYM_HD TwoFloats gelu_argument(float magnitude) {
     constexpr TwoFloats kLinear{0x1.988454p+0f, -0x1.857936p-25f};  // 2 sqrt(2/pi)
     constexpr TwoFloats kCubic{0x1.2444f2p-4f, 0x1.49b16ap-29f};    // that times 0.044715
-    const float infinity = from_bits(kInfinityBits);
-    const float absolute = from_bits(to_bits(x) & ~kSignBit);
-    const float magnitude = absolute > 16.0f ? 16.0f : absolute;  // exp(-2u) is 0 long before
     const float square = magnitude * magnitude;
     const float square_low = raw_fma(magnitude, magnitude, -square);
     const float product = kCubic.high * square;
@@ -186,9 +209,25 @@ GYM_HD float gelu(float x) {
         (kLinear.high - (sum - back)) + (product - back) + (product_low + kLinear.low);
     const float w = magnitude * sum;
     const float w_low = raw_fma(magnitude, sum, -w) + magnitude * sum_low;
-    const float result = times_sigmoid(x, {-w, -w_low}, x < 0.0f);
+    return {-w, -w_low};
+}
+
+/// x * sigmoid(2 * sqrt(2/pi) * (x + 0.044715 x^3)), which is 0.5 x (1 + tanh(...)); gelu(-Inf) is
+/// -0.
+GYM_HD float gelu(float x) {
+    const float infinity = from_bits(kInfinityBits);
+    const float absolute = from_bits(to_bits(x) & ~kSignBit);
+    const float magnitude = absolute > 16.0f ? 16.0f : absolute;  // exp(-2u) is 0 long before
+    const float result = times_sigmoid(x, gelu_argument(magnitude), x < 0.0f);
     const float at_infinity = x > 0.0f ? x : -0.0f;
     return canonical(absolute == infinity ? at_infinity : result);
+}
+
+inline constexpr float kGeluOrdinaryMin = 0x1p-20f, kGeluOrdinaryMax = 8.0f;
+/// gelu(x) for kGeluOrdinaryMin <= |x| <= kGeluOrdinaryMax.
+GYM_HD float gelu_ordinary(float x) {
+    const float magnitude = from_bits(to_bits(x) & ~kSignBit);
+    return times_sigmoid_ordinary(x, gelu_argument(magnitude), x < 0.0f);
 }
 
 /// 1 / sqrt(x): rsqrt(+-0) is +-Inf, rsqrt(negative) is NaN.
