@@ -1,0 +1,143 @@
+#include <array>
+#include <vector>
+
+#include "launch.cuh"
+
+namespace gym::kernels::cuda {
+
+namespace {
+
+constexpr int kCapabilityMin = 8;
+
+std::string check_device(int index) {
+    cudaDeviceProp properties;
+    const cudaError_t error = cudaGetDeviceProperties(&properties, index);
+    if (error != cudaSuccess) return cudaGetErrorString(error);
+    if (properties.major < kCapabilityMin) {
+        return std::string(properties.name) + " has compute capability " +
+               std::to_string(properties.major) + "." + std::to_string(properties.minor) +
+               "; 8.0 is needed";
+    }
+    return {};
+}
+
+}  // namespace
+
+struct Device::Memory {
+    struct Scratch {
+        void* data = nullptr;
+        std::size_t capacity = 0;
+    };
+    std::vector<void*> allocations;
+    std::array<Scratch, kScratchBuffers> scratch;
+};
+
+std::string unavailable_reason() {
+    int devices = 0;
+    const cudaError_t error = cudaGetDeviceCount(&devices);
+    if (error != cudaSuccess) return cudaGetErrorString(error);
+    return devices > 0 ? check_device(0) : "no CUDA device";
+}
+
+std::unique_ptr<Device> Device::open(int index, std::string& error) {
+    int devices = 0;
+    const cudaError_t counted = cudaGetDeviceCount(&devices);
+    if (counted != cudaSuccess) {
+        error = cudaGetErrorString(counted);
+        return nullptr;
+    }
+    if (index < 0 || index >= devices) {
+        error =
+            "no CUDA device " + std::to_string(index) + ": there are " + std::to_string(devices);
+        return nullptr;
+    }
+    error = check_device(index);
+    if (!error.empty()) return nullptr;
+    std::unique_ptr<Device> device(new Device);
+    device->memory_ = std::make_unique<Memory>();
+    device->index_ = index;
+    device->note(cudaSetDevice(index));
+    cudaStream_t stream = nullptr;
+    device->note(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    device->stream_ = stream;
+    if (device->ok()) return device;
+    error = device->error();
+    return nullptr;
+}
+
+Device::~Device() {
+    cudaSetDevice(index_);
+    if (stream_ != nullptr) {
+        cudaStreamSynchronize(static_cast<cudaStream_t>(stream_));
+        cudaStreamDestroy(static_cast<cudaStream_t>(stream_));
+    }
+    for (void* allocation : memory_->allocations)
+        cudaFree(allocation);
+    for (auto& buffer : memory_->scratch)
+        cudaFree(buffer.data);
+}
+
+void Device::note(int cuda_error) {
+    const auto error = static_cast<cudaError_t>(cuda_error);
+    if (error != cudaSuccess && error_.empty()) error_ = cudaGetErrorString(error);
+}
+
+std::byte* Device::allocate(std::size_t bytes) {
+    if (!ok()) return nullptr;
+    void* data = nullptr;
+    note(cudaMalloc(&data, bytes > 0 ? bytes : 1));
+    if (data != nullptr) memory_->allocations.push_back(data);
+    return static_cast<std::byte*>(data);
+}
+
+std::byte* Device::scratch(int index, std::size_t bytes) {
+    auto& buffer = memory_->scratch[static_cast<std::size_t>(index)];
+    if (!ok() || bytes <= buffer.capacity) return static_cast<std::byte*>(buffer.data);
+    // cudaFree waits for the kernels that may still use the old memory.
+    note(cudaFree(buffer.data));
+    buffer = {};
+    note(cudaMalloc(&buffer.data, bytes));
+    if (buffer.data != nullptr) buffer.capacity = bytes;
+    return static_cast<std::byte*>(buffer.data);
+}
+
+void Device::upload(void* device, const void* host, std::size_t bytes) {
+    if (!ok() || bytes == 0) return;
+    note(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice,
+                         static_cast<cudaStream_t>(stream_)));
+}
+
+void Device::download(void* host, const void* device, std::size_t bytes) {
+    if (!ok() || bytes == 0) return;
+    note(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost,
+                         static_cast<cudaStream_t>(stream_)));
+    synchronize();
+}
+
+void Device::copy(void* to, const void* from, std::size_t bytes) {
+    if (!ok() || bytes == 0) return;
+    note(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice,
+                         static_cast<cudaStream_t>(stream_)));
+}
+
+void Device::clear(void* device, std::size_t bytes) {
+    if (!ok() || bytes == 0) return;
+    note(cudaMemsetAsync(device, 0, bytes, static_cast<cudaStream_t>(stream_)));
+}
+
+void Device::synchronize() {
+    if (ok()) note(cudaStreamSynchronize(static_cast<cudaStream_t>(stream_)));
+}
+
+std::string Device::name() const {
+    cudaDeviceProp properties;
+    return cudaGetDeviceProperties(&properties, index_) == cudaSuccess ? properties.name
+                                                                       : "unknown";
+}
+
+std::size_t Device::memory_bytes() const {
+    std::size_t free_bytes = 0, total_bytes = 0;
+    return cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess ? total_bytes : 0;
+}
+
+}  // namespace gym::kernels::cuda

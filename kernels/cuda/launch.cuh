@@ -1,0 +1,135 @@
+// How kernels are written and started here: a kernel is a struct of its arguments whose operator()
+// is what one thread does. The same sources compile as plain C++ under the emulation of
+// tests/support, with the help of what this header hides: launches, asynchronous copies,
+// tensor-core products.
+#pragma once
+
+#include "gym/kernels/cuda/device.hpp"
+#include "gym/kernels/host_device.h"
+
+#if defined(__CUDACC__)
+#include <cuda_runtime.h>
+#define GYM_UNROLL _Pragma("unroll")
+#else
+#include "cuda_emulation.hpp"
+#define GYM_UNROLL
+#endif
+
+namespace gym::kernels::cuda {
+
+inline constexpr int kWarpSize = 32;
+inline constexpr unsigned kAllLanes = 0xFFFFFFFFu;
+
+struct Grid {
+    int64_t x = 1;
+    int64_t y = 1;
+    int64_t z = 1;
+};
+
+#if defined(__CUDACC__)
+template <int kThreads, typename Kernel>
+__global__ void __launch_bounds__(kThreads) run_kernel(const Kernel kernel) {
+    kernel();
+}
+#endif
+
+/// Starts `kernel` on a grid of blocks of kThreads threads. x may go to 2^31 - 1, y and z to
+/// 65,535.
+template <int kThreads, typename Kernel>
+void launch(Device& device, Grid grid, const Kernel& kernel) {
+    if (!device.ok() || grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+    const auto x = static_cast<unsigned>(grid.x), y = static_cast<unsigned>(grid.y),
+               z = static_cast<unsigned>(grid.z);
+#if defined(__CUDACC__)
+    run_kernel<kThreads>
+        <<<dim3(x, y, z), kThreads, 0, static_cast<cudaStream_t>(device.stream())>>>(kernel);
+    device.note(static_cast<int>(cudaGetLastError()));
+#else
+    emulation::run({x, y, z}, kThreads, [&] { kernel(); });
+#endif
+}
+
+inline constexpr int kElementThreads = 256;
+
+template <typename Element>
+struct ForEach {
+    Element element;
+    int64_t count;
+
+    __device__ void operator()() const {
+        const int64_t step = static_cast<int64_t>(gridDim.x) * kElementThreads;
+        for (int64_t i = static_cast<int64_t>(blockIdx.x) * kElementThreads + threadIdx.x;
+             i < count; i += step) {
+            element(i);
+        }
+    }
+};
+
+/// element(i) for 0 <= i < count, in any order.
+template <typename Element>
+void for_each(Device& device, int64_t count, const Element& element) {
+    constexpr int64_t kBlocksMax = int64_t{1} << 16;
+    const int64_t blocks = (count + kElementThreads - 1) / kElementThreads;
+    launch<kElementThreads>(device, {blocks < kBlocksMax ? blocks : kBlocksMax},
+                            ForEach<Element>{element, count});
+}
+
+__device__ inline int lane_index() {
+    return static_cast<int>(threadIdx.x) % kWarpSize;
+}
+__device__ inline int warp_index() {
+    return static_cast<int>(threadIdx.x) / kWarpSize;
+}
+
+/// Shared memory <- global memory, 16 bytes, both 16-byte aligned; zeros if not `valid`. Done after
+/// wait_for_copies().
+__device__ inline void copy_16_bytes(void* shared, const void* global, bool valid) {
+#if defined(__CUDA_ARCH__)
+    const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    const int bytes = valid ? 16 : 0;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(address), "l"(global),
+                 "r"(bytes));
+#elif !defined(__CUDACC__)
+    if (valid)
+        std::memcpy(shared, global, 16);
+    else
+        std::memset(shared, 0, 16);
+#endif
+}
+
+/// Ends a group of copies.
+__device__ inline void commit_copies() {
+#if defined(__CUDA_ARCH__)
+    asm volatile("cp.async.commit_group;\n");
+#endif
+}
+
+/// Waits until at most kLeft groups of this thread's copies are under way.
+template <int kLeft>
+__device__ inline void wait_for_copies() {
+#if defined(__CUDA_ARCH__)
+    asm volatile("cp.async.wait_group %0;\n" ::"n"(kLeft));
+#endif
+}
+
+/// c (16, 8) += a (16, 32) * b (8, 32)^T on signed bytes, exact in i32. Fragments as in the PTX
+/// manual, mma.m16n8k32: every lane of the warp must call it.
+__device__ inline void multiply_bytes(int32_t (&c)[4], const uint32_t (&a)[4],
+                                      const uint32_t (&b)[2]) {
+#if defined(__CUDA_ARCH__)
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#elif !defined(__CUDACC__)
+    emulation::mma_m16n8k32_s8(c, a, b);
+#endif
+}
+
+/// Bytewise sums, modulo 256.
+__device__ inline uint32_t add_bytes(uint32_t a, uint32_t b) {
+    return ((a & 0x7F7F7F7Fu) + (b & 0x7F7F7F7Fu)) ^ ((a ^ b) & 0x80808080u);
+}
+
+}  // namespace gym::kernels::cuda

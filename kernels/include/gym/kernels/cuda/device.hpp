@@ -1,0 +1,64 @@
+// One CUDA device with one stream: memory, copies, the first error. Host code; no CUDA header
+// needed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace gym::kernels::cuda {
+
+/// Empty if the machine has a device that can run the kernels (compute capability 8.0 or newer),
+/// else why not.
+[[nodiscard]] std::string unavailable_reason();
+
+/// Everything that is asked of a device runs in one order, on its stream. The first failure is kept
+/// and makes every later call a no-op: callers look at error() where they would wait anyway
+/// (download(), synchronize()). Not thread-safe.
+class Device {
+  public:
+    /// @return null, with the reason in `error`.
+    static std::unique_ptr<Device> open(int index, std::string& error);
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    ~Device();
+
+    /// 256-byte aligned, contents undefined; belongs to the device. Null after a failure.
+    [[nodiscard]] std::byte* allocate(std::size_t bytes);
+
+    /// Memory that calls reuse: buffer `index` is valid until the next scratch(index, ..).
+    static constexpr int kScratchBuffers = 16;
+    [[nodiscard]] std::byte* scratch(int index, std::size_t bytes);
+    template <typename T>
+    [[nodiscard]] T* scratch_of(int index, std::int64_t count) {
+        return reinterpret_cast<T*>(scratch(index, static_cast<std::size_t>(count) * sizeof(T)));
+    }
+
+    void upload(void* device, const void* host, std::size_t bytes);
+    /// Waits for everything before it.
+    void download(void* host, const void* device, std::size_t bytes);
+    void copy(void* to, const void* from, std::size_t bytes);
+    void clear(void* device, std::size_t bytes);
+    void synchronize();
+
+    /// Empty as long as nothing failed.
+    [[nodiscard]] const std::string& error() const { return error_; }
+    [[nodiscard]] bool ok() const { return error_.empty(); }
+    [[nodiscard]] std::string name() const;
+    [[nodiscard]] std::size_t memory_bytes() const;
+
+    /// For the kernels: a cudaStream_t, and where a cudaError_t goes.
+    [[nodiscard]] void* stream() const { return stream_; }
+    void note(int cuda_error);
+
+  private:
+    Device() = default;
+    struct Memory;
+    std::unique_ptr<Memory> memory_;
+    void* stream_ = nullptr;
+    int index_ = 0;
+    std::string error_;
+};
+
+}  // namespace gym::kernels::cuda

@@ -1,0 +1,237 @@
+#include "gym/engine/cuda_engine.hpp"
+
+#include <algorithm>
+
+#include "cuda_execute.hpp"
+#include "gym/commit/merkle.hpp"
+#include "gym/commit/tensor_root.hpp"
+#include "gym/kernels/cuda/hash.hpp"
+#include "gym/program/program.hpp"
+#include "memory_plan.hpp"
+#include "state_of_program.hpp"
+
+namespace gym::engine {
+namespace {
+
+using program::Program;
+using program::Slot;
+using program::SlotId;
+using program::SlotKind;
+
+namespace cuda = kernels::cuda;
+
+}  // namespace
+
+struct CudaEngine::Impl {
+    explicit Impl(const Program& p) : program(p) {}
+
+    Program program;
+    std::unique_ptr<cuda::Device> device;
+    MemoryPlan plan;
+    std::vector<SlotId> state_ids;
+    std::vector<SlotId> input_ids;
+    DevicePointers memory;
+    std::byte* roots = nullptr;  ///< one digest a state slot
+    std::function<void(const TraceEntry&)> trace;
+    bool ran = false;
+
+    [[nodiscard]] std::size_t size_of(SlotId id) const {
+        return program::size_bytes(program.slot(id));
+    }
+    void place_slots();
+    Status bind_inputs(std::span<const NamedTensorView> inputs);
+    Status execute(std::uint32_t op_index);
+    void observe(std::uint32_t op_index);
+    void take_next_values();
+    [[nodiscard]] Status outcome() const;
+    [[nodiscard]] Digest root_of(SlotId id, const Digest& tree) const;
+    void hash(SlotId id, std::byte* out);
+    Result<SlotId> output_slot(std::string_view name) const;
+};
+
+Status CudaEngine::Impl::outcome() const {
+    if (device->ok()) return {};
+    return fail(ErrorCode::kUnavailable, "CUDA device: " + device->error());
+}
+
+void CudaEngine::Impl::place_slots() {
+    memory.assign(program.slots().size(), nullptr);
+    std::byte* arena = device->allocate(plan.arena_bytes);
+    for (SlotId id = 0; id < program.slots().size(); ++id) {
+        const auto& entry = plan.slots[id];
+        if (entry.place == MemoryPlan::Place::arena) memory[id] = arena + entry.offset;
+        if (entry.place == MemoryPlan::Place::external) memory[id] = device->allocate(size_of(id));
+        if (program.slot(id).kind == SlotKind::constant)
+            device->upload(memory[id], program.slot(id).value.data(), size_of(id));
+    }
+    for (SlotId id = 0; id < program.slots().size(); ++id) {
+        if (plan.slots[id].place == MemoryPlan::Place::in_state)
+            memory[id] = memory[plan.slots[id].target];
+    }
+    roots = device->allocate(std::max<std::size_t>(state_ids.size(), 1) * sizeof(Digest));
+}
+
+Status CudaEngine::Impl::bind_inputs(std::span<const NamedTensorView> inputs) {
+    if (inputs.size() != input_ids.size())
+        return fail(ErrorCode::kShapeMismatch, "the program has " +
+                                                   std::to_string(input_ids.size()) + " inputs, " +
+                                                   std::to_string(inputs.size()) + " were given");
+    for (const SlotId id : input_ids) {
+        const Slot& slot = program.slot(id);
+        const auto given = std::ranges::find(inputs, slot.name, &NamedTensorView::name);
+        if (given == inputs.end() || given->bytes.size() != size_of(id))
+            return fail(ErrorCode::kShapeMismatch, "input '" + slot.name + "' " +
+                                                       program::to_string(slot.dims) + " needs " +
+                                                       std::to_string(size_of(id)) + " bytes");
+        device->upload(memory[id], given->bytes.data(), given->bytes.size());
+    }
+    return {};
+}
+
+Status CudaEngine::Impl::execute(std::uint32_t op_index) {
+    const program::Op& op = program.ops()[op_index];
+    if (execute_on_device({*device, program.slots(), op, memory})) return {};
+    return fail(ErrorCode::kInvalidArgument, "op " + std::to_string(op_index) + " (" +
+                                             std::string(program::to_string(op.code)) +
+                                             ") has no device kernel");
+}
+
+void CudaEngine::Impl::observe(std::uint32_t op_index) {
+    if (!trace) return;
+    const program::Op& op = program.ops()[op_index];
+    for (std::uint32_t k = 0; k < op.outputs.size(); ++k) {
+        const Slot& slot = program.slot(op.outputs[k]);
+        Bytes bytes(size_of(op.outputs[k]));
+        device->download(bytes.data(), memory[op.outputs[k]], bytes.size());
+        const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
+        trace({op_index, k, program::to_string(op.code), bytes,
+               commit::tensor_root(slot.dtype, dims, bytes)});
+    }
+}
+
+void CudaEngine::Impl::take_next_values() {
+    for (const SlotId id : state_ids) {
+        const SlotId next = program.slot(id).next;
+        if (memory[next] != memory[id]) device->copy(memory[id], memory[next], size_of(id));
+    }
+}
+
+void CudaEngine::Impl::hash(SlotId id, std::byte* out) {
+    cuda::chunk_tree_root(*device, memory[id], static_cast<std::int64_t>(size_of(id)),
+                          commit::absent_leaf().data, out);
+}
+
+Digest CudaEngine::Impl::root_of(SlotId id, const Digest& tree) const {
+    const Slot& slot = program.slot(id);
+    const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
+    return commit::tensor_digest(slot.dtype, dims, tree);
+}
+
+Result<SlotId> CudaEngine::Impl::output_slot(std::string_view name) const {
+    const SlotId id = program.find_output(name);
+    if (id == program::kNoSlot)
+        return fail(ErrorCode::kNotFound, "the program has no output '" + std::string(name) + "'");
+    if (!ran) return fail(ErrorCode::kInvalidArgument, "outputs exist after the first run");
+    return id;
+}
+
+std::string cuda_unavailable_reason() {
+    return cuda::unavailable_reason();
+}
+
+Result<CudaEngine> CudaEngine::create(const Program& program, const CudaOptions& options) {
+    std::string error;
+    auto device = cuda::Device::open(options.device, error);
+    if (!device) return fail(ErrorCode::kUnavailable, "CUDA device: " + error);
+    auto impl = std::make_unique<Impl>(program);
+    impl->device = std::move(device);
+    impl->plan = plan_memory(program);
+    std::uint64_t total = impl->plan.arena_bytes;
+    for (const Slot& slot : program.slots()) {
+        if (slot.kind != SlotKind::temp) total += program::size_bytes(slot);
+    }
+    const std::uint64_t allowed =
+        options.memory_bytes_max != 0 ? options.memory_bytes_max : impl->device->memory_bytes();
+    if (total > allowed)
+        return fail(ErrorCode::kOutOfRange, "the program needs " + std::to_string(total) +
+                                                " bytes on the device, allowed are " +
+                                                std::to_string(allowed));
+    impl->state_ids = state_slots(program);
+    impl->input_ids = program.slots_of(SlotKind::input);
+    impl->place_slots();
+    GYM_CHECK(impl->outcome());
+    return CudaEngine(std::move(impl));
+}
+
+CudaEngine::CudaEngine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+CudaEngine::CudaEngine(CudaEngine&&) noexcept = default;
+CudaEngine& CudaEngine::operator=(CudaEngine&&) noexcept = default;
+CudaEngine::~CudaEngine() = default;
+
+Status CudaEngine::load(const State& state) {
+    GYM_CHECK(check_state(impl_->program, impl_->state_ids, state));
+    for (std::size_t i = 0; i < state.tensors.size(); ++i) {
+        impl_->device->upload(impl_->memory[impl_->state_ids[i]], state.tensors[i].bytes.data(),
+                              state.tensors[i].bytes.size());
+    }
+    return impl_->outcome();
+}
+
+Status CudaEngine::store(State& state) {
+    GYM_CHECK(check_state(impl_->program, impl_->state_ids, state));
+    for (std::size_t i = 0; i < state.tensors.size(); ++i) {
+        impl_->device->download(state.tensors[i].bytes.data(), impl_->memory[impl_->state_ids[i]],
+                                state.tensors[i].bytes.size());
+    }
+    return impl_->outcome();
+}
+
+Status CudaEngine::run(std::span<const NamedTensorView> inputs) {
+    GYM_CHECK(impl_->bind_inputs(inputs));
+    for (std::uint32_t i = 0; i < impl_->program.ops().size(); ++i) {
+        GYM_CHECK(impl_->execute(i));
+        impl_->observe(i);
+    }
+    impl_->take_next_values();
+    impl_->ran = true;
+    return impl_->outcome();
+}
+
+Result<Bytes> CudaEngine::output(std::string_view name) {
+    GYM_TRY(const SlotId id, impl_->output_slot(name));
+    Bytes bytes(impl_->size_of(id));
+    impl_->device->download(bytes.data(), impl_->memory[id], bytes.size());
+    GYM_CHECK(impl_->outcome());
+    return bytes;
+}
+
+Result<Digest> CudaEngine::output_root(std::string_view name) {
+    GYM_TRY(const SlotId id, impl_->output_slot(name));
+    Digest tree{};
+    impl_->hash(id, impl_->roots);
+    impl_->device->download(tree.data.data(), impl_->roots, sizeof tree.data);
+    GYM_CHECK(impl_->outcome());
+    return impl_->root_of(id, tree);
+}
+
+Result<Digest> CudaEngine::state_root() {
+    const std::size_t count = impl_->state_ids.size();
+    for (std::size_t i = 0; i < count; ++i)
+        impl_->hash(impl_->state_ids[i], impl_->roots + i * sizeof(Digest));
+    std::vector<Digest> digests(count);
+    impl_->device->download(static_cast<void*>(digests.data()), impl_->roots, count * sizeof(Digest));
+    GYM_CHECK(impl_->outcome());
+    for (std::size_t i = 0; i < count; ++i)
+        digests[i] = impl_->root_of(impl_->state_ids[i], digests[i]);
+    return commit::merkle_root(digests);
+}
+
+void CudaEngine::set_trace(std::function<void(const TraceEntry&)> sink) {
+    impl_->trace = std::move(sink);
+}
+
+std::string CudaEngine::device_name() const {
+    return impl_->device->name();
+}
+
+}  // namespace gym::engine

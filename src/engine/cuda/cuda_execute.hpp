@@ -1,0 +1,45 @@
+#pragma once
+
+#include <vector>
+
+#include "gym/kernels/cuda/device.hpp"
+#include "gym/program/program.hpp"
+
+namespace gym::engine {
+
+/// Device memory of each slot, by id.
+using DevicePointers = std::vector<std::byte*>;
+
+/// One op of a running program.
+struct CudaCall {
+    kernels::cuda::Device& device;
+    std::span<const program::Slot> slots;
+    const program::Op& op;
+    const DevicePointers& memory;
+
+    [[nodiscard]] const program::Slot& input_slot(std::size_t k) const {
+        return slots[op.inputs[k]];
+    }
+    [[nodiscard]] const program::Slot& output_slot(std::size_t k = 0) const {
+        return slots[op.outputs[k]];
+    }
+    template <class T = float>
+    [[nodiscard]] const T* input(std::size_t k) const {
+        return reinterpret_cast<const T*>(memory[op.inputs[k]]);
+    }
+    template <class T = float>
+    [[nodiscard]] T* output(std::size_t k = 0) const {
+        return reinterpret_cast<T*>(memory[op.outputs[k]]);
+    }
+};
+
+/// @return false: `call.op` is not what the function is for (or, of the last one, there is no
+/// device kernel).
+bool run_cuda_macro(const CudaCall& call);
+bool run_cuda_primitive(const CudaCall& call);
+
+/// Runs any op: by its device macro if there is one, else by its expansion. @return false if a
+/// primitive has no device kernel.
+bool execute_on_device(const CudaCall& call);
+
+}  // namespace gym::engine

@@ -1,0 +1,182 @@
+#include "cuda_execute.hpp"
+#include "gym/kernels/cuda/macros.hpp"
+#include "gym/program/opcode.hpp"
+
+namespace gym::engine {
+namespace {
+
+namespace cuda = kernels::cuda;
+using program::Opcode;
+
+std::int64_t elements(const program::Slot& slot) {
+    return static_cast<std::int64_t>(program::element_count(slot.dims));
+}
+
+cuda::Rows rows_of(const program::Slot& slot) {
+    const std::int64_t length = slot.dims.back();
+    return {elements(slot) / length, length};
+}
+
+kernels::AttentionShape attention_shape(const CudaCall& call) {
+    const auto& qkv = call.input_slot(0).dims;
+    const auto context = static_cast<std::int64_t>(call.op.attributes[0]);
+    const auto heads = static_cast<std::int64_t>(call.op.attributes[1]);
+    return {qkv[0] / context, context, heads, qkv[1] / (3 * heads), call.op.f32(2)};
+}
+
+void matmul(const CudaCall& call) {
+    const bool transpose_a = call.op.attributes[0] == 1, transpose_b = call.op.attributes[1] == 1;
+    const auto& a = call.input_slot(0).dims;
+    const auto& out = call.output_slot().dims;
+    cuda::macro_matmul(call.device,
+                       {out[0], out[1], transpose_a ? a[0] : a[1], transpose_a, transpose_b},
+                       call.input(0), call.input(1), call.output());
+}
+
+void layernorm(const CudaCall& call) {
+    const cuda::Rows x = rows_of(call.input_slot(0));
+    cuda::macro_layernorm(call.device, {.rows = x.count,
+                                        .width = x.length,
+                                        .epsilon = call.op.f32(0),
+                                        .x = call.input(0),
+                                        .gamma = call.input(1),
+                                        .beta = call.input(2),
+                                        .y = call.output(0),
+                                        .mean = call.output(1),
+                                        .rstd = call.output(2)});
+}
+
+void layernorm_grad(const CudaCall& call) {
+    const cuda::Rows x = rows_of(call.input_slot(0));
+    cuda::macro_layernorm_grad(call.device, {.rows = x.count,
+                                             .width = x.length,
+                                             .x = call.input(0),
+                                             .gamma = call.input(1),
+                                             .mean = call.input(2),
+                                             .rstd = call.input(3),
+                                             .dy = call.input(4),
+                                             .dx = call.output(0),
+                                             .dgamma = call.output(1),
+                                             .dbeta = call.output(2)});
+}
+
+void attention(const CudaCall& call) {
+    cuda::macro_attention(call.device, {.shape = attention_shape(call),
+                                        .qkv = call.input(0),
+                                        .o = call.output(0),
+                                        .m = call.output(1),
+                                        .l = call.output(2)});
+}
+
+void attention_grad(const CudaCall& call) {
+    cuda::macro_attention_grad(call.device, {.shape = attention_shape(call),
+                                             .qkv = call.input(0),
+                                             .o = call.input(1),
+                                             .m = call.input(2),
+                                             .l = call.input(3),
+                                             .d_o = call.input(4),
+                                             .d_qkv = call.output(0)});
+}
+
+void cross_entropy(const CudaCall& call) {
+    const cuda::Rows x = rows_of(call.input_slot(0));
+    cuda::macro_cross_entropy(call.device, {.rows = x.count,
+                                            .width = x.length,
+                                            .logits = call.input(0),
+                                            .targets = call.input<std::int32_t>(1),
+                                            .loss = call.output(0),
+                                            .m = call.output(1),
+                                            .l = call.output(2)});
+}
+
+void cross_entropy_grad(const CudaCall& call) {
+    const cuda::Rows x = rows_of(call.input_slot(0));
+    cuda::macro_cross_entropy_grad(call.device,
+                                   {.rows = x.count,
+                                    .width = x.length,
+                                    .logits = call.input(0),
+                                    .targets = call.input<std::int32_t>(1),
+                                    .m = call.input(2),
+                                    .l = call.input(3),
+                                    .d_loss = 0.0F,
+                                    .d_logits = call.output(0)},
+                                   call.input(4));
+}
+
+void embedding_grad(const CudaCall& call) {
+    const cuda::Rows dy = rows_of(call.input_slot(0));
+    cuda::macro_embedding_grad(call.device, {.rows = dy.count,
+                                             .width = dy.length,
+                                             .vocabulary = call.output_slot().dims[0],
+                                             .dy = call.input(0),
+                                             .indices = call.input<std::int32_t>(1),
+                                             .d_table = call.output(0)});
+}
+
+void adamw(const CudaCall& call) {
+    cuda::macro_adamw(call.device,
+                      {.count = elements(call.output_slot()),
+                       .p = call.input(0),
+                       .m = call.input(1),
+                       .v = call.input(2),
+                       .g = call.input(3),
+                       .learning_rate = 0.0F,
+                       .clip = 0.0F,
+                       .r1 = 0.0F,
+                       .r2 = 0.0F,
+                       .beta1 = call.op.f32(0),
+                       .one_minus_beta1 = call.op.f32(1),
+                       .beta2 = call.op.f32(2),
+                       .one_minus_beta2 = call.op.f32(3),
+                       .epsilon = call.op.f32(4),
+                       .weight_decay = call.op.f32(5),
+                       .p_next = call.output(0),
+                       .m_next = call.output(1),
+                       .v_next = call.output(2)},
+                      {call.input(4), call.input(5), call.input(6), call.input(7)});
+}
+
+}  // namespace
+
+bool run_cuda_macro(const CudaCall& call) {
+    const program::Slot& x = call.op.inputs.empty() ? call.output_slot() : call.input_slot(0);
+    switch (call.op.code) {
+        case Opcode::row_sum:
+            return cuda::macro_row_sum(call.device, call.input(0), rows_of(x), call.output()), true;
+        case Opcode::column_sum: {
+            const std::int64_t columns = elements(call.output_slot());
+            cuda::macro_column_sum(call.device, call.input(0), elements(x) / columns, columns,
+                                   call.output());
+            return true;
+        }
+        case Opcode::sum_squares:
+            return cuda::macro_sum_squares(call.device, call.input(0), elements(x), call.output()),
+                   true;
+        case Opcode::matmul:
+            return matmul(call), true;
+        case Opcode::layernorm:
+            return layernorm(call), true;
+        case Opcode::layernorm_grad:
+            return layernorm_grad(call), true;
+        case Opcode::gelu_grad:
+            return cuda::macro_gelu_grad(call.device, call.input(0), call.input(1), call.output(),
+                                         elements(x)),
+                   true;
+        case Opcode::attention:
+            return attention(call), true;
+        case Opcode::attention_grad:
+            return attention_grad(call), true;
+        case Opcode::cross_entropy:
+            return cross_entropy(call), true;
+        case Opcode::cross_entropy_grad:
+            return cross_entropy_grad(call), true;
+        case Opcode::embedding_grad:
+            return embedding_grad(call), true;
+        case Opcode::adamw:
+            return adamw(call), true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace gym::engine

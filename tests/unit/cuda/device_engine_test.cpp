@@ -1,0 +1,125 @@
+// Whole training steps on a device: every output of every op, the roots, the state.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "gym/commit/sha256.hpp"
+#include "gym/commit/tensor_root.hpp"
+#include "gym/engine/batch.hpp"
+#include "gym/engine/cuda_engine.hpp"
+#include "gym/kernels/cuda/hash.hpp"
+#include "random_tensors.hpp"
+#include "small_model.hpp"
+
+namespace gym::engine {
+namespace {
+
+using testing::seed_of;
+
+/// The inputs of step `step` of a unit that starts the job.
+struct StepInputs {
+    Batch batch;
+    std::array<std::int32_t, 2> clock;
+
+    StepInputs(const blob::Dataset& dataset, const program::TrainConfig& config, std::uint64_t step)
+        : clock{static_cast<std::int32_t>(step), static_cast<std::int32_t>(step)} {
+        auto made = training_batch(dataset, {seed_of("device"), 0, 0}, step, config.batch,
+                                   config.model.context);
+        EXPECT_TRUE(made.ok());
+        batch = std::move(made).value();
+    }
+    [[nodiscard]] std::vector<NamedTensorView> views() const {
+        const auto bytes = [](const auto& values) {
+            return ByteView(reinterpret_cast<const std::uint8_t*>(values.data()),
+                            values.size() * sizeof values[0]);
+        };
+        return {{program::kBatchInput, bytes(batch.tokens)}, {program::kClockInput, bytes(clock)}};
+    }
+};
+
+struct Output {
+    std::string opcode;
+    Digest root;
+};
+
+class DeviceEngine : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        const std::string reason = cuda_unavailable_reason();
+        if (!reason.empty()) GTEST_SKIP() << reason;
+    }
+};
+
+TEST_F(DeviceEngine, TrainsWithTheBitsOfTheCpu) {
+    const auto config = testing::small_config();
+    const auto program = testing::small_program();
+    const auto dataset = testing::counting_dataset();
+    State host = initial_state(program, seed_of("device")).value();
+    State device_state = host;
+    auto cpu = Engine::create(program);
+    auto device = CudaEngine::create(program);
+    ASSERT_TRUE(cpu.ok() && device.ok());
+    std::vector<Output> expected;
+    std::size_t compared = 0;
+    cpu->set_trace([&](const TraceEntry& entry) {
+        expected.push_back({std::string(entry.opcode), entry.output_root});
+    });
+    device->set_trace([&](const TraceEntry& entry) {
+        ASSERT_LT(compared, expected.size());
+        ASSERT_EQ(expected[compared].root, entry.output_root)
+            << "op " << entry.op << " (" << entry.opcode << "), output " << entry.output_index;
+        ++compared;
+    });
+    ASSERT_TRUE(device->load(device_state).ok());
+    for (std::uint64_t step = 0; step < 3; ++step) {
+        const StepInputs inputs(dataset, config, step);
+        ASSERT_TRUE(cpu->run(host, inputs.views()).ok());
+        const Status ran = device->run(inputs.views());
+        ASSERT_TRUE(ran.ok()) << ran.error().message;
+        ASSERT_EQ(compared, expected.size());
+        if (HasFatalFailure()) return;
+        EXPECT_EQ(device->state_root().value(), state_root(host));
+    }
+    ASSERT_TRUE(device->store(device_state).ok());
+    EXPECT_EQ(device_state, host);
+    EXPECT_EQ(device->output(program::kLossOutput).value(),
+              Bytes(cpu->output(program::kLossOutput)->begin(),
+                    cpu->output(program::kLossOutput)->end()));
+}
+
+TEST_F(DeviceEngine, RefusesWhatDoesNotFit) {
+    const auto program = testing::small_program();
+    EXPECT_EQ(CudaEngine::create(program, {.memory_bytes_max = 1000}).error().code,
+              ErrorCode::kOutOfRange);
+    EXPECT_EQ(CudaEngine::create(program, {.device = 1 << 20}).error().code,
+              ErrorCode::kUnavailable);
+    auto device = CudaEngine::create(program);
+    ASSERT_TRUE(device.ok());
+    EXPECT_EQ(device->load(State{}).error().code, ErrorCode::kShapeMismatch);
+    EXPECT_EQ(device->run({}).error().code, ErrorCode::kShapeMismatch);
+    EXPECT_EQ(device->output("loss").error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST_F(DeviceEngine, HashesTensorsOfEveryLength) {
+    testing::Rng rng(testing::test_seed());
+    std::string error;
+    const auto device = kernels::cuda::Device::open(0, error);
+    ASSERT_NE(device, nullptr) << error;
+    for (const std::size_t size : {1, 3, 4, 1000, 1023, 1024, 1025, 2048, 3072, 5 * 1024,
+                                   9 * 1024 + 2, 64 * 1024, 100 * 1024 + 7}) {
+        Bytes bytes(size);
+        for (std::uint8_t& byte : bytes)
+            byte = static_cast<std::uint8_t>(rng());
+        std::byte* memory = device->allocate(size);
+        std::byte* root = device->allocate(32);
+        device->upload(memory, bytes.data(), size);
+        kernels::cuda::chunk_tree_root(*device, memory, static_cast<std::int64_t>(size),
+                                       commit::absent_leaf().data, root);
+        Digest found;
+        device->download(found.data.data(), root, found.data.size());
+        EXPECT_EQ(found, commit::chunk_tree_root(bytes)) << size << " bytes, " << device->error();
+    }
+}
+
+}  // namespace
+}  // namespace gym::engine
