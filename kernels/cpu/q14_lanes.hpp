@@ -8,6 +8,33 @@ namespace gym::kernels::GYM_KERNEL_ISA {
 
 #if GYM_KERNEL_LEVEL >= 2
 
+/// One pair of i16 in every lane.
+using Pair = Ints;
+GYM_LANES Pair splat_pair(int32_t pair) {
+    return splat(pair);
+}
+/// sum += b[2i] x[2i] + b[2i+1] x[2i+1] in each lane.
+GYM_LANES void add_pair_products(Ints& sum, Ints b, Pair x) {
+#if defined(__GNUC__) && !defined(__clang__)
+    // As an intrinsic, GCC 12 copies every accumulator twice an iteration: more copies than
+    // products.
+    __asm__("vpdpwssd %2, %1, %0" : "+v"(sum.v) : "v"(b.v), "v"(x.v));
+#else
+    sum.v = _mm512_dpwssd_epi32(sum.v, b.v, x.v);
+#endif
+}
+/// high += sum >> 16: the product of the halves with 0 and 1.
+GYM_LANES void add_upper_half(Ints& high, Ints sum) {
+    add_pair_products(high, sum, splat(0x00010000));
+}
+/// *p, or zero.
+GYM_LANES Ints load_unless(bool zero, const Ints* p) {
+    return {_mm512_maskz_load_epi32(zero ? __mmask16{0} : __mmask16{0xFFFF}, p)};
+}
+GYM_LANES Floats to_floats(Ints x) {
+    return {_mm512_cvtepi32_ps(x.v)};
+}
+
 /// f32(2^16 * high + low) for |high| <= 2^20, 0 <= low < 2^16: both are f32, so one rounding.
 GYM_LANES Floats join_halves(Ints high, Ints low) {
     return {_mm512_fmadd_ps(_mm512_cvtepi32_ps(high.v), _mm512_set1_ps(65536.0f),
@@ -54,6 +81,30 @@ GYM_LANES Floats rounded(const int64_t* total) {
 }
 
 #else
+
+/// One pair of i16 in every lane.
+struct Pair {
+    __m256i half;
+};
+GYM_LANES Pair splat_pair(int32_t pair) {
+    return {_mm256_set1_epi32(pair)};
+}
+/// sum += b[2i] x[2i] + b[2i+1] x[2i+1] in each lane.
+GYM_LANES void add_pair_products(Ints& sum, Ints b, Pair x) {
+    sum.a = _mm256_add_epi32(sum.a, _mm256_madd_epi16(b.a, x.half));
+    sum.b = _mm256_add_epi32(sum.b, _mm256_madd_epi16(b.b, x.half));
+}
+/// high += sum >> 16
+GYM_LANES void add_upper_half(Ints& high, Ints sum) {
+    high = high + shift_right_signed<16>(sum);
+}
+/// *p, or zero.
+GYM_LANES Ints load_unless(bool zero, const Ints* p) {
+    return zero ? splat(0) : *p;
+}
+GYM_LANES Floats to_floats(Ints x) {
+    return {_mm256_cvtepi32_ps(x.a), _mm256_cvtepi32_ps(x.b)};
+}
 
 /// f32(2^16 * high + low) for |high| <= 2^20, 0 <= low < 2^16: both are f32, so one rounding.
 GYM_LANES Floats join_halves(Ints high, Ints low) {

@@ -1,135 +1,15 @@
 // The Q14 product with vector instructions: compiled for AVX2 and for AVX-512 (multiversion.hpp).
 //
-// The inner loop is multiply-add of i16 pairs into i32 and nothing else. |q| <= 2^13, so a carry
-// below 2^16 and fifteen pairs (15 * 2^27) fit an i32; then the upper half of the partial sum goes
-// into a second i32 (a multiply-add with (0, 1) of its own halves), and the lower half stays as the
-// carry. The sum is 2^16 * high + low. Most data are far from the worst case: where the operands'
-// sums of squares show that 64 pairs fit as well, there is a carry every 64.
-//
-// A tile's sums lie in memory (first-level cache): for every slice of pairs, a few vectors of `a`
-// at a time take theirs into registers, so a slice of `b` is fetched once a tile, not once a
-// register block.
-#include "cpu/q14_lanes.hpp"
+// Sums of pairs are in q14_registers.hpp. A tile's sums lie in memory (first-level cache): for
+// every slice of pairs, a few vectors of `a` at a time take theirs into registers, so a slice of
+// `b` is fetched once a tile, not once a register block.
+#include "cpu/q14_registers.hpp"
 #include "cpu/q14_tasks.hpp"
 #include "gym/kernels/q14.h"
 
 namespace gym::kernels::GYM_KERNEL_ISA {
 
 namespace {
-
-/// Pairs whose dot product, together with a carry, fits an i32.
-constexpr int64_t kExactPairs = 15;
-static_assert(kExactPairs * 2 * kQ14Max * kQ14Max + 65535 <= INT32_MAX);
-
-/// Sums of sixteen products: 2^16 * high + low with 0 <= low < 2^16.
-struct Sums {
-    Ints high, low;
-};
-
-#if GYM_KERNEL_LEVEL >= 2
-
-constexpr int kRegisterRows = 8;
-constexpr int kRegisterPanels = 2;
-
-/// sum += b[2i] x[2i] + b[2i+1] x[2i+1] in each lane.
-GYM_LANES void add_pair_products(__m512i& sum, __m512i b, __m512i x) {
-#if defined(__GNUC__) && !defined(__clang__)
-    // As an intrinsic, GCC 12 copies every accumulator twice an iteration: more copies than
-    // products.
-    __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(b), "v"(x));
-#else
-    sum = _mm512_dpwssd_epi32(sum, b, x);
-#endif
-}
-
-/// Adds the products of kRegisterRows vectors of a panel (a points at the first one's first pair)
-/// with those of `Panels` panels over `Count` pairs, and moves on.
-template <int Count, int Panels>
-GYM_LANES void add_pairs(const int16_t*& a, const int16_t*& b, int64_t b_stride,
-                         __m512i sum[kRegisterRows][Panels]) {
-#pragma GCC unroll 8
-    for (int64_t p = 0; p < Count; ++p) {
-        __m512i y[Panels];
-        for (int j = 0; j < Panels; ++j)
-            y[j] = _mm512_load_si512(b + j * b_stride + p * kQ14PanelRow);
-        const int32_t* pair = reinterpret_cast<const int32_t*>(a + p * kQ14PanelRow);
-        for (int r = 0; r < kRegisterRows; ++r) {
-            const __m512i x = _mm512_set1_epi32(pair[r]);
-            for (int j = 0; j < Panels; ++j)
-                add_pair_products(sum[r][j], y[j], x);
-        }
-    }
-    a += Count * kQ14PanelRow;
-    b += Count * kQ14PanelRow;
-}
-
-/// The same over `pairs` pairs, into sums in memory. A carry every `interval` pairs.
-template <int Panels>
-GYM_LANES void add_products(const int16_t* a, const int16_t* b, int64_t b_stride, int64_t pairs,
-                            int64_t interval, Sums* sums) {
-    const __m512i upper = _mm512_set1_epi32(0x00010000);
-    const __m512i lower = _mm512_set1_epi32(0x0000FFFF);
-    __m512i sum[kRegisterRows][Panels];
-    for (int r = 0; r < kRegisterRows; ++r) {
-        for (int j = 0; j < Panels; ++j)
-            sum[r][j] = sums[r * Panels + j].low.v;
-    }
-    for (; pairs > 0; pairs -= interval) {
-        int64_t count = pairs < interval ? pairs : interval;
-        for (; count >= 8; count -= 8)
-            add_pairs<8, Panels>(a, b, b_stride, sum);
-        if (count & 4) add_pairs<4, Panels>(a, b, b_stride, sum);
-        if (count & 2) add_pairs<2, Panels>(a, b, b_stride, sum);
-        if (count & 1) add_pairs<1, Panels>(a, b, b_stride, sum);
-        for (int r = 0; r < kRegisterRows; ++r) {
-            for (int j = 0; j < Panels; ++j) {
-                add_pair_products(sums[r * Panels + j].high.v, sum[r][j], upper);
-                sum[r][j] = _mm512_and_si512(sum[r][j], lower);
-            }
-        }
-    }
-    for (int r = 0; r < kRegisterRows; ++r) {
-        for (int j = 0; j < Panels; ++j)
-            sums[r * Panels + j].low.v = sum[r][j];
-    }
-}
-
-#else
-
-constexpr int kRegisterRows = 4;
-constexpr int kRegisterPanels = 1;
-
-/// Adds the products of kRegisterRows vectors of a panel (a points at the first one's first pair)
-/// with those of another panel over `pairs` pairs.
-template <int Panels>
-GYM_LANES void add_products(const int16_t* a, const int16_t* b, int64_t /*b_stride*/, int64_t pairs,
-                            int64_t interval, Sums* sums) {
-    static_assert(Panels == 1);
-    Ints sum[kRegisterRows];
-    for (int r = 0; r < kRegisterRows; ++r)
-        sum[r] = sums[r].low;
-    const Ints lower = splat(0x0000FFFF);
-    for (int64_t first = 0; first < pairs; first += interval) {
-        const int64_t end = first + interval < pairs ? first + interval : pairs;
-        for (int64_t p = first; p < end; ++p) {
-            const Ints y = load(reinterpret_cast<const int32_t*>(b + p * kQ14PanelRow));
-            const int32_t* pair = reinterpret_cast<const int32_t*>(a + p * kQ14PanelRow);
-            for (int r = 0; r < kRegisterRows; ++r) {
-                const __m256i x = _mm256_set1_epi32(pair[r]);
-                sum[r].a = _mm256_add_epi32(sum[r].a, _mm256_madd_epi16(y.a, x));
-                sum[r].b = _mm256_add_epi32(sum[r].b, _mm256_madd_epi16(y.b, x));
-            }
-        }
-        for (int r = 0; r < kRegisterRows; ++r) {
-            sums[r].high = sums[r].high + shift_right_signed<16>(sum[r]);
-            sum[r] = sum[r] & lower;
-        }
-    }
-    for (int r = 0; r < kRegisterRows; ++r)
-        sums[r].low = sum[r];
-}
-
-#endif
 
 constexpr int kTileGroups = kQ14TileRows / kRegisterRows;
 constexpr int kGroupsInPanel = kQ14Panel / kRegisterRows;
@@ -148,6 +28,12 @@ struct Panels {
     const int16_t* q;
     int64_t stride;
 };
+
+/// The first row of a register block of the tile at `a`, from pair `first` on.
+GYM_LANES const int16_t* rows_of_group(Panels a, int group, int64_t first) {
+    return a.q + group / kGroupsInPanel * a.stride + group % kGroupsInPanel * kRegisterRows * 2 +
+           first * kQ14PanelRow;
+}
 
 /// Whether the dot product of any group of pairs (and of any part of one), together with a carry,
 /// fits an i32, going by the panels' energies.
@@ -177,24 +63,18 @@ struct Cuts {
 constexpr Cuts kAlwaysExact{8 * kExactPairs, kExactPairs, false};
 constexpr Cuts kGroupwise{2 * kQ14GroupPairs, kQ14GroupPairs, true};
 
-/// a and b point at pair 0 of a block.
+/// a and b point at pair 0 of a block. @pre the range is not empty.
 template <int N>
 GYM_LANES void dot_tile(Panels a, Panels b, int groups, PairRange range, Cuts cuts,
                         TileSums<N>& sums) {
-    for (int g = 0; g < groups; ++g) {
-        for (Sums& sum : sums.group[g])
-            sum.high = sum.low = splat(0);
-    }
     for (int64_t first = range.first; first < range.end;) {
         const int64_t inside_group = cuts.groups ? first % cuts.interval : 0;
         const int64_t next =
             inside_group > 0 ? first - inside_group + cuts.interval : first + cuts.slice;
         const int64_t end = next < range.end ? next : range.end;
         for (int g = 0; g < groups; ++g) {
-            const int16_t* rows = a.q + g / kGroupsInPanel * a.stride +
-                                  g % kGroupsInPanel * kRegisterRows * 2 + first * kQ14PanelRow;
-            add_products<N>(rows, b.q + first * kQ14PanelRow, b.stride, end - first, cuts.interval,
-                            sums.group[g]);
+            add_products<N>(rows_of_group(a, g, first), b.q + first * kQ14PanelRow, b.stride,
+                            end - first, cuts.interval, first == range.first, sums.group[g]);
         }
         first = end;
     }
@@ -243,19 +123,26 @@ GYM_LANES PairRange pairs_of_block(const Q14Operand& a, Q14Zeros zeros, int64_t 
     return range;
 }
 
+/// What a tile's sums over one block are made of.
+struct BlockTile {
+    Panels a, b;  // at pair 0 of the block
+    int groups;   // register blocks of rows
+    Cuts cuts;
+};
+
 template <int N>
-GYM_LANES void sums_of_block(const Q14Operand& a, const Q14Operand& b, int64_t block, Position at,
-                             PairRange pairs, TileSums<N>& sums) {
-    const int groups = static_cast<int>((at.rows + kRegisterRows - 1) / kRegisterRows);
+GYM_LANES BlockTile block_tile(const Q14Operand& a, const Q14Operand& b, int64_t block,
+                               Position at) {
     const int64_t a_stride = a.pairs * kQ14PanelRow, b_stride = b.pairs * kQ14PanelRow;
     const int64_t skip = block * kQ14BlockPairs * kQ14PanelRow;
     const int64_t panel = at.m / kQ14Panel;
     const uint32_t* a_energies = a.energies + block * (a.padded_vectors / kQ14Panel) + panel;
     const uint32_t* b_energies = b.energies + block * (b.padded_vectors / kQ14Panel) + at.n;
     const int64_t a_panels = (at.rows + kQ14Panel - 1) / kQ14Panel;
-    const Cuts cuts = groups_fit(a_energies, a_panels, b_energies, N) ? kGroupwise : kAlwaysExact;
-    dot_tile<N>({a.q + panel * a_stride + skip, a_stride}, {b.q + at.n * b_stride + skip, b_stride},
-                groups, pairs, cuts, sums);
+    return {{a.q + panel * a_stride + skip, a_stride},
+            {b.q + at.n * b_stride + skip, b_stride},
+            static_cast<int>((at.rows + kRegisterRows - 1) / kRegisterRows),
+            groups_fit(a_energies, a_panels, b_energies, N) ? kGroupwise : kAlwaysExact};
 }
 
 template <int N>
@@ -267,15 +154,50 @@ GYM_LANES void columns_of(const Q14Operand& b, int64_t n, int32_t bias, OutputCo
     }
 }
 
+/// A block's dot products that stay below 2^31 throughout: registers hold them.
+template <int N>
+GYM_LANES void short_tile(const BlockTile& tile, PairRange range, const int32_t* exponents,
+                          const OutputColumns* columns, Position at, const Output& out) {
+    for (int g = 0; g < tile.groups; ++g) {
+        RegisterSums<N> sums;
+        for (auto& row : sums.at) {
+            for (Ints& sum : row)
+                sum = splat(0);
+        }
+        const int16_t* a = rows_of_group(tile.a, g, range.first);
+        const int16_t* b = tile.b.q + range.first * kQ14PanelRow;
+        add_many_pairs(a, b, tile.b.stride, range.end - range.first, sums);
+#pragma GCC unroll 8  // an index that varies would move the sums to memory
+        for (int i = 0; i < kRegisterRows; ++i) {
+            const int64_t r = g * kRegisterRows + i;
+            if (r >= at.rows) continue;
+            float* row = out.data + (at.m + r) * out.stride + at.n * kQ14Panel;
+            for (int j = 0; j < N; ++j) {
+                store_row(out, row + j * kQ14Panel,
+                          scaled(to_floats(sums.at[i][j]), exponents[r], columns[j].scaler),
+                          columns[j].count);
+            }
+        }
+    }
+}
+
 /// One block is the whole sum: no shift, and T = S * 2^16 only moves the exponent.
 template <int N>
 GYM_LANES void single_block_tile(const Q14Operand& a, const Q14Operand& b, Q14Zeros zeros,
-                                 Position at, Output out) {
-    TileSums<N> sums;
-    sums_of_block<N>(a, b, 0, at, pairs_of_block(a, zeros, 0, at), sums);
+                                 Position at, const Output& out) {
+    const PairRange range = pairs_of_block(a, zeros, 0, at);
+    const BlockTile tile = block_tile<N>(a, b, 0, at);
     OutputColumns columns[N];
     columns_of<N>(b, at.n, 26, columns);
     const int32_t* exponents = a.exponents + at.m;
+    const int64_t group = tile.cuts.interval;
+    if (range.end - range.first <= kExactPairs ||
+        (tile.cuts.groups && range.first / group == (range.end - 1) / group)) {
+        short_tile<N>(tile, range, exponents, columns, at, out);
+        return;
+    }
+    TileSums<N> sums;
+    dot_tile<N>(tile.a, tile.b, tile.groups, range, tile.cuts, sums);
     for (int r = 0; r < at.rows; ++r) {
         float* row = out.data + (at.m + r) * out.stride + at.n * kQ14Panel;
         for (int j = 0; j < N; ++j) {
@@ -339,7 +261,7 @@ GYM_LANES void add_block(const Q14Operand& a, const Q14Operand& b, int64_t block
 
 template <int N>
 GYM_LANES void many_block_tile(const Q14Operand& a, const Q14Operand& b, Q14Zeros zeros,
-                               Position at, Output out) {
+                               Position at, const Output& out) {
     TileSums<N> sums;
     alignas(64) int64_t totals[kQ14TileRows][N][kQ14Panel];
     for (int r = 0; r < at.rows; ++r) {
@@ -351,7 +273,8 @@ GYM_LANES void many_block_tile(const Q14Operand& a, const Q14Operand& b, Q14Zero
     for (int64_t block = 0; block < a.blocks; ++block) {
         const PairRange pairs = pairs_of_block(a, zeros, block, at);
         if (pairs.first >= pairs.end) continue;  // sums of zeros
-        sums_of_block<N>(a, b, block, at, pairs, sums);
+        const BlockTile tile = block_tile<N>(a, b, block, at);
+        dot_tile<N>(tile.a, tile.b, tile.groups, pairs, tile.cuts, sums);
         add_block<N>(a, b, block, at, sums, totals);
     }
     OutputColumns columns[N];
@@ -368,7 +291,8 @@ GYM_LANES void many_block_tile(const Q14Operand& a, const Q14Operand& b, Q14Zero
 }
 
 template <int N>
-GYM_LANES void tile_rows(const Q14Operand& a, const Q14Operand& b, Q14Tile tile, Output out) {
+GYM_LANES void tile_rows(const Q14Operand& a, const Q14Operand& b, Q14Tile tile,
+                         const Output& out) {
     const int64_t last = tile.m_end * kQ14Panel < a.vectors ? tile.m_end * kQ14Panel : a.vectors;
     for (int64_t m = tile.m_begin * kQ14Panel; m < last; m += kQ14TileRows) {
         const Position at{m, m + kQ14TileRows < last ? kQ14TileRows : last - m, tile.n};
