@@ -14,15 +14,6 @@ constexpr std::int64_t kDrawsMax = 1000;
 constexpr std::size_t kNameBytesMax = 128;
 constexpr double kDeltaNormMax = 1e30;
 
-/// Reads `key` into `out` if it is there.
-template <class T>
-Status integer(YamlMap& map, std::string_view key, std::int64_t min, std::int64_t max, T& out) {
-    GYM_TRY(const std::int64_t value,
-            map.integer_or(key, min, max, static_cast<std::int64_t>(out)));
-    out = static_cast<T>(value);
-    return {};
-}
-
 Result<Amount> tokens(YamlMap& map, std::string_view key) {
     GYM_TRY(const std::string text, map.string(key));
     auto amount = Amount::parse_tokens(text);
@@ -33,11 +24,11 @@ Result<Amount> tokens(YamlMap& map, std::string_view key) {
 Status read_deadlines(YamlMap& map, protocol::LifecycleParams& out) {
     if (!map.has("deadlines")) return {};
     GYM_TRY(YamlMap keys, map.map("deadlines"));
-    GYM_CHECK(integer(keys, "unit_ms", 1, kDurationMsMax, out.unit_ms));
-    GYM_CHECK(integer(keys, "report_ms", 1, kDurationMsMax, out.report_ms));
-    GYM_CHECK(integer(keys, "reveal_ms", 1, kDurationMsMax, out.reveal_ms));
-    GYM_CHECK(integer(keys, "defence_ms", 1, kDurationMsMax, out.defence_ms));
-    GYM_CHECK(integer(keys, "challenge_ms", 1, kDurationMsMax, out.challenge_ms));
+    GYM_CHECK(keys.read_integer("unit_ms", 1, kDurationMsMax, out.unit_ms));
+    GYM_CHECK(keys.read_integer("report_ms", 1, kDurationMsMax, out.report_ms));
+    GYM_CHECK(keys.read_integer("reveal_ms", 1, kDurationMsMax, out.reveal_ms));
+    GYM_CHECK(keys.read_integer("defence_ms", 1, kDurationMsMax, out.defence_ms));
+    GYM_CHECK(keys.read_integer("challenge_ms", 1, kDurationMsMax, out.challenge_ms));
     return keys.finish();
 }
 
@@ -45,10 +36,10 @@ Status read_sampling(YamlMap& map, JobTerms& terms) {
     if (!map.has("sampling")) return {};
     GYM_TRY(YamlMap keys, map.map("sampling"));
     // Nobody may be sampled below the floor of the protocol, whatever a job says.
-    GYM_CHECK(integer(keys, "floor_ppm", protocol::kSamplingFloorPpm, protocol::kPpm,
-                      terms.sampling.floor_ppm));
-    GYM_CHECK(integer(keys, "aggregate_ppm", 0, protocol::kPpm, terms.sampling.aggregate_ppm));
-    GYM_CHECK(integer(keys, "draws_max", 1, kDrawsMax, terms.lifecycle.draws_max));
+    GYM_CHECK(keys.read_integer("floor_ppm", protocol::kSamplingFloorPpm, protocol::kPpm,
+                                terms.sampling.floor_ppm));
+    GYM_CHECK(keys.read_integer("aggregate_ppm", 0, protocol::kPpm, terms.sampling.aggregate_ppm));
+    GYM_CHECK(keys.read_integer("draws_max", 1, kDrawsMax, terms.lifecycle.draws_max));
     return keys.finish();
 }
 
@@ -57,12 +48,12 @@ Status read_terms(YamlMap& map, JobTerms& terms) {
     terms.rounds = static_cast<std::uint64_t>(rounds);
     GYM_TRY(const std::int64_t slots, map.integer("slots", 1, kSlotsMax));
     terms.slots_max = static_cast<std::uint32_t>(slots);
-    GYM_CHECK(integer(map, "workers_min", 1, slots, terms.workers_min));
+    GYM_CHECK(map.read_integer("workers_min", 1, slots, terms.workers_min));
     GYM_TRY(const std::int64_t steps, map.integer("steps_per_round", 1, kStepsMax));
     terms.steps = static_cast<std::uint32_t>(steps);
     terms.checkpoint_every = terms.steps;
-    GYM_CHECK(integer(map, "checkpoint_every", 1, steps, terms.checkpoint_every));
-    GYM_CHECK(integer(map, "evaluate_windows", 1, kEvaluateWindowsMax, terms.evaluate_windows));
+    GYM_CHECK(map.read_integer("checkpoint_every", 1, steps, terms.checkpoint_every));
+    GYM_CHECK(map.read_integer("evaluate_windows", 1, kEvaluateWindowsMax, terms.evaluate_windows));
     if (map.has("delta_norm_max")) {
         GYM_TRY(terms.delta_norm_max,
                 map.real("delta_norm_max", std::numeric_limits<double>::min(), kDeltaNormMax));

@@ -7,22 +7,15 @@ namespace {
 
 constexpr std::int64_t kTimeoutMsMax = 3'600'000;
 
-Status number(YamlMap& map, std::string_view key, std::int64_t min, std::int64_t max,
-              std::uint32_t& out) {
-    GYM_TRY(const std::int64_t value, map.integer_or(key, min, max, out));
-    out = static_cast<std::uint32_t>(value);
-    return {};
-}
-
 Status read_listen(YamlMap map, ApiConfig& config) {
     api::ServerOptions& listen = config.listen;
     GYM_TRY(listen.address, map.string_or("address", listen.address));
     GYM_TRY(const std::int64_t port, map.integer("port", 0, 65'535));
     listen.port = static_cast<std::uint16_t>(port);
-    GYM_CHECK(number(map, "threads", 1, 256, listen.threads));
-    GYM_CHECK(number(map, "connections_max", 1, 65'536, listen.connections_max));
-    GYM_CHECK(number(map, "header_timeout_ms", 100, kTimeoutMsMax, listen.header_timeout_ms));
-    GYM_CHECK(number(map, "body_timeout_ms", 100, kTimeoutMsMax, listen.body_timeout_ms));
+    GYM_CHECK(map.read_integer("threads", 1, 256, listen.threads));
+    GYM_CHECK(map.read_integer("connections_max", 1, 65'536, listen.connections_max));
+    GYM_CHECK(map.read_integer("header_timeout_ms", 100, kTimeoutMsMax, listen.header_timeout_ms));
+    GYM_CHECK(map.read_integer("body_timeout_ms", 100, kTimeoutMsMax, listen.body_timeout_ms));
     GYM_TRY(config.port_file, map.string_or("port_file", ""));
     return map.finish();
 }
@@ -44,12 +37,9 @@ Result<ApiConfig> load_api_config(const std::string& path) {
     GYM_TRY(config.database, db::ConnectionConfig::from_yaml(std::move(database), brief));
     GYM_TRY(config.deployment, map.string("deployment"));
     GYM_TRY(config.blobs, map.string("blobs"));
-    GYM_TRY(config.node_live_ms,
-            map.integer_or("node_live_ms", 1, kTimeoutMsMax, config.node_live_ms));
-    GYM_TRY(const std::int64_t bytes,
-            map.integer_or("dataset_bytes_max", 1, std::int64_t{1} << 40,
-                           static_cast<std::int64_t>(config.dataset_bytes_max)));
-    config.dataset_bytes_max = static_cast<std::uint64_t>(bytes);
+    GYM_CHECK(map.read_integer("node_live_ms", 1, kTimeoutMsMax, config.node_live_ms));
+    GYM_CHECK(
+        map.read_integer("dataset_bytes_max", 1, std::int64_t{1} << 40, config.dataset_bytes_max));
     GYM_TRY(config.log_level, map.string_or("log_level", config.log_level));
     GYM_CHECK(map.finish());
     return config;

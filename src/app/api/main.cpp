@@ -5,7 +5,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <memory>
 
 #include "cli_context.hpp"
@@ -20,6 +19,7 @@
 #include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
 #include "gym/ledger/types.hpp"
+#include "program_main.hpp"
 
 namespace {
 
@@ -132,7 +132,7 @@ void add_key_commands(CLI::App& program, app::CliContext& context, Arguments& ar
 }
 
 int run(int argc, char** argv) {
-    app::CliContext context;
+    app::CliContext context{.program = "gym-api"};
     Arguments arguments;
     CLI::App program{"The REST API: jobs, nodes, units, balances, rewards", "gym-api"};
     program.fallthrough();
@@ -141,11 +141,7 @@ int run(int argc, char** argv) {
                     "Configuration (deploy/config/api.yaml explains every key)")
         ->required();
     add_key_commands(program, context, arguments);
-    try {
-        program.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return program.exit(error) == 0 ? 0 : static_cast<int>(app::ExitCode::kUsage);
-    }
+    if (const auto code = app::parse_command_line(program, argc, argv)) return *code;
     if (program.get_subcommands().empty()) context.finish(serve(arguments.config));
     return static_cast<int>(context.exit_code);
 }
@@ -153,10 +149,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return run(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "gym-api: %s\n", error.what());
-        return static_cast<int>(app::ExitCode::kFailed);
-    }
+    return gym::app::program_main("gym-api", [&] { return run(argc, argv); });
 }

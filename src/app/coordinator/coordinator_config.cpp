@@ -7,33 +7,25 @@ namespace {
 
 constexpr std::int64_t kDayMs = 86'400'000;
 
-/// Reads `key` into `out` if it is there.
-template <class T>
-Status integer(YamlMap& map, std::string_view key, std::int64_t min, std::int64_t max, T& out) {
-    GYM_TRY(const std::int64_t value,
-            map.integer_or(key, min, max, static_cast<std::int64_t>(out)));
-    out = static_cast<T>(value);
-    return {};
-}
-
 Status read_listen(YamlMap map, CoordinatorFile& file) {
     GYM_TRY(file.server.listen, map.string("address"));
     GYM_TRY(file.server.tls_certificate_file, map.string_or("tls_certificate_file", ""));
     GYM_TRY(file.server.tls_key_file, map.string_or("tls_key_file", ""));
     GYM_TRY(file.port_file, map.string_or("port_file", ""));
-    GYM_CHECK(integer(map, "threads", 1, 256, file.server.threads));
-    GYM_CHECK(integer(map, "calls_max", 1, 1'000'000, file.server.calls_max));
-    GYM_CHECK(integer(map, "blob_bytes_max", 1, std::int64_t{1} << 40, file.server.blob_bytes_max));
-    GYM_CHECK(integer(map, "heartbeat_every_ms", 100, 10'000, file.heartbeat_every_ms));
+    GYM_CHECK(map.read_integer("threads", 1, 256, file.server.threads));
+    GYM_CHECK(map.read_integer("calls_max", 1, 1'000'000, file.server.calls_max));
+    GYM_CHECK(
+        map.read_integer("blob_bytes_max", 1, std::int64_t{1} << 40, file.server.blob_bytes_max));
+    GYM_CHECK(map.read_integer("heartbeat_every_ms", 100, 10'000, file.heartbeat_every_ms));
     return map.finish();
 }
 
 Status read_chain(YamlMap map, CoordinatorFile& file) {
     GYM_TRY(file.rpc_url, map.string("rpc_url"));
     GYM_TRY(file.deployment_file, map.string("deployment_file"));
-    GYM_CHECK(integer(map, "confirmations", 0, 10'000, file.confirmations));
-    GYM_CHECK(integer(map, "bump_after_ms", 100, kDayMs, file.bump_after_ms));
-    GYM_CHECK(integer(map, "beacon_delay_blocks", 1, 10'000, file.beacon_delay_blocks));
+    GYM_CHECK(map.read_integer("confirmations", 0, 10'000, file.confirmations));
+    GYM_CHECK(map.read_integer("bump_after_ms", 100, kDayMs, file.bump_after_ms));
+    GYM_CHECK(map.read_integer("beacon_delay_blocks", 1, 10'000, file.beacon_delay_blocks));
     return map.finish();
 }
 
@@ -46,7 +38,7 @@ Status read_operator(YamlMap map, CoordinatorFile& file) {
 Status read_engine(YamlMap& parent, CoordinatorFile& file) {
     if (!parent.has("engine")) return {};
     GYM_TRY(YamlMap map, parent.map("engine"));
-    GYM_CHECK(integer(map, "threads", 1, 1024, file.engine_threads));
+    GYM_CHECK(map.read_integer("threads", 1, 1024, file.engine_threads));
     GYM_TRY(file.engine_isa, map.string_or("isa", file.engine_isa));
     return map.finish();
 }
@@ -61,16 +53,16 @@ Result<CoordinatorFile> load_coordinator_file(const std::string& path) {
     GYM_TRY(YamlMap database, map.map("database"));
     GYM_TRY(file.database, db::ConnectionConfig::from_yaml(std::move(database)));
     file.database.application_name = "gym-coordinator";
-    GYM_CHECK(integer(map, "database_connections", 2, 1000, file.database_connections));
+    GYM_CHECK(map.read_integer("database_connections", 2, 1000, file.database_connections));
     GYM_TRY(YamlMap chain, map.map("chain"));
     GYM_CHECK(read_chain(std::move(chain), file));
     GYM_TRY(YamlMap key, map.map("operator"));
     GYM_CHECK(read_operator(std::move(key), file));
     GYM_TRY(file.blob_folder, map.string("blobs"));
     GYM_CHECK(read_engine(map, file));
-    GYM_CHECK(integer(map, "tick_interval_ms", 10, 60'000, file.tick_interval_ms));
-    GYM_CHECK(integer(map, "node_live_ms", 1'000, kDayMs, file.node_live_ms));
-    GYM_CHECK(integer(map, "cost_bound_ppm", 1'000'000, 100'000'000, file.cost_bound_ppm));
+    GYM_CHECK(map.read_integer("tick_interval_ms", 10, 60'000, file.tick_interval_ms));
+    GYM_CHECK(map.read_integer("node_live_ms", 1'000, kDayMs, file.node_live_ms));
+    GYM_CHECK(map.read_integer("cost_bound_ppm", 1'000'000, 100'000'000, file.cost_bound_ppm));
     GYM_TRY(file.log_level, map.string_or("log_level", file.log_level));
     GYM_CHECK(map.finish());
     return file;

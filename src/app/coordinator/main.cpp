@@ -4,10 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <ctime>
-#include <exception>
 
+#include "cli_context.hpp"
 #include "coordinator_config.hpp"
 #include "gym/blob/directory_store.hpp"
 #include "gym/chain/deploy.hpp"
@@ -19,6 +18,7 @@
 #include "gym/coordinator/evm_chain.hpp"
 #include "gym/coordinator/grpc_service.hpp"
 #include "gym/crypto/keystore.hpp"
+#include "program_main.hpp"
 
 namespace {
 
@@ -130,6 +130,7 @@ Status serve(const app::CoordinatorFile& file, const sigset_t& stop_signals) {
 }
 
 int run_program(int argc, char** argv) {
+    app::CliContext context{.program = "gym-coordinator"};
     CLI::App program{"Gives work to nodes, samples and settles it; gRPC for nodes",
                      "gym-coordinator"};
     std::string config_path;
@@ -137,24 +138,18 @@ int run_program(int argc, char** argv) {
         .add_option("--config", config_path,
                     "Configuration (deploy/config/coordinator.yaml explains every key)")
         ->required();
-    CLI11_PARSE(program, argc, argv);
+    if (const auto code = app::parse_command_line(program, argc, argv)) return *code;
     const sigset_t stop_signals = block_stop_signals();
     const auto file = app::load_coordinator_file(config_path);
     Status status =
         file.ok() ? init_logging({"gym-coordinator", file->log_level, ""}) : Status(file.error());
     if (status.ok()) status = serve(*file, stop_signals);
-    if (status.ok()) return 0;
-    std::fprintf(stderr, "gym-coordinator: %s\n", status.error().message.c_str());
-    return 1;
+    context.finish(status);
+    return static_cast<int>(context.exit_code);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return run_program(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "gym-coordinator: %s\n", error.what());
-        return 1;
-    }
+    return gym::app::program_main("gym-coordinator", [&] { return run_program(argc, argv); });
 }

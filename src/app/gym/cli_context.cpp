@@ -43,7 +43,7 @@ void CliContext::finish(const Status& status) {
                      {{"code", std::string(to_string(error.code))}, {"message", error.message}}}});
         return;
     }
-    std::fprintf(stderr, "gym: %s\n", error.message.c_str());
+    std::fprintf(stderr, "%s: %s\n", program, error.message.c_str());
 }
 
 void CliContext::print_json(const boost::json::object& object) const {

@@ -29,6 +29,7 @@ enum class ExitCode {
 
 /// Shared by all commands of one invocation.
 struct CliContext {
+    const char* program = "gym";  ///< begins every error line
     bool json = false;  ///< machine-readable output: JSON objects on standard output, one a line
     ExitCode exit_code = ExitCode::kOk;
 

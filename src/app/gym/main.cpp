@@ -1,8 +1,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <exception>
 
 #include "cli_context.hpp"
+#include "program_main.hpp"
 
 namespace {
 
@@ -30,22 +30,12 @@ int run(int argc, char** argv) {
     gym::app::add_rewards_commands(app, context);
     gym::app::add_operator_commands(app, context);
 
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        const int code = app.exit(error);
-        return code == 0 ? 0 : static_cast<int>(gym::app::ExitCode::kUsage);
-    }
+    if (const auto code = gym::app::parse_command_line(app, argc, argv)) return *code;
     return static_cast<int>(context.exit_code);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return run(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "gym: %s\n", error.what());
-        return static_cast<int>(gym::app::ExitCode::kFailed);
-    }
+    return gym::app::program_main("gym", [&] { return run(argc, argv); });
 }

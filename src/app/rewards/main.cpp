@@ -3,12 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <cstdio>
-#include <exception>
 
+#include "cli_context.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/common/log.hpp"
 #include "gym/crypto/keystore.hpp"
+#include "program_main.hpp"
 #include "rewards_config.hpp"
 #include "service.hpp"
 
@@ -109,6 +109,7 @@ Status run(const std::string& config_path) {
 }
 
 int run_program(int argc, char** argv) {
+    app::CliContext context{.program = "gym-rewards"};
     CLI::App program{"Turns final units into ledger postings and payout roots on chain",
                      "gym-rewards"};
     std::string config_path;
@@ -119,22 +120,16 @@ int run_program(int argc, char** argv) {
         ->required()
         ->check(CLI::ExistingFile);
     program.add_option("--log-level", log_level, "trace, debug, info, warn or error");
-    CLI11_PARSE(program, argc, argv);
+    if (const auto code = app::parse_command_line(program, argc, argv)) return *code;
     stop_on_signals();
     Status status = init_logging({"gym-rewards", log_level, ""});
     if (status.ok()) status = run(config_path);
-    if (status.ok()) return 0;
-    std::fprintf(stderr, "gym-rewards: %s\n", status.error().message.c_str());
-    return 1;
+    context.finish(status);
+    return static_cast<int>(context.exit_code);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return run_program(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "gym-rewards: %s\n", error.what());
-        return 1;
-    }
+    return gym::app::program_main("gym-rewards", [&] { return run_program(argc, argv); });
 }

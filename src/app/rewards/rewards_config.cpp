@@ -9,9 +9,7 @@ constexpr std::int64_t kDayMs = 86'400'000;
 Status read_chain(YamlMap map, RewardsFile& file) {
     GYM_TRY(file.rpc_url, map.string("rpc_url"));
     GYM_TRY(file.deployment_file, map.string("deployment_file"));
-    GYM_TRY(const std::int64_t bump,
-            map.integer_or("bump_after_ms", 100, kDayMs, file.bump_after_ms));
-    file.bump_after_ms = static_cast<std::uint32_t>(bump);
+    GYM_CHECK(map.read_integer("bump_after_ms", 100, kDayMs, file.bump_after_ms));
     return map.finish();
 }
 
@@ -22,14 +20,10 @@ Status read_settler(YamlMap map, RewardsFile& file) {
 }
 
 Status read_rates(YamlMap& map, rewards::RewardsConfig& config) {
-    GYM_TRY(const std::int64_t premium, map.integer_or("verification_premium_ppm", 0, kPpmMax,
-                                                       config.verification_premium_ppm));
-    GYM_TRY(const std::int64_t bonus,
-            map.integer_or("uptime_bonus_max_ppm", 0, 1'000'000, config.uptime_bonus_max_ppm));
-    GYM_TRY(config.uptime_window_ms,
-            map.integer_or("uptime_window_ms", 10'000, 30 * kDayMs, config.uptime_window_ms));
-    config.verification_premium_ppm = static_cast<std::uint32_t>(premium);
-    config.uptime_bonus_max_ppm = static_cast<std::uint32_t>(bonus);
+    GYM_CHECK(
+        map.read_integer("verification_premium_ppm", 0, kPpmMax, config.verification_premium_ppm));
+    GYM_CHECK(map.read_integer("uptime_bonus_max_ppm", 0, 1'000'000, config.uptime_bonus_max_ppm));
+    GYM_CHECK(map.read_integer("uptime_window_ms", 10'000, 30 * kDayMs, config.uptime_window_ms));
     return {};
 }
 
@@ -47,8 +41,7 @@ Result<RewardsFile> load_rewards_file(const std::string& path) {
     GYM_CHECK(read_settler(std::move(settler), file));
     GYM_TRY(file.publish_folder, map.string("publish_folder"));
     GYM_TRY(file.blob_folder, map.string_or("blob_folder", ""));
-    GYM_TRY(file.poll_interval_ms,
-            map.integer_or("poll_interval_ms", 10, 60'000, file.poll_interval_ms));
+    GYM_CHECK(map.read_integer("poll_interval_ms", 10, 60'000, file.poll_interval_ms));
     GYM_CHECK(read_rates(map, file.rewards));
     GYM_CHECK(map.finish());
     return file;

@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <exception>
 
 #include "cli_context.hpp"
 #include "gym/common/log.hpp"
@@ -8,6 +7,7 @@
 #include "gym/verifier/verifier_program.hpp"
 #include "gym/worker/node_program.hpp"
 #include "node_options.hpp"
+#include "program_main.hpp"
 
 namespace {
 
@@ -37,17 +37,13 @@ Status verify(const app::CliContext& context, const app::NodeOptions& options) {
 }
 
 int run(int argc, char** argv) {
-    app::CliContext context;
+    app::CliContext context{.program = "gym-verifier"};
     app::NodeOptions options;
     CLI::App program{"Re-executes sampled units bit for bit and reports what it finds",
                      "gym-verifier"};
     options.add_to(program);
     program.add_flag("--json", context.json, "Print events as JSON objects, one a line");
-    try {
-        program.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return program.exit(error) == 0 ? 0 : static_cast<int>(app::ExitCode::kUsage);
-    }
+    if (const auto code = app::parse_command_line(program, argc, argv)) return *code;
     context.finish(verify(context, options));
     return static_cast<int>(context.exit_code);
 }
@@ -55,10 +51,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return run(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "gym-verifier: %s\n", error.what());
-        return static_cast<int>(app::ExitCode::kFailed);
-    }
+    return gym::app::program_main("gym-verifier", [&] { return run(argc, argv); });
 }

@@ -171,7 +171,7 @@ TEST_F(CoordinatorProcess, serves_gives_out_work_and_stops_on_request) {
 TEST_F(CoordinatorProcess, an_unknown_key_ends_it_with_its_name) {
     write("coordinator.yaml", text_of(folder() / "coordinator.yaml") + "colour: red\n", 0644);
     Subprocess process = start();
-    EXPECT_EQ(*process.wait(20'000), 1);
+    EXPECT_EQ(*process.wait(20'000), 2);
     const std::string log = text_of(folder() / "coordinator.log");
     EXPECT_NE(log.find("colour"), std::string::npos) << log;
 }

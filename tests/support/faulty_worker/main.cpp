@@ -3,13 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <optional>
 
 #include "cli_context.hpp"
 #include "gym/engine/fault_injection.hpp"
 #include "node_options.hpp"
 #include "node_start.hpp"
+#include "program_main.hpp"
 
 namespace {
 
@@ -31,7 +31,7 @@ void install(const Fault& fault) {
 }
 
 int run(int argc, char** argv) {
-    app::CliContext context;
+    app::CliContext context{.program = "gym-faulty-worker"};
     app::NodeOptions options;
     Fault fault;
     CLI::App program{"A worker that flips one bit of one tensor of one step (tests only)",
@@ -46,11 +46,7 @@ int run(int argc, char** argv) {
         ->required();
     program.add_option("--fault-bit", fault.bit, "Bit of the op's output, modulo its size")
         ->envname("GYM_FAULT_BIT");
-    try {
-        program.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return program.exit(error) == 0 ? 0 : static_cast<int>(app::ExitCode::kUsage);
-    }
+    if (const auto code = app::parse_command_line(program, argc, argv)) return *code;
     install(fault);
     context.finish(app::start_node(context, options));
     return static_cast<int>(context.exit_code);
@@ -59,10 +55,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return run(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "gym-faulty-worker: %s\n", error.what());
-        return 1;
-    }
+    return gym::app::program_main("gym-faulty-worker", [&] { return run(argc, argv); });
 }

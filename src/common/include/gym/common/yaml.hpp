@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -42,6 +43,14 @@ class YamlMap {
                                     std::int64_t fallback);
     Result<double> real_or(std::string_view key, double min, double max, double fallback);
     Result<bool> boolean_or(std::string_view key, bool fallback);
+    /// Overwrites `out` if the key is there. `max` must fit into T.
+    template <std::integral T>
+    Status read_integer(std::string_view key, std::int64_t min, std::int64_t max, T& out) {
+        GYM_TRY(const std::int64_t value,
+                integer_or(key, min, max, static_cast<std::int64_t>(out)));
+        out = static_cast<T>(value);
+        return {};
+    }
     /// One of `choices`. @errors kInvalidArgument naming the choices.
     Result<std::string> choice(std::string_view key, const std::vector<std::string>& choices);
 
