@@ -6,7 +6,7 @@ build=${1:?usage: bench.sh BUILD_DIR}
 mkdir -p build/bench
 echo "bench: engine -> build/bench/engine.json"
 rm -f build/bench/engine.json
-for program in bench_q14_gemm bench_train_step; do
+for program in bench_q14_gemm bench_train_step bench_hash; do
     if [ -x "$build/bin/$program" ]; then
         "$build/bin/$program" --output build/bench/engine.json
     else

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "gym/commit/sha256.hpp"
+#include "merkle_ascend.hpp"
+#include "sha256_pair.hpp"
 
 namespace gym::commit {
 namespace {
@@ -33,14 +35,23 @@ const Digest& absent_subtree(unsigned depth) {
     return roots[depth];
 }
 
-/// The level above `level`, whose nodes are roots of subtrees of depth `depth`.
-std::vector<Digest> parents_of(std::span<const Digest> level, unsigned depth) {
-    std::vector<Digest> out;
-    out.reserve((level.size() + 1) / 2);
-    for (std::size_t i = 0; i < level.size(); i += 2) {
-        const Digest& right = i + 1 < level.size() ? level[i + 1] : absent_subtree(depth);
-        out.push_back(merkle_node(level[i], right));
+/// The level above `level`, whose nodes are roots of subtrees of depth `depth`. `out` has room for
+/// half of them, rounded up, and may be where `level` begins.
+void make_parents(std::span<const Digest> level, unsigned depth, Digest* out) {
+    std::size_t i = 0;
+    if (has_sha256_pairs()) {
+        for (; i + 4 <= level.size(); i += 4)
+            merkle_node_pair(&level[i], out + i / 2);
     }
+    for (; i < level.size(); i += 2) {
+        const Digest& right = i + 1 < level.size() ? level[i + 1] : absent_subtree(depth);
+        out[i / 2] = merkle_node(level[i], right);
+    }
+}
+
+std::vector<Digest> parents_of(std::span<const Digest> level, unsigned depth) {
+    std::vector<Digest> out((level.size() + 1) / 2);
+    make_parents(level, depth, out.data());
     return out;
 }
 
@@ -71,10 +82,19 @@ unsigned tree_depth(std::uint64_t leaf_count) {
 }
 
 Digest merkle_root(std::span<const Digest> leaves) {
-    MerkleAccumulator tree;
-    for (const Digest& leaf : leaves)
-        tree.add(leaf);
-    return tree.root();
+    if (leaves.empty()) return absent_leaf();
+    std::vector<Digest> level(leaves.begin(), leaves.end());
+    return merkle_ascend(level, 0, tree_depth(leaves.size()));
+}
+
+Digest merkle_ascend(std::span<Digest> level, unsigned depth_begin, unsigned depth_end) {
+    GYM_ASSERT(!level.empty(), "a level has a node");
+    for (unsigned depth = depth_begin; depth < depth_end; ++depth) {
+        make_parents(level, depth, level.data());
+        level = level.first((level.size() + 1) / 2);
+    }
+    GYM_ASSERT(level.size() == 1, "more nodes than the depth has room for");
+    return level.front();
 }
 
 Result<std::vector<Digest>> merkle_prove(std::span<const Digest> leaves, std::uint64_t index) {

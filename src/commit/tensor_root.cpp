@@ -1,10 +1,13 @@
 #include "gym/commit/tensor_root.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <array>
+#include <atomic>
 #include <thread>
 
 #include "gym/commit/sha256.hpp"
+#include "merkle_ascend.hpp"
+#include "sha256_pair.hpp"
 
 namespace gym::commit {
 namespace {
@@ -13,6 +16,9 @@ constexpr std::uint8_t kTensorTag = 2;
 // Below this many chunks per thread, starting a thread costs more than it hashes.
 constexpr std::uint64_t kChunksPerThreadMin = 512;
 constexpr unsigned kThreadsMax = 64;
+// Chunks of a subtree that one thread hashes at a time.
+constexpr unsigned kPartDepth = 9;
+constexpr std::uint64_t kPartChunks = std::uint64_t{1} << kPartDepth;
 
 std::uint64_t chunk_count(std::size_t size_bytes) {
     return (size_bytes + kChunkBytes - 1) / kChunkBytes;
@@ -23,30 +29,81 @@ ByteView chunk_at(ByteView bytes, std::uint64_t index) {
     return bytes.subspan(first, std::min(kChunkBytes, bytes.size() - first));
 }
 
-Digest sequential_root(ByteView bytes) {
-    MerkleAccumulator tree;
-    for (std::uint64_t i = 0, n = chunk_count(bytes.size()); i < n; ++i)
-        tree.add(chunk_leaf(chunk_at(bytes, i)));
-    return tree.root();
+void hash_chunks(ByteView bytes, std::span<Digest> leaves) {
+    std::uint64_t i = 0;
+    if (has_sha256_pairs()) {
+        for (const std::uint64_t whole = bytes.size() / kChunkBytes; i + 2 <= whole; i += 2) {
+            const std::uint8_t* chunk = bytes.data() + i * kChunkBytes;
+            chunk_leaf_pair(chunk, chunk + kChunkBytes, &leaves[i]);
+        }
+    }
+    for (; i < leaves.size(); ++i)
+        leaves[i] = chunk_leaf(chunk_at(bytes, i));
 }
 
-/// Roots of the consecutive parts of `part_chunks` chunks; the part size is a power of two, so that
-/// every part but the last is a full subtree.
-std::vector<Digest> leaves_in_parallel(ByteView bytes, unsigned threads) {
-    const std::uint64_t count = chunk_count(bytes.size());
-    std::vector<Digest> leaves(count);
-    std::vector<std::thread> pool;
-    const std::uint64_t share = (count + threads - 1) / threads;
-    for (unsigned t = 0; t < threads; ++t) {
-        pool.emplace_back([&, t] {
-            const std::uint64_t end = std::min(count, (t + 1) * share);
-            for (std::uint64_t i = t * share; i < end; ++i)
-                leaves[i] = chunk_leaf(chunk_at(bytes, i));
-        });
+/// A tree cut into parts: subtrees of kPartDepth, or one of the tree's own depth if it is smaller.
+class PartedTree {
+  public:
+    explicit PartedTree(ByteView bytes)
+        : bytes_(bytes),
+          chunks_(chunk_count(bytes.size())),
+          depth_(tree_depth(chunks_)),
+          roots_((chunks_ + kPartChunks - 1) / kPartChunks) {}
+
+    [[nodiscard]] std::uint64_t parts() const { return roots_.size(); }
+    [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
+
+    void hash_part(std::uint64_t part) {
+        const std::uint64_t first = part * kPartChunks;
+        const std::uint64_t count = std::min(kPartChunks, chunks_ - first);
+        std::array<Digest, kPartChunks> leaves;
+        const std::span<Digest> used(leaves.data(), count);
+        hash_chunks(
+            bytes_.subspan(first * kChunkBytes,
+                           std::min(count * kChunkBytes, bytes_.size() - first * kChunkBytes)),
+            used);
+        roots_[part] = merkle_ascend(used, 0, std::min(kPartDepth, depth_));
     }
+    /// @pre every part is hashed.
+    [[nodiscard]] Digest root() {
+        if (roots_.empty()) return absent_leaf();
+        return merkle_ascend(roots_, std::min(kPartDepth, depth_), depth_);
+    }
+
+  private:
+    ByteView bytes_;
+    std::uint64_t chunks_;
+    unsigned depth_;
+    std::vector<Digest> roots_;
+};
+
+/// All parts of all trees, over as many threads as are worth it.
+void hash_parts(std::span<PartedTree> trees, unsigned threads) {
+    struct Part {
+        PartedTree* tree;
+        std::uint64_t index;
+    };
+    std::vector<Part> parts;
+    std::uint64_t chunks = 0;
+    for (PartedTree& tree : trees) {
+        chunks += tree.chunks();
+        for (std::uint64_t i = 0; i < tree.parts(); ++i)
+            parts.push_back({&tree, i});
+    }
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+        for (std::size_t i = next++; i < parts.size(); i = next++)
+            parts[i].tree->hash_part(parts[i].index);
+    };
+    const auto used =
+        std::min<std::uint64_t>({std::max(threads, 1u), kThreadsMax,
+                                 std::max<std::uint64_t>(chunks / kChunksPerThreadMin, 1)});
+    std::vector<std::thread> pool;
+    for (std::uint64_t i = 1; i < used; ++i)
+        pool.emplace_back(work);
+    work();
     for (std::thread& thread : pool)
         thread.join();
-    return leaves;
 }
 
 }  // namespace
@@ -62,28 +119,39 @@ Digest tensor_digest(DType dtype, std::span<const std::uint64_t> dims, const Dig
 }
 
 Digest chunk_tree_root(ByteView bytes, unsigned threads) {
-    const std::uint64_t useful = chunk_count(bytes.size()) / kChunksPerThreadMin;
-    const auto used = static_cast<unsigned>(std::min<std::uint64_t>(
-        {std::max(threads, 1u), kThreadsMax, std::max<std::uint64_t>(useful, 1)}));
-    if (used == 1) return sequential_root(bytes);
-    return merkle_root(leaves_in_parallel(bytes, used));
+    PartedTree tree(bytes);
+    hash_parts({&tree, 1}, threads);
+    return tree.root();
 }
 
 std::vector<Digest> chunk_leaves(ByteView bytes) {
-    std::vector<Digest> out;
-    out.reserve(chunk_count(bytes.size()));
-    for (std::uint64_t i = 0, n = chunk_count(bytes.size()); i < n; ++i)
-        out.push_back(chunk_leaf(chunk_at(bytes, i)));
+    std::vector<Digest> out(chunk_count(bytes.size()));
+    hash_chunks(bytes, out);
     return out;
 }
 
 Digest tensor_root(DType dtype, std::span<const std::uint64_t> dims, ByteView bytes,
                    unsigned threads) {
-    std::uint64_t expected = size_bytes(dtype);
-    for (const std::uint64_t dim : dims)
-        expected *= dim;
-    GYM_ASSERT(expected == bytes.size(), "tensor bytes do not fit its dims");
-    return tensor_digest(dtype, dims, chunk_tree_root(bytes, threads));
+    const TensorView tensor{dtype, dims, bytes};
+    return tensor_roots({&tensor, 1}, threads).front();
+}
+
+std::vector<Digest> tensor_roots(std::span<const TensorView> tensors, unsigned threads) {
+    std::vector<PartedTree> trees;
+    trees.reserve(tensors.size());
+    for (const TensorView& tensor : tensors) {
+        std::uint64_t expected = size_bytes(tensor.dtype);
+        for (const std::uint64_t dim : tensor.dims)
+            expected *= dim;
+        GYM_ASSERT(expected == tensor.bytes.size(), "tensor bytes do not fit its dims");
+        trees.emplace_back(tensor.bytes);
+    }
+    hash_parts(trees, threads);
+    std::vector<Digest> roots;
+    roots.reserve(tensors.size());
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        roots.push_back(tensor_digest(tensors[i].dtype, tensors[i].dims, trees[i].root()));
+    return roots;
 }
 
 void ChunkTreeHasher::update(ByteView bytes) {

@@ -59,11 +59,11 @@ std::uint64_t State::size_bytes() const noexcept {
 }
 
 Digest state_root(const State& state, unsigned threads) {
-    std::vector<Digest> roots;
-    roots.reserve(state.tensors.size());
+    std::vector<commit::TensorView> tensors;
+    tensors.reserve(state.tensors.size());
     for (const StateTensor& tensor : state.tensors)
-        roots.push_back(commit::tensor_root(tensor.dtype, tensor.dims, tensor.bytes, threads));
-    return commit::merkle_root(roots);
+        tensors.push_back({tensor.dtype, tensor.dims, tensor.bytes});
+    return commit::merkle_root(commit::tensor_roots(tensors, threads));
 }
 
 Bytes encode_state(const State& state) {

@@ -50,6 +50,7 @@ struct Trainer::Impl {
     Engine engine;
     WindowShape shape;
     bool has_clock = false;
+    unsigned threads = 1;
     std::uint64_t flops = 0;
     std::uint64_t next_step = 0;
 
@@ -73,15 +74,17 @@ Result<std::uint32_t> Trainer::Impl::scalar_bits(std::string_view name) const {
 
 /// Root over the gradients' tensor roots, in the order of the program's outputs.
 Result<Digest> Trainer::Impl::gradient_root() const {
-    std::vector<Digest> roots;
+    std::vector<std::vector<std::uint64_t>> dims;
+    dims.reserve(program.outputs().size());  // the views below keep pointing into it
+    std::vector<commit::TensorView> gradients;
     for (const auto& output : program.outputs()) {
         if (!output.name.starts_with(program::kGradientPrefix)) continue;
         GYM_TRY(const ByteView bytes, engine.output(output.name));
         const auto& slot = program.slot(output.slot);
-        const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
-        roots.push_back(commit::tensor_root(slot.dtype, dims, bytes));
+        dims.emplace_back(slot.dims.begin(), slot.dims.end());
+        gradients.push_back({slot.dtype, dims.back(), bytes});
     }
-    return commit::merkle_root(roots);
+    return commit::merkle_root(commit::tensor_roots(gradients, threads));
 }
 
 /// @return the batch root.
@@ -115,6 +118,7 @@ Result<Trainer> Trainer::create(const Program& train, State state, const blob::D
     GYM_TRY(Engine engine, Engine::create(train, options));
     auto impl = std::make_unique<Impl>(train, std::move(state), dataset, spec, std::move(engine));
     impl->shape = shape;
+    impl->threads = options.threads;
     impl->has_clock = train.find_slot(program::kClockInput) != program::kNoSlot;
     impl->flops = program::flops_per_step(train);
     return Trainer(std::move(impl));
@@ -137,7 +141,7 @@ Result<StepRecord> Trainer::step() {
     GYM_TRY(record.grad_norm_bits, impl_->scalar_bits(program::kGradNormOutput));
     if (impl_->is_checkpoint(step)) {
         GYM_TRY(record.gradient_root, impl_->gradient_root());
-        record.state_root = state_root(impl_->state);
+        record.state_root = state_root(impl_->state, impl_->threads);
     }
     ++impl_->next_step;
     return record;

@@ -52,6 +52,43 @@ TEST(TensorRoot, ChunkTreesEqualTheVectorsForEveryThreadCountAndPieceSize) {
     }
 }
 
+TEST(TensorRoot, PartsAndPairsEqualChunkByChunk) {
+    // Around whole pairs of chunks and whole parts of a tree.
+    for (const std::size_t chunks : {1, 2, 3, 4, 511, 512, 513, 1023, 1024, 1025, 2048, 2600}) {
+        for (const std::size_t missing : {0, 1, 1023}) {
+            const Bytes data = pattern(chunks * kChunkBytes - missing);
+            MerkleAccumulator tree;
+            for (std::size_t i = 0; i < chunks; ++i) {
+                const auto rest = ByteView(data).subspan(i * kChunkBytes);
+                tree.add(chunk_leaf(rest.first(std::min(rest.size(), kChunkBytes))));
+            }
+            for (const unsigned threads : {1, 2, 3})
+                EXPECT_EQ(chunk_tree_root(data, threads), tree.root())
+                    << chunks << " chunks less " << missing << " bytes";
+            EXPECT_EQ(merkle_root(chunk_leaves(data)), tree.root());
+        }
+    }
+}
+
+TEST(TensorRoot, ManyTensorsTogetherEqualEachAlone) {
+    std::vector<Bytes> data;
+    std::vector<std::vector<std::uint64_t>> dims;
+    for (const std::size_t size : {0, 4, 1024, 700000, 8, 1500000, 4096}) {
+        data.push_back(pattern(size));
+        dims.push_back({size / 4});
+    }
+    std::vector<TensorView> tensors;
+    for (std::size_t i = 0; i < data.size(); ++i)
+        tensors.push_back({DType::f32, dims[i], data[i]});
+    for (const unsigned threads : {1, 2, 5}) {
+        const std::vector<Digest> roots = tensor_roots(tensors, threads);
+        ASSERT_EQ(roots.size(), data.size());
+        for (std::size_t i = 0; i < data.size(); ++i)
+            EXPECT_EQ(roots[i], tensor_root(DType::f32, dims[i], data[i])) << i;
+    }
+    EXPECT_TRUE(tensor_roots({}, 2).empty());
+}
+
 TEST(TensorRoot, DtypeRankDimsAndLengthAllCount) {
     const Bytes data = pattern(24);
     const std::vector<std::uint64_t> two_three{2, 3}, three_two{3, 2}, six{6}, one_six{1, 6};

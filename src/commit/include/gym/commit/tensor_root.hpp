@@ -28,6 +28,16 @@ inline constexpr std::size_t kRankMax = 8;
 [[nodiscard]] Digest tensor_root(DType dtype, std::span<const std::uint64_t> dims, ByteView bytes,
                                  unsigned threads = 1);
 
+/// A tensor's parts, borrowed.
+struct TensorView {
+    DType dtype;
+    std::span<const std::uint64_t> dims;
+    ByteView bytes;
+};
+/// tensor_root() of each; the threads share the work of all.
+[[nodiscard]] std::vector<Digest> tensor_roots(std::span<const TensorView> tensors,
+                                               unsigned threads = 1);
+
 /// Hashes bytes that arrive in pieces of any size into the same root as chunk_tree_root().
 class ChunkTreeHasher {
   public:
