@@ -7,6 +7,7 @@
 
 #include "gym/commit/sha256.hpp"
 #include "merkle_ascend.hpp"
+#include "sha256_lanes.hpp"
 #include "sha256_pair.hpp"
 
 namespace gym::commit {
@@ -39,6 +40,10 @@ const Digest& absent_subtree(unsigned depth) {
 /// half of them, rounded up, and may be where `level` begins.
 void make_parents(std::span<const Digest> level, unsigned depth, Digest* out) {
     std::size_t i = 0;
+    if (has_sha256_lanes()) {
+        for (; i + 2 * kSha256Lanes <= level.size(); i += 2 * kSha256Lanes)
+            merkle_node_lanes(&level[i], out + i / 2);
+    }
     if (has_sha256_pairs()) {
         for (; i + 4 <= level.size(); i += 4)
             merkle_node_pair(&level[i], out + i / 2);

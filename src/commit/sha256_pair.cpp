@@ -5,6 +5,7 @@
 
 #include "gym/commit/merkle.hpp"
 #include "gym/common/assert.hpp"
+#include "sha256_constants.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -19,17 +20,7 @@ namespace {
 
 #define GYM_SHA static inline __attribute__((always_inline, target("sha,sse4.1,ssse3")))
 
-constexpr std::size_t kBlockBytes = 64;
-
-alignas(64) constexpr std::uint32_t kRoundConstants[64] = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+constexpr std::size_t kBlockBytes = kSha256BlockBytes;
 
 /// A state in the order that the instructions want: words a, b, e, f and c, d, g, h.
 struct State {
@@ -37,9 +28,9 @@ struct State {
 };
 
 GYM_SHA State initial() {
-    return {_mm_set_epi32(0x6a09e667, static_cast<int>(0xbb67ae85), 0x510e527f,
-                          static_cast<int>(0x9b05688c)),
-            _mm_set_epi32(0x3c6ef372, static_cast<int>(0xa54ff53a), 0x1f83d9ab, 0x5be0cd19)};
+    const auto word = [](int i) { return static_cast<int>(kSha256Initial[i]); };
+    return {_mm_set_epi32(word(0), word(1), word(4), word(5)),
+            _mm_set_epi32(word(2), word(3), word(6), word(7))};
 }
 
 /// The schedule's next four words in place of the oldest four, w0.
@@ -49,7 +40,8 @@ GYM_SHA __m128i next_words(__m128i w0, __m128i w1, __m128i w2, __m128i w3) {
 }
 
 GYM_SHA void four_rounds(State& s, __m128i words, int first) {
-    const __m128i k = _mm_load_si128(reinterpret_cast<const __m128i*>(kRoundConstants + first));
+    const __m128i k =
+        _mm_load_si128(reinterpret_cast<const __m128i*>(kSha256RoundConstants + first));
     const __m128i sum = _mm_add_epi32(words, k);
     s.cdgh = _mm_sha256rnds2_epu32(s.cdgh, s.abef, sum);
     s.abef = _mm_sha256rnds2_epu32(s.abef, s.cdgh, _mm_shuffle_epi32(sum, 0x0E));
@@ -91,16 +83,6 @@ GYM_SHA void store(const State& s, Digest& out) {
     _mm_storeu_si128(to + 1, _mm_shuffle_epi8(hgfe, order));
 }
 
-/// The block that ends a message of `size_bytes`, whose last byte it begins with.
-GYM_SHA void last_block(std::uint8_t block[kBlockBytes], std::uint8_t last,
-                        std::uint64_t size_bytes) {
-    std::memset(block, 0, kBlockBytes);
-    block[0] = last;
-    block[1] = 0x80;
-    for (int i = 0; i < 8; ++i)
-        block[kBlockBytes - 1 - i] = static_cast<std::uint8_t>(size_bytes * 8 >> (8 * i));
-}
-
 constexpr std::uint8_t kChunkTag = 0, kNodeTag = 1;
 constexpr std::size_t kChunkMessageBytes = 1 + kChunkBytes,
                       kNodeMessageBytes = 1 + 2 * Digest::kSize;
@@ -127,7 +109,7 @@ __attribute__((target("sha,sse4.1,ssse3"))) void leaf_pair(const std::uint8_t* c
     for (std::size_t at = kBlockBytes - 1; at + kBlockBytes <= kChunkBytes; at += kBlockBytes)
         compress(state, chunk[0] + at, chunk[1] + at);
     for (int m = 0; m < 2; ++m)
-        last_block(block[m], chunk[m][kChunkBytes - 1], kChunkMessageBytes);
+        sha256_last_block(block[m], chunk[m][kChunkBytes - 1], kChunkMessageBytes);
     compress(state, block[0], block[1]);
     for (int m = 0; m < 2; ++m)
         store(state[m], leaves[m]);
@@ -143,7 +125,7 @@ __attribute__((target("sha,sse4.1,ssse3"))) void node_pair(const Digest children
         block[m][0] = kNodeTag;
         std::memcpy(block[m] + 1, left, Digest::kSize);
         std::memcpy(block[m] + 1 + Digest::kSize, right, Digest::kSize - 1);
-        last_block(last[m], right[Digest::kSize - 1], kNodeMessageBytes);
+        sha256_last_block(last[m], right[Digest::kSize - 1], kNodeMessageBytes);
     }
     compress(state, block[0], block[1]);
     compress(state, last[0], last[1]);

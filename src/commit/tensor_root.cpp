@@ -7,6 +7,7 @@
 
 #include "gym/commit/sha256.hpp"
 #include "merkle_ascend.hpp"
+#include "sha256_lanes.hpp"
 #include "sha256_pair.hpp"
 
 namespace gym::commit {
@@ -30,9 +31,14 @@ ByteView chunk_at(ByteView bytes, std::uint64_t index) {
 }
 
 void hash_chunks(ByteView bytes, std::span<Digest> leaves) {
+    const std::uint64_t whole = bytes.size() / kChunkBytes;
     std::uint64_t i = 0;
+    if (has_sha256_lanes()) {
+        for (; i + kSha256Lanes <= whole; i += kSha256Lanes)
+            chunk_leaf_lanes(bytes.data() + i * kChunkBytes, &leaves[i]);
+    }
     if (has_sha256_pairs()) {
-        for (const std::uint64_t whole = bytes.size() / kChunkBytes; i + 2 <= whole; i += 2) {
+        for (; i + 2 <= whole; i += 2) {
             const std::uint8_t* chunk = bytes.data() + i * kChunkBytes;
             chunk_leaf_pair(chunk, chunk + kChunkBytes, &leaves[i]);
         }
