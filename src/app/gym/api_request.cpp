@@ -18,7 +18,7 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 
 constexpr std::chrono::seconds kTimeout{10};
-constexpr std::uint64_t kBodyBytesMax = 4U << 20;
+constexpr std::uint64_t kBodyBytesMax = 256U << 20;  // an epoch file of a large network
 
 struct Target {
     std::string host;
@@ -93,12 +93,14 @@ ErrorCode code_of(http::status status) {
     }
 }
 
-/// The body of a success; title and detail of a problem (RFC 9457) as an error.
-Result<boost::json::value> json_of(const Response& response) {
+bool is_success(const Response& response) {
+    return http::to_status_class(response.result()) == http::status_class::successful;
+}
+
+/// Title and detail of a problem (RFC 9457).
+Error problem_of(const Response& response) {
     boost::json::error_code code;
-    boost::json::value body = boost::json::parse(response.body(), code);
-    if (code) return fail(ErrorCode::kMalformed, "gym-api answered something that is no JSON");
-    if (http::to_status_class(response.result()) == http::status_class::successful) return body;
+    const boost::json::value body = boost::json::parse(response.body(), code);
     std::string reason = "status " + std::to_string(response.result_int());
     for (const char* field : {"title", "detail"}) {
         const auto* value = body.is_object() ? body.get_object().if_contains(field) : nullptr;
@@ -108,11 +110,25 @@ Result<boost::json::value> json_of(const Response& response) {
     return fail(code_of(response.result()), "gym-api: " + reason);
 }
 
+Result<boost::json::value> json_of(const Response& response) {
+    if (!is_success(response)) return problem_of(response);
+    boost::json::error_code code;
+    boost::json::value body = boost::json::parse(response.body(), code);
+    if (code) return fail(ErrorCode::kMalformed, "gym-api answered something that is no JSON");
+    return body;
+}
+
 }  // namespace
 
 Result<boost::json::value> api_get(const std::string& url, const std::string& path) {
     GYM_TRY(const Response response, exchange(url, Request(http::verb::get, path, 11)));
     return json_of(response);
+}
+
+Result<std::string> api_get_text(const std::string& url, const std::string& path) {
+    GYM_TRY(Response response, exchange(url, Request(http::verb::get, path, 11)));
+    if (!is_success(response)) return problem_of(response);
+    return std::move(response.body());
 }
 
 Result<boost::json::value> api_post(const std::string& url, const ApiPost& post) {

@@ -13,6 +13,9 @@ namespace gym::app {
 /// no JSON.
 [[nodiscard]] Result<boost::json::value> api_get(const std::string& url, const std::string& path);
 
+/// The same, byte for byte as it was sent: for answers whose hash counts.
+[[nodiscard]] Result<std::string> api_get_text(const std::string& url, const std::string& path);
+
 struct ApiPost {
     std::string path;          ///< "/v1/jobs"
     std::string content_type;  ///< "application/yaml"

@@ -84,4 +84,11 @@ Result<chain::Deployment> ChainOptions::contracts() const {
     return chain::load_deployment(chosen);
 }
 
+Result<Amount> tokens_argument(const std::string& text) {
+    const auto amount = Amount::parse_tokens(text);
+    if (amount.ok() && !amount->is_zero()) return amount;
+    return fail(ErrorCode::kInvalidArgument,
+                "'" + text + "' is no amount of tokens: like 12.5, with at most 18 decimals");
+}
+
 }  // namespace gym::app

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gym/chain/deploy.hpp"
+#include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/worker/node_config.hpp"
@@ -47,5 +48,8 @@ struct ChainOptions {
     /// the contract receives the money. --deployment, else $GYM_DEPLOYMENT.
     [[nodiscard]] Result<chain::Deployment> contracts() const;
 };
+
+/// An amount of tokens on the command line, more than nothing. @errors kInvalidArgument.
+[[nodiscard]] Result<Amount> tokens_argument(const std::string& text);
 
 }  // namespace gym::app

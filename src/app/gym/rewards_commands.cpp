@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "api_request.hpp"
+#include "audit_command.hpp"
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
 #include "gym/chain/contracts.hpp"
@@ -180,6 +181,7 @@ void add_rewards_commands(CLI::App& app, CliContext& context) {
     add("explain", "Why a credit is what it is", false, explain)
         ->add_option("id", options->id, "A credit's id, or a unit's")
         ->required();
+    add_audit_command(*rewards, context);
     CLI::App* claim_command = add("claim", "Have payable rewards paid out on chain", true, claim);
     claim_command->add_option("--address", options->address,
                               "Claim for another earner; it is paid, the key's owner pays the gas");

@@ -12,6 +12,7 @@
 #include "gym/crypto/secret.hpp"
 #include "job_print.hpp"
 #include "network_options.hpp"
+#include "withdraw_command.hpp"
 
 namespace gym::app {
 namespace {
@@ -97,8 +98,7 @@ Status balance(const CliContext& context, const WalletOptions& options) {
 }
 
 Status deposit(const CliContext& context, const WalletOptions& options) {
-    GYM_TRY(const Amount amount, Amount::parse_tokens(options.amount));
-    if (amount.is_zero()) return fail(ErrorCode::kInvalidArgument, "nothing to deposit");
+    GYM_TRY(const Amount amount, tokens_argument(options.amount));
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
     chain_store::Account& account = *sender.account;
     Address owner = account.address();
@@ -147,6 +147,7 @@ void add_wallet_commands(CLI::App& app, CliContext& context) {
     deposit_command->add_option("amount", options->amount, "Tokens, like 12.5")->required();
     deposit_command->add_option("--owner", options->owner, "Credit another address");
     options->chain.add_to(*deposit_command);
+    add_withdraw_command(*wallet, context);
 }
 
 }  // namespace gym::app

@@ -18,6 +18,8 @@ namespace json = boost::json;
 using gym::testing::run;
 using gym::testing::spill;
 
+constexpr std::uint64_t kWithdrawalDelayS = 3'600;
+
 Amount tokens(const char* text) {
     return Amount::parse_tokens(text).value();
 }
@@ -74,6 +76,7 @@ class MoneyCommandsTest : public ::testing::Test {
         params.token_holder = owner_.address();
         params.token_supply = tokens("1000");
         params.growth_limit = params.release_cap = tokens("1000");
+        params.withdrawal_delay_s = kWithdrawalDelayS;
         params.settler = params.guardian = params.coordinator = admin_.address();
         const auto deployed = chain::deploy(manager, anvil_.client(),
                                             chain::find_artifacts().value(), params, 60'000);
@@ -139,10 +142,50 @@ TEST_F(MoneyCommandsTest, DepositMovesTokensIntoTheEscrow) {
     EXPECT_EQ(balance_of(owner_.address()).to_tokens(), "987");
     const auto too_much = gym({"wallet", "deposit", "988"}, true);
     EXPECT_EQ(too_much.exit_code, 5) << too_much.err;
-    EXPECT_EQ(gym({"wallet", "deposit", "1e3"}, true).exit_code, 1);
+    EXPECT_EQ(gym({"wallet", "deposit", "1e3"}, true).exit_code, 2);
+    EXPECT_EQ(gym({"wallet", "deposit", "0"}, true).exit_code, 2);
     const auto balance = gym({"wallet", "balance"}, false);
     ASSERT_EQ(balance.exit_code, 0) << balance.err;
     EXPECT_NE(balance.out.find("in the wallet      987 tokens"), std::string::npos) << balance.out;
+}
+
+TEST_F(MoneyCommandsTest, AWithdrawalIsAskedForAndPaidAfterTheDelay) {
+    EXPECT_EQ(gym({"wallet", "withdraw"}, true).exit_code, 5) << "nothing was asked for";
+    ASSERT_EQ(gym({"wallet", "deposit", "10"}, true).exit_code, 0);
+    const auto too_much = gym({"wallet", "withdraw", "11"}, true);
+    EXPECT_EQ(too_much.exit_code, 5);
+    EXPECT_NE(too_much.err.find("InsufficientBalance"), std::string::npos) << too_much.err;
+
+    const auto asked = gym({"wallet", "withdraw", "4", "--json"}, true);
+    ASSERT_EQ(asked.exit_code, 0) << asked.err << asked.out;
+    const json::value request = json::parse(asked.out);
+    EXPECT_EQ(request.at("state").as_string(), "requested");
+    EXPECT_EQ(request.at("amount_wei").as_string(), tokens("4").to_string());
+    EXPECT_GT(request.at("available_at_s").to_number<std::uint64_t>(), 0U);
+    const auto early = gym({"wallet", "withdraw"}, true);
+    EXPECT_EQ(early.exit_code, 5);
+    EXPECT_NE(early.err.find("is available at"), std::string::npos) << early.err;
+    EXPECT_NE(early.err.find(" UTC, in "), std::string::npos) << early.err;
+
+    anvil_.rpc("evm_increaseTime", "[" + std::to_string(kWithdrawalDelayS) + "]");
+    anvil_.mine(1);
+    const auto paid = gym({"wallet", "withdraw", "--json"}, true);
+    ASSERT_EQ(paid.exit_code, 0) << paid.err << paid.out;
+    EXPECT_EQ(json::parse(paid.out).at("state").as_string(), "paid");
+    EXPECT_EQ(json::parse(paid.out).at("amount_wei").as_string(), tokens("4").to_string());
+    EXPECT_EQ(balance_of(owner_.address()).to_tokens(), "994");
+    EXPECT_EQ(gym({"wallet", "withdraw"}, true).exit_code, 5) << "it is paid once";
+}
+
+TEST_F(MoneyCommandsTest, AWithdrawalCanBeTakenBack) {
+    ASSERT_EQ(gym({"wallet", "deposit", "10"}, true).exit_code, 0);
+    ASSERT_EQ(gym({"wallet", "withdraw", "4"}, true).exit_code, 0);
+    const auto cancelled = gym({"wallet", "withdraw", "--cancel"}, true);
+    ASSERT_EQ(cancelled.exit_code, 0) << cancelled.err;
+    const auto late = gym({"wallet", "withdraw"}, true);
+    EXPECT_EQ(late.exit_code, 5);
+    EXPECT_NE(late.err.find("no withdrawal was requested"), std::string::npos) << late.err;
+    EXPECT_EQ(gym({"wallet", "withdraw", "1", "--cancel"}, true).exit_code, 2);
 }
 
 TEST_F(MoneyCommandsTest, ClaimPaysOnceWithTheProofOfTheApi) {

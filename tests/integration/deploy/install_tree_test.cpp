@@ -127,6 +127,10 @@ TEST_F(InstallTree, runs_a_network_that_trains_checks_and_pays) {
     const auto paid = gym_as("worker", {"rewards", "claim"});
     EXPECT_NE(text_at(paid, "paid_wei"), "0");
 
+    const auto audited = network_.gym({"rewards", "audit", "1"});
+    EXPECT_TRUE(audited.at("deviations").as_array().empty());
+    EXPECT_GT(audited.at("credits").to_number<int>(), 0);
+
     const std::string metrics = network_.run({"curl", "-fsS", network_.api_url() + "/metrics"});
     EXPECT_NE(metrics.find("gym_books_equal 1"), std::string::npos) << metrics;
     EXPECT_NE(metrics.find("gym_payout_epoch "), std::string::npos);
@@ -144,7 +148,17 @@ TEST_F(InstallTree, runs_a_network_that_trains_checks_and_pays) {
     EXPECT_EQ(jobs->get<std::int64_t>("n"), 1);
     EXPECT_EQ(jobs->get<std::string>("status"), "completed");
     EXPECT_FALSE(std::filesystem::is_empty(network_.path("backup/blobs")));
+    // Anyone with the public files recomputes the root, and sees an altered one.
+    const std::string files = network_.path("backup/epochs").string();
+    EXPECT_TRUE(
+        network_.gym({"rewards", "audit", "--files", files}).at("deviations").as_array().empty());
     EXPECT_TRUE(std::filesystem::exists(network_.path("backup/epochs/epoch-1.json")));
+    const Bytes bytes = read_file(network_.path("backup/epochs/epoch-1.json")).value();
+    std::string text(bytes.begin(), bytes.end());
+    char& digit = text.at(text.find("\"amount\":\"") + 10);
+    digit = digit == '1' ? '2' : '1';
+    write("backup/epochs/epoch-1.json", text);
+    network_.run({"sh", "-c", "gym rewards audit 1 --files " + files + "; test $? -eq 3"});
     for (const char* name : {"worker", "verifier", "coordinator", "rewards", "api"})
         network_.stop(name);
 }

@@ -1,0 +1,175 @@
+#include "audit_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "api_request.hpp"
+#include "cli_context.hpp"
+#include "gym/chain/contracts.hpp"
+#include "gym/common/file.hpp"
+#include "gym/rewards/epoch_file.hpp"
+#include "network_options.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace json = boost::json;
+
+struct AuditOptions {
+    ApiOptions api;
+    ChainOptions chain;
+    std::uint64_t epoch = 0;
+    std::string folder;  ///< with epoch-N.json; empty: asks gym-api
+};
+
+struct NamedFile {
+    rewards::EpochFile content;
+    Digest root;  ///< of its bytes
+};
+
+Result<NamedFile> fetch(const AuditOptions& options, std::uint64_t epoch) {
+    const std::string name = "epoch-" + std::to_string(epoch) + ".json";
+    std::string text;
+    if (options.folder.empty()) {
+        GYM_TRY(text, api_get_text(options.api.base_url(),
+                                   "/v1/epochs/" + std::to_string(epoch) + "/file"));
+    } else {
+        GYM_TRY(const Bytes bytes, read_file(std::filesystem::path(options.folder) / name));
+        text.assign(bytes.begin(), bytes.end());
+    }
+    auto content = rewards::parse_epoch_file(text);
+    if (!content.ok()) return content.error().in(name);
+    if (content->epoch != epoch)
+        return fail(ErrorCode::kMismatch, name + " is of epoch " + std::to_string(content->epoch));
+    return NamedFile{std::move(*content), rewards::epoch_file_root(text)};
+}
+
+/// The newest root on chain: nothing before it can differ from what it was made of.
+Result<chain::RootSubmitted> newest_root(chain::ChainClient& client, const Address& address) {
+    const chain::RewardsDistributor distributor(address);
+    GYM_TRY(const chain::RootSubmitted pending, distributor.pending_root(client));
+    if (pending.epoch != 0) return pending;
+    GYM_TRY(const chain::RootSubmitted active, distributor.active_root(client));
+    if (active.epoch != 0) return active;
+    return fail(ErrorCode::kNotFound, "no payout root is on chain yet");
+}
+
+class Findings {
+  public:
+    void expect(bool holds, const std::string& otherwise) {
+        if (!holds) list_.push_back(otherwise);
+    }
+    void add(const std::vector<std::string>& more) {
+        list_.insert(list_.end(), more.begin(), more.end());
+    }
+    [[nodiscard]] const std::vector<std::string>& list() const { return list_; }
+
+  private:
+    std::vector<std::string> list_;
+};
+
+void check_against_chain(const NamedFile& file, const chain::RootSubmitted& root,
+                         const chain::Deployment& contracts, Findings& findings) {
+    const rewards::EpochFile& content = file.content;
+    findings.expect(file.root == root.epoch_file_root, "the chain names the file " +
+                                                           root.epoch_file_root.hex() +
+                                                           ", this one is " + file.root.hex());
+    findings.expect(content.payout_root == root.root, "the chain has the payout root " +
+                                                          root.root.hex() + ", the file " +
+                                                          content.payout_root.hex());
+    findings.expect(content.total_cumulative == root.total_cumulative,
+                    "the chain pays " + root.total_cumulative.to_string() +
+                        " wei in all, the file " + content.total_cumulative.to_string());
+    findings.expect(content.domain.chain_id == contracts.chain_id &&
+                        content.domain.distributor == contracts.distributor &&
+                        content.domain.token == contracts.token,
+                    "the file is for other contracts");
+}
+
+/// Walks from the file that the chain names down to `epoch`: each file names the one before by its
+/// root.
+Result<NamedFile> follow_links(const AuditOptions& options, NamedFile newest, std::uint64_t epoch,
+                               Findings& findings) {
+    NamedFile file = std::move(newest);
+    while (file.content.epoch > epoch) {
+        GYM_TRY(NamedFile before, fetch(options, file.content.epoch - 1));
+        findings.expect(file.content.previous == before.root,
+                        "file " + std::to_string(before.content.epoch) +
+                            " is not the one that file " + std::to_string(file.content.epoch) +
+                            " was made after");
+        file = std::move(before);
+    }
+    return file;
+}
+
+void print(const CliContext& context, const NamedFile& file, const chain::RootSubmitted& anchor,
+           const Findings& findings) {
+    const rewards::EpochFile& content = file.content;
+    if (context.json) {
+        context.print_json(
+            {{"epoch", content.epoch},
+             {"payout_root", content.payout_root.hex()},
+             {"file_root", file.root.hex()},
+             {"credits", content.credits.size()},
+             {"earners", content.payouts.size()},
+             {"total_wei", content.total_cumulative.to_string()},
+             {"chain_epoch", anchor.epoch},
+             {"deviations", json::array(findings.list().begin(), findings.list().end())}});
+        return;
+    }
+    std::printf("epoch              %llu (the chain's newest root is of epoch %llu)\n",
+                static_cast<unsigned long long>(content.epoch),
+                static_cast<unsigned long long>(anchor.epoch));
+    std::printf("payout root        %s\n", content.payout_root.hex().c_str());
+    std::printf("recomputed         %zu credits of %zu rounds, %zu earners, %s tokens in all\n",
+                content.credits.size(), content.rounds.size(), content.payouts.size(),
+                content.total_cumulative.to_tokens().c_str());
+    for (const std::string& sentence : findings.list())
+        std::printf("deviation          %s\n", sentence.c_str());
+}
+
+Status audit(const CliContext& context, const AuditOptions& options) {
+    GYM_TRY(const chain::Deployment contracts, options.chain.contracts());
+    GYM_TRY(const std::string url, options.chain.rpc_url());
+    GYM_TRY(const auto client, chain::make_http_client(url));
+    GYM_TRY(const chain::RootSubmitted anchor, newest_root(*client, contracts.distributor));
+    const std::uint64_t epoch = options.epoch == 0 ? anchor.epoch : options.epoch;
+    if (epoch > anchor.epoch)
+        return fail(ErrorCode::kNotFound,
+                    "the chain's newest payout root is of epoch " + std::to_string(anchor.epoch));
+    Findings findings;
+    GYM_TRY(NamedFile newest, fetch(options, anchor.epoch));
+    check_against_chain(newest, anchor, contracts, findings);
+    GYM_TRY(const NamedFile file, follow_links(options, std::move(newest), epoch, findings));
+    std::optional<rewards::EpochFile> previous;
+    if (epoch > 1) {
+        GYM_TRY(NamedFile before, fetch(options, epoch - 1));
+        findings.expect(file.content.previous == before.root,
+                        "the file before it is not the one that it was made after");
+        previous = std::move(before.content);
+    }
+    findings.add(rewards::check_epoch_file(file.content, previous));
+    print(context, file, anchor, findings);
+    if (findings.list().empty()) return {};
+    return fail(ErrorCode::kMismatch, std::to_string(findings.list().size()) +
+                                          " deviation(s); the first: " + findings.list().front());
+}
+
+}  // namespace
+
+void add_audit_command(CLI::App& rewards, CliContext& context) {
+    auto options = std::make_shared<AuditOptions>();
+    CLI::App* command = rewards.add_subcommand(
+        "audit", "Recompute a payout root from the public epoch files and compare with the chain");
+    command->add_option("epoch", options->epoch, "Payout epoch (default: the newest on chain)");
+    command->add_option("--files", options->folder,
+                        "Folder with epoch-N.json files instead of asking gym-api");
+    options->api.add_to(*command, false);
+    options->chain.add_to(*command);
+    command->callback([&context, options] { context.finish(audit(context, *options)); });
+}
+
+}  // namespace gym::app
