@@ -121,19 +121,21 @@ void backward_head(Isa isa, MacroWorkspace::Thread& thread, const AttentionBackw
 void macro_attention(const Context& context, MacroWorkspace& workspace,
                      const AttentionForward& call) {
     workspace.prepare(context);
-    context.pool().parallel_for(call.shape.batch * call.shape.heads, 1, [&](LoopChunk chunk) {
-        for (int64_t i = chunk.begin; i < chunk.end; ++i)
-            forward_head(context.isa(), workspace.thread(chunk.thread), call, i);
-    });
+    context.pool().parallel_for_dynamic(
+        call.shape.batch * call.shape.heads, 1, [&](LoopChunk chunk) {
+            for (int64_t i = chunk.begin; i < chunk.end; ++i)
+                forward_head(context.isa(), workspace.thread(chunk.thread), call, i);
+        });
 }
 
 void macro_attention_grad(const Context& context, MacroWorkspace& workspace,
                           const AttentionBackward& call) {
     workspace.prepare(context);
-    context.pool().parallel_for(call.shape.batch * call.shape.heads, 1, [&](LoopChunk chunk) {
-        for (int64_t i = chunk.begin; i < chunk.end; ++i)
-            backward_head(context.isa(), workspace.thread(chunk.thread), call, i);
-    });
+    context.pool().parallel_for_dynamic(
+        call.shape.batch * call.shape.heads, 1, [&](LoopChunk chunk) {
+            for (int64_t i = chunk.begin; i < chunk.end; ++i)
+                backward_head(context.isa(), workspace.thread(chunk.thread), call, i);
+        });
 }
 
 }  // namespace gym::kernels

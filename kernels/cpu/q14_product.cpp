@@ -162,7 +162,7 @@ void quantise(const Context& context, MatrixView view, Along along, QuantisedMat
         prepare_quantise(context.isa(), view, along, out, fixed_exponent, Q14Zeros::kNone);
     // Groups of panels keep whole cache lines of the source in one thread.
     constexpr int64_t kPanelsPerGrain = 4;
-    context.pool().parallel_for(out.panels(), kPanelsPerGrain, [&](LoopChunk chunk) {
+    context.pool().parallel_for_dynamic(out.panels(), kPanelsPerGrain, [&](LoopChunk chunk) {
         call.kernel(call.source, call.out, chunk.begin, chunk.end);
     });
 }
@@ -183,7 +183,9 @@ void q14_product(const Context& context, const QuantisedMatrix& a, const Quantis
     }
     const auto kernel = GYM_SELECT_KERNEL(context.isa(), q14_tile);
     const Tiling tiling(left, right, context.threads());
-    context.pool().parallel_for(tiling.tiles(), 1, [&](LoopChunk chunk) {
+    // Pieces of neighbouring tiles, which share b's panels.
+    const int64_t grain = std::max<int64_t>(tiling.tiles() / (8 * context.threads()), 1);
+    context.pool().parallel_for_dynamic(tiling.tiles(), grain, [&](LoopChunk chunk) {
         for (int64_t i = chunk.begin; i < chunk.end; ++i)
             kernel(left, right, tiling.tile(i), out.data, out.row_stride);
     });
@@ -204,7 +206,7 @@ void q14_product_serial(Isa isa, const QuantisedMatrix& a, const QuantisedMatrix
 
 void q14_product_batch(const Context& context, std::span<const Q14BatchItem> items) {
     const auto count = static_cast<int64_t>(items.size());
-    context.pool().parallel_for(count, 1, [&](LoopChunk chunk) {
+    context.pool().parallel_for_dynamic(count, 1, [&](LoopChunk chunk) {
         static thread_local QuantisedMatrix a, b;
         for (int64_t i = chunk.begin; i < chunk.end; ++i) {
             const Q14BatchItem& item = items[static_cast<size_t>(i)];

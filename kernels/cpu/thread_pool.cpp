@@ -1,5 +1,6 @@
 #include "gym/kernels/thread_pool.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -14,9 +15,10 @@ struct ThreadPool::State {
     std::mutex mutex;
     std::condition_variable start;
     std::condition_variable done;
-    uint64_t generation = 0;  // of the loop to run
-    int running = 0;
-    bool stop = false;
+    std::atomic<uint64_t> generation = 0;  // of the loop to run; counted up under the mutex
+    std::atomic<int> running = 0;
+    std::atomic<bool> stop = false;
+    // Of the current loop: written before `generation` moves, read after.
     const ChunkBody* body = nullptr;
     int64_t count = 0;
     int64_t chunk = 0;
@@ -29,6 +31,20 @@ LoopChunk chunk_of(int64_t count, int64_t chunk, int thread) {
     const int64_t begin = chunk * thread < count ? chunk * thread : count;
     const int64_t end = begin + chunk < count ? begin + chunk : count;
     return {begin, end, thread};
+}
+
+/// Loops follow one another within microseconds, and sleeping takes tens of them: so a thread looks
+/// around for about that long before it sleeps.
+template <typename Condition>
+bool holds_soon(const Condition& condition) {
+    constexpr int kLooks = 2000;
+    for (int i = 0; i < kLooks; ++i) {
+        if (condition()) return true;
+#if defined(GYM_KERNELS_X86)
+        __builtin_ia32_pause();
+#endif
+    }
+    return condition();
 }
 
 }  // namespace
@@ -53,17 +69,21 @@ void ThreadPool::work(int thread) {
     const ExactFloatEnvironment exact;
     State& state = *state_;
     uint64_t seen = 0;
-    std::unique_lock lock(state.mutex);
+    const auto called = [&] { return state.stop || state.generation != seen; };
     for (;;) {
-        state.start.wait(lock, [&] { return state.stop || state.generation != seen; });
+        if (!holds_soon(called)) {
+            std::unique_lock lock(state.mutex);
+            state.start.wait(lock, called);
+        }
         if (state.stop) return;
         seen = state.generation;
-        const ChunkBody* body = state.body;
         const LoopChunk part = chunk_of(state.count, state.chunk, thread);
-        lock.unlock();
-        if (part.begin < part.end) (*body)(part);
-        lock.lock();
-        if (--state.running == 0) state.done.notify_one();
+        if (part.begin < part.end) (*state.body)(part);
+        if (--state.running == 0) {
+            // Not between the caller's look and its sleep.
+            const std::lock_guard lock(state.mutex);
+            state.done.notify_one();
+        }
     }
 }
 
@@ -89,8 +109,23 @@ void ThreadPool::parallel_for(int64_t count, int64_t grain, ChunkBody body) {
     }
     state.start.notify_all();
     body(chunk_of(count, chunk, 0));
+    const auto finished = [&] { return state.running == 0; };
+    if (holds_soon(finished)) return;
     std::unique_lock lock(state.mutex);
-    state.done.wait(lock, [&] { return state.running == 0; });
+    state.done.wait(lock, finished);
+}
+
+void ThreadPool::parallel_for_dynamic(int64_t count, int64_t grain, ChunkBody body) {
+    GYM_KERNELS_REQUIRE(count >= 0 && grain >= 1);
+    if (threads_ == 1 || count <= grain) {
+        parallel_for(count, grain, body);
+        return;
+    }
+    std::atomic<int64_t> next = 0;
+    parallel_for(threads_, 1, [&](LoopChunk worker) {
+        for (int64_t i = next.fetch_add(grain); i < count; i = next.fetch_add(grain))
+            body({i, i + grain < count ? i + grain : count, worker.thread});
+    });
 }
 
 }  // namespace gym::kernels

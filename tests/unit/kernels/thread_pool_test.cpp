@@ -34,6 +34,26 @@ TEST(ThreadPool, CoversEveryIndexOnceInWholeGrains) {
     }
 }
 
+TEST(ThreadPool, DynamicLoopsCoverEveryIndexOnceInWholeGrains) {
+    for (const int threads : {1, 2, 5}) {
+        ThreadPool pool(threads);
+        for (const int64_t count : {int64_t{0}, int64_t{1}, int64_t{7}, int64_t{1000}}) {
+            for (const int64_t grain : {int64_t{1}, int64_t{4}, int64_t{64}}) {
+                std::vector<std::atomic<int>> seen(static_cast<size_t>(count));
+                pool.parallel_for_dynamic(count, grain, [&](LoopChunk chunk) {
+                    EXPECT_EQ(chunk.begin % grain, 0);
+                    EXPECT_TRUE(chunk.end % grain == 0 || chunk.end == count);
+                    EXPECT_LT(chunk.thread, threads);
+                    for (int64_t i = chunk.begin; i < chunk.end; ++i)
+                        ++seen[static_cast<size_t>(i)];
+                });
+                for (const std::atomic<int>& times : seen)
+                    EXPECT_EQ(times, 1);
+            }
+        }
+    }
+}
+
 TEST(ThreadPool, ThePartOfAThreadDependsOnTheShapeAlone) {
     ThreadPool pool(3);
     std::array<LoopChunk, 3> first{}, second{};

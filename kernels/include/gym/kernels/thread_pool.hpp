@@ -1,5 +1,5 @@
-// A fixed set of threads that share loops. Which thread gets which part is a function of the loop's
-// length and the number of threads alone.
+// A fixed set of threads that share loops. Which thread gets which part of a parallel_for is a
+// function of the loop's length and the number of threads alone.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +48,11 @@ class ThreadPool {
     /// and must not call parallel_for of the same pool. Every thread runs with an exact float
     /// environment.
     void parallel_for(int64_t count, int64_t grain, ChunkBody body);
+
+    /// The same in pieces of `grain` that threads take as they become free, so that one that the
+    /// system holds up does not hold up the loop. For bodies whose results do not depend on
+    /// chunk.thread; a thread may be called any number of times.
+    void parallel_for_dynamic(int64_t count, int64_t grain, ChunkBody body);
 
   private:
     struct State;
