@@ -48,6 +48,10 @@ bool write_all(int descriptor, ByteView content) {
     return true;
 }
 
+bool write_all(int descriptor, std::span<const ByteView> parts) {
+    return std::ranges::all_of(parts, [&](ByteView part) { return write_all(descriptor, part); });
+}
+
 Status sync_folder(const std::filesystem::path& folder) {
     Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (descriptor.get() < 0 || ::fsync(descriptor.get()) != 0) return system_error(folder, "sync");
@@ -83,6 +87,11 @@ Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t size_by
 }
 
 Status write_file_atomic(const std::filesystem::path& path, ByteView content, unsigned mode) {
+    return write_file_atomic(path, std::span(&content, 1), mode);
+}
+
+Status write_file_atomic(const std::filesystem::path& path, std::span<const ByteView> parts,
+                         unsigned mode) {
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
     std::string temporary = (folder / ("." + path.filename().string() + ".XXXXXX")).string();
     Descriptor descriptor(::mkostemp(temporary.data(), O_CLOEXEC));
@@ -90,7 +99,7 @@ Status write_file_atomic(const std::filesystem::path& path, ByteView content, un
 
     Status status;
     if (::fchmod(descriptor.get(), static_cast<mode_t>(mode)) != 0 ||
-        !write_all(descriptor.get(), content) || ::fsync(descriptor.get()) != 0 ||
+        !write_all(descriptor.get(), parts) || ::fsync(descriptor.get()) != 0 ||
         !descriptor.close())
         status = system_error(path, "write");
     else if (::rename(temporary.c_str(), path.c_str()) != 0)

@@ -29,6 +29,10 @@ ByteView bytes_of(const T& values) {
 Status check_spec(const TrainSpec& spec) {
     if (spec.steps == 0)
         return fail(ErrorCode::kInvalidArgument, "a training run needs at least one step");
+    if (spec.first_step > spec.steps)
+        return fail(ErrorCode::kOutOfRange, "a run of " + std::to_string(spec.steps) +
+                                                " steps cannot go on from step " +
+                                                std::to_string(spec.first_step));
     const kernels::RandomPosition last{spec.key.round, spec.key.slot, spec.steps - 1,
                                        kRandomOpBatch};
     if (!kernels::random_position_valid(last))
@@ -118,6 +122,7 @@ Result<Trainer> Trainer::create(const Program& train, State state, const blob::D
     GYM_TRY(Engine engine, Engine::create(train, options));
     auto impl = std::make_unique<Impl>(train, std::move(state), dataset, spec, std::move(engine));
     impl->shape = shape;
+    impl->next_step = spec.first_step;
     impl->threads = options.threads;
     impl->has_clock = train.find_slot(program::kClockInput) != program::kNoSlot;
     impl->flops = program::flops_per_step(train);

@@ -59,20 +59,46 @@ Status finish(const Program& train, const State& base, Trainer& trainer, unsigne
     return {};
 }
 
+Status check_position(const UnitPosition& position, unsigned threads) {
+    for (std::size_t i = 0; i < position.records.size(); ++i)
+        if (position.records[i].step != i)
+            return fail(ErrorCode::kMismatch, "record " + std::to_string(i) + " is of step " +
+                                                  std::to_string(position.records[i].step));
+    if (position.records.empty() || !position.records.back().state_root) return {};
+    const Digest root = state_root(position.state, threads);
+    if (root == *position.records.back().state_root) return {};
+    return fail(ErrorCode::kMismatch, "the state has root " + root.hex() + ", its record names " +
+                                          position.records.back().state_root->hex());
+}
+
+/// The training state to start with, and the records that led to it into `result`.
+Result<State> starting_state(const Program& train, const State& base, const RunOptions& options,
+                             UnitResult& result) {
+    if (options.resume == nullptr) return with_fresh_optimizer(train, base);
+    GYM_CHECK(check_position(*options.resume, options.engine.threads));
+    result.records = options.resume->records;
+    if (!result.records.empty())
+        result.last_loss = std::bit_cast<float>(result.records.back().loss_bits);
+    return options.resume->state;
+}
+
 }  // namespace
 
 Result<UnitResult> run_unit(const Program& train, const State& base, const blob::Dataset& dataset,
                             const UnitSpec& spec, const RunOptions& options) {
     const unsigned threads = options.engine.threads;
     GYM_CHECK(check_unit(train, base, dataset, spec, threads));
-    GYM_TRY(State state, with_fresh_optimizer(train, base));
+    UnitResult result;
+    GYM_TRY(State state, starting_state(train, base, options, result));
+    const std::uint64_t first_step = result.records.size();
     const TrainSpec train_spec{
-        {spec.job_seed, spec.round, spec.slot}, spec.steps, spec.checkpoint_every};
+        {spec.job_seed, spec.round, spec.slot}, spec.steps, spec.checkpoint_every, first_step};
     GYM_TRY(Trainer trainer,
             Trainer::create(train, std::move(state), dataset, train_spec, options.engine));
-    UnitResult result;
+    result.tokens = trainer.tokens_per_step() * first_step;
+    const std::uint64_t tokens_before = result.tokens;
     const Speed speed;
-    for (std::uint64_t step = 0; step < spec.steps; ++step) {
+    for (std::uint64_t step = first_step; step < spec.steps; ++step) {
         if (options.cancel.stop_requested())
             return fail(ErrorCode::kCancelled, "stopped before step " + std::to_string(step));
         trainer.set_trace(step == options.trace_step ? options.trace
@@ -83,7 +109,9 @@ Result<UnitResult> run_unit(const Program& train, const State& base, const blob:
         result.last_loss = std::bit_cast<float>(record.loss_bits);
         if (options.on_record) options.on_record(record);
         if (options.progress)
-            options.progress({step + 1, spec.steps, result.last_loss, speed.after(result.tokens)});
+            options.progress({step + 1, spec.steps, result.last_loss,
+                              speed.after(result.tokens - tokens_before)});
+        if (options.after_step) options.after_step(trainer.state(), result.records);
     }
     result.flops = trainer.flops_per_step() * spec.steps;
     GYM_CHECK(finish(train, base, trainer, threads, result));

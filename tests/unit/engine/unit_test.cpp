@@ -143,6 +143,65 @@ TEST(Unit, StopsWhenAsked) {
     EXPECT_EQ(steps_seen, 2U);
 }
 
+/// What a run keeps after each step, as a worker would save it.
+std::vector<UnitPosition> positions_of(const SmallUnit& unit) {
+    std::vector<UnitPosition> out;
+    RunOptions options;
+    options.after_step = [&](const State& state, std::span<const StepRecord> records) {
+        out.push_back({state, {records.begin(), records.end()}});
+    };
+    EXPECT_TRUE(unit.run(options).ok());
+    return out;
+}
+
+TEST(Unit, GoesOnFromEveryStepWithTheSameBits) {
+    const SmallUnit unit;
+    const auto whole = unit.run();
+    ASSERT_TRUE(whole.ok());
+    const auto positions = positions_of(unit);
+    ASSERT_EQ(positions.size(), unit.spec.steps);
+    for (const UnitPosition& position : positions) {
+        RunOptions options;
+        options.resume = &position;
+        std::uint64_t steps_run = 0;
+        options.on_record = [&](const StepRecord&) { ++steps_run; };
+        const auto rest = unit.run(options);
+        ASSERT_TRUE(rest.ok()) << rest.error().message;
+        EXPECT_EQ(steps_run + position.records.size(), unit.spec.steps);
+        EXPECT_EQ(rest->records, whole->records);
+        EXPECT_EQ(rest->records_root, whole->records_root);
+        EXPECT_EQ(rest->final_state_root, whole->final_state_root);
+        EXPECT_EQ(rest->delta, whole->delta);
+        EXPECT_EQ(rest->tokens, whole->tokens);
+        EXPECT_EQ(rest->flops, whole->flops);
+        EXPECT_EQ(rest->last_loss, whole->last_loss);
+    }
+}
+
+TEST(Unit, RefusesAPositionThatIsNotItsOwn) {
+    const SmallUnit unit;
+    const auto positions = positions_of(unit);
+    const auto code = [&](const UnitPosition& position) {
+        RunOptions options;
+        options.resume = &position;
+        const auto run = unit.run(options);
+        return run.ok() ? std::optional<ErrorCode>() : run.error().code;
+    };
+    UnitPosition altered = positions.back();
+    altered.state.tensors[0].bytes[0] ^= 1;
+    EXPECT_EQ(code(altered), ErrorCode::kMismatch);
+    UnitPosition swapped = positions[2];
+    std::swap(swapped.records[0], swapped.records[1]);
+    EXPECT_EQ(code(swapped), ErrorCode::kMismatch);
+    UnitPosition misshapen = positions[0];
+    misshapen.records[0].state_root.reset();
+    misshapen.state.tensors.pop_back();
+    EXPECT_EQ(code(misshapen), ErrorCode::kShapeMismatch);
+    UnitPosition beyond = positions.back();
+    beyond.records.push_back({.step = beyond.records.size()});
+    EXPECT_EQ(code(beyond), ErrorCode::kOutOfRange);
+}
+
 TEST(Unit, TracesEveryOutputOfTheChosenStep) {
     const SmallUnit unit;
     std::vector<Digest> roots;

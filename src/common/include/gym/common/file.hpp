@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -16,5 +17,8 @@ namespace gym {
 /// content or the new, never a part. `mode` are the permission bits. @errors kIo, with the path and
 /// the system's reason.
 Status write_file_atomic(const std::filesystem::path& path, ByteView content, unsigned mode = 0644);
+/// The same for content in parts, written one after the other.
+Status write_file_atomic(const std::filesystem::path& path, std::span<const ByteView> parts,
+                         unsigned mode);
 
 }  // namespace gym

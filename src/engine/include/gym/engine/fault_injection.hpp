@@ -13,7 +13,7 @@
 namespace gym::engine {
 
 /// Called after each op with its output, which it may change. `run` counts the runs of one Engine:
-/// in run_unit() it is the step.
+/// in run_unit() it is the step, less the steps before a position it went on from.
 using FaultHook =
     std::function<void(std::uint64_t run, std::uint32_t op, std::span<std::uint8_t> output)>;
 

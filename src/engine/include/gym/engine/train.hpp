@@ -21,6 +21,7 @@ struct TrainSpec {
     /// t is key.round * steps + t.
     std::uint32_t steps = 0;
     std::uint32_t checkpoint_every = 0;  ///< 0: only the last step
+    std::uint64_t first_step = 0;        ///< steps that made the state already, at most `steps`
 };
 
 /// Trains step by step; run_unit() and `gym program run` are loops around it. Not thread-safe.

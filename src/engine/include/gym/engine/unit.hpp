@@ -43,8 +43,19 @@ struct UnitProgress {
     double tokens_per_second = 0;
 };
 
+/// Where a run stands after `records.size()` steps. A run that goes on from here gives the bits of
+/// a run that was never interrupted.
+struct UnitPosition {
+    State state;  ///< the training state after those steps
+    std::vector<StepRecord> records;
+};
+
 struct RunOptions {
     EngineOptions engine;
+    /// Goes on from here; borrowed during the call. nullptr: from the base state.
+    const UnitPosition* resume = nullptr;
+    /// After every step, after the two below: the state and all records so far, borrowed.
+    std::function<void(const State&, std::span<const StepRecord>)> after_step;
     std::function<void(const UnitProgress&)> progress;  ///< after every step
     std::function<void(const StepRecord&)> on_record;   ///< after every step
     std::function<void(const TraceEntry&)> trace;       ///< the macro outputs of `trace_step`
@@ -68,7 +79,9 @@ struct UnitResult {
 /// Runs a unit. The inner optimizer state is fresh.
 /// @errors kMismatch: program, dataset or base state do not hash to the spec's roots.
 /// kInvalidArgument: zero steps, zero batch. kOutOfRange: too many steps, the dataset shorter than
-/// one window, memory. kCancelled.
+/// one window, memory. kCancelled. Of a position to go on from: kMismatch unless its records are
+/// those of the first steps in order, and its state hashes to the last record's root where there is
+/// one; kShapeMismatch.
 [[nodiscard]] Result<UnitResult> run_unit(const program::Program& train, const State& base,
                                           const blob::Dataset& dataset, const UnitSpec& spec,
                                           const RunOptions& options = {});
