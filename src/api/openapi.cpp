@@ -1,5 +1,6 @@
 #include <boost/json.hpp>
 
+#include "gym/api/problem.hpp"
 #include "gym/api/router.hpp"
 #include "openapi_schemas.hpp"
 
@@ -17,7 +18,7 @@ json::object parameter(const Parameter& parameter, const char* where, bool requi
 }
 
 json::object content(const std::string& type, const std::string& schema_name) {
-    json::object schema{{"type", "string"}};
+    json::object schema{{"type", type == "application/json" ? "object" : "string"}};
     if (!schema_name.empty()) schema = {{"$ref", "#/components/schemas/" + schema_name}};
     return {{type, json::object{{"schema", std::move(schema)}}}};
 }
@@ -31,8 +32,11 @@ json::object operation(const Route& route) {
     for (const Parameter& item : route.headers)
         parameters.push_back(parameter(item, "header", true));
     json::object responses;
-    responses[std::to_string(route.success)] = json::object{
-        {"description", "Done."}, {"content", content(route.answer_type, route.schema)}};
+    std::vector<unsigned> good = route.also_success;
+    good.insert(good.begin(), route.success);
+    for (const unsigned status : good)
+        responses[std::to_string(status)] = json::object{
+            {"description", phrase(status)}, {"content", content(route.answer_type, route.schema)}};
     responses["default"] =
         json::object{{"description", "What went wrong (RFC 9457)."},
                      {"content", content("application/problem+json", "Problem")}};
@@ -41,8 +45,8 @@ json::object operation(const Route& route) {
                      {"parameters", std::move(parameters)},
                      {"responses", std::move(responses)}};
     if (!route.body_type.empty())
-        out["requestBody"] =
-            json::object{{"required", true}, {"content", content(route.body_type, "")}};
+        out["requestBody"] = json::object{{"required", true},
+                                          {"content", content(route.body_type, route.body_schema)}};
     if (route.needs_key) out["security"] = json::array{json::object{{"apiKey", json::array{}}}};
     return out;
 }

@@ -253,6 +253,7 @@ json::object openapi_schemas() {
                              {"job_escrow", "address"},
                              {"rewards_distributor", "address"},
                              {"commitment_log", "address"}});
+    out["Funding"] = schema({{"amount_wei", "wei", "above zero"}});
     out["Health"] = schema({{"status", "text"}});
     out["Problem"] = schema({{"type", "text", "urn:gym:problem:<code>"},
                              {"title", "text"},

@@ -76,25 +76,43 @@ Result<bool> claim_key(db::Transaction& tx, const Submission& submission, const 
     return fail(ErrorCode::kConflict, "the Idempotency-Key was used with another job");
 }
 
-Status lock_budget(db::Transaction& tx, const registry::NewJob& job, const std::string& asset,
-                   UnixMs now_ms) {
+/// @errors kPermissionDenied for a stranger's job, kConflict for one that has ended.
+Status check_steerable(const registry::Job& job, const Address& owner) {
+    if (job.owner != owner)
+        return fail(ErrorCode::kPermissionDenied, "the job belongs to " + job.owner.hex());
+    if (job.ended_at_ms)
+        return fail(ErrorCode::kConflict, "job " + job.id.hex() + " has ended: " +
+                                              std::string(registry::to_string(job.status)));
+    return {};
+}
+
+/// Moves `amount` from the owner's available money into the job's escrow, once per `transfer`.
+/// @return whether it was done now. @errors kInsufficientFunds, kConflict.
+Result<bool> lock_money(db::Transaction& tx, const std::string& asset, const Funding& funding,
+                        const std::string& transfer, UnixMs now_ms) {
     GYM_TRY(const auto from,
-            ledger::open_account(tx, rewards::available_account(asset, job.owner)));
-    GYM_TRY(const auto to, ledger::open_account(tx, rewards::escrow_account(asset, job.id)));
+            ledger::open_account(tx, rewards::available_account(asset, funding.owner)));
+    GYM_TRY(const auto to,
+            ledger::open_account(tx, rewards::escrow_account(asset, funding.job_id)));
     ledger::TransferRequest request;
-    request.id = ledger::transfer_id("job-budget:" + job.id.hex());
+    request.id = ledger::transfer_id(transfer);
     request.debit = from;
     request.credit = to;
-    request.amount = job.budget_wei;
+    request.amount = funding.amount;
     request.reason = "job budget";
     GYM_TRY(const auto statuses, ledger::submit(tx, std::span(&request, 1), now_ms));
-    if (ledger::done(statuses.front())) return {};
-    if (statuses.front() == ledger::TransferStatus::kInsufficient)
+    const ledger::TransferStatus status = statuses.front();
+    if (ledger::done(status)) return status == ledger::TransferStatus::kCreated;
+    if (status == ledger::TransferStatus::kInsufficient)
         return fail(ErrorCode::kInsufficientFunds,
-                    "the budget is " + job.budget_wei.to_tokens() +
+                    "the budget is " + funding.amount.to_tokens() +
                         " tokens, more than what is available; `gym wallet deposit` adds to it");
+    if (status == ledger::TransferStatus::kExistsDifferent)
+        return fail(ErrorCode::kConflict, "the Idempotency-Key was used with another amount");
+    if (status == ledger::TransferStatus::kClosed)
+        return fail(ErrorCode::kConflict, "the job's account is closed: it has ended");
     return fail(ErrorCode::kInternal,
-                "the ledger refused the job's budget: " + std::string(to_string(statuses.front())));
+                "the ledger refused the job's budget: " + std::string(to_string(status)));
 }
 
 }  // namespace
@@ -111,7 +129,9 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         }
         GYM_CHECK(check_dataset(tx, spec));
         GYM_TRY(out.job, registry::submit_job(tx, spec.job, now_ms));
-        GYM_CHECK(lock_budget(tx, spec.job, options_.asset, now_ms));
+        GYM_CHECK(lock_money(tx, options_.asset,
+                             {spec.job.owner, spec.job.id, spec.job.budget_wei, {}},
+                             "job-budget:" + spec.job.id.hex(), now_ms));
         return out;
     });
 }
@@ -120,10 +140,22 @@ Result<registry::Job> PostgresBackend::request_job(const Address& owner, const D
                                                    registry::JobRequest request) {
     return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<registry::Job> {
         GYM_TRY(const registry::Job job, registry::get_job(tx, id));
-        if (job.owner != owner)
-            return fail(ErrorCode::kPermissionDenied, "the job belongs to " + job.owner.hex());
+        GYM_CHECK(check_steerable(job, owner));
         GYM_CHECK(registry::request_job(tx, id, request));
         return registry::get_job(tx, id);
+    });
+}
+
+Result<registry::Job> PostgresBackend::fund_job(const Funding& funding) {
+    const UnixMs now_ms = clock_.now_ms();
+    return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<registry::Job> {
+        GYM_TRY(const registry::Job job, registry::get_job(tx, funding.job_id));
+        GYM_CHECK(check_steerable(job, funding.owner));
+        GYM_TRY(const bool fresh,
+                lock_money(tx, options_.asset, funding,
+                           "job-fund:" + job.id.hex() + ":" + funding.idempotency_key, now_ms));
+        if (fresh) GYM_CHECK(registry::add_budget(tx, job.id, funding.amount));
+        return registry::get_job(tx, job.id);
     });
 }
 

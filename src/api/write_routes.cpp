@@ -1,3 +1,4 @@
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "routes.hpp"
@@ -8,7 +9,8 @@ namespace {
 
 namespace json = boost::json;
 
-Result<Response> submit_job(RouteContext& context, const Call& call) {
+/// @errors kMalformed.
+Result<std::string> idempotency_key(const Call& call) {
     const std::string_view key = call.request.header(kIdempotencyKey);
     bool printable = !key.empty() && key.size() <= kIdempotencyKeyBytesMax;
     for (const char c : key)
@@ -17,8 +19,13 @@ Result<Response> submit_job(RouteContext& context, const Call& call) {
         return fail(ErrorCode::kMalformed,
                     "the header Idempotency-Key must be 1 to 128 printable characters without "
                     "spaces");
-    GYM_TRY(const Submitted submitted, context.with.submissions.submit_job(
-                                           {*call.owner, std::string(key), call.request.body}));
+    return std::string(key);
+}
+
+Result<Response> submit_job(RouteContext& context, const Call& call) {
+    GYM_TRY(std::string key, idempotency_key(call));
+    GYM_TRY(const Submitted submitted,
+            context.with.submissions.submit_job({*call.owner, std::move(key), call.request.body}));
     Response response =
         json_response(submitted.replayed ? 200 : 201, json::serialize(to_json(submitted.job)));
     response.headers.emplace_back("Location", "/v1/jobs/" + submitted.job.id.hex());
@@ -33,6 +40,29 @@ Result<Response> add_dataset(RouteContext& context, const Call& call) {
     GYM_TRY(const auto dataset, context.with.submissions.add_dataset(*call.owner, name->second,
                                                                      as_bytes(call.request.body)));
     return json_response(201, json::serialize(to_json(dataset)));
+}
+
+/// {"amount_wei": "..."}
+Result<Amount> amount_of(const std::string& body) {
+    json::error_code error;
+    const json::value value = json::parse(body, error);
+    const auto* const object = error ? nullptr : value.if_object();
+    const auto* const field = object == nullptr ? nullptr : object->if_contains("amount_wei");
+    if (field == nullptr || !field->is_string() || object->size() != 1)
+        return fail(ErrorCode::kMalformed, "the body must be {\"amount_wei\": \"<decimal>\"}");
+    auto amount = Amount::parse(std::string(field->get_string()));
+    if (amount.ok() && !amount->is_zero()) return amount;
+    return fail(ErrorCode::kInvalidArgument, "'amount_wei' must be a decimal number above zero");
+}
+
+Result<Response> fund_job(RouteContext& context, const Call& call) {
+    Funding funding;
+    funding.owner = *call.owner;
+    GYM_TRY(funding.job_id, call.digest("id"));
+    GYM_TRY(funding.idempotency_key, idempotency_key(call));
+    GYM_TRY(funding.amount, amount_of(call.request.body));
+    GYM_TRY(const auto job, context.with.submissions.fund_job(funding));
+    return json_response(200, json::serialize(to_json(job)));
 }
 
 Route request_route(RouteContext& context, const std::string& verb, registry::JobRequest what,
@@ -66,8 +96,23 @@ void add_write_routes(Router& router, RouteContext& context) {
                 .body_type = "application/yaml",
                 .body_bytes_max = 1 << 20,
                 .success = 201,
+                .also_success = {200},
                 .schema = "Job",
                 .run = [&context](const Call& call) { return submit_job(context, call); }});
+    router.add({.method = "POST",
+                .pattern = "/v1/jobs/{id}/budget",
+                .id = "fundJob",
+                .summary = "Locks more of the owner's money for the job; a paused job goes on. The "
+                           "same key and body again add nothing.",
+                .path = {{"id", "The job's id."}},
+                .headers = {{"Idempotency-Key",
+                             "Chosen by the caller, new for each sum: 1 to 128 characters."}},
+                .needs_key = true,
+                .body_type = "application/json",
+                .body_schema = "Funding",
+                .body_bytes_max = 1 << 10,
+                .schema = "Job",
+                .run = [&context](const Call& call) { return fund_job(context, call); }});
     router.add(request_route(context, "pause", registry::JobRequest::kPause,
                              "Asks for no further rounds for now."));
     router.add(request_route(context, "resume", registry::JobRequest::kResume,

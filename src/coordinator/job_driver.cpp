@@ -125,17 +125,22 @@ Result<Amount> cost_bound(const Context& context, const registry::Job& job,
     return bound.plus(Amount(4));  // each division above may have dropped up to one unit
 }
 
-/// Whether the budget covers everything that may still be paid and one more round.
-Result<bool> can_afford_round(const Context& context, db::Transaction& tx,
-                              const registry::Job& job) {
+/// The budget that covers everything that may still be paid and one more round.
+Result<Amount> budget_for_round(const Context& context, db::Transaction& tx,
+                                const registry::Job& job) {
     GYM_TRY(const Amount billable, registry::billable_flops(tx, job.id));
     GYM_TRY(const Amount per_unit,
             Amount(job.artifacts->flops_per_step).mul_div(Amount(job.terms.steps), Amount(1)));
     GYM_TRY(const Amount round, per_unit.mul_div(Amount(job.terms.slots_max), Amount(1)));
     GYM_TRY(const Amount flops, billable.plus(round));
     GYM_TRY(const registry::Dataset dataset, registry::get_dataset(tx, job.dataset_root));
-    GYM_TRY(const Amount bound, cost_bound(context, job, dataset, flops));
-    return bound <= job.budget_wei;
+    return cost_bound(context, job, dataset, flops);
+}
+
+std::string out_of_budget_reason(const Amount& needed, const registry::Job& job) {
+    return "budget: with another round the job may cost " + needed.to_tokens() +
+           " tokens in all, its budget is " + job.budget_wei.to_tokens() +
+           "; `gym job fund` adds to it and resumes the job";
 }
 
 /// Live workers without open work or dispute, in an order that the round's inputs fix.
@@ -254,25 +259,25 @@ Status plan_round(const Context& context, const registry::Job& job, TickSummary&
     const UnixMs now_ms = context.now();
     struct Outcome {
         std::optional<registry::Round> round;
-        bool out_of_budget = false;
+        std::optional<Amount> budget_needed;  ///< more than there is
     };
     GYM_TRY(const Outcome outcome, context.transact([&](db::Transaction& tx) -> Result<Outcome> {
         GYM_TRY(const auto last, registry::last_round(tx, job.id));
         if (last && !last->next_base) return Outcome{};
         const std::uint64_t number = last ? last->round + 1 : 1;
         if (number > job.terms.rounds) return Outcome{};
-        GYM_TRY(const bool affordable, can_afford_round(context, tx, job));
-        if (!affordable) return Outcome{{}, true};
+        GYM_TRY(const Amount needed, budget_for_round(context, tx, job));
+        if (needed > job.budget_wei) return Outcome{{}, needed};
         GYM_TRY(const auto workers, choose_workers(context, tx, job, number, now_ms));
         if (workers.size() < job.terms.workers_min) return Outcome{};
         GYM_TRY(const Plan plan, make_plan(tx, job, last, workers));
         GYM_TRY(registry::Round round,
                 registry::record_round(tx, plan.record, plan.base, plan.momentum, now_ms));
-        return Outcome{std::move(round), false};
+        return Outcome{std::move(round), {}};
     }));
-    if (outcome.out_of_budget)
+    if (outcome.budget_needed)
         return set_status(context, job, JobStatus::kPaused,
-                          "the budget does not cover another round", summary);
+                          out_of_budget_reason(*outcome.budget_needed, job), summary);
     if (outcome.round)
         note(summary, name_round(*outcome.round) + ": recorded with " +
                           std::to_string(outcome.round->record.slots.size()) + " workers");

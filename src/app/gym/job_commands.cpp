@@ -28,6 +28,7 @@ struct JobOptions {
     std::string id;
     std::string idempotency_key;
     std::string owner;
+    std::string amount;
     ApiOptions api;
 };
 
@@ -79,6 +80,18 @@ Status upload_dataset(const ResolvedJob& job, const std::string& url, const std:
     return {};
 }
 
+/// A request that may be repeated but happens once. `what` names it in the error for an outcome
+/// that is not known.
+Result<json::value> post_once(const JobOptions& options, ApiPost post, const std::string& what) {
+    post.idempotency_key = options.idempotency_key.empty() ? random_key() : options.idempotency_key;
+    const std::string url = options.api.base_url();
+    auto answer = db::with_retry([&] { return api_post(url, post); }, kRetryFor);
+    if (answer.ok() || answer.error().code != ErrorCode::kUnavailable) return answer;
+    return fail(ErrorCode::kUnavailable, answer.error().message + "; whether " + what +
+                                             " is not known: try again with --idempotency-key " +
+                                             post.idempotency_key);
+}
+
 Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const ResolvedJob job, resolve_job_file(options.file));
     GYM_TRY(const std::string key, options.api.key());
@@ -88,20 +101,12 @@ Status submit(const CliContext& context, const JobOptions& options) {
     post.path = "/v1/jobs";
     post.content_type = "application/yaml";
     post.api_key = key;
-    post.idempotency_key = options.idempotency_key.empty() ? random_key() : options.idempotency_key;
     post.body = job.yaml;
-    const auto answer = db::with_retry([&] { return api_post(url, post); }, kRetryFor);
-    if (!answer.ok()) {
-        if (answer.error().code != ErrorCode::kUnavailable) return answer.error();
-        return fail(ErrorCode::kUnavailable, answer.error().message +
-                                                 "; whether the job was submitted is not known: "
-                                                 "try again with --idempotency-key " +
-                                                 post.idempotency_key);
-    }
+    GYM_TRY(const json::value answer, post_once(options, std::move(post), "the job was submitted"));
     if (context.json)
-        context.print_json(answer->as_object());
+        context.print_json(answer.as_object());
     else
-        print_job(answer->as_object());
+        print_job(answer.as_object());
     return {};
 }
 
@@ -189,6 +194,23 @@ Status request(const CliContext& context, const JobOptions& options, const std::
     return {};
 }
 
+Status fund(const CliContext& context, const JobOptions& options) {
+    GYM_TRY(const Digest id, job_id(options.id));
+    GYM_TRY(const Amount amount, tokens_argument(options.amount));
+    GYM_TRY(const std::string key, options.api.key());
+    ApiPost post;
+    post.path = "/v1/jobs/" + id.hex() + "/budget";
+    post.content_type = "application/json";
+    post.api_key = key;
+    post.body = json::serialize(json::object{{"amount_wei", amount.to_string()}});
+    GYM_TRY(const json::value answer, post_once(options, std::move(post), "the budget was added"));
+    if (context.json)
+        context.print_json(answer.as_object());
+    else
+        print_job(answer.as_object());
+    return {};
+}
+
 }  // namespace
 
 void add_job_commands(CLI::App& app, CliContext& context) {
@@ -218,6 +240,12 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     };
     add_one("status", "Status, rounds and losses, cost, faults", false, status);
     add_one("watch", "Follow a job to its end", false, watch);
+    CLI::App* fund_command =
+        add("fund", "Lock more tokens for a job; one that is paused goes on", true, fund);
+    fund_command->add_option("id", options->id, "Job id")->required();
+    fund_command->add_option("amount", options->amount, "Tokens, like 12.5")->required();
+    fund_command->add_option("--idempotency-key", options->idempotency_key,
+                             "Names this sum: repeating it adds nothing twice");
     for (const char* verb : {"pause", "resume", "cancel"})
         add_one(verb, "Ask the coordinator to do so between rounds", true,
                 [verb](const CliContext& with, const JobOptions& given) {

@@ -145,5 +145,40 @@ TEST_F(SubmitTest, OnlyTheOwnerSteersAJob) {
     EXPECT_EQ(requested.value(), registry::JobRequest::kCancel);
 }
 
+TEST_F(SubmitTest, MoreBudgetIsLockedOncePerKey) {
+    deposit(owner_, "250", "d1");
+    const Digest job = backend().submit_job({owner_, "k", job_spec(dataset_)}).value().job.id;
+    const Amount forty = Amount::parse_tokens("40").value();
+    for (int i = 0; i < 2; ++i) {
+        const auto funded = backend().fund_job({owner_, job, forty, "more"});
+        ASSERT_TRUE(funded.ok()) << funded.error().message;
+        EXPECT_EQ(funded->budget_wei.to_tokens(), "140");
+    }
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "110");
+    EXPECT_EQ(backend().job(job).value().cost.left.to_tokens(), "140");
+    const auto other = backend().fund_job({owner_, job, Amount(1), "more"});
+    EXPECT_EQ(other.error().code, ErrorCode::kConflict);
+    const auto poor = backend().fund_job({owner_, job, Amount::parse_tokens("111").value(), "x"});
+    EXPECT_EQ(poor.error().code, ErrorCode::kInsufficientFunds);
+    const auto stranger = backend().fund_job({address_of(2), job, Amount(1), "x"});
+    EXPECT_EQ(stranger.error().code, ErrorCode::kPermissionDenied);
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "110");
+}
+
+TEST_F(SubmitTest, AJobThatPausedForBudgetGoesOnWhenFunded) {
+    deposit(owner_, "250", "d1");
+    const Digest job = backend().submit_job({owner_, "k", job_spec(dataset_)}).value().job.id;
+    const Status paused = database_.owner().transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::start_job(tx, job, {}, clock_.now_ms()));
+        return registry::set_job_status(tx, job, registry::JobStatus::kPaused, "budget: ...",
+                                        clock_.now_ms());
+    });
+    ASSERT_TRUE(paused.ok()) << paused.error().message;
+    ASSERT_TRUE(backend().fund_job({owner_, job, Amount(1), "more"}).ok());
+    const auto requested = database_.owner().transact(
+        [&](db::Transaction& tx) { return registry::requested(tx, job); });
+    EXPECT_EQ(requested.value(), registry::JobRequest::kResume);
+}
+
 }  // namespace
 }  // namespace gym::api

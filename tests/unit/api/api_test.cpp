@@ -158,5 +158,23 @@ TEST_F(ApiTest, AWrongMethodNamesTheAllowedOnes) {
     EXPECT_TRUE(allow);
 }
 
+TEST_F(ApiTest, FundingNeedsAKeyAnAmountAndAName) {
+    const std::string target = "/v1/jobs/" + digest_of(1).hex() + "/budget";
+    auto headers = job_headers("once");
+    headers["content-type"] = "application/json";
+    const Response funded = send("POST", target, "{\"amount_wei\":\"7\"}", headers);
+    ASSERT_EQ(funded.status, 200U) << funded.body;
+    EXPECT_EQ(object_of(funded).at("id").as_string(), digest_of(1).hex());
+    EXPECT_EQ(backend_.last_funding_key, "once");
+    for (const char* body : {"", "7", "{}", "{\"amount_wei\":7}", "{\"amount_wei\":\"7\",\"x\":1}"})
+        EXPECT_EQ(send("POST", target, body, headers).status, 400U) << body;
+    EXPECT_EQ(send("POST", target, "{\"amount_wei\":\"0\"}", headers).status, 422U);
+    EXPECT_EQ(send("POST", target, "{\"amount_wei\":\"1001\"}", headers).status, 402U);
+    headers.erase("idempotency-key");
+    EXPECT_EQ(send("POST", target, "{\"amount_wei\":\"7\"}", headers).status, 400U);
+    headers.erase("authorization");
+    EXPECT_EQ(send("POST", target, "{\"amount_wei\":\"7\"}", headers).status, 401U);
+}
+
 }  // namespace
 }  // namespace gym::api

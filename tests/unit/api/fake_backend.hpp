@@ -126,11 +126,21 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         job.owner = submission.owner;
         return Submitted{job, submission.idempotency_key == "again"};
     }
+    std::string last_funding_key;
     Result<registry::Job> request_job(const Address& owner, const Digest& id,
                                       registry::JobRequest) override {
         if (owner != address_of(1)) return fail(ErrorCode::kPermissionDenied, "not yours");
         registry::Job job = sample_job(1);
         job.id = id;
+        return job;
+    }
+    Result<registry::Job> fund_job(const Funding& funding) override {
+        if (funding.amount > Amount(1'000))
+            return fail(ErrorCode::kInsufficientFunds, "the budget is more than what is available");
+        registry::Job job = sample_job(1);
+        job.id = funding.job_id;
+        job.budget_wei = job.budget_wei.plus(funding.amount).value();
+        last_funding_key = funding.idempotency_key;
         return job;
     }
     Result<registry::Dataset> add_dataset(const Address& owner, const std::string& name,

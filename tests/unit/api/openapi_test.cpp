@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
+#include <cctype>
 #include <set>
 
 #include "fake_backend.hpp"
@@ -96,6 +98,7 @@ TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
         if (route.id == "addDataset") request.target += "?name=n";
         request.headers["authorization"] = std::string("Bearer ") + testing::kGoodKey;
         request.headers["idempotency-key"] = "k";
+        if (route.id == "fundJob") request.body = "{\"amount_wei\":\"5\"}";
         const Response response = api.handle(request);
         ASSERT_EQ(response.status, route.success) << route.id << ": " << response.body;
         EXPECT_EQ(response.content_type, route.answer_type) << route.id;
@@ -105,6 +108,52 @@ TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
         ++checked;
     }
     EXPECT_GE(checked, 16);
+}
+
+TEST(OpenApi, EveryRouteStandsInTheDocumentWithItsSchemas) {
+    FakeBackend backend;
+    ManualClock clock(1);
+    const Api api({backend, backend, backend, clock}, {});
+    const auto document = json::parse(openapi_json(api.router())).as_object();
+    const auto& schemas = document.at("components").at("schemas").as_object();
+    const auto& paths = document.at("paths").as_object();
+    const auto named = [&](const json::value& content, const std::string& type,
+                           const std::string& schema) {
+        const json::value& found = content.at(type).at("schema");
+        if (schema.empty()) return found.as_object().contains("type");
+        return found.at("$ref").as_string() == "#/components/schemas/" + schema &&
+               schemas.contains(schema);
+    };
+    std::size_t operations = 0;
+    for (const auto& path : paths)
+        operations += path.value().as_object().size();
+    EXPECT_EQ(operations, api.router().routes().size());
+    for (const Route& route : api.router().routes()) {
+        std::string method = route.method;
+        std::ranges::transform(method, method.begin(),
+                               [](unsigned char c) { return std::tolower(c); });
+        const json::value& operation = paths.at(route.pattern).at(method);
+        EXPECT_EQ(operation.at("operationId").as_string(), route.id);
+        const json::object& responses = operation.at("responses").as_object();
+        EXPECT_EQ(responses.size(), 2 + route.also_success.size()) << route.id;
+        std::vector<unsigned> statuses = route.also_success;
+        statuses.push_back(route.success);
+        for (const unsigned status : statuses)
+            EXPECT_TRUE(named(responses.at(std::to_string(status)).at("content"), route.answer_type,
+                              route.schema))
+                << route.id;
+        EXPECT_TRUE(
+            named(responses.at("default").at("content"), "application/problem+json", "Problem"));
+        EXPECT_EQ(operation.as_object().contains("security"), route.needs_key) << route.id;
+        ASSERT_EQ(operation.as_object().contains("requestBody"), !route.body_type.empty());
+        if (!route.body_type.empty()) {
+            EXPECT_TRUE(named(operation.at("requestBody").at("content"), route.body_type,
+                              route.body_schema))
+                << route.id;
+        }
+        EXPECT_EQ(operation.at("parameters").as_array().size(),
+                  route.path.size() + route.query.size() + route.headers.size());
+    }
 }
 
 TEST(OpenApi, ProblemsHaveTheDocumentedForm) {

@@ -123,6 +123,13 @@ struct Submitted {
     bool replayed = false;  ///< the same request was answered before
 };
 
+struct Funding {
+    Address owner;
+    Digest job_id;
+    Amount amount;
+    std::string idempotency_key;
+};
+
 class Submissions {
   public:
     virtual ~Submissions() = default;
@@ -133,6 +140,10 @@ class Submissions {
     /// @errors kNotFound, kPermissionDenied (another owner's job), kConflict (it has ended).
     virtual Result<registry::Job> request_job(const Address& owner, const Digest& id,
                                               registry::JobRequest request) = 0;
+    /// Locks more of the owner's money for a job; one that is paused goes on. The same request
+    /// again adds nothing. @errors as request_job; kInsufficientFunds; kConflict (the key was used
+    /// with another amount).
+    virtual Result<registry::Job> fund_job(const Funding& funding) = 0;
     /// Keeps a token file and registers it. @errors kMalformed, kOutOfRange, kConflict.
     virtual Result<registry::Dataset> add_dataset(const Address& owner, const std::string& name,
                                                   ByteView file) = 0;

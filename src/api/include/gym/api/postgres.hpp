@@ -42,6 +42,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<Submitted> submit_job(const Submission& submission) override;
     Result<registry::Job> request_job(const Address& owner, const Digest& id,
                                       registry::JobRequest request) override;
+    Result<registry::Job> fund_job(const Funding& funding) override;
     Result<registry::Dataset> add_dataset(const Address& owner, const std::string& name,
                                           ByteView file) override;
 

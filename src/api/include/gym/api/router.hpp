@@ -50,9 +50,11 @@ struct Route {
     std::vector<Parameter> headers = {};  ///< required ones
     bool needs_key = false;               ///< an API key as bearer token
     std::string body_type = {};           ///< content type; empty: no body
+    std::string body_schema = {};         ///< empty: a text or bytes
     std::uint64_t body_bytes_max = 0;
     unsigned success = 200;
-    std::string schema = {};  ///< of the answer; empty: `answer_type` is no JSON
+    std::vector<unsigned> also_success = {};  ///< with the same schema
+    std::string schema = {};                  ///< of the answer; empty: JSON of its own, or no JSON
     std::string answer_type = "application/json";
     std::function<Result<Response>(const Call&)> run = {};
 };
