@@ -1,9 +1,11 @@
 #include "gym/common/file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <string>
 
 namespace gym {
@@ -48,6 +50,39 @@ TEST_F(FileTest, NamesTheFileThatIsMissingOrTooLarge) {
 
 TEST_F(FileTest, WritingIntoAMissingFolderFails) {
     EXPECT_FALSE(write_file_atomic(folder_ / "no" / "a", as_bytes("x")).ok());
+}
+
+/// A process whose files may not grow beyond a bound: for its writes the disk is full there.
+class FullDisk {
+  public:
+    explicit FullDisk(rlim_t bytes) {
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit bound{bytes, before_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &bound);
+        handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    }
+    ~FullDisk() {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+
+  private:
+    rlimit before_{};
+    void (*handler_)(int) = nullptr;
+};
+
+TEST_F(FileTest, AFullDiskIsAnErrorThatKeepsTheOldFileAndLeavesNoOther) {
+    ASSERT_TRUE(write_file_atomic(folder_ / "a", as_bytes("old")).ok());
+    Status status;
+    {
+        const FullDisk full(4096);
+        status = write_file_atomic(folder_ / "a", Bytes(100'000, 7));
+    }
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, ErrorCode::kIo);
+    EXPECT_NE(status.error().message.find((folder_ / "a").string()), std::string::npos);
+    EXPECT_EQ(read_file(folder_ / "a")->size(), 3U);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
 }  // namespace
