@@ -24,6 +24,7 @@ inline Digest digest_of(std::uint8_t last) {
 class FakeBackend final : public Queries, public Submissions, public Keys {
   public:
     bool down = false;
+    bool ended = false;  ///< jobs have completed
     std::map<Digest, registry::Job> stored_jobs;
     registry::NodeFilter last_node_filter;
     int submissions = 0;
@@ -36,6 +37,10 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         job.name = "sample";
         job.budget_wei = Amount(1000);
         job.artifacts = registry::JobArtifacts{};
+        if (ended) {
+            job.status = registry::JobStatus::kCompleted;
+            job.ended_at_ms = 1'000;
+        }
         return job;
     }
     registry::Unit sample_unit() const {
