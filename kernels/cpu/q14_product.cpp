@@ -20,8 +20,9 @@ std::byte* AlignedBuffer::reserve(size_t bytes) {
     if (bytes > capacity_bytes_) {
         constexpr size_t kHugePage = size_t{1} << 21;
         const size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
-        const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+        const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
         data_.reset();  // before the new memory, not after
+        capacity_bytes_ = 0;
         data_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
         if (!data_) throw std::bad_alloc();
 #if defined(__linux__)

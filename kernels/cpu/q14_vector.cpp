@@ -61,7 +61,7 @@ struct Cuts {
     bool groups;  // intervals are the groups that energies speak of, or parts of them
 };
 constexpr Cuts kAlwaysExact{8 * kExactPairs, kExactPairs, false};
-constexpr Cuts kGroupwise{2 * kQ14GroupPairs, kQ14GroupPairs, true};
+constexpr Cuts kGroupwise{3 * kQ14GroupPairs, kQ14GroupPairs, true};
 
 /// a and b point at pair 0 of a block. @pre the range is not empty.
 template <int N>
