@@ -6,6 +6,7 @@
 
 #include <array>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
@@ -38,8 +39,7 @@ std::string request_id(std::string_view offered) {
     return to_hex(random);
 }
 
-/// What the peer sent is not HTTP, as opposed to a socket that broke or a deadline that passed
-/// (Beast closes the socket at a deadline, so those cannot be answered).
+/// What the peer sent is not HTTP, as opposed to a socket that broke.
 bool is_protocol_error(const beast::error_code& error) {
     return error.category() == http::make_error_code(http::error::bad_target).category();
 }
@@ -64,7 +64,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   public:
     HttpSession(asio::ip::tcp::socket socket, const ServerOptions& options, Handler& handler,
                 SessionHost& host)
-        : stream_(std::move(socket)), options_(options), handler_(handler), host_(host) {
+        : stream_(std::move(socket)),
+          deadline_(stream_.get_executor()),
+          options_(options),
+          handler_(handler),
+          host_(host) {
         boost::system::error_code ignored;
         stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
     }
@@ -90,7 +94,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         // The route decides; until it has, no body byte is accepted.
         parser_->body_limit(boost::none);
         waiting_ = true;
-        stream_.expires_after(Milliseconds(options_.header_timeout_ms));
+        limit_reading(options_.header_timeout_ms);
         http::async_read_header(stream_, buffer_, *parser_,
                                 [self = shared_from_this()](beast::error_code error, std::size_t) {
                                     self->on_header(error);
@@ -99,11 +103,15 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
 
     void on_header(beast::error_code error) {
         waiting_ = false;
+        end_reading();
         if (closing_) return close();
+        if (late_ && parser_->got_some())
+            return refuse(408, "the request's header did not arrive within " +
+                                   std::to_string(options_.header_timeout_ms) + " ms");
         if (error == http::error::header_limit || error == http::error::buffer_overflow)
             return refuse(431, "the request's header is longer than " +
                                    std::to_string(options_.header_bytes_max) + " bytes");
-        // Nothing was said, it took too long, the peer left: nobody to answer.
+        // Nothing was said, or the peer left: nobody to answer.
         if (error == http::error::end_of_stream || (error && !is_protocol_error(error)))
             return close();
         if (error) return refuse(400, "this is not an HTTP/1.1 request: " + error.message());
@@ -143,7 +151,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
 
     void read_body() {
-        stream_.expires_after(Milliseconds(options_.body_timeout_ms));
+        limit_reading(options_.body_timeout_ms);
         http::async_read(stream_, buffer_, *parser_,
                          [self = shared_from_this()](beast::error_code error, std::size_t) {
                              self->on_body(error);
@@ -151,6 +159,10 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
 
     void on_body(beast::error_code error) {
+        end_reading();
+        if (late_)
+            return refuse(408, "the request's body did not arrive within " +
+                                   std::to_string(options_.body_timeout_ms) + " ms");
         if (error == http::error::body_limit) return too_large();
         if (error == http::error::partial_message || error == http::error::end_of_stream)
             return close();
@@ -159,6 +171,25 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         if (error) return close();
         request_.body = std::move(parser_->get().body());
         run();
+    }
+
+    /// Ends the read that begins now after `ms`, however much trickles in. Beast's own deadline
+    /// would close the socket; this one leaves it open for an answer.
+    void limit_reading(std::uint32_t ms) {
+        stream_.expires_never();
+        late_ = false;
+        deadline_.expires_after(Milliseconds(ms));
+        deadline_.async_wait([self = shared_from_this(), read = ++reads_](beast::error_code error) {
+            // A handler that was queued when its read ended comes without an error.
+            if (error || read != self->reads_) return;
+            self->late_ = true;
+            self->stream_.cancel();
+        });
+    }
+
+    void end_reading() {
+        ++reads_;
+        deadline_.cancel();
     }
 
     void run() {
@@ -254,12 +285,14 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     void close() {
         if (ended_) return;
         ended_ = true;
+        end_reading();
         boost::system::error_code ignored;
         stream_.socket().close(ignored);
         host_.ended(shared_from_this());
     }
 
     beast::tcp_stream stream_;
+    asio::steady_timer deadline_;  // of the read under way
     const ServerOptions& options_;
     Handler& handler_;
     SessionHost& host_;
@@ -274,7 +307,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     std::array<char, 4096> discarded_{};
     std::uint64_t discarded_bytes_ = 0;
     std::uint32_t requests_ = 0;
-    bool waiting_ = false;  // for a request: nothing is lost by closing
+    std::uint64_t reads_ = 0;  // begun and ended
+    bool waiting_ = false;     // for a request: nothing is lost by closing
+    bool late_ = false;        // the read under way was ended by its deadline
     bool keep_alive_ = false;
     bool head_only_ = false;
     bool closing_ = false;

@@ -8,10 +8,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <boost/json.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+
+#include "fake_backend.hpp"
+#include "gym/api/api.hpp"
 
 namespace gym::api {
 namespace {
@@ -182,7 +186,7 @@ TEST_F(ServerTest, ASilentPeerAndASlowOneAreCutOff) {
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
         }
     });
-    EXPECT_EQ(slow.read_to_end(), "");
+    EXPECT_EQ(slow.read_to_end().substr(0, 12), "HTTP/1.1 408");
     dripping.join();
     EXPECT_LT(Clock::now() - begin, std::chrono::seconds(10));
 }
@@ -193,7 +197,7 @@ TEST_F(ServerTest, ASlowBodyIsCutOff) {
     start(options);
     const Peer peer(server_->port());
     ASSERT_TRUE(peer.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab"));
-    EXPECT_EQ(peer.read_to_end(), "");
+    EXPECT_EQ(peer.read_to_end().substr(0, 12), "HTTP/1.1 408");
 }
 
 TEST_F(ServerTest, HugeHeadersAndGarbageAreRefused) {
@@ -261,6 +265,68 @@ TEST_F(ServerTest, ParallelClientsAreServed) {
     for (std::thread& client : clients)
         client.join();
     EXPECT_EQ(answered, 400);
+}
+
+/// What the API itself answers when a request never becomes one.
+class ApiServerTest : public ::testing::Test {
+  protected:
+    void start(const ServerOptions& options) { server_ = Server::start(options, api_).value(); }
+    /// The problem in the answer to `sent`.
+    boost::json::object problem(const std::string& sent) {
+        const Peer peer(server_->port());
+        EXPECT_TRUE(peer.send(sent));
+        const std::string answer = peer.read_to_end();
+        EXPECT_NE(answer.find("Content-Type: application/problem+json\r\n"), std::string::npos)
+            << answer;
+        boost::json::error_code error;
+        const auto at = answer.find("\r\n\r\n");
+        const auto body =
+            boost::json::parse(answer.substr(at == std::string::npos ? 0 : at + 4), error);
+        EXPECT_FALSE(error) << answer;
+        return body.is_object() ? body.get_object() : boost::json::object{};
+    }
+    testing::FakeBackend backend_;
+    ManualClock clock_{20'000};
+    Api api_{{backend_, backend_, backend_, clock_}, {}};
+    std::unique_ptr<Server> server_;
+};
+
+TEST_F(ApiServerTest, EveryRefusalIsAProblem) {
+    ServerOptions options;
+    options.header_timeout_ms = options.body_timeout_ms = 300;
+    options.header_bytes_max = 4'096;
+    start(options);
+    const std::string host = "Host: x\r\nConnection: close\r\n";
+    const std::string key = std::string("Authorization: Bearer ") + testing::kGoodKey + "\r\n";
+    const std::string job = "POST /v1/jobs HTTP/1.1\r\n" + host + key +
+                            "Content-Type: application/yaml\r\nIdempotency-Key: k\r\n";
+    const std::vector<std::pair<unsigned, std::string>> cases{
+        {400, "hello\r\n\r\n"},
+        {400, "GET /v1/jobs HTTP/9.9\r\n\r\n"},
+        {400, "GET /v1/jobs HTTP/1.1\r\nno colon\r\n\r\n"},
+        {400, "GET /v1/jobs?nothing=1 HTTP/1.1\r\n" + host + "\r\n"},
+        {400, "GET /v1/jobs?owner=%zz HTTP/1.1\r\n" + host + "\r\n"},
+        {401, "POST /v1/jobs HTTP/1.1\r\n" + host + "Content-Length: 3\r\n\r\nabc"},
+        {404, "GET /nowhere HTTP/1.1\r\n" + host + "\r\n"},
+        {405, "DELETE /v1/jobs HTTP/1.1\r\n" + host + "\r\n"},
+        {408, "GET /v1/jobs HTT"},
+        {408, job + "Content-Length: 10\r\n\r\nab"},
+        {413, job + "Content-Length: 1073741824\r\n\r\n"},
+        {415, "POST /v1/jobs HTTP/1.1\r\n" + host + key + "Content-Length: 1\r\n\r\nx"},
+        {431, "GET /v1/jobs HTTP/1.1\r\nX-Long: " + std::string(8'000, 'a') + "\r\n\r\n"},
+    };
+    for (const auto& [status, sent] : cases) {
+        const auto answer = problem(sent);
+        ASSERT_TRUE(answer.contains("status")) << sent.substr(0, 60);
+        EXPECT_EQ(answer.at("status").to_number<unsigned>(), status) << sent.substr(0, 60);
+        EXPECT_TRUE(answer.at("type").as_string().starts_with("urn:gym:problem:"));
+        EXPECT_FALSE(answer.at("detail").as_string().empty());
+        EXPECT_FALSE(answer.at("request_id").as_string().empty());
+    }
+    backend_.down = true;
+    const auto down = problem("GET /v1/nodes HTTP/1.1\r\n" + host + "\r\n");
+    EXPECT_EQ(down.at("status").to_number<int>(), 503);
+    EXPECT_EQ(boost::json::serialize(down).find("10.0.0.7"), std::string::npos) << "inner address";
 }
 
 }  // namespace
