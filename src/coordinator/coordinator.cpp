@@ -1,6 +1,9 @@
 #include "gym/coordinator/coordinator.hpp"
 
+#include <atomic>
+
 #include "context.hpp"
+#include "gym/registry/nodes.hpp"
 #include "job_driver.hpp"
 #include "node_calls.hpp"
 #include "verifier_calls.hpp"
@@ -42,10 +45,24 @@ Status step_alone(const Context& context, const Digest& job_id, TickSummary& sum
 
 struct Coordinator::Impl {
     Context context;
+    /// Only saves work: an instance that starts anew prunes once more.
+    std::atomic<UnixMs> pruned_at_ms = 0;
+
+    Status prune_heartbeats();
 };
 
+Status Coordinator::Impl::prune_heartbeats() {
+    const UnixMs now = context.now();
+    if (now - pruned_at_ms < context.options.heartbeats_pruned_every_ms) return {};
+    GYM_CHECK(context.transact([&](db::Transaction& tx) {
+        return registry::prune_heartbeats(tx, now - context.options.heartbeats_kept_ms);
+    }));
+    pruned_at_ms = now;
+    return {};
+}
+
 Coordinator::Coordinator(Dependencies dependencies, Options options)
-    : impl_(std::make_unique<Impl>(Impl{{dependencies, std::move(options)}})) {}
+    : impl_(std::make_unique<Impl>(Context{dependencies, std::move(options)})) {}
 Coordinator::~Coordinator() = default;
 
 Result<TickSummary> Coordinator::tick() {
@@ -53,6 +70,7 @@ Result<TickSummary> Coordinator::tick() {
     TickSummary summary;
     if (const Status chain = context.deps.chain.tick(); !chain.ok())
         summary.errors.push_back("chain: " + chain.error().message);
+    GYM_CHECK(impl_->prune_heartbeats());
     GYM_TRY(const auto jobs,
             context.transact([](db::Transaction& tx) { return registry::active_jobs(tx); }));
     for (const Digest& job : jobs)

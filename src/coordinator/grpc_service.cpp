@@ -89,6 +89,7 @@ Result<rpc::NetworkInfo> GrpcService::network() {
     info.blob_bytes_max = options_.blob_bytes_max;
     info.heartbeat_every_ms = options_.heartbeat_every_ms;
     info.software_version = options_.software_version;
+    info.beacon_delay_blocks = options_.beacon_delay_blocks;
     return info;
 }
 

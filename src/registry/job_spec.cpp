@@ -8,7 +8,8 @@ namespace {
 constexpr std::int64_t kDurationMsMax = std::int64_t{30} * 24 * 3600 * 1000;
 constexpr std::int64_t kRoundsMax = 1'000'000;
 constexpr std::int64_t kSlotsMax = 65'536;
-constexpr std::int64_t kStepsMax = 1'048'576;
+/// All step records of a unit travel in one message (coordinator::Options::records_bytes_max).
+constexpr std::int64_t kStepsMax = 32'768;
 constexpr std::int64_t kEvaluateWindowsMax = 65'536;
 constexpr std::int64_t kDrawsMax = 1000;
 constexpr std::size_t kNameBytesMax = 128;

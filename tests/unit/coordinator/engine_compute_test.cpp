@@ -6,9 +6,11 @@
 
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/coordinator/coordinator.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/gpt.hpp"
+#include "gym/registry/job_spec.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -150,6 +152,19 @@ TEST_F(EngineComputeTest, deltas_that_do_not_fit_are_refused) {
         compute->delta_norm(prepared.program.bytes, ByteView(delta).first(delta.size() - 1)).ok());
     delta.push_back(0);
     EXPECT_FALSE(compute->delta_norm(prepared.program.bytes, delta).ok());
+}
+
+TEST(Records, OfTheLargestUnitFitIntoACommitment) {
+    engine::StepRecord record;
+    record.gradient_root = record.state_root = Digest{};
+    const std::vector<engine::StepRecord> records(32'768, record);
+    EXPECT_LE(engine::encode_records(records).size(), Options().records_bytes_max);
+    const std::string job = "name: n\ndataset: \"" + Digest{}.hex() +
+                            "\"\nrounds: 1\nslots: 1\nsteps_per_round: 32769\n"
+                            "price_per_pflop: \"1\"\nbudget: \"1\"\nmodel: {}\n";
+    const auto spec = registry::parse_job_spec(job, "job.yaml");
+    ASSERT_FALSE(spec.ok());
+    EXPECT_NE(spec.error().message.find("32768"), std::string::npos) << spec.error().message;
 }
 
 }  // namespace

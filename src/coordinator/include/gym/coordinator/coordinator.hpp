@@ -28,7 +28,12 @@ struct Options {
     /// The most that a job pays in all for compute worth 1: verification and uptime bonus on top.
     /// A round starts only when the budget covers that bound.
     std::uint64_t cost_bound_ppm = 2'500'000;
-    std::uint32_t records_bytes_max = 64U << 20U;
+    /// Of one unit's step records: a job's largest number of steps, all checkpoints, fits, and so
+    /// does the message that carries it (rpc::ServerConfig::message_bytes_max).
+    std::uint32_t records_bytes_max = 4U << 20U;
+    /// Longer than any round may last, since uptime is counted over a round.
+    std::int64_t heartbeats_kept_ms = std::int64_t{60} * 24 * 3600 * 1000;
+    std::int64_t heartbeats_pruned_every_ms = 3'600'000;
 };
 
 struct Dependencies {

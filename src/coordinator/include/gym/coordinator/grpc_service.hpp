@@ -16,6 +16,7 @@ struct GrpcServiceOptions {
     std::uint64_t blob_bytes_max = std::uint64_t{1} << 30;
     std::uint32_t heartbeat_every_ms = 5'000;
     std::string software_version;
+    std::uint32_t beacon_delay_blocks = 2;  ///< as Options::beacon_delay_blocks
 };
 
 /// What rpc::Server serves: the coordinator core and its blob store, asked by authenticated nodes.

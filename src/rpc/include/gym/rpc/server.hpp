@@ -16,7 +16,7 @@ struct ServerConfig {
     std::string tls_key_file;
     unsigned threads = 8;            ///< handler threads (they wait for the database)
     std::uint32_t calls_max = 1024;  ///< in flight; more are refused at once
-    std::uint32_t message_bytes_max = 4U << 20;
+    std::uint32_t message_bytes_max = 8U << 20;
     std::uint64_t blob_bytes_max = std::uint64_t{1} << 30;
     std::uint64_t upload_bytes_max = std::uint64_t{2} << 30;  ///< held by all uploads together
     std::int64_t poll_interval_ms = 250;  ///< how often a waiting NextTask asks again
