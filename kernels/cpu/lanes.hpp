@@ -12,6 +12,10 @@
 
 namespace gym::kernels::GYM_KERNEL_ISA {
 
+/// Towards the second-level cache; p may be anything.
+GYM_LANES void prefetch(const float* p) {
+    _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T1);
+}
 GYM_LANES void end_stores_past_caches() {
     _mm_sfence();
 }

@@ -9,6 +9,9 @@ namespace {
 
 // Panels quantised together along columns, so that whole cache lines of the source are used.
 constexpr int kColumnGroup = 4;
+// Rows that a pass along columns is behind its prefetches: each is on a page of its own, where the
+// hardware's own prefetching ends.
+constexpr int64_t kRowsAhead = 16;
 
 struct BlockScale {
     Ints exponent;
@@ -91,8 +94,10 @@ GYM_LANES Ints quantise_row_block(const Q14Source& source, const float* x, int64
         const float* row = x + r * source.row_stride;
         Ints largest_yet = splat(0);
         int64_t k = elements.begin;
-        for (; k + 16 <= length; k += 16)
+        for (; k + 16 <= length; k += 16) {
             largest_yet = max(largest_yet, magnitude(load(row + k)));
+            prefetch(row + k + kQ14Panel * source.row_stride);  // the next panel's
+        }
         if (k < length) {
             largest_yet = max(largest_yet, magnitude(load_first(row + k, length - k)));
         }
@@ -144,8 +149,10 @@ GYM_LANES void quantise_column_block(const Q14Source& source, const float* x, in
     for (int g = 0; g < Group; ++g)
         amax[g] = splat(0);
     for (int64_t k = elements.begin; k < length; ++k) {
-        for (int g = 0; g < Group; ++g)
+        for (int g = 0; g < Group; ++g) {
             amax[g] = max(amax[g], magnitude(read(k, g)));
+            prefetch(x + (k + kRowsAhead) * source.row_stride + g * kQ14Panel);
+        }
     }
     BlockScale scale[Group];
     for (int g = 0; g < Group; ++g) {
