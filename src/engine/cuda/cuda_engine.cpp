@@ -92,8 +92,8 @@ Status CudaEngine::Impl::execute(std::uint32_t op_index) {
     const program::Op& op = program.ops()[op_index];
     if (execute_on_device({*device, program.slots(), op, memory})) return {};
     return fail(ErrorCode::kInvalidArgument, "op " + std::to_string(op_index) + " (" +
-                                             std::string(program::to_string(op.code)) +
-                                             ") has no device kernel");
+                                                 std::string(program::to_string(op.code)) +
+                                                 ") has no device kernel");
 }
 
 void CudaEngine::Impl::observe(std::uint32_t op_index) {
@@ -219,7 +219,8 @@ Result<Digest> CudaEngine::state_root() {
     for (std::size_t i = 0; i < count; ++i)
         impl_->hash(impl_->state_ids[i], impl_->roots + i * sizeof(Digest));
     std::vector<Digest> digests(count);
-    impl_->device->download(static_cast<void*>(digests.data()), impl_->roots, count * sizeof(Digest));
+    impl_->device->download(static_cast<void*>(digests.data()), impl_->roots,
+                            count * sizeof(Digest));
     GYM_CHECK(impl_->outcome());
     for (std::size_t i = 0; i < count; ++i)
         digests[i] = impl_->root_of(impl_->state_ids[i], digests[i]);

@@ -70,7 +70,7 @@ struct EpochFile {
     std::vector<FileRound> rounds;      ///< closed since the file before, by epoch
     std::vector<FileCredit> credits;    ///< that became final, by id
     std::vector<FileRelease> releases;  ///< what job owners spent, by owner
-    std::vector<Payout> payouts;  ///< cumulative, by earner; the leaves of the tree
+    std::vector<Payout> payouts;        ///< cumulative, by earner; the leaves of the tree
     Amount total_cumulative;
     Digest payout_root;
     friend bool operator==(const EpochFile&, const EpochFile&) = default;
