@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# lint.sh BUILD_DIR [--changed]: clang-format, house rules, clang-tidy; --changed looks only at C++ files
-# that differ from the commit before this branch's last landing (LINT_BASE, default: the previous commit).
+# lint.sh BUILD_DIR [--changed]: clang-format and house rules over the whole tree, clang-tidy over all sources
+# or, with --changed, over those that differ from LINT_BASE (default: where this branch left origin/main; without
+# such a branch the previous commit).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?usage: lint.sh BUILD_DIR [--changed]}
@@ -8,11 +9,15 @@ status=0
 fail() { printf 'lint: %s\n' "$*" >&2; status=1; }
 
 mapfile -t files < <(git ls-files '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh')
+mapfile -t units < <(git ls-files 'src/*.cpp' 'kernels/*.cpp')
 if [[ ${2:-} == --changed ]]; then
-    base=${LINT_BASE:-$(git rev-parse --verify -q HEAD~1 || git hash-object -t tree /dev/null)}
-    mapfile -t files < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh')
+    head=$(git rev-parse HEAD)
+    base=${LINT_BASE:-$(git merge-base HEAD origin/main 2>/dev/null || true)}
+    [[ -n $base && $base != "$head" ]] ||
+        base=$(git rev-parse --verify -q HEAD~1 || git hash-object -t tree /dev/null)
+    mapfile -t units < <(git diff --name-only --diff-filter=d "$base" -- 'src/*.cpp' 'kernels/*.cpp')
 fi
-echo "lint: ${#files[@]} C++ files"
+echo "lint: clang-format on ${#files[@]} C++ files"
 
 if ((${#files[@]})); then
     clang-format --dry-run -Werror "${files[@]}" || fail "clang-format: run 'make fmt'"
@@ -25,8 +30,10 @@ git grep -nwE 'float|double' -- src/ledger src/rewards contracts/src && fail "fl
 git grep -nE -- '-(Ofast|ffast-math|-use_fast_math)' -- '*.txt' '*.cmake' '*.cpp' '*.cu' &&
     fail "a flag that breaks bitwise results"
 git grep -nE '\b(TODO|FIXME|XXX)\b' -- src kernels contracts/src sql proto && fail "unfinished work in the tree"
+while read -r lines file; do
+    [[ $file == total ]] || ((lines <= 400)) || fail "$file has $lines lines; 400 are allowed: split it"
+done < <(git ls-files -z 'src/*.?pp' 'kernels/*' 'contracts/src/*' | xargs -0 wc -l)
 
-mapfile -t units < <(printf '%s\n' "${files[@]}" | grep -E '^(src|kernels)/.*\.cpp$' || true)
 if ((${#units[@]})); then
     echo "lint: clang-tidy on ${#units[@]} files"
     printf '%s\n' "${units[@]}" |

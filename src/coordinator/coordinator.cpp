@@ -44,6 +44,8 @@ Status step_alone(const Context& context, const Digest& job_id, TickSummary& sum
 }  // namespace
 
 struct Coordinator::Impl {
+    explicit Impl(Context c) : context(std::move(c)) {}
+
     Context context;
     /// Only saves work: an instance that starts anew prunes once more.
     std::atomic<UnixMs> pruned_at_ms = 0;
