@@ -1,19 +1,38 @@
 #!/usr/bin/env bash
-# soak.sh: the long runs. Every random test at GYM_TEST_SCALE (default 1000) with a fresh seed each pass, the
-# golden training matrix, and the demo again and again, until SOAK_HOURS (default 4) have passed. Prints seed and
-# result of each pass; stops at the first failure.
+# soak.sh BUILD_DIR: the long runs, pass after pass until SOAK_MINUTES (default 240) are over. A pass: every random
+# test at SOAK_SCALE (default 100) times its count with a seed of its own, the golden training matrix, settlement under
+# kill -9, the network whose every part dies, the demo. Each stage becomes a line of build/soak/report.jsonl; the first
+# failure ends it, and its seed repeats it: GYM_TEST_SEED=<seed>.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/release}
-end=$((SECONDS + ${SOAK_HOURS:-4} * 3600))
+report=build/soak/report.jsonl
+mkdir -p build/soak && : >"$report"
+end=$((SECONDS + ${SOAK_MINUTES:-240} * 60))
+export GYM_TEST_SCALE=${SOAK_SCALE:-100}
+
+stage() {  # stage PASS SEED NAME COMMAND...
+    local pass=$1 seed=$2 name=$3 begin=$SECONDS result=passed
+    shift 3
+    echo "soak: pass $pass, seed $seed: $name"
+    GYM_TEST_SEED=$seed "$@" >"build/soak/$name.log" 2>&1 || result=failed
+    printf '{"pass": %d, "seed": %s, "scale": %d, "stage": "%s", "seconds": %d, "result": "%s"}\n' \
+        "$pass" "$seed" "$GYM_TEST_SCALE" "$name" $((SECONDS - begin)) "$result" | tee -a "$report"
+    [[ $result == passed ]] && return
+    tail -50 "build/soak/$name.log"
+    exit 1
+}
+
+run_ctest() { ctest --test-dir "$build" --output-on-failure --timeout 14400 "$@"; }
+
 pass=0
 while ((SECONDS < end)); do
     pass=$((pass + 1))
     seed=${GYM_TEST_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
-    echo "soak: pass $pass, seed $seed"
-    GYM_TEST_SEED=$seed GYM_TEST_SCALE=${GYM_TEST_SCALE:-1000} \
-        ctest --test-dir "$build" --output-on-failure --timeout 14400 -L 'fuzz|sim|scaled'
-    ctest --test-dir "$build" --output-on-failure --timeout 3600 -R 'golden|settlement|network'
-    scripts/demo.sh "$build"
+    stage "$pass" "$seed" demo env DEMO_FOLDER=build/soak/demo scripts/demo.sh "$build"
+    stage "$pass" "$seed" restarts run_ctest -R '^devnet_restarts$'
+    stage "$pass" "$seed" processes run_ctest -R 'settlement|network_processes|coordinator_process|chain_store'
+    stage "$pass" "$seed" golden run_ctest -R golden
+    stage "$pass" "$seed" random run_ctest -L 'fuzz|sim|scaled' -E golden
 done
-echo "soak: $pass passes without a failure"
+echo "soak: $pass passes without a failure; $report"
