@@ -112,13 +112,18 @@ struct DigitStorage {
 
 struct Workspace {
     Int8Product product;
-    DigitStorage a, b;
+    DigitStorage a;
+    std::vector<DigitStorage> b;  // one a block
     std::array<std::vector<int32_t>, 4> result;
     std::vector<int64_t> totals;
 };
 
 /// Rows of `a` in one piece: bounds the workspace.
 constexpr int64_t kRowsMax = 512;
+static_assert(kRowsMax % kQ14Panel == 0);
+
+/// Rows that a thread takes at a time, whole panels.
+constexpr int64_t kRowsPerGrain = 2 * kQ14Panel;
 
 /// The digit products of one block. Sums of digits use all of int8, and without VNNI oneDNN adds
 /// pairs of products in i16, which such operands saturate; single digits stay within [-64, 64] and
@@ -142,30 +147,63 @@ Q14DigitProducts multiply_digits(Workspace& work, Shape shape, const Q14Digits& 
     return {high_high.data(), low_low.data(), mixed.data(), karatsuba};
 }
 
+/// Calls work({block, first, count}) for parts of `range`, over the threads.
+template <typename Work>
+void share_rows(ThreadPool& pool, Q14BlockRange range, const Work& work) {
+    pool.parallel_for(range.count, kRowsPerGrain, [&](LoopChunk chunk) {
+        work(Q14BlockRange{range.block, range.first_vector + chunk.begin, chunk.end - chunk.begin},
+             chunk.begin);
+    });
+}
+
+Q14Digits unpack(ThreadPool& pool, Isa isa, const Q14Operand& operand, Q14BlockRange range,
+                 DigitStorage& storage) {
+    const int64_t begin = range.block * kQ14BlockLength;
+    const int64_t length = q14_block_end(begin, operand.length) - begin;
+    const Q14Digits digits = storage.reserve(range.count * length);
+    share_rows(pool, range, [&](Q14BlockRange part, int64_t row) {
+        const int64_t at = row * length;
+        GYM_SELECT_KERNEL(isa, q14_unpack_digits)
+        (operand, part, {digits.high + at, digits.low + at, digits.sum + at});
+    });
+    return digits;
+}
+
 }  // namespace
 
-void onednn_q14_product(const Q14Operand& a, const Q14Operand& b, float* out, int64_t out_stride,
-                        int threads) {
+void onednn_q14_product(ThreadPool& pool, const Q14Operand& a, const Q14Operand& b, float* out,
+                        int64_t out_stride) {
     const Isa isa = process_isa_max();
-    limit_threads(threads);
+    limit_threads(pool.threads());
     static thread_local Workspace work;
+    if (work.b.size() < static_cast<size_t>(b.blocks)) work.b.resize(static_cast<size_t>(b.blocks));
+    std::vector<Q14Digits> b_digits;
+    for (int64_t block = 0; block < b.blocks; ++block)
+        b_digits.push_back(
+            unpack(pool, isa, b, {block, 0, b.vectors}, work.b[static_cast<size_t>(block)]));
     for (int64_t first = 0; first < a.vectors; first += kRowsMax) {
         const int64_t rows = std::min(kRowsMax, a.vectors - first);
         work.totals.assign(static_cast<size_t>(rows * b.vectors), 0);
+        int64_t* totals = work.totals.data();  // not of another thread's workspace
         for (int64_t block = 0; block < a.blocks; ++block) {
+            const Q14BlockRange range{block, first, rows};
             const int64_t begin = block * kQ14BlockLength;
             const int64_t length = q14_block_end(begin, a.length) - begin;
-            const Q14Digits a_digits = work.a.reserve(rows * length);
-            const Q14Digits b_digits = work.b.reserve(b.vectors * length);
-            const Q14BlockRange range{block, first, rows};
-            GYM_SELECT_KERNEL(isa, q14_unpack_digits)(a, range, a_digits);
-            GYM_SELECT_KERNEL(isa, q14_unpack_digits)(b, {block, 0, b.vectors}, b_digits);
-            const Q14DigitProducts products = multiply_digits(
-                work, {rows, b.vectors, length}, a_digits, b_digits, isa >= Isa::kAvx512);
-            GYM_SELECT_KERNEL(isa, q14_add_products)(a, b, range, products, work.totals.data());
+            const Q14Digits a_digits = unpack(pool, isa, a, range, work.a);
+            const Q14DigitProducts products =
+                multiply_digits(work, {rows, b.vectors, length}, a_digits,
+                                b_digits[static_cast<size_t>(block)], isa >= Isa::kAvx512);
+            share_rows(pool, range, [&](Q14BlockRange part, int64_t row) {
+                const int64_t at = row * b.vectors;
+                const Q14DigitProducts own{products.high_high + at, products.low_low + at,
+                                           products.mixed + at, products.karatsuba};
+                GYM_SELECT_KERNEL(isa, q14_add_products)(a, b, part, own, totals + at);
+            });
         }
-        GYM_SELECT_KERNEL(isa, q14_finish_totals)
-        (a, b, {0, first, rows}, work.totals.data(), out, out_stride);
+        share_rows(pool, {0, first, rows}, [&](Q14BlockRange part, int64_t row) {
+            GYM_SELECT_KERNEL(isa, q14_finish_totals)
+            (a, b, part, totals + row * b.vectors, out, out_stride);
+        });
     }
 }
 
@@ -177,7 +215,7 @@ bool onednn_available() {
 bool onednn_set_isa_max(Isa) {
     return true;
 }
-void onednn_q14_product(const Q14Operand&, const Q14Operand&, float*, int64_t, int) {
+void onednn_q14_product(ThreadPool&, const Q14Operand&, const Q14Operand&, float*, int64_t) {
     GYM_KERNELS_REQUIRE(onednn_available());
 }
 

@@ -4,6 +4,7 @@
 
 #include "cpu/q14_tasks.hpp"
 #include "gym/kernels/dispatch.hpp"
+#include "gym/kernels/thread_pool.hpp"
 
 namespace gym::kernels {
 
@@ -14,7 +15,7 @@ bool onednn_set_isa_max(Isa isa);
 
 /// out = a * b^T by digit products: three (Karatsuba) where oneDNN cannot saturate, else four.
 /// @pre onednn_available(), at least one block, vector and output column.
-void onednn_q14_product(const Q14Operand& a, const Q14Operand& b, float* out, int64_t out_stride,
-                        int threads);
+void onednn_q14_product(ThreadPool& pool, const Q14Operand& a, const Q14Operand& b, float* out,
+                        int64_t out_stride);
 
 }  // namespace gym::kernels

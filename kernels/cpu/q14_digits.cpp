@@ -1,9 +1,10 @@
-// Digits in and dot products out of an int8 matrix multiplication: compiled once a level.
+// Digits in and dot products out of an int8 matrix multiplication, without vector instructions: the
+// reference for q14_digits_vector.cpp.
 #include "cpu/q14_digits.hpp"
 
 #include "gym/kernels/q14.h"
 
-namespace gym::kernels::GYM_KERNEL_ISA {
+namespace gym::kernels::scalar {
 
 void q14_unpack_digits(const Q14Operand& operand, Q14BlockRange range, const Q14Digits& out) {
     const int64_t begin = range.block * kQ14BlockLength;
@@ -35,10 +36,8 @@ void q14_add_products(const Q14Operand& a, const Q14Operand& b, Q14BlockRange ra
         const int32_t a_shift = a_maximum[m] - a_exponent[m];
         for (int64_t n = 0; n < b.vectors; ++n) {
             const int64_t at = i * b.vectors + n;
-            const int64_t high = products.high_high[at], low = products.low_low[at];
-            const int64_t middle = products.mixed[at] - (products.karatsuba ? high + low : 0);
-            const int64_t dot = (high * 128 + middle) * 128 + low;
-            totals[at] += q14_block_term(dot, a_shift + b_maximum[n] - b_exponent[n]);
+            totals[at] +=
+                q14_block_term(q14_digit_dot(products, at), a_shift + b_maximum[n] - b_exponent[n]);
         }
     }
 }
@@ -50,11 +49,10 @@ void q14_finish_totals(const Q14Operand& a, const Q14Operand& b, Q14BlockRange r
     for (int64_t i = 0; i < range.count; ++i) {
         const int64_t m = range.first_vector + i;
         float* row = out + m * out_stride;
-        GYM_VECTOR_LOOP
         for (int64_t n = 0; n < b.vectors; ++n) {
             row[n] = q14_finish(totals[i * b.vectors + n], a_maximum[m], b_maximum[n]);
         }
     }
 }
 
-}  // namespace gym::kernels::GYM_KERNEL_ISA
+}  // namespace gym::kernels::scalar

@@ -24,6 +24,13 @@ struct Q14DigitProducts {
     bool karatsuba;
 };
 
+/// The dot product of element `at`. (static: one copy a level, see multiversion.hpp.)
+static inline int64_t q14_digit_dot(const Q14DigitProducts& products, int64_t at) {
+    const int64_t high = products.high_high[at], low = products.low_low[at];
+    const int64_t middle = products.mixed[at] - (products.karatsuba ? high + low : 0);
+    return (high * 128 + middle) * 128 + low;
+}
+
 struct Q14BlockRange {
     int64_t block;
     int64_t first_vector;

@@ -65,7 +65,7 @@ GYM_LANES void add_shifted(int64_t* total, Ints high, Ints low, Ints shift) {
         const __m512i dot = _mm512_add_epi64(_mm512_slli_epi64(_mm512_cvtepi32_epi64(h), 16),
                                              _mm512_cvtepi32_epi64(l));
         const __m512i term = _mm512_sllv_epi64(dot, _mm512_cvtepi32_epi64(s));
-        _mm512_store_si512(to, _mm512_add_epi64(_mm512_load_si512(to), term));
+        _mm512_storeu_si512(to, _mm512_add_epi64(_mm512_loadu_si512(to), term));
     };
     add(total, _mm512_castsi512_si256(high.v), _mm512_castsi512_si256(low.v),
         _mm512_castsi512_si256(shift.v));
@@ -73,10 +73,22 @@ GYM_LANES void add_shifted(int64_t* total, Ints high, Ints low, Ints shift) {
         _mm512_extracti64x4_epi64(shift.v, 1));
 }
 
+/// The digits (q14.h) of thirty-two i16, and their sums.
+GYM_LANES void store_digits(Ints q, int8_t* high_out, int8_t* low_out, int8_t* sum_out) {
+    const __m512i high = _mm512_srai_epi16(_mm512_add_epi16(q.v, _mm512_set1_epi16(64)), 7);
+    const __m512i low = _mm512_sub_epi16(q.v, _mm512_slli_epi16(high, 7));
+    const auto put = [](int8_t* to, __m512i digits) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi16_epi8(digits));
+    };
+    put(high_out, high);
+    put(low_out, low);
+    put(sum_out, _mm512_add_epi16(high, low));
+}
+
 /// f32 of sixteen totals.
 GYM_LANES Floats rounded(const int64_t* total) {
-    const __m256 low = _mm512_cvtepi64_ps(_mm512_load_si512(total));
-    const __m256 high = _mm512_cvtepi64_ps(_mm512_load_si512(total + 8));
+    const __m256 low = _mm512_cvtepi64_ps(_mm512_loadu_si512(total));
+    const __m256 high = _mm512_cvtepi64_ps(_mm512_loadu_si512(total + 8));
     return {_mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1)};
 }
 
@@ -142,7 +154,7 @@ GYM_LANES void add_shifted(int64_t* total, Ints high, Ints low, Ints shift) {
                                              _mm256_cvtepi32_epi64(l));
         const __m256i term = _mm256_sllv_epi64(dot, _mm256_cvtepi32_epi64(s));
         auto* at = reinterpret_cast<__m256i*>(to);
-        _mm256_store_si256(at, _mm256_add_epi64(_mm256_load_si256(at), term));
+        _mm256_storeu_si256(at, _mm256_add_epi64(_mm256_loadu_si256(at), term));
     };
     add(total, _mm256_castsi256_si128(high.a), _mm256_castsi256_si128(low.a),
         _mm256_castsi256_si128(shift.a));
@@ -152,6 +164,24 @@ GYM_LANES void add_shifted(int64_t* total, Ints high, Ints low, Ints shift) {
         _mm256_castsi256_si128(shift.b));
     add(total + 12, _mm256_extracti128_si256(high.b, 1), _mm256_extracti128_si256(low.b, 1),
         _mm256_extracti128_si256(shift.b, 1));
+}
+
+/// The digits (q14.h) of thirty-two i16, and their sums.
+GYM_LANES void store_digits(Ints q, int8_t* high_out, int8_t* low_out, int8_t* sum_out) {
+    const auto high_of = [](__m256i x) {
+        return _mm256_srai_epi16(_mm256_add_epi16(x, _mm256_set1_epi16(64)), 7);
+    };
+    const auto put = [](int8_t* to, __m256i first, __m256i second) {
+        // Packing works inside the halves of a register.
+        const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(first, second), 0xD8);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
+    };
+    const __m256i high_a = high_of(q.a), high_b = high_of(q.b);
+    const __m256i low_a = _mm256_sub_epi16(q.a, _mm256_slli_epi16(high_a, 7));
+    const __m256i low_b = _mm256_sub_epi16(q.b, _mm256_slli_epi16(high_b, 7));
+    put(high_out, high_a, high_b);
+    put(low_out, low_a, low_b);
+    put(sum_out, _mm256_add_epi16(high_a, low_a), _mm256_add_epi16(high_b, low_b));
 }
 
 /// f32 of sixteen totals.

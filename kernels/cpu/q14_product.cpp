@@ -179,7 +179,7 @@ void q14_product(const Context& context, const QuantisedMatrix& a, const Quantis
     const Q14Operand left = operand(a), right = operand(b);
     if (finished_trivially(left, right, out)) return;
     if (use_onednn(context.isa(), left, right)) {
-        onednn_q14_product(left, right, out.data, out.row_stride, context.threads());
+        onednn_q14_product(context.pool(), left, right, out.data, out.row_stride);
         return;
     }
     const auto kernel = GYM_SELECT_KERNEL(context.isa(), q14_tile);

@@ -42,7 +42,8 @@ TEST_F(OneDnn, ProductsEqualTheReference) {
         const std::vector<float> expected = q14_reference::product(c);
         for (const int threads : {1, 2}) {
             std::vector<float> out(expected.size());
-            onednn_q14_product(operand(a), operand(b), out.data(), c.n, threads);
+            ThreadPool pool(threads);
+            onednn_q14_product(pool, operand(a), operand(b), out.data(), c.n);
             ASSERT_EQ(first_difference(out, expected), -1)
                 << c.name << " " << c.m << "x" << c.n << "x" << c.k;
         }
@@ -63,7 +64,8 @@ TEST_F(OneDnn, DigitsAtTheirLimitsDoNotSaturate) {
         quantise_serial(Isa::kScalar, {c.a.data(), c.m, c.k, c.k}, Along::kRows, a);
         quantise_serial(Isa::kScalar, {c.b.data(), c.n, c.k, c.k}, Along::kRows, b);
         std::vector<float> out(256);
-        onednn_q14_product(operand(a), operand(b), out.data(), 16, 1);
+        ThreadPool pool(1);
+        onednn_q14_product(pool, operand(a), operand(b), out.data(), 16);
         ASSERT_EQ(first_difference(out, q14_reference::product(c)), -1) << value;
     }
 }
