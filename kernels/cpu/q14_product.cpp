@@ -1,8 +1,11 @@
 #include "gym/kernels/q14_product.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <new>
+#include <vector>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -102,12 +105,6 @@ void zero_rows(const Q14Operand& a, const Q14Operand& b, MutableMatrixView out) 
     }
 }
 
-// AMX needs large operands before its set-up pays.
-bool use_onednn(Isa isa, const Q14Operand& a, const Q14Operand& b) {
-    return isa == Isa::kAmx && onednn_available() && a.length >= 128 && a.vectors >= 64 &&
-           b.vectors >= 64;
-}
-
 int64_t panel_count(const Q14Operand& operand) {
     return operand.padded_vectors / kQ14Panel;
 }
@@ -173,6 +170,51 @@ void quantise_serial(Isa isa, MatrixView view, Along along, QuantisedMatrix& out
     const QuantiseCall call = prepare_quantise(isa, view, along, out, fixed_exponent, zeros);
     call.kernel(call.source, call.out, 0, out.panels());
 }
+
+namespace {
+
+double seconds_of(const std::function<void()>& work) {
+    constexpr int kTries = 3;
+    double best = 1e9;
+    for (int i = 0; i < kTries; ++i) {
+        const auto start = std::chrono::steady_clock::now();
+        work();
+        const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+        best = std::min(best, elapsed.count());
+    }
+    return best;
+}
+
+/// Whether AMX through oneDNN beats the tiles above on this machine: it multiplies many times
+/// faster, but writes and reads three products a result, and CPUs differ in what that costs. The
+/// bits are equal, so the clock may decide; it is asked once.
+bool onednn_wins() {
+    static const bool wins = [] {
+        constexpr int64_t kSize = 1024;
+        std::vector<float> x(kSize * kSize), out(kSize * kSize);
+        for (size_t i = 0; i < x.size(); ++i)
+            x[i] = static_cast<float>(static_cast<int64_t>(i * 2654435761u % 8191) - 4095);
+        QuantisedMatrix matrix;
+        quantise_serial(Isa::kAvx512, {x.data(), kSize, kSize, kSize}, Along::kRows, matrix);
+        ThreadPool alone(1);
+        const double tiles = seconds_of([&] {
+            q14_product_serial(Isa::kAvx512, matrix, matrix, {out.data(), kSize});
+        });
+        const double onednn = seconds_of([&] {
+            onednn_q14_product(alone, operand(matrix), operand(matrix), out.data(), kSize);
+        });
+        return onednn < tiles;
+    }();
+    return wins;
+}
+
+bool use_onednn(Isa isa, const Q14Operand& a, const Q14Operand& b) {
+    // Below this, setting up costs more than multiplying.
+    const bool large = a.length >= 256 && a.vectors >= 256 && b.vectors >= 256;
+    return isa == Isa::kAmx && onednn_available() && large && onednn_wins();
+}
+
+}  // namespace
 
 void q14_product(const Context& context, const QuantisedMatrix& a, const QuantisedMatrix& b,
                  MutableMatrixView out) {
