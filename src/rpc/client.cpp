@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "connection_error.hpp"
 #include "endpoint.hpp"
 #include "gym/rpc/call_auth.hpp"
 #include "gym/v1/node_service.grpc.pb.h"
@@ -120,6 +121,8 @@ class GrpcCoordinator final : public Coordinator {
     template <class Request, class Response>
     Status call(std::string_view method, Method<Request, Response> function, const Request& request,
                 Response& response, std::int64_t extra_ms = 0) {
+        // Known before the first attempt, so that what is wrong with it is said once.
+        if (method != "GetNetwork") GYM_CHECK(network());
         return retry(method, [&]() -> grpc::Status {
             Call one(config_.stop, config_.call_ms_max + extra_ms);
             if (method != "GetNetwork") {
@@ -156,7 +159,7 @@ Status GrpcCoordinator::retry(std::string_view method, const std::function<grpc:
             return fail(ErrorCode::kCancelled, std::string(method) + ": stopped");
         if (progress()) tried = 1;
         if (!is_transient(status) || tried >= config_.attempts_max)
-            return from_grpc(status, std::string(method) + " at " + config_.target);
+            return call_error(status, method, config_);
         pause(tried);
     }
 }
@@ -179,7 +182,8 @@ Result<NetworkInfo> GrpcCoordinator::network() {
         if (network_) return *network_;
     }
     v1::GetNetworkResponse response;
-    GYM_CHECK(call("GetNetwork", &Stub::GetNetwork, v1::GetNetworkRequest(), response));
+    const Status asked = call("GetNetwork", &Stub::GetNetwork, v1::GetNetworkRequest(), response);
+    if (!asked.ok()) return first_call_error(asked.error(), config_);
     GYM_TRY(const NetworkInfo info, wire::read(response));
     if (config_.chain_id != 0 && info.chain_id != config_.chain_id)
         return fail(ErrorCode::kConflict, "the coordinator at " + config_.target +
@@ -260,6 +264,7 @@ Status GrpcCoordinator::get_blob(const Digest& root, std::uint64_t offset, const
 }
 
 Status GrpcCoordinator::put_blob(const Digest& root, ByteView content) {
+    GYM_CHECK(network());
     return retry("PutBlob", [&]() -> grpc::Status {
         v1::PutBlobRequest header;
         header.mutable_header()->set_root(wire::text_of(root));
@@ -279,7 +284,10 @@ Status GrpcCoordinator::put_blob(const Digest& root, ByteView content) {
             guard.touch();
         }
         if (open) writer->WritesDone();
-        return writer->Finish();
+        const grpc::Status end = writer->Finish();
+        if (guard.silent())
+            return {grpc::StatusCode::UNAVAILABLE, "the upload stopped making progress"};
+        return end;
     });
 }
 
@@ -345,7 +353,9 @@ Result<UnitView> GrpcCoordinator::unit(const Digest& unit_id) {
 
 Result<std::unique_ptr<Coordinator>> connect(const ClientConfig& config, crypto::PrivateKey key,
                                              const Clock& clock) {
-    GYM_TRY(const auto credentials, channel_credentials(config.target, config.tls_ca_file));
+    GYM_TRY(const auto credentials,
+            channel_credentials(config.target, config.tls_ca_file, config.allow_plaintext));
+    quiet_grpc_log();
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(static_cast<int>(config.message_bytes_max));
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);

@@ -16,6 +16,17 @@ bool all_digits(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+/// "name:1" to "name:65535", "[::1]:1".
+bool is_host_and_port(std::string_view target) {
+    const std::size_t colon = target.rfind(':');
+    if (colon == std::string_view::npos || colon == 0) return false;
+    const std::string_view host = target.substr(0, colon), port = target.substr(colon + 1);
+    const bool bracketed = host.front() == '[' && host.back() == ']';
+    if (host.find_first_of("/ ") != std::string_view::npos) return false;
+    if (!bracketed && host.find(':') != std::string_view::npos) return false;
+    return all_digits(port) && port.size() <= 5 && std::stoul(std::string(port)) - 1 < 65'535;
+}
+
 bool is_ipv4_loopback(std::string_view host) {
     // 127.0.0.0/8 as four decimal numbers: "127.evil.example" is a name.
     if (!host.starts_with("127.")) return false;
@@ -57,16 +68,27 @@ Result<std::shared_ptr<grpc::ServerCredentials>> server_credentials(
 }
 
 Result<std::shared_ptr<grpc::ChannelCredentials>> channel_credentials(const std::string& target,
-                                                                      const std::string& ca_file) {
+                                                                      const std::string& ca_file,
+                                                                      bool allow_plaintext) {
+    if (!is_host_and_port(target))
+        return fail(ErrorCode::kInvalidArgument,
+                    "'" + target +
+                        "' is no coordinator: host:port is expected, like "
+                        "gym.example:7600");
     if (ca_file.empty()) {
-        if (!is_loopback(target))
+        if (!is_loopback(target) && !allow_plaintext)
             return fail(ErrorCode::kInvalidArgument,
-                        "dialling " + target + " without TLS: set tls_ca_file (or \"system\")");
+                        "dialling " + target +
+                            " without TLS: name the CA of its certificate (--tls-ca FILE, or "
+                            "\"system\"), or accept that everyone between can read and alter "
+                            "(--insecure)");
         return grpc::InsecureChannelCredentials();
     }
     grpc::SslCredentialsOptions options;
     if (ca_file != "system") {
         GYM_TRY(options.pem_root_certs, read_pem(ca_file));
+        if (options.pem_root_certs.find("-----BEGIN CERTIFICATE-----") == std::string::npos)
+            return fail(ErrorCode::kInvalidArgument, ca_file + " holds no certificate (PEM)");
     }
     return grpc::SslCredentials(options);
 }

@@ -18,9 +18,9 @@ namespace gym::rpc {
 [[nodiscard]] Result<std::shared_ptr<grpc::ServerCredentials>> server_credentials(
     const std::string& listen, const std::string& certificate_file, const std::string& key_file);
 
-/// Credentials of a client: TLS with the roots of `ca_file` ("system": the system's), plain only on
-/// loopback. @errors kInvalidArgument, kIo.
+/// Credentials of a client: TLS with the roots of `ca_file` ("system": the system's); plain without
+/// one, on loopback or where it is allowed. @errors as connect().
 [[nodiscard]] Result<std::shared_ptr<grpc::ChannelCredentials>> channel_credentials(
-    const std::string& target, const std::string& ca_file);
+    const std::string& target, const std::string& ca_file, bool allow_plaintext);
 
 }  // namespace gym::rpc

@@ -161,6 +161,7 @@ void write(const NetworkInfo& info, v1::GetNetworkResponse& out) {
     out.set_blob_bytes_max(info.blob_bytes_max);
     out.set_heartbeat_every_ms(info.heartbeat_every_ms);
     out.set_software_version(info.software_version);
+    out.set_beacon_delay_blocks(info.beacon_delay_blocks);
 }
 
 Result<NetworkInfo> read(const v1::GetNetworkResponse& in) {
@@ -171,6 +172,7 @@ Result<NetworkInfo> read(const v1::GetNetworkResponse& in) {
     out.blob_bytes_max = in.blob_bytes_max();
     out.heartbeat_every_ms = in.heartbeat_every_ms();
     GYM_TRY(out.software_version, read_text("software_version", in.software_version()));
+    out.beacon_delay_blocks = in.beacon_delay_blocks();
     return out;
 }
 

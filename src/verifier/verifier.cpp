@@ -9,6 +9,7 @@
 #include "gym/crypto/secret.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/rpc/blob_cache.hpp"
+#include "gym/verifier/chain_audit.hpp"
 #include "gym/verifier/reexecution.hpp"
 #include "gym/verifier/report_journal.hpp"
 #include "gym/worker/patience.hpp"
@@ -35,6 +36,7 @@ class VerifierImpl final : public Verifier {
 
   private:
     Status carry_out(const rpc::VerifyTask& task, const std::stop_token& stop);
+    Status check_chain(const rpc::VerifyTask& task, const rpc::NetworkInfo& network);
     Result<PendingReport> compute(const rpc::VerifyTask& task, const std::stop_token& stop);
     Status report(const rpc::VerifyTask& task, const PendingReport& pending,
                   const std::stop_token& stop);
@@ -59,6 +61,7 @@ class VerifierImpl final : public Verifier {
     rpc::BlobCache cache_;
     ReportJournal journal_;
     worker::InputLoader loader_;
+    std::optional<Digest> audited_;  ///< record of the round whose sample was compared last
     mutable std::mutex mutex_;
     rpc::Activity activity_;
 };
@@ -100,10 +103,31 @@ ReexecutionOptions VerifierImpl::run_options(const rpc::VerifyTask& task,
     return options;
 }
 
+/// Everything that made this task is looked up on the chain. What the coordinator did with other
+/// units of the round is no reason to refuse this one, but everyone should know.
+Status VerifierImpl::check_chain(const rpc::VerifyTask& task, const rpc::NetworkInfo& network) {
+    if (options_.chain == nullptr) return {};
+    const std::uint32_t delay_blocks = options_.beacon_delay_blocks != 0
+                                           ? options_.beacon_delay_blocks
+                                           : network.beacon_delay_blocks;
+    GYM_TRY(const EpochOnChain epoch,
+            check_on_chain(*options_.chain, coordinator_, task, delay_blocks));
+    const Digest round = protocol::hash(task.record);
+    if (audited_ == round) return {};
+    GYM_TRY(const auto contradictions, audit_sample(coordinator_, task.record, epoch.beacon));
+    audited_ = round;
+    for (const std::string& sentence : contradictions) {
+        spdlog::error("the coordinator's sample is not the beacon's: {}", sentence);
+        tell("contradiction", task.unit, sentence);
+    }
+    return {};
+}
+
 Result<PendingReport> VerifierImpl::compute(const rpc::VerifyTask& task,
                                             const std::stop_token& stop) {
     GYM_TRY(const rpc::NetworkInfo network, coordinator_.network());
     GYM_CHECK(check_task(network.domain(), task));
+    GYM_CHECK(check_chain(task, network));
     tell("started", task.unit, "committed by " + task.committer.hex());
     set_activity({task.unit, 0, task.record.steps, "verify"});
     PendingReport pending;

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "gym/worker/heartbeat.hpp"
+#include "gym/worker/node_lock.hpp"
 #include "gym/worker/node_program.hpp"
 
 namespace gym::verifier {
@@ -15,14 +16,18 @@ Status start_verifier(const worker::NodeConfig& config,
     role.memory_bytes = config.memory_bytes;
     GYM_TRY(const worker::Registration registration, worker::register_node(config, role));
     GYM_TRY(const crypto::PrivateKey key, worker::load_key(config));
+    GYM_TRY(const worker::NodeLock lock, worker::NodeLock::acquire(config));
     const SystemClock clock;
     GYM_TRY(const auto coordinator, rpc::connect(config.client(stop), key.clone(), clock));
+    GYM_TRY(const rpc::NetworkInfo network, coordinator->network());
+    GYM_TRY(const auto chain, worker::open_chain(config, network));
     VerifierOptions options;
     options.data_dir = config.data_dir;
     options.engine = {config.threads_used(), config.isa, config.memory_bytes};
+    options.chain = chain.get();
+    options.beacon_delay_blocks = config.beacon_delay_blocks;
     options.on_event = on_event;
     GYM_TRY(const auto verifier, Verifier::open(*coordinator, key, options));
-    GYM_TRY(const rpc::NetworkInfo network, coordinator->network());
     spdlog::info("verifier {} at {}{}", registration.address.hex(), config.coordinator,
                  registration.key_created ? " (new key)" : "");
     {

@@ -29,6 +29,12 @@ Status read_keys(YamlMap& yaml, NodeConfig& config) {
     GYM_TRY(config.api, yaml.string_or("api", config.api));
     GYM_TRY(const std::int64_t chain_id, yaml.integer_or("chain_id", 0, INT64_MAX, 0));
     config.chain_id = static_cast<std::uint64_t>(chain_id);
+    GYM_TRY(config.insecure, yaml.boolean_or("insecure", config.insecure));
+    GYM_TRY(config.chain_rpc, yaml.string_or("chain_rpc", config.chain_rpc));
+    GYM_TRY(config.commitment_log, yaml.string_or("commitment_log", config.commitment_log));
+    GYM_CHECK(yaml.read_integer("beacon_delay_blocks", 0, 10'000, config.beacon_delay_blocks));
+    GYM_CHECK(yaml.read_integer("chain_wait_seconds", 1, 3'600, config.chain_wait_s));
+    GYM_CHECK(yaml.read_integer("checkpoint_seconds", 0, 86'400, config.checkpoint_s));
     GYM_TRY(const std::string data_dir, yaml.string_or("data_dir", config.data_dir.string()));
     config.data_dir = expand_home(data_dir);
     GYM_TRY(config.keystore_file, yaml.string_or("keystore_file", config.keystore_file.string()));
@@ -79,6 +85,7 @@ rpc::ClientConfig NodeConfig::client(const std::stop_token& stop) const {
     rpc::ClientConfig client;
     client.target = coordinator;
     client.tls_ca_file = tls_ca_file;
+    client.allow_plaintext = insecure;
     client.chain_id = chain_id;
     client.stop = stop;
     return client;

@@ -12,6 +12,8 @@
 
 #include "gym/crypto/keystore.hpp"
 #include "gym/worker/heartbeat.hpp"
+#include "gym/worker/node_lock.hpp"
+#include "gym/worker/patience.hpp"
 #include "gym/worker/worker.hpp"
 
 namespace gym::worker {
@@ -77,6 +79,29 @@ Result<std::int64_t> check_network(rpc::Coordinator& coordinator) {
 
 }  // namespace
 
+Result<std::unique_ptr<ChainView>> open_chain(const NodeConfig& config,
+                                              const rpc::NetworkInfo& network) {
+    Address contract = network.commitment_log;
+    if (!config.commitment_log.empty()) {
+        const auto pinned = Address::parse(config.commitment_log);
+        if (!pinned.ok()) return pinned.error().in("commitment_log");
+        contract = *pinned;
+    }
+    if (contract != network.commitment_log)
+        return fail(ErrorCode::kMismatch, "the coordinator works with contract " +
+                                              network.commitment_log.hex() +
+                                              ", this node is set to " + contract.hex());
+    if (config.chain_rpc.empty()) return std::unique_ptr<ChainView>();
+    GYM_TRY(auto view, make_chain_view({config.chain_rpc, network.chain_id, contract}));
+    const Status checked = view->check();
+    if (!checked.ok() && !is_transient(checked.error().code) &&
+        checked.error().code != ErrorCode::kTimeout)
+        return checked.error();
+    if (!checked.ok())
+        spdlog::warn("{}: nothing is computed until it answers", checked.error().message);
+    return view;
+}
+
 void sign_off(const NodeConfig& config, const crypto::PrivateKey& key, const Clock& clock) {
     rpc::ClientConfig client = config.client({});
     client.call_ms_max = 2'000;
@@ -136,16 +161,21 @@ Result<Registration> register_node(const NodeConfig& config, const RegisterOptio
 Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,
                     const std::stop_token& stop) {
     GYM_TRY(const crypto::PrivateKey key, load_key(config));
+    GYM_TRY(const NodeLock lock, NodeLock::acquire(config));
     const SystemClock clock;
     GYM_TRY(const auto coordinator, rpc::connect(config.client(stop), key.clone(), clock));
+    GYM_TRY(const rpc::NetworkInfo network, coordinator->network());
+    GYM_TRY(const auto chain, open_chain(config, network));
     WorkerOptions options;
     options.data_dir = config.data_dir;
     options.engine = engine_options(config);
     options.defend_disputes = config.defend_disputes;
+    options.chain = chain.get();
+    options.chain_wait = std::chrono::seconds(config.chain_wait_s);
+    options.checkpoint_every = std::chrono::seconds(config.checkpoint_s);
     options.on_event = hooks.on_event;
     options.on_progress = hooks.on_progress;
     GYM_TRY(const auto worker, Worker::open(*coordinator, key, clock, options));
-    GYM_TRY(const rpc::NetworkInfo network, coordinator->network());
     spdlog::info("worker {} at {}, {} threads", key.address().hex(), config.coordinator,
                  options.engine.threads);
     {

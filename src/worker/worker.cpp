@@ -3,80 +3,17 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
-#include "gym/commit/merkle.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/worker/patience.hpp"
-#include "gym/worker/unit_inputs.hpp"
+#include "worker_impl.hpp"
 
 namespace gym::worker {
-namespace {
 
-class WorkerImpl final : public Worker {
-  public:
-    WorkerImpl(rpc::Coordinator& coordinator, const crypto::PrivateKey& key, const Clock& clock,
-               WorkerOptions options, rpc::BlobCache cache, UnitJournal journal)
-        : coordinator_(coordinator),
-          key_(key),
-          clock_(clock),
-          options_(std::move(options)),
-          cache_(std::move(cache)),
-          journal_(std::move(journal)),
-          loader_(cache_) {}
-
-    Status resume(const std::stop_token& stop) override;
-    Result<bool> run_once(const std::stop_token& stop) override;
-    Status track(const std::stop_token& stop) override;
-    [[nodiscard]] rpc::Activity activity() const override {
-        const std::scoped_lock lock(mutex_);
-        return activity_;
-    }
-    [[nodiscard]] const UnitJournal& journal() const override { return journal_; }
-
-  private:
-    Status carry_out(const rpc::TrainTask& task, const std::stop_token& stop);
-    Status check_task(const rpc::TrainTask& task) const;
-    Result<engine::UnitResult> execute(const protocol::RoundRecord& record,
-                                       const rpc::UnitInputs& inputs, const protocol::UnitKey& unit,
-                                       const std::stop_token& stop);
-    Result<JournalEntry> commit(const rpc::TrainTask& task, const engine::UnitResult& result);
-    Status deliver(JournalEntry entry, const std::stop_token& stop);
-    Result<Bytes> delta_of(const JournalEntry& entry, const std::stop_token& stop);
-    Status track_one(JournalEntry entry, const std::stop_token& stop);
-    Status keep_receipt(JournalEntry& entry, const rpc::InclusionReceipt& receipt);
-    Status defend(JournalEntry& entry, const std::stop_token& stop);
-    Status forget(const JournalEntry& entry);
-
-    void set_activity(rpc::Activity activity) {
-        const std::scoped_lock lock(mutex_);
-        activity_ = std::move(activity);
-    }
-    void tell(const char* name, const protocol::UnitKey& unit, std::string detail) const {
-        spdlog::info("{}: {} {}", protocol::name_unit(unit), name, detail);
-        if (options_.on_event) options_.on_event({name, unit, std::move(detail)});
-    }
-
-    rpc::Coordinator& coordinator_;
-    const crypto::PrivateKey& key_;
-    const Clock& clock_;
-    const WorkerOptions options_;
-    rpc::BlobCache cache_;
-    UnitJournal journal_;
-    InputLoader loader_;
-    mutable std::mutex mutex_;
-    rpc::Activity activity_;
-};
-
-Status WorkerImpl::resume(const std::stop_token& stop) {
-    const std::vector<JournalEntry> entries = journal_.entries();
-    for (const JournalEntry& entry : entries) {
-        if (entry.leaf) continue;
-        const Status sent = deliver(entry, stop);
-        if (!sent.ok() && is_transient(sent.error().code)) return sent;
-    }
-    return {};
+void WorkerImpl::tell(const char* name, const protocol::UnitKey& unit, std::string detail) const {
+    spdlog::info("{}: {} {}", protocol::name_unit(unit), name, detail);
+    if (options_.on_event) options_.on_event({name, unit, std::move(detail)});
 }
 
 Result<bool> WorkerImpl::run_once(const std::stop_token& stop) {
@@ -99,10 +36,14 @@ Status WorkerImpl::carry_out(const rpc::TrainTask& task, const std::stop_token& 
     GYM_CHECK(check_task(task));
     if (const JournalEntry* known = journal_.find(protocol::unit_id(task.unit)))
         return deliver(*known, stop);  // signed before: that commitment or none
+    GYM_CHECK(check_not_signed(task));
     if (task.deadline_ms != 0 && clock_.now_ms() >= task.deadline_ms)
         return fail(ErrorCode::kTimeout, "its deadline has passed");
+    if (options_.chain != nullptr)
+        GYM_CHECK(wait_for_round(*options_.chain, task.record, options_.chain_wait, stop));
     tell("started", task.unit, std::to_string(task.record.steps) + " steps");
-    GYM_TRY(const engine::UnitResult result, execute(task.record, task.inputs, task.unit, stop));
+    GYM_TRY(const engine::UnitResult result,
+            execute(task.record, task.inputs, task.unit, From::kCheckpoint, stop));
     GYM_TRY(const JournalEntry entry, commit(task, result));
     return deliver(entry, stop);
 }
@@ -117,13 +58,25 @@ Status WorkerImpl::check_task(const rpc::TrainTask& task) const {
     return {};
 }
 
+/// Before anything is computed: a unit that was signed under another round record cannot be signed
+/// again, however the coordinator explains it.
+Status WorkerImpl::check_not_signed(const rpc::TrainTask& task) {
+    GYM_TRY(const std::optional<Signed> known, signatures_.find(task.unit));
+    if (!known || known->round_record == protocol::hash(task.record)) return {};
+    return fail(ErrorCode::kConflict,
+                "this node signed for it under round record " + known->round_record.hex() +
+                    ", the coordinator now serves " + protocol::hash(task.record).hex() +
+                    ": nothing is signed for a unit twice");
+}
+
 Result<engine::UnitResult> WorkerImpl::execute(const protocol::RoundRecord& record,
                                                const rpc::UnitInputs& inputs,
-                                               const protocol::UnitKey& unit,
+                                               const protocol::UnitKey& unit, From from,
                                                const std::stop_token& stop) {
     set_activity({unit, 0, record.steps, "download"});
     GYM_TRY(const TrainInputs loaded, loader_.load_train(record, inputs));
     set_activity({unit, 0, record.steps, "run"});
+    const CheckpointKey key{protocol::unit_id(unit), unit_spec(record, unit.slot)};
     engine::RunOptions run;
     run.engine = options_.engine;
     run.cancel = stop;
@@ -131,8 +84,33 @@ Result<engine::UnitResult> WorkerImpl::execute(const protocol::RoundRecord& reco
         set_activity({unit, progress.step, progress.steps, "run"});
         if (options_.on_progress) options_.on_progress(progress);
     };
-    return engine::run_unit(*loaded.program, loaded.base, *loaded.dataset,
-                            unit_spec(record, unit.slot), run);
+    std::optional<engine::UnitPosition> position;
+    CheckpointPlan plan(checkpoints_, key, options_.checkpoint_every, stop,
+                        options_.engine.threads);
+    if (from == From::kCheckpoint) {
+        position = checkpoints_.load(key, options_.engine.threads);
+        run.resume = position ? &*position : nullptr;
+        run.after_step = [&plan](const engine::State& state,
+                                 std::span<const engine::StepRecord> records) {
+            plan.after_step(state, records);
+        };
+    }
+    if (position) tell("resumed", unit, "from step " + std::to_string(position->records.size()));
+    auto result = engine::run_unit(*loaded.program, loaded.base, *loaded.dataset, key.spec, run);
+    // Whatever is wrong with a position, the next attempt must not meet it again.
+    if (position && !result.ok() && result.error().code != ErrorCode::kCancelled)
+        checkpoints_.remove(key.unit);
+    return result;
+}
+
+Result<protocol::SignedCommitment> WorkerImpl::sign(const protocol::UnitKey& unit,
+                                                    const protocol::UnitCommitment& commitment) {
+    GYM_TRY(const rpc::NetworkInfo network, coordinator_.network());
+    const crypto::Eip712Domain domain = network.domain();
+    // On disk first: the signature may leave this process in any way from here on.
+    GYM_CHECK(signatures_.add(
+        unit, {commitment.round_record, protocol::signing_digest(domain, commitment)}));
+    return protocol::sign(domain, commitment, key_);
 }
 
 Result<JournalEntry> WorkerImpl::commit(const rpc::TrainTask& task,
@@ -152,153 +130,30 @@ Result<JournalEntry> WorkerImpl::commit(const rpc::TrainTask& task,
     commitment.flops = result.flops;
     GYM_CHECK(protocol::check_against_round(commitment, record, commitment.round_record,
                                             key_.address(), task.unit.attempt));
-    GYM_TRY(const rpc::NetworkInfo network, coordinator_.network());
     JournalEntry entry;
     entry.unit = task.unit;
     entry.record = record;
     entry.inputs = task.inputs;
-    entry.commitment = protocol::sign(network.domain(), commitment, key_);
+    GYM_TRY(entry.commitment, sign(task.unit, commitment));
     entry.records = engine::encode_records(result.records);
     // The delta first: a journal entry promises that it can be delivered.
     GYM_CHECK(cache_.store().put(result.delta_root, result.delta));
     GYM_CHECK(journal_.save(entry));
+    checkpoints_.remove(entry.unit_id());
     tell("committed", task.unit, "last loss " + std::to_string(result.last_loss));
     return entry;
 }
-
-/// The delta that was committed to: from disk, or computed again when the disk lost it.
-Result<Bytes> WorkerImpl::delta_of(const JournalEntry& entry, const std::stop_token& stop) {
-    const Digest& root = entry.commitment.commitment.delta_root;
-    auto stored = cache_.store().get(root);
-    if (stored.ok() || stored.error().code == ErrorCode::kIo) return stored;
-    GYM_TRY(engine::UnitResult again, execute(entry.record, entry.inputs, entry.unit, stop));
-    if (again.delta_root != root)
-        return fail(ErrorCode::kMismatch,
-                    "re-execution on this machine differs from what it committed to");
-    GYM_CHECK(cache_.store().put(root, again.delta));
-    return std::move(again.delta);
-}
-
-Status WorkerImpl::deliver(JournalEntry entry, const std::stop_token& stop) {
-    const std::uint32_t steps = entry.record.steps;
-    GYM_TRY(const Bytes delta, delta_of(entry, stop));
-    set_activity({entry.unit, steps, steps, "upload"});
-    Status sent = coordinator_.put_blob(entry.commitment.commitment.delta_root, delta);
-    if (sent.ok()) {
-        const auto accepted = coordinator_.submit_commitment({entry.commitment, entry.records});
-        if (accepted.ok()) {
-            entry.leaf = accepted->leaf;
-            entry.state = protocol::UnitState::kCommitted;
-        } else {
-            sent = accepted.error();
-        }
-    }
-    set_activity({});
-    if (sent.ok()) {
-        if (*entry.leaf != protocol::commitment_leaf(entry.commitment))
-            return fail(ErrorCode::kMismatch, "the coordinator's receipt is of another commitment");
-        GYM_CHECK(journal_.save(entry));
-        tell("accepted", entry.unit, "");
-        return {};
-    }
-    if (is_transient(sent.error().code)) return sent;
-    tell("dropped", entry.unit, sent.error().message);
-    GYM_CHECK(forget(entry));
-    return sent;
-}
-
-Status WorkerImpl::track(const std::stop_token& stop) {
-    const std::vector<JournalEntry> entries = journal_.entries();
-    for (const JournalEntry& entry : entries) {
-        if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
-        if (entry.leaf) GYM_CHECK(track_one(entry, stop));
-    }
-    return {};
-}
-
-Status WorkerImpl::track_one(JournalEntry entry, const std::stop_token& stop) {
-    const auto view = coordinator_.unit(entry.unit_id());
-    if (!view.ok() && view.error().code == ErrorCode::kNotFound) {
-        tell("dropped", entry.unit, "the coordinator does not know it any more");
-        return forget(entry);
-    }
-    if (!view.ok()) return view.error();
-    const JournalEntry before = entry;
-    entry.state = view->state;
-    entry.reason = view->reason;
-    if (view->receipt && !entry.receipt) GYM_CHECK(keep_receipt(entry, *view->receipt));
-    if (entry.state == protocol::UnitState::kDisputed && !entry.defended) {
-        if (before.state != entry.state) tell("disputed", entry.unit, entry.reason);
-        if (options_.defend_disputes) GYM_CHECK(defend(entry, stop));
-    }
-    if (protocol::is_terminal(entry.state)) {
-        tell("ended", entry.unit,
-             std::string(protocol::to_string(entry.state)) +
-                 (entry.reason.empty() ? "" : ": " + entry.reason));
-        return forget(entry);
-    }
-    return entry == before ? Status() : journal_.save(entry);
-}
-
-Status WorkerImpl::keep_receipt(JournalEntry& entry, const rpc::InclusionReceipt& receipt) {
-    const Status proven =
-        commit::merkle_verify(receipt.commitments_root, {receipt.leaf_index, receipt.leaf_count},
-                              *entry.leaf, receipt.siblings);
-    if (!proven.ok()) {
-        spdlog::error("{}: the coordinator's receipt proves nothing: {}",
-                      protocol::name_unit(entry.unit), proven.error().message);
-        return {};  // asked again at the next look; the work itself is not lost by it
-    }
-    entry.receipt = receipt;
-    tell("receipt", entry.unit, "epoch " + std::to_string(receipt.epoch));
-    return {};
-}
-
-/// Stands by the commitment only if this machine still computes it: a worker whose memory flipped a
-/// bit should not pay for a game it will lose.
-Status WorkerImpl::defend(JournalEntry& entry, const std::stop_token& stop) {
-    const auto again = execute(entry.record, entry.inputs, entry.unit, stop);
-    set_activity({});
-    if (!again.ok()) return again.error().in("re-executing a disputed unit");
-    const protocol::UnitCommitment& claimed = entry.commitment.commitment;
-    entry.defended = true;
-    if (again->records_root != claimed.records_root ||
-        again->final_state_root != claimed.final_state_root ||
-        again->delta_root != claimed.delta_root) {
-        tell("disputed", entry.unit,
-             "re-execution on this machine differs from what it committed to: check its memory");
-        return journal_.save(entry);
-    }
-    GYM_CHECK(coordinator_.defend_unit(entry.unit_id()));
-    tell("defended", entry.unit, "re-execution gave the committed bits again");
-    return journal_.save(entry);
-}
-
-/// Drops the entry, and the blobs that no other open unit needs. Program and dataset stay for the
-/// next one.
-Status WorkerImpl::forget(const JournalEntry& entry) {
-    GYM_CHECK(journal_.remove(entry.unit_id()));
-    const auto needed = [this](const Digest& blob) {
-        return std::ranges::any_of(journal_.entries(), [&](const JournalEntry& other) {
-            return other.inputs.base_state_blob == blob ||
-                   other.commitment.commitment.delta_root == blob;
-        });
-    };
-    for (const Digest& blob :
-         {entry.inputs.base_state_blob, entry.commitment.commitment.delta_root})
-        if (!needed(blob)) GYM_CHECK(cache_.store().remove(blob));
-    return {};
-}
-
-}  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::open(rpc::Coordinator& coordinator,
                                              const crypto::PrivateKey& key, const Clock& clock,
                                              WorkerOptions options) {
     GYM_TRY(UnitJournal journal, UnitJournal::open(options.data_dir / "units"));
+    GYM_TRY(SignatureLog signatures, SignatureLog::open(options.data_dir / "signed"));
+    GYM_TRY(CheckpointStore checkpoints, CheckpointStore::open(options.data_dir / "checkpoints"));
+    WorkerImpl::Files files{std::move(journal), std::move(signatures), std::move(checkpoints)};
     GYM_TRY(rpc::BlobCache cache, rpc::BlobCache::open(options.data_dir / "blobs", coordinator));
     return std::unique_ptr<Worker>(std::make_unique<WorkerImpl>(
-        coordinator, key, clock, std::move(options), std::move(cache), std::move(journal)));
+        coordinator, key, clock, std::move(options), std::move(cache), std::move(files)));
 }
 
 Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_token& stop) {

@@ -116,6 +116,7 @@ Status serve(const app::CoordinatorFile& file, const sigset_t& stop_signals) {
     service_options.blob_bytes_max = file.server.blob_bytes_max;
     service_options.heartbeat_every_ms = file.heartbeat_every_ms;
     service_options.software_version = GYM_VERSION;
+    service_options.beacon_delay_blocks = file.beacon_delay_blocks;
     coordinator::GrpcService service(core, *database, blobs, clock, service_options);
     GYM_TRY(const auto server, rpc::Server::start(file.server, service, clock));
     if (!file.port_file.empty())

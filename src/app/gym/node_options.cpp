@@ -5,6 +5,16 @@ namespace gym::app {
 void NodeOptions::add_to(CLI::App& command) {
     command.add_option("--config", config_file, "Node configuration (YAML)");
     command.add_option("--coordinator", coordinator, "Coordinator to dial, host:port");
+    command.add_option("--tls-ca", tls_ca_file,
+                       "PEM file with the CA of the coordinator's certificate, or \"system\"");
+    command.add_flag("--insecure", insecure,
+                     "Dial another machine without TLS: whoever is between can read and alter");
+    command.add_option("--chain-rpc", chain_rpc,
+                       "JSON-RPC of the chain, http://host:port: check the coordinator against it");
+    command.add_option("--commitment-log", commitment_log,
+                       "Contract with rounds and epochs (default: the one the coordinator names)");
+    command.add_option("--checkpoint-seconds", checkpoint_s,
+                       "How often a unit's progress is saved; 0: after every step");
     command.add_option("--data-dir", data_dir, "Key, blobs and commitments (default ~/.gym)");
     command.add_option("--keystore", keystore_file,
                        "Keystore file, relative to the data directory");
@@ -19,6 +29,11 @@ void NodeOptions::add_to(CLI::App& command) {
 Result<worker::NodeConfig> NodeOptions::resolve() const {
     GYM_TRY(worker::NodeConfig config, worker::load_node_config(config_file));
     if (coordinator) config.coordinator = *coordinator;
+    if (tls_ca_file) config.tls_ca_file = *tls_ca_file;
+    if (insecure) config.insecure = true;
+    if (chain_rpc) config.chain_rpc = *chain_rpc;
+    if (commitment_log) config.commitment_log = *commitment_log;
+    if (checkpoint_s) config.checkpoint_s = *checkpoint_s;
     if (data_dir) config.data_dir = *data_dir;
     if (keystore_file) config.keystore_file = *keystore_file;
     if (passphrase_file) config.passphrase_file = *passphrase_file;

@@ -13,6 +13,11 @@ namespace gym::app {
 struct NodeOptions {
     std::string config_file;
     std::optional<std::string> coordinator;
+    std::optional<std::string> tls_ca_file;
+    std::optional<std::string> chain_rpc;
+    std::optional<std::string> commitment_log;
+    std::optional<std::uint32_t> checkpoint_s;
+    bool insecure = false;
     std::optional<std::string> data_dir;
     std::optional<std::string> keystore_file;
     std::optional<std::string> passphrase_file;

@@ -10,6 +10,7 @@ rpc::NetworkInfo MemoryHandler::network_info() {
     info.blob_bytes_max = 64U << 20;
     info.heartbeat_every_ms = 100;
     info.software_version = "test";
+    info.beacon_delay_blocks = 2;
     return info;
 }
 

@@ -23,9 +23,27 @@ TEST(Endpoint, WithoutTlsOnlyLoopbackIsServedAndDialled) {
               ErrorCode::kInvalidArgument);
     EXPECT_EQ(server_credentials("0.0.0.0:0", "/no/cert", "/no/key").error().code,
               ErrorCode::kNotFound);
-    EXPECT_TRUE(channel_credentials("127.0.0.1:1", "").ok());
-    EXPECT_EQ(channel_credentials("gym.example:1", "").error().code, ErrorCode::kInvalidArgument);
-    EXPECT_TRUE(channel_credentials("gym.example:1", "system").ok());
+    EXPECT_TRUE(channel_credentials("127.0.0.1:1", "", false).ok());
+    const auto refused = channel_credentials("gym.example:1", "", false);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(refused.error().message.find("--insecure"), std::string::npos);
+    EXPECT_TRUE(channel_credentials("gym.example:1", "", true).ok());
+    EXPECT_TRUE(channel_credentials("gym.example:1", "system", false).ok());
+    EXPECT_EQ(channel_credentials("gym.example:1", "/no/ca", false).error().code,
+              ErrorCode::kNotFound);
+    EXPECT_EQ(channel_credentials("gym.example:1", "/etc/hostname", false).error().code,
+              ErrorCode::kInvalidArgument)
+        << "a file without a certificate must not mean the system's roots";
+}
+
+TEST(Endpoint, ATargetIsHostAndPort) {
+    for (const char* target : {"localhost:1", "[::1]:65535", "127.0.0.1:7600"})
+        EXPECT_TRUE(channel_credentials(target, "", false).ok()) << target;
+    for (const char* target :
+         {"", "localhost", ":1", "localhost:", "localhost:0", "localhost:65536", "localhost:1a",
+          "http://localhost:1", "::1:1", "a b:1"})
+        EXPECT_EQ(channel_credentials(target, "", true).error().code, ErrorCode::kInvalidArgument)
+            << target;
 }
 
 TEST(StatusMap, EveryErrorComesBackAsItWas) {

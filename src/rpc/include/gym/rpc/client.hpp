@@ -13,9 +13,10 @@
 namespace gym::rpc {
 
 struct ClientConfig {
-    std::string target;          ///< host:port
-    std::string tls_ca_file;     ///< PEM; "system" for the system's roots; empty: loopback only
-    std::uint64_t chain_id = 0;  ///< refuse another network; 0 accepts what the server says
+    std::string target;            ///< host:port
+    std::string tls_ca_file;       ///< PEM; "system" for the system's roots; empty: plaintext
+    bool allow_plaintext = false;  ///< also to another machine: anyone between may read and alter
+    std::uint64_t chain_id = 0;    ///< refuse another network; 0 accepts what the server says
     std::int64_t call_ms_max = 10'000;
     std::int64_t transfer_ms_max = 600'000;  ///< one blob
     std::int64_t silence_ms_max = 20'000;    ///< a download that brings nothing is broken off
@@ -27,8 +28,9 @@ struct ClientConfig {
 };
 
 /// Dials a coordinator. Nothing is sent before the first call; the network's facts are asked once.
-/// Thread-safe. @errors kInvalidArgument for a target that is not loopback without TLS; kIo for the
-/// CA file.
+/// Thread-safe. @errors kInvalidArgument for a target that is no host:port, for plaintext to
+/// another machine unless allowed, for a CA file without a certificate; kNotFound, kIo for the CA
+/// file.
 [[nodiscard]] Result<std::unique_ptr<Coordinator>> connect(const ClientConfig& config,
                                                            crypto::PrivateKey key,
                                                            const Clock& clock);

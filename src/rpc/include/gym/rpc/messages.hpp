@@ -26,6 +26,8 @@ struct NetworkInfo {
     std::uint64_t blob_bytes_max = 0;
     std::uint32_t heartbeat_every_ms = 0;
     std::string software_version;
+    /// From the block of an epoch's root to the one that draws its sample.
+    std::uint32_t beacon_delay_blocks = 0;
 
     [[nodiscard]] crypto::Eip712Domain domain() const {
         return protocol::signing_domain(chain_id, commitment_log);

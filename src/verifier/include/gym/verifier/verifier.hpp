@@ -15,10 +15,12 @@
 #include "gym/engine/unit.hpp"
 #include "gym/protocol/unit.hpp"
 #include "gym/rpc/coordinator.hpp"
+#include "gym/worker/chain_view.hpp"
 
 namespace gym::verifier {
 
-/// "started", "reported", "verified", "differs", "traced", "dropped".
+/// "started", "reported", "verified", "differs", "traced", "dropped"; "contradiction" when the
+/// coordinator's sample is not the beacon's.
 struct VerifierEvent {
     std::string name;
     protocol::UnitKey unit;
@@ -30,6 +32,10 @@ struct VerifierOptions {
     std::filesystem::path data_dir;  ///< blobs/, reports/ and traces/ below it
     engine::EngineOptions engine;
     std::chrono::milliseconds poll_wait{10'000};
+    /// Asked before a unit is re-executed; nullptr: the coordinator's word counts. Must outlive the
+    /// verifier.
+    worker::ChainView* chain = nullptr;
+    std::uint32_t beacon_delay_blocks = 0;               ///< 0: what the coordinator says
     std::function<void(const VerifierEvent&)> on_event;  ///< from the verifier's thread
     std::function<void(const engine::UnitProgress&)> on_progress;
 };

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -46,6 +47,13 @@ struct WorkerHooks {
 /// `gym node start`: works until `stop`. @errors what keeps it from starting; kIo.
 Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,
                     const std::stop_token& stop);
+
+/// The chain that `config` names, asked for what the coordinator's `network` works on; nullptr
+/// without chain_rpc. A chain that does not answer now is only a warning.
+/// @errors kMismatch: another chain or contract than the node is set to; kInvalidArgument;
+/// kNotFound: no contract there.
+[[nodiscard]] Result<std::unique_ptr<ChainView>> open_chain(const NodeConfig& config,
+                                                            const rpc::NetworkInfo& network);
 
 /// Tells the coordinator that the node is going; best effort.
 void sign_off(const NodeConfig& config, const crypto::PrivateKey& key, const Clock& clock);

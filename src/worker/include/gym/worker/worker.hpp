@@ -14,12 +14,13 @@
 #include "gym/engine/engine.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/rpc/coordinator.hpp"
+#include "gym/worker/chain_view.hpp"
 #include "gym/worker/unit_journal.hpp"
 
 namespace gym::worker {
 
-/// Something a person (or a log) wants to know: "started", "committed", "accepted", "receipt",
-/// "disputed", "defended", "ended", "dropped".
+/// Something a person (or a log) wants to know: "started", "resumed", "committed", "accepted",
+/// "receipt", "disputed", "defended", "ended", "dropped".
 struct WorkerEvent {
     std::string name;
     protocol::UnitKey unit;
@@ -27,9 +28,14 @@ struct WorkerEvent {
 };
 
 struct WorkerOptions {
-    std::filesystem::path data_dir;  ///< blobs/ and units/ below it
+    std::filesystem::path data_dir;  ///< blobs/, units/, signed/, checkpoints/ below it
     engine::EngineOptions engine;
     bool defend_disputes = true;
+    /// Asked before anything is computed or believed; nullptr: the coordinator's word counts.
+    /// Must outlive the worker.
+    ChainView* chain = nullptr;
+    std::chrono::milliseconds chain_wait{60'000};        ///< for a round record to appear there
+    std::chrono::milliseconds checkpoint_every{30'000};  ///< 0: after every step
     std::chrono::milliseconds poll_wait{10'000};
     std::chrono::milliseconds track_every{3'000};      ///< how often open units are asked about
     std::function<void(const WorkerEvent&)> on_event;  ///< from the worker's thread

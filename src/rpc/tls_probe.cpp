@@ -1,0 +1,95 @@
+#include "tls_probe.hpp"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
+
+#include <memory>
+#include <string_view>
+
+namespace gym::rpc {
+namespace {
+
+constexpr int kProbeSecondsMax = 3;
+constexpr int kProbePauseMs = 20;
+
+struct Free {
+    void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+    void operator()(BIO* bio) const { BIO_free_all(bio); }
+};
+
+std::string host_of(const std::string& target) {
+    std::string host = target.substr(0, target.rfind(':'));
+    if (host.size() > 1 && host.front() == '[' && host.back() == ']')
+        host = host.substr(1, host.size() - 2);
+    return host;
+}
+
+/// Verifies as the real connection does, but goes on, so that the reason can be read afterwards.
+std::unique_ptr<SSL_CTX, Free> make_context(const std::string& ca_file) {
+    std::unique_ptr<SSL_CTX, Free> context(SSL_CTX_new(TLS_client_method()));
+    if (!context) return nullptr;
+    SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
+    const int loaded = ca_file.empty() || ca_file == "system"
+                           ? SSL_CTX_set_default_verify_paths(context.get())
+                           : SSL_CTX_load_verify_locations(context.get(), ca_file.c_str(), nullptr);
+    return loaded == 1 ? std::move(context) : nullptr;
+}
+
+void expect_host(SSL* ssl, const std::string& host) {
+    X509_VERIFY_PARAM* wanted = SSL_get0_param(ssl);
+    if (X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) == 1) return;
+    X509_VERIFY_PARAM_set1_host(wanted, host.c_str(), host.size());
+    SSL_set_tlsext_host_name(ssl, host.c_str());
+}
+
+/// Whether anybody listens: without that, TLS explains nothing.
+bool accepts_connections(const std::string& target) {
+    const std::unique_ptr<BIO, Free> plain(BIO_new_connect(target.c_str()));
+    return plain && BIO_do_connect_retry(plain.get(), kProbeSecondsMax, kProbePauseMs) == 1;
+}
+
+std::string explain_verdict(long verdict, const std::string& target, const std::string& ca_file) {
+    if (verdict == X509_V_OK) return "";
+    const std::string reason = X509_verify_cert_error_string(verdict);
+    switch (verdict) {
+        case X509_V_ERR_HOSTNAME_MISMATCH:
+        case X509_V_ERR_IP_ADDRESS_MISMATCH:
+            return "its certificate is for another name than " + host_of(target) +
+                   ": dial the name that it is for";
+        case X509_V_ERR_CERT_HAS_EXPIRED:
+            return "its certificate has expired";
+        case X509_V_ERR_CERT_NOT_YET_VALID:
+            return "its certificate is not valid yet: is this machine's clock right?";
+        default:
+            return "its certificate is not signed by " +
+                   (ca_file == "system" ? std::string("an authority of this system") : ca_file) +
+                   " (" + reason + "): name the CA of this coordinator with --tls-ca";
+    }
+}
+
+}  // namespace
+
+std::string explain_tls(const std::string& target, const std::string& ca_file) {
+    if (!accepts_connections(target)) return "";
+    const auto context = make_context(ca_file);
+    if (!context) return "";
+    const std::unique_ptr<BIO, Free> bio(BIO_new_ssl_connect(context.get()));
+    SSL* ssl = nullptr;
+    if (!bio || BIO_get_ssl(bio.get(), &ssl) != 1 || ssl == nullptr) return "";
+    BIO_set_conn_hostname(bio.get(), target.c_str());
+    expect_host(ssl, host_of(target));
+    const bool speaks_tls = BIO_do_connect_retry(bio.get(), kProbeSecondsMax, kProbePauseMs) == 1;
+    ERR_clear_error();
+    if (ca_file.empty())
+        return speaks_tls ? "it speaks TLS: name the CA of its certificate with --tls-ca FILE (or "
+                            "\"system\")"
+                          : "";
+    if (!speaks_tls)
+        return "it does not speak TLS: is this the right port? (--tls-ca is for a coordinator "
+               "with a certificate)";
+    return explain_verdict(SSL_get_verify_result(ssl), target, ca_file);
+}
+
+}  // namespace gym::rpc

@@ -1,0 +1,144 @@
+#include "gym/verifier/chain_audit.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "gym/commit/merkle.hpp"
+#include "gym/protocol/reason.hpp"
+#include "gym/protocol/sampling.hpp"
+
+namespace gym::verifier {
+namespace {
+
+using protocol::UnitState;
+using worker::ChainView;
+
+/// Units of one audit; a round beyond that is audited in part, from its first slot on.
+constexpr std::size_t kAuditedUnitsMax = 1'024;
+
+Error differs(const std::string& what, const Digest& served, const Digest& on_chain) {
+    return fail(ErrorCode::kMismatch, what + ": the coordinator serves " + served.hex() +
+                                          ", the chain holds " + on_chain.hex());
+}
+
+Error not_yet(const std::string& what) {
+    return fail(ErrorCode::kUnavailable, what + " is not on the chain yet");
+}
+
+Result<EpochOnChain> epoch_of_round(ChainView& chain, const protocol::RoundRecord& record) {
+    const std::string name = "round " + std::to_string(record.round);
+    GYM_TRY(const auto round, chain.round(record.job_id, record.round));
+    if (!round) return not_yet("the record of " + name);
+    const Digest hash = protocol::hash(record);
+    if (round->record_hash != hash) return differs("record of " + name, hash, round->record_hash);
+    if (round->epoch == 0) return not_yet("the commitments root of " + name);
+    EpochOnChain out;
+    out.number = round->epoch;
+    GYM_TRY(const auto epoch, chain.epoch(out.number));
+    if (!epoch) return not_yet("epoch " + std::to_string(out.number));
+    out.root = *epoch;
+    return out;
+}
+
+Status check_beacon(ChainView& chain, EpochOnChain& epoch, const Digest& served,
+                    std::uint32_t delay_blocks) {
+    if (delay_blocks == 0)
+        return fail(ErrorCode::kInvalidArgument,
+                    "the coordinator does not say which block draws the sample: set "
+                    "beacon_delay_blocks");
+    const std::uint64_t block = epoch.root.block + delay_blocks;
+    GYM_TRY(const auto beacon, chain.randomness(block));
+    if (!beacon) return not_yet("block " + std::to_string(block) + ", which draws the sample,");
+    if (*beacon != served)
+        return differs("beacon from block " + std::to_string(block), served, *beacon);
+    epoch.beacon = *beacon;
+    return {};
+}
+
+Status check_inclusion(rpc::Coordinator& coordinator, const EpochOnChain& epoch,
+                       const rpc::VerifyTask& task) {
+    GYM_TRY(const rpc::UnitView view, coordinator.unit(protocol::unit_id(task.unit)));
+    if (!view.receipt)
+        return fail(ErrorCode::kMismatch,
+                    "the coordinator shows no proof that the commitment is under the root on "
+                    "chain");
+    const rpc::InclusionReceipt& receipt = *view.receipt;
+    if (receipt.commitments_root != epoch.root.commitments_root)
+        return differs("commitments root of epoch " + std::to_string(epoch.number),
+                       receipt.commitments_root, epoch.root.commitments_root);
+    // Root and count from the chain, only the path from the coordinator.
+    const Status proven =
+        commit::merkle_verify(epoch.root.commitments_root, {receipt.leaf_index, epoch.root.count},
+                              protocol::commitment_leaf(task.commitment), receipt.siblings);
+    if (!proven.ok())
+        return fail(ErrorCode::kMismatch,
+                    "the commitment is not under the root that is on chain for epoch " +
+                        std::to_string(epoch.number) + ": " + proven.error().message);
+    return {};
+}
+
+/// What a unit's state tells about its draw; nothing for states that both kinds reach.
+std::optional<bool> was_drawn(UnitState state) {
+    switch (state) {
+        case UnitState::kUnsampled:
+            return false;
+        case UnitState::kSampled:
+        case UnitState::kReported:
+        case UnitState::kRevealed:
+        case UnitState::kVerified:
+        case UnitState::kUnpaid:
+            return true;
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace
+
+Result<std::uint32_t> sampling_rate(const protocol::RoundRecord& record,
+                                    const protocol::UnitKey& unit) {
+    if (unit.slot == protocol::kAggregateSlot) return record.sampling.aggregate_ppm;
+    const protocol::SlotAssignment* slot = record.find_slot(unit.slot);
+    if (slot != nullptr) return slot->sampling_rate_ppm;
+    return fail(ErrorCode::kMismatch, "the round record has no slot " + std::to_string(unit.slot));
+}
+
+Result<EpochOnChain> check_on_chain(ChainView& chain, rpc::Coordinator& coordinator,
+                                    const rpc::VerifyTask& task,
+                                    std::uint32_t beacon_delay_blocks) {
+    GYM_TRY(EpochOnChain epoch, epoch_of_round(chain, task.record));
+    GYM_CHECK(check_beacon(chain, epoch, task.beacon, beacon_delay_blocks));
+    GYM_TRY(const std::uint32_t rate_ppm, sampling_rate(task.record, task.unit));
+    if (!protocol::is_sampled(epoch.beacon, protocol::unit_id(task.unit), rate_ppm))
+        return fail(ErrorCode::kMismatch, "the beacon " + epoch.beacon.hex() + " does not draw " +
+                                              protocol::name_unit(task.unit) + " at a rate of " +
+                                              std::to_string(rate_ppm) + " ppm");
+    if (task.commitment.commitment.kind == protocol::UnitKind::kTrain)
+        GYM_CHECK(check_inclusion(coordinator, epoch, task));
+    return epoch;
+}
+
+Result<std::vector<std::string>> audit_sample(rpc::Coordinator& coordinator,
+                                              const protocol::RoundRecord& record,
+                                              const Digest& beacon) {
+    std::vector<std::string> contradictions;
+    const std::size_t count = std::min(record.slots.size(), kAuditedUnitsMax);
+    for (std::size_t i = 0; i < count; ++i) {
+        const protocol::SlotAssignment& slot = record.slots[i];
+        const protocol::UnitKey unit{record.job_id, record.round, slot.slot, 0};
+        const Digest id = protocol::unit_id(unit);
+        const auto view = coordinator.unit(id);
+        if (!view.ok() && view.error().code == ErrorCode::kNotFound) continue;
+        if (!view.ok()) return view.error();
+        const bool draws = protocol::is_sampled(beacon, id, slot.sampling_rate_ppm);
+        const auto drawn = was_drawn(view->state);
+        if (!drawn || *drawn == draws) continue;
+        contradictions.push_back(
+            protocol::name_unit(unit) +
+            (draws ? " is drawn by the beacon, and the coordinator passed over it"
+                   : " is not drawn by the beacon, and the coordinator has it verified"));
+    }
+    return contradictions;
+}
+
+}  // namespace gym::verifier

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/engine/unit.hpp"
+
+namespace gym::worker {
+
+/// What a saved position belongs to: nothing of it fits another unit, program, dataset or base
+/// state.
+struct CheckpointKey {
+    Digest unit;
+    engine::UnitSpec spec;
+};
+
+/// Everything of a checkpoint file before the state's bytes.
+[[nodiscard]] Bytes encode_checkpoint_header(const CheckpointKey& key, const Digest& state_root,
+                                             std::span<const engine::StepRecord> records);
+/// A whole checkpoint file: header, its SHA-256, the state's canonical bytes.
+/// @errors kMalformed for a torn file or an altered header; kMismatch for another unit's, or a
+/// state whose hash is not the one in the header.
+[[nodiscard]] Result<engine::UnitPosition> decode_checkpoint(const CheckpointKey& key,
+                                                             ByteView file, unsigned threads);
+
+/// Positions of unfinished units on disk, one file a unit. Losing or damaging a file costs time,
+/// never correctness: it is checked when read, and the unit begins again. Not thread-safe.
+class CheckpointStore {
+  public:
+    /// A worker has one unit at a time; a few more for jobs that take turns.
+    static constexpr std::size_t kFilesMax = 3;
+
+    /// Removes what a killed process left half written. @errors kIo.
+    static Result<CheckpointStore> open(const std::filesystem::path& directory);
+
+    /// Where the unit stood; nothing when it was never saved. A damaged or foreign file is removed,
+    /// and the log says why.
+    [[nodiscard]] std::optional<engine::UnitPosition> load(const CheckpointKey& key,
+                                                           unsigned threads);
+    /// Replaces the unit's file (fsync, rename). Keeps the newest kFilesMax files. @errors kIo.
+    Status save(const CheckpointKey& key, const engine::State& state,
+                std::span<const engine::StepRecord> records, unsigned threads);
+    /// Forgets a unit: it is finished. A file that cannot be removed does no harm.
+    void remove(const Digest& unit);
+    [[nodiscard]] std::filesystem::path path_of(const Digest& unit) const;
+
+  private:
+    explicit CheckpointStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
+    void keep_newest();
+    std::filesystem::path directory_;
+};
+
+/// Decides after every step whether to save: every `every`, and at once when the node is stopping,
+/// but never so often that saving takes more than a twentieth of the time. A disk that refuses
+/// (full) costs one line in the log, not the unit.
+class CheckpointPlan {
+  public:
+    /// `store` must outlive the plan.
+    CheckpointPlan(CheckpointStore& store, CheckpointKey key, std::chrono::milliseconds every,
+                   std::stop_token stop, unsigned threads);
+    void after_step(const engine::State& state, std::span<const engine::StepRecord> records);
+
+  private:
+    using SteadyClock = std::chrono::steady_clock;
+    CheckpointStore& store_;
+    const CheckpointKey key_;
+    const std::chrono::milliseconds every_;
+    const std::stop_token stop_;
+    const unsigned threads_;
+    SteadyClock::time_point next_;
+    bool refused_ = false;
+};
+
+}  // namespace gym::worker

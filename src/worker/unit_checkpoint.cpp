@@ -1,0 +1,165 @@
+#include "gym/worker/unit_checkpoint.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+#include <utility>
+
+#include "gym/commit/codec.hpp"
+#include "gym/commit/sha256.hpp"
+#include "gym/common/file.hpp"
+#include "gym/engine/state.hpp"
+
+namespace gym::worker {
+namespace {
+
+constexpr std::uint16_t kFormat = 1;
+constexpr std::uint32_t kHeaderBytesMax = 256U << 20;
+constexpr std::string_view kSuffix = ".checkpoint";
+constexpr int kTimeShare = 20;  // one part saving, this many parts computing
+
+struct Header {
+    Digest state_root;
+    std::vector<engine::StepRecord> records;
+};
+
+Digest digest_of(const engine::UnitSpec& spec) {
+    commit::Encoder out;
+    out.fixed(spec.job_seed).u64(spec.round).u32(spec.slot).u32(spec.steps);
+    out.u32(spec.checkpoint_every).fixed(spec.program_root).fixed(spec.dataset_root);
+    out.fixed(spec.base_state_root);
+    return commit::sha256(out.view());
+}
+
+Result<Header> decode_header(const CheckpointKey& key, ByteView bytes) {
+    commit::Decoder in(bytes);
+    GYM_TRY(const std::uint16_t format, in.u16());
+    if (format != kFormat)
+        return fail(ErrorCode::kMalformed, "checkpoint format " + std::to_string(format));
+    GYM_TRY(const Digest unit, in.digest());
+    GYM_TRY(const Digest spec, in.digest());
+    if (unit != key.unit || spec != digest_of(key.spec))
+        return fail(ErrorCode::kMismatch, "it is of another unit");
+    Header out;
+    GYM_TRY(out.state_root, in.digest());
+    GYM_TRY(const ByteView records, in.bytes(kHeaderBytesMax));
+    GYM_TRY(out.records, engine::decode_records(records));
+    GYM_CHECK(in.expect_end());
+    return out;
+}
+
+}  // namespace
+
+Bytes encode_checkpoint_header(const CheckpointKey& key, const Digest& state_root,
+                               std::span<const engine::StepRecord> records) {
+    commit::Encoder header;
+    header.u16(kFormat).fixed(key.unit).fixed(digest_of(key.spec)).fixed(state_root);
+    header.bytes(engine::encode_records(records));
+    commit::Encoder out;
+    out.bytes(header.view()).fixed(commit::sha256(header.view()));
+    return out.take();
+}
+
+Result<engine::UnitPosition> decode_checkpoint(const CheckpointKey& key, ByteView file,
+                                               unsigned threads) {
+    commit::Decoder in(file);
+    GYM_TRY(const ByteView header_bytes, in.bytes(kHeaderBytesMax));
+    GYM_TRY(const Digest checksum, in.digest());
+    if (commit::sha256(header_bytes) != checksum)
+        return fail(ErrorCode::kMalformed, "its header was altered");
+    GYM_TRY(Header header, decode_header(key, header_bytes));
+    const std::size_t state_begins = 4 + header_bytes.size() + Digest::kSize;
+    GYM_TRY(engine::State state, engine::decode_state(file.subspan(state_begins)));
+    const Digest root = engine::state_root(state, threads);
+    if (root != header.state_root)
+        return fail(ErrorCode::kMismatch, "its state hashes to " + root.hex() + ", " +
+                                              header.state_root.hex() + " was saved");
+    return engine::UnitPosition{std::move(state), std::move(header.records)};
+}
+
+Result<CheckpointStore> CheckpointStore::open(const std::filesystem::path& directory) {
+    std::error_code code;
+    std::filesystem::create_directories(directory, code);
+    if (code) return fail(ErrorCode::kIo, directory.string() + ": " + code.message());
+    std::vector<std::filesystem::path> half_written;
+    for (const auto& file : std::filesystem::directory_iterator(directory, code))
+        if (file.path().filename().string().starts_with(".")) half_written.push_back(file.path());
+    if (code) return fail(ErrorCode::kIo, directory.string() + ": " + code.message());
+    for (const auto& path : half_written)
+        std::filesystem::remove(path, code);
+    return CheckpointStore(directory);
+}
+
+std::filesystem::path CheckpointStore::path_of(const Digest& unit) const {
+    return directory_ / (to_hex(unit.view()) + std::string(kSuffix));
+}
+
+std::optional<engine::UnitPosition> CheckpointStore::load(const CheckpointKey& key,
+                                                          unsigned threads) {
+    const std::filesystem::path path = path_of(key.unit);
+    const auto bytes = read_file(path);
+    if (!bytes.ok() && bytes.error().code == ErrorCode::kNotFound) return std::nullopt;
+    auto position = bytes.ok() ? decode_checkpoint(key, *bytes, threads) : bytes.error();
+    if (position.ok()) return std::move(*position);
+    spdlog::warn("the unit begins again: its checkpoint {} cannot be used: {}", path.string(),
+                 position.error().message);
+    remove(key.unit);
+    return std::nullopt;
+}
+
+Status CheckpointStore::save(const CheckpointKey& key, const engine::State& state,
+                             std::span<const engine::StepRecord> records, unsigned threads) {
+    const Bytes header = encode_checkpoint_header(key, engine::state_root(state, threads), records);
+    const Bytes content = engine::encode_state(state);
+    const std::array<ByteView, 2> parts{header, content};
+    GYM_CHECK(write_file_atomic(path_of(key.unit), parts, 0600));
+    keep_newest();
+    return {};
+}
+
+void CheckpointStore::remove(const Digest& unit) {
+    std::error_code ignored;
+    std::filesystem::remove(path_of(unit), ignored);
+}
+
+void CheckpointStore::keep_newest() {
+    using Entry = std::pair<std::filesystem::file_time_type, std::filesystem::path>;
+    std::vector<Entry> files;
+    std::error_code code;
+    for (const auto& file : std::filesystem::directory_iterator(directory_, code))
+        if (file.path().extension() == kSuffix)
+            files.emplace_back(file.last_write_time(code), file.path());
+    if (files.size() <= kFilesMax) return;
+    std::ranges::sort(files, std::ranges::greater());
+    for (std::size_t i = kFilesMax; i < files.size(); ++i)
+        std::filesystem::remove(files[i].second, code);
+}
+
+CheckpointPlan::CheckpointPlan(CheckpointStore& store, CheckpointKey key,
+                               std::chrono::milliseconds every, std::stop_token stop,
+                               unsigned threads)
+    : store_(store),
+      key_(std::move(key)),
+      every_(every),
+      stop_(std::move(stop)),
+      threads_(threads),
+      next_(SteadyClock::now() + every) {}
+
+void CheckpointPlan::after_step(const engine::State& state,
+                                std::span<const engine::StepRecord> records) {
+    // The last step's position is of no use: the result follows at once.
+    if (records.size() >= key_.spec.steps) return;
+    const auto start = SteadyClock::now();
+    if (start < next_ && !stop_.stop_requested()) return;
+    const Status saved = store_.save(key_, state, records, threads_);
+    const auto end = SteadyClock::now();
+    const auto pause = std::max<SteadyClock::duration>(every_, (end - start) * kTimeShare);
+    next_ = end + (every_.count() == 0 ? SteadyClock::duration::zero() : pause);
+    if (!saved.ok() && !refused_)
+        spdlog::warn("the unit's progress is not saved: {}", saved.error().message);
+    refused_ = !saved.ok();
+}
+
+}  // namespace gym::worker
