@@ -4,11 +4,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define GYM_KERNELS_REQUIRE(condition)                                                          \
-    do {                                                                                        \
-        if (!(condition)) {                                                                     \
-            std::fprintf(stderr, "%s:%d: kernel precondition failed: %s\n", __FILE__, __LINE__, \
-                         #condition);                                                           \
-            std::abort();                                                                       \
-        }                                                                                       \
+#define GYM_KERNELS_REQUIRE(condition)                                                      \
+    do {                                                                                    \
+        if (!(condition)) {                                                                 \
+            (void)std::fprintf(stderr, "%s:%d: kernel precondition failed: %s\n", __FILE__, \
+                               __LINE__, #condition);                                       \
+            std::abort();                                                                   \
+        }                                                                                   \
     } while (false)

@@ -38,7 +38,7 @@ Response json_response(unsigned status, const std::string& serialized) {
 
 struct Api::Impl {
     Impl(ApiDependencies dependencies, ApiOptions options)
-        : context{dependencies, std::move(options), metrics} {
+        : context{dependencies, options, metrics} {
         add_read_routes(router, context);
         add_write_routes(router, context);
         add_service_routes(router, context);
@@ -77,7 +77,7 @@ struct Api::Impl {
 };
 
 Api::Api(ApiDependencies dependencies, ApiOptions options)
-    : impl_(std::make_unique<Impl>(dependencies, std::move(options))) {}
+    : impl_(std::make_unique<Impl>(dependencies, options)) {}
 Api::~Api() = default;
 
 const Router& Api::router() const noexcept {
@@ -109,11 +109,15 @@ Response Api::handle(const Request& request) {
     const auto match = impl_->router.match(request.method, request.target);
     if (!match.ok()) return impl_->no_route(match.error(), request);
     auto result = impl_->run(*match, request);
-    Response response =
-        result.ok() ? std::move(result).value() : problem(result.error(), request.request_id);
-    if (!result.ok() && response.status >= 500)
-        spdlog::warn("request {} {} {}: {}", request.request_id, request.method,
-                     match->route->pattern, result.error().message);
+    Response response;
+    if (result.ok()) {
+        response = std::move(result).value();
+    } else {
+        response = problem(result.error(), request.request_id);
+        if (response.status >= 500)
+            spdlog::warn("request {} {} {}: {}", request.request_id, request.method,
+                         match->route->pattern, result.error().message);
+    }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     impl_->metrics.request(match->route->id, response.status, took.count());
     return response;

@@ -45,7 +45,7 @@ struct RewardsConfig {
 class Accounting {
   public:
     Accounting(db::Database& database, const Clock& clock, RewardsConfig config)
-        : database_(database), clock_(clock), config_(std::move(config)) {}
+        : database_(database), clock_(clock), config_(config) {}
 
     /// Books one finalized event; again for the same key is success and changes nothing.
     Status on_chain_event(const ChainEvent& event);
