@@ -8,12 +8,12 @@
 
 namespace gym::chain {
 
-/// Posts JSON to one URL over a connection that is kept alive. The only place that knows Beast. Not
+/// Posts JSON to one URL over a connection that is kept alive, again if that failed. Not
 /// thread-safe.
 class HttpTransport {
   public:
-    /// @errors kInvalidArgument for a URL that is not http://host[:port][/path], or options out of
-    /// bounds.
+    /// @errors kInvalidArgument for a URL that is not http(s)://host[:port][/path], or options out
+    /// of bounds.
     static Result<std::unique_ptr<HttpTransport>> create(const std::string& url,
                                                          const HttpOptions& options);
     virtual ~HttpTransport() = default;

@@ -7,7 +7,7 @@
 
 namespace gym::app {
 
-/// GET of `path` ("/v1/accounts/0x..") at a gym-api ("http://host:port"). One request, bounded time
+/// GET of `path` ("/v1/accounts/0x..") at a gym-api ("http(s)://host:port"). One request, bounded time
 /// and size. @errors kInvalidArgument for another kind of URL; kUnavailable when nobody answers;
 /// kNotFound; kInternal with the problem's title for another status; kMalformed for a body that is
 /// no JSON.

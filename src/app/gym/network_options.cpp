@@ -19,7 +19,7 @@ std::string flag_or_environment(const std::string& flag, const char* variable) {
 }  // namespace
 
 void ApiOptions::add_to(CLI::App& command, bool with_key) {
-    command.add_option("--api", url, "gym-api, http://host:port (or set GYM_API)");
+    command.add_option("--api", url, "gym-api, http(s)://host:port (or set GYM_API)");
     if (with_key)
         command.add_option("--api-key-file", key_file,
                            "File with the API key, mode 0600 (or set GYM_API_KEY)");
@@ -65,7 +65,7 @@ Result<Address> KeyOptions::address() const {
 }
 
 void ChainOptions::add_to(CLI::App& command) {
-    command.add_option("--chain", url, "JSON-RPC endpoint, http://host:port (or set GYM_CHAIN)");
+    command.add_option("--chain", url, "JSON-RPC endpoint, http(s)://host:port (or set GYM_CHAIN)");
     command.add_option("--deployment", deployment,
                        "deployment.json with the contracts' addresses (or set GYM_DEPLOYMENT)");
 }

@@ -249,7 +249,7 @@ TEST(RpcFaults, AnIdleConnectionThatTheNodeClosedIsReplacedAtOnce) {
 }
 
 TEST(RpcFaults, UrlsAndOptionsAreChecked) {
-    for (const char* url : {"", "127.0.0.1:8545", "https://x", "ws://x", "http://", "http://u:p@x"})
+    for (const char* url : {"", "127.0.0.1:8545", "ftp://x", "ws://x", "http://", "http://u:p@x"})
         EXPECT_EQ(make_http_client(url).error().code, ErrorCode::kInvalidArgument) << url;
     HttpOptions options;
     options.attempts = 0;

@@ -150,7 +150,7 @@ struct HttpOptions {
     std::uint64_t reply_bytes_max = 32 << 20;
 };
 
-/// A client of a node's JSON-RPC endpoint "http://host:port/path". Thread-safe (calls are
+/// A client of a node's JSON-RPC endpoint "http(s)://host:port/path". Thread-safe (calls are
 /// serialised; one connection, kept alive). @errors kInvalidArgument for another URL or options out
 /// of bounds. Does not connect.
 [[nodiscard]] Result<std::unique_ptr<ChainClient>> make_http_client(

@@ -1,0 +1,199 @@
+#include "gym/http/connection.hpp"
+
+#include <openssl/ssl.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/ssl.hpp>
+#include <boost/url.hpp>
+#include <chrono>
+#include <optional>
+
+namespace gym::http {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace bhttp = beast::http;
+namespace ssl = asio::ssl;
+using tcp = asio::ip::tcp;
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// A completion handler that stores the operation's error.
+auto note(beast::error_code& slot) {
+    return [&slot](beast::error_code error, auto&&...) { slot = error; };
+}
+
+class BeastConnection final : public Connection {
+  public:
+    BeastConnection(Url url, Options options)
+        : url_(std::move(url)), options_(std::move(options)) {}
+
+    [[nodiscard]] bool is_open() const override { return plain_ || secure_; }
+
+    Result<Reply> exchange(const Request& request) override {
+        auto reply = try_exchange(request);
+        if (!reply.ok()) close();
+        return reply;
+    }
+
+  private:
+    Result<Reply> try_exchange(const Request& request) {
+        const Deadline deadline =
+            std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+        if (!is_open()) GYM_CHECK(connect(deadline));
+        lowest().expires_at(deadline);
+        bhttp::request<bhttp::string_body> message(bhttp::string_to_verb(request.method),
+                                                   request.target, 11);
+        const bool v6 = url_.host.find(':') != std::string::npos;
+        message.set(bhttp::field::host, (v6 ? "[" + url_.host + "]" : url_.host) + ":" + url_.port);
+        for (const auto& [name, value] : request.headers)
+            message.set(name, value);
+        message.body() = request.body;
+        message.prepare_payload();
+        return secure_ ? transfer(*secure_, message) : transfer(*plain_, message);
+    }
+
+    template <class Stream>
+    Result<Reply> transfer(Stream& stream, const bhttp::request<bhttp::string_body>& message) {
+        beast::error_code error;
+        bhttp::async_write(stream, message, note(error));
+        run();
+        if (error) return describe(error, "sending");
+        bhttp::response_parser<bhttp::string_body> parser;
+        parser.body_limit(options_.reply_bytes_max);
+        bhttp::async_read(stream, buffer_, parser, note(error));
+        run();
+        if (error) return describe(error, "receiving");
+        Reply reply{parser.get().result_int(), std::move(parser.get().body())};
+        if (!parser.get().keep_alive()) close();
+        return reply;
+    }
+
+    Status connect(Deadline deadline) {
+        GYM_TRY(const tcp::resolver::results_type endpoints, resolve(deadline));
+        beast::tcp_stream stream(context_);
+        buffer_.clear();
+        stream.expires_at(deadline);
+        beast::error_code error;
+        stream.async_connect(endpoints, note(error));
+        run();
+        if (error) return describe(error, "connecting");
+        stream.socket().set_option(tcp::no_delay(true), error);
+        if (url_.tls) return shake_hands(std::move(stream));
+        plain_.emplace(std::move(stream));
+        return {};
+    }
+
+    Result<tcp::resolver::results_type> resolve(Deadline deadline) {
+        beast::error_code error;
+        tcp::resolver resolver(context_);
+        tcp::resolver::results_type endpoints;
+        bool resolved = false;
+        resolver.async_resolve(url_.host, url_.port, [&](beast::error_code e, auto results) {
+            error = e;
+            endpoints = std::move(results);
+            resolved = true;
+        });
+        context_.restart();
+        context_.run_until(deadline);
+        if (!resolved) {  // the handler holds references to this frame: let it finish as cancelled
+            resolver.cancel();
+            run();
+            return describe(beast::error::timeout, "resolving");
+        }
+        if (error) return describe(error, "resolving");
+        return endpoints;
+    }
+
+    Status shake_hands(beast::tcp_stream stream) {
+        if (!tls_) {
+            tls_.emplace(ssl::context::tls_client);
+            beast::error_code error;
+            tls_->set_options(ssl::context::default_workarounds | ssl::context::no_sslv2 |
+                                  ssl::context::no_sslv3 | ssl::context::no_tlsv1 |
+                                  ssl::context::no_tlsv1_1,
+                              error);
+            tls_->set_default_verify_paths(error);
+            tls_->set_verify_mode(ssl::verify_peer, error);
+            if (error) return describe(error, "preparing TLS");
+        }
+        secure_.emplace(std::move(stream), *tls_);
+        // The name is sent so that a server of many names picks its certificate; the check is ours.
+        SSL_set_tlsext_host_name(secure_->native_handle(), url_.host.c_str());
+        secure_->set_verify_callback(ssl::host_name_verification(url_.host));
+        beast::error_code error;
+        secure_->async_handshake(ssl::stream_base::client, note(error));
+        run();
+        if (error) return describe(error, "making a TLS connection");
+        return {};
+    }
+
+    beast::tcp_stream& lowest() { return secure_ ? beast::get_lowest_layer(*secure_) : *plain_; }
+
+    void close() {
+        plain_.reset();
+        secure_.reset();
+    }
+
+    void run() {
+        context_.restart();
+        context_.run();
+    }
+
+    Error describe(const beast::error_code& error, const char* doing) const {
+        const std::string where = std::string(doing) + " (" + options_.peer + " at " + url_.host +
+                                  ":" + url_.port + "): ";
+        if (error == beast::error::timeout)
+            return fail(ErrorCode::kTimeout,
+                        where + "no answer within " + std::to_string(options_.timeout_ms) + " ms");
+        if (error == bhttp::error::body_limit)
+            return fail(
+                ErrorCode::kMalformed,
+                where + "the reply exceeds " + std::to_string(options_.reply_bytes_max) + " bytes");
+        if (error == bhttp::error::partial_message || error == bhttp::error::end_of_stream ||
+            error == ssl::error::stream_truncated)
+            return fail(ErrorCode::kUnavailable,
+                        where + "the connection was closed within the reply");
+        if (error.category() == bhttp::make_error_code(bhttp::error::bad_version).category())
+            return fail(ErrorCode::kMalformed, where + "not HTTP: " + error.message());
+        return fail(ErrorCode::kUnavailable, where + error.message());
+    }
+
+    const Url url_;
+    const Options options_;
+    asio::io_context context_;
+    std::optional<ssl::context> tls_;
+    std::optional<beast::tcp_stream> plain_;
+    std::optional<beast::ssl_stream<beast::tcp_stream>> secure_;
+    beast::flat_buffer buffer_;
+};
+
+}  // namespace
+
+Result<Url> parse_url(const std::string& text) {
+    const auto parsed = boost::urls::parse_uri(text);
+    const bool known = parsed && (parsed->scheme() == "http" || parsed->scheme() == "https");
+    // Boost's parser takes letters for a port; as a number they are 0.
+    const bool bad_port = known && parsed->has_port() && parsed->port_number() == 0;
+    if (!known || bad_port || parsed->host().empty() || parsed->has_userinfo())
+        return fail(ErrorCode::kInvalidArgument,
+                    "the URL must have the form http(s)://host:port/path");
+    Url out;
+    out.tls = parsed->scheme() == "https";
+    out.host = parsed->host_address();
+    out.port = parsed->has_port() ? std::string(parsed->port()) : out.tls ? "443" : "80";
+    out.target = std::string(parsed->encoded_path());
+    if (out.target.empty()) out.target = "/";
+    if (parsed->has_query()) out.target += "?" + std::string(parsed->encoded_query());
+    return out;
+}
+
+std::unique_ptr<Connection> Connection::create(const Url& url, Options options) {
+    return std::make_unique<BeastConnection>(url, std::move(options));
+}
+
+}  // namespace gym::http

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gym/common/result.hpp"
+
+namespace gym::http {
+
+/// Where a server is. With https its certificate must be valid for `host` by the authorities of the
+/// system ($SSL_CERT_FILE or $SSL_CERT_DIR name others); TLS 1.2 at least.
+struct Url {
+    bool tls = false;
+    std::string host;  ///< name or address, without brackets
+    std::string port;
+    std::string target;  ///< path and query, "/" at least
+};
+/// @errors kInvalidArgument unless `text` is http(s)://host[:port][/path][?query] without user and
+/// password. The message does not repeat the text, which may hold a key.
+[[nodiscard]] Result<Url> parse_url(const std::string& text);
+
+struct Options {
+    std::string peer = "server";        ///< who it is, in error messages
+    std::uint32_t timeout_ms = 10'000;  ///< of an exchange: connect, send, receive
+    std::uint64_t reply_bytes_max = 32 << 20;
+};
+
+struct Request {
+    std::string method = "GET";
+    std::string target;
+    std::vector<std::pair<std::string, std::string>> headers;
+    std::string body;
+};
+
+struct Reply {
+    unsigned status = 0;
+    std::string body;
+};
+
+/// An HTTP/1.1 connection to one server, opened on use and kept alive. No request is sent twice.
+/// The only place that knows Beast's client side. Not thread-safe.
+class Connection {
+  public:
+    static std::unique_ptr<Connection> create(const Url& url, Options options);
+    virtual ~Connection() = default;
+
+    /// Whether an earlier exchange left the connection open.
+    [[nodiscard]] virtual bool is_open() const = 0;
+    /// The reply of whatever status; after an error the connection is closed.
+    /// @errors kUnavailable (refused, closed early, a certificate that is not valid), kTimeout,
+    /// kMalformed (no HTTP, reply too long). Messages name host and port, never the target.
+    virtual Result<Reply> exchange(const Request& request) = 0;
+};
+
+}  // namespace gym::http
