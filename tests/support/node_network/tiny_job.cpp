@@ -30,7 +30,8 @@ blob::Dataset tiny_text() {
 
 }  // namespace
 
-TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blobs) {
+TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blobs,
+                      std::uint32_t steps) {
     program::Program train = program::train_program(tiny_config()).value();
     blob::Dataset dataset = tiny_text();
     const Digest seed = commit::sha256(as_bytes("seed"));
@@ -43,7 +44,7 @@ TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blob
     record.program_root = program::program_root(train);
     record.dataset_root = dataset.root();
     record.job_seed = seed;
-    record.steps = 4;
+    record.steps = steps;
     record.checkpoint_every = 2;
     record.tokens_per_step = 2 * 16;
     record.flops_per_step = program::flops_per_step(train);

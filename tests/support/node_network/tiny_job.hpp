@@ -36,7 +36,8 @@ struct TinyJob {
 };
 
 /// Slot i belongs to workers[i]. Puts the input blobs into `blobs`.
-[[nodiscard]] TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blobs);
+[[nodiscard]] TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blobs,
+                                    std::uint32_t steps = 4);
 
 /// A fresh directory that goes away with the object.
 class TempDir {

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "gym/worker/chain_view.hpp"
+
+namespace gym::testing {
+
+/// A chain that holds what a test put there. Thread-safe while `mutex` is held for changes.
+class FakeChainView final : public worker::ChainView {
+  public:
+    Status check() override { return down(); }
+    Result<std::optional<Round>> round(const Digest& job_id, std::uint64_t round) override {
+        return find(rounds, std::pair(job_id, round));
+    }
+    Result<std::optional<Epoch>> epoch(std::uint64_t epoch) override { return find(epochs, epoch); }
+    Result<std::optional<Digest>> randomness(std::uint64_t block) override {
+        return find(beacons, block);
+    }
+    void post(const protocol::RoundRecord& record, std::uint64_t epoch) {
+        const std::scoped_lock lock(mutex);
+        rounds[{record.job_id, record.round}] = {protocol::hash(record), epoch};
+    }
+
+    std::mutex mutex;
+    std::map<std::pair<Digest, std::uint64_t>, Round> rounds;
+    std::map<std::uint64_t, Epoch> epochs;
+    std::map<std::uint64_t, Digest> beacons;
+    bool answers = true;
+    unsigned asked = 0;
+
+  private:
+    Status down() const {
+        if (answers) return {};
+        return fail(ErrorCode::kTimeout, "the chain does not answer");
+    }
+    template <class Map, class Key>
+    Result<std::optional<typename Map::mapped_type>> find(const Map& map, const Key& key) {
+        const std::scoped_lock lock(mutex);
+        ++asked;
+        GYM_CHECK(down());
+        const auto found = map.find(key);
+        if (found == map.end()) return std::optional<typename Map::mapped_type>();
+        return std::optional(found->second);
+    }
+};
+
+}  // namespace gym::testing

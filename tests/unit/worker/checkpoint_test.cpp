@@ -1,0 +1,154 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "gym/common/file.hpp"
+#include "gym/worker/unit_checkpoint.hpp"
+#include "gym/worker/unit_inputs.hpp"
+#include "random_seed.hpp"
+#include "tiny_job.hpp"
+
+namespace gym::worker {
+namespace {
+
+class CheckpointTest : public ::testing::Test {
+  protected:
+    blob::MemoryStore blobs_;
+    const testing::TinyJob job_ = testing::make_tiny_job({testing::test_key(1).address()}, blobs_);
+    const CheckpointKey key_{protocol::unit_id(job_.unit(0)), unit_spec(job_.record, 0)};
+    testing::TempDir dir_;
+    CheckpointStore store_ = CheckpointStore::open(dir_.path()).value();
+
+    /// Runs the unit with `plan` looking on.
+    Result<engine::UnitResult> run(CheckpointPlan& plan,
+                                   const engine::UnitPosition* resume = nullptr,
+                                   std::stop_token stop = {}) const {
+        engine::RunOptions options;
+        options.resume = resume;
+        options.cancel = std::move(stop);
+        options.after_step = [&](const engine::State& state,
+                                 std::span<const engine::StepRecord> records) {
+            plan.after_step(state, records);
+        };
+        return engine::run_unit(job_.program, job_.base, job_.dataset, key_.spec, options);
+    }
+    CheckpointPlan every_step(std::stop_token stop = {}) {
+        return {store_, key_, std::chrono::milliseconds(0), std::move(stop), 1};
+    }
+    Bytes saved_file() {
+        CheckpointPlan plan = every_step();
+        EXPECT_TRUE(run(plan).ok());
+        return read_file(store_.path_of(key_.unit)).value();
+    }
+};
+
+TEST_F(CheckpointTest, TheUnitGoesOnFromTheFileWithTheSameBits) {
+    saved_file();
+    CheckpointStore again = CheckpointStore::open(dir_.path()).value();
+    const auto position = again.load(key_, 2);
+    ASSERT_TRUE(position.has_value());
+    EXPECT_EQ(position->records.size(), job_.record.steps - 1) << "the last step is not saved";
+    CheckpointPlan plan = every_step();
+    const auto rest = run(plan, &*position);
+    ASSERT_TRUE(rest.ok()) << rest.error().message;
+    const engine::UnitResult whole = job_.run(0);
+    EXPECT_EQ(rest->records_root, whole.records_root);
+    EXPECT_EQ(rest->final_state_root, whole.final_state_root);
+    EXPECT_EQ(rest->delta_root, whole.delta_root);
+}
+
+TEST_F(CheckpointTest, NoFileIsNoPosition) {
+    EXPECT_FALSE(store_.load(key_, 1).has_value());
+}
+
+TEST_F(CheckpointTest, AnyTruncationIsRefused) {
+    const Bytes file = saved_file();
+    for (std::size_t size = 0; size < file.size(); size += size < 400 ? 1 : 997)
+        EXPECT_FALSE(decode_checkpoint(key_, ByteView(file).first(size), 1).ok()) << size;
+}
+
+TEST_F(CheckpointTest, AnyFlippedBitIsRefused) {
+    const Bytes file = saved_file();
+    std::mt19937_64 random(testing::random_seed());
+    for (int i = 0; i < 200; ++i) {
+        Bytes altered = file;
+        altered[random() % altered.size()] ^= static_cast<std::uint8_t>(1U << (random() % 8));
+        EXPECT_FALSE(decode_checkpoint(key_, altered, 1).ok()) << i;
+    }
+    Bytes longer = file;
+    longer.push_back(0);
+    EXPECT_FALSE(decode_checkpoint(key_, longer, 1).ok());
+}
+
+TEST_F(CheckpointTest, AnotherUnitsFileIsRefused) {
+    const Bytes file = saved_file();
+    for (int field = 0; field < 6; ++field) {
+        CheckpointKey other = key_;
+        if (field == 0) other.unit.data[0] ^= 1;
+        if (field == 1) other.spec.program_root.data[0] ^= 1;
+        if (field == 2) other.spec.base_state_root.data[0] ^= 1;
+        if (field == 3) other.spec.dataset_root.data[0] ^= 1;
+        if (field == 4) ++other.spec.steps;
+        if (field == 5) other.spec.job_seed.data[0] ^= 1;
+        EXPECT_EQ(decode_checkpoint(other, file, 1).error().code, ErrorCode::kMismatch) << field;
+    }
+}
+
+TEST_F(CheckpointTest, ADamagedFileIsRemovedAndTheUnitBeginsAgain) {
+    Bytes file = saved_file();
+    file[file.size() / 2] ^= 1;
+    ASSERT_TRUE(write_file_atomic(store_.path_of(key_.unit), file).ok());
+    EXPECT_FALSE(store_.load(key_, 1).has_value());
+    EXPECT_FALSE(std::filesystem::exists(store_.path_of(key_.unit)));
+}
+
+TEST_F(CheckpointTest, AStoppedUnitIsSavedWhateverTheInterval) {
+    std::stop_source stop;
+    CheckpointPlan plan(store_, key_, std::chrono::hours(1), stop.get_token(), 1);
+    engine::RunOptions options;
+    options.cancel = stop.get_token();
+    options.on_record = [&](const engine::StepRecord& record) {
+        if (record.step == 1) stop.request_stop();
+    };
+    options.after_step = [&](const engine::State& state,
+                             std::span<const engine::StepRecord> records) {
+        plan.after_step(state, records);
+    };
+    EXPECT_EQ(
+        engine::run_unit(job_.program, job_.base, job_.dataset, key_.spec, options).error().code,
+        ErrorCode::kCancelled);
+    const auto position = store_.load(key_, 1);
+    ASSERT_TRUE(position.has_value());
+    EXPECT_EQ(position->records.size(), 2u);
+}
+
+TEST_F(CheckpointTest, NothingIsSavedBeforeItsTime) {
+    CheckpointPlan plan(store_, key_, std::chrono::hours(1), {}, 1);
+    ASSERT_TRUE(run(plan).ok());
+    EXPECT_FALSE(std::filesystem::exists(store_.path_of(key_.unit)));
+}
+
+TEST_F(CheckpointTest, ADiskThatRefusesDoesNotEndTheUnit) {
+    CheckpointPlan plan = every_step();
+    std::filesystem::remove_all(dir_.path());
+    EXPECT_EQ(run(plan)->records_root, job_.run(0).records_root);
+}
+
+TEST_F(CheckpointTest, HalfWrittenFilesGoAndOldUnitsToo) {
+    ASSERT_TRUE(write_file_atomic(dir_.path() / ".half.checkpoint.Ab12Cd", Bytes(10)).ok());
+    CheckpointStore store = CheckpointStore::open(dir_.path()).value();
+    for (std::uint8_t unit = 0; unit < 5; ++unit) {
+        CheckpointKey key = key_;
+        key.unit.data[0] = unit;
+        ASSERT_TRUE(store.save(key, job_.base, {}, 1).ok());
+    }
+    const auto files = std::distance(std::filesystem::directory_iterator(dir_.path()), {});
+    EXPECT_EQ(static_cast<std::size_t>(files), CheckpointStore::kFilesMax);
+    CheckpointKey newest = key_;
+    newest.unit.data[0] = 4;
+    EXPECT_TRUE(store.load(newest, 1).has_value());
+}
+
+}  // namespace
+}  // namespace gym::worker
