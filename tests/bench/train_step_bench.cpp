@@ -3,7 +3,7 @@
 //
 // Rows: train_step/MODEL (tokens/s), train_step/MODEL/memory (MiB), train_step/MODEL/op/NAME (ms of
 // a step against the op's bound: its multiply-adds at the integer peak or its bytes at the memory's
-// bandwidth, whichever takes longer).
+// bandwidth, whichever takes longer; ops below a thousandth of the step are left out).
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -180,7 +180,9 @@ void break_down(const bench::Options& options, const Model& model, int threads) 
         total.bound_seconds += std::max(bytes_touched(trainer.program, ops[i]) / bandwidth,
                                         work > 0 && peak > 0 ? work / peak : 0);
     }
+    constexpr double kSmallestShare = 1e-3;
     for (const auto& [name, total] : totals) {
+        if (total.seconds < kSmallestShare * step_seconds) continue;
         char note[120];
         std::snprintf(note, sizeof note,
                       "%.1f %% of the step; machine: %.0f G multiply-adds/s, %.1f GB/s",
