@@ -247,6 +247,7 @@ void InstalledNetwork::start_services() {
     for (const std::string name : {"worker", "verifier"})
         write_config(name + ".yaml",
                      {{"coordinator.example.org:7600", coordinator_},
+                      {"https://rpc.example.org", chain_.url()},
                       {"tls_ca_file: system",
                        "tls_ca_file: " + path("etc/secrets/coordinator-tls.pem").string()},
                       {"chain_id: 1 ", "chain_id: " + std::to_string(chain_.chain_id()) + " "},

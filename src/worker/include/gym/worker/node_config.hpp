@@ -12,23 +12,8 @@
 
 namespace gym::worker {
 
-/// How a node (worker or verifier) is set up: a YAML file, every key of which a flag may override.
-///
-///     coordinator: 127.0.0.1:7600   # host:port
-///     tls_ca_file: system           # PEM file or "system"; leave out on loopback
-///     insecure: false               # dial another machine without TLS
-///     chain_id: 31337               # refuse another network (0: accept what the coordinator says)
-///     chain_rpc: http://127.0.0.1:8545   # check the coordinator against the chain; empty: believe
-///     it commitment_log: 0x...         # the contract to ask (empty: the one the coordinator
-///     names) beacon_delay_blocks: 4        # verifiers: which block draws (0: what the coordinator
-///     says) chain_wait_seconds: 60        # for a round record to appear on the chain data_dir:
-///     ~/.gym              # key, blobs, commitments keystore_file: key.json       # relative to
-///     data_dir passphrase_file: secret       # mode 0600; or the environment variable
-///     GYM_PASSPHRASE threads: 2                    # 0: all of this machine api:
-///     http://127.0.0.1:8080  # gym-api, for `gym node status` isa: auto                     #
-///     auto, scalar, avx2, avx512, amx memory: 8GB                   # programs that need more are
-///     refused checkpoint_seconds: 30        # how often a unit's progress is saved (0: after every
-///     step) defend_disputes: true         # re-execute a disputed unit and stand by it
+/// How a node (worker or verifier) is set up: a YAML file (deploy/config/worker.yaml explains every
+/// key), most keys of which a flag may override.
 struct NodeConfig {
     std::string coordinator = "127.0.0.1:7600";
     std::string tls_ca_file;
