@@ -227,7 +227,7 @@ void q14_product(const Context& context, const QuantisedMatrix& a, const Quantis
     const auto kernel = GYM_SELECT_KERNEL(context.isa(), q14_tile);
     const Tiling tiling(left, right, context.threads());
     // Pieces of neighbouring tiles, which share b's panels.
-    const int64_t grain = std::max<int64_t>(tiling.tiles() / (8 * context.threads()), 1);
+    const int64_t grain = std::max<int64_t>(tiling.tiles() / (int64_t{8} * context.threads()), 1);
     context.pool().parallel_for_dynamic(tiling.tiles(), grain, [&](LoopChunk chunk) {
         for (int64_t i = chunk.begin; i < chunk.end; ++i)
             kernel(left, right, tiling.tile(i), out.data, out.row_stride);

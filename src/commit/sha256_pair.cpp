@@ -1,6 +1,7 @@
 // SHA-256 (FIPS 180-4) with the SHA extensions of x86, two messages side by side.
 #include "sha256_pair.hpp"
 
+#include <cstddef>
 #include <cstring>
 
 #include "gym/commit/merkle.hpp"
@@ -61,7 +62,7 @@ GYM_SHA void compress(State s[2], const std::uint8_t* first, const std::uint8_t*
     for (int i = 0; i < 16; ++i) {
 #pragma GCC unroll 2
         for (int m = 0; m < 2; ++m) {
-            w[m][i % 4] = i < 4 ? big_endian_words(data[m] + 16 * i)
+            w[m][i % 4] = i < 4 ? big_endian_words(data[m] + std::ptrdiff_t{16} * i)
                                 : next_words(w[m][i % 4], w[m][(i + 1) % 4], w[m][(i + 2) % 4],
                                              w[m][(i + 3) % 4]);
             four_rounds(t[m], w[m][i % 4], 4 * i);
@@ -119,7 +120,7 @@ __attribute__((target("sha,sse4.1,ssse3"))) void node_pair(const Digest children
                                                            Digest parents[2]) {
     State state[2] = {initial(), initial()};
     std::uint8_t block[2][kBlockBytes], last[2][kBlockBytes];
-    for (int m = 0; m < 2; ++m) {
+    for (std::size_t m = 0; m < 2; ++m) {
         const std::uint8_t *left = children[2 * m].data.data(),
                            *right = children[2 * m + 1].data.data();
         block[m][0] = kNodeTag;

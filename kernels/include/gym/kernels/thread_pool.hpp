@@ -19,13 +19,15 @@ struct LoopChunk {
 /// Reference to a callable; does not own it (a parallel_for ends before its body goes away).
 class ChunkBody {
   public:
+    // A lambda at the call site; the requirement keeps copies apart.
+    // NOLINTBEGIN(google-explicit-constructor,bugprone-forwarding-reference-overload)
     template <typename F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, ChunkBody>)
-        ChunkBody(F&& body)  // NOLINT(google-explicit-constructor): a lambda at the call site
+    requires(!std::is_same_v<std::remove_cvref_t<F>, ChunkBody>) ChunkBody(F&& body)
         : object_(const_cast<void*>(static_cast<const void*>(&body))),
           call_([](void* object, LoopChunk chunk) {
               (*static_cast<std::remove_reference_t<F>*>(object))(chunk);
           }) {}
+    // NOLINTEND(google-explicit-constructor,bugprone-forwarding-reference-overload)
     void operator()(LoopChunk chunk) const { call_(object_, chunk); }
 
   private:
