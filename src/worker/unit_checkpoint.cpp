@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "gym/blob/blob_store.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
@@ -21,7 +22,7 @@ constexpr std::string_view kSuffix = ".checkpoint";
 constexpr int kTimeShare = 20;  // one part saving, this many parts computing
 
 struct Header {
-    Digest state_root;
+    Digest state_blob;  // root over the state's bytes, names of tensors included
     std::vector<engine::StepRecord> records;
 };
 
@@ -43,7 +44,7 @@ Result<Header> decode_header(const CheckpointKey& key, ByteView bytes) {
     if (unit != key.unit || spec != digest_of(key.spec))
         return fail(ErrorCode::kMismatch, "it is of another unit");
     Header out;
-    GYM_TRY(out.state_root, in.digest());
+    GYM_TRY(out.state_blob, in.digest());
     GYM_TRY(const ByteView records, in.bytes(kHeaderBytesMax));
     GYM_TRY(out.records, engine::decode_records(records));
     GYM_CHECK(in.expect_end());
@@ -52,10 +53,10 @@ Result<Header> decode_header(const CheckpointKey& key, ByteView bytes) {
 
 }  // namespace
 
-Bytes encode_checkpoint_header(const CheckpointKey& key, const Digest& state_root,
+Bytes encode_checkpoint_header(const CheckpointKey& key, const Digest& state_blob,
                                std::span<const engine::StepRecord> records) {
     commit::Encoder header;
-    header.u16(kFormat).fixed(key.unit).fixed(digest_of(key.spec)).fixed(state_root);
+    header.u16(kFormat).fixed(key.unit).fixed(digest_of(key.spec)).fixed(state_blob);
     header.bytes(engine::encode_records(records));
     commit::Encoder out;
     out.bytes(header.view()).fixed(commit::sha256(header.view()));
@@ -71,11 +72,12 @@ Result<engine::UnitPosition> decode_checkpoint(const CheckpointKey& key, ByteVie
         return fail(ErrorCode::kMalformed, "its header was altered");
     GYM_TRY(Header header, decode_header(key, header_bytes));
     const std::size_t state_begins = 4 + header_bytes.size() + Digest::kSize;
-    GYM_TRY(engine::State state, engine::decode_state(file.subspan(state_begins)));
-    const Digest root = engine::state_root(state, threads);
-    if (root != header.state_root)
-        return fail(ErrorCode::kMismatch, "its state hashes to " + root.hex() + ", " +
-                                              header.state_root.hex() + " was saved");
+    const ByteView content = file.subspan(state_begins);
+    const Digest actual = blob::blob_root(content, threads);
+    if (actual != header.state_blob)
+        return fail(ErrorCode::kMismatch, "its state hashes to " + actual.hex() + ", " +
+                                              header.state_blob.hex() + " was saved");
+    GYM_TRY(engine::State state, engine::decode_state(content));
     return engine::UnitPosition{std::move(state), std::move(header.records)};
 }
 
@@ -111,8 +113,8 @@ std::optional<engine::UnitPosition> CheckpointStore::load(const CheckpointKey& k
 
 Status CheckpointStore::save(const CheckpointKey& key, const engine::State& state,
                              std::span<const engine::StepRecord> records, unsigned threads) {
-    const Bytes header = encode_checkpoint_header(key, engine::state_root(state, threads), records);
     const Bytes content = engine::encode_state(state);
+    const Bytes header = encode_checkpoint_header(key, blob::blob_root(content, threads), records);
     const std::array<ByteView, 2> parts{header, content};
     GYM_CHECK(write_file_atomic(path_of(key.unit), parts, 0600));
     keep_newest();

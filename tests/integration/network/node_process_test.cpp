@@ -1,85 +1,21 @@
 // The programs of a node as processes over loopback: register, work, cheat, verify, stop.
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <cstdlib>
-#include <functional>
-#include <thread>
 
-#include "gym/common/file.hpp"
-#include "gym/common/subprocess.hpp"
-#include "gym/crypto/keystore.hpp"
-#include "gym/rpc/server.hpp"
 #include "gym/verifier/verifier.hpp"
 #include "local_coordinator.hpp"
-#include "memory_handler.hpp"
-#include "tiny_job.hpp"
+#include "node_process.hpp"
 
 namespace gym {
 namespace {
 
-using std::chrono::milliseconds;
+using testing::program;
 
-std::string program(const std::string& name) {
-    const char* folder = std::getenv("GYM_BINARY_DIR");
-    return std::string(folder != nullptr ? folder : ".") + "/bin/" + name;
-}
-
-class NodeProcessTest : public ::testing::Test {
+class NodeProcessTest : public testing::NodeProcess {
   protected:
-    const SystemClock clock_;
-    const crypto::PrivateKey key_ = testing::test_key(1);
     const crypto::PrivateKey verifier_key_ = testing::test_key(7);
-    testing::MemoryHandler handler_;
-    std::unique_ptr<rpc::Server> server_ =
-        rpc::Server::start({.poll_interval_ms = 50}, handler_, clock_).value();
-    testing::TinyJob job_ = testing::make_tiny_job({key_.address()}, handler_.blobs);
-    testing::TempDir dir_;
-    const Digest unit_ = protocol::unit_id(job_.unit(0));
 
-    void SetUp() override {
-        ASSERT_TRUE(write_file_atomic(dir_.path() / "pass", as_bytes("secret\n"), 0600).ok());
-        ASSERT_TRUE(crypto::save_keystore(dir_.path() / "key.json", key_,
-                                          crypto::SecretBytes(std::string_view("secret")),
-                                          crypto::ScryptCost::light())
-                        .ok());
-        rpc::UnitView view;
-        view.unit = job_.unit(0);
-        view.worker = key_.address();
-        handler_.units[unit_] = view;
-        handler_.tasks[key_.address()] = job_.task(0);
-    }
-
-    SubprocessOptions command(std::vector<std::string> argv) const {
-        for (const std::string& flag :
-             {std::string("--coordinator"), "127.0.0.1:" + std::to_string(server_->port()),
-              std::string("--data-dir"), dir_.path().string(), std::string("--passphrase-file"),
-              (dir_.path() / "pass").string(), std::string("--threads"), std::string("1")})
-            argv.push_back(flag);
-        SubprocessOptions options;
-        options.argv = std::move(argv);
-        options.log_file = dir_.path() / "log";
-        return options;
-    }
-    Status registration() const {
-        auto options = command({program("gym"), "node", "register", "--memory", "64MB"});
-        options.log_file.clear();
-        const auto output = run_command(options, 60'000);
-        return output.ok() ? Status() : Status(output.error());
-    }
-    bool eventually(const std::function<bool()>& condition) {
-        for (int i = 0; i < 600; ++i) {
-            {
-                const std::scoped_lock lock(handler_.mutex);
-                if (condition()) return true;
-            }
-            std::this_thread::sleep_for(milliseconds(50));
-        }
-        return false;
-    }
     /// Runs one program until the unit is committed, then stops it as a service manager would.
     void work_until_committed(std::vector<std::string> argv) {
         ASSERT_TRUE(registration().ok());

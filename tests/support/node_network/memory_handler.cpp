@@ -3,15 +3,15 @@
 namespace gym::testing {
 
 rpc::NetworkInfo MemoryHandler::network_info() {
-    rpc::NetworkInfo info;
-    info.chain_id = kChainId;
-    info.commitment_log.data.fill(0x11);
-    info.server_ms = SystemClock().now_ms();
-    info.blob_bytes_max = 64U << 20;
-    info.heartbeat_every_ms = 100;
-    info.software_version = "test";
-    info.beacon_delay_blocks = 2;
-    return info;
+    rpc::NetworkInfo out;
+    out.chain_id = kChainId;
+    out.commitment_log.data.fill(0x11);
+    out.server_ms = SystemClock().now_ms();
+    out.blob_bytes_max = 64U << 20;
+    out.heartbeat_every_ms = 100;
+    out.software_version = "test";
+    out.beacon_delay_blocks = 2;
+    return out;
 }
 
 Status MemoryHandler::enter(const char* name) {
@@ -72,7 +72,7 @@ Result<rpc::CommitmentAccepted> MemoryHandler::submit_commitment(
     const Address& caller, const rpc::CommitmentSubmission& submission) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("submit_commitment"));
-    GYM_CHECK(protocol::verify_signature(network_info().domain(), submission.commitment, caller));
+    GYM_CHECK(protocol::verify_signature(info.domain(), submission.commitment, caller));
     const auto task = tasks.find(caller);
     const protocol::UnitCommitment& commitment = submission.commitment.commitment;
     for (const auto& [id, known] : commitments)
@@ -107,9 +107,8 @@ Result<bool> MemoryHandler::submit_report_reveal(const Address& caller,
     const auto task = tasks.find(caller);
     if (task == tasks.end()) return fail(ErrorCode::kPermissionDenied, "not your unit");
     const Digest& beacon = std::get<rpc::VerifyTask>(task->second).beacon;
-    GYM_CHECK(protocol::check_reveal(network_info().domain(), beacon,
-                                     report_commits[reveal.report.unit].report_digest,
-                                     reveal.report));
+    GYM_CHECK(protocol::check_reveal(
+        info.domain(), beacon, report_commits[reveal.report.unit].report_digest, reveal.report));
     reveals[reveal.report.unit] = reveal;
     tasks.erase(task);
     return protocol::compare(commitments[reveal.report.unit].commitment.commitment,

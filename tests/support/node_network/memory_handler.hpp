@@ -18,7 +18,7 @@ class MemoryHandler final : public rpc::NodeHandler {
     static constexpr std::uint64_t kChainId = 31337;
     [[nodiscard]] static rpc::NetworkInfo network_info();
 
-    Result<rpc::NetworkInfo> network() override { return network_info(); }
+    Result<rpc::NetworkInfo> network() override { return info; }
     Result<bool> is_registered(const Address& address) override;
     Result<bool> register_node(const Address& caller, const rpc::NodeProfile& profile) override;
     Result<rpc::HeartbeatAnswer> heartbeat(const Address& caller,
@@ -43,6 +43,7 @@ class MemoryHandler final : public rpc::NodeHandler {
 
     // What a test sets and looks at. Lock `mutex` while nodes run.
     std::mutex mutex;
+    rpc::NetworkInfo info = network_info();  ///< change it before a server asks for it
     blob::MemoryStore blobs;
     std::set<Address> registered;
     std::map<Address, rpc::Task> tasks;  ///< handed out until the unit is committed or revealed

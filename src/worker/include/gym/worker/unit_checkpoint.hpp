@@ -21,12 +21,12 @@ struct CheckpointKey {
     engine::UnitSpec spec;
 };
 
-/// Everything of a checkpoint file before the state's bytes.
-[[nodiscard]] Bytes encode_checkpoint_header(const CheckpointKey& key, const Digest& state_root,
+/// Everything of a checkpoint file before the state's bytes, whose blob root is `state_blob`.
+[[nodiscard]] Bytes encode_checkpoint_header(const CheckpointKey& key, const Digest& state_blob,
                                              std::span<const engine::StepRecord> records);
 /// A whole checkpoint file: header, its SHA-256, the state's canonical bytes.
 /// @errors kMalformed for a torn file or an altered header; kMismatch for another unit's, or a
-/// state whose hash is not the one in the header.
+/// state whose bytes do not hash to the root in the header.
 [[nodiscard]] Result<engine::UnitPosition> decode_checkpoint(const CheckpointKey& key,
                                                              ByteView file, unsigned threads);
 

@@ -1,0 +1,233 @@
+// Nodes that check their coordinator against a real chain and the real contract.
+
+#include <algorithm>
+#include <csignal>
+
+#include "anvil.hpp"
+#include "gym/chain/contracts.hpp"
+#include "gym/chain_store/sqlite.hpp"
+#include "gym/commit/merkle.hpp"
+#include "gym/verifier/chain_audit.hpp"
+#include "gym/worker/chain_view.hpp"
+#include "local_coordinator.hpp"
+#include "node_process.hpp"
+
+namespace gym {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::program;
+
+constexpr std::uint64_t kEpoch = 1;
+
+/// The contracts on a chain with a block every 100 ms; one key is the coordinator's.
+class NodeChainTest : public testing::NodeProcess {
+  protected:
+    void SetUp() override {
+        NodeProcess::SetUp();
+        chain::DeployParams params;
+        params.token_holder = operator_.address();
+        params.token_supply = params.growth_limit = params.release_cap = Amount(1'000);
+        params.settler = params.guardian = params.coordinator = operator_.address();
+        const auto deployed = chain::deploy(manager_, anvil_.client(),
+                                            chain::find_artifacts().value(), params, 20'000);
+        ASSERT_TRUE(deployed.ok()) << deployed.error().message;
+        log_ = deployed->commitment_log;
+        server_.reset();
+        handler_.info.chain_id = anvil_.chain_id();
+        handler_.info.commitment_log = log_;
+        handler_.registered = {key_.address(), verifier_key_.address()};
+        server_ = rpc::Server::start({.poll_interval_ms = 50}, handler_, clock_).value();
+    }
+
+    static chain::AnvilOptions options() {
+        chain::AnvilOptions out;
+        out.block_time_ms = 100;
+        return out;
+    }
+    void send(const chain::ContractCall& call) {
+        const std::string id = "call-" + std::to_string(calls_++);
+        ASSERT_TRUE(manager_.submit(call.intent(id)).ok());
+        const auto done = manager_.wait(id, 20'000);
+        ASSERT_TRUE(done.ok()) << done.error().message;
+    }
+    void post_round(const protocol::RoundRecord& record) {
+        send(chain::CommitmentLog(log_).post_round(record.job_id, record.round,
+                                                   protocol::hash(record)));
+    }
+    void post_epoch(const Digest& root, std::uint32_t count) {
+        send(chain::CommitmentLog(log_).post_epoch(
+            {kEpoch, job_.record.job_id, job_.record.round, root, count}));
+    }
+    std::unique_ptr<worker::ChainView> view() const {
+        return worker::make_chain_view({anvil_.url(), anvil_.chain_id(), log_}).value();
+    }
+    SubprocessOptions start_command() const {
+        return command({program("gym"), "node", "start", "--chain-rpc", anvil_.url(),
+                        "--commitment-log", log_.hex()});
+    }
+    /// The unit as a worker commits to it, under a root of two leaves that is on chain.
+    rpc::VerifyTask committed_unit() {
+        const engine::UnitResult result = job_.run(0);
+        rpc::VerifyTask task;
+        task.unit = job_.unit(0);
+        task.record = job_.record;
+        task.inputs = job_.inputs;
+        task.commitment = protocol::sign(handler_.info.domain(), job_.commitment(0, result), key_);
+        task.committer = key_.address();
+        handler_.commitments[unit_] = {task.commitment, engine::encode_records(result.records)};
+        const std::vector<Digest> leaves{protocol::commitment_leaf(task.commitment), Digest{}};
+        handler_.units[unit_].state = protocol::UnitState::kSampled;
+        handler_.units[unit_].receipt = rpc::InclusionReceipt{
+            kEpoch, commit::merkle_root(leaves), 0, 2, commit::merkle_prove(leaves, 0).value()};
+        post_round(job_.record);
+        post_epoch(commit::merkle_root(leaves), 2);
+        const std::uint64_t block =
+            view()->epoch(kEpoch).value()->block + handler_.info.beacon_delay_blocks;
+        EXPECT_TRUE(eventually([&] { return view()->randomness(block).value().has_value(); }));
+        task.beacon = view()->randomness(block).value().value_or(Digest{});
+        return task;
+    }
+
+    testing::TestAnvil anvil_{options()};
+    const crypto::PrivateKey verifier_key_ = testing::test_key(7);
+    crypto::PrivateKey operator_ = anvil_.funded_key(0);
+    std::unique_ptr<chain_store::SqliteChainStore> file_ =
+        chain_store::SqliteChainStore::open(":memory:").value();
+    std::unique_ptr<chain::IntentStore> intents_ =
+        file_->intents(anvil_.chain_id(), operator_.address());
+    chain::TxManager manager_{anvil_.client(),
+                              *intents_,
+                              operator_.clone(),
+                              clock_,
+                              testing::test_policy(anvil_.chain_id()),
+                              chain::describe_revert};
+    Address log_;
+    int calls_ = 0;
+};
+
+TEST_F(NodeChainTest, TheViewReadsWhatTheContractHolds) {
+    const auto chain = view();
+    ASSERT_TRUE(chain->check().ok());
+    EXPECT_FALSE(chain->round(job_.record.job_id, 1).value().has_value());
+    EXPECT_FALSE(chain->epoch(kEpoch).value().has_value());
+    post_round(job_.record);
+    const auto open = chain->round(job_.record.job_id, 1).value();
+    ASSERT_TRUE(open.has_value());
+    EXPECT_EQ(open->record_hash, protocol::hash(job_.record));
+    EXPECT_EQ(open->epoch, 0u);
+    post_epoch(job_.record.job_seed, 3);
+    EXPECT_EQ(chain->round(job_.record.job_id, 1).value()->epoch, kEpoch);
+    const auto epoch = chain->epoch(kEpoch).value();
+    ASSERT_TRUE(epoch.has_value());
+    EXPECT_EQ(epoch->commitments_root, job_.record.job_seed);
+    EXPECT_EQ(epoch->count, 3u);
+    EXPECT_EQ(chain->randomness(epoch->block).value(),
+              anvil_.client().block(epoch->block).value()->prevrandao);
+    EXPECT_FALSE(chain->randomness(epoch->block + 100'000).value().has_value());
+}
+
+TEST_F(NodeChainTest, AnotherChainOrNoContractIsNamed) {
+    const auto wrong_chain = worker::make_chain_view({anvil_.url(), 1, log_}).value();
+    EXPECT_EQ(wrong_chain->check().error().code, ErrorCode::kMismatch);
+    EXPECT_EQ(wrong_chain->round({}, 1).error().code, ErrorCode::kMismatch);
+    const auto wrong_contract =
+        worker::make_chain_view({anvil_.url(), anvil_.chain_id(), key_.address()}).value();
+    EXPECT_EQ(wrong_contract->check().error().code, ErrorCode::kNotFound);
+    EXPECT_FALSE(worker::make_chain_view({"no url", 1, log_}).ok());
+    anvil_.stop(true);
+    EXPECT_EQ(view()->check().error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(NodeChainTest, TheWorkerProgramComputesOnceTheRecordIsOnChain) {
+    auto node = Subprocess::start(start_command());
+    ASSERT_TRUE(node.ok());
+    ASSERT_TRUE(eventually([this] {
+        return log().find("not on the chain yet") != std::string::npos;
+    })) << log();
+    EXPECT_TRUE(handler_.commitments.empty());
+    post_round(job_.record);
+    EXPECT_TRUE(eventually([this] { return handler_.commitments.contains(unit_); })) << log();
+    EXPECT_TRUE(node->stop().ok());
+}
+
+TEST_F(NodeChainTest, TheWorkerProgramRefusesWhatTheChainContradicts) {
+    protocol::RoundRecord other = job_.record;
+    other.job_seed.data[0] ^= 1;
+    post_round(other);
+    auto node = Subprocess::start(start_command());
+    ASSERT_TRUE(node.ok());
+    EXPECT_TRUE(eventually([this] {
+        return log().find("nothing is computed for it") != std::string::npos;
+    })) << log();
+    EXPECT_TRUE(node->stop().ok());
+    EXPECT_TRUE(handler_.commitments.empty());
+    EXPECT_EQ(log().find("started"), std::string::npos) << log();
+}
+
+TEST_F(NodeChainTest, AWorkerSetToAnotherContractDoesNotStart) {
+    SubprocessOptions wrong = start_command();
+    std::ranges::replace(wrong.argv, log_.hex(), key_.address().hex());
+    const Ended refused = run(wrong);
+    EXPECT_EQ(refused.code, 3) << refused.text;
+    EXPECT_NE(refused.text.find("this node is set to"), std::string::npos) << refused.text;
+}
+
+TEST_F(NodeChainTest, TheVerifierConfirmsAndContradictsByTheChain) {
+    const rpc::VerifyTask honest = committed_unit();
+    testing::LocalCoordinator coordinator(handler_, verifier_key_.address());
+    const auto chain = view();
+    const std::uint32_t delay_blocks = handler_.info.beacon_delay_blocks;
+    const auto checked = verifier::check_on_chain(*chain, coordinator, honest, delay_blocks);
+    ASSERT_TRUE(checked.ok()) << checked.error().message;
+    EXPECT_EQ(checked->number, kEpoch);
+    EXPECT_EQ(checked->beacon, honest.beacon);
+
+    const auto code = [&](const rpc::VerifyTask& task) {
+        return verifier::check_on_chain(*chain, coordinator, task, delay_blocks).error().code;
+    };
+    rpc::VerifyTask forged = honest;
+    forged.beacon.data[0] ^= 1;
+    EXPECT_EQ(code(forged), ErrorCode::kMismatch);
+    forged = honest;
+    forged.record.job_seed.data[0] ^= 1;
+    EXPECT_EQ(code(forged), ErrorCode::kMismatch);
+    forged = honest;
+    forged.record.round = 2;
+    EXPECT_EQ(code(forged), ErrorCode::kUnavailable) << "no such round on chain";
+    forged = honest;
+    forged.commitment.commitment.delta_root.data[0] ^= 1;
+    EXPECT_EQ(code(forged), ErrorCode::kMismatch) << "not the leaf that is under the root";
+}
+
+TEST_F(NodeChainTest, TheVerifierProgramReportsOnWhatTheChainConfirms) {
+    rpc::VerifyTask task = committed_unit();
+    handler_.tasks.clear();
+    ASSERT_TRUE(crypto::save_keystore(dir_.path() / "verifier.json", verifier_key_,
+                                      crypto::SecretBytes(std::string_view("secret")),
+                                      crypto::ScryptCost::light())
+                    .ok());
+    auto node =
+        Subprocess::start(command({program("gym-verifier"), "--keystore", "verifier.json",
+                                   "--chain-rpc", anvil_.url(), "--commitment-log", log_.hex()}));
+    ASSERT_TRUE(node.ok());
+    const Digest beacon = task.beacon;
+    {
+        const std::scoped_lock lock(handler_.mutex);
+        task.beacon.data[0] ^= 1;
+        handler_.tasks[verifier_key_.address()] = task;
+    }
+    ASSERT_TRUE(eventually([this] { return log().find("beacon from block") != std::string::npos; }))
+        << log();
+    {
+        const std::scoped_lock lock(handler_.mutex);
+        EXPECT_TRUE(handler_.report_commits.empty());
+        task.beacon = beacon;
+        handler_.tasks[verifier_key_.address()] = task;
+    }
+    EXPECT_TRUE(eventually([this] { return handler_.reveals.contains(unit_); })) << log();
+    EXPECT_TRUE(node->stop().ok());
+}
+
+}  // namespace
+}  // namespace gym

@@ -1,0 +1,113 @@
+// A worker that is killed in the middle of a unit, and two that want to be the same node.
+
+#include <algorithm>
+#include <csignal>
+#include <random>
+
+#include "node_process.hpp"
+#include "random_seed.hpp"
+
+namespace gym {
+namespace {
+
+using testing::program;
+
+constexpr std::uint32_t kSteps = 400;
+
+class NodeRestartTest : public testing::NodeProcess {
+  protected:
+    NodeRestartTest() : NodeProcess(kSteps) { handler_.registered.insert(key_.address()); }
+
+    SubprocessOptions start_command() const {
+        return command({program("gym"), "node", "start", "--checkpoint-seconds", "0"});
+    }
+    std::filesystem::path checkpoint() const {
+        return dir_.path() / "checkpoints" / (unit_.hex().substr(2) + ".checkpoint");
+    }
+    bool committed() { return handler_.commitments.contains(unit_); }
+    /// Runs the worker until some time after its first checkpoint, and ends it with `number`.
+    void run_and_end(int number, std::chrono::milliseconds after) {
+        auto node = Subprocess::start(start_command());
+        ASSERT_TRUE(node.ok());
+        ASSERT_TRUE(eventually([&] { return std::filesystem::exists(checkpoint()); })) << log();
+        std::this_thread::sleep_for(after);
+        node->signal(number);
+        ASSERT_TRUE(node->wait(10'000).ok());
+    }
+    /// Runs the worker until the unit is committed, to what was computed without interruption.
+    void expect_honest_commitment() {
+        auto node = Subprocess::start(start_command());
+        ASSERT_TRUE(node.ok());
+        ASSERT_TRUE(eventually([this] { return committed(); })) << log();
+        EXPECT_TRUE(node->stop().ok());
+        EXPECT_EQ(handler_.commitments.at(unit_).commitment.commitment,
+                  job_.commitment(0, job_.run(0)));
+        EXPECT_FALSE(std::filesystem::exists(checkpoint()));
+    }
+    std::size_t logged(const std::string& text) const {
+        std::size_t count = 0;
+        const std::string all = log();
+        for (std::size_t at = all.find(text); at != std::string::npos; at = all.find(text, at + 1))
+            ++count;
+        return count;
+    }
+};
+
+TEST_F(NodeRestartTest, KilledAtRandomMomentsItGoesOnToTheSameRecords) {
+    std::mt19937_64 random(testing::random_seed());
+    for (int kill = 0; kill < 3 && !committed(); ++kill)
+        run_and_end(SIGKILL, std::chrono::milliseconds(random() % 150));
+    expect_honest_commitment();
+    EXPECT_GE(logged("resumed from step"), 1u) << log();
+}
+
+TEST_F(NodeRestartTest, StoppedByCtrlCItSavesAndGoesOn) {
+    run_and_end(SIGINT, std::chrono::milliseconds(20));
+    ASSERT_FALSE(committed());
+    ASSERT_TRUE(std::filesystem::exists(checkpoint()));
+    expect_honest_commitment();
+    EXPECT_EQ(logged("resumed from step"), 1u) << log();
+}
+
+TEST_F(NodeRestartTest, ADamagedCheckpointMeansToBeginAgain) {
+    run_and_end(SIGKILL, std::chrono::milliseconds(0));
+    Bytes file = read_file(checkpoint()).value();
+    file[file.size() - 1'000] ^= 1;
+    ASSERT_TRUE(write_file_atomic(checkpoint(), file).ok());
+    expect_honest_commitment();
+    EXPECT_EQ(logged("the unit begins again"), 1u) << log();
+    EXPECT_EQ(logged("resumed from step"), 0u);
+}
+
+TEST_F(NodeRestartTest, ATornCheckpointMeansToBeginAgain) {
+    run_and_end(SIGKILL, std::chrono::milliseconds(0));
+    std::filesystem::resize_file(checkpoint(), std::filesystem::file_size(checkpoint()) / 2);
+    expect_honest_commitment();
+    EXPECT_EQ(logged("the unit begins again"), 1u) << log();
+}
+
+TEST_F(NodeRestartTest, ASecondNodeOfTheSameFolderOrKeyDoesNotStart) {
+    auto node = Subprocess::start(start_command());
+    ASSERT_TRUE(node.ok());
+    ASSERT_TRUE(eventually([this] { return std::ranges::count(handler_.calls, "next_task") > 0; }));
+    for (const char* second : {"gym", "gym-verifier"}) {
+        std::vector<std::string> argv{program(second)};
+        if (argv[0].ends_with("gym")) argv.insert(argv.end(), {"node", "start"});
+        const Ended same_folder = run(command(argv));
+        EXPECT_EQ(same_folder.code, 5) << same_folder.text;
+        EXPECT_NE(same_folder.text.find("process " + std::to_string(node->pid())),
+                  std::string::npos)
+            << same_folder.text;
+    }
+    testing::TempDir elsewhere;
+    SubprocessOptions same_key = command(
+        {program("gym"), "node", "start", "--keystore", (dir_.path() / "key.json").string()});
+    std::ranges::replace(same_key.argv, dir_.path().string(), elsewhere.path().string());
+    const Ended refused = run(same_key);
+    EXPECT_EQ(refused.code, 5) << refused.text;
+    EXPECT_NE(refused.text.find("another node uses the key"), std::string::npos) << refused.text;
+    EXPECT_TRUE(node->running());
+}
+
+}  // namespace
+}  // namespace gym
