@@ -358,8 +358,8 @@ Result<std::unique_ptr<Coordinator>> connect(const ClientConfig& config, crypto:
     quiet_grpc_log();
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(static_cast<int>(config.message_bytes_max));
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(config.keepalive_ms));
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(config.keepalive_timeout_ms));
     arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     // The library's own default waits up to two minutes before it dials again.

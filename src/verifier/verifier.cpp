@@ -128,7 +128,9 @@ Result<PendingReport> VerifierImpl::compute(const rpc::VerifyTask& task,
     GYM_TRY(const rpc::NetworkInfo network, coordinator_.network());
     GYM_CHECK(check_task(network.domain(), task));
     GYM_CHECK(check_chain(task, network));
-    tell("started", task.unit, "committed by " + task.committer.hex());
+    tell("started", task.unit,
+         "committed by " + task.committer.hex() +
+             (options_.chain == nullptr ? "" : "; round, root, beacon and draw are the chain's"));
     set_activity({task.unit, 0, task.record.steps, "verify"});
     PendingReport pending;
     pending.beacon = task.beacon;

@@ -99,6 +99,8 @@ Result<std::unique_ptr<ChainView>> open_chain(const NodeConfig& config,
         return checked.error();
     if (!checked.ok())
         spdlog::warn("{}: nothing is computed until it answers", checked.error().message);
+    spdlog::info("the coordinator is checked against contract {} on chain {}", contract.hex(),
+                 network.chain_id);
     return view;
 }
 

@@ -41,7 +41,9 @@ Status WorkerImpl::carry_out(const rpc::TrainTask& task, const std::stop_token& 
         return fail(ErrorCode::kTimeout, "its deadline has passed");
     if (options_.chain != nullptr)
         GYM_CHECK(wait_for_round(*options_.chain, task.record, options_.chain_wait, stop));
-    tell("started", task.unit, std::to_string(task.record.steps) + " steps");
+    tell("started", task.unit,
+         std::to_string(task.record.steps) + " steps" +
+             (options_.chain == nullptr ? "" : ", its round record is on chain"));
     GYM_TRY(const engine::UnitResult result,
             execute(task.record, task.inputs, task.unit, From::kCheckpoint, stop));
     GYM_TRY(const JournalEntry entry, commit(task, result));

@@ -20,8 +20,11 @@ struct ClientConfig {
     std::int64_t call_ms_max = 10'000;
     std::int64_t transfer_ms_max = 600'000;  ///< one blob
     std::int64_t silence_ms_max = 20'000;    ///< a download that brings nothing is broken off
-    unsigned attempts_max = 5;               ///< of one call, while the server is unavailable
-    std::int64_t backoff_ms = 200;           ///< doubled after every attempt, with jitter
+    std::int64_t keepalive_ms =
+        20'000;  ///< a connection without traffic is asked for a sign of life
+    std::int64_t keepalive_timeout_ms = 10'000;  ///< and given up without one
+    unsigned attempts_max = 5;                   ///< of one call, while the server is unavailable
+    std::int64_t backoff_ms = 200;               ///< doubled after every attempt, with jitter
     std::int64_t backoff_ms_max = 5'000;
     std::uint32_t message_bytes_max = 8U << 20;
     std::stop_token stop;  ///< cancels running calls and pauses (kCancelled)
