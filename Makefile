@@ -2,7 +2,7 @@
 BUILD ?= build/release
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check soak bench fmt lint clean
+.PHONY: help setup build demo test check soak determinism bench fmt lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
@@ -27,6 +27,9 @@ check: build ## large counts, fuzz, sanitizers, contracts' fuzz and invariants, 
 
 soak: build ## hours: matrices, kill tests, long histories
 	@scripts/soak.sh $(BUILD)
+
+determinism: setup ## one root of 200 training steps over compilers, optimisation, instruction sets, threads
+	@scripts/determinism.sh
 
 bench: build ## benchmarks with peers in the same run -> build/bench/*.json
 	@scripts/bench.sh $(BUILD)

@@ -11,8 +11,10 @@ if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 # Assertions stay on in release: a broken invariant must stop before money or a verdict moves.
+if(CMAKE_CXX_FLAGS_RELEASE STREQUAL "-O3 -DNDEBUG")  # CMake's default: nobody asked for anything else
+    set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+endif()
 string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
-string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 
 # A fused multiply-add may exist only where the source says fma (docs/NUMERICS.md).
 add_compile_options(-ffp-contract=off -fno-fast-math)

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <map>
 #include <sstream>
 
@@ -79,6 +80,9 @@ TEST_P(Training, EndsAtTheGoldenRoot) {
     const auto isa = static_cast<kernels::Isa>(level);
     if (isa > kernels::detect_isa()) GTEST_SKIP() << "this CPU has no " << kernels::isa_name(isa);
     const Outcome outcome = train(isa, threads);
+    // scripts/determinism.sh compares these lines over compilers and optimisation levels.
+    std::cout << "root " << outcome.state_root.hex() << " records " << outcome.records_root.hex()
+              << " " << kernels::isa_name(isa) << " threads " << threads << std::endl;
     EXPECT_LT(outcome.last_loss, outcome.first_loss - 2.0F);
     if (std::getenv("GYM_UPDATE_VECTORS") != nullptr) {
         std::ofstream(vectors_path()) << "nano.program_root " << outcome.program_root.hex()
