@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "gym/chain/deploy.hpp"
 #include "gym/common/file.hpp"
 #include "gym/db/private_cluster.hpp"
 #include "gym/devnet/infrastructure.hpp"
@@ -7,6 +8,8 @@
 
 namespace gym::devnet {
 namespace {
+
+constexpr unsigned kBeaconDelayBlocks = 1;
 
 Result<std::string> database_section(const Layout& layout, const std::string& user) {
     GYM_TRY(const db::PrivateCluster cluster,
@@ -22,12 +25,12 @@ Result<std::string> coordinator_config(const Layout& layout) {
     return fmt::format(
         "listen:\n  address: {}\n  heartbeat_every_ms: 2000\n{}"
         "chain:\n  rpc_url: {}\n  deployment_file: {}\n  confirmations: 1\n  beacon_delay_blocks: "
-        "1\n"
+        "{}\n"
         "operator:\n  keystore_file: {}\n  passphrase_file: {}\n"
         "blobs: {}\nengine:\n  threads: 2\ntick_interval_ms: 100\nnode_live_ms: 15000\n",
         layout.grpc_address(), database, layout.chain_url(), layout.deployment().string(),
-        layout.keystore(kCoordinator).string(), layout.passphrase(kCoordinator).string(),
-        layout.blobs().string());
+        kBeaconDelayBlocks, layout.keystore(kCoordinator).string(),
+        layout.passphrase(kCoordinator).string(), layout.blobs().string());
 }
 
 Result<std::string> rewards_config(const Layout& layout) {
@@ -66,12 +69,17 @@ Status write_configs(const Layout& layout) {
 }
 
 Status write_node_config(const Layout& layout, const std::string& name, const NodeTraits& traits) {
-    return write(layout, name,
-                 fmt::format("coordinator: {}\napi: {}\ndata_dir: {}\nkeystore_file: {}\n"
-                             "passphrase_file: {}\nthreads: {}\ndefend_disputes: {}\n",
-                             layout.grpc_address(), layout.api_url(),
-                             (layout.nodes() / name).string(), layout.keystore(name).string(),
-                             layout.passphrase(name).string(), traits.threads, traits.defends));
+    GYM_TRY(const chain::Deployment deployment, chain::load_deployment(layout.deployment()));
+    return write(
+        layout, name,
+        fmt::format("coordinator: {}\napi: {}\ndata_dir: {}\nkeystore_file: {}\n"
+                    "passphrase_file: {}\nthreads: {}\ndefend_disputes: {}\n"
+                    "chain_id: {}\nchain_rpc: {}\ncommitment_log: \"{}\"\n"
+                    "beacon_delay_blocks: {}\n",
+                    layout.grpc_address(), layout.api_url(), (layout.nodes() / name).string(),
+                    layout.keystore(name).string(), layout.passphrase(name).string(),
+                    traits.threads, traits.defends, deployment.chain_id, layout.chain_url(),
+                    deployment.commitment_log.hex(), kBeaconDelayBlocks));
 }
 
 }  // namespace gym::devnet
