@@ -13,7 +13,7 @@ std::filesystem::path program_folder() {
 std::filesystem::path data_folder() {
     if (const char* named = std::getenv("GYM_SOURCE_DIR"); named != nullptr && *named != '\0')
         return named;
-    const std::filesystem::path installed = program_folder().parent_path() / "share" / "gym";
+    std::filesystem::path installed = program_folder().parent_path() / "share" / "gym";
     std::error_code error;
     if (std::filesystem::is_directory(installed / "sql", error)) return installed;
     return GYM_SOURCE_FOLDER;

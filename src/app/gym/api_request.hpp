@@ -7,10 +7,10 @@
 
 namespace gym::app {
 
-/// GET of `path` ("/v1/accounts/0x..") at a gym-api ("http(s)://host:port"). One request, bounded time
-/// and size. @errors kInvalidArgument for another kind of URL; kUnavailable when nobody answers;
-/// kNotFound; kInternal with the problem's title for another status; kMalformed for a body that is
-/// no JSON.
+/// GET of `path` ("/v1/accounts/0x..") at a gym-api ("http(s)://host:port"). One request, bounded
+/// time and size. @errors kInvalidArgument for another kind of URL; kUnavailable when nobody
+/// answers; kNotFound; kInternal with the problem's title for another status; kMalformed for a body
+/// that is no JSON.
 [[nodiscard]] Result<boost::json::value> api_get(const std::string& url, const std::string& path);
 
 /// The same, byte for byte as it was sent: for answers whose hash counts.

@@ -38,7 +38,7 @@ int program_main(const std::string& name, const std::function<int()>& run) {
     try {
         return run();
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+        (void)std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
         return static_cast<int>(ExitCode::kFailed);
     }
 }

@@ -13,8 +13,6 @@
 namespace gym::app {
 namespace {
 
-namespace json = boost::json;
-
 struct WithdrawOptions {
     KeyOptions keys;
     ChainOptions chain;
