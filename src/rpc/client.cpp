@@ -254,9 +254,9 @@ Status GrpcCoordinator::get_blob(const Digest& root, std::uint64_t offset, const
         const grpc::Status end = reader->Finish();
         if (!local.ok()) return to_grpc(local);
         if (guard.silent())
-            return {grpc::StatusCode::UNAVAILABLE, "the download stopped making progress"};
+            return to_grpc(fail(ErrorCode::kUnavailable, "the download stopped making progress"));
         if (end.ok() && offset != size)
-            return {grpc::StatusCode::UNAVAILABLE, "the download ended early"};
+            return to_grpc(fail(ErrorCode::kUnavailable, "the download ended early"));
         return end;
     };
     const Status status = retry("GetBlob", attempt, [&] { return offset > received_before; });
@@ -286,7 +286,7 @@ Status GrpcCoordinator::put_blob(const Digest& root, ByteView content) {
         if (open) writer->WritesDone();
         const grpc::Status end = writer->Finish();
         if (guard.silent())
-            return {grpc::StatusCode::UNAVAILABLE, "the upload stopped making progress"};
+            return to_grpc(fail(ErrorCode::kUnavailable, "the upload stopped making progress"));
         return end;
     });
 }

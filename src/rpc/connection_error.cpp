@@ -3,23 +3,16 @@
 #include <grpc/support/log.h>
 #include <spdlog/spdlog.h>
 
-#include <array>
 #include <string>
 
+#include "connection_probe.hpp"
 #include "status_map.hpp"
-#include "tls_probe.hpp"
 
 namespace gym::rpc {
 namespace {
 
-/// The system's reason out of gRPC's chain of reasons; empty if there is none.
-std::string reason_of(const std::string& message) {
-    static constexpr std::string_view kMark = "Failed to connect to remote host: ";
-    if (const std::size_t at = message.rfind(kMark); at != std::string::npos)
-        return message.substr(at + kMark.size());
-    if (message.find("DNS resolution failed") != std::string::npos)
-        return "its name is not known (DNS)";
-    return "";
+std::string no_answer_from(const ClientConfig& config) {
+    return "no coordinator answers at " + config.target;
 }
 
 }  // namespace
@@ -30,21 +23,23 @@ Error call_error(const grpc::Status& status, std::string_view method, const Clie
         return fail(ErrorCode::kUnavailable, "the coordinator at " + config.target +
                                                  " does not answer in time (" +
                                                  std::string(method) + ")");
-    if (!own_words && status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-        const std::string reason = reason_of(status.error_message());
-        return fail(ErrorCode::kUnavailable,
-                    "no coordinator answers at " + config.target + ": " +
-                        (reason.empty() ? status.error_message() : reason));
-    }
+    // The same words whatever gRPC found this time: an outage is one thing to a reader.
+    if (!own_words && status.error_code() == grpc::StatusCode::UNAVAILABLE)
+        return fail(ErrorCode::kUnavailable, no_answer_from(config));
     return from_grpc(status, std::string(method) + " at " + config.target);
 }
 
 Error first_call_error(const Error& error, const ClientConfig& config) {
     if (error.code != ErrorCode::kUnavailable || config.stop.stop_requested()) return error;
-    const std::string reason = explain_tls(config.target, config.tls_ca_file);
-    if (reason.empty()) return error;
-    return fail(ErrorCode::kUnauthenticated,
-                "no TLS connection to the coordinator at " + config.target + ": " + reason);
+    if (const std::string reason = explain_connection(config.target); !reason.empty())
+        return fail(ErrorCode::kUnavailable, no_answer_from(config) + ": " + reason);
+    if (error.message != no_answer_from(config)) return error;  // connected, then silent or busy
+    if (const std::string reason = explain_tls(config.target, config.tls_ca_file); !reason.empty())
+        return fail(ErrorCode::kUnauthenticated,
+                    "no TLS connection to the coordinator at " + config.target + ": " + reason);
+    return fail(ErrorCode::kUnavailable, error.message +
+                                             ": something listens there, but not (yet) as a "
+                                             "coordinator; is it the right port?");
 }
 
 void quiet_grpc_log() {

@@ -14,8 +14,8 @@ namespace gym::rpc {
 [[nodiscard]] Error call_error(const grpc::Status& status, std::string_view method,
                                const ClientConfig& config);
 
-/// The same for the first call to a coordinator, when TLS may be the reason: dials once more to
-/// find out. @errors kUnauthenticated for a coordinator that TLS does not accept.
+/// The same for the first call to a coordinator, with the reason: dials once more to find out.
+/// @errors kUnauthenticated for a coordinator that TLS does not accept.
 [[nodiscard]] Error first_call_error(const Error& error, const ClientConfig& config);
 
 /// gRPC's own log lines go to our log at debug level; idempotent.

@@ -21,6 +21,7 @@ Status start_verifier(const worker::NodeConfig& config,
     GYM_TRY(const auto coordinator, rpc::connect(config.client(stop), key.clone(), clock));
     GYM_TRY(const rpc::NetworkInfo network, coordinator->network());
     GYM_TRY(const auto chain, worker::open_chain(config, network));
+    GYM_CHECK(worker::greet_chain(chain.get(), network));
     VerifierOptions options;
     options.data_dir = config.data_dir;
     options.engine = {config.threads_used(), config.isa, config.memory_bytes};

@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "gym/common/file.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/worker/node_program.hpp"
 
@@ -34,6 +35,11 @@ Finding check_disk(const NodeConfig& config) {
     if (code)
         return bad("disk",
                    config.data_dir.string() + ": " + code.message() + ": choose another data_dir");
+    // Free space on a file system that is mounted read-only helps nobody.
+    const std::filesystem::path probe = config.data_dir / "doctor";
+    const Status written = write_file_atomic(probe, as_bytes("?"), 0600);
+    std::filesystem::remove(probe, code);
+    if (!written.ok()) return bad("disk", written.error().message + ": choose another data_dir");
     const std::string text = std::to_string(space.available >> 20) + " MiB free";
     if (space.available < kFreeBytesMin) return bad("disk", text + ": at least 2 GiB are needed");
     return good("disk", text);
@@ -52,14 +58,27 @@ Finding check_coordinator(rpc::Coordinator& coordinator, const NodeConfig& confi
     const auto network = coordinator.network();
     if (!network.ok())
         return bad("coordinator", network.error().message +
-                                      ": is `coordinator` right, does a "
-                                      "firewall block outgoing calls?");
+                                      " (is `coordinator` right, does a firewall block outgoing "
+                                      "calls?)");
     const std::int64_t skew_ms = SystemClock().now_ms() - network->server_ms;
     if (std::abs(skew_ms) > kClockSkewMsMax)
         return bad("coordinator", "this machine's clock is " + std::to_string(skew_ms / 1000) +
                                       " s off: set it (for example with chrony)");
     return good("coordinator",
                 config.coordinator + " serves chain " + std::to_string(network->chain_id));
+}
+
+Finding check_chain(rpc::Coordinator& coordinator, const NodeConfig& config) {
+    const auto network = coordinator.network();
+    if (!network.ok()) return bad("chain", network.error().message);
+    const auto chain = open_chain(config, *network);
+    if (!chain.ok()) return bad("chain", chain.error().message);
+    if (*chain == nullptr)
+        return good("chain", "not asked (without chain_rpc the coordinator is believed)");
+    const Status checked = (*chain)->check();
+    if (!checked.ok()) return bad("chain", checked.error().message + ": is `chain_rpc` right?");
+    return good("chain", "contract " + network->commitment_log.hex() + " on chain " +
+                             std::to_string(network->chain_id));
 }
 
 Finding check_registration(rpc::Coordinator& coordinator) {
@@ -89,7 +108,9 @@ std::vector<Finding> run_doctor(const NodeConfig& config) {
         return findings;
     }
     findings.push_back(check_coordinator(**coordinator, config));
-    if (findings.back().ok) findings.push_back(check_registration(**coordinator));
+    if (!findings.back().ok) return findings;
+    findings.push_back(check_chain(**coordinator, config));
+    findings.push_back(check_registration(**coordinator));
     return findings;
 }
 

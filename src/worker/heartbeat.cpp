@@ -34,10 +34,12 @@ void Heartbeat::run(const std::stop_token& stop, std::uint32_t every_ms) {
 void Heartbeat::beat() {
     const auto answer = coordinator_.heartbeat(activity_());
     if (!answer.ok()) {
-        if (answer.error().code != ErrorCode::kCancelled)
+        // One line an outage, not one a beat.
+        if (answer.error().code != ErrorCode::kCancelled && !std::exchange(failing_, true))
             spdlog::warn("heartbeat: {}", answer.error().message);
         return;
     }
+    if (std::exchange(failing_, false)) spdlog::info("heartbeat: the coordinator answers again");
     const std::scoped_lock lock(mutex_);
     if (excluded_because_.empty() && !answer->excluded_because.empty())
         spdlog::error("this node is excluded: {}", answer->excluded_because);

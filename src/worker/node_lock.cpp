@@ -16,7 +16,8 @@ namespace {
 constexpr std::uint64_t kPidBytesMax = 64;
 
 Error system_error(const std::filesystem::path& path) {
-    return fail(ErrorCode::kIo, "cannot lock " + path.string() + ": " + std::strerror(errno));
+    return fail(ErrorCode::kIo, "cannot lock " + path.string() + ": " + std::strerror(errno) +
+                                    " (a node writes to its data directory)");
 }
 
 Result<int> lock_file(const std::filesystem::path& path, int flags, const std::string& conflict) {

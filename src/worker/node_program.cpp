@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kBenchmarkMs = 1'500;
 constexpr std::int64_t kClockSkewMsMax = 30'000;
+constexpr unsigned kAttemptsBeforeWork = 3;  // somebody waits for the answer
 constexpr char kSoftwareVersion[] = "gym 0.1.0";
 
 engine::EngineOptions engine_options(const NodeConfig& config) {
@@ -31,7 +32,10 @@ Status create_data_dir(const std::filesystem::path& directory) {
     std::error_code code;
     std::filesystem::create_directories(directory, code);
     if (!code) std::filesystem::permissions(directory, std::filesystem::perms::owner_all, code);
-    if (code) return fail(ErrorCode::kIo, directory.string() + ": " + code.message());
+    if (code)
+        return fail(ErrorCode::kIo, "the data directory " + directory.string() +
+                                        " cannot be made: " + code.message() +
+                                        "; choose another one (--data-dir)");
     return {};
 }
 
@@ -62,14 +66,18 @@ Status check_hardware(const RegisterOptions& options) {
     return {};
 }
 
+/// Before there is a key: this question is not signed.
 /// @return how long dialling and the first answer took, in milliseconds.
-Result<std::int64_t> check_network(rpc::Coordinator& coordinator) {
+Result<std::int64_t> check_network(const NodeConfig& config, const Clock& clock) {
     using SteadyClock = std::chrono::steady_clock;
+    rpc::ClientConfig client = config.client({});
+    client.attempts_max = kAttemptsBeforeWork;
+    GYM_TRY(const auto coordinator, rpc::connect(client, crypto::PrivateKey::generate(), clock));
     const auto start = SteadyClock::now();
-    GYM_TRY(const rpc::NetworkInfo network, coordinator.network());
+    GYM_TRY(const rpc::NetworkInfo network, coordinator->network());
     const auto round_trip =
         std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - start);
-    const std::int64_t skew_ms = SystemClock().now_ms() - network.server_ms;
+    const std::int64_t skew_ms = clock.now_ms() - network.server_ms;
     if (std::abs(skew_ms) > kClockSkewMsMax)
         return fail(ErrorCode::kInvalidArgument,
                     "this machine's clock is " + std::to_string(skew_ms / 1000) +
@@ -84,7 +92,10 @@ Result<std::unique_ptr<ChainView>> open_chain(const NodeConfig& config,
     Address contract = network.commitment_log;
     if (!config.commitment_log.empty()) {
         const auto pinned = Address::parse(config.commitment_log);
-        if (!pinned.ok()) return pinned.error().in("commitment_log");
+        if (!pinned.ok())
+            return fail(ErrorCode::kInvalidArgument,
+                        "commitment_log '" + config.commitment_log +
+                            "' is no address: " + pinned.error().message);
         contract = *pinned;
     }
     if (contract != network.commitment_log)
@@ -92,16 +103,23 @@ Result<std::unique_ptr<ChainView>> open_chain(const NodeConfig& config,
                                               network.commitment_log.hex() +
                                               ", this node is set to " + contract.hex());
     if (config.chain_rpc.empty()) return std::unique_ptr<ChainView>();
-    GYM_TRY(auto view, make_chain_view({config.chain_rpc, network.chain_id, contract}));
-    const Status checked = view->check();
-    if (!checked.ok() && !is_transient(checked.error().code) &&
-        checked.error().code != ErrorCode::kTimeout)
-        return checked.error();
+    return make_chain_view({config.chain_rpc, network.chain_id, contract});
+}
+
+Status greet_chain(ChainView* chain, const rpc::NetworkInfo& network) {
+    if (chain == nullptr) {
+        spdlog::warn("no chain_rpc: what the coordinator says about the chain is believed");
+        return {};
+    }
+    const Status checked = chain->check();
+    const bool may_answer_later = !checked.ok() && (is_transient(checked.error().code) ||
+                                                    checked.error().code == ErrorCode::kTimeout);
+    if (!checked.ok() && !may_answer_later) return checked;
     if (!checked.ok())
-        spdlog::warn("{}: nothing is computed until it answers", checked.error().message);
-    spdlog::info("the coordinator is checked against contract {} on chain {}", contract.hex(),
-                 network.chain_id);
-    return view;
+        spdlog::warn("{}; nothing is computed until it answers", checked.error().message);
+    spdlog::info("the coordinator is checked against contract {} on chain {}",
+                 network.commitment_log.hex(), network.chain_id);
+    return {};
 }
 
 void sign_off(const NodeConfig& config, const crypto::PrivateKey& key, const Clock& clock) {
@@ -140,14 +158,14 @@ Result<std::uint64_t> machine_memory_bytes() {
 
 Result<Registration> register_node(const NodeConfig& config, const RegisterOptions& options) {
     GYM_CHECK(check_hardware(options));
+    const SystemClock clock;
+    Registration out;
+    GYM_TRY(out.round_trip_ms, check_network(config, clock));
     GYM_TRY(auto key_and_origin, key_of(config));
     auto& [key, key_created] = key_and_origin;
-    Registration out;
     out.address = key.address();
     out.key_created = key_created;
-    const SystemClock clock;
     GYM_TRY(const auto coordinator, rpc::connect(config.client({}), key.clone(), clock));
-    GYM_TRY(out.round_trip_ms, check_network(*coordinator));
     GYM_TRY(const Benchmark benchmark, run_benchmark(engine_options(config), kBenchmarkMs));
     out.flops_per_second = benchmark.flops_per_second;
     rpc::NodeProfile profile;
@@ -168,6 +186,7 @@ Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,
     GYM_TRY(const auto coordinator, rpc::connect(config.client(stop), key.clone(), clock));
     GYM_TRY(const rpc::NetworkInfo network, coordinator->network());
     GYM_TRY(const auto chain, open_chain(config, network));
+    GYM_CHECK(greet_chain(chain.get(), network));
     WorkerOptions options;
     options.data_dir = config.data_dir;
     options.engine = engine_options(config);

@@ -134,6 +134,14 @@ void print_status(const rpc::NodeStatus& status) {
                         unit.reason.c_str());
 }
 
+/// Empty without an API to ask.
+Result<json::object> account_of(const std::string& api, const Address& address) {
+    if (api.empty()) return json::object();
+    GYM_TRY(const json::value answer, api_get(api, "/v1/accounts/" + address.hex()));
+    if (answer.is_object()) return answer.get_object();
+    return fail(ErrorCode::kMalformed, "gym-api answered something else than an account");
+}
+
 Status status_command(const CliContext& context, const NodeOptions& options) {
     GYM_TRY(const worker::NodeConfig config, options.resolve());
     GYM_TRY(crypto::PrivateKey key, worker::load_key(config));
@@ -143,21 +151,17 @@ Status status_command(const CliContext& context, const NodeOptions& options) {
     const SystemClock clock;
     GYM_TRY(const auto coordinator, rpc::connect(client, std::move(key), clock));
     GYM_TRY(const rpc::NodeStatus status, coordinator->node_status(std::nullopt));
-    json::object account;
-    if (!config.api.empty()) {
-        GYM_TRY(const json::value answer, api_get(config.api, "/v1/accounts/" + address.hex()));
-        if (!answer.is_object())
-            return fail(ErrorCode::kMalformed, "gym-api answered something else than an account");
-        account = answer.get_object();
-    }
+    // What the coordinator said is shown whether or not gym-api answers.
+    const Result<json::object> account = account_of(config.api, address);
     if (context.json) {
         json::object out = status_json(status);
-        if (!config.api.empty()) out["account"] = account;
+        if (!config.api.empty() && account.ok()) out["account"] = *account;
         context.print_json(out);
-        return {};
+    } else {
+        print_status(status);
+        if (!config.api.empty() && account.ok()) print_account(*account);
     }
-    print_status(status);
-    if (!config.api.empty()) print_account(account);
+    if (!account.ok()) return account.error().in("balance");
     return {};
 }
 

@@ -10,7 +10,7 @@
 namespace gym::worker {
 
 /// Sends heartbeats from a thread of its own as often as the network asks, until destroyed. An
-/// exclusion is logged once, with its reason.
+/// exclusion is logged once, with its reason; an outage when it begins and when it ends.
 class Heartbeat {
   public:
     /// `coordinator` and what `activity` uses must outlive the heartbeat; `activity` is called from
@@ -27,7 +27,8 @@ class Heartbeat {
     std::function<rpc::Activity()> activity_;
     mutable std::mutex mutex_;
     std::string excluded_because_;
-    std::jthread thread_;  // last: it uses everything above
+    bool failing_ = false;  // used by the thread alone
+    std::jthread thread_;   // last: it uses everything above
 };
 
 }  // namespace gym::worker

@@ -34,8 +34,8 @@ struct Registration {
     std::int64_t round_trip_ms = 0;
 };
 
-/// Key (created if there is none), hardware check, network test, benchmark, registration: in this
-/// order, so that nothing is measured or sent before the cheaper check passed.
+/// Hardware check, network test, key (created if there is none), benchmark, registration: in this
+/// order, so that nothing is made, measured or sent before the cheaper check passed.
 [[nodiscard]] Result<Registration> register_node(const NodeConfig& config,
                                                  const RegisterOptions& options);
 
@@ -49,11 +49,13 @@ Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,
                     const std::stop_token& stop);
 
 /// The chain that `config` names, asked for what the coordinator's `network` works on; nullptr
-/// without chain_rpc. A chain that does not answer now is only a warning.
-/// @errors kMismatch: another chain or contract than the node is set to; kInvalidArgument;
-/// kNotFound: no contract there.
+/// without chain_rpc. Does not connect.
+/// @errors kMismatch: another contract than the node is set to; kInvalidArgument.
 [[nodiscard]] Result<std::unique_ptr<ChainView>> open_chain(const NodeConfig& config,
                                                             const rpc::NetworkInfo& network);
+/// Looks whether it is the right chain, and says in the log what is checked there (or that nothing
+/// is). A chain that does not answer now is only a warning. @errors kMismatch, kNotFound.
+Status greet_chain(ChainView* chain, const rpc::NetworkInfo& network);
 
 /// Tells the coordinator that the node is going; best effort.
 void sign_off(const NodeConfig& config, const crypto::PrivateKey& key, const Clock& clock);

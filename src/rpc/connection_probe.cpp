@@ -1,10 +1,17 @@
-#include "tls_probe.hpp"
+#include "connection_probe.hpp"
+
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 
+#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <string_view>
 
@@ -44,10 +51,25 @@ void expect_host(SSL* ssl, const std::string& host) {
     SSL_set_tlsext_host_name(ssl, host.c_str());
 }
 
-/// Whether anybody listens: without that, TLS explains nothing.
-bool accepts_connections(const std::string& target) {
-    const std::unique_ptr<BIO, Free> plain(BIO_new_connect(target.c_str()));
-    return plain && BIO_do_connect_retry(plain.get(), kProbeSecondsMax, kProbePauseMs) == 1;
+struct FreeAddresses {
+    void operator()(addrinfo* list) const { freeaddrinfo(list); }
+};
+
+/// errno of a connection attempt; 0 if it came about.
+int dial(const addrinfo& address) {
+    const int file = ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (file < 0) return errno;
+    int result = ::connect(file, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
+    if (result == EINPROGRESS) {
+        pollfd waited{file, POLLOUT, 0};
+        socklen_t size = sizeof result;
+        if (::poll(&waited, 1, kProbeSecondsMax * 1'000) <= 0)
+            result = ETIMEDOUT;
+        else if (::getsockopt(file, SOL_SOCKET, SO_ERROR, &result, &size) != 0)
+            result = errno;
+    }
+    ::close(file);
+    return result;
 }
 
 std::string explain_verdict(long verdict, const std::string& target, const std::string& ca_file) {
@@ -71,8 +93,23 @@ std::string explain_verdict(long verdict, const std::string& target, const std::
 
 }  // namespace
 
+std::string explain_connection(const std::string& target) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    const std::string port = target.substr(target.rfind(':') + 1);
+    if (getaddrinfo(host_of(target).c_str(), port.c_str(), &hints, &list) != 0 || list == nullptr)
+        return "the name " + host_of(target) + " is not known (DNS)";
+    const std::unique_ptr<addrinfo, FreeAddresses> addresses(list);
+    int last = 0;
+    for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
+        last = dial(*each);
+        if (last == 0) return "";
+    }
+    return std::strerror(last);
+}
+
 std::string explain_tls(const std::string& target, const std::string& ca_file) {
-    if (!accepts_connections(target)) return "";
     const auto context = make_context(ca_file);
     if (!context) return "";
     const std::unique_ptr<BIO, Free> bio(BIO_new_ssl_connect(context.get()));
