@@ -51,4 +51,40 @@ class RawSocket {
     int file_;
 };
 
+/// A loopback port that takes connections and says nothing, unless a test says it.
+class StallingPort {
+  public:
+    StallingPort() : file_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        auto* const view = reinterpret_cast<sockaddr*>(&address);
+        GYM_ASSERT(::bind(file_, view, size) == 0 && ::listen(file_, 8) == 0 &&
+                       ::getsockname(file_, view, &size) == 0,
+                   "cannot listen");
+        port_ = ntohs(address.sin_port);
+    }
+    StallingPort(const StallingPort&) = delete;
+    StallingPort& operator=(const StallingPort&) = delete;
+    ~StallingPort() { ::close(file_); }
+
+    [[nodiscard]] int port() const { return port_; }
+    /// Whether somebody dials within `timeout`.
+    [[nodiscard]] bool dialled_within(std::chrono::milliseconds timeout) const {
+        pollfd waited{file_, POLLIN, 0};
+        return ::poll(&waited, 1, static_cast<int>(timeout.count())) > 0;
+    }
+    /// Takes the next connection, says `text` and hangs up.
+    void answer_with(std::string_view text) const {
+        const int peer = ::accept4(file_, nullptr, nullptr, SOCK_CLOEXEC);
+        [[maybe_unused]] const auto sent = ::send(peer, text.data(), text.size(), MSG_NOSIGNAL);
+        ::close(peer);
+    }
+
+  private:
+    int file_;
+    int port_ = 0;
+};
+
 }  // namespace gym::testing

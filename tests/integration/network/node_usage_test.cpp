@@ -1,0 +1,213 @@
+// What the node commands say, and exit with, when they are used wrongly or the world is not as they
+// need it.
+
+#include <boost/json.hpp>
+#include <csignal>
+#include <set>
+
+#include "node_process.hpp"
+#include "raw_socket.hpp"
+
+namespace gym {
+namespace {
+
+namespace json = boost::json;
+using testing::program;
+
+constexpr int kFailed = 1, kUsage = 2, kMismatch = 3, kUnavailable = 4, kRefused = 5,
+              kInterrupted = 130;
+
+class NodeUsageTest : public testing::NodeProcess {
+  protected:
+    void SetUp() override {
+        NodeProcess::SetUp();
+        handler_.registered.insert(key_.address());
+        handler_.tasks.clear();
+    }
+    /// `gym node ARGUMENTS`, then the usual flags, each replaced where `changes` says so.
+    Ended node(std::vector<std::string> arguments,
+               const std::vector<std::pair<std::string, std::string>>& changes = {}) {
+        arguments.insert(arguments.begin(), {program("gym"), "node"});
+        SubprocessOptions options = command(std::move(arguments));
+        for (const auto& [flag, value] : changes) {
+            const auto at = std::ranges::find(options.argv, flag);
+            if (at != options.argv.end())
+                *(at + 1) = value;
+            else
+                options.argv.insert(options.argv.end(), {flag, value});
+        }
+        return run(options);
+    }
+    void expect(const Ended& ended, int code, const std::string& text) {
+        EXPECT_EQ(ended.code, code) << ended.text;
+        EXPECT_NE(ended.text.find(text), std::string::npos) << text << "\n" << ended.text;
+        EXPECT_EQ(std::ranges::count(ended.text, '\n'), 1) << "one sentence: " << ended.text;
+    }
+    std::string path(const std::string& name) const { return (dir_.path() / name).string(); }
+    /// Serves with a clock that is off by so much.
+    void shift_clock(std::int64_t by_ms) {
+        server_.reset();
+        shifted_ = std::make_unique<ManualClock>(clock_.now_ms() + by_ms);
+        handler_.info.server_ms = shifted_->now_ms();
+        server_ = rpc::Server::start({.poll_interval_ms = 50}, handler_, *shifted_).value();
+    }
+    std::unique_ptr<ManualClock> shifted_;
+};
+
+TEST_F(NodeUsageTest, NoCoordinator) {
+    for (const char* sub : {"register", "start", "status"}) {
+        expect(node({sub}, {{"--coordinator", "127.0.0.1:1"}}), kUnavailable,
+               "no coordinator answers at 127.0.0.1:1: Connection refused");
+        expect(node({sub}, {{"--coordinator", "somewhere"}}), kUsage, "host:port is expected");
+        expect(node({sub}, {{"--coordinator", "10.9.8.7:7600"}}), kUsage, "--insecure");
+    }
+    EXPECT_TRUE(handler_.calls.empty());
+}
+
+TEST_F(NodeUsageTest, PlaintextElsewhereNeedsTheWord) {
+    // With it the node dials (192.0.2.0/24 is nobody, RFC 5737): the refusal is the network's.
+    const Ended allowed = node({"register", "--insecure"}, {{"--coordinator", "256.0.0.1:7600"}});
+    expect(allowed, kUnavailable, "is not known (DNS)");
+}
+
+TEST_F(NodeUsageTest, SomethingElseListens) {
+    const testing::StallingPort port;
+    const std::jthread hangs_up([&port](const std::stop_token& stop) {
+        while (!stop.stop_requested())
+            if (port.dialled_within(std::chrono::milliseconds(20)))
+                port.answer_with("HTTP/1.1 400 Bad Request\r\n\r\n");
+    });
+    expect(node({"status"}, {{"--coordinator", "127.0.0.1:" + std::to_string(port.port())}}),
+           kUnavailable, "is it the right port?");
+}
+
+TEST_F(NodeUsageTest, KeysAndPassphrases) {
+    ASSERT_TRUE(write_file_atomic(dir_.path() / "other", as_bytes("wrong\n"), 0600).ok());
+    ASSERT_TRUE(write_file_atomic(dir_.path() / "open", as_bytes("secret\n"), 0644).ok());
+    for (const char* sub : {"start", "status"}) {
+        expect(node({sub}, {{"--passphrase-file", path("other")}}), kRefused, "wrong passphrase");
+        expect(node({sub}, {{"--passphrase-file", path("open")}}), kRefused, "chmod 600");
+        expect(node({sub}, {{"--passphrase-file", path("none")}}), kFailed, path("none"));
+        expect(node({sub}, {{"--keystore", "none.json"}}), kFailed, "gym node register");
+    }
+}
+
+TEST_F(NodeUsageTest, ARefusedRegistrationLeavesNoKeyBehind) {
+    const Ended ended =
+        node({"register"}, {{"--keystore", "new.json"}, {"--coordinator", "127.0.0.1:1"}});
+    EXPECT_EQ(ended.code, kUnavailable) << ended.text;
+    EXPECT_FALSE(std::filesystem::exists(path("new.json")));
+}
+
+TEST_F(NodeUsageTest, DisksThatCannotBeWritten) {
+    // A file where the folder should be: refused for root, too, whom no permission stops.
+    ASSERT_TRUE(write_file_atomic(dir_.path() / "file", as_bytes("x")).ok());
+    const std::string keystore = path("key.json");
+    expect(node({"register"}, {{"--data-dir", path("file")}}), kFailed, "--data-dir");
+    expect(node({"start"}, {{"--data-dir", "/proc"}, {"--keystore", keystore}}), kFailed,
+           "cannot lock /proc/lock");
+    const Ended doctor = node({"doctor"}, {{"--data-dir", "/proc"}, {"--keystore", keystore}});
+    EXPECT_EQ(doctor.code, kFailed);
+    EXPECT_NE(doctor.text.find("FAIL disk"), std::string::npos) << doctor.text;
+    EXPECT_NE(doctor.text.find("choose another data_dir"), std::string::npos) << doctor.text;
+}
+
+TEST_F(NodeUsageTest, AWrongClockIsNamedWithItsRemedy) {
+    shift_clock(600'000);
+    expect(node({"register"}), kUsage, "s off the coordinator's: set it");
+    expect(node({"status"}), kRefused, "set this machine's clock");
+    const Ended doctor = node({"doctor"});
+    EXPECT_EQ(doctor.code, kFailed);
+    EXPECT_NE(doctor.text.find("clock is"), std::string::npos) << doctor.text;
+}
+
+TEST_F(NodeUsageTest, AnotherChainThanTheNodesIsAMismatch) {
+    expect(node({"start", "--commitment-log", key_.address().hex()}), kMismatch,
+           "this node is set to");
+    expect(node({"start", "--commitment-log", "0x12"}), kUsage, "is no address");
+    expect(node({"start", "--chain-rpc", "nonsense"}), kUsage, "chain_rpc");
+}
+
+TEST_F(NodeUsageTest, ConfigurationMistakesNameTheLine) {
+    const auto with = [&](const std::string& text) {
+        EXPECT_TRUE(write_file_atomic(dir_.path() / "node.yaml", as_bytes(text)).ok());
+        return node({"start", "--config", path("node.yaml")});
+    };
+    expect(with("coordinater: x\n"), kUsage, "node.yaml:1: 'coordinater' is not a known key");
+    expect(with("isa: auto\nthreads: many\n"), kUsage, "node.yaml:2: 'threads'");
+    expect(with("checkpoint_seconds: -1\n"), kUsage, "node.yaml:1: 'checkpoint_seconds'");
+    expect(node({"start", "--log-level", "loud"}), kUsage, "log level 'loud'");
+    expect(node({"register", "--memory", "8XB"}), kUsage, "'8XB' is not a size");
+    expect(node({"register", "--gpu-type", "rtx4090"}), kUsage, "--gpu-type cpu");
+}
+
+TEST_F(NodeUsageTest, EveryCommandSpeaksJson) {
+    const auto lines = [&](const Ended& ended) {
+        std::vector<json::object> out;
+        std::istringstream text(ended.text);
+        for (std::string line; std::getline(text, line);)
+            out.push_back(json::parse(line).as_object());
+        return out;
+    };
+    const auto asked = [&](const std::string& sub, const std::string& coordinator) {
+        return node({"--json", sub}, {{"--coordinator", coordinator}});
+    };
+    const std::string here = "127.0.0.1:" + std::to_string(server_->port());
+    for (const char* sub : {"register", "status", "start"}) {
+        const Ended failed = asked(sub, "127.0.0.1:1");
+        EXPECT_EQ(failed.code, kUnavailable);
+        const auto said = lines(failed);
+        ASSERT_EQ(said.size(), 1u) << failed.text;
+        EXPECT_EQ(said[0].at("error").at("code").as_string(), "unavailable");
+    }
+    const auto registered = lines(asked("register", here));
+    ASSERT_EQ(registered.size(), 1u);
+    EXPECT_EQ(registered[0].at("address").as_string(), key_.address().hex());
+    EXPECT_EQ(lines(asked("status", here))[0].at("role").as_string(), "worker");
+    std::set<std::string> checks;
+    for (const json::object& finding : lines(asked("doctor", here)))
+        checks.insert(std::string(finding.at("check").as_string()));
+    EXPECT_EQ(checks, (std::set<std::string>{"memory", "disk", "engine", "key", "coordinator",
+                                             "chain", "registration"}));
+}
+
+TEST_F(NodeUsageTest, StatusShowsWhatItKnowsWhenTheApiIsAway) {
+    const Ended ended = node({"status", "--api", "http://127.0.0.1:1"});
+    EXPECT_EQ(ended.code, kUnavailable);
+    EXPECT_NE(ended.text.find("state        idle: no job is running"), std::string::npos);
+    EXPECT_NE(ended.text.find("balance: "), std::string::npos) << ended.text;
+}
+
+TEST_F(NodeUsageTest, ARunningNodeEndsCleanlyOnCtrlCEvenWhenTheCoordinatorIsGone) {
+    auto node = Subprocess::start(command({program("gym"), "node", "start"}));
+    ASSERT_TRUE(node.ok());
+    ASSERT_TRUE(eventually([this] { return std::ranges::count(handler_.calls, "next_task") > 0; }));
+    server_.reset();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    node->signal(SIGINT);
+    EXPECT_EQ(node->wait(10'000).value_or(-1), 0) << log();
+}
+
+TEST_F(NodeUsageTest, ANodeInterruptedBeforeItStartedSaysSo) {
+    const testing::StallingPort silent;
+    SubprocessOptions options = command({program("gym"), "node", "start"});
+    std::ranges::replace(options.argv, "127.0.0.1:" + std::to_string(server_->port()),
+                         "127.0.0.1:" + std::to_string(silent.port()));
+    auto node = Subprocess::start(options);
+    ASSERT_TRUE(node.ok());
+    ASSERT_TRUE(silent.dialled_within(std::chrono::seconds(20)));
+    node->signal(SIGINT);
+    EXPECT_EQ(node->wait(15'000).value_or(-1), kInterrupted) << log();
+}
+
+TEST_F(NodeUsageTest, TheHelpListsEveryExitCode) {
+    const Ended help = run({.argv = {program("gym"), "--help"}});
+    EXPECT_EQ(help.code, 0);
+    for (const int code : {0, kFailed, kUsage, kMismatch, kUnavailable, kRefused, kInterrupted})
+        EXPECT_NE(help.text.find(std::to_string(code) + " "), std::string::npos) << code;
+    EXPECT_EQ(run({.argv = {program("gym"), "node", "start", "--bogus"}}).code, kUsage);
+    EXPECT_EQ(run({.argv = {program("gym"), "node"}}).code, kUsage);
+}
+
+}  // namespace
+}  // namespace gym
