@@ -111,7 +111,7 @@ Status greet_chain(ChainView* chain, const rpc::NetworkInfo& network) {
         spdlog::warn("no chain_rpc: what the coordinator says about the chain is believed");
         return {};
     }
-    const Status checked = chain->check();
+    Status checked = chain->check();
     const bool may_answer_later = !checked.ok() && (is_transient(checked.error().code) ||
                                                     checked.error().code == ErrorCode::kTimeout);
     if (!checked.ok() && !may_answer_later) return checked;

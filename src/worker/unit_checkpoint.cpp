@@ -139,11 +139,11 @@ void CheckpointStore::keep_newest() {
         std::filesystem::remove(files[i].second, code);
 }
 
-CheckpointPlan::CheckpointPlan(CheckpointStore& store, CheckpointKey key,
+CheckpointPlan::CheckpointPlan(CheckpointStore& store, const CheckpointKey& key,
                                std::chrono::milliseconds every, std::stop_token stop,
                                unsigned threads)
     : store_(store),
-      key_(std::move(key)),
+      key_(key),
       every_(every),
       stop_(std::move(stop)),
       threads_(threads),

@@ -14,7 +14,7 @@ Status WorkerImpl::resume(const std::stop_token& stop) {
     const std::vector<JournalEntry> entries = journal_.entries();
     for (const JournalEntry& entry : entries) {
         if (entry.leaf) continue;
-        const Status sent = deliver(entry, stop);
+        Status sent = deliver(entry, stop);
         if (!sent.ok() && is_transient(sent.error().code)) return sent;
     }
     return {};

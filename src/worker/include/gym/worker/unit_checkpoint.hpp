@@ -63,8 +63,8 @@ class CheckpointStore {
 class CheckpointPlan {
   public:
     /// `store` must outlive the plan.
-    CheckpointPlan(CheckpointStore& store, CheckpointKey key, std::chrono::milliseconds every,
-                   std::stop_token stop, unsigned threads);
+    CheckpointPlan(CheckpointStore& store, const CheckpointKey& key,
+                   std::chrono::milliseconds every, std::stop_token stop, unsigned threads);
     void after_step(const engine::State& state, std::span<const engine::StepRecord> records);
 
   private:
