@@ -267,6 +267,11 @@ BEGIN
                 status := 'unknown';
             ELSIF item.pending_kind <> 'pending' THEN
                 status := 'invalid';
+            ELSIF d IS NULL OR c IS NULL OR d = 0 OR c = 0
+                  OR account_ids[d] <> item.debit OR account_ids[c] <> item.credit THEN
+                -- Committed by somebody else after this batch locked its accounts.
+                RAISE EXCEPTION 'transfer % appeared while the batch waited', item.pending
+                    USING ERRCODE = 'GL001';
             ELSIF item.is_resolved OR resolved[item.pending_slot]
                   OR (item.kind = 'post' AND item.pending_expires <= p_now)
                   OR (item.kind = 'expire' AND NOT coalesce(item.pending_expires <= p_now, false)) THEN
@@ -389,6 +394,22 @@ BEGIN
 END
 $$;
 
+-- Name: check_resolutions(); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.check_resolutions() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF EXISTS (SELECT FROM added a JOIN ledger.transfer p ON p.id = a.pending_id
+               WHERE p.kind <> 'pending'
+                  OR (p.debit_account, p.credit_account, p.amount, p.asset)
+                     IS DISTINCT FROM (a.debit_account, a.credit_account, a.amount, a.asset)) THEN
+        RAISE EXCEPTION 'a resolution differs from its pending transfer' USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 -- Name: close_account(bigint); Type: FUNCTION; Schema: ledger; Owner: -
 
 CREATE FUNCTION ledger.close_account(p_id bigint) RETURNS void
@@ -489,8 +510,9 @@ BEGIN
         BEGIN
             RETURN ledger.book(p_ids, p_kinds, p_debits, p_credits, p_amounts, p_pendings, p_expires,
                                p_groups, p_reasons, p_now, false, any_kind);
-        EXCEPTION WHEN unique_violation THEN
-            -- Another session booked one of these ids on other accounts meanwhile; now it is visible.
+        EXCEPTION WHEN unique_violation OR SQLSTATE 'GL001' THEN
+            -- Another session booked one of these ids, or a pending transfer that is named here, meanwhile;
+            -- now it is visible. What this attempt had locked is free again.
             IF attempt = 8 THEN RAISE; END IF;
         END;
     END LOOP;
@@ -1862,6 +1884,10 @@ CREATE TRIGGER immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.transfer 
 -- Name: account only_forward; Type: TRIGGER; Schema: ledger; Owner: -
 
 CREATE TRIGGER only_forward BEFORE UPDATE ON ledger.account FOR EACH ROW WHEN (((old.id <> new.id) OR (old.owner <> new.owner) OR (old.asset <> new.asset) OR (old.kind <> new.kind) OR ((new.debits)::numeric < (old.debits)::numeric) OR ((new.credits)::numeric < (old.credits)::numeric) OR (new.version < old.version) OR (old.closed AND (NOT new.closed)))) EXECUTE FUNCTION ledger.refuse();
+
+-- Name: transfer resolves_alike; Type: TRIGGER; Schema: ledger; Owner: -
+
+CREATE TRIGGER resolves_alike AFTER INSERT ON ledger.transfer REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger.check_resolutions();
 
 -- Name: unit_commitment append_only; Type: TRIGGER; Schema: registry; Owner: -
 

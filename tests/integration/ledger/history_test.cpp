@@ -175,7 +175,8 @@ TEST_F(HistoryTest, ManyWritersOverTheSameAccountsKeepEveryInvariant) {
         fund(accounts.back(), 200);
     }
     std::vector<std::jthread> threads;
-    std::atomic<int> errors = 0;
+    std::mutex mutex;
+    std::vector<std::string> errors;
     for (int thread = 0; thread < 4; ++thread) {
         threads.emplace_back([&, thread] {
             std::mt19937_64 random(seed + static_cast<std::uint64_t>(thread));
@@ -183,12 +184,15 @@ TEST_F(HistoryTest, ManyWritersOverTheSameAccountsKeepEveryInvariant) {
                 std::vector<TransferRequest> batch;
                 for (int k = 0; k < 10; ++k)
                     batch.push_back(random_request(random, accounts));
-                if (!ledger_.submit(batch).ok()) ++errors;
+                const auto result = ledger_.submit(batch);
+                if (result.ok()) continue;
+                const std::scoped_lock lock(mutex);
+                errors.push_back(result.error().message);
             }
         });
     }
     threads.clear();
-    EXPECT_EQ(errors, 0);
+    EXPECT_TRUE(errors.empty()) << errors.front();
     Amount total;
     for (const AccountId id : accounts)
         total = *total.plus(*ledger_.balance(id)->net());

@@ -1,3 +1,6 @@
+#include <chrono>
+#include <future>
+
 #include "ledger_fixture.hpp"
 
 namespace gym::ledger {
@@ -264,6 +267,36 @@ TEST_F(LedgerTest, TheWebRoleMayFundJobsAndNothingElse) {
     EXPECT_EQ(limited.submit(std::vector{move("mint", outside(), a, 1)}).error().code,
               ErrorCode::kPermissionDenied);
     EXPECT_EQ(spendable(a), Amount(7));
+}
+
+/// The pending transfer is committed while the batch that posts it waits for the lock of an
+/// account.
+TEST_F(LedgerTest, APendingThatAppearsWhileABatchWaitsIsPostedOnItsOwnAccounts) {
+    const AccountId a = account("0xa"), b = account("0xb"), c = account("0xc");
+    fund(a, 100);
+    fund(c, 100);
+    std::promise<void> reserved, go_on;
+    auto other = std::async(std::launch::async, [&] {
+        return database_->transact([&](db::Transaction& transaction) -> Status {
+            GYM_CHECK(ledger::submit(transaction,
+                                     std::vector{move("p", a, b, 30, TransferKind::kPending)},
+                                     clock_.now_ms()));
+            reserved.set_value();
+            go_on.get_future().wait();
+            return {};
+        });
+    });
+    reserved.get_future().wait();
+    auto waiting = std::async(std::launch::async, [&] {
+        return book({move("t", a, c, 5), resolve("post p", "p", TransferKind::kPost)});
+    });
+    EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
+    go_on.set_value();
+    ASSERT_TRUE(other.get().ok());
+    EXPECT_EQ(waiting.get(), (Statuses{kCreated, kCreated}));
+    EXPECT_EQ(spendable(a), Amount(65));
+    EXPECT_EQ(spendable(b), Amount(30));
+    EXPECT_EQ(spendable(c), Amount(105));
 }
 
 }  // namespace
