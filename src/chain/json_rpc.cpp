@@ -1,5 +1,7 @@
 #include "json_rpc.hpp"
 
+#include <algorithm>
+
 #include "text.hpp"
 
 namespace gym::chain {
@@ -8,8 +10,20 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t kMessageShown = 300;
-constexpr std::int64_t kRevertCode = 3;          // what geth, reth and anvil use for reverts
-constexpr std::int64_t kLimitExceeded = -32005;  // EIP-1474
+constexpr std::int64_t kRevertCode = 3;  // what geth, reth and anvil use for reverts
+// EIP-1474: what time or another replica of the node mends.
+constexpr std::int64_t kResourceNotFound = -32001;
+constexpr std::int64_t kResourceUnavailable = -32002;
+constexpr std::int64_t kLimitExceeded = -32005;
+
+/// What nodes say, in lower case, about a block that they do not have yet, or whose state they no
+/// longer hold: a replica that lags, a node that has just been restarted, a pruned one. They agree
+/// on no code.
+constexpr const char* kStateMissing[] = {
+    "header not found",  "block not found",         "unknown block",          "blockoutofrange",
+    "missing trie node", "state not available",     "state is not available", "historical state",
+    "state at block",    "state already discarded",
+};
 
 Error malformed(const std::string& method, const std::string& why) {
     return fail(ErrorCode::kMalformed, method + ": the node's reply " + why);
@@ -56,9 +70,17 @@ bool RpcError::is_revert() const {
     return code == kRevertCode || lower_case(message).find("revert") != std::string::npos;
 }
 
+bool RpcError::is_passing() const {
+    if (code == kResourceNotFound || code == kResourceUnavailable || code == kLimitExceeded)
+        return true;
+    const std::string said = lower_case(message);
+    return std::ranges::any_of(
+        kStateMissing, [&](const char* phrase) { return said.find(phrase) != std::string::npos; });
+}
+
 Error RpcError::as_error(const std::string& method) const {
-    const ErrorCode kind = code == kLimitExceeded ? ErrorCode::kUnavailable : ErrorCode::kInternal;
-    return fail(kind, method + ": the node reports error " + std::to_string(code) + ": " + message);
+    return fail(is_passing() ? ErrorCode::kUnavailable : ErrorCode::kInternal,
+                method + ": the node reports error " + std::to_string(code) + ": " + message);
 }
 
 json::object JsonRpc::request(const std::string& method, const json::array& params) {

@@ -17,7 +17,10 @@ struct RpcError {
     Bytes data;  ///< revert data, if it sent some
 
     [[nodiscard]] bool is_revert() const;
-    /// As an Error; rate limits are kUnavailable, the rest kInternal.
+    /// Whether the same question may be answered later: rate limits, a block or its state that the
+    /// node does not have now.
+    [[nodiscard]] bool is_passing() const;
+    /// As an Error: kUnavailable when it passes, kInternal otherwise.
     [[nodiscard]] Error as_error(const std::string& method) const;
 };
 using RpcReply = std::variant<boost::json::value, RpcError>;

@@ -96,6 +96,14 @@ TEST(PrivateAnvil, StopsByItsIdAndStartsAgainWithItsState) {
     anvil.start();
     EXPECT_NE(anvil.node().pid(), pid);
     EXPECT_EQ(anvil.client().block(std::uint64_t{5}).value()->hash, hash);
+    const Address account = chain::private_chain_key(1).address();
+    // The node lost the states of blocks before the one it stopped at. A daemon that asks for one
+    // waits for the next finalized block; it does not end.
+    const auto lost = anvil.client().nonce(account, std::uint64_t{3});
+    ASSERT_FALSE(lost.ok());
+    EXPECT_EQ(lost.error().code, ErrorCode::kUnavailable) << lost.error().message;
+    anvil.mine(3);
+    EXPECT_TRUE(anvil.client().nonce(account, BlockTag::kFinalized).ok());
 }
 
 TEST(PrivateAnvil, ABinaryThatIsMissingOrEndsIsSaidSo) {

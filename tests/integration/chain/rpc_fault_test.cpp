@@ -212,6 +212,15 @@ TEST(RpcFaults, WhatTheNodeReportsIsTold) {
         error_for(http(R"({"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"slow"}})"))
             .first.code,
         ErrorCode::kUnavailable);
+    for (const char* missing :
+         {R"(-32602,"message":"BlockOutOfRangeError: height is 9, not 7")",
+          R"(-32000,"message":"header not found")", R"(-32000,"message":"Missing trie node 12ab")",
+          R"(-32001,"message":"no such block")"}) {
+        const std::string body = R"({"jsonrpc":"2.0","id":1,"error":{"code":)";
+        const auto [passing, once] = error_for(http(body + missing + "}}"));
+        EXPECT_EQ(passing.code, ErrorCode::kUnavailable) << missing;
+        EXPECT_EQ(once, 1) << "its owner waits, not this call";
+    }
     EXPECT_EQ(error_for(http("nothing here", "404 Not Found")).first.code, ErrorCode::kInternal);
     EXPECT_EQ(error_for(http("slow down", "429 Too Many Requests")).second, 3);
 }

@@ -126,6 +126,14 @@ class Restarts : public ::testing::Test {
         return false;
     }
 
+    /// No part ends but by this test's hand, and each has come back from the faults before.
+    void expect_all_running() {
+        const auto entries = ProcessTable(layout_.run()).list();
+        ASSERT_TRUE(entries.ok()) << entries.error().message;
+        for (const ProcessEntry& entry : *entries)
+            EXPECT_TRUE(entry.running) << entry.name << " has ended, see its log";
+    }
+
     void kill(const std::string& name) {
         const auto entry = ProcessTable(layout_.run()).find(name);
         ASSERT_TRUE(entry.ok() && entry->running) << name;
@@ -185,6 +193,7 @@ TEST_F(Restarts, a_job_survives_the_death_of_every_part) {
                             const std::function<void()>& fault) {
         SCOPED_TRACE("round " + std::to_string(round) + ", " + state);
         ASSERT_TRUE(wait_for(round, state));
+        expect_all_running();
         fault();
     };
     during(1, "open", [&] { restart_database(); });
