@@ -1530,7 +1530,19 @@ CREATE TABLE rewards."trim" (
     id text NOT NULL,
     owner rewards.address NOT NULL,
     amount ledger.amount NOT NULL,
-    done boolean DEFAULT false NOT NULL
+    done boolean DEFAULT false NOT NULL,
+    seq bigint NOT NULL
+);
+
+-- Name: trim_seq_seq; Type: SEQUENCE; Schema: rewards; Owner: -
+
+ALTER TABLE rewards."trim" ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME rewards.trim_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 
 -- Name: api_key api_key_pkey; Type: CONSTRAINT; Schema: api; Owner: -
@@ -1852,6 +1864,14 @@ CREATE INDEX payout_earner ON rewards.payout USING btree (earner, epoch DESC);
 -- Name: settlement_under_way; Type: INDEX; Schema: rewards; Owner: -
 
 CREATE UNIQUE INDEX settlement_under_way ON rewards.settlement USING btree ((true)) WHERE (state = ANY (ARRAY['closed'::text, 'released'::text]));
+
+-- Name: trim_open; Type: INDEX; Schema: rewards; Owner: -
+
+CREATE INDEX trim_open ON rewards."trim" USING btree (seq) WHERE (NOT done);
+
+-- Name: trim_owner; Type: INDEX; Schema: rewards; Owner: -
+
+CREATE INDEX trim_owner ON rewards."trim" USING btree (owner) WHERE (NOT done);
 
 -- Name: follower keep_finality; Type: TRIGGER; Schema: chain; Owner: -
 

@@ -56,7 +56,17 @@ Result<Amount> set_withdrawing(Books& books, const ChainEvent& event, const Addr
     return held.plus(more);
 }
 
+/// Trims of `owner` that the contract has no use for any more: a request replaces the one before, a
+/// trim never raises one. They would be refused for ever and keep others waiting.
+Status drop_trims(Books& books, const Address& owner, const Amount& from) {
+    GYM_CHECK(books.transaction.exec(
+        "UPDATE rewards.trim SET done = true WHERE owner = $1 AND NOT done AND amount >= $2",
+        {owner, from}));
+    return {};
+}
+
 Status book(Books& books, const ChainEvent& event, const WithdrawalRequested& request) {
+    GYM_CHECK(drop_trims(books, request.owner, Amount()));
     GYM_TRY(const Amount held, set_withdrawing(books, event, request.owner, request.amount));
     if (held == request.amount) return {};
     // The rest is locked in jobs: the contract must not pay it out.
@@ -68,7 +78,7 @@ Status book(Books& books, const ChainEvent& event, const WithdrawalRequested& re
 
 Status book(Books& books, const ChainEvent& event, const WithdrawalTrimmed& trim) {
     GYM_CHECK(set_withdrawing(books, event, trim.owner, trim.amount));
-    return {};
+    return drop_trims(books, trim.owner, trim.amount);
 }
 
 /// What left the contract is taken from what was held for it, then from what the owner has
@@ -97,7 +107,7 @@ Status book(Books& books, const ChainEvent& event, const Withdrawn& withdrawn) {
                                               " wei more than the ledger has for it");
     // The request is closed; what it still held is free again.
     GYM_CHECK(set_withdrawing(books, event, withdrawn.owner, Amount()));
-    return {};
+    return drop_trims(books, withdrawn.owner, Amount());
 }
 
 Status book(Books& books, const ChainEvent&, const RootSubmitted& root) {

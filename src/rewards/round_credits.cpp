@@ -101,10 +101,15 @@ Result<std::size_t> Accounting::fund_unfunded() {
     return database_.transact(
         [&](db::Transaction& transaction) -> Result<std::size_t> {
             GYM_TRY(const db::Rows rows,
+                    // Only what a job can pay now: jobs that stay empty must not fill the batch.
                     transaction.exec(
-                        "SELECT id, kind, due, earner, job_id, amount FROM rewards.credit "
-                        "WHERE state = 'unfunded' ORDER BY created_at_ms, id LIMIT $1 FOR UPDATE",
-                        {config_.batch_max}));
+                        "SELECT c.id, c.kind, c.due, c.earner, c.job_id, c.amount "
+                        "FROM rewards.credit c JOIN ledger.account a ON a.kind = 'escrow' "
+                        "AND a.asset = $2 AND a.owner = 'job:0x' || encode(c.job_id, 'hex') "
+                        "WHERE c.state = 'unfunded' "
+                        "AND c.amount <= a.credits - a.debits - a.debits_pending "
+                        "ORDER BY c.created_at_ms, c.id LIMIT $1 FOR UPDATE OF c",
+                        {config_.batch_max, config_.asset()}));
             Books books{transaction, config_, clock_.now_ms()};
             std::size_t funded = 0;
             for (const db::Row row : rows) {

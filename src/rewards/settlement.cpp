@@ -7,6 +7,8 @@
 namespace gym::rewards {
 namespace {
 
+constexpr int kTrimsOfATickMax = 500;
+
 struct UnderWay {
     std::uint64_t epoch = 0;
     std::string state;
@@ -152,7 +154,8 @@ Status Settlement::trim_withdrawals() {
                                      [](db::Transaction& transaction) {
                                          return transaction.exec(
                                              "SELECT id, owner, amount FROM rewards.trim WHERE NOT "
-                                             "done ORDER BY id LIMIT 100");
+                                             "done ORDER BY seq LIMIT $1",
+                                             {kTrimsOfATickMax});
                                      },
                                      idempotent()));
     for (const db::Row row : rows) {

@@ -114,6 +114,27 @@ TEST_F(RewardsTest, EventsThatComeAgainChangeNothing) {
     EXPECT_EQ(summary_of(history_.earner(0)).claimed, Amount(1'050));
 }
 
+TEST_F(RewardsTest, CreditsOfAJobThatStaysEmptyKeepNoOtherCreditUnpaid) {
+    const Address pauper = testing::test_address(0x71, 1);
+    const Digest empty = funded_job_of(pauper, 1, "empty");
+    const Digest job = funded_job(2'000);
+    config_.batch_max = 2;
+    restart();
+    history_.run_round(empty, {{0, kPflop, Fate::kUnsampled},
+                               {1, kPflop, Fate::kUnsampled},
+                               {2, kPflop, Fate::kUnsampled}});
+    for (int i = 0; i < 10; ++i)
+        tick();
+    ASSERT_EQ(receipt_of(history_.unit_id(2)).state, CreditState::kUnfunded);
+    history_.run_round(job, {{0, 3 * kPflop, Fate::kUnsampled}});
+    for (int i = 0; i < 10; ++i)
+        tick();
+    ASSERT_EQ(receipt_of(history_.unit_id(0)).state, CreditState::kUnfunded);
+    add_budget(job, 10'000);
+    tick();
+    EXPECT_EQ(receipt_of(history_.unit_id(0)).state, CreditState::kPosted);
+}
+
 TEST_F(RewardsTest, AJobOutOfBudgetIsPausedAndItsUnitsArePaidOnceItIsFundedAgain) {
     const Digest job = funded_job(2'500);
     history_.commit_round(job,
@@ -128,18 +149,7 @@ TEST_F(RewardsTest, AJobOutOfBudgetIsPausedAndItsUnitsArePaidOnceItIsFundedAgain
     history_.finish_round();
     tick();
     EXPECT_EQ(receipt_of(history_.unit_id(1)).state, CreditState::kUnfunded);
-    chain_.deposit(owner_, Amount(10'000));
-    tick();
-    const auto topped_up = web_->transact([&](db::Transaction& tx) -> Status {
-        ledger::TransferRequest more;
-        more.id = ledger::transfer_id("more budget");
-        GYM_TRY(more.debit, ledger::find_account(tx, available_account(asset(), owner_)));
-        GYM_TRY(more.credit, ledger::find_account(tx, escrow_account(asset(), job)));
-        more.amount = Amount(10'000);
-        GYM_CHECK(ledger::submit(tx, {&more, 1}, clock_.now_ms()));
-        return registry::add_budget(tx, job, more.amount);
-    });
-    ASSERT_TRUE(topped_up.ok()) << topped_up.error().message;
+    add_budget(job, 10'000);
     settle();
     EXPECT_EQ(receipt_of(history_.unit_id(1)).state, CreditState::kPosted);
     EXPECT_EQ(summary_of(history_.earner(1)).payable, Amount(2'000));

@@ -31,7 +31,15 @@ class FakeChain final : public SettlementChain {
     }
     Result<OrderStatus> trim_withdrawal(const std::string& id, const Address& owner,
                                         const Amount& amount) override {
-        return take(id, [&] { emit(WithdrawalTrimmed{owner, amount}); });
+        // As the contract: there must be a request, and a trim never raises it.
+        const auto request = requests.find(owner);
+        if (request == requests.end() || request->second.is_zero())
+            return OrderStatus{OrderState::kWaiting, "NoWithdrawal"};
+        if (amount > request->second) return OrderStatus{OrderState::kWaiting, "TrimRaises"};
+        return take(id, [&] {
+            request->second = amount;
+            emit(WithdrawalTrimmed{owner, amount});
+        });
     }
     Result<Holdings> holdings(std::uint64_t at) override {
         return Holdings{at, escrow, distributor};
@@ -40,6 +48,15 @@ class FakeChain final : public SettlementChain {
     void deposit(const Address& owner, const Amount& amount) {
         escrow = *escrow.plus(amount);
         emit(Deposited{owner, amount});
+    }
+    void request_withdrawal(const Address& owner, const Amount& amount) {
+        requests[owner] = amount;
+        emit(WithdrawalRequested{owner, amount});
+    }
+    void withdraw(const Address& owner, const Amount& amount) {
+        requests.erase(owner);
+        escrow = *escrow.minus(amount);
+        emit(Withdrawn{owner, amount});
     }
     void claim(const Address& earner, const Amount& amount) {
         distributor = *distributor.minus(amount);
@@ -65,6 +82,7 @@ class FakeChain final : public SettlementChain {
     std::vector<ChainEvent> events;
     std::size_t delivered = 0;
     std::uint64_t block = 100;
+    std::map<Address, Amount> requests;  ///< of withdrawals
     Amount escrow, distributor;
 
   private:
@@ -160,9 +178,28 @@ class RewardsTest : public ::testing::Test {
     }
     /// A deposit that is in the ledger, and a job paid from it: 1,000 wei for 10^15 FLOPs.
     Digest funded_job(std::uint64_t budget, const std::string& key = "job") {
-        chain_.deposit(owner_, Amount(budget));
+        return funded_job_of(owner_, budget, key);
+    }
+    Digest funded_job_of(const Address& owner, std::uint64_t budget, const std::string& key) {
+        chain_.deposit(owner, Amount(budget));
         tick();
-        return history_.submit_job(*web_, asset(), owner_, Amount(budget), Amount(1'000), key);
+        return history_.submit_job(*web_, asset(), owner, Amount(budget), Amount(1'000), key);
+    }
+
+    /// A deposit of owner_, added to the budget of its job as the API does it.
+    void add_budget(const Digest& job, std::uint64_t amount) {
+        chain_.deposit(owner_, Amount(amount));
+        tick();
+        const auto topped_up = web_->transact([&](db::Transaction& tx) -> Status {
+            ledger::TransferRequest more;
+            more.id = ledger::transfer_id("more budget");
+            GYM_TRY(more.debit, ledger::find_account(tx, available_account(asset(), owner_)));
+            GYM_TRY(more.credit, ledger::find_account(tx, escrow_account(asset(), job)));
+            more.amount = Amount(amount);
+            GYM_CHECK(ledger::submit(tx, {&more, 1}, clock_.now_ms()));
+            return registry::add_budget(tx, job, more.amount);
+        });
+        ASSERT_TRUE(topped_up.ok()) << topped_up.error().message;
     }
 
     static constexpr std::uint64_t kPflop = 1'000'000'000'000'000;

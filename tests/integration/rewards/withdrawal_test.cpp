@@ -8,12 +8,11 @@ class WithdrawalTest : public RewardsTest {
     Amount available() { return balance(available_account(asset(), owner_)).spendable(); }
     Amount withdrawing() { return balance(withdrawing_account(asset(), owner_)).spendable(); }
     void withdraw(std::uint64_t amount) {
-        chain_.escrow = *chain_.escrow.minus(Amount(amount));
-        chain_.emit(Withdrawn{owner_, Amount(amount)});
+        chain_.withdraw(owner_, Amount(amount));
         tick();
     }
     void request(std::uint64_t amount) {
-        chain_.emit(WithdrawalRequested{owner_, Amount(amount)});
+        chain_.request_withdrawal(owner_, Amount(amount));
         tick();
         tick();  // takes in a trim
     }
@@ -59,6 +58,77 @@ TEST_F(WithdrawalTest, AWithdrawalThatOvertookItsTrimComesOutOfTheJobsBudget) {
     withdraw(50);
     EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(30));
     chain_.holds_back = false;
+}
+
+/// What the contract would pay to `owner` now.
+Amount requested(const FakeChain& chain, const Address& owner) {
+    const auto found = chain.requests.find(owner);
+    return found == chain.requests.end() ? Amount() : found->second;
+}
+
+// An attacker leaves trims behind that the contract refuses for ever, so that the trim of another
+// address, which asks for money that its jobs have locked, never gets its turn.
+TEST_F(WithdrawalTest, TrimsThatTheContractRefusesKeepNoOtherTrimWaiting) {
+    const Address clutter = testing::test_address(0x71, 1);
+    funded_job_of(clutter, 1, "clutter");
+    funded_job(80);
+    for (int i = 0; i < 400; ++i)
+        chain_.request_withdrawal(clutter, Amount(1));
+    for (int i = 0; i < 3; ++i)
+        tick();
+    chain_.request_withdrawal(owner_, Amount(80));
+    for (int i = 0; i < 3; ++i)
+        tick();
+    EXPECT_EQ(requested(chain_, owner_), Amount(0));
+    EXPECT_EQ(requested(chain_, clutter), Amount(0));
+}
+
+TEST_F(WithdrawalTest, TheOldestTrimGoesFirst) {
+    funded_job(80);
+    chain_.holds_back = true;
+    chain_.request_withdrawal(owner_, Amount(80));
+    tick();
+    // As many of others as one tick sends at most, with ids that sort before every hash.
+    const auto later = database_->transact([](db::Transaction& tx) {
+        return tx.exec(
+            "INSERT INTO rewards.trim (id, owner, amount) SELECT 'trim:' || lpad(n::text, 8, '0'), "
+            "decode(lpad(to_hex(n), 40, '0'), 'hex'), 0 FROM generate_series(1, 500) n");
+    });
+    ASSERT_TRUE(later.ok()) << later.error().message;
+    chain_.holds_back = false;
+    tick();
+    EXPECT_EQ(requested(chain_, owner_), Amount(0));
+}
+
+TEST_F(WithdrawalTest, ATrimOfARequestThatWasReplacedIsNotSent) {
+    funded_job(80);
+    chain_.deposit(owner_, Amount(20));
+    tick();
+    chain_.holds_back = true;
+    request(100);  // to be trimmed to 20
+    request(10);   // and this is all free
+    chain_.holds_back = false;
+    tick();
+    tick();
+    EXPECT_EQ(requested(chain_, owner_), Amount(10));
+    EXPECT_EQ(withdrawing(), Amount(10));
+}
+
+TEST_F(WithdrawalTest, ATrimThatIsStillNeededOutlivesAnOlderOne) {
+    funded_job(80);
+    chain_.deposit(owner_, Amount(20));
+    tick();
+    chain_.holds_back = true;
+    request(100);  // to be trimmed to 20
+    chain_.holds_back = false;
+    // Meanwhile on chain: a smaller request, all of it free, then one for everything; and an old
+    // trim to 60 is mined only now.
+    chain_.request_withdrawal(owner_, Amount(100));
+    chain_.requests[owner_] = Amount(60);
+    chain_.emit(WithdrawalTrimmed{owner_, Amount(60)});
+    for (int i = 0; i < 3; ++i)
+        tick();
+    EXPECT_EQ(requested(chain_, owner_), Amount(20));
 }
 
 TEST_F(WithdrawalTest, MoreThanTheLedgerHasStopsTheDaemon) {
