@@ -34,6 +34,8 @@ while read -r lines file; do
     [[ $file == total ]] || ((lines <= 400)) || fail "$file has $lines lines; 400 are allowed: split it"
 done < <(git ls-files -z 'src/*.?pp' 'kernels/*' 'contracts/src/*' | xargs -0 wc -l)
 
+# No clang of Debian 12 compiles torch 1.13's headers as C++20; warnings of GCC are errors there as everywhere.
+mapfile -t units < <(printf '%s\n' "${units[@]}" | grep -ve '^src/torch_' -e '^$')
 if ((${#units[@]})); then
     echo "lint: clang-tidy on ${#units[@]} files"
     printf '%s\n' "${units[@]}" |

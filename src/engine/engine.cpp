@@ -7,6 +7,7 @@
 #include "execute.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "gym/kernels/float_environment.hpp"
+#include "make_context.hpp"
 #include "memory_plan.hpp"
 #include "state_of_program.hpp"
 #ifdef GYM_FAULT_INJECTION
@@ -22,21 +23,6 @@ using program::Slot;
 using program::SlotId;
 using program::SlotKind;
 
-constexpr unsigned kThreadsMax = 1024;
-
-Result<kernels::Isa> choose_isa(const std::string& name) {
-    const kernels::Isa best = kernels::detect_isa();
-    if (name == "auto") return best;
-    const auto isa = kernels::parse_isa(name);
-    if (!isa)
-        return fail(ErrorCode::kInvalidArgument,
-                    "unknown instruction set '" + name + "': auto, scalar, avx2, avx512 or amx");
-    if (*isa > best)
-        return fail(ErrorCode::kInvalidArgument, "this CPU has no " + name + ", at most " +
-                                                     std::string(kernels::isa_name(best)));
-    return *isa;
-}
-
 Digest root_of(const Slot& slot, ByteView bytes) {
     const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
     return commit::tensor_root(slot.dtype, dims, bytes);
@@ -45,8 +31,7 @@ Digest root_of(const Slot& slot, ByteView bytes) {
 }  // namespace
 
 struct Engine::Impl {
-    Impl(const Program& p, kernels::Isa isa, unsigned threads)
-        : program(p), context(isa, static_cast<int>(threads)) {}
+    Impl(const Program& p, kernels::Context c) : program(p), context(std::move(c)) {}
 
     Program program;
     kernels::Context context;
@@ -131,9 +116,7 @@ void Engine::Impl::take_next_values() {
 }
 
 Result<Engine> Engine::create(const Program& program, const EngineOptions& options) {
-    if (options.threads == 0 || options.threads > kThreadsMax)
-        return fail(ErrorCode::kInvalidArgument, "threads must be 1 to 1024");
-    GYM_TRY(const kernels::Isa isa, choose_isa(options.isa));
+    GYM_TRY(kernels::Context context, make_context(options));
     MemoryPlan plan = plan_memory(program);
     std::uint64_t total = plan.arena_bytes;
     for (const Slot& slot : program.slots()) {
@@ -143,7 +126,7 @@ Result<Engine> Engine::create(const Program& program, const EngineOptions& optio
         return fail(ErrorCode::kOutOfRange, "the program needs " + std::to_string(total) +
                                                 " bytes, allowed are " +
                                                 std::to_string(options.memory_bytes_max));
-    auto impl = std::make_unique<Impl>(program, isa, options.threads);
+    auto impl = std::make_unique<Impl>(program, std::move(context));
     impl->plan = std::move(plan);
     impl->state_ids = state_slots(program);
     impl->input_ids = program.slots_of(SlotKind::input);

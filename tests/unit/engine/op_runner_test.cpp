@@ -1,0 +1,98 @@
+#include "gym/engine/op_runner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "gym/program/builder.hpp"
+
+namespace gym::engine {
+namespace {
+
+using program::Dims;
+using program::DType;
+using program::Opcode;
+
+std::vector<float> ramp(std::size_t count, float step) {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; ++i)
+        values[i] = static_cast<float>(static_cast<int>(i * 7 % 23) - 11) * step;
+    return values;
+}
+
+OpInput in(const std::vector<float>& values, Dims dims) {
+    return {DType::f32, std::move(dims), values.data()};
+}
+OpOutput out(std::vector<float>& values, Dims dims) {
+    return {DType::f32, std::move(dims), values.data()};
+}
+
+ByteView bytes_of(const std::vector<float>& values) {
+    return {reinterpret_cast<const std::uint8_t*>(values.data()), values.size() * sizeof(float)};
+}
+
+TEST(OpRunner, GivesTheBitsOfAProgram) {
+    const std::vector<float> a = ramp(5 * 40, 0.37F), b = ramp(6 * 40, 0.11F);
+    program::Builder builder;
+    builder.output("y", builder.matmul(builder.input("a", DType::f32, {5, 40}),
+                                       builder.input("b", DType::f32, {6, 40})));
+    const auto program = builder.build().value();
+    auto engine = Engine::create(program).value();
+    State none;
+    const NamedTensorView inputs[] = {{"a", bytes_of(a)}, {"b", bytes_of(b)}};
+    ASSERT_TRUE(engine.run(none, inputs).ok());
+    const ByteView want = engine.output("y").value();
+    for (const unsigned threads : {1U, 3U}) {
+        EngineOptions options;
+        options.threads = threads;
+        auto runner = OpRunner::create(options).value();
+        std::vector<float> y(5 * 6);
+        const std::uint64_t attributes[] = {0, 0};
+        const OpInput operands[] = {in(a, {5, 40}), in(b, {6, 40})};
+        const OpOutput results[] = {out(y, {5, 6})};
+        for (int again = 0; again < 2; ++again) {  // the second time from the remembered program
+            std::ranges::fill(y, 0.0F);
+            ASSERT_TRUE(runner.run(Opcode::matmul, attributes, operands, results).ok());
+            EXPECT_EQ(std::memcmp(y.data(), want.data(), want.size()), 0) << threads;
+        }
+    }
+}
+
+TEST(OpRunner, MoreShapesThanItRemembersAreRunAllTheSame) {
+    auto runner = OpRunner::create().value();
+    for (std::uint32_t count = 1; count <= 1500; ++count) {
+        const std::vector<float> x = ramp(count, 1.0F);
+        std::vector<float> y(count);
+        const OpInput operands[] = {in(x, {count}), in(x, {count})};
+        const OpOutput results[] = {out(y, {count})};
+        ASSERT_TRUE(runner.run(Opcode::add, {}, operands, results).ok());
+        ASSERT_EQ(y.back(), x.back() + x.back());
+    }
+}
+
+TEST(OpRunner, NamesTheRuleThatIsBroken) {
+    auto runner = OpRunner::create().value();
+    const std::vector<float> x = ramp(12, 1.0F);
+    std::vector<float> y(12);
+    const auto error = [&](Opcode code, std::vector<std::uint64_t> attributes,
+                           std::vector<OpInput> operands, const Dims& dims) {
+        const OpOutput results[] = {out(y, dims)};
+        return runner.run(code, attributes, operands, results).error();
+    };
+    const Error product = error(Opcode::matmul, {0, 0}, {in(x, {3, 4}), in(x, {4, 3})}, {3, 4});
+    EXPECT_EQ(product.code, ErrorCode::kShapeMismatch);
+    EXPECT_EQ(product.message, "a [3, 4] and b [4, 3] do not share a dim");
+    EXPECT_EQ(error(Opcode::add, {}, {in(x, {12})}, {12}).message,
+              "op 0: wrong number of inputs "
+              "or outputs");
+    EXPECT_FALSE(error(Opcode::add, {}, {in(x, {0}), in(x, {0})}, {0}).message.empty());
+    EXPECT_FALSE(error(Opcode::add, std::vector<std::uint64_t>(9), {in(x, {1}), in(x, {1})}, {1})
+                     .message.empty());
+    EngineOptions options;
+    options.isa = "mmx";
+    EXPECT_EQ(OpRunner::create(options).error().code, ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace gym::engine
