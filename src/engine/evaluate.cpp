@@ -11,6 +11,7 @@
 #include "gym/program/gpt.hpp"
 #include "gym/program/program.hpp"
 #include "program_shape.hpp"
+#include "runner.hpp"
 #include "state_of_program.hpp"
 
 namespace gym::engine {
@@ -18,12 +19,12 @@ namespace {
 
 using program::Program;
 
-Result<float> loss_of(Engine& engine, State& state, const Batch& batch) {
+Result<float> loss_of(Runner& runner, const Batch& batch) {
     const ByteView tokens{reinterpret_cast<const std::uint8_t*>(batch.tokens.data()),
                           batch.tokens.size() * sizeof(std::int32_t)};
     const NamedTensorView input{program::kBatchInput, tokens};
-    GYM_CHECK(engine.run(state, {&input, 1}));
-    GYM_TRY(const ByteView bytes, engine.output(program::kLossOutput));
+    GYM_CHECK(runner.run({&input, 1}));
+    GYM_TRY(const Bytes bytes, runner.output(program::kLossOutput));
     float loss = 0;
     if (bytes.size() != sizeof loss)
         return fail(ErrorCode::kShapeMismatch, "the program's loss is no scalar");
@@ -39,14 +40,14 @@ Result<Evaluation> evaluate(const Program& train, const State& base, const blob:
     GYM_TRY(const WindowShape shape, window_shape(evaluation));
     GYM_CHECK(check_vocabulary(evaluation, dataset));
     GYM_TRY(State state, parameters_for(evaluation, base));
-    GYM_TRY(Engine engine, Engine::create(evaluation, options));
+    GYM_TRY(const auto runner, make_runner(evaluation, std::move(state), options));
     const std::uint32_t batches = std::max(1U, windows_max / shape.windows);
     const std::uint32_t total = batches * shape.windows;
     std::vector<float> losses;
     for (std::uint32_t i = 0; i < batches; ++i) {
         GYM_TRY(const Batch batch, validation_batch(dataset, i * shape.windows, shape.windows,
                                                     total, shape.window_tokens));
-        GYM_TRY(const float loss, loss_of(engine, state, batch));
+        GYM_TRY(const float loss, loss_of(*runner, batch));
         losses.push_back(loss);
     }
     const kernels::ExactFloatEnvironment environment;

@@ -6,7 +6,6 @@
 
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/merkle.hpp"
-#include "gym/commit/tensor_root.hpp"
 #include "gym/engine/batch.hpp"
 #include "gym/engine/positions.hpp"
 #include "gym/kernels/philox.h"
@@ -14,6 +13,7 @@
 #include "gym/program/gpt.hpp"
 #include "gym/program/program.hpp"
 #include "program_shape.hpp"
+#include "runner.hpp"
 
 namespace gym::engine {
 namespace {
@@ -44,17 +44,15 @@ Status check_spec(const TrainSpec& spec) {
 }  // namespace
 
 struct Trainer::Impl {
-    Impl(const Program& p, State s, const blob::Dataset& d, const TrainSpec& t, Engine e)
-        : program(p), state(std::move(s)), dataset(d), spec(t), engine(std::move(e)) {}
+    Impl(const Program& p, const blob::Dataset& d, const TrainSpec& t, std::unique_ptr<Runner> r)
+        : program(p), dataset(d), spec(t), runner(std::move(r)) {}
 
     Program program;
-    State state;
     const blob::Dataset& dataset;
     TrainSpec spec;
-    Engine engine;
+    std::unique_ptr<Runner> runner;
     WindowShape shape;
     bool has_clock = false;
-    unsigned threads = 1;
     std::uint64_t flops = 0;
     std::uint64_t next_step = 0;
 
@@ -68,7 +66,7 @@ struct Trainer::Impl {
 };
 
 Result<std::uint32_t> Trainer::Impl::scalar_bits(std::string_view name) const {
-    GYM_TRY(const ByteView bytes, engine.output(name));
+    GYM_TRY(const Bytes bytes, runner->output(name));
     std::uint32_t bits = 0;
     if (bytes.size() != sizeof bits)
         return fail(ErrorCode::kShapeMismatch, "output '" + std::string(name) + "' is no scalar");
@@ -78,17 +76,11 @@ Result<std::uint32_t> Trainer::Impl::scalar_bits(std::string_view name) const {
 
 /// Root over the gradients' tensor roots, in the order of the program's outputs.
 Result<Digest> Trainer::Impl::gradient_root() const {
-    std::vector<std::vector<std::uint64_t>> dims;
-    dims.reserve(program.outputs().size());  // the views below keep pointing into it
-    std::vector<commit::TensorView> gradients;
-    for (const auto& output : program.outputs()) {
-        if (!output.name.starts_with(program::kGradientPrefix)) continue;
-        GYM_TRY(const ByteView bytes, engine.output(output.name));
-        const auto& slot = program.slot(output.slot);
-        dims.emplace_back(slot.dims.begin(), slot.dims.end());
-        gradients.push_back({slot.dtype, dims.back(), bytes});
-    }
-    return commit::merkle_root(commit::tensor_roots(gradients, threads));
+    std::vector<std::string_view> gradients;
+    for (const auto& output : program.outputs())
+        if (output.name.starts_with(program::kGradientPrefix)) gradients.push_back(output.name);
+    GYM_TRY(const std::vector<Digest> roots, runner->output_roots(gradients));
+    return commit::merkle_root(roots);
 }
 
 /// @return the batch root.
@@ -102,7 +94,7 @@ Result<Digest> Trainer::Impl::run_step(std::uint64_t step) {
         static_cast<std::int32_t>(std::min(job_step, kClockMax)), static_cast<std::int32_t>(step)};
     std::vector<NamedTensorView> inputs{{program::kBatchInput, bytes_of(batch.tokens)}};
     if (has_clock) inputs.push_back({program::kClockInput, bytes_of(clock)});
-    GYM_CHECK(engine.run(state, inputs));
+    GYM_CHECK(runner->run(inputs));
     return batch.root;
 }
 
@@ -119,11 +111,10 @@ Result<Trainer> Trainer::create(const Program& train, State state, const blob::D
     const std::uint64_t window_length = std::uint64_t{shape.window_tokens} + 1;
     GYM_TRY([[maybe_unused]] const std::uint64_t windows,
             dataset.window_count(blob::Split::kTrain, window_length));
-    GYM_TRY(Engine engine, Engine::create(train, options));
-    auto impl = std::make_unique<Impl>(train, std::move(state), dataset, spec, std::move(engine));
+    GYM_TRY(auto runner, make_runner(train, std::move(state), options));
+    auto impl = std::make_unique<Impl>(train, dataset, spec, std::move(runner));
     impl->shape = shape;
     impl->next_step = spec.first_step;
-    impl->threads = options.threads;
     impl->has_clock = train.find_slot(program::kClockInput) != program::kNoSlot;
     impl->flops = program::flops_per_step(train);
     return Trainer(std::move(impl));
@@ -146,20 +137,20 @@ Result<StepRecord> Trainer::step() {
     GYM_TRY(record.grad_norm_bits, impl_->scalar_bits(program::kGradNormOutput));
     if (impl_->is_checkpoint(step)) {
         GYM_TRY(record.gradient_root, impl_->gradient_root());
-        record.state_root = state_root(impl_->state, impl_->threads);
+        GYM_TRY(record.state_root, impl_->runner->state_root());
     }
     ++impl_->next_step;
     return record;
 }
 
 void Trainer::set_trace(std::function<void(const TraceEntry&)> sink) {
-    impl_->engine.set_trace(std::move(sink));
+    impl_->runner->set_trace(std::move(sink));
 }
-const State& Trainer::state() const {
-    return impl_->state;
+Result<const State*> Trainer::state() const {
+    return impl_->runner->state();
 }
-State Trainer::take_state() && {
-    return std::move(impl_->state);
+Result<State> Trainer::take_state() && {
+    return impl_->runner->take_state();
 }
 std::uint64_t Trainer::tokens_per_step() const {
     return std::uint64_t{impl_->shape.windows} * impl_->shape.window_tokens;

@@ -50,7 +50,7 @@ class Speed {
 Status finish(const Program& train, const State& base, Trainer& trainer, unsigned threads,
               UnitResult& result) {
     result.records_root = records_root(result.records);
-    result.final_state = std::move(trainer).take_state();
+    GYM_TRY(result.final_state, std::move(trainer).take_state());
     result.final_state_root = state_root(result.final_state, threads);
     GYM_TRY(result.delta, encode_delta(train, base, result.final_state));
     result.delta_root = blob::blob_root(result.delta, threads);
@@ -111,7 +111,7 @@ Result<UnitResult> run_unit(const Program& train, const State& base, const blob:
         if (options.progress)
             options.progress({step + 1, spec.steps, result.last_loss,
                               speed.after(result.tokens - tokens_before)});
-        if (options.after_step) options.after_step(trainer.state(), result.records);
+        if (options.after_step) options.after_step(trainer, result.records);
     }
     result.flops = trainer.flops_per_step() * spec.steps;
     GYM_CHECK(finish(train, base, trainer, threads, result));

@@ -24,7 +24,7 @@ Status start_verifier(const worker::NodeConfig& config,
     GYM_CHECK(worker::greet_chain(chain.get(), network));
     VerifierOptions options;
     options.data_dir = config.data_dir;
-    options.engine = {config.threads_used(), config.isa, config.memory_bytes};
+    options.engine = config.engine();
     options.chain = chain.get();
     options.beacon_delay_blocks = config.beacon_delay_blocks;
     options.on_event = on_event;

@@ -46,11 +46,10 @@ Finding check_disk(const NodeConfig& config) {
 }
 
 Finding check_engine(const NodeConfig& config) {
-    const auto benchmark =
-        run_benchmark({config.threads_used(), config.isa, config.memory_bytes}, kBenchmarkMs);
+    const auto benchmark = run_benchmark(config.engine(), kBenchmarkMs);
     if (!benchmark.ok()) return bad("engine", benchmark.error().message);
-    return good("engine", std::to_string(benchmark->flops_per_second / 1'000'000) +
-                              " MFLOP/s with " + std::to_string(config.threads_used()) +
+    return good("engine", std::to_string(benchmark->flops_per_second / 1'000'000) + " MFLOP/s on " +
+                              config.device + " with " + std::to_string(config.threads_used()) +
                               " threads");
 }
 

@@ -43,6 +43,7 @@ Status read_keys(YamlMap& yaml, NodeConfig& config) {
     GYM_TRY(const std::int64_t threads, yaml.integer_or("threads", 0, 1024, 0));
     config.threads = static_cast<unsigned>(threads);
     GYM_TRY(config.isa, yaml.string_or("isa", config.isa));
+    GYM_TRY(config.device, yaml.string_or("device", config.device));
     GYM_TRY(const std::string memory, yaml.string_or("memory", "8GB"));
     auto bytes = parse_size(memory);
     if (!bytes.ok()) return yaml.error_at("memory", bytes.error().message);
@@ -79,6 +80,10 @@ std::filesystem::path NodeConfig::keystore_path() const {
 
 unsigned NodeConfig::threads_used() const {
     return threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
+}
+
+engine::EngineOptions NodeConfig::engine() const {
+    return {threads_used(), isa, memory_bytes, device};
 }
 
 rpc::ClientConfig NodeConfig::client(const std::stop_token& stop) const {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "gym/crypto/keystore.hpp"
+#include "gym/engine/device.hpp"
 #include "gym/worker/heartbeat.hpp"
 #include "gym/worker/node_lock.hpp"
 #include "gym/worker/patience.hpp"
@@ -23,10 +24,6 @@ constexpr std::int64_t kBenchmarkMs = 1'500;
 constexpr std::int64_t kClockSkewMsMax = 30'000;
 constexpr unsigned kAttemptsBeforeWork = 3;  // somebody waits for the answer
 constexpr char kSoftwareVersion[] = "gym 0.1.0";
-
-engine::EngineOptions engine_options(const NodeConfig& config) {
-    return {config.threads_used(), config.isa, config.memory_bytes};
-}
 
 Status create_data_dir(const std::filesystem::path& directory) {
     std::error_code code;
@@ -52,11 +49,19 @@ Result<std::pair<crypto::PrivateKey, bool>> key_of(const NodeConfig& config) {
     return std::pair(std::move(key), is_new);
 }
 
-Status check_hardware(const RegisterOptions& options) {
-    if (options.device != "cpu")
+/// @return what the network is told about the device.
+Result<std::string> check_device(const NodeConfig& config, const std::string& claimed) {
+    GYM_TRY(std::string model, engine::device_model(config.device));
+    if (claimed.empty()) return model;
+    if (config.device == "cpu" && claimed != "cpu")
         return fail(ErrorCode::kInvalidArgument,
-                    "this build computes on the CPU only: it was built without CUDA kernels, so " +
-                        options.device + " would stay idle; register with --gpu-type cpu");
+                    claimed +
+                        " would stay idle: this node is set to compute on the CPU; add "
+                        "--device cuda, or register without --gpu-type");
+    return claimed;
+}
+
+Status check_memory(const RegisterOptions& options) {
     GYM_TRY(const std::uint64_t memory, machine_memory_bytes());
     if (options.memory_bytes > memory)
         return fail(ErrorCode::kInvalidArgument,
@@ -157,7 +162,8 @@ Result<std::uint64_t> machine_memory_bytes() {
 }
 
 Result<Registration> register_node(const NodeConfig& config, const RegisterOptions& options) {
-    GYM_CHECK(check_hardware(options));
+    GYM_CHECK(check_memory(options));
+    GYM_TRY(const std::string device, check_device(config, options.device));
     const SystemClock clock;
     Registration out;
     GYM_TRY(out.round_trip_ms, check_network(config, clock));
@@ -166,11 +172,11 @@ Result<Registration> register_node(const NodeConfig& config, const RegisterOptio
     out.address = key.address();
     out.key_created = key_created;
     GYM_TRY(const auto coordinator, rpc::connect(config.client({}), key.clone(), clock));
-    GYM_TRY(const Benchmark benchmark, run_benchmark(engine_options(config), kBenchmarkMs));
+    GYM_TRY(const Benchmark benchmark, run_benchmark(config.engine(), kBenchmarkMs));
     out.flops_per_second = benchmark.flops_per_second;
     rpc::NodeProfile profile;
     profile.role = options.role;
-    profile.device = options.device;
+    profile.device = device;
     profile.memory_bytes = options.memory_bytes;
     profile.flops_per_second = benchmark.flops_per_second;
     profile.software_version = kSoftwareVersion;
@@ -189,7 +195,7 @@ Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,
     GYM_CHECK(greet_chain(chain.get(), network));
     WorkerOptions options;
     options.data_dir = config.data_dir;
-    options.engine = engine_options(config);
+    options.engine = config.engine();
     options.defend_disputes = config.defend_disputes;
     options.chain = chain.get();
     options.chain_wait = std::chrono::seconds(config.chain_wait_s);

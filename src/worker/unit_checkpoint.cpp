@@ -149,13 +149,15 @@ CheckpointPlan::CheckpointPlan(CheckpointStore& store, const CheckpointKey& key,
       threads_(threads),
       next_(SteadyClock::now() + every) {}
 
-void CheckpointPlan::after_step(const engine::State& state,
+void CheckpointPlan::after_step(const engine::Trainer& trainer,
                                 std::span<const engine::StepRecord> records) {
     // The last step's position is of no use: the result follows at once.
     if (records.size() >= key_.spec.steps) return;
     const auto start = SteadyClock::now();
     if (start < next_ && !stop_.stop_requested()) return;
-    const Status saved = store_.save(key_, state, records, threads_);
+    const auto state = trainer.state();
+    const Status saved =
+        state.ok() ? store_.save(key_, **state, records, threads_) : Status(state.error());
     const auto end = SteadyClock::now();
     const auto pause = std::max<SteadyClock::duration>(every_, (end - start) * kTimeShare);
     next_ = end + (every_.count() == 0 ? SteadyClock::duration::zero() : pause);

@@ -92,9 +92,9 @@ Result<engine::UnitResult> WorkerImpl::execute(const protocol::RoundRecord& reco
     if (from == From::kCheckpoint) {
         position = checkpoints_.load(key, options_.engine.threads);
         run.resume = position ? &*position : nullptr;
-        run.after_step = [&plan](const engine::State& state,
+        run.after_step = [&plan](const engine::Trainer& trainer,
                                  std::span<const engine::StepRecord> records) {
-            plan.after_step(state, records);
+            plan.after_step(trainer, records);
         };
     }
     if (position) tell("resumed", unit, "from step " + std::to_string(position->records.size()));

@@ -52,7 +52,7 @@ void add_wallet_commands(CLI::App& app, CliContext& context);
 void add_rewards_commands(CLI::App& app, CliContext& context);
 void add_operator_commands(CLI::App& app, CliContext& context);
 
-/// --threads and --isa.
+/// --threads, --isa and --device.
 void add_engine_options(CLI::App& command, engine::EngineOptions& options);
 
 }  // namespace gym::app

@@ -18,7 +18,7 @@ namespace json = boost::json;
 
 struct RegisterFlags {
     NodeOptions node;
-    std::string device = "cpu";
+    std::string device;
     std::string memory;
 };
 
@@ -192,8 +192,8 @@ void add_node_commands(CLI::App& app, CliContext& context) {
         "register", "Make a key if there is none, test hardware and network, register");
     auto flags = std::make_shared<RegisterFlags>();
     flags->node.add_to(*registering);
-    registering->add_option("--gpu-type", flags->device, "What computes: cpu")
-        ->capture_default_str();
+    registering->add_option("--gpu-type", flags->device,
+                            "What to call the device, such as rtx4090; else its own name");
     registering->add_option("--memory", flags->memory, "Memory to lend, such as 8GB");
     registering->callback([&context, flags] { context.finish(register_command(context, *flags)); });
 

@@ -22,6 +22,7 @@ void NodeOptions::add_to(CLI::App& command) {
                        "File with the key's passphrase, mode 0600 (or set GYM_PASSPHRASE)");
     command.add_option("--threads", threads, "Threads to compute with; 0: all");
     command.add_option("--isa", isa, "auto, scalar, avx2, avx512 or amx");
+    command.add_option("--device", device, "Where to train and verify: cpu, cuda or cuda:N");
     command.add_option("--api", api, "gym-api to ask for balances, http://host:port");
     command.add_option("--log-level", log_level, "trace, debug, info, warn, error");
 }
@@ -39,6 +40,7 @@ Result<worker::NodeConfig> NodeOptions::resolve() const {
     if (passphrase_file) config.passphrase_file = *passphrase_file;
     if (threads) config.threads = *threads;
     if (isa) config.isa = *isa;
+    if (device) config.device = *device;
     if (api) config.api = *api;
     return config;
 }

@@ -22,6 +22,7 @@ struct NodeOptions {
     std::optional<std::string> keystore_file;
     std::optional<std::string> passphrase_file;
     std::optional<std::string> isa;
+    std::optional<std::string> device;
     std::optional<std::string> api;
     std::optional<unsigned> threads;
     std::string log_level = "info";

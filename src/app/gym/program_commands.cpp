@@ -156,9 +156,10 @@ Status train(const CliContext& context, const Options& options) {
     }
     progress.finish();
     if (!options.records.empty()) GYM_CHECK(write_records(options.records, records));
+    GYM_TRY(const engine::State* trained, trainer.state());
     if (!options.state_out.empty())
-        GYM_CHECK(write_file_atomic(options.state_out, engine::encode_state(trainer.state())));
-    print_run(context, records, engine::state_root(trainer.state(), options.engine.threads), tokens,
+        GYM_CHECK(write_file_atomic(options.state_out, engine::encode_state(*trained)));
+    print_run(context, records, engine::state_root(*trained, options.engine.threads), tokens,
               seconds);
     if (interrupt.interrupted())
         return fail(ErrorCode::kCancelled,
@@ -206,6 +207,8 @@ void add_engine_options(CLI::App& command, engine::EngineOptions& options) {
     command.add_option("--threads", options.threads, "Threads; results do not depend on it");
     command.add_option("--isa", options.isa,
                        "auto, scalar, avx2, avx512 or amx; results do not depend on it");
+    command.add_option("--device", options.device,
+                       "cpu, cuda or cuda:N; results do not depend on it");
 }
 
 void add_program_commands(CLI::App& app, CliContext& context) {

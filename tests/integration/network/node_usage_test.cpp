@@ -138,7 +138,8 @@ TEST_F(NodeUsageTest, ConfigurationMistakesNameTheLine) {
     expect(with("checkpoint_seconds: -1\n"), kUsage, "node.yaml:1: 'checkpoint_seconds'");
     expect(node({"start", "--log-level", "loud"}), kUsage, "log level 'loud'");
     expect(node({"register", "--memory", "8XB"}), kUsage, "'8XB' is not a size");
-    expect(node({"register", "--gpu-type", "rtx4090"}), kUsage, "--gpu-type cpu");
+    expect(node({"register", "--gpu-type", "rtx4090"}), kUsage, "--device cuda");
+    expect(node({"register", "--device", "tpu"}), kUsage, "cpu, cuda or cuda:N");
 }
 
 TEST_F(NodeUsageTest, EveryCommandSpeaksJson) {

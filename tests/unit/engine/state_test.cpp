@@ -114,7 +114,7 @@ TEST(BaseState, IsTheParametersAndStartsFresh) {
     for (int i = 0; i < 3; ++i)
         ASSERT_TRUE(trainer->step().ok());
     EXPECT_EQ(trainer->step().error().code, ErrorCode::kOutOfRange);
-    const auto base = base_of(program, trainer->state());
+    const auto base = base_of(program, *trainer->state().value());
     ASSERT_TRUE(base.ok());
     EXPECT_EQ(base->tensors.size(), program.slots_of(program::SlotKind::param).size());
     EXPECT_EQ(base_of(program, *base).value(), *base);

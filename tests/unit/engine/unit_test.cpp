@@ -147,8 +147,8 @@ TEST(Unit, StopsWhenAsked) {
 std::vector<UnitPosition> positions_of(const SmallUnit& unit) {
     std::vector<UnitPosition> out;
     RunOptions options;
-    options.after_step = [&](const State& state, std::span<const StepRecord> records) {
-        out.push_back({state, {records.begin(), records.end()}});
+    options.after_step = [&](const Trainer& trainer, std::span<const StepRecord> records) {
+        out.push_back({*trainer.state().value(), {records.begin(), records.end()}});
     };
     EXPECT_TRUE(unit.run(options).ok());
     return out;

@@ -27,9 +27,9 @@ class CheckpointTest : public ::testing::Test {
         engine::RunOptions options;
         options.resume = resume;
         options.cancel = std::move(stop);
-        options.after_step = [&](const engine::State& state,
+        options.after_step = [&](const engine::Trainer& trainer,
                                  std::span<const engine::StepRecord> records) {
-            plan.after_step(state, records);
+            plan.after_step(trainer, records);
         };
         return engine::run_unit(job_.program, job_.base, job_.dataset, key_.spec, options);
     }
@@ -111,9 +111,9 @@ TEST_F(CheckpointTest, AStoppedUnitIsSavedWhateverTheInterval) {
     options.on_record = [&](const engine::StepRecord& record) {
         if (record.step == 1) stop.request_stop();
     };
-    options.after_step = [&](const engine::State& state,
+    options.after_step = [&](const engine::Trainer& trainer,
                              std::span<const engine::StepRecord> records) {
-        plan.after_step(state, records);
+        plan.after_step(trainer, records);
     };
     EXPECT_EQ(
         engine::run_unit(job_.program, job_.base, job_.dataset, key_.spec, options).error().code,

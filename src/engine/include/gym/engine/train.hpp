@@ -29,8 +29,9 @@ class Trainer {
   public:
     /// `dataset` must outlive the trainer.
     /// @errors kInvalidArgument: not a train program, zero steps, the dataset's vocabulary is
-    /// larger than the program's. kOutOfRange: the dataset is shorter than one window; round, slot
-    /// or steps beyond their bounds. kShapeMismatch: `state` is not the program's training state.
+    /// larger than the program's. kUnavailable: no such device. kOutOfRange: the dataset is shorter
+    /// than one window; round, slot or steps beyond their bounds. kShapeMismatch: `state` is not
+    /// the program's training state.
     static Result<Trainer> create(const program::Program& train, State state,
                                   const blob::Dataset& dataset, const TrainSpec& spec,
                                   const EngineOptions& options = {});
@@ -42,8 +43,10 @@ class Trainer {
     Result<StepRecord> step();
 
     void set_trace(std::function<void(const TraceEntry&)> sink);
-    [[nodiscard]] const State& state() const;
-    [[nodiscard]] State take_state() &&;
+    /// The training state after the steps so far, borrowed until the next one. Copied from where it
+    /// is trained if that is not the host. @errors kUnavailable when the device fails.
+    [[nodiscard]] Result<const State*> state() const;
+    [[nodiscard]] Result<State> take_state() &&;
     [[nodiscard]] std::uint64_t tokens_per_step() const;
     [[nodiscard]] std::uint64_t flops_per_step() const;
 

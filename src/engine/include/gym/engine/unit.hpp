@@ -13,6 +13,7 @@
 #include "gym/engine/positions.hpp"
 #include "gym/engine/record.hpp"
 #include "gym/engine/state.hpp"
+#include "gym/engine/train.hpp"
 
 namespace gym::blob {
 class Dataset;
@@ -54,8 +55,9 @@ struct RunOptions {
     EngineOptions engine;
     /// Goes on from here; borrowed during the call. nullptr: from the base state.
     const UnitPosition* resume = nullptr;
-    /// After every step, after the two below: the state and all records so far, borrowed.
-    std::function<void(const State&, std::span<const StepRecord>)> after_step;
+    /// After every step, after the two below: the trainer, whose state() it may ask for, and all
+    /// records so far, borrowed.
+    std::function<void(const Trainer&, std::span<const StepRecord>)> after_step;
     std::function<void(const UnitProgress&)> progress;  ///< after every step
     std::function<void(const StepRecord&)> on_record;   ///< after every step
     std::function<void(const TraceEntry&)> trace;       ///< the macro outputs of `trace_step`

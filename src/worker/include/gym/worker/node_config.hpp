@@ -8,6 +8,7 @@
 #include "gym/common/result.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/crypto/secret.hpp"
+#include "gym/engine/engine.hpp"
 #include "gym/rpc/client.hpp"
 
 namespace gym::worker {
@@ -29,12 +30,14 @@ struct NodeConfig {
     std::filesystem::path passphrase_file;
     unsigned threads = 0;
     std::string isa = "auto";
+    std::string device = "cpu";
     std::uint64_t memory_bytes = std::uint64_t{8} << 30;
     std::uint32_t checkpoint_s = 30;
     bool defend_disputes = true;
 
     [[nodiscard]] std::filesystem::path keystore_path() const;
     [[nodiscard]] unsigned threads_used() const;
+    [[nodiscard]] engine::EngineOptions engine() const;
     [[nodiscard]] rpc::ClientConfig client(const std::stop_token& stop) const;
 };
 

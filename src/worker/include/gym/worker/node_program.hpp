@@ -22,7 +22,7 @@ namespace gym::worker {
 
 struct RegisterOptions {
     rpc::NodeRole role = rpc::NodeRole::kWorker;
-    std::string device = "cpu";
+    std::string device;  ///< what to call it; empty: its own name
     std::uint64_t memory_bytes = 0;
 };
 

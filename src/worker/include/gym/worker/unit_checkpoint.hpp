@@ -65,7 +65,7 @@ class CheckpointPlan {
     /// `store` must outlive the plan.
     CheckpointPlan(CheckpointStore& store, const CheckpointKey& key,
                    std::chrono::milliseconds every, std::stop_token stop, unsigned threads);
-    void after_step(const engine::State& state, std::span<const engine::StepRecord> records);
+    void after_step(const engine::Trainer& trainer, std::span<const engine::StepRecord> records);
 
   private:
     using SteadyClock = std::chrono::steady_clock;

@@ -1,0 +1,55 @@
+#include "../runner.hpp"
+#include "gym/engine/cuda_engine.hpp"
+
+namespace gym::engine {
+namespace {
+
+/// The state lives on the device; the host's copy is brought up to date when somebody looks at it.
+class CudaRunner final : public Runner {
+  public:
+    CudaRunner(CudaEngine engine, State state)
+        : engine_(std::move(engine)), state_(std::move(state)) {}
+
+    Status run(std::span<const NamedTensorView> inputs) override {
+        host_is_current_ = false;
+        return engine_.run(inputs);
+    }
+    Result<Bytes> output(std::string_view name) override { return engine_.output(name); }
+    Result<std::vector<Digest>> output_roots(std::span<const std::string_view> names) override {
+        std::vector<Digest> roots;
+        for (const std::string_view name : names) {
+            GYM_TRY(const Digest root, engine_.output_root(name));
+            roots.push_back(root);
+        }
+        return roots;
+    }
+    Result<Digest> state_root() override { return engine_.state_root(); }
+    Result<const State*> state() override {
+        if (!host_is_current_) GYM_CHECK(engine_.store(state_));
+        host_is_current_ = true;
+        return &state_;
+    }
+    Result<State> take_state() override {
+        GYM_CHECK(state());
+        return std::move(state_);
+    }
+    void set_trace(std::function<void(const TraceEntry&)> sink) override {
+        engine_.set_trace(std::move(sink));
+    }
+
+  private:
+    CudaEngine engine_;
+    State state_;
+    bool host_is_current_ = true;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Runner>> make_cuda_runner(const program::Program& program, State state,
+                                                 int device) {
+    GYM_TRY(CudaEngine engine, CudaEngine::create(program, {.device = device}));
+    GYM_CHECK(engine.load(state));
+    return std::unique_ptr<Runner>(new CudaRunner(std::move(engine), std::move(state)));
+}
+
+}  // namespace gym::engine

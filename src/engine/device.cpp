@@ -1,0 +1,51 @@
+#include "gym/engine/device.hpp"
+
+#include <charconv>
+
+#ifdef GYM_WITH_CUDA
+#include "gym/kernels/cuda/device.hpp"
+#endif
+
+namespace gym::engine {
+namespace {
+
+constexpr std::string_view kCuda = "cuda";
+
+#ifdef GYM_WITH_CUDA
+Result<std::string> cuda_model(int index) {
+    std::string error;
+    const auto device = kernels::cuda::Device::open(index, error);
+    if (!device) return fail(ErrorCode::kUnavailable, "CUDA device: " + error);
+    return device->name();
+}
+#else
+Result<std::string> cuda_model(int) {
+    return fail(ErrorCode::kUnavailable,
+                "this build computes on the CPU only; one with CUDA kernels comes from "
+                "`cmake --preset cuda`");
+}
+#endif
+
+}  // namespace
+
+Result<DeviceChoice> parse_device(std::string_view name) {
+    if (name == "cpu") return DeviceChoice{};
+    if (name == kCuda) return DeviceChoice{true, 0};
+    int index = -1;
+    const std::string_view digits =
+        name.starts_with("cuda:") ? name.substr(kCuda.size() + 1) : std::string_view();
+    const char* end = digits.data() + digits.size();
+    const auto parsed = std::from_chars(digits.data(), end, index);
+    if (digits.empty() || parsed.ec != std::errc() || parsed.ptr != end || index < 0)
+        return fail(ErrorCode::kInvalidArgument,
+                    "unknown device '" + std::string(name) + "': cpu, cuda or cuda:N");
+    return DeviceChoice{true, index};
+}
+
+Result<std::string> device_model(std::string_view name) {
+    GYM_TRY(const DeviceChoice choice, parse_device(name));
+    if (!choice.cuda) return std::string("cpu");
+    return cuda_model(choice.index);
+}
+
+}  // namespace gym::engine
