@@ -9,10 +9,13 @@ runs=build/determinism/runs.txt
 mkdir -p build/determinism && : >"$runs"
 
 for compiler in g++ clang++; do
+    # At -O3 GCC 12 sees an overlap inside std::string that is not there (GCC bug 105651).
+    warnings=; [[ $compiler == g++ ]] && warnings=-Wno-restrict
     for level in -O1 -O3; do
         build=build/determinism/$compiler$level
         echo "determinism: building with $compiler $level"
         cmake -S . -B "$build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release \
+            -DCMAKE_CXX_FLAGS="$warnings" \
             -DCMAKE_CXX_FLAGS_RELEASE="$level" -DGYM_VECTOR_OPTIMISATION="$level" -DGYM_ENGINE_ONLY=ON \
             -DGYM_WITH_TORCH=OFF -DGYM_BUILD_BENCHMARKS=OFF >"$build.log" 2>&1 || { tail -20 "$build.log"; exit 1; }
         cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target test_engine_golden >>"$build.log" 2>&1 ||
