@@ -252,6 +252,21 @@ Status Reverse::through(const Op& op) {
 
 }  // namespace
 
+namespace {
+
+/// A vector that was added to the only row of a matrix gets that row's gradient: the same elements
+/// under other dims.
+SlotId with_dims_of(Builder& builder, SlotId slot, SlotId gradient) {
+    const Dims dims = builder.slot(slot).dims;
+    if (builder.slot(gradient).dims == dims) return gradient;
+    std::vector<std::uint64_t> strides(dims.size(), 1);
+    for (std::size_t i = dims.size() - 1; i > 0; --i)
+        strides[i - 1] = strides[i] * dims[i];
+    return builder.strided_copy(gradient, dims, 0, strides);
+}
+
+}  // namespace
+
 Result<std::vector<SlotId>> gradients(Builder& builder, SlotId loss, std::span<const SlotId> wrt) {
     Reverse reverse(builder);
     GYM_CHECK(reverse.run(loss, wrt));
@@ -260,7 +275,7 @@ Result<std::vector<SlotId>> gradients(Builder& builder, SlotId loss, std::span<c
         if (reverse.flow(slot) == kNoSlot)
             return fail(ErrorCode::kInvalidArgument,
                         "the loss does not depend on '" + builder.slot(slot).name + "'");
-        result.push_back(reverse.flow(slot));
+        result.push_back(with_dims_of(builder, slot, reverse.flow(slot)));
     }
     return result;
 }
