@@ -1401,12 +1401,16 @@ CREATE TABLE registry.report (
     accepted_seq bigint,
     accepted_at_ms bigint,
     found_fault boolean DEFAULT false NOT NULL,
+    audit text,
     CONSTRAINT report_accepted_seq_check CHECK ((accepted_seq >= 1)),
+    CONSTRAINT report_audit_check CHECK ((audit = ANY (ARRAY['due'::text, 'passed'::text, 'failed'::text, 'impossible'::text]))),
     CONSTRAINT report_challenge_signature_check CHECK ((octet_length(challenge_signature) = 65)),
     CONSTRAINT report_check CHECK ((num_nonnulls(records_root, final_state_root, delta_root, trace, challenge_signature, salt, records, is_equal, revealed_at_ms) = ANY (ARRAY[0, 9]))),
     CONSTRAINT report_check1 CHECK (((accepted_seq IS NULL) OR (revealed_at_ms IS NOT NULL))),
     CONSTRAINT report_check2 CHECK (((accepted_seq IS NULL) = (accepted_at_ms IS NULL))),
     CONSTRAINT report_check3 CHECK (((NOT found_fault) OR ((accepted_seq IS NOT NULL) AND (NOT is_equal)))),
+    CONSTRAINT report_check4 CHECK (((audit IS NULL) OR ((revealed_at_ms IS NOT NULL) AND is_equal))),
+    CONSTRAINT report_check5 CHECK (((audit IS DISTINCT FROM 'failed'::text) OR (accepted_seq IS NULL))),
     CONSTRAINT report_draw_check CHECK ((draw >= 0))
 );
 
@@ -1816,6 +1820,14 @@ CREATE INDEX job_status ON registry.job USING btree (status, submitted_at_ms);
 -- Name: node_owner; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX node_owner ON registry.node USING btree (owner);
+
+-- Name: report_audit_due; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX report_audit_due ON registry.report USING btree (unit_id) WHERE (audit = 'due'::text);
+
+-- Name: report_verifier; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX report_verifier ON registry.report USING btree (verifier) WHERE (accepted_seq IS NULL);
 
 -- Name: round_open; Type: INDEX; Schema: registry; Owner: -
 

@@ -37,7 +37,8 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
             return registry::get_dataset(tx, job.dataset_root);
         }));
         GYM_TRY(const Bytes tokens, load(context, dataset.blob, "dataset"));
-        return context.deps.compute.run_unit(round.record, unit.key.slot, program, base, tokens);
+        return context.deps.compute.run_unit(round.record, unit.key.slot, program, base, tokens,
+                                             nullptr);
     }
     registry::UnitFilter included;
     included.job_id = job.id;

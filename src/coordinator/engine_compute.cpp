@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "gym/blob/dataset.hpp"
+#include "gym/commit/tensor_root.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/record.hpp"
 #include "gym/engine/unit.hpp"
@@ -12,6 +13,7 @@
 #include "gym/program/cost.hpp"
 #include "gym/program/gpt.hpp"
 #include "gym/program/gpt_yaml.hpp"
+#include "gym/protocol/report.hpp"
 #include "gym/registry/job_spec.hpp"
 
 namespace gym::coordinator {
@@ -111,7 +113,8 @@ class EngineCompute final : public Compute {
     }
 
     Result<Reexecuted> run_unit(const protocol::RoundRecord& record, std::uint32_t slot,
-                                ByteView program, ByteView base, ByteView dataset) override {
+                                ByteView program, ByteView base, ByteView dataset,
+                                const crypto::Signature* challenge) override {
         GYM_TRY(const auto train, decode_program(program));
         GYM_TRY(const engine::State from, engine::decode_state(base));
         GYM_TRY(const auto tokens, decode_dataset(dataset, record.dataset_root));
@@ -126,9 +129,27 @@ class EngineCompute final : public Compute {
         spec.base_state_root = record.base_state_root;
         engine::RunOptions options;
         options.engine = engine_;
+        std::vector<Digest> leaves;
+        if (challenge != nullptr) {
+            options.trace_step = protocol::trace_step(*challenge, record.steps);
+            options.trace = [&](const engine::TraceEntry& entry) {
+                const auto chunks = commit::chunk_leaves(entry.output);
+                leaves.insert(leaves.end(), chunks.begin(), chunks.end());
+            };
+        }
         GYM_TRY(const engine::UnitResult result,
                 engine::run_unit(*train, from, *tokens, spec, options));
-        return Reexecuted{result.records_root, result.final_state_root, result.delta_root};
+        Reexecuted out{result.records_root, result.final_state_root, result.delta_root, {}};
+        if (challenge != nullptr) out.trace = protocol::trace_at(*challenge, record.steps, leaves);
+        return out;
+    }
+
+    Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override {
+        GYM_TRY(const auto decoded, engine::decode_records(records));
+        std::vector<Digest> leaves;
+        for (const engine::StepRecord& record : decoded)
+            leaves.push_back(engine::record_hash({}, record));
+        return protocol::trace_at(challenge, 1, leaves);
     }
 
   private:

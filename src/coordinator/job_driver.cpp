@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "audits.hpp"
 #include "disputes.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
@@ -292,6 +293,7 @@ Status step_job(const Context& context, const Digest& job_id, TickSummary& summa
     }
     if (job.status == JobStatus::kSubmitted) return prepare_job(context, job, summary);
     if (!job.artifacts) return {};
+    GYM_CHECK(audit_reports(context, job, summary));
     GYM_CHECK(settle_deadlines(context, job, summary));
     GYM_CHECK(referee_disputes(context, job, summary));
     GYM_TRY(const auto rounds, context.transact([&](db::Transaction& tx) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "audits.hpp"
 #include "disputes.hpp"
+#include "gym/registry/audits.hpp"
 #include "gym/registry/datasets.hpp"
 #include "node_calls.hpp"
 
@@ -92,6 +94,18 @@ Result<Case> read_case(const Context& context, const protocol::Report& report) {
     });
 }
 
+/// Who agrees on an aggregate must have known its record before it was disclosed. (The trace of a
+/// train unit is only known to who runs it: see audits.hpp.)
+Status check_aggregate_trace(const Context& context, const Case& facts,
+                             const protocol::Report& report) {
+    if (facts.unit.kind != protocol::UnitKind::kAggregate) return {};
+    GYM_TRY(const Digest trace,
+            context.deps.compute.aggregate_trace(facts.stored.records, report.challenge_signature));
+    if (trace == report.trace) return {};
+    return fail(ErrorCode::kMismatch,
+                "report: its trace was not computed from " + protocol::name_unit(facts.unit.key));
+}
+
 Status decide(const Context& context, const Case& facts, const protocol::Report& report,
               ByteView records, const std::optional<protocol::Reason>& difference) {
     const protocol::LifecycleParams& params = facts.job.terms.lifecycle;
@@ -103,6 +117,9 @@ Status decide(const Context& context, const Case& facts, const protocol::Report&
         GYM_CHECK(require_draw(tx, report.verifier, report.unit, report.draw));
         GYM_CHECK(registry::advance(tx, report.unit, protocol::event::Revealed{}, params, now_ms));
         GYM_CHECK(registry::store_reveal(tx, report, records, !difference, now_ms));
+        const bool by_worker = facts.unit.kind == protocol::UnitKind::kTrain;
+        if (!difference && by_worker && is_audited(context, report.unit, report.draw))
+            GYM_CHECK(registry::require_audit(tx, report.unit, report.draw));
         GYM_CHECK(registry::advance(tx, report.unit, protocol::event::Compared{!difference}, params,
                                     now_ms, difference));
         return {};
@@ -167,6 +184,7 @@ Result<RevealOutcome> reveal_report(const Context& context, const protocol::Repo
                                               report.records_root.hex());
     GYM_TRY(const auto difference,
             find_difference(context, facts.unit, facts.stored, report, records));
+    if (!difference) GYM_CHECK(check_aggregate_trace(context, facts, report));
     GYM_CHECK(decide(context, facts, report, records, difference));
     return RevealOutcome{!difference, difference ? difference->sentence : ""};
 }

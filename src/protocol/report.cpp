@@ -1,5 +1,7 @@
 #include "gym/protocol/report.hpp"
 
+#include <vector>
+
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 
@@ -52,6 +54,15 @@ Digest trace_digest(std::span<const Digest> leaves_at_positions) {
     for (const Digest& leaf : leaves_at_positions)
         hasher.update(leaf);
     return hasher.finish();
+}
+
+Digest trace_at(const crypto::Signature& signature, std::uint32_t steps,
+                std::span<const Digest> leaves) {
+    std::vector<Digest> chosen;
+    if (!leaves.empty())
+        for (const std::uint64_t at : trace_challenge(signature, steps, leaves.size()).positions)
+            chosen.push_back(leaves[at]);
+    return trace_digest(chosen);
 }
 
 Digest report_digest(const Digest& beacon, const Report& report) {

@@ -89,18 +89,27 @@ Status update_run(db::Transaction& tx, const Unit& unit) {
     return {};
 }
 
-/// A report is accepted once it has decided its unit: its verifier earned the re-execution.
+/// A report is accepted when its unit has ended: until then an audit may refute it. Agreement is
+/// paid unless the worker turned out wrong in what was compared, a difference is paid if it stood,
+/// and an excluded verifier gets nothing more.
 Status accept_report(db::Transaction& tx, const Unit& unit, UnixMs now_ms) {
     const UnitState state = unit.status.state;
+    if (!protocol::is_terminal(state)) return {};
     const bool fault = state == UnitState::kRejected || state == UnitState::kSlashed;
-    if (state != UnitState::kVerified && !fault) return {};
+    const bool agreement =
+        state == UnitState::kFinal || state == UnitState::kVoid ||
+        (fault && unit.reason_code == protocol::to_string(protocol::ReasonCode::kEquivocation));
     GYM_TRY(
         [[maybe_unused]] const db::Rows rows,
-        tx.exec("UPDATE registry.report SET accepted_seq = "
-                "registry.next_number('accepted_report'), accepted_at_ms = $4, found_fault = $3 "
-                "WHERE unit_id = $1 AND draw = $2 AND revealed_at_ms IS NOT NULL "
-                "AND is_equal <> $3 AND accepted_seq IS NULL",
-                {unit.id, static_cast<std::int64_t>(unit.status.draws) - 1, fault, now_ms}));
+        tx.exec(
+            "UPDATE registry.report SET accepted_seq = "
+            "registry.next_number('accepted_report'), accepted_at_ms = $5, found_fault = NOT "
+            "is_equal WHERE unit_id = $1 AND draw = $2 AND revealed_at_ms IS NOT NULL "
+            "AND CASE WHEN is_equal THEN $3::boolean ELSE $4::boolean END "
+            "AND audit IS DISTINCT FROM 'failed' AND accepted_seq IS NULL "
+            "AND NOT EXISTS (SELECT FROM registry.node n WHERE n.address = verifier "
+            "AND n.excluded_at_ms IS NOT NULL)",
+            {unit.id, static_cast<std::int64_t>(unit.status.draws) - 1, agreement, fault, now_ms}));
     return {};
 }
 
@@ -253,7 +262,9 @@ Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_i
     GYM_TRY(const db::Rows rows,
             tx.exec(std::string(kSelect) +
                         "WHERE job_id = $1 AND ended_at_ms IS NULL AND deadline_ms > 0 AND "
-                        "deadline_ms < $2 ORDER BY deadline_ms LIMIT $3",
+                        "deadline_ms < $2 AND NOT (state = 'verified' AND EXISTS (SELECT FROM "
+                        "registry.report p WHERE p.unit_id = u.id AND p.draw = u.draws - 1 AND "
+                        "p.audit = 'due')) ORDER BY deadline_ms LIMIT $3",
                     {job_id, now_ms, std::min(limit, kUnitsListMax)}));
     return to_units(rows);
 }

@@ -8,18 +8,6 @@
 namespace gym::verifier {
 namespace {
 
-/// The leaves at this verifier's positions; a unit without a trace has nothing to prove copying by.
-Digest digest_at_positions(const crypto::Signature& challenge, std::uint32_t steps,
-                           const std::vector<Digest>& leaves) {
-    if (leaves.empty()) return protocol::trace_digest({});
-    const protocol::TraceChallenge positions =
-        protocol::trace_challenge(challenge, steps, leaves.size());
-    std::vector<Digest> chosen;
-    for (const std::uint64_t position : positions.positions)
-        chosen.push_back(leaves[position]);
-    return protocol::trace_digest(chosen);
-}
-
 Result<Reexecution> reexecute_train(worker::InputLoader& loader, const rpc::VerifyTask& task,
                                     const crypto::Signature& challenge,
                                     const ReexecutionOptions& options) {
@@ -42,7 +30,7 @@ Result<Reexecution> reexecute_train(worker::InputLoader& loader, const rpc::Veri
     out.records_root = result.records_root;
     out.final_state_root = result.final_state_root;
     out.delta_root = result.delta_root;
-    out.trace = digest_at_positions(challenge, task.record.steps, leaves);
+    out.trace = protocol::trace_at(challenge, task.record.steps, leaves);
     return out;
 }
 
@@ -81,7 +69,7 @@ Result<Reexecution> reexecute_aggregate(worker::InputLoader& loader, rpc::BlobCa
     std::vector<Digest> leaves;
     for (const engine::StepRecord& record : out.records)
         leaves.push_back(engine::record_hash({}, record));
-    out.trace = digest_at_positions(challenge, 1, leaves);
+    out.trace = protocol::trace_at(challenge, 1, leaves);
     return out;
 }
 

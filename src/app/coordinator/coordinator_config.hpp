@@ -30,6 +30,7 @@ struct CoordinatorFile {
     std::int64_t node_live_ms = 30'000;
     std::uint32_t beacon_delay_blocks = 2;
     std::uint64_t cost_bound_ppm = 2'500'000;
+    std::uint32_t report_audit_ppm = 20'000;
     std::string log_level = "info";
 };
 

@@ -109,6 +109,7 @@ Status serve(const app::CoordinatorFile& file, const sigset_t& stop_signals) {
     options.node_live_ms = file.node_live_ms;
     options.beacon_delay_blocks = file.beacon_delay_blocks;
     options.cost_bound_ppm = file.cost_bound_ppm;
+    options.audit_ppm = file.report_audit_ppm;
     coordinator::Coordinator core({*database, blobs, *chain_port, *compute, clock, key}, options);
     coordinator::GrpcServiceOptions service_options;
     service_options.chain_id = deployment.chain_id;

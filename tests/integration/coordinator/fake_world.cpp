@@ -153,10 +153,21 @@ FakeCompute::Trained FakeCompute::train(const protocol::RoundRecord& record, std
 
 Result<coordinator::Compute::Reexecuted> FakeCompute::run_unit(const protocol::RoundRecord& record,
                                                                std::uint32_t slot, ByteView,
-                                                               ByteView, ByteView) {
+                                                               ByteView, ByteView,
+                                                               const crypto::Signature* challenge) {
+    if (runs_fail) return fail(ErrorCode::kUnavailable, "no machine is free");
     const Trained trained = train(record, slot);
     GYM_TRY(const Digest root, records_root(trained.records));
-    return Reexecuted{root, trained.final_state, blob::blob_root(trained.delta)};
+    return Reexecuted{root, trained.final_state, blob::blob_root(trained.delta),
+                      challenge == nullptr ? Digest{} : trace(trained.records, *challenge)};
+}
+
+Result<Digest> FakeCompute::aggregate_trace(ByteView records, const crypto::Signature& challenge) {
+    return trace(records, challenge);
+}
+
+Digest FakeCompute::trace(ByteView records, const crypto::Signature& challenge) {
+    return tagged("trace", {records, challenge.view()});
 }
 
 World::World() : database_(test_database_.as("gym_coordinator")) {
@@ -297,10 +308,11 @@ protocol::Report World::report(const FakeNode& verifier, const coordinator::Veri
         out.final_state_root = trained.final_state;
         out.delta_root = blob::blob_root(trained.delta);
     }
-    if (lie) records[3] ^= 1;
-    out.records_root = compute.records_root(records).value();
     out.challenge_signature = verifier.key.sign_digest(
         protocol::trace_challenge_digest(options.domain, task.beacon, task.unit));
+    out.trace = FakeCompute::trace(records, out.challenge_signature);
+    if (lie) records[3] ^= 1;
+    out.records_root = compute.records_root(records).value();
     out.salt = tagged("salt", {task.unit.view()});
     return out;
 }
@@ -317,6 +329,28 @@ bool World::verify(const FakeNode& verifier, bool lie) {
     const auto outcome = core_->reveal_report(honest, records);
     GYM_ASSERT(outcome.ok(), outcome.ok() ? "" : outcome.error().message);
     return true;
+}
+
+std::optional<Digest> World::copy(const FakeNode& verifier) {
+    const auto task = core_->next_task(verifier.address());
+    GYM_ASSERT(task.ok(), task.ok() ? "" : task.error().message);
+    if (!*task) return std::nullopt;
+    const protocol::UnitCommitment& claim = (*task)->commitment.commitment;
+    protocol::Report report;
+    report.unit = (*task)->unit;
+    report.draw = (*task)->draw;
+    report.verifier = verifier.address();
+    report.records_root = claim.records_root;
+    report.final_state_root = claim.final_state_root;
+    report.delta_root = claim.delta_root;
+    report.trace = tagged("noise", {report.unit.view()});
+    report.challenge_signature = verifier.key.sign_digest(
+        protocol::trace_challenge_digest(options.domain, (*task)->beacon, report.unit));
+    const auto disclosed = core_->commit_report(verifier.address(), report.unit, report.draw,
+                                                protocol::report_digest((*task)->beacon, report));
+    GYM_ASSERT(disclosed.ok(), disclosed.ok() ? "" : disclosed.error().message);
+    const auto revealed = core_->reveal_report(report, *disclosed);
+    return revealed.ok() && revealed->equal ? std::optional(report.unit) : std::nullopt;
 }
 
 registry::Unit World::unit(const Digest& id) {

@@ -53,7 +53,11 @@ class FakeCompute final : public coordinator::Compute {
     Result<std::optional<Difference>> first_difference(ByteView committed,
                                                        ByteView recomputed) override;
     Result<Reexecuted> run_unit(const protocol::RoundRecord& record, std::uint32_t slot,
-                                ByteView program, ByteView base, ByteView dataset) override;
+                                ByteView program, ByteView base, ByteView dataset,
+                                const crypto::Signature* challenge) override;
+    Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override;
+    /// What only who ran the unit knows, at a challenge's positions.
+    static Digest trace(ByteView records, const crypto::Signature& challenge);
 
     struct Trained {
         Bytes records;
@@ -64,6 +68,7 @@ class FakeCompute final : public coordinator::Compute {
     static Trained train(const protocol::RoundRecord& record, std::uint32_t slot);
 
     bool aggregate_fails = false;
+    bool runs_fail = false;  ///< for a while
 };
 
 /// A node of the network: its key and what it says to the coordinator.
@@ -102,6 +107,9 @@ class World {
     /// Takes the verifier's next task and reports honestly, or that `lie` of the records differs.
     /// @return whether there was a task.
     bool verify(const FakeNode& verifier, bool lie = false);
+    /// Reports on the next task without running anything: the roots are the commitment's, the
+    /// records those that the coordinator discloses for the digest. @return the unit, if any.
+    std::optional<Digest> copy(const FakeNode& verifier);
     protocol::Report report(const FakeNode& verifier, const coordinator::VerificationTask& task,
                             bool lie, Bytes& records);
 

@@ -6,10 +6,12 @@
 
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/commit/tensor_root.hpp"
 #include "gym/coordinator/coordinator.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/gpt.hpp"
+#include "gym/protocol/report.hpp"
 #include "gym/registry/job_spec.hpp"
 
 namespace gym::coordinator {
@@ -52,7 +54,8 @@ class EngineComputeTest : public ::testing::Test {
         return out;
     }
     /// What a worker gets for a slot of that round.
-    engine::UnitResult work(const Compute::Prepared& prepared, std::uint32_t slot) const {
+    engine::UnitResult work(const Compute::Prepared& prepared, std::uint32_t slot,
+                            const engine::RunOptions& options = {}) const {
         const protocol::RoundRecord round = record(prepared);
         const engine::UnitSpec spec{round.job_seed,
                                     round.round,
@@ -64,7 +67,7 @@ class EngineComputeTest : public ::testing::Test {
                                     round.base_state_root};
         const auto train = program::decode(prepared.program.bytes).value();
         return engine::run_unit(train, engine::decode_state(prepared.base.bytes).value(), tokens,
-                                spec)
+                                spec, options)
             .value();
     }
 
@@ -104,12 +107,34 @@ TEST_F(EngineComputeTest, the_referee_gets_the_workers_bits) {
     const auto prepared = prepare(tokens).value();
     const engine::UnitResult mine = work(prepared, 1);
     const auto again = compute->run_unit(record(prepared), 1, prepared.program.bytes,
-                                         prepared.base.bytes, tokens.encode());
+                                         prepared.base.bytes, tokens.encode(), nullptr);
     ASSERT_TRUE(again.ok()) << again.error().message;
     EXPECT_EQ(again->records_root, mine.records_root);
     EXPECT_EQ(again->final_state_root, mine.final_state_root);
     EXPECT_EQ(again->delta_root, mine.delta_root);
     EXPECT_EQ(*compute->records_root(engine::encode_records(mine.records)), mine.records_root);
+}
+
+TEST_F(EngineComputeTest, an_audit_gets_the_trace_of_who_ran_the_unit) {
+    const auto prepared = prepare(tokens).value();
+    const protocol::RoundRecord round = record(prepared);
+    const crypto::Signature challenge =
+        crypto::PrivateKey::generate().sign_digest(commit::sha256(as_bytes("beacon")));
+    std::vector<Digest> leaves;
+    engine::RunOptions run;
+    run.trace_step = protocol::trace_step(challenge, round.steps);
+    run.trace = [&](const engine::TraceEntry& entry) {
+        const auto chunks = commit::chunk_leaves(entry.output);
+        leaves.insert(leaves.end(), chunks.begin(), chunks.end());
+    };
+    ASSERT_EQ(work(prepared, 1, run).records.size(), round.steps);
+    const auto audited = compute->run_unit(round, 1, prepared.program.bytes, prepared.base.bytes,
+                                           tokens.encode(), &challenge);
+    ASSERT_TRUE(audited.ok()) << audited.error().message;
+    ASSERT_FALSE(leaves.empty());
+    EXPECT_EQ(audited->trace, protocol::trace_at(challenge, round.steps, leaves));
+    leaves.pop_back();
+    EXPECT_NE(audited->trace, protocol::trace_at(challenge, round.steps, leaves));
 }
 
 TEST_F(EngineComputeTest, the_first_differing_step_is_found) {

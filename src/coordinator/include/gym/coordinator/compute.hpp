@@ -7,6 +7,7 @@
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/crypto/key.hpp"
 #include "gym/protocol/round_record.hpp"
 
 namespace gym::coordinator {
@@ -74,11 +75,19 @@ class Compute {
         Digest records_root;
         Digest final_state_root;
         Digest delta_root;
+        Digest trace;  ///< protocol::trace_at() for the challenge, zero without one
     };
-    /// Runs a train unit again: the referee of a defended dispute. May take as long as the unit.
+    /// Runs a train unit again: the referee of a dispute, the audit of a report (`challenge` is the
+    /// signature in it; nullptr: none). May take as long as the unit.
     [[nodiscard]] virtual Result<Reexecuted> run_unit(const protocol::RoundRecord& record,
                                                       std::uint32_t slot, ByteView program,
-                                                      ByteView base, ByteView dataset) = 0;
+                                                      ByteView base, ByteView dataset,
+                                                      const crypto::Signature* challenge) = 0;
+
+    /// The trace that a report on the coordinator's own aggregate must have: its leaves are the
+    /// hashes of the step records. @errors kMalformed.
+    [[nodiscard]] virtual Result<Digest> aggregate_trace(ByteView records,
+                                                         const crypto::Signature& challenge) = 0;
 };
 
 }  // namespace gym::coordinator

@@ -32,6 +32,9 @@ struct TraceChallenge {
 [[nodiscard]] std::uint32_t trace_step(const crypto::Signature& signature, std::uint32_t steps);
 /// SHA-256 over a domain tag and the leaves at the challenge's positions, in their order.
 [[nodiscard]] Digest trace_digest(std::span<const Digest> leaves_at_positions);
+/// trace_digest() of the leaves at the signature's positions; of none where there are no leaves.
+[[nodiscard]] Digest trace_at(const crypto::Signature& signature, std::uint32_t steps,
+                              std::span<const Digest> leaves);
 
 /// What a verifier computed for a unit; hidden behind report_digest() until it is revealed.
 struct Report {

@@ -93,13 +93,15 @@ Status lock_feed(db::Transaction& tx);
 /// Committed takes the counted fields from store_commitment(), called before. `reason` replaces the
 /// stored one; what time alone decides (expired, unpaid, no defence) has a reason of its own. A
 /// redraw notes the draw that was missed and clears the verifier; a final train unit lengthens the
-/// worker's run of valid units and a proven fault ends it; a report that decided the unit is
-/// accepted for payment. @return the unit afterwards. @errors those of protocol::apply, kNotFound.
+/// worker's run of valid units and a proven fault ends it; the report that a unit ended by is
+/// accepted for payment, unless its verifier was excluded. @return the unit afterwards. @errors
+/// those of protocol::apply, kNotFound.
 Result<Unit> advance(db::Transaction& tx, const Digest& id, const protocol::UnitEvent& event,
                      const protocol::LifecycleParams& params, UnixMs now_ms,
                      const std::optional<protocol::Reason>& reason = std::nullopt);
 
-/// Units of a job whose deadline passed, oldest first, at most `limit`.
+/// Units of a job whose deadline passed, oldest first, at most `limit`; without verified units
+/// whose report is still to be audited.
 Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_id, UnixMs now_ms,
                                         std::uint32_t limit = 1000);
 
@@ -145,7 +147,7 @@ struct StoredReport {
     std::optional<protocol::Report> revealed;
     std::optional<UnixMs> revealed_at_ms;
     bool equal = false;     ///< valid once revealed
-    bool accepted = false;  ///< verified, or the difference it found stood
+    bool accepted = false;  ///< the unit ended as it says, so it is paid
     Bytes records;          ///< the recomputed step records
 };
 /// The verifier of the unit's current draw.

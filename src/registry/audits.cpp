@@ -1,0 +1,60 @@
+#include "gym/registry/audits.hpp"
+
+namespace gym::registry {
+namespace {
+
+std::string_view name_of(AuditResult result) {
+    switch (result) {
+        case AuditResult::kPassed:
+            return "passed";
+        case AuditResult::kFailed:
+            return "failed";
+        case AuditResult::kImpossible:
+            break;
+    }
+    return "impossible";
+}
+
+}  // namespace
+
+Status require_audit(db::Transaction& tx, const Digest& unit, std::uint32_t draw) {
+    GYM_TRY([[maybe_unused]] const db::Rows rows,
+            tx.exec("UPDATE registry.report SET audit = 'due' WHERE unit_id = $1 AND draw = $2 "
+                    "AND audit IS NULL",
+                    {unit, draw}));
+    return {};
+}
+
+Status require_audits_of(db::Transaction& tx, const Address& verifier) {
+    GYM_TRY([[maybe_unused]] const db::Rows rows,
+            tx.exec("UPDATE registry.report p SET audit = 'due' FROM registry.unit u "
+                    "WHERE p.verifier = $1 AND p.accepted_seq IS NULL AND p.is_equal "
+                    "AND p.audit IS NULL AND u.id = p.unit_id AND u.state = 'verified' "
+                    "AND u.kind = 'train' AND p.draw = u.draws - 1",
+                    {verifier}));
+    return {};
+}
+
+Result<std::optional<Unit>> next_audit(db::Transaction& tx, const Digest& job_id) {
+    GYM_TRY(const auto row,
+            tx.exec_optional("SELECT u.id FROM registry.report p JOIN registry.unit u ON u.id = "
+                             "p.unit_id AND p.draw = u.draws - 1 WHERE p.audit = 'due' "
+                             "AND u.state = 'verified' AND u.job_id = $1 "
+                             "ORDER BY u.deadline_ms, u.id LIMIT 1",
+                             {job_id}));
+    if (!row) return std::optional<Unit>();
+    GYM_TRY(Unit unit, get_unit(tx, row->get<Digest>(0)));
+    return std::optional<Unit>(std::move(unit));
+}
+
+Status finish_audit(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
+                    AuditResult result) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.report SET audit = $3 WHERE unit_id = $1 AND draw = $2 AND "
+                    "audit = 'due'",
+                    {unit, draw, name_of(result)}));
+    if (rows.affected() == 1) return {};
+    return fail(ErrorCode::kConflict, "no audit of a report on unit " + unit.hex() + " is due");
+}
+
+}  // namespace gym::registry
