@@ -17,7 +17,6 @@ using program::Op;
 using program::Opcode;
 using program::Program;
 using program::ProgramParts;
-using program::Slot;
 using program::SlotId;
 using program::SlotKind;
 

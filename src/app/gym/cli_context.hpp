@@ -51,6 +51,8 @@ void add_job_commands(CLI::App& app, CliContext& context);
 void add_wallet_commands(CLI::App& app, CliContext& context);
 void add_rewards_commands(CLI::App& app, CliContext& context);
 void add_operator_commands(CLI::App& app, CliContext& context);
+/// Below `gym program`.
+void add_weights_commands(CLI::App& group, CliContext& context);
 
 /// --threads, --isa and --device.
 void add_engine_options(CLI::App& command, engine::EngineOptions& options);

@@ -240,6 +240,8 @@ void add_program_commands(CLI::App& app, CliContext& context) {
     add_engine_options(*evaluate_command, options->engine);
     evaluate_command->callback(
         [&context, options] { context.finish(evaluate(context, *options)); });
+
+    add_weights_commands(*group, context);
 }
 
 }  // namespace gym::app

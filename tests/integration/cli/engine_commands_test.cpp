@@ -173,6 +173,35 @@ TEST_F(EngineCommands, GenerateContinuesAPrompt) {
     EXPECT_LT(objects(evaluated.out).at(0).at("validation_loss").as_double(), 6.0);
 }
 
+TEST_F(EngineCommands, WeightsGoOutAndComeBack) {
+    ASSERT_EQ(gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "3",
+                   "--state", path("state")})
+                  .exit_code,
+              kOk);
+    const auto exported = gym({"program", "export-weights", path("p.gym"), "--state", path("state"),
+                               "-o", path("model.safetensors"), "--json"});
+    ASSERT_EQ(exported.exit_code, kOk) << exported.err;
+    const auto imported = gym({"program", "import-weights", path("p.gym"),
+                               path("model.safetensors"), "-o", path("again"), "--json"});
+    ASSERT_EQ(imported.exit_code, kOk) << imported.err;
+    const json::object out = objects(exported.out).at(0), in = objects(imported.out).at(0);
+    EXPECT_EQ(text_of(out, "names"), "gpt2");
+    EXPECT_EQ(out.at("base_root"), in.at("base_root"));
+    // Training goes on from what came back.
+    EXPECT_EQ(gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "1",
+                   "--from", path("again")})
+                  .exit_code,
+              kOk);
+    const std::string whole = slurp(place_ / "model.safetensors");
+    spill(place_ / "short.safetensors", whole.substr(0, whole.size() - 1));
+    const auto refused = gym({"program", "import-weights", path("p.gym"), path("short.safetensors"),
+                              "-o", path("not-written")});
+    EXPECT_EQ(refused.exit_code, kFailed);
+    EXPECT_NE(refused.err.find("short.safetensors"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("truncated"), std::string::npos) << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(place_ / "not-written"));
+}
+
 // Bad input: what fails, how, and that the message names it.
 
 struct BadModel {

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/engine/state.hpp"
+#include "gym/interchange/safetensors.hpp"
+#include "gym/program/program.hpp"
+
+/// Parameters of a program under the names that other software uses for them.
+namespace gym::interchange {
+
+/// "gym" (a program's own names), "gpt2" (Hugging Face GPT2LMHeadModel), "llama" (Hugging Face
+/// LlamaForCausalLM).
+[[nodiscard]] std::vector<std::string> naming_names();
+
+/// The naming that fits all parameters of `program`; "gym" if no other does.
+[[nodiscard]] std::string naming_of(const program::Program& program);
+
+struct NamedWeights {
+    std::string name;
+    std::vector<std::uint64_t> dims;
+    Bytes bytes;  ///< f32, row-major, little-endian
+};
+
+/// The parameters in `state` (a training state or a base state) under the names of `naming`.
+/// GPT-2 has biases everywhere: a program without them gets zeros.
+/// @errors kInvalidArgument for a naming that does not exist or fit, kShapeMismatch for a state of
+/// another program.
+[[nodiscard]] Result<std::vector<NamedWeights>> export_weights(const program::Program& program,
+                                                               const engine::State& state,
+                                                               std::string_view naming);
+
+/// The base state of `program` with weights of F32, F16 or BF16 (widened exactly); a NaN takes the
+/// encoding of docs/NUMERICS.md. Names with and without "transformer." or "model." are understood;
+/// buffers that hold no weights are passed over; an output layer that repeats tied embeddings must
+/// equal them.
+/// @errors kInvalidArgument as above; kNotFound for missing tensors; kMalformed for tensors that
+/// the program has no use for, dtypes that are no weights, and biases other than zero that the
+/// program has no place for; kShapeMismatch. Each names the tensor.
+[[nodiscard]] Result<engine::State> import_weights(const program::Program& program,
+                                                   std::span<const SafetensorsEntry> tensors,
+                                                   std::string_view naming);
+
+}  // namespace gym::interchange

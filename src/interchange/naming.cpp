@@ -1,0 +1,151 @@
+#include "naming.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace gym::interchange {
+namespace {
+
+using program::Program;
+using program::Slot;
+using program::SlotId;
+using program::SlotKind;
+
+std::vector<Naming> make_namings() {
+    return {
+        {"gpt2",
+         "transformer.",
+         {{"token_embedding", {"transformer.wte.weight"}},
+          {"position_embedding", {"transformer.wpe.weight"}},
+          {"blocks.#.norm1.gamma", {"transformer.h.#.ln_1.weight"}},
+          {"blocks.#.norm1.beta", {"transformer.h.#.ln_1.bias"}},
+          {"blocks.#.attention.qkv.weight",
+           {"transformer.h.#.attn.c_attn.weight"},
+           Form::transposed},
+          {"blocks.#.attention.qkv.bias", {"transformer.h.#.attn.c_attn.bias"}, Form::bias},
+          {"blocks.#.attention.out.weight",
+           {"transformer.h.#.attn.c_proj.weight"},
+           Form::transposed},
+          {"blocks.#.attention.out.bias", {"transformer.h.#.attn.c_proj.bias"}, Form::bias},
+          {"blocks.#.norm2.gamma", {"transformer.h.#.ln_2.weight"}},
+          {"blocks.#.norm2.beta", {"transformer.h.#.ln_2.bias"}},
+          {"blocks.#.mlp.up.weight", {"transformer.h.#.mlp.c_fc.weight"}, Form::transposed},
+          {"blocks.#.mlp.up.bias", {"transformer.h.#.mlp.c_fc.bias"}, Form::bias},
+          {"blocks.#.mlp.down.weight", {"transformer.h.#.mlp.c_proj.weight"}, Form::transposed},
+          {"blocks.#.mlp.down.bias", {"transformer.h.#.mlp.c_proj.bias"}, Form::bias},
+          {"final_norm.gamma", {"transformer.ln_f.weight"}},
+          {"final_norm.beta", {"transformer.ln_f.bias"}},
+          {"head", {"lm_head.weight"}}},
+         "token_embedding",
+         "lm_head.weight",
+         {".attn.bias", ".attn.masked_bias"}},
+        {"llama",
+         "model.",
+         {{"token_embedding", {"model.embed_tokens.weight"}},
+          {"blocks.#.norm1.gamma", {"model.layers.#.input_layernorm.weight"}},
+          {"blocks.#.attention.qkv.weight",
+           {"model.layers.#.self_attn.q_proj.weight", "model.layers.#.self_attn.k_proj.weight",
+            "model.layers.#.self_attn.v_proj.weight"},
+           Form::stacked_qkv},
+          {"blocks.#.attention.out.weight", {"model.layers.#.self_attn.o_proj.weight"}},
+          {"blocks.#.norm2.gamma", {"model.layers.#.post_attention_layernorm.weight"}},
+          {"blocks.#.mlp.gate.weight", {"model.layers.#.mlp.gate_proj.weight"}},
+          {"blocks.#.mlp.up.weight", {"model.layers.#.mlp.up_proj.weight"}},
+          {"blocks.#.mlp.down.weight", {"model.layers.#.mlp.down_proj.weight"}},
+          {"final_norm.gamma", {"model.norm.weight"}},
+          {"head", {"lm_head.weight"}}},
+         "token_embedding",
+         "lm_head.weight",
+         {".rotary_emb.inv_freq"}},
+    };
+}
+
+std::string with_number(std::string_view pattern, std::string_view number) {
+    const std::size_t at = pattern.find('#');
+    if (at == std::string_view::npos) return std::string(pattern);
+    return std::string(pattern.substr(0, at)) + std::string(number) +
+           std::string(pattern.substr(at + 1));
+}
+
+/// The block's number in `name` if `pattern` fits it; empty where the pattern has no number.
+std::optional<std::string> match(std::string_view pattern, std::string_view name) {
+    const std::size_t at = pattern.find('#');
+    if (at == std::string_view::npos) {
+        if (pattern != name) return std::nullopt;
+        return std::string();
+    }
+    const std::string_view front = pattern.substr(0, at), back = pattern.substr(at + 1);
+    if (name.size() <= front.size() + back.size() || !name.starts_with(front) ||
+        !name.ends_with(back))
+        return std::nullopt;
+    name = name.substr(front.size(), name.size() - front.size() - back.size());
+    const bool digits = std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
+    if (!digits) return std::nullopt;
+    return std::string(name);
+}
+
+BoundRule put_in(const NameRule& rule, std::string_view number) {
+    BoundRule bound{with_number(rule.ours, number), {}, rule.form};
+    for (const std::string_view theirs : rule.theirs)
+        bound.theirs.push_back(with_number(theirs, number));
+    return bound;
+}
+
+bool form_fits(Form form, const Slot& slot) {
+    switch (form) {
+        case Form::transposed:
+            return slot.dims.size() == 2;
+        case Form::stacked_qkv:
+            return slot.dims.size() == 2 && slot.dims[0] > slot.dims[1] &&
+                   (slot.dims[0] - slot.dims[1]) % 2 == 0;
+        default:
+            return true;
+    }
+}
+
+std::optional<BoundRule> rule_for(const Naming& naming, const Slot& slot) {
+    for (const NameRule& rule : naming.rules) {
+        const auto number = match(rule.ours, slot.name);
+        if (number && form_fits(rule.form, slot)) return put_in(rule, *number);
+    }
+    return std::nullopt;
+}
+
+/// The biases that stand beside weights of `program` in their software alone.
+void add_missing_biases(const Naming& naming, const Program& program,
+                        std::vector<BoundRule>& rules) {
+    constexpr std::string_view kWeight = ".weight";
+    for (const SlotId id : program.slots_of(SlotKind::param)) {
+        const std::string& name = program.slot(id).name;
+        if (!name.ends_with(kWeight)) continue;
+        const std::string bias = name.substr(0, name.size() - kWeight.size()) + ".bias";
+        if (program.find_slot(bias) != program::kNoSlot) continue;
+        for (const NameRule& rule : naming.rules) {
+            const auto number = rule.form == Form::bias ? match(rule.ours, bias) : std::nullopt;
+            if (!number) continue;
+            rules.push_back(put_in(rule, *number));
+            rules.back().beside = id;
+        }
+    }
+}
+
+}  // namespace
+
+std::span<const Naming> namings() {
+    static const std::vector<Naming> all = make_namings();
+    return all;
+}
+
+std::vector<BoundRule> bind(const Naming& naming, const Program& program) {
+    std::vector<BoundRule> rules;
+    for (const SlotId id : program.slots_of(SlotKind::param)) {
+        auto rule = rule_for(naming, program.slot(id));
+        if (!rule) return {};
+        rule->slot = id;
+        rules.push_back(*std::move(rule));
+    }
+    add_missing_biases(naming, program, rules);
+    return rules;
+}
+
+}  // namespace gym::interchange

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gym/program/program.hpp"
+
+namespace gym::interchange {
+
+/// How one of our tensors lies in the other software's.
+enum class Form : std::uint8_t {
+    same,
+    transposed,   ///< theirs is ours transposed (GPT-2's Conv1D)
+    stacked_qkv,  ///< ours holds the rows of three of theirs: the queries are as many as columns
+    bias,         ///< the same; if ours is missing, theirs must be zero
+};
+
+/// "#" in a name stands for the number of a block, the same on both sides.
+struct NameRule {
+    std::string_view ours;
+    std::vector<std::string_view> theirs;  ///< one, or the parts of a stack
+    Form form = Form::same;
+};
+
+/// One architecture: everything that is to be known about its names.
+struct Naming {
+    std::string_view name;
+    std::string_view prefix;  ///< of their names; a file may leave it out
+    std::vector<NameRule> rules;
+    std::string_view tied_ours;             ///< the tensor that an output layer may repeat
+    std::string_view tied_theirs;           ///< that output layer
+    std::vector<std::string_view> buffers;  ///< names that end so hold no weights
+};
+
+[[nodiscard]] std::span<const Naming> namings();
+
+/// A rule for one tensor of a program: names with their block's number put in.
+struct BoundRule {
+    std::string ours;
+    std::vector<std::string> theirs;
+    Form form = Form::same;
+    program::SlotId slot = program::kNoSlot;    ///< none: a bias that the program lacks
+    program::SlotId beside = program::kNoSlot;  ///< of such a bias: the slot of its weight
+};
+
+/// The rules for all parameters of `program` in slot order, then for the biases it lacks. Empty if
+/// a parameter has no rule.
+[[nodiscard]] std::vector<BoundRule> bind(const Naming& naming, const program::Program& program);
+
+}  // namespace gym::interchange

@@ -1,0 +1,285 @@
+#include "gym/interchange/weights.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "gym/kernels/f32.h"
+#include "naming.hpp"
+
+namespace gym::interchange {
+namespace {
+
+using program::Program;
+using program::Slot;
+using program::SlotId;
+using program::SlotKind;
+
+constexpr std::string_view kOwnNames = "gym";
+using Dims = std::vector<std::uint64_t>;
+
+std::string text_of(const Dims& dims) {
+    std::string text = "[";
+    for (std::size_t i = 0; i < dims.size(); ++i)
+        text += (i == 0 ? "" : ", ") + std::to_string(dims[i]);
+    return text + "]";
+}
+
+Result<std::vector<BoundRule>> rules_of(const Program& program, std::string_view naming) {
+    std::vector<BoundRule> rules;
+    if (naming == kOwnNames) {
+        for (const SlotId id : program.slots_of(SlotKind::param))
+            rules.push_back({program.slot(id).name, {program.slot(id).name}, Form::same, id});
+        return rules;
+    }
+    const auto known = std::ranges::find(namings(), naming, &Naming::name);
+    if (known == namings().end())
+        return fail(ErrorCode::kInvalidArgument,
+                    "unknown names '" + std::string(naming) + "': gym, gpt2 or llama");
+    rules = bind(*known, program);
+    if (rules.empty())
+        return fail(ErrorCode::kInvalidArgument, "the program's parameters are not those of a " +
+                                                     std::string(naming) + " model");
+    return rules;
+}
+
+const Naming* naming_by_name(std::string_view name) {
+    const auto found = std::ranges::find(namings(), name, &Naming::name);
+    return found == namings().end() ? nullptr : &*found;
+}
+
+/// (rows, columns) -> (columns, rows).
+Bytes transposed(ByteView bytes, std::uint64_t rows, std::uint64_t columns) {
+    Bytes out(bytes.size());
+    for (std::uint64_t r = 0; r < rows; ++r) {
+        for (std::uint64_t c = 0; c < columns; ++c)
+            std::memcpy(out.data() + (c * rows + r) * sizeof(float),
+                        bytes.data() + (r * columns + c) * sizeof(float), sizeof(float));
+    }
+    return out;
+}
+
+/// The dims of their tensors that make up ours of `dims`.
+std::vector<Dims> their_dims(Form form, const Dims& dims) {
+    switch (form) {
+        case Form::transposed:
+            return {{dims[1], dims[0]}};
+        case Form::stacked_qkv: {
+            const std::uint64_t shared = (dims[0] - dims[1]) / 2;
+            return {{dims[1], dims[1]}, {shared, dims[1]}, {shared, dims[1]}};
+        }
+        default:
+            return {dims};
+    }
+}
+
+Dims dims_of(const Slot& slot) {
+    return {slot.dims.begin(), slot.dims.end()};
+}
+
+std::uint64_t element_count(const Dims& dims) {
+    std::uint64_t count = 1;
+    for (const std::uint64_t dim : dims)
+        count *= dim;
+    return count;
+}
+
+// Their tensors -> ours.
+
+float from_f16(std::uint16_t bits) {
+    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
+    const std::uint32_t exponent = bits >> 10 & 0x1FU, fraction = bits & 0x3FFU;
+    if (exponent == 0x1F) return kernels::f32::from_bits(sign | 0x7F800000U | fraction << 13);
+    if (exponent != 0)
+        return kernels::f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13);
+    const float magnitude = static_cast<float>(fraction) * 0x1p-24F;  // subnormal, or zero
+    return sign != 0 ? -magnitude : magnitude;
+}
+
+/// A weight of any dtype that has one, as f32.
+Result<Bytes> as_f32(const SafetensorsEntry& tensor) {
+    const bool half = tensor.dtype == "F16", brain = tensor.dtype == "BF16";
+    if (!half && !brain && tensor.dtype != "F32")
+        return fail(ErrorCode::kMalformed, "tensor '" + tensor.name + "' is " + tensor.dtype +
+                                               "; weights are F32, F16 or BF16");
+    const std::uint64_t element_bytes = safetensors_element_bytes(tensor.dtype);
+    const std::uint64_t count = tensor.bytes.size() / element_bytes;
+    Bytes out(count * sizeof(float));
+    for (std::uint64_t i = 0; i < count; ++i) {
+        std::uint32_t bits = 0;
+        std::memcpy(&bits, tensor.bytes.data() + i * element_bytes, element_bytes);
+        float value = half ? from_f16(static_cast<std::uint16_t>(bits))
+                           : kernels::f32::from_bits(brain ? bits << 16 : bits);
+        value = kernels::f32::canonical(value);
+        std::memcpy(out.data() + i * sizeof value, &value, sizeof value);
+    }
+    return out;
+}
+
+/// The tensors of a file by the names that the rules use.
+class Source {
+  public:
+    Source(std::span<const SafetensorsEntry> tensors, const Naming* naming) : naming_(naming) {
+        for (const SafetensorsEntry& tensor : tensors)
+            by_name_[tensor.name] = &tensor;
+    }
+
+    /// nullptr if the file does not have it. With or without the naming's prefix.
+    const SafetensorsEntry* take(const std::string& name) {
+        auto found = by_name_.find(name);
+        if (found == by_name_.end() && naming_ != nullptr && name.starts_with(naming_->prefix))
+            found = by_name_.find(name.substr(naming_->prefix.size()));
+        if (found == by_name_.end()) return nullptr;
+        used_.insert(found->first);
+        return found->second;
+    }
+    Result<Bytes> take_f32(const std::string& name, const Dims& dims) {
+        const SafetensorsEntry* tensor = take(name);
+        if (tensor == nullptr)
+            return fail(ErrorCode::kNotFound, "the file has no tensor '" + name + "' " +
+                                                  text_of(dims) + ", which the program needs");
+        if (tensor->dims != dims)
+            return fail(ErrorCode::kShapeMismatch, "tensor '" + tensor->name + "' is " +
+                                                       text_of(tensor->dims) +
+                                                       ", the program needs " + text_of(dims));
+        return as_f32(*tensor);
+    }
+    /// The first tensor that nobody took and that is no buffer.
+    [[nodiscard]] std::optional<std::string> left_over() const {
+        for (const auto& [name, tensor] : by_name_) {
+            if (!used_.contains(name) && !is_buffer(name)) return name;
+        }
+        return std::nullopt;
+    }
+
+  private:
+    [[nodiscard]] bool is_buffer(const std::string& name) const {
+        return naming_ != nullptr &&
+               std::ranges::any_of(naming_->buffers, [&](auto end) { return name.ends_with(end); });
+    }
+
+    const Naming* naming_;
+    std::map<std::string, const SafetensorsEntry*> by_name_;
+    std::set<std::string> used_;
+};
+
+Result<Bytes> read_parameter(Source& source, const BoundRule& rule, const Slot& slot) {
+    const std::vector<Dims> dims = their_dims(rule.form, dims_of(slot));
+    Bytes bytes;
+    for (std::size_t part = 0; part < rule.theirs.size(); ++part) {
+        GYM_TRY(const Bytes theirs, source.take_f32(rule.theirs[part], dims[part]));
+        bytes.insert(bytes.end(), theirs.begin(), theirs.end());
+    }
+    if (rule.form != Form::transposed) return bytes;
+    return transposed(bytes, dims[0][0], dims[0][1]);
+}
+
+/// A bias that the program has no place for.
+Status check_zero(Source& source, const BoundRule& rule) {
+    const SafetensorsEntry* tensor = source.take(rule.theirs.front());
+    if (tensor == nullptr) return {};
+    GYM_TRY(const Bytes bytes, as_f32(*tensor));
+    for (std::size_t i = 0; i < bytes.size(); i += sizeof(float)) {
+        float value = 0;
+        std::memcpy(&value, bytes.data() + i, sizeof value);
+        if (!(value == 0))
+            return fail(ErrorCode::kMalformed, "tensor '" + tensor->name +
+                                                   "' is not zero, and the program has no '" +
+                                                   rule.ours + "': build it with `bias: true`");
+    }
+    return {};
+}
+
+/// The output layer of a program with tied embeddings, if the file repeats them.
+Status check_tied(Source& source, const Naming* naming, const Program& program,
+                  const engine::State& base) {
+    if (naming == nullptr) return {};
+    const SafetensorsEntry* repeated = source.take(std::string(naming->tied_theirs));
+    const engine::StateTensor* ours = base.find(naming->tied_ours);
+    const bool tied = program.find_slot("head") == program::kNoSlot;
+    if (repeated == nullptr || ours == nullptr || !tied) return {};
+    GYM_TRY(const Bytes bytes, as_f32(*repeated));
+    if (repeated->dims == ours->dims && bytes == ours->bytes) return {};
+    return fail(ErrorCode::kMalformed,
+                "tensor '" + repeated->name + "' is not the token embedding, and the program's " +
+                    "output layer is: build it with `tied_embeddings: false`");
+}
+
+// Ours -> theirs.
+
+void write_parameter(const BoundRule& rule, const engine::StateTensor& tensor,
+                     std::vector<NamedWeights>& out) {
+    const std::vector<Dims> dims = their_dims(rule.form, tensor.dims);
+    std::uint64_t at = 0;
+    for (std::size_t part = 0; part < rule.theirs.size(); ++part) {
+        const std::uint64_t size = element_count(dims[part]) * sizeof(float);
+        const ByteView bytes = ByteView(tensor.bytes).subspan(at, size);
+        out.push_back({rule.theirs[part], dims[part], {bytes.begin(), bytes.end()}});
+        at += size;
+    }
+    if (rule.form == Form::transposed)
+        out.back().bytes = transposed(tensor.bytes, tensor.dims[0], tensor.dims[1]);
+}
+
+}  // namespace
+
+std::vector<std::string> naming_names() {
+    std::vector<std::string> names{std::string(kOwnNames)};
+    for (const Naming& naming : namings())
+        names.emplace_back(naming.name);
+    return names;
+}
+
+std::string naming_of(const Program& program) {
+    for (const Naming& naming : namings()) {
+        if (!bind(naming, program).empty()) return std::string(naming.name);
+    }
+    return std::string(kOwnNames);
+}
+
+Result<std::vector<NamedWeights>> export_weights(const Program& program, const engine::State& state,
+                                                 std::string_view naming) {
+    GYM_TRY(const auto rules, rules_of(program, naming));
+    GYM_TRY(const engine::State base, engine::base_of(program, state));
+    std::vector<NamedWeights> weights;
+    for (const BoundRule& rule : rules) {
+        if (rule.slot != program::kNoSlot) {
+            write_parameter(rule, *base.find(rule.ours), weights);
+            continue;
+        }
+        const std::uint64_t count = program.slot(rule.beside).dims.front();
+        weights.push_back({rule.theirs.front(), {count}, Bytes(count * sizeof(float))});
+    }
+    return weights;
+}
+
+Result<engine::State> import_weights(const Program& program,
+                                     std::span<const SafetensorsEntry> tensors,
+                                     std::string_view naming) {
+    GYM_TRY(const auto rules, rules_of(program, naming));
+    std::set<std::string_view> names;
+    for (const SafetensorsEntry& tensor : tensors) {
+        if (!names.insert(tensor.name).second)
+            return fail(ErrorCode::kMalformed, "two files have a tensor '" + tensor.name + "'");
+    }
+    const Naming* table = naming_by_name(naming);
+    Source source(tensors, table);
+    engine::State base;
+    for (const BoundRule& rule : rules) {
+        if (rule.slot == program::kNoSlot) {
+            GYM_CHECK(check_zero(source, rule));
+            continue;
+        }
+        const Slot& slot = program.slot(rule.slot);
+        GYM_TRY(Bytes bytes, read_parameter(source, rule, slot));
+        base.tensors.push_back({slot.name, slot.dtype, dims_of(slot), std::move(bytes)});
+    }
+    GYM_CHECK(check_tied(source, table, program, base));
+    if (const auto name = source.left_over())
+        return fail(ErrorCode::kMalformed, "the program has no place for tensor '" + *name + "'");
+    return base;
+}
+
+}  // namespace gym::interchange

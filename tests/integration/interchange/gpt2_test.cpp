@@ -1,0 +1,106 @@
+// Weights go to a GPT-2 in plain PyTorch and come back from one: the logits agree with FP32.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "gym/commit/sha256.hpp"
+#include "gym/common/file.hpp"
+#include "gym/engine/engine.hpp"
+#include "gym/interchange/weights.hpp"
+#include "gym/program/gpt.hpp"
+#include "python.hpp"
+
+namespace gym::testing {
+namespace {
+
+using interchange::SafetensorsEntry;
+using program::Program;
+
+program::TrainConfig small_config() {
+    program::TrainConfig config;
+    config.batch = 1;
+    config.model = {.vocabulary = 50,
+                    .context = 20,
+                    .layers = 2,
+                    .heads = 4,
+                    .width = 32,
+                    .bias = true,
+                    .init_std = 0.1};
+    return config;
+}
+
+void write_weights(const std::filesystem::path& path, const Program& program,
+                   const engine::State& state) {
+    const auto weights = interchange::export_weights(program, state, "gpt2").value();
+    std::vector<SafetensorsEntry> entries;
+    for (const auto& tensor : weights)
+        entries.push_back({tensor.name, "F32", tensor.dims, tensor.bytes});
+    const Bytes header = interchange::safetensors_header(entries, {{"format", "pt"}});
+    std::vector<ByteView> parts{header};
+    for (const SafetensorsEntry& entry : entries)
+        parts.push_back(entry.bytes);
+    ASSERT_TRUE(write_file_atomic(path, parts, 0644).ok());
+}
+
+std::vector<float> floats_of(ByteView bytes) {
+    std::vector<float> values(bytes.size() / sizeof(float));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+}
+
+/// Of the tokens 0, 1, 2, ..., by the engine.
+std::vector<float> engine_logits(const program::TrainConfig& config, engine::State base) {
+    const Program program = program::logits_program(config.model, 1).value();
+    auto engine = engine::Engine::create(program).value();
+    std::vector<std::int32_t> window(config.model.context + 1);
+    for (std::size_t i = 0; i < window.size(); ++i)
+        window[i] = static_cast<std::int32_t>(i % config.model.vocabulary);
+    const engine::NamedTensorView batch{program::kBatchInput,
+                                        {reinterpret_cast<const std::uint8_t*>(window.data()),
+                                         window.size() * sizeof(std::int32_t)}};
+    EXPECT_TRUE(engine.run(base, {&batch, 1}).ok());
+    return floats_of(engine.output(program::kLogitsOutput).value());
+}
+
+double relative_error(const std::vector<float>& ours, const std::vector<float>& theirs) {
+    double error = 0, size = 0;
+    for (std::size_t i = 0; i < theirs.size(); ++i) {
+        error += std::pow(double{ours[i]} - theirs[i], 2);
+        size += std::pow(double{theirs[i]}, 2);
+    }
+    return std::sqrt(error / size);
+}
+
+TEST(Gpt2Weights, GiveTheLogitsOfPyTorchBothWays) {
+    const program::TrainConfig config = small_config();
+    const Program program = program::train_program(config).value();
+    const auto state = engine::initial_state(program, commit::sha256(as_bytes("exported"))).value();
+    const TemporaryFolder place;
+    write_weights(place / "exported", program, state);
+    const PythonRun peer =
+        run_python(GYM_SOURCE, "tests/integration/interchange/gpt2_peer.py",
+                   {(place / "exported").string(), (place / "written").string(),
+                    std::to_string(config.model.heads), std::to_string(config.model.context),
+                    (place / "exported.logits").string(), (place / "written.logits").string()});
+    if (peer.exit_code == kNoTorch) GTEST_SKIP() << kPython << " has no torch";
+    ASSERT_EQ(peer.exit_code, 0) << peer.output;
+
+    const Bytes content = read_file(place / "written").value();
+    const auto file = interchange::parse_safetensors(content).value();
+    const auto imported = interchange::import_weights(program, file.tensors, "gpt2");
+    ASSERT_TRUE(imported.ok()) << imported.error().message;
+    const auto theirs_exported = floats_of(read_file(place / "exported.logits").value());
+    const auto theirs_written = floats_of(read_file(place / "written.logits").value());
+    const auto ours_exported = engine_logits(config, engine::base_of(program, state).value());
+    const auto ours_written = engine_logits(config, *imported);
+    ASSERT_EQ(theirs_exported.size(), ours_exported.size());
+    ASSERT_EQ(theirs_written.size(), ours_written.size());
+    EXPECT_LT(relative_error(ours_exported, theirs_exported), 2e-3);
+    EXPECT_LT(relative_error(ours_written, theirs_written), 2e-3);
+    // The measure tells models apart.
+    EXPECT_GT(relative_error(ours_exported, theirs_written), 0.1);
+}
+
+}  // namespace
+}  // namespace gym::testing

@@ -1,0 +1,72 @@
+#pragma once
+
+// Debian's Python with torch, as a peer to compare with.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gym/common/subprocess.hpp"
+
+namespace gym::testing {
+
+inline constexpr const char* kPython = "/usr/bin/python3";
+/// What scripts exit with where Python cannot import torch.
+inline constexpr int kNoTorch = 77;
+
+/// A folder that goes away with the test.
+class TemporaryFolder {
+  public:
+    TemporaryFolder() {
+        std::string pattern =
+            (std::filesystem::temp_directory_path() / "gym-python-XXXXXX").string();
+        path_ = ::mkdtemp(pattern.data());
+    }
+    ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    [[nodiscard]] std::filesystem::path operator/(const std::string& name) const {
+        return path_ / name;
+    }
+    [[nodiscard]] std::string string() const { return path_.string(); }
+
+  private:
+    std::filesystem::path path_;
+};
+
+struct PythonRun {
+    int exit_code = -1;
+    std::string output;  ///< stdout and stderr
+};
+
+/// Runs `script` (relative to the source tree) to its end.
+inline PythonRun run_python(const std::string& source_folder, const std::string& script,
+                            std::vector<std::string> arguments) {
+    const TemporaryFolder place;
+    SubprocessOptions options;
+    options.argv = {kPython, source_folder + "/" + script};
+    options.argv.insert(options.argv.end(), std::make_move_iterator(arguments.begin()),
+                        std::make_move_iterator(arguments.end()));
+    options.env = {{"GYM_SOURCE_DIR", source_folder}, {"PYTHONDONTWRITEBYTECODE", "1"}};
+    options.log_file = place / "output";
+    PythonRun run;
+    auto process = Subprocess::start(options);
+    if (!process.ok()) {
+        run.output = process.error().message;
+        return run;
+    }
+    run.exit_code = process->wait(100'000).value_or(-1);
+    std::ifstream file(options.log_file);
+    std::stringstream content;
+    content << file.rdbuf();
+    run.output = content.str();
+    return run;
+}
+
+}  // namespace gym::testing
