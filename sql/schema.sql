@@ -497,6 +497,27 @@ BEGIN
 END
 $$;
 
+-- Name: require_own_job(text[], bigint[], bigint[]); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.require_own_job(p_kinds text[], p_debits bigint[], p_credits bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+BEGIN
+    IF EXISTS (
+        SELECT FROM unnest(p_kinds, p_debits, p_credits) AS i (kind, debit, credit)
+        LEFT JOIN ledger.account d ON d.id = i.debit
+        LEFT JOIN ledger.account c ON c.id = i.credit
+        LEFT JOIN registry.job j
+            ON j.id = CASE WHEN c.owner ~ '^job:0x[0-9a-f]{64}$' THEN decode(substr(c.owner, 7), 'hex') END
+        WHERE (i.kind = 'transfer' AND d.kind = 'available' AND c.kind = 'escrow'
+               AND d.owner = '0x' || encode(j.owner, 'hex')) IS NOT TRUE) THEN
+        RAISE EXCEPTION 'this role may only move what a job''s owner has available into the job''s escrow'
+            USING ERRCODE = 'insufficient_privilege';
+    END IF;
+END
+$_$;
+
 -- Name: submit(uuid[], text[], bigint[], bigint[], numeric[], uuid[], bigint[], uuid[], text[], bigint); Type: FUNCTION; Schema: ledger; Owner: -
 
 CREATE FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint) RETURNS text[]
@@ -506,6 +527,9 @@ CREATE FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p
 DECLARE
     any_kind constant boolean := pg_has_role(session_user, 'gym_rewards', 'MEMBER');
 BEGIN
+    IF NOT any_kind THEN
+        PERFORM ledger.require_own_job(p_kinds, p_debits, p_credits);
+    END IF;
     FOR attempt IN 1 .. 8 LOOP
         BEGIN
             RETURN ledger.book(p_ids, p_kinds, p_debits, p_credits, p_amounts, p_pendings, p_expires,
@@ -2146,6 +2170,7 @@ GRANT USAGE ON SCHEMA ledger TO gym_api;
 GRANT USAGE ON SCHEMA registry TO gym_coordinator;
 GRANT USAGE ON SCHEMA registry TO gym_rewards;
 GRANT USAGE ON SCHEMA registry TO gym_api;
+GRANT USAGE ON SCHEMA registry TO gym_ledger_owner;
 
 -- Name: SCHEMA rewards; Type: ACL; Schema: -; Owner: -
 
@@ -2171,6 +2196,10 @@ GRANT ALL ON FUNCTION ledger.expire(p_now bigint, p_count_max integer) TO gym_re
 REVOKE ALL ON FUNCTION ledger.open_account(p_owner text, p_asset text, p_kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ledger.open_account(p_owner text, p_asset text, p_kind text) TO gym_rewards;
 GRANT ALL ON FUNCTION ledger.open_account(p_owner text, p_asset text, p_kind text) TO gym_api;
+
+-- Name: FUNCTION require_own_job(p_kinds text[], p_debits bigint[], p_credits bigint[]); Type: ACL; Schema: ledger; Owner: -
+
+REVOKE ALL ON FUNCTION ledger.require_own_job(p_kinds text[], p_debits bigint[], p_credits bigint[]) FROM PUBLIC;
 
 -- Name: FUNCTION submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint); Type: ACL; Schema: ledger; Owner: -
 
@@ -2475,6 +2504,14 @@ GRANT SELECT ON TABLE registry.heartbeat TO gym_api;
 GRANT SELECT,UPDATE ON TABLE registry.job TO gym_coordinator;
 GRANT SELECT ON TABLE registry.job TO gym_rewards;
 GRANT SELECT,INSERT ON TABLE registry.job TO gym_api;
+
+-- Name: COLUMN job.id; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(id) ON TABLE registry.job TO gym_ledger_owner;
+
+-- Name: COLUMN job.owner; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(owner) ON TABLE registry.job TO gym_ledger_owner;
 
 -- Name: COLUMN job.budget_wei; Type: ACL; Schema: registry; Owner: -
 

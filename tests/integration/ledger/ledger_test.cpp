@@ -253,20 +253,24 @@ TEST_F(LedgerTest, InsideACallersTransactionItCommitsOrVanishesWithTheRest) {
     EXPECT_EQ(book(requests), Statuses{kCreated});
 }
 
-TEST_F(LedgerTest, TheWebRoleMayFundJobsAndNothingElse) {
+// Jobs of the registry, which it may fund: tests/integration/api/submit_test.cpp.
+TEST_F(LedgerTest, TheWebRoleMovesNothingButAJobOwnersMoneyIntoItsJob) {
     const AccountId a = account("0xa");
     const AccountId job = account("job:1", AccountKind::kEscrow);
     const AccountId payable = account("0xa", AccountKind::kPayable);
     fund(a, 10);
     const auto web = test_.as("gym_api");
     Ledger limited(*web, clock_);
-    EXPECT_EQ(*limited.submit(std::vector{move("fund job", a, job, 4)}), Statuses{kCreated});
-    EXPECT_EQ(*limited.submit(std::vector{move("take back", job, a, 1)}), Statuses{kCreated});
+    ASSERT_EQ(book(move("fund job", a, job, 4)), kCreated);
+    EXPECT_EQ(limited.submit(std::vector{move("no such job", a, job, 1)}).error().code,
+              ErrorCode::kPermissionDenied);
+    EXPECT_EQ(limited.submit(std::vector{move("take back", job, a, 1)}).error().code,
+              ErrorCode::kPermissionDenied);
     EXPECT_EQ(limited.submit(std::vector{move("steal", a, payable, 1)}).error().code,
               ErrorCode::kPermissionDenied);
     EXPECT_EQ(limited.submit(std::vector{move("mint", outside(), a, 1)}).error().code,
               ErrorCode::kPermissionDenied);
-    EXPECT_EQ(spendable(a), Amount(7));
+    EXPECT_EQ(spendable(a), Amount(6));
 }
 
 /// The pending transfer is committed while the batch that posts it waits for the lock of an

@@ -100,6 +100,7 @@ Digest History::submit_job(db::Database& web, const std::string& asset, const Ad
     job.terms.lifecycle = life_;
     job.budget_wei = budget;
     must(web.transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::submit_job(tx, job, clock_.now_ms()));
         ledger::TransferRequest lock;
         lock.id = ledger::transfer_id("budget:" + job.id.hex());
         GYM_TRY(lock.debit, ledger::open_account(tx, rewards::available_account(asset, owner)));
@@ -107,7 +108,6 @@ Digest History::submit_job(db::Database& web, const std::string& asset, const Ad
         lock.amount = budget;
         GYM_TRY(const auto statuses, ledger::submit(tx, {&lock, 1}, clock_.now_ms()));
         if (!ledger::done(statuses.at(0))) return fail(ErrorCode::kInsufficientFunds, "budget");
-        GYM_CHECK(registry::submit_job(tx, job, clock_.now_ms()));
         return {};
     }),
          "job");
