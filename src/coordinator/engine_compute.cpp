@@ -19,6 +19,8 @@
 namespace gym::coordinator {
 namespace {
 
+static_assert(registry::kJobSlotsMax <= program::kDeltasMax, "a full round can be aggregated");
+
 RootedBytes rooted(const program::Program& value) {
     return {program::program_root(value), program::encode(value)};
 }

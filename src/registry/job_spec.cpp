@@ -7,7 +7,6 @@ namespace {
 
 constexpr std::int64_t kDurationMsMax = std::int64_t{30} * 24 * 3600 * 1000;
 constexpr std::int64_t kRoundsMax = 1'000'000;
-constexpr std::int64_t kSlotsMax = 65'536;
 /// All step records of a unit travel in one message (coordinator::Options::records_bytes_max).
 constexpr std::int64_t kStepsMax = 32'768;
 constexpr std::int64_t kEvaluateWindowsMax = 65'536;
@@ -25,11 +24,15 @@ Result<Amount> tokens(YamlMap& map, std::string_view key) {
 Status read_deadlines(YamlMap& map, protocol::LifecycleParams& out) {
     if (!map.has("deadlines")) return {};
     GYM_TRY(YamlMap keys, map.map("deadlines"));
-    GYM_CHECK(keys.read_integer("unit_ms", 1, kDurationMsMax, out.unit_ms));
-    GYM_CHECK(keys.read_integer("report_ms", 1, kDurationMsMax, out.report_ms));
-    GYM_CHECK(keys.read_integer("reveal_ms", 1, kDurationMsMax, out.reveal_ms));
+    GYM_CHECK(keys.read_integer("unit_ms", kUnitMsMin, kDurationMsMax, out.unit_ms));
+    GYM_CHECK(keys.read_integer("report_ms", kReportMsMin, kDurationMsMax, out.report_ms));
+    GYM_CHECK(keys.read_integer("reveal_ms", kRevealMsMin, kDurationMsMax, out.reveal_ms));
     GYM_CHECK(keys.read_integer("defence_ms", 1, kDurationMsMax, out.defence_ms));
     GYM_CHECK(keys.read_integer("challenge_ms", 1, kDurationMsMax, out.challenge_ms));
+    if (out.report_ms < out.unit_ms / 2)
+        return keys.error_at("report_ms", "must be at least half of unit_ms, " +
+                                              std::to_string(out.unit_ms / 2) +
+                                              ": whoever verifies a unit runs it");
     return keys.finish();
 }
 
@@ -47,7 +50,7 @@ Status read_sampling(YamlMap& map, JobTerms& terms) {
 Status read_terms(YamlMap& map, JobTerms& terms) {
     GYM_TRY(const std::int64_t rounds, map.integer("rounds", 1, kRoundsMax));
     terms.rounds = static_cast<std::uint64_t>(rounds);
-    GYM_TRY(const std::int64_t slots, map.integer("slots", 1, kSlotsMax));
+    GYM_TRY(const std::int64_t slots, map.integer("slots", 1, kJobSlotsMax));
     terms.slots_max = static_cast<std::uint32_t>(slots);
     GYM_CHECK(map.read_integer("workers_min", 1, slots, terms.workers_min));
     GYM_TRY(const std::int64_t steps, map.integer("steps_per_round", 1, kStepsMax));
@@ -62,6 +65,8 @@ Status read_terms(YamlMap& map, JobTerms& terms) {
     GYM_CHECK(read_deadlines(map, terms.lifecycle));
     GYM_CHECK(read_sampling(map, terms));
     GYM_TRY(terms.price_wei_per_pflop, tokens(map, "price_per_pflop"));
+    if (terms.price_wei_per_pflop.is_zero())
+        return map.error_at("price_per_pflop", "must be above zero");
     return {};
 }
 

@@ -8,6 +8,7 @@ namespace {
 
 using testing::address_of;
 using testing::job_spec;
+using testing::kAsset;
 
 class SubmitTest : public testing::ApiDatabaseTest {};
 
@@ -30,6 +31,39 @@ TEST_F(SubmitTest, LocksTheBudgetOnceAndReplays) {
     const auto view = backend().job(first->job.id).value();
     EXPECT_EQ(view.cost.left.to_tokens(), "100");
     EXPECT_TRUE(view.cost.spent.is_zero());
+}
+
+// Whoever takes gym-api over holds its role: somebody else's tokens must not leave by a job's
+// escrow.
+TEST_F(SubmitTest, TheRoleCannotPassOneOwnersMoneyToAnother) {
+    deposit(owner_, "250", "d1");
+    deposit(address_of(2), "250", "d2");
+    const auto mine = backend().submit_job({owner_, "key", job_spec(dataset_)});
+    const auto theirs = backend().submit_job({address_of(2), "key", job_spec(dataset_)});
+    ASSERT_TRUE(mine.ok() && theirs.ok());
+    const auto move = [&](const ledger::AccountKey& from, const ledger::AccountKey& to) {
+        const auto moved = api_db_->transact([&](db::Transaction& tx) -> Status {
+            ledger::TransferRequest request;
+            request.id = ledger::transfer_id(from.owner + to.owner);
+            GYM_TRY(request.debit, ledger::open_account(tx, from));
+            GYM_TRY(request.credit, ledger::open_account(tx, to));
+            request.amount = Amount(1);
+            GYM_TRY(const auto statuses, ledger::submit(tx, {&request, 1}, clock_.now_ms()));
+            return statuses.front() == ledger::TransferStatus::kCreated
+                       ? Status()
+                       : fail(ErrorCode::kInternal, "not booked");
+        });
+        return moved.ok() ? ErrorCode::kInternal : moved.error().code;
+    };
+    const auto my_money = rewards::available_account(kAsset, owner_);
+    const auto their_money = rewards::available_account(kAsset, address_of(2));
+    const auto my_job = rewards::escrow_account(kAsset, mine->job.id);
+    const auto their_job = rewards::escrow_account(kAsset, theirs->job.id);
+    EXPECT_EQ(move(their_money, my_job), ErrorCode::kPermissionDenied);
+    EXPECT_EQ(move(my_job, my_money), ErrorCode::kPermissionDenied);
+    EXPECT_EQ(move(their_job, my_money), ErrorCode::kPermissionDenied);
+    EXPECT_EQ(move(their_job, their_money), ErrorCode::kPermissionDenied);
+    EXPECT_EQ(move(my_money, my_job), ErrorCode::kInternal) << "what it is for";
 }
 
 TEST_F(SubmitTest, OneKeyNamesOneRequest) {
@@ -71,6 +105,35 @@ TEST_F(SubmitTest, ARefusalLeavesNoTraceAndTheKeyUsable) {
     EXPECT_EQ(count("api.idempotency"), 0U);
     deposit(owner_, "100", "d1");
     EXPECT_TRUE(backend().submit_job({owner_, "key-1", job_spec(dataset_)}).ok());
+}
+
+// Terms that would let a job's owner have the work and not pay for it.
+TEST_F(SubmitTest, TermsThatLeaveNodesNoChanceAreRefused) {
+    deposit(owner_, "250", "d1");
+    const auto message = [&](const std::string& extra) {
+        const auto result = backend().submit_job({owner_, "key", job_spec(dataset_, "1", extra)});
+        return result.ok() ? std::string("accepted") : result.error().message;
+    };
+    const auto has = [](const std::string& text, const std::string& part) {
+        return text.find(part) != std::string::npos;
+    };
+    EXPECT_TRUE(has(message("deadlines: {report_ms: 1}\n"), "report_ms"));
+    EXPECT_TRUE(has(message("deadlines: {unit_ms: 1}\n"), "unit_ms"));
+    EXPECT_TRUE(has(message("deadlines: {reveal_ms: 1}\n"), "reveal_ms"));
+    EXPECT_TRUE(has(message("deadlines: {unit_ms: 3600000, report_ms: 10000}\n"),
+                    "'report_ms' must be at least half of unit_ms"))
+        << message("deadlines: {unit_ms: 3600000, report_ms: 10000}\n");
+    std::string gift = job_spec(dataset_, "1");
+    gift.replace(gift.find("1.5"), 3, "0.0");
+    const auto unpaid = backend().submit_job({owner_, "key", gift});
+    ASSERT_FALSE(unpaid.ok());
+    EXPECT_TRUE(has(unpaid.error().message, "'price_per_pflop' must be above zero"))
+        << unpaid.error().message;
+    std::string wide = job_spec(dataset_, "1");
+    wide.replace(wide.find("slots: 2"), 8, "slots: 1025");
+    EXPECT_FALSE(backend().submit_job({owner_, "key", wide}).ok())
+        << "more than an aggregate takes: never closed, never paid";
+    EXPECT_EQ(count("registry.job"), 0U);
 }
 
 TEST_F(SubmitTest, BadJobFilesAreNamedByLineAndKey) {

@@ -11,6 +11,14 @@
 namespace gym::registry {
 
 inline constexpr std::size_t kJobSpecBytesMax = 1 << 20;
+/// Slots of a round: what one aggregate program takes (program::kDeltasMax). A round with more
+/// could never be aggregated, so none of its units would be paid.
+inline constexpr std::uint32_t kJobSlotsMax = 1024;
+/// The shortest times that leave the other side a chance: a unit whose verifiers cannot report in
+/// time ends unpaid, so a report may take at least half of what the unit may.
+inline constexpr std::int64_t kUnitMsMin = 10'000;
+inline constexpr std::int64_t kReportMsMin = 10'000;
+inline constexpr std::int64_t kRevealMsMin = 5'000;
 
 /// A job file (examples/job.yaml documents every key), as it is submitted or as its owner keeps it.
 /// On disk `model` and `dataset` may name files; a submitted file is self-contained: `model` is a
