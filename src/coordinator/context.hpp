@@ -7,6 +7,7 @@
 
 #include "gym/coordinator/coordinator.hpp"
 #include "gym/registry/jobs.hpp"
+#include "gym/registry/nodes.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
 
@@ -19,6 +20,12 @@ struct Context {
     Options options;
 
     [[nodiscard]] UnixMs now() const { return deps.clock.now_ms(); }
+    /// Whether the operator lets `address` take part in this role.
+    [[nodiscard]] bool admits(registry::NodeRole role, const Address& address) const {
+        const auto& allowed = role == registry::NodeRole::kVerifier ? options.verifiers_allowed
+                                                                    : options.workers_allowed;
+        return allowed.empty() || allowed.contains(address);
+    }
 
     /// One transaction of a tick. A step that was lost in COMMIT shows up as kUnavailable, and the
     /// next tick looks what is true.

@@ -162,6 +162,23 @@ Status GrpcService::allow_upload(const Address& caller, const Digest& root,
         return fail(
             ErrorCode::kPermissionDenied,
             "only a worker with a unit to commit may upload, " + caller.hex() + " has none");
+    if (size_bytes > assignment->delta_bytes_max)
+        return fail(ErrorCode::kOutOfRange, "no delta of this unit is longer than " +
+                                                std::to_string(assignment->delta_bytes_max) +
+                                                " bytes");
+    return count_upload(caller, assignment->unit, root);
+}
+
+Status GrpcService::count_upload(const Address& caller, const Digest& unit, const Digest& root) {
+    const std::scoped_lock lock(uploads_mutex_);
+    Uploads& uploads = uploads_[caller];
+    if (uploads.unit != unit) uploads = {unit, {}};
+    if (uploads.roots.contains(root)) return {};
+    if (uploads.roots.size() >= kUploadsPerUnitMax)
+        return fail(ErrorCode::kPermissionDenied, "a unit has one delta; this one had " +
+                                                      std::to_string(kUploadsPerUnitMax) +
+                                                      " different uploads already");
+    uploads.roots.insert(root);
     return {};
 }
 

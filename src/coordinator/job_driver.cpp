@@ -8,6 +8,7 @@
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/registry/datasets.hpp"
+#include "gym/registry/job_spec.hpp"
 #include "gym/registry/nodes.hpp"
 #include "round_driver.hpp"
 
@@ -156,6 +157,7 @@ Result<std::vector<registry::Node>> choose_workers(const Context& context, db::T
     GYM_TRY(const auto nodes, registry::list_nodes(tx, filter));
     std::vector<std::tuple<Digest, registry::Node>> ranked;
     for (const registry::Node& node : nodes) {
+        if (!context.admits(node.role, node.address)) continue;
         registry::UnitFilter busy;
         busy.worker = node.address;
         busy.states = {protocol::UnitState::kAssigned, protocol::UnitState::kDisputed};
@@ -170,7 +172,7 @@ Result<std::vector<registry::Node>> choose_workers(const Context& context, db::T
               [](const auto& a, const auto& b) { return std::get<0>(a) < std::get<0>(b); });
     std::vector<registry::Node> out;
     for (const auto& [rank, node] : ranked)
-        if (out.size() < job.terms.slots_max) out.push_back(node);
+        if (out.size() < std::min(job.terms.slots_max, registry::kJobSlotsMax)) out.push_back(node);
     return out;
 }
 

@@ -76,6 +76,11 @@ Result<registry::Node> require_node(db::Transaction& tx, const Address& address,
 }
 
 Result<registry::Node> register_node(const Context& context, const registry::NewNode& node) {
+    if (!context.admits(node.role, node.address))
+        return fail(ErrorCode::kPermissionDenied,
+                    node.address.hex() + " is not among the " +
+                        std::string(registry::to_string(node.role)) +
+                        "s that this network's operator admits: ask for admission");
     return context.transact_idempotent(
         [&](db::Transaction& tx) { return registry::register_node(tx, node, context.now()); });
 }

@@ -187,6 +187,7 @@ Status assign_verifiers(const Context& context, db::Transaction& tx, const regis
         GYM_TRY(const auto missed, registry::missed_draws(tx, unit.id));
         std::vector<protocol::VerifierCandidate> candidates;
         for (const registry::Node& node : verifiers) {
+            if (!context.admits(node.role, node.address)) continue;
             // Nobody may make up an address that suits a beacon that is known already.
             if (node.registered_at_ms > round.sealed_at_ms.value_or(0)) continue;
             protocol::VerifierCandidate candidate{node.address, 0};

@@ -127,6 +127,12 @@ Result<InclusionReceipt> inclusion(db::Transaction& tx, const registry::Unit& un
     return out;
 }
 
+/// Codec 0: a header and four bytes of every parameter.
+std::uint64_t delta_bytes_max(const registry::Job& job) {
+    constexpr std::uint64_t kHeaderBytesMax = 64;
+    return kHeaderBytesMax + 4 * job.artifacts->parameters;
+}
+
 }  // namespace
 
 Result<std::optional<UnitAssignment>> next_unit(const Context& context, const Address& worker) {
@@ -149,7 +155,7 @@ Result<std::optional<UnitAssignment>> next_unit(const Context& context, const Ad
         GYM_TRY(const registry::Dataset dataset, registry::get_dataset(tx, job.dataset_root));
         return Found(UnitAssignment{live->id, live->key, round.record, round.record_hash,
                                     job.artifacts->program_blob, dataset.blob, round.base.blob,
-                                    live->status.deadline_ms});
+                                    live->status.deadline_ms, delta_bytes_max(job)});
     });
 }
 

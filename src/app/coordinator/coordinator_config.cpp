@@ -43,6 +43,19 @@ Status read_engine(YamlMap& parent, CoordinatorFile& file) {
     return map.finish();
 }
 
+Status read_addresses(YamlMap& map, const char* key, std::set<Address>& out) {
+    if (!map.has(key)) return {};
+    GYM_TRY(const auto texts, map.list_of_strings(key));
+    for (const std::string& text : texts) {
+        const auto address = Address::parse(text);
+        if (!address.ok())
+            return map.error_at(
+                key, "must list addresses of 0x and 40 hexadecimal digits, '" + text + "' is none");
+        out.insert(*address);
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<CoordinatorFile> load_coordinator_file(const std::string& path) {
@@ -64,6 +77,8 @@ Result<CoordinatorFile> load_coordinator_file(const std::string& path) {
     GYM_CHECK(map.read_integer("node_live_ms", 1'000, kDayMs, file.node_live_ms));
     GYM_CHECK(map.read_integer("cost_bound_ppm", 1'000'000, 100'000'000, file.cost_bound_ppm));
     GYM_CHECK(map.read_integer("report_audit_ppm", 0, 1'000'000, file.report_audit_ppm));
+    GYM_CHECK(read_addresses(map, "workers", file.workers));
+    GYM_CHECK(read_addresses(map, "verifiers", file.verifiers));
     GYM_TRY(file.log_level, map.string_or("log_level", file.log_level));
     GYM_CHECK(map.finish());
     return file;

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
+#include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/db/config.hpp"
 #include "gym/rpc/server.hpp"
@@ -31,6 +33,7 @@ struct CoordinatorFile {
     std::uint32_t beacon_delay_blocks = 2;
     std::uint64_t cost_bound_ppm = 2'500'000;
     std::uint32_t report_audit_ppm = 20'000;
+    std::set<Address> workers, verifiers;  ///< empty: anybody
     std::string log_level = "info";
 };
 

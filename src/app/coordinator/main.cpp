@@ -110,6 +110,8 @@ Status serve(const app::CoordinatorFile& file, const sigset_t& stop_signals) {
     options.beacon_delay_blocks = file.beacon_delay_blocks;
     options.cost_bound_ppm = file.cost_bound_ppm;
     options.audit_ppm = file.report_audit_ppm;
+    options.workers_allowed = file.workers;
+    options.verifiers_allowed = file.verifiers;
     coordinator::Coordinator core({*database, blobs, *chain_port, *compute, clock, key}, options);
     coordinator::GrpcServiceOptions service_options;
     service_options.chain_id = deployment.chain_id;
@@ -125,6 +127,11 @@ Status serve(const app::CoordinatorFile& file, const sigset_t& stop_signals) {
             write_file_atomic(file.port_file, as_bytes(std::to_string(server->port()) + "\n")));
     spdlog::info("coordinating as {} on chain {}, port {}, database {}", key.address().hex(),
                  deployment.chain_id, server->port(), file.database.describe());
+    if (file.verifiers.empty())
+        spdlog::warn(
+            "anybody may register as a verifier ('verifiers' is empty): who makes up many "
+            "addresses "
+            "decides most draws");
     drive(core, *server, stop_signals, file.tick_interval_ms);
     spdlog::info("stopping on request");
     server->stop();

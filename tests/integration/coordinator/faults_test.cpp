@@ -224,6 +224,32 @@ TEST_F(CoordinatorFaults, a_replay_from_another_round_is_refused) {
     EXPECT_EQ(world.unit(next.assignment.unit).status.state, UnitState::kAssigned);
 }
 
+// One person with a hundred addresses would be drawn for nearly every unit: pass what is wrong, or
+// let what is right run out of draws.
+TEST_F(CoordinatorFaults, verifiers_that_the_operator_does_not_know_get_no_draws) {
+    std::vector<FakeNode> crowd;
+    for (int i = 0; i < 20; ++i)
+        crowd.push_back(world.add_node(NodeRole::kVerifier));
+    world.options.verifiers_allowed = {verifier.address()};
+    world.restart();
+    std::vector<Digest> units;
+    for (const FakeNode* worker : {&honest, &other})
+        units.push_back(world.commit(*worker, world.work(*worker))->unit);
+    world.settle();
+    for (const Digest& unit : units)
+        EXPECT_EQ(world.unit(unit).verifier, verifier.address());
+    registry::NewNode late;
+    late.address = late.owner = FakeNode().address();
+    late.role = NodeRole::kVerifier;
+    EXPECT_EQ(world.core().register_node(late).error().code, ErrorCode::kPermissionDenied);
+    late.role = NodeRole::kWorker;
+    EXPECT_TRUE(world.core().register_node(late).ok()) << "workers are not listed";
+    world.options.workers_allowed = {honest.address()};
+    world.restart();
+    late.address = late.owner = FakeNode().address();
+    EXPECT_EQ(world.core().register_node(late).error().code, ErrorCode::kPermissionDenied);
+}
+
 TEST_F(CoordinatorFaults, a_silent_verifier_is_replaced) {
     const FakeNode second = world.add_node(NodeRole::kVerifier);
     const Digest unit = world.commit(honest, world.work(honest))->unit;

@@ -224,6 +224,22 @@ TEST_F(WireFaults, deltas_that_are_altered_or_truncated_are_refused) {
     EXPECT_TRUE(peer.coordinator->submit_commitment(work.submission).ok());
 }
 
+// An assigned worker may upload: its delta, and not what fills the disk.
+TEST_F(WireFaults, uploads_are_as_long_as_a_delta_and_few) {
+    ASSERT_NO_FATAL_FAILURE(start_with(1));
+    Peer& peer = peers_[0];
+    const Work work = train(peer);
+    const Bytes large(work.delta.size() + 1024);
+    EXPECT_EQ(peer.coordinator->put_blob(blob::blob_root(large), large).error().code,
+              ErrorCode::kOutOfRange);
+    int taken = 0;
+    for (std::uint8_t i = 0; i < 20; ++i) {
+        const Bytes junk(64, i);
+        taken += peer.coordinator->put_blob(blob::blob_root(junk), junk).ok() ? 1 : 0;
+    }
+    EXPECT_EQ(taken, 8);
+}
+
 TEST_F(WireFaults, a_late_commitment_is_refused_and_earns_nothing) {
     ASSERT_NO_FATAL_FAILURE(start_with(1, 1'500));
     Peer& peer = peers_[0];

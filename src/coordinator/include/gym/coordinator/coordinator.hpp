@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,10 @@
 namespace gym::coordinator {
 
 struct Options {
-    crypto::Eip712Domain domain;            ///< protocol::signing_domain()
+    crypto::Eip712Domain domain;  ///< protocol::signing_domain()
+    /// Who may take part, by role; empty: anybody. An address costs nothing, so an open list of
+    /// verifiers lets one person hold most draws.
+    std::set<Address> workers_allowed, verifiers_allowed;
     std::int64_t node_live_ms = 30'000;     ///< seen so recently: gets work
     std::uint32_t beacon_delay_blocks = 2;  ///< from the block of the epoch's root to the beacon
     /// The most that a job pays in all for compute worth 1: verification and uptime bonus on top.

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <map>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "gym/blob/blob_store.hpp"
@@ -56,12 +59,23 @@ class GrpcService final : public rpc::NodeHandler {
 
   private:
     Result<std::optional<registry::Node>> find_node(const Address& address);
+    Status count_upload(const Address& caller, const Digest& unit, const Digest& root);
 
     Coordinator& core_;
     db::Database& database_;
     blob::BlobStore& blobs_;
     const Clock& clock_;
     const GrpcServiceOptions options_;
+
+    /// What a worker uploaded for its unit, so that it cannot fill the disk. An entry per worker
+    /// that ever had a unit; a restart forgets them.
+    struct Uploads {
+        Digest unit;
+        std::set<Digest> roots;
+    };
+    static constexpr std::size_t kUploadsPerUnitMax = 8;
+    std::mutex uploads_mutex_;
+    std::map<Address, Uploads> uploads_;
 };
 
 }  // namespace gym::coordinator

@@ -25,6 +25,7 @@ struct UnitAssignment {
     Digest dataset_blob;
     Digest base_blob;
     UnixMs deadline_ms = 0;
+    std::uint64_t delta_bytes_max = 0;  ///< no delta of the program is longer
 };
 
 struct CommitReceipt {
