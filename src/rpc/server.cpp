@@ -218,6 +218,8 @@ grpc::ServerUnaryReactor* NodeServiceImpl::NextTask(Context* context,
     return start(context, [=, this](grpc::ServerUnaryReactor* reactor) -> std::optional<Status> {
         auto caller = core_.authenticate(*context, "NextTask", *request);
         if (!caller.ok()) return Status(caller.error());
+        const Status entered = core_.enter_poll(*caller);
+        if (!entered.ok()) return entered;
         const std::int64_t wait_ms =
             std::min<std::int64_t>(request->wait_ms(), core_.config().poll_wait_ms_max);
         return ask({context, reactor, response, *caller,
@@ -226,8 +228,10 @@ grpc::ServerUnaryReactor* NodeServiceImpl::NextTask(Context* context,
 }
 
 std::optional<Status> NodeServiceImpl::ask(const Poll& poll) {
-    if (poll.context->IsCancelled())
+    if (poll.context->IsCancelled()) {
+        core_.leave_poll(poll.caller);
         return Status(fail(ErrorCode::kCancelled, "the poll was broken off"));
+    }
     bool found = false;
     const Status asked = guarded([&]() -> Status {
         GYM_TRY(const std::optional<Task> task, core_.handler().next_task(poll.caller));
@@ -236,7 +240,10 @@ std::optional<Status> NodeServiceImpl::ask(const Poll& poll) {
         return {};
     });
     const bool over = core_.stopping() || std::chrono::steady_clock::now() >= poll.deadline;
-    if (!asked.ok() || found || over) return asked;
+    if (!asked.ok() || found || over) {
+        core_.leave_poll(poll.caller);
+        return asked;
+    }
     core_.park([this, poll] {
         if (const std::optional<Status> end = ask(poll)) finish(poll.reactor, *end);
     });

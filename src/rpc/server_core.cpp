@@ -71,6 +71,22 @@ Result<Address> ServerCore::authenticate(const grpc::CallbackServerContext& cont
     return auth.caller;
 }
 
+Status ServerCore::enter_poll(const Address& caller) {
+    const std::scoped_lock lock(mutex_);
+    std::uint32_t& polls = polls_[caller];
+    if (polls >= kPollsPerCallerMax)
+        return fail(ErrorCode::kUnavailable, caller.hex() + " waits for a task in " +
+                                                 std::to_string(polls) + " calls already");
+    ++polls;
+    return {};
+}
+
+void ServerCore::leave_poll(const Address& caller) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = polls_.find(caller);
+    if (--found->second == 0) polls_.erase(found);
+}
+
 void ServerCore::park(std::function<void()> ask_again) {
     const std::scoped_lock lock(mutex_);
     parked_.push_back(std::move(ask_again));

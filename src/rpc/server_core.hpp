@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string_view>
@@ -34,6 +35,9 @@ class Transfer {
     std::atomic<SteadyTime::rep> last_;
 };
 
+/// A client has one; a few more may be left over from connections that broke.
+inline constexpr std::uint32_t kPollsPerCallerMax = 4;
+
 /// What all calls of a server share: bounds, authentication, handler threads, waiting polls and
 /// transfers.
 class ServerCore {
@@ -53,6 +57,11 @@ class ServerCore {
                                  std::string_view method, const google::protobuf::Message& request,
                                  bool must_be_registered = true);
 
+    /// One waiting poll of `caller`, of at most kPollsPerCallerMax: with more, one node could take
+    /// every place among the calls for half a minute. @errors kUnavailable; then leave_poll() is
+    /// not due.
+    Status enter_poll(const Address& caller);
+    void leave_poll(const Address& caller);
     /// A NextTask call that found nothing: `ask_again` runs in the pool at the next tick or wake().
     void park(std::function<void()> ask_again);
     void wake() { ticker_.wake(); }
@@ -84,6 +93,7 @@ class ServerCore {
     std::atomic<bool> stopping_{false};
     std::mutex mutex_;
     std::vector<std::function<void()>> parked_;
+    std::map<Address, std::uint32_t> polls_;
     std::set<Transfer*> transfers_;
     HandlerPool pool_;
     Ticker ticker_;  // last: its thread uses everything above

@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -266,6 +267,31 @@ TEST_F(RpcServerTest, TooManyCallsAtOnceAreRefusedNotQueued) {
     EXPECT_NE(refused.error().message.find("busy"), std::string::npos);
     poll.join();
     EXPECT_TRUE(other->heartbeat({}).ok());
+}
+
+TEST_F(RpcServerTest, OneNodeCannotTakeAllCallsByPolling) {
+    server_->stop(0);
+    server_config_.calls_max = 8;
+    server_ = start();
+    const crypto::PrivateKey greedy = testing::test_key(2);
+    handler_.registered.insert(greedy.address());
+    std::atomic<int> refused = 0;
+    {
+        std::vector<std::jthread> polls;
+        for (int i = 0; i < 8; ++i)
+            polls.emplace_back([&] {
+                const auto client = connect(client_config(), greedy.clone(), clock_).value();
+                const auto task = client->next_task(milliseconds(2'000));
+                if (!task.ok() && task.error().code == ErrorCode::kUnavailable) ++refused;
+            });
+        while (refused < 4)
+            std::this_thread::sleep_for(milliseconds(5));
+        EXPECT_TRUE(dial()->heartbeat({}).ok()) << "there is room for others";
+    }
+    EXPECT_EQ(refused, 4);
+    EXPECT_TRUE(
+        connect(client_config(), greedy.clone(), clock_).value()->next_task(milliseconds(10)).ok())
+        << "polls that ended do not count";
 }
 
 TEST_F(RpcServerTest, AStopRequestEndsARunningPoll) {
