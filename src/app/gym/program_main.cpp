@@ -1,5 +1,7 @@
 #include "program_main.hpp"
 
+#include <sys/prctl.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -35,6 +37,9 @@ std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv) 
 }
 
 int program_main(const std::string& name, const std::function<int()>& run) {
+    // Keys and passphrases are in memory: no core file of them, and no look by other processes of
+    // the user. (It cannot fail with this argument.)
+    (void)::prctl(PR_SET_DUMPABLE, 0);
     try {
         return run();
     } catch (const std::exception& error) {
