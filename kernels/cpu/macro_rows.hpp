@@ -20,6 +20,14 @@ GYM_DECLARE_KERNEL(void layernorm_grad_rows(const LayernormBackward& call, Macro
                                             float* products, float* scratch))
 GYM_DECLARE_KERNEL(void gelu_grad_range(const float* x, const float* dy, float* dx,
                                         MacroRange range))
+GYM_DECLARE_KERNEL(void rmsnorm_rows(const RmsnormForward& call, MacroRange rows))
+/// dx, and dy * n into `products` (rows, width). @param scratch (2 * width)
+GYM_DECLARE_KERNEL(void rmsnorm_grad_rows(const RmsnormBackward& call, MacroRange rows,
+                                          float* products, float* scratch))
+GYM_DECLARE_KERNEL(void rope_rows(const Rotation& call, MacroRange rows))
+GYM_DECLARE_KERNEL(void swiglu_range(const float* gate, const float* up, float* y,
+                                     MacroRange range))
+GYM_DECLARE_KERNEL(void swiglu_grad_range(const SwigluBackward& call, MacroRange range))
 GYM_DECLARE_KERNEL(void adamw_range(const AdamwStep& call, MacroRange range))
 
 /// Scores (T, T) of one head into numerators: columns above the diagonal become +0, row i's maximum

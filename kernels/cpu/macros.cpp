@@ -2,29 +2,13 @@
 // macro_norm.cpp and macro_softmax.cpp.
 #include "gym/kernels/macros.hpp"
 
-#include "cpu/macro_rows.hpp"
+#include "cpu/macro_threads.hpp"
 #include "gym/kernels/f32.h"
 #include "gym/kernels/rows.h"
 #include "gym/kernels/vector_ops.hpp"
 
 namespace gym::kernels {
 namespace {
-
-/// Elements below which a thread is not worth waking.
-constexpr int64_t kGrainElements = 4096;
-
-int64_t row_grain(int64_t width) {
-    return width >= kGrainElements ? 1 : (kGrainElements + width - 1) / width;
-}
-
-MacroRange range_of(LoopChunk chunk) {
-    return {chunk.begin, chunk.end};
-}
-
-template <typename T>
-T* shared_array(AlignedBuffer& buffer, int64_t count) {
-    return reinterpret_cast<T*>(buffer.reserve(static_cast<size_t>(count) * sizeof(T)));
-}
 
 MatrixView matrix(const float* data, int64_t rows, int64_t columns) {
     return {data, rows, columns, columns};

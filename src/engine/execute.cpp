@@ -41,6 +41,20 @@ Fused fused_kernel(Opcode code) {
             return fused_embedding_grad;
         case Opcode::adamw:
             return fused_adamw;
+        case Opcode::rmsnorm:
+            return fused_rmsnorm;
+        case Opcode::rmsnorm_grad:
+            return fused_rmsnorm_grad;
+        case Opcode::rope:
+            return fused_rope;
+        case Opcode::repeat_heads:
+            return fused_repeat_heads;
+        case Opcode::repeat_heads_grad:
+            return fused_repeat_heads_grad;
+        case Opcode::swiglu:
+            return fused_swiglu;
+        case Opcode::swiglu_grad:
+            return fused_swiglu_grad;
         default:
             return fast_elementwise;
     }
@@ -49,7 +63,7 @@ Fused fused_kernel(Opcode code) {
 }  // namespace
 
 bool has_fused_kernel(Opcode code) {
-    return fused_kernel(code) != nullptr;
+    return fused_kernel(code) != fast_elementwise;
 }
 
 void execute(const OpCall& call) {

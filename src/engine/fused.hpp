@@ -19,6 +19,13 @@ bool fused_cross_entropy(const OpCall& call);
 bool fused_cross_entropy_grad(const OpCall& call);
 bool fused_embedding_grad(const OpCall& call);
 bool fused_adamw(const OpCall& call);
+bool fused_rmsnorm(const OpCall& call);
+bool fused_rmsnorm_grad(const OpCall& call);
+bool fused_rope(const OpCall& call);
+bool fused_repeat_heads(const OpCall& call);
+bool fused_repeat_heads_grad(const OpCall& call);
+bool fused_swiglu(const OpCall& call);
+bool fused_swiglu_grad(const OpCall& call);
 
 bool fast_elementwise(const OpCall& call);
 

@@ -1,25 +1,11 @@
 #include "fused.hpp"
 #include "gym/kernels/macros.hpp"
+#include "slot_shape.hpp"
 
 namespace gym::engine {
 namespace {
 
 using program::Dims;
-using program::Slot;
-
-std::int64_t elements(const Slot& slot) {
-    return static_cast<std::int64_t>(program::element_count(slot.dims));
-}
-
-struct Rows {
-    std::int64_t count;
-    std::int64_t length;
-};
-
-Rows rows_of(const Slot& slot) {
-    const std::int64_t length = slot.dims.back();
-    return {elements(slot) / length, length};
-}
 
 kernels::AttentionShape attention_shape(const OpCall& call) {
     const Dims& qkv = call.input_slot(0).dims;

@@ -45,6 +45,8 @@ bool run_elementwise(const PrimitiveCall& call) {
             return call.map([](auto x) { return f::sigmoid(x(0)); });
         case Opcode::gelu:
             return call.map([](auto x) { return f::gelu(x(0)); });
+        case Opcode::silu:
+            return call.map([](auto x) { return f::silu(x(0)); });
         default:
             return false;
     }

@@ -156,6 +156,32 @@ SlotId Builder::attention(SlotId qkv, std::uint32_t context, std::uint32_t heads
     return o;
 }
 
+SlotId Builder::rmsnorm(SlotId x, SlotId gamma, float epsilon) {
+    const SlotId y = temp(DType::f32, slot(x).dims);
+    const SlotId rstd = temp(DType::f32, {slot(x).dims[0], 1});
+    append({Opcode::rmsnorm, {x, gamma}, {y, rstd}, {f32_bits(epsilon)}});
+    return y;
+}
+
+SlotId Builder::rope(SlotId x, SlotId cosine, SlotId sine, std::uint32_t heads) {
+    const SlotId y = temp(DType::f32, slot(x).dims);
+    append({Opcode::rope, {x, cosine, sine}, {y}, {heads, 0}});
+    return y;
+}
+
+SlotId Builder::repeat_heads(SlotId x, std::uint32_t heads, std::uint32_t kv_heads) {
+    const std::uint32_t size = dim_or_one(slot(x).dims, 1) / (heads + 2 * kv_heads);
+    const SlotId y = temp(DType::f32, {slot(x).dims[0], 3 * heads * size});
+    append({Opcode::repeat_heads, {x}, {y}, {heads, kv_heads}});
+    return y;
+}
+
+SlotId Builder::swiglu(SlotId gate, SlotId up) {
+    const SlotId y = temp(DType::f32, slot(gate).dims);
+    append({Opcode::swiglu, {gate, up}, {y}, {}});
+    return y;
+}
+
 SlotId Builder::cross_entropy(SlotId logits, SlotId targets) {
     const Dims column{slot(logits).dims[0], 1};
     const SlotId loss = temp(DType::f32, {1});

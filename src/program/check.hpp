@@ -61,9 +61,7 @@ class Check {
     Status status_;
 };
 
-// The rules of each opcode (check_primitive.cpp, check_macro.cpp): `c.status()` says which one
-// broke.
+// The rules of the primitives; the macros' are in macro.hpp.
 void check_primitive(Check& c, Opcode code);
-void check_macro(Check& c, Opcode code);
 
 }  // namespace gym::program

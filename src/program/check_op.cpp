@@ -1,4 +1,4 @@
-#include "check.hpp"
+#include "macro.hpp"
 
 namespace gym::program {
 
@@ -18,7 +18,7 @@ std::optional<Broadcast> broadcast(const Dims& operand, const Dims& output) {
 Status check_op(std::span<const Slot> slots, const Op& op) {
     Check check(slots, op);
     if (info(op.code).macro)
-        check_macro(check, op.code);
+        macro_of(op.code).check(check);
     else
         check_primitive(check, op.code);
     return check.status();

@@ -67,15 +67,4 @@ class Expander {
     Expansion expansion_;
 };
 
-// The macros (expand_*.cpp).
-void expand_layernorm(Expander& e, const Op& op);
-void expand_layernorm_grad(Expander& e, const Op& op);
-void expand_gelu_grad(Expander& e, const Op& op);
-void expand_attention(Expander& e, const Op& op);
-void expand_attention_grad(Expander& e, const Op& op);
-void expand_cross_entropy(Expander& e, const Op& op);
-void expand_cross_entropy_grad(Expander& e, const Op& op);
-void expand_embedding_grad(Expander& e, const Op& op);
-void expand_adamw(Expander& e, const Op& op);
-
 }  // namespace gym::program

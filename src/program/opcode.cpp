@@ -22,6 +22,8 @@ constexpr std::array<AttributeInfo, 2> kTransposes{{{"transpose_a", flag}, {"tra
 constexpr std::array<AttributeInfo, 1> kEpsilon{{{"epsilon", f32_bits}}};
 constexpr std::array<AttributeInfo, 3> kHeads{
     {{"context", integer}, {"heads", integer}, {"scale", f32_bits}}};
+constexpr std::array<AttributeInfo, 2> kRotation{{{"heads", integer}, {"inverse", flag}}};
+constexpr std::array<AttributeInfo, 2> kGroups{{{"heads", integer}, {"kv_heads", integer}}};
 constexpr std::array<AttributeInfo, 6> kAdamw{{{"beta1", f32_bits},
                                                {"one_minus_beta1", f32_bits},
                                                {"beta2", f32_bits},
@@ -68,6 +70,7 @@ constexpr std::array kTable{
     primitive(log, "log", {1, 1}, kOne, 1),
     primitive(sigmoid, "sigmoid", {1, 1}, kOne, 1),
     primitive(gelu, "gelu", {1, 1}, kOne, 1),
+    primitive(silu, "silu", {1, 1}, kOne, 1),
     primitive(strided_copy, "strided_copy", {1, 1}, kOne, 0, kStrides),
     primitive(concat, "concat", {1, kOpInputsMax}, kOne),
     primitive(gather_rows, "gather_rows", {2, 2}, kOne),
@@ -98,6 +101,13 @@ constexpr std::array kTable{
     macro(cross_entropy_grad, "cross_entropy_grad", 5, 1),
     macro(embedding_grad, "embedding_grad", 2, 1),
     macro(adamw, "adamw", 8, 3, kAdamw),
+    macro(rmsnorm, "rmsnorm", 2, 2, kEpsilon),
+    macro(rmsnorm_grad, "rmsnorm_grad", 4, 2),
+    macro(rope, "rope", 3, 1, kRotation),
+    macro(repeat_heads, "repeat_heads", 1, 1, kGroups),
+    macro(repeat_heads_grad, "repeat_heads_grad", 1, 1, kGroups),
+    macro(swiglu, "swiglu", 2, 1),
+    macro(swiglu_grad, "swiglu_grad", 3, 2),
 };
 
 constexpr bool table_is_sound() {

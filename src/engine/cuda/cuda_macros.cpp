@@ -24,6 +24,75 @@ kernels::AttentionShape attention_shape(const CudaCall& call) {
     return {qkv[0] / context, context, heads, qkv[1] / (3 * heads), call.op.f32(2)};
 }
 
+/// `many` is the slot in which every query head has its own keys and values.
+kernels::HeadGroups head_groups(const CudaCall& call, const program::Slot& many) {
+    const auto heads = static_cast<std::int64_t>(call.op.attributes[0]);
+    return {many.dims[0], heads, static_cast<std::int64_t>(call.op.attributes[1]),
+            many.dims[1] / (3 * heads)};
+}
+
+void rmsnorm(const CudaCall& call) {
+    const cuda::Rows x = rows_of(call.input_slot(0));
+    cuda::macro_rmsnorm(call.device, {.rows = x.count,
+                                      .width = x.length,
+                                      .epsilon = call.op.f32(0),
+                                      .x = call.input(0),
+                                      .gamma = call.input(1),
+                                      .y = call.output(0),
+                                      .rstd = call.output(1)});
+}
+
+void rmsnorm_grad(const CudaCall& call) {
+    const cuda::Rows x = rows_of(call.input_slot(0));
+    cuda::macro_rmsnorm_grad(call.device, {.rows = x.count,
+                                           .width = x.length,
+                                           .x = call.input(0),
+                                           .gamma = call.input(1),
+                                           .rstd = call.input(2),
+                                           .dy = call.input(3),
+                                           .dx = call.output(0),
+                                           .dgamma = call.output(1)});
+}
+
+void rope(const CudaCall& call) {
+    const auto& x = call.input_slot(0).dims;
+    const auto& table = call.input_slot(1).dims;
+    cuda::macro_rope(call.device, {.rows = x[0],
+                                   .columns = x[1],
+                                   .context = table[0],
+                                   .heads = static_cast<std::int64_t>(call.op.attributes[0]),
+                                   .half = table[1],
+                                   .inverse = call.op.attributes[1] == 1,
+                                   .x = call.input(0),
+                                   .cosine = call.input(1),
+                                   .sine = call.input(2),
+                                   .y = call.output(0)});
+}
+
+void repeat_heads(const CudaCall& call) {
+    cuda::macro_repeat_heads(call.device, head_groups(call, call.output_slot(0)), call.input(0),
+                             call.output(0));
+}
+
+void repeat_heads_grad(const CudaCall& call) {
+    cuda::macro_repeat_heads_grad(call.device, head_groups(call, call.input_slot(0)), call.input(0),
+                                  call.output(0));
+}
+
+void swiglu(const CudaCall& call) {
+    cuda::macro_swiglu(call.device, call.input(0), call.input(1), call.output(0),
+                       elements(call.output_slot(0)));
+}
+
+void swiglu_grad(const CudaCall& call) {
+    cuda::macro_swiglu_grad(call.device, {.count = elements(call.output_slot(0)),
+                                          .gate = call.input(0),
+                                          .up = call.input(1),
+                                          .dy = call.input(2),
+                                          .d_gate = call.output(0),
+                                          .d_up = call.output(1)});
+}
+
 void matmul(const CudaCall& call) {
     const bool transpose_a = call.op.attributes[0] == 1, transpose_b = call.op.attributes[1] == 1;
     const auto& a = call.input_slot(0).dims;
@@ -174,6 +243,20 @@ bool run_cuda_macro(const CudaCall& call) {
             return embedding_grad(call), true;
         case Opcode::adamw:
             return adamw(call), true;
+        case Opcode::rmsnorm:
+            return rmsnorm(call), true;
+        case Opcode::rmsnorm_grad:
+            return rmsnorm_grad(call), true;
+        case Opcode::rope:
+            return rope(call), true;
+        case Opcode::repeat_heads:
+            return repeat_heads(call), true;
+        case Opcode::repeat_heads_grad:
+            return repeat_heads_grad(call), true;
+        case Opcode::swiglu:
+            return swiglu(call), true;
+        case Opcode::swiglu_grad:
+            return swiglu_grad(call), true;
         default:
             return false;
     }

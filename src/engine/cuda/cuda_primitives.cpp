@@ -46,6 +46,8 @@ std::optional<UnaryOp> unary_op(Opcode code) {
             return UnaryOp::kSigmoid;
         case Opcode::gelu:
             return UnaryOp::kGelu;
+        case Opcode::silu:
+            return UnaryOp::kSilu;
         default:
             return std::nullopt;
     }

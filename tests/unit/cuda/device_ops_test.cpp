@@ -123,9 +123,9 @@ TEST_P(DeviceOp, ItsPrimitivesGiveTheBitsOfTheirDefinitions) {
 }
 
 std::vector<Opcode> all_ops() {
-    std::vector<Opcode> ops{Opcode::add, Opcode::sub, Opcode::mul,     Opcode::div,
-                            Opcode::min, Opcode::fma, Opcode::sqrt,    Opcode::rsqrt,
-                            Opcode::exp, Opcode::log, Opcode::sigmoid, Opcode::gelu};
+    std::vector<Opcode> ops{Opcode::add,     Opcode::sub,  Opcode::mul,   Opcode::div, Opcode::min,
+                            Opcode::fma,     Opcode::sqrt, Opcode::rsqrt, Opcode::exp, Opcode::log,
+                            Opcode::sigmoid, Opcode::gelu, Opcode::silu};
     for (const program::OpcodeInfo& info : program::opcode_table()) {
         if (info.macro) ops.push_back(info.code);
     }

@@ -96,6 +96,23 @@ class MacroCase {
         op_.attributes = {context, heads};
         constant(2, 0.35355339F);
     }
+    void rope() {
+        const std::uint32_t context = size(1, 12), half = size(1, 20), heads = size(1, 4);
+        const Dims table{context, half};
+        const Dims x{context * size(1, 3), 2 * half * heads + size(0, 1) * size(1, 40)};
+        in(x), in(table), in(table);
+        out(x);
+        op_.attributes = {heads, size(0, 1)};
+    }
+    void repeat_heads() {
+        const std::uint32_t rows = size(1, 20), head = size(1, 40), kv = size(1, 3);
+        const std::uint32_t heads = kv * size(1, 4);
+        const Dims few{rows, (heads + 2 * kv) * head}, many{rows, 3 * heads * head};
+        const bool forward = op_.code == Opcode::repeat_heads;
+        in(forward ? few : many);
+        out(forward ? many : few);
+        op_.attributes = {heads, kv};
+    }
     void macro();
 
     Rng& rng_;
@@ -155,6 +172,29 @@ inline void MacroCase::macro() {
             out({ids, values});
             break;
         }
+        case Opcode::rmsnorm:
+            in(full), in({width});
+            out(full), out(column);
+            constant(0, 1e-5F);
+            break;
+        case Opcode::rmsnorm_grad:
+            in(full), in({width}), in(column), in(full);
+            out(full), out({width});
+            break;
+        case Opcode::rope:
+            rope();
+            break;
+        case Opcode::repeat_heads:
+        case Opcode::repeat_heads_grad:
+            repeat_heads();
+            break;
+        case Opcode::swiglu:
+            in(full), in(full), out(full);
+            break;
+        case Opcode::swiglu_grad:
+            in(full), in(full), in(full);
+            out(full), out(full);
+            break;
         default:  // adamw
             for (int i = 0; i < 4; ++i)
                 in(full);

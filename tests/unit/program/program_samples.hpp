@@ -290,6 +290,51 @@ inline void Sample::macros(Opcode code) {
             in({rows}, DType::i32);
             out({n, width});
             break;
+        case Opcode::rmsnorm:
+            in(full);
+            in({width});
+            out(full);
+            out(column);
+            op_.attributes[0] = 0x3727C5AC;  // 1e-5
+            break;
+        case Opcode::rmsnorm_grad:
+            in(full);
+            in({width});
+            in(column);
+            in(full);
+            out(full);
+            out({width});
+            break;
+        case Opcode::rope: {
+            const std::uint32_t heads = size(1, 3), half = size(1, 3);
+            const Dims table{rows, half}, all{rows * n, 2 * heads * half + size(0, 3)};
+            in(all);
+            in(table);
+            in(table);
+            out(all);
+            op_.attributes = {heads, size(0, 1)};
+            break;
+        }
+        case Opcode::repeat_heads:
+        case Opcode::repeat_heads_grad: {
+            const std::uint32_t kv = size(1, 3), heads = kv * size(1, 3);
+            const Dims few{rows, (heads + 2 * kv) * width}, many{rows, 3 * heads * width};
+            in(code == Opcode::repeat_heads ? few : many);
+            out(code == Opcode::repeat_heads ? many : few);
+            op_.attributes = {heads, kv};
+            break;
+        }
+        case Opcode::swiglu:
+            in(full);
+            in(full);
+            out(full);
+            break;
+        case Opcode::swiglu_grad:
+            for (int i = 0; i < 3; ++i)
+                in(full);
+            out(full);
+            out(full);
+            break;
         default:  // adamw
             for (int i = 0; i < 4; ++i)
                 in(full);

@@ -109,6 +109,8 @@ std::vector<Case> elementwise_cases() {
         unary(
             Opcode::sigmoid, [](const Tensor& x) { return x.sigmoid(); }, false),
         unary(
+            Opcode::silu, [](const Tensor& x) { return torch::silu(x); }, false),
+        unary(
             Opcode::gelu, [](const Tensor& x) { return torch::gelu(x, "tanh"); }, false),
     };
 }
@@ -173,9 +175,82 @@ std::vector<Case> model_cases() {
     };
 }
 
+Tensor torch_rmsnorm(const std::vector<Tensor>& t) {
+    return t[0] * torch::rsqrt(t[0].square().mean(1, true) + 1e-5) * t[1];
+}
+
+/// Halves of each head turned by free numbers in the place of cosines and sines.
+Tensor torch_rope(const std::vector<Tensor>& t, std::int64_t heads) {
+    const std::int64_t context = t[1].size(0), half = t[1].size(1), rotated = 2 * heads * half;
+    const Tensor x = t[0].slice(1, 0, rotated).reshape({-1, context, heads, 2, half});
+    const Tensor first = x.select(3, 0), second = x.select(3, 1);
+    const Tensor c = t[1].unsqueeze(1), s = t[2].unsqueeze(1);  // T, 1, half
+    const Tensor turned = torch::stack({first * c - second * s, second * c + first * s}, 3);
+    return torch::cat({turned.reshape({-1, rotated}), t[0].slice(1, rotated)}, 1);
+}
+
+/// Query heads as they are, key and value heads repeated `group` times.
+Tensor torch_repeat_heads(const Tensor& x, std::int64_t heads, std::int64_t kv_heads) {
+    const std::int64_t size = x.size(1) / (heads + 2 * kv_heads);
+    const Tensor parts = x.reshape({-1, heads + 2 * kv_heads, size});
+    const Tensor shared = parts.slice(1, heads).repeat_interleave(heads / kv_heads, 1);
+    return torch::cat({parts.slice(1, 0, heads), shared}, 1).reshape({-1, 3 * heads * size});
+}
+
+/// Tables are constants: no gradient reaches them.
+Case rope(const std::string& name, const Dims& x, const Dims& table, std::uint32_t heads) {
+    std::vector<float> cosine(element_count(table)), sine(element_count(table));
+    for (std::size_t i = 0; i < cosine.size(); ++i) {
+        cosine[i] = static_cast<float>(std::cos(0.7 * static_cast<double>(i)));
+        sine[i] = static_cast<float>(std::sin(0.7 * static_cast<double>(i)));
+    }
+    return {name,
+            {x},
+            [=](Builder& b, const std::vector<SlotId>& slots) {
+                const SlotId c = b.constant("cos", table, cosine);
+                return b.rope(slots[0], c, b.constant("sin", table, sine), heads);
+            },
+            [=](const std::vector<Tensor>& t) {
+                return torch_rope(
+                    {t[0], testing::to_torch(cosine, table), testing::to_torch(sine, table)},
+                    heads);
+            }};
+}
+
+std::vector<Case> llama_cases() {
+    return {
+        {"rmsnorm",
+         {{6, 33}, {33}},
+         [](Builder& b, Slots x) { return b.rmsnorm(x[0], x[1], 1e-5F); },
+         torch_rmsnorm},
+        {"rmsnorm_one_column",
+         {{6, 1}, {1}},
+         [](Builder& b, Slots x) { return b.rmsnorm(x[0], x[1], 1e-5F); },
+         torch_rmsnorm,
+         false,
+         1e-3},  // cancels almost all
+        rope("rope", {2 * 5, 3 * 6 + 7}, {5, 3}, 3),
+        rope("rope_all_columns", {4, 8}, {4, 2}, 2),
+        rope("rope_one_token", {3, 2}, {1, 1}, 1),
+        {"repeat_heads",
+         {{5, (6 + 2 * 2) * 3}},
+         [](Builder& b, Slots x) { return b.repeat_heads(x[0], 6, 2); },
+         [](Tensors t) { return torch_repeat_heads(t[0], 6, 2); }},
+        {"repeat_heads_one_each",
+         {{5, 3 * 4}},
+         [](Builder& b, Slots x) { return b.repeat_heads(x[0], 2, 2); },
+         [](Tensors t) { return torch_repeat_heads(t[0], 2, 2); }},
+        {"swiglu",
+         {{4, 9}, {4, 9}},
+         [](Builder& b, Slots x) { return b.swiglu(x[0], x[1]); },
+         [](Tensors t) { return torch::silu(t[0]) * t[1]; }},
+    };
+}
+
 std::vector<Case> all_cases() {
     std::vector<Case> cases;
-    for (const auto& group : {elementwise_cases(), sum_and_product_cases(), model_cases()})
+    for (const auto& group :
+         {elementwise_cases(), sum_and_product_cases(), model_cases(), llama_cases()})
         cases.insert(cases.end(), group.begin(), group.end());
     return cases;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gym/kernels/context.hpp"
+#include "gym/kernels/host_device.h"
 #include "gym/kernels/q14_product.hpp"
 
 namespace gym::kernels {
@@ -95,6 +96,82 @@ void macro_layernorm_grad(const Context& context, MacroWorkspace& workspace,
 /// dx (count) of gelu at x (count).
 void macro_gelu_grad(const Context& context, const float* x, const float* dy, float* dx,
                      int64_t count);
+
+struct RmsnormForward {
+    int64_t rows;
+    int64_t width;
+    float epsilon;
+    const float* x;      // (rows, width)
+    const float* gamma;  // (width)
+    float* y;            // (rows, width)
+    float* rstd;         // (rows)
+};
+void macro_rmsnorm(const Context& context, const RmsnormForward& call);
+
+struct RmsnormBackward {
+    int64_t rows;
+    int64_t width;
+    const float* x;      // (rows, width)
+    const float* gamma;  // (width)
+    const float* rstd;   // (rows)
+    const float* dy;     // (rows, width)
+    float* dx;           // (rows, width)
+    float* dgamma;       // (width)
+};
+void macro_rmsnorm_grad(const Context& context, MacroWorkspace& workspace,
+                        const RmsnormBackward& call);
+
+/// The first `heads` heads of a row are turned, the columns behind them copied.
+struct Rotation {
+    int64_t rows;     // a multiple of `context`
+    int64_t columns;  // at least heads * 2 * half
+    int64_t context;
+    int64_t heads;
+    int64_t half;  // half the size of a head
+    bool inverse;
+    const float* x;       // (rows, columns)
+    const float* cosine;  // (context, half)
+    const float* sine;    // (context, half)
+    float* y;             // (rows, columns)
+};
+void macro_rope(const Context& context, const Rotation& call);
+
+/// Rows of `heads` query heads and twice `kv_heads` key and value heads (few), and rows in which
+/// each query head has its own (many: 3 * heads * size columns).
+struct HeadGroups {
+    int64_t rows;
+    int64_t heads;
+    int64_t kv_heads;  // divides heads
+    int64_t size;      // values of a head
+};
+GYM_HD int64_t heads_per_group(const HeadGroups& shape) {
+    return shape.heads / shape.kv_heads;
+}
+GYM_HD int64_t few_columns(const HeadGroups& shape) {
+    return (shape.heads + 2 * shape.kv_heads) * shape.size;
+}
+GYM_HD int64_t many_columns(const HeadGroups& shape) {
+    return 3 * shape.heads * shape.size;
+}
+void macro_repeat_heads(const Context& context, const HeadGroups& shape, const float* few,
+                        float* many);
+/// Gradients of shared heads are exact sums over their group.
+void macro_repeat_heads_grad(const Context& context, const HeadGroups& shape, const float* many,
+                             float* few);
+
+/// y (count) = silu(gate) * up.
+void macro_swiglu(const Context& context, const float* gate, const float* up, float* y,
+                  int64_t count);
+
+struct SwigluBackward {
+    int64_t count;
+    const float* gate;
+    const float* up;
+    const float* dy;
+    float* d_gate;
+    float* d_up;
+};
+void macro_swiglu_grad(const Context& context, const SwigluBackward& call);
 
 struct AttentionShape {
     int64_t batch;

@@ -21,6 +21,15 @@ void macro_layernorm(Device& device, const LayernormForward& call);
 void macro_layernorm_grad(Device& device, const LayernormBackward& call);
 void macro_gelu_grad(Device& device, const float* x, const float* dy, float* dx, int64_t count);
 
+void macro_rmsnorm(Device& device, const RmsnormForward& call);
+void macro_rmsnorm_grad(Device& device, const RmsnormBackward& call);
+void macro_rope(Device& device, const Rotation& call);
+void macro_repeat_heads(Device& device, const HeadGroups& shape, const float* few, float* many);
+void macro_repeat_heads_grad(Device& device, const HeadGroups& shape, const float* many,
+                             float* few);
+void macro_swiglu(Device& device, const float* gate, const float* up, float* y, int64_t count);
+void macro_swiglu_grad(Device& device, const SwigluBackward& call);
+
 void macro_attention(Device& device, const AttentionForward& call);
 void macro_attention_grad(Device& device, const AttentionBackward& call);
 

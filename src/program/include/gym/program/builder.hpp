@@ -48,6 +48,12 @@ class Builder {
     SlotId matmul(SlotId a, SlotId b, bool transpose_a = false, bool transpose_b = false);
     SlotId layernorm(SlotId x, SlotId gamma, SlotId beta, float epsilon);
     SlotId attention(SlotId qkv, std::uint32_t context, std::uint32_t heads);
+    SlotId rmsnorm(SlotId x, SlotId gamma, float epsilon);
+    /// Turns the first `heads` heads of each row of x by the angles of the tables.
+    SlotId rope(SlotId x, SlotId cosine, SlotId sine, std::uint32_t heads);
+    /// q, k and v rows with `kv_heads` heads of k and v, as attention() wants them.
+    SlotId repeat_heads(SlotId x, std::uint32_t heads, std::uint32_t kv_heads);
+    SlotId swiglu(SlotId gate, SlotId up);
     SlotId cross_entropy(SlotId logits, SlotId targets);
 
     /// Any op, as it is.

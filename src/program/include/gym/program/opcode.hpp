@@ -23,6 +23,7 @@ enum class Opcode : std::uint16_t {
     log = 11,
     sigmoid = 12,
     gelu = 13,
+    silu = 14,
     // Primitives: movement and selection.
     strided_copy = 32,
     concat = 33,
@@ -56,6 +57,13 @@ enum class Opcode : std::uint16_t {
     cross_entropy_grad = 138,
     embedding_grad = 139,
     adamw = 140,
+    rmsnorm = 141,
+    rmsnorm_grad = 142,
+    rope = 143,
+    repeat_heads = 144,
+    repeat_heads_grad = 145,
+    swiglu = 146,
+    swiglu_grad = 147,
 };
 
 /// Elements that blocks of exponents, sums and products hold: the leaf rule's largest reach.

@@ -1,6 +1,30 @@
-#include "expander.hpp"
+#include "macro.hpp"
 
 namespace gym::program {
+namespace {
+
+void check_layernorm(Check& c, bool gradient) {
+    c.all_f32();
+    c.rank(c.in(0), 2, "x");
+    if (!c.ok()) return;
+    const Dims x = c.in(0).dims;
+    const Dims row{x[1]}, column{x[0], 1};
+    c.dims(c.in(1), row, "gamma");
+    c.dims(c.in(2), gradient ? column : row, gradient ? "mean" : "beta");
+    if (gradient) {
+        c.dims(c.in(3), column, "rstd");
+        c.dims(c.in(4), x, "dy");
+    }
+    c.dims(c.out(0), x, "output 0");
+    c.dims(c.out(1), gradient ? row : column, "output 1");
+    c.dims(c.out(2), gradient ? row : column, "output 2");
+}
+
+void check_gelu_grad(Check& c) {
+    c.all_f32();
+    c.dims(c.in(1), c.in(0).dims, "dy");
+    c.dims(c.out(), c.in(0).dims, "output");
+}
 
 void expand_layernorm(Expander& e, const Op& op) {
     const SlotId x = op.inputs[0], gamma = op.inputs[1], beta = op.inputs[2];
@@ -43,5 +67,27 @@ void expand_gelu_grad(Expander& e, const Op& op) {
     const SlotId u = e.fma(slope, e.sub(one, s), one);
     e.map(Opcode::mul, {dy, e.mul(s, u)}, op.outputs[0]);
 }
+
+void differentiate_layernorm(Backward& back, const Op& op, SlotId dy) {
+    const SlotId x = op.inputs[0], gamma = op.inputs[1], beta = op.inputs[2];
+    const SlotId dx = back.b.temp(DType::f32, back.b.slot(x).dims);
+    const SlotId dgamma = back.b.temp(DType::f32, back.b.slot(gamma).dims);
+    const SlotId dbeta = back.b.temp(DType::f32, back.b.slot(beta).dims);
+    back.b.append({Opcode::layernorm_grad,
+                   {x, gamma, op.outputs[1], op.outputs[2], dy},
+                   {dx, dgamma, dbeta},
+                   {}});
+    back.contribute(x, dx);
+    back.contribute(gamma, dgamma);
+    back.contribute(beta, dbeta);
+}
+
+}  // namespace
+
+const Macro kLayernorm{Opcode::layernorm, [](Check& c) { check_layernorm(c, false); },
+                       expand_layernorm, differentiate_layernorm};
+const Macro kLayernormGrad{Opcode::layernorm_grad, [](Check& c) { check_layernorm(c, true); },
+                           expand_layernorm_grad};
+const Macro kGeluGrad{Opcode::gelu_grad, check_gelu_grad, expand_gelu_grad};
 
 }  // namespace gym::program

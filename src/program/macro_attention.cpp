@@ -1,9 +1,33 @@
 #include <limits>
 
-#include "expander.hpp"
+#include "macro.hpp"
 
 namespace gym::program {
 namespace {
+
+void check_attention(Check& c, bool gradient) {
+    c.all_f32();
+    const Slot& qkv = c.in(0);
+    c.rank(qkv, 2, "qkv");
+    if (!c.ok()) return;
+    const std::uint64_t context = c.attribute(0), heads = c.attribute(1);
+    c.require(context >= 1 && context <= kProductLengthMax && qkv.dims[0] % context == 0,
+              "the context must divide the rows of qkv");
+    c.require(heads >= 1 && heads <= qkv.dims[1] && qkv.dims[1] % (3 * heads) == 0,
+              "3 * heads must divide the columns of qkv");
+    if (!c.ok()) return;
+    c.require(qkv.dims[1] / (3 * heads) <= kProductLengthMax, "a head wider than 2^20");
+    const Dims values{qkv.dims[0], qkv.dims[1] / 3};
+    const Dims rows{static_cast<std::uint32_t>(qkv.dims[0] / context),
+                    static_cast<std::uint32_t>(heads), static_cast<std::uint32_t>(context), 1};
+    c.dims(gradient ? c.in(1) : c.out(0), values, "o");
+    c.dims(gradient ? c.in(2) : c.out(1), rows, "m");
+    c.dims(gradient ? c.in(3) : c.out(2), rows, "l");
+    if (gradient) {
+        c.dims(c.in(4), values, "do");
+        c.dims(c.out(), qkv.dims, "dqkv");
+    }
+}
 
 /// How (batch * context, width) rows split into heads.
 struct Heads {
@@ -66,8 +90,6 @@ SlotId joined(Expander& e, SlotId x, const Heads& heads, SlotId target = kNoSlot
     return e.copy(four, {{heads.batch * heads.context, heads.width()}, 0, {row, 1}}, target);
 }
 
-}  // namespace
-
 void expand_attention(Expander& e, const Op& op) {
     const Heads heads(e, op);
     Row row{kNoSlot, op.outputs[1]};
@@ -98,5 +120,22 @@ void expand_attention_grad(Expander& e, const Op& op) {
     e.emit(Opcode::concat, {joined(e, dq, heads), joined(e, dk, heads), joined(e, dv, heads)},
            op.outputs[0]);
 }
+
+void differentiate_attention(Backward& back, const Op& op, SlotId dy) {
+    const SlotId qkv = op.inputs[0];
+    const SlotId dqkv = back.b.temp(DType::f32, back.b.slot(qkv).dims);
+    back.b.append({Opcode::attention_grad,
+                   {qkv, op.outputs[0], op.outputs[1], op.outputs[2], dy},
+                   {dqkv},
+                   op.attributes});
+    back.contribute(qkv, dqkv);
+}
+
+}  // namespace
+
+const Macro kAttention{Opcode::attention, [](Check& c) { check_attention(c, false); },
+                       expand_attention, differentiate_attention};
+const Macro kAttentionGrad{Opcode::attention_grad, [](Check& c) { check_attention(c, true); },
+                           expand_attention_grad};
 
 }  // namespace gym::program

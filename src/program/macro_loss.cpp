@@ -1,14 +1,51 @@
-#include "expander.hpp"
+#include "macro.hpp"
 
 namespace gym::program {
 namespace {
+
+void check_cross_entropy(Check& c, bool gradient) {
+    c.dtype(c.in(0), DType::f32, "logits");
+    c.rank(c.in(0), 2, "logits");
+    if (!c.ok()) return;
+    c.indices(c.in(1), c.in(0).dims[0]);
+    const Dims column{c.in(0).dims[0], 1};
+    const Slot& m = gradient ? c.in(2) : c.out(1);
+    const Slot& l = gradient ? c.in(3) : c.out(2);
+    const Slot& loss = gradient ? c.in(4) : c.out(0);
+    for (const Slot* slot : {&m, &l, &loss})
+        c.dtype(*slot, DType::f32, "m, l and the loss");
+    c.dims(m, column, "m");
+    c.dims(l, column, "l");
+    c.dims(loss, {1}, gradient ? "dloss" : "loss");
+    if (!gradient) return;
+    c.dtype(c.out(), DType::f32, "dlogits");
+    c.dims(c.out(), c.in(0).dims, "dlogits");
+}
+
+void check_embedding_grad(Check& c) {
+    c.dtype(c.in(0), DType::f32, "dy");
+    c.dtype(c.out(), DType::f32, "output");
+    c.rank(c.in(0), 2, "dy");
+    c.rank(c.out(), 2, "output");
+    if (!c.ok()) return;
+    c.indices(c.in(1), c.in(0).dims[0]);
+    c.require(c.out().dims[1] == c.in(0).dims[1], "table rows must be as long as dy's");
+}
+
+void check_adamw(Check& c) {
+    c.all_f32();
+    for (std::size_t i = 1; i < 4; ++i)
+        c.dims(c.in(i), c.in(0).dims, "m, v and g");
+    for (std::size_t i = 4; i < 8; ++i)
+        c.count(c.in(i), 1, "lr, clip, r1 and r2");
+    for (std::size_t i = 0; i < 3; ++i)
+        c.dims(c.out(i), c.in(0).dims, "output " + std::to_string(i));
+}
 
 /// exp(logits - m).
 SlotId numerators(Expander& e, SlotId logits, SlotId m) {
     return e.map(Opcode::exp, {e.sub(logits, m)});
 }
-
-}  // namespace
 
 void expand_cross_entropy(Expander& e, const Op& op) {
     const SlotId logits = op.inputs[0], targets = op.inputs[1];
@@ -74,5 +111,25 @@ void expand_adamw(Expander& e, const Op& op) {
     const SlotId step = e.mul(lr, e.fma(p, weight_decay, u));
     e.map(Opcode::sub, {p, step}, op.outputs[0]);
 }
+
+void differentiate_cross_entropy(Backward& back, const Op& op, SlotId dy) {
+    const SlotId logits = op.inputs[0];
+    const SlotId dlogits = back.b.temp(DType::f32, back.b.slot(logits).dims);
+    back.b.append({Opcode::cross_entropy_grad,
+                   {logits, op.inputs[1], op.outputs[1], op.outputs[2], dy},
+                   {dlogits},
+                   {}});
+    back.contribute(logits, dlogits);
+}
+
+}  // namespace
+
+const Macro kCrossEntropy{Opcode::cross_entropy, [](Check& c) { check_cross_entropy(c, false); },
+                          expand_cross_entropy, differentiate_cross_entropy};
+const Macro kCrossEntropyGrad{Opcode::cross_entropy_grad,
+                              [](Check& c) { check_cross_entropy(c, true); },
+                              expand_cross_entropy_grad};
+const Macro kEmbeddingGrad{Opcode::embedding_grad, check_embedding_grad, expand_embedding_grad};
+const Macro kAdamw{Opcode::adamw, check_adamw, expand_adamw};
 
 }  // namespace gym::program

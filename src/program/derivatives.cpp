@@ -1,0 +1,101 @@
+#include <string>
+
+#include "backward.hpp"
+
+namespace gym::program {
+namespace {
+
+SlotId unary_derivative(Backward& back, const Op& op, SlotId dy) {
+    const SlotId x = op.inputs[0], y = op.outputs[0];
+    using enum Opcode;
+    switch (op.code) {
+        case sqrt:
+            return back.b.div(back.b.mul(dy, back.b.scalar(0.5F)), y);
+        case rsqrt: {
+            const SlotId half = back.b.mul(y, back.b.scalar(-0.5F));
+            const SlotId square = back.b.mul(y, y);
+            return back.b.mul(dy, back.b.mul(half, square));
+        }
+        case exp:
+            return back.b.mul(dy, y);
+        case log:
+            return back.b.div(dy, x);
+        case sigmoid: {
+            const SlotId rest = back.b.sub(back.b.scalar(1.0F), y);
+            return back.b.mul(dy, back.b.mul(y, rest));
+        }
+        case silu: {
+            const SlotId s = back.b.unary(sigmoid, x);
+            const SlotId one = back.b.scalar(1.0F);
+            const SlotId slope = back.b.fma(x, back.b.sub(one, s), one);
+            return back.b.mul(dy, back.b.mul(s, slope));
+        }
+        case gelu: {
+            const SlotId dx = back.like(x);
+            back.b.append({gelu_grad, {x, dy}, {dx}, {}});
+            return dx;
+        }
+        default:
+            return kNoSlot;
+    }
+}
+
+void differentiate_div(Backward& back, const Op& op, SlotId dy) {
+    const SlotId a = op.inputs[0], divisor = op.inputs[1], y = op.outputs[0];
+    const SlotId quotient = back.b.div(dy, divisor);
+    if (back.needed(divisor)) {
+        const SlotId negative = back.b.mul(quotient, back.b.scalar(-1.0F));
+        back.contribute(divisor, back.b.mul(negative, y));
+    }
+    back.contribute(a, quotient);
+}
+
+Status differentiate_elementwise(Backward& back, const Op& op, SlotId dy) {
+    const SlotId a = op.inputs[0];
+    using enum Opcode;
+    switch (op.code) {
+        case add:
+            back.contribute(a, dy);
+            back.contribute(op.inputs[1], dy);
+            return {};
+        case sub:
+            back.contribute(a, dy);
+            if (back.needed(op.inputs[1]))
+                back.contribute(op.inputs[1], back.b.mul(dy, back.b.scalar(-1.0F)));
+            return {};
+        case mul:
+        case fma:
+            if (back.needed(a)) back.contribute(a, back.b.mul(dy, op.inputs[1]));
+            if (back.needed(op.inputs[1])) back.contribute(op.inputs[1], back.b.mul(dy, a));
+            if (op.code == fma) back.contribute(op.inputs[2], dy);
+            return {};
+        case div:
+            differentiate_div(back, op, dy);
+            return {};
+        default:
+            break;
+    }
+    const SlotId dx = unary_derivative(back, op, dy);
+    if (dx == kNoSlot)
+        return fail(ErrorCode::kInvalidArgument,
+                    "no derivative of " + std::string(to_string(op.code)));
+    back.contribute(a, dx);
+    return {};
+}
+
+void differentiate_gather_rows(Backward& back, const Op& op, SlotId dy) {
+    const SlotId table = op.inputs[0];
+    const SlotId d_table = back.b.temp(DType::f32, back.b.slot(table).dims);
+    back.b.append({Opcode::embedding_grad, {dy, op.inputs[1]}, {d_table}, {}});
+    back.contribute(table, d_table);
+}
+
+}  // namespace
+
+Status differentiate_primitive(Backward& back, const Op& op, SlotId dy) {
+    if (op.code != Opcode::gather_rows) return differentiate_elementwise(back, op, dy);
+    differentiate_gather_rows(back, op, dy);
+    return {};
+}
+
+}  // namespace gym::program
