@@ -45,6 +45,12 @@ SlotId Builder::constant(std::string name, Dims dims, const std::vector<float>& 
     return id;
 }
 
+SlotId Builder::indices(std::string name, Dims dims, const std::vector<std::int32_t>& values) {
+    const SlotId id = add_slot({std::move(name), SlotKind::constant, DType::i32, std::move(dims)});
+    parts_.slots[id].value = little_endian(values);
+    return id;
+}
+
 SlotId Builder::input(std::string name, DType dtype, Dims dims) {
     return add_slot({std::move(name), SlotKind::input, dtype, std::move(dims)});
 }

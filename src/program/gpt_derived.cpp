@@ -1,7 +1,7 @@
 #include <string>
 
-#include "gpt_model.hpp"
 #include "little_endian.hpp"
+#include "model.hpp"
 
 namespace gym::program {
 namespace {
@@ -84,12 +84,12 @@ Result<Program> logits_program(const Program& train) {
     return Slice(train).to(kLogitsOutput);
 }
 
-Result<Program> logits_program(const GptConfig& config, std::uint32_t windows) {
+Result<Program> logits_program(const ModelConfig& config, std::uint32_t windows) {
     GYM_CHECK(check_model(config));
     if (windows < 1 || windows > 65536)
         return fail(ErrorCode::kInvalidArgument, "windows must be 1 to 65536");
     Builder builder;
-    const GptModel model = write_model(builder, config, windows);
+    const Model model = write_model(builder, config, batch_input(builder, config, windows));
     builder.output(std::string(kLogitsOutput), model.logits);
     GYM_TRY(const Program program, builder.build());
     return Slice(program).to(kLogitsOutput);

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <string>
 
-#include "gpt_model.hpp"
 #include "gym/program/autodiff.hpp"
+#include "model.hpp"
 #include "schedule.hpp"
 
 namespace gym::program {
@@ -59,7 +59,7 @@ class TrainWriter {
         : config_(config), beta1_(config.optimizer.beta1), beta2_(config.optimizer.beta2) {}
 
     Result<Program> write() {
-        model_ = write_model(b_, config_.model, config_.batch);
+        model_ = write_model(b_, config_.model, batch_input(b_, config_.model, config_.batch));
         const SlotId loss = b_.cross_entropy(model_.logits, model_.targets);
         std::vector<SlotId> wrt;
         wrt.reserve(model_.params.size());
@@ -124,6 +124,8 @@ class TrainWriter {
         return b_.div(one, b_.sub(one, next));
     }
 
+    [[nodiscard]] static bool decays(ParamGroup group) { return group == ParamGroup::linear; }
+
     void update(const std::vector<SlotId>& grads, SlotId rate, SlotId clip) {
         const OptimizerConfig& o = config_.optimizer;
         const SlotId r1 = bias_correction("beta1_power", beta1_);
@@ -137,7 +139,8 @@ class TrainWriter {
             const SlotId next_p = b_.temp(DType::f32, dims);
             const SlotId next_m = b_.temp(DType::f32, dims);
             const SlotId next_v = b_.temp(DType::f32, dims);
-            const float weight_decay = param.decay ? static_cast<float>(o.weight_decay) : 0.0F;
+            const float weight_decay =
+                decays(param.group) ? static_cast<float>(o.weight_decay) : 0.0F;
             b_.append({Opcode::adamw,
                        {param.slot, m, v, grads[i], rate, clip, r1, r2},
                        {next_p, next_m, next_v},
@@ -153,7 +156,7 @@ class TrainWriter {
     const TrainConfig& config_;
     Decay beta1_, beta2_;
     Builder b_;
-    GptModel model_;
+    Model model_;
 };
 
 }  // namespace

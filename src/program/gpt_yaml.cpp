@@ -48,19 +48,61 @@ class Keys {
     Status status_;
 };
 
-Status read_model(YamlMap& map, GptConfig& model) {
-    return Keys(map)
-        .required_integer("vocabulary", model.vocabulary)
+Status read_gpt(Keys keys, ModelConfig& model) {
+    return keys.required_integer("vocabulary", model.vocabulary)
         .required_integer("context", model.context)
         .required_integer("layers", model.layers)
         .required_integer("heads", model.heads)
         .required_integer("width", model.width)
         .integer("mlp_ratio", model.mlp_ratio)
+        .integer("classes", model.classes)
         .boolean("tied_embeddings", model.tied_embeddings)
         .boolean("bias", model.bias)
         .real("init_std", model.init_std)
         .real("layernorm_epsilon", model.layernorm_epsilon)
         .finish();
+}
+
+Status read_llama(Keys keys, ModelConfig& model) {
+    return keys.required_integer("vocabulary", model.vocabulary)
+        .required_integer("context", model.context)
+        .required_integer("layers", model.layers)
+        .required_integer("heads", model.heads)
+        .integer("kv_heads", model.kv_heads)
+        .required_integer("width", model.width)
+        .integer("hidden_width", model.hidden_width)
+        .integer("classes", model.classes)
+        .boolean("tied_embeddings", model.tied_embeddings)
+        .real("rope_theta", model.rope_theta)
+        .real("init_std", model.init_std)
+        .real("rmsnorm_epsilon", model.layernorm_epsilon)
+        .finish();
+}
+
+Status read_mlp(Keys keys, ModelConfig& model) {
+    return keys.required_integer("levels", model.vocabulary)
+        .required_integer("features", model.context)
+        .required_integer("classes", model.classes)
+        .integer("layers", model.layers)
+        .required_integer("width", model.width)
+        .real("init_std", model.init_std)
+        .finish();
+}
+
+Status read_model(YamlMap& map, ModelConfig& model) {
+    std::string architecture = "gpt2";
+    if (map.has("architecture")) {
+        GYM_TRY(architecture, map.choice("architecture", {"gpt2", "llama", "mlp"}));
+    }
+    if (architecture == "llama") {
+        model.architecture = Architecture::llama;
+        return read_llama(Keys(map), model);
+    }
+    if (architecture == "mlp") {
+        model.architecture = Architecture::mlp;
+        return read_mlp(Keys(map), model);
+    }
+    return read_gpt(Keys(map), model);
 }
 
 Status read_optimizer(YamlMap& map, OptimizerConfig& optimizer) {

@@ -7,11 +7,13 @@
 
 namespace gym::program {
 
-/// Tensor contents of f32 values.
-[[nodiscard]] inline Bytes little_endian(const std::vector<float>& values) {
+/// Tensor contents of f32 or i32 values.
+template <class T>
+[[nodiscard]] Bytes little_endian(const std::vector<T>& values) {
+    static_assert(sizeof(T) == 4);
     Bytes out;
     out.reserve(values.size() * 4);
-    for (const float value : values) {
+    for (const T value : values) {
         const auto bits = std::bit_cast<std::uint32_t>(value);
         for (unsigned shift = 0; shift < 32; shift += 8)
             out.push_back(static_cast<std::uint8_t>(bits >> shift));

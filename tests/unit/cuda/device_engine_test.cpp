@@ -50,9 +50,12 @@ class DeviceEngine : public ::testing::Test {
     }
 };
 
-TEST_F(DeviceEngine, TrainsWithTheBitsOfTheCpu) {
-    const auto config = testing::small_config();
-    const auto program = testing::small_program();
+class DeviceTraining : public DeviceEngine,
+                       public ::testing::WithParamInterface<program::TrainConfig> {};
+
+TEST_P(DeviceTraining, HasTheBitsOfTheCpu) {
+    const program::TrainConfig config = GetParam();
+    const auto program = program::train_program(config).value();
     const auto dataset = testing::counting_dataset();
     State host = initial_state(program, seed_of("device")).value();
     State device_state = host;
@@ -86,6 +89,12 @@ TEST_F(DeviceEngine, TrainsWithTheBitsOfTheCpu) {
               Bytes(cpu->output(program::kLossOutput)->begin(),
                     cpu->output(program::kLossOutput)->end()));
 }
+
+INSTANTIATE_TEST_SUITE_P(Models, DeviceTraining,
+                         ::testing::Values(testing::small_config(), testing::small_llama_config()),
+                         [](const auto& test) {
+                             return std::string(test.index == 0 ? "gpt" : "llama");
+                         });
 
 TEST_F(DeviceEngine, RefusesWhatDoesNotFit) {
     const auto program = testing::small_program();

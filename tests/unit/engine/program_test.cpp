@@ -68,6 +68,7 @@ TEST(MemoryPlan, NeverWritesOverWhatIsStillNeeded) {
     expect_no_overlap(program::expand(train).value());
     expect_no_overlap(program::evaluation_program(train).value());
     expect_no_overlap(program::aggregate_program(train, 3).value());
+    expect_no_overlap(program::train_program(testing::small_llama_config()).value());
 }
 
 TEST(MemoryPlan, ReusesMemory) {
@@ -131,7 +132,7 @@ TEST(Program, FusedAndExpandedTrainToTheSameBits) {
     auto config = testing::small_config();
     config.model.bias = true;
     config.model.tied_embeddings = false;
-    for (const auto& one : {testing::small_config(), config}) {
+    for (const auto& one : {testing::small_config(), config, testing::small_llama_config()}) {
         const Program fused = program::train_program(one).value();
         const Program expanded = program::expand(fused).value();
         EXPECT_EQ(train(fused, {}, 3), train(expanded, {}, 3));
@@ -140,6 +141,14 @@ TEST(Program, FusedAndExpandedTrainToTheSameBits) {
 
 TEST(Program, TrainingReducesTheLoss) {
     const auto records = train(testing::small_program(), {}, 120);
+    const auto loss = [&](std::size_t i) { return std::bit_cast<float>(records[i].loss_bits); };
+    EXPECT_NEAR(loss(0), std::log(256.0F), 0.3);
+    EXPECT_LT(loss(119), 3.2F);
+}
+
+TEST(Program, ALlamaReducesTheLoss) {
+    const auto program = program::train_program(testing::small_llama_config()).value();
+    const auto records = train(program, {}, 120);
     const auto loss = [&](std::size_t i) { return std::bit_cast<float>(records[i].loss_bits); };
     EXPECT_NEAR(loss(0), std::log(256.0F), 0.3);
     EXPECT_LT(loss(119), 3.2F);

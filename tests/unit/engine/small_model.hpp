@@ -29,6 +29,17 @@ inline program::TrainConfig small_config() {
     return config;
 }
 
+/// The same size with every op of a Llama.
+inline program::TrainConfig small_llama_config() {
+    program::TrainConfig config = small_config();
+    config.model.architecture = program::Architecture::llama;
+    config.model.context = 12;
+    config.model.heads = 6;
+    config.model.kv_heads = 2;
+    config.model.hidden_width = 40;
+    return config;
+}
+
 inline program::Program small_program() {
     auto program = program::train_program(small_config());
     EXPECT_TRUE(program.ok()) << (program.ok() ? "" : program.error().message);

@@ -42,6 +42,34 @@ TEST(Examples, TinyAndDemoHaveTheirSizes) {
     EXPECT_EQ(tokens_per_step(demo), 1024U);
 }
 
+TEST(Examples, LlamaNanoIsSmallEnoughForScalarKernels) {
+    const Program nano = program_of("llama-nano.yaml");
+    EXPECT_LE(parameter_count(nano), 100000U);
+    EXPECT_EQ(tokens_per_step(nano), 256U);
+    EXPECT_NE(nano.find_slot("rope.cos"), kNoSlot);
+    EXPECT_EQ(nano.slot(nano.find_slot("blocks.0.attention.qkv.weight")).dims, (Dims{96, 48}));
+}
+
+TEST(ModelFile, KnowsTheKeysOfEachArchitecture) {
+    const std::string llama =
+        "batch: 2\nmodel: {architecture: llama, vocabulary: 256, context: 8, layers: 1, heads: 2, "
+        "width: 8";
+    const auto config = parse_train_config(
+        llama + ", kv_heads: 1, hidden_width: 20, rope_theta: 500, rmsnorm_epsilon: 0.5}\n", "t");
+    ASSERT_TRUE(config.ok()) << config.error().message;
+    EXPECT_EQ(config->model.architecture, Architecture::llama);
+    EXPECT_EQ(config->model.kv_heads, 1U);
+    EXPECT_EQ(config->model.hidden_width, 20U);
+    EXPECT_EQ(config->model.rope_theta, 500);
+    EXPECT_EQ(config->model.layernorm_epsilon, 0.5);
+    const auto foreign = parse_train_config(llama + ", mlp_ratio: 4}\n", "t");
+    ASSERT_FALSE(foreign.ok());
+    EXPECT_NE(foreign.error().message.find("mlp_ratio"), std::string::npos);
+    const auto unknown = parse_train_config("batch: 2\nmodel: {architecture: rnn}\n", "t");
+    ASSERT_FALSE(unknown.ok());
+    EXPECT_NE(unknown.error().message.find("llama"), std::string::npos) << "names the choices";
+}
+
 const std::string kModel =
     "batch: 2\nmodel: {vocabulary: 256, context: 8, layers: 1, heads: 1, width: 4}\n";
 

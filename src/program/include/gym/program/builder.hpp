@@ -17,6 +17,8 @@ class Builder {
     SlotId param(std::string name, Dims dims, Init init);
     SlotId state(std::string name, Dims dims, Init init);
     SlotId constant(std::string name, Dims dims, const std::vector<float>& values);
+    /// An i32 constant.
+    SlotId indices(std::string name, Dims dims, const std::vector<std::int32_t>& values);
     SlotId input(std::string name, DType dtype, Dims dims);
     SlotId temp(DType dtype, Dims dims);
     void set_next(SlotId slot, SlotId value);

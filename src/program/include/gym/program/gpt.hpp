@@ -8,19 +8,33 @@
 
 namespace gym::program {
 
-/// A decoder-only transformer: pre-norm blocks, learned positions, GELU MLP.
-struct GptConfig {
-    std::uint32_t vocabulary = 256;
-    std::uint32_t context = 128;  ///< tokens per window
-    std::uint32_t layers = 4;
-    std::uint32_t heads = 4;
-    std::uint32_t width = 128;    ///< d_model; a multiple of heads
-    std::uint32_t mlp_ratio = 4;  ///< hidden width of the MLP = mlp_ratio * width
-    bool tied_embeddings = true;  ///< the output layer is the token embedding
-    bool bias = false;            ///< biases on the linear layers (LayerNorm always has one)
-    double init_std = 0.02;       ///< deviation of weights; residual outputs: / sqrt(2 * layers)
-    double layernorm_epsilon = 1e-5;
+enum class Architecture : std::uint8_t {
+    gpt,    ///< decoder: pre-norm blocks with LayerNorm, learned positions, GELU (GPT-2)
+    llama,  ///< decoder: RMSNorm, rotary positions, SwiGLU, grouped-query attention
+    mlp,    ///< classifier of rows of numbers: linear layers with GELU between them
 };
+
+/// A model. Fields that an architecture does not name are not read.
+struct ModelConfig {
+    std::uint32_t vocabulary = 256;  ///< tokens; mlp: values that a feature can have
+    std::uint32_t context = 128;     ///< tokens per window; mlp: features per row
+    std::uint32_t layers = 4;        ///< blocks; mlp: hidden layers
+    std::uint32_t heads = 4;         ///< gpt, llama
+    std::uint32_t width = 128;       ///< d_model, a multiple of heads; mlp: of hidden layers
+    std::uint32_t mlp_ratio = 4;     ///< gpt: hidden width of the MLP = mlp_ratio * width
+    bool tied_embeddings = true;     ///< gpt, llama: the output layer is the token embedding
+    bool bias = false;       ///< gpt: biases on the linear layers (LayerNorm always has one)
+    double init_std = 0.02;  ///< deviation of weights; residual outputs: / sqrt(2 * layers)
+    double layernorm_epsilon = 1e-5;  ///< gpt, llama: of LayerNorm or RMSNorm
+    Architecture architecture = Architecture::gpt;
+    std::uint32_t kv_heads = 0;      ///< llama: heads of keys and values; 0: as many as heads
+    std::uint32_t hidden_width = 0;  ///< llama: of the MLP; 0: 4 * width
+    double rope_theta = 10000;       ///< llama: base of the rotary frequencies
+    /// 0: predicts the next token at every position. Else a classifier of so many classes: a window
+    /// is one row of the dataset, `context` tokens and then the row's class. mlp: at least 2.
+    std::uint32_t classes = 0;
+};
+using GptConfig = ModelConfig;
 
 /// AdamW with global-norm clipping and a warm-up + cosine schedule.
 struct OptimizerConfig {
@@ -44,21 +58,24 @@ struct OuterConfig {
 };
 
 struct TrainConfig {
-    GptConfig model;
+    ModelConfig model;
     OptimizerConfig optimizer;
     OuterConfig outer;
     std::uint32_t batch = 8;  ///< windows per step
 };
 
 // Names that engine and network rely on.
-/// Input, i32 (batch, context + 1): windows of tokens; inputs are [:, :-1], targets [:, 1:].
+/// Input, i32 (batch, context + 1): windows of tokens; inputs are [:, :-1], targets [:, 1:] or, of
+/// a classifier, [:, -1].
 inline constexpr std::string_view kBatchInput = "batch";
 /// Input, i32 (2): {step of the job = round * steps per unit + step of the unit, step of the unit}.
 inline constexpr std::string_view kClockInput = "clock";
 inline constexpr std::string_view kLossOutput = "loss";           ///< f32 (1), nats per token
 inline constexpr std::string_view kGradNormOutput = "grad_norm";  ///< f32 (1), before clipping
-/// f32 (batch * context, vocabulary).
+/// f32 (batch * context, vocabulary); of a classifier (batch, classes).
 inline constexpr std::string_view kLogitsOutput = "logits";
+/// Constant, f32 (1): windows begin at multiples of so many tokens of the dataset; 1 without it.
+inline constexpr std::string_view kBatchStride = "batch.stride";
 /// Outputs "gradient.<param>" of a train program, before clipping: what a gradient root covers.
 inline constexpr std::string_view kGradientPrefix = "gradient.";
 /// Constants of a train program that the aggregate program is made from.
@@ -80,7 +97,7 @@ inline constexpr std::uint32_t kDeltasMax = 1024;
 
 /// Logits for `windows` windows: input "batch" (windows, context + 1), output "logits"; the last
 /// token of each window has no influence on them.
-[[nodiscard]] Result<Program> logits_program(const GptConfig& config, std::uint32_t windows);
+[[nodiscard]] Result<Program> logits_program(const ModelConfig& config, std::uint32_t windows);
 /// The same cut out of a train program, with its batch size.
 [[nodiscard]] Result<Program> logits_program(const Program& train);
 

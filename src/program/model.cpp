@@ -1,0 +1,131 @@
+#include "model.hpp"
+
+#include <string>
+
+#include "model_writer.hpp"
+
+namespace gym::program {
+namespace {
+
+constexpr std::uint32_t kVocabularyMax = 65536;  // token files hold u16
+constexpr std::uint32_t kContextMax = 65536;
+constexpr std::uint32_t kLayersMax = 256;
+constexpr std::uint32_t kWidthMax = 65536;
+constexpr std::uint32_t kMlpRatioMax = 64;
+constexpr std::uint32_t kHiddenWidthMax = 1U << 20;
+
+Status check_between(const char* name, std::uint64_t value, std::uint64_t min, std::uint64_t max) {
+    if (value >= min && value <= max) return {};
+    return fail(ErrorCode::kInvalidArgument, std::string(name) + " must be " + std::to_string(min) +
+                                                 " to " + std::to_string(max) + ", not " +
+                                                 std::to_string(value));
+}
+
+Status require(bool condition, const std::string& rule) {
+    if (condition) return {};
+    return fail(ErrorCode::kInvalidArgument, rule);
+}
+
+Status check_llama(const ModelConfig& c) {
+    GYM_CHECK(check_between("kv_heads", c.kv_heads, 0, c.heads));
+    GYM_CHECK(require(c.kv_heads == 0 || c.heads % c.kv_heads == 0,
+                      "heads must be a multiple of kv_heads"));
+    GYM_CHECK(require(c.width / c.heads % 2 == 0,
+                      "width / heads must be even: rotary positions turn pairs"));
+    GYM_CHECK(check_between("hidden_width", c.hidden_width, 0, kHiddenWidthMax));
+    return require(c.rope_theta >= 1 && c.rope_theta <= 1e12, "rope_theta must be 1 to 1e12");
+}
+
+Status check_decoder(const ModelConfig& c) {
+    GYM_CHECK(check_between("heads", c.heads, 1, c.width));
+    GYM_CHECK(require(c.width % c.heads == 0, "width must be a multiple of heads"));
+    GYM_CHECK(require(c.layernorm_epsilon > 0 && c.layernorm_epsilon <= 1,
+                      "layernorm_epsilon must be above 0 and at most 1"));
+    if (c.architecture == Architecture::llama) return check_llama(c);
+    return check_between("mlp_ratio", c.mlp_ratio, 1, kMlpRatioMax);
+}
+
+/// The targets: the tokens after the inputs or, of a classifier, the last of each window.
+SlotId targets_of(Builder& b, const ModelConfig& c, SlotId batch) {
+    const std::uint32_t windows = b.slot(batch).dims[0];
+    const std::uint64_t row = std::uint64_t{c.context} + 1;
+    if (c.classes != 0) return b.strided_copy(batch, {windows}, c.context, {row});
+    return b.strided_copy(batch, {windows, c.context}, 1, {row, 1});
+}
+
+/// Of rows (windows * context, ..), the last of each window.
+SlotId last_positions(ModelWriter& w, SlotId x, std::uint32_t windows) {
+    const SlotId last = w.once("last_positions", [&] {
+        std::vector<std::int32_t> positions(windows);
+        for (std::uint32_t i = 0; i < windows; ++i)
+            positions[i] = static_cast<std::int32_t>((i + 1) * w.config.context - 1);
+        return w.b.indices("last_positions", {windows}, positions);
+    });
+    return w.b.gather_rows(x, last);
+}
+
+SlotId logits_of(ModelWriter& w, const Body& body, std::uint32_t windows) {
+    const ModelConfig& c = w.config;
+    if (c.architecture == Architecture::mlp) {
+        const std::uint32_t inputs = w.b.slot(body.rows).dims[1];
+        return w.linear(body.rows, "head", {c.classes, inputs}, true);
+    }
+    if (c.classes != 0)
+        return w.b.matmul(last_positions(w, body.rows, windows),
+                          w.weight("head", {c.classes, c.width}));
+    const SlotId head = c.tied_embeddings ? body.table : w.weight("head", {c.vocabulary, c.width});
+    return w.b.matmul(body.rows, head);
+}
+
+}  // namespace
+
+Status check_model(const ModelConfig& config) {
+    const bool mlp = config.architecture == Architecture::mlp;
+    GYM_CHECK(check_between(mlp ? "levels" : "vocabulary", config.vocabulary, 2, kVocabularyMax));
+    GYM_CHECK(check_between(mlp ? "features" : "context", config.context, 1, kContextMax));
+    GYM_CHECK(check_between("layers", config.layers, mlp ? 0 : 1, kLayersMax));
+    GYM_CHECK(check_between("width", config.width, 1, kWidthMax));
+    if (mlp || config.classes != 0)
+        GYM_CHECK(check_between("classes", config.classes, 2, kVocabularyMax));
+    if (!mlp) GYM_CHECK(check_decoder(config));
+    if (!(config.init_std > 0 && config.init_std <= 10))
+        return fail(ErrorCode::kInvalidArgument, "init_std must be above 0 and at most 10");
+    return {};
+}
+
+SlotId batch_input(Builder& builder, const ModelConfig& config, std::uint32_t windows) {
+    return builder.input(std::string(kBatchInput), DType::i32, {windows, config.context + 1});
+}
+
+Model write_model(Builder& builder, const ModelConfig& config, SlotId batch,
+                  std::vector<ModelParam> params) {
+    const std::uint32_t windows = builder.slot(batch).dims[0];
+    const SlotId tokens = builder.strided_copy(batch, {windows, config.context}, 0,
+                                               {config.context + std::uint64_t{1}, 1});
+    Model model;
+    model.targets = targets_of(builder, config, batch);
+    ModelWriter writer(builder, config, std::move(params));
+    if (config.classes != 0) {
+        const std::string stride(kBatchStride);
+        writer.once(stride, [&] {
+            return builder.constant(stride, {1}, {static_cast<float>(config.context + 1)});
+        });
+    }
+    Body body;
+    switch (config.architecture) {
+        case Architecture::gpt:
+            body = write_gpt(writer, tokens);
+            break;
+        case Architecture::llama:
+            body = write_llama(writer, tokens);
+            break;
+        case Architecture::mlp:
+            body = write_mlp(writer, tokens);
+            break;
+    }
+    model.logits = logits_of(writer, body, windows);
+    model.params = std::move(writer).params();
+    return model;
+}
+
+}  // namespace gym::program

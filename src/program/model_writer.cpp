@@ -1,0 +1,42 @@
+#include "model_writer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace gym::program {
+
+SlotId ModelWriter::param(const std::string& name, const Dims& dims, Init init, ParamGroup group) {
+    const SlotId slot = known_.empty() ? b.param(name, dims, init) : known_[params_.size()].slot;
+    params_.push_back({slot, name, group});
+    return slot;
+}
+
+SlotId ModelWriter::weight(const std::string& name, const Dims& dims, double scale,
+                           ParamGroup group) {
+    const auto deviation = static_cast<float>(config.init_std * scale);
+    return param(name, dims, {Init::Kind::normal, std::bit_cast<std::uint32_t>(deviation)}, group);
+}
+
+SlotId ModelWriter::vector(const std::string& name, std::uint32_t size, float value,
+                           ParamGroup group) {
+    return param(name, {size}, {Init::Kind::constant, std::bit_cast<std::uint32_t>(value)}, group);
+}
+
+SlotId ModelWriter::linear(SlotId x, const std::string& name, const Dims& dims, bool bias,
+                           double scale) {
+    const SlotId y = b.matmul(x, weight(name + ".weight", dims, scale));
+    if (!bias) return y;
+    return b.add(y, vector(name + ".bias", dims[0], 0.0F, ParamGroup::bias));
+}
+
+SlotId ModelWriter::once(const std::string& name, const std::function<SlotId()>& make) {
+    const auto found = std::ranges::find(b.slots(), name, &Slot::name);
+    return found == b.slots().end() ? make() : static_cast<SlotId>(found - b.slots().begin());
+}
+
+double ModelWriter::residual_scale() const {
+    return 1.0 / std::sqrt(2.0 * config.layers);
+}
+
+}  // namespace gym::program

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+
+#include "model.hpp"
+
+namespace gym::program {
+
+/// Parameters and layers that architectures share.
+class ModelWriter {
+  public:
+    ModelWriter(Builder& builder, const ModelConfig& model, std::vector<ModelParam> known)
+        : b(builder), config(model), known_(std::move(known)) {}
+
+    /// Drawn at random with deviation init_std * scale.
+    SlotId weight(const std::string& name, const Dims& dims, double scale = 1.0,
+                  ParamGroup group = ParamGroup::linear);
+    /// Every element begins at `value`.
+    SlotId vector(const std::string& name, std::uint32_t size, float value, ParamGroup group);
+    /// x weight^T [+ bias].
+    SlotId linear(SlotId x, const std::string& name, const Dims& dims, bool bias,
+                  double scale = 1.0);
+    /// The slot of this name, which `make` writes the first time that it is asked for.
+    SlotId once(const std::string& name, const std::function<SlotId()>& make);
+    /// The residual stream has 2 * layers outputs added up: each starts smaller by that root.
+    [[nodiscard]] double residual_scale() const;
+
+    [[nodiscard]] std::vector<ModelParam> params() && { return std::move(params_); }
+
+    Builder& b;
+    const ModelConfig& config;
+
+  private:
+    SlotId param(const std::string& name, const Dims& dims, Init init, ParamGroup group);
+    std::vector<ModelParam> known_;
+    std::vector<ModelParam> params_;
+};
+
+/// A model up to its output layer.
+struct Body {
+    SlotId rows = kNoSlot;   ///< (windows * context, width), normalised; mlp: (windows, inputs)
+    SlotId table = kNoSlot;  ///< the token embedding (vocabulary, width), if there is one
+};
+
+/// @param tokens i32 (windows, context).
+[[nodiscard]] Body write_gpt(ModelWriter& writer, SlotId tokens);
+[[nodiscard]] Body write_llama(ModelWriter& writer, SlotId tokens);
+[[nodiscard]] Body write_mlp(ModelWriter& writer, SlotId tokens);
+
+}  // namespace gym::program

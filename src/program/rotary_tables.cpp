@@ -1,0 +1,85 @@
+#include "rotary_tables.hpp"
+
+#include <cmath>
+
+namespace gym::program {
+namespace {
+
+/// The natural logarithm of x >= 1: halved to [1, 2), then 2 atanh((f - 1) / (f + 1)).
+double logarithm(double x) {
+    constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+    constexpr int kTerms = 30;  // the last one is below 3^-59
+    double twos = 0;
+    while (x >= 2) {
+        x = x / 2;
+        twos += 1;
+    }
+    const double z = (x - 1) / (x + 1);
+    double series = 0;
+    for (int k = kTerms; k >= 0; --k)
+        series = 1.0 / (2 * k + 1) + z * z * series;
+    return twos * kLn2 + 2 * z * series;
+}
+
+/// e^x for -60 <= x <= 0: the series at x / 64, squared six times.
+double exponential(double x) {
+    constexpr int kTerms = 24;
+    const double y = x / 64;
+    double series = 1;
+    for (int k = kTerms; k >= 1; --k)
+        series = 1 + y / k * series;
+    for (int i = 0; i < 6; ++i)
+        series = series * series;
+    return series;
+}
+
+struct Turn {
+    double cosine;
+    double sine;
+};
+
+/// Of an angle from 0 to 65536: less quarter turns, then the series, then the quadrant.
+Turn turn_of(double angle) {
+    // pi / 2 in two parts, the first with 33 bits, so that its multiples here are exact.
+    constexpr double kHigh = 0x1.921fb544p+0, kLow = 0x1.0b4611a626331p-34;
+    constexpr double kQuartersPerRadian = 0x1.45f306dc9c883p-1;
+    constexpr int kTerms = 10;
+    const double quarters = std::floor(angle * kQuartersPerRadian + 0.5);
+    const double y = (angle - quarters * kHigh) - quarters * kLow;
+    double cosine = 1, sine = 1;
+    for (int k = kTerms; k >= 1; --k) {
+        cosine = 1 - y * y / ((2.0 * k - 1) * (2.0 * k)) * cosine;
+        sine = 1 - y * y / ((2.0 * k) * (2.0 * k + 1)) * sine;
+    }
+    sine = y * sine;
+    switch (static_cast<std::uint32_t>(quarters) % 4) {
+        case 0:
+            return {cosine, sine};
+        case 1:
+            return {-sine, cosine};
+        case 2:
+            return {-cosine, -sine};
+        default:
+            return {sine, -cosine};
+    }
+}
+
+}  // namespace
+
+RotaryTables rotary_tables(const RotaryShape& shape) {
+    const double rate = logarithm(shape.theta);
+    std::vector<double> frequencies(shape.frequencies);
+    for (std::uint32_t i = 0; i < shape.frequencies; ++i)
+        frequencies[i] = exponential(-(rate * i) / shape.frequencies);
+    RotaryTables tables;
+    for (std::uint32_t position = 0; position < shape.positions; ++position) {
+        for (const double frequency : frequencies) {
+            const Turn turn = turn_of(position * frequency);
+            tables.cosine.push_back(static_cast<float>(turn.cosine));
+            tables.sine.push_back(static_cast<float>(turn.sine));
+        }
+    }
+    return tables;
+}
+
+}  // namespace gym::program

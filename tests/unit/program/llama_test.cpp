@@ -1,0 +1,104 @@
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "gym/program/cost.hpp"
+#include "gym/program/expand.hpp"
+#include "gym/program/gpt.hpp"
+
+namespace gym::program {
+namespace {
+
+TrainConfig llama_config() {
+    TrainConfig config;
+    config.batch = 2;
+    config.model = {.vocabulary = 11, .context = 4, .layers = 2, .heads = 4, .width = 16};
+    config.model.architecture = Architecture::llama;
+    config.model.kv_heads = 2;
+    return config;
+}
+
+std::size_t count(const Program& program, Opcode code) {
+    std::size_t found = 0;
+    for (const Op& op : program.ops())
+        found += op.code == code ? 1 : 0;
+    return found;
+}
+
+TEST(LlamaProgram, HasItsOpsAndParameters) {
+    const auto program = train_program(llama_config());
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    EXPECT_EQ(count(*program, Opcode::rmsnorm), 5U);
+    EXPECT_EQ(count(*program, Opcode::rmsnorm_grad), 5U);
+    EXPECT_EQ(count(*program, Opcode::rope), 4U) << "forward and backward";
+    EXPECT_EQ(count(*program, Opcode::repeat_heads_grad), 2U);
+    EXPECT_EQ(count(*program, Opcode::swiglu_grad), 2U);
+    EXPECT_EQ(count(*program, Opcode::layernorm), 0U);
+    // Per block: (4 + 2 + 2) heads of 4, the output, three matrices of the MLP, two norms.
+    const std::uint64_t block = 32 * 16 + 16 * 16 + 3 * 64 * 16 + 2 * 16;
+    EXPECT_EQ(parameter_count(*program), 11 * 16 + 2 * block + 16);
+}
+
+TEST(LlamaProgram, SharesNoHeadsWhereEachHasItsOwn) {
+    TrainConfig config = llama_config();
+    config.model.kv_heads = 4;
+    const auto program = train_program(config);
+    ASSERT_TRUE(program.ok());
+    EXPECT_EQ(count(*program, Opcode::repeat_heads), 0U);
+    config.model.kv_heads = 0;
+    EXPECT_EQ(*train_program(config), *program);
+}
+
+TEST(LlamaProgram, ExpandsToLegalPrimitives) {
+    const auto program = train_program(llama_config());
+    const auto out = expand(*program);
+    ASSERT_TRUE(out.ok()) << out.error().message;
+    EXPECT_EQ(flops_per_step(*out), flops_per_step(*program));
+}
+
+TEST(LlamaProgram, DecaysLinearWeightsAlone) {
+    TrainConfig config = llama_config();
+    config.model.tied_embeddings = false;
+    const auto program = train_program(config);
+    for (const Op& op : program->ops()) {
+        if (op.code != Opcode::adamw) continue;
+        const std::string& name = program->slot(op.inputs[0]).name;
+        const bool linear = name.ends_with(".weight") || name == "head";
+        EXPECT_EQ(op.f32(5), linear ? 0.1F : 0.0F) << name;
+    }
+}
+
+TEST(LlamaProgram, LogitsFromConfigAndFromTrainProgramAgree) {
+    const TrainConfig config = llama_config();
+    EXPECT_EQ(*logits_program(*train_program(config)), *logits_program(config.model, config.batch));
+}
+
+struct BadConfig {
+    const char* name;
+    const char* message;
+    std::function<void(ModelConfig&)> change;
+};
+class LlamaSetting : public ::testing::TestWithParam<BadConfig> {};
+
+TEST_P(LlamaSetting, OutOfBoundsIsAnErrorThatNamesIt) {
+    TrainConfig config = llama_config();
+    GetParam().change(config.model);
+    const auto program = train_program(config);
+    ASSERT_FALSE(program.ok());
+    EXPECT_NE(program.error().message.find(GetParam().message), std::string::npos)
+        << program.error().message;
+}
+
+using M = ModelConfig;
+INSTANTIATE_TEST_SUITE_P(
+    Bounds, LlamaSetting,
+    ::testing::Values(BadConfig{"kv_heads", "multiple of kv_heads", [](M& m) { m.kv_heads = 3; }},
+                      BadConfig{"kv_many", "kv_heads", [](M& m) { m.kv_heads = 8; }},
+                      BadConfig{"odd_head", "must be even", [](M& m) { m.width = 12; }},
+                      BadConfig{"hidden", "hidden_width", [](M& m) { m.hidden_width = 1U << 21; }},
+                      BadConfig{"theta", "rope_theta", [](M& m) { m.rope_theta = 0.5; }},
+                      BadConfig{"one_class", "classes", [](M& m) { m.classes = 1; }}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace gym::program
