@@ -67,7 +67,7 @@ class RandomGraph {
     }
 
     void grow() {
-        switch (pick(0, trains_ ? 6 : 10)) {
+        switch (pick(0, trains_ ? 7 : 11)) {
             case 0:
                 return add(builder_.unary(unary_[pick(0, trains_ ? 1 : 5)], any()));
             case 1:
@@ -77,6 +77,7 @@ class RandomGraph {
                 return product();
             case 4: {
                 const SlotId x = any();
+                if (chance(2)) return add(builder_.rmsnorm(x, param({width_of(x)}), 1e-5F));
                 return add(
                     builder_.layernorm(x, param({width_of(x)}), param({width_of(x)}), 1e-5F));
             }
@@ -85,13 +86,17 @@ class RandomGraph {
                 return attend();
             case 7: {
                 const SlotId x = any();
-                return add(builder_.mul(x, builder_.row_sum(x)));
+                return add(builder_.swiglu(x, any_like(x)));
             }
             case 8: {
                 const SlotId x = any();
+                return add(builder_.mul(x, builder_.row_sum(x)));
+            }
+            case 9: {
+                const SlotId x = any();
                 return add(builder_.sub(x, builder_.column_sum(x, {width_of(x)})));
             }
-            case 9:
+            case 10:
                 return rearrange();
             default: {
                 const SlotId x = any();
@@ -117,10 +122,23 @@ class RandomGraph {
         add(builder_.matmul(x, w, false, transposed));
     }
     void attend() {
+        if (chance(2)) return attend_in_groups();
         const std::uint32_t heads = pick(1, 3), head = pick(1, 12);
         const SlotId w = param({3 * heads * head, width_of(values_.back())});
         const SlotId qkv = builder_.matmul(values_.back(), w);
         add(builder_.attention(qkv, context_, heads));
+    }
+    void attend_in_groups() {
+        const std::uint32_t kv = pick(1, 2), heads = kv * pick(1, 3), half = pick(1, 6);
+        const SlotId w = param({(heads + 2 * kv) * 2 * half, width_of(values_.back())});
+        SlotId qkv = builder_.matmul(values_.back(), w);
+        std::vector<float> angles(std::size_t{context_} * half);
+        for (float& angle : angles)
+            angle = static_cast<float>(pick(0, 2000)) * 1e-3F - 1.0F;
+        const SlotId table = builder_.constant("table" + std::to_string(builder_.slots().size()),
+                                               {context_, half}, angles);
+        qkv = builder_.rope(qkv, table, table, heads + kv);
+        add(builder_.attention(builder_.repeat_heads(qkv, heads, kv), context_, heads));
     }
     void rearrange() {
         const SlotId x = any();
