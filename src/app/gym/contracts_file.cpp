@@ -27,6 +27,10 @@ Status read_tokens(YamlMap& map, std::string_view key, Amount& out) {
     return {};
 }
 
+constexpr std::uint64_t kLocalChainId = 31'337;  // anvil and hardhat
+/// Ethereum is final after about 15 minutes; the rest is for the settler to answer.
+constexpr std::uint64_t kWithdrawalDelayMinS = 3'600;
+
 Status read_delay(YamlMap& map, std::string_view key, std::uint64_t& out_s) {
     GYM_TRY(const std::int64_t seconds, map.integer(key, 0, kDelayMaxS));
     out_s = static_cast<std::uint64_t>(seconds);
@@ -49,10 +53,15 @@ Status read_roles(YamlMap map, chain::DeployParams& params) {
     return map.finish();
 }
 
-Status read_limits(YamlMap map, chain::DeployParams& params) {
+Status read_limits(YamlMap map, std::uint64_t chain_id, chain::DeployParams& params) {
     GYM_CHECK(read_delay(map, "admin_delay_s", params.admin_delay_s));
     GYM_CHECK(read_delay(map, "activation_delay_s", params.activation_delay_s));
     GYM_CHECK(read_delay(map, "withdrawal_delay_s", params.withdrawal_delay_s));
+    // Until a request is final and its trim is mined, an owner could take what its jobs have spent.
+    if (chain_id != kLocalChainId && params.withdrawal_delay_s < kWithdrawalDelayMinS)
+        return map.error_at("withdrawal_delay_s", "must be at least " +
+                                                      std::to_string(kWithdrawalDelayMinS) +
+                                                      " seconds on a chain that is not local");
     GYM_CHECK(read_delay(map, "epoch_interval_s", params.epoch_interval_s));
     GYM_CHECK(read_tokens(map, "release_cap", params.release_cap));
     GYM_CHECK(read_tokens(map, "growth_limit", params.growth_limit));
@@ -71,7 +80,7 @@ Result<ContractsFile> load_contracts_file(const std::string& path) {
     GYM_TRY(YamlMap roles, map.map("roles"));
     GYM_CHECK(read_roles(std::move(roles), file.params));
     GYM_TRY(YamlMap limits, map.map("limits"));
-    GYM_CHECK(read_limits(std::move(limits), file.params));
+    GYM_CHECK(read_limits(std::move(limits), file.chain_id, file.params));
     GYM_CHECK(map.finish());
     return file;
 }

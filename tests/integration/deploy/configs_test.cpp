@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -121,6 +122,21 @@ TEST_F(ConfigsTest, every_key_that_a_program_knows_stands_in_its_file) {
                 << "': document every key that the parser reads";
         }
     }
+}
+
+TEST_F(ConfigsTest, withdrawals_that_would_outrun_the_settler_are_refused) {
+    const auto contracts = std::find_if(
+        shipped().begin(), shipped().end(),
+        [](const Shipped& config) { return std::string(config.file) == "contracts.yaml"; });
+    YAML::Node content = read("contracts.yaml");
+    content["limits"]["withdrawal_delay_s"] = 60;
+    const Status refused = load(*contracts, content);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("'withdrawal_delay_s' must be at least 3600"),
+              std::string::npos)
+        << refused.error().message;
+    content["chain_id"] = 31'337;
+    EXPECT_TRUE(load(*contracts, content).ok()) << "a chain for trying things out";
 }
 
 TEST_F(ConfigsTest, all_files_of_the_folder_are_known_here) {
