@@ -170,9 +170,12 @@ Result<std::vector<registry::Node>> choose_workers(const Context& context, db::T
     }
     std::sort(ranked.begin(), ranked.end(),
               [](const auto& a, const auto& b) { return std::get<0>(a) < std::get<0>(b); });
+    const std::uint64_t fit = context.options.deltas_bytes_max / delta_bytes_max(job);
+    const std::uint64_t slots = std::min<std::uint64_t>(
+        {job.terms.slots_max, registry::kJobSlotsMax, std::max<std::uint64_t>(fit, 1)});
     std::vector<registry::Node> out;
     for (const auto& [rank, node] : ranked)
-        if (out.size() < std::min(job.terms.slots_max, registry::kJobSlotsMax)) out.push_back(node);
+        if (out.size() < slots) out.push_back(node);
     return out;
 }
 

@@ -127,12 +127,6 @@ Result<InclusionReceipt> inclusion(db::Transaction& tx, const registry::Unit& un
     return out;
 }
 
-/// Codec 0: a header and four bytes of every parameter.
-std::uint64_t delta_bytes_max(const registry::Job& job) {
-    constexpr std::uint64_t kHeaderBytesMax = 64;
-    return kHeaderBytesMax + 4 * job.artifacts->parameters;
-}
-
 }  // namespace
 
 Result<std::optional<UnitAssignment>> next_unit(const Context& context, const Address& worker) {

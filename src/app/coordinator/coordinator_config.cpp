@@ -77,6 +77,7 @@ Result<CoordinatorFile> load_coordinator_file(const std::string& path) {
     GYM_CHECK(map.read_integer("node_live_ms", 1'000, kDayMs, file.node_live_ms));
     GYM_CHECK(map.read_integer("cost_bound_ppm", 1'000'000, 100'000'000, file.cost_bound_ppm));
     GYM_CHECK(map.read_integer("report_audit_ppm", 0, 1'000'000, file.report_audit_ppm));
+    GYM_CHECK(map.read_integer("deltas_bytes_max", 1, INT64_MAX, file.deltas_bytes_max));
     GYM_CHECK(read_addresses(map, "workers", file.workers));
     GYM_CHECK(read_addresses(map, "verifiers", file.verifiers));
     GYM_TRY(file.log_level, map.string_or("log_level", file.log_level));

@@ -110,6 +110,7 @@ Status serve(const app::CoordinatorFile& file, const sigset_t& stop_signals) {
     options.beacon_delay_blocks = file.beacon_delay_blocks;
     options.cost_bound_ppm = file.cost_bound_ppm;
     options.audit_ppm = file.report_audit_ppm;
+    options.deltas_bytes_max = file.deltas_bytes_max;
     options.workers_allowed = file.workers;
     options.verifiers_allowed = file.verifiers;
     coordinator::Coordinator core({*database, blobs, *chain_port, *compute, clock, key}, options);

@@ -105,6 +105,18 @@ TEST(CoordinatorRounds, a_worker_that_leaves_costs_only_its_unit) {
     EXPECT_TRUE(world.unit(kept).included);
 }
 
+TEST(CoordinatorRounds, a_round_has_no_more_slots_than_deltas_fit_into_memory) {
+    World world;
+    for (int i = 0; i < 4; ++i)
+        (void)world.add_node(NodeRole::kWorker);
+    constexpr std::uint64_t kDeltaBytesMax = 64 + 4 * 10;  // FakeCompute's ten parameters
+    world.options.deltas_bytes_max = 3 * kDeltaBytesMax - 1;
+    world.restart();
+    const Digest job = world.submit_job(World::terms());
+    world.settle();
+    EXPECT_EQ(world.rounds(job).at(0).record.slots.size(), 2U);
+}
+
 TEST(CoordinatorRounds, a_new_worker_joins_at_the_next_round) {
     World world;
     const FakeNode first = world.add_node(NodeRole::kWorker);

@@ -32,6 +32,9 @@ struct Options {
     /// The most that a job pays in all for compute worth 1: verification and uptime bonus on top.
     /// A round starts only when the budget covers that bound.
     std::uint64_t cost_bound_ppm = 2'500'000;
+    /// All deltas of a round are in memory while it is aggregated: a round has no more slots than
+    /// fit, but at least one.
+    std::uint64_t deltas_bytes_max = std::uint64_t{16} << 30;
     /// How many of the reports that agree with the worker are audited by re-execution.
     std::uint32_t audit_ppm = 20'000;
     /// Of one unit's step records: a job's largest number of steps, all checkpoints, fits, and so
