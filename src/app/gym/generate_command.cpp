@@ -6,6 +6,7 @@
 #include "cli_context.hpp"
 #include "gym/engine/generate.hpp"
 #include "inputs.hpp"
+#include "tokenizer_process.hpp"
 
 namespace gym::app {
 namespace {
@@ -15,35 +16,60 @@ struct Options {
     std::string state;
     std::string prompt = "\n";
     std::string seed = "0";
+    std::string sentence_piece;  ///< model file; empty: a token is a byte
     engine::GenerateOptions generate;
 };
+
+Result<std::vector<std::int32_t>> prompt_tokens(const Options& options) {
+    const ByteView bytes = as_bytes(options.prompt);
+    if (options.sentence_piece.empty())
+        return std::vector<std::int32_t>(bytes.begin(), bytes.end());
+    const auto prompt = tokenize(options.sentence_piece, bytes);
+    if (!prompt.ok()) return prompt.error().in("--prompt");
+    return std::vector<std::int32_t>(prompt->tokens().begin(), prompt->tokens().end());
+}
+
+/// The prompt and its continuation.
+Result<std::string> text_of(const Options& options, std::vector<std::int32_t> prompt,
+                            const std::vector<std::int32_t>& continuation) {
+    if (!options.sentence_piece.empty()) {
+        // Together: whether a piece begins with a space depends on what stands before it.
+        prompt.insert(prompt.end(), continuation.begin(), continuation.end());
+        return detokenize(options.sentence_piece, prompt);
+    }
+    std::string text = options.prompt;
+    for (const std::int32_t token : continuation) {
+        if (token >= static_cast<std::int32_t>(blob::kByteVocabulary))
+            return fail(ErrorCode::kInvalidArgument,
+                        "token " + std::to_string(token) +
+                            " is no byte: name the model's pieces with --sentencepiece");
+        text += static_cast<char>(token);
+    }
+    return text;
+}
 
 Status generate(const CliContext& context, Options options) {
     GYM_TRY(const auto program, read_program(options.program));
     GYM_TRY(const auto state, read_state(options.state));
     options.generate.seed = parse_seed(options.seed);
-    const std::vector<std::int32_t> prompt = [&] {
-        const ByteView bytes = as_bytes(options.prompt);
-        return std::vector<std::int32_t>(bytes.begin(), bytes.end());
-    }();
+    GYM_TRY(const auto prompt, prompt_tokens(options));
     GYM_TRY(const auto tokens, engine::generate(program, state, prompt, options.generate));
-    std::string text;
-    for (const std::int32_t token : tokens)
-        text += static_cast<char>(token);
-    if (context.json) {
-        boost::json::array ids(tokens.begin(), tokens.end());
-        context.print_json({{"prompt", options.prompt}, {"tokens", std::move(ids)}});
-        return {};
+    boost::json::object out{{"prompt", options.prompt},
+                            {"tokens", boost::json::array(tokens.begin(), tokens.end())}};
+    const bool bytes = options.sentence_piece.empty();
+    if (!context.json || !bytes) {  // bytes may be no text, which JSON could not hold
+        GYM_TRY(const std::string text, text_of(options, prompt, tokens));
+        if (!context.json) std::printf("%s\n", text.c_str());
+        out["text"] = text;
     }
-    std::printf("%s%s\n", options.prompt.c_str(), text.c_str());
+    if (context.json) context.print_json(out);
     return {};
 }
 
 }  // namespace
 
 void add_generate_command(CLI::App& app, CliContext& context) {
-    CLI::App* command =
-        app.add_subcommand("generate", "Continue a text with a trained model of bytes");
+    CLI::App* command = app.add_subcommand("generate", "Continue a text with a trained model");
     auto options = std::make_shared<Options>();
     command->add_option("program", options->program, "Program file")->required();
     command->add_option("--state", options->state, "State file")->required();
@@ -53,6 +79,9 @@ void add_generate_command(CLI::App& app, CliContext& context) {
                         "0: always the most likely token");
     command->add_option("--top-k", options->generate.top_k,
                         "Sample among the k most likely; 0: all");
+    command->add_option(
+        "--sentencepiece", options->sentence_piece,
+        "SentencePiece model that the data was made with; without it tokens are bytes");
     command->add_option("--seed", options->seed, "Seed of the sampling");
     add_engine_options(*command, options->generate.engine);
     command->callback([&context, options] { context.finish(generate(context, *options)); });

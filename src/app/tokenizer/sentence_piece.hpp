@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+
+namespace gym::app {
+
+/// A SentencePiece model (https://github.com/google/sentencepiece): text to pieces and back.
+///
+/// Models are trained on lines and know no line ends, so every line is encoded by itself, followed
+/// by the model's token for a line end: its piece "\n" (a user defined symbol), else its byte
+/// "<0x0A>" (byte fallback), else its end of sentence. A model that has none of these joins the
+/// lines. Not thread-safe. Deterministic: the most likely segmentation, nothing is sampled.
+class SentencePiece {
+  public:
+    /// @errors kNotFound, kIo: the file cannot be read. kMalformed: it is no model. kOutOfRange:
+    /// more pieces than 16-bit tokens can name.
+    static Result<SentencePiece> load(const std::string& model_path);
+    SentencePiece(SentencePiece&&) noexcept;
+    SentencePiece& operator=(SentencePiece&&) noexcept;
+    ~SentencePiece();
+
+    [[nodiscard]] std::uint32_t pieces() const;
+    /// @errors kMalformed for a text that is not UTF-8, naming the byte; kInvalidArgument for one
+    /// that gives no token.
+    [[nodiscard]] Result<std::vector<std::uint16_t>> encode(ByteView text) const;
+    /// @errors kOutOfRange for a token that is no piece of the model.
+    [[nodiscard]] Result<std::string> decode(std::span<const std::uint16_t> tokens) const;
+
+  private:
+    struct Impl;
+    explicit SentencePiece(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gym::app
