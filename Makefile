@@ -2,7 +2,7 @@
 BUILD ?= build/release
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check soak determinism bench fmt lint clean
+.PHONY: help setup build demo test check soak determinism bench parity fmt lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
@@ -33,6 +33,9 @@ determinism: setup ## one root of 200 training steps over compilers, optimisatio
 
 bench: build ## benchmarks with peers in the same run -> build/bench/*.json
 	@scripts/bench.sh $(BUILD)
+
+parity: build ## losses with exact ops and in libtorch FP32, step by step -> build/bench/parity.json, docs/*.svg
+	@scripts/parity.sh $(BUILD)
 
 fmt: ## format C++ sources in place
 	@git ls-files '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' | xargs clang-format -i

@@ -45,6 +45,8 @@ bool parse_option(Options& options, const std::string& name, const std::string& 
         return value == "installed" || value == "best";
     } else if (name == "--only") {
         options.only = split(value);
+    } else if (const auto own = options.own.find(name); own != options.own.end()) {
+        own->second = value;
     } else {
         return false;
     }
@@ -72,7 +74,7 @@ void call_if_linked(const char* function, int threads) {
 
 std::string to_json(const Options& options, const Row& row) {
     char figures[160];
-    std::snprintf(figures, sizeof figures, "\"ours\": %.4g, \"peer\": %.4g, \"ratio\": %.3f",
+    std::snprintf(figures, sizeof figures, "\"ours\": %.6g, \"peer\": %.6g, \"ratio\": %.5g",
                   row.ours, row.peer, row.ratio);
     std::string json = "{\"name\": \"" + row.name + "\", " + figures + ", \"unit\": \"" + row.unit +
                        "\", \"threads\": " + std::to_string(row.threads) + ", \"isa\": \"" +
@@ -104,18 +106,22 @@ bool Options::wants(const std::string& name) const {
     return only.empty() || std::ranges::find(only, name) != only.end();
 }
 
-Options parse_options(int argc, char** argv) {
+Options parse_options(int argc, char** argv, const std::map<std::string, std::string>& own) {
     Options options;
+    options.own = own;
     for (int i = 0; i < argc; ++i)
         options.command += (i > 0 ? " " : "") + std::string(argv[i]);
     bool valid = argc % 2 == 1;
     for (int i = 1; i + 1 < argc && valid; i += 2)
         valid = parse_option(options, argv[i], argv[i + 1]);
     if (!valid) {
+        std::string more;
+        for (const auto& [name, value] : own)
+            more.append(" [").append(name).append(" VALUE]");
         std::fprintf(stderr,
                      "usage: %s [--output FILE] [--threads N,...] [--isa scalar|avx2|avx512|amx] "
-                     "[--repeats N] [--only CASE,...] [--blas best|installed]\n",
-                     argv[0]);
+                     "[--repeats N] [--only CASE,...] [--blas best|installed]%s\n",
+                     argv[0], more.c_str());
         std::exit(2);
     }
     choose_openblas_kernels(options, argv);

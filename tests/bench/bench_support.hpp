@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ struct Options {
     std::vector<std::string> only;  ///< names of cases; empty: all
     bool blas_as_installed = false;
     std::string command;
+    std::map<std::string, std::string> own;  ///< what parse_options() was told to take besides
 
     /// "OpenBLAS SkylakeX": what libtorch's products run on.
     [[nodiscard]] std::string blas() const;
@@ -44,7 +46,9 @@ struct Options {
 /// --blas best|installed. Ends the process with a usage message if they are malformed.
 /// The peers get the same instruction set: oneDNN by its own setting, OpenBLAS by starting this
 /// process again with its environment variable, unless `--blas installed` leaves it its own choice.
-[[nodiscard]] Options parse_options(int argc, char** argv);
+/// @param own the program's own options ("--model") with their defaults.
+[[nodiscard]] Options parse_options(int argc, char** argv,
+                                    const std::map<std::string, std::string>& own = {});
 
 /// Threads of oneDNN, libtorch's loops and OpenBLAS.
 void set_peer_threads(int threads);

@@ -3,7 +3,11 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <string>
 
 #include "bench_support.hpp"
 
@@ -19,8 +23,9 @@ struct BlockImpl : nn::Module {
         const auto linear = [&](std::int64_t from, std::int64_t to) {
             return nn::Linear(nn::LinearOptions(from, to).bias(config.bias));
         };
-        norm1 = register_module("norm1", nn::LayerNorm(nn::LayerNormOptions({width})));
-        norm2 = register_module("norm2", nn::LayerNorm(nn::LayerNormOptions({width})));
+        const auto layer_norm = nn::LayerNormOptions({width}).eps(config.layernorm_epsilon);
+        norm1 = register_module("norm1", nn::LayerNorm(layer_norm));
+        norm2 = register_module("norm2", nn::LayerNorm(layer_norm));
         qkv = register_module("qkv", linear(width, 3 * width));
         out = register_module("out", linear(width, width));
         up = register_module("up", linear(width, hidden));
@@ -58,7 +63,9 @@ struct ModelImpl : nn::Module {
         blocks = register_module("blocks", nn::Sequential());
         for (std::uint32_t i = 0; i < config.layers; ++i)
             blocks->push_back(Block(config));
-        norm = register_module("norm", nn::LayerNorm(nn::LayerNormOptions({config.width})));
+        norm = register_module(
+            "norm",
+            nn::LayerNorm(nn::LayerNormOptions({config.width}).eps(config.layernorm_epsilon)));
         const torch::NoGradGuard guard;
         for (torch::Tensor& p : parameters()) {
             if (p.dim() == 2) p.normal_(0, config.init_std);
@@ -76,39 +83,126 @@ struct ModelImpl : nn::Module {
 };
 TORCH_MODULE(Model);
 
+/// "blocks.0.attention.qkv.weight" of a train program is "blocks.0.qkv.weight" here.
+std::string peer_name(std::string name) {
+    const auto replace = [&](const std::string& from, const std::string& to) {
+        if (const auto at = name.find(from); at != std::string::npos)
+            name.replace(at, from.size(), to);
+    };
+    replace("token_embedding", "tokens.weight");
+    replace("position_embedding", "positions.weight");
+    replace("final_norm", "norm");
+    replace(".attention.", ".");
+    replace(".mlp.", ".");
+    replace(".gamma", ".weight");
+    replace(".beta", ".bias");
+    return name;
+}
+
+/// Linear layers' weights decay; embeddings, norms and biases do not.
+std::vector<torch::optim::OptimizerParamGroup> groups_of(
+    const Model& model, const program::OptimizerConfig& optimizer) {
+    std::vector<torch::Tensor> decaying, others;
+    for (const auto& item : model->named_parameters()) {
+        const bool embedding = item.key() == "tokens.weight" || item.key() == "positions.weight";
+        (item.value().dim() == 2 && !embedding ? decaying : others).push_back(item.value());
+    }
+    const auto options = [&](double weight_decay) {
+        return std::make_unique<torch::optim::AdamWOptions>(
+            torch::optim::AdamWOptions(optimizer.learning_rate)
+                .betas({optimizer.beta1, optimizer.beta2})
+                .eps(optimizer.epsilon)
+                .weight_decay(weight_decay));
+    };
+    return {{decaying, options(optimizer.weight_decay)}, {others, options(0)}};
+}
+
+[[noreturn]] void refuse(const std::string& reason) {
+    std::fprintf(stderr, "the libtorch peer does not have the program's parameters: %s\n",
+                 reason.c_str());
+    std::exit(1);
+}
+
 }  // namespace
 
 struct TorchGptPeer::Impl {
     explicit Impl(const program::TrainConfig& c)
         : config(c),
           model(c.model),
-          optimizer(model->parameters(), torch::optim::AdamWOptions(c.optimizer.learning_rate)
-                                             .betas({c.optimizer.beta1, c.optimizer.beta2})
-                                             .eps(c.optimizer.epsilon)
-                                             .weight_decay(c.optimizer.weight_decay)) {}
+          optimizer(groups_of(model, c.optimizer),
+                    torch::optim::AdamWOptions(c.optimizer.learning_rate)) {}
+    [[nodiscard]] torch::Tensor loss(std::span<const std::int32_t> tokens) {
+        const std::int64_t length = config.model.context + 1;
+        const auto batch = torch::tensor(at::ArrayRef<std::int32_t>(tokens.data(), tokens.size()))
+                               .to(torch::kLong)
+                               .view({-1, length});
+        return model->loss(batch.slice(1, 0, length - 1), batch.slice(1, 1, length));
+    }
     program::TrainConfig config;
     Model model;
     torch::optim::AdamW optimizer;
 };
 
 TorchGptPeer::TorchGptPeer(const program::TrainConfig& config, int threads) {
+    if (!config.model.tied_embeddings) refuse("its embeddings are tied, the program's are not");
     torch::set_num_threads(threads);
     set_peer_threads(threads);
     impl_ = std::make_unique<Impl>(config);
 }
 TorchGptPeer::~TorchGptPeer() = default;
 
+void TorchGptPeer::load(const engine::State& state) {
+    const torch::NoGradGuard guard;
+    auto params = impl_->model->named_parameters();
+    std::size_t loaded = 0;
+    for (const engine::StateTensor& tensor : state.tensors) {
+        torch::Tensor* const param = params.find(peer_name(tensor.name));
+        if (param == nullptr) continue;  // the optimizer's
+        const auto size = static_cast<std::size_t>(param->numel()) * sizeof(float);
+        const bool same_dims =
+            std::equal(tensor.dims.begin(), tensor.dims.end(), param->sizes().begin(),
+                       param->sizes().end(), [](std::uint64_t ours, std::int64_t peers) {
+                           return ours == static_cast<std::uint64_t>(peers);
+                       });
+        if (!same_dims || tensor.bytes.size() != size) refuse(tensor.name + " has other dims");
+        std::memcpy(param->data_ptr<float>(), tensor.bytes.data(), size);
+        ++loaded;
+    }
+    if (loaded != params.size())
+        refuse(std::to_string(loaded) + " of " + std::to_string(params.size()) + " were found");
+}
+
+void TorchGptPeer::round_parameters() {
+    constexpr int kMantissaBits = 11;
+    const torch::NoGradGuard guard;
+    for (const torch::Tensor& param : impl_->model->parameters()) {
+        float* const values = param.data_ptr<float>();
+        for (std::int64_t i = 0; i < param.numel(); ++i) {
+            int exponent = 0;
+            const float mantissa = std::frexp(values[i], &exponent);
+            values[i] = std::ldexp(std::nearbyint(std::ldexp(mantissa, kMantissaBits)),
+                                   exponent - kMantissaBits);
+        }
+    }
+}
+
+void TorchGptPeer::set_learning_rate(double rate) {
+    for (auto& group : impl_->optimizer.param_groups())
+        static_cast<torch::optim::AdamWOptions&>(group.options()).lr(rate);
+}
+
 float TorchGptPeer::step(std::span<const std::int32_t> tokens) {
-    const std::int64_t length = impl_->config.model.context + 1;
-    const auto batch = torch::tensor(at::ArrayRef<std::int32_t>(tokens.data(), tokens.size()))
-                           .to(torch::kLong)
-                           .view({-1, length});
     impl_->optimizer.zero_grad();
-    const auto loss = impl_->model->loss(batch.slice(1, 0, length - 1), batch.slice(1, 1, length));
+    const auto loss = impl_->loss(tokens);
     loss.backward();
     nn::utils::clip_grad_norm_(impl_->model->parameters(), impl_->config.optimizer.clip_norm);
     impl_->optimizer.step();
     return loss.item<float>();
+}
+
+float TorchGptPeer::loss(std::span<const std::int32_t> tokens) const {
+    const torch::NoGradGuard guard;
+    return impl_->loss(tokens).item<float>();
 }
 
 }  // namespace gym::bench

@@ -1,20 +1,33 @@
-// The peer of the training benchmark: the same GPT in libtorch FP32, eager, as one writes it with
-// torch::nn, with AdamW and clipping.
+// The peer of the training benchmarks: the same GPT in libtorch FP32, eager, as one writes it with
+// torch::nn, with AdamW and clipping. Embeddings are tied.
 #pragma once
 
 #include <memory>
 #include <span>
 
+#include "gym/engine/state.hpp"
 #include "gym/program/gpt.hpp"
 
 namespace gym::bench {
 
 class TorchGptPeer {
   public:
+    /// Random initial weights and the peak learning rate, unless told otherwise below.
     TorchGptPeer(const program::TrainConfig& config, int threads);
     ~TorchGptPeer();
-    /// One step. @param tokens (batch, context + 1). @return the loss.
+
+    /// Takes the parameters of a train program's state. Ends the process if one is missing here or
+    /// there, or has other dims: nothing could be compared.
+    void load(const engine::State& state);
+    /// Rounds every parameter to TF32 (11 significant bits), once: another start, as close to the
+    /// first as such hardware could tell.
+    void round_parameters();
+
+    void set_learning_rate(double rate);
+    /// One step. @param tokens (batch, context + 1). @return the loss before it.
     float step(std::span<const std::int32_t> tokens);
+    /// The loss on `tokens`, without a step.
+    [[nodiscard]] float loss(std::span<const std::int32_t> tokens) const;
 
   private:
     struct Impl;
