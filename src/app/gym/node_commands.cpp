@@ -8,6 +8,7 @@
 #include "gym/common/amount.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/worker/node_program.hpp"
+#include "node_bench.hpp"
 #include "node_options.hpp"
 #include "node_start.hpp"
 
@@ -185,7 +186,7 @@ Status doctor_command(CliContext& context, const NodeOptions& options) {
 
 void add_node_commands(CLI::App& app, CliContext& context) {
     CLI::App* node =
-        app.add_subcommand("node", "Lend this machine: register, start, status, doctor");
+        app.add_subcommand("node", "Lend this machine: register, start, status, doctor, bench");
     node->require_subcommand(1);
 
     CLI::App* registering = node->add_subcommand(
@@ -207,6 +208,7 @@ void add_node_commands(CLI::App& app, CliContext& context) {
     add("status", "Identity, balance, units, and why the node is idle or excluded", status_command);
     add("doctor", "Check everything a node needs and print the remedy for what is missing",
         doctor_command);
+    add_node_bench_command(*node, context);
 }
 
 }  // namespace gym::app

@@ -107,6 +107,7 @@ class JsonTest : public ::testing::Test {
             {{"node", "start"}, {"--coordinator", nobody, "--threads", "x"}, kUsage},
             {{"node", "status"}, {"--coordinator", nobody}, kUnavailable},
             {{"node", "doctor"}, {"--coordinator", nobody}, kFailed},
+            {{"node", "bench"}, {"--device", "tpu"}, kUsage},
             {{"devnet", "up"}, {"--workers", "0"}, kUsage},
             {{"devnet", "down"}, {"--root", path("none")}},
             {{"devnet", "demo"}, {}, kUsage},

@@ -142,14 +142,15 @@ TEST_F(NodeUsageTest, ConfigurationMistakesNameTheLine) {
     expect(node({"register", "--device", "tpu"}), kUsage, "cpu, cuda or cuda:N");
 }
 
+std::vector<json::object> lines(const testing::NodeProcess::Ended& ended) {
+    std::vector<json::object> out;
+    std::istringstream text(ended.text);
+    for (std::string line; std::getline(text, line);)
+        out.push_back(json::parse(line).as_object());
+    return out;
+}
+
 TEST_F(NodeUsageTest, EveryCommandSpeaksJson) {
-    const auto lines = [&](const Ended& ended) {
-        std::vector<json::object> out;
-        std::istringstream text(ended.text);
-        for (std::string line; std::getline(text, line);)
-            out.push_back(json::parse(line).as_object());
-        return out;
-    };
     const auto asked = [&](const std::string& sub, const std::string& coordinator) {
         return node({"--json", sub}, {{"--coordinator", coordinator}});
     };
@@ -170,6 +171,20 @@ TEST_F(NodeUsageTest, EveryCommandSpeaksJson) {
         checks.insert(std::string(finding.at("check").as_string()));
     EXPECT_EQ(checks, (std::set<std::string>{"memory", "disk", "engine", "key", "coordinator",
                                              "chain", "registration"}));
+}
+
+TEST_F(NodeUsageTest, BenchSaysWhatTheMachineDoesAndEarns) {
+    const Ended ended = node({"bench", "--price", "2.5", "--json"});
+    ASSERT_EQ(ended.code, 0) << ended.text;
+    const auto said = lines(ended);
+    ASSERT_EQ(said.size(), 1u) << ended.text;
+    const auto flops =
+        static_cast<double>(said[0].at("flops_per_second").to_number<std::uint64_t>());
+    const auto hour = Amount::parse(std::string(said[0].at("wei_per_hour").as_string())).value();
+    // 2.5 tokens per 10^15 FLOPs, for an hour.
+    EXPECT_NEAR(std::stod(hour.to_tokens()), flops * 3600 / 1e15 * 2.5, 1e-6);
+    EXPECT_GT(said[0].at("host_memory_bytes_per_second").to_number<std::uint64_t>(), 0u);
+    expect(node({"bench", "--price", "much"}), kUsage, "much");
 }
 
 TEST_F(NodeUsageTest, StatusShowsWhatItKnowsWhenTheApiIsAway) {
