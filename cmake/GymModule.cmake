@@ -42,7 +42,8 @@ add_custom_target(gym_unit_tests)
 #
 # Defines an executable test_<name> with GoogleTest's main and registers it with ctest as <name>.
 # Labels: unit (default), integration, sim, fuzz; scaled: heeds GYM_TEST_SCALE; release_only: too slow under
-# sanitizers. TIMEOUT in seconds, default 120.
+# sanitizers. TIMEOUT in seconds, default 120; tests that take as long as they are told to (scaled, sim, fuzz) have
+# none, so that `ctest --timeout` of each tier holds.
 function(gym_add_test)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;DEPS;LIBS;LABELS;ARGS")
     if(arg_UNPARSED_ARGUMENTS)
@@ -72,6 +73,9 @@ function(gym_add_test)
         add_dependencies(gym_unit_tests ${target})
     endif()
     add_test(NAME ${arg_NAME} COMMAND ${target} ${arg_ARGS})
-    set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
+    if(NOT arg_LABELS MATCHES "scaled|sim|fuzz")
+        set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+    endif()
+    set_tests_properties(${arg_NAME} PROPERTIES LABELS "${arg_LABELS}"
                          ENVIRONMENT "GYM_SOURCE_DIR=${CMAKE_SOURCE_DIR};GYM_BINARY_DIR=${CMAKE_BINARY_DIR}")
 endfunction()

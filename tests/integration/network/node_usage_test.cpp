@@ -24,6 +24,14 @@ class NodeUsageTest : public testing::NodeProcess {
         handler_.registered.insert(key_.address());
         handler_.tasks.clear();
     }
+    /// The objects that a command with --json printed, one a line.
+    static std::vector<json::object> lines(const Ended& ended) {
+        std::vector<json::object> out;
+        std::istringstream text(ended.text);
+        for (std::string line; std::getline(text, line);)
+            out.push_back(json::parse(line).as_object());
+        return out;
+    }
     /// `gym node ARGUMENTS`, then the usual flags, each replaced where `changes` says so.
     Ended node(std::vector<std::string> arguments,
                const std::vector<std::pair<std::string, std::string>>& changes = {}) {
@@ -140,14 +148,6 @@ TEST_F(NodeUsageTest, ConfigurationMistakesNameTheLine) {
     expect(node({"register", "--memory", "8XB"}), kUsage, "'8XB' is not a size");
     expect(node({"register", "--gpu-type", "rtx4090"}), kUsage, "--device cuda");
     expect(node({"register", "--device", "tpu"}), kUsage, "cpu, cuda or cuda:N");
-}
-
-std::vector<json::object> lines(const testing::NodeProcess::Ended& ended) {
-    std::vector<json::object> out;
-    std::istringstream text(ended.text);
-    for (std::string line; std::getline(text, line);)
-        out.push_back(json::parse(line).as_object());
-    return out;
 }
 
 TEST_F(NodeUsageTest, EveryCommandSpeaksJson) {
