@@ -68,8 +68,10 @@ Result<std::optional<Price>> market_price(const std::string& api) {
 
 Result<std::optional<Price>> find_price(const BenchOptions& options, const std::string& api) {
     if (!options.price.empty()) {
-        GYM_TRY(const Amount price, Amount::parse_tokens(options.price));
-        return std::optional<Price>({price, "--price"});
+        const auto price = Amount::parse_tokens(options.price);
+        if (!price.ok())
+            return fail(ErrorCode::kInvalidArgument, "--price: " + price.error().message);
+        return std::optional<Price>({*price, "--price"});
     }
     if (api.empty()) return std::optional<Price>();
     return market_price(api);
