@@ -147,6 +147,14 @@ TEST_F(InstallTree, runs_a_network_that_trains_checks_and_pays) {
     ASSERT_TRUE(jobs.ok()) << jobs.error().message;
     EXPECT_EQ(jobs->get<std::int64_t>("n"), 1);
     EXPECT_EQ(jobs->get<std::string>("status"), "completed");
+    const auto audits = (*restored)->transact([](db::Transaction& tx) {
+        return tx.exec_one(
+            "SELECT count(*) FILTER (WHERE audit = 'passed') AS passed, "
+            "count(*) FILTER (WHERE audit <> 'passed') AS other FROM registry.report");
+    });
+    ASSERT_TRUE(audits.ok()) << audits.error().message;
+    EXPECT_GT(audits->get<std::int64_t>("passed"), 0) << "the coordinator got the verifier's trace";
+    EXPECT_EQ(audits->get<std::int64_t>("other"), 0);
     EXPECT_FALSE(std::filesystem::is_empty(network_.path("backup/blobs")));
     // Anyone with the public files recomputes the root, and sees an altered one.
     const std::string files = network_.path("backup/epochs").string();

@@ -209,6 +209,8 @@ void InstalledNetwork::write_configs() {
               {credentials("coordinator") + "keystore", secrets + "coordinator.json"},
               {credentials("coordinator") + "passphrase", secrets + "coordinator.pass"},
               {"address: 0.0.0.0:7600", "address: 0.0.0.0:0"},
+              // Every report is run again here: an honest one passes.
+              {"report_audit_ppm: 20000", "report_audit_ppm: 1000000"},
               {"port_file: \"\"", "port_file: " + path("coordinator.port").string()},
               {chain_url, chain_.url()},
               {"/etc/gym/", etc + "/"},
