@@ -51,8 +51,9 @@ void add_job_commands(CLI::App& app, CliContext& context);
 void add_wallet_commands(CLI::App& app, CliContext& context);
 void add_rewards_commands(CLI::App& app, CliContext& context);
 void add_operator_commands(CLI::App& app, CliContext& context);
-/// Below `gym program`.
+// Below `gym program`.
 void add_weights_commands(CLI::App& group, CliContext& context);
+void add_import_command(CLI::App& group, CliContext& context);
 
 /// --threads, --isa and --device.
 void add_engine_options(CLI::App& command, engine::EngineOptions& options);

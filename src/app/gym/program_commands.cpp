@@ -242,6 +242,7 @@ void add_program_commands(CLI::App& app, CliContext& context) {
         [&context, options] { context.finish(evaluate(context, *options)); });
 
     add_weights_commands(*group, context);
+    add_import_command(*group, context);
 }
 
 }  // namespace gym::app

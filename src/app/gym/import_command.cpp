@@ -1,0 +1,136 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli_context.hpp"
+#include "gym/common/file.hpp"
+#include "gym/common/subprocess.hpp"
+#include "gym/engine/state.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/program/cost.hpp"
+#include "inputs.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kImportTimeoutMs = 600'000;
+constexpr int kUnfit = 2;  // gym-torch-import: the model cannot be a program
+
+struct Options {
+    std::string model;
+    std::vector<std::string> samples;
+    std::string output;
+    std::string state;
+};
+
+fs::path own_folder() {
+    std::error_code error;
+    return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+/// libgym_ops.so, for models made of its ops: in the build folder, or where it is installed.
+fs::path ops_library() {
+    for (const char* place :
+         {"../lib/libgym_ops.so", "../" GYM_INSTALL_LIBDIR "/gym/libgym_ops.so"}) {
+        if (fs::path path = own_folder() / place; fs::exists(path)) return path;
+    }
+    return "none";
+}
+
+/// What a process wrote to `log`, without its last line break.
+std::string message_in(const fs::path& log) {
+    const auto content = read_file(log);
+    if (!content.ok()) return "gym-torch-import said nothing";
+    std::string message(content->begin(), content->end());
+    while (message.ends_with('\n'))
+        message.pop_back();
+    return message;
+}
+
+/// Runs the importer, which alone is linked with libtorch.
+Status run_importer(const Options& options) {
+    SubprocessOptions process;
+    process.argv = {(own_folder() / "gym-torch-import").string(), options.model, options.output,
+                    options.state, ops_library().string()};
+    process.argv.insert(process.argv.end(), options.samples.begin(), options.samples.end());
+    std::string log = (fs::temp_directory_path() / "gym-import-XXXXXX").string();
+    const int descriptor = ::mkstemp(log.data());
+    if (descriptor < 0) return fail(ErrorCode::kIo, "cannot make a temporary file");
+    ::close(descriptor);
+    process.log_file = log;
+    auto started = Subprocess::start(process);
+    if (!started.ok()) {
+        fs::remove(log);
+        return fail(ErrorCode::kNotFound, process.argv[0] + " cannot be started (" +
+                                              started.error().message +
+                                              "): was gym built without libtorch?");
+    }
+    const auto code = started->wait(kImportTimeoutMs);
+    const std::string message = message_in(log);
+    fs::remove(log);
+    if (!code.ok()) return code.error().in("gym-torch-import");
+    if (*code == 0) return {};
+    return fail(*code == kUnfit ? ErrorCode::kInvalidArgument : ErrorCode::kMalformed, message);
+}
+
+std::string shape_of(const program::Slot& slot) {
+    return std::string(commit::to_string(slot.dtype)) + " " + program::to_string(slot.dims);
+}
+
+Status import_model(const CliContext& context, const Options& options) {
+    GYM_CHECK(run_importer(options));
+    GYM_TRY(const auto program, read_program(options.output));
+    GYM_TRY(const auto weights, read_state(options.state));
+    const Digest root = program::program_root(program), base_root = engine::state_root(weights);
+    const auto& output = program.slot(program.outputs().front().slot);
+    if (context.json) {
+        boost::json::array inputs;
+        for (const program::SlotId id : program.slots_of(program::SlotKind::input))
+            inputs.emplace_back(shape_of(program.slot(id)));
+        context.print_json({{"program_root", root.hex()},
+                            {"base_root", base_root.hex()},
+                            {"ops", program.ops().size()},
+                            {"parameters", program::parameter_count(program)},
+                            {"inputs", std::move(inputs)},
+                            {"output", shape_of(output)},
+                            {"file", options.output},
+                            {"state", options.state}});
+        return {};
+    }
+    std::printf("program root       %s\n", root.hex().c_str());
+    std::printf("base state root    %s\n", base_root.hex().c_str());
+    std::printf("ops                %zu\n", program.ops().size());
+    std::printf("parameters         %llu\n",
+                static_cast<unsigned long long>(program::parameter_count(program)));
+    for (const program::SlotId id : program.slots_of(program::SlotKind::input))
+        std::printf("%-18s %s\n", program.slot(id).name.c_str(),
+                    shape_of(program.slot(id)).c_str());
+    std::printf("output             %s\n", shape_of(output).c_str());
+    std::printf("written            %s, %s\n", options.output.c_str(), options.state.c_str());
+    return {};
+}
+
+}  // namespace
+
+void add_import_command(CLI::App& group, CliContext& context) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command = group.add_subcommand(
+        "import", "Make a program and its weights from a TorchScript model (docs/TORCH.md)");
+    command->add_option("model", options->model, "File of torch.jit.script(...).save()")
+        ->required();
+    command
+        ->add_option("--sample-input", options->samples,
+                     "Shape of an argument of forward(), as f32[8,20] or i64[2,16]; once for each")
+        ->required();
+    command->add_option("-o,--output", options->output, "Program file to write")->required();
+    command->add_option("--state", options->state, "File for the model's weights")->required();
+    command->callback([&context, options] { context.finish(import_model(context, *options)); });
+}
+
+}  // namespace gym::app

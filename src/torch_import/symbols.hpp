@@ -1,0 +1,69 @@
+#pragma once
+
+// Tensors whose values are known only when the program runs. The interpreter sees them as libtorch
+// meta tensors, which have a shape and a layout but no values: every storage of such a tensor is
+// one slot, and a view of it is a view of the slot's row-major elements.
+
+#include <ATen/ATen.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "gym/engine/state.hpp"
+#include "gym/program/builder.hpp"
+
+namespace gym::torch_import {
+
+using at::Tensor;
+using program::Builder;
+using program::Dims;
+using program::DType;
+using program::SlotId;
+
+/// The dims that slots have here: the last one, and all others as one, so that most reshapes cost
+/// nothing.
+[[nodiscard]] Dims slot_dims(at::IntArrayRef sizes);
+
+class Symbols {
+  public:
+    [[nodiscard]] static bool is_symbolic(const Tensor& tensor) {
+        return tensor.defined() && tensor.is_meta();
+    }
+
+    /// A meta tensor of these sizes for what `slot` will hold.
+    Tensor make(SlotId slot, at::IntArrayRef sizes, at::ScalarType dtype = at::kFloat);
+    /// Program input "input<n>"; integers of any width are i32 there.
+    Tensor input(std::size_t number, at::IntArrayRef sizes, at::ScalarType dtype);
+    /// A trained tensor; the same memory under another name is the same slot.
+    Tensor param(const std::string& name, const Tensor& value);
+
+    /// The slot of a symbolic tensor, or of a constant's values, with dims slot_dims(sizes). Copies
+    /// where the layout is not row-major. @throws c10::Error for dtypes that no program has.
+    SlotId dense(const Tensor& tensor);
+    /// The same, f32 alone. `what` names the operand in errors.
+    SlotId dense_f32(const char* what, const Tensor& tensor);
+    /// dense(), with exactly these dims.
+    SlotId shaped(const Tensor& tensor, const Dims& dims);
+    /// The slot of a matrix that lies transposed in memory, (columns, rows); kNoSlot if it does
+    /// not.
+    SlotId stored_transposed(const Tensor& tensor);
+    /// From now on `tensor`, which must be all of its storage, is what `slot` holds.
+    void rebind(const Tensor& tensor, SlotId slot);
+
+    [[nodiscard]] Builder& builder() { return builder_; }
+    [[nodiscard]] const std::vector<engine::StateTensor>& weights() const { return weights_; }
+
+  private:
+    SlotId slot_of(const Tensor& tensor) const;
+    SlotId constant(const Tensor& value);
+
+    Builder builder_;
+    std::unordered_map<const void*, SlotId> slots_;  ///< by storage
+    std::vector<Tensor> alive_;                      ///< so that no storage's address comes again
+    std::vector<std::pair<Tensor, Tensor>> params_;  ///< values and their symbols
+    std::vector<engine::StateTensor> weights_;
+    std::size_t constants_ = 0;
+};
+
+}  // namespace gym::torch_import

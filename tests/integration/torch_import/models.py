@@ -1,0 +1,146 @@
+"""Writes the TorchScript models that import_test.cpp imports.
+
+    models.py LIBRARY FOLDER
+
+For each model FOLDER/NAME.pt, and where it has a result NAME.in (f32 or i32) and NAME.out (f32).
+Exits with 77 where this Python has no torch.
+"""
+
+import os
+import sys
+
+try:
+    import torch
+except ImportError:
+    sys.exit(77)
+
+from typing import Optional
+
+from torch import nn
+from torch.nn import functional
+
+
+class Classifier(nn.Module):
+    """Layers of nn.Sequential, dropout, a head that is optional, a softmax."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(20, 32), nn.GELU("tanh"), nn.LayerNorm(32),
+                                  nn.Dropout(0.5), nn.SiLU(), nn.Linear(32, 24))
+        self.Head = nn.Linear(24, 7, bias=False)
+        self.register_buffer("shift", torch.linspace(-1, 1, 7))
+
+    def forward(self, x, scale: Optional[float] = None):
+        y = self.Head(self.body(x)) + self.shift
+        if scale is not None:
+            y = y * scale
+        return functional.softmax(y, dim=-1)
+
+
+class Tokens(nn.Module):
+    """Loops, views, slices, joins, broadcasts of every kind, tied weights, changes in place."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(50, 16), nn.Embedding(32, 16)
+        self.norm = nn.LayerNorm(16, elementwise_affine=False, eps=1e-3)
+        self.layers = nn.ModuleList(nn.Linear(16, 16) for _ in range(3))
+        self.gate = nn.Parameter(torch.rand(8, 1))
+        self.per_window = nn.Parameter(torch.rand(2, 1, 16))
+
+    def forward(self, tokens):
+        windows, length = tokens.shape
+        x = self.tokens(tokens) + self.positions(torch.arange(length, device=tokens.device))
+        for layer in self.layers:
+            h = layer(self.norm(x)).view(windows, length, 4, 4).transpose(1, 2)
+            h = h.transpose(1, 2).reshape(windows * length, 16).view_as(x)
+            left, right = h.chunk(2, dim=-1)
+            h = torch.cat([right, left], dim=-1)
+            h += 0.5 * x * self.gate
+            x = x + (2 - h) / 3.0 * self.per_window
+        x = x - x.mean(-1, keepdim=True)
+        x = x * torch.rsqrt((x ** 2).sum(-1, keepdim=True) + 1.0)
+        return torch.matmul(x[:, 1:], self.tokens.weight.t())
+
+
+class GymGpt(nn.Module):
+    """A GPT of exact ops."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens = nn.Parameter(0.1 * torch.randn(50, 24))
+        self.positions = nn.Parameter(0.1 * torch.randn(16, 24))
+        self.qkv = nn.ParameterList([0.2 * torch.randn(72, 24) for _ in range(2)])
+        self.out = nn.ParameterList([0.2 * torch.randn(24, 24) for _ in range(2)])
+        self.gamma, self.beta = nn.Parameter(torch.rand(24)), nn.Parameter(torch.rand(24))
+
+    def forward(self, tokens):
+        x = torch.ops.gym.embedding(self.tokens, tokens)
+        x = torch.ops.gym.add(x, self.positions)
+        for qkv, out in zip(self.qkv, self.out):
+            h = torch.ops.gym.layernorm(x, self.gamma, self.beta)
+            h = torch.ops.gym.attention(torch.ops.gym.linear(h, qkv), 3)
+            x = torch.ops.gym.add(x, torch.ops.gym.gelu(torch.ops.gym.linear(h, out)))
+        return torch.ops.gym.softmax(torch.ops.gym.linear(x, self.tokens))
+
+
+class Lacking(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        x = self.layer(x)
+        return torch.cumsum(x, -1)  # the line that an error must name
+
+
+class ErfGelu(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.activation = nn.GELU()
+
+    def forward(self, x):
+        return self.activation(x)
+
+
+class DependsOnValues(nn.Module):
+    def forward(self, x):
+        if bool(x.sum() > 0):
+            x = x + x
+        return x
+
+
+class Pair(nn.Module):
+    def forward(self, x):
+        return x + 1.0, x
+
+
+class Batched(nn.Module):
+    def forward(self, x):
+        return torch.matmul(x, x.transpose(-1, -2))
+
+
+def main():
+    library, folder = sys.argv[1:]
+    torch.ops.load_library(library)
+    torch.manual_seed(3)
+    rows, tokens = torch.randn(3, 5, 20), torch.randint(0, 50, (2, 8))
+    windows = torch.randint(0, 50, (2, 16))
+    for name, model, x in [("classifier", Classifier(), rows), ("tokens", Tokens(), tokens),
+                           ("gpt", GymGpt(), windows)]:
+        model.eval()
+        with torch.no_grad():
+            y = model(x)
+        torch.jit.script(model).save(os.path.join(folder, name + ".pt"))
+        if name != "gpt":
+            torch.jit.trace(model, x).save(os.path.join(folder, name + "_traced.pt"))
+        given = x if x.is_floating_point() else x.int()
+        for end, tensor in (".in", given), (".out", y):
+            with open(os.path.join(folder, name + end), "wb") as file:
+                file.write(tensor.contiguous().numpy().tobytes())
+    for name, model in [("lacking", Lacking()), ("erf", ErfGelu()), ("values", DependsOnValues()),
+                        ("pair", Pair()), ("batched", Batched()), ("double", Lacking().double())]:
+        torch.jit.script(model).save(os.path.join(folder, name + ".pt"))
+
+
+main()
