@@ -29,26 +29,20 @@ Program gpt(bool bias, bool tied) {
     return program::train_program(config).value();
 }
 
-/// Parameters named and shaped like those of a Llama with two heads and one of keys and values.
+/// Two heads, one of keys and values.
 Program llama() {
-    program::Builder b;
-    program::SlotId sum = b.scalar(0);
-    const auto param = [&](const std::string& name, program::Dims dims) {
-        sum = b.add(b.sum_squares(b.param(name, std::move(dims), {Init::Kind::normal, 0x3F800000})),
-                    sum);
-    };
-    param("token_embedding", {11, 8});
-    param("blocks.0.norm1.gamma", {8});
-    param("blocks.0.attention.qkv.weight", {16, 8});
-    param("blocks.0.attention.out.weight", {8, 8});
-    param("blocks.0.norm2.gamma", {8});
-    param("blocks.0.mlp.gate.weight", {12, 8});
-    param("blocks.0.mlp.up.weight", {12, 8});
-    param("blocks.0.mlp.down.weight", {8, 12});
-    param("final_norm.gamma", {8});
-    param("head", {11, 8});
-    b.output("sum", sum);
-    return b.build().value();
+    program::TrainConfig config;
+    config.batch = 2;
+    config.model.architecture = program::Architecture::llama;
+    config.model.vocabulary = 11;
+    config.model.context = 5;
+    config.model.layers = 1;
+    config.model.heads = 2;
+    config.model.kv_heads = 1;
+    config.model.width = 8;
+    config.model.hidden_width = 12;
+    config.model.tied_embeddings = false;
+    return program::train_program(config).value();
 }
 
 engine::State random_base(const Program& program) {

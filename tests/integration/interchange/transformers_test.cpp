@@ -1,4 +1,5 @@
-// Weights go to a GPT-2 in plain PyTorch and come back from one: the logits agree with FP32.
+// Weights go to a GPT-2 and a Llama in plain PyTorch and come back from them: the logits agree with
+// FP32.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,22 +18,31 @@ namespace {
 using interchange::SafetensorsEntry;
 using program::Program;
 
-program::TrainConfig small_config() {
+program::TrainConfig gpt2_config() {
     program::TrainConfig config;
     config.batch = 1;
-    config.model = {.vocabulary = 50,
-                    .context = 20,
-                    .layers = 2,
-                    .heads = 4,
-                    .width = 32,
-                    .bias = true,
-                    .init_std = 0.1};
+    config.model.vocabulary = 50;
+    config.model.context = 20;
+    config.model.layers = 2;
+    config.model.heads = 4;
+    config.model.width = 32;
+    config.model.bias = true;
+    config.model.init_std = 0.1;
+    return config;
+}
+
+program::TrainConfig llama_config() {
+    program::TrainConfig config = gpt2_config();
+    config.model.architecture = program::Architecture::llama;
+    config.model.kv_heads = 2;
+    config.model.hidden_width = 56;
+    config.model.tied_embeddings = false;
     return config;
 }
 
 void write_weights(const std::filesystem::path& path, const Program& program,
-                   const engine::State& state) {
-    const auto weights = interchange::export_weights(program, state, "gpt2").value();
+                   const engine::State& state, const std::string& naming) {
+    const auto weights = interchange::export_weights(program, state, naming).value();
     std::vector<SafetensorsEntry> entries;
     for (const auto& tensor : weights)
         entries.push_back({tensor.name, "F32", tensor.dims, tensor.bytes});
@@ -72,23 +82,22 @@ double relative_error(const std::vector<float>& ours, const std::vector<float>& 
     return std::sqrt(error / size);
 }
 
-TEST(Gpt2Weights, GiveTheLogitsOfPyTorchBothWays) {
-    const program::TrainConfig config = small_config();
+void expect_equal_logits(const std::string& naming, const program::TrainConfig& config) {
     const Program program = program::train_program(config).value();
+    ASSERT_EQ(interchange::naming_of(program), naming);
     const auto state = engine::initial_state(program, commit::sha256(as_bytes("exported"))).value();
     const TemporaryFolder place;
-    write_weights(place / "exported", program, state);
+    write_weights(place / "exported", program, state, naming);
     const PythonRun peer =
-        run_python(GYM_SOURCE, "tests/integration/interchange/gpt2_peer.py",
-                   {(place / "exported").string(), (place / "written").string(),
-                    std::to_string(config.model.heads), std::to_string(config.model.context),
-                    (place / "exported.logits").string(), (place / "written.logits").string()});
+        run_python(GYM_SOURCE, "tests/integration/interchange/transformers_peer.py",
+                   {naming, place.string(), std::to_string(config.model.heads),
+                    std::to_string(config.model.context)});
     if (peer.exit_code == kNoTorch) GTEST_SKIP() << kPython << " has no torch";
     ASSERT_EQ(peer.exit_code, 0) << peer.output;
 
     const Bytes content = read_file(place / "written").value();
     const auto file = interchange::parse_safetensors(content).value();
-    const auto imported = interchange::import_weights(program, file.tensors, "gpt2");
+    const auto imported = interchange::import_weights(program, file.tensors, naming);
     ASSERT_TRUE(imported.ok()) << imported.error().message;
     const auto theirs_exported = floats_of(read_file(place / "exported.logits").value());
     const auto theirs_written = floats_of(read_file(place / "written.logits").value());
@@ -100,6 +109,14 @@ TEST(Gpt2Weights, GiveTheLogitsOfPyTorchBothWays) {
     EXPECT_LT(relative_error(ours_written, theirs_written), 2e-3);
     // The measure tells models apart.
     EXPECT_GT(relative_error(ours_exported, theirs_written), 0.1);
+}
+
+TEST(TransformersWeights, OfGpt2GiveTheLogitsOfPyTorchBothWays) {
+    expect_equal_logits("gpt2", gpt2_config());
+}
+
+TEST(TransformersWeights, OfLlamaGiveTheLogitsOfPyTorchBothWays) {
+    expect_equal_logits("llama", llama_config());
 }
 
 }  // namespace
