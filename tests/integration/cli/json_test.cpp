@@ -78,10 +78,14 @@ class JsonTest : public ::testing::Test {
             R"("commitment_log":"0x1111111111111111111111111111111111111111"})");
         return {
             {{"data", "build"}, {"--text", text, "-o", path("data.bin")}},
+            {{"data", "show"}, {path("data.bin")}},
             {{"program", "build"}, {path("model.yaml"), "-o", p}},
             {{"program", "show"}, {p}},
             {{"program", "run"}, {p, "--data", text, "--steps", "2", "--state", path("s.gym")}},
             {{"program", "evaluate"}, {p, "--data", text, "--state", path("s.gym")}},
+            {{"program", "export-weights"},
+             {p, "--state", path("s.gym"), "-o", path("w.safetensors")}},
+            {{"program", "import-weights"}, {p, path("w.safetensors"), "-o", path("w.gym")}},
             {{"generate"}, {p, "--state", path("s.gym"), "--tokens", "2"}},
             {{"unit", "run"}, {p, "--data", text, "--steps", "2", "-o", path("unit.json")}},
             {{"unit", "verify"}, {path("unit.json"), "--program", p, "--data", text}},
