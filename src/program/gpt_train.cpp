@@ -166,6 +166,8 @@ Result<Program> train_program(const TrainConfig& config) {
     GYM_CHECK(check_optimizer(config.optimizer));
     GYM_CHECK(check_outer(config.outer));
     GYM_CHECK(require(config.batch >= 1 && config.batch <= kBatchMax, "batch must be 1 to 65536"));
+    if (config.model.architecture == Architecture::imported)
+        GYM_CHECK(check_imported(config.model, config.batch));
     return TrainWriter(config).write();
 }
 

@@ -127,12 +127,8 @@ Status read_outer(YamlMap& map, OuterConfig& outer) {
         .finish();
 }
 
-}  // namespace
-
-Result<TrainConfig> read_train_config(YamlMap& map) {
-    TrainConfig config;
-    GYM_TRY(YamlMap model, map.map("model"));
-    GYM_CHECK(read_model(model, config.model));
+/// Everything but the model.
+Status read_training(YamlMap& map, TrainConfig& config) {
     if (map.has("optimizer")) {
         GYM_TRY(YamlMap optimizer, map.map("optimizer"));
         GYM_CHECK(read_optimizer(optimizer, config.optimizer));
@@ -141,7 +137,28 @@ Result<TrainConfig> read_train_config(YamlMap& map) {
         GYM_TRY(YamlMap outer, map.map("outer"));
         GYM_CHECK(read_outer(outer, config.outer));
     }
-    GYM_CHECK(Keys(map).required_integer("batch", config.batch).finish());
+    return Keys(map).required_integer("batch", config.batch).finish();
+}
+
+}  // namespace
+
+Result<TrainConfig> read_train_config(YamlMap& map) {
+    TrainConfig config;
+    GYM_TRY(YamlMap model, map.map("model"));
+    GYM_CHECK(read_model(model, config.model));
+    GYM_CHECK(read_training(map, config));
+    return config;
+}
+
+Result<TrainConfig> load_train_config(const std::string& path,
+                                      std::shared_ptr<const Program> forward) {
+    TrainConfig config;
+    GYM_TRY(config.model, imported_model(std::move(forward)));
+    GYM_TRY(YamlMap map, YamlMap::load_file(path));
+    if (map.has("model"))
+        return fail(ErrorCode::kInvalidArgument,
+                    path + ": leave `model` out: the imported program is the model");
+    GYM_CHECK(read_training(map, config));
     return config;
 }
 

@@ -66,6 +66,7 @@ SlotId last_positions(ModelWriter& w, SlotId x, std::uint32_t windows) {
 
 SlotId logits_of(ModelWriter& w, const Body& body, std::uint32_t windows) {
     const ModelConfig& c = w.config;
+    if (c.architecture == Architecture::imported) return body.rows;
     if (c.architecture == Architecture::mlp) {
         const std::uint32_t inputs = w.b.slot(body.rows).dims[1];
         return w.linear(body.rows, "head", {c.classes, inputs}, true);
@@ -80,6 +81,7 @@ SlotId logits_of(ModelWriter& w, const Body& body, std::uint32_t windows) {
 }  // namespace
 
 Status check_model(const ModelConfig& config) {
+    if (config.architecture == Architecture::imported) return {};  // check_imported() is asked
     const bool mlp = config.architecture == Architecture::mlp;
     GYM_CHECK(check_between(mlp ? "levels" : "vocabulary", config.vocabulary, 2, kVocabularyMax));
     GYM_CHECK(check_between(mlp ? "features" : "context", config.context, 1, kContextMax));
@@ -121,6 +123,9 @@ Model write_model(Builder& builder, const ModelConfig& config, SlotId batch,
             break;
         case Architecture::mlp:
             body = write_mlp(writer, tokens);
+            break;
+        case Architecture::imported:
+            body.rows = write_forward(writer, tokens);
             break;
     }
     model.logits = logits_of(writer, body, windows);

@@ -27,6 +27,9 @@ struct Model {
 /// @errors kInvalidArgument naming the setting that is out of bounds.
 Status check_model(const ModelConfig& config);
 
+/// An imported model has its number of windows built in.
+Status check_imported(const ModelConfig& config, std::uint32_t windows);
+
 /// Writes the model over windows of `batch` (windows, context + 1); `params` holds the parameters
 /// of an earlier call, which this one then uses again. `config` must have passed check_model().
 [[nodiscard]] Model write_model(Builder& builder, const ModelConfig& config, SlotId batch,

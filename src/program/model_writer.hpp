@@ -12,6 +12,7 @@ class ModelWriter {
     ModelWriter(Builder& builder, const ModelConfig& model, std::vector<ModelParam> known)
         : b(builder), config(model), known_(std::move(known)) {}
 
+    SlotId param(const std::string& name, const Dims& dims, Init init, ParamGroup group);
     /// Drawn at random with deviation init_std * scale.
     SlotId weight(const std::string& name, const Dims& dims, double scale = 1.0,
                   ParamGroup group = ParamGroup::linear);
@@ -31,7 +32,6 @@ class ModelWriter {
     const ModelConfig& config;
 
   private:
-    SlotId param(const std::string& name, const Dims& dims, Init init, ParamGroup group);
     std::vector<ModelParam> known_;
     std::vector<ModelParam> params_;
 };
@@ -46,5 +46,7 @@ struct Body {
 [[nodiscard]] Body write_gpt(ModelWriter& writer, SlotId tokens);
 [[nodiscard]] Body write_llama(ModelWriter& writer, SlotId tokens);
 [[nodiscard]] Body write_mlp(ModelWriter& writer, SlotId tokens);
+/// The logits of an imported model.
+[[nodiscard]] SlotId write_forward(ModelWriter& writer, SlotId tokens);
 
 }  // namespace gym::program

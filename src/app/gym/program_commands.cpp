@@ -25,6 +25,7 @@ using program::Program;
 
 struct Options {
     std::string model;
+    std::string forward;
     std::string program;
     std::string output;
     std::string data;
@@ -60,8 +61,15 @@ void print_summary(const CliContext& context, const Program& program, const std:
     std::printf("state bytes        %llu\n", static_cast<unsigned long long>(state_bytes));
 }
 
+Result<program::TrainConfig> read_config(const Options& options) {
+    if (options.forward.empty()) return program::load_train_config(options.model);
+    GYM_TRY(Program forward, read_program(options.forward));
+    return program::load_train_config(options.model,
+                                      std::make_shared<const Program>(std::move(forward)));
+}
+
 Status build(const CliContext& context, const Options& options) {
-    GYM_TRY(const auto config, program::load_train_config(options.model));
+    GYM_TRY(const auto config, read_config(options));
     GYM_TRY(const Program program, program::train_program(config));
     GYM_CHECK(write_file_atomic(options.output, program::encode(program)));
     print_summary(context, program, options.output);
@@ -128,7 +136,11 @@ Status write_records(const std::string& path, const std::vector<engine::StepReco
 
 Result<engine::State> starting_state(const Program& program, const Options& options) {
     if (options.state_in.empty()) return engine::initial_state(program, parse_seed(options.seed));
-    return read_state(options.state_in);
+    GYM_TRY(engine::State state, read_state(options.state_in));
+    // Parameters alone (an import's weights, a round's base state) begin with a fresh optimizer.
+    auto fresh = engine::with_fresh_optimizer(program, state);
+    if (fresh.ok()) return fresh;
+    return state;
 }
 
 Status train(const CliContext& context, const Options& options) {
@@ -196,7 +208,8 @@ void add_run(CLI::App& parent, CliContext& context, const std::shared_ptr<Option
                     "Gradient and state roots every so many steps (always at the last)");
     run->add_option("--records", options->records, "File for the records, a JSON object a line");
     run->add_option("--state", options->state_out, "File for the final state");
-    run->add_option("--from", options->state_in, "Training state to start from");
+    run->add_option("--from", options->state_in,
+                    "State to start from: of a run, or parameters alone");
     add_engine_options(*run, options->engine);
     run->callback([&context, options] { context.finish(train(context, *options)); });
 }
@@ -220,6 +233,8 @@ void add_program_commands(CLI::App& app, CliContext& context) {
     CLI::App* build_command =
         group->add_subcommand("build", "Make a train program from a model file");
     build_command->add_option("model", options->model, "Model file (YAML)")->required();
+    build_command->add_option("--forward", options->forward,
+                              "Imported program to train; the model file then has no `model`");
     build_command->add_option("-o,--output", options->output, "Program file to write")->required();
     build_command->callback([&context, options] { context.finish(build(context, *options)); });
 

@@ -120,6 +120,51 @@ TEST_F(TorchImport, ParametersKeepTheirNamesAndValues) {
     EXPECT_EQ(weights.find("shift"), nullptr);  // a buffer is no parameter
 }
 
+TEST_F(TorchImport, AnImportedModelIsTrainedAndWrites) {
+    ASSERT_EQ(import("bytes", "i64[4,16]").exit_code, 0);
+    std::string text;
+    for (int i = 0; i < 300; ++i)
+        text += "the same line again and again\n";
+    spill(place_ / "text", text);
+    spill(place_ / "train.yaml", "batch: 4\noptimizer: {learning_rate: 1.0e-2}\n");
+    const auto gym = [&](std::vector<std::string> arguments) {
+        return run(place_, std::move(arguments));
+    };
+    const auto built = gym({"program", "build", path("train.yaml"), "--forward", path("p.gym"),
+                            "-o", path("train.gym")});
+    ASSERT_EQ(built.exit_code, 0) << built.err;
+    const auto trained =
+        gym({"program", "run", path("train.gym"), "--data", path("text"), "--steps", "300", "--from",
+             path("weights"), "--state", path("state")});
+    ASSERT_EQ(trained.exit_code, 0) << trained.err;
+    const auto evaluated = gym({"program", "evaluate", path("train.gym"), "--data", path("text"),
+                                "--state", path("state"), "--windows", "4"});
+    ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+    double loss = 100;
+    ASSERT_EQ(std::sscanf(evaluated.out.c_str(), "validation loss %lf", &loss), 1);
+    EXPECT_LT(loss, 1.5);  // 5.5 is all bytes alike
+    const auto written = gym({"generate", path("train.gym"), "--state", path("state"), "--prompt",
+                              "the same l", "--tokens", "4", "--temperature", "0"});
+    EXPECT_EQ(written.exit_code, 0) << written.err;
+}
+
+TEST_F(TorchImport, AModelOrASettingThatCannotBeTrainedIsRefused) {
+    const auto build = [&](const char* yaml) {
+        spill(place_ / "train.yaml", yaml);
+        return run(place_, {"program", "build", path("train.yaml"), "--forward", path("p.gym"),
+                            "-o", path("train.gym")});
+    };
+    const auto expect_error = [](const Outcome& outcome, const char* word) {
+        EXPECT_EQ(outcome.exit_code, kUsage) << outcome.err;
+        EXPECT_NE(outcome.err.find(word), std::string::npos) << outcome.err;
+    };
+    ASSERT_EQ(import("bytes", "i64[4,16]").exit_code, 0);
+    expect_error(build("batch: 8\n"), "set batch to that");
+    expect_error(build("batch: 4\nmodel: {vocabulary: 256}\n"), "leave `model` out");
+    ASSERT_EQ(import("classifier", "f32[3,5,20]").exit_code, 0);
+    expect_error(build("batch: 4\n"), "tokens (windows, context)");
+}
+
 TEST_F(TorchImport, TheFirstOpThatProgramsLackIsNamedWithItsPlace) {
     std::ifstream source(std::string(GYM_SOURCE) + "/tests/integration/torch_import/models.py");
     int line = 0;

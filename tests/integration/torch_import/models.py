@@ -84,6 +84,21 @@ class GymGpt(nn.Module):
         return torch.ops.gym.softmax(torch.ops.gym.linear(x, self.tokens))
 
 
+class ByteModel(nn.Module):
+    """Scores of the next byte; made of PyTorch's own layers, to be trained."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(256, 24), nn.Embedding(16, 24)
+        self.before, self.after = nn.LayerNorm(24), nn.LayerNorm(24)
+        self.up, self.down = nn.Linear(24, 48), nn.Linear(48, 24)
+
+    def forward(self, tokens):
+        x = 0.1 * self.tokens(tokens) + self.positions(torch.arange(tokens.size(1)))
+        x = x + self.down(functional.gelu(self.up(self.before(x)), approximate="tanh"))
+        return self.after(x) @ self.tokens.weight.t()
+
+
 class Lacking(nn.Module):
     def __init__(self):
         super().__init__()
@@ -138,7 +153,7 @@ def main():
         for end, tensor in (".in", given), (".out", y):
             with open(os.path.join(folder, name + end), "wb") as file:
                 file.write(tensor.contiguous().numpy().tobytes())
-    for name, model in [("lacking", Lacking()), ("erf", ErfGelu()), ("values", DependsOnValues()),
+    for name, model in [("bytes", ByteModel()), ("lacking", Lacking()), ("erf", ErfGelu()), ("values", DependsOnValues()),
                         ("pair", Pair()), ("batched", Batched()), ("double", Lacking().double())]:
         torch.jit.script(model).save(os.path.join(folder, name + ".pt"))
 

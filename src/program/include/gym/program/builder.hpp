@@ -19,6 +19,8 @@ class Builder {
     SlotId constant(std::string name, Dims dims, const std::vector<float>& values);
     /// An i32 constant.
     SlotId indices(std::string name, Dims dims, const std::vector<std::int32_t>& values);
+    /// A constant slot of another program, with its name.
+    SlotId constant(Slot slot) { return add_slot(std::move(slot)); }
     SlotId input(std::string name, DType dtype, Dims dims);
     SlotId temp(DType dtype, Dims dims);
     void set_next(SlotId slot, SlotId value);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "gym/common/result.hpp"
@@ -9,9 +10,10 @@
 namespace gym::program {
 
 enum class Architecture : std::uint8_t {
-    gpt,    ///< decoder: pre-norm blocks with LayerNorm, learned positions, GELU (GPT-2)
-    llama,  ///< decoder: RMSNorm, rotary positions, SwiGLU, grouped-query attention
-    mlp,    ///< classifier of rows of numbers: linear layers with GELU between them
+    gpt,       ///< decoder: pre-norm blocks with LayerNorm, learned positions, GELU (GPT-2)
+    llama,     ///< decoder: RMSNorm, rotary positions, SwiGLU, grouped-query attention
+    mlp,       ///< classifier of rows of numbers: linear layers with GELU between them
+    imported,  ///< a forward pass made elsewhere (imported_model())
 };
 
 /// A model. Fields that an architecture does not name are not read.
@@ -33,8 +35,15 @@ struct ModelConfig {
     /// 0: predicts the next token at every position. Else a classifier of so many classes: a window
     /// is one row of the dataset, `context` tokens and then the row's class. mlp: at least 2.
     std::uint32_t classes = 0;
+    std::shared_ptr<const Program> forward;  ///< imported: the model; never null then
 };
 using GptConfig = ModelConfig;
+
+/// The model that `forward` is: one input, tokens i32 (windows, context); one output, f32 (windows
+/// * context, vocabulary). Training takes its parameters, names and initial values; weights of rank
+/// 2 and more decay, embedding tables do not.
+/// @errors kInvalidArgument saying what else `forward` is.
+[[nodiscard]] Result<ModelConfig> imported_model(std::shared_ptr<const Program> forward);
 
 /// AdamW with global-norm clipping and a warm-up + cosine schedule.
 struct OptimizerConfig {

@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <string>
+
+#include "model_writer.hpp"
+
+namespace gym::program {
+namespace {
+
+/// Weight decay is for the weights of products alone.
+ParamGroup group_of(const Program& forward, SlotId slot) {
+    for (const Op& op : forward.ops()) {
+        if (op.code == Opcode::gather_rows && op.inputs[0] == slot) return ParamGroup::embedding;
+    }
+    return forward.slot(slot).dims.size() >= 2 ? ParamGroup::linear : ParamGroup::bias;
+}
+
+Status require(bool condition, const std::string& rule) {
+    if (condition) return {};
+    return fail(ErrorCode::kInvalidArgument, "the imported model " + rule);
+}
+
+}  // namespace
+
+Result<ModelConfig> imported_model(std::shared_ptr<const Program> forward) {
+    const std::vector<SlotId> inputs = forward->slots_of(SlotKind::input);
+    GYM_CHECK(require(inputs.size() == 1 && forward->slot(inputs[0]).dtype == DType::i32 &&
+                          forward->slot(inputs[0]).dims.size() == 2,
+                      "must have one input, tokens (windows, context)"));
+    GYM_CHECK(require(forward->slots_of(SlotKind::state).empty() && forward->outputs().size() == 1,
+                      "must be a forward pass with one output"));
+    const Slot& tokens = forward->slot(inputs[0]);
+    const Slot& logits = forward->slot(forward->outputs()[0].slot);
+    const Dims wanted{tokens.dims[0] * tokens.dims[1], logits.dims.back()};
+    GYM_CHECK(require(logits.dtype == DType::f32 && logits.dims == wanted,
+                      "must return a score for every token of the vocabulary at every position, "
+                      "not " +
+                          to_string(logits.dims) + " for tokens " + to_string(tokens.dims)));
+    ModelConfig config;
+    config.architecture = Architecture::imported;
+    config.vocabulary = logits.dims.back();
+    config.context = tokens.dims[1];
+    config.forward = std::move(forward);
+    return config;
+}
+
+Status check_imported(const ModelConfig& config, std::uint32_t windows) {
+    if (config.forward == nullptr)
+        return fail(ErrorCode::kInvalidArgument, "no imported model is given");
+    const SlotId input = config.forward->slots_of(SlotKind::input).front();
+    const std::uint32_t own = config.forward->slot(input).dims.front();
+    return require(own == windows, "takes " + std::to_string(own) +
+                                       " windows at a time: set batch to that, not " +
+                                       std::to_string(windows));
+}
+
+SlotId write_forward(ModelWriter& w, SlotId tokens) {
+    const Program& forward = *w.config.forward;
+    std::vector<SlotId> ids(forward.slots().size());
+    for (SlotId id = 0; id < ids.size(); ++id) {
+        const Slot& slot = forward.slot(id);
+        switch (slot.kind) {
+            case SlotKind::param:
+                ids[id] = w.param(slot.name, slot.dims, slot.init, group_of(forward, id));
+                break;
+            case SlotKind::constant:
+                ids[id] = w.once(slot.name, [&] { return w.b.constant(slot); });
+                break;
+            case SlotKind::input:
+                ids[id] = tokens;
+                break;
+            default:
+                ids[id] = w.b.temp(slot.dtype, slot.dims);
+        }
+    }
+    const auto rename = [&](std::vector<SlotId>& slots) {
+        std::ranges::transform(slots, slots.begin(), [&](SlotId id) { return ids[id]; });
+    };
+    for (Op op : forward.ops()) {
+        rename(op.inputs);
+        rename(op.outputs);
+        w.b.append(std::move(op));
+    }
+    return ids[forward.outputs()[0].slot];
+}
+
+}  // namespace gym::program
