@@ -140,13 +140,18 @@ Status PrivateAnvil::mine(std::uint32_t count) {
 }
 
 Status PrivateAnvil::fund(const Address& account, const Amount& balance_wei) {
-    GYM_CHECK(rpc("anvil_setBalance",
-                  "[\"" + account.hex() + "\",\"0x" + to_hex(balance_wei.to_be32()) + "\"]"));
-    return {};
+    return fund_on_anvil(url_, account, balance_wei);
 }
 
 Result<std::string> PrivateAnvil::rpc(const std::string& method, const std::string& params_json) {
     return http_rpc_call(url_, method, params_json);
+}
+
+Status fund_on_anvil(const std::string& url, const Address& account, const Amount& balance_wei) {
+    GYM_CHECK(
+        http_rpc_call(url, "anvil_setBalance",
+                      "[\"" + account.hex() + "\",\"0x" + to_hex(balance_wei.to_be32()) + "\"]"));
+    return {};
 }
 
 Result<std::filesystem::path> find_anvil() {

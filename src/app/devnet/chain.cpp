@@ -9,14 +9,14 @@ constexpr std::uint32_t kDeployTimeoutMs = 60'000;
 // Limits far above what a development network moves; a real network sets them from its budget.
 const char* const kLimitTokens = "1000000000";
 
-Status fund_holders(const Layout& layout, chain::PrivateAnvil& anvil) {
+Status fund_holders(const Layout& layout) {
     GYM_TRY(const Amount gas_money, Amount::parse_tokens("100"));
     std::vector<std::string> holders{kDeployer, kCoordinator, kSettler, kJobOwner, kVerifier};
     for (const std::string& worker : layout.worker_names())
         holders.push_back(worker);
     for (const std::string& holder : holders) {
         GYM_TRY(const Address address, holder_address(layout, holder));
-        GYM_CHECK(anvil.fund(address, gas_money));
+        GYM_CHECK(chain::fund_on_anvil(layout.chain_url(), address, gas_money));
     }
     return {};
 }
@@ -37,15 +37,21 @@ Result<chain::DeployParams> deploy_params(const Layout& layout, const ChainOptio
 
 Result<chain::Deployment> start_chain(const Layout& layout, ProcessTable& processes,
                                       const ChainOptions& options) {
-    if (const auto entry = processes.find(kProcess); entry.ok() && entry->running)
-        return chain::load_deployment(layout.deployment());
-    GYM_TRY(chain::PrivateAnvil anvil,
-            chain::PrivateAnvil::start(layout.anvil(), {.port = layout.chain_port,
-                                                        .block_time_ms = options.block_time_ms,
-                                                        .persist = true,
-                                                        .detached = true}));
-    GYM_CHECK(processes.adopt(kProcess, anvil.pid()));
-    GYM_CHECK(fund_holders(layout, anvil));
+    const auto entry = processes.find(kProcess);
+    const bool runs = entry.ok() && entry->running;
+    if (runs) {
+        // Without the file an earlier start was cut off while it deployed: go on.
+        auto deployed = chain::load_deployment(layout.deployment());
+        if (deployed.ok() || deployed.error().code != ErrorCode::kNotFound) return deployed;
+    } else {
+        GYM_TRY(const chain::PrivateAnvil anvil,
+                chain::PrivateAnvil::start(layout.anvil(), {.port = layout.chain_port,
+                                                            .block_time_ms = options.block_time_ms,
+                                                            .persist = true,
+                                                            .detached = true}));
+        GYM_CHECK(processes.adopt(kProcess, anvil.pid()));
+    }
+    GYM_CHECK(fund_holders(layout));
 
     GYM_TRY(const auto deployer, open_account(layout, kDeployer));
     GYM_TRY(const auto artifacts, chain::find_artifacts());

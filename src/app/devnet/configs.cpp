@@ -23,14 +23,15 @@ Result<std::string> database_section(const Layout& layout, const std::string& us
 Result<std::string> coordinator_config(const Layout& layout) {
     GYM_TRY(const std::string database, database_section(layout, kDbCoordinator));
     return fmt::format(
-        "listen:\n  address: {}\n  heartbeat_every_ms: 2000\n{}"
+        "listen:\n  address: {}\n  port_file: {}\n  heartbeat_every_ms: 2000\n{}"
         "chain:\n  rpc_url: {}\n  deployment_file: {}\n  confirmations: 1\n  beacon_delay_blocks: "
         "{}\n"
         "operator:\n  keystore_file: {}\n  passphrase_file: {}\n"
         "blobs: {}\nengine:\n  threads: 2\ntick_interval_ms: 100\nnode_live_ms: 15000\n",
-        layout.grpc_address(), database, layout.chain_url(), layout.deployment().string(),
-        kBeaconDelayBlocks, layout.keystore(kCoordinator).string(),
-        layout.passphrase(kCoordinator).string(), layout.blobs().string());
+        layout.grpc_address(), layout.port_file("coordinator").string(), database,
+        layout.chain_url(), layout.deployment().string(), kBeaconDelayBlocks,
+        layout.keystore(kCoordinator).string(), layout.passphrase(kCoordinator).string(),
+        layout.blobs().string());
 }
 
 Result<std::string> rewards_config(const Layout& layout) {
@@ -47,9 +48,11 @@ Result<std::string> rewards_config(const Layout& layout) {
 Result<std::string> api_config(const Layout& layout) {
     GYM_TRY(const std::string database, database_section(layout, kDbApi));
     return fmt::format(
-        "listen:\n  address: 127.0.0.1\n  port: {}\n{}deployment: {}\nblobs: {}\nnode_live_ms: "
+        "listen:\n  address: 127.0.0.1\n  port: {}\n  port_file: {}\n{}deployment: {}\nblobs: "
+        "{}\nnode_live_ms: "
         "15000\n",
-        layout.api_port, database, layout.deployment().string(), layout.blobs().string());
+        layout.api_port, layout.port_file("api").string(), database, layout.deployment().string(),
+        layout.blobs().string());
 }
 
 Status write(const Layout& layout, const std::string& name, const std::string& text) {

@@ -43,15 +43,16 @@ Result<Report> run_demo(const DemoOptions& options, const Announce& announce) {
     GYM_TRY(const auto database, open_database(layout));
     GYM_TRY(const chain::Deployment deployment, chain::load_deployment(layout.deployment()));
     GYM_TRY(const Amount deposit, Amount::parse_tokens(kDepositTokens));
+    const Patience patience{options.timeout_s, options.network.interrupted};
     announce("depositing the job's budget on chain");
     GYM_CHECK(fund_owner(layout, deployment, *database, deposit));
     announce("registering the text and submitting the job");
     GYM_TRY(const Digest job_id,
             submit_job(layout, options.network.programs, options.text, options.job_file));
     announce("training: job " + job_id.hex());
-    GYM_CHECK(watch_job(*database, job_id, options.timeout_s));
+    GYM_CHECK(watch_job(*database, job_id, patience));
     announce("settling: waiting for the last payout root, then claiming");
-    GYM_CHECK(settle_and_claim(layout, deployment, *database, options.timeout_s));
+    GYM_CHECK(settle_and_claim(layout, deployment, *database, patience));
     GYM_TRY(Report report, read_report(options, layout, deployment, *database, job_id));
     const auto wall = std::chrono::steady_clock::now() - started;
     report.wall_s =

@@ -20,17 +20,22 @@ constexpr std::uint32_t kPollMs = 300;
 constexpr std::uint32_t kDepositTimeoutS = 60;
 constexpr const char* kDatasetName = "demo text";
 
-/// Asks `done` again and again until it says true. @errors its own, except kUnavailable; kTimeout.
-Status wait_until(const std::string& what, std::uint32_t timeout_s,
+/// Asks `done` again and again until it says true.
+/// @errors its own, except kUnavailable; kTimeout, kCancelled.
+Status wait_until(const std::string& what, const Patience& patience,
                   const std::function<Result<bool>()>& done) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(timeout_s);
+    const auto deadline =
+        std::chrono::steady_clock::now() + std::chrono::seconds(patience.timeout_s);
     while (std::chrono::steady_clock::now() < deadline) {
+        if (patience.interrupted && patience.interrupted())
+            return fail(ErrorCode::kCancelled, "interrupted while waiting for " + what);
         const auto now = done();
         if (now.ok() && *now) return {};
         if (!now.ok() && now.error().code != ErrorCode::kUnavailable) return now.error();
         std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
     }
-    return fail(ErrorCode::kTimeout, "waited " + std::to_string(timeout_s) + " s for " + what);
+    return fail(ErrorCode::kTimeout,
+                "waited " + std::to_string(patience.timeout_s) + " s for " + what);
 }
 
 std::string text_of(const boost::json::value& object, const char* field) {
@@ -100,13 +105,14 @@ Status fund_owner(const Layout& layout, const chain::Deployment& deployment, db:
         .owner = wallet->address().hex(),
         .asset = ledger::erc20_asset(deployment.chain_id, deployment.token),
         .kind = ledger::AccountKind::kAvailable};
-    return wait_until("the deposit to be credited", kDepositTimeoutS, [&]() -> Result<bool> {
-        GYM_TRY(
-            const ledger::Balance balance,
-            database.transact([&](db::Transaction& tx) { return ledger::balance(tx, available); },
-                              {.read_only = true}));
-        return balance.spendable() >= amount;
-    });
+    return wait_until(
+        "the deposit to be credited", {.timeout_s = kDepositTimeoutS}, [&]() -> Result<bool> {
+            GYM_TRY(const ledger::Balance balance,
+                    database.transact(
+                        [&](db::Transaction& tx) { return ledger::balance(tx, available); },
+                        {.read_only = true}));
+            return balance.spendable() >= amount;
+        });
 }
 
 Result<Digest> submit_job(const Layout& layout, const Programs& programs,
@@ -131,9 +137,9 @@ Result<Digest> submit_job(const Layout& layout, const Programs& programs,
     return Digest::parse(text_of(submitted, "id"));
 }
 
-Status watch_job(db::Database& database, const Digest& job_id, std::uint32_t timeout_s) {
+Status watch_job(db::Database& database, const Digest& job_id, const Patience& patience) {
     ProgressPrinter printer;
-    Status status = wait_until("the job to end", timeout_s, [&]() -> Result<bool> {
+    Status status = wait_until("the job to end", patience, [&]() -> Result<bool> {
         GYM_TRY(const JobProgress progress, read_progress(database, job_id));
         printer.show(progress);
         using enum registry::JobStatus;
@@ -149,10 +155,10 @@ Status watch_job(db::Database& database, const Digest& job_id, std::uint32_t tim
 }
 
 Status settle_and_claim(const Layout& layout, const chain::Deployment& deployment,
-                        db::Database& database, std::uint32_t timeout_s) {
+                        db::Database& database, const Patience& patience) {
     GYM_TRY(const auto reader, open_account(layout, kDeployer));
     const chain::RewardsDistributor distributor(deployment.distributor);
-    GYM_CHECK(wait_until("the last payout root", timeout_s, [&]() -> Result<bool> {
+    GYM_CHECK(wait_until("the last payout root", patience, [&]() -> Result<bool> {
         GYM_TRY(const auto root, distributor.active_root(reader->client()));
         return database.transact([&](db::Transaction& tx) { return is_settled(tx, root); },
                                  {.read_only = true});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "gym/chain/deploy.hpp"
@@ -11,18 +12,24 @@
 // The steps of the demo's job, as its owner and its earners take them.
 namespace gym::devnet {
 
+/// How long to wait for something.
+struct Patience {
+    std::uint32_t timeout_s = 0;
+    std::function<bool()> interrupted = {};  ///< asked between polls; empty: never
+};
+
 /// Deposits `amount` on chain and waits until the ledger shows it as available.
 Status fund_owner(const Layout& layout, const chain::Deployment& deployment, db::Database& database,
                   const Amount& amount);
 /// Registers the text as a dataset and submits the job file for it over REST. @return the job's id.
 Result<Digest> submit_job(const Layout& layout, const Programs& programs,
                           const std::filesystem::path& text, const std::filesystem::path& job_file);
-/// Shows progress until the job has ended and every unit is decided. @errors kTimeout; kConflict
-/// when the job failed, pauses or was cancelled.
-Status watch_job(db::Database& database, const Digest& job_id, std::uint32_t timeout_s);
+/// Shows progress until the job has ended and every unit is decided. @errors kTimeout, kCancelled;
+/// kConflict when the job failed, pauses or was cancelled.
+Status watch_job(db::Database& database, const Digest& job_id, const Patience& patience);
 /// Waits until the active payout root pays everything that the ledger made payable, then claims for
 /// every holder that earned. @errors kTimeout.
 Status settle_and_claim(const Layout& layout, const chain::Deployment& deployment,
-                        db::Database& database, std::uint32_t timeout_s);
+                        db::Database& database, const Patience& patience);
 
 }  // namespace gym::devnet

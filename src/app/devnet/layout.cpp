@@ -43,6 +43,25 @@ std::filesystem::path postgres_folder(const std::filesystem::path& root) {
     return std::filesystem::path("/var/tmp") / ("gym-devnet-" + name);
 }
 
+/// remove_layout() removes all of the root, so it must hold nothing of anybody else.
+Status make_root(const std::filesystem::path& root) {
+    std::error_code error;
+    if (std::filesystem::exists(root / kFile, error))
+        return fail(ErrorCode::kAlreadyExists,
+                    root.string() + " holds a network; `gym devnet down` removes it");
+    std::filesystem::create_directories(root, error);
+    const auto first = std::filesystem::directory_iterator(root, error);
+    if (error)
+        return fail(ErrorCode::kIo, "cannot make the network's folder " + root.string() + ": " +
+                                        error.message() + "; choose another one (--root)");
+    if (first != std::filesystem::directory_iterator())
+        return fail(ErrorCode::kConflict,
+                    root.string() + " holds other files (" + first->path().filename().string() +
+                        "), which `gym devnet down` would remove: choose an empty or new folder "
+                        "(--root)");
+    return {};
+}
+
 }  // namespace
 
 std::string Layout::api_url() const {
@@ -67,9 +86,7 @@ Result<Layout> create_layout(const std::filesystem::path& root, std::uint32_t wo
     std::error_code error;
     Layout layout;
     layout.root = std::filesystem::absolute(root, error).lexically_normal();
-    if (std::filesystem::exists(layout.root / kFile, error))
-        return fail(ErrorCode::kAlreadyExists,
-                    layout.root.string() + " holds a network; `gym devnet down` removes it");
+    GYM_CHECK(make_root(layout.root));
     layout.postgres = postgres_folder(layout.root);
     layout.workers = workers;
     layout.api_port = api_port;
@@ -77,6 +94,14 @@ Result<Layout> create_layout(const std::filesystem::path& root, std::uint32_t wo
         if (*port != 0) continue;
         GYM_TRY(*port, free_port());
     }
+    // First the file that says what the folder is: a start that is cut off here can go on.
+    GYM_CHECK(save_layout(layout));
+    GYM_CHECK(make_folders(layout));
+    return layout;
+}
+
+Status make_folders(const Layout& layout) {
+    std::error_code error;
     for (const auto& folder :
          {layout.keys(), layout.secrets(), layout.config(), layout.logs(), layout.run(),
           layout.anvil(), layout.blobs(), layout.epochs(), layout.nodes(), layout.postgres}) {
@@ -86,8 +111,7 @@ Result<Layout> create_layout(const std::filesystem::path& root, std::uint32_t wo
     }
     std::filesystem::permissions(layout.keys(), std::filesystem::perms::owner_all, error);
     std::filesystem::permissions(layout.secrets(), std::filesystem::perms::owner_all, error);
-    GYM_CHECK(save_layout(layout));
-    return layout;
+    return {};
 }
 
 Status save_layout(const Layout& layout) {
@@ -104,7 +128,10 @@ Result<Layout> load_layout(const std::filesystem::path& root) {
     layout.root = std::filesystem::absolute(root).lexically_normal();
     const auto bytes = read_file(layout.root / kFile, 1 << 16);
     if (!bytes.ok()) {
-        if (bytes.error().code != ErrorCode::kNotFound) return bytes.error();
+        std::error_code error;
+        if (bytes.error().code != ErrorCode::kNotFound &&
+            std::filesystem::is_directory(layout.root, error))
+            return bytes.error();
         return fail(ErrorCode::kNotFound,
                     layout.root.string() + " holds no network; `gym devnet up` starts one");
     }

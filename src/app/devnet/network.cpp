@@ -8,7 +8,11 @@ const char* const kTokenSupply = "1000000";
 
 Result<Layout> open_or_create(const NetworkOptions& options) {
     auto existing = load_layout(options.root);
-    if (existing.ok() || existing.error().code != ErrorCode::kNotFound) return existing;
+    if (existing.ok()) {
+        GYM_CHECK(make_folders(*existing));
+        return existing;
+    }
+    if (existing.error().code != ErrorCode::kNotFound) return existing;
     return create_layout(options.root, options.workers, options.api_port);
 }
 
@@ -21,14 +25,40 @@ WorkerProgram worker_program(const NetworkOptions& options, bool cheats) {
         .defends = false};
 }
 
+bool runs(const ProcessTable& processes, const std::string& name) {
+    const auto entry = processes.find(name);
+    return entry.ok() && entry->running;
+}
+
+/// Tells the next step, unless there shall be none.
+class Steps {
+  public:
+    Steps(const NetworkOptions& options, const Announce& announce)
+        : interrupted_(options.interrupted), announce_(announce) {}
+    [[nodiscard]] Status next(const std::string& step) const {
+        if (interrupted_ && interrupted_())
+            return fail(ErrorCode::kCancelled, "interrupted before " + step);
+        announce_(step);
+        return {};
+    }
+
+  private:
+    const std::function<bool()>& interrupted_;
+    const Announce& announce_;
+};
+
 Status start_nodes(const NetworkOptions& options, const Layout& layout, ProcessTable& processes,
-                   const Announce& announce) {
-    announce("starting one verifier");
-    GYM_CHECK(start_verifier(layout, processes, options.programs));
+                   const Steps& steps) {
+    if (!runs(processes, kVerifier)) {
+        GYM_CHECK(steps.next("starting one verifier"));
+        GYM_CHECK(start_verifier(layout, processes, options.programs));
+    }
     const auto names = layout.worker_names();
     for (const std::string& name : names) {
+        if (runs(processes, name)) continue;
         const bool cheats = !options.cheating_worker.empty() && name == names.back();
-        announce("registering and starting " + name + (cheats ? " (it will cheat)" : ""));
+        GYM_CHECK(
+            steps.next("registering and starting " + name + (cheats ? " (it will cheat)" : "")));
         GYM_CHECK(start_worker(layout, processes, options.programs, name,
                                worker_program(options, cheats)));
     }
@@ -40,20 +70,20 @@ Status start_nodes(const NetworkOptions& options, const Layout& layout, ProcessT
 Result<Layout> network_up(const NetworkOptions& options, const Announce& announce) {
     GYM_TRY(const Layout layout, open_or_create(options));
     ProcessTable processes(layout.run());
-    announce("making keys");
+    const Steps steps(options, announce);
+    GYM_CHECK(steps.next("making keys"));
     GYM_CHECK(ensure_keys(layout));
-    announce("starting PostgreSQL and applying the migrations");
+    GYM_CHECK(steps.next("starting PostgreSQL and applying the migrations"));
     GYM_CHECK(start_database(layout, options.migrations));
-    announce("starting anvil and deploying the contracts");
+    GYM_CHECK(steps.next("starting anvil and deploying the contracts"));
     ChainOptions chain_options;
     GYM_TRY(chain_options.token_supply, Amount::parse_tokens(kTokenSupply));
     GYM_CHECK(start_chain(layout, processes, chain_options));
     GYM_CHECK(write_configs(layout));
-    announce("starting coordinator, rewards and API (" + layout.api_url() + ")");
+    GYM_CHECK(steps.next("starting coordinator, rewards and API (" + layout.api_url() + ")"));
     GYM_CHECK(start_services(layout, processes, options.programs));
-    const auto verifier = processes.find(kVerifier);
-    if (!verifier.ok() || !verifier->running)
-        GYM_CHECK(start_nodes(options, layout, processes, announce));
+    GYM_CHECK(start_nodes(options, layout, processes, steps));
+    GYM_CHECK(check_all_running(layout, processes));
     return layout;
 }
 

@@ -58,6 +58,11 @@ Result<JobProgress> read(db::Transaction& tx, const Digest& job_id) {
     return out;
 }
 
+std::string bar(std::uint64_t done, std::uint64_t all) {
+    const std::size_t full = all == 0 ? 0 : std::min(done, all) * kBarWidth / all;
+    return std::string(full, '#') + std::string(kBarWidth - full, '.');
+}
+
 }  // namespace
 
 Result<JobProgress> read_progress(db::Database& database, const Digest& job_id) {
@@ -66,12 +71,9 @@ Result<JobProgress> read_progress(db::Database& database, const Digest& job_id) 
 }
 
 std::string progress_line(const JobProgress& progress) {
-    const std::size_t full =
-        progress.rounds == 0 ? 0 : progress.rounds_done * kBarWidth / progress.rounds;
-    const std::string bar = std::string(full, '#') + std::string(kBarWidth - full, '.');
     std::string line =
         fmt::format("round {}/{} [{}]", std::min(progress.rounds_done + 1, progress.rounds),
-                    progress.rounds, bar);
+                    progress.rounds, bar(progress.rounds_done, progress.rounds));
     if (!progress.round_state.empty())
         line += fmt::format(" {}: {}/{} committed, {}/{} checked", progress.round_state,
                             progress.units_committed, progress.units, progress.units_checked,
@@ -79,6 +81,12 @@ std::string progress_line(const JobProgress& progress) {
     if (!progress.validation_losses.empty())
         line += fmt::format(", loss {:.3f}", progress.validation_losses.back());
     return line;
+}
+
+std::string round_line(const JobProgress& progress) {
+    return fmt::format("round {}/{} [{}] validation loss {:.3f}", progress.validation_losses.size(),
+                       progress.rounds, bar(progress.validation_losses.size(), progress.rounds),
+                       progress.validation_losses.back());
 }
 
 ProgressPrinter::ProgressPrinter() : terminal_(::isatty(STDERR_FILENO) == 1) {}
@@ -89,7 +97,9 @@ void ProgressPrinter::show(const JobProgress& progress) {
         std::fprintf(stderr, "%sfault found: %s\n", clear, progress.faults[faults_shown_].c_str());
     if (!terminal_ && losses_shown_ == progress.validation_losses.size()) return;
     losses_shown_ = progress.validation_losses.size();
-    std::fprintf(stderr, "%s%s%s", clear, progress_line(progress).c_str(), terminal_ ? "" : "\n");
+    std::fprintf(stderr, "%s%s%s", clear,
+                 (terminal_ ? progress_line(progress) : round_line(progress)).c_str(),
+                 terminal_ ? "" : "\n");
     std::fflush(stderr);
 }
 

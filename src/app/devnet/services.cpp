@@ -1,5 +1,6 @@
 #include "gym/devnet/services.hpp"
 
+#include <array>
 #include <chrono>
 #include <thread>
 
@@ -14,21 +15,42 @@ constexpr int kReadyTimeoutMs = 60'000;
 constexpr int kPollMs = 100;
 constexpr int kRegisterTimeoutMs = 120'000;
 constexpr int kKeyTimeoutMs = 30'000;
+constexpr std::array kServices{"coordinator", "rewards", "api"};
 
 std::string config_of(const Layout& layout, const std::string& name) {
     return (layout.config() / (name + ".yaml")).string();
 }
 
+/// The last line that a process wrote, which says why it ended.
+std::string last_words(const Layout& layout, const std::string& name) {
+    const std::filesystem::path log =
+        (name == "anvil" ? layout.anvil() : layout.logs()) / (name + ".log");
+    const auto bytes = read_file(log);
+    std::string text = bytes.ok() ? std::string(bytes->begin(), bytes->end()) : std::string();
+    while (!text.empty() && text.back() == '\n')
+        text.pop_back();
+    return text.substr(text.rfind('\n') + 1) + " (" + log.string() + ")";
+}
+
+Status check_running(const Layout& layout, const ProcessTable& processes, const std::string& name) {
+    const auto entry = processes.find(name);
+    if (entry.ok() && entry->running) return {};
+    return fail(ErrorCode::kUnavailable, name + " ended: " + last_words(layout, name));
+}
+
+/// The port files come from the services themselves, so that another program which listens on one
+/// of the ports is not taken for them.
+bool all_listen(const Layout& layout) {
+    std::error_code error;
+    return std::filesystem::exists(layout.port_file("coordinator"), error) &&
+           std::filesystem::exists(layout.port_file("api"), error);
+}
+
 Status wait_healthy(const Layout& layout, const ProcessTable& processes) {
     for (int waited_ms = 0; waited_ms < kReadyTimeoutMs; waited_ms += kPollMs) {
-        if (app::api_get(layout.api_url(), "/healthz").ok()) return {};
-        for (const char* service : {"coordinator", "rewards", "api"}) {
-            const auto entry = processes.find(service);
-            if (entry.ok() && entry->running) continue;
-            return fail(ErrorCode::kUnavailable,
-                        std::string(service) + " ended; see " +
-                            (layout.logs() / (std::string(service) + ".log")).string());
-        }
+        for (const char* service : kServices)
+            GYM_CHECK(check_running(layout, processes, service));
+        if (all_listen(layout) && app::api_get(layout.api_url(), "/healthz").ok()) return {};
         std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
     }
     return fail(ErrorCode::kTimeout, "the API is not healthy; see " + layout.logs().string());
@@ -46,8 +68,10 @@ Status register_worker(const Layout& layout, const Programs& programs, const std
 }  // namespace
 
 Status start_services(const Layout& layout, ProcessTable& processes, const Programs& programs) {
-    for (const std::string service : {"coordinator", "rewards", "api"}) {
+    for (const std::string service : kServices) {
         if (const auto entry = processes.find(service); entry.ok() && entry->running) continue;
+        std::error_code error;
+        std::filesystem::remove(layout.port_file(service), error);
         GYM_CHECK(processes.start(service, {.argv = {programs.path("gym-" + service), "--config",
                                                      config_of(layout, service)},
                                             .log_file = layout.logs() / (service + ".log")}));
@@ -69,6 +93,13 @@ Status start_worker(const Layout& layout, ProcessTable& processes, const Program
     SubprocessOptions options{.argv = program.argv, .log_file = layout.logs() / (name + ".log")};
     options.argv.insert(options.argv.end(), {"--config", config_of(layout, name)});
     return processes.start(name, std::move(options));
+}
+
+Status check_all_running(const Layout& layout, const ProcessTable& processes) {
+    GYM_TRY(const auto entries, processes.list());
+    for (const ProcessEntry& entry : entries)
+        GYM_CHECK(check_running(layout, processes, entry.name));
+    return {};
 }
 
 Status stop_all(const Layout& layout) {

@@ -8,9 +8,12 @@
 #include "gym/common/data_folder.hpp"
 #include "gym/common/file.hpp"
 #include "gym/devnet/demo.hpp"
+#include "training_progress.hpp"
 
 namespace gym::app {
 namespace {
+
+constexpr const char* kDefaultRoot = "build/devnet";
 
 struct DevnetFlags {
     devnet::NetworkOptions network;
@@ -28,9 +31,27 @@ void fill_defaults(devnet::NetworkOptions& network) {
     network.migrations = data_folder() / "sql" / "migrations";
 }
 
+/// What the user has to add to name this network again.
+std::string root_flag(const DevnetFlags& flags) {
+    return flags.network.root == kDefaultRoot ? "" : " --root " + flags.network.root.string();
+}
+
+/// A start that did not come to its end leaves what it had started.
+Error with_way_out(Error error, const DevnetFlags& flags) {
+    if (devnet::load_layout(flags.network.root).ok())
+        error.message += "; `gym devnet up" + root_flag(flags) +
+                         "` goes on from here, `gym devnet down" + root_flag(flags) +
+                         "` removes what is there";
+    return error;
+}
+
 Status up(const CliContext& context, DevnetFlags& flags) {
     fill_defaults(flags.network);
-    GYM_TRY(const devnet::Layout layout, devnet::network_up(flags.network, announcer()));
+    const InterruptGuard guard;
+    flags.network.interrupted = [&guard] { return guard.interrupted(); };
+    const auto started = devnet::network_up(flags.network, announcer());
+    if (!started.ok()) return with_way_out(started.error(), flags);
+    const devnet::Layout& layout = *started;
     devnet::ProcessTable processes(layout.run());
     GYM_TRY(const auto entries, processes.list());
     boost::json::object out{{"root", layout.root.string()},
@@ -46,19 +67,30 @@ Status up(const CliContext& context, DevnetFlags& flags) {
         context.print_json(out);
         return {};
     }
-    std::printf("API          %s\ncoordinator  %s\nchain        %s\nfiles        %s\n",
-                layout.api_url().c_str(), layout.grpc_address().c_str(), layout.chain_url().c_str(),
-                layout.root.string().c_str());
+    std::printf("API          %s\ncoordinator  %s\nchain        %s\n", layout.api_url().c_str(),
+                layout.grpc_address().c_str(), layout.chain_url().c_str());
+    std::printf("keys         %s (job-owner holds the tokens)\nlogs         %s\n",
+                layout.keys().c_str(), layout.logs().c_str());
     for (const auto& entry : entries)
         std::printf("%-12s process %d%s\n", entry.name.c_str(), static_cast<int>(entry.pid),
                     entry.running ? "" : " (ended)");
-    std::printf("`gym devnet down` stops and removes all of it.\n");
+    std::printf(
+        "\nFor the commands that use it:\n  export GYM_API=%s GYM_CHAIN=%s GYM_DEPLOYMENT=%s\n",
+        layout.api_url().c_str(), layout.chain_url().c_str(), layout.deployment().c_str());
+    std::printf("`gym devnet down%s` stops and removes all of it.\n", root_flag(flags).c_str());
     return {};
 }
 
 Status down(const CliContext& context, const DevnetFlags& flags) {
-    GYM_CHECK(devnet::network_down(flags.network.root));
-    if (context.json) context.print_json({{"stopped", flags.network.root.string()}});
+    const std::string root = std::filesystem::absolute(flags.network.root).lexically_normal();
+    const bool found = devnet::load_layout(root).ok();
+    GYM_CHECK(devnet::network_down(root));
+    if (context.json)
+        context.print_json({{"stopped", root}, {"found", found}});
+    else if (found)
+        std::printf("stopped and removed %s\n", root.c_str());
+    else
+        std::printf("there is no network in %s\n", root.c_str());
     return {};
 }
 
@@ -80,6 +112,8 @@ Status report_of(const CliContext& context, const DevnetFlags& flags) {
 
 Status demo(const CliContext& context, DevnetFlags& flags) {
     fill_defaults(flags.network);
+    const InterruptGuard guard;
+    flags.network.interrupted = [&guard] { return guard.interrupted(); };
     flags.demo.network = flags.network;
     flags.demo.expected.with_cheater = !flags.network.cheating_worker.empty();
     if (flags.demo.job_file.empty())
@@ -87,7 +121,8 @@ Status demo(const CliContext& context, DevnetFlags& flags) {
     GYM_CHECK(devnet::network_down(flags.network.root));  // of an earlier run that was cut off
     const Status status = report_of(context, flags);
     if (flags.keep) return status;
-    if (!status.ok())
+    const bool cancelled = !status.ok() && status.error().code == ErrorCode::kCancelled;
+    if (!status.ok() && !cancelled)
         std::fprintf(
             stderr,
             "devnet: the network is left for a look: %s/logs; `gym devnet down --root %s`\n",
@@ -99,7 +134,7 @@ Status demo(const CliContext& context, DevnetFlags& flags) {
 
 void add_network_options(CLI::App& command, DevnetFlags& flags) {
     command.add_option("--root", flags.network.root, "Folder of the network")
-        ->default_val("build/devnet");
+        ->default_val(kDefaultRoot);
 }
 
 void add_start_options(CLI::App& command, DevnetFlags& flags) {

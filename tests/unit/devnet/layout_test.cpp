@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gym/common/file.hpp"
+
 namespace gym::devnet {
 namespace {
 
@@ -35,6 +37,33 @@ TEST_F(LayoutTest, ASecondNetworkInTheSameFolderIsRefused) {
     const Layout made = create_layout(folder_ / "net", 3, 0).value();
     EXPECT_EQ(create_layout(folder_ / "net", 3, 0).error().code, ErrorCode::kAlreadyExists);
     EXPECT_EQ(load_layout(folder_ / "none").error().code, ErrorCode::kNotFound);
+    EXPECT_TRUE(remove_layout(made).ok());
+}
+
+TEST_F(LayoutTest, AFolderWithOtherFilesIsRefusedAndKept) {
+    std::filesystem::create_directories(folder_ / "mine");
+    ASSERT_TRUE(write_file_atomic(folder_ / "mine" / "thesis.txt", as_bytes("words")).ok());
+    const auto made = create_layout(folder_ / "mine", 3, 0);
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.error().code, ErrorCode::kConflict);
+    EXPECT_NE(made.error().message.find("thesis.txt"), std::string::npos) << made.error().message;
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "mine" / "thesis.txt"));
+    EXPECT_FALSE(load_layout(folder_ / "mine").ok());
+}
+
+TEST_F(LayoutTest, AnEmptyFolderIsTakenAndAFileIsNot) {
+    std::filesystem::create_directories(folder_ / "empty");
+    const Layout made = create_layout(folder_ / "empty", 1, 0).value();
+    EXPECT_TRUE(remove_layout(made).ok());
+    ASSERT_TRUE(write_file_atomic(folder_ / "file", as_bytes("words")).ok());
+    EXPECT_EQ(create_layout(folder_ / "file", 1, 0).error().code, ErrorCode::kIo);
+}
+
+TEST_F(LayoutTest, MissingFoldersAreMadeAgain) {
+    const Layout made = create_layout(folder_ / "net", 1, 0).value();
+    std::filesystem::remove_all(made.logs());
+    ASSERT_TRUE(make_folders(made).ok());
+    EXPECT_TRUE(std::filesystem::is_directory(made.logs()));
     EXPECT_TRUE(remove_layout(made).ok());
 }
 

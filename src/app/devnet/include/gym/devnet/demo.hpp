@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct NetworkOptions {
     std::uint16_t api_port = 0;
     Programs programs;
     std::filesystem::path migrations;
+    /// Asked before each step; true ends the start with kCancelled. Empty: never.
+    std::function<bool()> interrupted;
     /// If not empty: the last worker runs this program instead of `gym node start`.
     std::filesystem::path cheating_worker;
     std::uint32_t fault_step = 7;
@@ -27,8 +30,9 @@ struct NetworkOptions {
         23;  ///< of the first element's exponent: a low bit may vanish in rounding
 };
 
-/// Starts database, chain, services and verifier; and, with `with_workers`, the workers.
-/// Idempotent: what runs is left running.
+/// Starts database, chain, services, verifier and workers. Idempotent: what runs is left running,
+/// and a start that was cut off anywhere goes on.
+/// @errors kConflict if `root` holds other files, kUnavailable if a process ended, kCancelled.
 Result<Layout> network_up(const NetworkOptions& options, const Announce& announce);
 /// Stops and removes the network in `root`. Success if there is none.
 Status network_down(const std::filesystem::path& root);
@@ -42,7 +46,7 @@ struct DemoOptions {
 };
 
 /// The whole main job: network, deposit, dataset, job, training with one cheat, settlement, claims.
-/// The network is left running. @errors of every part; kTimeout.
+/// The network is left running. @errors of every part; kTimeout, kCancelled.
 Result<Report> run_demo(const DemoOptions& options, const Announce& announce);
 
 }  // namespace gym::devnet

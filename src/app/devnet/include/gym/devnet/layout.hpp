@@ -31,6 +31,10 @@ struct Layout {
     [[nodiscard]] std::filesystem::path config() const { return root / "config"; }
     [[nodiscard]] std::filesystem::path logs() const { return root / "logs"; }
     [[nodiscard]] std::filesystem::path run() const { return root / "run"; }
+    /// Written by a service once it listens.
+    [[nodiscard]] std::filesystem::path port_file(const std::string& service) const {
+        return run() / (service + ".port");
+    }
     [[nodiscard]] std::filesystem::path anvil() const { return root / "anvil"; }
     [[nodiscard]] std::filesystem::path blobs() const { return root / "blobs"; }
     [[nodiscard]] std::filesystem::path epochs() const { return root / "epochs"; }
@@ -50,9 +54,11 @@ struct Layout {
 };
 
 /// Makes the folders of a new network below `root` and picks free loopback ports (0) for it.
-/// @errors kAlreadyExists if `root` holds a network, kIo.
+/// @errors kAlreadyExists if `root` holds a network, kConflict if it holds anything else, kIo.
 [[nodiscard]] Result<Layout> create_layout(const std::filesystem::path& root, std::uint32_t workers,
                                            std::uint16_t api_port);
+/// Makes those that are missing. @errors kIo.
+Status make_folders(const Layout& layout);
 /// @errors kNotFound if `root` holds no network, kMalformed.
 [[nodiscard]] Result<Layout> load_layout(const std::filesystem::path& root);
 Status save_layout(const Layout& layout);

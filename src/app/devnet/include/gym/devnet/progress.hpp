@@ -32,6 +32,10 @@ struct JobProgress {
 /// "round 3/8 [#######.............] verifying: 3/3 committed, 1/3 checked, loss 2.713"
 [[nodiscard]] std::string progress_line(const JobProgress& progress);
 
+/// "round 3/8 [#########...............] validation loss 2.713", of the newest aggregated round;
+/// there must be one.
+[[nodiscard]] std::string round_line(const JobProgress& progress);
+
 /// Prints the line in place on a terminal; elsewhere a line whenever a round ends or a fault shows
 /// up.
 class ProgressPrinter {

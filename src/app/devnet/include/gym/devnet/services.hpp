@@ -29,7 +29,7 @@ struct NodeTraits {
 Status write_node_config(const Layout& layout, const std::string& name, const NodeTraits& traits);
 
 /// Starts coordinator, API and rewards; returns when the API says that it is healthy.
-/// @errors kTimeout naming the log to read.
+/// @errors kUnavailable with the last words of a service that ended, kTimeout.
 Status start_services(const Layout& layout, ProcessTable& processes, const Programs& programs);
 
 /// Starts the verifier, which registers itself.
@@ -43,6 +43,9 @@ struct WorkerProgram {
 /// Registers a worker and starts it.
 Status start_worker(const Layout& layout, ProcessTable& processes, const Programs& programs,
                     const std::string& name, const WorkerProgram& program);
+
+/// @errors kUnavailable with the last words of the first process that is not running.
+Status check_all_running(const Layout& layout, const ProcessTable& processes);
 
 /// Stops everything of the network by its recorded process ids: nodes, services, chain, database.
 Status stop_all(const Layout& layout);

@@ -1,0 +1,110 @@
+// Starts of a development network that do not go through: cut off between any two steps or while
+// the contracts are deployed, or with another program on the port of the API.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "gym/devnet/demo.hpp"
+
+namespace gym::devnet {
+namespace {
+
+/// A loopback port that this process listens on.
+class TakenPort {
+  public:
+    TakenPort() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        auto* const view = reinterpret_cast<sockaddr*>(&address);
+        EXPECT_EQ(::bind(descriptor_, view, size), 0);
+        EXPECT_EQ(::listen(descriptor_, 8), 0);
+        EXPECT_EQ(::getsockname(descriptor_, view, &size), 0);
+        port_ = ntohs(address.sin_port);
+    }
+    ~TakenPort() { ::close(descriptor_); }
+    TakenPort(const TakenPort&) = delete;
+    TakenPort& operator=(const TakenPort&) = delete;
+    [[nodiscard]] std::uint16_t port() const { return port_; }
+
+  private:
+    int descriptor_;
+    std::uint16_t port_ = 0;
+};
+
+class Start : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        const char* build = std::getenv("GYM_BINARY_DIR");
+        const char* source = std::getenv("GYM_SOURCE_DIR");
+        ASSERT_TRUE(build != nullptr && source != nullptr) << "run through ctest";
+        std::string name = (std::filesystem::temp_directory_path() / "gym-start-XXXXXX").string();
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        folder_ = name;
+        options_.root = folder_ / "network";
+        options_.workers = 1;
+        options_.programs.folder = std::filesystem::path(build) / "bin";
+        options_.migrations = std::filesystem::path(source) / "sql" / "migrations";
+    }
+    void TearDown() override {
+        EXPECT_TRUE(network_down(options_.root).ok());
+        std::filesystem::remove_all(folder_);
+    }
+    /// A start that is interrupted before its step `step`, from 0.
+    Status up_until(int step) {
+        NetworkOptions options = options_;
+        int asked = 0;
+        options.interrupted = [&] { return asked++ == step; };
+        const auto layout = network_up(options, [](const std::string&) {});
+        return layout.ok() ? Status() : Status(layout.error());
+    }
+
+    std::filesystem::path folder_;
+    NetworkOptions options_;
+};
+
+TEST_F(Start, goes_on_after_an_interruption_before_each_of_its_steps) {
+    int step = 0;
+    Status started = up_until(step);
+    for (; !started.ok() && step < 20; started = up_until(++step))
+        ASSERT_EQ(started.error().code, ErrorCode::kCancelled) << started.error().message;
+    EXPECT_EQ(step, 6) << "keys, database, chain, services, verifier, one worker";
+    EXPECT_TRUE(started.ok());
+
+    const auto entries = ProcessTable(load_layout(options_.root)->run()).list();
+    ASSERT_TRUE(entries.ok());
+    EXPECT_EQ(entries->size(), 6U);
+    for (const ProcessEntry& entry : *entries)
+        EXPECT_TRUE(entry.running) << entry.name;
+}
+
+TEST_F(Start, goes_on_with_contracts_that_were_deployed_in_part) {
+    constexpr int kServicesStep = 3;
+    ASSERT_EQ(up_until(kServicesStep).error().code, ErrorCode::kCancelled);
+    const Layout layout = load_layout(options_.root).value();
+    const auto before = chain::load_deployment(layout.deployment()).value();
+    // What is there when the start is killed before the last transaction is in a block.
+    ASSERT_TRUE(std::filesystem::remove(layout.deployment()));
+
+    const auto again = network_up(options_, [](const std::string&) {});
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ(chain::load_deployment(layout.deployment()).value(), before) << "deployed twice";
+}
+
+TEST_F(Start, fails_with_the_reason_when_another_program_has_the_apis_port) {
+    const TakenPort taken;
+    options_.api_port = taken.port();
+    const auto layout = network_up(options_, [](const std::string&) {});
+    ASSERT_FALSE(layout.ok());
+    EXPECT_EQ(layout.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(layout.error().message.find("api ended"), std::string::npos)
+        << layout.error().message;
+    EXPECT_NE(layout.error().message.find("already in use"), std::string::npos)
+        << layout.error().message;
+}
+
+}  // namespace
+}  // namespace gym::devnet
