@@ -124,7 +124,8 @@ void job_schemas(json::object& out) {
                                   {"flops_per_step", "count"}});
     out["JobCost"] = schema({{"spent_wei", "wei", "drawn by final units"},
                              {"reserved_wei", "wei", "pending credits"},
-                             {"left_wei", "wei"}});
+                             {"left_wei", "wei"},
+                             {"refunded_wei", "wei", "returned to the owner after the end"}});
     out["Round"] = schema({{"round", "count"},
                            {"state", "text"},
                            {"epoch", "count"},

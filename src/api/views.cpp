@@ -171,7 +171,8 @@ json::object to_json(const JobView& view) {
     json::object out = to_json(view.job);
     out["cost"] = json::object{{"spent_wei", view.cost.spent.to_string()},
                                {"reserved_wei", view.cost.reserved.to_string()},
-                               {"left_wei", view.cost.left.to_string()}};
+                               {"left_wei", view.cost.left.to_string()},
+                               {"refunded_wei", view.cost.refunded.to_string()}};
     json::array rounds;
     for (const registry::Round& round : view.rounds)
         rounds.push_back(round_json(round));

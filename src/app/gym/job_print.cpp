@@ -101,6 +101,9 @@ void print_job_detail(const json::object& job) {
     std::printf("spent              %s tokens, %s pending, %s left\n",
                 tokens_of(cost.at("spent_wei")).c_str(), tokens_of(cost.at("reserved_wei")).c_str(),
                 tokens_of(cost.at("left_wei")).c_str());
+    if (cost.contains("refunded_wei") && cost.at("refunded_wei") != "0")
+        std::printf("returned           %s tokens to the owner\n",
+                    tokens_of(cost.at("refunded_wei")).c_str());
     std::string units;
     for (const auto& item : job.at("units").as_object())
         units +=

@@ -61,11 +61,16 @@ class ApiDatabaseTest : public ::testing::Test {
 
     /// Tokens that arrived on chain for `owner`, as gym-rewards books them.
     void deposit(const Address& owner, const std::string& tokens, const std::string& purpose) {
+        book(rewards::chain_escrow_account(kAsset), rewards::available_account(kAsset, owner),
+             tokens, purpose);
+    }
+
+    /// A posting as gym-rewards makes it.
+    void book(const ledger::AccountKey& source, const ledger::AccountKey& target,
+              const std::string& tokens, const std::string& purpose) {
         const Status status = database_.owner().transact([&](db::Transaction& tx) -> Status {
-            GYM_TRY(const auto from,
-                    ledger::open_account(tx, rewards::chain_escrow_account(kAsset)));
-            GYM_TRY(const auto to,
-                    ledger::open_account(tx, rewards::available_account(kAsset, owner)));
+            GYM_TRY(const auto from, ledger::open_account(tx, source));
+            GYM_TRY(const auto to, ledger::open_account(tx, target));
             ledger::TransferRequest request;
             request.id = ledger::transfer_id(purpose);
             request.debit = from;

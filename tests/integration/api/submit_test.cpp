@@ -66,6 +66,24 @@ TEST_F(SubmitTest, TheRoleCannotPassOneOwnersMoneyToAnother) {
     EXPECT_EQ(move(my_money, my_job), ErrorCode::kInternal) << "what it is for";
 }
 
+TEST_F(SubmitTest, WhatAnEndedJobGaveBackWasNotSpent) {
+    deposit(owner_, "250", "d1");
+    const Digest id = backend().submit_job({owner_, "key-1", job_spec(dataset_)}).value().job.id;
+    const auto escrow = rewards::escrow_account(testing::kAsset, id);
+    book(escrow, rewards::earned_account(testing::kAsset, address_of(7)), "30", "a final unit");
+    EXPECT_EQ(backend().job(id).value().cost.spent.to_tokens(), "30");
+
+    const Status ended = database_.owner().transact([&](db::Transaction& tx) {
+        return registry::set_job_status(tx, id, registry::JobStatus::kCancelled, "", 2'000'000);
+    });
+    ASSERT_TRUE(ended.ok()) << ended.error().message;
+    book(escrow, rewards::available_account(testing::kAsset, owner_), "70", "what is left");
+    const JobCost cost = backend().job(id).value().cost;
+    EXPECT_EQ(cost.spent.to_tokens(), "30");
+    EXPECT_EQ(cost.refunded.to_tokens(), "70");
+    EXPECT_TRUE(cost.left.is_zero());
+}
+
 TEST_F(SubmitTest, OneKeyNamesOneRequest) {
     deposit(owner_, "250", "d1");
     ASSERT_TRUE(backend().submit_job({owner_, "key-1", job_spec(dataset_)}).ok());

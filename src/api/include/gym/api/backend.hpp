@@ -36,6 +36,7 @@ struct JobCost {
     Amount spent;     ///< drawn by final units
     Amount reserved;  ///< pending credits of units that are not final
     Amount left;      ///< neither
+    Amount refunded;  ///< back to the owner, after the job's end
 };
 
 struct JobView {
