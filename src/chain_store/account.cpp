@@ -20,7 +20,24 @@ Result<std::unique_ptr<Account>> Account::open(const AccountOptions& options,
     return out;
 }
 
+/// Without it a transaction waits for somebody to fund the account, until the timeout.
+Status Account::check_gas_money(const chain::ContractCall& call) {
+    GYM_TRY(const Amount held, client_->balance(address(), chain::BlockTag::kLatest));
+    GYM_TRY(const auto head, client_->block(chain::BlockTag::kLatest));
+    const auto estimate =
+        client_->estimate_gas({.from = address(), .to = call.to, .data = call.data});
+    // A contract's refusal is told, with its reason, when the transaction is sent.
+    if (!head || !estimate.ok() || estimate->reverted) return {};
+    GYM_TRY(const Amount least, head->base_fee_wei.mul_div(Amount(estimate->gas), Amount(1)));
+    if (held >= least && !held.is_zero()) return {};
+    return fail(ErrorCode::kInsufficientFunds,
+                crypto::to_checksum(address()) + " cannot pay for gas: it holds " +
+                    held.to_tokens() + " ETH, the transaction takes at least " + least.to_tokens() +
+                    "; send it some of the chain's own coin first");
+}
+
 Result<chain::Outcome> Account::execute(const chain::ContractCall& call, const std::string& id) {
+    GYM_CHECK(check_gas_money(call));
     return manager_->execute(call.intent(id), timeout_ms_);
 }
 

@@ -127,6 +127,9 @@ void print(const CliContext& context, const NamedFile& file, const chain::RootSu
     std::printf("recomputed         %zu credits of %zu rounds, %zu earners, %s tokens in all\n",
                 content.credits.size(), content.rounds.size(), content.payouts.size(),
                 content.total_cumulative.to_tokens().c_str());
+    if (findings.list().empty())
+        std::printf(
+            "verdict            all of it follows from the files, and the chain has the same\n");
     for (const std::string& sentence : findings.list())
         std::printf("deviation          %s\n", sentence.c_str());
 }

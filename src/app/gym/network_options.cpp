@@ -46,9 +46,10 @@ Result<std::string> ApiOptions::key() const {
 void KeyOptions::add_to(CLI::App& command, bool signs) {
     command.add_option("--data-dir", data_dir, "Where the key is (default ~/.gym)");
     command.add_option("--keystore", keystore, "Keystore file, relative to the data directory");
-    if (signs)
-        command.add_option("--passphrase-file", passphrase_file,
-                           "File with the key's passphrase, mode 0600 (or set GYM_PASSPHRASE)");
+    // Commands that only need the address take it too: one set of flags fits all of them.
+    command.add_option("--passphrase-file", passphrase_file,
+                       signs ? "File with the key's passphrase, mode 0600 (or set GYM_PASSPHRASE)"
+                             : "Not needed here: the address is not encrypted");
 }
 
 Result<worker::NodeConfig> KeyOptions::config() const {

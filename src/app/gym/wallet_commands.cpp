@@ -108,8 +108,8 @@ Status deposit(const CliContext& context, const WalletOptions& options) {
     const chain::GymToken token(account.chain_id(), sender.contracts.token);
     GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
     if (held < amount)
-        return fail(ErrorCode::kInsufficientFunds,
-                    "the wallet holds " + held.to_tokens() + " tokens");
+        return fail(ErrorCode::kInsufficientFunds, "the wallet holds " + held.to_tokens() +
+                                                       " tokens, less than " + amount.to_tokens());
     GYM_TRY(const chain::Outcome outcome, account.deposit(sender.contracts, owner, amount));
     const std::string hash =
         outcome.transaction_hash ? outcome.transaction_hash->hex() : std::string("-");

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
+#include <string_view>
 
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
@@ -72,7 +73,7 @@ void print(const CliContext& context, const char* state, const Pending& pending,
         return;
     }
     std::printf("%-18s %s tokens\n", state, pending.amount.to_tokens().c_str());
-    if (pending.available_at_s != 0)
+    if (pending.available_at_s != 0 && std::string_view(state) == "requested")
         std::printf("available          %s, in %llu s; then run `gym wallet withdraw` again\n",
                     utc_text(pending.available_at_s).c_str(),
                     static_cast<unsigned long long>(wait_s(pending)));
@@ -87,6 +88,10 @@ std::string hash_of(const chain::Outcome& outcome) {
 Status request(const CliContext& context, const ChainSender& sender, const Amount& amount) {
     const chain::JobEscrow escrow(sender.contracts.escrow);
     GYM_TRY(const Pending before, pending_of(sender));
+    if (amount.is_zero() && before.amount.is_zero())
+        return fail(ErrorCode::kConflict,
+                    "there is no request to take back: none was made, or all "
+                    "that it asked for is locked in jobs");
     GYM_TRY(const chain::Outcome outcome,
             sender.account->execute(escrow.request_withdrawal(amount),
                                     transaction_id("request", amount, before)));
@@ -108,14 +113,22 @@ Status complete(const CliContext& context, const ChainSender& sender) {
     chain_store::Account& account = *sender.account;
     const chain::GymToken token(account.chain_id(), sender.contracts.token);
     GYM_TRY(const Amount before, token.balance_of(account.client(), account.address()));
-    GYM_TRY(const chain::Outcome outcome,
-            account.execute(chain::JobEscrow(sender.contracts.escrow).withdraw(),
-                            transaction_id("complete", pending.amount, pending)));
+    const auto outcome = account.execute(chain::JobEscrow(sender.contracts.escrow).withdraw(),
+                                         transaction_id("complete", pending.amount, pending));
+    if (!outcome.ok()) {
+        // The services take back what a request asks beyond the free tokens, maybe just now.
+        GYM_TRY(const Pending now, pending_of(sender));
+        if (!now.amount.is_zero()) return outcome.error();
+        return fail(ErrorCode::kConflict,
+                    "nothing was paid: of the " + pending.amount.to_tokens() +
+                        " tokens that were asked for none is free, all are locked in jobs; "
+                        "`gym wallet balance` shows what is available");
+    }
     // What jobs spent during the delay is taken first, so less than was asked for may come.
     GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
     Pending paid;
     GYM_TRY(paid.amount, held.minus(before));
-    print(context, "paid", paid, hash_of(outcome));
+    print(context, "paid", paid, hash_of(*outcome));
     return {};
 }
 

@@ -201,6 +201,35 @@ TEST_F(MoneyCommandsTest, ClaimPaysOnceWithTheProofOfTheApi) {
     EXPECT_EQ(balance_of(owner_.address()), before.plus(tokens("30")).value());
 }
 
+TEST_F(MoneyCommandsTest, AClaimWithoutGasMoneyIsRefusedAtOnce) {
+    const auto poor = crypto::PrivateKey::generate();
+    std::filesystem::remove(place_ / "key.json");
+    ASSERT_TRUE(crypto::save_keystore(place_ / "key.json", poor,
+                                      crypto::SecretBytes(std::string_view("pass")),
+                                      crypto::ScryptCost::light())
+                    .ok());
+    post_root(poor.address());
+    const auto refused = gym({"rewards", "claim"}, true);
+    EXPECT_EQ(refused.exit_code, 5) << refused.err << refused.out;
+    EXPECT_NE(refused.err.find("cannot pay for gas"), std::string::npos) << refused.err;
+    EXPECT_TRUE(balance_of(poor.address()).is_zero());
+}
+
+TEST_F(MoneyCommandsTest, ACancellationWithoutARequestSendsNothing) {
+    const auto refused = gym({"wallet", "withdraw", "--cancel"}, true);
+    EXPECT_EQ(refused.exit_code, 5) << refused.err << refused.out;
+    EXPECT_NE(refused.err.find("no request"), std::string::npos) << refused.err;
+}
+
+TEST_F(MoneyCommandsTest, OneSetOfKeyFlagsFitsEveryCommand) {
+    for (const char* command : {"show", "balance"}) {
+        const auto answer = gym({"wallet", command}, true);
+        EXPECT_EQ(answer.exit_code, 0) << command << answer.err;
+    }
+    const auto wrong = gym({"wallet", "deposit", "1", "--owner", "0x12"}, true);
+    EXPECT_NE(wrong.err.find("'0x12' is no address"), std::string::npos) << wrong.err;
+}
+
 TEST_F(MoneyCommandsTest, AClaimWithAnAlteredProofIsRefusedByTheContract) {
     post_root(owner_.address());
     backend_.payout->proof[0].data[5] ^= 1;

@@ -37,8 +37,8 @@ class Account {
     [[nodiscard]] chain::ChainClient& client() noexcept { return *client_; }
     [[nodiscard]] chain::TxManager& manager() noexcept { return *manager_; }
 
-    /// Sends `call`, once per `id`, and waits until it is final. @errors kConflict with the
-    /// contract's reason, kTimeout.
+    /// Sends `call`, once per `id`, and waits until it is final. @errors kInsufficientFunds at once
+    /// if the account cannot pay for the gas, kConflict with the contract's reason, kTimeout.
     [[nodiscard]] Result<chain::Outcome> execute(const chain::ContractCall& call,
                                                  const std::string& id);
     /// Signs a permit and moves `amount` of this account's tokens into the job escrow, for `owner`;
@@ -48,6 +48,7 @@ class Account {
                                                  std::string id = {});
 
   private:
+    Status check_gas_money(const chain::ContractCall& call);
     Account(crypto::PrivateKey key, std::uint32_t timeout_ms)
         : key_(std::move(key)), timeout_ms_(timeout_ms) {}
 
