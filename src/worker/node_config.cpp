@@ -142,8 +142,8 @@ Result<crypto::SecretBytes> read_passphrase(const NodeConfig& config, bool confi
         return crypto::SecretBytes(std::string_view(value));
     if (isatty(STDIN_FILENO) == 0)
         return fail(ErrorCode::kInvalidArgument,
-                    "no passphrase: set passphrase_file or the environment variable "
-                    "GYM_PASSPHRASE, or run in a terminal");
+                    "no passphrase: name its file (--passphrase-file, or passphrase_file in the "
+                    "configuration), set GYM_PASSPHRASE, or run in a terminal");
     GYM_TRY(crypto::SecretBytes secret, ask("Passphrase of the node's key: "));
     if (confirm) {
         GYM_TRY(const crypto::SecretBytes again, ask("Once more: "));

@@ -17,6 +17,9 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::uint64_t kMemoryBytesMin = std::uint64_t{64} << 20;
+constexpr std::int64_t kSilentAfterMs = 60'000;  // a node that works is heard of every few seconds
+
 struct RegisterFlags {
     NodeOptions node;
     std::string device;
@@ -31,6 +34,10 @@ Status register_command(const CliContext& context, const RegisterFlags& flags) {
     if (!flags.memory.empty()) {
         GYM_TRY(options.memory_bytes, worker::parse_size(flags.memory));
     }
+    if (options.memory_bytes < kMemoryBytesMin)
+        return fail(ErrorCode::kInvalidArgument,
+                    "--memory " + flags.memory + " is " + std::to_string(options.memory_bytes) +
+                        " bytes, too little for any program; write a unit, such as 8GB");
     GYM_TRY(const worker::Registration done, worker::register_node(config, options));
     if (context.json) {
         context.print_json({{"address", done.address.hex()},
@@ -48,8 +55,9 @@ Status register_command(const CliContext& context, const RegisterFlags& flags) {
                 static_cast<long long>(done.round_trip_ms));
     std::printf("benchmark    %.2f GFLOP/s with %u threads\n",
                 static_cast<double>(done.flops_per_second) / 1e9, config.threads_used());
-    std::printf("%s; start it with: gym node start\n",
-                done.is_new ? "registered" : "registered before, now up to date");
+    std::printf("%s; start it with: gym node start%s\n",
+                done.is_new ? "registered" : "registered before, now up to date",
+                flags.node.given().c_str());
     return {};
 }
 
@@ -114,12 +122,19 @@ void print_account(const json::object& account) {
 }
 
 void print_status(const rpc::NodeStatus& status) {
+    const auto silent_ms = SystemClock().now_ms() - status.last_seen_ms;
     std::printf("address      %s (%s)\n", crypto::to_checksum(status.address).c_str(),
                 std::string(rpc::to_string(status.role)).c_str());
     if (!status.excluded_because.empty())
         std::printf("state        excluded: %s\n", status.excluded_because.c_str());
+    else if (status.last_seen_ms != 0 && silent_ms > kSilentAfterMs)
+        std::printf(
+            "state        not running: last heard of %lld s ago; `gym node start` starts it\n",
+            static_cast<long long>(silent_ms / 1000));
     else if (!status.idle_because.empty())
         std::printf("state        idle: %s\n", status.idle_because.c_str());
+    else if (status.open_units.empty())
+        std::printf("state        no unit is assigned yet\n");
     else
         std::printf("state        working\n");
     std::printf("units        %llu final, %llu rejected, %llu open, %llu without pay\n",

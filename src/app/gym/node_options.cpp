@@ -27,6 +27,26 @@ void NodeOptions::add_to(CLI::App& command) {
     command.add_option("--log-level", log_level, "trace, debug, info, warn, error");
 }
 
+std::string NodeOptions::given() const {
+    std::string out;
+    const auto add = [&out](const char* flag, const std::optional<std::string>& value) {
+        if (value && !value->empty()) out += std::string(" ") + flag + " " + *value;
+    };
+    add("--config", config_file);
+    add("--coordinator", coordinator);
+    add("--tls-ca", tls_ca_file);
+    if (insecure) out += " --insecure";
+    add("--chain-rpc", chain_rpc);
+    add("--commitment-log", commitment_log);
+    add("--data-dir", data_dir);
+    add("--keystore", keystore_file);
+    add("--passphrase-file", passphrase_file);
+    if (threads) add("--threads", std::to_string(*threads));
+    add("--isa", isa);
+    add("--api", api);
+    return out;
+}
+
 Result<worker::NodeConfig> NodeOptions::resolve() const {
     GYM_TRY(worker::NodeConfig config, worker::load_node_config(config_file));
     if (coordinator) config.coordinator = *coordinator;

@@ -28,6 +28,8 @@ struct NodeOptions {
     std::string log_level = "info";
 
     void add_to(CLI::App& command);
+    /// The flags that were given, for another command of the same node: " --config FILE ...".
+    [[nodiscard]] std::string given() const;
     /// @errors as worker::load_node_config.
     [[nodiscard]] Result<worker::NodeConfig> resolve() const;
 };

@@ -187,6 +187,27 @@ TEST_F(NodeUsageTest, BenchSaysWhatTheMachineDoesAndEarns) {
     expect(node({"bench", "--price", "much"}), kUsage, "much");
 }
 
+TEST_F(NodeUsageTest, StatusTellsANodeThatDoesNotRunFromAnIdleOne) {
+    handler_.last_seen_ms = clock_.now_ms() - 600'000;
+    const Ended silent = node({"status"});
+    EXPECT_EQ(silent.code, 0) << silent.text;
+    EXPECT_NE(silent.text.find("not running: last heard of 60"), std::string::npos) << silent.text;
+    handler_.last_seen_ms = clock_.now_ms();
+    const Ended idle = node({"status"});
+    EXPECT_NE(idle.text.find("state        idle: no job is running"), std::string::npos)
+        << idle.text;
+}
+
+TEST_F(NodeUsageTest, RegisteringSaysHowToStartAndRefusesMemoryWithoutAUnit) {
+    const Ended little = node({"register", "--memory", "8"});
+    EXPECT_EQ(little.code, kUsage) << little.text;
+    EXPECT_NE(little.text.find("--memory 8 is 8 bytes"), std::string::npos) << little.text;
+    const Ended done = node({"register", "--memory", "1GB"});
+    EXPECT_EQ(done.code, 0) << done.text;
+    EXPECT_NE(done.text.find("start it with: gym node start --"), std::string::npos) << done.text;
+    EXPECT_NE(done.text.find("--coordinator 127.0.0.1:"), std::string::npos) << done.text;
+}
+
 TEST_F(NodeUsageTest, StatusShowsWhatItKnowsWhenTheApiIsAway) {
     const Ended ended = node({"status", "--api", "http://127.0.0.1:1"});
     EXPECT_EQ(ended.code, kUnavailable);

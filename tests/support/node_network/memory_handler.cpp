@@ -128,6 +128,7 @@ Result<rpc::NodeStatus> MemoryHandler::node_status(const Address&, const Address
     rpc::NodeStatus status;
     status.address = subject;
     status.idle_because = "no job is running";
+    status.last_seen_ms = last_seen_ms;
     for (const auto& [id, view] : units)
         if (view.worker == subject) status.recent_units.push_back(view);
     return status;

@@ -20,6 +20,7 @@ class MemoryHandler final : public rpc::NodeHandler {
 
     Result<rpc::NetworkInfo> network() override { return info; }
     Result<bool> is_registered(const Address& address) override;
+    UnixMs last_seen_ms = 0;  ///< what node_status() says; 0: not known
     Result<bool> register_node(const Address& caller, const rpc::NodeProfile& profile) override;
     Result<rpc::HeartbeatAnswer> heartbeat(const Address& caller,
                                            const rpc::Activity& activity) override;
