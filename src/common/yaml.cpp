@@ -3,8 +3,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "gym/common/file.hpp"
 
@@ -18,6 +21,23 @@ std::string join(const std::vector<std::string>& words) {
     for (const std::string& word : words)
         out += (out.empty() ? "" : ", ") + word;
     return out;
+}
+
+constexpr std::size_t kTypingErrorEditsMax = 2;
+
+/// Levenshtein's distance: letters to insert, remove or replace.
+std::size_t edits_between(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i + 1);
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+        }
+    }
+    return row.back();
 }
 
 }  // namespace
@@ -38,12 +58,23 @@ struct YamlMap::Impl {
         return fail(ErrorCode::kInvalidArgument, place(at, key) + " " + std::move(message));
     }
 
+    /// "; 'round' in line 11 is like it", for a key that was mistyped.
+    [[nodiscard]] std::string similar_to(std::string_view key) const {
+        for (const auto& item : node) {
+            const auto name = item.first.as<std::string>("");
+            if (edits_between(name, key) <= std::min(kTypingErrorEditsMax, key.size() / 3))
+                return "; '" + name + "' in line " + std::to_string(item.first.Mark().line + 1) +
+                       " is like it";
+        }
+        return "";
+    }
+
     Result<YAML::Node> find(std::string_view key) {
         asked.emplace(key);
         // A const node: operator[] of a mutable one would insert the key.
         const YAML::Node& view = node;
         YAML::Node found = view[std::string(key)];
-        if (!found.IsDefined()) return error(node, key, "is missing");
+        if (!found.IsDefined()) return error(node, key, "is missing" + similar_to(key));
         return found;
     }
 

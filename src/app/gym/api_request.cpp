@@ -17,10 +17,15 @@ Result<Reply> exchange(const std::string& url, http::Request request) {
     if (!parsed.ok()) return parsed.error().in("gym-api");
     request.headers.emplace_back("Accept", "application/json");
     request.headers.emplace_back("Connection", "close");
-    return http::Connection::create(
-               *parsed,
-               {.peer = "gym-api", .timeout_ms = kTimeoutMs, .reply_bytes_max = kReplyBytesMax})
-        ->exchange(request);
+    auto reply = http::Connection::create(*parsed, {.peer = "gym-api",
+                                                    .timeout_ms = kTimeoutMs,
+                                                    .reply_bytes_max = kReplyBytesMax})
+                     ->exchange(request);
+    if (reply.ok()) return reply;
+    Error error = reply.error();
+    if (error.code == ErrorCode::kUnavailable)
+        error.message += "; --api or GYM_API names another gym-api";
+    return error;
 }
 
 ErrorCode code_of(unsigned status) {

@@ -1,8 +1,12 @@
 #include "inputs.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <system_error>
 
 #include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
@@ -15,6 +19,19 @@ constexpr std::uint64_t kTextBytesMax = std::uint64_t{1} << 33;
 constexpr std::string_view kDatasetMagic = "GYMDATA1";
 
 }  // namespace
+
+Status check_output(const std::string& path) {
+    if (path.empty()) return {};
+    const std::filesystem::path file(path);
+    const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+    std::error_code error;
+    if (std::filesystem::is_directory(file, error))
+        return fail(ErrorCode::kIo, "cannot write " + path + ": it is a folder");
+    if (::access(folder.c_str(), W_OK | X_OK) == 0 && std::filesystem::is_directory(folder, error))
+        return {};
+    return fail(ErrorCode::kIo, "cannot write " + path + ": " + folder.string() + ": " +
+                                    std::system_category().message(errno != 0 ? errno : ENOTDIR));
+}
 
 Result<Bytes> read_text(const std::string& path) {
     if (path != "-") return read_file(path, kTextBytesMax);

@@ -20,6 +20,10 @@ namespace gym::app {
 [[nodiscard]] Result<program::Program> read_program(const std::string& path);
 [[nodiscard]] Result<engine::State> read_state(const std::string& path);
 
+/// Success if `path` can be written, or is empty: asked before hours of work, not after.
+/// @errors kIo naming the path.
+[[nodiscard]] Status check_output(const std::string& path);
+
 /// A job seed: 64 hexadecimal digits as they are, any other text by its SHA-256.
 [[nodiscard]] Digest parse_seed(const std::string& text);
 

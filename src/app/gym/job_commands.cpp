@@ -120,6 +120,7 @@ Status list(const CliContext& context, const JobOptions& options) {
         else
             print_job_line(job.as_object());
     }
+    if (!context.json && answer.at("jobs").as_array().empty()) std::printf("no jobs\n");
     return {};
 }
 
@@ -190,7 +191,8 @@ Status request(const CliContext& context, const JobOptions& options, const std::
     if (context.json)
         context.print_json(answer.as_object());
     else
-        std::printf("asked to %s; the coordinator acts between rounds\n", verb.c_str());
+        std::printf("asked to %s; the coordinator acts between rounds (`gym job status %s`)\n",
+                    verb.c_str(), id.hex().c_str());
     return {};
 }
 
@@ -246,11 +248,14 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     fund_command->add_option("amount", options->amount, "Tokens, like 12.5")->required();
     fund_command->add_option("--idempotency-key", options->idempotency_key,
                              "Names this sum: repeating it adds nothing twice");
-    for (const char* verb : {"pause", "resume", "cancel"})
-        add_one(verb, "Ask the coordinator to do so between rounds", true,
-                [verb](const CliContext& with, const JobOptions& given) {
-                    return request(with, given, verb);
-                });
+    for (const auto& [verb, about] :
+         {std::pair{"pause", "Begin no further round for now; the running one ends"},
+          std::pair{"resume", "Go on after a pause"},
+          std::pair{"cancel",
+                    "End the job after its running round; the rest of its budget returns"}})
+        add_one(verb, about, true, [verb = verb](const CliContext& with, const JobOptions& given) {
+            return request(with, given, verb);
+        });
 }
 
 }  // namespace gym::app

@@ -70,7 +70,9 @@ Result<program::TrainConfig> read_config(const Options& options) {
 
 Status build(const CliContext& context, const Options& options) {
     GYM_TRY(const auto config, read_config(options));
-    GYM_TRY(const Program program, program::train_program(config));
+    const auto built = program::train_program(config);
+    if (!built.ok()) return built.error().in(options.model);
+    const Program& program = *built;
     GYM_CHECK(write_file_atomic(options.output, program::encode(program)));
     print_summary(context, program, options.output);
     if (!context.json) std::printf("written            %s\n", options.output.c_str());
@@ -144,6 +146,8 @@ Result<engine::State> starting_state(const Program& program, const Options& opti
 }
 
 Status train(const CliContext& context, const Options& options) {
+    GYM_CHECK(check_output(options.records));
+    GYM_CHECK(check_output(options.state_out));
     GYM_TRY(const Program program, read_program(options.program));
     GYM_TRY(const auto dataset, read_dataset(options.data));
     GYM_TRY(auto state, starting_state(program, options));
@@ -174,8 +178,13 @@ Status train(const CliContext& context, const Options& options) {
     print_run(context, records, engine::state_root(*trained, options.engine.threads), tokens,
               seconds);
     if (interrupt.interrupted())
-        return fail(ErrorCode::kCancelled,
-                    "interrupted after " + std::to_string(records.size()) + " steps");
+        return fail(
+            ErrorCode::kCancelled,
+            "interrupted after " + std::to_string(records.size()) + " of " +
+                std::to_string(options.steps) + " steps" +
+                (options.state_out.empty() ? "; with --state FILE the state would have been kept"
+                                           : "; what is done is kept, --from " + options.state_out +
+                                                 " goes on from there"));
     return {};
 }
 

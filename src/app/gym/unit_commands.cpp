@@ -74,6 +74,8 @@ UnitFile file_of(const engine::UnitSpec& spec, const engine::UnitResult& result)
 }
 
 Status run(const CliContext& context, const Options& options) {
+    for (const std::string& path : {options.unit, options.delta_out, options.state_out})
+        GYM_CHECK(check_output(path));
     GYM_TRY(const Program program, read_program(options.program));
     GYM_TRY(const auto dataset, read_dataset(options.data));
     const Digest seed = parse_seed(options.seed);
@@ -145,11 +147,29 @@ std::optional<engine::RecordDifference> first_difference(const UnitFile& claimed
     return compare("flops", result.flops, claimed.flops);
 }
 
+/// A wrong file in the hands of the one who checks is no fault of the one who worked.
+Status check_inputs(const engine::UnitSpec& spec, const Program& program,
+                    const blob::Dataset& dataset, const engine::State& base,
+                    const Options& options) {
+    const auto check = [](const char* what, const std::string& file, const Digest& has,
+                          const Digest& wanted) -> Status {
+        if (has == wanted) return {};
+        return fail(ErrorCode::kInvalidArgument, file + " is not the " + what +
+                                                     " of this unit: it has root " + has.hex() +
+                                                     ", the unit names " + wanted.hex());
+    };
+    GYM_CHECK(check("program", options.program, program::program_root(program), spec.program_root));
+    GYM_CHECK(check("dataset", options.data, dataset.root(), spec.dataset_root));
+    return check("base state", options.base.empty() ? "the initial state (--base)" : options.base,
+                 engine::state_root(base, options.engine.threads), spec.base_state_root);
+}
+
 Status verify(const CliContext& context, const Options& options) {
     GYM_TRY(const UnitFile claimed, read_unit(options.unit));
     GYM_TRY(const Program program, read_program(options.program));
     GYM_TRY(const auto dataset, read_dataset(options.data));
     GYM_TRY(const auto base, read_base(program, options, claimed.spec.job_seed));
+    GYM_CHECK(check_inputs(claimed.spec, program, dataset, base, options));
     GYM_TRY(const auto result,
             run_with_progress(program, base, dataset, claimed.spec, options, "verifying"));
     const auto difference = first_difference(claimed, result);

@@ -155,7 +155,32 @@ TEST_F(EngineCommands, VerifyRefusesAnotherProgram) {
     spill(place_ / "wide.yaml",
           std::string(kModel).replace(std::string(kModel).find("width: 16"), 9, "width: 32"));
     ASSERT_EQ(gym({"program", "build", path("wide.yaml"), "-o", path("wide.gym")}).exit_code, kOk);
-    EXPECT_EQ(verify_unit("wide.gym").exit_code, kMismatch);
+    EXPECT_EQ(verify_unit("wide.gym").exit_code, kUsage);
+}
+
+TEST_F(EngineCommands, AnotherDatasetIsWrongUsageAndNoFault) {
+    ASSERT_EQ(run_unit().exit_code, kOk);
+    spill(place_ / "other", text() + "and more\n");
+    const auto refused = gym(
+        {"unit", "verify", path("unit.json"), "--program", path("p.gym"), "--data", path("other")});
+    EXPECT_EQ(refused.exit_code, kUsage) << refused.err;
+    EXPECT_NE(refused.err.find("is not the dataset of this unit"), std::string::npos)
+        << refused.err;
+}
+
+TEST_F(EngineCommands, APathThatCannotBeWrittenIsRefusedBeforeTheWork) {
+    const std::string nowhere = path("nowhere/file");
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"program", "run", path("p.gym"), "--data", path("text"),
+                                   "--steps", "3", "--records", nowhere},
+          {"program", "run", path("p.gym"), "--data", path("text"), "--steps", "3", "--state",
+           path(".")},
+          {"unit", "run", path("p.gym"), "--data", path("text"), "--steps", "3", "-o", nowhere}}) {
+        const auto refused = gym(arguments);
+        EXPECT_EQ(refused.exit_code, kFailed) << refused.err;
+        EXPECT_EQ(refused.out, "") << "no step was made";
+        EXPECT_NE(refused.err.find("cannot write"), std::string::npos) << refused.err;
+    }
 }
 
 TEST_F(EngineCommands, GenerateContinuesAPrompt) {

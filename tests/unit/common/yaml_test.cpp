@@ -50,6 +50,16 @@ TEST(YamlMap, WrongTypesAndBoundsSayWhatIsExpected) {
     EXPECT_FALSE(map.map("rounds").ok());
 }
 
+TEST(YamlMap, AMistypedKeyIsPointedOut) {
+    YamlMap map = parse("rate: 1\nruonds: 6\nslot: 2\nid: 3\n");
+    EXPECT_EQ(map.integer("rounds", 1, 10).error().message,
+              "job.yaml:1: 'rounds' is missing; 'ruonds' in line 2 is like it");
+    EXPECT_EQ(map.integer("slots", 1, 10).error().message,
+              "job.yaml:1: 'slots' is missing; 'slot' in line 3 is like it");
+    EXPECT_EQ(map.integer("budget", 1, 10).error().message, "job.yaml:1: 'budget' is missing");
+    EXPECT_EQ(map.integer("in", 1, 10).error().message, "job.yaml:1: 'in' is missing");
+}
+
 TEST(YamlMap, ChoicesAreListed) {
     YamlMap map = parse("on_fraud: ignore\n");
     EXPECT_EQ(map.choice("on_fraud", {"continue", "rewind"}).error().message,
