@@ -33,7 +33,10 @@ else
 fi
 
 stamp=contracts/node_modules/.installed-lock
-if ! cmp -s contracts/package-lock.json "$stamp" 2>/dev/null; then
+if [[ -L contracts/node_modules ]]; then
+    # `npm ci` would empty the folder that the link points to, which is another tree's.
+    say "npm packages: contracts/node_modules is a link, left as it is"
+elif ! cmp -s contracts/package-lock.json "$stamp" 2>/dev/null; then
     say "installing npm packages of contracts/ (anvil, forge, cast, solc, OpenZeppelin)"
     (cd contracts && npm ci --no-audit --no-fund --loglevel=error)
     cp contracts/package-lock.json "$stamp"
