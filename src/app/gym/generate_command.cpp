@@ -1,4 +1,6 @@
 #include <CLI/CLI.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -48,6 +50,13 @@ Result<std::string> text_of(const Options& options, std::vector<std::int32_t> pr
     return text;
 }
 
+/// Bytes that a model writes may be no text, which JSON could not hold.
+bool is_utf8(const std::string& text) {
+    boost::system::error_code error;
+    (void)boost::json::parse(boost::json::serialize(boost::json::value(text)), error);
+    return !error;
+}
+
 Status generate(const CliContext& context, Options options) {
     GYM_TRY(const auto program, read_program(options.program));
     GYM_TRY(const auto state, read_state(options.state));
@@ -56,13 +65,17 @@ Status generate(const CliContext& context, Options options) {
     GYM_TRY(const auto tokens, engine::generate(program, state, prompt, options.generate));
     boost::json::object out{{"prompt", options.prompt},
                             {"tokens", boost::json::array(tokens.begin(), tokens.end())}};
-    const bool bytes = options.sentence_piece.empty();
-    if (!context.json || !bytes) {  // bytes may be no text, which JSON could not hold
-        GYM_TRY(const std::string text, text_of(options, prompt, tokens));
-        if (!context.json) std::printf("%s\n", text.c_str());
-        out["text"] = text;
+    const auto text = text_of(options, prompt, tokens);
+    // Tokens of a model of pieces are still tokens without the model that says what they spell.
+    const bool tokens_will_do = context.json && options.sentence_piece.empty();
+    if (!text.ok() && !tokens_will_do) return text.error();
+    if (context.json) {
+        if (text.ok() && is_utf8(*text)) out["text"] = *text;
+        context.print_json(out);
+        return {};
     }
-    if (context.json) context.print_json(out);
+    (void)std::fwrite(text->data(), 1, text->size(), stdout);  // may hold zero bytes
+    std::printf("\n");
     return {};
 }
 

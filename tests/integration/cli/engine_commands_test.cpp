@@ -198,6 +198,52 @@ TEST_F(EngineCommands, GenerateContinuesAPrompt) {
     EXPECT_LT(objects(evaluated.out).at(0).at("validation_loss").as_double(), 6.0);
 }
 
+TEST_F(EngineCommands, GenerateWritesTheSameForTheSameSeedHoweverItRuns) {
+    ASSERT_EQ(gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "40",
+                   "--state", path("state")})
+                  .exit_code,
+              kOk);
+    const auto tokens = [&](std::vector<std::string> extra) {
+        std::vector<std::string> arguments{"generate",    path("p.gym"), "--state",
+                                           path("state"), "--prompt",    "line 1",
+                                           "--tokens",    "24",          "--json"};
+        arguments.insert(arguments.end(), extra.begin(), extra.end());
+        const auto generated = gym(std::move(arguments));
+        EXPECT_EQ(generated.exit_code, kOk) << generated.err;
+        return json::serialize(objects(generated.out).at(0).at("tokens"));
+    };
+    const std::string first = tokens({"--seed", "a"});
+    EXPECT_EQ(tokens({"--seed", "a", "--threads", "2", "--isa", "scalar"}), first);
+    EXPECT_NE(tokens({"--seed", "b"}), first);
+    EXPECT_NE(tokens({"--seed", "a", "--temperature", "5"}), first);
+    const std::string greedy = tokens({"--temperature", "0"});
+    EXPECT_EQ(tokens({"--top-k", "1", "--seed", "b"}), greedy);
+    EXPECT_EQ(tokens({"--temperature", "0", "--seed", "b"}), greedy);
+    const auto negative =
+        gym({"generate", path("p.gym"), "--state", path("state"), "--temperature", "-1"});
+    EXPECT_EQ(negative.exit_code, kUsage);
+    EXPECT_NE(negative.err.find("temperature"), std::string::npos) << negative.err;
+}
+
+TEST_F(EngineCommands, GeneratedTextStandsInJsonIfItIsText) {
+    ASSERT_EQ(gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "40",
+                   "--state", path("state")})
+                  .exit_code,
+              kOk);
+    const auto generated = [&](const std::string& prompt) {
+        return objects(gym({"generate", path("p.gym"), "--state", path("state"), "--prompt", prompt,
+                            "--tokens", "8", "--temperature", "0", "--json"})
+                           .out)
+            .at(0);
+    };
+    const json::object text = generated("line 1");
+    ASSERT_TRUE(text.contains("text")) << json::serialize(text);
+    std::string expected = "line 1";
+    for (const json::value& token : text.at("tokens").as_array())
+        expected += static_cast<char>(token.as_int64());
+    EXPECT_EQ(text_of(text, "text"), expected);
+}
+
 TEST_F(EngineCommands, WeightsGoOutAndComeBack) {
     ASSERT_EQ(gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "3",
                    "--state", path("state")})

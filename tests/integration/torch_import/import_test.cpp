@@ -134,8 +134,8 @@ TEST_F(TorchImport, AnImportedModelIsTrainedAndWrites) {
                             "-o", path("train.gym")});
     ASSERT_EQ(built.exit_code, 0) << built.err;
     const auto trained =
-        gym({"program", "run", path("train.gym"), "--data", path("text"), "--steps", "300", "--from",
-             path("weights"), "--state", path("state")});
+        gym({"program", "run", path("train.gym"), "--data", path("text"), "--steps", "300",
+             "--from", path("weights"), "--state", path("state")});
     ASSERT_EQ(trained.exit_code, 0) << trained.err;
     const auto evaluated = gym({"program", "evaluate", path("train.gym"), "--data", path("text"),
                                 "--state", path("state"), "--windows", "4"});
