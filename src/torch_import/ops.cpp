@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "gym/program/validate.hpp"
 
@@ -103,11 +102,6 @@ IValue gelu(Symbols& symbols, const Arguments& a) {
     return unary(symbols, Opcode::gelu, a[0].toTensor());
 }
 
-IValue silu(Symbols& symbols, const Arguments& a) {
-    const Tensor x = a[0].toTensor();
-    return binary(symbols, Opcode::mul, x, unary(symbols, Opcode::sigmoid, x));
-}
-
 IValue dropout(Symbols&, const Arguments& a) {
     TORCH_CHECK(!a[2].toBool(), "dropout while training");
     return a[0];
@@ -174,6 +168,43 @@ IValue layer_norm(Symbols& symbols, const Arguments& a) {
 
 IValue gym_layernorm(Symbols& symbols, const Arguments& a) {
     return layernorm(symbols, a[0].toTensor(), a[1].toTensor(), a[2].toTensor(), a[3].toDouble());
+}
+
+IValue rmsnorm(Symbols& symbols, const Arguments& a) {
+    const Tensor x = a[0].toTensor();
+    const auto width = static_cast<std::uint32_t>(x.size(-1));
+    const SlotId out = symbols.builder().rmsnorm(symbols.dense_f32("input", x),
+                                                 symbols.shaped(a[1].toTensor(), {width}),
+                                                 static_cast<float>(a[2].toDouble()));
+    return symbols.make(out, x.sizes());
+}
+
+IValue swiglu(Symbols& symbols, const Arguments& a) {
+    const Tensor gate = a[0].toTensor();
+    const SlotId out = symbols.builder().swiglu(symbols.dense_f32("gate", gate),
+                                                symbols.dense_f32("up", a[1].toTensor()));
+    return symbols.make(out, gate.sizes());
+}
+
+IValue rope(Symbols& symbols, const Arguments& a) {
+    const Tensor x = a[0].toTensor();
+    const SlotId out = symbols.builder().rope(
+        symbols.dense_f32("x", x), symbols.dense_f32("cosine", a[1].toTensor()),
+        symbols.dense_f32("sine", a[2].toTensor()), static_cast<std::uint32_t>(a[3].toInt()));
+    return symbols.make(out, x.sizes());
+}
+
+IValue repeat_heads(Symbols& symbols, const Arguments& a) {
+    const Tensor qkv = a[0].toTensor();
+    const std::int64_t heads = a[1].toInt(), kv_heads = a[2].toInt();
+    TORCH_CHECK(heads >= 1 && kv_heads >= 1 && qkv.size(-1) % (heads + 2 * kv_heads) == 0,
+                "repeat_heads of ", qkv.sizes());
+    std::vector<std::int64_t> sizes = qkv.sizes().vec();
+    sizes.back() = sizes.back() / (heads + 2 * kv_heads) * 3 * heads;
+    const SlotId out = symbols.builder().repeat_heads(symbols.dense_f32("qkv", qkv),
+                                                      static_cast<std::uint32_t>(heads),
+                                                      static_cast<std::uint32_t>(kv_heads));
+    return symbols.make(out, sizes);
 }
 
 IValue attention(Symbols& symbols, const Arguments& a) {
@@ -317,7 +348,7 @@ std::map<std::string, Translator> make_translators() {
         {"aten::rsqrt", unary_op(Opcode::rsqrt)},
         {"aten::sigmoid", unary_op(Opcode::sigmoid)},
         {"aten::gelu", gelu},
-        {"aten::silu", silu},
+        {"aten::silu", unary_op(Opcode::silu)},
         {"aten::dropout", dropout},
         {"aten::feature_dropout", dropout},
         {"aten::linear", linear},
@@ -344,6 +375,10 @@ std::map<std::string, Translator> make_translators() {
         {"gym::linear", linear},
         {"gym::layernorm", gym_layernorm},
         {"gym::attention", attention},
+        {"gym::rmsnorm", rmsnorm},
+        {"gym::swiglu", swiglu},
+        {"gym::rope", rope},
+        {"gym::repeat_heads", repeat_heads},
         {"gym::embedding", embedding},
         {"gym::softmax", gym_softmax},
         {"gym::row_sum", gym_row_sum},
@@ -356,27 +391,6 @@ const Translator* find_translator(const std::string& name) {
     static const std::map<std::string, Translator> translators = make_translators();
     const auto found = translators.find(name);
     return found == translators.end() ? nullptr : &found->second;
-}
-
-bool is_movement(const std::string& name) {
-    static const std::set<std::string> names = {
-        "aten::alias",   "aten::chunk",     "aten::contiguous",
-        "aten::detach",  "aten::expand",    "aten::expand_as",
-        "aten::flatten", "aten::narrow",    "aten::numpy_T",
-        "aten::permute", "aten::reshape",   "aten::select",
-        "aten::slice",   "aten::split",     "aten::split_with_sizes",
-        "aten::squeeze", "aten::swapaxes",  "aten::t",
-        "aten::to",      "aten::transpose", "aten::type_as",
-        "aten::unbind",  "aten::unflatten", "aten::unsqueeze",
-        "aten::view",    "aten::view_as",   "aten::clone"};
-    return names.contains(name);
-}
-
-bool is_container_op(const std::string& name) {
-    static const std::set<std::string> names = {"aten::__getitem__", "aten::append", "aten::list",
-                                                "aten::_set_item",   "aten::extend", "aten::insert",
-                                                "aten::pop"};
-    return names.contains(name) || name.starts_with("prim::");
 }
 
 }  // namespace gym::torch_import

@@ -23,6 +23,10 @@ TORCH_LIBRARY(gym, m) {
     m.def("layernorm(Tensor input, Tensor gamma, Tensor beta, float epsilon=1e-05) -> Tensor",
           &ops::layernorm);
     m.def("attention(Tensor qkv, int heads) -> Tensor", &ops::attention);
+    m.def("rmsnorm(Tensor input, Tensor gamma, float epsilon=1e-05) -> Tensor", &ops::rmsnorm);
+    m.def("swiglu(Tensor gate, Tensor up) -> Tensor", &ops::swiglu);
+    m.def("rope(Tensor x, Tensor cosine, Tensor sine, int heads) -> Tensor", &ops::rope);
+    m.def("repeat_heads(Tensor qkv, int heads, int kv_heads) -> Tensor", &ops::repeat_heads);
     m.def("embedding(Tensor weight, Tensor indices) -> Tensor", &ops::embedding);
     m.def("softmax(Tensor input) -> Tensor", &ops::softmax);
     m.def("cross_entropy(Tensor logits, Tensor targets) -> Tensor", &ops::cross_entropy);

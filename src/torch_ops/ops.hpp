@@ -34,6 +34,15 @@ Tensor layernorm(const Tensor& input, const Tensor& gamma, const Tensor& beta, d
 /// Causal attention: qkv (batch, context, 3 D) -> (batch, context, D); a row of qkv holds q, then
 /// k, then v, each `heads` heads of D / heads values.
 Tensor attention(const Tensor& qkv, std::int64_t heads);
+/// Over the last dim. gamma (D).
+Tensor rmsnorm(const Tensor& input, const Tensor& gamma, double epsilon);
+/// silu(gate) * up, of equal dims.
+Tensor swiglu(const Tensor& gate, const Tensor& up);
+/// Turns the first `heads` heads of each row by its position: x (..., context, columns), tables
+/// (context, half a head); pairs are an element and the one half a head on.
+Tensor rope(const Tensor& x, const Tensor& cosine, const Tensor& sine, std::int64_t heads);
+/// Rows of q, k, v with fewer heads of k and v -> as attention() reads them.
+Tensor repeat_heads(const Tensor& qkv, std::int64_t heads, std::int64_t kv_heads);
 /// weight (V, D), indices (...) -> (..., D).
 Tensor embedding(const Tensor& weight, const Tensor& indices);
 /// Over the last dim.

@@ -73,6 +73,10 @@ class GymGpt(nn.Module):
         self.qkv = nn.ParameterList([0.2 * torch.randn(72, 24) for _ in range(2)])
         self.out = nn.ParameterList([0.2 * torch.randn(24, 24) for _ in range(2)])
         self.gamma, self.beta = nn.Parameter(torch.rand(24)), nn.Parameter(torch.rand(24))
+        self.few = nn.Parameter(0.2 * torch.randn(40, 24))  # three heads of queries, one of the rest
+        angles = torch.rand(16, 4)
+        self.register_buffer("cosine", angles.cos())
+        self.register_buffer("sine", angles.sin())
 
     def forward(self, tokens):
         x = torch.ops.gym.embedding(self.tokens, tokens)
@@ -81,6 +85,10 @@ class GymGpt(nn.Module):
             h = torch.ops.gym.layernorm(x, self.gamma, self.beta)
             h = torch.ops.gym.attention(torch.ops.gym.linear(h, qkv), 3)
             x = torch.ops.gym.add(x, torch.ops.gym.gelu(torch.ops.gym.linear(h, out)))
+        h = torch.ops.gym.linear(torch.ops.gym.rmsnorm(x, self.gamma), self.few)
+        h = torch.ops.gym.rope(h, self.cosine, self.sine, 4)
+        h = torch.ops.gym.attention(torch.ops.gym.repeat_heads(h, 3, 1), 3)
+        x = torch.ops.gym.add(x, torch.ops.gym.swiglu(h, x))
         return torch.ops.gym.softmax(torch.ops.gym.linear(x, self.tokens))
 
 

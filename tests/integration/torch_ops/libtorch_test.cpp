@@ -225,6 +225,47 @@ std::vector<GradientCase> binary_cases() {
     return cases;
 }
 
+Tensor turned(const Tensor& x, const Tensor& cosine, const Tensor& sine) {
+    const auto parts = x.chunk(2, -1);  // of each head
+    return torch::cat({parts[0] * cosine - parts[1] * sine, parts[1] * cosine + parts[0] * sine},
+                      -1);
+}
+
+/// Three heads of queries, one of keys and values, of four values each.
+void add_llama_cases(std::vector<GradientCase>& cases) {
+    cases.push_back({"rmsnorm",
+                     {{2, 3, 7}, {7}},
+                     [](const Operands& x) { return call("rmsnorm", x[0], x[1], 1e-3); },
+                     [](const Operands& x) {
+                         return x[0] * (x[0].square().mean(-1, true) + 1e-3).rsqrt() * x[1];
+                     }});
+    cases.push_back({"swiglu",
+                     {{2, 3, 7}, {2, 3, 7}},
+                     [](const Operands& x) { return call("swiglu", x[0], x[1]); },
+                     [](const Operands& x) { return torch::silu(x[0]) * x[1]; }});
+    const Tensor angles = torch::rand({5, 2}), cosine = angles.cos(), sine = angles.sin();
+    cases.push_back(
+        {"rope",
+         {{2, 5, 20}},
+         [=](const Operands& x) { return call("rope", x[0], cosine, sine, std::int64_t{4}); },
+         [=](const Operands& x) {
+             const Tensor heads = x[0].slice(-1, 0, 16).reshape({2, 5, 4, 4});
+             const Tensor y = turned(heads, cosine.unsqueeze(1), sine.unsqueeze(1));
+             return torch::cat({y.reshape({2, 5, 16}), x[0].slice(-1, 16)}, -1);
+         }});
+    cases.push_back({"repeat_heads",
+                     {{2, 5, 20}},
+                     [](const Operands& x) {
+                         return call("repeat_heads", x[0], std::int64_t{3}, std::int64_t{1});
+                     },
+                     [](const Operands& x) {
+                         return torch::cat(
+                             {x[0].slice(-1, 0, 12), x[0].slice(-1, 12, 16).repeat({1, 1, 3}),
+                              x[0].slice(-1, 16).repeat({1, 1, 3})},
+                             -1);
+                     }});
+}
+
 std::vector<GradientCase> gradient_cases() {
     std::vector<GradientCase> cases = binary_cases();
     cases.push_back(unary(
@@ -277,6 +318,7 @@ std::vector<GradientCase> gradient_cases() {
                      [](const Operands& x) { return call("attention", x[0], std::int64_t{2}); },
                      [](const Operands& x) { return causal_attention(x[0], 2); },
                      kProduct});
+    add_llama_cases(cases);
     const Tensor indices = torch::tensor({{3, 0, 3}, {8, 1, 0}});
     cases.push_back({"embedding",
                      {{9, 4}},
