@@ -50,6 +50,7 @@ set datafile separator comma
 set datafile columnheaders
 set datafile missing ""
 set grid lc rgb "#dddddd"
+set key below
 set multiplot layout 2,1
 set title "$4"
 set ylabel "loss, nats per token"

@@ -4,8 +4,9 @@
 // A third run, FP32 again, starts from the same weights rounded to TF32. How far it drifts away
 // from the first shows what a difference as small as that of our products makes of training.
 //
-// Rows: loss_parity/NAME/training (mean of the last 50 steps), loss_parity/NAME/validation. Ends
-// with 1 if a final loss of ours is more than 0.5 % above or below libtorch's.
+// Rows: loss_parity/NAME/training (mean of the last 50 steps), loss_parity/NAME/validation,
+// loss_parity/NAME/same_weights (the validation loss of our last weights, by both sides). Ends with
+// 1 if a final loss of ours is more than 0.5 % above or below libtorch's.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -136,6 +137,12 @@ class Runs {
     std::vector<std::size_t> validated_steps;
     std::array<double, 3> seconds{};
 
+    /// The validation loss of our last weights as libtorch computes it. The third run ends here.
+    double validation_of_our_weights() {
+        rounded_.load(*must(trainer_.state()));
+        return validation_loss(c_, rounded_, kFinalValidationWindows);
+    }
+
   private:
     [[nodiscard]] engine::EngineOptions options() const {
         return {.threads = static_cast<unsigned>(c_.threads), .isa = c_.isa};
@@ -167,6 +174,12 @@ std::string note_of(const Runs& runs, const std::array<double, 3>& losses) {
                   percent(losses[0]), percent(losses[2]), c.steps, c.config.batch,
                   c.config.model.context, c.config.model.vocabulary, runs.seconds[0],
                   runs.seconds[1]);
+    return note;
+}
+
+std::string percent_note(double ours, double peers) {
+    char note[40];
+    std::snprintf(note, sizeof note, "%+.5f %%", 100 * (ours - peers) / peers);
     return note;
 }
 
@@ -226,6 +239,16 @@ int main(int argc, char** argv) {
     report_gap(runs.curves[2], runs.curves[1]);
     const bool training_equal = report(options, runs, "training", training);
     const bool validation_equal = report(options, runs, "validation", validation);
+    const double same_weights = runs.validation_of_our_weights();
+    bench::report(options, {.name = "loss_parity/" + options.own.at("--name") + "/same_weights",
+                            .ours = validation[0],
+                            .peer = same_weights,
+                            .ratio = same_weights / validation[0],
+                            .unit = "nats per token",
+                            .threads = comparison.threads,
+                            .isa = comparison.isa,
+                            .peer_name = "libtorch FP32 eager, " + options.blas(),
+                            .note = percent_note(validation[0], same_weights)});
     if (training_equal && validation_equal) return 0;
     std::fprintf(stderr, "bench_loss_parity: a final loss is more than %.1f %% from FP32's\n",
                  100 * kLargestGap);
