@@ -1,8 +1,10 @@
 // Does training with exact ops learn as much as training with FP32? The same model, initial
 // weights, batches, optimizer and schedule, ours and in libtorch FP32, step by step.
 //
-// A third run, FP32 again, starts from the same weights rounded to TF32. How far it drifts away
-// from the first shows what a difference as small as that of our products makes of training.
+// A third run, FP32 again, shows where differences come from. By default it starts from the same
+// weights rounded to TF32: how far it drifts away is what FP32 makes of a small difference. With
+// `--third q14` the gradient of its logits is as coarse as our products see it (see
+// TorchGptPeer::quantise_logit_gradients).
 //
 // Rows: loss_parity/NAME/training (mean of the last 50 steps), loss_parity/NAME/validation,
 // loss_parity/NAME/same_weights (the validation loss of our last weights, by both sides). Ends with
@@ -33,6 +35,7 @@ constexpr std::size_t kMeanSteps = 50;
 constexpr std::uint32_t kValidateEvery = 100;
 constexpr std::uint32_t kValidationWindows = 64, kFinalValidationWindows = 256;
 constexpr double kLargestGap = 0.005;
+constexpr const char *kRounded = "rounded", *kQ14 = "q14";
 
 template <class T>
 T must(Result<T> result) {
@@ -71,6 +74,7 @@ struct Comparison {
     std::uint32_t steps;
     int threads;
     std::string isa;
+    std::string third;
 };
 
 double validation_loss(const Comparison& c, const bench::TorchGptPeer& peer,
@@ -95,13 +99,14 @@ class Runs {
           trainer_(must(engine::Trainer::create(program_, initial(), c_.data,
                                                 {.key = key_, .steps = c_.steps}, options()))),
           fp32_(c_.config, c_.threads),
-          rounded_(c_.config, c_.threads),
+          third_(c_.config, c_.threads),
           curves{{.name = "exact", .training = {}, .validation = {}},
                  {.name = "fp32", .training = {}, .validation = {}},
-                 {.name = "fp32_rounded", .training = {}, .validation = {}}} {
+                 {.name = "fp32_" + c_.third, .training = {}, .validation = {}}} {
         fp32_.load(initial());
-        rounded_.load(initial());
-        rounded_.round_parameters();
+        third_.load(initial());
+        if (c_.third == kRounded) third_.round_parameters();
+        if (c_.third == kQ14) third_.quantise_logit_gradients();
     }
 
     void step(std::uint32_t step) {
@@ -114,7 +119,7 @@ class Runs {
             must(Result<int>(fail(ErrorCode::kMismatch, "the two sides see other batches")));
         curves[0].training.push_back(std::bit_cast<float>(record.loss_bits));
         std::size_t i = 0;
-        for (bench::TorchGptPeer* const peer : {&fp32_, &rounded_}) {
+        for (bench::TorchGptPeer* const peer : {&fp32_, &third_}) {
             ++i;
             const double begin = bench::seconds_now();
             peer->set_learning_rate(schedule_.rate(step));
@@ -132,15 +137,15 @@ class Runs {
     program::Program program_;
     Schedule schedule_;
     engine::Trainer trainer_;
-    bench::TorchGptPeer fp32_, rounded_;
+    bench::TorchGptPeer fp32_, third_;
     std::vector<bench::LossCurve> curves;
     std::vector<std::size_t> validated_steps;
     std::array<double, 3> seconds{};
 
     /// The validation loss of our last weights as libtorch computes it. The third run ends here.
     double validation_of_our_weights() {
-        rounded_.load(*must(trainer_.state()));
-        return validation_loss(c_, rounded_, kFinalValidationWindows);
+        third_.load(*must(trainer_.state()));
+        return validation_loss(c_, third_, kFinalValidationWindows);
     }
 
   private:
@@ -153,7 +158,7 @@ class Runs {
         const auto ours = must(engine::evaluate(program_, state, c_.data, windows, options()));
         curves[0].validation.push_back(ours.mean_loss);
         curves[1].validation.push_back(validation_loss(c_, fp32_, windows));
-        curves[2].validation.push_back(validation_loss(c_, rounded_, windows));
+        curves[2].validation.push_back(validation_loss(c_, third_, windows));
         validated_steps.push_back(step);
         std::printf("step %5zu  training %.5f %.5f %.5f  validation %.5f %.5f %.5f\n", step + 1,
                     curves[0].mean_before(step, kMeanSteps),
@@ -169,9 +174,9 @@ std::string note_of(const Runs& runs, const std::array<double, 3>& losses) {
     const Comparison& c = runs.c_;
     char note[320];
     std::snprintf(note, sizeof note,
-                  "%+.4f %% from FP32; FP32 from itself with initial weights rounded to TF32: "
+                  "%+.4f %% from FP32; FP32 (%s) from itself: "
                   "%+.4f %%; %u steps of %u x %u tokens, vocabulary %u; %.0f s ours, %.0f s FP32",
-                  percent(losses[0]), percent(losses[2]), c.steps, c.config.batch,
+                  percent(losses[0]), c.third.c_str(), percent(losses[2]), c.steps, c.config.batch,
                   c.config.model.context, c.config.model.vocabulary, runs.seconds[0],
                   runs.seconds[1]);
     return note;
@@ -213,6 +218,7 @@ int main(int argc, char** argv) {
                                                          {"--data", ""},
                                                          {"--name", "bytes"},
                                                          {"--steps", "2000"},
+                                                         {"--third", kRounded},
                                                          {"--csv", "build/parity/bytes.csv"}});
     const int steps = std::atoi(options.own.at("--steps").c_str());
     if (steps < 1)
@@ -222,7 +228,10 @@ int main(int argc, char** argv) {
         .data = must(blob::Dataset::load(options.own.at("--data"), std::nullopt)),
         .steps = static_cast<std::uint32_t>(steps),
         .threads = options.threads.front(),
-        .isa = std::string(isa_name(options.isa))};
+        .isa = std::string(isa_name(options.isa)),
+        .third = options.own.at("--third")};
+    if (comparison.third != kRounded && comparison.third != kQ14)
+        must(Result<int>(fail(ErrorCode::kInvalidArgument, "--third must be rounded or q14")));
     Runs runs(comparison);
     for (std::uint32_t step = 0; step < comparison.steps; ++step)
         runs.step(step);

@@ -56,6 +56,18 @@ struct BlockImpl : nn::Module {
 };
 TORCH_MODULE(Block);
 
+/// The values that the operand of a Q14 product keeps of `rows`: multiples of 2^(e - 13), with e
+/// the exponent of the largest of a block of 1024.
+torch::Tensor quantise_q14(const torch::Tensor& rows) {
+    constexpr std::int64_t kBlock = 1024;
+    const std::int64_t length = rows.size(1), block = std::min(length, kBlock);
+    const auto padded = torch::constant_pad_nd(rows, {0, (block - length % block) % block});
+    const auto blocks = padded.reshape({-1, block});
+    const auto largest = blocks.abs().amax(-1, true).clamp_min(std::numeric_limits<float>::min());
+    const auto scale = torch::exp2(12 - torch::floor(torch::log2(largest)));
+    return (torch::round(blocks * scale) / scale).view_as(padded).slice(1, 0, length);
+}
+
 struct ModelImpl : nn::Module {
     explicit ModelImpl(const GptConfig& config) {
         tokens = register_module("tokens", nn::Embedding(config.vocabulary, config.width));
@@ -74,9 +86,23 @@ struct ModelImpl : nn::Module {
     torch::Tensor loss(const torch::Tensor& input, const torch::Tensor& target) {
         auto x = tokens->forward(input) + positions->forward(torch::arange(input.size(1)));
         x = norm->forward(blocks->forward(x));
-        const auto logits = torch::linear(x, tokens->weight);  // tied
+        const auto logits = unembed(x.view({-1, x.size(-1)}));
         return torch::cross_entropy_loss(logits.view({-1, logits.size(-1)}), target.reshape({-1}));
     }
+    /// Logits by the tied embedding.
+    torch::Tensor unembed(const torch::Tensor& x) {
+        if (!quantises_logit_gradients) return torch::linear(x, tokens->weight);
+        // Two products with the same value, one for each gradient, which see other blocks of it.
+        const auto for_input = torch::linear(x, tokens->weight.detach());
+        const auto for_weight = torch::linear(x.detach(), tokens->weight);
+        if (for_input.requires_grad()) {
+            for_input.register_hook([](const torch::Tensor& g) { return quantise_q14(g); });
+            for_weight.register_hook(
+                [](const torch::Tensor& g) { return quantise_q14(g.t().contiguous()).t(); });
+        }
+        return for_input + (for_weight - for_weight.detach());
+    }
+    bool quantises_logit_gradients = false;
     nn::Embedding tokens{nullptr}, positions{nullptr};
     nn::Sequential blocks{nullptr};
     nn::LayerNorm norm{nullptr};
@@ -184,6 +210,10 @@ void TorchGptPeer::round_parameters() {
                                    exponent - kMantissaBits);
         }
     }
+}
+
+void TorchGptPeer::quantise_logit_gradients() {
+    impl_->model->quantises_logit_gradients = true;
 }
 
 void TorchGptPeer::set_learning_rate(double rate) {

@@ -23,6 +23,10 @@ class TorchGptPeer {
     /// first as such hardware could tell.
     void round_parameters();
 
+    /// From now on the gradient of the logits enters its two products as a Q14 product sees it, one
+    /// exponent for 1024 elements (docs/NUMERICS.md); the products themselves stay FP32.
+    void quantise_logit_gradients();
+
     void set_learning_rate(double rate);
     /// One step. @param tokens (batch, context + 1). @return the loss before it.
     float step(std::span<const std::int32_t> tokens);
