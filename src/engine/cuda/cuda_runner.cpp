@@ -1,5 +1,5 @@
-#include "../runner.hpp"
 #include "gym/engine/cuda_engine.hpp"
+#include "runner.hpp"
 
 namespace gym::engine {
 namespace {

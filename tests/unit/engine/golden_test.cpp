@@ -93,8 +93,8 @@ Outcome train(const Model& model, kernels::Isa isa, unsigned threads) {
     std::vector<StepRecord> records;
     for (std::uint32_t i = 0; i < model.steps; ++i)
         records.push_back(trainer->step().value());
-    return {program::program_root(program), records_root(records), state_root(*trainer->state().value()),
-            std::bit_cast<float>(records.front().loss_bits),
+    return {program::program_root(program), records_root(records),
+            state_root(*trainer->state().value()), std::bit_cast<float>(records.front().loss_bits),
             std::bit_cast<float>(records.back().loss_bits)};
 }
 
