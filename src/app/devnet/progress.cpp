@@ -94,17 +94,18 @@ ProgressPrinter::ProgressPrinter() : terminal_(::isatty(STDERR_FILENO) == 1) {}
 void ProgressPrinter::show(const JobProgress& progress) {
     const char* const clear = terminal_ ? "\r\033[K" : "";
     for (; faults_shown_ < progress.faults.size(); ++faults_shown_)
-        std::fprintf(stderr, "%sfault found: %s\n", clear, progress.faults[faults_shown_].c_str());
+        (void)std::fprintf(stderr, "%sfault found: %s\n", clear,
+                           progress.faults[faults_shown_].c_str());
     if (!terminal_ && losses_shown_ == progress.validation_losses.size()) return;
     losses_shown_ = progress.validation_losses.size();
-    std::fprintf(stderr, "%s%s%s", clear,
-                 (terminal_ ? progress_line(progress) : round_line(progress)).c_str(),
-                 terminal_ ? "" : "\n");
-    std::fflush(stderr);
+    (void)std::fprintf(stderr, "%s%s%s", clear,
+                       (terminal_ ? progress_line(progress) : round_line(progress)).c_str(),
+                       terminal_ ? "" : "\n");
+    (void)std::fflush(stderr);
 }
 
 void ProgressPrinter::finish() {
-    if (terminal_) std::fprintf(stderr, "\n");
+    if (terminal_) (void)std::fprintf(stderr, "\n");
 }
 
 }  // namespace gym::devnet

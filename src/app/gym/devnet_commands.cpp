@@ -23,7 +23,8 @@ struct DevnetFlags {
 };
 
 devnet::Announce announcer() {
-    return [](const std::string& step) { std::fprintf(stderr, "devnet: %s\n", step.c_str()); };
+    return
+        [](const std::string& step) { (void)std::fprintf(stderr, "devnet: %s\n", step.c_str()); };
 }
 
 void fill_defaults(devnet::NetworkOptions& network) {
@@ -119,11 +120,11 @@ Status demo(const CliContext& context, DevnetFlags& flags) {
     if (flags.demo.job_file.empty())
         flags.demo.job_file = data_folder() / "examples" / "demo-job.yaml";
     GYM_CHECK(devnet::network_down(flags.network.root));  // of an earlier run that was cut off
-    const Status status = report_of(context, flags);
+    Status status = report_of(context, flags);
     if (flags.keep) return status;
     const bool cancelled = !status.ok() && status.error().code == ErrorCode::kCancelled;
     if (!status.ok() && !cancelled)
-        std::fprintf(
+        (void)std::fprintf(
             stderr,
             "devnet: the network is left for a look: %s/logs; `gym devnet down --root %s`\n",
             flags.network.root.c_str(), flags.network.root.c_str());
