@@ -86,7 +86,7 @@ Result<chain::Deployment> ChainOptions::contracts() const {
 }
 
 Result<Amount> tokens_argument(const std::string& text) {
-    const auto amount = Amount::parse_tokens(text);
+    auto amount = Amount::parse_tokens(text);
     if (amount.ok() && !amount->is_zero()) return amount;
     return fail(ErrorCode::kInvalidArgument,
                 "'" + text + "' is no amount of tokens: like 12.5, with at most 18 decimals");

@@ -162,13 +162,13 @@ Status train(const CliContext& context, const Options& options) {
     std::uint64_t tokens = 0;
     double seconds = 0;
     while (records.size() < options.steps && !interrupt.interrupted()) {
-        GYM_TRY(auto record, trainer.step());
+        GYM_TRY(const auto record, trainer.step());
         print_record(context, record);
         tokens += trainer.tokens_per_step();
         seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         progress.show({record.step + 1, options.steps, std::bit_cast<float>(record.loss_bits),
                        static_cast<double>(tokens) / std::max(seconds, 1e-9)});
-        records.push_back(std::move(record));
+        records.push_back(record);
     }
     progress.finish();
     if (!options.records.empty()) GYM_CHECK(write_records(options.records, records));
