@@ -128,6 +128,7 @@ Result<std::vector<RpcReply>> JsonRpc::batch(const std::string& method,
         slots[static_cast<std::size_t>(id - first)] = std::move(parsed);
     }
     std::vector<RpcReply> out;
+    out.reserve(slots.size());
     for (auto& slot : slots)
         out.push_back(std::move(*slot));
     return out;

@@ -193,7 +193,7 @@ Status referee_disputes(const Context& context, const registry::Job& job, TickSu
         const bool own = unit.worker == context.deps.key.address();
         if (own && !unit.status.defended) {
             // The coordinator stands by its own units: it lets the recomputation decide.
-            const Status defended = context.transact([&](db::Transaction& tx) -> Status {
+            Status defended = context.transact([&](db::Transaction& tx) -> Status {
                 GYM_CHECK(registry::advance(tx, unit.id, protocol::event::Defended{},
                                             job.terms.lifecycle, context.now()));
                 return {};

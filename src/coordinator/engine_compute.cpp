@@ -149,6 +149,7 @@ class EngineCompute final : public Compute {
     Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override {
         GYM_TRY(const auto decoded, engine::decode_records(records));
         std::vector<Digest> leaves;
+        leaves.reserve(decoded.size());
         for (const engine::StepRecord& record : decoded)
             leaves.push_back(engine::record_hash({}, record));
         return protocol::trace_at(challenge, 1, leaves);

@@ -63,11 +63,13 @@ Status step_open(const Context& context, const registry::Job& job, const registr
         if (!waiting.empty()) return false;
         GYM_TRY(const auto committed, train_units(tx, round, {UnitState::kCommitted}));
         std::vector<Digest> ids;
+        ids.reserve(committed.size());
         for (const registry::Unit& unit : committed)
             ids.push_back(unit.id);
         GYM_CHECK(registry::set_epoch(tx, round.epoch, ids));
         GYM_TRY(const auto leaves, registry::epoch_leaves(tx, round.epoch));
         std::vector<Digest> digests;
+        digests.reserve(leaves.size());
         for (const registry::EpochLeaf& leaf : leaves)
             digests.push_back(leaf.leaf);
         GYM_CHECK(registry::seal_round(tx, job.id, round.round, commit::merkle_root(digests),

@@ -114,6 +114,7 @@ Result<InclusionReceipt> inclusion(db::Transaction& tx, const registry::Unit& un
                                    const registry::Round& round) {
     GYM_TRY(const auto leaves, registry::epoch_leaves(tx, *unit.epoch));
     std::vector<Digest> digests;
+    digests.reserve(leaves.size());
     for (const registry::EpochLeaf& leaf : leaves)
         digests.push_back(leaf.leaf);
     InclusionReceipt out;
