@@ -35,7 +35,7 @@ class Settlement {
                SettlementChain& chain, PublishFile publish)
         : database_(database),
           clock_(clock),
-          config_(std::move(config)),
+          config_(config),
           chain_(chain),
           publish_(std::move(publish)) {}
 
