@@ -55,6 +55,13 @@ void layernorm_grad_rows(const LayernormBackward& call, MacroRange rows, float* 
     }
 }
 
+void sum_tensors_range(const TensorSum& call, MacroRange range) {
+    const TensorSum c = call;
+    GYM_VECTOR_LOOP
+    for (int64_t i = range.begin; i < range.end; ++i)
+        c.out[i] = sum_of_element(c, i);
+}
+
 namespace {
 
 constexpr float kGelu0 = 0x1.988454p+0f;  // 2 sqrt(2/pi)
@@ -94,6 +101,22 @@ void adamw_range(const AdamwStep& call, MacroRange range) {
         c.p_next[i] = f32::sub(c.p[i], c.learning_rate * decayed);
         c.m_next[i] = m;
         c.v_next[i] = v;
+    }
+}
+
+void canonical_copy(const float* from, float* to, MacroRange range) {
+    GYM_VECTOR_LOOP
+    for (int64_t i = range.begin; i < range.end; ++i)
+        to[i] = f32::canonical(from[i]);
+}
+
+void random_mask_blocks(const int32_t* position, const RandomMask& mask, float* out, int64_t count,
+                        MacroRange blocks) {
+    for (int64_t b = blocks.begin; b < blocks.end; ++b) {
+        const PhiloxBlock words = random_mask_words(position, mask.op, static_cast<uint64_t>(b));
+        const int64_t left = count - 4 * b < 4 ? count - 4 * b : 4;
+        for (int64_t i = 0; i < left; ++i)
+            out[4 * b + i] = words.word[i] < mask.threshold ? 0.0f : mask.value;
     }
 }
 

@@ -20,6 +20,7 @@ GYM_DECLARE_KERNEL(void layernorm_grad_rows(const LayernormBackward& call, Macro
                                             float* products, float* scratch))
 GYM_DECLARE_KERNEL(void gelu_grad_range(const float* x, const float* dy, float* dx,
                                         MacroRange range))
+GYM_DECLARE_KERNEL(void sum_tensors_range(const TensorSum& call, MacroRange range))
 GYM_DECLARE_KERNEL(void rmsnorm_rows(const RmsnormForward& call, MacroRange rows))
 /// dx, and dy * n into `products` (rows, width). @param scratch (2 * width)
 GYM_DECLARE_KERNEL(void rmsnorm_grad_rows(const RmsnormBackward& call, MacroRange rows,
@@ -29,6 +30,11 @@ GYM_DECLARE_KERNEL(void swiglu_range(const float* gate, const float* up, float* 
                                      MacroRange range))
 GYM_DECLARE_KERNEL(void swiglu_grad_range(const SwigluBackward& call, MacroRange range))
 GYM_DECLARE_KERNEL(void adamw_range(const AdamwStep& call, MacroRange range))
+
+GYM_DECLARE_KERNEL(void canonical_copy(const float* from, float* to, MacroRange range))
+/// Blocks of four elements; the last may reach past `count`, which is not written.
+GYM_DECLARE_KERNEL(void random_mask_blocks(const int32_t* position, const RandomMask& mask,
+                                           float* out, int64_t count, MacroRange blocks))
 
 /// Scores (T, T) of one head into numerators: columns above the diagonal become +0, row i's maximum
 /// and sum go to m[i] and l[i].

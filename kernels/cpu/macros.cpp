@@ -33,6 +33,12 @@ void macro_column_sum(const Context& context, const float* x, int64_t rows, int6
     });
 }
 
+void macro_sum_tensors(const Context& context, const TensorSum& call) {
+    const auto range = GYM_SELECT_KERNEL(context.isa(), sum_tensors_range);
+    context.pool().parallel_for(call.count, kGrainElements,
+                                [&](LoopChunk chunk) { range(call, range_of(chunk)); });
+}
+
 void macro_sum_squares(const Context& context, MacroWorkspace& workspace, const float* x,
                        int64_t count, float* out) {
     const auto magnitude = GYM_SELECT_KERNEL(context.isa(), squares_magnitude);
@@ -110,6 +116,24 @@ void macro_adamw(const Context& context, const AdamwStep& call) {
     const auto range = GYM_SELECT_KERNEL(context.isa(), adamw_range);
     context.pool().parallel_for(call.count, kGrainElements,
                                 [&](LoopChunk chunk) { range(call, range_of(chunk)); });
+}
+
+void macro_adamw_guarded(const Context& context, const AdamwStep& call, bool keep) {
+    if (keep) return macro_adamw(context, call);
+    const auto copy = GYM_SELECT_KERNEL(context.isa(), canonical_copy);
+    context.pool().parallel_for(call.count, kGrainElements, [&](LoopChunk chunk) {
+        copy(call.p, call.p_next, range_of(chunk));
+        copy(call.m, call.m_next, range_of(chunk));
+        copy(call.v, call.v_next, range_of(chunk));
+    });
+}
+
+void fill_random_mask(const Context& context, const int32_t* position, RandomMask mask, float* out,
+                      int64_t count) {
+    const auto blocks = GYM_SELECT_KERNEL(context.isa(), random_mask_blocks);
+    context.pool().parallel_for((count + 3) / 4, kGrainElements / 4, [&](LoopChunk chunk) {
+        blocks(position, mask, out, count, range_of(chunk));
+    });
 }
 
 void macro_cross_entropy(const Context& context, MacroWorkspace& workspace,

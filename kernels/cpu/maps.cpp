@@ -47,6 +47,8 @@ inline __attribute__((always_inline)) void with_binary(BinaryOp op, Loop loop) {
             return loop([](float a, float b) { return f32::max(a, b); });
         case BinaryOp::kMin:
             return loop([](float a, float b) { return f32::min(a, b); });
+        case BinaryOp::kLessEqual:
+            return loop([](float a, float b) { return f32::less_equal(a, b) ? 1.0f : 0.0f; });
     }
 }
 

@@ -80,6 +80,8 @@ struct BinaryElement {
                 return f32::max(u, v);
             case BinaryOp::kMin:
                 return f32::min(u, v);
+            case BinaryOp::kLessEqual:
+                return f32::less_equal(u, v) ? 1.0f : 0.0f;
         }
         return f32::from_bits(f32::kNanBits);
     }
@@ -93,6 +95,15 @@ struct FmaElement {
     float* y;
 
     __device__ void operator()(int64_t i) const { y[i] = f32::fma(a[i], b[i], c[i]); }
+};
+
+struct SelectElement {
+    Access c;
+    Access a;
+    Access b;
+    float* y;
+
+    __device__ void operator()(int64_t i) const { y[i] = f32::select(c[i] > 0.0f, a[i], b[i]); }
 };
 
 struct FillElement {
@@ -125,6 +136,10 @@ void map_binary(Device& device, BinaryOp op, Operand a, Operand b, float* y, int
 
 void map_fma(Device& device, Operand a, Operand b, Operand c, float* y, int64_t count) {
     for_each(device, count, FmaElement{{a, count}, {b, count}, {c, count}, y});
+}
+
+void select(Device& device, Operand c, Operand a, Operand b, float* y, int64_t count) {
+    for_each(device, count, SelectElement{{c, count}, {a, count}, {b, count}, y});
 }
 
 void fill(Device& device, uint32_t bits, float* y, int64_t count) {

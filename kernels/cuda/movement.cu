@@ -93,7 +93,22 @@ struct CausalFillElement {
     }
 };
 
+struct RandomMaskElement {
+    const int32_t* position;
+    RandomMask mask;
+    float* out;
+
+    __device__ void operator()(int64_t i) const {
+        out[i] = random_mask_element(position, mask, static_cast<uint64_t>(i));
+    }
+};
+
 }  // namespace
+
+void random_mask(Device& device, const int32_t* position, RandomMask mask, float* out,
+                 int64_t count) {
+    for_each(device, count, RandomMaskElement{position, mask, out});
+}
 
 void strided_copy(Device& device, const void* x, const StridedLayout& layout, int element_bytes,
                   void* out) {

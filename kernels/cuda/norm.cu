@@ -77,6 +77,12 @@ struct AdamwElement {
     AdamwScalars s;
 
     __device__ void operator()(int64_t i) const {
+        if (s.keep != nullptr && !(*s.keep > 0.0f)) {
+            c.p_next[i] = f32::canonical(c.p[i]);
+            c.m_next[i] = f32::canonical(c.m[i]);
+            c.v_next[i] = f32::canonical(c.v[i]);
+            return;
+        }
         const float h = c.g[i] * *s.clip;
         const float p = c.p[i];
         const float m = f32::fma(c.m[i], c.beta1, h * c.one_minus_beta1);

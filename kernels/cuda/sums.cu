@@ -131,7 +131,17 @@ Accumulators cleared_accumulators(Device& device, int64_t count) {
     return a;
 }
 
+struct SumTensorsElement {
+    TensorSum call;
+
+    __device__ void operator()(int64_t i) const { call.out[i] = sum_of_element(call, i); }
+};
+
 }  // namespace
+
+void macro_sum_tensors(Device& device, const TensorSum& call) {
+    for_each(device, call.count, SumTensorsElement{call});
+}
 
 void macro_row_sum(Device& device, const float* x, Rows shape, float* out) {
     launch<kRowThreads>(device, {shape.count}, RowSum{x, shape.length, out});

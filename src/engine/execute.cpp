@@ -55,6 +55,12 @@ Fused fused_kernel(Opcode code) {
             return fused_swiglu;
         case Opcode::swiglu_grad:
             return fused_swiglu_grad;
+        case Opcode::sum_tensors:
+            return fused_sum_tensors;
+        case Opcode::adamw_guarded:
+            return fused_adamw_guarded;
+        case Opcode::random_mask:
+            return fused_random_mask;
         default:
             return fast_elementwise;
     }

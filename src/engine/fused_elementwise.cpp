@@ -48,6 +48,8 @@ std::optional<BinaryOp> binary_op(Opcode code) {
             return BinaryOp::kDiv;
         case Opcode::min:
             return BinaryOp::kMin;
+        case Opcode::less_equal:
+            return BinaryOp::kLessEqual;
         default:
             return std::nullopt;
     }

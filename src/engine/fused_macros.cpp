@@ -142,25 +142,57 @@ bool fused_embedding_grad(const OpCall& call) {
     return true;
 }
 
+namespace {
+
+kernels::AdamwStep adamw_step(const OpCall& call) {
+    return {.count = elements(call.output_slot(0)),
+            .p = call.input(0),
+            .m = call.input(1),
+            .v = call.input(2),
+            .g = call.input(3),
+            .learning_rate = *call.input(4),
+            .clip = *call.input(5),
+            .r1 = *call.input(6),
+            .r2 = *call.input(7),
+            .beta1 = call.op.f32(0),
+            .one_minus_beta1 = call.op.f32(1),
+            .beta2 = call.op.f32(2),
+            .one_minus_beta2 = call.op.f32(3),
+            .epsilon = call.op.f32(4),
+            .weight_decay = call.op.f32(5),
+            .p_next = call.output(0),
+            .m_next = call.output(1),
+            .v_next = call.output(2)};
+}
+
+}  // namespace
+
 bool fused_adamw(const OpCall& call) {
-    kernels::macro_adamw(call.context, {.count = elements(call.output_slot(0)),
-                                        .p = call.input(0),
-                                        .m = call.input(1),
-                                        .v = call.input(2),
-                                        .g = call.input(3),
-                                        .learning_rate = *call.input(4),
-                                        .clip = *call.input(5),
-                                        .r1 = *call.input(6),
-                                        .r2 = *call.input(7),
-                                        .beta1 = call.op.f32(0),
-                                        .one_minus_beta1 = call.op.f32(1),
-                                        .beta2 = call.op.f32(2),
-                                        .one_minus_beta2 = call.op.f32(3),
-                                        .epsilon = call.op.f32(4),
-                                        .weight_decay = call.op.f32(5),
-                                        .p_next = call.output(0),
-                                        .m_next = call.output(1),
-                                        .v_next = call.output(2)});
+    kernels::macro_adamw(call.context, adamw_step(call));
+    return true;
+}
+
+bool fused_adamw_guarded(const OpCall& call) {
+    kernels::macro_adamw_guarded(call.context, adamw_step(call), *call.input(8) > 0.0F);
+    return true;
+}
+
+bool fused_sum_tensors(const OpCall& call) {
+    kernels::TensorSum sum{.count = elements(call.output_slot(0)),
+                           .parts = static_cast<int>(call.op.inputs.size()),
+                           .x = {},
+                           .out = call.output(0)};
+    for (std::size_t k = 0; k < call.op.inputs.size(); ++k)
+        sum.x[k] = call.input(k);
+    kernels::macro_sum_tensors(call.context, sum);
+    return true;
+}
+
+bool fused_random_mask(const OpCall& call) {
+    kernels::fill_random_mask(call.context, call.input<std::int32_t>(0),
+                              {static_cast<std::uint32_t>(call.op.attributes[0]),
+                               static_cast<std::uint32_t>(call.op.attributes[1]), call.op.f32(2)},
+                              call.output(0), elements(call.output_slot(0)));
     return true;
 }
 

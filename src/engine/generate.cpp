@@ -52,6 +52,9 @@ std::int32_t sample(std::span<const float> logits, const GenerateOptions& option
 
 Status check_prompt(const Program& program, std::span<const std::int32_t> prompt,
                     const GenerateOptions& options) {
+    if (program.find_slot(program::kBatchStride) != program::kNoSlot)
+        return fail(ErrorCode::kInvalidArgument,
+                    "the program classifies rows: there is no text to continue");
     if (prompt.empty()) return fail(ErrorCode::kInvalidArgument, "the prompt is empty");
     if (options.tokens > kGenerateTokensMax)
         return fail(ErrorCode::kOutOfRange, "at most 2^20 tokens");

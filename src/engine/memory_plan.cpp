@@ -48,6 +48,7 @@ Lives find_lives(const Program& program) {
 bool writes_in_place(Opcode code) {
     switch (code) {
         case Opcode::adamw:
+        case Opcode::adamw_guarded:
         case Opcode::add:
         case Opcode::sub:
         case Opcode::mul:

@@ -1,5 +1,6 @@
 #include "program_shape.hpp"
 
+#include <cstring>
 #include <string>
 
 #include "gym/program/gpt.hpp"
@@ -17,10 +18,41 @@ Result<WindowShape> window_shape(const Program& program) {
     if (slot.dtype != commit::DType::i32 || slot.dims.size() != 2 || slot.dims[1] < 2)
         return fail(ErrorCode::kInvalidArgument,
                     "input 'batch' must be i32 [windows, tokens + 1], with at least one token");
-    return WindowShape{slot.dims[0], slot.dims[1] - 1};
+    WindowShape shape{slot.dims[0], slot.dims[1] - 1, 1, 0};
+    const program::SlotId stride = program.find_slot(program::kBatchStride);
+    if (stride == program::kNoSlot) return shape;
+    shape.stride = slot.dims[1];
+    float value = 0;
+    if (program.slot(stride).value.size() == sizeof value)
+        std::memcpy(&value, program.slot(stride).value.data(), sizeof value);
+    if (value != static_cast<float>(shape.stride))
+        return fail(ErrorCode::kInvalidArgument,
+                    "constant 'batch.stride' must be the length of a window");
+    for (const program::Op& op : program.ops())
+        if (op.code == program::Opcode::cross_entropy)
+            shape.classes = program.slot(op.inputs[0]).dims.back();
+    return shape;
+}
+
+Status check_classes(const WindowShape& shape, std::span<const std::int32_t> tokens) {
+    if (shape.classes == 0) return {};
+    for (std::size_t at = shape.window_tokens; at < tokens.size(); at += shape.stride)
+        if (static_cast<std::uint32_t>(tokens[at]) >= shape.classes)
+            return fail(ErrorCode::kInvalidArgument,
+                        "a row of the dataset has class " + std::to_string(tokens[at]) +
+                            ", the model knows 0 to " + std::to_string(shape.classes - 1) +
+                            "; a row is " + std::to_string(shape.window_tokens) +
+                            " tokens and then its class");
+    return {};
 }
 
 std::uint32_t vocabulary(const Program& program) {
+    const bool classifies = program.find_slot(program::kBatchStride) != program::kNoSlot;
+    if (classifies) {
+        for (const program::Op& op : program.ops())
+            if (op.code == program::Opcode::gather_rows)
+                return program.slot(op.inputs[0]).dims.front();
+    }
     for (const program::Op& op : program.ops()) {
         if (op.code == program::Opcode::cross_entropy)
             return program.slot(op.inputs[0]).dims.back();

@@ -11,12 +11,16 @@ namespace gym::engine {
 namespace {
 
 constexpr std::uint32_t kRecordsMax = 1U << 20;
+// Flags of a record.
+constexpr unsigned kHasGradientRoot = 1;
+constexpr unsigned kSkipped = 2;
 constexpr std::string_view kRecordsMagic = "GYMRECS1";
 
 void encode_record(commit::Encoder& encoder, const StepRecord& record) {
     encoder.u64(record.step).fixed(record.batch_root);
     encoder.u32(record.loss_bits).u32(record.grad_norm_bits);
-    encoder.boolean(record.gradient_root.has_value());
+    encoder.u8(static_cast<std::uint8_t>((record.gradient_root ? kHasGradientRoot : 0) |
+                                         (record.skipped ? kSkipped : 0)));
     if (record.gradient_root) encoder.fixed(*record.gradient_root);
     encoder.boolean(record.state_root.has_value());
     if (record.state_root) encoder.fixed(*record.state_root);
@@ -35,7 +39,13 @@ Result<StepRecord> decode_record(commit::Decoder& decoder) {
     GYM_TRY(record.batch_root, decoder.digest());
     GYM_TRY(record.loss_bits, decoder.u32());
     GYM_TRY(record.grad_norm_bits, decoder.u32());
-    GYM_TRY(record.gradient_root, decode_optional_digest(decoder));
+    GYM_TRY(const std::uint8_t flags, decoder.u8());
+    if ((flags & ~(kHasGradientRoot | kSkipped)) != 0)
+        return fail(ErrorCode::kMalformed, "a record with unknown flags");
+    record.skipped = (flags & kSkipped) != 0;
+    if ((flags & kHasGradientRoot) != 0) {
+        GYM_TRY(record.gradient_root, decoder.digest());
+    }
     GYM_TRY(record.state_root, decode_optional_digest(decoder));
     return record;
 }
@@ -56,11 +66,13 @@ std::optional<RecordDifference> compare(const StepRecord& expected, const StepRe
         const char* name;
         std::string expected, found;
     };
-    const std::array<Field, 6> fields{{
+    const auto yes_or_no = [](bool value) { return std::string(value ? "yes" : "no"); };
+    const std::array<Field, 7> fields{{
         {"step", std::to_string(expected.step), std::to_string(found.step)},
         {"batch_root", expected.batch_root.hex(), found.batch_root.hex()},
         {"loss", bits_hex(expected.loss_bits), bits_hex(found.loss_bits)},
         {"grad_norm", bits_hex(expected.grad_norm_bits), bits_hex(found.grad_norm_bits)},
+        {"skipped", yes_or_no(expected.skipped), yes_or_no(found.skipped)},
         {"gradient_root", root_hex(expected.gradient_root), root_hex(found.gradient_root)},
         {"state_root", root_hex(expected.state_root), root_hex(found.state_root)},
     }};

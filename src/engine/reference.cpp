@@ -47,6 +47,10 @@ bool run_elementwise(const PrimitiveCall& call) {
             return call.map([](auto x) { return f::gelu(x(0)); });
         case Opcode::silu:
             return call.map([](auto x) { return f::silu(x(0)); });
+        case Opcode::less_equal:
+            return call.map([](auto x) { return f::less_equal(x(0), x(1)) ? 1.0f : 0.0f; });
+        case Opcode::select:
+            return call.map([](auto x) { return f::select(x(0) > 0.0f, x(1), x(2)); });
         default:
             return false;
     }
@@ -66,6 +70,8 @@ bool run_movement(const PrimitiveCall& call) {
             return call.one_hot();
         case Opcode::causal_fill:
             return call.causal_fill();
+        case Opcode::random_mask:
+            return call.random_mask();
         default:
             return false;
     }

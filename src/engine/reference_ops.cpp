@@ -78,6 +78,14 @@ bool PrimitiveCall::causal_fill() const {
     return true;
 }
 
+bool PrimitiveCall::random_mask() const {
+    const kernels::RandomMask mask{static_cast<std::uint32_t>(op_.attributes[0]),
+                                   static_cast<std::uint32_t>(op_.attributes[1]), op_.f32(2)};
+    for (std::uint64_t i = 0; i < element_count(output_slot().dims); ++i)
+        output<float>()[i] = kernels::random_mask_element(input<std::int32_t>(0), mask, i);
+    return true;
+}
+
 bool PrimitiveCall::block_max() const {
     if (input_slot(0).dtype == DType::f32) {
         return each_block([&](std::uint64_t out, std::uint64_t first, std::uint64_t count) {

@@ -7,6 +7,7 @@
 
 #include "gym/common/assert.hpp"
 #include "gym/engine/reference.hpp"
+#include "gym/kernels/philox.h"
 #include "gym/kernels/programs.h"
 #include "gym/kernels/q14.h"
 #include "gym/program/validate.hpp"
@@ -48,6 +49,7 @@ class PrimitiveCall {
     bool pick() const;
     bool one_hot() const;
     bool causal_fill() const;
+    bool random_mask() const;
 
     bool block_max() const;
     bool block_exponent() const;

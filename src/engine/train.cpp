@@ -53,6 +53,8 @@ struct Trainer::Impl {
     std::unique_ptr<Runner> runner;
     WindowShape shape;
     bool has_clock = false;
+    bool has_random = false;
+    bool can_skip = false;
     std::uint64_t flops = 0;
     std::uint64_t next_step = 0;
 
@@ -85,8 +87,9 @@ Result<Digest> Trainer::Impl::gradient_root() const {
 
 /// @return the batch root.
 Result<Digest> Trainer::Impl::run_step(std::uint64_t step) {
-    GYM_TRY(const Batch batch,
-            training_batch(dataset, spec.key, step, shape.windows, shape.window_tokens));
+    GYM_TRY(const Batch batch, training_batch(dataset, spec.key, step, shape.windows,
+                                              shape.window_tokens, shape.stride));
+    GYM_CHECK(check_classes(shape, batch.tokens));
     const std::uint64_t job_step = spec.key.round * spec.steps + step;
     // The clock only looks up tables, whose indices are clamped, so saturating it changes nothing.
     constexpr std::uint64_t kClockMax = 0x7FFFFFFF;
@@ -94,6 +97,12 @@ Result<Digest> Trainer::Impl::run_step(std::uint64_t step) {
         static_cast<std::int32_t>(std::min(job_step, kClockMax)), static_cast<std::int32_t>(step)};
     std::vector<NamedTensorView> inputs{{program::kBatchInput, bytes_of(batch.tokens)}};
     if (has_clock) inputs.push_back({program::kClockInput, bytes_of(clock)});
+    const auto key = kernels::philox_key(spec.key.job_seed.data.data());
+    const std::array<std::int32_t, program::kRandomWords> random{
+        static_cast<std::int32_t>(key.word[0]), static_cast<std::int32_t>(key.word[1]),
+        static_cast<std::int32_t>(spec.key.round), static_cast<std::int32_t>(spec.key.slot),
+        static_cast<std::int32_t>(step)};
+    if (has_random) inputs.push_back({program::kRandomInput, bytes_of(random)});
     GYM_CHECK(runner->run(inputs));
     return batch.root;
 }
@@ -115,6 +124,8 @@ Result<Trainer> Trainer::create(const Program& train, State state, const blob::D
     auto impl = std::make_unique<Impl>(train, dataset, spec, std::move(runner));
     impl->shape = shape;
     impl->next_step = spec.first_step;
+    impl->has_random = train.find_slot(program::kRandomInput) != program::kNoSlot;
+    impl->can_skip = train.find_output(program::kSkippedOutput) != program::kNoSlot;
     impl->has_clock = train.find_slot(program::kClockInput) != program::kNoSlot;
     impl->flops = program::flops_per_step(train);
     return Trainer(std::move(impl));
@@ -135,6 +146,10 @@ Result<StepRecord> Trainer::step() {
     GYM_TRY(record.batch_root, impl_->run_step(step));
     GYM_TRY(record.loss_bits, impl_->scalar_bits(program::kLossOutput));
     GYM_TRY(record.grad_norm_bits, impl_->scalar_bits(program::kGradNormOutput));
+    if (impl_->can_skip) {
+        GYM_TRY(const std::uint32_t skipped, impl_->scalar_bits(program::kSkippedOutput));
+        record.skipped = skipped != 0;  // the bits of +0 or of 1
+    }
     if (impl_->is_checkpoint(step)) {
         GYM_TRY(record.gradient_root, impl_->gradient_root());
         GYM_TRY(record.state_root, impl_->runner->state_root());

@@ -133,6 +133,12 @@ SlotId Builder::sum_squares(SlotId x) {
     return out;
 }
 
+SlotId Builder::sum_tensors(const std::vector<SlotId>& parts) {
+    const SlotId out = temp(DType::f32, slot(parts.front()).dims);
+    append({Opcode::sum_tensors, parts, {out}, {}});
+    return out;
+}
+
 SlotId Builder::matmul(SlotId a, SlotId b, bool transpose_a, bool transpose_b) {
     const Dims dims{dim_or_one(slot(a).dims, transpose_a ? 1 : 0),
                     dim_or_one(slot(b).dims, transpose_b ? 1 : 0)};

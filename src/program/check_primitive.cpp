@@ -73,6 +73,14 @@ void check_causal_fill(Check& c) {
     c.dims(c.out(), dims, "output");
 }
 
+void check_random_mask(Check& c) {
+    c.dtype(c.in(0), DType::i32, "position");
+    c.dims(c.in(0), {kRandomWords}, "position");
+    c.dtype(c.out(), DType::f32, "output");
+    c.require(c.attribute(0) < (1U << 24), "op must be below 2^24");
+    c.require(c.attribute(1) <= 0xFFFFFFFFU, "threshold must be below 2^32");
+}
+
 /// [.., n] -> [.., blocks(n)].
 void check_blocks(Check& c, DType from, DType to) {
     c.dtype(c.in(0), from, "input");
@@ -190,6 +198,9 @@ void check_primitive(Check& c, Opcode code) {
             break;
         case causal_fill:
             check_causal_fill(c);
+            break;
+        case random_mask:
+            check_random_mask(c);
             break;
         case block_max:
             c.require(c.in(0).dtype == DType::f32 || c.in(0).dtype == DType::i32,

@@ -48,9 +48,10 @@ Status check_imported(const ModelConfig& config, std::uint32_t windows) {
         return fail(ErrorCode::kInvalidArgument, "no imported model is given");
     const SlotId input = config.forward->slots_of(SlotKind::input).front();
     const std::uint32_t own = config.forward->slot(input).dims.front();
-    return require(own == windows, "takes " + std::to_string(own) +
-                                       " windows at a time: set batch to that, not " +
-                                       std::to_string(windows));
+    return require(own == windows,
+                   "takes " + std::to_string(own) +
+                       " windows at a time: set batch / micro_batches to that, not " +
+                       std::to_string(windows));
 }
 
 SlotId write_forward(ModelWriter& w, SlotId tokens) {

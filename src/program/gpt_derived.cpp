@@ -1,3 +1,4 @@
+#include <map>
 #include <string>
 
 #include "little_endian.hpp"
@@ -10,14 +11,19 @@ namespace {
 class Slice {
   public:
     explicit Slice(const Program& program)
-        : program_(program), needed_(program.slots().size()), ids_(program.slots().size()) {}
+        : program_(program), needed_(program.slots().size()), ids_(program.slots().size()) {
+        find_dropouts();
+    }
 
     Result<Program> to(std::string_view output) {
-        const SlotId root = program_.find_output(output);
+        const SlotId root = undropped(program_.find_output(output));
         if (root == kNoSlot)
             return fail(ErrorCode::kInvalidArgument,
                         "the program has no output '" + std::string(output) + "'");
         needed_[root] = true;
+        // No op reads it: it says how the batch is cut out of the dataset.
+        if (const SlotId stride = program_.find_slot(kBatchStride); stride != kNoSlot)
+            needed_[stride] = true;
         const std::vector<bool> keep = mark();
         ProgramParts parts;
         copy_slots(parts);
@@ -28,6 +34,19 @@ class Slice {
     }
 
   private:
+    /// x * mask of a training step is x in every other.
+    void find_dropouts() {
+        std::vector<bool> mask(program_.slots().size());
+        for (const Op& op : program_.ops()) {
+            if (op.code == Opcode::random_mask) mask[op.outputs[0]] = true;
+            if (op.code == Opcode::mul && mask[op.inputs[1]])
+                instead_[op.outputs[0]] = undropped(op.inputs[0]);
+        }
+    }
+    [[nodiscard]] SlotId undropped(SlotId slot) const {
+        const auto found = instead_.find(slot);
+        return found == instead_.end() ? slot : found->second;
+    }
     std::vector<bool> mark() {
         std::vector<bool> keep(program_.ops().size());
         for (std::size_t i = keep.size(); i-- > 0;) {
@@ -36,7 +55,7 @@ class Slice {
                 keep[i] = keep[i] || needed_[out];
             if (!keep[i]) continue;
             for (const SlotId in : op.inputs)
-                needed_[in] = true;
+                needed_[undropped(in)] = true;
             for (const SlotId out : op.outputs)
                 needed_[out] = true;
         }
@@ -53,13 +72,14 @@ class Slice {
     }
     [[nodiscard]] Op renamed(Op op) const {
         for (SlotId& in : op.inputs)
-            in = ids_[in];
+            in = ids_[undropped(in)];
         for (SlotId& out : op.outputs)
             out = ids_[out];
         return op;
     }
 
     const Program& program_;
+    std::map<SlotId, SlotId> instead_;  // the result of a dropout -> what it was made from
     std::vector<bool> needed_;
     std::vector<SlotId> ids_;
 };

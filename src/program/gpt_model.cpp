@@ -16,12 +16,12 @@ SlotId block(ModelWriter& w, SlotId x, const std::string& name) {
     h = w.linear(h, name + ".attention.qkv", {3 * width, width}, bias);
     h = w.b.attention(h, w.config.context, w.config.heads);
     h = w.linear(h, name + ".attention.out", {width, width}, bias, w.residual_scale());
-    x = w.b.add(x, h);
+    x = w.b.add(x, w.dropout(h));
     h = norm(w, x, name + ".norm2");
     h = w.linear(h, name + ".mlp.up", {hidden, width}, bias);
     h = w.b.unary(Opcode::gelu, h);
     h = w.linear(h, name + ".mlp.down", {width, hidden}, bias, w.residual_scale());
-    return w.b.add(x, h);
+    return w.b.add(x, w.dropout(h));
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ Body write_gpt(ModelWriter& w, SlotId tokens) {
         w.weight("token_embedding", {c.vocabulary, c.width}, 1.0, ParamGroup::embedding);
     const SlotId positions =
         w.weight("position_embedding", {c.context, c.width}, 1.0, ParamGroup::embedding);
-    SlotId x = w.b.add(w.b.gather_rows(table, tokens), positions);
+    SlotId x = w.dropout(w.b.add(w.b.gather_rows(table, tokens), positions));
     for (std::uint32_t layer = 0; layer < c.layers; ++layer)
         x = block(w, x, "blocks." + std::to_string(layer));
     return {norm(w, x, "final_norm"), table};

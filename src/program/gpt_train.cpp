@@ -1,5 +1,6 @@
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "gym/program/autodiff.hpp"
@@ -35,6 +36,11 @@ Status check_optimizer(const OptimizerConfig& o) {
     GYM_CHECK(require(o.epsilon > 0 && o.epsilon <= 1, "epsilon must be above 0 and at most 1"));
     GYM_CHECK(
         require(o.weight_decay >= 0 && o.weight_decay <= 100, "weight_decay must be 0 to 100"));
+    GYM_CHECK(
+        require(o.guard.loss_factor == 0 || (o.guard.loss_factor > 1 && o.guard.loss_factor <= 1e6),
+                "guard loss_factor must be 0 or above 1 and at most 1e6"));
+    GYM_CHECK(require(o.guard.loss_decay >= 0 && o.guard.loss_decay < 1,
+                      "guard loss_decay must be 0 to below 1"));
     return require(o.clip_norm > 0 && o.clip_norm <= 1e30,
                    "clip_norm must be above 0 and at most 1e30");
 }
@@ -59,30 +65,103 @@ class TrainWriter {
         : config_(config), beta1_(config.optimizer.beta1), beta2_(config.optimizer.beta2) {}
 
     Result<Program> write() {
-        model_ = write_model(b_, config_.model, batch_input(b_, config_.model, config_.batch));
-        const SlotId loss = b_.cross_entropy(model_.logits, model_.targets);
-        std::vector<SlotId> wrt;
-        wrt.reserve(model_.params.size());
-        for (const ModelParam& param : model_.params)
-            wrt.push_back(param.slot);
-        GYM_TRY(const std::vector<SlotId> grads, gradients(b_, loss, wrt));
+        GYM_CHECK(write_passes());
+        const SlotId loss = mean_loss();
+        const std::vector<SlotId> grads = summed_gradients();
         const SlotId norm = gradient_norm(grads);
         const SlotId room =
             b_.div(b_.scalar(static_cast<float>(config_.optimizer.clip_norm)), norm);
         const SlotId clip = b_.min(room, b_.scalar(1.0F));
-        update(grads, learning_rate(), clip);
+        const SlotId rate = learning_rate();
+        if (config_.optimizer.guard.enabled) keep_ = guard(loss, norm);
+        update(grads, rate, clip);
         b_.constant(std::string(kOuterLearningRate), {1},
                     {static_cast<float>(config_.outer.learning_rate)});
         b_.constant(std::string(kOuterMomentum), {1}, {static_cast<float>(config_.outer.momentum)});
         b_.output(std::string(kLossOutput), loss);
         b_.output(std::string(kGradNormOutput), norm);
-        b_.output(std::string(kLogitsOutput), model_.logits);
+        b_.output(std::string(kLogitsOutput), logits_);
         for (std::size_t i = 0; i < grads.size(); ++i)
             b_.output(std::string(kGradientPrefix) + model_.params[i].name, grads[i]);
+        if (keep_ != kNoSlot)
+            b_.output(std::string(kSkippedOutput), b_.sub(b_.scalar(1.0F), keep_));
         return b_.build();
     }
 
   private:
+    /// Forward and backward over each micro-batch.
+    Status write_passes() {
+        const std::uint32_t parts = config_.micro_batches;
+        const SlotId batch = batch_input(b_, config_.model, config_.batch);
+        const SlotId random = config_.model.dropout == 0
+                                  ? kNoSlot
+                                  : b_.input(std::string(kRandomInput), DType::i32, {kRandomWords});
+        for (std::uint32_t part = 0; part < parts; ++part) {
+            model_ = write_model(b_, config_.model, windows_of(batch, part),
+                                 {model_.params, random, model_.dropouts});
+            if (part == 0) logits_ = model_.logits;
+            const SlotId loss = b_.cross_entropy(model_.logits, model_.targets);
+            losses_.push_back(loss);
+            const SlotId share =
+                parts == 1 ? loss : b_.div(loss, b_.scalar(static_cast<float>(parts)));
+            std::vector<SlotId> wrt;
+            wrt.reserve(model_.params.size());
+            for (const ModelParam& param : model_.params)
+                wrt.push_back(param.slot);
+            GYM_TRY(std::vector<SlotId> grads, gradients(b_, share, wrt));
+            gradients_.push_back(std::move(grads));
+        }
+        return {};
+    }
+    SlotId windows_of(SlotId batch, std::uint32_t part) {
+        if (config_.micro_batches == 1) return batch;
+        const std::uint32_t windows = config_.batch / config_.micro_batches;
+        const std::uint64_t row = std::uint64_t{config_.model.context} + 1;
+        return b_.strided_copy(batch, {windows, config_.model.context + 1}, part * windows * row,
+                               {row, 1});
+    }
+    SlotId mean_loss() {
+        if (losses_.size() == 1) return losses_.front();
+        return b_.div(b_.sum_tensors(losses_), b_.scalar(static_cast<float>(losses_.size())));
+    }
+    std::vector<SlotId> summed_gradients() {
+        if (gradients_.size() == 1) return gradients_.front();
+        std::vector<SlotId> sums;
+        for (std::size_t i = 0; i < gradients_.front().size(); ++i) {
+            std::vector<SlotId> parts;
+            parts.reserve(gradients_.size());
+            for (const std::vector<SlotId>& grads : gradients_)
+                parts.push_back(grads[i]);
+            sums.push_back(b_.sum_tensors(parts));
+        }
+        return sums;
+    }
+
+    /// 1 if the step is to be made, else 0.
+    SlotId guard(SlotId loss, SlotId norm) {
+        const GuardConfig& g = config_.optimizer.guard;
+        const auto less_equal = [&](SlotId a, SlotId bound) {
+            return b_.elementwise(Opcode::less_equal, {a, bound});
+        };
+        const auto select = [&](SlotId c, SlotId yes, SlotId no) {
+            return b_.elementwise(Opcode::select, {c, yes, no});
+        };
+        const SlotId largest = b_.scalar(std::numeric_limits<float>::max());
+        const SlotId finite = b_.mul(less_equal(loss, largest), less_equal(norm, largest));
+        if (g.loss_factor == 0) return finite;
+        const Init zero{Init::Kind::constant, 0};
+        const SlotId mean = b_.state("guard.loss_mean", {1}, zero);
+        const SlotId seen = b_.state("guard.loss_seen", {1}, zero);
+        const SlotId limit = b_.mul(mean, b_.scalar(static_cast<float>(g.loss_factor)));
+        const SlotId keep = b_.mul(finite, less_equal(loss, select(seen, limit, largest)));
+        const Decay decay(g.loss_decay);
+        const SlotId fresh = b_.mul(loss, b_.scalar(decay.rest));
+        const SlotId moved = b_.fma(mean, b_.scalar(decay.beta), fresh);
+        b_.set_next(mean, select(keep, select(seen, moved, loss), mean));
+        b_.set_next(seen, select(keep, b_.scalar(1.0F), seen));
+        return keep;
+    }
+
     SlotId gradient_norm(const std::vector<SlotId>& grads) {
         std::vector<SlotId> squares;
         squares.reserve(grads.size());
@@ -119,12 +198,25 @@ class TrainWriter {
     SlotId bias_correction(const std::string& name, const Decay& decay) {
         const SlotId power = b_.state(name, {1}, {Init::Kind::constant, 0x3F800000});
         const SlotId next = b_.mul(power, b_.scalar(decay.beta));
-        b_.set_next(power, next);
+        b_.set_next(power,
+                    keep_ == kNoSlot ? next : b_.elementwise(Opcode::select, {keep_, next, power}));
         const SlotId one = b_.scalar(1.0F);
         return b_.div(one, b_.sub(one, next));
     }
 
-    [[nodiscard]] static bool decays(ParamGroup group) { return group == ParamGroup::linear; }
+    [[nodiscard]] bool decays(ParamGroup group) const {
+        switch (group) {
+            case ParamGroup::linear:
+                return true;
+            case ParamGroup::embedding:
+                return config_.optimizer.decay_embeddings;
+            case ParamGroup::norm:
+                return config_.optimizer.decay_norms;
+            case ParamGroup::bias:
+                return config_.optimizer.decay_biases;
+        }
+        return false;
+    }
 
     void update(const std::vector<SlotId>& grads, SlotId rate, SlotId clip) {
         const OptimizerConfig& o = config_.optimizer;
@@ -141,12 +233,17 @@ class TrainWriter {
             const SlotId next_v = b_.temp(DType::f32, dims);
             const float weight_decay =
                 decays(param.group) ? static_cast<float>(o.weight_decay) : 0.0F;
-            b_.append({Opcode::adamw,
-                       {param.slot, m, v, grads[i], rate, clip, r1, r2},
-                       {next_p, next_m, next_v},
-                       {f32_bits(beta1_.beta), f32_bits(beta1_.rest), f32_bits(beta2_.beta),
-                        f32_bits(beta2_.rest), f32_bits(static_cast<float>(o.epsilon)),
-                        f32_bits(weight_decay)}});
+            Op step{Opcode::adamw,
+                    {param.slot, m, v, grads[i], rate, clip, r1, r2},
+                    {next_p, next_m, next_v},
+                    {f32_bits(beta1_.beta), f32_bits(beta1_.rest), f32_bits(beta2_.beta),
+                     f32_bits(beta2_.rest), f32_bits(static_cast<float>(o.epsilon)),
+                     f32_bits(weight_decay)}};
+            if (keep_ != kNoSlot) {
+                step.code = Opcode::adamw_guarded;
+                step.inputs.push_back(keep_);
+            }
+            b_.append(std::move(step));
             b_.set_next(param.slot, next_p);
             b_.set_next(m, next_m);
             b_.set_next(v, next_v);
@@ -156,7 +253,11 @@ class TrainWriter {
     const TrainConfig& config_;
     Decay beta1_, beta2_;
     Builder b_;
-    Model model_;
+    Model model_;  // of the latest micro-batch
+    SlotId logits_ = kNoSlot;
+    SlotId keep_ = kNoSlot;  // 1 to make the step; kNoSlot: always
+    std::vector<SlotId> losses_;
+    std::vector<std::vector<SlotId>> gradients_;  // by micro-batch, then parameter
 };
 
 }  // namespace
@@ -166,8 +267,11 @@ Result<Program> train_program(const TrainConfig& config) {
     GYM_CHECK(check_optimizer(config.optimizer));
     GYM_CHECK(check_outer(config.outer));
     GYM_CHECK(require(config.batch >= 1 && config.batch <= kBatchMax, "batch must be 1 to 65536"));
+    GYM_CHECK(require(config.micro_batches >= 1 && config.micro_batches <= kOpInputsMax &&
+                          config.batch % config.micro_batches == 0,
+                      "micro_batches must be 1 to 12 and divide batch"));
     if (config.model.architecture == Architecture::imported)
-        GYM_CHECK(check_imported(config.model, config.batch));
+        GYM_CHECK(check_imported(config.model, config.batch / config.micro_batches));
     return TrainWriter(config).write();
 }
 

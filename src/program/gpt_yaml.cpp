@@ -58,6 +58,7 @@ Status read_gpt(Keys keys, ModelConfig& model) {
         .integer("classes", model.classes)
         .boolean("tied_embeddings", model.tied_embeddings)
         .boolean("bias", model.bias)
+        .real("dropout", model.dropout)
         .real("init_std", model.init_std)
         .real("layernorm_epsilon", model.layernorm_epsilon)
         .finish();
@@ -74,6 +75,7 @@ Status read_llama(Keys keys, ModelConfig& model) {
         .integer("classes", model.classes)
         .boolean("tied_embeddings", model.tied_embeddings)
         .real("rope_theta", model.rope_theta)
+        .real("dropout", model.dropout)
         .real("init_std", model.init_std)
         .real("rmsnorm_epsilon", model.layernorm_epsilon)
         .finish();
@@ -105,7 +107,25 @@ Status read_model(YamlMap& map, ModelConfig& model) {
     return read_gpt(Keys(map), model);
 }
 
+Status read_guard(YamlMap& map, GuardConfig& guard) {
+    guard.enabled = true;
+    return Keys(map)
+        .real("loss_factor", guard.loss_factor)
+        .real("loss_decay", guard.loss_decay)
+        .finish();
+}
+
 Status read_optimizer(YamlMap& map, OptimizerConfig& optimizer) {
+    if (map.has("schedule")) {
+        GYM_TRY(const std::string name, map.choice("schedule", {"cosine", "linear", "constant"}));
+        optimizer.schedule = name == "cosine"   ? Schedule::cosine
+                             : name == "linear" ? Schedule::linear
+                                                : Schedule::constant;
+    }
+    if (map.has("guard")) {
+        GYM_TRY(YamlMap guard, map.map("guard"));
+        GYM_CHECK(read_guard(guard, optimizer.guard));
+    }
     return Keys(map)
         .real("learning_rate", optimizer.learning_rate)
         .real("learning_rate_min", optimizer.learning_rate_min)
@@ -116,6 +136,9 @@ Status read_optimizer(YamlMap& map, OptimizerConfig& optimizer) {
         .real("beta2", optimizer.beta2)
         .real("epsilon", optimizer.epsilon)
         .real("weight_decay", optimizer.weight_decay)
+        .boolean("decay_embeddings", optimizer.decay_embeddings)
+        .boolean("decay_norms", optimizer.decay_norms)
+        .boolean("decay_biases", optimizer.decay_biases)
         .real("clip_norm", optimizer.clip_norm)
         .finish();
 }
@@ -137,7 +160,10 @@ Status read_training(YamlMap& map, TrainConfig& config) {
         GYM_TRY(YamlMap outer, map.map("outer"));
         GYM_CHECK(read_outer(outer, config.outer));
     }
-    return Keys(map).required_integer("batch", config.batch).finish();
+    return Keys(map)
+        .required_integer("batch", config.batch)
+        .integer("micro_batches", config.micro_batches)
+        .finish();
 }
 
 }  // namespace

@@ -53,11 +53,13 @@ Body write_llama(ModelWriter& w, SlotId tokens) {
     const Rotary tables = rotary(w);
     const SlotId table =
         w.weight("token_embedding", {c.vocabulary, c.width}, 1.0, ParamGroup::embedding);
-    SlotId x = w.b.gather_rows(table, tokens);
+    SlotId x = w.dropout(w.b.gather_rows(table, tokens));
     for (std::uint32_t layer = 0; layer < c.layers; ++layer) {
         const std::string name = "blocks." + std::to_string(layer);
-        x = w.b.add(x, attention(w, tables, norm(w, x, name + ".norm1"), name + ".attention"));
-        x = w.b.add(x, mlp(w, norm(w, x, name + ".norm2"), name + ".mlp"));
+        const SlotId a = attention(w, tables, norm(w, x, name + ".norm1"), name + ".attention");
+        x = w.b.add(x, w.dropout(a));
+        const SlotId h = mlp(w, norm(w, x, name + ".norm2"), name + ".mlp");
+        x = w.b.add(x, w.dropout(h));
     }
     return {norm(w, x, "final_norm"), table};
 }

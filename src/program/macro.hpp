@@ -42,5 +42,7 @@ extern const Macro kRepeatHeads;
 extern const Macro kRepeatHeadsGrad;
 extern const Macro kSwiglu;
 extern const Macro kSwigluGrad;
+extern const Macro kSumTensors;
+extern const Macro kAdamwGuarded;
 
 }  // namespace gym::program

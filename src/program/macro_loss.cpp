@@ -89,7 +89,12 @@ void expand_embedding_grad(Expander& e, const Op& op) {
     e.emit(Opcode::finish_sum, {e.reduce(Opcode::block_sum, sums), exponents}, table);
 }
 
-void expand_adamw(Expander& e, const Op& op) {
+/// The new values of p, m and v; `targets` may name slots to write them to.
+struct Moments {
+    SlotId p = kNoSlot, m = kNoSlot, v = kNoSlot;
+};
+
+Moments adamw_step(Expander& e, const Op& op, Moments targets) {
     const SlotId p = op.inputs[0], m = op.inputs[1], v = op.inputs[2], g = op.inputs[3],
                  lr = op.inputs[4], clip = op.inputs[5], r1 = op.inputs[6], r2 = op.inputs[7];
     const auto attribute = [&](std::size_t i) {
@@ -102,14 +107,31 @@ void expand_adamw(Expander& e, const Op& op) {
     const SlotId epsilon = attribute(4);
     const SlotId weight_decay = attribute(5);
     const SlotId h = e.mul(g, clip);
-    const SlotId m_new = e.map(Opcode::fma, {m, beta1, e.mul(h, one_minus_beta1)}, op.outputs[1]);
+    const SlotId m_new = e.map(Opcode::fma, {m, beta1, e.mul(h, one_minus_beta1)}, targets.m);
     const SlotId squared = e.mul(e.mul(h, h), one_minus_beta2);
-    const SlotId v_new = e.map(Opcode::fma, {v, beta2, squared}, op.outputs[2]);
+    const SlotId v_new = e.map(Opcode::fma, {v, beta2, squared}, targets.v);
     const SlotId root = e.map(Opcode::sqrt, {e.mul(v_new, r2)});
     const SlotId divisor = e.add(root, epsilon);
     const SlotId u = e.div(e.mul(m_new, r1), divisor);
     const SlotId step = e.mul(lr, e.fma(p, weight_decay, u));
-    e.map(Opcode::sub, {p, step}, op.outputs[0]);
+    return {e.map(Opcode::sub, {p, step}, targets.p), m_new, v_new};
+}
+
+void expand_adamw(Expander& e, const Op& op) {
+    adamw_step(e, op, {op.outputs[0], op.outputs[1], op.outputs[2]});
+}
+
+void check_adamw_guarded(Check& c) {
+    check_adamw(c);
+    c.count(c.in(8), 1, "keep");
+}
+
+void expand_adamw_guarded(Expander& e, const Op& op) {
+    const Moments next = adamw_step(e, op, {});
+    const SlotId keep = op.inputs[8];
+    e.map(Opcode::select, {keep, next.p, op.inputs[0]}, op.outputs[0]);
+    e.map(Opcode::select, {keep, next.m, op.inputs[1]}, op.outputs[1]);
+    e.map(Opcode::select, {keep, next.v, op.inputs[2]}, op.outputs[2]);
 }
 
 void differentiate_cross_entropy(Backward& back, const Op& op, SlotId dy) {
@@ -131,5 +153,6 @@ const Macro kCrossEntropyGrad{Opcode::cross_entropy_grad,
                               expand_cross_entropy_grad};
 const Macro kEmbeddingGrad{Opcode::embedding_grad, check_embedding_grad, expand_embedding_grad};
 const Macro kAdamw{Opcode::adamw, check_adamw, expand_adamw};
+const Macro kAdamwGuarded{Opcode::adamw_guarded, check_adamw_guarded, expand_adamw_guarded};
 
 }  // namespace gym::program

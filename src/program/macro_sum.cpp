@@ -55,6 +55,29 @@ void expand_matmul(Expander& e, const Op& op) {
     e.product(a, b, false, op.outputs[0]);
 }
 
+void check_sum_tensors(Check& c) {
+    c.all_f32();
+    for (std::size_t i = 1; i < c.inputs(); ++i)
+        c.dims(c.in(i), c.in(0).dims, "input " + std::to_string(i));
+    c.dims(c.out(), c.in(0).dims, "output");
+}
+
+void expand_sum_tensors(Expander& e, const Op& op) {
+    const auto count = static_cast<std::uint32_t>(element_count(e.dims(op.inputs[0])));
+    std::vector<SlotId> columns;
+    columns.reserve(op.inputs.size());
+    for (const SlotId x : op.inputs)
+        columns.push_back(e.copy(x, {{count, 1}, 0, {1, 0}}));
+    const SlotId rows = e.temp(DType::f32, {count, static_cast<std::uint32_t>(op.inputs.size())});
+    e.emit(Opcode::concat, columns, rows);
+    e.exact_sum(rows, op.outputs[0]);
+}
+
+void differentiate_sum_tensors(Backward& back, const Op& op, SlotId dy) {
+    for (const SlotId x : op.inputs)
+        back.contribute(x, dy);
+}
+
 void differentiate_sum(Backward& back, const Op& op, SlotId dy) {
     back.contribute(op.inputs[0], back.spread(op.inputs[0], dy));
 }
@@ -74,6 +97,8 @@ void differentiate_matmul(Backward& back, const Op& op, SlotId dy) {
 
 const Macro kRowSum{Opcode::row_sum, check_row_sum, expand_row_sum, differentiate_sum};
 const Macro kColumnSum{Opcode::column_sum, check_column_sum, expand_column_sum, differentiate_sum};
+const Macro kSumTensors{Opcode::sum_tensors, check_sum_tensors, expand_sum_tensors,
+                        differentiate_sum_tensors};
 const Macro kSumSquares{Opcode::sum_squares, check_sum_squares, expand_sum_squares};
 const Macro kMatmul{Opcode::matmul, check_matmul, expand_matmul, differentiate_matmul};
 

@@ -14,6 +14,7 @@ constexpr std::array kMacros{
     &kAttentionGrad, &kCrossEntropy,    &kCrossEntropyGrad, &kEmbeddingGrad,
     &kAdamw,         &kRmsnorm,         &kRmsnormGrad,      &kRope,
     &kRepeatHeads,   &kRepeatHeadsGrad, &kSwiglu,           &kSwigluGrad,
+    &kSumTensors,    &kAdamwGuarded,
 };
 
 }  // namespace

@@ -41,6 +41,7 @@ Status check_decoder(const ModelConfig& c) {
     GYM_CHECK(require(c.width % c.heads == 0, "width must be a multiple of heads"));
     GYM_CHECK(require(c.layernorm_epsilon > 0 && c.layernorm_epsilon <= 1,
                       "layernorm_epsilon must be above 0 and at most 1"));
+    GYM_CHECK(require(c.dropout >= 0 && c.dropout <= 0.9, "dropout must be 0 to 0.9"));
     if (c.architecture == Architecture::llama) return check_llama(c);
     return check_between("mlp_ratio", c.mlp_ratio, 1, kMlpRatioMax);
 }
@@ -99,14 +100,13 @@ SlotId batch_input(Builder& builder, const ModelConfig& config, std::uint32_t wi
     return builder.input(std::string(kBatchInput), DType::i32, {windows, config.context + 1});
 }
 
-Model write_model(Builder& builder, const ModelConfig& config, SlotId batch,
-                  std::vector<ModelParam> params) {
+Model write_model(Builder& builder, const ModelConfig& config, SlotId batch, Pass pass) {
     const std::uint32_t windows = builder.slot(batch).dims[0];
     const SlotId tokens = builder.strided_copy(batch, {windows, config.context}, 0,
                                                {config.context + std::uint64_t{1}, 1});
     Model model;
     model.targets = targets_of(builder, config, batch);
-    ModelWriter writer(builder, config, std::move(params));
+    ModelWriter writer(builder, config, std::move(pass));
     if (config.classes != 0) {
         const std::string stride(kBatchStride);
         writer.once(stride, [&] {
@@ -129,6 +129,7 @@ Model write_model(Builder& builder, const ModelConfig& config, SlotId batch,
             break;
     }
     model.logits = logits_of(writer, body, windows);
+    model.dropouts = writer.dropouts();
     model.params = std::move(writer).params();
     return model;
 }

@@ -22,6 +22,7 @@ struct Model {
     std::vector<ModelParam> params;  ///< in slot order
     SlotId targets = kNoSlot;        ///< i32, one for each row of the logits
     SlotId logits = kNoSlot;
+    std::uint32_t dropouts = 0;  ///< in this pass and those before it
 };
 
 /// @errors kInvalidArgument naming the setting that is out of bounds.
@@ -30,10 +31,17 @@ Status check_model(const ModelConfig& config);
 /// An imported model has its number of windows built in.
 Status check_imported(const ModelConfig& config, std::uint32_t windows);
 
-/// Writes the model over windows of `batch` (windows, context + 1); `params` holds the parameters
-/// of an earlier call, which this one then uses again. `config` must have passed check_model().
+/// What a forward pass is for: dropout happens in training alone.
+struct Pass {
+    std::vector<ModelParam> params;     ///< of an earlier pass, used again
+    SlotId random = kNoSlot;            ///< input "random"; kNoSlot: no dropout
+    std::uint32_t dropouts_before = 0;  ///< in earlier passes
+};
+
+/// Writes the model over windows of `batch` (windows, context + 1). `config` must have passed
+/// check_model().
 [[nodiscard]] Model write_model(Builder& builder, const ModelConfig& config, SlotId batch,
-                                std::vector<ModelParam> params = {});
+                                Pass pass = {});
 /// The input that write_model() reads.
 [[nodiscard]] SlotId batch_input(Builder& builder, const ModelConfig& config,
                                  std::uint32_t windows);

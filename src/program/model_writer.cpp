@@ -7,7 +7,8 @@
 namespace gym::program {
 
 SlotId ModelWriter::param(const std::string& name, const Dims& dims, Init init, ParamGroup group) {
-    const SlotId slot = known_.empty() ? b.param(name, dims, init) : known_[params_.size()].slot;
+    const SlotId slot =
+        pass_.params.empty() ? b.param(name, dims, init) : pass_.params[params_.size()].slot;
     params_.push_back({slot, name, group});
     return slot;
 }
@@ -28,6 +29,19 @@ SlotId ModelWriter::linear(SlotId x, const std::string& name, const Dims& dims, 
     const SlotId y = b.matmul(x, weight(name + ".weight", dims, scale));
     if (!bias) return y;
     return b.add(y, vector(name + ".bias", dims[0], 0.0F, ParamGroup::bias));
+}
+
+SlotId ModelWriter::dropout(SlotId x) {
+    if (pass_.random == kNoSlot || config.dropout == 0) return x;
+    const auto threshold = static_cast<std::uint64_t>(config.dropout * 0x1p32);
+    const auto kept = static_cast<float>(1.0 / (1.0 - config.dropout));
+    const SlotId mask = b.temp(DType::f32, b.slot(x).dims);
+    b.append({Opcode::random_mask,
+              {pass_.random},
+              {mask},
+              {kRandomOpDropoutFirst + pass_.dropouts_before++, threshold,
+               std::bit_cast<std::uint32_t>(kept)}});
+    return b.mul(x, mask);
 }
 
 SlotId ModelWriter::once(const std::string& name, const std::function<SlotId()>& make) {

@@ -9,8 +9,8 @@ namespace gym::program {
 /// Parameters and layers that architectures share.
 class ModelWriter {
   public:
-    ModelWriter(Builder& builder, const ModelConfig& model, std::vector<ModelParam> known)
-        : b(builder), config(model), known_(std::move(known)) {}
+    ModelWriter(Builder& builder, const ModelConfig& model, Pass pass)
+        : b(builder), config(model), pass_(std::move(pass)) {}
 
     SlotId param(const std::string& name, const Dims& dims, Init init, ParamGroup group);
     /// Drawn at random with deviation init_std * scale.
@@ -21,6 +21,9 @@ class ModelWriter {
     /// x weight^T [+ bias].
     SlotId linear(SlotId x, const std::string& name, const Dims& dims, bool bias,
                   double scale = 1.0);
+    /// x with a share of its values zero and the others larger, in a training pass with dropout.
+    SlotId dropout(SlotId x);
+    [[nodiscard]] std::uint32_t dropouts() const { return pass_.dropouts_before; }
     /// The slot of this name, which `make` writes the first time that it is asked for.
     SlotId once(const std::string& name, const std::function<SlotId()>& make);
     /// The residual stream has 2 * layers outputs added up: each starts smaller by that root.
@@ -32,7 +35,7 @@ class ModelWriter {
     const ModelConfig& config;
 
   private:
-    std::vector<ModelParam> known_;
+    Pass pass_;
     std::vector<ModelParam> params_;
 };
 

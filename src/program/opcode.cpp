@@ -22,6 +22,8 @@ constexpr std::array<AttributeInfo, 2> kTransposes{{{"transpose_a", flag}, {"tra
 constexpr std::array<AttributeInfo, 1> kEpsilon{{{"epsilon", f32_bits}}};
 constexpr std::array<AttributeInfo, 3> kHeads{
     {{"context", integer}, {"heads", integer}, {"scale", f32_bits}}};
+constexpr std::array<AttributeInfo, 3> kMask{
+    {{"op", integer}, {"threshold", integer}, {"value", f32_bits}}};
 constexpr std::array<AttributeInfo, 2> kRotation{{{"heads", integer}, {"inverse", flag}}};
 constexpr std::array<AttributeInfo, 2> kGroups{{{"heads", integer}, {"kv_heads", integer}}};
 constexpr std::array<AttributeInfo, 6> kAdamw{{{"beta1", f32_bits},
@@ -71,12 +73,15 @@ constexpr std::array kTable{
     primitive(sigmoid, "sigmoid", {1, 1}, kOne, 1),
     primitive(gelu, "gelu", {1, 1}, kOne, 1),
     primitive(silu, "silu", {1, 1}, kOne, 1),
+    primitive(less_equal, "less_equal", {2, 2}, kOne, 1),
+    primitive(select, "select", {3, 3}, kOne),
     primitive(strided_copy, "strided_copy", {1, 1}, kOne, 0, kStrides),
     primitive(concat, "concat", {1, kOpInputsMax}, kOne),
     primitive(gather_rows, "gather_rows", {2, 2}, kOne),
     primitive(pick, "pick", {2, 2}, kOne),
     primitive(one_hot, "one_hot", {1, 1}, kOne),
     primitive(causal_fill, "causal_fill", {1, 1}, kOne, 0, kValue),
+    primitive(random_mask, "random_mask", {1, 1}, {kRandomWords, 1}, 0, kMask),
     primitive(block_max, "block_max", {1, 1}, kBlock4),
     primitive(block_exponent, "block_exponent", {1, 1}, kBlock4),
     primitive(constant_exponent, "constant_exponent", {1, 1}, kBlock4, 0, kExponent),
@@ -108,6 +113,8 @@ constexpr std::array kTable{
     macro(repeat_heads_grad, "repeat_heads_grad", 1, 1, kGroups),
     macro(swiglu, "swiglu", 2, 1),
     macro(swiglu_grad, "swiglu_grad", 3, 2),
+    OpcodeInfo{sum_tensors, "sum_tensors", true, 2, kOpInputsMax, 1, 0, {}, {}},
+    macro(adamw_guarded, "adamw_guarded", 9, 3, kAdamw),
 };
 
 constexpr bool table_is_sound() {

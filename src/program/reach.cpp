@@ -121,6 +121,8 @@ ElementRange depends_on(std::span<const Slot> slots, const Op& op, std::size_t o
             return {out / result.dims[1], 1};
         case causal_fill:
             return {out, 1};
+        case random_mask:
+            return {0, kRandomWords};
         case block_max:
         case block_exponent:
         case constant_exponent:

@@ -14,6 +14,23 @@ double cosine_of_half_turns(double turn) {
     return 1.0 - 2.0 * sine * sine;
 }
 
+namespace {
+
+/// Of the way from the minimum up to the peak, `turn` of 0 to 1 into the schedule.
+double factor_at(Schedule schedule, double turn) {
+    switch (schedule) {
+        case Schedule::cosine:
+            return 0.5 * (1.0 + cosine_of_half_turns(turn));
+        case Schedule::linear:
+            return 1.0 - turn;
+        case Schedule::constant:
+            return 1.0;
+    }
+    return 1.0;
+}
+
+}  // namespace
+
 std::vector<float> learning_rate_table(const OptimizerConfig& config) {
     std::vector<float> table;
     const double peak = config.learning_rate, low = config.learning_rate_min;
@@ -25,8 +42,7 @@ std::vector<float> learning_rate_table(const OptimizerConfig& config) {
         const std::uint32_t length = config.total_steps - config.warmup_steps;
         const double turn =
             length == 0 ? 1.0 : static_cast<double>(step - config.warmup_steps) / length;
-        const double factor = 0.5 * (1.0 + cosine_of_half_turns(turn));
-        table.push_back(static_cast<float>(low + (peak - low) * factor));
+        table.push_back(static_cast<float>(low + (peak - low) * factor_at(config.schedule, turn)));
     }
     return table;
 }

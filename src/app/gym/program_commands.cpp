@@ -107,6 +107,7 @@ void print_record(const CliContext& context, const engine::StepRecord& record) {
                 static_cast<double>(std::bit_cast<float>(record.loss_bits)),
                 static_cast<double>(std::bit_cast<float>(record.grad_norm_bits)),
                 record.batch_root.hex().substr(0, 18).c_str());
+    if (record.skipped) std::printf("  skipped");
     if (record.state_root) std::printf("  state %s", record.state_root->hex().c_str());
     std::printf("\n");
 }
@@ -196,6 +197,9 @@ Status evaluate(const CliContext& context, const Options& options) {
             engine::evaluate(program, state, dataset, options.windows, options.engine));
     if (context.json) {
         context.print_json({{"validation_loss", result.mean_loss},
+                            {"perplexity", result.perplexity},
+                            {"evaluation_program_root", result.program_root.hex()},
+                            {"evaluation_root", result.root.hex()},
                             {"windows", result.windows},
                             {"tokens", result.tokens}});
         return {};
@@ -203,6 +207,8 @@ Status evaluate(const CliContext& context, const Options& options) {
     std::printf("validation loss    %.6f nats per token, %u windows, %llu tokens\n",
                 static_cast<double>(result.mean_loss), result.windows,
                 static_cast<unsigned long long>(result.tokens));
+    std::printf("perplexity         %.4f\n", static_cast<double>(result.perplexity));
+    std::printf("evaluation root    %s\n", result.root.hex().c_str());
     return {};
 }
 

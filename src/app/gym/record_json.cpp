@@ -113,6 +113,7 @@ json::object to_json(const engine::StepRecord& record) {
             {"loss", readable(record.loss_bits)},
             {"grad_norm_bits", bits_text(record.grad_norm_bits)},
             {"grad_norm", readable(record.grad_norm_bits)},
+            {"skipped", record.skipped},
             {"gradient_root", optional_root(record.gradient_root)},
             {"state_root", optional_root(record.state_root)}};
 }
@@ -125,6 +126,10 @@ Result<engine::StepRecord> record_from_json(const json::value& value) {
     GYM_TRY(record.batch_root, digest_of(object, "batch_root"));
     GYM_TRY(record.loss_bits, bits_of(object, "loss_bits"));
     GYM_TRY(record.grad_norm_bits, bits_of(object, "grad_norm_bits"));
+    const json::value* const skipped = object.if_contains("skipped");  // older files have none
+    if (skipped != nullptr && !skipped->is_bool())
+        return fail(ErrorCode::kMalformed, "'skipped' must be true or false");
+    record.skipped = skipped != nullptr && skipped->as_bool();
     GYM_TRY(record.gradient_root, optional_digest_of(object, "gradient_root"));
     GYM_TRY(record.state_root, optional_digest_of(object, "state_root"));
     return record;

@@ -182,7 +182,8 @@ void embedding_grad(const CudaCall& call) {
                                              .d_table = call.output(0)});
 }
 
-void adamw(const CudaCall& call) {
+/// @param keep input 8 of adamw_guarded; nullptr of adamw.
+void adamw(const CudaCall& call, const float* keep) {
     cuda::macro_adamw(call.device,
                       {.count = elements(call.output_slot()),
                        .p = call.input(0),
@@ -202,7 +203,17 @@ void adamw(const CudaCall& call) {
                        .p_next = call.output(0),
                        .m_next = call.output(1),
                        .v_next = call.output(2)},
-                      {call.input(4), call.input(5), call.input(6), call.input(7)});
+                      {call.input(4), call.input(5), call.input(6), call.input(7), keep});
+}
+
+void sum_tensors(const CudaCall& call) {
+    kernels::TensorSum sum{.count = elements(call.output_slot()),
+                           .parts = static_cast<int>(call.op.inputs.size()),
+                           .x = {},
+                           .out = call.output()};
+    for (std::size_t k = 0; k < call.op.inputs.size(); ++k)
+        sum.x[k] = call.input(k);
+    cuda::macro_sum_tensors(call.device, sum);
 }
 
 }  // namespace
@@ -242,7 +253,11 @@ bool run_cuda_macro(const CudaCall& call) {
         case Opcode::embedding_grad:
             return embedding_grad(call), true;
         case Opcode::adamw:
-            return adamw(call), true;
+            return adamw(call, nullptr), true;
+        case Opcode::adamw_guarded:
+            return adamw(call, call.input(8)), true;
+        case Opcode::sum_tensors:
+            return sum_tensors(call), true;
         case Opcode::rmsnorm:
             return rmsnorm(call), true;
         case Opcode::rmsnorm_grad:

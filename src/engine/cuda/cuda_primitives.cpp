@@ -65,6 +65,8 @@ std::optional<BinaryOp> binary_op(Opcode code) {
             return BinaryOp::kDiv;
         case Opcode::min:
             return BinaryOp::kMin;
+        case Opcode::less_equal:
+            return BinaryOp::kLessEqual;
         default:
             return std::nullopt;
     }
@@ -84,6 +86,11 @@ bool run_elementwise(const CudaCall& call) {
     if (call.op.code == Opcode::fma) {
         cuda::map_fma(call.device, operand(call, 0), operand(call, 1), operand(call, 2),
                       call.output(), count);
+        return true;
+    }
+    if (call.op.code == Opcode::select) {
+        cuda::select(call.device, operand(call, 0), operand(call, 1), operand(call, 2),
+                     call.output(), count);
         return true;
     }
     if (call.op.code != Opcode::fill) return false;
@@ -136,6 +143,13 @@ bool run_movement(const CudaCall& call) {
         case Opcode::one_hot:
             return cuda::one_hot(device, call.input<std::int32_t>(0), rows_of(call.output_slot()),
                                  call.output()),
+                   true;
+        case Opcode::random_mask:
+            return cuda::random_mask(
+                       device, call.input<std::int32_t>(0),
+                       {static_cast<std::uint32_t>(call.op.attributes[0]),
+                        static_cast<std::uint32_t>(call.op.attributes[1]), call.op.f32(2)},
+                       call.output(), elements(call.output_slot())),
                    true;
         case Opcode::causal_fill:
             return cuda::causal_fill(device, call.input(0), rows_of(call.input_slot(0)),

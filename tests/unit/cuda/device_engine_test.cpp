@@ -20,6 +20,8 @@ using testing::seed_of;
 struct StepInputs {
     Batch batch;
     std::array<std::int32_t, 2> clock;
+    std::array<std::int32_t, program::kRandomWords> random{1, 2, 0, 0, 0};
+    bool has_random = false;
 
     StepInputs(const blob::Dataset& dataset, const program::TrainConfig& config, std::uint64_t step)
         : clock{static_cast<std::int32_t>(step), static_cast<std::int32_t>(step)} {
@@ -27,13 +29,18 @@ struct StepInputs {
                                    config.model.context);
         EXPECT_TRUE(made.ok());
         batch = std::move(made).value();
+        has_random = config.model.dropout != 0;
+        random.back() = static_cast<std::int32_t>(step);
     }
     [[nodiscard]] std::vector<NamedTensorView> views() const {
         const auto bytes = [](const auto& values) {
             return ByteView(reinterpret_cast<const std::uint8_t*>(values.data()),
                             values.size() * sizeof values[0]);
         };
-        return {{program::kBatchInput, bytes(batch.tokens)}, {program::kClockInput, bytes(clock)}};
+        std::vector<NamedTensorView> views{{program::kBatchInput, bytes(batch.tokens)},
+                                           {program::kClockInput, bytes(clock)}};
+        if (has_random) views.push_back({program::kRandomInput, bytes(random)});
+        return views;
     }
 };
 
@@ -91,7 +98,8 @@ TEST_P(DeviceTraining, HasTheBitsOfTheCpu) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, DeviceTraining,
-                         ::testing::Values(testing::small_config(), testing::small_llama_config()),
+                         ::testing::Values(testing::small_config(),
+                                           testing::full_training_config()),
                          [](const auto& test) {
                              return std::string(test.index == 0 ? "gpt" : "llama");
                          });

@@ -123,9 +123,10 @@ TEST_P(DeviceOp, ItsPrimitivesGiveTheBitsOfTheirDefinitions) {
 }
 
 std::vector<Opcode> all_ops() {
-    std::vector<Opcode> ops{Opcode::add,     Opcode::sub,  Opcode::mul,   Opcode::div, Opcode::min,
-                            Opcode::fma,     Opcode::sqrt, Opcode::rsqrt, Opcode::exp, Opcode::log,
-                            Opcode::sigmoid, Opcode::gelu, Opcode::silu};
+    std::vector<Opcode> ops{Opcode::add,  Opcode::sub,        Opcode::mul,     Opcode::div,
+                            Opcode::min,  Opcode::fma,        Opcode::sqrt,    Opcode::rsqrt,
+                            Opcode::exp,  Opcode::log,        Opcode::sigmoid, Opcode::gelu,
+                            Opcode::silu, Opcode::less_equal, Opcode::select,  Opcode::random_mask};
     for (const program::OpcodeInfo& info : program::opcode_table()) {
         if (info.macro) ops.push_back(info.code);
     }

@@ -45,6 +45,18 @@ program::TrainConfig llama_config() {
     return config;
 }
 
+/// Micro-batches, dropout, guard, a linear schedule, every group decayed.
+program::TrainConfig full_config() {
+    program::TrainConfig config = llama_config();
+    config.micro_batches = 2;
+    config.model.dropout = 0.1;
+    config.optimizer.schedule = program::Schedule::linear;
+    config.optimizer.decay_embeddings = true;
+    config.optimizer.decay_norms = true;
+    config.optimizer.guard = {.enabled = true, .loss_factor = 1.2, .loss_decay = 0.8};
+    return config;
+}
+
 struct Model {
     const char* name;
     program::TrainConfig (*config)();
@@ -52,7 +64,8 @@ struct Model {
     float loss_falls_by;
 };
 constexpr std::array kModels{Model{"nano", nano_config, 200, 2.0F},
-                             Model{"llama", llama_config, 60, 1.5F}};
+                             Model{"llama", llama_config, 60, 1.5F},
+                             Model{"full", full_config, 30, 0.5F}};
 
 std::string vectors_path() {
     const char* folder = std::getenv("GYM_SOURCE_DIR");

@@ -45,7 +45,15 @@ class MacroCase {
         op_.attributes[index] = std::bit_cast<std::uint32_t>(value);
     }
 
+    void random_mask() {
+        in({program::kRandomWords}, program::DType::i32);
+        out({size(1, 40), length()});
+        op_.attributes = {size(0, 1) == 0 ? (1U << 23) + size(0, 9) : size(0, 9),
+                          std::uint64_t{size(0, 16)} * 0x0FFFFFFF};
+        constant(2, 1.25F);
+    }
     void elementwise() {
+        if (op_.code == Opcode::random_mask) return random_mask();
         const Dims full{size(1, 5), size(1, 40), size(1, 70)};
         for (int i = 0; i < program::info(op_.code).inputs_min; ++i) {
             switch (size(0, 6)) {
@@ -195,10 +203,15 @@ inline void MacroCase::macro() {
             in(full), in(full), in(full);
             out(full), out(full);
             break;
-        default:  // adamw
+        case Opcode::sum_tensors:
+            for (std::uint32_t i = size(2, program::kOpInputsMax); i > 0; --i)
+                in(full);
+            out(full);
+            break;
+        default:  // adamw, adamw_guarded
             for (int i = 0; i < 4; ++i)
                 in(full);
-            for (int i = 0; i < 4; ++i)
+            for (int i = 4; i < program::info(op_.code).inputs_min; ++i)
                 in({1});
             for (int i = 0; i < 3; ++i)
                 out(full);

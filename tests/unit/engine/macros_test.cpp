@@ -107,9 +107,10 @@ TEST_P(FusedOp, GivesTheBitsOfItsDefinitionOnEveryLevel) {
 }
 
 std::vector<Opcode> ops_with_fast_versions() {
-    std::vector<Opcode> ops{Opcode::add,     Opcode::sub,  Opcode::mul,   Opcode::div, Opcode::min,
-                            Opcode::fma,     Opcode::sqrt, Opcode::rsqrt, Opcode::exp, Opcode::log,
-                            Opcode::sigmoid, Opcode::gelu, Opcode::silu};
+    std::vector<Opcode> ops{Opcode::add,  Opcode::sub,        Opcode::mul,     Opcode::div,
+                            Opcode::min,  Opcode::fma,        Opcode::sqrt,    Opcode::rsqrt,
+                            Opcode::exp,  Opcode::log,        Opcode::sigmoid, Opcode::gelu,
+                            Opcode::silu, Opcode::less_equal, Opcode::select,  Opcode::random_mask};
     for (const program::OpcodeInfo& info : program::opcode_table()) {
         if (info.macro) ops.push_back(info.code);
     }

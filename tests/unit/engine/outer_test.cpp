@@ -98,6 +98,14 @@ TEST(Evaluate, IsTheSameOnEveryEngineAndBelowUniformAfterTraining) {
     scalar.isa = "scalar";
     const auto again = evaluate(unit.program, trained->final_state, unit.dataset, 16, scalar);
     EXPECT_EQ(kernels::f32::to_bits(again->mean_loss), kernels::f32::to_bits(after->mean_loss));
+    EXPECT_EQ(again->root, after->root);
+    EXPECT_NE(before->root, after->root);
+    EXPECT_NE(evaluate(unit.program, trained->final_state, unit.dataset, 14)->root, after->root);
+    EXPECT_NEAR(after->perplexity, std::exp(after->mean_loss), 1e-4 * after->perplexity);
+    const auto program = program::evaluation_program(unit.program);
+    EXPECT_EQ(after->program_root, program::program_root(*program));
+    // The evaluation program stands for the train program that it was cut from.
+    EXPECT_EQ(evaluate(*program, trained->final_state, unit.dataset, 16)->root, after->root);
     const auto tiny = testing::counting_dataset(100);
     EXPECT_FALSE(evaluate(unit.program, unit.base, tiny, 16).ok());
 }

@@ -110,6 +110,7 @@ class RandomGraph {
     }
     void combine() {
         const SlotId x = any();
+        if (chance(3)) return add(builder_.sum_tensors({x, any_like(x), any_like(x)}));
         const SlotId y = chance(2) ? any_like(x) : param({width_of(x)});
         const Opcode codes[] = {Opcode::add, Opcode::mul, Opcode::sub, Opcode::div, Opcode::min};
         add(builder_.elementwise(codes[pick(0, trains_ ? 1 : 4)], {x, y}));
@@ -184,6 +185,10 @@ class RandomGraph {
         const SlotId one = builder_.scalar(1.0F);
         program::Op op{
             Opcode::adamw, {p, gradient, m, v, builder_.scalar(0.01F), one, one, one}, {}, {}};
+        if (chance(2)) {
+            op.code = Opcode::adamw_guarded;
+            op.inputs.push_back(builder_.scalar(chance(2) ? 1.0F : 0.0F));
+        }
         for (int i = 0; i < 3; ++i)
             op.outputs.push_back(builder_.temp(program::DType::f32, dims));
         const float constants[] = {0.9F, 0.1F, 0.95F, 0.05F, 1e-8F, 0.1F};

@@ -40,6 +40,16 @@ inline program::TrainConfig small_llama_config() {
     return config;
 }
 
+/// The Llama with everything that training can do.
+inline program::TrainConfig full_training_config() {
+    program::TrainConfig config = small_llama_config();
+    config.batch = 4;
+    config.micro_batches = 2;
+    config.model.dropout = 0.2;
+    config.optimizer.guard = {.enabled = true, .loss_factor = 3};
+    return config;
+}
+
 inline program::Program small_program() {
     auto program = program::train_program(small_config());
     EXPECT_TRUE(program.ok()) << (program.ok() ? "" : program.error().message);

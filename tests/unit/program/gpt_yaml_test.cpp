@@ -50,6 +50,36 @@ TEST(Examples, LlamaNanoIsSmallEnoughForScalarKernels) {
     EXPECT_EQ(nano.slot(nano.find_slot("blocks.0.attention.qkv.weight")).dims, (Dims{96, 48}));
 }
 
+TEST(Examples, ClassifiersAreSmall) {
+    const Program mlp = program_of("mlp-nano.yaml");
+    EXPECT_LE(parameter_count(mlp), 4000U);
+    EXPECT_EQ(mlp.slot(mlp.find_output(kLogitsOutput)).dims, (Dims{32, 4}));
+    const Program classifier = program_of("classifier-nano.yaml");
+    EXPECT_LE(parameter_count(classifier), 100000U);
+    EXPECT_EQ(classifier.slot(classifier.find_output(kLogitsOutput)).dims, (Dims{8, 4}));
+    EXPECT_NE(classifier.find_slot(kRandomInput), kNoSlot);
+    EXPECT_NE(classifier.find_output(kSkippedOutput), kNoSlot);
+}
+
+TEST(ModelFile, ReadsWhatTrainingCanDo) {
+    const auto config = parse_train_config(
+        "batch: 4\nmicro_batches: 2\n"
+        "model: {vocabulary: 256, context: 8, layers: 1, heads: 1, width: 4, dropout: 0.25}\n"
+        "optimizer: {schedule: linear, decay_embeddings: true, decay_norms: true, "
+        "decay_biases: true, guard: {loss_factor: 3, loss_decay: 0.5}}\n",
+        "test");
+    ASSERT_TRUE(config.ok()) << config.error().message;
+    EXPECT_EQ(config->micro_batches, 2U);
+    EXPECT_EQ(config->model.dropout, 0.25);
+    EXPECT_EQ(config->optimizer.schedule, Schedule::linear);
+    EXPECT_TRUE(config->optimizer.decay_embeddings && config->optimizer.decay_norms &&
+                config->optimizer.decay_biases);
+    EXPECT_TRUE(config->optimizer.guard.enabled);
+    EXPECT_EQ(config->optimizer.guard.loss_factor, 3);
+    EXPECT_EQ(config->optimizer.guard.loss_decay, 0.5);
+    EXPECT_FALSE(OptimizerConfig{}.guard.enabled);
+}
+
 TEST(ModelFile, KnowsTheKeysOfEachArchitecture) {
     const std::string llama =
         "batch: 2\nmodel: {architecture: llama, vocabulary: 256, context: 8, layers: 1, heads: 2, "

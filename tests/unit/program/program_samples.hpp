@@ -126,6 +126,11 @@ inline void Sample::movement(Opcode code) {
             in({rows}, DType::i32);
             out({rows, width});
             break;
+        case Opcode::random_mask:
+            in({kRandomWords}, DType::i32);
+            out({rows, width});
+            op_.attributes = {size(0, 1000), 0x80000000, 0x40000000};
+            break;
         default:  // causal_fill
             in({rows, width, width});
             out({rows, width, width});
@@ -324,6 +329,11 @@ inline void Sample::macros(Opcode code) {
             op_.attributes = {heads, kv};
             break;
         }
+        case Opcode::sum_tensors:
+            for (std::uint32_t i = 0, parts = size(2, kOpInputsMax); i < parts; ++i)
+                in(full);
+            out(full);
+            break;
         case Opcode::swiglu:
             in(full);
             in(full);
@@ -335,10 +345,10 @@ inline void Sample::macros(Opcode code) {
             out(full);
             out(full);
             break;
-        default:  // adamw
+        default:  // adamw, adamw_guarded
             for (int i = 0; i < 4; ++i)
                 in(full);
-            for (int i = 0; i < 4; ++i)
+            for (int i = 4; i < info(code).inputs_min; ++i)
                 in({1});
             for (int i = 0; i < 3; ++i)
                 out(full);

@@ -37,5 +37,22 @@ TEST(TorchGptParity, TrainsAlike) {
     testing::expect_equal_training<testing::TorchGpt>(base_config());
 }
 
+TEST(TorchGptParity, TrainsAlikeInMicroBatchesWithMoreDecayed) {
+    TrainConfig config = base_config();
+    config.batch = 6;
+    config.micro_batches = 3;
+    config.optimizer.decay_embeddings = true;
+    config.optimizer.decay_norms = true;
+    config.optimizer.schedule = Schedule::linear;
+    config.optimizer.guard = {.enabled = true, .loss_factor = 4};
+    testing::expect_equal_training<testing::TorchGpt>(config);
+}
+
+TEST(TorchGptParity, TrainsAlikeAtAConstantRate) {
+    TrainConfig config = base_config();
+    config.optimizer.schedule = Schedule::constant;
+    testing::expect_equal_training<testing::TorchGpt>(config);
+}
+
 }  // namespace
 }  // namespace gym::program

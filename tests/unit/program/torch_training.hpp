@@ -66,7 +66,10 @@ class Both {
             v_[name] = o.beta2 * v_[name] + (1 - o.beta2) * g * g;
             const torch::Tensor m = m_[name] / (1 - std::pow(o.beta1, step + 1));
             const torch::Tensor v = v_[name] / (1 - std::pow(o.beta2, step + 1));
-            const bool linear = name.ends_with(".weight") || name == "head";
+            const bool linear = name.ends_with(".weight") || name == "head" ||
+                                (o.decay_embeddings && name.ends_with("_embedding")) ||
+                                (o.decay_norms && name.find("norm") != std::string::npos) ||
+                                (o.decay_biases && name.ends_with(".bias"));
             torch::Tensor into = param;
             into -= rate * ((linear ? o.weight_decay : 0.0) * param + m / (v.sqrt() + o.epsilon));
         }
@@ -104,6 +107,9 @@ class Both {
         if (step < static_cast<std::int32_t>(o.warmup_steps))
             return inner * o.learning_rate * (step + 1) / o.warmup_steps;
         const double turn = (step - double{1} * o.warmup_steps) / (o.total_steps - o.warmup_steps);
+        if (o.schedule == Schedule::constant) return inner * o.learning_rate;
+        if (o.schedule == Schedule::linear)
+            return inner * (o.learning_rate + (o.learning_rate_min - o.learning_rate) * turn);
         return inner * (o.learning_rate_min + (o.learning_rate - o.learning_rate_min) * 0.5 *
                                                   (1 + std::cos(M_PI * turn)));
     }

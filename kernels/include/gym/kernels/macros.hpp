@@ -8,7 +8,9 @@
 
 #include "gym/kernels/context.hpp"
 #include "gym/kernels/host_device.h"
+#include "gym/kernels/philox.h"
 #include "gym/kernels/q14_product.hpp"
+#include "gym/kernels/rows.h"
 
 namespace gym::kernels {
 
@@ -52,6 +54,28 @@ void macro_column_sum(const Context& context, const float* x, int64_t rows, int6
 /// out (1): exact sum of x[i] * x[i] over x (count).
 void macro_sum_squares(const Context& context, MacroWorkspace& workspace, const float* x,
                        int64_t count, float* out);
+
+/// out[i] = exact sum of x[k][i] over k.
+struct TensorSum {
+    static constexpr int kPartsMax = 12;
+    int64_t count;
+    int parts;  // 1 to kPartsMax
+    const float* x[kPartsMax];
+    float* out;
+};
+GYM_HD float sum_of_element(const TensorSum& call, int64_t i) {
+    uint32_t amax = 0;
+    for (int k = 0; k < call.parts; ++k) {
+        const uint32_t bits = magnitude_bits(call.x[k][i]);
+        amax = bits > amax ? bits : amax;
+    }
+    const int32_t exponent = row_exponent_from_bits(amax);
+    int64_t total = 0;
+    for (int k = 0; k < call.parts; ++k)
+        total += sum_term(call.x[k][i], exponent);
+    return sum_finish(total, exponent);
+}
+void macro_sum_tensors(const Context& context, const TensorSum& call);
 
 /// out (m, n) = a (m, k) * b (n, k)^T; transposed operands are stored (k, m) and (k, n).
 struct MatmulShape {
@@ -251,5 +275,12 @@ struct AdamwStep {
     float* v_next;
 };
 void macro_adamw(const Context& context, const AdamwStep& call);
+
+/// The same if `keep`, else the old values (NaNs canonical).
+void macro_adamw_guarded(const Context& context, const AdamwStep& call, bool keep);
+
+/// out (count): the mask of a random_mask op. @param position (5), as random_mask_element() has it.
+void fill_random_mask(const Context& context, const int32_t* position, RandomMask mask, float* out,
+                      int64_t count);
 
 }  // namespace gym::kernels

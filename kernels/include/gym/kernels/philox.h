@@ -79,6 +79,28 @@ GYM_HD uint32_t random_word(PhiloxKey key, RandomPosition position, uint64_t ele
     return random_block(key, position, element / 4).word[element % 4];
 }
 
+/// +0 with probability threshold / 2^32, else `value`: dropout (docs/NUMERICS.md, random_mask).
+struct RandomMask {
+    uint32_t op;
+    uint32_t threshold;
+    float value;
+};
+
+/// Four elements of a mask. @param place (5): key words, round, slot, step, each taken modulo the
+/// width of its field.
+GYM_HD PhiloxBlock random_mask_words(const int32_t* place, uint32_t op, uint64_t block) {
+    const PhiloxKey key{{static_cast<uint32_t>(place[0]), static_cast<uint32_t>(place[1])}};
+    const RandomPosition position{static_cast<uint32_t>(place[2]) & ((1u << kRandomRoundBits) - 1),
+                                  static_cast<uint32_t>(place[3]) & ((1u << kRandomSlotBits) - 1),
+                                  static_cast<uint32_t>(place[4]) & ((1u << kRandomStepBits) - 1),
+                                  op};
+    return random_block(key, position, block);
+}
+GYM_HD float random_mask_element(const int32_t* place, RandomMask mask, uint64_t element) {
+    const uint32_t word = random_mask_words(place, mask.op, element / 4).word[element % 4];
+    return word < mask.threshold ? 0.0f : mask.value;
+}
+
 /// A number below `count`, by the high half of a product: word in [0, 2^32) maps to [0, count).
 /// Unlike a remainder it needs no division, and its bias is below count / 2^32.
 GYM_HD uint32_t index_below(uint32_t word, uint32_t count) {

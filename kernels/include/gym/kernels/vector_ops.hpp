@@ -11,7 +11,7 @@
 namespace gym::kernels {
 
 enum class UnaryOp { kNeg, kAbs, kSqrt, kExp, kLog, kTanh, kSigmoid, kSilu, kGelu, kRsqrt };
-enum class BinaryOp { kAdd, kSub, kMul, kDiv, kMax, kMin };
+enum class BinaryOp { kAdd, kSub, kMul, kDiv, kMax, kMin, kLessEqual };
 
 /// y[i] = op(x[i]); x, y (count).
 void map_unary(Isa isa, UnaryOp op, const float* x, float* y, int64_t count);

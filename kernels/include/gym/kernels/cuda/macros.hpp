@@ -15,6 +15,9 @@ void macro_column_sum(Device& device, const float* x, int64_t rows, int64_t colu
 /// out (1): exact sum of x[i] * x[i].
 void macro_sum_squares(Device& device, const float* x, int64_t count, float* out);
 
+/// out (count): exact sums over tensors.
+void macro_sum_tensors(Device& device, const TensorSum& call);
+
 void macro_matmul(Device& device, MatmulShape shape, const float* a, const float* b, float* out);
 
 void macro_layernorm(Device& device, const LayernormForward& call);
@@ -47,6 +50,8 @@ struct AdamwScalars {
     const float* clip;
     const float* r1;
     const float* r2;
+    /// (1), where it is not above 0 the old values stay; nullptr: a step in any case.
+    const float* keep = nullptr;
 };
 void macro_adamw(Device& device, const AdamwStep& call, const AdamwScalars& scalars);
 

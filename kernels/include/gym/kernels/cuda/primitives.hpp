@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "gym/kernels/cuda/device.hpp"
+#include "gym/kernels/philox.h"
 #include "gym/kernels/vector_ops.hpp"
 
 namespace gym::kernels::cuda {
@@ -21,6 +22,7 @@ struct Operand {
 void map_unary(Device& device, UnaryOp op, Operand x, float* y, int64_t count);
 void map_binary(Device& device, BinaryOp op, Operand a, Operand b, float* y, int64_t count);
 void map_fma(Device& device, Operand a, Operand b, Operand c, float* y, int64_t count);
+void select(Device& device, Operand c, Operand a, Operand b, float* y, int64_t count);
 void fill(Device& device, uint32_t bits, float* y, int64_t count);
 
 /// out, of the given dims (at most 5), row-major: element `at` is x[offset + sum at[d] *
@@ -53,6 +55,9 @@ struct Rows {
 void gather_rows(Device& device, const float* table, Rows table_shape, const int32_t* indices,
                  int64_t count, float* out);
 void pick(Device& device, const float* x, Rows shape, const int32_t* indices, float* out);
+/// @param position (5) on the device: what random_mask reads (philox.h).
+void random_mask(Device& device, const int32_t* position, RandomMask mask, float* out,
+                 int64_t count);
 void one_hot(Device& device, const int32_t* indices, Rows out_shape, float* out);
 /// Element j of row r stays if j <= r % length, else becomes the value.
 void causal_fill(Device& device, const float* x, Rows shape, uint32_t value_bits, float* out);

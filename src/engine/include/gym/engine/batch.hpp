@@ -27,15 +27,17 @@ struct Batch {
 [[nodiscard]] std::uint64_t window_start(const BatchKey& key, std::uint64_t step, std::uint32_t i,
                                          std::uint64_t starts);
 
+/// @param stride windows begin at multiples of so many tokens of the dataset, the tokens of both
+/// splits counted together.
 /// @errors kOutOfRange if the training split is shorter than one window.
 [[nodiscard]] Result<Batch> training_batch(const blob::Dataset& dataset, const BatchKey& key,
                                            std::uint64_t step, std::uint32_t windows,
-                                           std::uint32_t window_tokens);
+                                           std::uint32_t window_tokens, std::uint32_t stride = 1);
 
 /// Validation windows `first` .. `first + windows`, spread evenly over the validation split out of
 /// `total`.
 [[nodiscard]] Result<Batch> validation_batch(const blob::Dataset& dataset, std::uint32_t first,
                                              std::uint32_t windows, std::uint32_t total,
-                                             std::uint32_t window_tokens);
+                                             std::uint32_t window_tokens, std::uint32_t stride = 1);
 
 }  // namespace gym::engine

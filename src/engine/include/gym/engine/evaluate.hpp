@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/engine/engine.hpp"
 #include "gym/engine/state.hpp"
@@ -13,7 +14,10 @@ class Dataset;
 namespace gym::engine {
 
 struct Evaluation {
-    float mean_loss = 0;  ///< nats per token, exact mean over the windows' losses
+    float mean_loss = 0;   ///< nats per token (per row of a classifier), exact mean over batches
+    float perplexity = 0;  ///< exp(mean_loss), the exact program of docs/NUMERICS.md
+    Digest program_root;   ///< of the evaluation program
+    Digest root;           ///< of everything that decides the figures, and of the figures
     std::uint32_t windows = 0;
     std::uint64_t tokens = 0;
 };

@@ -18,6 +18,7 @@ struct StepRecord {
     Digest batch_root;       ///< tensor root of the step's token windows
     std::uint32_t loss_bits = 0;
     std::uint32_t grad_norm_bits = 0;
+    bool skipped = false;  ///< the program's guard kept the state as it was
     std::optional<Digest>
         gradient_root;                 ///< at checkpoint steps: root over the gradients, slot order
     std::optional<Digest> state_root;  ///< at checkpoint steps: root of the training state after it
@@ -42,8 +43,8 @@ struct StepRecord {
 /// The first place where two record lists disagree.
 struct RecordDifference {
     std::uint64_t step = 0;
-    std::string
-        field;  ///< "batch_root", "loss", "grad_norm", "gradient_root", "state_root", "missing"
+    std::string field;     ///< "batch_root", "loss", "grad_norm", "skipped", "gradient_root",
+                           ///< "state_root", "missing"
     std::string expected;  ///< as hexadecimal
     std::string found;
 };

@@ -49,6 +49,8 @@ class Builder {
     SlotId row_sum(SlotId x);
     SlotId column_sum(SlotId x, Dims dims);
     SlotId sum_squares(SlotId x);
+    /// The exact sum, element by element, of 2 to 12 tensors of equal dims.
+    SlotId sum_tensors(const std::vector<SlotId>& parts);
     SlotId matmul(SlotId a, SlotId b, bool transpose_a = false, bool transpose_b = false);
     SlotId layernorm(SlotId x, SlotId gamma, SlotId beta, float epsilon);
     SlotId attention(SlotId qkv, std::uint32_t context, std::uint32_t heads);

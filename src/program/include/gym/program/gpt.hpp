@@ -35,6 +35,9 @@ struct ModelConfig {
     /// 0: predicts the next token at every position. Else a classifier of so many classes: a window
     /// is one row of the dataset, `context` tokens and then the row's class. mlp: at least 2.
     std::uint32_t classes = 0;
+    /// gpt, llama: share of the values of embeddings and of each block's two outputs that a
+    /// training step sets to zero; never in evaluation.
+    double dropout = 0;
     std::shared_ptr<const Program> forward;  ///< imported: the model; never null then
 };
 using GptConfig = ModelConfig;
@@ -45,19 +48,40 @@ using GptConfig = ModelConfig;
 /// @errors kInvalidArgument saying what else `forward` is.
 [[nodiscard]] Result<ModelConfig> imported_model(std::shared_ptr<const Program> forward);
 
-/// AdamW with global-norm clipping and a warm-up + cosine schedule.
+/// The learning rate after its linear warm-up, over the job's steps.
+enum class Schedule : std::uint8_t {
+    cosine,    ///< half a cosine from the peak to the minimum
+    linear,    ///< a straight line from the peak to the minimum
+    constant,  ///< the peak
+};
+
+/// Steps that are not made: parameters and optimizer state stay as they are, and the record says
+/// so (docs/NUMERICS.md, "Skipped steps").
+struct GuardConfig {
+    bool enabled = false;  ///< skips steps whose loss or gradient norm is not finite
+    /// Also those whose loss is above loss_factor times the running mean of the unit; 0: none.
+    double loss_factor = 0;
+    double loss_decay = 0.9;  ///< weight of the past in the running mean
+};
+
+/// AdamW with global-norm clipping and a learning rate schedule.
 struct OptimizerConfig {
     double learning_rate = 1e-3;  ///< peak
     double learning_rate_min = 1e-4;
     std::uint32_t warmup_steps = 20;   ///< linear, over the job's steps
-    std::uint32_t total_steps = 1000;  ///< the cosine ends here; later steps use the minimum
+    std::uint32_t total_steps = 1000;  ///< the schedule ends here; later steps use its last rate
     std::uint32_t inner_warmup_steps =
         5;  ///< linear again at the start of every unit (fresh moments)
     double beta1 = 0.9;
     double beta2 = 0.95;
     double epsilon = 1e-8;
-    double weight_decay = 0.1;  ///< on tensors of rank 2 except embeddings; 0 on the others
+    double weight_decay = 0.1;  ///< on the weights of linear layers and on what is chosen below
     double clip_norm = 1.0;
+    Schedule schedule = Schedule::cosine;
+    bool decay_embeddings = false;
+    bool decay_norms = false;
+    bool decay_biases = false;
+    GuardConfig guard;
 };
 
 /// The outer optimizer: Nesterov momentum over the mean of the workers' deltas.
@@ -71,6 +95,9 @@ struct TrainConfig {
     OptimizerConfig optimizer;
     OuterConfig outer;
     std::uint32_t batch = 8;  ///< windows per step
+    /// The step's windows go through the model in so many parts, whose gradients are summed
+    /// exactly: less memory. Divides batch.
+    std::uint32_t micro_batches = 1;
 };
 
 // Names that engine and network rely on.
@@ -79,9 +106,14 @@ struct TrainConfig {
 inline constexpr std::string_view kBatchInput = "batch";
 /// Input, i32 (2): {step of the job = round * steps per unit + step of the unit, step of the unit}.
 inline constexpr std::string_view kClockInput = "clock";
+/// Input, i32 (5): where random numbers are drawn: the two words of the Philox key of the job's
+/// seed, round, worker slot, step of the unit. Only programs with dropout have it.
+inline constexpr std::string_view kRandomInput = "random";
+/// f32 (1): 1 if the step was skipped. Only programs with a guard have it.
+inline constexpr std::string_view kSkippedOutput = "skipped";
 inline constexpr std::string_view kLossOutput = "loss";           ///< f32 (1), nats per token
 inline constexpr std::string_view kGradNormOutput = "grad_norm";  ///< f32 (1), before clipping
-/// f32 (batch * context, vocabulary); of a classifier (batch, classes).
+/// f32 (batch * context, vocabulary); of a classifier (batch, classes); of the first micro-batch.
 inline constexpr std::string_view kLogitsOutput = "logits";
 /// Constant, f32 (1): windows begin at multiples of so many tokens of the dataset; 1 without it.
 inline constexpr std::string_view kBatchStride = "batch.stride";
@@ -94,6 +126,9 @@ inline constexpr std::string_view kOuterMomentum = "outer.momentum";
 inline constexpr std::string_view kDeltaPrefix = "delta.";
 /// States "momentum.<param>" of an aggregate program.
 inline constexpr std::string_view kMomentumPrefix = "momentum.";
+/// The op field of the n-th dropout's random positions is this + n (docs/NUMERICS.md,
+/// "Randomness").
+inline constexpr std::uint32_t kRandomOpDropoutFirst = 1U << 23;
 inline constexpr std::uint32_t kDeltasMax = 1024;
 
 /// One optimizer step: inputs batch and clock, outputs loss, grad_norm, logits, gradient.*.

@@ -24,6 +24,8 @@ enum class Opcode : std::uint16_t {
     sigmoid = 12,
     gelu = 13,
     silu = 14,
+    less_equal = 15,
+    select = 16,
     // Primitives: movement and selection.
     strided_copy = 32,
     concat = 33,
@@ -31,6 +33,7 @@ enum class Opcode : std::uint16_t {
     pick = 35,
     one_hot = 36,
     causal_fill = 37,
+    random_mask = 38,
     // Primitives: what exact sums and products are made of.
     block_max = 64,
     block_exponent = 65,
@@ -64,12 +67,18 @@ enum class Opcode : std::uint16_t {
     repeat_heads_grad = 145,
     swiglu = 146,
     swiglu_grad = 147,
+    sum_tensors = 148,
+    adamw_guarded = 149,
 };
 
 /// Elements that blocks of exponents, sums and products hold: the leaf rule's largest reach.
 inline constexpr std::uint64_t kBlockElements = 1024;
 /// The leaf rule's bound on the 1 KiB chunks that one output element may depend on, per operand.
 inline constexpr std::uint32_t kReachChunksMax = 17;
+
+/// Elements of the i32 tensor that names where in a job random numbers are drawn: the two words of
+/// the Philox key, round, worker slot, step.
+inline constexpr std::uint32_t kRandomWords = 5;
 
 inline constexpr std::size_t kOpInputsMax = 12;
 inline constexpr std::size_t kOpOutputsMax = 3;
