@@ -104,10 +104,16 @@ void adamw_range(const AdamwStep& call, MacroRange range) {
     }
 }
 
-void canonical_copy(const float* from, float* to, MacroRange range) {
+void adamw_kept_range(const AdamwStep& call, MacroRange range) {
+    const AdamwStep c = call;
     GYM_VECTOR_LOOP
-    for (int64_t i = range.begin; i < range.end; ++i)
-        to[i] = f32::canonical(from[i]);
+    for (int64_t i = range.begin; i < range.end; ++i) {
+        // All are read before any is written: an output may lie over another one's old value.
+        const float p = c.p[i], m = c.m[i], v = c.v[i];
+        c.p_next[i] = f32::canonical(p);
+        c.m_next[i] = f32::canonical(m);
+        c.v_next[i] = f32::canonical(v);
+    }
 }
 
 void random_mask_blocks(const int32_t* position, const RandomMask& mask, float* out, int64_t count,

@@ -31,7 +31,8 @@ GYM_DECLARE_KERNEL(void swiglu_range(const float* gate, const float* up, float* 
 GYM_DECLARE_KERNEL(void swiglu_grad_range(const SwigluBackward& call, MacroRange range))
 GYM_DECLARE_KERNEL(void adamw_range(const AdamwStep& call, MacroRange range))
 
-GYM_DECLARE_KERNEL(void canonical_copy(const float* from, float* to, MacroRange range))
+/// The old values, NaNs canonical.
+GYM_DECLARE_KERNEL(void adamw_kept_range(const AdamwStep& call, MacroRange range))
 /// Blocks of four elements; the last may reach past `count`, which is not written.
 GYM_DECLARE_KERNEL(void random_mask_blocks(const int32_t* position, const RandomMask& mask,
                                            float* out, int64_t count, MacroRange blocks))

@@ -120,12 +120,9 @@ void macro_adamw(const Context& context, const AdamwStep& call) {
 
 void macro_adamw_guarded(const Context& context, const AdamwStep& call, bool keep) {
     if (keep) return macro_adamw(context, call);
-    const auto copy = GYM_SELECT_KERNEL(context.isa(), canonical_copy);
-    context.pool().parallel_for(call.count, kGrainElements, [&](LoopChunk chunk) {
-        copy(call.p, call.p_next, range_of(chunk));
-        copy(call.m, call.m_next, range_of(chunk));
-        copy(call.v, call.v_next, range_of(chunk));
-    });
+    const auto range = GYM_SELECT_KERNEL(context.isa(), adamw_kept_range);
+    context.pool().parallel_for(call.count, kGrainElements,
+                                [&](LoopChunk chunk) { range(call, range_of(chunk)); });
 }
 
 void fill_random_mask(const Context& context, const int32_t* position, RandomMask mask, float* out,

@@ -78,9 +78,11 @@ struct AdamwElement {
 
     __device__ void operator()(int64_t i) const {
         if (s.keep != nullptr && !(*s.keep > 0.0f)) {
-            c.p_next[i] = f32::canonical(c.p[i]);
-            c.m_next[i] = f32::canonical(c.m[i]);
-            c.v_next[i] = f32::canonical(c.v[i]);
+            // All are read before any is written: an output may lie over another one's old value.
+            const float p = c.p[i], m = c.m[i], v = c.v[i];
+            c.p_next[i] = f32::canonical(p);
+            c.m_next[i] = f32::canonical(m);
+            c.v_next[i] = f32::canonical(v);
             return;
         }
         const float h = c.g[i] * *s.clip;
