@@ -23,9 +23,10 @@ void append(std::ofstream& file, const std::vector<T>& values) {
 
 void write_task(const EngineRun& run, const TemporaryFolder& folder) {
     std::ofstream task(folder / "task.txt"), data(folder / "data.bin", std::ios::binary);
-    const auto& [model, optimizer, outer, batch] = run.config;
+    const program::ModelConfig& model = run.config.model;
+    const program::OptimizerConfig& optimizer = run.config.optimizer;
     task.precision(17);
-    task << "set batch " << batch << "\nset context " << model.context << "\nset heads "
+    task << "set batch " << run.config.batch << "\nset context " << model.context << "\nset heads "
          << model.heads << "\nset layers " << model.layers << "\nset layernorm_epsilon "
          << model.layernorm_epsilon << "\nset beta1 " << optimizer.beta1 << "\nset beta2 "
          << optimizer.beta2 << "\nset epsilon " << optimizer.epsilon << "\nset clip_norm "
