@@ -50,7 +50,7 @@ Status check_imported(const ModelConfig& config, std::uint32_t windows) {
     const std::uint32_t own = config.forward->slot(input).dims.front();
     return require(own == windows,
                    "takes " + std::to_string(own) +
-                       " windows at a time: set batch / micro_batches to that, not " +
+                       " windows at a time: set batch to that (times micro_batches), not " +
                        std::to_string(windows));
 }
 
