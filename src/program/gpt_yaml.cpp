@@ -48,35 +48,32 @@ class Keys {
     Status status_;
 };
 
-Status read_gpt(Keys keys, ModelConfig& model) {
+/// What transformers of every style have.
+Keys& read_decoder(Keys& keys, ModelConfig& model) {
     return keys.required_integer("vocabulary", model.vocabulary)
         .required_integer("context", model.context)
         .required_integer("layers", model.layers)
         .required_integer("heads", model.heads)
         .required_integer("width", model.width)
-        .integer("mlp_ratio", model.mlp_ratio)
         .integer("classes", model.classes)
         .boolean("tied_embeddings", model.tied_embeddings)
-        .boolean("bias", model.bias)
         .real("dropout", model.dropout)
-        .real("init_std", model.init_std)
+        .real("init_std", model.init_std);
+}
+
+Status read_gpt(Keys keys, ModelConfig& model) {
+    return read_decoder(keys, model)
+        .integer("mlp_ratio", model.mlp_ratio)
+        .boolean("bias", model.bias)
         .real("layernorm_epsilon", model.layernorm_epsilon)
         .finish();
 }
 
 Status read_llama(Keys keys, ModelConfig& model) {
-    return keys.required_integer("vocabulary", model.vocabulary)
-        .required_integer("context", model.context)
-        .required_integer("layers", model.layers)
-        .required_integer("heads", model.heads)
+    return read_decoder(keys, model)
         .integer("kv_heads", model.kv_heads)
-        .required_integer("width", model.width)
         .integer("hidden_width", model.hidden_width)
-        .integer("classes", model.classes)
-        .boolean("tied_embeddings", model.tied_embeddings)
         .real("rope_theta", model.rope_theta)
-        .real("dropout", model.dropout)
-        .real("init_std", model.init_std)
         .real("rmsnorm_epsilon", model.layernorm_epsilon)
         .finish();
 }
