@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "elementwise_op.hpp"
 #include "fused.hpp"
 #include "gym/kernels/vector_ops.hpp"
 #include "gym/program/validate.hpp"
@@ -14,46 +15,6 @@ using kernels::UnaryOp;
 using program::Opcode;
 
 constexpr std::int64_t kGrainElements = 4096;
-
-std::optional<UnaryOp> unary_op(Opcode code) {
-    switch (code) {
-        case Opcode::sqrt:
-            return UnaryOp::kSqrt;
-        case Opcode::rsqrt:
-            return UnaryOp::kRsqrt;
-        case Opcode::exp:
-            return UnaryOp::kExp;
-        case Opcode::log:
-            return UnaryOp::kLog;
-        case Opcode::sigmoid:
-            return UnaryOp::kSigmoid;
-        case Opcode::gelu:
-            return UnaryOp::kGelu;
-        case Opcode::silu:
-            return UnaryOp::kSilu;
-        default:
-            return std::nullopt;
-    }
-}
-
-std::optional<BinaryOp> binary_op(Opcode code) {
-    switch (code) {
-        case Opcode::add:
-            return BinaryOp::kAdd;
-        case Opcode::sub:
-            return BinaryOp::kSub;
-        case Opcode::mul:
-            return BinaryOp::kMul;
-        case Opcode::div:
-            return BinaryOp::kDiv;
-        case Opcode::min:
-            return BinaryOp::kMin;
-        case Opcode::less_equal:
-            return BinaryOp::kLessEqual;
-        default:
-            return std::nullopt;
-    }
-}
 
 /// How an operand is repeated, as far as the fast paths go.
 struct Operand {

@@ -3,7 +3,9 @@
 #include <vector>
 
 #include "gym/kernels/cuda/device.hpp"
+#include "gym/kernels/cuda/primitives.hpp"
 #include "gym/program/program.hpp"
+#include "slot_shape.hpp"
 
 namespace gym::engine {
 
@@ -32,6 +34,12 @@ struct CudaCall {
         return reinterpret_cast<T*>(memory[op.outputs[k]]);
     }
 };
+
+/// A tensor as rows of its last dim, for a kernel.
+inline kernels::cuda::Rows device_rows(const program::Slot& slot) {
+    const Rows rows = rows_of(slot);
+    return {rows.count, rows.length};
+}
 
 /// @return false: `call.op` is not what the function is for (or, of the last one, there is no
 /// device kernel).

@@ -1,75 +1,26 @@
 #include <optional>
 
 #include "cuda_execute.hpp"
+#include "elementwise_op.hpp"
 #include "gym/common/assert.hpp"
 #include "gym/kernels/cuda/primitives.hpp"
 #include "gym/program/expand.hpp"
 #include "gym/program/opcode.hpp"
 #include "gym/program/validate.hpp"
+#include "macro_arguments.hpp"
 
 namespace gym::engine {
 namespace {
 
 namespace cuda = kernels::cuda;
 using commit::DType;
-using kernels::BinaryOp;
-using kernels::UnaryOp;
 using program::Opcode;
-
-std::int64_t elements(const program::Slot& slot) {
-    return static_cast<std::int64_t>(program::element_count(slot.dims));
-}
-
-cuda::Rows rows_of(const program::Slot& slot) {
-    const std::int64_t length = slot.dims.back();
-    return {elements(slot) / length, length};
-}
 
 cuda::Operand operand(const CudaCall& call, std::size_t k) {
     const auto found = program::broadcast(call.input_slot(k).dims, call.output_slot().dims);
     GYM_ASSERT(found.has_value(), "operands of a legal op broadcast");
     return {call.input(k), static_cast<std::int64_t>(found->divisor),
             static_cast<std::int64_t>(found->period)};
-}
-
-std::optional<UnaryOp> unary_op(Opcode code) {
-    switch (code) {
-        case Opcode::sqrt:
-            return UnaryOp::kSqrt;
-        case Opcode::rsqrt:
-            return UnaryOp::kRsqrt;
-        case Opcode::exp:
-            return UnaryOp::kExp;
-        case Opcode::log:
-            return UnaryOp::kLog;
-        case Opcode::sigmoid:
-            return UnaryOp::kSigmoid;
-        case Opcode::gelu:
-            return UnaryOp::kGelu;
-        case Opcode::silu:
-            return UnaryOp::kSilu;
-        default:
-            return std::nullopt;
-    }
-}
-
-std::optional<BinaryOp> binary_op(Opcode code) {
-    switch (code) {
-        case Opcode::add:
-            return BinaryOp::kAdd;
-        case Opcode::sub:
-            return BinaryOp::kSub;
-        case Opcode::mul:
-            return BinaryOp::kMul;
-        case Opcode::div:
-            return BinaryOp::kDiv;
-        case Opcode::min:
-            return BinaryOp::kMin;
-        case Opcode::less_equal:
-            return BinaryOp::kLessEqual;
-        default:
-            return std::nullopt;
-    }
 }
 
 bool run_elementwise(const CudaCall& call) {
@@ -114,7 +65,7 @@ void strided_copy(const CudaCall& call) {
 }
 
 void concat(const CudaCall& call) {
-    const cuda::Rows out = rows_of(call.output_slot());
+    const cuda::Rows out = device_rows(call.output_slot());
     const auto size = static_cast<std::int64_t>(commit::size_bytes(call.output_slot().dtype));
     std::byte* to = call.output<std::byte>();
     for (std::size_t k = 0; k < call.op.inputs.size(); ++k) {
@@ -132,27 +83,25 @@ bool run_movement(const CudaCall& call) {
         case Opcode::concat:
             return concat(call), true;
         case Opcode::gather_rows:
-            return cuda::gather_rows(device, call.input(0), rows_of(call.input_slot(0)),
+            return cuda::gather_rows(device, call.input(0), device_rows(call.input_slot(0)),
                                      call.input<std::int32_t>(1), elements(call.input_slot(1)),
                                      call.output()),
                    true;
         case Opcode::pick:
-            return cuda::pick(device, call.input(0), rows_of(call.input_slot(0)),
+            return cuda::pick(device, call.input(0), device_rows(call.input_slot(0)),
                               call.input<std::int32_t>(1), call.output()),
                    true;
         case Opcode::one_hot:
-            return cuda::one_hot(device, call.input<std::int32_t>(0), rows_of(call.output_slot()),
-                                 call.output()),
+            return cuda::one_hot(device, call.input<std::int32_t>(0),
+                                 device_rows(call.output_slot()), call.output()),
                    true;
         case Opcode::random_mask:
-            return cuda::random_mask(
-                       device, call.input<std::int32_t>(0),
-                       {static_cast<std::uint32_t>(call.op.attributes[0]),
-                        static_cast<std::uint32_t>(call.op.attributes[1]), call.op.f32(2)},
-                       call.output(), elements(call.output_slot())),
+            return cuda::random_mask(device, call.input<std::int32_t>(0),
+                                     arguments::random_mask(call.op), call.output(),
+                                     elements(call.output_slot())),
                    true;
         case Opcode::causal_fill:
-            return cuda::causal_fill(device, call.input(0), rows_of(call.input_slot(0)),
+            return cuda::causal_fill(device, call.input(0), device_rows(call.input_slot(0)),
                                      static_cast<std::uint32_t>(call.op.attributes[0]),
                                      call.output()),
                    true;
@@ -162,7 +111,7 @@ bool run_movement(const CudaCall& call) {
 }
 
 void block_max(const CudaCall& call) {
-    const cuda::Rows x = rows_of(call.input_slot(0));
+    const cuda::Rows x = device_rows(call.input_slot(0));
     if (call.input_slot(0).dtype == DType::f32)
         cuda::block_max(call.device, call.input(0), x, call.output());
     else
@@ -170,7 +119,7 @@ void block_max(const CudaCall& call) {
 }
 
 void block_sum(const CudaCall& call) {
-    const cuda::Rows x = rows_of(call.input_slot(0));
+    const cuda::Rows x = device_rows(call.input_slot(0));
     auto* out = call.output<std::int64_t>();
     if (call.input_slot(0).dtype == DType::i64)
         cuda::block_sum(call.device, call.input<std::int64_t>(0), x, out);
@@ -179,7 +128,7 @@ void block_sum(const CudaCall& call) {
 }
 
 bool run_block(const CudaCall& call) {
-    const cuda::Rows x = rows_of(call.input_slot(0));
+    const cuda::Rows x = device_rows(call.input_slot(0));
     switch (call.op.code) {
         case Opcode::block_max:
             return block_max(call), true;
@@ -224,7 +173,7 @@ bool run_integer_part(const CudaCall& call) {
     switch (call.op.code) {
         case Opcode::select_sum:
             return cuda::select_sum(device, call.input<std::int32_t>(0),
-                                    rows_of(call.input_slot(0)), call.input<std::int32_t>(1),
+                                    device_rows(call.input_slot(0)), call.input<std::int32_t>(1),
                                     call.output_slot().dims[0], call.output<std::int64_t>()),
                    true;
         case Opcode::finish_sum:
