@@ -1,39 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
-import {IAccessControl} from "@openzeppelin/contracts/access/IAccessControl.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 
-import {GymToken} from "../src/GymToken.sol";
 import {JobEscrow} from "../src/JobEscrow.sol";
 import {IJobEscrow} from "../src/interfaces/IJobEscrow.sol";
-import {TestBase} from "./support/TestBase.sol";
+import {EscrowFixture} from "./support/EscrowFixture.sol";
 import {FeeToken, ReentrantToken} from "./support/Tokens.sol";
 
-contract JobEscrowTest is TestBase {
-    uint256 private constant ALICE_KEY = 0xa11ce;
-    uint64 private constant DELAY = 1 days;
-    uint64 private constant INTERVAL = 1 hours;
-    uint256 private constant CAP = 1000 ether;
-
-    address private immutable ALICE = vm.addr(ALICE_KEY);
-    address private constant BOB = address(0xb0b);
-    address private constant ADMIN = address(0xad);
-    address private constant SETTLER = address(0x5e);
-    address private constant GUARDIAN = address(0x9a);
-    address private constant DISTRIBUTOR = address(0xd157);
-
-    GymToken private _token;
-    JobEscrow private _escrow;
-
+contract JobEscrowTest is EscrowFixture {
     function setUp() public {
-        vm.warp(1_000_000);
-        _token = new GymToken(ALICE, type(uint256).max);
-        _escrow = _newEscrow(IERC20(address(_token)));
-        vm.prank(ALICE);
-        _token.approve(address(_escrow), type(uint256).max);
+        _deploy();
     }
 
     function test_depositCreditsTheOwnerAndNumbersDeposits() public {
@@ -350,61 +329,5 @@ contract JobEscrowTest is TestBase {
         new JobEscrow(token, DISTRIBUTOR, ADMIN, 0, 31 days, INTERVAL, CAP);
         vm.expectPartialRevert(IJobEscrow.DelayTooLong.selector);
         new JobEscrow(token, DISTRIBUTOR, ADMIN, 0, DELAY, 31 days, CAP);
-    }
-
-    function _newEscrow(IERC20 token) private returns (JobEscrow escrow) {
-        escrow = new JobEscrow(token, DISTRIBUTOR, ADMIN, 1 days, DELAY, INTERVAL, CAP);
-        bytes32 settler = escrow.SETTLER_ROLE();
-        bytes32 guardian = escrow.GUARDIAN_ROLE();
-        vm.prank(ADMIN);
-        escrow.grantRole(settler, SETTLER);
-        vm.prank(ADMIN);
-        escrow.grantRole(guardian, GUARDIAN);
-    }
-
-    function _deposit(address owner, uint256 amount) private returns (uint256) {
-        vm.prank(ALICE);
-        return _escrow.deposit(owner, amount);
-    }
-
-    function _release(uint64 epoch, address owner, uint256 amount) private {
-        (address[] memory owners, uint256[] memory amounts) = _one(owner, amount);
-        vm.prank(SETTLER);
-        _escrow.release(epoch, owners, amounts);
-    }
-
-    function _one(address owner, uint256 amount)
-        private
-        pure
-        returns (address[] memory owners, uint256[] memory amounts)
-    {
-        owners = new address[](1);
-        amounts = new uint256[](1);
-        owners[0] = owner;
-        amounts[0] = amount;
-    }
-
-    function _permit(uint256 amount, uint256 deadline)
-        private
-        view
-        returns (uint8 v, bytes32 r, bytes32 s)
-    {
-        bytes32 typeHash = keccak256(
-            "Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)"
-        );
-        bytes32 structHash = keccak256(
-            abi.encode(typeHash, ALICE, address(_escrow), amount, _token.nonces(ALICE), deadline)
-        );
-        bytes32 digest =
-            keccak256(abi.encodePacked(hex"1901", _token.DOMAIN_SEPARATOR(), structHash));
-        return vm.sign(ALICE_KEY, digest);
-    }
-
-    function _expectRefused(address caller, bytes32 role) private {
-        vm.expectRevert(
-            abi.encodeWithSelector(
-                IAccessControl.AccessControlUnauthorizedAccount.selector, caller, role
-            )
-        );
     }
 }

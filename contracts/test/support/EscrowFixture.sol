@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {IAccessControl} from "@openzeppelin/contracts/access/IAccessControl.sol";
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+
+import {GymToken} from "../../src/GymToken.sol";
+import {JobEscrow} from "../../src/JobEscrow.sol";
+import {TestBase} from "./TestBase.sol";
+
+/// An escrow whose every deposit is paid by Alice, and the short forms of its calls.
+abstract contract EscrowFixture is TestBase {
+    uint256 internal constant ALICE_KEY = 0xa11ce;
+    uint64 internal constant DELAY = 1 days;
+    uint64 internal constant INTERVAL = 1 hours;
+    uint256 internal constant CAP = 1000 ether;
+
+    address internal immutable ALICE = vm.addr(ALICE_KEY);
+    address internal constant BOB = address(0xb0b);
+    address internal constant ADMIN = address(0xad);
+    address internal constant SETTLER = address(0x5e);
+    address internal constant GUARDIAN = address(0x9a);
+    address internal constant DISTRIBUTOR = address(0xd157);
+
+    GymToken internal _token;
+    JobEscrow internal _escrow;
+
+    function _deploy() internal {
+        vm.warp(1_000_000);
+        _token = new GymToken(ALICE, type(uint256).max);
+        _escrow = _newEscrow(IERC20(address(_token)));
+        vm.prank(ALICE);
+        _token.approve(address(_escrow), type(uint256).max);
+    }
+
+    function _newEscrow(IERC20 token) internal returns (JobEscrow escrow) {
+        escrow = new JobEscrow(token, DISTRIBUTOR, ADMIN, 1 days, DELAY, INTERVAL, CAP);
+        bytes32 settler = escrow.SETTLER_ROLE();
+        bytes32 guardian = escrow.GUARDIAN_ROLE();
+        vm.prank(ADMIN);
+        escrow.grantRole(settler, SETTLER);
+        vm.prank(ADMIN);
+        escrow.grantRole(guardian, GUARDIAN);
+    }
+
+    function _deposit(address owner, uint256 amount) internal returns (uint256) {
+        vm.prank(ALICE);
+        return _escrow.deposit(owner, amount);
+    }
+
+    function _release(uint64 epoch, address owner, uint256 amount) internal {
+        (address[] memory owners, uint256[] memory amounts) = _one(owner, amount);
+        vm.prank(SETTLER);
+        _escrow.release(epoch, owners, amounts);
+    }
+
+    function _one(address owner, uint256 amount)
+        internal
+        pure
+        returns (address[] memory owners, uint256[] memory amounts)
+    {
+        owners = new address[](1);
+        amounts = new uint256[](1);
+        owners[0] = owner;
+        amounts[0] = amount;
+    }
+
+    function _permit(uint256 amount, uint256 deadline)
+        internal
+        view
+        returns (uint8 v, bytes32 r, bytes32 s)
+    {
+        bytes32 typeHash = keccak256(
+            "Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)"
+        );
+        bytes32 structHash = keccak256(
+            abi.encode(typeHash, ALICE, address(_escrow), amount, _token.nonces(ALICE), deadline)
+        );
+        bytes32 digest =
+            keccak256(abi.encodePacked(hex"1901", _token.DOMAIN_SEPARATOR(), structHash));
+        return vm.sign(ALICE_KEY, digest);
+    }
+
+    function _expectRefused(address caller, bytes32 role) internal {
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IAccessControl.AccessControlUnauthorizedAccount.selector, caller, role
+            )
+        );
+    }
+}
