@@ -17,8 +17,9 @@ constexpr std::size_t kStackBytes = 64 * 1024;
 
 enum class Wait { kNone, kWarp, kBlock, kDone };
 
-/// One thread of a block. ucontext starts it; after that the cheaper _setjmp and _longjmp switch,
-/// since nothing here touches signal masks.
+/// One thread of a block. ucontext starts it once, with calls of the kernel for its signal mask;
+/// after that the cheaper _setjmp and _longjmp switch, and it runs the same place of one block
+/// after the other.
 struct Fiber {
     std::unique_ptr<std::uint8_t[]> stack = std::make_unique<std::uint8_t[]>(kStackBytes);
     ucontext_t start;
@@ -48,8 +49,10 @@ void stop(Wait wait) {
 }
 
 void fiber_main() {
-    (*block().body)();
-    stop(Wait::kDone);
+    for (;;) {
+        (*block().body)();
+        stop(Wait::kDone);
+    }
 }
 
 void resume(unsigned index) {
@@ -105,8 +108,10 @@ void run_warp(unsigned begin, unsigned end) {
 void run_block() {
     Block& b = block();
     for (unsigned i = 0; i < b.threads; ++i) {
-        b.fibers[i].started = false;
-        b.fibers[i].wait = Wait::kNone;
+        Fiber& fiber = b.fibers[i];
+        if (fiber.wait != Wait::kDone)
+            fiber.started = false;  // new, or left by a block that failed
+        fiber.wait = Wait::kNone;
     }
     do {
         for (unsigned begin = 0; begin < b.threads; begin += kWarp)
@@ -156,13 +161,14 @@ void mma_m16n8k32_s8(std::int32_t (&accumulator)[4], const std::uint32_t (&a)[4]
     std::memcpy(lane_exchange(lane).bytes, a, sizeof a);
     std::memcpy(lane_exchange(lane).bytes + sizeof a, b, sizeof b);
     warp_barrier();
+    const LaneExchange* const lanes = &lane_exchange(0);
     const unsigned group = lane / 4, member = lane % 4;
     for (unsigned c = 0; c < 4; ++c) {
         const unsigned row = group + (c / 2) * 8, column = member * 2 + c % 2;
         for (unsigned k = 0; k < 32; ++k) {
             // Register k / 16 of the row's half, lane k % 16 / 4 of the row's group, byte k % 4.
-            const std::uint8_t* from_a = lane_exchange(row % 8 * 4 + k % 16 / 4).bytes;
-            const std::uint8_t* from_b = lane_exchange(column * 4 + k % 16 / 4).bytes;
+            const std::uint8_t* from_a = lanes[row % 8 * 4 + k % 16 / 4].bytes;
+            const std::uint8_t* from_b = lanes[column * 4 + k % 16 / 4].bytes;
             const auto x = static_cast<std::int8_t>(from_a[(k / 16 * 2 + row / 8) * 4 + k % 4]);
             const auto y = static_cast<std::int8_t>(from_b[16 + k / 16 * 4 + k % 4]);
             accumulator[c] += std::int32_t{x} * y;
