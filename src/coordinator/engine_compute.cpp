@@ -14,6 +14,7 @@
 #include "gym/program/gpt.hpp"
 #include "gym/program/gpt_yaml.hpp"
 #include "gym/protocol/report.hpp"
+#include "gym/protocol/unit_spec.hpp"
 #include "gym/registry/job_spec.hpp"
 
 namespace gym::coordinator {
@@ -120,15 +121,6 @@ class EngineCompute final : public Compute {
         GYM_TRY(const auto train, decode_program(program));
         GYM_TRY(const engine::State from, engine::decode_state(base));
         GYM_TRY(const auto tokens, decode_dataset(dataset, record.dataset_root));
-        engine::UnitSpec spec;
-        spec.job_seed = record.job_seed;
-        spec.round = record.round;
-        spec.slot = slot;
-        spec.steps = record.steps;
-        spec.checkpoint_every = record.checkpoint_every;
-        spec.program_root = record.program_root;
-        spec.dataset_root = record.dataset_root;
-        spec.base_state_root = record.base_state_root;
         engine::RunOptions options;
         options.engine = engine_;
         std::vector<Digest> leaves;
@@ -139,8 +131,9 @@ class EngineCompute final : public Compute {
                 leaves.insert(leaves.end(), chunks.begin(), chunks.end());
             };
         }
-        GYM_TRY(const engine::UnitResult result,
-                engine::run_unit(*train, from, *tokens, spec, options));
+        GYM_TRY(
+            const engine::UnitResult result,
+            engine::run_unit(*train, from, *tokens, protocol::unit_spec(record, slot), options));
         Reexecuted out{result.records_root, result.final_state_root, result.delta_root, {}};
         if (challenge != nullptr) out.trace = protocol::trace_at(*challenge, record.steps, leaves);
         return out;

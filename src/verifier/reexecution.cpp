@@ -4,6 +4,7 @@
 
 #include "gym/commit/tensor_root.hpp"
 #include "gym/program/gpt.hpp"
+#include "gym/protocol/unit_spec.hpp"
 
 namespace gym::verifier {
 namespace {
@@ -24,7 +25,7 @@ Result<Reexecution> reexecute_train(worker::InputLoader& loader, const rpc::Veri
     };
     GYM_TRY(engine::UnitResult result,
             engine::run_unit(*inputs.program, inputs.base, *inputs.dataset,
-                             worker::unit_spec(task.record, task.unit.slot), run));
+                             protocol::unit_spec(task.record, task.unit.slot), run));
     Reexecution out;
     out.records = std::move(result.records);
     out.records_root = result.records_root;
@@ -123,7 +124,7 @@ Result<StepTrace> trace_step(worker::InputLoader& loader, const rpc::VerifyTask&
         if (record.step == step) done.request_stop();  // nothing after it is needed
     };
     const auto ran = engine::run_unit(*inputs.program, inputs.base, *inputs.dataset,
-                                      worker::unit_spec(task.record, task.unit.slot), run);
+                                      protocol::unit_spec(task.record, task.unit.slot), run);
     if (options.stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
     if (!ran.ok() && ran.error().code != ErrorCode::kCancelled) return ran.error();
     return trace;

@@ -43,19 +43,6 @@ Status check_counted(const protocol::RoundRecord& record, const program::Program
 
 }  // namespace
 
-engine::UnitSpec unit_spec(const protocol::RoundRecord& record, std::uint32_t slot) {
-    engine::UnitSpec spec;
-    spec.job_seed = record.job_seed;
-    spec.round = record.round;
-    spec.slot = slot;
-    spec.steps = record.steps;
-    spec.checkpoint_every = record.checkpoint_every;
-    spec.program_root = record.program_root;
-    spec.dataset_root = record.dataset_root;
-    spec.base_state_root = record.base_state_root;
-    return spec;
-}
-
 Result<TrainInputs> InputLoader::load_train(const protocol::RoundRecord& record,
                                             const rpc::UnitInputs& inputs,
                                             const rpc::BlobCache::Progress& progress) {

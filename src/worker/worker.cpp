@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gym/protocol/reason.hpp"
+#include "gym/protocol/unit_spec.hpp"
 #include "gym/worker/patience.hpp"
 #include "worker_impl.hpp"
 
@@ -78,7 +79,7 @@ Result<engine::UnitResult> WorkerImpl::execute(const protocol::RoundRecord& reco
     set_activity({unit, 0, record.steps, "download"});
     GYM_TRY(const TrainInputs loaded, loader_.load_train(record, inputs));
     set_activity({unit, 0, record.steps, "run"});
-    const CheckpointKey key{protocol::unit_id(unit), unit_spec(record, unit.slot)};
+    const CheckpointKey key{protocol::unit_id(unit), protocol::unit_spec(record, unit.slot)};
     engine::RunOptions run;
     run.engine = options_.engine;
     run.cancel = stop;

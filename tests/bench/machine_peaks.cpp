@@ -1,8 +1,6 @@
 #include "machine_peaks.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <vector>
 
 #include "bench_support.hpp"
 
@@ -16,13 +14,13 @@ namespace {
 // Short pieces and many of them: on a machine that others use too, some run undisturbed.
 constexpr int kTries = 200;
 
-/// The shortest of work(0), work(1), ...
+/// The shortest of kTries runs.
 template <typename Work>
-double best_seconds(int tries, const Work& work) {
+double best_seconds(const Work& work) {
     double best = 1e9;
-    for (int i = 0; i < tries; ++i) {
+    for (int i = 0; i < kTries; ++i) {
         const double start = seconds_now();
-        work(i);
+        work();
         best = std::min(best, seconds_now() - start);
     }
     return best;
@@ -70,7 +68,7 @@ double integer_peak(const kernels::Context& context) {
 #if defined(GYM_KERNELS_X86)
     if (context.isa() == kernels::Isa::kScalar) return 0;
     const bool avx512 = context.isa() >= kernels::Isa::kAvx512;
-    const double seconds = best_seconds(kTries, [&](int) {
+    const double seconds = best_seconds([&] {
         context.pool().parallel_for(context.threads(), 1, [&](kernels::LoopChunk) {
             avx512 ? multiply_add_avx512() : multiply_add_avx2();
         });
@@ -80,20 +78,6 @@ double integer_peak(const kernels::Context& context) {
 #else
     return 0 * context.threads();
 #endif
-}
-
-double memory_bandwidth(const kernels::Context& context) {
-    constexpr std::int64_t kBytes = std::int64_t{1} << 28, kPieceBytes = std::int64_t{1} << 23;
-    std::vector<char> from(kBytes, 1), to(kBytes, 2);
-    // One piece after another, so that each comes from memory again.
-    const double seconds = best_seconds(kTries, [&](int i) {
-        const std::int64_t first = i * kPieceBytes % kBytes;
-        context.pool().parallel_for(kPieceBytes, 4096, [&](kernels::LoopChunk chunk) {
-            std::memcpy(to.data() + first + chunk.begin, from.data() + first + chunk.begin,
-                        static_cast<std::size_t>(chunk.end - chunk.begin));
-        });
-    });
-    return 2.0 * static_cast<double>(kPieceBytes) / seconds;
 }
 
 }  // namespace gym::bench

@@ -9,7 +9,4 @@ namespace gym::bench {
 /// made of, on registers alone. Zero at the scalar level.
 [[nodiscard]] double integer_peak(const kernels::Context& context);
 
-/// Bytes a second, read and written together, of copies that no cache holds.
-[[nodiscard]] double memory_bandwidth(const kernels::Context& context);
-
 }  // namespace gym::bench

@@ -14,6 +14,7 @@
 #include "bench_support.hpp"
 #include "gym/engine/engine.hpp"
 #include "gym/engine/state.hpp"
+#include "gym/kernels/memory_bandwidth.hpp"
 #include "gym/program/gpt.hpp"
 #include "gym/program/opcode.hpp"
 #include "gym/program/program.hpp"
@@ -161,7 +162,7 @@ void break_down(const bench::Options& options, const Model& model, int threads) 
     Trainer trainer(model.config, options, threads);
     const kernels::Context context(options.isa, threads);
     const double peak = bench::integer_peak(context);
-    const double bandwidth = bench::memory_bandwidth(context);
+    const double bandwidth = kernels::copy_bandwidth(context);
     trainer.step();
     const auto& ops = trainer.program.ops();
     std::vector<std::vector<double>> timings(ops.size());

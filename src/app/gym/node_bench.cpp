@@ -8,6 +8,7 @@
 #include "api_request.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/engine/device.hpp"
+#include "gym/kernels/memory_bandwidth.hpp"
 #include "gym/worker/node_program.hpp"
 #include "node_options.hpp"
 
@@ -83,7 +84,8 @@ Result<Bench> run_bench(const BenchOptions& options) {
     GYM_TRY(bench.device, engine::device_model(config.device));
     GYM_TRY(bench.price, find_price(options, config.api));  // before the seconds of work
     GYM_TRY(bench.compute, worker::run_benchmark(config.engine(), kBenchmarkMs));
-    bench.memory_bytes_per_second = worker::memory_bandwidth(config.threads_used());
+    bench.memory_bytes_per_second = static_cast<std::uint64_t>(kernels::copy_bandwidth(
+        kernels::Context(kernels::detect_isa(), static_cast<int>(config.threads_used()))));
     if (!bench.price) return bench;
     // A machine's FLOPs of an hour fit into 64 bits; the product with a price is checked.
     const Amount flops(bench.compute.flops_per_second * kSecondsPerHour);

@@ -9,6 +9,7 @@
 #include "coordinator_process.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/protocol/commitment.hpp"
+#include "gym/protocol/unit_spec.hpp"
 #include "gym/registry/units.hpp"
 #include "gym/v1/node_service.grpc.pb.h"
 #include "gym/worker/unit_inputs.hpp"
@@ -73,7 +74,7 @@ class WireFaults : public CoordinatorProcess {
         GYM_ASSERT(inputs.ok(), inputs.ok() ? "" : inputs.error().message);
         const std::uint32_t slot = peer.task.unit.slot;
         auto result = engine::run_unit(*inputs->program, inputs->base, *inputs->dataset,
-                                       worker::unit_spec(peer.task.record, slot))
+                                       protocol::unit_spec(peer.task.record, slot))
                           .value();
         protocol::UnitCommitment commitment;
         commitment.round_record = protocol::hash(peer.task.record);

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "gym/common/file.hpp"
+#include "gym/protocol/unit_spec.hpp"
 #include "gym/worker/unit_checkpoint.hpp"
 #include "gym/worker/unit_inputs.hpp"
 #include "random_seed.hpp"
@@ -16,7 +17,7 @@ class CheckpointTest : public ::testing::Test {
   protected:
     blob::MemoryStore blobs_;
     const testing::TinyJob job_ = testing::make_tiny_job({testing::test_key(1).address()}, blobs_);
-    const CheckpointKey key_{protocol::unit_id(job_.unit(0)), unit_spec(job_.record, 0)};
+    const CheckpointKey key_{protocol::unit_id(job_.unit(0)), protocol::unit_spec(job_.record, 0)};
     testing::TempDir dir_;
     CheckpointStore store_ = CheckpointStore::open(dir_.path()).value();
 

@@ -68,9 +68,6 @@ struct Benchmark {
 [[nodiscard]] Result<Benchmark> run_benchmark(const engine::EngineOptions& options,
                                               std::int64_t duration_ms);
 
-/// Bytes a second, read and written together, of copies in the host's memory by `threads` threads.
-[[nodiscard]] std::uint64_t memory_bandwidth(unsigned threads);
-
 struct Finding {
     std::string check;
     bool ok = false;

@@ -20,9 +20,6 @@ struct TrainInputs {
     engine::State base;
 };
 
-/// The engine's name of a slot of a round.
-[[nodiscard]] engine::UnitSpec unit_spec(const protocol::RoundRecord& record, std::uint32_t slot);
-
 /// Loads inputs, and keeps program and dataset of the last job decoded. Not thread-safe.
 class InputLoader {
   public:
