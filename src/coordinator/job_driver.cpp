@@ -110,11 +110,12 @@ Status complete_if_done(const Context& context, const registry::Job& job, TickSu
     return set_status(context, job, JobStatus::kCompleted, "", summary);
 }
 
+constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
+
 /// An upper bound of what `flops` of training may cost the job in all: compute with what comes on
 /// top of it, and the dataset's price for the tokens that so many FLOPs consume.
 Result<Amount> cost_bound(const Context& context, const registry::Job& job,
                           const registry::Dataset& dataset, const Amount& flops) {
-    constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
     constexpr std::uint64_t kMtoken = 1'000'000;
     GYM_TRY(const Amount compute, flops.mul_div(job.terms.price_wei_per_pflop, Amount(kPflop)));
     GYM_TRY(const Amount paid,
@@ -127,7 +128,20 @@ Result<Amount> cost_bound(const Context& context, const registry::Job& job,
     return bound.plus(Amount(4));  // each division above may have dropped up to one unit
 }
 
-/// The budget that covers everything that may still be paid and one more round.
+/// An upper bound of what reports on `flops` cost whose units earn nothing: what comes on top of
+/// compute.
+Result<Amount> verification_bound(const Context& context, const registry::Job& job,
+                                  const Amount& flops) {
+    GYM_TRY(const Amount compute, flops.mul_div(job.terms.price_wei_per_pflop, Amount(kPflop)));
+    const std::uint64_t on_top_ppm =
+        std::max<std::uint64_t>(context.options.cost_bound_ppm, protocol::kPpm) - protocol::kPpm;
+    GYM_TRY(const Amount paid, compute.mul_div(Amount(on_top_ppm), Amount(protocol::kPpm)));
+    return paid.plus(Amount(2));  // as above
+}
+
+/// The budget that covers everything that was or may still be paid and one more round. Reports on
+/// rejected units count too: a job owner whose own verifiers find the faults of its own workers
+/// would otherwise empty the escrow before honest workers are paid from it.
 Result<Amount> budget_for_round(const Context& context, db::Transaction& tx,
                                 const registry::Job& job) {
     GYM_TRY(const Amount billable, registry::billable_flops(tx, job.id));
@@ -136,7 +150,10 @@ Result<Amount> budget_for_round(const Context& context, db::Transaction& tx,
     GYM_TRY(const Amount round, per_unit.mul_div(Amount(job.terms.slots_max), Amount(1)));
     GYM_TRY(const Amount flops, billable.plus(round));
     GYM_TRY(const registry::Dataset dataset, registry::get_dataset(tx, job.dataset_root));
-    return cost_bound(context, job, dataset, flops);
+    GYM_TRY(const Amount training, cost_bound(context, job, dataset, flops));
+    GYM_TRY(const Amount reported, registry::verification_only_flops(tx, job.id));
+    GYM_TRY(const Amount reports, verification_bound(context, job, reported));
+    return training.plus(reports);
 }
 
 std::string out_of_budget_reason(const Amount& needed, const registry::Job& job) {

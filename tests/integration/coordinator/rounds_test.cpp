@@ -210,6 +210,42 @@ TEST(CoordinatorRounds, a_job_pauses_without_budget_and_resumes_with_more) {
     EXPECT_TRUE(world.core().next_unit(worker.address())->has_value());
 }
 
+TEST(CoordinatorRounds, reports_on_rejected_units_count_against_the_budget) {
+    World world;
+    const FakeNode honest = world.add_node(NodeRole::kWorker);
+    const FakeNode cheat = world.add_node(NodeRole::kWorker);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    registry::JobTerms terms = World::terms();
+    terms.rounds = 3;
+    terms.slots_max = 2;
+    terms.price_wei_per_pflop = Amount(1'000'000'000'000);  // a unit: 20,000 wei, 50,000 at most
+    // Two honest units and one more round of two, and not the report on a third unit.
+    const Digest job = world.submit_job(terms, 205'000);
+    world.settle();
+    ASSERT_TRUE(world.commit(honest, world.work(honest)).ok());
+    const Digest bad = world.commit(cheat, world.cheat(cheat, 3))->unit;
+    const auto verify_all = [&] {
+        world.settle();
+        while (world.verify(verifier)) {
+        }
+        pass_deadline(world, {&honest, &cheat, &verifier});
+    };
+    verify_all();
+    ASSERT_EQ(world.unit(bad).status.state, UnitState::kRejected);
+    ASSERT_EQ(world.rounds(job).size(), 2U);
+    ASSERT_TRUE(world.commit(honest, world.work(honest)).ok());
+    verify_all();
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kPaused);
+    EXPECT_TRUE(world.job(job).status_reason.starts_with("budget: "))
+        << world.job(job).status_reason;
+    EXPECT_EQ(world.rounds(job).size(), 2U);
+    const auto add = world.owner().transact(
+        [&](db::Transaction& tx) { return registry::add_budget(tx, job, Amount(30'000)); });
+    ASSERT_TRUE(add.ok());
+    world.settle();
+    EXPECT_EQ(world.rounds(job).size(), 3U);
+}
+
 TEST(CoordinatorRounds, owners_pause_resume_and_cancel) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);

@@ -30,7 +30,8 @@ struct Options {
     std::int64_t node_live_ms = 30'000;     ///< seen so recently: gets work
     std::uint32_t beacon_delay_blocks = 2;  ///< from the block of the epoch's root to the beacon
     /// The most that a job pays in all for compute worth 1: verification and uptime bonus on top.
-    /// A round starts only when the budget covers that bound.
+    /// What is above 1 also bounds the reports on units that earn nothing. A round starts only when
+    /// the budget covers both.
     std::uint64_t cost_bound_ppm = 2'500'000;
     /// All deltas of a round are in memory while it is aggregated: a round has no more slots than
     /// fit, but at least one.
