@@ -92,7 +92,7 @@ void expect_equal_logits(const std::string& naming, const program::TrainConfig& 
         run_python(GYM_SOURCE, "tests/integration/interchange/transformers_peer.py",
                    {naming, place.string(), std::to_string(config.model.heads),
                     std::to_string(config.model.context)});
-    if (peer.exit_code == kNoTorch) GTEST_SKIP() << kPython << " has no torch";
+    ASSERT_NE(peer.exit_code, kNoTorch) << kTorchRemedy;
     ASSERT_EQ(peer.exit_code, 0) << peer.output;
 
     const Bytes content = read_file(place / "written").value();

@@ -28,7 +28,7 @@ class TorchImport : public ::testing::Test {
         delete written_;
     }
     void SetUp() override {
-        if (written_->exit_code == kNoTorch) GTEST_SKIP() << kPython << " has no torch";
+        ASSERT_NE(written_->exit_code, kNoTorch) << kTorchRemedy;
         ASSERT_EQ(written_->exit_code, 0) << written_->output;
     }
 
