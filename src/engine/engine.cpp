@@ -1,14 +1,17 @@
 #include "gym/engine/engine.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <string>
 
 #include "execute.hpp"
 #include "gym/commit/tensor_root.hpp"
+#include "gym/engine/memory.hpp"
 #include "gym/kernels/float_environment.hpp"
 #include "make_context.hpp"
 #include "memory_plan.hpp"
+#include "program_shape.hpp"
 #include "state_of_program.hpp"
 #ifdef GYM_FAULT_INJECTION
 #include "gym/engine/fault_injection.hpp"
@@ -115,19 +118,42 @@ void Engine::Impl::take_next_values() {
     }
 }
 
+namespace {
+
+/// Windows of the batch that fit, from what a batch takes: less, because gradients do not grow with
+/// the batch. Empty if the program has no batch.
+std::string smaller_batch(const Program& program, const MemoryNeed& need, std::uint64_t room) {
+    const auto shape = window_shape(program);
+    if (!shape.ok()) return {};
+    const double share = static_cast<double>(room) / static_cast<double>(need.total() - need.state);
+    const auto windows = static_cast<std::uint32_t>(share * shape->windows);
+    return windows == 0
+               ? "; the batch is " + std::to_string(shape->windows) + " windows, more than fit"
+               : "; of the " + std::to_string(shape->windows) + " windows of a batch " +
+                     std::to_string(windows) + " would fit (see batch, micro_batches)";
+}
+
+Status check_memory(const Program& program, const EngineOptions& options) {
+    GYM_TRY(const MemoryNeed need, memory_need(program, options));
+    std::uint64_t room = options.memory_bytes_max;
+    if (room == 0) {
+        GYM_TRY(room, available_memory_bytes());
+        room += need.state;  // the caller has it already
+    }
+    if (need.total() <= room) return {};
+    return fail(ErrorCode::kOutOfRange,
+                "the program needs " + memory_text(need.total()) + " of memory, " +
+                    memory_text(room) + " are available" +
+                    smaller_batch(program, need, room - std::min(room, need.state)));
+}
+
+}  // namespace
+
 Result<Engine> Engine::create(const Program& program, const EngineOptions& options) {
     GYM_TRY(kernels::Context context, make_context(options));
-    MemoryPlan plan = plan_memory(program);
-    std::uint64_t total = plan.arena_bytes;
-    for (const Slot& slot : program.slots()) {
-        if (slot.kind != SlotKind::temp) total += program::size_bytes(slot);
-    }
-    if (total > options.memory_bytes_max)
-        return fail(ErrorCode::kOutOfRange, "the program needs " + std::to_string(total) +
-                                                " bytes, allowed are " +
-                                                std::to_string(options.memory_bytes_max));
+    GYM_CHECK(check_memory(program, options));
     auto impl = std::make_unique<Impl>(program, std::move(context));
-    impl->plan = std::move(plan);
+    impl->plan = plan_memory(program);
     impl->state_ids = state_slots(program);
     impl->input_ids = program.slots_of(SlotKind::input);
     impl->memory.assign(program.slots().size(), nullptr);

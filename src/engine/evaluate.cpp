@@ -77,6 +77,7 @@ Result<Evaluation> evaluate(const Program& train, const State& base, const blob:
     result.mean_loss = kernels::f32::div(sum, static_cast<float>(batches));
     result.perplexity = kernels::f32::exp(result.mean_loss);
     result.program_root = program::program_root(evaluation);
+    result.classifies = shape.classes != 0;
     result.windows = total;
     result.tokens = std::uint64_t{total} * shape.window_tokens;
     result.root = evaluation_root(result, parameters_root, dataset.root(), losses);

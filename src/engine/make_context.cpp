@@ -7,7 +7,7 @@ namespace {
 
 constexpr unsigned kThreadsMax = 1024;
 
-Result<kernels::Isa> choose_isa(const std::string& name) {
+Result<kernels::Isa> isa_of(const std::string& name) {
     const kernels::Isa best = kernels::detect_isa();
     if (name == "auto") return best;
     const auto isa = kernels::parse_isa(name);
@@ -22,10 +22,14 @@ Result<kernels::Isa> choose_isa(const std::string& name) {
 
 }  // namespace
 
-Result<kernels::Context> make_context(const EngineOptions& options) {
+Result<kernels::Isa> choose_isa(const EngineOptions& options) {
     if (options.threads == 0 || options.threads > kThreadsMax)
         return fail(ErrorCode::kInvalidArgument, "threads must be 1 to 1024");
-    GYM_TRY(const kernels::Isa isa, choose_isa(options.isa));
+    return isa_of(options.isa);
+}
+
+Result<kernels::Context> make_context(const EngineOptions& options) {
+    GYM_TRY(const kernels::Isa isa, choose_isa(options));
     return kernels::Context(isa, static_cast<int>(options.threads));
 }
 

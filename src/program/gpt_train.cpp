@@ -10,7 +10,6 @@
 namespace gym::program {
 namespace {
 
-constexpr std::uint32_t kBatchMax = 65536;
 
 std::uint64_t f32_bits(float value) {
     return std::bit_cast<std::uint32_t>(value);

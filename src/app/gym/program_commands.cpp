@@ -15,6 +15,7 @@
 #include "gym/program/cost.hpp"
 #include "gym/program/gpt_yaml.hpp"
 #include "inputs.hpp"
+#include "memory_report.hpp"
 #include "record_json.hpp"
 #include "training_progress.hpp"
 
@@ -39,19 +40,25 @@ struct Options {
     engine::EngineOptions engine;
 };
 
-void print_summary(const CliContext& context, const Program& program, const std::string& file) {
+/// @param config what the program was built from; nullptr: not known.
+Status print_summary(const CliContext& context, const Program& program, const std::string& file,
+                     const program::TrainConfig* config) {
     const Digest root = program::program_root(program);
     const std::uint64_t parameters = program::parameter_count(program);
     const std::uint64_t flops = program::flops_per_step(program);
     const std::uint64_t state_bytes = program::state_bytes(program);
+    GYM_TRY(const MemoryReport memory, memory_report(program, config));
     if (context.json) {
-        context.print_json({{"program_root", root.hex()},
-                            {"ops", program.ops().size()},
-                            {"parameters", parameters},
-                            {"flops_per_step", flops},
-                            {"state_bytes", state_bytes},
-                            {"file", file}});
-        return;
+        boost::json::object json{{"program_root", root.hex()},
+                                 {"ops", program.ops().size()},
+                                 {"parameters", parameters},
+                                 {"flops_per_step", flops},
+                                 {"state_bytes", state_bytes}};
+        for (const auto& [key, value] : memory_json(memory))
+            json[key] = value;
+        json["file"] = file;
+        context.print_json(json);
+        return {};
     }
     std::printf("program root       %s\n", root.hex().c_str());
     std::printf("ops                %zu\n", program.ops().size());
@@ -59,6 +66,8 @@ void print_summary(const CliContext& context, const Program& program, const std:
     std::printf("FLOPs per step     %llu (%.3g)\n", static_cast<unsigned long long>(flops),
                 static_cast<double>(flops));
     std::printf("state bytes        %llu\n", static_cast<unsigned long long>(state_bytes));
+    print_memory(memory);
+    return {};
 }
 
 Result<program::TrainConfig> read_config(const Options& options) {
@@ -74,14 +83,14 @@ Status build(const CliContext& context, const Options& options) {
     if (!built.ok()) return built.error().in(options.model);
     const Program& program = *built;
     GYM_CHECK(write_file_atomic(options.output, program::encode(program)));
-    print_summary(context, program, options.output);
+    GYM_CHECK(print_summary(context, program, options.output, &config));
     if (!context.json) std::printf("written            %s\n", options.output.c_str());
     return {};
 }
 
 Status show(const CliContext& context, const Options& options) {
     GYM_TRY(const Program program, read_program(options.program));
-    print_summary(context, program, options.program);
+    GYM_CHECK(print_summary(context, program, options.program, nullptr));
     if (context.json) return {};
     std::map<std::string, std::size_t> counts;
     for (const auto& op : program.ops())
@@ -204,8 +213,9 @@ Status evaluate(const CliContext& context, const Options& options) {
                             {"tokens", result.tokens}});
         return {};
     }
-    std::printf("validation loss    %.6f nats per token, %u windows, %llu tokens\n",
-                static_cast<double>(result.mean_loss), result.windows,
+    std::printf("validation loss    %.6f nats per %s, %u %s, %llu tokens\n",
+                static_cast<double>(result.mean_loss), result.classifies ? "row" : "token",
+                result.windows, result.classifies ? "rows" : "windows",
                 static_cast<unsigned long long>(result.tokens));
     std::printf("perplexity         %.4f\n", static_cast<double>(result.perplexity));
     std::printf("evaluation root    %s\n", result.root.hex().c_str());

@@ -21,8 +21,8 @@ struct EngineOptions {
     /// "auto" (best the CPU has), "scalar", "avx2", "avx512" or "amx".
     /// @errors of Engine::create: kInvalidArgument for a level this CPU lacks.
     std::string isa = "auto";
-    /// Refuse programs whose buffers need more of the host's memory than this.
-    std::uint64_t memory_bytes_max = std::uint64_t{16} << 30;
+    /// Refuse programs that need more of the host's memory than this (memory.hpp); 0: than there is.
+    std::uint64_t memory_bytes_max = 0;
     /// "cpu", "cuda" or "cuda:N": where training and evaluation run, in a build with CUDA. An
     /// Engine itself is always on the CPU. A program must fit into the device's memory.
     std::string device = "cpu";

@@ -14,10 +14,11 @@ class Dataset;
 namespace gym::engine {
 
 struct Evaluation {
-    float mean_loss = 0;   ///< nats per token (per row of a classifier), exact mean over batches
-    float perplexity = 0;  ///< exp(mean_loss), the exact program of docs/NUMERICS.md
-    Digest program_root;   ///< of the evaluation program
-    Digest root;           ///< of everything that decides the figures, and of the figures
+    float mean_loss = 0;      ///< nats per token (per row of a classifier), exact mean over batches
+    float perplexity = 0;     ///< exp(mean_loss), the exact program of docs/NUMERICS.md
+    Digest program_root;      ///< of the evaluation program
+    Digest root;              ///< of everything that decides the figures, and of the figures
+    bool classifies = false;  ///< a window is a row, and its class what is predicted
     std::uint32_t windows = 0;
     std::uint64_t tokens = 0;
 };

@@ -90,11 +90,13 @@ struct OuterConfig {
     double momentum = 0.9;
 };
 
+inline constexpr std::uint32_t kBatchMax = 65536;
+
 struct TrainConfig {
     ModelConfig model;
     OptimizerConfig optimizer;
     OuterConfig outer;
-    std::uint32_t batch = 8;  ///< windows per step
+    std::uint32_t batch = 8;  ///< windows per step, at most kBatchMax
     /// The step's windows go through the model in so many parts, whose gradients are summed
     /// exactly: less memory. Divides batch.
     std::uint32_t micro_batches = 1;

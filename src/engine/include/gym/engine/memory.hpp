@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gym/common/result.hpp"
+#include "gym/engine/engine.hpp"
+#include "gym/program/program.hpp"
+
+namespace gym::engine {
+
+/// What running a program on the CPU takes, in bytes.
+struct MemoryNeed {
+    std::uint64_t state = 0;      ///< parameters and optimizer state, and the program's constants
+    std::uint64_t temps = 0;      ///< activations and gradients: the arena of the memory plan
+    std::uint64_t workspace = 0;  ///< of the kernels: quantised operands, a thread's attention
+
+    [[nodiscard]] std::uint64_t total() const { return state + temps + workspace; }
+};
+
+/// Exact for state and temps; the workspace is an estimate, 0 to 30 % high.
+/// @param options threads and isa count. @errors as Engine::create's for these.
+[[nodiscard]] Result<MemoryNeed> memory_need(const program::Program& program,
+                                             const EngineOptions& options = {});
+
+/// What a process can still get: free memory and what the kernel can free, or what a container's
+/// limit leaves, whichever is less. @errors kIo where Linux does not say.
+[[nodiscard]] Result<std::uint64_t> available_memory_bytes();
+
+/// "1.5 KiB", "12.3 MiB", "1.2 GiB".
+[[nodiscard]] std::string memory_text(std::uint64_t bytes);
+
+}  // namespace gym::engine

@@ -1,0 +1,145 @@
+#include "gym/engine/memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <string_view>
+
+#include "gym/kernels/context.hpp"
+#include "gym/program/opcode.hpp"
+#include "macro_arguments.hpp"
+#include "make_context.hpp"
+#include "memory_plan.hpp"
+
+namespace gym::engine {
+namespace {
+
+using program::Op;
+using program::Opcode;
+using program::Program;
+
+constexpr std::uint64_t kPanel = kernels::QuantisedMatrix::kPanel;
+
+/// The buffers of kernels::MacroWorkspace, each as large as the op that needs it largest.
+struct Buffers {
+    std::uint64_t operand_a = 0, operand_b = 0, shared = 0, thread = 0, digits = 0;
+};
+
+std::uint64_t quantised_bytes(std::uint64_t vectors, std::uint64_t length) {
+    const std::uint64_t padded = (vectors + kPanel - 1) / kPanel * kPanel;
+    const std::uint64_t blocks = (length + program::kBlockElements - 1) / program::kBlockElements;
+    return padded * (length * sizeof(std::int16_t) + (blocks + 1) * sizeof(std::int32_t));
+}
+
+/// An op with its slots, as macro_arguments.hpp reads them; it has no memory.
+struct ShapeCall {
+    const Program& program;
+    const Op& op;
+
+    [[nodiscard]] const program::Slot& input_slot(std::size_t k) const {
+        return program.slot(op.inputs[k]);
+    }
+    [[nodiscard]] const program::Slot& output_slot(std::size_t k) const {
+        return program.slot(op.outputs[k]);
+    }
+};
+
+void grow(std::uint64_t& buffer, std::uint64_t bytes) {
+    buffer = std::max(buffer, bytes);
+}
+
+/// A product's operands; with AMX through oneDNN also their digits and the partial products of 512
+/// rows (kernels/cpu/onednn.cpp).
+void add_product(const kernels::MatmulShape& shape, Buffers& need) {
+    const auto m = static_cast<std::uint64_t>(shape.m), n = static_cast<std::uint64_t>(shape.n),
+               k = static_cast<std::uint64_t>(shape.k);
+    constexpr std::uint64_t kRows = 512, kDigits = 3, kPartBytes = 4 * sizeof(std::int32_t) + 8;
+    grow(need.operand_a, quantised_bytes(m, k));
+    grow(need.operand_b, quantised_bytes(n, k));
+    grow(need.digits, kDigits * (n + kRows) * k + kPartBytes * std::min(kRows, m) * n);
+}
+
+void add_attention(const kernels::AttentionShape& shape, bool backward, Buffers& need) {
+    const auto length = static_cast<std::uint64_t>(shape.context),
+               size = static_cast<std::uint64_t>(shape.size);
+    const std::uint64_t squares = (backward ? 2 : 1) * length * length * sizeof(float);
+    const std::uint64_t rows = (backward ? 2 : 1) * length * size * sizeof(float);
+    grow(need.thread, squares + rows + quantised_bytes(length, std::max(length, size)) +
+                          quantised_bytes(std::max(length, size), std::max(length, size)));
+}
+
+void add(const ShapeCall& call, Buffers& need) {
+    switch (call.op.code) {
+        case Opcode::matmul:
+            return add_product(arguments::matmul(call), need);
+        case Opcode::attention:
+        case Opcode::attention_grad:
+            return add_attention(arguments::attention_shape(call),
+                                 call.op.code == Opcode::attention_grad, need);
+        case Opcode::layernorm_grad:
+        case Opcode::rmsnorm_grad:
+            return grow(need.shared, program::size_bytes(call.input_slot(0)));
+        case Opcode::embedding_grad:
+            return grow(need.shared, (program::element_count(call.input_slot(1).dims) +
+                                      call.output_slot(0).dims[0] + 1) *
+                                         sizeof(std::int32_t));
+        default:
+            return;
+    }
+}
+
+/// "key: N kB" of /proc/meminfo, in bytes.
+Result<std::uint64_t> meminfo(std::string_view key) {
+    std::ifstream file("/proc/meminfo");
+    std::string name;
+    for (std::uint64_t kib = 0; file >> name >> kib; file.ignore(64, '\n'))
+        if (name == key) return kib << 10;
+    return fail(ErrorCode::kIo, "/proc/meminfo does not say how much memory is available");
+}
+
+/// A number in a file of the control group; none if there is no such file or no limit ("max").
+std::optional<std::uint64_t> cgroup_bytes(const char* name) {
+    std::ifstream file(std::string("/sys/fs/cgroup/") + name);
+    std::uint64_t bytes = 0;
+    if (!(file >> bytes)) return std::nullopt;
+    return bytes;
+}
+
+}  // namespace
+
+Result<MemoryNeed> memory_need(const Program& program, const EngineOptions& options) {
+    GYM_TRY(const kernels::Isa isa, choose_isa(options));
+    MemoryNeed need;
+    for (const program::Slot& slot : program.slots())
+        if (slot.kind != program::SlotKind::temp) need.state += program::size_bytes(slot);
+    need.temps = plan_memory(program).arena_bytes;
+    Buffers buffers;
+    for (const Op& op : program.ops())
+        add({program, op}, buffers);
+    need.workspace =
+        buffers.operand_a + buffers.operand_b + buffers.shared + options.threads * buffers.thread;
+    if (isa == kernels::Isa::kAmx) need.workspace += buffers.digits;
+    return need;
+}
+
+Result<std::uint64_t> available_memory_bytes() {
+    GYM_TRY(std::uint64_t available, meminfo("MemAvailable:"));
+    const auto limit = cgroup_bytes("memory.max"), used = cgroup_bytes("memory.current");
+    if (limit && used) available = std::min(available, *limit - std::min(*used, *limit));
+    return available;
+}
+
+std::string memory_text(std::uint64_t bytes) {
+    constexpr std::array<const char*, 3> kUnits{"KiB", "MiB", "GiB"};
+    double value = static_cast<double>(bytes) / 1024;
+    std::size_t unit = 0;
+    for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit)
+        value /= 1024;
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.1f %s", value, kUnits[unit]);
+    return text.data();
+}
+
+}  // namespace gym::engine
