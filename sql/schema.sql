@@ -1339,6 +1339,7 @@ CREATE TABLE registry.job (
     submitted_at_ms bigint NOT NULL,
     started_at_ms bigint,
     ended_at_ms bigint,
+    request_reason text DEFAULT ''::text NOT NULL,
     CONSTRAINT job_challenge_ms_check CHECK ((challenge_ms > 0)),
     CONSTRAINT job_check CHECK (((workers_min >= 1) AND (workers_min <= slots_max))),
     CONSTRAINT job_check1 CHECK ((num_nonnulls(seed, program_root, program_blob, evaluate_program_root, evaluate_program_blob, logits_program_root, logits_program_blob, base_state_root, base_state_blob, momentum_root, momentum_blob, tokens_per_step, flops_per_step, parameters, started_at_ms) = ANY (ARRAY[0, 15]))),
@@ -1352,6 +1353,7 @@ CREATE TABLE registry.job (
     CONSTRAINT job_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 128))),
     CONSTRAINT job_report_ms_check CHECK ((report_ms > 0)),
     CONSTRAINT job_request_check CHECK ((request = ANY (ARRAY['pause'::text, 'resume'::text, 'cancel'::text]))),
+    CONSTRAINT job_request_reason_check CHECK (((request IS NOT NULL) OR (request_reason = ''::text))),
     CONSTRAINT job_reveal_ms_check CHECK ((reveal_ms > 0)),
     CONSTRAINT job_rounds_check CHECK (((rounds >= 1) AND (rounds <= 1000000))),
     CONSTRAINT job_slots_max_check CHECK (((slots_max >= 1) AND (slots_max <= 65536))),
@@ -2521,6 +2523,11 @@ GRANT UPDATE(budget_wei) ON TABLE registry.job TO gym_api;
 
 GRANT UPDATE(request) ON TABLE registry.job TO gym_api;
 GRANT UPDATE(request) ON TABLE registry.job TO gym_rewards;
+
+-- Name: COLUMN job.request_reason; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_api;
+GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_rewards;
 
 -- Name: TABLE job_transition; Type: ACL; Schema: registry; Owner: -
 

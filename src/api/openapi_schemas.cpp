@@ -79,6 +79,8 @@ Fields job_fields() {
             {"name", "text"},
             {"status", "text", "submitted, running, paused, completed, cancelled or failed"},
             {"status_reason", "text?", "one sentence"},
+            {"request", "text?", "pause, resume or cancel: asked for, and not acted on yet"},
+            {"request_reason", "text?", "one sentence, unless the owner asked"},
             {"dataset_root", "hash"},
             {"rounds", "count"},
             {"rounds_done", "count"},
@@ -139,7 +141,8 @@ void job_schemas(json::object& out) {
                            {"aggregated_at_ms", "time?"},
                            {"closed_at_ms", "time?"}});
     out["JobDetail"] =
-        schema(job_fields() + Fields{{"cost", "JobCost"},
+        schema(job_fields() + Fields{{"waiting_for", "text?", "one sentence, until the job's end"},
+                                     {"cost", "JobCost"},
                                      {"round_list", "Round[]"},
                                      {"units", "counts", "train units by state"},
                                      {"faults", "Unit[]", "disputed, rejected and slashed units"}});

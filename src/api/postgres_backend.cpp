@@ -49,6 +49,17 @@ Result<JobCost> cost_of(db::Transaction& tx, const registry::Job& job, const std
     return cost;
 }
 
+Result<OpenUnits> open_units_of(db::Transaction& tx, const Digest& job) {
+    GYM_TRY(const db::Row row,
+            tx.exec_one("SELECT count(*) AS open, count(*) FILTER (WHERE w) AS in_window, "
+                        "max(deadline_ms) FILTER (WHERE w) AS window_end_ms "
+                        "FROM (SELECT deadline_ms, state IN ('unsampled', 'verified', 'upheld') AS "
+                        "w FROM registry.unit WHERE job_id = $1 AND ended_at_ms IS NULL) u",
+                        {job}));
+    return OpenUnits{row.get<std::uint64_t>("open"), row.get<std::uint64_t>("in_window"),
+                     row.get<std::optional<UnixMs>>("window_end_ms")};
+}
+
 /// The columns that gym_api may see; registry::list_reports() reads all of them.
 Result<std::vector<ReportLine>> reports_of(db::Transaction& tx, const Digest& unit) {
     GYM_TRY(const db::Rows rows,
@@ -108,6 +119,7 @@ Result<JobView> PostgresBackend::job(const Digest& id) {
         GYM_TRY(view.job, registry::get_job(tx, id));
         GYM_TRY(view.cost, cost_of(tx, view.job, options_.asset));
         GYM_TRY(view.rounds, registry::list_rounds(tx, id));
+        GYM_TRY(view.open_units, open_units_of(tx, id));
         registry::UnitFilter faults;
         faults.job_id = id;
         faults.states = {protocol::UnitState::kDisputed, protocol::UnitState::kRejected,

@@ -86,12 +86,28 @@ Status check_steerable(const registry::Job& job, const Address& owner) {
     return {};
 }
 
+/// What to do about money that is not there. `what` is what it was for.
+Error insufficient(db::Transaction& tx, const ledger::AccountKey& available,
+                   const std::string& what, const Amount& amount) {
+    const auto balance = ledger::balance(tx, available);
+    if (!balance.ok()) return balance.error();
+    const Amount held = balance->spendable();
+    const auto missing = amount.minus(held);
+    if (!missing.ok()) return missing.error();
+    return fail(ErrorCode::kInsufficientFunds,
+                what + " is " + amount.to_tokens() + " tokens, " + held.to_tokens() +
+                    " are available: deposit " + missing->to_tokens() +
+                    " more (`gym wallet deposit`) and wait until the deposit is final (`gym wallet "
+                    "balance`), or lower the sum");
+}
+
 /// Moves `amount` from the owner's available money into the job's escrow, once per `transfer`.
+/// `what` names the sum in an error.
 /// @return whether it was done now. @errors kInsufficientFunds, kConflict.
 Result<bool> lock_money(db::Transaction& tx, const std::string& asset, const Funding& funding,
-                        const std::string& transfer, UnixMs now_ms) {
-    GYM_TRY(const auto from,
-            ledger::open_account(tx, rewards::available_account(asset, funding.owner)));
+                        const std::string& what, const std::string& transfer, UnixMs now_ms) {
+    const ledger::AccountKey available = rewards::available_account(asset, funding.owner);
+    GYM_TRY(const auto from, ledger::open_account(tx, available));
     GYM_TRY(const auto to,
             ledger::open_account(tx, rewards::escrow_account(asset, funding.job_id)));
     ledger::TransferRequest request;
@@ -104,9 +120,7 @@ Result<bool> lock_money(db::Transaction& tx, const std::string& asset, const Fun
     const ledger::TransferStatus status = statuses.front();
     if (ledger::done(status)) return status == ledger::TransferStatus::kCreated;
     if (status == ledger::TransferStatus::kInsufficient)
-        return fail(ErrorCode::kInsufficientFunds,
-                    "the budget is " + funding.amount.to_tokens() +
-                        " tokens, more than what is available; `gym wallet deposit` adds to it");
+        return insufficient(tx, available, what, funding.amount);
     if (status == ledger::TransferStatus::kExistsDifferent)
         return fail(ErrorCode::kConflict, "the Idempotency-Key was used with another amount");
     if (status == ledger::TransferStatus::kClosed)
@@ -131,7 +145,7 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         GYM_TRY(out.job, registry::submit_job(tx, spec.job, now_ms));
         GYM_CHECK(lock_money(tx, options_.asset,
                              {spec.job.owner, spec.job.id, spec.job.budget_wei, {}},
-                             "job-budget:" + spec.job.id.hex(), now_ms));
+                             "the job's budget", "job-budget:" + spec.job.id.hex(), now_ms));
         return out;
     });
 }
@@ -152,15 +166,15 @@ Result<registry::Job> PostgresBackend::fund_job(const Funding& funding) {
         GYM_TRY(const registry::Job job, registry::get_job(tx, funding.job_id));
         GYM_CHECK(check_steerable(job, funding.owner));
         GYM_TRY(const bool fresh,
-                lock_money(tx, options_.asset, funding,
+                lock_money(tx, options_.asset, funding, "the sum to add to the job's budget",
                            "job-fund:" + job.id.hex() + ":" + funding.idempotency_key, now_ms));
         if (fresh) GYM_CHECK(registry::add_budget(tx, job.id, funding.amount));
         return registry::get_job(tx, job.id);
     });
 }
 
-Result<registry::Dataset> PostgresBackend::add_dataset(const Address& owner,
-                                                       const std::string& name, ByteView file) {
+Result<AddedDataset> PostgresBackend::add_dataset(const Address& owner, const std::string& name,
+                                                  ByteView file) {
     GYM_TRY(const auto decoded, blob::Dataset::decode(file, std::nullopt));
     registry::Dataset dataset;
     dataset.root = decoded.root();
@@ -171,9 +185,11 @@ Result<registry::Dataset> PostgresBackend::add_dataset(const Address& owner,
     dataset.registered_at_ms = clock_.now_ms();
     // First the bytes, then the row that promises them.
     GYM_TRY(dataset.blob, blobs_.put(file));
-    return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<registry::Dataset> {
-        GYM_CHECK(registry::register_dataset(tx, dataset));
-        return registry::get_dataset(tx, dataset.root);
+    return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<AddedDataset> {
+        AddedDataset out;
+        GYM_TRY(out.is_new, registry::register_dataset(tx, dataset));
+        GYM_TRY(out.dataset, registry::get_dataset(tx, dataset.root));
+        return out;
     });
 }
 

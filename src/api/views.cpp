@@ -153,6 +153,8 @@ json::object to_json(const registry::Job& job) {
             {"name", job.name},
             {"status", to_string(job.status)},
             {"status_reason", or_null(job.status_reason)},
+            {"request", job.request ? json::value(to_string(*job.request)) : json::value(nullptr)},
+            {"request_reason", or_null(job.request_reason)},
             {"dataset_root", job.dataset_root.hex()},
             {"rounds", terms.rounds},
             {"rounds_done", job.rounds_done},
@@ -169,6 +171,7 @@ json::object to_json(const registry::Job& job) {
 
 json::object to_json(const JobView& view) {
     json::object out = to_json(view.job);
+    out["waiting_for"] = or_null(waiting_for(view));
     out["cost"] = json::object{{"spent_wei", view.cost.spent.to_string()},
                                {"reserved_wei", view.cost.reserved.to_string()},
                                {"left_wei", view.cost.left.to_string()},

@@ -3,6 +3,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include <string>
+
 #include "gym/api/backend.hpp"
 
 /// The JSON of the answers. Amounts are decimal strings of base units, hashes and addresses 0x...
@@ -22,6 +24,9 @@ namespace gym::api {
 [[nodiscard]] boost::json::object to_json(const Address& earner, const rewards::ClaimProof& proof,
                                           const Network& network);
 [[nodiscard]] boost::json::object to_json(const Network& network);
+
+/// What a job that has not ended waits for, in one sentence; empty when status_reason says it.
+[[nodiscard]] std::string waiting_for(const JobView& view);
 
 template <class T>
 [[nodiscard]] boost::json::array to_json_list(const std::vector<T>& items) {

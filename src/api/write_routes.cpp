@@ -37,9 +37,9 @@ Result<Response> add_dataset(RouteContext& context, const Call& call) {
     const auto name = call.query.find("name");
     if (name == call.query.end() || name->second.empty() || name->second.size() > 128)
         return fail(ErrorCode::kMalformed, "'name' must be 1 to 128 bytes long");
-    GYM_TRY(const auto dataset, context.with.submissions.add_dataset(*call.owner, name->second,
-                                                                     as_bytes(call.request.body)));
-    return json_response(201, json::serialize(to_json(dataset)));
+    GYM_TRY(const auto added, context.with.submissions.add_dataset(*call.owner, name->second,
+                                                                   as_bytes(call.request.body)));
+    return json_response(added.is_new ? 201 : 200, json::serialize(to_json(added.dataset)));
 }
 
 /// {"amount_wei": "..."}
@@ -114,21 +114,25 @@ void add_write_routes(Router& router, RouteContext& context) {
                 .schema = "Job",
                 .run = [&context](const Call& call) { return fund_job(context, call); }});
     router.add(request_route(context, "pause", registry::JobRequest::kPause,
-                             "Asks for no further rounds for now."));
+                             "Asks that no further round begins until the job is resumed; the "
+                             "running one ends."));
     router.add(request_route(context, "resume", registry::JobRequest::kResume,
-                             "Ends a pause that the owner asked for."));
+                             "Ends a pause, or takes back one that was asked for."));
     router.add(
         request_route(context, "cancel", registry::JobRequest::kCancel,
                       "Ends a job after its running round; the rest of its budget returns."));
     router.add({.method = "POST",
                 .pattern = "/v1/datasets",
                 .id = "addDataset",
-                .summary = "Keeps a token file (`gym data build`) and registers it for the owner.",
-                .query = {{"name", "For people, 1 to 128 bytes."}},
+                .summary = "Keeps a token file (`gym data build`) and registers it for the owner. "
+                           "The same content again answers 200 with the record as it is: the name "
+                           "of the first time stays. 409: it is registered by somebody else.",
+                .query = {{"name", "For people, 1 to 128 bytes; kept from the first time."}},
                 .needs_key = true,
                 .body_type = "application/octet-stream",
                 .body_bytes_max = context.options.dataset_bytes_max,
                 .success = 201,
+                .also_success = {200},
                 .schema = "Dataset",
                 .run = [&context](const Call& call) { return add_dataset(context, call); }});
 }

@@ -77,10 +77,9 @@ Status set_status(const Context& context, const registry::Job& job, JobStatus st
     return {};
 }
 
-/// Does what the owner asked for. @return the job as it is afterwards.
+/// Does what was asked for. @return the job as it is afterwards.
 Result<registry::Job> obey(const Context& context, const registry::Job& job, TickSummary& summary) {
-    GYM_TRY(const auto request,
-            context.transact([&](db::Transaction& tx) { return registry::requested(tx, job.id); }));
+    const auto request = job.request;
     if (!request) return job;
     JobStatus next = job.status;
     std::string reason;
@@ -89,7 +88,7 @@ Result<registry::Job> obey(const Context& context, const registry::Job& job, Tic
         reason = "cancelled by its owner";
     } else if (*request == registry::JobRequest::kPause && job.status == JobStatus::kRunning) {
         next = JobStatus::kPaused;
-        reason = "paused by its owner";
+        reason = job.request_reason.empty() ? "paused by its owner" : job.request_reason;
     } else if (*request == registry::JobRequest::kResume && job.status == JobStatus::kPaused) {
         next = JobStatus::kRunning;
     } else if (job.status == JobStatus::kSubmitted) {

@@ -23,7 +23,7 @@ Dataset to_dataset(const db::Row& row) {
 
 }  // namespace
 
-Status register_dataset(db::Transaction& tx, const Dataset& dataset) {
+Result<bool> register_dataset(db::Transaction& tx, const Dataset& dataset) {
     GYM_TRY(const db::Rows inserted,
             tx.exec("INSERT INTO registry.dataset (root, blob, owner, name, tokens, vocabulary, "
                     "price_wei_per_mtoken, quality_ppm, registered_at_ms) "
@@ -31,12 +31,12 @@ Status register_dataset(db::Transaction& tx, const Dataset& dataset) {
                     {dataset.root, dataset.blob, dataset.owner, dataset.name, dataset.tokens,
                      dataset.vocabulary, dataset.price_wei_per_mtoken, dataset.quality_ppm,
                      dataset.registered_at_ms}));
-    if (inserted.affected() == 1) return {};
+    if (inserted.affected() == 1) return true;
     GYM_TRY(const Dataset stored, get_dataset(tx, dataset.root));
     if (stored.owner != dataset.owner || stored.blob != dataset.blob)
         return fail(ErrorCode::kConflict, "dataset " + dataset.root.hex() +
                                               " is registered already by " + stored.owner.hex());
-    return {};
+    return false;
 }
 
 Result<Dataset> get_dataset(db::Transaction& tx, const Digest& root) {

@@ -59,6 +59,13 @@ std::optional<JobArtifacts> to_artifacts(const db::Row& row) {
     return out;
 }
 
+/// The schema allows no other names than these.
+std::optional<JobRequest> to_request(const std::optional<std::string>& name) {
+    for (std::size_t i = 0; name && i < kRequestNames.size(); ++i)
+        if (*name == kRequestNames[i]) return static_cast<JobRequest>(i);
+    return std::nullopt;
+}
+
 Result<Job> to_job(const db::Row& row) {
     Job job;
     job.id = row.get<Digest>("id");
@@ -70,6 +77,8 @@ Result<Job> to_job(const db::Row& row) {
     job.budget_wei = row.get<Amount>("budget_wei");
     GYM_TRY(job.status, parse_job_status(row.get<std::string>("status")));
     job.status_reason = row.get<std::string>("status_reason");
+    job.request = to_request(row.get<std::optional<std::string>>("request"));
+    job.request_reason = row.get<std::string>("request_reason");
     job.artifacts = to_artifacts(row);
     job.submitted_at_ms = row.get<UnixMs>("submitted_at_ms");
     job.started_at_ms = row.get<std::optional<UnixMs>>("started_at_ms");
@@ -93,6 +102,10 @@ Status expect_changed(const db::Rows& rows, const Digest& id) {
 
 std::string_view to_string(JobStatus status) noexcept {
     return kStatusNames[static_cast<std::size_t>(status)];
+}
+
+std::string_view to_string(JobRequest request) noexcept {
+    return kRequestNames[static_cast<std::size_t>(request)];
 }
 
 Result<JobStatus> parse_job_status(std::string_view name) {
@@ -152,7 +165,8 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
 Status add_budget(db::Transaction& tx, const Digest& id, const Amount& amount) {
     GYM_TRY(const db::Rows rows,
             tx.exec("UPDATE registry.job SET budget_wei = budget_wei + $2, request = CASE WHEN "
-                    "status = 'paused' AND request IS NULL THEN 'resume' ELSE request END "
+                    "status = 'paused' AND request IS NULL THEN 'resume' "
+                    "WHEN request_reason <> '' THEN NULL ELSE request END, request_reason = '' "
                     "WHERE id = $1",
                     {id, amount}));
     return expect_changed(rows, id);
@@ -180,13 +194,15 @@ Result<std::vector<Job>> list_jobs(db::Transaction& tx, const JobFilter& filter)
     return jobs;
 }
 
-Status request_job(db::Transaction& tx, const Digest& id, JobRequest request) {
+Status request_job(db::Transaction& tx, const Digest& id, JobRequest request,
+                   const std::string& reason) {
     GYM_TRY(const Job job, get_job(tx, id));
     if (job.ended_at_ms)
         return fail(ErrorCode::kConflict,
                     "job " + id.hex() + " has ended: " + std::string(to_string(job.status)));
-    GYM_TRY(const db::Rows rows, tx.exec("UPDATE registry.job SET request = $2 WHERE id = $1",
-                                         {id, kRequestNames[static_cast<std::size_t>(request)]}));
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.job SET request = $2, request_reason = $3 WHERE id = $1",
+                    {id, to_string(request), reason}));
     return expect_changed(rows, id);
 }
 
@@ -199,14 +215,6 @@ Result<std::vector<Digest>> active_jobs(db::Transaction& tx) {
     for (const db::Row row : rows)
         ids.push_back(row.get<Digest>(0));
     return ids;
-}
-
-Result<std::optional<JobRequest>> requested(db::Transaction& tx, const Digest& id) {
-    GYM_TRY(const db::Row row, tx.exec_one("SELECT request FROM registry.job WHERE id = $1", {id}));
-    const auto name = row.get<std::optional<std::string>>(0);
-    for (std::size_t i = 0; name && i < kRequestNames.size(); ++i)
-        if (*name == kRequestNames[i]) return std::optional(static_cast<JobRequest>(i));
-    return std::optional<JobRequest>();
 }
 
 Status start_job(db::Transaction& tx, const Digest& id, const JobArtifacts& artifacts,
@@ -236,7 +244,7 @@ Status set_job_status(db::Transaction& tx, const Digest& id, JobStatus status,
     if (ends) ended_at = now_ms;
     GYM_TRY(const db::Rows rows,
             tx.exec("UPDATE registry.job SET status = $2, status_reason = $3, request = NULL, "
-                    "ended_at_ms = $4 WHERE id = $1",
+                    "request_reason = '', ended_at_ms = $4 WHERE id = $1",
                     {id, to_string(status), reason, ended_at}));
     return expect_changed(rows, id);
 }

@@ -75,8 +75,11 @@ Status upload_dataset(const ResolvedJob& job, const std::string& url, const std:
     post.api_key = key;
     post.body.assign(file.begin(), file.end());
     // Content addressed: sending it again changes nothing.
-    GYM_TRY([[maybe_unused]] const json::value answer,
-            db::with_retry([&] { return api_post(url, post); }, kRetryFor));
+    const auto answer = db::with_retry([&] { return api_post(url, post); }, kRetryFor);
+    if (answer.ok()) return {};
+    if (answer.error().code != ErrorCode::kConflict) return answer.error();
+    // Somebody else sent the same text before. A job names its dataset by root, whoever owns it.
+    (void)std::fprintf(stderr, "the job uses what is there: %s\n", answer.error().message.c_str());
     return {};
 }
 
@@ -159,6 +162,12 @@ void print_news(const CliContext& context, const json::object& job, std::set<std
         else
             print_fault(unit);
     }
+    const json::value& waiting = job.at("waiting_for");
+    if (waiting.is_null() || !seen.insert("waiting " + json::serialize(waiting)).second) return;
+    if (context.json)
+        context.print_json({{"waiting_for", waiting}});
+    else
+        print_waiting(job);
 }
 
 /// Until the job has ended. A gym-api that restarts meanwhile is waited for.
@@ -205,11 +214,13 @@ Status fund(const CliContext& context, const JobOptions& options) {
     post.content_type = "application/json";
     post.api_key = key;
     post.body = json::serialize(json::object{{"amount_wei", amount.to_string()}});
-    GYM_TRY(const json::value answer, post_once(options, std::move(post), "the budget was added"));
-    if (context.json)
+    GYM_TRY(const json::value answer, post_once(options, std::move(post), "the tokens were added"));
+    if (context.json) {
         context.print_json(answer.as_object());
-    else
-        print_job(answer.as_object());
+        return {};
+    }
+    print_job(answer.as_object());
+    std::printf("                   (%s of them added)\n", amount.to_tokens().c_str());
     return {};
 }
 
@@ -249,8 +260,8 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     fund_command->add_option("--idempotency-key", options->idempotency_key,
                              "Names this sum: repeating it adds nothing twice");
     for (const auto& [verb, about] :
-         {std::pair{"pause", "Begin no further round for now; the running one ends"},
-          std::pair{"resume", "Go on after a pause"},
+         {std::pair{"pause", "Begin no further round until `gym job resume`; the running one ends"},
+          std::pair{"resume", "Go on after a pause, or take back one that was asked for"},
           std::pair{"cancel",
                     "End the job after its running round; the rest of its budget returns"}})
         add_one(verb, about, true, [verb = verb](const CliContext& with, const JobOptions& given) {

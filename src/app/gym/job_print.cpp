@@ -69,14 +69,25 @@ void print_job(const json::object& job) {
     std::printf("status             %s\n", text(job, "status", keep));
     if (!job.at("status_reason").is_null())
         std::printf("                   %s\n", text(job, "status_reason", keep));
+    if (!job.at("request").is_null()) {
+        std::printf("                   asked to %s, not done yet", text(job, "request", keep));
+        if (!job.at("request_reason").is_null())
+            std::printf(": %s", text(job, "request_reason", keep));
+        std::printf("\n");
+    }
     std::printf("budget             %s tokens\n", tokens_of(job.at("budget_wei")).c_str());
 }
 
 void print_job_line(const json::object& job) {
     std::string id, status, done, rounds, name;
-    std::printf("%s  %-9s  %s/%s rounds  %s\n", text(job, "id", id), text(job, "status", status),
+    std::string note;
+    if (!job.at("request").is_null())
+        note = "  (asked to " + text_of(job.at("request")) + ")";
+    else if (job.at("status") == "running" && job.at("rounds_done") == job.at("rounds"))
+        note = "  (settling)";
+    std::printf("%s  %-9s  %s/%s rounds  %s%s\n", text(job, "id", id), text(job, "status", status),
                 text(job, "rounds_done", done), text(job, "rounds", rounds),
-                text(job, "name", name));
+                text(job, "name", name), note.c_str());
 }
 
 void print_round(const json::object& round, const json::object& job) {
@@ -95,8 +106,15 @@ void print_fault(const json::object& unit) {
     std::fflush(stdout);
 }
 
+void print_waiting(const json::object& job) {
+    std::string keep;
+    std::printf("waiting for        %s\n", text(job, "waiting_for", keep));
+    std::fflush(stdout);
+}
+
 void print_job_detail(const json::object& job) {
     print_job(job);
+    if (!job.at("waiting_for").is_null()) print_waiting(job);
     const json::object& cost = job.at("cost").as_object();
     std::printf("spent              %s tokens, %s pending, %s left\n",
                 tokens_of(cost.at("spent_wei")).c_str(), tokens_of(cost.at("reserved_wei")).c_str(),

@@ -13,6 +13,8 @@ void print_job(const boost::json::object& job);
 void print_job_line(const boost::json::object& job);
 void print_job_detail(const boost::json::object& job);
 void print_round(const boost::json::object& round, const boost::json::object& job);
+/// The line of what the job waits for, which must be there.
+void print_waiting(const boost::json::object& job);
 void print_fault(const boost::json::object& unit);
 
 /// "12.5" tokens from a decimal string of wei; the text itself if it is none.

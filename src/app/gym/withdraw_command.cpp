@@ -1,15 +1,16 @@
 #include "withdraw_command.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <string_view>
 
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
 #include "gym/chain/contracts.hpp"
+#include "gym/common/clock.hpp"
 
 namespace gym::app {
 namespace {
@@ -40,13 +41,9 @@ Result<Pending> pending_of(const ChainSender& sender) {
     return out;
 }
 
-std::string utc_text(std::uint64_t unix_s) {
-    const auto time = static_cast<std::time_t>(unix_s);
-    std::tm parts{};
-    ::gmtime_r(&time, &parts);
-    char text[32];
-    const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
-    return {text, size};
+std::string time_text(std::uint64_t unix_s) {
+    constexpr std::uint64_t kYear9999S = 253'402'300'799;  // the contract's number may be any
+    return utc_text(static_cast<UnixMs>(std::min(unix_s, kYear9999S)) * 1'000);
 }
 
 std::uint64_t wait_s(const Pending& pending) {
@@ -75,7 +72,7 @@ void print(const CliContext& context, const char* state, const Pending& pending,
     std::printf("%-18s %s tokens\n", state, pending.amount.to_tokens().c_str());
     if (pending.available_at_s != 0 && std::string_view(state) == "requested")
         std::printf("available          %s, in %llu s; then run `gym wallet withdraw` again\n",
-                    utc_text(pending.available_at_s).c_str(),
+                    time_text(pending.available_at_s).c_str(),
                     static_cast<unsigned long long>(wait_s(pending)));
     std::printf("transaction        %s (final)\n", hash.c_str());
 }
@@ -109,7 +106,7 @@ Status complete(const CliContext& context, const ChainSender& sender) {
     if (const std::uint64_t wait = wait_s(pending); wait > 0)
         return fail(ErrorCode::kConflict,
                     "the withdrawal of " + pending.amount.to_tokens() + " tokens is available at " +
-                        utc_text(pending.available_at_s) + ", in " + std::to_string(wait) + " s");
+                        time_text(pending.available_at_s) + ", in " + std::to_string(wait) + " s");
     chain_store::Account& account = *sender.account;
     const chain::GymToken token(account.chain_id(), sender.contracts.token);
     GYM_TRY(const Amount before, token.balance_of(account.client(), account.address()));

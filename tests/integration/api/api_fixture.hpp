@@ -46,7 +46,7 @@ class ApiDatabaseTest : public ::testing::Test {
     void SetUp() override {
         api_db_ = database_.as("gym_api");
         const std::string text(2'000, 'x');
-        dataset_ = backend().add_dataset(owner_, "text", dataset_file(text)).value().root;
+        dataset_ = backend().add_dataset(owner_, "text", dataset_file(text)).value().dataset.root;
     }
 
     PostgresBackend backend() {

@@ -76,6 +76,31 @@ TEST_F(QueriesTest, JobsShowRoundsAndUnits) {
     EXPECT_EQ(backend().datasets().value().size(), 1U);
 }
 
+TEST_F(QueriesTest, UnitsThatMustStillEndAreCountedWithTheEndOfTheirWindows) {
+    EXPECT_EQ(backend().job(job_).value().open_units.count, 0U) << "an expired unit has ended";
+    const Status written = database_.owner().transact([&](db::Transaction& tx) -> Status {
+        for (std::uint32_t slot = 1; slot <= 3; ++slot) {
+            registry::NewUnit unit;
+            unit.key = {job_, 1, slot, 0};
+            unit.worker = worker_;
+            unit.owner = worker_;
+            GYM_CHECK(registry::assign_unit(tx, unit, {}, clock_.now_ms()));
+        }
+        // States that only work can lead to; what guards them is not what is tested here.
+        GYM_CHECK(tx.exec("SET LOCAL session_replication_role = replica"));
+        GYM_CHECK(
+            tx.exec("UPDATE registry.unit SET state = CASE slot WHEN 1 THEN 'verified' ELSE "
+                    "'unsampled' END, committed_at_ms = 1, deadline_ms = 5000000 + slot "
+                    "WHERE slot IN (1, 2)"));
+        return {};
+    });
+    ASSERT_TRUE(written.ok()) << written.error().message;
+    const OpenUnits open = backend().job(job_).value().open_units;
+    EXPECT_EQ(open.count, 3U);
+    EXPECT_EQ(open.in_window, 2U);
+    EXPECT_EQ(open.window_end_ms, 5'000'002);
+}
+
 TEST_F(QueriesTest, NodesShowWhyTheyAreExcluded) {
     const auto node = backend().node(worker_);
     ASSERT_TRUE(node.ok()) << node.error().message;

@@ -119,6 +119,10 @@ TEST_F(SubmitTest, ARefusalLeavesNoTraceAndTheKeyUsable) {
     const auto poor = backend().submit_job({owner_, "key-1", job_spec(dataset_)});
     ASSERT_FALSE(poor.ok());
     EXPECT_EQ(poor.error().code, ErrorCode::kInsufficientFunds);
+    EXPECT_NE(poor.error().message.find(
+                  "the job's budget is 100 tokens, 0 are available: deposit 100 more"),
+              std::string::npos)
+        << poor.error().message;
     EXPECT_EQ(count("registry.job"), 0U);
     EXPECT_EQ(count("api.idempotency"), 0U);
     deposit(owner_, "100", "d1");
@@ -194,7 +198,7 @@ TEST_F(SubmitTest, ADatasetMustExistAndHoldAWindow) {
     ASSERT_FALSE(unknown.ok());
     EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
     const auto tiny =
-        backend().add_dataset(owner_, "tiny", dataset_file(std::string(160, 'y'))).value();
+        backend().add_dataset(owner_, "tiny", dataset_file(std::string(160, 'y'))).value().dataset;
     const auto short_text = backend().submit_job({owner_, "k", job_spec(tiny.root)});
     ASSERT_FALSE(short_text.ok());
     EXPECT_NE(short_text.error().message.find("16 tokens, one window of the model needs 17"),
@@ -206,9 +210,14 @@ TEST_F(SubmitTest, DatasetsAreCheckedAndKeptOnce) {
     Bytes file = dataset_file("hello, hello");
     const auto first = backend().add_dataset(owner_, "hello", file);
     ASSERT_TRUE(first.ok()) << first.error().message;
-    EXPECT_EQ(blobs_.get(first->blob).value(), file);
-    EXPECT_TRUE(backend().add_dataset(owner_, "hello", file).ok());
-    EXPECT_FALSE(backend().add_dataset(address_of(2), "mine", file).ok());
+    EXPECT_TRUE(first->is_new);
+    EXPECT_EQ(blobs_.get(first->dataset.blob).value(), file);
+    const auto again = backend().add_dataset(owner_, "another name", file);
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_FALSE(again->is_new);
+    EXPECT_EQ(again->dataset.name, "hello") << "what stands there stays";
+    EXPECT_EQ(backend().add_dataset(address_of(2), "mine", file).error().code,
+              ErrorCode::kConflict);
     file.pop_back();
     EXPECT_FALSE(backend().add_dataset(owner_, "cut", file).ok());
 }
@@ -221,9 +230,9 @@ TEST_F(SubmitTest, OnlyTheOwnerSteersAJob) {
     ASSERT_FALSE(stranger.ok());
     EXPECT_EQ(stranger.error().code, ErrorCode::kPermissionDenied);
     EXPECT_TRUE(backend().request_job(owner_, job.id, registry::JobRequest::kCancel).ok());
-    const auto requested = database_.owner().transact(
-        [&](db::Transaction& tx) { return registry::requested(tx, job.id); });
-    EXPECT_EQ(requested.value(), registry::JobRequest::kCancel);
+    const auto steered = database_.owner().transact(
+        [&](db::Transaction& tx) { return registry::get_job(tx, job.id); });
+    EXPECT_EQ(steered.value().request, registry::JobRequest::kCancel);
 }
 
 TEST_F(SubmitTest, MoreBudgetIsLockedOncePerKey) {
@@ -241,6 +250,10 @@ TEST_F(SubmitTest, MoreBudgetIsLockedOncePerKey) {
     EXPECT_EQ(other.error().code, ErrorCode::kConflict);
     const auto poor = backend().fund_job({owner_, job, Amount::parse_tokens("111").value(), "x"});
     EXPECT_EQ(poor.error().code, ErrorCode::kInsufficientFunds);
+    EXPECT_NE(poor.error().message.find("the sum to add to the job's budget is 111 tokens, 110 are "
+                                        "available: deposit 1 more"),
+              std::string::npos)
+        << poor.error().message;
     const auto stranger = backend().fund_job({address_of(2), job, Amount(1), "x"});
     EXPECT_EQ(stranger.error().code, ErrorCode::kPermissionDenied);
     EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "110");
@@ -256,9 +269,9 @@ TEST_F(SubmitTest, AJobThatPausedForBudgetGoesOnWhenFunded) {
     });
     ASSERT_TRUE(paused.ok()) << paused.error().message;
     ASSERT_TRUE(backend().fund_job({owner_, job, Amount(1), "more"}).ok());
-    const auto requested = database_.owner().transact(
-        [&](db::Transaction& tx) { return registry::requested(tx, job); });
-    EXPECT_EQ(requested.value(), registry::JobRequest::kResume);
+    const auto funded =
+        database_.owner().transact([&](db::Transaction& tx) { return registry::get_job(tx, job); });
+    EXPECT_EQ(funded.value().request, registry::JobRequest::kResume);
 }
 
 }  // namespace

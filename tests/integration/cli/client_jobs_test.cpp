@@ -71,9 +71,10 @@ TEST_F(JobCommandsTest, SubmitUploadsLocksAndIsRepeatable) {
     EXPECT_NE(status.out.find("40 left"), std::string::npos) << status.out;
     const auto cancel = gym({"job", "cancel", id});
     EXPECT_EQ(cancel.exit_code, 0) << cancel.err;
-    const auto requested = database_.owner().transact(
-        [&](db::Transaction& tx) { return registry::requested(tx, Digest::parse(id).value()); });
-    EXPECT_EQ(requested.value(), registry::JobRequest::kCancel);
+    EXPECT_NE(gym({"job", "list"}).out.find("asked to cancel"), std::string::npos);
+    const auto steered = database_.owner().transact(
+        [&](db::Transaction& tx) { return registry::get_job(tx, Digest::parse(id).value()); });
+    EXPECT_EQ(steered.value().request, registry::JobRequest::kCancel);
 }
 
 TEST_F(JobCommandsTest, TheStoredJobIsSelfContained) {

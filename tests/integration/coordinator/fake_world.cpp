@@ -181,7 +181,7 @@ World::World() : database_(test_database_.as("gym_coordinator")) {
     dataset.name = "three tokens";
     dataset.tokens = 3;
     dataset.vocabulary = 256;
-    const Status registered = database_->transact(
+    const auto registered = database_->transact(
         [&](db::Transaction& tx) { return registry::register_dataset(tx, dataset); });
     GYM_ASSERT(registered.ok(), "register the dataset");
     restart();

@@ -54,7 +54,8 @@ class RegistryDatabase : public ::testing::Test {
             dataset.name = "text";
             dataset.tokens = 100;
             dataset.vocabulary = 256;
-            return register_dataset(tx, dataset);
+            GYM_CHECK(register_dataset(tx, dataset));
+            return {};
         });
     }
 

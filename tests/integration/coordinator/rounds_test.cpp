@@ -262,6 +262,8 @@ TEST(CoordinatorRounds, owners_pause_resume_and_cancel) {
     };
     request(registry::JobRequest::kPause);
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kPaused);
+    EXPECT_EQ(world.job(job).status_reason, "paused by its owner");
+    EXPECT_EQ(world.job(job).request, std::nullopt);
     const FakeNode second = world.add_node(NodeRole::kWorker);
     world.settle();
     EXPECT_TRUE(world.rounds(job).empty()) << "a paused job begins no round";
@@ -272,6 +274,36 @@ TEST(CoordinatorRounds, owners_pause_resume_and_cancel) {
     // Work that was given out is still taken and settled.
     EXPECT_TRUE(world.commit(worker, world.work(worker)).ok());
     EXPECT_TRUE(world.commit(second, world.work(second)).ok());
+}
+
+TEST(CoordinatorRounds, a_pause_that_was_asked_for_in_the_owners_place_says_why) {
+    World world;
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    registry::JobTerms terms = World::terms();
+    terms.workers_min = 2;  // so that no round begins
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    const auto write = [&](auto&& body) {
+        const Status written = world.owner().transact(body);
+        ASSERT_TRUE(written.ok()) << written.error().message;
+    };
+    const auto pause = [&](db::Transaction& tx) {
+        return registry::request_job(tx, job, registry::JobRequest::kPause, "budget: used up");
+    };
+    write(pause);
+    EXPECT_EQ(world.job(job).request_reason, "budget: used up");
+    world.settle();
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kPaused);
+    EXPECT_EQ(world.job(job).status_reason, "budget: used up");
+    const auto fund = [&](db::Transaction& tx) {
+        return registry::add_budget(tx, job, Amount(500'000));
+    };
+    write(fund);
+    world.settle();
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kRunning);
+    write(pause);
+    write(fund);
+    EXPECT_EQ(world.job(job).request, std::nullopt) << "money came before the coordinator acted";
 }
 
 TEST(CoordinatorRounds, a_job_that_cannot_run_fails_with_the_reason) {

@@ -142,17 +142,36 @@ TEST_F(RewardsTest, AJobOutOfBudgetIsPausedAndItsUnitsArePaidOnceItIsFundedAgain
     tick();
     EXPECT_EQ(summary_of(history_.earner(0)).pending, Amount(2'000));
     EXPECT_EQ(receipt_of(history_.unit_id(1)).state, CreditState::kUnfunded);
-    const auto request =
-        test_.owner().transact([&](db::Transaction& tx) { return registry::requested(tx, job); });
-    EXPECT_EQ(request.value_or(std::nullopt), registry::JobRequest::kPause);
+    const auto job_now = [&] {
+        return test_.owner()
+            .transact([&](db::Transaction& tx) { return registry::get_job(tx, job); })
+            .value();
+    };
+    EXPECT_EQ(job_now().request, registry::JobRequest::kPause);
+    EXPECT_TRUE(job_now().request_reason.starts_with("budget: ")) << job_now().request_reason;
 
     history_.finish_round();
     tick();
     EXPECT_EQ(receipt_of(history_.unit_id(1)).state, CreditState::kUnfunded);
     add_budget(job, 10'000);
+    EXPECT_EQ(job_now().request, std::nullopt) << "there is no reason to pause any more";
     settle();
     EXPECT_EQ(receipt_of(history_.unit_id(1)).state, CreditState::kPosted);
     EXPECT_EQ(summary_of(history_.earner(1)).payable, Amount(2'000));
+}
+
+TEST_F(RewardsTest, AnEmptyBudgetDoesNotTakeBackItsOwnersCancellation) {
+    const Digest job = funded_job(100);
+    const Status cancelled = test_.owner().transact([&](db::Transaction& tx) {
+        return registry::request_job(tx, job, registry::JobRequest::kCancel);
+    });
+    ASSERT_TRUE(cancelled.ok()) << cancelled.error().message;
+    history_.commit_round(job, {{0, 2 * kPflop, Fate::kUnsampled}});
+    tick();
+    ASSERT_EQ(receipt_of(history_.unit_id(0)).state, CreditState::kUnfunded);
+    const auto after =
+        test_.owner().transact([&](db::Transaction& tx) { return registry::get_job(tx, job); });
+    EXPECT_EQ(after.value().request, registry::JobRequest::kCancel);
 }
 
 TEST_F(RewardsTest, WhatIsLeftOfAnEndedJobGoesBackToItsOwner) {

@@ -86,7 +86,10 @@ Digest History::submit_job(db::Database& web, const std::string& asset, const Ad
     dataset.vocabulary = 256;
     dataset.price_wei_per_mtoken = data_price_;
     dataset.registered_at_ms = clock_.now_ms();
-    write("dataset", [&](db::Transaction& tx) { return registry::register_dataset(tx, dataset); });
+    write("dataset", [&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::register_dataset(tx, dataset));
+        return {};
+    });
 
     registry::NewJob job;
     job.id = registry::make_job_id(owner, key);

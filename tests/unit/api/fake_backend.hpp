@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -24,7 +25,8 @@ inline Digest digest_of(std::uint8_t last) {
 class FakeBackend final : public Queries, public Submissions, public Keys {
   public:
     bool down = false;
-    bool ended = false;  ///< jobs have completed
+    bool ended = false;                      ///< jobs have completed
+    std::function<void(JobView&)> edit_job;  ///< makes job() answer something else
     std::map<Digest, registry::Job> stored_jobs;
     registry::NodeFilter last_node_filter;
     int submissions = 0;
@@ -81,6 +83,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         view.rounds = {round};
         view.faults = {sample_unit()};
         view.units = {{"final", 3}};
+        if (edit_job) edit_job(view);
         return view;
     }
     Result<std::vector<registry::Unit>> units(const registry::UnitFilter&) override {
@@ -148,13 +151,13 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         last_funding_key = funding.idempotency_key;
         return job;
     }
-    Result<registry::Dataset> add_dataset(const Address& owner, const std::string& name,
-                                          ByteView file) override {
+    Result<AddedDataset> add_dataset(const Address& owner, const std::string& name,
+                                     ByteView file) override {
         registry::Dataset dataset;
         dataset.owner = owner;
         dataset.name = name;
         dataset.tokens = file.size();
-        return dataset;
+        return AddedDataset{dataset, name != "known"};
     }
     Result<Address> authenticate(std::string_view key) override {
         GYM_CHECK(ping());

@@ -39,9 +39,17 @@ struct JobCost {
     Amount refunded;  ///< back to the owner, after the job's end
 };
 
+/// Units of a job that have not ended, of all kinds.
+struct OpenUnits {
+    std::uint64_t count = 0;
+    std::uint64_t in_window = 0;          ///< accepted: final at the end of their challenge windows
+    std::optional<UnixMs> window_end_ms;  ///< the last of these ends
+};
+
 struct JobView {
     registry::Job job;
     JobCost cost;
+    OpenUnits open_units;
     std::vector<registry::Round> rounds;         ///< ascending
     std::vector<registry::Unit> faults;          ///< units disputed, rejected or slashed
     std::map<std::string, std::uint64_t> units;  ///< state -> train units
@@ -124,6 +132,11 @@ struct Submitted {
     bool replayed = false;  ///< the same request was answered before
 };
 
+struct AddedDataset {
+    registry::Dataset dataset;
+    bool is_new = false;
+};
+
 struct Funding {
     Address owner;
     Digest job_id;
@@ -145,9 +158,11 @@ class Submissions {
     /// again adds nothing. @errors as request_job; kInsufficientFunds; kConflict (the key was used
     /// with another amount).
     virtual Result<registry::Job> fund_job(const Funding& funding) = 0;
-    /// Keeps a token file and registers it. @errors kMalformed, kOutOfRange, kConflict.
-    virtual Result<registry::Dataset> add_dataset(const Address& owner, const std::string& name,
-                                                  ByteView file) = 0;
+    /// Keeps a token file and registers it. A root is registered once: the owner who sends it
+    /// again, under whatever name, gets the record as it is.
+    /// @errors kMalformed, kOutOfRange, kConflict (it is somebody else's).
+    virtual Result<AddedDataset> add_dataset(const Address& owner, const std::string& name,
+                                             ByteView file) = 0;
 };
 
 class Keys {

@@ -43,8 +43,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<registry::Job> request_job(const Address& owner, const Digest& id,
                                       registry::JobRequest request) override;
     Result<registry::Job> fund_job(const Funding& funding) override;
-    Result<registry::Dataset> add_dataset(const Address& owner, const std::string& name,
-                                          ByteView file) override;
+    Result<AddedDataset> add_dataset(const Address& owner, const std::string& name,
+                                     ByteView file) override;
 
     Result<Address> authenticate(std::string_view key) override;
 

@@ -2,12 +2,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 namespace gym {
 
 /// Milliseconds since 1970-01-01 UTC. A parameter of the cores, never read by them (ADR: pure
 /// cores).
 using UnixMs = std::int64_t;
+
+/// "2026-11-21 10:49:26 UTC", rounded down, for people; "?" for a time that the calendar lacks.
+[[nodiscard]] std::string utc_text(UnixMs time_ms);
 
 class Clock {
   public:

@@ -23,9 +23,10 @@ struct Dataset {
     UnixMs registered_at_ms = 0;
 };
 
-/// Registers a dataset; registering the same one again (same root, blob and owner) succeeds.
-/// @errors kConflict if the root belongs to somebody else.
-Status register_dataset(db::Transaction& tx, const Dataset& dataset);
+/// Registers a dataset; registering the same one again (same root, blob and owner) changes nothing,
+/// its name neither.
+/// @return whether it is new. @errors kConflict if the root belongs to somebody else.
+Result<bool> register_dataset(db::Transaction& tx, const Dataset& dataset);
 /// @errors kNotFound.
 Result<Dataset> get_dataset(db::Transaction& tx, const Digest& root);
 /// Newest first, at most 1,000.

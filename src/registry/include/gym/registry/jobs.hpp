@@ -42,6 +42,10 @@ struct JobTerms {
     friend bool operator==(const JobTerms&, const JobTerms&) = default;
 };
 
+/// What somebody asked for; the coordinator acts on it between rounds.
+enum class JobRequest : std::uint8_t { kPause, kResume, kCancel };
+[[nodiscard]] std::string_view to_string(JobRequest request) noexcept;
+
 struct NewJob {
     Digest id;  ///< make_job_id()
     Address owner;
@@ -74,7 +78,9 @@ struct Job {
     JobTerms terms;
     Amount budget_wei;
     JobStatus status = JobStatus::kSubmitted;
-    std::string status_reason;              ///< one sentence, empty when there is nothing to say
+    std::string status_reason;          ///< one sentence, empty when there is nothing to say
+    std::optional<JobRequest> request;  ///< asked for, and not acted on yet
+    std::string request_reason;  ///< of who asked in the owner's place; empty when the owner did
     std::optional<JobArtifacts> artifacts;  ///< from kRunning on
     UnixMs submitted_at_ms = 0;
     std::optional<UnixMs> started_at_ms;
@@ -89,8 +95,8 @@ struct Job {
 /// Submitting the same job again returns the stored one. @errors kConflict for the same id with
 /// other content or an unregistered dataset, kInvalidArgument for terms that the schema refuses.
 Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms);
-/// Adds to the budget (after the caller locked it) and resumes a job that paused for want of
-/// budget.
+/// Adds to the budget (after the caller locked it), resumes a job that paused for want of budget
+/// and takes back a pause that was asked for on that account.
 Status add_budget(db::Transaction& tx, const Digest& id, const Amount& amount);
 /// @errors kNotFound.
 Result<Job> get_job(db::Transaction& tx, const Digest& id);
@@ -104,18 +110,17 @@ struct JobFilter {
 /// Newest first.
 Result<std::vector<Job>> list_jobs(db::Transaction& tx, const JobFilter& filter);
 
-/// What the owner asked for; the coordinator acts on it between rounds.
-enum class JobRequest : std::uint8_t { kPause, kResume, kCancel };
+/// @param reason one sentence, of who asks in the owner's place; empty: the owner asks.
 /// @errors kNotFound, kConflict for a job that has ended.
-Status request_job(db::Transaction& tx, const Digest& id, JobRequest request);
+Status request_job(db::Transaction& tx, const Digest& id, JobRequest request,
+                   const std::string& reason = {});
 
 // Coordinator only.
 Result<std::vector<Digest>> active_jobs(db::Transaction& tx);  ///< not ended, oldest first
-Result<std::optional<JobRequest>> requested(db::Transaction& tx, const Digest& id);
 Status start_job(db::Transaction& tx, const Digest& id, const JobArtifacts& artifacts,
                  UnixMs now_ms);
 /// Moves a job along submitted -> running <-> paused -> completed | cancelled | failed and clears
-/// the owner's request. @errors kConflict for any other step.
+/// the request. @errors kConflict for any other step.
 Status set_job_status(db::Transaction& tx, const Digest& id, JobStatus status,
                       const std::string& reason, UnixMs now_ms);
 

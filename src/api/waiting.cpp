@@ -1,0 +1,62 @@
+#include "views.hpp"
+
+namespace gym::api {
+namespace {
+
+using registry::RoundState;
+
+std::string counted(std::uint64_t count, const std::string& noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+/// What a round before its aggregation waits for.
+std::string round_wait(const registry::Round& round) {
+    switch (round.state) {
+        case RoundState::kRecorded:
+            return "its record to stand on chain";
+        case RoundState::kOpen:
+            return "the units of " + counted(round.record.slots.size(), "worker") +
+                   (round.unit_deadline_ms
+                        ? ", until " + utc_text(*round.unit_deadline_ms) + " at the latest"
+                        : "");
+        case RoundState::kSealed:
+            return "the root of its commitments to stand on chain";
+        case RoundState::kPosted:
+            return "the block that draws the units to verify";
+        case RoundState::kVerifying:
+            return "verifiers to re-execute the drawn units";
+        case RoundState::kAggregated:
+        case RoundState::kClosed:
+            break;
+    }
+    return {};
+}
+
+std::string settling(const OpenUnits& units) {
+    if (units.count == 0) return "settling: the coordinator to close the last round";
+    std::string out = "settling: " + counted(units.count, "unit") + " to become final";
+    if (units.window_end_ms)
+        out += ", at " + utc_text(*units.window_end_ms) + " at the earliest (challenge window)";
+    if (units.count > units.in_window)
+        out += "; " + counted(units.count - units.in_window, "unit") + " still being checked";
+    return out;
+}
+
+}  // namespace
+
+std::string waiting_for(const JobView& view) {
+    const registry::Job& job = view.job;
+    if (job.ended_at_ms) return {};
+    if (job.status == registry::JobStatus::kSubmitted)
+        return "the coordinator to prepare its programs and its first state";
+    for (const registry::Round& round : view.rounds)
+        if (const std::string wait = round_wait(round); !wait.empty())
+            return "round " + std::to_string(round.round) + ": " + wait;
+    if (job.status == registry::JobStatus::kPaused) return {};  // status_reason says it
+    if (job.rounds_done < job.terms.rounds)
+        return counted(job.terms.workers_min, "free worker") + " for round " +
+               std::to_string(job.rounds_done + 1);
+    return settling(view.open_units);
+}
+
+}  // namespace gym::api

@@ -1,0 +1,100 @@
+// What a job says that it waits for.
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "fake_backend.hpp"
+
+namespace gym::api {
+namespace {
+
+using registry::JobStatus;
+using registry::RoundState;
+
+class WaitingTest : public ::testing::Test {
+  protected:
+    /// A running job of two rounds and two workers, of which `rounds` have begun.
+    boost::json::value waits(const std::vector<RoundState>& rounds,
+                             const std::function<void(JobView&)>& edit = {}) {
+        backend_.edit_job = [&](JobView& view) {
+            view.job.status = JobStatus::kRunning;
+            view.job.terms.rounds = 2;
+            view.job.terms.workers_min = 2;
+            view.rounds.clear();
+            for (const RoundState state : rounds) {
+                registry::Round round;
+                round.round = view.rounds.size() + 1;
+                round.state = state;
+                round.unit_deadline_ms = 60'000;
+                round.record.slots.resize(2);
+                view.rounds.push_back(round);
+                view.job.rounds_done += state >= RoundState::kAggregated ? 1 : 0;
+            }
+            if (edit) edit(view);
+        };
+        Request request{"GET", "/v1/jobs/" + testing::digest_of(1).hex(), {}, {}, "r"};
+        return boost::json::parse(api_.handle(request).body).at("waiting_for");
+    }
+
+    testing::FakeBackend backend_;
+    ManualClock clock_{1};
+    Api api_{{backend_, backend_, backend_, clock_}, {}};
+};
+
+TEST_F(WaitingTest, ForWorkersAndForEachStepOfARound) {
+    EXPECT_EQ(waits({}), "2 free workers for round 1");
+    EXPECT_EQ(waits({RoundState::kRecorded}), "round 1: its record to stand on chain");
+    EXPECT_EQ(waits({RoundState::kClosed, RoundState::kOpen}),
+              "round 2: the units of 2 workers, until 1970-01-01 00:01:00 UTC at the latest");
+    EXPECT_EQ(waits({RoundState::kVerifying}), "round 1: verifiers to re-execute the drawn units");
+    EXPECT_EQ(waits({RoundState::kAggregated}), "2 free workers for round 2");
+}
+
+TEST_F(WaitingTest, ForUnitsThatAreNotFinalWhenAllRoundsAreDone) {
+    const std::vector<RoundState> done{RoundState::kClosed, RoundState::kAggregated};
+    EXPECT_EQ(waits(done,
+                    [](JobView& view) {
+                        view.open_units = {2, 2, 600'000};
+                    }),
+              "settling: 2 units to become final, at 1970-01-01 00:10:00 UTC at the earliest "
+              "(challenge window)");
+    EXPECT_EQ(waits(done,
+                    [](JobView& view) {
+                        view.open_units = {3, 2, 600'000};
+                    }),
+              "settling: 3 units to become final, at 1970-01-01 00:10:00 UTC at the earliest "
+              "(challenge window); 1 unit still being checked");
+    EXPECT_EQ(waits(done,
+                    [](JobView& view) {
+                        view.open_units = {1, 0, {}};
+                    }),
+              "settling: 1 unit to become final; 1 unit still being checked");
+    EXPECT_EQ(waits(done), "settling: the coordinator to close the last round");
+}
+
+TEST_F(WaitingTest, ForNothingThatItsStatusDoesNotSay) {
+    EXPECT_EQ(waits({}, [](JobView& view) { view.job.status = JobStatus::kSubmitted; }),
+              "the coordinator to prepare its programs and its first state");
+    const auto paused = [](JobView& view) { view.job.status = JobStatus::kPaused; };
+    EXPECT_TRUE(waits({RoundState::kClosed}, paused).is_null());
+    EXPECT_EQ(waits({RoundState::kSealed}, paused),
+              "round 1: the root of its commitments to stand on chain")
+        << "the running round ends";
+    EXPECT_TRUE(
+        waits({RoundState::kOpen}, [](JobView& view) { view.job.ended_at_ms = 1; }).is_null());
+}
+
+TEST_F(WaitingTest, ARequestIsShownUntilTheCoordinatorActs) {
+    backend_.edit_job = [](JobView& view) {
+        view.job.request = registry::JobRequest::kPause;
+        view.job.request_reason = "budget: none left";
+    };
+    Request request{"GET", "/v1/jobs/" + testing::digest_of(1).hex(), {}, {}, "r"};
+    const auto job = boost::json::parse(api_.handle(request).body);
+    EXPECT_EQ(job.at("request"), "pause");
+    EXPECT_EQ(job.at("request_reason"), "budget: none left");
+    EXPECT_TRUE(job.at("status_reason").is_null());
+}
+
+}  // namespace
+}  // namespace gym::api
