@@ -6,7 +6,9 @@
 
 namespace gym::chain {
 
-Result<Intent> TxManager::wait(const std::string& id, std::uint32_t timeout_ms) {
+Result<Intent> TxManager::wait(const std::string& id, std::uint32_t timeout_ms,
+                               const OnSent& on_sent) {
+    bool told = !on_sent;
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
     std::string trouble;
     for (;;) {
@@ -16,6 +18,10 @@ Result<Intent> TxManager::wait(const std::string& id, std::uint32_t timeout_ms) 
                   : report->warnings.empty() ? ""
                                              : report->warnings.back();
         GYM_TRY(Intent intent, store_.find(id));
+        if (!told && report.ok() && !intent.attempts.empty()) {
+            told = true;
+            on_sent(intent.attempts.back().hash);
+        }
         if (is_settled(intent.state)) return intent;
         if (std::chrono::steady_clock::now() >= deadline)
             return fail(ErrorCode::kTimeout, named(intent) + " is still " +
@@ -53,9 +59,10 @@ Result<Receipt> TxManager::wait_mined(const std::string& id, std::uint32_t timeo
     }
 }
 
-Result<Outcome> TxManager::execute(const IntentRequest& request, std::uint32_t timeout_ms) {
+Result<Outcome> TxManager::execute(const IntentRequest& request, std::uint32_t timeout_ms,
+                                   const OnSent& on_sent) {
     GYM_CHECK(submit(request));
-    GYM_TRY(const Intent intent, wait(request.id, timeout_ms));
+    GYM_TRY(const Intent intent, wait(request.id, timeout_ms, on_sent));
     if (intent.state != IntentState::kDone)
         return fail(ErrorCode::kConflict, named(intent) + " was " +
                                               std::string(to_string(intent.state)) + ": " +

@@ -9,7 +9,7 @@ constexpr std::uint64_t kPermitLifeS = 3'600;
 
 Result<std::unique_ptr<Account>> Account::open(const AccountOptions& options,
                                                crypto::PrivateKey key) {
-    std::unique_ptr<Account> out(new Account(std::move(key), options.timeout_ms));
+    std::unique_ptr<Account> out(new Account(std::move(key), options));
     GYM_TRY(out->client_, chain::make_http_client(options.url));
     GYM_TRY(out->chain_id_, out->client_->chain_id());
     GYM_TRY(out->store_, SqliteChainStore::open(options.store));
@@ -38,7 +38,7 @@ Status Account::check_gas_money(const chain::ContractCall& call) {
 
 Result<chain::Outcome> Account::execute(const chain::ContractCall& call, const std::string& id) {
     GYM_CHECK(check_gas_money(call));
-    return manager_->execute(call.intent(id), timeout_ms_);
+    return manager_->execute(call.intent(id), timeout_ms_, on_sent_);
 }
 
 Result<chain::Outcome> Account::deposit(const chain::Deployment& contracts, const Address& owner,

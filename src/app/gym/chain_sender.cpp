@@ -1,8 +1,20 @@
 #include "chain_sender.hpp"
 
+#include <cstdio>
 #include <filesystem>
 
 namespace gym::app {
+namespace {
+
+/// On standard error, also with --json: it belongs to no result, and must be seen before the wait.
+void tell_sent(const Digest& hash) {
+    (void)std::fprintf(stderr,
+                       "sent               transaction %s; it goes on even if this command is "
+                       "interrupted, waiting until it is final\n",
+                       hash.hex().c_str());
+}
+
+}  // namespace
 
 Result<std::unique_ptr<chain_store::Account>> open_account(const KeyOptions& keys,
                                                            const std::string& url) {
@@ -11,7 +23,8 @@ Result<std::unique_ptr<chain_store::Account>> open_account(const KeyOptions& key
     std::error_code ignored;
     std::filesystem::create_directories(config.data_dir, ignored);
     return chain_store::Account::open(
-        {.url = url, .store = config.data_dir / "transactions.sqlite"}, std::move(key));
+        {.url = url, .store = config.data_dir / "transactions.sqlite", .on_sent = tell_sent},
+        std::move(key));
 }
 
 Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chain) {

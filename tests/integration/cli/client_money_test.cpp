@@ -135,6 +135,9 @@ class MoneyCommandsTest : public ::testing::Test {
 TEST_F(MoneyCommandsTest, DepositMovesTokensIntoTheEscrow) {
     const auto first = gym({"wallet", "deposit", "12.5", "--json"}, true);
     ASSERT_EQ(first.exit_code, 0) << first.err << first.out;
+    const std::string hash(json::parse(first.out).at("transaction").as_string());
+    EXPECT_NE(first.err.find("transaction " + hash + "; it goes on even if"), std::string::npos)
+        << first.err;
     const auto second = gym({"wallet", "deposit", "0.5"}, true);
     ASSERT_EQ(second.exit_code, 0) << second.err << second.out;
     const chain::JobEscrow escrow(deployment_.escrow);

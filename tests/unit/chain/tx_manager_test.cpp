@@ -336,7 +336,9 @@ TEST_F(TxManagerTest, AtMostSoManyAreInFlight) {
 
 TEST_F(TxManagerTest, WaitReportsWhatItWaitedFor) {
     submit(payment("a"));
-    const auto waited = manager_->wait("a", 5);
+    std::vector<Digest> sent;
+    const auto waited = manager_->wait("a", 5, [&](const Digest& hash) { sent.push_back(hash); });
+    EXPECT_EQ(sent, std::vector<Digest>{find("a").attempts.front().hash}) << "told once";
     EXPECT_EQ(waited.error().code, ErrorCode::kTimeout);
     EXPECT_NE(waited.error().message.find("pay for a"), std::string::npos);
     EXPECT_NE(waited.error().message.find("signed"), std::string::npos);

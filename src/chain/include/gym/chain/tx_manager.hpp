@@ -43,6 +43,9 @@ struct TickReport {
 /// contracts.hpp.
 using RevertDecoder = std::function<std::string(ByteView revert_data)>;
 
+/// The hash of a transaction that has gone out. A version with higher fees may follow it.
+using OnSent = std::function<void(const Digest& hash)>;
+
 /// Sends intents of one key on one chain, each exactly once. All state is in the store: a process
 /// may die at any point and another manager over the same store goes on, neither paying twice nor
 /// leaving a gap in the nonces. Order per intent: stored -> nonce and signed bytes stored ->
@@ -72,16 +75,19 @@ class TxManager {
     [[nodiscard]] Result<TickReport> tick();
 
     /// Ticks until the intent is settled. Failures to reach the node are retried until the
-    /// deadline.
+    /// deadline. `on_sent` is called once, when a signed version has gone to the node: from then on
+    /// it can happen without us.
     /// @return the settled intent, of whatever outcome. @errors kTimeout naming the intent's state.
-    [[nodiscard]] Result<Intent> wait(const std::string& id, std::uint32_t timeout_ms);
+    [[nodiscard]] Result<Intent> wait(const std::string& id, std::uint32_t timeout_ms,
+                                      const OnSent& on_sent = {});
 
     /// Ticks until a receipt exists in any block (not final: a reorg can undo it).
     /// @errors kTimeout; kConflict with the reason if the intent reverted or was rejected.
     [[nodiscard]] Result<Receipt> wait_mined(const std::string& id, std::uint32_t timeout_ms);
 
     /// submit, wait, and an error unless it succeeded. @errors kConflict with the decoded revert.
-    [[nodiscard]] Result<Outcome> execute(const IntentRequest& request, std::uint32_t timeout_ms);
+    [[nodiscard]] Result<Outcome> execute(const IntentRequest& request, std::uint32_t timeout_ms,
+                                          const OnSent& on_sent = {});
 
   private:
     /// One tick's picture of the chain.

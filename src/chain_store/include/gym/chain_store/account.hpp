@@ -20,6 +20,7 @@ struct AccountOptions {
     std::filesystem::path store;  ///< SQLite file that remembers the transactions
     /// How long execute() waits; the default is two epochs of a public chain until it is final.
     std::uint32_t timeout_ms = 600'000;
+    chain::OnSent on_sent;  ///< told of each transaction; may be empty
 };
 
 /// One key on one chain, with its transactions remembered in a file: a program that was interrupted
@@ -49,12 +50,13 @@ class Account {
 
   private:
     Status check_gas_money(const chain::ContractCall& call);
-    Account(crypto::PrivateKey key, std::uint32_t timeout_ms)
-        : key_(std::move(key)), timeout_ms_(timeout_ms) {}
+    Account(crypto::PrivateKey key, const AccountOptions& options)
+        : key_(std::move(key)), timeout_ms_(options.timeout_ms), on_sent_(options.on_sent) {}
 
     SystemClock clock_;
     crypto::PrivateKey key_;
     std::uint32_t timeout_ms_;
+    chain::OnSent on_sent_;
     std::uint64_t chain_id_ = 0;
     std::unique_ptr<chain::ChainClient> client_;
     std::unique_ptr<SqliteChainStore> store_;
