@@ -38,7 +38,8 @@ Result<Dataset> Dataset::build_from_text(ByteView text) {
 }
 
 Result<Dataset> Dataset::from_tokens(std::vector<std::uint16_t> tokens, std::uint32_t vocabulary) {
-    if (tokens.empty()) return fail(ErrorCode::kInvalidArgument, "a dataset needs tokens");
+    if (tokens.empty())
+        return fail(ErrorCode::kInvalidArgument, "a dataset needs at least one token");
     if (vocabulary == 0 || vocabulary > kVocabularyMax)
         return fail(ErrorCode::kOutOfRange, "vocabulary " + std::to_string(vocabulary) +
                                                 " is outside [1, " +
@@ -53,10 +54,11 @@ Result<Dataset> Dataset::from_tokens(std::vector<std::uint16_t> tokens, std::uin
 }
 
 Result<Dataset> Dataset::decode(ByteView file, const std::optional<Digest>& expected_root) {
-    commit::Decoder in(file);
-    GYM_TRY(const ByteView magic, in.raw(kMagic.size()));
-    if (!std::ranges::equal(magic, as_bytes(kMagic)))
+    if (file.empty()) return fail(ErrorCode::kMalformed, "the token file is empty");
+    if (file.size() < kMagic.size() ||
+        !std::ranges::equal(file.first(kMagic.size()), as_bytes(kMagic)))
         return fail(ErrorCode::kMalformed, "not a token file (it does not start with GYMDATA1)");
+    commit::Decoder in(file.subspan(kMagic.size()));
     GYM_TRY(const std::uint32_t vocabulary, in.u32());
     GYM_TRY(const std::uint64_t count, in.u64());
     if (count > kDatasetTokensMax || in.remaining() != count * 2)

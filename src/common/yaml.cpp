@@ -125,14 +125,15 @@ Result<YamlMap> YamlMap::parse(const std::string& text, const std::string& origi
         impl->node = YAML::Load(text);
         impl->origin = origin;
         if (!impl->node.IsMap())
-            return fail(ErrorCode::kMalformed, origin + " must hold a mapping of keys to values");
+            return fail(ErrorCode::kInvalidArgument,
+                        origin + " must hold a mapping of keys to values");
         std::set<std::string> keys;
         for (const auto& item : impl->node)
             if (!keys.insert(item.first.as<std::string>()).second)
                 return impl->error(item.first, item.first.as<std::string>(), "stands here twice");
         return YamlMap(std::move(impl));
     } catch (const YAML::Exception& error) {
-        return fail(ErrorCode::kMalformed, origin + " is not valid YAML: " + error.what());
+        return fail(ErrorCode::kInvalidArgument, origin + " is not valid YAML: " + error.what());
     }
 }
 

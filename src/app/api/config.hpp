@@ -20,7 +20,7 @@ struct ApiConfig {
     std::string log_level = "info";
 };
 
-/// @errors kIo, kNotFound, kMalformed, kInvalidArgument naming file, line and key.
+/// @errors kIo, kNotFound, kInvalidArgument naming file, line and key.
 [[nodiscard]] Result<ApiConfig> load_api_config(const std::string& path);
 
 }  // namespace gym::app

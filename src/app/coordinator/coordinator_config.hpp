@@ -38,7 +38,7 @@ struct CoordinatorFile {
     std::string log_level = "info";
 };
 
-/// @errors kIo, kNotFound, kMalformed, kInvalidArgument naming file, line and key.
+/// @errors kIo, kNotFound, kInvalidArgument naming file, line and key.
 [[nodiscard]] Result<CoordinatorFile> load_coordinator_file(const std::string& path);
 
 }  // namespace gym::app

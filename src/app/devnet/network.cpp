@@ -5,15 +5,31 @@ namespace {
 
 // Enough for thousands of demo jobs; a development token is worth nothing.
 const char* const kTokenSupply = "1000000";
+constexpr std::uint32_t kWorkers = 3;
+
+/// A network keeps the shape that it was made with.
+Status check_same(const NetworkOptions& options, const Layout& existing) {
+    if (options.workers && *options.workers != existing.workers)
+        return fail(ErrorCode::kConflict,
+                    "the network in " + existing.root.string() + " was made with " +
+                        std::to_string(existing.workers) + " workers, not with " +
+                        std::to_string(*options.workers) + ": --workers is for a new one");
+    if (options.api_port != 0 && options.api_port != existing.api_port)
+        return fail(ErrorCode::kConflict,
+                    "the network in " + existing.root.string() + " was made with API port " +
+                        std::to_string(existing.api_port) + ": --api-port is for a new one");
+    return {};
+}
 
 Result<Layout> open_or_create(const NetworkOptions& options) {
     auto existing = load_layout(options.root);
     if (existing.ok()) {
+        GYM_CHECK(check_same(options, *existing));
         GYM_CHECK(make_folders(*existing));
         return existing;
     }
     if (existing.error().code != ErrorCode::kNotFound) return existing;
-    return create_layout(options.root, options.workers, options.api_port);
+    return create_layout(options.root, options.workers.value_or(kWorkers), options.api_port);
 }
 
 WorkerProgram worker_program(const NetworkOptions& options, bool cheats) {

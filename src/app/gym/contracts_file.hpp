@@ -14,7 +14,7 @@ struct ContractsFile {
     chain::DeployParams params;
 };
 
-/// @errors kIo, kNotFound, kMalformed, kInvalidArgument naming file, line and key.
+/// @errors kIo, kNotFound, kInvalidArgument naming file, line and key.
 [[nodiscard]] Result<ContractsFile> load_contracts_file(const std::string& path);
 
 }  // namespace gym::app

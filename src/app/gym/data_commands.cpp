@@ -52,6 +52,13 @@ Status check_windows(const blob::Dataset& dataset, std::uint32_t context) {
 
 Status build(const CliContext& context, const BuildOptions& options) {
     GYM_TRY(const Bytes text, read_text(options.text));
+    const std::string name = options.text == "-" ? "standard input" : options.text;
+    if (text.empty()) return fail(ErrorCode::kInvalidArgument, name + " is empty");
+    if (is_token_file(text))
+        return fail(ErrorCode::kInvalidArgument,
+                    name +
+                        " is a token file already (`gym data show` prints what it holds); "
+                        "--text takes a text");
     auto built = options.sentence_piece.empty() ? blob::Dataset::build_from_text(text)
                                                 : tokenize(options.sentence_piece, text);
     GYM_TRY(const auto dataset, std::move(built));

@@ -139,9 +139,8 @@ void add_network_options(CLI::App& command, DevnetFlags& flags) {
 }
 
 void add_start_options(CLI::App& command, DevnetFlags& flags) {
-    command.add_option("--workers", flags.network.workers, "How many workers")
-        ->check(CLI::Range(1, 64))
-        ->default_val(3);
+    command.add_option("--workers", flags.network.workers, "How many workers (default 3)")
+        ->check(CLI::Range(1, 64));
     command.add_option("--api-port", flags.network.api_port, "Port of the API; 0: any free one");
     command.add_option("--cheating-worker-program", flags.network.cheating_worker,
                        "A test build of the worker that runs as the last worker");

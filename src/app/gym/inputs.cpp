@@ -46,12 +46,18 @@ Result<Bytes> read_text(const std::string& path) {
     return text;
 }
 
+bool is_token_file(ByteView content) {
+    const ByteView magic = as_bytes(kDatasetMagic);
+    return content.size() >= magic.size() &&
+           std::equal(magic.begin(), magic.end(), content.begin());
+}
+
 Result<blob::Dataset> read_dataset(const std::string& path) {
     GYM_TRY(const Bytes content, read_text(path));
-    const ByteView magic = as_bytes(kDatasetMagic);
-    if (content.size() >= magic.size() && std::equal(magic.begin(), magic.end(), content.begin()))
-        return blob::Dataset::decode(content, std::nullopt);
-    return blob::Dataset::build_from_text(content);
+    auto dataset = is_token_file(content) ? blob::Dataset::decode(content, std::nullopt)
+                                          : blob::Dataset::build_from_text(content);
+    if (!dataset.ok()) return dataset.error().in(path == "-" ? "standard input" : path);
+    return dataset;
 }
 
 Result<program::Program> read_program(const std::string& path) {

@@ -22,6 +22,10 @@ bool asks_for_json(int argc, char** argv) {
 }  // namespace
 
 std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv) {
+    // Like every other error line of the program.
+    program.failure_message([&program](const CLI::App* failed, const CLI::Error& error) {
+        return program.get_name() + ": " + CLI::FailureMessage::simple(failed, error);
+    });
     try {
         program.parse(argc, argv);
         return std::nullopt;

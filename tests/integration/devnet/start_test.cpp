@@ -81,6 +81,25 @@ TEST_F(Start, goes_on_after_an_interruption_before_each_of_its_steps) {
         EXPECT_TRUE(entry.running) << entry.name;
 }
 
+TEST_F(Start, refuses_to_be_another_network_than_the_one_that_is_there) {
+    ASSERT_EQ(up_until(0).error().code, ErrorCode::kCancelled);
+    const auto refusal = [&](const NetworkOptions& options) {
+        const auto layout = network_up(options, [](const std::string&) {});
+        EXPECT_EQ(layout.ok() ? ErrorCode::kInternal : layout.error().code, ErrorCode::kConflict);
+        return layout.ok() ? "" : layout.error().message;
+    };
+    NetworkOptions more = options_;
+    more.workers = 2;
+    EXPECT_NE(refusal(more).find("was made with 1 workers, not with 2: --workers is for a new one"),
+              std::string::npos)
+        << refusal(more);
+    NetworkOptions elsewhere = options_;
+    elsewhere.api_port = load_layout(options_.root)->api_port == 1234 ? 1235 : 1234;
+    EXPECT_NE(refusal(elsewhere).find("--api-port is for a new one"), std::string::npos);
+    options_.workers.reset();
+    EXPECT_EQ(up_until(0).error().code, ErrorCode::kCancelled) << "nothing was asked for";
+}
+
 TEST_F(Start, goes_on_with_contracts_that_were_deployed_in_part) {
     constexpr int kServicesStep = 3;
     ASSERT_EQ(up_until(kServicesStep).error().code, ErrorCode::kCancelled);

@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 #include <csignal>
+#include <map>
 #include <set>
 
 #include "node_process.hpp"
@@ -118,6 +119,27 @@ TEST_F(NodeUsageTest, DisksThatCannotBeWritten) {
     EXPECT_EQ(doctor.code, kFailed);
     EXPECT_NE(doctor.text.find("FAIL disk"), std::string::npos) << doctor.text;
     EXPECT_NE(doctor.text.find("choose another data_dir"), std::string::npos) << doctor.text;
+}
+
+TEST_F(NodeUsageTest, DoctorMakesEveryCheckWhateverIsMissing) {
+    const auto results = [&](const Ended& doctor) {
+        EXPECT_EQ(doctor.code, kFailed) << doctor.text;
+        std::map<std::string, bool> out;
+        for (const json::object& finding : lines(doctor))
+            out[std::string(finding.at("check").as_string())] = finding.at("ok").as_bool();
+        EXPECT_EQ(out.size(), 7U) << doctor.text;
+        return out;
+    };
+    auto without_key = results(node({"--json", "doctor"}, {{"--keystore", "none.json"}}));
+    EXPECT_FALSE(without_key["key"]);
+    EXPECT_TRUE(without_key["coordinator"]) << "what is not signed needs no key";
+    EXPECT_TRUE(without_key["chain"]);
+    EXPECT_FALSE(without_key["registration"]);
+    auto alone = results(node({"--json", "doctor"}, {{"--coordinator", "127.0.0.1:1"}}));
+    EXPECT_TRUE(alone["key"]);
+    EXPECT_FALSE(alone["coordinator"]);
+    EXPECT_FALSE(alone["chain"]);
+    EXPECT_FALSE(alone["registration"]);
 }
 
 TEST_F(NodeUsageTest, AWrongClockIsNamedWithItsRemedy) {

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 
+#include <CLI/CLI.hpp>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace gym::app {
 namespace {
@@ -16,6 +19,19 @@ TEST(ProgramMain, AProgramThatHoldsKeysLeavesNoCoreFile) {
 
 TEST(ProgramMain, AnExceptionIsAFailureAndNoCrash) {
     EXPECT_NE(program_main("program", []() -> int { throw std::runtime_error("broken"); }), 0);
+}
+
+TEST(ProgramMain, AWrongCommandLineIsAnErrorLineOfTheProgram) {
+    CLI::App program{"about", "gym-x"};
+    program.add_subcommand("sub", "about")->add_option("--count")->required();
+    std::vector<std::string> words{"gym-x", "sub"};
+    std::vector<char*> arguments;
+    for (std::string& word : words)
+        arguments.push_back(word.data());
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(parse_command_line(program, 2, arguments.data()), 2);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(said.starts_with("gym-x: --count is required")) << said;
 }
 
 }  // namespace

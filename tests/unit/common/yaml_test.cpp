@@ -67,9 +67,9 @@ TEST(YamlMap, ChoicesAreListed) {
 }
 
 TEST(YamlMap, RejectsTextThatIsNoMapping) {
-    EXPECT_EQ(YamlMap::parse("- 1\n", "x").error().code, ErrorCode::kMalformed);
-    EXPECT_EQ(YamlMap::parse("a: [1\n", "x").error().code, ErrorCode::kMalformed);
-    EXPECT_EQ(YamlMap::parse("", "x").error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(YamlMap::parse("- 1\n", "x").error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(YamlMap::parse("a: [1\n", "x").error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(YamlMap::parse("", "x").error().code, ErrorCode::kInvalidArgument);
     EXPECT_FALSE(YamlMap::parse("a: 1\na: 2\n", "x").ok());
 }
 

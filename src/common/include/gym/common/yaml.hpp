@@ -20,7 +20,7 @@ namespace gym {
 /// for, and every error names file, line, key and what was expected. Not thread-safe.
 class YamlMap {
   public:
-    /// @errors kIo if the file cannot be read, kMalformed if it is not a YAML mapping.
+    /// @errors kIo if the file cannot be read, kInvalidArgument if it is not a YAML mapping.
     static Result<YamlMap> load_file(const std::string& path);
     static Result<YamlMap> parse(const std::string& text, const std::string& origin);
 

@@ -11,7 +11,7 @@
 /// gym::program_yaml, so that the engine-only build does without yaml-cpp.
 namespace gym::program {
 
-/// @errors kIo, kMalformed, kInvalidArgument with file, line and key; unknown keys are errors.
+/// @errors kIo, kInvalidArgument with file, line and key; unknown keys are errors.
 [[nodiscard]] Result<TrainConfig> load_train_config(const std::string& path);
 /// The same for an imported model: a file without the key `model`. @errors also of
 /// imported_model().

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,8 @@ namespace gym::devnet {
 
 struct NetworkOptions {
     std::filesystem::path root;
-    std::uint32_t workers = 3;
-    std::uint16_t api_port = 0;
+    std::optional<std::uint32_t> workers;  ///< of a new network: 3 unless said otherwise
+    std::uint16_t api_port = 0;            ///< of a new network; 0: any free one
     Programs programs;
     std::filesystem::path migrations;
     /// Asked before each step; true ends the start with kCancelled. Empty: never.
@@ -32,7 +33,8 @@ struct NetworkOptions {
 
 /// Starts database, chain, services, verifier and workers. Idempotent: what runs is left running,
 /// and a start that was cut off anywhere goes on.
-/// @errors kConflict if `root` holds other files, kUnavailable if a process ended, kCancelled.
+/// @errors kConflict if `root` holds other files or a network with another number of workers or
+/// another port than `options` ask for, kUnavailable if a process ended, kCancelled.
 Result<Layout> network_up(const NetworkOptions& options, const Announce& announce);
 /// Stops and removes the network in `root`. Success if there is none.
 Status network_down(const std::filesystem::path& root);

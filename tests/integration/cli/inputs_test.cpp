@@ -1,0 +1,92 @@
+// What `gym` says about inputs that are not what they should be, and what is left of a run that
+// was interrupted.
+#include <gtest/gtest.h>
+
+#include "command.hpp"
+
+namespace gym::testing {
+namespace {
+
+constexpr int kOk = 0, kFailed = 1, kUsage = 2, kInterrupted = 130;
+
+class Inputs : public ::testing::Test {
+  protected:
+    [[nodiscard]] std::string path(const char* name) const { return (place_ / name).string(); }
+    [[nodiscard]] Outcome gym(std::vector<std::string> arguments) const {
+        return run(place_, std::move(arguments));
+    }
+    void expect(const Outcome& outcome, int exit_code, const std::string& says) const {
+        EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
+        EXPECT_TRUE(outcome.err.starts_with("gym: ")) << outcome.err;
+        EXPECT_NE(outcome.err.find(says), std::string::npos) << outcome.err;
+    }
+    /// A program and a text to train it on.
+    void make_program() const {
+        spill(place_ / "model.yaml",
+              "batch: 2\nmodel: {vocabulary: 256, context: 16, layers: 1, heads: 2, width: 16}\n");
+        spill(place_ / "text", std::string(4'000, 'z') + std::string(500, 'y'));
+        ASSERT_EQ(gym({"program", "build", path("model.yaml"), "-o", path("p.gym")}).exit_code,
+                  kOk);
+    }
+    [[nodiscard]] std::vector<std::string> unit_run(const char* steps, const char* output) const {
+        return {"unit",    "run", path("p.gym"), "--data",    path("text"),
+                "--steps", steps, "-o",          path(output)};
+    }
+    Workplace place_;
+};
+
+TEST_F(Inputs, ATokenFileIsNoTextAndAnEmptyFileIsNeither) {
+    spill(place_ / "text", "to be learnt");
+    spill(place_ / "empty", "");
+    ASSERT_EQ(gym({"data", "build", "--text", path("text"), "-o", path("data")}).exit_code, kOk);
+    expect(gym({"data", "build", "--text", path("data"), "-o", path("twice")}), kUsage,
+           "/data is a token file already");
+    EXPECT_FALSE(std::filesystem::exists(place_ / "twice"));
+    expect(gym({"data", "build", "--text", path("empty"), "-o", path("none")}), kUsage,
+           "/empty is empty");
+    expect(gym({"data", "show", path("empty")}), kFailed, "/empty: the token file is empty");
+    expect(gym({"data", "show", path("text")}), kFailed, "/text: not a token file");
+    make_program();
+    expect(gym({"program", "run", path("p.gym"), "--data", path("empty"), "--steps", "1"}), kUsage,
+           "/empty: the text is empty");
+}
+
+TEST_F(Inputs, AConfigurationThatIsNoYamlIsWrongUsageLikeAWrongValue) {
+    for (const char* text : {"batch: [1", "just words", "batch: 0", ""}) {
+        spill(place_ / "bad.yaml", text);
+        expect(gym({"program", "build", path("bad.yaml"), "-o", path("bad")}), kUsage, "bad.yaml");
+        expect(gym({"job", "quote", path("bad.yaml")}), kUsage, "bad.yaml");
+    }
+}
+
+TEST_F(Inputs, ACommandLineThatDoesNotParseIsAnErrorLineToo) {
+    expect(gym({"data", "show"}), kUsage, "gym: file is required");
+    expect(gym({"nothing"}), kUsage, "gym: ");
+}
+
+TEST_F(Inputs, AnInterruptedUnitGoesOnAndGivesTheSameUnit) {
+    make_program();
+    const char* steps = "3000";
+    ASSERT_EQ(gym(unit_run(steps, "whole.json")).exit_code, kOk);
+    EXPECT_FALSE(std::filesystem::exists(place_ / "whole.json.checkpoint"));
+
+    const Command command(place_, unit_run(steps, "unit.json"));
+    while (!std::filesystem::exists(place_ / "unit.json.checkpoint"))
+        ::usleep(1'000);
+    ::usleep(20'000);  // some steps: on any machine fewer than all
+    command.send(SIGINT);
+    const Outcome interrupted = command.wait();
+    ASSERT_EQ(interrupted.exit_code, kInterrupted) << interrupted.err;
+    EXPECT_NE(interrupted.err.find("the same command goes on"), std::string::npos)
+        << interrupted.err;
+    EXPECT_FALSE(std::filesystem::exists(place_ / "unit.json"));
+
+    const Outcome resumed = gym(unit_run(steps, "unit.json"));
+    ASSERT_EQ(resumed.exit_code, kOk) << resumed.err;
+    EXPECT_NE(resumed.err.find("going on after step "), std::string::npos) << resumed.err;
+    EXPECT_EQ(slurp(place_ / "unit.json"), slurp(place_ / "whole.json"));
+    EXPECT_FALSE(std::filesystem::exists(place_ / "unit.json.checkpoint"));
+}
+
+}  // namespace
+}  // namespace gym::testing
