@@ -91,7 +91,8 @@ void q14_add_products(const Q14Operand& a, const Q14Operand& b, Q14BlockRange ra
             const Ints shift = load(b_maximum + n) - load(b_exponent + n) + splat(a_shift);
             if (n + kQ14Panel <= b.vectors && largest(shift) <= 16) {
                 const Dots sum = dots(products, at);
-                add_shifted(totals + at, sum.high, sum.low, splat(16) - shift);
+                store(totals + at,
+                      load_longs(totals + at) + shifted(sum.high, sum.low, splat(16) - shift));
                 continue;
             }
             for (int64_t j = 0; j < kQ14Panel && n + j < b.vectors; ++j) {
@@ -112,7 +113,8 @@ void q14_finish_totals(const Q14Operand& a, const Q14Operand& b, Q14BlockRange r
         int64_t n = 0;
         for (; n + kQ14Panel <= b.vectors; n += kQ14Panel) {
             const Scaler columns = scaler(load(b_maximum + n), 42);
-            store(row + n, scaled(rounded(totals + i * b.vectors + n), a_maximum[m], columns));
+            store(row + n,
+                  scaled(rounded(load_longs(totals + i * b.vectors + n)), a_maximum[m], columns));
         }
         for (; n < b.vectors; ++n)
             row[n] = q14_finish(totals[i * b.vectors + n], a_maximum[m], b_maximum[n]);

@@ -59,18 +59,24 @@ GYM_LANES Floats scaled(Floats value, int32_t a_exponent, Scaler columns) {
     return {_mm512_scalef_ps(value.v, _mm512_add_ps(columns.exponents, _mm512_set1_ps(a)))};
 }
 
-/// total[i] += (2^16 * high + low) << shift, 0 <= shift <= 16.
-GYM_LANES void add_shifted(int64_t* total, Ints high, Ints low, Ints shift) {
-    const auto add = [](int64_t* to, __m256i h, __m256i l, __m256i s) {
+/// Sixteen i64.
+struct Longs {
+    __m512i a, b;
+};
+GYM_LANES Longs operator+(Longs x, Longs y) {
+    return {_mm512_add_epi64(x.a, y.a), _mm512_add_epi64(x.b, y.b)};
+}
+/// (2^16 * high + low) << shift, 0 <= shift <= 16.
+GYM_LANES Longs shifted(Ints high, Ints low, Ints shift) {
+    const auto half = [](__m256i h, __m256i l, __m256i s) {
         const __m512i dot = _mm512_add_epi64(_mm512_slli_epi64(_mm512_cvtepi32_epi64(h), 16),
                                              _mm512_cvtepi32_epi64(l));
-        const __m512i term = _mm512_sllv_epi64(dot, _mm512_cvtepi32_epi64(s));
-        _mm512_storeu_si512(to, _mm512_add_epi64(_mm512_loadu_si512(to), term));
+        return _mm512_sllv_epi64(dot, _mm512_cvtepi32_epi64(s));
     };
-    add(total, _mm512_castsi512_si256(high.v), _mm512_castsi512_si256(low.v),
-        _mm512_castsi512_si256(shift.v));
-    add(total + 8, _mm512_extracti64x4_epi64(high.v, 1), _mm512_extracti64x4_epi64(low.v, 1),
-        _mm512_extracti64x4_epi64(shift.v, 1));
+    return {half(_mm512_castsi512_si256(high.v), _mm512_castsi512_si256(low.v),
+                 _mm512_castsi512_si256(shift.v)),
+            half(_mm512_extracti64x4_epi64(high.v, 1), _mm512_extracti64x4_epi64(low.v, 1),
+                 _mm512_extracti64x4_epi64(shift.v, 1))};
 }
 
 /// The digits (q14.h) of thirty-two i16, and their sums.
@@ -85,11 +91,9 @@ GYM_LANES void store_digits(Ints q, int8_t* high_out, int8_t* low_out, int8_t* s
     put(sum_out, _mm512_add_epi16(high, low));
 }
 
-/// f32 of sixteen totals.
-GYM_LANES Floats rounded(const int64_t* total) {
-    const __m256 low = _mm512_cvtepi64_ps(_mm512_loadu_si512(total));
-    const __m256 high = _mm512_cvtepi64_ps(_mm512_loadu_si512(total + 8));
-    return {_mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1)};
+GYM_LANES Floats rounded(Longs x) {
+    return {_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtepi64_ps(x.a)),
+                               _mm512_cvtepi64_ps(x.b), 1)};
 }
 
 #else
@@ -147,23 +151,31 @@ GYM_LANES Floats scaled(Floats value, int32_t a_exponent, const Scaler& columns)
     return floats(select(columns.poisoned | a_poisoned, nan, bits(product)));
 }
 
-/// total[i] += (2^16 * high + low) << shift, 0 <= shift <= 16.
-GYM_LANES void add_shifted(int64_t* total, Ints high, Ints low, Ints shift) {
-    const auto add = [](int64_t* to, __m128i h, __m128i l, __m128i s) {
+/// Sixteen i64.
+struct Longs {
+    __m256i quarter[4];
+};
+GYM_LANES Longs operator+(const Longs& x, const Longs& y) {
+    Longs sum;
+    for (int i = 0; i < 4; ++i)
+        sum.quarter[i] = _mm256_add_epi64(x.quarter[i], y.quarter[i]);
+    return sum;
+}
+/// (2^16 * high + low) << shift, 0 <= shift <= 16.
+GYM_LANES Longs shifted(Ints high, Ints low, Ints shift) {
+    const auto quarter = [](__m128i h, __m128i l, __m128i s) {
         const __m256i dot = _mm256_add_epi64(_mm256_slli_epi64(_mm256_cvtepi32_epi64(h), 16),
                                              _mm256_cvtepi32_epi64(l));
-        const __m256i term = _mm256_sllv_epi64(dot, _mm256_cvtepi32_epi64(s));
-        auto* at = reinterpret_cast<__m256i*>(to);
-        _mm256_storeu_si256(at, _mm256_add_epi64(_mm256_loadu_si256(at), term));
+        return _mm256_sllv_epi64(dot, _mm256_cvtepi32_epi64(s));
     };
-    add(total, _mm256_castsi256_si128(high.a), _mm256_castsi256_si128(low.a),
-        _mm256_castsi256_si128(shift.a));
-    add(total + 4, _mm256_extracti128_si256(high.a, 1), _mm256_extracti128_si256(low.a, 1),
-        _mm256_extracti128_si256(shift.a, 1));
-    add(total + 8, _mm256_castsi256_si128(high.b), _mm256_castsi256_si128(low.b),
-        _mm256_castsi256_si128(shift.b));
-    add(total + 12, _mm256_extracti128_si256(high.b, 1), _mm256_extracti128_si256(low.b, 1),
-        _mm256_extracti128_si256(shift.b, 1));
+    return {{quarter(_mm256_castsi256_si128(high.a), _mm256_castsi256_si128(low.a),
+                     _mm256_castsi256_si128(shift.a)),
+             quarter(_mm256_extracti128_si256(high.a, 1), _mm256_extracti128_si256(low.a, 1),
+                     _mm256_extracti128_si256(shift.a, 1)),
+             quarter(_mm256_castsi256_si128(high.b), _mm256_castsi256_si128(low.b),
+                     _mm256_castsi256_si128(shift.b)),
+             quarter(_mm256_extracti128_si256(high.b, 1), _mm256_extracti128_si256(low.b, 1),
+                     _mm256_extracti128_si256(shift.b, 1))}};
 }
 
 /// The digits (q14.h) of thirty-two i16, and their sums.
@@ -184,14 +196,37 @@ GYM_LANES void store_digits(Ints q, int8_t* high_out, int8_t* low_out, int8_t* s
     put(sum_out, _mm256_add_epi16(high_a, low_a), _mm256_add_epi16(high_b, low_b));
 }
 
-/// f32 of sixteen totals.
-GYM_LANES Floats rounded(const int64_t* total) {
+GYM_LANES Floats rounded(const Longs& x) {
+    alignas(32) int64_t total[16];
     alignas(32) float value[16];
+    __builtin_memcpy(total, &x, sizeof total);
     for (int i = 0; i < 16; ++i)
         value[i] = f32::from_i64(total[i]);
     return load(value);
 }
 
 #endif
+
+GYM_LANES Longs load_longs(const int64_t* p) {
+    Longs x;
+    __builtin_memcpy(&x, p, sizeof x);
+    return x;
+}
+GYM_LANES void store(int64_t* p, const Longs& x) {
+    __builtin_memcpy(p, &x, sizeof x);
+}
+
+/// T_b of sixteen vectors (docs/NUMERICS.md) where some shift is above 16: there is rounding.
+GYM_LANES Longs rounded_terms(Ints high, Ints low, int32_t a_shift, const int32_t* shifts) {
+    alignas(64) int32_t highs[16], lows[16];
+    alignas(64) int64_t terms[16];
+    store(highs, high);
+    store(lows, low);
+    for (int i = 0; i < 16; ++i) {
+        const int64_t dot = static_cast<int64_t>(highs[i]) * 65536 + lows[i];
+        terms[i] = q14_block_term(dot, a_shift + shifts[i]);
+    }
+    return load_longs(terms);
+}
 
 }  // namespace gym::kernels::GYM_KERNEL_ISA

@@ -29,29 +29,62 @@ inline constexpr int kRegisterRows = 4;
 inline constexpr int kRegisterPanels = 1;
 #endif
 
-/// Sums of kRegisterRows vectors with `Panels` panels, meant for registers.
+/// A compile-time index.
+template <int I>
+struct Index {
+    static constexpr int value = I;
+};
+/// f(Index<0>()), ..., f(Index<Count - 1>()). A loop over an array of registers is unrolled too
+/// late: GCC 12 then keeps the array in memory and copies it every few products.
+template <int Count, int First = 0, typename F>
+GYM_LANES void unrolled(const F& f) {
+    if constexpr (First < Count) {
+        f(Index<First>());
+        unrolled<Count, First + 1>(f);
+    }
+}
+
+/// Sums of kRegisterRows vectors with `Panels` panels, meant for registers: index only by
+/// constants (for_each_sum).
 template <int Panels>
 struct RegisterSums {
-    Ints at[kRegisterRows][Panels];
+    Ints at[kRegisterRows * Panels];
 };
+
+/// f(row, panel) for every sum, both an Index.
+template <int Panels, typename F>
+GYM_LANES void for_each_sum(const F& f) {
+    unrolled<kRegisterRows>([&](auto row) __attribute__((always_inline)) {
+        unrolled<Panels>([&](auto panel) __attribute__((always_inline)) { f(row, panel); });
+    });
+}
+
+template <int Panels>
+GYM_LANES void clear(RegisterSums<Panels>& sums) {
+    unrolled<kRegisterRows * Panels>([&](auto i) __attribute__((always_inline)) {
+        sums.at[i.value] = splat(0);
+    });
+}
 
 /// Adds the products of kRegisterRows vectors of a panel (a points at the first one's first pair)
 /// with those of `Panels` panels over `Count` pairs, and moves on.
 template <int Count, int Panels>
 GYM_LANES void add_pairs(const int16_t*& a, const int16_t*& b, int64_t b_stride,
                          RegisterSums<Panels>& sums) {
-#pragma GCC unroll 8
-    for (int64_t p = 0; p < Count; ++p) {
+    unrolled<Count>([&](auto p) __attribute__((always_inline)) {
         Ints y[Panels];
-        for (int j = 0; j < Panels; ++j)
-            y[j] = load(reinterpret_cast<const int32_t*>(b + j * b_stride + p * kQ14PanelRow));
-        const int32_t* pair = reinterpret_cast<const int32_t*>(a + p * kQ14PanelRow);
-        for (int r = 0; r < kRegisterRows; ++r) {
-            const Pair x = splat_pair(pair[r]);
-            for (int j = 0; j < Panels; ++j)
-                add_pair_products(sums.at[r][j], y[j], x);
-        }
-    }
+        unrolled<Panels>([&](auto j) __attribute__((always_inline)) {
+            y[j.value] = load(
+                reinterpret_cast<const int32_t*>(b + j.value * b_stride + p.value * kQ14PanelRow));
+        });
+        const int32_t* pair = reinterpret_cast<const int32_t*>(a + p.value * kQ14PanelRow);
+        unrolled<kRegisterRows>([&](auto r) __attribute__((always_inline)) {
+            const Pair x = splat_pair(pair[r.value]);
+            unrolled<Panels>([&](auto j) __attribute__((always_inline)) {
+                add_pair_products(sums.at[r.value * Panels + j.value], y[j.value], x);
+            });
+        });
+    });
     a += Count * kQ14PanelRow;
     b += Count * kQ14PanelRow;
 }
@@ -72,28 +105,24 @@ GYM_LANES void add_many_pairs(const int16_t*& a, const int16_t*& b, int64_t b_st
 template <int Panels>
 GYM_LANES void add_products(const int16_t* a, const int16_t* b, int64_t b_stride, int64_t pairs,
                             int64_t interval, bool fresh, Sums* sums) {
+    constexpr int kSums = kRegisterRows * Panels;
     RegisterSums<Panels> sum;
-    for (int r = 0; r < kRegisterRows; ++r) {
-        for (int j = 0; j < Panels; ++j)
-            sum.at[r][j] = load_unless(fresh, &sums[r * Panels + j].low);
-    }
+    unrolled<kSums>([&](auto i) __attribute__((always_inline)) {
+        sum.at[i.value] = load_unless(fresh, &sums[i.value].low);
+    });
     const Ints lower = splat(0x0000FFFF);
     for (; pairs > 0; pairs -= interval) {
         add_many_pairs(a, b, b_stride, pairs < interval ? pairs : interval, sum);
-        for (int r = 0; r < kRegisterRows; ++r) {
-            for (int j = 0; j < Panels; ++j) {
-                Ints high = load_unless(fresh, &sums[r * Panels + j].high);
-                add_upper_half(high, sum.at[r][j]);
-                sums[r * Panels + j].high = high;
-                sum.at[r][j] = sum.at[r][j] & lower;
-            }
-        }
+        unrolled<kSums>([&](auto i) __attribute__((always_inline)) {
+            Ints high = load_unless(fresh, &sums[i.value].high);
+            add_upper_half(high, sum.at[i.value]);
+            sums[i.value].high = high;
+            sum.at[i.value] = sum.at[i.value] & lower;
+        });
         fresh = false;
     }
-    for (int r = 0; r < kRegisterRows; ++r) {
-        for (int j = 0; j < Panels; ++j)
-            sums[r * Panels + j].low = sum.at[r][j];
-    }
+    unrolled<kSums>([&](auto i)
+                        __attribute__((always_inline)) { sums[i.value].low = sum.at[i.value]; });
 }
 
 }  // namespace gym::kernels::GYM_KERNEL_ISA

@@ -35,19 +35,6 @@ GYM_LANES const int16_t* rows_of_group(Panels a, int group, int64_t first) {
            first * kQ14PanelRow;
 }
 
-/// Whether the dot product of any group of pairs (and of any part of one), together with a carry,
-/// fits an i32, going by the panels' energies.
-GYM_LANES bool groups_fit(const uint32_t* a, int64_t a_panels, const uint32_t* b,
-                          int64_t b_panels) {
-    constexpr uint64_t kSumMax = (uint64_t{INT32_MAX} - 65535) / 8;
-    uint64_t a_energy = 0, b_energy = 0;
-    for (int64_t p = 0; p < a_panels; ++p)
-        a_energy = a[p] > a_energy ? a[p] : a_energy;
-    for (int64_t p = 0; p < b_panels; ++p)
-        b_energy = b[p] > b_energy ? b[p] : b_energy;
-    return a_energy * b_energy <= kSumMax * kSumMax;
-}
-
 /// Pairs first <= p < end, counted from the beginning of a block.
 struct PairRange {
     int64_t first, end;
@@ -58,10 +45,28 @@ struct PairRange {
 struct Cuts {
     int64_t slice;
     int64_t interval;
-    bool groups;  // intervals are the groups that energies speak of, or parts of them
+    bool groups;  // intervals are made of the groups that energies speak of, or parts of those
 };
-constexpr Cuts kAlwaysExact{8 * kExactPairs, kExactPairs, false};
-constexpr Cuts kGroupwise{3 * kQ14GroupPairs, kQ14GroupPairs, true};
+
+/// Intervals as long as the panels' energies allow: the dot product of any part of one, together
+/// with a carry, fits an i32.
+GYM_LANES Cuts cuts(const uint32_t* a, int64_t a_panels, const uint32_t* b, int64_t b_panels) {
+    constexpr uint64_t kSumMax = (uint64_t{INT32_MAX} - 65535) / 8;
+    uint64_t a_energy = 1, b_energy = 1;
+    for (int64_t p = 0; p < a_panels; ++p)
+        a_energy = a[p] > a_energy ? a[p] : a_energy;
+    for (int64_t p = 0; p < b_panels; ++p)
+        b_energy = b[p] > b_energy ? b[p] : b_energy;
+    const auto fit = [energy = a_energy * b_energy](uint64_t groups) {
+        return energy <= kSumMax * kSumMax / (groups * groups);
+    };
+    constexpr int64_t kGroup = kQ14GroupPairs;
+    if (!fit(1)) return {16 * kExactPairs, kExactPairs, false};
+    if (fit(8)) return {8 * kGroup, 8 * kGroup, true};
+    if (fit(4)) return {4 * kGroup, 4 * kGroup, true};
+    if (fit(3)) return {3 * kGroup, 3 * kGroup, true};
+    return {4 * kGroup, (fit(2) ? 2 : 1) * kGroup, true};
+}
 
 /// a and b point at pair 0 of a block. @pre the range is not empty.
 template <int N>
@@ -142,7 +147,7 @@ GYM_LANES BlockTile block_tile(const Q14Operand& a, const Q14Operand& b, int64_t
     return {{a.q + panel * a_stride + skip, a_stride},
             {b.q + at.n * b_stride + skip, b_stride},
             static_cast<int>((at.rows + kRegisterRows - 1) / kRegisterRows),
-            groups_fit(a_energies, a_panels, b_energies, N) ? kGroupwise : kAlwaysExact};
+            cuts(a_energies, a_panels, b_energies, N)};
 }
 
 template <int N>
@@ -160,24 +165,18 @@ GYM_LANES void short_tile(const BlockTile& tile, PairRange range, const int32_t*
                           const OutputColumns* columns, Position at, const Output& out) {
     for (int g = 0; g < tile.groups; ++g) {
         RegisterSums<N> sums;
-        for (auto& row : sums.at) {
-            for (Ints& sum : row)
-                sum = splat(0);
-        }
+        clear(sums);
         const int16_t* a = rows_of_group(tile.a, g, range.first);
         const int16_t* b = tile.b.q + range.first * kQ14PanelRow;
         add_many_pairs(a, b, tile.b.stride, range.end - range.first, sums);
-#pragma GCC unroll 8  // an index that varies would move the sums to memory
-        for (int i = 0; i < kRegisterRows; ++i) {
-            const int64_t r = g * kRegisterRows + i;
-            if (r >= at.rows) continue;
-            float* row = out.data + (at.m + r) * out.stride + at.n * kQ14Panel;
-            for (int j = 0; j < N; ++j) {
-                store_row(out, row + j * kQ14Panel,
-                          scaled(to_floats(sums.at[i][j]), exponents[r], columns[j].scaler),
-                          columns[j].count);
-            }
-        }
+        for_each_sum<N>([&](auto row, auto panel) __attribute__((always_inline)) {
+            const int64_t r = g * kRegisterRows + row.value;
+            if (r >= at.rows) return;
+            store_row(out, out.data + (at.m + r) * out.stride + (at.n + panel.value) * kQ14Panel,
+                      scaled(to_floats(sums.at[row.value * N + panel.value]), exponents[r],
+                             columns[panel.value].scaler),
+                      columns[panel.value].count);
+        });
     }
 }
 
@@ -230,63 +229,77 @@ GYM_LANES BlockShifts<N> block_shifts(const Q14Operand& b, int64_t block, int64_
     return result;
 }
 
-/// Adds the terms of one block.
+/// Where a tile's totals stand when a block's terms come.
+struct Progress {
+    bool first, last;  // of the blocks that count
+};
+
+/// Adds the terms of one block to the totals, or, if it is the last one, stores the results.
 template <int N>
 GYM_LANES void add_block(const Q14Operand& a, const Q14Operand& b, int64_t block, Position at,
-                         const TileSums<N>& sums, int64_t totals[][N][kQ14Panel]) {
+                         Progress progress, const TileSums<N>& sums, Longs totals[][N],
+                         const Output& out) {
     const int32_t* a_exponent = a.exponents + block * a.padded_vectors + at.m;
     const int32_t* a_maximum = a.exponents + a.blocks * a.padded_vectors + at.m;
     const BlockShifts<N> b_shifts = block_shifts<N>(b, block, at.n);
+    OutputColumns columns[N];
+    columns_of<N>(b, at.n, 42, columns);
     for (int r = 0; r < at.rows; ++r) {
         const int32_t a_shift = a_maximum[r] - a_exponent[r];
+        float* row = out.data + (at.m + r) * out.stride + at.n * kQ14Panel;
         for (int j = 0; j < N; ++j) {
             const Sums& sum = sums.at(r, j);
-            int64_t* total = totals[r][j];
-            if (a_shift + b_shifts.largest[j] <= 16) {
-                // T is a multiple of S: nothing to round.
-                add_shifted(total, sum.high, sum.low,
-                            splat(16 - a_shift) - load(b_shifts.shift[j]));
-                continue;
-            }
-            alignas(64) int32_t high[kQ14Panel], low[kQ14Panel];
-            store(high, sum.high);
-            store(low, sum.low);
-            for (int64_t n = 0; n < kQ14Panel; ++n) {
-                const int64_t dot = static_cast<int64_t>(high[n]) * 65536 + low[n];
-                total[n] += q14_block_term(dot, a_shift + b_shifts.shift[j][n]);
+            // Up to a shift of 16, T is a multiple of S: nothing to round.
+            Longs total =
+                a_shift + b_shifts.largest[j] <= 16
+                    ? shifted(sum.high, sum.low, splat(16 - a_shift) - load(b_shifts.shift[j]))
+                    : rounded_terms(sum.high, sum.low, a_shift, b_shifts.shift[j]);
+            if (!progress.first) total = total + totals[r][j];
+            if (progress.last) {
+                store_row(out, row + j * kQ14Panel,
+                          scaled(rounded(total), a_maximum[r], columns[j].scaler),
+                          columns[j].count);
+            } else {
+                totals[r][j] = total;
             }
         }
     }
+}
+
+/// Blocks first <= b < end; never empty.
+struct BlockRange {
+    int64_t first, end;
+};
+
+/// Those that can contribute to a tile.
+GYM_LANES BlockRange blocks_of_tile(const Q14Operand& a, Q14Zeros zeros, Position at) {
+    BlockRange range{0, a.blocks};
+    if (zeros == Q14Zeros::kRightOfDiagonal) {
+        const int64_t end = (at.m + at.rows - 1) / kQ14BlockLength + 1;
+        if (range.end > end) range.end = end;
+    } else if (zeros == Q14Zeros::kLeftOfDiagonal) {
+        const int64_t first = at.m / kQ14BlockLength;
+        range.first = first < a.blocks ? first : a.blocks - 1;
+    }
+    return range;
 }
 
 template <int N>
 GYM_LANES void many_block_tile(const Q14Operand& a, const Q14Operand& b, Q14Zeros zeros,
                                Position at, const Output& out) {
     TileSums<N> sums;
-    alignas(64) int64_t totals[kQ14TileRows][N][kQ14Panel];
-    for (int r = 0; r < at.rows; ++r) {
-        for (int j = 0; j < N; ++j) {
-            for (int64_t& total : totals[r][j])
-                total = 0;
-        }
-    }
-    for (int64_t block = 0; block < a.blocks; ++block) {
+    Longs totals[kQ14TileRows][N];
+    const BlockRange blocks = blocks_of_tile(a, zeros, at);
+    for (int64_t block = blocks.first; block < blocks.end; ++block) {
         const PairRange pairs = pairs_of_block(a, zeros, block, at);
-        if (pairs.first >= pairs.end) continue;  // sums of zeros
-        const BlockTile tile = block_tile<N>(a, b, block, at);
-        dot_tile<N>(tile.a, tile.b, tile.groups, pairs, tile.cuts, sums);
-        add_block<N>(a, b, block, at, sums, totals);
-    }
-    OutputColumns columns[N];
-    columns_of<N>(b, at.n, 42, columns);
-    const int32_t* a_maximum = a.exponents + a.blocks * a.padded_vectors + at.m;
-    for (int r = 0; r < at.rows; ++r) {
-        float* row = out.data + (at.m + r) * out.stride + at.n * kQ14Panel;
-        for (int j = 0; j < N; ++j) {
-            store_row(out, row + j * kQ14Panel,
-                      scaled(rounded(totals[r][j]), a_maximum[r], columns[j].scaler),
-                      columns[j].count);
+        if (pairs.first < pairs.end) {
+            const BlockTile tile = block_tile<N>(a, b, block, at);
+            dot_tile<N>(tile.a, tile.b, tile.groups, pairs, tile.cuts, sums);
+        } else {
+            sums = TileSums<N>();
         }
+        add_block<N>(a, b, block, at, {block == blocks.first, block == blocks.end - 1}, sums,
+                     totals, out);
     }
 }
 
