@@ -76,11 +76,9 @@ void macro_matmul(const Context& context, MacroWorkspace& workspace, MatmulShape
         shape.transpose_a ? matrix(a, shape.k, shape.m) : matrix(a, shape.m, shape.k);
     const MatrixView b_view =
         shape.transpose_b ? matrix(b, shape.k, shape.n) : matrix(b, shape.n, shape.k);
-    quantise(context, a_view, shape.transpose_a ? Along::kColumns : Along::kRows,
-             workspace.operand_a);
-    quantise(context, b_view, shape.transpose_b ? Along::kColumns : Along::kRows,
-             workspace.operand_b);
-    q14_product(context, workspace.operand_a, workspace.operand_b, {out, shape.n});
+    q14_multiply(context, {a_view, shape.transpose_a ? Along::kColumns : Along::kRows},
+                 {b_view, shape.transpose_b ? Along::kColumns : Along::kRows}, workspace.factors,
+                 {out, shape.n});
 }
 
 void macro_layernorm(const Context& context, MacroWorkspace& workspace,

@@ -105,6 +105,12 @@ void zero_rows(const Q14Operand& a, const Q14Operand& b, MutableMatrixView out) 
     }
 }
 
+bool writes_past_caches(int64_t rows, int64_t columns) {
+    // What the second-level cache and a share of the third may hold.
+    constexpr int64_t kCachedBytes = int64_t{6} << 20;
+    return rows * columns * static_cast<int64_t>(sizeof(float)) > kCachedBytes;
+}
+
 int64_t panel_count(const Q14Operand& operand) {
     return operand.padded_vectors / kQ14Panel;
 }
@@ -114,7 +120,9 @@ int64_t panel_count(const Q14Operand& operand) {
 class Tiling {
   public:
     Tiling(const Q14Operand& a, const Q14Operand& b, int threads)
-        : panels_a_(panel_count(a)), panels_b_(panel_count(b)) {
+        : panels_a_(panel_count(a)),
+          panels_b_(panel_count(b)),
+          past_caches_(writes_past_caches(a.vectors, b.vectors)) {
         constexpr int64_t kRunBytes = int64_t{3} << 18;
         const int64_t panel_bytes = b.pairs * kQ14PanelRow * static_cast<int64_t>(sizeof(int16_t));
         run_ = even(std::min(kRunBytes / panel_bytes, panels_b_));
@@ -128,7 +136,11 @@ class Tiling {
 
     [[nodiscard]] Q14Tile tile(int64_t index) const {
         const int64_t m = index % row_tiles() * kPanelsPerTile, n = index / row_tiles() * run_;
-        return {m, std::min(m + kPanelsPerTile, panels_a_), n, std::min(n + run_, panels_b_)};
+        return {.m_begin = m,
+                .m_end = std::min(m + kPanelsPerTile, panels_a_),
+                .n = n,
+                .n_end = std::min(n + run_, panels_b_),
+                .past_caches = past_caches_};
     }
 
   private:
@@ -141,6 +153,7 @@ class Tiling {
 
     int64_t panels_a_;
     int64_t panels_b_;
+    bool past_caches_;
     int64_t run_;
 };
 
@@ -208,9 +221,9 @@ bool onednn_wins() {
     return wins;
 }
 
-bool use_onednn(Isa isa, const Q14Operand& a, const Q14Operand& b) {
+bool use_onednn(Isa isa, int64_t a_vectors, int64_t b_vectors, int64_t length) {
     // Below this, setting up costs more than multiplying.
-    const bool large = a.length >= 256 && a.vectors >= 256 && b.vectors >= 256;
+    const bool large = length >= 256 && a_vectors >= 256 && b_vectors >= 256;
     return isa == Isa::kAmx && onednn_available() && large && onednn_wins();
 }
 
@@ -220,7 +233,7 @@ void q14_product(const Context& context, const QuantisedMatrix& a, const Quantis
                  MutableMatrixView out) {
     const Q14Operand left = operand(a), right = operand(b);
     if (finished_trivially(left, right, out)) return;
-    if (use_onednn(context.isa(), left, right)) {
+    if (use_onednn(context.isa(), left.vectors, right.vectors, left.length)) {
         onednn_q14_product(context.pool(), left, right, out.data, out.row_stride);
         return;
     }
@@ -245,6 +258,73 @@ void q14_product_serial(Isa isa, const QuantisedMatrix& a, const QuantisedMatrix
         tile.zeros = zeros;
         kernel(left, right, tile, out.data, out.row_stride);
     }
+}
+
+namespace {
+
+/// Vectors begin <= v < end of a factor.
+MatrixView part_of(const Q14Factor& factor, int64_t begin, int64_t end) {
+    MatrixView view = factor.view;
+    if (factor.along == Along::kRows) {
+        view.data += begin * view.row_stride;
+        view.rows = end - begin;
+    } else {
+        view.data += begin;
+        view.columns = end - begin;
+    }
+    return view;
+}
+
+/// Vectors of a part: few, so that the parts, the data that they are made of and all of the other
+/// factor share the second-level cache; whole cache lines of the source along columns.
+constexpr int64_t kPartVectors = 4 * kQ14Panel;
+
+/// Whether to quantise `streamed` by parts. Otherwise both are quantised as a whole.
+bool by_parts(const Context& context, const Q14Factor& streamed, const Q14Factor& whole) {
+    constexpr int64_t kWholeBytes = int64_t{3} << 19;
+    constexpr int64_t kPartsPerThread = 3;  // or there are threads without work
+    const int64_t length = whole.length();
+    const int64_t bytes = whole.vectors() * length * static_cast<int64_t>(sizeof(int16_t));
+    return length > 0 && bytes <= kWholeBytes &&
+           streamed.vectors() >= kPartsPerThread * context.threads() * kPartVectors &&
+           !use_onednn(context.isa(), streamed.vectors(), whole.vectors(), length);
+}
+
+}  // namespace
+
+void q14_multiply(const Context& context, const Q14Factor& a, const Q14Factor& b,
+                  Q14Buffers& buffers, MutableMatrixView out) {
+    GYM_KERNELS_REQUIRE(a.length() == b.length() && out.row_stride >= b.vectors());
+    const bool parts_of_a = a.vectors() >= b.vectors();
+    const Q14Factor& streamed = parts_of_a ? a : b;
+    const Q14Factor& whole = parts_of_a ? b : a;
+    if (!by_parts(context, streamed, whole)) {
+        quantise(context, a.view, a.along, buffers.a);
+        quantise(context, b.view, b.along, buffers.b);
+        return q14_product(context, buffers.a, buffers.b, out);
+    }
+    QuantisedMatrix& quantised = parts_of_a ? buffers.b : buffers.a;
+    quantise(context, whole.view, whole.along, quantised);
+    if (buffers.parts.size() < static_cast<size_t>(context.threads()))
+        buffers.parts.resize(static_cast<size_t>(context.threads()));
+    const auto kernel = GYM_SELECT_KERNEL(context.isa(), q14_tile);
+    const bool past_caches = writes_past_caches(a.vectors(), b.vectors());
+    context.pool().parallel_for_dynamic(streamed.vectors(), kPartVectors, [&](LoopChunk chunk) {
+        QuantisedMatrix& own = buffers.parts[static_cast<size_t>(chunk.thread)];
+        for (int64_t v = chunk.begin; v < chunk.end; v += kPartVectors) {
+            const int64_t end = std::min(v + kPartVectors, chunk.end);
+            quantise_serial(context.isa(), part_of(streamed, v, end), streamed.along, own);
+            const Q14Operand left = operand(parts_of_a ? own : quantised);
+            const Q14Operand right = operand(parts_of_a ? quantised : own);
+            kernel(left, right,
+                   {.m_begin = 0,
+                    .m_end = panel_count(left),
+                    .n = 0,
+                    .n_end = panel_count(right),
+                    .past_caches = past_caches},
+                   out.data + v * (parts_of_a ? out.row_stride : 1), out.row_stride);
+        }
+    });
 }
 
 void q14_product_batch(const Context& context, std::span<const Q14BatchItem> items) {

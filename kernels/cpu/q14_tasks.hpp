@@ -50,6 +50,7 @@ struct Q14Tile {
     int64_t n;
     int64_t n_end;
     Q14Zeros zeros = Q14Zeros::kNone;
+    bool past_caches = false;  // they would not hold the output, and need not fetch the old one
 };
 
 /// Rows of `a` whose sums are in work at the same time; a multiple of the panel.

@@ -94,7 +94,7 @@ struct OutputColumns {
 struct Output {
     float* data;
     int64_t stride;
-    bool stream;  // past the caches: they would not hold it, and need not fetch what is overwritten
+    bool stream;  // past the caches
 };
 
 GYM_LANES void store_row(const Output& out, float* at, Floats x, int64_t count) {
@@ -324,11 +324,8 @@ GYM_LANES void tile_rows(const Q14Operand& a, const Q14Operand& b, Q14Tile tile,
 
 void q14_tile(const Q14Operand& a, const Q14Operand& b, Q14Tile tile, float* out,
               int64_t out_stride) {
-    // What the second-level cache and a share of the third may hold.
-    constexpr int64_t kCachedBytes = int64_t{6} << 20;
     const bool aligned = reinterpret_cast<uintptr_t>(out) % 64 == 0 && out_stride % kQ14Panel == 0;
-    const bool large = a.vectors * b.vectors * static_cast<int64_t>(sizeof(float)) > kCachedBytes;
-    const Output output{out, out_stride, aligned && large};
+    const Output output{out, out_stride, aligned && tile.past_caches};
     for (; tile.n < tile.n_end; tile.n += kRegisterPanels) {
         if (tile.n + kRegisterPanels <= tile.n_end) {
             tile_rows<kRegisterPanels>(a, b, tile, output);

@@ -35,8 +35,8 @@ class MacroWorkspace {
             threads_.resize(static_cast<size_t>(context.threads()));
     }
 
-    QuantisedMatrix operand_a, operand_b;  ///< of products that all threads share
-    AlignedBuffer shared;                  ///< arrays that all threads share
+    Q14Buffers factors;    ///< of products that all threads share
+    AlignedBuffer shared;  ///< arrays that all threads share
     AlignedBuffer shared_index;
 
   private:

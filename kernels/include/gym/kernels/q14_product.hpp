@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "gym/kernels/context.hpp"
 
@@ -129,6 +130,30 @@ void q14_product(const Context& context, const QuantisedMatrix& a, const Quantis
 /// The same on one thread.
 void q14_product_serial(Isa isa, const QuantisedMatrix& a, const QuantisedMatrix& b,
                         MutableMatrixView out, Q14Zeros zeros = Q14Zeros::kNone);
+
+/// A factor of a product that is still f32.
+struct Q14Factor {
+    MatrixView view;
+    Along along;
+    [[nodiscard]] int64_t vectors() const {
+        return along == Along::kRows ? view.rows : view.columns;
+    }
+    [[nodiscard]] int64_t length() const {
+        return along == Along::kRows ? view.columns : view.rows;
+    }
+};
+
+/// Memory that q14_multiply() reuses from call to call.
+struct Q14Buffers {
+    QuantisedMatrix a, b;
+    std::vector<QuantisedMatrix> parts;  // one a thread
+};
+
+/// out (a.vectors(), b.vectors()) = a * b^T, bits as with quantise() and q14_product(). A small
+/// factor is quantised first; the other one by parts that go from one cache into the product.
+/// @pre a.length() == b.length() <= kQ14LengthMax.
+void q14_multiply(const Context& context, const Q14Factor& a, const Q14Factor& b,
+                  Q14Buffers& buffers, MutableMatrixView out);
 
 /// One of many small products (attention heads).
 struct Q14BatchItem {
