@@ -28,7 +28,7 @@ void layernorm_rows(const LayernormForward& call, MacroRange rows, float* scratc
     }
 }
 
-void layernorm_grad_rows(const LayernormBackward& call, MacroRange rows, float* products,
+void layernorm_grad_rows(const LayernormBackward& call, MacroRange rows, uint32_t* magnitudes,
                          float* scratch) {
     const int64_t width = call.width;
     const float count = static_cast<float>(width);
@@ -38,19 +38,38 @@ void layernorm_grad_rows(const LayernormBackward& call, MacroRange rows, float* 
         const float* x = call.x + r * width;
         const float* dy = call.dy + r * width;
         float* dx = call.dx + r * width;
-        float* product = products + r * width;
         const float mean = call.mean[r], rstd = call.rstd[r];
         GYM_VECTOR_LOOP
         for (int64_t i = 0; i < width; ++i) {
             n[i] = (x[i] - mean) * rstd;
             g[i] = dy[i] * call.gamma[i];
-            product[i] = dy[i] * n[i];
+            const uint32_t product = magnitude_bits(dy[i] * n[i]), own = magnitude_bits(dy[i]);
+            magnitudes[i] = product > magnitudes[i] ? product : magnitudes[i];
+            magnitudes[width + i] = own > magnitudes[width + i] ? own : magnitudes[width + i];
         }
         const float a = f32::div(row_sum(g, width), count);
         const float b = f32::div(row_sum_of_products(g, n, width), count);
         GYM_VECTOR_LOOP
         for (int64_t i = 0; i < width; ++i) {
             dx[i] = f32::mul((g[i] - a) - n[i] * b, rstd);
+        }
+    }
+}
+
+void layernorm_grad_columns(const LayernormBackward& call, MacroRange rows,
+                            const ColumnScales& scales, int64_t* totals) {
+    const int64_t width = call.width;
+    const float *first = scales.first, *second = scales.second;
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+        const float* x = call.x + r * width;
+        const float* dy = call.dy + r * width;
+        const float mean = call.mean[r], rstd = call.rstd[r];
+        GYM_VECTOR_LOOP
+        for (int64_t i = 0; i < width; ++i) {
+            const float product = dy[i] * ((x[i] - mean) * rstd);
+            // Poisoned columns pass through here too, so the conversion must be the total one.
+            totals[i] += f32::to_i32(product * first[i] * second[i]);
+            totals[width + i] += f32::to_i32(dy[i] * first[width + i] * second[width + i]);
         }
     }
 }

@@ -15,9 +15,18 @@ struct MacroRange {
 /// @param scratch (width)
 GYM_DECLARE_KERNEL(void layernorm_rows(const LayernormForward& call, MacroRange rows,
                                        float* scratch))
-/// dx, and dy * n into `products` (rows, width). @param scratch (2 * width)
+/// dx; the largest magnitude bits of the columns of dy * n, then of dy, join those in `magnitudes`
+/// (2 * width). @param scratch (2 * width)
 GYM_DECLARE_KERNEL(void layernorm_grad_rows(const LayernormBackward& call, MacroRange rows,
-                                            float* products, float* scratch))
+                                            uint32_t* magnitudes, float* scratch))
+/// 2^(30 - e) as two normal factors, a column each (2 * width); both 0 for a poisoned column.
+struct ColumnScales {
+    float* first;
+    float* second;
+};
+/// Adds the exact sums' terms of the columns of dy * n, then of dy, to `totals` (2 * width).
+GYM_DECLARE_KERNEL(void layernorm_grad_columns(const LayernormBackward& call, MacroRange rows,
+                                               const ColumnScales& scales, int64_t* totals))
 GYM_DECLARE_KERNEL(void gelu_grad_range(const float* x, const float* dy, float* dx,
                                         MacroRange range))
 GYM_DECLARE_KERNEL(void sum_tensors_range(const TensorSum& call, MacroRange range))
