@@ -50,7 +50,8 @@ void grow(std::uint64_t& buffer, std::uint64_t bytes) {
     buffer = std::max(buffer, bytes);
 }
 
-/// A product's operands; with AMX through oneDNN also their digits and the partial products of 512
+/// A product's operands, as if both were quantised as a whole (of some products only parts are);
+/// with AMX through oneDNN also their digits and the partial products of 512
 /// rows (kernels/cpu/onednn.cpp).
 void add_product(const kernels::MatmulShape& shape, Buffers& need) {
     const auto m = static_cast<std::uint64_t>(shape.m), n = static_cast<std::uint64_t>(shape.n),
@@ -78,7 +79,6 @@ void add(const ShapeCall& call, Buffers& need) {
         case Opcode::attention_grad:
             return add_attention(arguments::attention_shape(call),
                                  call.op.code == Opcode::attention_grad, need);
-        case Opcode::layernorm_grad:
         case Opcode::rmsnorm_grad:
             return grow(need.shared, program::size_bytes(call.input_slot(0)));
         case Opcode::embedding_grad:

@@ -124,8 +124,8 @@ Result<std::vector<StepRecord>> decode_records(ByteView bytes) {
     GYM_TRY(const std::uint32_t count, decoder.count(kRecordsMax));
     std::vector<StepRecord> records;
     for (std::uint32_t i = 0; i < count; ++i) {
-        GYM_TRY(auto record, decode_record(decoder));
-        records.push_back(std::move(record));
+        GYM_TRY(const StepRecord record, decode_record(decoder));
+        records.push_back(record);
     }
     GYM_CHECK(decoder.expect_end());
     return records;

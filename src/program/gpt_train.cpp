@@ -10,7 +10,6 @@
 namespace gym::program {
 namespace {
 
-
 std::uint64_t f32_bits(float value) {
     return std::bit_cast<std::uint32_t>(value);
 }
@@ -116,8 +115,8 @@ class TrainWriter {
         if (config_.micro_batches == 1) return batch;
         const std::uint32_t windows = config_.batch / config_.micro_batches;
         const std::uint64_t row = std::uint64_t{config_.model.context} + 1;
-        return b_.strided_copy(batch, {windows, config_.model.context + 1}, part * windows * row,
-                               {row, 1});
+        const std::uint64_t first = std::uint64_t{part} * windows;
+        return b_.strided_copy(batch, {windows, config_.model.context + 1}, first * row, {row, 1});
     }
     SlotId mean_loss() {
         if (losses_.size() == 1) return losses_.front();

@@ -53,7 +53,7 @@ Result<std::uint64_t> number_of(const json::object& object, std::string_view key
 
 Result<Digest> digest_of(const json::object& object, std::string_view key) {
     GYM_TRY(const std::string text, text_of(object, key));
-    const auto digest = Digest::parse(text);
+    auto digest = Digest::parse(text);
     if (!digest.ok()) return malformed(key, "32 bytes of hexadecimal");
     return digest;
 }
@@ -158,8 +158,8 @@ Result<UnitFile> unit_from_json(const json::value& value) {
     UnitFile unit;
     GYM_TRY(unit.spec, spec_from_json(spec->as_object()));
     for (const json::value& item : records->as_array()) {
-        GYM_TRY(auto record, record_from_json(item));
-        unit.records.push_back(std::move(record));
+        GYM_TRY(const engine::StepRecord record, record_from_json(item));
+        unit.records.push_back(record);
     }
     GYM_TRY(unit.records_root, digest_of(object, "records_root"));
     GYM_TRY(unit.final_state_root, digest_of(object, "final_state_root"));
