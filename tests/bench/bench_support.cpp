@@ -10,11 +10,15 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 namespace gym::bench {
 namespace {
 
-constexpr double kSecondsPerTurn = 0.03;
+constexpr double kSecondsPerTurn = 0.05;
+/// Threads of OpenBLAS and OpenMP look for more work for some 30 ms after their last: on the core
+/// that the next turn needs.
+constexpr std::chrono::milliseconds kSettle{100};
 constexpr int kRepeatsMin = 5;
 
 std::vector<std::string> split(const std::string& list) {
@@ -147,6 +151,8 @@ std::vector<double> interleaved_seconds(std::span<const std::function<void()>> c
     std::vector<std::vector<double>> timings(calls.size());
     for (int repeat = 0; repeat < repeats; ++repeat) {
         for (std::size_t i = 0; i < calls.size(); ++i) {
+            std::this_thread::sleep_for(kSettle);
+            if (calls_per_turn[i] > 1) calls[i]();  // back into caches and clocks
             const double start = seconds_now();
             for (int k = 0; k < calls_per_turn[i]; ++k)
                 calls[i]();
