@@ -125,6 +125,7 @@ GYM_LANES PairRange pairs_of_block(const Q14Operand& a, Q14Zeros zeros, int64_t 
     } else if (zeros == Q14Zeros::kLeftOfDiagonal) {
         if (range.first < at.m / 2 - begin) range.first = at.m / 2 - begin;
     }
+    if (range.first > range.end) range.first = range.end;  // more vectors than elements
     return range;
 }
 

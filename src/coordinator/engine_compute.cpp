@@ -6,6 +6,7 @@
 
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/tensor_root.hpp"
+#include "gym/engine/dataset_check.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/record.hpp"
 #include "gym/engine/unit.hpp"
@@ -46,7 +47,7 @@ class EngineCompute final : public Compute {
         GYM_TRY(const program::Program evaluation, program::evaluation_program(train));
         GYM_TRY(const program::Program logits, program::logits_program(config.model, 1));
         GYM_TRY(const auto tokens, decode_dataset(dataset, dataset_root));
-        GYM_CHECK(check_dataset(config, *tokens));
+        GYM_CHECK(engine::check_dataset(train, *tokens));
         GYM_TRY(const engine::State initial, engine::initial_state(train, job_seed));
         GYM_TRY(const engine::State base, engine::base_of(train, initial));
         Prepared out;
@@ -149,19 +150,6 @@ class EngineCompute final : public Compute {
     }
 
   private:
-    static Status check_dataset(const program::TrainConfig& config, const blob::Dataset& tokens) {
-        if (tokens.vocabulary() > config.model.vocabulary)
-            return fail(ErrorCode::kInvalidArgument, "the dataset has " +
-                                                         std::to_string(tokens.vocabulary()) +
-                                                         " kinds of tokens, the model only " +
-                                                         std::to_string(config.model.vocabulary));
-        for (const blob::Split split : {blob::Split::kTrain, blob::Split::kValidation}) {
-            const auto windows = tokens.window_count(split, config.model.context + 1U);
-            if (!windows.ok()) return windows.error().in("dataset");
-        }
-        return {};
-    }
-
     Result<std::shared_ptr<const blob::Dataset>> decode_dataset(ByteView bytes,
                                                                 const Digest& root) {
         const std::lock_guard lock(mutex_);

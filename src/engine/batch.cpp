@@ -30,27 +30,6 @@ Result<Batch> gather(const blob::Dataset& dataset, blob::Split split,
     return batch;
 }
 
-/// Where windows may begin in a split.
-struct Starts {
-    std::uint64_t first = 0;
-    std::uint64_t count = 0;
-    std::uint64_t stride = 1;
-};
-
-Result<Starts> starts_of(const blob::Dataset& dataset, blob::Split split,
-                         std::uint32_t window_tokens, std::uint32_t stride) {
-    Starts starts;
-    starts.stride = stride;
-    const std::uint64_t begins =
-        split == blob::Split::kTrain ? 0 : dataset.tokens(blob::Split::kTrain).size();
-    starts.first = (stride - begins % stride) % stride;
-    const std::uint64_t length = std::uint64_t{window_tokens} + 1;
-    // The windows that fit, as if the split began with a row.
-    GYM_TRY(const std::uint64_t count, dataset.window_count(split, starts.first + length));
-    starts.count = (count - 1) / stride + 1;
-    return starts;
-}
-
 Status check_shape(std::uint32_t windows, std::uint32_t window_tokens) {
     if (windows == 0 || window_tokens == 0)
         return fail(ErrorCode::kInvalidArgument, "a batch needs at least one window of one token");
@@ -75,11 +54,26 @@ std::uint64_t window_start(const BatchKey& key, std::uint64_t step, std::uint32_
     return static_cast<std::uint64_t>(static_cast<Uint128>(word) * starts >> 64);
 }
 
+Result<WindowStarts> window_starts(const blob::Dataset& dataset, blob::Split split,
+                                   std::uint32_t window_tokens, std::uint32_t stride) {
+    WindowStarts starts;
+    starts.stride = stride;
+    const std::uint64_t begins =
+        split == blob::Split::kTrain ? 0 : dataset.tokens(blob::Split::kTrain).size();
+    starts.first = (stride - begins % stride) % stride;
+    const std::uint64_t length = std::uint64_t{window_tokens} + 1;
+    // The windows that fit, as if the split began with a row.
+    GYM_TRY(const std::uint64_t count, dataset.window_count(split, starts.first + length));
+    starts.count = (count - 1) / stride + 1;
+    return starts;
+}
+
 Result<Batch> training_batch(const blob::Dataset& dataset, const BatchKey& key, std::uint64_t step,
                              std::uint32_t windows, std::uint32_t window_tokens,
                              std::uint32_t stride) {
     GYM_CHECK(check_shape(windows, window_tokens));
-    GYM_TRY(const Starts all, starts_of(dataset, blob::Split::kTrain, window_tokens, stride));
+    GYM_TRY(const WindowStarts all,
+            window_starts(dataset, blob::Split::kTrain, window_tokens, stride));
     std::vector<std::uint64_t> starts(windows);
     for (std::uint32_t i = 0; i < windows; ++i)
         starts[i] = all.first + window_start(key, step, i, all.count) * all.stride;
@@ -90,7 +84,8 @@ Result<Batch> validation_batch(const blob::Dataset& dataset, std::uint32_t first
                                std::uint32_t windows, std::uint32_t total,
                                std::uint32_t window_tokens, std::uint32_t stride) {
     GYM_CHECK(check_shape(windows, window_tokens));
-    GYM_TRY(const Starts all, starts_of(dataset, blob::Split::kValidation, window_tokens, stride));
+    GYM_TRY(const WindowStarts all,
+            window_starts(dataset, blob::Split::kValidation, window_tokens, stride));
     std::vector<std::uint64_t> starts(windows);
     for (std::uint32_t i = 0; i < windows; ++i) {
         const auto spread =

@@ -11,7 +11,6 @@
 #include "gym/kernels/float_environment.hpp"
 #include "make_context.hpp"
 #include "memory_plan.hpp"
-#include "program_shape.hpp"
 #include "state_of_program.hpp"
 #ifdef GYM_FAULT_INJECTION
 #include "gym/engine/fault_injection.hpp"
@@ -120,19 +119,6 @@ void Engine::Impl::take_next_values() {
 
 namespace {
 
-/// Windows of the batch that fit, from what a batch takes: less, because gradients do not grow with
-/// the batch. Empty if the program has no batch.
-std::string smaller_batch(const Program& program, const MemoryNeed& need, std::uint64_t room) {
-    const auto shape = window_shape(program);
-    if (!shape.ok()) return {};
-    const double share = static_cast<double>(room) / static_cast<double>(need.total() - need.state);
-    const auto windows = static_cast<std::uint32_t>(share * shape->windows);
-    return windows == 0
-               ? "; the batch is " + std::to_string(shape->windows) + " windows, more than fit"
-               : "; of the " + std::to_string(shape->windows) + " windows of a batch " +
-                     std::to_string(windows) + " would fit (see batch, micro_batches)";
-}
-
 Status check_memory(const Program& program, const EngineOptions& options) {
     GYM_TRY(const MemoryNeed need, memory_need(program, options));
     std::uint64_t room = options.memory_bytes_max;
@@ -143,8 +129,9 @@ Status check_memory(const Program& program, const EngineOptions& options) {
     if (need.total() <= room) return {};
     return fail(ErrorCode::kOutOfRange,
                 "the program needs " + memory_text(need.total()) + " of memory, " +
-                    memory_text(room) + " are available" +
-                    smaller_batch(program, need, room - std::min(room, need.state)));
+                    memory_text(room) +
+                    " are available; `gym program build` says which batch fits (see also "
+                    "micro_batches)");
 }
 
 }  // namespace

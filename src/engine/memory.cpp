@@ -79,6 +79,8 @@ void add(const ShapeCall& call, Buffers& need) {
         case Opcode::attention_grad:
             return add_attention(arguments::attention_shape(call),
                                  call.op.code == Opcode::attention_grad, need);
+        case Opcode::layernorm_grad:  // sums and maxima of two columns a feature, by thread
+            return grow(need.thread, call.input_slot(0).dims.back() * 2 * (8 + 4 + sizeof(float)));
         case Opcode::rmsnorm_grad:
             return grow(need.shared, program::size_bytes(call.input_slot(0)));
         case Opcode::embedding_grad:
@@ -99,12 +101,27 @@ Result<std::uint64_t> meminfo(std::string_view key) {
     return fail(ErrorCode::kIo, "/proc/meminfo does not say how much memory is available");
 }
 
+std::ifstream cgroup_file(const char* name) {
+    return std::ifstream(std::string("/sys/fs/cgroup/") + name);
+}
+
 /// A number in a file of the control group; none if there is no such file or no limit ("max").
 std::optional<std::uint64_t> cgroup_bytes(const char* name) {
-    std::ifstream file(std::string("/sys/fs/cgroup/") + name);
+    std::ifstream file = cgroup_file(name);
     std::uint64_t bytes = 0;
     if (!(file >> bytes)) return std::nullopt;
     return bytes;
+}
+
+/// What counts as used in a control group, and the kernel takes back when it needs it.
+std::uint64_t cgroup_reclaimable() {
+    std::ifstream file = cgroup_file("memory.stat");
+    std::string name;
+    std::uint64_t total = 0;
+    for (std::uint64_t bytes = 0; file >> name >> bytes;)
+        if (name == "active_file" || name == "inactive_file" || name == "slab_reclaimable")
+            total += bytes;
+    return total;
 }
 
 }  // namespace
@@ -125,10 +142,11 @@ Result<MemoryNeed> memory_need(const Program& program, const EngineOptions& opti
 }
 
 Result<std::uint64_t> available_memory_bytes() {
-    GYM_TRY(std::uint64_t available, meminfo("MemAvailable:"));
+    GYM_TRY(const std::uint64_t available, meminfo("MemAvailable:"));
     const auto limit = cgroup_bytes("memory.max"), used = cgroup_bytes("memory.current");
-    if (limit && used) available = std::min(available, *limit - std::min(*used, *limit));
-    return available;
+    if (!limit || !used) return available;
+    const std::uint64_t held = *used - std::min(*used, cgroup_reclaimable());
+    return std::min(available, *limit - std::min(held, *limit));
 }
 
 std::string memory_text(std::uint64_t bytes) {

@@ -34,15 +34,18 @@ Result<WindowShape> window_shape(const Program& program) {
     return shape;
 }
 
+Status check_class(const WindowShape& shape, std::uint32_t token) {
+    if (token < shape.classes) return {};
+    return fail(ErrorCode::kInvalidArgument,
+                "a row of the dataset has class " + std::to_string(token) +
+                    ", the model knows 0 to " + std::to_string(shape.classes - 1) + "; a row is " +
+                    std::to_string(shape.window_tokens) + " tokens and then its class");
+}
+
 Status check_classes(const WindowShape& shape, std::span<const std::int32_t> tokens) {
     if (shape.classes == 0) return {};
     for (std::size_t at = shape.window_tokens; at < tokens.size(); at += shape.stride)
-        if (static_cast<std::uint32_t>(tokens[at]) >= shape.classes)
-            return fail(ErrorCode::kInvalidArgument,
-                        "a row of the dataset has class " + std::to_string(tokens[at]) +
-                            ", the model knows 0 to " + std::to_string(shape.classes - 1) +
-                            "; a row is " + std::to_string(shape.window_tokens) +
-                            " tokens and then its class");
+        GYM_CHECK(check_class(shape, static_cast<std::uint32_t>(tokens[at])));
     return {};
 }
 

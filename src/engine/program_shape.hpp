@@ -24,6 +24,9 @@ struct WindowShape {
 /// table that its inputs are looked up in; 0 if it has none.
 [[nodiscard]] std::uint32_t vocabulary(const program::Program& program);
 
+/// @pre a classifier. @errors kInvalidArgument for a token that is none of its classes.
+Status check_class(const WindowShape& shape, std::uint32_t token);
+
 /// @errors kInvalidArgument for a window whose last token is no class: targets are clamped, too.
 Status check_classes(const WindowShape& shape, std::span<const std::int32_t> tokens);
 

@@ -153,10 +153,11 @@ class TrainWriter {
         const SlotId limit = b_.mul(mean, b_.scalar(static_cast<float>(g.loss_factor)));
         const SlotId keep = b_.mul(finite, less_equal(loss, select(seen, limit, largest)));
         const Decay decay(g.loss_decay);
-        const SlotId fresh = b_.mul(loss, b_.scalar(decay.rest));
+        // A spike counts as what was just allowed: the mean follows losses that stay higher.
+        const SlotId fresh = b_.mul(b_.min(loss, limit), b_.scalar(decay.rest));
         const SlotId moved = b_.fma(mean, b_.scalar(decay.beta), fresh);
-        b_.set_next(mean, select(keep, select(seen, moved, loss), mean));
-        b_.set_next(seen, select(keep, b_.scalar(1.0F), seen));
+        b_.set_next(mean, select(finite, select(seen, moved, loss), mean));
+        b_.set_next(seen, select(finite, b_.scalar(1.0F), seen));
         return keep;
     }
 

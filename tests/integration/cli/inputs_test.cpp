@@ -71,7 +71,7 @@ TEST_F(Inputs, AnInterruptedUnitGoesOnAndGivesTheSameUnit) {
     EXPECT_FALSE(std::filesystem::exists(place_ / "whole.json.checkpoint"));
 
     const Command command(place_, unit_run(steps, "unit.json"));
-    while (!std::filesystem::exists(place_ / "unit.json.checkpoint"))
+    for (int i = 0; i < 20'000 && !std::filesystem::exists(place_ / "unit.json.checkpoint"); ++i)
         ::usleep(1'000);
     ::usleep(20'000);  // some steps: on any machine fewer than all
     command.send(SIGINT);

@@ -103,6 +103,25 @@ TEST_F(EngineComputeTest, refuses_jobs_that_cannot_run) {
         ErrorCode::kMismatch);
 }
 
+/// A class that the model lacks would stop a round that evaluates the row, and workers that draw
+/// it.
+TEST_F(EngineComputeTest, refuses_a_classifiers_dataset_with_one_bad_row) {
+    const auto rows = [](std::uint16_t last_class) {
+        std::vector<std::uint16_t> data;
+        for (std::uint16_t i = 0; i < 17 * 40; ++i)
+            data.push_back(i % 17 == 16 ? i / 17 % 4 : i % 251);
+        data.back() = last_class;
+        return blob::Dataset::from_tokens(std::move(data), 256).value();
+    };
+    const std::string four = "    width: 16\n    classes: 4\n";
+    const auto good = prepare(rows(3), four);
+    EXPECT_TRUE(good.ok()) << good.error().message;
+    const auto bad = prepare(rows(4), four);
+    ASSERT_FALSE(bad.ok());
+    EXPECT_EQ(bad.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(bad.error().message.find("class 4"), std::string::npos) << bad.error().message;
+}
+
 TEST_F(EngineComputeTest, the_referee_gets_the_workers_bits) {
     const auto prepared = prepare(tokens).value();
     const engine::UnitResult mine = work(prepared, 1);

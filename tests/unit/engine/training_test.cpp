@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "gym/engine/batch.hpp"
+#include "gym/engine/dataset_check.hpp"
 #include "gym/engine/engine.hpp"
 #include "gym/engine/generate.hpp"
 #include "gym/engine/record.hpp"
@@ -175,7 +176,7 @@ TEST(Guard, OrdinaryStepsAreTheUnguardedOnes) {
     }
 }
 
-TEST(Guard, ASpikeIsSkippedAndMovesNoMean) {
+TEST(Guard, ASpikeIsSkippedAndLossesThatStayHigherAreFollowed) {
     const Program program = guarded_program(1.5);
     const auto dataset = testing::counting_dataset();
     State state = initial_state(program, kSeed).value();
@@ -187,11 +188,19 @@ TEST(Guard, ASpikeIsSkippedAndMovesNoMean) {
     set("guard.loss_mean", 3.0F);
     EXPECT_FALSE(train(program, dataset, state, 1)[0].skipped) << "no mean yet";
     set("guard.loss_seen", 1.0F);
-    const auto spikes = train(program, dataset, state, 2);
-    EXPECT_TRUE(spikes[0].skipped && spikes[1].skipped);
-    EXPECT_EQ(spikes[1].state_root, state_root(state));
-    set("guard.loss_mean", 5.0F);
-    EXPECT_FALSE(train(program, dataset, state, 1)[0].skipped);
+    auto trainer = Trainer::create(program, state, dataset, {{kSeed, 3, 1}, 12, 1});
+    ASSERT_TRUE(trainer.ok());
+    EXPECT_TRUE(trainer->step()->skipped && trainer->step()->skipped);
+    const State& after = **trainer->state();
+    for (std::size_t i = 0; i < state.tensors.size(); ++i) {
+        const bool moves = state.tensors[i].name == "guard.loss_mean";
+        EXPECT_EQ(after.tensors[i].bytes == state.tensors[i].bytes, !moves)
+            << state.tensors[i].name;
+    }
+    // Each of them moves the mean by a factor of 0.9 + 0.1 * 1.5.
+    const auto steps = train(program, dataset, state, 12);
+    EXPECT_TRUE(steps[1].skipped);
+    EXPECT_FALSE(steps[11].skipped);
 }
 
 TEST(Records, SkippedIsPartOfTheHashAndTheEncoding) {
@@ -282,6 +291,22 @@ TEST(Classifier, WindowsAreWholeRowsInBothSplits) {
     EXPECT_TRUE(std::equal(validation->tokens.end() - 5, validation->tokens.end(), all.end() - 5));
     for (std::size_t i = 0; i < 3; ++i)
         EXPECT_TRUE(is_row(std::span(validation->tokens).subspan(5 * i, 5)));
+}
+
+TEST(Classifier, ADatasetIsCheckedRowByRow) {
+    const Program program = program::train_program(mlp_config()).value();
+    const blob::Dataset good = rows_dataset(100);
+    EXPECT_TRUE(check_dataset(program, good).ok());
+    const std::uint64_t row = mlp_config().model.context + std::uint64_t{1};
+    for (const std::uint64_t bad : {0U, 57U, 99U}) {
+        std::vector<std::uint16_t> tokens(good.tokens().begin(), good.tokens().end());
+        tokens[bad * row + row - 1] = static_cast<std::uint16_t>(mlp_config().model.classes);
+        const auto altered = blob::Dataset::from_tokens(std::move(tokens), good.vocabulary());
+        EXPECT_EQ(check_dataset(program, *altered).error().code, ErrorCode::kInvalidArgument)
+            << bad;
+    }
+    // One tenth of 5 rows is less than a row to validate on.
+    EXPECT_EQ(check_dataset(program, rows_dataset(5)).error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST(Classifier, AClassThatTheModelDoesNotKnowIsAnError) {

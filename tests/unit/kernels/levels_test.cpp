@@ -168,6 +168,26 @@ TEST(Levels, KnownZerosChangeNoBit) {
     }
 }
 
+TEST(Levels, KnownZerosOfMoreVectorsThanElementsChangeNoBit) {
+    constexpr int64_t kVectors = 70, kLength = 10, kColumns = 20;
+    std::vector<float> a(kVectors * kLength), b(kColumns * kLength);
+    for (size_t i = 0; i < b.size(); ++i)
+        b[i] = 0.25f + static_cast<float>(i % 7);
+    for (int64_t m = 0; m < kVectors; ++m) {
+        for (int64_t k = m; k < kLength; ++k)
+            a[static_cast<size_t>(m * kLength + k)] = 1.0f + static_cast<float>(m + k);
+    }
+    for (const Isa isa : runnable_levels()) {
+        QuantisedMatrix qa, qb;
+        quantise_serial(isa, {a.data(), kVectors, kLength, kLength}, Along::kRows, qa);
+        quantise_serial(isa, {b.data(), kColumns, kLength, kLength}, Along::kRows, qb);
+        std::vector<float> dense(kVectors * kColumns), sparse(kVectors * kColumns, 1.0f);
+        q14_product_serial(isa, qa, qb, {dense.data(), kColumns});
+        q14_product_serial(isa, qa, qb, {sparse.data(), kColumns}, Q14Zeros::kLeftOfDiagonal);
+        EXPECT_EQ(first_difference(sparse, dense), -1) << isa_name(isa);
+    }
+}
+
 TEST(Levels, OutputsRightOfTheDiagonalMayBeLeftOut) {
     SCOPED_TRACE(seed_note());
     std::mt19937_64 generator(test_seed());

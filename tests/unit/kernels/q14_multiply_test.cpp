@@ -68,26 +68,28 @@ TEST(Q14Multiply, PartsOfEitherFactorGiveTheReferencesBits) {
 TEST(Q14Multiply, CarriesComeBeforeSumsOverflow) {
     // Vectors of one magnitude, set by the block's first element: 64 pairs of 4096 come to 2^31,
     // and 8, 4, 3 and 2 times as many of the others.
-    constexpr int64_t kVectors = 40, kLength = 2300;
-    for (const int largest : {1448, 2048, 2365, 2896, 4096, 8191}) {
-        for (const int value : {largest - 60, largest - 1, largest, largest + 1}) {
-            Q14Case c{"carries", kVectors, kVectors, kLength, {}, {}};
-            for (int64_t i = 0; i < kVectors * kLength; ++i) {
-                const float x = static_cast<float>(i % kLength % 1024 == 0 ? 8191 : value);
-                c.a.push_back(i / kLength % 2 == 0 ? x : -x);
-                c.b.push_back(x);
-            }
-            const std::vector<float> expected = q14_reference::product(c);
-            for (const Isa isa : runnable_levels()) {
-                Q14Buffers buffers;
-                ASSERT_EQ(first_difference(
-                              multiplied(Context(isa, 1), buffers, c, Along::kRows, Along::kRows),
-                              expected),
-                          -1)
-                    << isa_name(isa) << " " << value;
+    // Lengths of one block have carries of their own, and none if they are short.
+    constexpr int64_t kVectors = 40;
+    for (const int64_t length : {128, 256, 384, 512, 1024, 2300})
+        for (const int largest : {1448, 2048, 2365, 2896, 4096, 8191}) {
+            for (const int value : {largest - 60, largest - 1, largest, largest + 1}) {
+                Q14Case c{"carries", kVectors, kVectors, length, {}, {}};
+                for (int64_t i = 0; i < kVectors * length; ++i) {
+                    const float x = static_cast<float>(i % length % 1024 == 0 ? 8191 : value);
+                    c.a.push_back(i / length % 2 == 0 ? x : -x);
+                    c.b.push_back(x);
+                }
+                const std::vector<float> expected = q14_reference::product(c);
+                for (const Isa isa : runnable_levels()) {
+                    Q14Buffers buffers;
+                    ASSERT_EQ(first_difference(multiplied(Context(isa, 1), buffers, c, Along::kRows,
+                                                          Along::kRows),
+                                               expected),
+                              -1)
+                        << isa_name(isa) << " " << value << " " << length;
+                }
             }
         }
-    }
 }
 
 }  // namespace

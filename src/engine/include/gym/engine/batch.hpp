@@ -3,13 +3,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "gym/blob/dataset.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/engine/engine.hpp"
-
-namespace gym::blob {
-class Dataset;
-}
 
 namespace gym::engine {
 
@@ -27,9 +24,19 @@ struct Batch {
 [[nodiscard]] std::uint64_t window_start(const BatchKey& key, std::uint64_t step, std::uint32_t i,
                                          std::uint64_t starts);
 
+/// Where windows may begin in a split: at first + k * stride, k < count.
+struct WindowStarts {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;  ///< at least 1
+    std::uint64_t stride = 1;
+};
+/// @errors kInvalidArgument if the split has room for none.
+[[nodiscard]] Result<WindowStarts> window_starts(const blob::Dataset& dataset, blob::Split split,
+                                                 std::uint32_t window_tokens, std::uint32_t stride);
+
 /// @param stride windows begin at multiples of so many tokens of the dataset, the tokens of both
 /// splits counted together.
-/// @errors kOutOfRange if the training split is shorter than one window.
+/// @errors kInvalidArgument if the training split is shorter than one window.
 [[nodiscard]] Result<Batch> training_batch(const blob::Dataset& dataset, const BatchKey& key,
                                            std::uint64_t step, std::uint32_t windows,
                                            std::uint32_t window_tokens, std::uint32_t stride = 1);

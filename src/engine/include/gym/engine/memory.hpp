@@ -18,7 +18,7 @@ struct MemoryNeed {
     [[nodiscard]] std::uint64_t total() const { return state + temps + workspace; }
 };
 
-/// Exact for state and temps; the workspace is estimated from above.
+/// Exact for state and temps; the workspace is an estimate, high rather than low.
 /// @param options threads and isa count. @errors as Engine::create's for these.
 [[nodiscard]] Result<MemoryNeed> memory_need(const program::Program& program,
                                              const EngineOptions& options = {});
