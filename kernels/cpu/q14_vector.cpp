@@ -31,8 +31,9 @@ struct Panels {
 
 /// The first row of a register block of the tile at `a`, from pair `first` on.
 GYM_LANES const int16_t* rows_of_group(Panels a, int group, int64_t first) {
-    return a.q + group / kGroupsInPanel * a.stride + group % kGroupsInPanel * kRegisterRows * 2 +
-           first * kQ14PanelRow;
+    const int64_t panel = group / kGroupsInPanel,
+                  row = int64_t{group % kGroupsInPanel} * kRegisterRows;
+    return a.q + panel * a.stride + row * 2 + first * kQ14PanelRow;
 }
 
 /// Pairs first <= p < end, counted from the beginning of a block.

@@ -80,7 +80,8 @@ void add(const ShapeCall& call, Buffers& need) {
             return add_attention(arguments::attention_shape(call),
                                  call.op.code == Opcode::attention_grad, need);
         case Opcode::layernorm_grad:  // sums and maxima of two columns a feature, by thread
-            return grow(need.thread, call.input_slot(0).dims.back() * 2 * (8 + 4 + sizeof(float)));
+            return grow(need.thread, 2 * std::uint64_t{call.input_slot(0).dims.back()} *
+                                         (8 + 4 + sizeof(float)));
         case Opcode::rmsnorm_grad:
             return grow(need.shared, program::size_bytes(call.input_slot(0)));
         case Opcode::embedding_grad:
