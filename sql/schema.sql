@@ -543,6 +543,17 @@ BEGIN
 END
 $$;
 
+-- Name: drop_request_reason(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.drop_request_reason() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.request_reason := '';
+    RETURN NEW;
+END
+$$;
+
 -- Name: guard_job(); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.guard_job() RETURNS trigger
@@ -1954,6 +1965,10 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.unit_
 -- Name: unit_event append_only; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.unit_event FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
+-- Name: job drop_request_reason; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER drop_request_reason BEFORE UPDATE OF request ON registry.job FOR EACH ROW WHEN ((new.request IS NULL)) EXECUTE FUNCTION registry.drop_request_reason();
 
 -- Name: job guard_job; Type: TRIGGER; Schema: registry; Owner: -
 

@@ -122,6 +122,7 @@ Status TxManager::follow_mined(const View& view, const Intent& intent, TickRepor
         GYM_TRY(const auto receipt, client_.receipt(attempt->hash));
         if (!receipt) continue;
         unexplained_since_ms_.erase(intent.request.id);
+        report.taken.insert_or_assign(intent.request.id, attempt->hash);
         if (receipt->block_number > view.finalized.number) return {};
         GYM_TRY(const auto block, client_.block(receipt->block_number));
         if (!block || block->hash != receipt->block_hash)
@@ -231,6 +232,8 @@ Status TxManager::broadcast(const Intent& intent, const Attempt& attempt, TickRe
                             bool& underpriced) {
     GYM_TRY(const SendOutcome outcome, client_.send(attempt.raw));
     broadcast_at_ms_[intent.request.id] = clock_.now_ms();
+    if (outcome == SendOutcome::kAccepted)
+        report.taken.insert_or_assign(intent.request.id, attempt.hash);
     underpriced = outcome == SendOutcome::kUnderpriced;
     if (underpriced) report.warnings.push_back(named(intent) + ": the node wants higher fees");
     if (outcome == SendOutcome::kNoFunds)

@@ -18,11 +18,13 @@ Result<Intent> TxManager::wait(const std::string& id, std::uint32_t timeout_ms,
                   : report->warnings.empty() ? ""
                                              : report->warnings.back();
         GYM_TRY(Intent intent, store_.find(id));
-        if (!told && report.ok() && !intent.attempts.empty()) {
-            told = true;
-            on_sent(intent.attempts.back().hash);
-        }
         if (is_settled(intent.state)) return intent;
+        if (!told && report.ok()) {
+            if (const auto taken = report->taken.find(id); taken != report->taken.end()) {
+                told = true;
+                on_sent(taken->second);
+            }
+        }
         if (std::chrono::steady_clock::now() >= deadline)
             return fail(ErrorCode::kTimeout, named(intent) + " is still " +
                                                  std::string(to_string(intent.state)) + " after " +

@@ -67,20 +67,25 @@ Result<registry::JobArtifacts> make_artifacts(const Context& context, const regi
     return out;
 }
 
+void note_status(const Digest& id, JobStatus status, const std::string& reason,
+                 TickSummary& summary) {
+    note(summary, "job " + short_id(id) + ": " + std::string(to_string(status)) +
+                      (reason.empty() ? "" : ", " + reason));
+}
+
 Status set_status(const Context& context, const registry::Job& job, JobStatus status,
                   const std::string& reason, TickSummary& summary) {
     GYM_CHECK(context.transact([&](db::Transaction& tx) {
         return registry::set_job_status(tx, job.id, status, reason, context.now());
     }));
-    note(summary, "job " + short_id(job.id) + ": " + std::string(to_string(status)) +
-                      (reason.empty() ? "" : ", " + reason));
+    note_status(job.id, status, reason, summary);
     return {};
 }
 
-/// Does what was asked for. @return the job as it is afterwards.
-Result<registry::Job> obey(const Context& context, const registry::Job& job, TickSummary& summary) {
+/// What `job` becomes by what was asked for. Absent: the request has to wait.
+std::optional<std::pair<JobStatus, std::string>> answer(const registry::Job& job) {
     const auto request = job.request;
-    if (!request) return job;
+    if (!request) return std::nullopt;
     JobStatus next = job.status;
     std::string reason;
     if (*request == registry::JobRequest::kCancel) {
@@ -92,12 +97,30 @@ Result<registry::Job> obey(const Context& context, const registry::Job& job, Tic
     } else if (*request == registry::JobRequest::kResume && job.status == JobStatus::kPaused) {
         next = JobStatus::kRunning;
     } else if (job.status == JobStatus::kSubmitted) {
-        return job;  // kept until the job is prepared
+        return std::nullopt;  // kept until the job is prepared
     } else {
         reason = job.status_reason;
     }
-    GYM_CHECK(set_status(context, job, next, reason, summary));
-    return context.transact([&](db::Transaction& tx) { return registry::get_job(tx, job.id); });
+    return std::pair(next, reason);
+}
+
+/// Does what was asked for. @return the job as it is afterwards.
+Result<registry::Job> obey(const Context& context, const registry::Job& job, TickSummary& summary) {
+    if (!job.request) return job;
+    bool answered = false;
+    GYM_TRY(const registry::Job after,
+            context.transact([&](db::Transaction& tx) -> Result<registry::Job> {
+                // Under its lock: the owner may have thought better of it since `job` was read.
+                GYM_TRY(const registry::Job now, registry::lock_job(tx, job.id));
+                const auto next = answer(now);
+                answered = next.has_value();
+                if (!next) return now;
+                GYM_CHECK(registry::set_job_status(tx, job.id, next->first, next->second,
+                                                   context.now(), now.request));
+                return registry::get_job(tx, job.id);
+            }));
+    if (answered) note_status(after.id, after.status, after.status_reason, summary);
+    return after;
 }
 
 Status complete_if_done(const Context& context, const registry::Job& job, TickSummary& summary) {
@@ -159,6 +182,19 @@ std::string out_of_budget_reason(const Amount& needed, const registry::Job& job)
     return "budget: with another round the job may cost " + needed.to_tokens() +
            " tokens in all, its budget is " + job.budget_wei.to_tokens() +
            "; `gym job fund` adds to it and resumes the job";
+}
+
+/// Pauses a job whose budget does not cover `needed`, unless money came in the meantime: decided
+/// under the job's lock, so that what is added later finds a paused job and resumes it.
+/// @return the job's reason; absent if it goes on.
+Result<std::optional<std::string>> pause_without_budget(const Context& context, db::Transaction& tx,
+                                                        const Digest& id, const Amount& needed) {
+    using Out = std::optional<std::string>;
+    GYM_TRY(const registry::Job job, registry::lock_job(tx, id));
+    if (job.status != JobStatus::kRunning || needed <= job.budget_wei) return Out();
+    std::string reason = out_of_budget_reason(needed, job);
+    GYM_CHECK(registry::set_job_status(tx, id, JobStatus::kPaused, reason, context.now()));
+    return Out(std::move(reason));
 }
 
 /// Live workers without open work or dispute, in an order that the round's inputs fix.
@@ -281,7 +317,7 @@ Status plan_round(const Context& context, const registry::Job& job, TickSummary&
     const UnixMs now_ms = context.now();
     struct Outcome {
         std::optional<registry::Round> round;
-        std::optional<Amount> budget_needed;  ///< more than there is
+        std::optional<std::string> paused;  ///< why
     };
     GYM_TRY(const Outcome outcome, context.transact([&](db::Transaction& tx) -> Result<Outcome> {
         GYM_TRY(const auto last, registry::last_round(tx, job.id));
@@ -289,7 +325,10 @@ Status plan_round(const Context& context, const registry::Job& job, TickSummary&
         const std::uint64_t number = last ? last->round + 1 : 1;
         if (number > job.terms.rounds) return Outcome{};
         GYM_TRY(const Amount needed, budget_for_round(context, tx, job));
-        if (needed > job.budget_wei) return Outcome{{}, needed};
+        if (needed > job.budget_wei) {
+            GYM_TRY(auto paused, pause_without_budget(context, tx, job.id, needed));
+            return Outcome{{}, std::move(paused)};
+        }
         GYM_TRY(const auto workers, choose_workers(context, tx, job, number, now_ms));
         if (workers.size() < job.terms.workers_min) return Outcome{};
         GYM_TRY(const Plan plan, make_plan(tx, job, last, workers));
@@ -297,9 +336,7 @@ Status plan_round(const Context& context, const registry::Job& job, TickSummary&
                 registry::record_round(tx, plan.record, plan.base, plan.momentum, now_ms));
         return Outcome{std::move(round), {}};
     }));
-    if (outcome.budget_needed)
-        return set_status(context, job, JobStatus::kPaused,
-                          out_of_budget_reason(*outcome.budget_needed, job), summary);
+    if (outcome.paused) note_status(job.id, JobStatus::kPaused, *outcome.paused, summary);
     if (outcome.round)
         note(summary, name_round(*outcome.round) + ": recorded with " +
                           std::to_string(outcome.round->record.slots.size()) + " workers");

@@ -178,6 +178,14 @@ Result<Job> get_job(db::Transaction& tx, const Digest& id) {
     return to_job(*row);
 }
 
+Result<Job> lock_job(db::Transaction& tx, const Digest& id) {
+    // Two statements: the second one sees what was committed while the first one waited.
+    GYM_TRY(const auto row,
+            tx.exec_optional("SELECT FROM registry.job WHERE id = $1 FOR UPDATE", {id}));
+    if (!row) return fail(ErrorCode::kNotFound, "there is no job " + id.hex());
+    return get_job(tx, id);
+}
+
 Result<std::vector<Job>> list_jobs(db::Transaction& tx, const JobFilter& filter) {
     std::optional<std::string_view> status;
     if (filter.status) status = to_string(*filter.status);
@@ -194,16 +202,24 @@ Result<std::vector<Job>> list_jobs(db::Transaction& tx, const JobFilter& filter)
     return jobs;
 }
 
-Status request_job(db::Transaction& tx, const Digest& id, JobRequest request,
-                   const std::string& reason) {
+Status request_job(db::Transaction& tx, const Digest& id, JobRequest request) {
     GYM_TRY(const Job job, get_job(tx, id));
     if (job.ended_at_ms)
         return fail(ErrorCode::kConflict,
                     "job " + id.hex() + " has ended: " + std::string(to_string(job.status)));
     GYM_TRY(const db::Rows rows,
-            tx.exec("UPDATE registry.job SET request = $2, request_reason = $3 WHERE id = $1",
-                    {id, to_string(request), reason}));
+            tx.exec("UPDATE registry.job SET request = $2, request_reason = '' WHERE id = $1",
+                    {id, to_string(request)}));
     return expect_changed(rows, id);
+}
+
+Status request_pause_for_owner(db::Transaction& tx, const Digest& id, const std::string& reason) {
+    // One statement: its condition is checked on what a concurrent writer left.
+    GYM_CHECK(
+        tx.exec("UPDATE registry.job SET request = 'pause', request_reason = $2 WHERE id = $1 "
+                "AND status = 'running' AND (request IS NULL OR request = 'resume')",
+                {id, reason}));
+    return {};
 }
 
 Result<std::vector<Digest>> active_jobs(db::Transaction& tx) {
@@ -237,15 +253,23 @@ Status start_job(db::Transaction& tx, const Digest& id, const JobArtifacts& arti
 }
 
 Status set_job_status(db::Transaction& tx, const Digest& id, JobStatus status,
-                      const std::string& reason, UnixMs now_ms) {
+                      const std::string& reason, UnixMs now_ms,
+                      std::optional<JobRequest> answered) {
     const bool ends = status == JobStatus::kCompleted || status == JobStatus::kCancelled ||
                       status == JobStatus::kFailed;
     std::optional<UnixMs> ended_at;
     if (ends) ended_at = now_ms;
-    GYM_TRY(const db::Rows rows,
-            tx.exec("UPDATE registry.job SET status = $2, status_reason = $3, request = NULL, "
-                    "request_reason = '', ended_at_ms = $4 WHERE id = $1",
-                    {id, to_string(status), reason, ended_at}));
+    std::optional<std::string_view> request;
+    if (answered) request = to_string(*answered);
+    GYM_TRY(
+        const db::Rows rows,
+        tx.exec(
+            "UPDATE registry.job SET status = $2, status_reason = $3, ended_at_ms = $4::bigint, "
+            "request = CASE WHEN $4::bigint IS NULL AND request IS DISTINCT FROM $5::text "
+            "THEN request END, "
+            "request_reason = CASE WHEN $4::bigint IS NULL AND request IS DISTINCT FROM $5::text "
+            "THEN request_reason ELSE '' END WHERE id = $1",
+            {id, to_string(status), reason, ended_at, request}));
     return expect_changed(rows, id);
 }
 

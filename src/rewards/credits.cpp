@@ -57,12 +57,10 @@ namespace {
 /// The owner finds its job paused between two rounds, and why; adding budget resumes it. What the
 /// owner itself asked for, maybe the job's end, stays.
 Status pause_for_budget(Books& books, const Digest& job_id) {
-    GYM_TRY(const registry::Job job, registry::get_job(books.transaction, job_id));
-    if (job.status != registry::JobStatus::kRunning) return {};
-    if (job.request && *job.request != registry::JobRequest::kResume) return {};
-    return registry::request_job(books.transaction, job_id, registry::JobRequest::kPause,
-                                 "budget: it does not cover a unit that was done, which waits for "
-                                 "its pay; `gym job fund` adds to it and resumes the job");
+    return registry::request_pause_for_owner(
+        books.transaction, job_id,
+        "budget: it does not cover a unit that was done, which waits for its pay; `gym job fund` "
+        "adds to it and resumes the job");
 }
 
 Status insert_credit(Books& books, const NewCredit& credit, const Amount& amount, CreditState state,

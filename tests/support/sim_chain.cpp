@@ -280,6 +280,7 @@ Result<SendOutcome> SimChain::send(ByteView raw_transaction) {
     const chain::Transaction& tx = recovered.transaction;
     GYM_ASSERT(tx.chain_id == kChainId, "signed for this chain");
     if (tx.nonce < count_of(recovered.from, head())) return SendOutcome::kNonceUsed;
+    if (refusal) return *refusal;
     auto& queue = pool_[recovered.from];
     const auto there = queue.find(tx.nonce);
     if (there != queue.end() && there->second.hash != recovered.hash) {

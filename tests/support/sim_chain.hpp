@@ -48,6 +48,8 @@ class SimChain final : public chain::ChainClient {
     Digest topic;
     /// Called before each method with its name: returns an error to fail with, or throws.
     std::function<std::optional<Error>(const char* method)> fault;
+    /// What send() answers instead of taking the transaction.
+    std::optional<chain::SendOutcome> refusal;
     /// Called after a transaction entered the pool.
     std::function<void()> after_send;
     /// Leaves the first log out of the receipts that it serves.

@@ -288,7 +288,7 @@ TEST(CoordinatorRounds, a_pause_that_was_asked_for_in_the_owners_place_says_why)
         ASSERT_TRUE(written.ok()) << written.error().message;
     };
     const auto pause = [&](db::Transaction& tx) {
-        return registry::request_job(tx, job, registry::JobRequest::kPause, "budget: used up");
+        return registry::request_pause_for_owner(tx, job, "budget: used up");
     };
     write(pause);
     EXPECT_EQ(world.job(job).request_reason, "budget: used up");

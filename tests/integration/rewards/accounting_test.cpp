@@ -1,5 +1,6 @@
 #include <thread>
 
+#include "concurrent_write.hpp"
 #include "rewards_fixture.hpp"
 
 namespace gym::rewards {
@@ -172,6 +173,20 @@ TEST_F(RewardsTest, AnEmptyBudgetDoesNotTakeBackItsOwnersCancellation) {
     const auto after =
         test_.owner().transact([&](db::Transaction& tx) { return registry::get_job(tx, job); });
     EXPECT_EQ(after.value().request, registry::JobRequest::kCancel);
+}
+
+TEST_F(RewardsTest, ACancellationThatComesWhileAPauseIsAskedForStays) {
+    const Digest job = funded_job(100);
+    history_.commit_round(job, {{0, 2 * kPflop, Fate::kUnsampled}});
+    const auto cancel = [&](db::Transaction& tx) {
+        return registry::request_job(tx, job, registry::JobRequest::kCancel);
+    };
+    testing::write_while_waited_for(test_.owner(), cancel, [&] { tick(); });
+    ASSERT_EQ(receipt_of(history_.unit_id(0)).state, CreditState::kUnfunded);
+    const auto after =
+        test_.owner().transact([&](db::Transaction& tx) { return registry::get_job(tx, job); });
+    EXPECT_EQ(after.value().request, registry::JobRequest::kCancel);
+    EXPECT_EQ(after.value().request_reason, "");
 }
 
 TEST_F(RewardsTest, WhatIsLeftOfAnEndedJobGoesBackToItsOwner) {

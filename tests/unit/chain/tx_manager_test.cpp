@@ -344,6 +344,32 @@ TEST_F(TxManagerTest, WaitReportsWhatItWaitedFor) {
     EXPECT_NE(waited.error().message.find("signed"), std::string::npos);
 }
 
+TEST_F(TxManagerTest, WhatTheNodeRefusedIsNotToldAsSent) {
+    using chain::SendOutcome;
+    std::vector<Digest> sent;
+    const auto wait = [&] {
+        return manager_->wait("a", 0, [&](const Digest& hash) { sent.push_back(hash); });
+    };
+    submit(payment("a"));
+    for (const SendOutcome refusal : {SendOutcome::kNoFunds, SendOutcome::kUnderpriced}) {
+        world_.chain.refusal = refusal;
+        EXPECT_EQ(wait().error().code, ErrorCode::kTimeout);
+        EXPECT_EQ(sent, std::vector<Digest>{});
+        world_.clock.advance_ms(100);
+    }
+    world_.chain.refusal.reset();
+    EXPECT_EQ(wait().error().code, ErrorCode::kTimeout);
+    EXPECT_EQ(sent, std::vector<Digest>{find("a").attempts.back().hash});
+    world_.chain.mine();
+    manager_ = world_.manager();  // a command that is run again finds it in a block
+    EXPECT_EQ(wait().error().code, ErrorCode::kTimeout);
+    EXPECT_EQ(sent.size(), 2U);
+    finalize();
+    for (int i = 0; i < 2; ++i)
+        EXPECT_EQ(wait().value().state, IntentState::kDone);
+    EXPECT_EQ(sent.size(), 2U) << "it waits for nothing any more";
+}
+
 TEST_F(TxManagerTest, ExecuteFailsWithTheReasonOfARevert) {
     IntentRequest request = payment("a");
     request.data = {SimChain::kReverts};

@@ -35,6 +35,8 @@ struct TickReport {
     std::uint32_t settled = 0;
     std::uint32_t queued_left = 0;
     std::uint32_t in_flight = 0;
+    /// By intent: the version that the node took, or has in a block. Not what it refused.
+    std::map<std::string, Digest> taken;
     /// Conditions that a person should see: no funds, fee ceiling reached, node refuses.
     std::vector<std::string> warnings;
 };
@@ -43,7 +45,7 @@ struct TickReport {
 /// contracts.hpp.
 using RevertDecoder = std::function<std::string(ByteView revert_data)>;
 
-/// The hash of a transaction that has gone out. A version with higher fees may follow it.
+/// The hash of a transaction that a node has taken. A version with higher fees may follow it.
 using OnSent = std::function<void(const Digest& hash)>;
 
 /// Sends intents of one key on one chain, each exactly once. All state is in the store: a process
@@ -75,8 +77,8 @@ class TxManager {
     [[nodiscard]] Result<TickReport> tick();
 
     /// Ticks until the intent is settled. Failures to reach the node are retried until the
-    /// deadline. `on_sent` is called once, when a signed version has gone to the node: from then on
-    /// it can happen without us.
+    /// deadline. `on_sent` is called once, when the node has taken a signed version: from then on
+    /// it can happen without us. It is not called for what the node refuses or what is settled.
     /// @return the settled intent, of whatever outcome. @errors kTimeout naming the intent's state.
     [[nodiscard]] Result<Intent> wait(const std::string& id, std::uint32_t timeout_ms,
                                       const OnSent& on_sent = {});

@@ -100,6 +100,8 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms);
 Status add_budget(db::Transaction& tx, const Digest& id, const Amount& amount);
 /// @errors kNotFound.
 Result<Job> get_job(db::Transaction& tx, const Digest& id);
+/// The same, and nobody else changes the job until the transaction ends. Needs READ COMMITTED.
+Result<Job> lock_job(db::Transaction& tx, const Digest& id);
 
 struct JobFilter {
     std::optional<Address> owner;
@@ -110,18 +112,22 @@ struct JobFilter {
 /// Newest first.
 Result<std::vector<Job>> list_jobs(db::Transaction& tx, const JobFilter& filter);
 
-/// @param reason one sentence, of who asks in the owner's place; empty: the owner asks.
-/// @errors kNotFound, kConflict for a job that has ended.
-Status request_job(db::Transaction& tx, const Digest& id, JobRequest request,
-                   const std::string& reason = {});
+/// The owner asks. @errors kNotFound, kConflict for a job that has ended.
+Status request_job(db::Transaction& tx, const Digest& id, JobRequest request);
+/// Asks for a pause in the owner's place. Nothing happens unless the job runs, nor when its owner
+/// asked for a pause or the end, also in a transaction that commits meanwhile.
+/// @param reason one sentence, becomes the job's status_reason.
+Status request_pause_for_owner(db::Transaction& tx, const Digest& id, const std::string& reason);
 
 // Coordinator only.
 Result<std::vector<Digest>> active_jobs(db::Transaction& tx);  ///< not ended, oldest first
 Status start_job(db::Transaction& tx, const Digest& id, const JobArtifacts& artifacts,
                  UnixMs now_ms);
-/// Moves a job along submitted -> running <-> paused -> completed | cancelled | failed and clears
-/// the request. @errors kConflict for any other step.
+/// Moves a job along submitted -> running <-> paused -> completed | cancelled | failed.
+/// @param answered the request that was acted on: it is cleared, any other one stays for the next
+/// tick. The end of a job clears every request. @errors kConflict for any other step.
 Status set_job_status(db::Transaction& tx, const Digest& id, JobStatus status,
-                      const std::string& reason, UnixMs now_ms);
+                      const std::string& reason, UnixMs now_ms,
+                      std::optional<JobRequest> answered = {});
 
 }  // namespace gym::registry
