@@ -313,8 +313,9 @@ TEST(Classifier, AClassThatTheModelDoesNotKnowIsAnError) {
     program::TrainConfig config = mlp_config();
     config.model.classes = 2;
     const Program program = program::train_program(config).value();
-    auto trainer = Trainer::create(program, initial_state(program, kSeed).value(),
-                                   rows_dataset(100), {{kSeed, 0, 0}, 1, 0});
+    const blob::Dataset dataset = rows_dataset(100);
+    auto trainer = Trainer::create(program, initial_state(program, kSeed).value(), dataset,
+                                   {{kSeed, 0, 0}, 1, 0});
     ASSERT_TRUE(trainer.ok());
     const auto step = trainer->step();
     ASSERT_FALSE(step.ok());
