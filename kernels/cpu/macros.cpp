@@ -1,9 +1,7 @@
-// Macros over threads: how rows, columns and elements are shared out. The arithmetic is in
-// macro_norm.cpp and macro_softmax.cpp.
+// Macros over threads: how rows, columns and elements are shared out. What macros.cpp and
+// macros_X.cpp share out, macro_X.cpp computes. Here: sums, the product, cross-entropy, the
+// embedding's gradient.
 #include "gym/kernels/macros.hpp"
-
-#include <algorithm>
-#include <vector>
 
 #include "cpu/macro_threads.hpp"
 #include "gym/kernels/f32.h"
@@ -34,12 +32,6 @@ void macro_column_sum(const Context& context, const float* x, int64_t rows, int6
     context.pool().parallel_for(columns, kColumnGrain, [&](LoopChunk chunk) {
         column_sums(context.isa(), x, rows, columns, {chunk.begin, chunk.end}, out);
     });
-}
-
-void macro_sum_tensors(const Context& context, const TensorSum& call) {
-    const auto range = GYM_SELECT_KERNEL(context.isa(), sum_tensors_range);
-    context.pool().parallel_for(call.count, kGrainElements,
-                                [&](LoopChunk chunk) { range(call, range_of(chunk)); });
 }
 
 void macro_sum_squares(const Context& context, MacroWorkspace& workspace, const float* x,
@@ -82,100 +74,6 @@ void macro_matmul(const Context& context, MacroWorkspace& workspace, MatmulShape
     q14_multiply(context, {a_view, shape.transpose_a ? Along::kColumns : Along::kRows},
                  {b_view, shape.transpose_b ? Along::kColumns : Along::kRows}, workspace.factors,
                  {out, shape.n});
-}
-
-void macro_layernorm(const Context& context, MacroWorkspace& workspace,
-                     const LayernormForward& call) {
-    workspace.prepare(context);
-    const auto rows = GYM_SELECT_KERNEL(context.isa(), layernorm_rows);
-    context.pool().parallel_for(call.rows, row_grain(call.width), [&](LoopChunk chunk) {
-        rows(call, range_of(chunk), workspace.thread(chunk.thread).floats(0, call.width));
-    });
-}
-
-namespace {
-
-/// Zeros, `each` a thread.
-template <typename T>
-T* zeros_of_threads(AlignedBuffer& buffer, int threads, int64_t each) {
-    auto* all = shared_array<T>(buffer, threads * each);
-    std::fill_n(all, threads * each, T{});
-    return all;
-}
-
-/// Makes the first thread's those of all.
-template <typename T, typename Join>
-void join_threads(T* all, int threads, int64_t each, Join join) {
-    for (int t = 1; t < threads; ++t) {
-        for (int64_t i = 0; i < each; ++i)
-            all[i] = join(all[i], all[t * each + i]);
-    }
-}
-
-}  // namespace
-
-void macro_layernorm_grad(const Context& context, MacroWorkspace& workspace,
-                          const LayernormBackward& call) {
-    workspace.prepare(context);
-    const auto rows = GYM_SELECT_KERNEL(context.isa(), layernorm_grad_rows);
-    const auto columns = GYM_SELECT_KERNEL(context.isa(), layernorm_grad_columns);
-    const int threads = context.threads();
-    const int64_t width = call.width, grain = row_grain(width);
-    auto* magnitudes = zeros_of_threads<uint32_t>(workspace.shared_index, threads, 2 * width);
-    context.pool().parallel_for(call.rows, grain, [&](LoopChunk chunk) {
-        rows(call, range_of(chunk), magnitudes + chunk.thread * 2 * width,
-             workspace.thread(chunk.thread).floats(0, 2 * width));
-    });
-    join_threads(magnitudes, threads, 2 * width,
-                 [](uint32_t a, uint32_t b) { return std::max(a, b); });
-
-    std::vector<float> factors(static_cast<size_t>(4 * width));
-    const ColumnScales scales{factors.data(), factors.data() + 2 * width};
-    for (int64_t c = 0; c < 2 * width; ++c) {
-        const int32_t exponent = row_exponent_from_bits(magnitudes[c]);
-        if (exponent == kExponentPoisoned) continue;
-        const int32_t n = 30 - exponent, first = std::min(n, 100);
-        scales.first[c] = f32::power_of_two(first);
-        scales.second[c] = f32::power_of_two(n - first);
-    }
-    auto* totals = zeros_of_threads<int64_t>(workspace.shared, threads, 2 * width);
-    context.pool().parallel_for(call.rows, grain, [&](LoopChunk chunk) {
-        columns(call, range_of(chunk), scales, totals + chunk.thread * 2 * width);
-    });
-    join_threads(totals, threads, 2 * width, [](int64_t a, int64_t b) { return a + b; });
-    for (int64_t c = 0; c < width; ++c) {
-        call.dgamma[c] = sum_finish(totals[c], row_exponent_from_bits(magnitudes[c]));
-        call.dbeta[c] =
-            sum_finish(totals[width + c], row_exponent_from_bits(magnitudes[width + c]));
-    }
-}
-
-void macro_gelu_grad(const Context& context, const float* x, const float* dy, float* dx,
-                     int64_t count) {
-    const auto range = GYM_SELECT_KERNEL(context.isa(), gelu_grad_range);
-    context.pool().parallel_for(count, kGrainElements,
-                                [&](LoopChunk chunk) { range(x, dy, dx, range_of(chunk)); });
-}
-
-void macro_adamw(const Context& context, const AdamwStep& call) {
-    const auto range = GYM_SELECT_KERNEL(context.isa(), adamw_range);
-    context.pool().parallel_for(call.count, kGrainElements,
-                                [&](LoopChunk chunk) { range(call, range_of(chunk)); });
-}
-
-void macro_adamw_guarded(const Context& context, const AdamwStep& call, bool keep) {
-    if (keep) return macro_adamw(context, call);
-    const auto range = GYM_SELECT_KERNEL(context.isa(), adamw_kept_range);
-    context.pool().parallel_for(call.count, kGrainElements,
-                                [&](LoopChunk chunk) { range(call, range_of(chunk)); });
-}
-
-void fill_random_mask(const Context& context, const int32_t* position, RandomMask mask, float* out,
-                      int64_t count) {
-    const auto blocks = GYM_SELECT_KERNEL(context.isa(), random_mask_blocks);
-    context.pool().parallel_for((count + 3) / 4, kGrainElements / 4, [&](LoopChunk chunk) {
-        blocks(position, mask, out, count, range_of(chunk));
-    });
 }
 
 void macro_cross_entropy(const Context& context, MacroWorkspace& workspace,

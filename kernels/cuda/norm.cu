@@ -1,4 +1,4 @@
-// Layer norm, GELU's gradient, AdamW.
+// Layer norm and RMS norm: one block of threads a row.
 #include "gym/kernels/cuda/macros.hpp"
 #include "gym/kernels/programs.h"
 #include "reduce.cuh"
@@ -56,44 +56,40 @@ struct LayernormGradRow {
     }
 };
 
-struct GeluGradElement {
-    const float* x;
-    const float* dy;
-    float* dx;
+struct RmsnormRow {
+    RmsnormForward call;
 
-    __device__ void operator()(int64_t i) const {
-        const float c0 = f32::from_bits(0x3FCC422Au);  // 2 sqrt(2/pi)
-        const float c1 = f32::from_bits(0x3D922279u);  // c0 * 0.044715
-        const float c2 = f32::from_bits(0x3E5B33B6u);  // 3 c1
-        const float square = x[i] * x[i];
-        const float s = f32::sigmoid(x[i] * f32::raw_fma(square, c1, c0));
-        const float u = f32::raw_fma(x[i] * f32::raw_fma(square, c2, c0), 1.0f - s, 1.0f);
-        dx[i] = f32::mul(dy[i], s * u);
+    __device__ void operator()() const {
+        const int64_t row = blockIdx.x, width = call.width;
+        const float* x = call.x + row * width;
+        float* y = call.y + row * width;
+        const float squares =
+            block_exact_sum(width, [&](int64_t i) { return f32::mul(x[i], x[i]); });
+        const float mean_square = f32::div(squares, static_cast<float>(width));
+        const float rstd = f32::rsqrt(f32::add(mean_square, call.epsilon));
+        for (int64_t i = threadIdx.x; i < width; i += kRowThreads)
+            y[i] = f32::mul(f32::mul(x[i], rstd), call.gamma[i]);
+        if (threadIdx.x == 0) call.rstd[row] = rstd;
     }
 };
 
-struct AdamwElement {
-    AdamwStep c;
-    AdamwScalars s;
+struct RmsnormGradRow {
+    RmsnormBackward call;
+    float* products;
 
-    __device__ void operator()(int64_t i) const {
-        if (s.keep != nullptr && !(*s.keep > 0.0f)) {
-            // All are read before any is written: an output may lie over another one's old value.
-            const float p = c.p[i], m = c.m[i], v = c.v[i];
-            c.p_next[i] = f32::canonical(p);
-            c.m_next[i] = f32::canonical(m);
-            c.v_next[i] = f32::canonical(v);
-            return;
+    __device__ void operator()() const {
+        const int64_t row = blockIdx.x, width = call.width;
+        const float* x = call.x + row * width;
+        const float* dy = call.dy + row * width;
+        const float rstd = call.rstd[row];
+        const auto n = [&](int64_t i) { return f32::mul(x[i], rstd); };
+        const auto g = [&](int64_t i) { return f32::mul(dy[i], call.gamma[i]); };
+        const float total = block_exact_sum(width, [&](int64_t i) { return f32::mul(g(i), n(i)); });
+        const float b = f32::div(total, static_cast<float>(width));
+        for (int64_t i = threadIdx.x; i < width; i += kRowThreads) {
+            products[row * width + i] = f32::mul(dy[i], n(i));
+            call.dx[row * width + i] = f32::mul(f32::sub(g(i), f32::mul(n(i), b)), rstd);
         }
-        const float h = c.g[i] * *s.clip;
-        const float p = c.p[i];
-        const float m = f32::fma(c.m[i], c.beta1, h * c.one_minus_beta1);
-        const float v = f32::fma(c.v[i], c.beta2, (h * h) * c.one_minus_beta2);
-        const float u = (m * *s.r1) / (f32::raw_sqrt(v * *s.r2) + c.epsilon);
-        const float decayed = f32::raw_fma(p, c.weight_decay, u);
-        c.p_next[i] = f32::sub(p, *s.learning_rate * decayed);
-        c.m_next[i] = m;
-        c.v_next[i] = v;
     }
 };
 
@@ -110,12 +106,14 @@ void macro_layernorm_grad(Device& device, const LayernormBackward& call) {
     macro_column_sum(device, call.dy, call.rows, call.width, call.dbeta);
 }
 
-void macro_gelu_grad(Device& device, const float* x, const float* dy, float* dx, int64_t count) {
-    for_each(device, count, GeluGradElement{x, dy, dx});
+void macro_rmsnorm(Device& device, const RmsnormForward& call) {
+    launch<kRowThreads>(device, {call.rows}, RmsnormRow{call});
 }
 
-void macro_adamw(Device& device, const AdamwStep& call, const AdamwScalars& scalars) {
-    for_each(device, call.count, AdamwElement{call, scalars});
+void macro_rmsnorm_grad(Device& device, const RmsnormBackward& call) {
+    auto* products = device.scratch_of<float>(kScratchMacro0, call.rows * call.width);
+    launch<kRowThreads>(device, {call.rows}, RmsnormGradRow{call, products});
+    macro_column_sum(device, products, call.rows, call.width, call.dgamma);
 }
 
 }  // namespace gym::kernels::cuda

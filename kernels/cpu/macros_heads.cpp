@@ -1,28 +1,10 @@
-// The macros of Llama-style models over threads; the arithmetic is in macro_llama.cpp.
+// Rotary positions and shared heads over threads; the arithmetic is in macro_heads.cpp.
 #include <cstring>
 
 #include "cpu/macro_threads.hpp"
 #include "gym/kernels/rows.h"
 
 namespace gym::kernels {
-
-void macro_rmsnorm(const Context& context, const RmsnormForward& call) {
-    const auto rows = GYM_SELECT_KERNEL(context.isa(), rmsnorm_rows);
-    context.pool().parallel_for(call.rows, row_grain(call.width),
-                                [&](LoopChunk chunk) { rows(call, range_of(chunk)); });
-}
-
-void macro_rmsnorm_grad(const Context& context, MacroWorkspace& workspace,
-                        const RmsnormBackward& call) {
-    workspace.prepare(context);
-    const auto rows = GYM_SELECT_KERNEL(context.isa(), rmsnorm_grad_rows);
-    auto* products = shared_array<float>(workspace.shared, call.rows * call.width);
-    context.pool().parallel_for(call.rows, row_grain(call.width), [&](LoopChunk chunk) {
-        rows(call, range_of(chunk), products,
-             workspace.thread(chunk.thread).floats(0, 2 * call.width));
-    });
-    macro_column_sum(context, products, call.rows, call.width, call.dgamma);
-}
 
 void macro_rope(const Context& context, const Rotation& call) {
     const auto rows = GYM_SELECT_KERNEL(context.isa(), rope_rows);
@@ -63,19 +45,6 @@ void macro_repeat_heads_grad(const Context& context, const HeadGroups& shape, co
                 to[i] = exact_sum(from + i / size * group * size + i % size, group, size);
         }
     });
-}
-
-void macro_swiglu(const Context& context, const float* gate, const float* up, float* y,
-                  int64_t count) {
-    const auto range = GYM_SELECT_KERNEL(context.isa(), swiglu_range);
-    context.pool().parallel_for(count, kGrainElements,
-                                [&](LoopChunk chunk) { range(gate, up, y, range_of(chunk)); });
-}
-
-void macro_swiglu_grad(const Context& context, const SwigluBackward& call) {
-    const auto range = GYM_SELECT_KERNEL(context.isa(), swiglu_grad_range);
-    context.pool().parallel_for(call.count, kGrainElements,
-                                [&](LoopChunk chunk) { range(call, range_of(chunk)); });
 }
 
 }  // namespace gym::kernels
