@@ -2,7 +2,7 @@
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/ledger/ledger.hpp"
-#include "gym/program/gpt_yaml.hpp"
+#include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/rewards/accounting.hpp"
 #include "postgres_calls.hpp"

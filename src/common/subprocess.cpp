@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "gym/common/file.hpp"
+#include "gym/common/temporary_folder.hpp"
 
 namespace gym {
 namespace {
@@ -180,27 +181,18 @@ Status stop_process(pid_t pid, int grace_ms) {
 }
 
 Result<std::string> run_command(const SubprocessOptions& options, int timeout_ms) {
-    std::string name = (std::filesystem::temp_directory_path() / "gym-command-XXXXXX").string();
-    const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
-    if (descriptor < 0)
-        return os_error("cannot create a file for the output of " + options.argv.at(0));
-    ::close(descriptor);
+    GYM_TRY(const TemporaryFolder folder, TemporaryFolder::create("gym-command"));
     SubprocessOptions captured = options;
-    captured.log_file = name;
-    const auto run = [&]() -> Result<std::string> {
-        GYM_TRY(Subprocess child, Subprocess::start(captured));
-        GYM_TRY(const int code, child.wait(timeout_ms));
-        GYM_TRY(const Bytes bytes, read_file(name));
-        std::string output(bytes.begin(), bytes.end());
-        if (code == 0) return output;
-        const std::size_t skip =
-            output.size() > kOutputTailBytes ? output.size() - kOutputTailBytes : 0;
-        return fail(ErrorCode::kInternal, options.argv[0] + " ended with code " +
-                                              std::to_string(code) + ": " + output.substr(skip));
-    };
-    Result<std::string> out = run();
-    ::unlink(name.c_str());
-    return out;
+    captured.log_file = folder / "output";
+    GYM_TRY(Subprocess child, Subprocess::start(captured));
+    GYM_TRY(const int code, child.wait(timeout_ms));
+    GYM_TRY(const Bytes bytes, read_file(captured.log_file));
+    std::string output(bytes.begin(), bytes.end());
+    if (code == 0) return output;
+    const std::size_t skip =
+        output.size() > kOutputTailBytes ? output.size() - kOutputTailBytes : 0;
+    return fail(ErrorCode::kInternal, options.argv[0] + " ended with code " + std::to_string(code) +
+                                          ": " + output.substr(skip));
 }
 
 }  // namespace gym

@@ -6,7 +6,7 @@
 #include "gym/commit/merkle.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/cost.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 #include "state_of_program.hpp"
 
 namespace gym::engine {

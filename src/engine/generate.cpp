@@ -9,8 +9,8 @@
 #include "gym/engine/positions.hpp"
 #include "gym/kernels/philox.h"
 #include "gym/kernels/programs.h"
-#include "gym/program/gpt.hpp"
 #include "gym/program/program.hpp"
+#include "gym/program/train_program.hpp"
 #include "program_shape.hpp"
 #include "state_of_program.hpp"
 

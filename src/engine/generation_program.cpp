@@ -3,12 +3,12 @@
 #include <optional>
 #include <string>
 
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::engine {
 namespace {
 
-using program::GptConfig;
+using program::ModelConfig;
 using program::Opcode;
 using program::Program;
 using program::Slot;
@@ -27,7 +27,7 @@ const program::Op* first_op(const Program& program, Opcode code) {
 
 /// The configuration that a model's parameters and ops speak of; checked by writing the model
 /// again.
-std::optional<GptConfig> configuration(const Program& logits) {
+std::optional<ModelConfig> configuration(const Program& logits) {
     const Slot* tokens = find(logits, "token_embedding");
     const Slot* positions = find(logits, "position_embedding");
     const Slot* up = find(logits, "blocks.0.mlp.up.weight");
@@ -36,7 +36,7 @@ std::optional<GptConfig> configuration(const Program& logits) {
     if (tokens == nullptr || positions == nullptr || up == nullptr || norm == nullptr ||
         attention == nullptr)
         return std::nullopt;
-    GptConfig config;
+    ModelConfig config;
     config.vocabulary = tokens->dims.front();
     config.width = tokens->dims.back();
     config.context = positions->dims.front();

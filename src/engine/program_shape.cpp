@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::engine {
 

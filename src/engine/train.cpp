@@ -10,8 +10,8 @@
 #include "gym/engine/positions.hpp"
 #include "gym/kernels/philox.h"
 #include "gym/program/cost.hpp"
-#include "gym/program/gpt.hpp"
 #include "gym/program/program.hpp"
+#include "gym/program/train_program.hpp"
 #include "program_shape.hpp"
 #include "runner.hpp"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gym/program/builder.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::program {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::program {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "gym/commit/tensor_root.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 #include "gym/protocol/unit_spec.hpp"
 
 namespace gym::verifier {

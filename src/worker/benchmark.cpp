@@ -5,7 +5,7 @@
 #include "gym/engine/unit.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 #include "gym/worker/node_program.hpp"
 
 namespace gym::worker {

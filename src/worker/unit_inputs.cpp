@@ -6,7 +6,7 @@
 #include "gym/commit/tensor_root.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::worker {
 namespace {

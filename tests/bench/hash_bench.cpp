@@ -16,7 +16,7 @@
 #include "gym/commit/tensor_root.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/engine/train.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace {
 

@@ -23,7 +23,7 @@
 #include "gym/engine/batch.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/train.hpp"
-#include "gym/program/gpt_yaml.hpp"
+#include "gym/program/train_config_yaml.hpp"
 #include "loss_curves.hpp"
 #include "torch_gpt_peer.hpp"
 

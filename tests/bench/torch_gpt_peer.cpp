@@ -15,10 +15,10 @@ namespace gym::bench {
 namespace {
 
 namespace nn = torch::nn;
-using program::GptConfig;
+using program::ModelConfig;
 
 struct BlockImpl : nn::Module {
-    explicit BlockImpl(const GptConfig& config) : heads(config.heads) {
+    explicit BlockImpl(const ModelConfig& config) : heads(config.heads) {
         const std::int64_t width = config.width, hidden = width * config.mlp_ratio;
         const auto linear = [&](std::int64_t from, std::int64_t to) {
             return nn::Linear(nn::LinearOptions(from, to).bias(config.bias));
@@ -69,7 +69,7 @@ torch::Tensor quantise_q14(const torch::Tensor& rows) {
 }
 
 struct ModelImpl : nn::Module {
-    explicit ModelImpl(const GptConfig& config) {
+    explicit ModelImpl(const ModelConfig& config) {
         tokens = register_module("tokens", nn::Embedding(config.vocabulary, config.width));
         positions = register_module("positions", nn::Embedding(config.context, config.width));
         blocks = register_module("blocks", nn::Sequential());

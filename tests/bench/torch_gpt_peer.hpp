@@ -6,7 +6,7 @@
 #include <span>
 
 #include "gym/engine/state.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::bench {
 

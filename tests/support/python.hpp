@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gym/common/subprocess.hpp"
+#include "temporary_folder.hpp"
 
 namespace gym::testing {
 
@@ -21,26 +22,6 @@ inline constexpr const char* kPython = "/usr/bin/python3";
 inline constexpr int kNoTorch = 77;
 inline constexpr const char* kTorchRemedy =
     "/usr/bin/python3 has no torch: `make setup` installs Debian's python3-torch";
-
-/// A folder that goes away with the test.
-class TemporaryFolder {
-  public:
-    TemporaryFolder() {
-        std::string pattern =
-            (std::filesystem::temp_directory_path() / "gym-python-XXXXXX").string();
-        path_ = ::mkdtemp(pattern.data());
-    }
-    ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    [[nodiscard]] std::filesystem::path operator/(const std::string& name) const {
-        return path_ / name;
-    }
-    [[nodiscard]] std::string string() const { return path_.string(); }
-
-  private:
-    std::filesystem::path path_;
-};
 
 struct PythonRun {
     int exit_code = -1;

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -7,8 +5,10 @@
 #include <string>
 
 #include "cli_context.hpp"
+#include "gym/common/data_folder.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/subprocess.hpp"
+#include "gym/common/temporary_folder.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
@@ -29,16 +29,11 @@ struct Options {
     std::string state;
 };
 
-fs::path own_folder() {
-    std::error_code error;
-    return fs::read_symlink("/proc/self/exe", error).parent_path();
-}
-
 /// libgym_ops.so, for models made of its ops: in the build folder, or where it is installed.
 fs::path ops_library() {
     for (const char* place :
          {"../lib/libgym_ops.so", "../" GYM_INSTALL_LIBDIR "/gym/libgym_ops.so"}) {
-        if (fs::path path = own_folder() / place; fs::exists(path)) return path;
+        if (fs::path path = program_folder() / place; fs::exists(path)) return path;
     }
     return "none";
 }
@@ -56,27 +51,22 @@ std::string message_in(const fs::path& log) {
 /// Runs the importer, which alone is linked with libtorch.
 Status run_importer(const Options& options) {
     SubprocessOptions process;
-    process.argv = {(own_folder() / "gym-torch-import").string(), options.model, options.output,
+    process.argv = {(program_folder() / "gym-torch-import").string(), options.model, options.output,
                     options.state, ops_library().string()};
     process.argv.insert(process.argv.end(), options.samples.begin(), options.samples.end());
-    std::string log = (fs::temp_directory_path() / "gym-import-XXXXXX").string();
-    const int descriptor = ::mkstemp(log.data());
-    if (descriptor < 0) return fail(ErrorCode::kIo, "cannot make a temporary file");
-    ::close(descriptor);
+    GYM_TRY(const TemporaryFolder folder, TemporaryFolder::create("gym-import"));
+    const fs::path log = folder / "log";
     process.log_file = log;
     auto started = Subprocess::start(process);
-    if (!started.ok()) {
-        fs::remove(log);
+    if (!started.ok())
         return fail(ErrorCode::kNotFound, process.argv[0] + " cannot be started (" +
                                               started.error().message +
                                               "): was gym built without libtorch?");
-    }
     const auto code = started->wait(kImportTimeoutMs);
-    const std::string message = message_in(log);
-    fs::remove(log);
     if (!code.ok()) return code.error().in("gym-torch-import");
     if (*code == 0) return {};
-    return fail(*code == kUnfit ? ErrorCode::kInvalidArgument : ErrorCode::kMalformed, message);
+    return fail(*code == kUnfit ? ErrorCode::kInvalidArgument : ErrorCode::kMalformed,
+                message_in(log));
 }
 
 std::string shape_of(const program::Slot& slot) {

@@ -5,7 +5,7 @@
 
 #include "gym/common/file.hpp"
 #include "gym/program/cost.hpp"
-#include "gym/program/gpt_yaml.hpp"
+#include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/rewards/accounting.hpp"
 #include "inputs.hpp"

@@ -6,7 +6,7 @@
 
 #include "gym/common/result.hpp"
 #include "gym/engine/memory.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::app {
 

@@ -13,7 +13,7 @@
 #include "gym/engine/train.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
-#include "gym/program/gpt_yaml.hpp"
+#include "gym/program/train_config_yaml.hpp"
 #include "inputs.hpp"
 #include "memory_report.hpp"
 #include "record_json.hpp"

@@ -1,17 +1,13 @@
 #include "tokenizer_process.hpp"
 
-#include <stdlib.h>
-
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <system_error>
-#include <vector>
+#include <utility>
 
 #include "cli_context.hpp"
 #include "gym/common/data_folder.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/subprocess.hpp"
+#include "gym/common/temporary_folder.hpp"
 
 namespace gym::app {
 namespace {
@@ -23,16 +19,8 @@ constexpr std::uint32_t kVocabularyMax = 65536;
 class Exchange {
   public:
     static Result<Exchange> create() {
-        std::string name = (std::filesystem::temp_directory_path() / "gym-tokens-XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr)
-            return fail(ErrorCode::kIo, "cannot create " + name + ": " + std::strerror(errno));
-        return Exchange(name);
-    }
-    Exchange(Exchange&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
-    Exchange& operator=(Exchange&&) = delete;
-    ~Exchange() {
-        std::error_code ignored;  // what cannot be removed stays in the system's temporary folder
-        if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+        GYM_TRY(TemporaryFolder folder, TemporaryFolder::create("gym-tokens"));
+        return Exchange(std::move(folder));
     }
     [[nodiscard]] std::filesystem::path input() const { return folder_ / "input"; }
     [[nodiscard]] std::filesystem::path output() const { return folder_ / "output"; }
@@ -55,7 +43,7 @@ class Exchange {
     }
 
   private:
-    explicit Exchange(std::filesystem::path folder) : folder_(std::move(folder)) {}
+    explicit Exchange(TemporaryFolder folder) : folder_(std::move(folder)) {}
     /// The program's own message; its library logs lines before it.
     static std::string message_in(const Bytes& said, int code) {
         constexpr std::string_view kBegin = "gym-tokenizer: ";
@@ -67,7 +55,7 @@ class Exchange {
         return "gym-tokenizer ended with code " + std::to_string(code) + ": " + text;
     }
 
-    std::filesystem::path folder_;
+    TemporaryFolder folder_;
 };
 
 }  // namespace

@@ -1,23 +1,18 @@
 #include <CLI/CLI.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
-#include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "cli_context.hpp"
-#include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
-#include "gym/common/log.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/codec.hpp"
-#include "gym/worker/unit_checkpoint.hpp"
 #include "inputs.hpp"
 #include "record_json.hpp"
 #include "training_progress.hpp"
+#include "unit_resume.hpp"
 
 namespace gym::app {
 namespace {
@@ -52,68 +47,11 @@ Result<engine::State> read_base(const Program& program, const Options& options,
     return engine::base_of(program, state);
 }
 
-/// Where a run that is interrupted is kept: beside the unit file, so that the same command finds
-/// it. Gone when the unit is written.
-class Resume {
-  public:
-    static Result<Resume> open(const engine::UnitSpec& spec, const Options& options) {
-        GYM_CHECK(init_logging({"gym", "warn", ""}));
-        const std::filesystem::path folder = options.unit + ".checkpoint";
-        GYM_TRY(worker::CheckpointStore store, worker::CheckpointStore::open(folder));
-        // One unit a folder: what tells units apart is the spec, which the store compares.
-        const worker::CheckpointKey key{commit::sha256(as_bytes("gym unit run")), spec};
-        Resume out{folder, std::move(store), key, options.engine.threads};
-        out.position_ = out.store_.load(key, out.threads_);
-        if (out.position_)
-            (void)std::fprintf(stderr, "going on after step %zu of %u, saved in %s\n",
-                               out.position_->records.size(), spec.steps, folder.c_str());
-        return out;
-    }
-    /// Begins where an earlier run stopped, and saves now and then and when `stop` is requested.
-    void attach(engine::RunOptions& run, const std::stop_token& stop) {
-        if (position_) run.resume = &*position_;
-        plan_.emplace(store_, key_, kSaveEvery, stop, threads_);
-        run.after_step = [this](const engine::Trainer& trainer, auto records) {
-            plan_->after_step(trainer, records);
-        };
-    }
-    /// The error of a run that did not come to its end, with what can be done about it.
-    [[nodiscard]] Error explain(Error error) const {
-        if (std::filesystem::exists(store_.path_of(key_.unit)))
-            error.message += "; the same command goes on from " + folder_.string();
-        else
-            remove_folder();
-        return error;
-    }
-    void finish() {
-        store_.remove(key_.unit);
-        remove_folder();
-    }
-
-  private:
-    static constexpr std::chrono::seconds kSaveEvery{30};
-    Resume(std::filesystem::path folder, worker::CheckpointStore store,
-           const worker::CheckpointKey& key, unsigned threads)
-        : folder_(std::move(folder)), store_(std::move(store)), key_(key), threads_(threads) {}
-    /// Only if it is empty.
-    void remove_folder() const {
-        std::error_code ignored;
-        std::filesystem::remove(folder_, ignored);
-    }
-
-    std::filesystem::path folder_;
-    worker::CheckpointStore store_;
-    worker::CheckpointKey key_;
-    unsigned threads_;
-    std::optional<engine::UnitPosition> position_;
-    std::optional<worker::CheckpointPlan> plan_;
-};
-
 /// @param resume nullptr: an interrupted run is lost.
 Result<engine::UnitResult> run_with_progress(const Program& program, const engine::State& base,
                                              const blob::Dataset& dataset,
                                              const engine::UnitSpec& spec, const Options& options,
-                                             const char* label, Resume* resume) {
+                                             const char* label, UnitResume* resume) {
     const InterruptGuard interrupt;
     TrainingProgress progress(label);
     std::stop_source stop;
@@ -153,7 +91,7 @@ Status run(const CliContext& context, const Options& options) {
                                 program::program_root(program),
                                 dataset.root(),
                                 engine::state_root(base, options.engine.threads)};
-    GYM_TRY(Resume resume, Resume::open(spec, options));
+    GYM_TRY(UnitResume resume, UnitResume::open(spec, options.unit, options.engine.threads));
     const auto outcome = run_with_progress(program, base, dataset, spec, options, "unit", &resume);
     if (!outcome.ok()) return resume.explain(outcome.error());
     const engine::UnitResult& result = *outcome;

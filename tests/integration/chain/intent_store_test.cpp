@@ -8,6 +8,7 @@
 
 #include "gym/crypto/keccak.hpp"
 #include "stores.hpp"
+#include "temporary_folder.hpp"
 
 namespace gym::testing {
 namespace {
@@ -242,11 +243,7 @@ TYPED_TEST(IntentStoreTest, TwoThreadsThatAssignGetDifferentNonces) {
 
 class SqliteFileTest : public ::testing::Test {
   protected:
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-    std::filesystem::path folder_ = [] {
-        std::string name = (std::filesystem::temp_directory_path() / "gym-sqlite-XXXXXX").string();
-        return std::filesystem::path(::mkdtemp(name.data()));
-    }();
+    testing::TemporaryFolder folder_;
     std::filesystem::path path_ = folder_ / "chain.sqlite";
 };
 

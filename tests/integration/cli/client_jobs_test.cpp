@@ -48,7 +48,7 @@ class JobCommandsTest : public testing::ApiDatabaseTest {
         return json::parse(text.substr(0, text.find('\n'))).as_object();
     }
 
-    gym::testing::Workplace place_;
+    gym::testing::TemporaryFolder place_;
     std::optional<PostgresBackend> storage_;
     std::optional<Api> api_;
     std::unique_ptr<Server> server_;

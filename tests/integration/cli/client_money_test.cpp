@@ -121,7 +121,7 @@ class MoneyCommandsTest : public ::testing::Test {
     }
 
     gym::testing::TestAnvil anvil_{quick_blocks()};
-    gym::testing::Workplace place_;
+    gym::testing::TemporaryFolder place_;
     SystemClock clock_;
     crypto::PrivateKey owner_ = anvil_.funded_key(1);
     crypto::PrivateKey admin_ = anvil_.funded_key(0);

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "temporary_folder.hpp"
+
 namespace gym::testing {
 
 inline std::string slurp(const std::filesystem::path& path) {
@@ -27,24 +29,6 @@ inline void spill(const std::filesystem::path& path, std::string_view content) {
     std::ofstream(path, std::ios::binary) << content;
 }
 
-/// A folder that goes away with the test.
-class Workplace {
-  public:
-    Workplace() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "gym-cli-XXXXXX").string();
-        path_ = ::mkdtemp(pattern.data());
-    }
-    ~Workplace() { std::filesystem::remove_all(path_); }
-    Workplace(const Workplace&) = delete;
-    Workplace& operator=(const Workplace&) = delete;
-    [[nodiscard]] std::filesystem::path operator/(std::string_view name) const {
-        return path_ / name;
-    }
-
-  private:
-    std::filesystem::path path_;
-};
-
 /// Apart from every exit code: `gym` itself returns 130 when it was asked to stop.
 inline constexpr int kSignal = 1000;
 
@@ -57,7 +41,7 @@ struct Outcome {
 /// A process with its output in files, so that no pipe can fill up.
 class Command {
   public:
-    Command(const Workplace& place, std::vector<std::string> arguments)
+    Command(const TemporaryFolder& place, std::vector<std::string> arguments)
         : out_(place / "stdout"), err_(place / "stderr") {
         arguments.insert(arguments.begin(), GYM_PROGRAM);
         // Or a test that waits for output would see that of the command before.
@@ -89,7 +73,7 @@ class Command {
     pid_t process_ = -1;
 };
 
-inline Outcome run(const Workplace& place, std::vector<std::string> arguments) {
+inline Outcome run(const TemporaryFolder& place, std::vector<std::string> arguments) {
     return Command(place, std::move(arguments)).wait();
 }
 

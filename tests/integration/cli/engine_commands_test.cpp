@@ -61,7 +61,7 @@ class EngineCommands : public ::testing::Test {
         return gym({"unit", "verify", path("unit.json"), "--program", path(program), "--data",
                     path("text"), "--json"});
     }
-    Workplace place_;
+    TemporaryFolder place_;
 };
 
 TEST_F(EngineCommands, BuildPrintsWhatTheProgramIs) {

@@ -32,7 +32,7 @@ class Inputs : public ::testing::Test {
         return {"unit",    "run", path("p.gym"), "--data",    path("text"),
                 "--steps", steps, "-o",          path(output)};
     }
-    Workplace place_;
+    TemporaryFolder place_;
 };
 
 TEST_F(Inputs, ATokenFileIsNoTextAndAnEmptyFileIsNeither) {

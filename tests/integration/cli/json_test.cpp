@@ -124,7 +124,7 @@ class JsonTest : public ::testing::Test {
         };
     }
 
-    gym::testing::Workplace place_;
+    gym::testing::TemporaryFolder place_;
     testing::FakeBackend backend_;
     ManualClock clock_{20'000};
     Api api_{{backend_, backend_, backend_, clock_}, {}};

@@ -39,7 +39,7 @@ class SentencePieceCommands : public ::testing::Test {
         EXPECT_NE(outcome.err.find(cause), std::string::npos) << outcome.err;
         EXPECT_FALSE(std::filesystem::exists(place_ / "d.gymd"));
     }
-    Workplace place_;
+    TemporaryFolder place_;
     std::string model_;
 };
 

@@ -37,16 +37,12 @@ std::string wait_for_file(const fs::path& path) {
 
 InstalledNetwork::InstalledNetwork(TestAnvil& chain, db::ConnectionConfig database)
     : chain_(chain), database_(std::move(database)) {
-    std::string pattern = (fs::temp_directory_path() / "gym-installed-XXXXXX").string();
-    root_ = ::mkdtemp(pattern.data());
     for (const char* folder : {"etc/secrets", "var/blobs", "var/epochs", "logs"})
         fs::create_directories(root_ / folder);
 }
 
 InstalledNetwork::~InstalledNetwork() {
     running_.clear();
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
 }
 
 InstalledNetwork::Environment InstalledNetwork::environment() const {

@@ -10,6 +10,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/subprocess.hpp"
 #include "gym/db/config.hpp"
+#include "temporary_folder.hpp"
 
 namespace gym::testing {
 
@@ -68,7 +69,8 @@ class InstalledNetwork {
 
     TestAnvil& chain_;
     db::ConnectionConfig database_;
-    std::filesystem::path root_;
+    TemporaryFolder folder_;
+    std::filesystem::path root_ = folder_.path();
     std::string api_url_;
     std::string coordinator_;
     std::map<std::string, Address> addresses_;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "gym/devnet/demo.hpp"
+#include "temporary_folder.hpp"
 
 namespace gym::devnet {
 namespace {
@@ -41,18 +42,12 @@ class Start : public ::testing::Test {
         const char* build = std::getenv("GYM_BINARY_DIR");
         const char* source = std::getenv("GYM_SOURCE_DIR");
         ASSERT_TRUE(build != nullptr && source != nullptr) << "run through ctest";
-        std::string name = (std::filesystem::temp_directory_path() / "gym-start-XXXXXX").string();
-        ASSERT_NE(mkdtemp(name.data()), nullptr);
-        folder_ = name;
         options_.root = folder_ / "network";
         options_.workers = 1;
         options_.programs.folder = std::filesystem::path(build) / "bin";
         options_.migrations = std::filesystem::path(source) / "sql" / "migrations";
     }
-    void TearDown() override {
-        EXPECT_TRUE(network_down(options_.root).ok());
-        std::filesystem::remove_all(folder_);
-    }
+    void TearDown() override { EXPECT_TRUE(network_down(options_.root).ok()); }
     /// A start that is interrupted before its step `step`, from 0.
     Status up_until(int step) {
         NetworkOptions options = options_;
@@ -62,7 +57,8 @@ class Start : public ::testing::Test {
         return layout.ok() ? Status() : Status(layout.error());
     }
 
-    std::filesystem::path folder_;
+    testing::TemporaryFolder temporary_;
+    const std::filesystem::path folder_ = temporary_.path();
     NetworkOptions options_;
 };
 

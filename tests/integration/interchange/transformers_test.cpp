@@ -9,7 +9,7 @@
 #include "gym/common/file.hpp"
 #include "gym/engine/engine.hpp"
 #include "gym/interchange/weights.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 #include "python.hpp"
 
 namespace gym::testing {
@@ -90,7 +90,7 @@ void expect_equal_logits(const std::string& naming, const program::TrainConfig& 
     write_weights(place / "exported", program, state, naming);
     const PythonRun peer =
         run_python(GYM_SOURCE, "tests/integration/interchange/transformers_peer.py",
-                   {naming, place.string(), std::to_string(config.model.heads),
+                   {naming, place.path().string(), std::to_string(config.model.heads),
                     std::to_string(config.model.context)});
     ASSERT_NE(peer.exit_code, kNoTorch) << kTorchRemedy;
     ASSERT_EQ(peer.exit_code, 0) << peer.output;

@@ -15,6 +15,7 @@
 #include "gym/crypto/keystore.hpp"
 #include "gym/rpc/server.hpp"
 #include "memory_handler.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::testing {
@@ -33,7 +34,7 @@ class NodeProcess : public ::testing::Test {
     std::unique_ptr<rpc::Server> server_ =
         rpc::Server::start({.poll_interval_ms = 50}, handler_, clock_).value();
     TinyJob job_;
-    TempDir dir_;
+    TemporaryFolder dir_;
     const Digest unit_ = protocol::unit_id(job_.unit(0));
 
     explicit NodeProcess(std::uint32_t steps = 4)

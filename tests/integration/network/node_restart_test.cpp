@@ -6,6 +6,7 @@
 
 #include "node_process.hpp"
 #include "random_seed.hpp"
+#include "temporary_folder.hpp"
 
 namespace gym {
 namespace {
@@ -99,7 +100,7 @@ TEST_F(NodeRestartTest, ASecondNodeOfTheSameFolderOrKeyDoesNotStart) {
                   std::string::npos)
             << same_folder.text;
     }
-    testing::TempDir elsewhere;
+    testing::TemporaryFolder elsewhere;
     SubprocessOptions same_key = command(
         {program("gym"), "node", "start", "--keystore", (dir_.path() / "key.json").string()});
     std::ranges::replace(same_key.argv, dir_.path().string(), elsewhere.path().string());

@@ -16,6 +16,7 @@
 #include "gym/worker/worker.hpp"
 #include "memory_handler.hpp"
 #include "raw_socket.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::rpc {
@@ -220,7 +221,7 @@ TEST_F(RpcServerTest, BlobsComeWholeAndFromAnyOffset) {
 }
 
 TEST_F(RpcServerTest, AnAlteredDatasetFromTheServerIsNoticed) {
-    const testing::TempDir dir;
+    const testing::TemporaryFolder dir;
     const Bytes content(100'000, 3);
     const Digest root = handler_.blobs.put(content).value();
     BlobCache cache = BlobCache::open(dir.path(), *client_).value();
@@ -323,7 +324,7 @@ TEST_F(RpcServerTest, APortInUseIsAnError) {
 
 /// The server goes away while a worker runs and comes back on its port: the unit is committed once.
 TEST_F(RpcServerTest, AWorkerSurvivesARestartOfTheServer) {
-    const testing::TempDir dir;
+    const testing::TemporaryFolder dir;
     const testing::TinyJob job = testing::make_tiny_job({key_.address()}, handler_.blobs);
     const Digest unit = protocol::unit_id(job.unit(0));
     handler_.tasks[key_.address()] = job.task(0);

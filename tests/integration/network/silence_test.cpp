@@ -11,6 +11,7 @@
 #include "gym/worker/patience.hpp"
 #include "memory_handler.hpp"
 #include "stalling_proxy.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::rpc {
@@ -28,7 +29,7 @@ class SilenceTest : public ::testing::Test {
     std::unique_ptr<Server> server_ =
         Server::start({.poll_interval_ms = 50}, handler_, clock_).value();
     testing::StallingProxy wire_{server_->port()};
-    testing::TempDir dir_;
+    testing::TemporaryFolder dir_;
     const Bytes content_ = pattern(3'000'000);
     const Digest root_ = handler_.blobs.put(content_).value();
     std::unique_ptr<Coordinator> client_ = dial(config());

@@ -9,6 +9,7 @@
 #include "gym/rpc/client.hpp"
 #include "gym/rpc/server.hpp"
 #include "memory_handler.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::rpc {
@@ -21,7 +22,7 @@ class TlsTest : public ::testing::Test {
     const SystemClock clock_;
     const crypto::PrivateKey key_ = testing::test_key(1);
     testing::MemoryHandler handler_;
-    testing::TempDir dir_;
+    testing::TemporaryFolder dir_;
     std::unique_ptr<Server> server_;
 
     void SetUp() override {

@@ -21,7 +21,7 @@ class TorchImport : public ::testing::Test {
     static void SetUpTestSuite() {
         models_ = new TemporaryFolder();
         written_ = new PythonRun(run_python(GYM_SOURCE, "tests/integration/torch_import/models.py",
-                                            {GYM_OPS_LIBRARY, models_->string()}));
+                                            {GYM_OPS_LIBRARY, models_->path().string()}));
     }
     static void TearDownTestSuite() {
         delete models_;
@@ -81,7 +81,7 @@ class TorchImport : public ::testing::Test {
         EXPECT_FALSE(std::filesystem::exists(path("weights")));
     }
 
-    Workplace place_;
+    TemporaryFolder place_;
 
   private:
     static TemporaryFolder* models_;

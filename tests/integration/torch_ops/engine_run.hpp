@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gym/engine/state.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::testing {
 

@@ -57,7 +57,7 @@ class Gpt {
         return call("add", x, linear(call("gelu", h), name + ".mlp.down"));
     }
 
-    program::GptConfig config_;
+    program::ModelConfig config_;
     std::map<std::string, Tensor> params_;
 };
 

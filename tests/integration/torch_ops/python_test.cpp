@@ -55,7 +55,7 @@ struct Trained {
 Trained train_in_python(const TemporaryFolder& folder, const char* extra) {
     Trained trained;
     trained.run = run_python(GYM_SOURCE, "tests/integration/torch_ops/train_gpt.py",
-                             {GYM_OPS_LIBRARY, folder.string(), extra});
+                             {GYM_OPS_LIBRARY, folder.path().string(), extra});
     std::istringstream lines(trained.run.output);
     for (std::string line; std::getline(lines, line);) {
         std::istringstream words(line);

@@ -1,11 +1,10 @@
 #include "tiny_job.hpp"
 
-#include <cstdlib>
-
 #include "gym/commit/sha256.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
+#include "gym/protocol/unit_spec.hpp"
 
 namespace gym::testing {
 namespace {
@@ -58,15 +57,7 @@ TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blob
 }
 
 engine::UnitResult TinyJob::run(std::uint32_t slot) const {
-    const engine::UnitSpec spec{record.job_seed,
-                                record.round,
-                                slot,
-                                record.steps,
-                                record.checkpoint_every,
-                                record.program_root,
-                                record.dataset_root,
-                                record.base_state_root};
-    return engine::run_unit(program, base, dataset, spec).value();
+    return engine::run_unit(program, base, dataset, protocol::unit_spec(record, slot)).value();
 }
 
 protocol::UnitCommitment TinyJob::commitment(std::uint32_t slot,
@@ -81,17 +72,6 @@ protocol::UnitCommitment TinyJob::commitment(std::uint32_t slot,
     out.tokens = result.tokens;
     out.flops = result.flops;
     return out;
-}
-
-TempDir::TempDir() {
-    std::string name = (std::filesystem::temp_directory_path() / "gym-node-XXXXXX").string();
-    GYM_ASSERT(mkdtemp(name.data()) != nullptr, "no temporary directory");
-    path_ = name;
-}
-
-TempDir::~TempDir() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
 }
 
 crypto::PrivateKey test_key(std::uint8_t number) {

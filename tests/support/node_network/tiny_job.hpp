@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <vector>
 
 #include "gym/blob/blob_store.hpp"
@@ -38,19 +37,6 @@ struct TinyJob {
 /// Slot i belongs to workers[i]. Puts the input blobs into `blobs`.
 [[nodiscard]] TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blobs,
                                     std::uint32_t steps = 4);
-
-/// A fresh directory that goes away with the object.
-class TempDir {
-  public:
-    TempDir();
-    TempDir(const TempDir&) = delete;
-    TempDir& operator=(const TempDir&) = delete;
-    ~TempDir();
-    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
-  private:
-    std::filesystem::path path_;
-};
 
 /// A key made from a number: the same in every run.
 [[nodiscard]] crypto::PrivateKey test_key(std::uint8_t number);

@@ -7,7 +7,7 @@
 #include "gym/blob/directory_store.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "gym/common/file.hpp"
-#include "temp_dir.hpp"
+#include "temporary_folder.hpp"
 
 namespace gym::blob {
 namespace {
@@ -31,7 +31,7 @@ struct StoreHolder<MemoryStore> {
 };
 template <>
 struct StoreHolder<DirectoryStore> {
-    test::TempDir dir;
+    testing::TemporaryFolder dir;
     DirectoryStore store = DirectoryStore::open(dir.path() / "blobs").value();
 };
 
@@ -80,7 +80,7 @@ TYPED_TEST(EveryStore, HoldsTheEmptyBlobAndManyThreads) {
 
 class RottenFile : public ::testing::Test {
   protected:
-    test::TempDir dir_;
+    testing::TemporaryFolder dir_;
     DirectoryStore store_ = DirectoryStore::open(dir_.path()).value();
     Bytes content_ = Bytes(5000, 7);
     Digest root_ = store_.put(content_).value();

@@ -4,7 +4,7 @@
 
 #include "gym/commit/tensor_root.hpp"
 #include "gym/common/file.hpp"
-#include "temp_dir.hpp"
+#include "temporary_folder.hpp"
 
 namespace gym::blob {
 namespace {
@@ -27,7 +27,7 @@ TEST(Dataset, OneTokenPerByteOfText) {
 }
 
 TEST(Dataset, FileRoundTripsAndIsCheckedAgainstItsRoot) {
-    const test::TempDir dir;
+    const testing::TemporaryFolder dir;
     const Dataset dataset = hundred_tokens();
     const auto path = dir.path() / "tokens.gymdata";
     ASSERT_TRUE(write_file_atomic(path, dataset.encode()).ok());

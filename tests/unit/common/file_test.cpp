@@ -1,4 +1,5 @@
 #include "gym/common/file.hpp"
+#include "temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -11,15 +12,10 @@
 namespace gym {
 namespace {
 
-class FileTest : public testing::Test {
+class FileTest : public ::testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = (std::filesystem::temp_directory_path() / "gym-file-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(name.data()), nullptr);
-        folder_ = name;
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-    std::filesystem::path folder_;
+    testing::TemporaryFolder temporary_;
+    const std::filesystem::path folder_ = temporary_.path();
 };
 
 TEST_F(FileTest, ReadsBackWhatWasWritten) {

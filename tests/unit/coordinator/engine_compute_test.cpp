@@ -10,8 +10,9 @@
 #include "gym/coordinator/coordinator.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/codec.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 #include "gym/protocol/report.hpp"
+#include "gym/protocol/unit_spec.hpp"
 #include "gym/registry/job_spec.hpp"
 
 namespace gym::coordinator {
@@ -57,17 +58,9 @@ class EngineComputeTest : public ::testing::Test {
     engine::UnitResult work(const Compute::Prepared& prepared, std::uint32_t slot,
                             const engine::RunOptions& options = {}) const {
         const protocol::RoundRecord round = record(prepared);
-        const engine::UnitSpec spec{round.job_seed,
-                                    round.round,
-                                    slot,
-                                    round.steps,
-                                    round.checkpoint_every,
-                                    round.program_root,
-                                    round.dataset_root,
-                                    round.base_state_root};
         const auto train = program::decode(prepared.program.bytes).value();
         return engine::run_unit(train, engine::decode_state(prepared.base.bytes).value(), tokens,
-                                spec, options)
+                                protocol::unit_spec(round, slot), options)
             .value();
     }
 

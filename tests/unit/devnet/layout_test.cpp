@@ -5,19 +5,15 @@
 #include <unistd.h>
 
 #include "gym/common/file.hpp"
+#include "temporary_folder.hpp"
 
 namespace gym::devnet {
 namespace {
 
-class LayoutTest : public testing::Test {
+class LayoutTest : public ::testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = (std::filesystem::temp_directory_path() / "gym-layout-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(name.data()), nullptr);
-        folder_ = name;
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-    std::filesystem::path folder_;
+    testing::TemporaryFolder temporary_;
+    const std::filesystem::path folder_ = temporary_.path();
 };
 
 TEST_F(LayoutTest, ASavedLayoutLoadsEqual) {

@@ -5,22 +5,16 @@
 #include <unistd.h>
 
 #include "gym/common/file.hpp"
+#include "temporary_folder.hpp"
 
 namespace gym::devnet {
 namespace {
 
-class ProcessTableTest : public testing::Test {
+class ProcessTableTest : public ::testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = (std::filesystem::temp_directory_path() / "gym-table-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(name.data()), nullptr);
-        folder_ = name;
-    }
-    void TearDown() override {
-        EXPECT_TRUE(ProcessTable(folder_).stop("sleeper", 2'000).ok());
-        std::filesystem::remove_all(folder_);
-    }
-    std::filesystem::path folder_;
+    void TearDown() override { EXPECT_TRUE(ProcessTable(folder_).stop("sleeper", 2'000).ok()); }
+    testing::TemporaryFolder temporary_;
+    const std::filesystem::path folder_ = temporary_.path();
 };
 
 TEST_F(ProcessTableTest, AnotherTableStopsWhatOneStarted) {

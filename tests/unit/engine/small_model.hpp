@@ -13,7 +13,7 @@
 #include "gym/engine/state.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/codec.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::engine::testing {
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "gym/common/subprocess.hpp"
+#include "temporary_folder.hpp"
 
 namespace gym::http {
 namespace {
@@ -81,8 +82,6 @@ class TlsServer {
 class HttpsTest : public ::testing::Test {
   protected:
     void SetUp() override {
-        std::string pattern = (fs::temp_directory_path() / "gym-https-XXXXXX").string();
-        place_ = ::mkdtemp(pattern.data());
         const auto made = run_command(
             {.argv = {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                       "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
@@ -96,14 +95,14 @@ class HttpsTest : public ::testing::Test {
     void TearDown() override {
         ::unsetenv("SSL_CERT_FILE");
         server_.reset();
-        fs::remove_all(place_);
     }
     std::unique_ptr<Connection> connect(const std::string& scheme_and_host) {
         const auto url = parse_url(scheme_and_host + ":" + server_->port());
         EXPECT_TRUE(url.ok());
         return Connection::create(*url, {.timeout_ms = 5'000});
     }
-    fs::path place_;
+    testing::TemporaryFolder temporary_;
+    const fs::path place_ = temporary_.path();
     std::unique_ptr<TlsServer> server_;
 };
 

@@ -8,7 +8,7 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/interchange/weights.hpp"
 #include "gym/program/builder.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::interchange {
 namespace {

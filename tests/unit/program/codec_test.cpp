@@ -6,7 +6,7 @@
 #include <fstream>
 #include <map>
 
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 #include "program_samples.hpp"
 
 namespace gym::program {

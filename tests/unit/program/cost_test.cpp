@@ -4,7 +4,7 @@
 
 #include "gym/program/builder.hpp"
 #include "gym/program/expand.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::program {
 namespace {

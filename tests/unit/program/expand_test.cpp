@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 #include "program_samples.hpp"
 
 namespace gym::program {

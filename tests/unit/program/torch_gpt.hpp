@@ -4,15 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 #include "torch_compare.hpp"
 
 namespace gym::program::testing {
 
-/// The model of gpt.hpp written in libtorch by the textbook, in FP64, with parameters by name.
+/// The GPT of train_program.hpp written in libtorch by the textbook, in FP64, with parameters by
+/// name.
 class TorchGpt {
   public:
-    TorchGpt(const GptConfig& config, std::map<std::string, torch::Tensor> params)
+    TorchGpt(const ModelConfig& config, std::map<std::string, torch::Tensor> params)
         : config_(config), params_(std::move(params)) {}
 
     /// @param batch i64 (windows, context + 1).
@@ -62,7 +63,7 @@ class TorchGpt {
         return x + linear(h, name + ".mlp.down");
     }
 
-    GptConfig config_;
+    ModelConfig config_;
     std::map<std::string, torch::Tensor> params_;
 };
 

@@ -4,12 +4,13 @@
 #include <map>
 #include <string>
 
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 #include "torch_compare.hpp"
 
 namespace gym::program::testing {
 
-/// The Llama of gpt.hpp written in libtorch by the textbook, in FP64, with parameters by name.
+/// The Llama of train_program.hpp written in libtorch by the textbook, in FP64, with parameters by
+/// name.
 class TorchLlama {
   public:
     TorchLlama(const ModelConfig& config, std::map<std::string, torch::Tensor> params)

@@ -3,7 +3,7 @@
 namespace gym::program {
 namespace {
 
-/// The MLP of gpt.hpp written in libtorch, in FP64, with parameters by name.
+/// The MLP of train_program.hpp written in libtorch, in FP64, with parameters by name.
 class TorchMlp {
   public:
     TorchMlp(const ModelConfig& config, std::map<std::string, torch::Tensor> params)

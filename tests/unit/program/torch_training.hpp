@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 #include "program_samples.hpp"
 #include "reference_runner.hpp"
 #include "torch_compare.hpp"

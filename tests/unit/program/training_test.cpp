@@ -5,7 +5,7 @@
 
 #include "gym/program/codec.hpp"
 #include "gym/program/expand.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::program {
 namespace {

@@ -5,6 +5,7 @@
 #include "gym/common/file.hpp"
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::rpc {
@@ -14,7 +15,7 @@ class BlobCacheTest : public ::testing::Test {
   protected:
     testing::MemoryHandler handler_;
     testing::LocalCoordinator coordinator_{handler_, testing::test_key(1).address()};
-    testing::TempDir dir_;
+    testing::TemporaryFolder dir_;
     BlobCache cache_ = BlobCache::open(dir_.path(), coordinator_).value();
     Bytes content_ = make_content();
     Digest root_ = handler_.blobs.put(content_).value();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sentence_piece_model.hpp"
+#include "temporary_folder.hpp"
 
 namespace gym::app {
 namespace {
@@ -15,12 +16,6 @@ using testing::train_sentence_piece;
 
 class SentencePieceTest : public ::testing::Test {
   protected:
-    void SetUp() override {
-        std::string pattern = (std::filesystem::temp_directory_path() / "gym-spm-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
     [[nodiscard]] SentencePiece trained(
         const std::unordered_map<std::string, std::string>& settings) const {
         auto model = SentencePiece::load(
@@ -28,7 +23,8 @@ class SentencePieceTest : public ::testing::Test {
         GYM_ASSERT(model.ok(), "the test's own model");
         return std::move(model).value();
     }
-    std::filesystem::path folder_;
+    testing::TemporaryFolder temporary_;
+    const std::filesystem::path folder_ = temporary_.path();
 };
 
 std::string there_and_back(const SentencePiece& model, const std::string& text) {

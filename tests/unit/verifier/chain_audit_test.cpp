@@ -12,6 +12,7 @@
 #include "gym/verifier/verifier.hpp"
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::verifier {
@@ -33,7 +34,7 @@ class ChainAuditTest : public ::testing::Test {
         handler_.blobs);
     testing::LocalCoordinator coordinator_{handler_, key_.address()};
     testing::FakeChainView chain_;
-    testing::TempDir dir_;
+    testing::TemporaryFolder dir_;
     std::vector<VerifierEvent> events_;
     const Digest unit_ = protocol::unit_id(job_.unit(0));
     std::unique_ptr<Verifier> verifier_;

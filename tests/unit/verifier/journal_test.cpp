@@ -3,6 +3,7 @@
 #include "gym/common/file.hpp"
 #include "gym/verifier/report_journal.hpp"
 #include "gym/verifier/trace.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::verifier {
@@ -21,7 +22,7 @@ PendingReport some_report() {
 }
 
 TEST(ReportJournalTest, KeepsAReportOfADrawUntilItIsRemoved) {
-    const testing::TempDir dir;
+    const testing::TemporaryFolder dir;
     ReportJournal journal = ReportJournal::open(dir.path()).value();
     const PendingReport report = some_report();
     EXPECT_FALSE(journal.find(report.report.unit, 2)->has_value());

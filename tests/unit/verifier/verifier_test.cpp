@@ -5,10 +5,11 @@
 #include <algorithm>
 
 #include "gym/common/file.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 #include "gym/verifier/trace.hpp"
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::verifier {
@@ -22,7 +23,7 @@ class VerifierTest : public ::testing::Test {
     testing::MemoryHandler handler_;
     testing::TinyJob job_ = testing::make_tiny_job({worker_key_.address()}, handler_.blobs);
     testing::LocalCoordinator coordinator_{handler_, key_.address()};
-    testing::TempDir dir_;
+    testing::TemporaryFolder dir_;
     std::vector<VerifierEvent> events_;
     const Digest unit_ = protocol::unit_id(job_.unit(0));
     std::unique_ptr<Verifier> verifier_ = open();
@@ -102,7 +103,7 @@ TEST_F(VerifierTest, TwoVerifiersAgreeOnRecordsButNotOnTraces) {
     const protocol::Report first = handler_.reveals.at(unit_).report;
     const crypto::PrivateKey other_key = testing::test_key(8);
     testing::LocalCoordinator other(handler_, other_key.address());
-    testing::TempDir other_dir;
+    testing::TemporaryFolder other_dir;
     VerifierOptions options;
     options.data_dir = other_dir.path();
     draw(job_.run(0));

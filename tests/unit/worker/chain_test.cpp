@@ -11,6 +11,7 @@
 #include "gym/worker/worker.hpp"
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::worker {
@@ -25,7 +26,7 @@ class WorkerChainTest : public ::testing::Test {
     testing::TinyJob job_ = testing::make_tiny_job({key_.address()}, handler_.blobs);
     testing::LocalCoordinator coordinator_{handler_, key_.address()};
     testing::FakeChainView chain_;
-    testing::TempDir dir_;
+    testing::TemporaryFolder dir_;
     const ManualClock clock_{1'000};
     std::vector<std::string> events_;
     const Digest unit_ = protocol::unit_id(job_.unit(0));

@@ -8,6 +8,7 @@
 #include "gym/worker/unit_checkpoint.hpp"
 #include "gym/worker/unit_inputs.hpp"
 #include "random_seed.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::worker {
@@ -18,7 +19,7 @@ class CheckpointTest : public ::testing::Test {
     blob::MemoryStore blobs_;
     const testing::TinyJob job_ = testing::make_tiny_job({testing::test_key(1).address()}, blobs_);
     const CheckpointKey key_{protocol::unit_id(job_.unit(0)), protocol::unit_spec(job_.record, 0)};
-    testing::TempDir dir_;
+    testing::TemporaryFolder dir_;
     CheckpointStore store_ = CheckpointStore::open(dir_.path()).value();
 
     /// Runs the unit with `plan` looking on.

@@ -2,6 +2,7 @@
 
 #include "gym/common/file.hpp"
 #include "gym/worker/unit_journal.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::worker {
@@ -12,7 +13,7 @@ class JournalTest : public ::testing::Test {
     blob::MemoryStore blobs_;
     const crypto::PrivateKey key_ = testing::test_key(1);
     const testing::TinyJob job_ = testing::make_tiny_job({key_.address()}, blobs_);
-    testing::TempDir dir_;
+    testing::TemporaryFolder dir_;
 
     JournalEntry entry(std::uint8_t records_root) const {
         JournalEntry out;

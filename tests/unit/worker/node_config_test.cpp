@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "gym/common/file.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::worker {
@@ -12,7 +13,7 @@ namespace {
 
 class NodeConfigTest : public ::testing::Test {
   protected:
-    testing::TempDir dir_;
+    testing::TemporaryFolder dir_;
     Result<NodeConfig> load(std::string_view yaml) {
         const auto path = dir_.path() / "node.yaml";
         EXPECT_TRUE(write_file_atomic(path, as_bytes(yaml)).ok());

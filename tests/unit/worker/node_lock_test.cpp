@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "gym/common/file.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::worker {
@@ -11,12 +12,12 @@ namespace {
 
 class NodeLockTest : public ::testing::Test {
   protected:
-    testing::TempDir first_, second_;
+    testing::TemporaryFolder first_, second_;
 
     void SetUp() override {
         ASSERT_TRUE(write_file_atomic(first_.path() / "key.json", as_bytes("{}"), 0400).ok());
     }
-    NodeConfig config(const testing::TempDir& folder) const {
+    NodeConfig config(const testing::TemporaryFolder& folder) const {
         NodeConfig out;
         out.data_dir = folder.path();
         out.keystore_file = first_.path() / "key.json";  // absolute: the same for both folders

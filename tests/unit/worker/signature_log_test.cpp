@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gym/common/file.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::worker {
@@ -17,7 +18,7 @@ Digest filled(std::uint8_t value) {
 class SignatureLogTest : public ::testing::Test {
   protected:
     static constexpr std::size_t kLineBytes = 88;
-    testing::TempDir dir_;
+    testing::TemporaryFolder dir_;
     const protocol::UnitKey unit_{filled(1), 7, 3, 0};
     const Signed first_{filled(2), filled(3)};
     const Signed second_{filled(2), filled(4)};

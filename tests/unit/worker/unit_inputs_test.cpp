@@ -4,6 +4,7 @@
 
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::worker {
@@ -15,7 +16,7 @@ class UnitInputsTest : public ::testing::Test {
     testing::TinyJob job_ =
         testing::make_tiny_job({testing::test_key(1).address()}, handler_.blobs);
     testing::LocalCoordinator coordinator_{handler_, testing::test_key(1).address()};
-    testing::TempDir dir_;
+    testing::TemporaryFolder dir_;
     rpc::BlobCache cache_ = rpc::BlobCache::open(dir_.path(), coordinator_).value();
     InputLoader loader_{cache_};
 

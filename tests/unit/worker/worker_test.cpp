@@ -8,6 +8,7 @@
 #include "gym/commit/merkle.hpp"
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
+#include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::worker {
@@ -22,7 +23,7 @@ class WorkerTest : public ::testing::Test {
     testing::TinyJob job_ =
         testing::make_tiny_job({key_.address(), testing::test_key(2).address()}, handler_.blobs);
     testing::LocalCoordinator coordinator_{handler_, key_.address()};
-    testing::TempDir dir_;
+    testing::TemporaryFolder dir_;
     ManualClock clock_{1'000};
     std::vector<std::string> events_;
     const Digest unit_ = protocol::unit_id(job_.unit(0));

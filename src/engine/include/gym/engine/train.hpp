@@ -35,6 +35,9 @@ class Trainer {
     static Result<Trainer> create(const program::Program& train, State state,
                                   const blob::Dataset& dataset, const TrainSpec& spec,
                                   const EngineOptions& options = {});
+    static Result<Trainer> create(const program::Program& train, State state,
+                                  blob::Dataset&& dataset, const TrainSpec& spec,
+                                  const EngineOptions& options = {}) = delete;
     Trainer(Trainer&&) noexcept;
     Trainer& operator=(Trainer&&) noexcept;
     ~Trainer();

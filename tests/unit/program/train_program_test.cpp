@@ -1,4 +1,4 @@
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 #include <gtest/gtest.h>
 

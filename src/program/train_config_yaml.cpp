@@ -1,4 +1,4 @@
-#include "gym/program/gpt_yaml.hpp"
+#include "gym/program/train_config_yaml.hpp"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "gym/program/gpt_yaml.hpp"
+#include "gym/program/train_config_yaml.hpp"
 
 #include <gtest/gtest.h>
 
@@ -107,7 +107,7 @@ TEST(ModelFile, FillsInDefaults) {
     const auto config = parse_train_config(kModel, "test");
     ASSERT_TRUE(config.ok()) << config.error().message;
     EXPECT_EQ(config->batch, 2U);
-    EXPECT_EQ(config->model.mlp_ratio, GptConfig{}.mlp_ratio);
+    EXPECT_EQ(config->model.mlp_ratio, ModelConfig{}.mlp_ratio);
     EXPECT_EQ(config->optimizer.learning_rate, OptimizerConfig{}.learning_rate);
     EXPECT_EQ(config->outer.momentum, OuterConfig{}.momentum);
 }

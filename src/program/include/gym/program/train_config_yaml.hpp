@@ -5,7 +5,7 @@
 
 #include "gym/common/result.hpp"
 #include "gym/common/yaml.hpp"
-#include "gym/program/gpt.hpp"
+#include "gym/program/train_program.hpp"
 
 /// Reading model files (examples/gpt-tiny.yaml documents every key). Its own library,
 /// gym::program_yaml, so that the engine-only build does without yaml-cpp.

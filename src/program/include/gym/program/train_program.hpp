@@ -40,7 +40,6 @@ struct ModelConfig {
     double dropout = 0;
     std::shared_ptr<const Program> forward;  ///< imported: the model; never null then
 };
-using GptConfig = ModelConfig;
 
 /// The model that `forward` is: one input, tokens i32 (windows, context); one output, f32 (windows
 /// * context, vocabulary). Training takes its parameters, names and initial values; weights of rank
