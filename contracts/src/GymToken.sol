@@ -2,11 +2,12 @@
 pragma solidity ^0.8.35;
 
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
+import {ERC20Burnable} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20Burnable.sol";
 import {ERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20Permit.sol";
 
 /// @title The token that jobs are paid in: ERC-20 with EIP-2612 permits
-/// @notice The whole supply exists from the start; nobody can mint, pause or freeze.
-contract GymToken is ERC20, ERC20Permit {
+/// @notice The whole supply exists from the start; nobody can mint, pause or freeze. Holders can burn what is theirs.
+contract GymToken is ERC20, ERC20Burnable, ERC20Permit {
     /// @notice Creates the whole supply.
     /// @param holder Who receives it.
     /// @param supply In base units, 18 decimals.
