@@ -12,6 +12,21 @@
 
 namespace gym::kernels::GYM_KERNEL_ISA {
 
+/// A compile-time index.
+template <int I>
+struct Index {
+    static constexpr int value = I;
+};
+/// f(Index<0>()), ..., f(Index<Count - 1>()). A loop over an array of registers is unrolled too
+/// late: GCC 12 then keeps the array in memory and copies it every few products.
+template <int Count, int First = 0, typename F>
+GYM_LANES void unrolled(const F& f) {
+    if constexpr (First < Count) {
+        f(Index<First>());
+        unrolled<Count, First + 1>(f);
+    }
+}
+
 /// Towards the second-level cache; p may be anything.
 GYM_LANES void prefetch(const float* p) {
     _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T1);
@@ -115,10 +130,13 @@ GYM_LANES Ints round(Floats x) {
     return {_mm512_cvtps_epi32(x.v)};
 }
 
-/// Elements 0..15 and 16..31 as i16, two neighbours in a lane.
-GYM_LANES Ints pack_neighbours(Ints low, Ints high) {
-    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-    return {_mm512_permutexvar_epi64(order, _mm512_packs_epi32(low.v, high.v))};
+/// Elements 0..15 (low) and 16..31 as i16, two neighbours in a lane: pair i is in lane
+/// packed_position(i).
+GYM_LANES Ints pack(Ints low, Ints high) {
+    return {_mm512_packs_epi32(low.v, high.v)};
+}
+constexpr int64_t packed_position(int64_t i) {
+    return i % 8 / 2 * 4 + i / 8 * 2 + i % 2;
 }
 
 /// Sum of squares of the two i16 of each lane.
@@ -128,20 +146,22 @@ GYM_LANES Ints square_pairs(Ints a) {
 
 /// Sixteen vectors of sixteen lanes, rows and columns exchanged.
 GYM_LANES void transpose(Ints r[16]) {
-    __m512i t[16];
-    for (int i = 0; i < 16; i += 2) {
+    __m512i t[16], u[16];
+    unrolled<8>([&](auto n) __attribute__((always_inline)) {
+        constexpr int i = 2 * n.value;
         t[i] = _mm512_unpacklo_epi32(r[i].v, r[i + 1].v);
         t[i + 1] = _mm512_unpackhi_epi32(r[i].v, r[i + 1].v);
-    }
-    __m512i u[16];
-    for (int i = 0; i < 16; i += 4) {
+    });
+    unrolled<4>([&](auto n) __attribute__((always_inline)) {
+        constexpr int i = 4 * n.value;
         u[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
         u[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
         u[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
         u[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
-    }
+    });
     // u[4 g + j] holds, in its 128-bit part p, lane 4 p + j of rows 4 g .. 4 g + 3.
-    for (int j = 0; j < 4; ++j) {
+    unrolled<4>([&](auto n) __attribute__((always_inline)) {
+        constexpr int j = n.value;
         const __m512i a = _mm512_shuffle_i32x4(u[j], u[4 + j], 0x88);
         const __m512i b = _mm512_shuffle_i32x4(u[8 + j], u[12 + j], 0x88);
         const __m512i c = _mm512_shuffle_i32x4(u[j], u[4 + j], 0xDD);
@@ -150,7 +170,7 @@ GYM_LANES void transpose(Ints r[16]) {
         r[4 + j].v = _mm512_shuffle_i32x4(c, d, 0x88);
         r[8 + j].v = _mm512_shuffle_i32x4(a, b, 0xDD);
         r[12 + j].v = _mm512_shuffle_i32x4(c, d, 0xDD);
-    }
+    });
 }
 
 #else
@@ -260,10 +280,13 @@ GYM_LANES Ints round(Floats x) {
     return {_mm256_cvtps_epi32(x.a), _mm256_cvtps_epi32(x.b)};
 }
 
-/// Elements 0..15 and 16..31 as i16, two neighbours in a lane.
-GYM_LANES Ints pack_neighbours(Ints low, Ints high) {
-    return {_mm256_permute4x64_epi64(_mm256_packs_epi32(low.a, low.b), 0xD8),
-            _mm256_permute4x64_epi64(_mm256_packs_epi32(high.a, high.b), 0xD8)};
+/// Elements 0..15 (low) and 16..31 as i16, two neighbours in a lane: pair i is in lane
+/// packed_position(i).
+GYM_LANES Ints pack(Ints low, Ints high) {
+    return {_mm256_packs_epi32(low.a, low.b), _mm256_packs_epi32(high.a, high.b)};
+}
+constexpr int64_t packed_position(int64_t i) {
+    return i / 8 * 8 + i % 4 / 2 * 4 + i % 8 / 4 * 2 + i % 2;
 }
 
 /// Sum of squares of the two i16 of each lane.

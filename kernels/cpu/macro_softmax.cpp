@@ -27,14 +27,12 @@ inline __attribute__((always_inline)) void exp_below(const float* x, float m, fl
         [](int64_t, float v) __attribute__((always_inline)) { return f32::exp(v); });
 }
 
-/// y[i] = exp(x[i] - m); returns the exact sum.
-inline __attribute__((always_inline)) float numerators(const float* x, float m, float* y,
-                                                       int64_t count) {
+/// The exact sum of numerators.
+inline __attribute__((always_inline)) float sum_of_numerators(const float* y, int64_t count) {
     // rint(y * 2^29) as scale2 has it: a single normal factor. Above 1 there is only NaN.
     constexpr float kScale = 0x1p29f;
     int64_t total = 0;
     uint32_t amax = 0;
-    exp_below(x, m, y, count);
     for (int64_t i = 0; i < count; ++i) {
         const uint32_t bits = magnitude_bits(y[i]);
         amax = bits > amax ? bits : amax;
@@ -49,21 +47,40 @@ inline __attribute__((always_inline)) int64_t clamped(int32_t index, int64_t cou
     return low < count ? low : count - 1;
 }
 
+/// Causal rows are worked on up to a whole vector: half of them would spend more time on the rest
+/// than on vectors. What is computed right of the diagonal is cleared afterwards.
+inline __attribute__((always_inline)) int64_t padded(int64_t count, int64_t length) {
+    constexpr int64_t kVector = GYM_KERNEL_LEVEL == 0 ? 1 : 16;
+    const int64_t end = (count + kVector - 1) / kVector * kVector;
+    return end < length ? end : length;
+}
+
+/// Fills the padding with what changes no maximum.
+inline __attribute__((always_inline)) void pad(float* row, int64_t count, int64_t end) {
+    for (int64_t j = count; j < end; ++j)
+        row[j] = row[0];
+}
+
 }  // namespace
 
 void softmax_causal(float* scores, int64_t length, float* m, float* l) {
     for (int64_t i = 0; i < length; ++i) {
         float* row = scores + i * length;
-        m[i] = row_max(row, i + 1);
-        l[i] = numerators(row, m[i], row, i + 1);
+        const int64_t end = padded(i + 1, length);
+        pad(row, i + 1, end);
+        m[i] = row_max(row, end);
+        exp_below(row, m[i], row, end);
         clear(row, i + 1, length);
+        l[i] = sum_of_numerators(row, end);
     }
 }
 
 void numerators_causal(float* scores, int64_t length, const float* m) {
     for (int64_t i = 0; i < length; ++i) {
         float* row = scores + i * length;
-        exp_below(row, m[i], row, i + 1);
+        const int64_t end = padded(i + 1, length);
+        pad(row, i + 1, end);
+        exp_below(row, m[i], row, end);
         clear(row, i + 1, length);
     }
 }
@@ -73,8 +90,9 @@ void scores_grad_causal(const float* p, const float* delta, int64_t length, floa
         const float* numerator = p + i * length;
         float* row = d_scores + i * length;
         const float shift = delta[i];
+        const int64_t end = padded(i + 1, length);
         GYM_VECTOR_LOOP
-        for (int64_t j = 0; j <= i; ++j)
+        for (int64_t j = 0; j < end; ++j)
             row[j] = f32::mul(numerator[j], row[j] - shift);
         clear(row, i + 1, length);
     }
@@ -113,7 +131,8 @@ void cross_entropy_rows(const CrossEntropyForward& call, MacroRange rows, float*
     for (int64_t r = rows.begin; r < rows.end; ++r) {
         const float* x = call.logits + r * call.width;
         const float m = row_max(x, call.width);
-        const float l = numerators(x, m, scratch, call.width);
+        exp_below(x, m, scratch, call.width);
+        const float l = sum_of_numerators(scratch, call.width);
         const float target = x[clamped(call.targets[r], call.width)];
         losses[r] = f32::sub(f32::log(l), f32::sub(target, m));
         call.m[r] = m;

@@ -110,11 +110,13 @@ void q14_finish_totals(const Q14Operand& a, const Q14Operand& b, Q14BlockRange r
     for (int64_t i = 0; i < range.count; ++i) {
         const int64_t m = range.first_vector + i;
         float* row = out + m * out_stride;
+        alignas(64) RowScale scale[kQ14Panel];
+        store_row_scales(scale, splat(a_maximum[m]));
         int64_t n = 0;
         for (; n + kQ14Panel <= b.vectors; n += kQ14Panel) {
             const Scaler columns = scaler(load(b_maximum + n), 42);
             store(row + n,
-                  scaled(rounded(load_longs(totals + i * b.vectors + n)), a_maximum[m], columns));
+                  scaled(rounded(load_longs(totals + i * b.vectors + n)), scale[0], columns));
         }
         for (; n < b.vectors; ++n)
             row[n] = q14_finish(totals[i * b.vectors + n], a_maximum[m], b_maximum[n]);

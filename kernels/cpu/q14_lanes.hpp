@@ -51,12 +51,15 @@ GYM_LANES Scaler scaler(Ints exponents, int32_t bias) {
     const __m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(0x7FC00000));
     return {_mm512_mask_mov_ps(_mm512_cvtepi32_ps((exponents - splat(bias)).v), poisoned, nan)};
 }
-/// q14_finish(): value * 2^(a_exponent + exponent - bias) with one rounding, NaN for a poisoned
-/// pair. The instruction passes the exponent's NaN on as it is.
-GYM_LANES Floats scaled(Floats value, int32_t a_exponent, Scaler columns) {
-    const float a = a_exponent == kExponentPoisoned ? f32::from_bits(f32::kNanBits)
-                                                    : static_cast<float>(a_exponent);
-    return {_mm512_scalef_ps(value.v, _mm512_add_ps(columns.exponents, _mm512_set1_ps(a)))};
+/// A row's exponent, ready for scaled().
+using RowScale = float;  // NaN where it is poisoned
+GYM_LANES void store_row_scales(RowScale* to, Ints exponents) {
+    store(to, Floats{scaler(exponents, 0).exponents});
+}
+/// q14_finish(): value * 2^(row + exponent - bias) with one rounding, NaN for a poisoned pair. The
+/// instruction passes the exponent's NaN on as it is.
+GYM_LANES Floats scaled(Floats value, RowScale row, Scaler columns) {
+    return {_mm512_scalef_ps(value.v, _mm512_add_ps(columns.exponents, _mm512_set1_ps(row)))};
 }
 
 /// Sixteen i64.
@@ -137,17 +140,22 @@ struct Scaler {
 GYM_LANES Scaler scaler(Ints exponents, int32_t bias) {
     return {exponents - splat(bias), greater(exponents, splat(kExponentMax))};
 }
-/// q14_finish(): value * 2^(a_exponent + exponent - bias) with one rounding, NaN for a poisoned
-/// pair. A value is zero or an integer's f32, at least 1, so the first factor leaves it normal (or
+/// A row's exponent, ready for scaled().
+using RowScale = int32_t;
+GYM_LANES void store_row_scales(RowScale* to, Ints exponents) {
+    store(to, exponents);
+}
+/// q14_finish(): value * 2^(row + exponent - bias) with one rounding, NaN for a poisoned pair. A
+/// value is zero or an integer's f32, at least 1, so the first factor leaves it normal (or
 /// overflows, and so does the result).
-GYM_LANES Floats scaled(Floats value, int32_t a_exponent, const Scaler& columns) {
-    const Ints n = columns.exponents + splat(a_exponent);
+GYM_LANES Floats scaled(Floats value, RowScale row, const Scaler& columns) {
+    const Ints n = columns.exponents + splat(row);
     const Ints first = min(max(n, splat(-126)), splat(127));
     const Ints one = splat(127);
     const Floats product =
         value * floats(shift_left<23>(first + one)) * floats(shift_left<23>(n - first + one));
     const Ints nan = splat(static_cast<int32_t>(f32::kNanBits));
-    const Ints a_poisoned = splat(a_exponent == kExponentPoisoned ? -1 : 0);
+    const Ints a_poisoned = splat(row == kExponentPoisoned ? -1 : 0);
     return floats(select(columns.poisoned | a_poisoned, nan, bits(product)));
 }
 

@@ -53,13 +53,22 @@ GYM_LANES Panel panel_of(const Q14Operand& out, int64_t index) {
             out.energies + index};
 }
 
-/// Collects a panel's energy in one block, pair after pair.
+/// Collects a panel's energy in one block.
 struct Energy {
     Ints group = splat(0), largest_yet = splat(0);
 
     GYM_LANES_MEMBER void add(Ints pair) {
         // 64 * 2^27 / 8 = 2^30: no overflow.
         group = group + shift_right<3>(square_pairs(pair));
+    }
+    /// The same for eight pairs of one group.
+    GYM_LANES_MEMBER void add_eight(const Ints* pairs) {
+        // 8 * 2^27 = 2^30: no overflow here either.
+        const Ints first = square_pairs(pairs[0]) + square_pairs(pairs[1]) +
+                           (square_pairs(pairs[2]) + square_pairs(pairs[3]));
+        const Ints second = square_pairs(pairs[4]) + square_pairs(pairs[5]) +
+                            (square_pairs(pairs[6]) + square_pairs(pairs[7]));
+        group = group + shift_right<3>(first + second);
     }
     GYM_LANES_MEMBER void end_group() {
         largest_yet = max(largest_yet, group);
@@ -85,50 +94,84 @@ GYM_LANES Range range_of_block(Q14Elements used, int64_t block_begin, int64_t le
     return range.begin < range.end ? range : Range{0, 0};
 }
 
-/// One block of one panel: rows of the source from x on.
-GYM_LANES Ints quantise_row_block(const Q14Source& source, const float* x, int64_t rows,
-                                  Range elements, int16_t* q, uint32_t* energy_out) {
-    const int64_t length = elements.end;
-    alignas(64) int32_t amax[kQ14Panel] = {};
-    for (int64_t r = 0; r < rows; ++r) {
-        const float* row = x + r * source.row_stride;
+/// Rows of the source that make a panel, from the beginning of a block.
+struct SourceRows {
+    const float* x;
+    int64_t stride;
+    int64_t count;
+};
+
+/// The largest magnitude bits of each row.
+GYM_LANES Ints row_magnitudes(SourceRows rows, Range elements) {
+    Ints amax[kQ14Panel];
+    for (int64_t r = 0; r < kQ14Panel; ++r) {
         Ints largest_yet = splat(0);
-        int64_t k = elements.begin;
-        for (; k + 16 <= length; k += 16) {
-            largest_yet = max(largest_yet, magnitude(load(row + k)));
-            prefetch(row + k + kQ14Panel * source.row_stride);  // the next panel's
+        if (r < rows.count) {
+            const float* row = rows.x + r * rows.stride;
+            int64_t k = elements.begin;
+            for (; k + 16 <= elements.end; k += 16) {
+                largest_yet = max(largest_yet, magnitude(load(row + k)));
+                prefetch(row + k + kQ14Panel * rows.stride);  // the next panel's
+            }
+            if (k < elements.end)
+                largest_yet = max(largest_yet, magnitude(load_first(row + k, elements.end - k)));
         }
-        if (k < length) {
-            largest_yet = max(largest_yet, magnitude(load_first(row + k, length - k)));
-        }
-        amax[r] = largest(largest_yet);
+        amax[r] = largest_yet;
     }
-    const BlockScale scale = block_scale(source, load(amax));
+    transpose(amax);
+    unrolled<15>([&](auto i)
+                     __attribute__((always_inline)) { amax[0] = max(amax[0], amax[i.value + 1]); });
+    return amax[0];
+}
+
+/// Sixteen pairs of sixteen rows from element k on; pair i is in vector packed_position(i).
+/// `Whole`: there are as many elements and rows.
+template <bool Whole>
+GYM_LANES void quantise_pairs(SourceRows rows, int64_t k, int64_t rest, const float* factors,
+                              Ints keep, Ints pairs[kQ14Panel]) {
+    unrolled<kQ14Panel>([&](auto r) __attribute__((always_inline)) {
+        if (!Whole && r.value >= rows.count) {
+            pairs[r.value] = splat(0);
+            return;
+        }
+        const float* p = rows.x + r.value * rows.stride + k;
+        const Floats low = Whole ? load(p) : load_first(p, rest);
+        const Floats high = Whole ? load(p + 16) : load_first(p + 16, rest - 16);
+        const Floats factor = splat(factors[r.value]);
+        pairs[r.value] = pack(round(low * factor), round(high * factor));
+    });
+    transpose(pairs);
+    unrolled<kQ14Panel>([&](auto i) __attribute__((always_inline)) {
+        pairs[i.value] = pairs[i.value] & keep;
+    });
+}
+
+/// One block of one panel.
+GYM_LANES Ints quantise_row_block(const Q14Source& source, SourceRows rows, Range elements,
+                                  int16_t* q, uint32_t* energy_out) {
+    const int64_t length = elements.end;
+    const BlockScale scale = block_scale(source, row_magnitudes(rows, elements));
     alignas(64) float factors[kQ14Panel];
-    alignas(64) int32_t keep[kQ14Panel];
     store(factors, scale.scale);
-    store(keep, scale.keep);
-    const int64_t pairs = (length + 1) / 2;
+    const int64_t all_pairs = (length + 1) / 2;
     Energy energy;
     for (int64_t k = elements.begin; k < length; k += 32) {
-        if (k / 2 % kQ14GroupPairs == 0) energy.end_group();
-        Ints pair[kQ14Panel];
-        for (int64_t r = 0; r < kQ14Panel; ++r) {
-            pair[r] = splat(0);
-            if (r >= rows) continue;
-            const float* p = x + r * source.row_stride + k;
-            const int64_t rest = length - k;
-            const Floats low = rest >= 32 ? load(p) : load_first(p, rest);
-            const Floats high = rest >= 32 ? load(p + 16) : load_first(p + 16, rest - 16);
-            const Floats factor = splat(factors[r]);
-            pair[r] = pack_neighbours(round(low * factor), round(high * factor)) & splat(keep[r]);
+        const int64_t first = k / 2, rest = length - k;
+        if (first % kQ14GroupPairs == 0) energy.end_group();
+        Ints pairs[kQ14Panel];
+        if (rows.count == kQ14Panel && rest >= 32) {
+            quantise_pairs<true>(rows, k, rest, factors, scale.keep, pairs);
+        } else {
+            quantise_pairs<false>(rows, k, rest, factors, scale.keep, pairs);
         }
-        transpose(pair);
-        const int64_t first = k / 2;
-        for (int64_t i = 0; i < 16 && first + i < pairs; ++i) {
-            store(q + (first + i) * kQ14PanelRow, pair[i]);
-            energy.add(pair[i]);
-        }
+        const int64_t count = first + 16 < all_pairs ? 16 : all_pairs - first;
+        int16_t* to = q + first * kQ14PanelRow;
+        unrolled<kQ14Panel>([&](auto i) __attribute__((always_inline)) {
+            if (i.value < count)
+                store(to + i.value * kQ14PanelRow, pairs[packed_position(i.value)]);
+        });
+        energy.add_eight(pairs);
+        energy.add_eight(pairs + 8);
     }
     *energy_out = energy.value();
     return scale.exponent;
@@ -216,10 +259,11 @@ void q14_quantise_rows(const Q14Source& source, const Q14Operand& out, int64_t b
         for (int64_t block = 0; block < out.blocks; ++block) {
             const int64_t k = block * kQ14BlockLength;
             const Range elements = range_of_block(used, k, out.length);
-            const Ints exponent =
-                quantise_row_block(source, source.data + first_row * source.row_stride + k,
-                                   left < kQ14Panel ? left : kQ14Panel, elements,
-                                   panel.q + k / 2 * kQ14PanelRow, panel.energies + block * panels);
+            const Ints exponent = quantise_row_block(
+                source,
+                {source.data + first_row * source.row_stride + k, source.row_stride,
+                 left < kQ14Panel ? left : kQ14Panel},
+                elements, panel.q + k / 2 * kQ14PanelRow, panel.energies + block * panels);
             store(panel.exponents + block * out.padded_vectors, exponent);
             maximum = max(maximum, exponent);
         }

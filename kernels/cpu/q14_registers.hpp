@@ -29,21 +29,6 @@ inline constexpr int kRegisterRows = 4;
 inline constexpr int kRegisterPanels = 1;
 #endif
 
-/// A compile-time index.
-template <int I>
-struct Index {
-    static constexpr int value = I;
-};
-/// f(Index<0>()), ..., f(Index<Count - 1>()). A loop over an array of registers is unrolled too
-/// late: GCC 12 then keeps the array in memory and copies it every few products.
-template <int Count, int First = 0, typename F>
-GYM_LANES void unrolled(const F& f) {
-    if constexpr (First < Count) {
-        f(Index<First>());
-        unrolled<Count, First + 1>(f);
-    }
-}
-
 /// Sums of kRegisterRows vectors with `Panels` panels, meant for registers: index only by
 /// constants (for_each_sum).
 template <int Panels>

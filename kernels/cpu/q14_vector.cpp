@@ -161,9 +161,19 @@ GYM_LANES void columns_of(const Q14Operand& b, int64_t n, int32_t bias, OutputCo
     }
 }
 
+/// Scales of a tile's rows from the exponents of its first one on.
+struct TileRows {
+    alignas(64) RowScale scale[kQ14TileRows];
+
+    GYM_LANES_MEMBER TileRows(const int32_t* exponents, Position at) {
+        for (int64_t r = 0; r < at.rows; r += kQ14Panel)
+            store_row_scales(scale + r, load(exponents + r));
+    }
+};
+
 /// A block's dot products that stay below 2^31 throughout: registers hold them.
 template <int N>
-GYM_LANES void short_tile(const BlockTile& tile, PairRange range, const int32_t* exponents,
+GYM_LANES void short_tile(const BlockTile& tile, PairRange range, const TileRows& rows,
                           const OutputColumns* columns, Position at, const Output& out) {
     for (int g = 0; g < tile.groups; ++g) {
         RegisterSums<N> sums;
@@ -175,7 +185,7 @@ GYM_LANES void short_tile(const BlockTile& tile, PairRange range, const int32_t*
             const int64_t r = g * kRegisterRows + row.value;
             if (r >= at.rows) return;
             store_row(out, out.data + (at.m + r) * out.stride + (at.n + panel.value) * kQ14Panel,
-                      scaled(to_floats(sums.at[row.value * N + panel.value]), exponents[r],
+                      scaled(to_floats(sums.at[row.value * N + panel.value]), rows.scale[r],
                              columns[panel.value].scaler),
                       columns[panel.value].count);
         });
@@ -190,11 +200,11 @@ GYM_LANES void single_block_tile(const Q14Operand& a, const Q14Operand& b, Q14Ze
     const BlockTile tile = block_tile<N>(a, b, 0, at);
     OutputColumns columns[N];
     columns_of<N>(b, at.n, 26, columns);
-    const int32_t* exponents = a.exponents + at.m;
+    const TileRows rows(a.exponents + at.m, at);
     const int64_t group = tile.cuts.interval;
     if (range.end - range.first <= kExactPairs ||
         (tile.cuts.groups && range.first / group == (range.end - 1) / group)) {
-        short_tile<N>(tile, range, exponents, columns, at, out);
+        short_tile<N>(tile, range, rows, columns, at, out);
         return;
     }
     TileSums<N> sums;
@@ -204,7 +214,7 @@ GYM_LANES void single_block_tile(const Q14Operand& a, const Q14Operand& b, Q14Ze
         for (int j = 0; j < N; ++j) {
             const Sums& sum = sums.at(r, j);
             store_row(out, row + j * kQ14Panel,
-                      scaled(join_halves(sum.high, sum.low), exponents[r], columns[j].scaler),
+                      scaled(join_halves(sum.high, sum.low), rows.scale[r], columns[j].scaler),
                       columns[j].count);
         }
     }
@@ -246,6 +256,7 @@ GYM_LANES void add_block(const Q14Operand& a, const Q14Operand& b, int64_t block
     const BlockShifts<N> b_shifts = block_shifts<N>(b, block, at.n);
     OutputColumns columns[N];
     columns_of<N>(b, at.n, 42, columns);
+    const TileRows rows(a_maximum, at);
     for (int r = 0; r < at.rows; ++r) {
         const int32_t a_shift = a_maximum[r] - a_exponent[r];
         float* row = out.data + (at.m + r) * out.stride + at.n * kQ14Panel;
@@ -259,7 +270,7 @@ GYM_LANES void add_block(const Q14Operand& a, const Q14Operand& b, int64_t block
             if (!progress.first) total = total + totals[r][j];
             if (progress.last) {
                 store_row(out, row + j * kQ14Panel,
-                          scaled(rounded(total), a_maximum[r], columns[j].scaler),
+                          scaled(rounded(total), rows.scale[r], columns[j].scaler),
                           columns[j].count);
             } else {
                 totals[r][j] = total;
