@@ -1,13 +1,11 @@
 #include "gym/engine/train.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/merkle.hpp"
-#include "gym/engine/batch.hpp"
 #include "gym/engine/positions.hpp"
+#include "gym/engine/step_inputs.hpp"
 #include "gym/kernels/philox.h"
 #include "gym/program/cost.hpp"
 #include "gym/program/program.hpp"
@@ -19,12 +17,6 @@ namespace gym::engine {
 namespace {
 
 using program::Program;
-
-template <class T>
-ByteView bytes_of(const T& values) {
-    return {reinterpret_cast<const std::uint8_t*>(values.data()),
-            values.size() * sizeof(values[0])};
-}
 
 Status check_spec(const TrainSpec& spec) {
     if (spec.steps == 0)
@@ -52,8 +44,6 @@ struct Trainer::Impl {
     TrainSpec spec;
     std::unique_ptr<Runner> runner;
     WindowShape shape;
-    bool has_clock = false;
-    bool has_random = false;
     bool can_skip = false;
     std::uint64_t flops = 0;
     std::uint64_t next_step = 0;
@@ -87,24 +77,9 @@ Result<Digest> Trainer::Impl::gradient_root() const {
 
 /// @return the batch root.
 Result<Digest> Trainer::Impl::run_step(std::uint64_t step) {
-    GYM_TRY(const Batch batch, training_batch(dataset, spec.key, step, shape.windows,
-                                              shape.window_tokens, shape.stride));
-    GYM_CHECK(check_classes(shape, batch.tokens));
-    const std::uint64_t job_step = spec.key.round * spec.steps + step;
-    // The clock only looks up tables, whose indices are clamped, so saturating it changes nothing.
-    constexpr std::uint64_t kClockMax = 0x7FFFFFFF;
-    const std::array<std::int32_t, 2> clock{
-        static_cast<std::int32_t>(std::min(job_step, kClockMax)), static_cast<std::int32_t>(step)};
-    std::vector<NamedTensorView> inputs{{program::kBatchInput, bytes_of(batch.tokens)}};
-    if (has_clock) inputs.push_back({program::kClockInput, bytes_of(clock)});
-    const auto key = kernels::philox_key(spec.key.job_seed.data.data());
-    const std::array<std::int32_t, program::kRandomWords> random{
-        static_cast<std::int32_t>(key.word[0]), static_cast<std::int32_t>(key.word[1]),
-        static_cast<std::int32_t>(spec.key.round), static_cast<std::int32_t>(spec.key.slot),
-        static_cast<std::int32_t>(step)};
-    if (has_random) inputs.push_back({program::kRandomInput, bytes_of(random)});
-    GYM_CHECK(runner->run(inputs));
-    return batch.root;
+    GYM_TRY(const StepInputs inputs, step_inputs(program, dataset, spec.key, spec.steps, step));
+    GYM_CHECK(runner->run(inputs.views(program)));
+    return inputs.batch.root;
 }
 
 Result<Trainer> Trainer::create(const Program& train, State state, const blob::Dataset& dataset,
@@ -124,9 +99,7 @@ Result<Trainer> Trainer::create(const Program& train, State state, const blob::D
     auto impl = std::make_unique<Impl>(train, dataset, spec, std::move(runner));
     impl->shape = shape;
     impl->next_step = spec.first_step;
-    impl->has_random = train.find_slot(program::kRandomInput) != program::kNoSlot;
     impl->can_skip = train.find_output(program::kSkippedOutput) != program::kNoSlot;
-    impl->has_clock = train.find_slot(program::kClockInput) != program::kNoSlot;
     impl->flops = program::flops_per_step(train);
     return Trainer(std::move(impl));
 }

@@ -1,0 +1,191 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "gym/commit/merkle.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/program/program.hpp"
+
+/// The trace program of a program (docs/adr/0003-dispute-descent.md): its expansion into primitives
+/// as records that a contract can check one by one. A pure function of the program.
+namespace gym::dispute {
+
+/// No such trace leaf: programs without a guard have no leaf `skipped`.
+inline constexpr std::uint32_t kNoLeaf = 0xFFFFFFFF;
+
+/// dtype u8 | rank u8 | dims u32 each.
+struct Shape {
+    program::DType dtype = program::DType::f32;
+    program::Dims dims;
+    friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+/// Where a tensor comes from: kind u8 | index u32, or kind u8 | root.
+struct Source {
+    enum class Kind : std::uint8_t {
+        primitive = 1,  ///< output of primitive `index` of the same macro op, counted within it
+        leaf = 2,       ///< trace leaf `index` of the same step
+        state = 3,      ///< tensor `index` of the state before the step, in state_root()'s order
+        constant = 4,   ///< the tensor whose root is `root`
+    };
+    Kind kind = Kind::leaf;
+    std::uint32_t index = 0;
+    Digest root;  ///< constants only
+    friend bool operator==(const Source&, const Source&) = default;
+};
+
+struct Operand {
+    Source source;
+    Shape shape;
+    friend bool operator==(const Operand&, const Operand&) = default;
+};
+
+/// opcode u16 | output shape | eight attributes u64 | inputs u8, each source | shape.
+struct PrimitiveRecord {
+    program::Opcode code = program::Opcode::fill;
+    Shape output;
+    std::array<std::uint64_t, program::kAttributesMax> attributes{};
+    std::vector<Operand> inputs;
+    friend bool operator==(const PrimitiveRecord&, const PrimitiveRecord&) = default;
+};
+
+/// kind u8 | shape, and for computed leaves | first u32 | count u32 | writer u32.
+struct LeafRecord {
+    enum class Kind : std::uint8_t {
+        computed = 0,  ///< an output of a macro op
+        batch = 1,     ///< the step's token windows
+        clock = 2,     ///< step of the job, step of the unit
+        random = 3,    ///< where random numbers are drawn
+        other = 4,     ///< an input of a program that does not train
+    };
+    Kind kind = Kind::computed;
+    Shape shape;
+    std::uint32_t first = 0;   ///< the macro op's first primitive, counted through the program
+    std::uint32_t count = 0;   ///< its primitives
+    std::uint32_t writer = 0;  ///< which of them writes this leaf, counted within the macro op
+    friend bool operator==(const LeafRecord&, const LeafRecord&) = default;
+};
+
+/// shape | source of the value after the step: a trace leaf or a slot of the state before it.
+struct StateRecord {
+    Shape shape;
+    Source next;
+    friend bool operator==(const StateRecord&, const StateRecord&) = default;
+};
+
+/// What a contract needs to know of a program before any record: u32 each, in this order, then the
+/// four roots.
+struct TraceHeader {
+    std::uint32_t numerics_version = program::kNumericsVersion;
+    std::uint32_t input_leaves = 0;  ///< leaves that are inputs; they come first
+    std::uint32_t leaves = 0;
+    std::uint32_t primitives = 0;
+    std::uint32_t state_slots = 0;
+    std::uint32_t gradients = 0;
+    // Trace leaves that step records name; kNoLeaf where the program has none.
+    std::uint32_t loss = kNoLeaf;
+    std::uint32_t grad_norm = kNoLeaf;
+    std::uint32_t skipped = kNoLeaf;
+    // What a batch is; all 0 for a program without one.
+    std::uint32_t windows = 0;
+    std::uint32_t window_tokens = 0;  ///< a window has one token more
+    std::uint32_t stride = 0;         ///< windows begin at its multiples
+    std::uint32_t vocabulary = 0;     ///< tokens that the model knows
+    std::uint32_t classes = 0;        ///< of a classifier: the last token of a window is below it
+    Digest gradients_root;            ///< of gradient_leaf(): leaf indices, in the outputs' order
+    Digest leaves_root;
+    Digest primitives_root;
+    Digest state_root;
+    friend bool operator==(const TraceHeader&, const TraceHeader&) = default;
+};
+
+/// Consecutive primitives of one macro op, and its outputs: consecutive trace leaves.
+struct MacroRange {
+    std::uint32_t first_primitive = 0;
+    std::uint32_t primitives = 0;
+    std::uint32_t first_leaf = 0;
+    std::uint32_t leaves = 0;
+    friend bool operator==(const MacroRange&, const MacroRange&) = default;
+};
+
+struct TraceProgram {
+    TraceHeader header;
+    std::vector<PrimitiveRecord> primitives;
+    std::vector<LeafRecord> leaves;
+    std::vector<StateRecord> state;
+    std::vector<std::uint32_t> gradients;  ///< leaf indices
+    std::vector<MacroRange> macros;        ///< by op of the program
+};
+
+/// @errors kOutOfRange if the expansion has more primitives than kOpsMax. kInvalidArgument: loss,
+/// grad_norm, skipped or a gradient is no input and no op's output; of a program with an input
+/// "batch", that it is not [windows, tokens + 1].
+[[nodiscard]] Result<TraceProgram> trace_program(const program::Program& program);
+
+[[nodiscard]] Bytes encode(const PrimitiveRecord& record);
+[[nodiscard]] Bytes encode(const LeafRecord& record);
+[[nodiscard]] Bytes encode(const StateRecord& record);
+[[nodiscard]] Bytes encode(const TraceHeader& header);
+
+/// Strict: @errors kMalformed for truncated, over-long or non-canonical bytes and numbers beyond
+/// the bounds of program.hpp. Whether a record suits its opcode is the opcode's own rule.
+[[nodiscard]] Result<PrimitiveRecord> decode_primitive(ByteView bytes);
+[[nodiscard]] Result<LeafRecord> decode_leaf(ByteView bytes);
+[[nodiscard]] Result<StateRecord> decode_state_record(ByteView bytes);
+[[nodiscard]] Result<TraceHeader> decode_trace_header(ByteView bytes);
+
+// Leaves of the record trees: H(tag | bytes), tags "gym.primitive.v1", "gym.trace_leaf.v1",
+// "gym.state_slot.v1", "gym.gradient_leaf.v1" (the leaf index as u32).
+[[nodiscard]] Digest primitive_digest(ByteView record);
+[[nodiscard]] Digest leaf_digest(ByteView record);
+[[nodiscard]] Digest state_record_digest(ByteView record);
+[[nodiscard]] Digest gradient_digest(std::uint32_t leaf);
+
+/// The trace root: H("gym.trace_program.v1" | header).
+[[nodiscard]] Digest trace_root(const TraceHeader& header);
+
+/// The tensor digest of a tensor of this shape whose chunks have this root.
+[[nodiscard]] Digest tensor_digest(const Shape& shape, const Digest& tree_root);
+/// Elements; at most kSlotElementsMax in a decoded shape.
+[[nodiscard]] std::uint64_t element_count(const Shape& shape);
+[[nodiscard]] std::uint64_t size_bytes(const Shape& shape);
+[[nodiscard]] Shape shape_of(const program::Slot& slot);
+
+/// A record under the trace root: its bytes and the siblings up to its list's root.
+struct RecordProof {
+    std::uint32_t index = 0;
+    Bytes record;
+    std::vector<Digest> path;
+    friend bool operator==(const RecordProof&, const RecordProof&) = default;
+};
+
+/// The record trees of a trace program. Immutable, thread-safe.
+class TraceTrees {
+  public:
+    explicit TraceTrees(const TraceProgram& program);
+    // @errors kOutOfRange if there is no such record.
+    [[nodiscard]] Result<RecordProof> primitive(std::uint32_t index) const;
+    [[nodiscard]] Result<RecordProof> leaf(std::uint32_t index) const;
+    [[nodiscard]] Result<RecordProof> state(std::uint32_t index) const;
+
+  private:
+    struct List {
+        std::vector<Bytes> records;
+        commit::MerkleTree tree;
+        [[nodiscard]] Result<RecordProof> prove(std::uint32_t index) const;
+    };
+    static List make_list(std::vector<Bytes> records, Digest (*digest)(ByteView));
+    List primitives_, leaves_, state_;
+};
+
+// The record that a proof shows. @errors kMismatch, kMalformed.
+[[nodiscard]] Result<PrimitiveRecord> check_primitive(const TraceHeader& header,
+                                                      const RecordProof& proof);
+[[nodiscard]] Result<LeafRecord> check_leaf(const TraceHeader& header, const RecordProof& proof);
+[[nodiscard]] Result<StateRecord> check_state_record(const TraceHeader& header,
+                                                     const RecordProof& proof);
+
+}  // namespace gym::dispute

@@ -1,0 +1,260 @@
+#include <string>
+
+#include "gym/commit/codec.hpp"
+#include "gym/commit/sha256.hpp"
+#include "gym/commit/tensor_root.hpp"
+#include "gym/dispute/trace_program.hpp"
+
+namespace gym::dispute {
+namespace {
+
+using commit::Decoder;
+using commit::Encoder;
+
+Error malformed(const std::string& what) {
+    return fail(ErrorCode::kMalformed, "a trace record: " + what);
+}
+
+void put(Encoder& out, const Shape& shape) {
+    out.u8(static_cast<std::uint8_t>(shape.dtype));
+    out.u8(static_cast<std::uint8_t>(shape.dims.size()));
+    for (const std::uint32_t dim : shape.dims)
+        out.u32(dim);
+}
+
+Result<Shape> get_shape(Decoder& in) {
+    Shape shape;
+    GYM_TRY(const std::uint8_t dtype, in.u8());
+    GYM_TRY(shape.dtype, commit::dtype_from(dtype));
+    GYM_TRY(const std::uint8_t rank, in.u8());
+    if (rank == 0 || rank > program::kRankMax) return malformed("rank must be 1 to 5");
+    std::uint64_t count = 1;
+    for (std::uint8_t k = 0; k < rank; ++k) {
+        GYM_TRY(const std::uint32_t dim, in.u32());
+        if (dim == 0 || dim > program::kSlotElementsMax / count)
+            return malformed("a tensor has 1 to 2^31 elements");
+        count *= dim;
+        shape.dims.push_back(dim);
+    }
+    return shape;
+}
+
+void put(Encoder& out, const Source& source) {
+    out.u8(static_cast<std::uint8_t>(source.kind));
+    if (source.kind == Source::Kind::constant)
+        out.fixed(source.root);
+    else
+        out.u32(source.index);
+}
+
+Result<Source> get_source(Decoder& in) {
+    Source source;
+    GYM_TRY(const std::uint8_t kind, in.u8());
+    if (kind < static_cast<std::uint8_t>(Source::Kind::primitive) ||
+        kind > static_cast<std::uint8_t>(Source::Kind::constant))
+        return malformed("unknown source");
+    source.kind = static_cast<Source::Kind>(kind);
+    if (source.kind == Source::Kind::constant) {
+        GYM_TRY(source.root, in.digest());
+    } else {
+        GYM_TRY(source.index, in.u32());
+    }
+    return source;
+}
+
+Digest tagged(std::string_view tag, ByteView bytes) {
+    commit::Hasher hasher;
+    return hasher.update(as_bytes(tag)).update(bytes).finish();
+}
+
+/// Every number of a header, in the order of its encoding.
+template <class Header, class F>
+void each_number(Header& h, F f) {
+    for (auto* number : {&h.numerics_version, &h.input_leaves, &h.leaves, &h.primitives,
+                         &h.state_slots, &h.gradients, &h.loss, &h.grad_norm, &h.skipped,
+                         &h.windows, &h.window_tokens, &h.stride, &h.vocabulary, &h.classes})
+        f(*number);
+}
+
+template <class Header, class F>
+void each_root(Header& h, F f) {
+    for (auto* root : {&h.gradients_root, &h.leaves_root, &h.primitives_root, &h.state_root})
+        f(*root);
+}
+
+Status check_counts(const TraceHeader& h) {
+    if (h.numerics_version != program::kNumericsVersion) return malformed("numerics version");
+    if (h.primitives > program::kOpsMax || h.leaves > program::kSlotsMax ||
+        h.state_slots > program::kSlotsMax || h.gradients > program::kOutputsMax)
+        return malformed("more of something than a program can have");
+    if (h.input_leaves > h.leaves) return malformed("more inputs than leaves");
+    for (const std::uint32_t leaf : {h.loss, h.grad_norm, h.skipped})
+        if (leaf != kNoLeaf && leaf >= h.leaves) return malformed("names a leaf that is not there");
+    return {};
+}
+
+Status check_path(const Digest& root, std::uint32_t count, const RecordProof& proof,
+                  const Digest& leaf) {
+    return commit::merkle_verify(root, {proof.index, count}, leaf, proof.path);
+}
+
+}  // namespace
+
+Bytes encode(const PrimitiveRecord& record) {
+    Encoder out;
+    out.u16(static_cast<std::uint16_t>(record.code));
+    put(out, record.output);
+    for (const std::uint64_t attribute : record.attributes)
+        out.u64(attribute);
+    out.u8(static_cast<std::uint8_t>(record.inputs.size()));
+    for (const Operand& operand : record.inputs) {
+        put(out, operand.source);
+        put(out, operand.shape);
+    }
+    return out.take();
+}
+
+Result<PrimitiveRecord> decode_primitive(ByteView bytes) {
+    Decoder in(bytes);
+    PrimitiveRecord record;
+    GYM_TRY(const std::uint16_t number, in.u16());
+    const program::OpcodeInfo* opcode = program::find_opcode(number);
+    if (opcode == nullptr || opcode->macro) return malformed("not a primitive's opcode");
+    record.code = opcode->code;
+    GYM_TRY(record.output, get_shape(in));
+    for (std::uint64_t& attribute : record.attributes) {
+        GYM_TRY(attribute, in.u64());
+    }
+    GYM_TRY(const std::uint8_t inputs, in.u8());
+    if (inputs < opcode->inputs_min || inputs > opcode->inputs_max)
+        return malformed("wrong number of operands");
+    for (std::uint8_t k = 0; k < inputs; ++k) {
+        Operand operand;
+        GYM_TRY(operand.source, get_source(in));
+        GYM_TRY(operand.shape, get_shape(in));
+        record.inputs.push_back(std::move(operand));
+    }
+    GYM_CHECK(in.expect_end());
+    return record;
+}
+
+Bytes encode(const LeafRecord& record) {
+    Encoder out;
+    out.u8(static_cast<std::uint8_t>(record.kind));
+    put(out, record.shape);
+    if (record.kind == LeafRecord::Kind::computed)
+        out.u32(record.first).u32(record.count).u32(record.writer);
+    return out.take();
+}
+
+Result<LeafRecord> decode_leaf(ByteView bytes) {
+    Decoder in(bytes);
+    LeafRecord record;
+    GYM_TRY(const std::uint8_t kind, in.u8());
+    if (kind > static_cast<std::uint8_t>(LeafRecord::Kind::other))
+        return malformed("unknown kind of leaf");
+    record.kind = static_cast<LeafRecord::Kind>(kind);
+    GYM_TRY(record.shape, get_shape(in));
+    if (record.kind == LeafRecord::Kind::computed) {
+        GYM_TRY(record.first, in.u32());
+        GYM_TRY(record.count, in.u32());
+        GYM_TRY(record.writer, in.u32());
+        if (record.count > program::kOpsMax || record.first > program::kOpsMax - record.count ||
+            record.writer >= record.count)
+            return malformed("primitives that no macro op has");
+    }
+    GYM_CHECK(in.expect_end());
+    return record;
+}
+
+Bytes encode(const StateRecord& record) {
+    Encoder out;
+    put(out, record.shape);
+    put(out, record.next);
+    return out.take();
+}
+
+Result<StateRecord> decode_state_record(ByteView bytes) {
+    Decoder in(bytes);
+    StateRecord record;
+    GYM_TRY(record.shape, get_shape(in));
+    GYM_TRY(record.next, get_source(in));
+    if (record.next.kind != Source::Kind::leaf && record.next.kind != Source::Kind::state)
+        return malformed("state comes from a leaf or from state");
+    GYM_CHECK(in.expect_end());
+    return record;
+}
+
+Bytes encode(const TraceHeader& header) {
+    Encoder out;
+    each_number(header, [&](std::uint32_t number) { out.u32(number); });
+    each_root(header, [&](const Digest& root) { out.fixed(root); });
+    return out.take();
+}
+
+Result<TraceHeader> decode_trace_header(ByteView bytes) {
+    Decoder in(bytes);
+    TraceHeader header;
+    Status status;
+    const auto read = [&](auto& to, auto value) {
+        if (!status.ok()) return;
+        if (value.ok())
+            to = *value;
+        else
+            status = value.error();
+    };
+    each_number(header, [&](std::uint32_t& number) { read(number, in.u32()); });
+    each_root(header, [&](Digest& root) { read(root, in.digest()); });
+    GYM_CHECK(status);
+    GYM_CHECK(in.expect_end());
+    GYM_CHECK(check_counts(header));
+    return header;
+}
+
+Digest primitive_digest(ByteView record) {
+    return tagged("gym.primitive.v1", record);
+}
+Digest leaf_digest(ByteView record) {
+    return tagged("gym.trace_leaf.v1", record);
+}
+Digest state_record_digest(ByteView record) {
+    return tagged("gym.state_slot.v1", record);
+}
+Digest gradient_digest(std::uint32_t leaf) {
+    Encoder out;
+    return tagged("gym.gradient_leaf.v1", out.u32(leaf).view());
+}
+Digest trace_root(const TraceHeader& header) {
+    return tagged("gym.trace_program.v1", encode(header));
+}
+
+Digest tensor_digest(const Shape& shape, const Digest& tree_root) {
+    const std::vector<std::uint64_t> dims(shape.dims.begin(), shape.dims.end());
+    return commit::tensor_digest(shape.dtype, dims, tree_root);
+}
+std::uint64_t element_count(const Shape& shape) {
+    return program::element_count(shape.dims);
+}
+std::uint64_t size_bytes(const Shape& shape) {
+    return element_count(shape) * commit::size_bytes(shape.dtype);
+}
+Shape shape_of(const program::Slot& slot) {
+    return {slot.dtype, slot.dims};
+}
+
+Result<PrimitiveRecord> check_primitive(const TraceHeader& header, const RecordProof& proof) {
+    GYM_CHECK(check_path(header.primitives_root, header.primitives, proof,
+                         primitive_digest(proof.record)));
+    return decode_primitive(proof.record);
+}
+Result<LeafRecord> check_leaf(const TraceHeader& header, const RecordProof& proof) {
+    GYM_CHECK(check_path(header.leaves_root, header.leaves, proof, leaf_digest(proof.record)));
+    return decode_leaf(proof.record);
+}
+Result<StateRecord> check_state_record(const TraceHeader& header, const RecordProof& proof) {
+    GYM_CHECK(check_path(header.state_root, header.state_slots, proof,
+                         state_record_digest(proof.record)));
+    return decode_state_record(proof.record);
+}
+
+}  // namespace gym::dispute

@@ -1,0 +1,249 @@
+#include "gym/dispute/trace_program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <optional>
+
+#include "gym/program/expand.hpp"
+#include "program_samples.hpp"
+#include "sample_programs.hpp"
+
+namespace gym::dispute {
+namespace {
+
+using program::Opcode;
+using program::SlotId;
+using testing::kSamples;
+using testing::program_of;
+
+class TraceProgramOf : public ::testing::TestWithParam<testing::Sample> {
+  protected:
+    program::Program program_ = program_of(GetParam());
+    TraceProgram trace_ = trace_program(program_).value();
+};
+INSTANTIATE_TEST_SUITE_P(Samples, TraceProgramOf, ::testing::ValuesIn(kSamples),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST_P(TraceProgramOf, IsTheExpansionOfTheProgram) {
+    const auto expanded = program::expand(program_).value();
+    ASSERT_EQ(trace_.primitives.size(), expanded.ops().size());
+    for (std::size_t i = 0; i < expanded.ops().size(); ++i) {
+        const auto& op = expanded.ops()[i];
+        const PrimitiveRecord& record = trace_.primitives[i];
+        EXPECT_EQ(record.code, op.code) << i;
+        EXPECT_EQ(record.attributes, op.attributes) << i;
+        EXPECT_EQ(record.output, shape_of(expanded.slot(op.outputs[0]))) << i;
+        ASSERT_EQ(record.inputs.size(), op.inputs.size()) << i;
+        for (std::size_t k = 0; k < op.inputs.size(); ++k)
+            EXPECT_EQ(record.inputs[k].shape, shape_of(expanded.slot(op.inputs[k]))) << i;
+    }
+}
+
+/// The slot of the expanded program that a source means: what it must be read from.
+std::optional<SlotId> slot_of(const TraceProgram& trace, const program::Program& program,
+                              const program::Program& expanded, const MacroRange& macro,
+                              const Source& source) {
+    switch (source.kind) {
+        case Source::Kind::primitive:
+            return expanded.ops()[macro.first_primitive + source.index].outputs[0];
+        case Source::Kind::leaf: {
+            if (source.index < trace.header.input_leaves)
+                return program.slots_of(program::SlotKind::input)[source.index];
+            const LeafRecord& leaf = trace.leaves[source.index];
+            return expanded.ops()[leaf.first + leaf.writer].outputs[0];
+        }
+        case Source::Kind::state: {
+            std::vector<SlotId> state;
+            for (SlotId id = 0; id < program.slots().size(); ++id)
+                if (program.slot(id).next != program::kNoSlot) state.push_back(id);
+            return state[source.index];
+        }
+        case Source::Kind::constant:
+            return std::nullopt;
+    }
+    return std::nullopt;
+}
+
+TEST_P(TraceProgramOf, NamesTheSourceOfEveryOperand) {
+    const auto expanded = program::expand(program_).value();
+    std::map<Source::Kind, std::size_t> seen;
+    for (const MacroRange& macro : trace_.macros) {
+        for (std::uint32_t i = 0; i < macro.primitives; ++i) {
+            const auto& op = expanded.ops()[macro.first_primitive + i];
+            const PrimitiveRecord& record = trace_.primitives[macro.first_primitive + i];
+            for (std::size_t k = 0; k < op.inputs.size(); ++k) {
+                const Source& source = record.inputs[k].source;
+                ++seen[source.kind];
+                EXPECT_TRUE(source.kind != Source::Kind::primitive || source.index < i);
+                EXPECT_TRUE(source.kind != Source::Kind::leaf || source.index < macro.first_leaf);
+                const auto slot = slot_of(trace_, program_, expanded, macro, source);
+                if (slot) {
+                    EXPECT_EQ(*slot, op.inputs[k]);
+                } else {
+                    EXPECT_EQ(expanded.slot(op.inputs[k]).kind, program::SlotKind::constant);
+                }
+            }
+        }
+    }
+    EXPECT_GT(seen[Source::Kind::primitive], 0U);
+    EXPECT_GT(seen[Source::Kind::leaf], 0U);
+    EXPECT_GT(seen[Source::Kind::state], 0U);
+    EXPECT_GT(seen[Source::Kind::constant], 0U);
+}
+
+TEST_P(TraceProgramOf, LeavesAreInputsAndThenEveryOutput) {
+    std::size_t leaf = trace_.header.input_leaves;
+    EXPECT_EQ(leaf, program_.slots_of(program::SlotKind::input).size());
+    ASSERT_EQ(trace_.macros.size(), program_.ops().size());
+    for (std::size_t i = 0; i < program_.ops().size(); ++i) {
+        EXPECT_EQ(trace_.macros[i].first_leaf, leaf);
+        for (const SlotId id : program_.ops()[i].outputs) {
+            EXPECT_EQ(trace_.leaves[leaf].shape, shape_of(program_.slot(id)));
+            EXPECT_EQ(trace_.leaves[leaf].first, trace_.macros[i].first_primitive);
+            EXPECT_EQ(trace_.leaves[leaf].count, trace_.macros[i].primitives);
+            ++leaf;
+        }
+    }
+    EXPECT_EQ(leaf, trace_.leaves.size());
+    EXPECT_EQ(trace_.header.leaves, leaf);
+}
+
+TEST_P(TraceProgramOf, EveryRecordDecodesToItselfAndNothingElseDoes) {
+    EXPECT_EQ(decode_trace_header(encode(trace_.header)).value(), trace_.header);
+    for (const PrimitiveRecord& record : trace_.primitives)
+        EXPECT_EQ(decode_primitive(encode(record)).value(), record);
+    for (const LeafRecord& record : trace_.leaves)
+        EXPECT_EQ(decode_leaf(encode(record)).value(), record);
+    for (const StateRecord& record : trace_.state)
+        EXPECT_EQ(decode_state_record(encode(record)).value(), record);
+}
+
+template <class Record, class Decode>
+void expect_strict(const Record& record, Decode decode) {
+    const Bytes bytes = encode(record);
+    for (std::size_t size = 0; size < bytes.size(); ++size)
+        EXPECT_FALSE(decode(ByteView(bytes).first(size)).ok()) << size;
+    Bytes longer = bytes;
+    longer.push_back(0);
+    EXPECT_FALSE(decode(longer).ok());
+    // Whatever a changed byte decodes to, it encodes to these bytes.
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+        Bytes changed = bytes;
+        changed[at] ^= 0x81;
+        const auto decoded = decode(changed);
+        EXPECT_TRUE(!decoded.ok() || encode(*decoded) == changed) << at;
+    }
+}
+
+TEST_P(TraceProgramOf, DecodersAreStrict) {
+    expect_strict(trace_.primitives.front(), decode_primitive);
+    expect_strict(trace_.primitives.back(), decode_primitive);
+    expect_strict(trace_.leaves.front(), decode_leaf);
+    expect_strict(trace_.leaves.back(), decode_leaf);
+    expect_strict(trace_.state.front(), decode_state_record);
+    expect_strict(trace_.header, decode_trace_header);
+}
+
+TEST_P(TraceProgramOf, RecordsAreProvenUnderTheHeader) {
+    const TraceTrees trees(trace_);
+    for (std::uint32_t i = 0; i < trace_.header.leaves; ++i)
+        EXPECT_EQ(check_leaf(trace_.header, trees.leaf(i).value()).value(), trace_.leaves[i]);
+    for (std::uint32_t i = 0; i < trace_.header.state_slots; ++i)
+        EXPECT_EQ(check_state_record(trace_.header, trees.state(i).value()).value(),
+                  trace_.state[i]);
+    for (std::uint32_t i = 0; i < trace_.header.primitives; i += 37) {
+        RecordProof proof = trees.primitive(i).value();
+        EXPECT_EQ(check_primitive(trace_.header, proof).value(), trace_.primitives[i]);
+        RecordProof wrong = proof;
+        wrong.record[i % wrong.record.size()] ^= 1;
+        EXPECT_FALSE(check_primitive(trace_.header, wrong).ok());
+        wrong = proof;
+        wrong.path[i % wrong.path.size()].data[3] ^= 1;
+        EXPECT_FALSE(check_primitive(trace_.header, wrong).ok());
+        wrong = proof;
+        wrong.index ^= 1;
+        EXPECT_FALSE(check_primitive(trace_.header, wrong).ok());
+    }
+    EXPECT_FALSE(trees.primitive(trace_.header.primitives).ok());
+}
+
+TEST_P(TraceProgramOf, HeaderSaysWhereTheRecordsFieldsAre) {
+    const TraceHeader& h = trace_.header;
+    const bool guarded = program_.find_output("skipped") != program::kNoSlot;
+    EXPECT_EQ(h.skipped != kNoLeaf, guarded);
+    for (const std::uint32_t leaf : {h.loss, h.grad_norm})
+        EXPECT_EQ(element_count(trace_.leaves.at(leaf).shape), 1U);
+    EXPECT_EQ(h.gradients, program_.slots_of(program::SlotKind::param).size());
+    EXPECT_EQ(h.windows, GetParam().config().batch);
+    EXPECT_EQ(h.window_tokens, GetParam().config().model.context);
+    EXPECT_EQ(h.vocabulary, 256U);
+    EXPECT_EQ(h.classes, GetParam().config().model.classes);
+    EXPECT_EQ(h.stride, h.classes == 0 ? 1 : h.window_tokens + 1);
+}
+
+/// Lines "name root" of tests/vectors/trace_roots.txt. GYM_UPDATE_VECTORS=1 writes them anew after
+/// a deliberate change of any record.
+TEST(TraceRoot, IsTheGoldenOne) {
+    const char* folder = std::getenv("GYM_SOURCE_DIR");
+    const std::string path =
+        std::string(folder != nullptr ? folder : ".") + "/tests/vectors/trace_roots.txt";
+    std::map<std::string, std::string> found, expected;
+    for (const testing::Sample& sample : kSamples)
+        found[sample.name] = trace_root(trace_program(program_of(sample)).value().header).hex();
+    if (std::getenv("GYM_UPDATE_VECTORS") != nullptr) {
+        std::ofstream file(path);
+        for (const auto& [name, root] : found)
+            file << name << " " << root << "\n";
+    }
+    std::ifstream file(path);
+    for (std::string name, root; file >> name >> root;)
+        expected[name] = root;
+    EXPECT_EQ(found, expected);
+}
+
+TEST(TraceRoot, ChangesWithEveryPartOfTheHeader) {
+    TraceHeader header = trace_program(program_of(kSamples[0])).value().header;
+    const Digest root = trace_root(header);
+    const Bytes bytes = encode(header);
+    for (auto* number : {&header.loss, &header.stride, &header.classes, &header.primitives}) {
+        *number ^= 1;
+        EXPECT_NE(trace_root(header), root);
+        *number ^= 1;
+    }
+    for (auto* part : {&header.gradients_root, &header.leaves_root, &header.primitives_root,
+                       &header.state_root}) {
+        part->data[31] ^= 1;
+        EXPECT_NE(trace_root(header), root);
+        part->data[31] ^= 1;
+    }
+    EXPECT_EQ(bytes.size(), 14U * 4 + 4 * 32);
+    EXPECT_EQ(trace_root(header), root);
+}
+
+TEST(TraceProgram, ExistsForEveryOp) {
+    program::testing::Rng rng(program::testing::test_seed());
+    for (const auto& opcode : program::opcode_table()) {
+        const auto program =
+            program::Program::create(program::testing::sample(rng, opcode.code)).value();
+        const auto trace = trace_program(program);
+        ASSERT_TRUE(trace.ok()) << opcode.name;
+        EXPECT_EQ(trace->primitives.size(), program::expand(program).value().ops().size());
+        for (const PrimitiveRecord& record : trace->primitives)
+            EXPECT_EQ(decode_primitive(encode(record)).value(), record) << opcode.name;
+    }
+}
+
+TEST(TraceProgram, RefusesALossThatNothingComputes) {
+    program::Builder builder;
+    const auto p = builder.param("p", {1}, {program::Init::Kind::constant, 0});
+    builder.set_next(p, builder.add(p, p));
+    builder.output("loss", p);
+    const auto trace = trace_program(builder.build().value());
+    ASSERT_FALSE(trace.ok());
+    EXPECT_EQ(trace.error().code, ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace gym::dispute
