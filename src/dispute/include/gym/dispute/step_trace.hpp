@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/dispute/trace_program.hpp"
+#include "gym/engine/record.hpp"
+#include "gym/engine/state.hpp"
+#include "gym/engine/step_inputs.hpp"
+#include "gym/engine/unit.hpp"
+
+/// What a dispute about a unit asks for above the level of primitives: roots after steps, and roots
+/// of the trace leaves of one step. Nothing of it is kept while a unit is trained.
+namespace gym::dispute {
+
+/// A unit with its inputs, borrowed during a call.
+struct Unit {
+    const program::Program& train;
+    const engine::State& base;
+    const blob::Dataset& dataset;
+    const engine::UnitSpec& spec;
+};
+
+/// Nothing here changes a bit.
+struct RerunOptions {
+    engine::EngineOptions engine;
+    std::function<void(const engine::UnitProgress&)> progress;  ///< after every step
+    std::stop_token cancel;                                     ///< looked at before every step
+};
+
+struct UnitStates {
+    Digest initial_root;              ///< of the training state before step 0: fresh moments
+    std::vector<Digest> state_roots;  ///< after every step
+    std::vector<engine::StepRecord> records;
+};
+
+/// Runs the whole unit once and hashes the state after every step.
+/// @errors of run_unit().
+[[nodiscard]] Result<UnitStates> unit_states(const Unit& unit, const RerunOptions& options = {});
+
+/// The training state before step `step`, by running all steps before it.
+/// @errors of run_unit(); kOutOfRange if the unit has no such step.
+[[nodiscard]] Result<engine::State> state_before(const Unit& unit, std::uint64_t step,
+                                                 const RerunOptions& options = {});
+
+/// One step and what it starts from.
+struct StepTrace {
+    std::uint64_t step = 0;
+    engine::State before;
+    engine::StepInputs inputs;
+    engine::StepRecord record;
+    std::vector<Digest> leaf_roots;    ///< tensor roots of the trace leaves; their Merkle root is
+                                       ///< the root of the step's trace tree
+    std::vector<Digest> before_roots;  ///< tensor roots of the state before the step
+    Digest state_root;                 ///< after the step
+};
+
+/// Is shown the bytes of each trace leaf that an op computes, borrowed during the call.
+using LeafSink = std::function<void(std::uint32_t leaf, ByteView bytes)>;
+
+/// Runs step `step` from the state before it, with the engine's fused kernels.
+/// @errors of run_unit(); kOutOfRange if the unit has no such step; kShapeMismatch if `before` is
+/// not a training state of the program.
+[[nodiscard]] Result<StepTrace> trace_step(const Unit& unit, const TraceProgram& trace,
+                                           std::uint64_t step, engine::State before,
+                                           const engine::EngineOptions& options = {},
+                                           const LeafSink& sink = {});
+
+/// The state's tensor roots after a step by those before it and its trace leaves.
+/// @pre as many roots as the program has slots and leaves.
+[[nodiscard]] std::vector<Digest> next_state_roots(const TraceProgram& trace,
+                                                   std::span<const Digest> before_roots,
+                                                   std::span<const Digest> leaf_roots);
+
+/// What holds between a step's record, its trace leaves and the roots of the states around it: the
+/// contract checks this before it looks into any macro op.
+/// @errors kMismatch naming the field that is not what the trace program says.
+Status check_step(const TraceProgram& trace, std::span<const Digest> before_roots,
+                  std::span<const Digest> leaf_roots, const engine::StepRecord& record,
+                  const Digest& state_root_after);
+
+}  // namespace gym::dispute

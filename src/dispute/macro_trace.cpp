@@ -1,0 +1,232 @@
+#include "gym/dispute/macro_trace.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "gym/commit/tensor_root.hpp"
+#include "gym/engine/op_runner.hpp"
+#include "gym/program/program.hpp"
+
+namespace gym::dispute {
+namespace {
+
+using Key = std::pair<Source::Kind, std::uint32_t>;
+
+Key key_of(const Source& source) {
+    return {source.kind, source.index};
+}
+
+/// The last primitive that reads each primitive's output; itself if none does.
+std::vector<std::uint32_t> last_readers(const std::vector<PrimitiveRecord>& records) {
+    std::vector<std::uint32_t> last(records.size());
+    for (std::uint32_t i = 0; i < records.size(); ++i) {
+        last[i] = i;
+        for (const Operand& operand : records[i].inputs)
+            if (operand.source.kind == Source::Kind::primitive) last[operand.source.index] = i;
+    }
+    return last;
+}
+
+bool reads(const PrimitiveRecord& record, std::uint32_t primitive) {
+    return std::ranges::any_of(record.inputs, [&](const Operand& operand) {
+        return operand.source.kind == Source::Kind::primitive && operand.source.index == primitive;
+    });
+}
+
+Digest root_of(const Shape& shape, ByteView bytes, unsigned threads) {
+    return tensor_digest(shape, commit::chunk_tree_root(bytes, threads));
+}
+
+TracedTensor traced(const Shape& shape, std::shared_ptr<const TensorMemory> memory) {
+    std::vector<Digest> leaves = commit::chunk_leaves(std::as_const(*memory).bytes());
+    return {shape, std::move(memory), std::move(leaves)};
+}
+
+/// The bytes of the operands that exist before the step; those of computed leaves come later.
+MacroTrace::Operands known_operands(const Unit& unit, const StepTrace& step) {
+    MacroTrace::Operands known;
+    const auto views = step.inputs.views(unit.train);
+    std::uint32_t leaf = 0;
+    for (const program::SlotId id : unit.train.slots_of(program::SlotKind::input)) {
+        const auto view =
+            std::ranges::find(views, unit.train.slot(id).name, &engine::NamedTensorView::name);
+        if (view != views.end()) known[{Source::Kind::leaf, leaf}] = view->bytes;
+        ++leaf;
+    }
+    for (std::uint32_t i = 0; i < step.before.tensors.size(); ++i)
+        known[{Source::Kind::state, i}] = step.before.tensors[i].bytes;
+    return known;
+}
+
+std::map<Digest, ByteView> constants_of(const program::Program& program) {
+    std::map<Digest, ByteView> constants;
+    for (const program::Slot& slot : program.slots())
+        if (slot.kind == program::SlotKind::constant)
+            constants[root_of(shape_of(slot), slot.value, 1)] = slot.value;
+    return constants;
+}
+
+}  // namespace
+
+ByteView TracedTensor::chunk(std::uint64_t index) const {
+    const std::uint64_t begin = index * commit::kChunkBytes;
+    GYM_ASSERT(begin < bytes().size(), "a tensor's chunk");
+    return bytes().subspan(begin,
+                           std::min<std::uint64_t>(commit::kChunkBytes, bytes().size() - begin));
+}
+
+Digest TracedTensor::root() const {
+    return tensor_digest(shape, commit::merkle_root(chunk_leaves));
+}
+
+Status MacroTrace::keep_operand(const Source& source, ByteView bytes) {
+    GYM_TRY(TensorMemory memory, TensorMemory::copy(bytes, options_.spill));
+    spilled_ = spilled_ || memory.in_file();
+    auto shared = std::make_shared<const TensorMemory>(std::move(memory));
+    if (source.kind == Source::Kind::constant)
+        constants_[source.root] = std::move(shared);
+    else
+        operands_[key_of(source)] = std::move(shared);
+    return {};
+}
+
+Result<MacroTrace::Shared> MacroTrace::operand(const Source& source,
+                                               std::span<const Shared> outputs) const {
+    if (source.kind == Source::Kind::primitive) {
+        if (source.index < outputs.size() && outputs[source.index] != nullptr)
+            return outputs[source.index];
+    } else if (source.kind == Source::Kind::constant) {
+        if (const auto found = constants_.find(source.root); found != constants_.end())
+            return found->second;
+    } else if (const auto found = operands_.find(key_of(source)); found != operands_.end()) {
+        return found->second;
+    }
+    return fail(ErrorCode::kNotFound, "a macro op's operand was not given");
+}
+
+/// Runs the primitives before `end`. @return by primitive what is still there: what the primitive
+/// `kept` reads and writes, kNoLeaf for none.
+Result<std::vector<MacroTrace::Shared>> MacroTrace::run_until(std::uint32_t end, std::uint32_t kept,
+                                                              bool hash) {
+    GYM_TRY(engine::OpRunner runner, engine::OpRunner::create(options_.engine));
+    const std::vector<std::uint32_t> last = last_readers(records_);
+    std::vector<Shared> outputs(records_.size());
+    std::uint64_t held = 0;
+    const auto release = [&](std::uint32_t i) {
+        if (kept != kNoLeaf && (i == kept || reads(records_[kept], i))) return;
+        held -= size_bytes(records_[i].output);
+        outputs[i].reset();
+    };
+    for (std::uint32_t i = 0; i < end; ++i) {
+        const PrimitiveRecord& record = records_[i];
+        std::vector<Shared> memory;  // keeps them alive during the call
+        std::vector<engine::OpInput> inputs;
+        for (const Operand& input : record.inputs) {
+            GYM_TRY(Shared from, operand(input.source, outputs));
+            inputs.push_back({input.shape.dtype, input.shape.dims, from->bytes().data()});
+            memory.push_back(std::move(from));
+        }
+        GYM_TRY(TensorMemory output,
+                TensorMemory::create(size_bytes(record.output), options_.spill));
+        spilled_ = spilled_ || output.in_file();
+        held += size_bytes(record.output);
+        peak_bytes_ = std::max(peak_bytes_, held);
+        const engine::OpOutput to{record.output.dtype, record.output.dims, output.bytes().data()};
+        GYM_CHECK(runner.run(record.code, record.attributes, inputs, {&to, 1}));
+        if (hash) roots_.push_back(root_of(record.output, output.bytes(), options_.engine.threads));
+        outputs[i] = std::make_shared<const TensorMemory>(std::move(output));
+        for (std::uint32_t j = 0; j <= i; ++j)
+            if (last[j] == i && outputs[j] != nullptr) release(j);
+    }
+    return outputs;
+}
+
+Result<MacroTrace> MacroTrace::run(std::vector<PrimitiveRecord> records, const Operands& operands,
+                                   const std::map<Digest, ByteView>& constants,
+                                   const MacroOptions& options) {
+    MacroTrace out;
+    out.options_ = options;
+    out.records_ = std::move(records);
+    out.range_.primitives = static_cast<std::uint32_t>(out.records_.size());
+    for (const PrimitiveRecord& record : out.records_) {
+        for (const Operand& input : record.inputs) {
+            const Source& source = input.source;
+            if (source.kind == Source::Kind::primitive || out.operand(source, {}).ok()) continue;
+            const bool constant = source.kind == Source::Kind::constant;
+            const auto named = constants.find(source.root);
+            const auto given = operands.find(key_of(source));
+            if (constant ? named == constants.end() : given == operands.end())
+                return fail(ErrorCode::kNotFound, "a macro op's operand was not given");
+            const ByteView bytes = constant ? named->second : given->second;
+            if (bytes.size() != size_bytes(input.shape))
+                return fail(ErrorCode::kShapeMismatch, "a macro op's operand has another size");
+            GYM_CHECK(out.keep_operand(source, bytes));
+        }
+    }
+    GYM_TRY([[maybe_unused]] const auto outputs,
+            out.run_until(out.range_.primitives, kNoLeaf, true));
+    return out;
+}
+
+Result<MacroTrace> MacroTrace::create(const Unit& unit, const TraceProgram& trace,
+                                      const StepTrace& step, std::uint32_t op,
+                                      const MacroOptions& options) {
+    if (op >= trace.macros.size())
+        return fail(ErrorCode::kOutOfRange, "the program has " +
+                                                std::to_string(trace.macros.size()) +
+                                                " ops, no op " + std::to_string(op));
+    const MacroRange& range = trace.macros[op];
+    const auto first = trace.primitives.begin() + range.first_primitive;
+    std::vector<PrimitiveRecord> records(first, first + range.primitives);
+    Operands operands = known_operands(unit, step);
+    std::map<std::uint32_t, TensorMemory> taken;  // computed leaves that the macro op reads
+    std::vector<std::uint32_t> wanted;
+    for (const PrimitiveRecord& record : records)
+        for (const Operand& input : record.inputs)
+            if (input.source.kind == Source::Kind::leaf) wanted.push_back(input.source.index);
+    Status status;
+    const LeafSink take = [&](std::uint32_t leaf, ByteView bytes) {
+        if (!status.ok() || std::ranges::find(wanted, leaf) == wanted.end()) return;
+        auto memory = TensorMemory::copy(bytes, options.spill);
+        if (memory.ok())
+            taken.emplace(leaf, std::move(memory).value());
+        else
+            status = memory.error();
+    };
+    GYM_TRY(const StepTrace again,
+            trace_step(unit, trace, step.step, step.before, options.engine, take));
+    GYM_CHECK(status);
+    if (again.leaf_roots != step.leaf_roots)
+        return fail(ErrorCode::kInternal, "the step gave other bits when it was run again");
+    for (const auto& [leaf, memory] : taken)
+        operands[{Source::Kind::leaf, leaf}] = memory.bytes();
+    GYM_TRY(MacroTrace out, run(std::move(records), operands, constants_of(unit.train), options));
+    out.range_ = range;
+    for (std::uint32_t i = 0; i < range.leaves; ++i) {
+        const std::uint32_t leaf = range.first_leaf + i;
+        if (out.roots_[trace.leaves[leaf].writer] != step.leaf_roots[leaf])
+            return fail(ErrorCode::kInternal,
+                        "op " + std::to_string(op) +
+                            ": its primitives gave other bits than its fused kernel");
+    }
+    return out;
+}
+
+Result<TensorTrace> MacroTrace::tensor(std::uint32_t primitive) {
+    if (primitive >= range_.primitives)
+        return fail(ErrorCode::kOutOfRange,
+                    "the macro op has " + std::to_string(range_.primitives) +
+                        " primitives, no number " + std::to_string(primitive));
+    GYM_TRY(const std::vector<Shared> outputs, run_until(primitive + 1, primitive, false));
+    const PrimitiveRecord& record = records_[primitive];
+    TensorTrace trace;
+    trace.primitive = primitive;
+    trace.output = traced(record.output, outputs[primitive]);
+    for (const Operand& input : record.inputs) {
+        GYM_TRY(Shared memory, operand(input.source, outputs));
+        trace.operands.push_back(traced(input.shape, std::move(memory)));
+    }
+    return trace;
+}
+
+}  // namespace gym::dispute

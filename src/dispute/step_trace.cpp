@@ -1,0 +1,222 @@
+#include "gym/dispute/step_trace.hpp"
+
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <string>
+
+#include "gym/blob/dataset.hpp"
+#include "gym/commit/tensor_root.hpp"
+#include "gym/engine/positions.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/program/train_program.hpp"
+
+namespace gym::dispute {
+namespace {
+
+using engine::State;
+using engine::StepRecord;
+using engine::Trainer;
+
+Status expect_root(const char* what, const Digest& expected, const Digest& found) {
+    if (expected == found) return {};
+    return fail(ErrorCode::kMismatch,
+                std::string(what) + " has root " + found.hex() + ", expected " + expected.hex());
+}
+
+Status check_unit(const Unit& unit, unsigned threads) {
+    if (unit.spec.steps == 0 || unit.spec.steps > engine::kUnitStepsMax)
+        return fail(ErrorCode::kOutOfRange, "a unit has 1 to 2^20 steps");
+    GYM_CHECK(
+        expect_root("the program", unit.spec.program_root, program::program_root(unit.train)));
+    GYM_CHECK(expect_root("the dataset", unit.spec.dataset_root, unit.dataset.root()));
+    return expect_root("the base state", unit.spec.base_state_root,
+                       engine::state_root(unit.base, threads));
+}
+
+Status check_step_number(const Unit& unit, std::uint64_t step) {
+    if (step < unit.spec.steps) return {};
+    return fail(ErrorCode::kOutOfRange, "the unit has " + std::to_string(unit.spec.steps) +
+                                            " steps, no step " + std::to_string(step));
+}
+
+engine::BatchKey key_of(const Unit& unit) {
+    return {unit.spec.job_seed, unit.spec.round, unit.spec.slot};
+}
+
+Result<Trainer> trainer_at(const Unit& unit, State state, std::uint64_t step,
+                           const engine::EngineOptions& options) {
+    return Trainer::create(unit.train, std::move(state), unit.dataset,
+                           {key_of(unit), unit.spec.steps, unit.spec.checkpoint_every, step},
+                           options);
+}
+
+/// Runs the first `steps` steps; `after` sees each of them.
+template <class After>
+Result<Trainer> run_steps(const Unit& unit, State state, std::uint64_t steps,
+                          const RerunOptions& options, After after) {
+    GYM_TRY(Trainer trainer, trainer_at(unit, std::move(state), 0, options.engine));
+    const auto start = std::chrono::steady_clock::now();
+    for (std::uint64_t step = 0; step < steps; ++step) {
+        if (options.cancel.stop_requested())
+            return fail(ErrorCode::kCancelled, "stopped before step " + std::to_string(step));
+        GYM_TRY(StepRecord record, trainer.step());
+        const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+        const double tokens = static_cast<double>(trainer.tokens_per_step() * (step + 1));
+        if (options.progress)
+            options.progress({step + 1, steps, std::bit_cast<float>(record.loss_bits),
+                              tokens / std::max(elapsed.count(), 1e-9)});
+        GYM_CHECK(after(trainer, std::move(record)));
+    }
+    return trainer;
+}
+
+std::vector<Digest> tensor_roots(const State& state, unsigned threads) {
+    std::vector<commit::TensorView> tensors;
+    tensors.reserve(state.tensors.size());
+    for (const engine::StateTensor& tensor : state.tensors)
+        tensors.push_back({tensor.dtype, tensor.dims, tensor.bytes});
+    return commit::tensor_roots(tensors, threads);
+}
+
+Digest root_of(const Shape& shape, ByteView bytes) {
+    return tensor_digest(shape, commit::chunk_tree_root(bytes));
+}
+
+/// The bytes that the step gives to an input leaf.
+Result<ByteView> input_bytes(const engine::StepInputs& inputs, const program::Program& train,
+                             LeafRecord::Kind kind) {
+    const std::string_view name = kind == LeafRecord::Kind::batch    ? program::kBatchInput
+                                  : kind == LeafRecord::Kind::clock  ? program::kClockInput
+                                  : kind == LeafRecord::Kind::random ? program::kRandomInput
+                                                                     : std::string_view{};
+    for (const engine::NamedTensorView& view : inputs.views(train))
+        if (view.name == name) return view.bytes;
+    return fail(ErrorCode::kInvalidArgument, "not a train program: it has an input of its own");
+}
+
+}  // namespace
+
+Result<UnitStates> unit_states(const Unit& unit, const RerunOptions& options) {
+    const unsigned threads = options.engine.threads;
+    GYM_CHECK(check_unit(unit, threads));
+    GYM_TRY(State state, engine::with_fresh_optimizer(unit.train, unit.base));
+    UnitStates states;
+    states.initial_root = engine::state_root(state, threads);
+    const auto hash_state = [&](const Trainer& trainer, StepRecord record) -> Status {
+        if (record.state_root) {
+            states.state_roots.push_back(*record.state_root);
+        } else {
+            GYM_TRY(const State* after, trainer.state());
+            states.state_roots.push_back(engine::state_root(*after, threads));
+        }
+        states.records.push_back(std::move(record));
+        return {};
+    };
+    GYM_TRY([[maybe_unused]] const Trainer trainer,
+            run_steps(unit, std::move(state), unit.spec.steps, options, hash_state));
+    return states;
+}
+
+Result<State> state_before(const Unit& unit, std::uint64_t step, const RerunOptions& options) {
+    GYM_CHECK(check_unit(unit, options.engine.threads));
+    GYM_CHECK(check_step_number(unit, step));
+    GYM_TRY(State state, engine::with_fresh_optimizer(unit.train, unit.base));
+    if (step == 0) return state;
+    GYM_TRY(Trainer trainer, run_steps(unit, std::move(state), step, options,
+                                       [](const Trainer&, const StepRecord&) { return Status{}; }));
+    return std::move(trainer).take_state();
+}
+
+Result<StepTrace> trace_step(const Unit& unit, const TraceProgram& trace, std::uint64_t step,
+                             State before, const engine::EngineOptions& options,
+                             const LeafSink& sink) {
+    GYM_CHECK(check_step_number(unit, step));
+    StepTrace out;
+    out.step = step;
+    GYM_TRY(out.inputs,
+            engine::step_inputs(unit.train, unit.dataset, key_of(unit), unit.spec.steps, step));
+    GYM_TRY(Trainer trainer, trainer_at(unit, before, step, options));
+    out.before = std::move(before);
+    out.before_roots = tensor_roots(out.before, options.threads);
+    out.leaf_roots.resize(trace.leaves.size());
+    for (std::uint32_t i = 0; i < trace.header.input_leaves; ++i) {
+        GYM_TRY(const ByteView bytes, input_bytes(out.inputs, unit.train, trace.leaves[i].kind));
+        out.leaf_roots[i] = root_of(trace.leaves[i].shape, bytes);
+    }
+    std::size_t seen = trace.header.input_leaves;
+    trainer.set_trace([&](const engine::TraceEntry& entry) {
+        const std::uint32_t leaf = trace.macros[entry.op].first_leaf + entry.output_index;
+        out.leaf_roots[leaf] = entry.output_root;
+        ++seen;
+        if (sink) sink(leaf, entry.output);
+    });
+    GYM_TRY(out.record, trainer.step());
+    GYM_ASSERT(seen == trace.leaves.size(), "the engine traces every output once");
+    GYM_TRY(const State* after, trainer.state());
+    out.state_root = engine::state_root(*after, options.threads);
+    return out;
+}
+
+std::vector<Digest> next_state_roots(const TraceProgram& trace,
+                                     std::span<const Digest> before_roots,
+                                     std::span<const Digest> leaf_roots) {
+    GYM_ASSERT(
+        before_roots.size() == trace.state.size() && leaf_roots.size() == trace.leaves.size(),
+        "a root for every slot and every leaf");
+    std::vector<Digest> after;
+    after.reserve(trace.state.size());
+    for (const StateRecord& record : trace.state)
+        after.push_back(record.next.kind == Source::Kind::leaf ? leaf_roots[record.next.index]
+                                                               : before_roots[record.next.index]);
+    return after;
+}
+
+namespace {
+
+/// A record's field against the one-element leaf that it is.
+Status check_bits(const char* field, const TraceProgram& trace, std::span<const Digest> leaf_roots,
+                  std::uint32_t leaf, std::uint32_t bits) {
+    std::uint8_t bytes[sizeof bits];
+    std::memcpy(bytes, &bits, sizeof bits);
+    return expect_root(field, leaf_roots[leaf], root_of(trace.leaves[leaf].shape, bytes));
+}
+
+Status check_gradient(const TraceProgram& trace, std::span<const Digest> leaf_roots,
+                      const Digest& gradient_root) {
+    std::vector<Digest> roots;
+    roots.reserve(trace.gradients.size());
+    for (const std::uint32_t leaf : trace.gradients)
+        roots.push_back(leaf_roots[leaf]);
+    return expect_root("gradient_root", commit::merkle_root(roots), gradient_root);
+}
+
+}  // namespace
+
+Status check_step(const TraceProgram& trace, std::span<const Digest> before_roots,
+                  std::span<const Digest> leaf_roots, const StepRecord& record,
+                  const Digest& state_root_after) {
+    const TraceHeader& h = trace.header;
+    if (leaf_roots.size() != h.leaves || before_roots.size() != h.state_slots ||
+        h.loss == kNoLeaf || h.grad_norm == kNoLeaf)
+        return fail(ErrorCode::kMismatch, "not a step of this train program");
+    for (std::uint32_t i = 0; i < h.input_leaves; ++i)
+        if (trace.leaves[i].kind == LeafRecord::Kind::batch)
+            GYM_CHECK(expect_root("batch_root", leaf_roots[i], record.batch_root));
+    GYM_CHECK(check_bits("loss", trace, leaf_roots, h.loss, record.loss_bits));
+    GYM_CHECK(check_bits("grad_norm", trace, leaf_roots, h.grad_norm, record.grad_norm_bits));
+    if (h.skipped == kNoLeaf) {
+        if (record.skipped) return fail(ErrorCode::kMismatch, "skipped: the program skips no step");
+    } else {
+        const auto bits = std::bit_cast<std::uint32_t>(record.skipped ? 1.0F : 0.0F);
+        GYM_CHECK(check_bits("skipped", trace, leaf_roots, h.skipped, bits));
+    }
+    if (record.gradient_root) GYM_CHECK(check_gradient(trace, leaf_roots, *record.gradient_root));
+    if (record.state_root)
+        GYM_CHECK(expect_root("state_root", state_root_after, *record.state_root));
+    return expect_root("the state after the step",
+                       commit::merkle_root(next_state_roots(trace, before_roots, leaf_roots)),
+                       state_root_after);
+}
+
+}  // namespace gym::dispute
