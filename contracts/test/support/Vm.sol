@@ -9,7 +9,9 @@ interface Vm {
     function expectPartialRevert(bytes4 selector) external;
     function expectRevert(bytes calldata data) external;
     function expectRevert(bytes4 selector) external;
+    function parseBytes(string calldata text) external pure returns (bytes memory);
     function prank(address sender) external;
+    function readLine(string calldata path) external view returns (string memory);
     function roll(uint256 blockNumber) external;
     function sign(uint256 privateKey, bytes32 digest)
         external
