@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 forge=node_modules/@foundry-rs/forge-linux-amd64/bin/forge
-contracts=(GymToken JobEscrow CommitmentLog RewardsDistributor Stake)
+contracts=(GymToken JobEscrow CommitmentLog RewardsDistributor Stake OneStep)
 
 case "${1-}" in
 --update)
