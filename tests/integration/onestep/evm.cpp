@@ -11,6 +11,7 @@ constexpr std::uint64_t kDeployGas = 10'000'000;
 constexpr std::size_t kBatchBytes = 200'000;
 constexpr std::size_t kCaseBytes = 12;
 constexpr std::size_t kCasesPerCall = 10'000;
+constexpr int kBlocksToWait = 100;
 
 template <class T>
 T must(Result<T> result, const char* what) {
@@ -54,9 +55,13 @@ Address Evm::deploy(const std::string& name, const std::vector<chain::AbiValue>&
         unquoted(anvil_.rpc("eth_sendTransaction", "[{\"from\":\"" + sender_ + "\",\"gas\":\"0x" +
                                                        to_hex(Amount(kDeployGas).to_be32()) +
                                                        "\",\"data\":\"" + to_hex0x(data) + "\"}]"));
-    anvil_.mine(1);  // the node answers before it has mined the transaction by itself
-    const auto receipt =
-        must(anvil_.client().receipt(must(Digest::parse(hash), "hash")), "receipt");
+    const Digest digest = must(Digest::parse(hash), "hash");
+    std::optional<chain::Receipt> receipt;
+    // The node answers before it has mined the transaction.
+    for (int i = 0; i < kBlocksToWait && !receipt.has_value(); ++i) {
+        anvil_.mine(1);
+        receipt = must(anvil_.client().receipt(digest), "receipt");
+    }
     GYM_ASSERT(receipt.has_value() && receipt->success && receipt->contract_address.has_value(),
                "the contract is deployed");
     return *receipt->contract_address;
