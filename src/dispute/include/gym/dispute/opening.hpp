@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gym/commit/merkle.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/dispute/element.hpp"
+#include "gym/dispute/macro_trace.hpp"
+#include "gym/dispute/trace_program.hpp"
+
+/// The leaf move of a dispute: one element of one primitive, with everything that a contract needs
+/// to compute it and to see that it was computed from the right numbers.
+namespace gym::dispute {
+
+/// Some consecutive chunks of a tensor and their way up to the tensor's root.
+struct ChunksOpening {
+    struct Chunk {
+        Bytes content;  ///< without padding: 1,024 bytes but for a tensor's last chunk
+        std::vector<Digest> path;
+    };
+    std::vector<Chunk> chunks;  ///< at most kReachChunksMax; none where no element is read
+    Digest tree_root;           ///< with the shape, the tensor's root
+    std::vector<Digest> path;   ///< from there to the root of its tree; constants: none
+};
+
+struct Opening {
+    RecordProof leaf;       ///< a trace leaf of the macro op
+    RecordProof primitive;  ///< one of its primitives
+    std::uint64_t element = 0;
+    std::vector<ChunksOpening> operands;
+    ChunksOpening output;  ///< the chunk in which the asserter has the element
+};
+
+/// What is agreed on (all but what the primitive and those after it wrote) or posted by the
+/// asserter (the macro op's primitives).
+struct OpeningRoots {
+    Digest macro;   ///< Merkle root over the outputs of the macro op's primitives
+    Digest leaves;  ///< over the step's trace leaves
+    Digest state;   ///< over the state before the step
+};
+
+/// The trees that paths are taken from.
+struct OpeningTrees {
+    commit::MerkleTree macro;
+    commit::MerkleTree leaves;
+    commit::MerkleTree state;
+    [[nodiscard]] OpeningRoots roots() const;
+};
+
+/// Opens element `element` of a primitive.
+/// @param leaf any trace leaf that the macro op writes.
+/// @errors kOutOfRange if there is no such element or record; kShapeMismatch if `tensor` is not of
+/// this leaf's macro op.
+[[nodiscard]] Result<Opening> open_element(const TraceTrees& records, const OpeningTrees& trees,
+                                           const TraceProgram& trace, std::uint32_t leaf,
+                                           const TensorTrace& tensor, std::uint64_t element);
+
+struct ElementValues {
+    Bytes computed;  ///< by the primitive's definition
+    Bytes claimed;   ///< in the asserter's output
+};
+
+/// Decides an opening as the contract does. Pure.
+/// @errors kMismatch: a record, chunk or path does not lead to its root. kMalformed: bytes that are
+/// no record, a path of the wrong length. kShapeMismatch: not the chunks that the element reads.
+/// kOutOfRange: no such element.
+[[nodiscard]] Result<ElementValues> check_opening(const TraceHeader& header,
+                                                  const OpeningRoots& roots,
+                                                  const Opening& opening);
+
+}  // namespace gym::dispute

@@ -1,0 +1,214 @@
+#include "gym/dispute/opening.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+
+namespace gym::dispute {
+namespace {
+
+using program::ElementRange;
+
+struct ChunkRange {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+};
+
+ChunkRange chunks_of(const ElementRange& range, const Shape& shape) {
+    const std::uint64_t size = commit::size_bytes(shape.dtype);
+    return {range.first * size / commit::kChunkBytes, program::chunks_of(range, size)};
+}
+
+std::uint64_t chunk_count(const Shape& shape) {
+    return (size_bytes(shape) + commit::kChunkBytes - 1) / commit::kChunkBytes;
+}
+
+/// Operands in the order in which they must be read: indices before what they point into.
+std::vector<std::size_t> reading_order(const ElementOp& op) {
+    std::vector<std::size_t> order(op.record().inputs.size());
+    for (std::size_t k = 0; k < order.size(); ++k)
+        order[k] = k;
+    if (op.gathers()) std::ranges::reverse(order);
+    return order;
+}
+
+std::int32_t index_in(ByteView bytes) {
+    std::int32_t index = 0;
+    if (bytes.size() == sizeof index) std::memcpy(&index, bytes.data(), sizeof index);
+    return index;
+}
+
+Result<ChunksOpening> open_chunks(const TracedTensor& tensor, const ElementRange& range) {
+    ChunksOpening opening;
+    const commit::MerkleTree tree(tensor.chunk_leaves);
+    opening.tree_root = tree.root();
+    const ChunkRange chunks = chunks_of(range, tensor.shape);
+    for (std::uint64_t i = chunks.first; i < chunks.first + chunks.count; ++i) {
+        const ByteView content = tensor.chunk(i);
+        GYM_TRY(std::vector<Digest> path, tree.prove(i));
+        opening.chunks.push_back({Bytes(content.begin(), content.end()), std::move(path)});
+    }
+    return opening;
+}
+
+Result<std::vector<Digest>> path_of(const OpeningTrees& trees, const Source& source) {
+    switch (source.kind) {
+        case Source::Kind::primitive:
+            return trees.macro.prove(source.index);
+        case Source::Kind::leaf:
+            return trees.leaves.prove(source.index);
+        case Source::Kind::state:
+            return trees.state.prove(source.index);
+        case Source::Kind::constant:
+            break;
+    }
+    return std::vector<Digest>{};
+}
+
+/// The bytes of `range`, after the way from its chunks to the tensor's tree root is checked.
+Result<Bytes> check_chunks(const ChunksOpening& opening, const Shape& shape,
+                           const ElementRange& range) {
+    const ChunkRange chunks = chunks_of(range, shape);
+    if (opening.chunks.size() != chunks.count)
+        return fail(ErrorCode::kShapeMismatch, std::to_string(opening.chunks.size()) +
+                                                   " chunks where the element reads " +
+                                                   std::to_string(chunks.count));
+    Bytes bytes;
+    for (std::uint64_t i = 0; i < chunks.count; ++i) {
+        const std::uint64_t index = chunks.first + i;
+        const ChunksOpening::Chunk& chunk = opening.chunks[i];
+        const std::uint64_t rest = size_bytes(shape) - index * commit::kChunkBytes;
+        if (chunk.content.size() != std::min<std::uint64_t>(commit::kChunkBytes, rest))
+            return fail(ErrorCode::kShapeMismatch, "a chunk of the wrong size");
+        GYM_CHECK(commit::merkle_verify(opening.tree_root, {index, chunk_count(shape)},
+                                        commit::chunk_leaf(chunk.content), chunk.path));
+        bytes.insert(bytes.end(), chunk.content.begin(), chunk.content.end());
+    }
+    if (chunks.count == 0) return bytes;
+    const std::uint64_t size = commit::size_bytes(shape.dtype);
+    const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(
+                                           range.first * size - chunks.first * commit::kChunkBytes);
+    return Bytes(begin, begin + static_cast<std::ptrdiff_t>(range.count * size));
+}
+
+/// The macro op that is disputed, and what is agreed on around it.
+struct Place {
+    const TraceHeader& header;
+    const OpeningRoots& roots;
+    const LeafRecord& macro;
+};
+
+Status check_tensor(const Place& place, const ChunksOpening& opening, const Shape& shape,
+                    const Source& source) {
+    const Digest root = tensor_digest(shape, opening.tree_root);
+    switch (source.kind) {
+        case Source::Kind::primitive:
+            return commit::merkle_verify(place.roots.macro, {source.index, place.macro.count}, root,
+                                         opening.path);
+        case Source::Kind::leaf:
+            return commit::merkle_verify(place.roots.leaves, {source.index, place.header.leaves},
+                                         root, opening.path);
+        case Source::Kind::state:
+            return commit::merkle_verify(
+                place.roots.state, {source.index, place.header.state_slots}, root, opening.path);
+        case Source::Kind::constant:
+            break;
+    }
+    if (root == source.root && opening.path.empty()) return {};
+    return fail(ErrorCode::kMismatch, "a constant does not have the root that its record names");
+}
+
+/// The bytes of operand `k`. An operand of which the element reads nothing has nothing to show.
+Result<Bytes> check_operand(const Place& place, const ElementOp& op, const Opening& opening,
+                            std::size_t k, std::int32_t index) {
+    const Operand& operand = op.record().inputs[k];
+    const ChunksOpening& given = opening.operands[k];
+    const ElementRange range = op.reach(k, opening.element, index);
+    GYM_TRY(Bytes bytes, check_chunks(given, operand.shape, range));
+    if (range.count > 0) {
+        GYM_CHECK(check_tensor(place, given, operand.shape, operand.source));
+    } else if (!given.path.empty() || !given.tree_root.is_zero()) {
+        return fail(ErrorCode::kShapeMismatch,
+                    "proof of an operand that the element does not read");
+    }
+    return bytes;
+}
+
+/// The record of the primitive and its place in the macro op.
+Result<PrimitiveRecord> check_records(const TraceHeader& header, const Opening& opening,
+                                      LeafRecord& macro) {
+    GYM_TRY(macro, check_leaf(header, opening.leaf));
+    if (macro.kind != LeafRecord::Kind::computed)
+        return fail(ErrorCode::kShapeMismatch, "an input has no primitives");
+    const std::uint32_t index = opening.primitive.index;
+    if (index < macro.first || index - macro.first >= macro.count)
+        return fail(ErrorCode::kShapeMismatch, "the primitive is not of the leaf's macro op");
+    return check_primitive(header, opening.primitive);
+}
+
+}  // namespace
+
+OpeningRoots OpeningTrees::roots() const {
+    return {macro.root(), leaves.root(), state.root()};
+}
+
+Result<Opening> open_element(const TraceTrees& records, const OpeningTrees& trees,
+                             const TraceProgram& trace, std::uint32_t leaf,
+                             const TensorTrace& tensor, std::uint64_t element) {
+    Opening opening;
+    GYM_TRY(opening.leaf, records.leaf(leaf));
+    const LeafRecord& macro = trace.leaves[leaf];
+    if (tensor.primitive >= macro.count)
+        return fail(ErrorCode::kShapeMismatch, "the primitive is not of the leaf's macro op");
+    const std::uint32_t index = macro.first + tensor.primitive;
+    GYM_TRY(opening.primitive, records.primitive(index));
+    const PrimitiveRecord& record = trace.primitives[index];
+    if (element >= element_count(record.output))
+        return fail(ErrorCode::kOutOfRange, "the primitive's output has no such element");
+    if (tensor.output.shape != record.output || tensor.operands.size() != record.inputs.size())
+        return fail(ErrorCode::kShapeMismatch, "the tensors are not the primitive's");
+    opening.element = element;
+    GYM_TRY(const ElementOp op, ElementOp::create(record));
+    opening.operands.resize(record.inputs.size());
+    std::int32_t where = 0;
+    for (const std::size_t k : reading_order(op)) {
+        const TracedTensor& operand = tensor.operands[k];
+        const ElementRange range = op.reach(k, element, where);
+        if (range.count == 0) continue;
+        GYM_TRY(opening.operands[k], open_chunks(operand, range));
+        GYM_TRY(opening.operands[k].path, path_of(trees, record.inputs[k].source));
+        const std::uint64_t size = commit::size_bytes(operand.shape.dtype);
+        where = index_in(operand.bytes().subspan(range.first * size, range.count * size));
+    }
+    GYM_TRY(opening.output, open_chunks(tensor.output, {element, 1}));
+    GYM_TRY(opening.output.path, trees.macro.prove(tensor.primitive));
+    return opening;
+}
+
+Result<ElementValues> check_opening(const TraceHeader& header, const OpeningRoots& roots,
+                                    const Opening& opening) {
+    LeafRecord macro;
+    GYM_TRY(PrimitiveRecord record, check_records(header, opening, macro));
+    GYM_TRY(const ElementOp op, ElementOp::create(std::move(record)));
+    if (opening.element >= element_count(op.record().output))
+        return fail(ErrorCode::kOutOfRange, "the primitive's output has no such element");
+    if (opening.operands.size() != op.record().inputs.size())
+        return fail(ErrorCode::kShapeMismatch, "another number of operands");
+    const Place place{header, roots, macro};
+    std::vector<Bytes> operands(opening.operands.size());
+    std::int32_t where = 0;
+    for (const std::size_t k : reading_order(op)) {
+        GYM_TRY(operands[k], check_operand(place, op, opening, k, where));
+        where = index_in(operands[k]);
+    }
+    ElementValues values;
+    GYM_TRY(values.computed, op.evaluate(operands, opening.element));
+    const Shape& shape = op.record().output;
+    GYM_TRY(values.claimed, check_chunks(opening.output, shape, {opening.element, 1}));
+    const Source self{Source::Kind::primitive, opening.primitive.index - macro.first, {}};
+    GYM_CHECK(check_tensor(place, opening.output, shape, self));
+    return values;
+}
+
+}  // namespace gym::dispute
