@@ -1,6 +1,7 @@
 #include "gym/dispute/macro_trace.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "gym/commit/tensor_root.hpp"
@@ -66,6 +67,39 @@ std::map<Digest, ByteView> constants_of(const program::Program& program) {
     return constants;
 }
 
+using Shared = std::shared_ptr<const TensorMemory>;
+
+Result<Shared> shared_copy(ByteView bytes, const SpillOptions& options) {
+    GYM_TRY(TensorMemory memory, TensorMemory::copy(bytes, options));
+    return std::make_shared<const TensorMemory>(std::move(memory));
+}
+
+/// The computed leaves that `records` read, from running the step with fused kernels.
+Result<std::map<std::uint32_t, Shared>> take_leaves(const Unit& unit, const TraceProgram& trace,
+                                                    const StepTrace& step,
+                                                    const std::vector<PrimitiveRecord>& records,
+                                                    const MacroOptions& options) {
+    std::set<std::uint32_t> wanted;
+    for (const PrimitiveRecord& record : records)
+        for (const Operand& input : record.inputs)
+            if (input.source.kind == Source::Kind::leaf) wanted.insert(input.source.index);
+    std::map<std::uint32_t, Shared> taken;
+    Status status;
+    const LeafSink take = [&](std::uint32_t leaf, ByteView bytes) {
+        if (!status.ok() || !wanted.contains(leaf)) return;
+        auto memory = shared_copy(bytes, options.spill);
+        if (memory.ok())
+            taken.emplace(leaf, std::move(memory).value());
+        else
+            status = memory.error();
+    };
+    GYM_TRY(const std::vector<Digest> roots,
+            leaf_roots(unit, trace, step.step, step.before, options.engine, take));
+    GYM_CHECK(status);
+    if (roots == step.leaf_roots) return taken;
+    return fail(ErrorCode::kInternal, "the step gave other bits when it was run again");
+}
+
 }  // namespace
 
 ByteView TracedTensor::chunk(std::uint64_t index) const {
@@ -77,17 +111,6 @@ ByteView TracedTensor::chunk(std::uint64_t index) const {
 
 Digest TracedTensor::root() const {
     return tensor_digest(shape, commit::merkle_root(chunk_leaves));
-}
-
-Status MacroTrace::keep_operand(const Source& source, ByteView bytes) {
-    GYM_TRY(TensorMemory memory, TensorMemory::copy(bytes, options_.spill));
-    spilled_ = spilled_ || memory.in_file();
-    auto shared = std::make_shared<const TensorMemory>(std::move(memory));
-    if (source.kind == Source::Kind::constant)
-        constants_[source.root] = std::move(shared);
-    else
-        operands_[key_of(source)] = std::move(shared);
-    return {};
 }
 
 Result<MacroTrace::Shared> MacroTrace::operand(const Source& source,
@@ -141,9 +164,9 @@ Result<std::vector<MacroTrace::Shared>> MacroTrace::run_until(std::uint32_t end,
     return outputs;
 }
 
-Result<MacroTrace> MacroTrace::run(std::vector<PrimitiveRecord> records, const Operands& operands,
-                                   const std::map<Digest, ByteView>& constants,
-                                   const MacroOptions& options) {
+/// Takes every operand that is no primitive's output from `provide`, then runs the primitives.
+Result<MacroTrace> MacroTrace::run_over(std::vector<PrimitiveRecord> records,
+                                        const Provide& provide, const MacroOptions& options) {
     MacroTrace out;
     out.options_ = options;
     out.records_ = std::move(records);
@@ -152,20 +175,33 @@ Result<MacroTrace> MacroTrace::run(std::vector<PrimitiveRecord> records, const O
         for (const Operand& input : record.inputs) {
             const Source& source = input.source;
             if (source.kind == Source::Kind::primitive || out.operand(source, {}).ok()) continue;
-            const bool constant = source.kind == Source::Kind::constant;
-            const auto named = constants.find(source.root);
-            const auto given = operands.find(key_of(source));
-            if (constant ? named == constants.end() : given == operands.end())
-                return fail(ErrorCode::kNotFound, "a macro op's operand was not given");
-            const ByteView bytes = constant ? named->second : given->second;
-            if (bytes.size() != size_bytes(input.shape))
+            GYM_TRY(Shared memory, provide(source));
+            if (memory->bytes().size() != size_bytes(input.shape))
                 return fail(ErrorCode::kShapeMismatch, "a macro op's operand has another size");
-            GYM_CHECK(out.keep_operand(source, bytes));
+            out.spilled_ = out.spilled_ || memory->in_file();
+            if (source.kind == Source::Kind::constant)
+                out.constants_[source.root] = std::move(memory);
+            else
+                out.operands_[key_of(source)] = std::move(memory);
         }
     }
     GYM_TRY([[maybe_unused]] const auto outputs,
             out.run_until(out.range_.primitives, kNoLeaf, true));
     return out;
+}
+
+Result<MacroTrace> MacroTrace::run(std::vector<PrimitiveRecord> records, const Operands& operands,
+                                   const std::map<Digest, ByteView>& constants,
+                                   const MacroOptions& options) {
+    const auto provide = [&](const Source& source) -> Result<Shared> {
+        const bool constant = source.kind == Source::Kind::constant;
+        const auto named = constants.find(source.root);
+        const auto given = operands.find(key_of(source));
+        if (constant ? named == constants.end() : given == operands.end())
+            return fail(ErrorCode::kNotFound, "a macro op's operand was not given");
+        return shared_copy(constant ? named->second : given->second, options.spill);
+    };
+    return run_over(std::move(records), provide, options);
 }
 
 Result<MacroTrace> MacroTrace::create(const Unit& unit, const TraceProgram& trace,
@@ -178,29 +214,17 @@ Result<MacroTrace> MacroTrace::create(const Unit& unit, const TraceProgram& trac
     const MacroRange& range = trace.macros[op];
     const auto first = trace.primitives.begin() + range.first_primitive;
     std::vector<PrimitiveRecord> records(first, first + range.primitives);
-    Operands operands = known_operands(unit, step);
-    std::map<std::uint32_t, TensorMemory> taken;  // computed leaves that the macro op reads
-    std::vector<std::uint32_t> wanted;
-    for (const PrimitiveRecord& record : records)
-        for (const Operand& input : record.inputs)
-            if (input.source.kind == Source::Kind::leaf) wanted.push_back(input.source.index);
-    Status status;
-    const LeafSink take = [&](std::uint32_t leaf, ByteView bytes) {
-        if (!status.ok() || std::ranges::find(wanted, leaf) == wanted.end()) return;
-        auto memory = TensorMemory::copy(bytes, options.spill);
-        if (memory.ok())
-            taken.emplace(leaf, std::move(memory).value());
-        else
-            status = memory.error();
+    GYM_TRY(const auto taken, take_leaves(unit, trace, step, records, options));
+    const Operands known = known_operands(unit, step);
+    const std::map<Digest, ByteView> constants = constants_of(unit.train);
+    const auto provide = [&](const Source& source) -> Result<Shared> {
+        if (source.kind == Source::Kind::constant)
+            return shared_copy(constants.at(source.root), options.spill);
+        if (const auto found = known.find(key_of(source)); found != known.end())
+            return shared_copy(found->second, options.spill);
+        return taken.at(source.index);
     };
-    GYM_TRY(const StepTrace again,
-            trace_step(unit, trace, step.step, step.before, options.engine, take));
-    GYM_CHECK(status);
-    if (again.leaf_roots != step.leaf_roots)
-        return fail(ErrorCode::kInternal, "the step gave other bits when it was run again");
-    for (const auto& [leaf, memory] : taken)
-        operands[{Source::Kind::leaf, leaf}] = memory.bytes();
-    GYM_TRY(MacroTrace out, run(std::move(records), operands, constants_of(unit.train), options));
+    GYM_TRY(MacroTrace out, run_over(std::move(records), provide, options));
     out.range_ = range;
     for (std::uint32_t i = 0; i < range.leaves; ++i) {
         const std::uint32_t leaf = range.first_leaf + i;

@@ -1,5 +1,6 @@
 #include "gym/dispute/step_trace.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstring>
@@ -128,34 +129,64 @@ Result<State> state_before(const Unit& unit, std::uint64_t step, const RerunOpti
     return std::move(trainer).take_state();
 }
 
-Result<StepTrace> trace_step(const Unit& unit, const TraceProgram& trace, std::uint64_t step,
-                             State before, const engine::EngineOptions& options,
+namespace {
+
+/// A step as it is run, with the roots of its inputs and of all that it computes.
+struct TracedRun {
+    Trainer trainer;
+    engine::StepInputs inputs;
+    StepRecord record;
+    std::vector<Digest> roots;
+};
+
+Result<TracedRun> run_traced(const Unit& unit, const TraceProgram& trace, std::uint64_t step,
+                             const State& before, const engine::EngineOptions& options,
                              const LeafSink& sink) {
     GYM_CHECK(check_step_number(unit, step));
-    StepTrace out;
-    out.step = step;
-    GYM_TRY(out.inputs,
+    GYM_TRY(engine::StepInputs inputs,
             engine::step_inputs(unit.train, unit.dataset, key_of(unit), unit.spec.steps, step));
-    GYM_TRY(Trainer trainer, trainer_at(unit, before, step, options));
-    out.before = std::move(before);
-    out.before_roots = tensor_roots(out.before, options.threads);
-    out.leaf_roots.resize(trace.leaves.size());
+    std::vector<Digest> roots(trace.leaves.size());
     for (std::uint32_t i = 0; i < trace.header.input_leaves; ++i) {
-        GYM_TRY(const ByteView bytes, input_bytes(out.inputs, unit.train, trace.leaves[i].kind));
-        out.leaf_roots[i] = root_of(trace.leaves[i].shape, bytes);
+        GYM_TRY(const ByteView bytes, input_bytes(inputs, unit.train, trace.leaves[i].kind));
+        roots[i] = root_of(trace.leaves[i].shape, bytes);
     }
+    GYM_TRY(Trainer trainer, trainer_at(unit, before, step, options));
     std::size_t seen = trace.header.input_leaves;
     trainer.set_trace([&](const engine::TraceEntry& entry) {
         const std::uint32_t leaf = trace.macros[entry.op].first_leaf + entry.output_index;
-        out.leaf_roots[leaf] = entry.output_root;
+        roots[leaf] = entry.output_root;
         ++seen;
         if (sink) sink(leaf, entry.output);
     });
-    GYM_TRY(out.record, trainer.step());
+    GYM_TRY(StepRecord record, trainer.step());
+    trainer.set_trace({});
     GYM_ASSERT(seen == trace.leaves.size(), "the engine traces every output once");
-    GYM_TRY(const State* after, trainer.state());
-    out.state_root = engine::state_root(*after, options.threads);
-    return out;
+    return TracedRun{std::move(trainer), std::move(inputs), std::move(record), std::move(roots)};
+}
+
+}  // namespace
+
+Result<std::vector<Digest>> leaf_roots(const Unit& unit, const TraceProgram& trace,
+                                       std::uint64_t step, const State& before,
+                                       const engine::EngineOptions& options, const LeafSink& sink) {
+    GYM_TRY(TracedRun run, run_traced(unit, trace, step, before, options, sink));
+    return std::move(run.roots);
+}
+
+Result<StepTrace> trace_step(const Unit& unit, const TraceProgram& trace, std::uint64_t step,
+                             State before, const engine::EngineOptions& options,
+                             const LeafSink& sink) {
+    GYM_TRY(TracedRun run, run_traced(unit, trace, step, before, options, sink));
+    GYM_TRY(const State* after, run.trainer.state());
+    const Digest root = engine::state_root(*after, options.threads);
+    std::vector<Digest> before_roots = tensor_roots(before, options.threads);
+    return StepTrace{step,
+                     std::move(before),
+                     std::move(run.inputs),
+                     std::move(run.record),
+                     std::move(run.roots),
+                     std::move(before_roots),
+                     root};
 }
 
 std::vector<Digest> next_state_roots(const TraceProgram& trace,

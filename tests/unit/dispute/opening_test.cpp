@@ -240,6 +240,7 @@ TEST(Opening, OfATrainingStepReachesStateConstantsAndLeaves) {
                 open_element(records, trees, unit.trace, range.first_leaf, tensor, element).value();
             const auto reason = why_refused(unit.trace.header, trees.roots(), opening);
             EXPECT_FALSE(reason) << *reason << " in op " << op << ", primitive " << p;
+            if (p % 4 == 0) Corruption(rng, unit.trace.header, trees.roots(), opening).run();
             for (const auto& input : unit.trace.primitives[range.first_primitive + p].inputs)
                 seen.insert(input.source.kind);
         }

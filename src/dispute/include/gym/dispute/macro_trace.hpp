@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -78,7 +79,9 @@ class MacroTrace {
   private:
     using Shared = std::shared_ptr<const TensorMemory>;
     MacroTrace() = default;
-    Status keep_operand(const Source& source, ByteView bytes);
+    using Provide = std::function<Result<Shared>(const Source&)>;
+    static Result<MacroTrace> run_over(std::vector<PrimitiveRecord> records, const Provide& provide,
+                                       const MacroOptions& options);
     /// @param outputs of the primitives that have run, null where nothing is left.
     Result<Shared> operand(const Source& source, std::span<const Shared> outputs) const;
     Result<std::vector<Shared>> run_until(std::uint32_t end, std::uint32_t kept, bool hash);

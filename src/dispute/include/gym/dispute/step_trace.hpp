@@ -71,6 +71,13 @@ using LeafSink = std::function<void(std::uint32_t leaf, ByteView bytes)>;
                                            const engine::EngineOptions& options = {},
                                            const LeafSink& sink = {});
 
+/// Only the trace leaf roots of that step. @errors as trace_step().
+[[nodiscard]] Result<std::vector<Digest>> leaf_roots(const Unit& unit, const TraceProgram& trace,
+                                                     std::uint64_t step,
+                                                     const engine::State& before,
+                                                     const engine::EngineOptions& options = {},
+                                                     const LeafSink& sink = {});
+
 /// The state's tensor roots after a step by those before it and its trace leaves.
 /// @pre as many roots as the program has slots and leaves.
 [[nodiscard]] std::vector<Digest> next_state_roots(const TraceProgram& trace,
