@@ -87,6 +87,12 @@ class Corruption {
             what + ": path", [&](Opening & o) -> auto& { return part(o).path; });
         for (std::size_t i = 0; i < part(copy).chunks.size(); ++i) {
             const std::string chunk = what + ": chunk " + std::to_string(i);
+            // Another tensor that is consistent in itself.
+            if (part(copy).chunks[i].path.empty())
+                refused(chunk + " and tree", [&](Opening& o) {
+                    flip(rng_, part(o).chunks[i].content);
+                    part(o).tree_root = commit::chunk_leaf(part(o).chunks[i].content);
+                });
             refused(chunk, [&](Opening& o) { flip(rng_, part(o).chunks[i].content); });
             refused(chunk, [&](Opening& o) { part(o).chunks[i].content.push_back(0); });
             path(
@@ -240,6 +246,10 @@ TEST(Opening, OfATrainingStepReachesStateConstantsAndLeaves) {
                 open_element(records, trees, unit.trace, range.first_leaf, tensor, element).value();
             const auto reason = why_refused(unit.trace.header, trees.roots(), opening);
             EXPECT_FALSE(reason) << *reason << " in op " << op << ", primitive " << p;
+            Opening elsewhere = opening;  // a leaf of another macro op, its record proven
+            elsewhere.leaf =
+                records.leaf(range.first_leaf + (op == 0 ? range.leaves : -1U)).value();
+            EXPECT_TRUE(why_refused(unit.trace.header, trees.roots(), elsewhere).has_value());
             if (p % 4 == 0) Corruption(rng, unit.trace.header, trees.roots(), opening).run();
             for (const auto& input : unit.trace.primitives[range.first_primitive + p].inputs)
                 seen.insert(input.source.kind);
