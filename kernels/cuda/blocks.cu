@@ -106,7 +106,8 @@ struct QuantiseElement {
 
     __device__ void operator()(int64_t i) const {
         const int64_t block = exponents_per_row == 1 ? 0 : i % length / kBlockLength;
-        const int32_t exponent = exponents[i / length * exponents_per_row + block];
+        const int32_t exponent =
+            bounded_exponent(exponents[i / length * exponents_per_row + block]);
         if constexpr (sizeof(Integer) == sizeof(int32_t))
             q[i] = sum_term(x[i], exponent);
         else
@@ -164,8 +165,8 @@ struct RescaleElement {
         const int64_t block = i % blocks, cell = i / blocks;
         const int64_t a_row = cell / shape.n;
         const int64_t b_row = a_row / shape.m * shape.n + cell % shape.n;
-        const int32_t shift = (e.a_rows[a_row] - e.a_blocks[a_row * blocks + block]) +
-                              (e.b_rows[b_row] - e.b_blocks[b_row * blocks + block]);
+        const int64_t shift = int64_t{e.a_rows[a_row]} - e.a_blocks[a_row * blocks + block] +
+                              e.b_rows[b_row] - e.b_blocks[b_row * blocks + block];
         out[i] = q14_block_term(dots[i], shift);
     }
 };
@@ -180,7 +181,7 @@ struct FinishProductElement {
     __device__ void operator()(int64_t i) const {
         const int64_t a_row = i / shape.n;
         const int64_t b_row = a_row / shape.m * shape.n + i % shape.n;
-        out[i] = q14_finish(totals[i], a_rows[a_row], b_rows[b_row]);
+        out[i] = q14_finish_any(totals[i], a_rows[a_row], b_rows[b_row]);
     }
 };
 

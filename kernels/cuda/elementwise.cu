@@ -120,7 +120,7 @@ struct FinishSumElement {
     float* out;
 
     __device__ void operator()(int64_t i) const {
-        out[i] = sum_finish(totals[i], exponents[i % exponent_count]);
+        out[i] = sum_finish(totals[i], bounded_exponent(exponents[i % exponent_count]));
     }
 };
 

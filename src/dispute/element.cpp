@@ -179,22 +179,23 @@ Bytes integer_part(const Call& c) {
         case Opcode::constant_exponent:
             return bytes_of(constant_exponent(c));
         case Opcode::quantise_i32:
-            return bytes_of(kernels::sum_term(c.x(0), c.i32(1)));
+            return bytes_of(kernels::sum_term(c.x(0), kernels::bounded_exponent(c.i32(1))));
         case Opcode::quantise_i16:
-            return bytes_of(static_cast<std::int16_t>(kernels::q14_quantise(c.x(0), c.i32(1))));
+            return bytes_of(static_cast<std::int16_t>(
+                kernels::q14_quantise(c.x(0), kernels::bounded_exponent(c.i32(1)))));
         case Opcode::block_sum:
             return bytes_of(block_sum(c));
         case Opcode::select_sum:
             return bytes_of(select_sum(c));
         case Opcode::finish_sum:
-            return bytes_of(kernels::sum_finish(c.i64(0), c.i32(1)));
+            return bytes_of(kernels::sum_finish(c.i64(0), kernels::bounded_exponent(c.i32(1))));
         case Opcode::block_dot:
             return bytes_of(block_dot(c));
         case Opcode::rescale_dot:
-            return bytes_of(
-                kernels::q14_block_term(c.i64(0), (c.i32(2) - c.i32(1)) + (c.i32(4) - c.i32(3))));
+            return bytes_of(kernels::q14_block_term(
+                c.i64(0), std::int64_t{c.i32(2)} - c.i32(1) + c.i32(4) - c.i32(3)));
         default:  // finish_product
-            return bytes_of(kernels::q14_finish(c.i64(0), c.i32(1), c.i32(2)));
+            return bytes_of(kernels::q14_finish_any(c.i64(0), c.i32(1), c.i32(2)));
     }
 }
 

@@ -86,11 +86,13 @@ bool run_integer_part(const PrimitiveCall& call) {
         case Opcode::constant_exponent:
             return call.constant_exponent();
         case Opcode::quantise_i32:
-            return call.quantise<std::int32_t>(
-                [](float x, std::int32_t e) { return kernels::sum_term(x, e); });
+            return call.quantise<std::int32_t>([](float x, std::int32_t e) {
+                return kernels::sum_term(x, kernels::bounded_exponent(e));
+            });
         case Opcode::quantise_i16:
             return call.quantise<std::int16_t>([](float x, std::int32_t e) {
-                return static_cast<std::int16_t>(kernels::q14_quantise(x, e));
+                return static_cast<std::int16_t>(
+                    kernels::q14_quantise(x, kernels::bounded_exponent(e)));
             });
         case Opcode::block_sum:
             return call.block_sum();

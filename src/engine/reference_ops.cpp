@@ -152,7 +152,8 @@ bool PrimitiveCall::finish_sum() const {
     const std::uint64_t exponents = element_count(input_slot(1).dims);
     for (std::uint64_t i = 0; i < count; ++i) {
         output<float>()[i] =
-            kernels::sum_finish(input<std::int64_t>(0)[i], input<std::int32_t>(1)[i % exponents]);
+            kernels::sum_finish(input<std::int64_t>(0)[i],
+                                kernels::bounded_exponent(input<std::int32_t>(1)[i % exponents]));
     }
     return true;
 }
@@ -194,8 +195,8 @@ bool PrimitiveCall::rescale_dot() const {
         const std::uint64_t block = i % blocks, n = i / blocks % n_count;
         const std::uint64_t a_row = i / (blocks * n_count);  // batch * M + m
         const std::uint64_t b_row = a_row / m_count * n_count + n;
-        const std::int32_t shift = (ea[a_row] - ea_block[a_row * blocks + block]) +
-                                   (eb[b_row] - eb_block[b_row * blocks + block]);
+        const std::int64_t shift = std::int64_t{ea[a_row]} - ea_block[a_row * blocks + block] +
+                                   eb[b_row] - eb_block[b_row * blocks + block];
         output<std::int64_t>()[i] = kernels::q14_block_term(input<std::int64_t>(0)[i], shift);
     }
     return true;
@@ -208,8 +209,8 @@ bool PrimitiveCall::finish_product() const {
         const std::uint64_t a_row = i / n_count;
         const std::uint64_t b_row = a_row / m_count * n_count + i % n_count;
         output<float>()[i] =
-            kernels::q14_finish(input<std::int64_t>(0)[i], input<std::int32_t>(1)[a_row],
-                                input<std::int32_t>(2)[b_row]);
+            kernels::q14_finish_any(input<std::int64_t>(0)[i], input<std::int32_t>(1)[a_row],
+                                    input<std::int32_t>(2)[b_row]);
     }
     return true;
 }

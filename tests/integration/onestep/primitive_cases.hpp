@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 
 #include "program_samples.hpp"
@@ -50,9 +51,13 @@ inline program::ProgramParts varied_sample(Rng& rng, Opcode code) {
     return parts;
 }
 
-/// An exponent as rowexp gives it, poisoned now and then, or one far outside.
+/// An exponent as rowexp gives it, poisoned now and then, or any: a program may feed what it likes.
 inline std::int32_t exponent_value(Rng& rng) {
-    switch (rng() % 8) {
+    switch (rng() % 10) {
+        case 8:
+            return static_cast<std::int32_t>(rng());
+        case 9:
+            return rng() % 2 == 0 ? INT32_MIN : INT32_MAX;
         case 0:
             return 129;
         case 1:
@@ -69,8 +74,9 @@ inline std::int64_t i64_value(Rng& rng) {
     return rng() % 2 == 0 ? magnitude : -magnitude;
 }
 
-/// A sum of a block's products, |S| <= 2^36: large, or halfway between two results.
+/// A sum of a block's products, |S| <= 2^36: large, or halfway between two results; or any.
 inline std::int64_t dot_value(Rng& rng) {
+    if (rng() % 16 == 0) return i64_value(rng);
     const auto large = static_cast<std::int64_t>(rng() >> 28);
     const auto halfway = static_cast<std::int64_t>(rng() % 32) << rng() % 32;
     const std::int64_t magnitude = rng() % 2 == 0 ? large : halfway;
@@ -91,7 +97,8 @@ inline std::int32_t i32_value(Rng& rng, Opcode code, std::size_t operand) {
         case Opcode::finish_sum:
         case Opcode::finish_product:
             return exponent_value(rng);
-        case Opcode::rescale_dot:  // a block's exponent is at most its row's
+        case Opcode::rescale_dot:  // a block's exponent is at most its row's, in honest programs
+            if (rng() % 16 == 0) return exponent_value(rng);
             return static_cast<std::int32_t>(rng() % 14) + (operand % 2 == 0 ? 22 : 0);
         case Opcode::gather_rows:
         case Opcode::pick:

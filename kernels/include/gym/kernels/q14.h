@@ -39,13 +39,17 @@ GYM_HD int32_t q14_low_digit(int32_t q) {
     return q - q14_high_digit(q) * (1 << kQ14DigitBits);
 }
 
-/// T_b = RNE(dot * 2^(16-shift)) as an integer.
+/// T_b = RNE(dot * 2^(16-shift)) as an integer, modulo 2^64; 0 from shift = 56 on.
 /// @param dot exact dot product of two quantised blocks, |dot| <= 2^36.
-/// @param shift h_b >= 0: how far the block's exponents lie below the rows' exponents.
-GYM_HD int64_t q14_block_term(int64_t dot, int32_t shift) {
-    if (shift <= 16) return dot * (int64_t{1} << (16 - shift));
-    const int32_t right = shift - 16;
-    if (right >= 40) return 0;  // |dot| / 2^40 < 1/2
+/// @param shift h_b >= 0: how far the block's exponents lie below the rows' exponents. A primitive
+/// may be given any dot and, of any exponents, any shift.
+GYM_HD int64_t q14_block_term(int64_t dot, int64_t shift) {
+    if (shift < -47) return 0;
+    if (shift <= 16)
+        return static_cast<int64_t>(static_cast<uint64_t>(dot)
+                                    << static_cast<uint32_t>(16 - shift));
+    if (shift >= 56) return 0;  // |dot| / 2^40 < 1/2
+    const auto right = static_cast<uint32_t>(shift - 16);
     const int64_t floor = dot >> right;
     const int64_t rest = dot - floor * (int64_t{1} << right);
     const int64_t half = int64_t{1} << (right - 1);
@@ -59,6 +63,13 @@ GYM_HD float q14_finish(int64_t total, int32_t exponent_a, int32_t exponent_b) {
     const bool poisoned = exponent_a == kExponentPoisoned || exponent_b == kExponentPoisoned;
     const float value = f32::scale2(f32::from_i64(total), exponent_a + exponent_b - 42);
     return poisoned ? f32::from_bits(f32::kNanBits) : value;
+}
+
+/// q14_finish() for the primitive, whose exponents may be any.
+GYM_HD float q14_finish_any(int64_t total, int32_t exponent_a, int32_t exponent_b) {
+    const bool poisoned = exponent_a == kExponentPoisoned || exponent_b == kExponentPoisoned;
+    const int32_t scale = bounded_exponent(int64_t{exponent_a} + exponent_b - 42);
+    return poisoned ? f32::from_bits(f32::kNanBits) : f32::scale2(f32::from_i64(total), scale);
 }
 
 /// A row of an operand: `length` elements, `stride` apart.

@@ -36,6 +36,15 @@ GYM_HD int32_t row_exponent(const float* x, int64_t count, int64_t stride = 1) {
     return row_exponent_from_bits(amax);
 }
 
+/// An exponent, or a sum of some, that a primitive was given, which may be anything, for arithmetic
+/// in i32. Results are those of unbounded arithmetic: scale2() has underflowed or overflowed long
+/// before the bound.
+GYM_HD int32_t bounded_exponent(int64_t exponent) {
+    constexpr int32_t kBound = 1 << 20;
+    if (exponent < -kBound) return -kBound;
+    return exponent > kBound ? kBound : static_cast<int32_t>(exponent);
+}
+
 /// One term of an exact sum: rint(x * 2^(30-e)), in [-2^30, 2^30]; 0 in a poisoned row.
 GYM_HD int32_t sum_term(float x, int32_t exponent) {
     const bool poisoned = exponent == kExponentPoisoned;
