@@ -61,13 +61,13 @@ Result<Trainer> run_steps(const Unit& unit, State state, std::uint64_t steps,
     for (std::uint64_t step = 0; step < steps; ++step) {
         if (options.cancel.stop_requested())
             return fail(ErrorCode::kCancelled, "stopped before step " + std::to_string(step));
-        GYM_TRY(StepRecord record, trainer.step());
+        GYM_TRY(const StepRecord record, trainer.step());
         const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
         const double tokens = static_cast<double>(trainer.tokens_per_step() * (step + 1));
         if (options.progress)
             options.progress({step + 1, steps, std::bit_cast<float>(record.loss_bits),
                               tokens / std::max(elapsed.count(), 1e-9)});
-        GYM_CHECK(after(trainer, std::move(record)));
+        GYM_CHECK(after(trainer, record));
     }
     return trainer;
 }
@@ -104,14 +104,14 @@ Result<UnitStates> unit_states(const Unit& unit, const RerunOptions& options) {
     GYM_TRY(State state, engine::with_fresh_optimizer(unit.train, unit.base));
     UnitStates states;
     states.initial_root = engine::state_root(state, threads);
-    const auto hash_state = [&](const Trainer& trainer, StepRecord record) -> Status {
+    const auto hash_state = [&](const Trainer& trainer, const StepRecord& record) -> Status {
         if (record.state_root) {
             states.state_roots.push_back(*record.state_root);
         } else {
             GYM_TRY(const State* after, trainer.state());
             states.state_roots.push_back(engine::state_root(*after, threads));
         }
-        states.records.push_back(std::move(record));
+        states.records.push_back(record);
         return {};
     };
     GYM_TRY([[maybe_unused]] const Trainer trainer,
@@ -158,10 +158,10 @@ Result<TracedRun> run_traced(const Unit& unit, const TraceProgram& trace, std::u
         ++seen;
         if (sink) sink(leaf, entry.output);
     });
-    GYM_TRY(StepRecord record, trainer.step());
+    GYM_TRY(const StepRecord record, trainer.step());
     trainer.set_trace({});
     GYM_ASSERT(seen == trace.leaves.size(), "the engine traces every output once");
-    return TracedRun{std::move(trainer), std::move(inputs), std::move(record), std::move(roots)};
+    return TracedRun{std::move(trainer), std::move(inputs), record, std::move(roots)};
 }
 
 }  // namespace
@@ -180,12 +180,8 @@ Result<StepTrace> trace_step(const Unit& unit, const TraceProgram& trace, std::u
     GYM_TRY(const State* after, run.trainer.state());
     const Digest root = engine::state_root(*after, options.threads);
     std::vector<Digest> before_roots = tensor_roots(before, options.threads);
-    return StepTrace{step,
-                     std::move(before),
-                     std::move(run.inputs),
-                     std::move(run.record),
-                     std::move(run.roots),
-                     std::move(before_roots),
+    return StepTrace{step,       std::move(before),    std::move(run.inputs),
+                     run.record, std::move(run.roots), std::move(before_roots),
                      root};
 }
 

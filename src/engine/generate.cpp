@@ -118,6 +118,9 @@ Result<std::vector<std::int32_t>> generate(const Program& train, const State& ba
     std::vector<std::int32_t> text(prompt.begin(), prompt.end());
     for (std::uint32_t i = 0; i < options.tokens; ++i) {
         GYM_TRY(const std::vector<float> logits, model.logits(text));
+        if (std::ranges::none_of(logits, [](float x) { return std::isfinite(x); }))
+            return fail(ErrorCode::kMalformed,
+                        "no logit is finite: the state holds NaN or infinities");
         const kernels::RandomPosition position{0, 0, 0, kRandomOpGenerate};
         text.push_back(sample(logits, options, kernels::random_word(key, position, i)));
     }

@@ -26,14 +26,6 @@ struct Header {
     std::vector<engine::StepRecord> records;
 };
 
-Digest digest_of(const engine::UnitSpec& spec) {
-    commit::Encoder out;
-    out.fixed(spec.job_seed).u64(spec.round).u32(spec.slot).u32(spec.steps);
-    out.u32(spec.checkpoint_every).fixed(spec.program_root).fixed(spec.dataset_root);
-    out.fixed(spec.base_state_root);
-    return commit::sha256(out.view());
-}
-
 Result<Header> decode_header(const CheckpointKey& key, ByteView bytes) {
     commit::Decoder in(bytes);
     GYM_TRY(const std::uint16_t format, in.u16());
@@ -52,6 +44,14 @@ Result<Header> decode_header(const CheckpointKey& key, ByteView bytes) {
 }
 
 }  // namespace
+
+Digest digest_of(const engine::UnitSpec& spec) {
+    commit::Encoder out;
+    out.fixed(spec.job_seed).u64(spec.round).u32(spec.slot).u32(spec.steps);
+    out.u32(spec.checkpoint_every).fixed(spec.program_root).fixed(spec.dataset_root);
+    out.fixed(spec.base_state_root);
+    return commit::sha256(out.view());
+}
 
 Bytes encode_checkpoint_header(const CheckpointKey& key, const Digest& state_blob,
                                std::span<const engine::StepRecord> records) {

@@ -1,10 +1,27 @@
 #include "cli_context.hpp"
 
 #include <boost/json/serialize.hpp>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
 namespace gym::app {
+namespace {
+
+/// JSON has neither NaN nor infinities, which Boost.JSON would print: null instead.
+void make_finite(boost::json::value& value) {
+    if (value.is_double() && !std::isfinite(value.get_double())) {
+        value = nullptr;
+    } else if (value.is_object()) {
+        for (auto& member : value.get_object())
+            make_finite(member.value());
+    } else if (value.is_array()) {
+        for (auto& element : value.get_array())
+            make_finite(element);
+    }
+}
+
+}  // namespace
 
 ExitCode exit_code_of(ErrorCode code) noexcept {
     switch (code) {
@@ -47,7 +64,9 @@ void CliContext::finish(const Status& status) {
 }
 
 void CliContext::print_json(const boost::json::object& object) const {
-    std::printf("%s\n", boost::json::serialize(object).c_str());
+    boost::json::value value = object;
+    make_finite(value);
+    std::printf("%s\n", boost::json::serialize(value).c_str());
     std::fflush(stdout);
 }
 

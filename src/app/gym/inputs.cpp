@@ -74,6 +74,15 @@ Result<engine::State> read_state(const std::string& path) {
     return decoded;
 }
 
+Result<engine::State> starting_state(const program::Program& program, const std::string& path,
+                                     const std::string& seed) {
+    if (path.empty()) return engine::initial_state(program, parse_seed(seed));
+    GYM_TRY(engine::State state, read_state(path));
+    auto fresh = engine::with_fresh_optimizer(program, state);
+    if (fresh.ok()) return fresh;
+    return state;
+}
+
 Digest parse_seed(const std::string& text) {
     if (const auto digest = Digest::parse(text); digest.ok()) return *digest;
     return commit::sha256(as_bytes(text));

@@ -23,6 +23,12 @@ namespace gym::app {
 [[nodiscard]] Result<program::Program> read_program(const std::string& path);
 [[nodiscard]] Result<engine::State> read_state(const std::string& path);
 
+/// The state in `path` to train or evaluate `program` from; parameters alone (an import's weights,
+/// a round's base state) begin with a fresh optimizer. Without a path: the initial state of `seed`.
+[[nodiscard]] Result<engine::State> starting_state(const program::Program& program,
+                                                   const std::string& path,
+                                                   const std::string& seed);
+
 /// Success if `path` can be written, or is empty: asked before hours of work, not after.
 /// @errors kIo naming the path.
 [[nodiscard]] Status check_output(const std::string& path);

@@ -1,7 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <bit>
-#include <boost/json/serialize.hpp>
-#include <chrono>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -10,14 +7,11 @@
 #include "cli_context.hpp"
 #include "gym/common/file.hpp"
 #include "gym/engine/evaluate.hpp"
-#include "gym/engine/train.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "inputs.hpp"
 #include "memory_report.hpp"
-#include "record_json.hpp"
-#include "training_progress.hpp"
 
 namespace gym::app {
 namespace {
@@ -31,11 +25,7 @@ struct Options {
     std::string output;
     std::string data;
     std::string seed = "0";
-    std::string records;
     std::string state_in;
-    std::string state_out;
-    std::uint32_t steps = 0;
-    std::uint32_t checkpoint_every = 0;
     std::uint32_t windows = 64;
     engine::EngineOptions engine;
 };
@@ -106,102 +96,10 @@ Status show(const CliContext& context, const Options& options) {
     return {};
 }
 
-void print_record(const CliContext& context, const engine::StepRecord& record) {
-    if (context.json) {
-        context.print_json(to_json(record));
-        return;
-    }
-    std::printf("step %5llu  loss %.6f  grad norm %.6f  batch %s",
-                static_cast<unsigned long long>(record.step),
-                static_cast<double>(std::bit_cast<float>(record.loss_bits)),
-                static_cast<double>(std::bit_cast<float>(record.grad_norm_bits)),
-                record.batch_root.hex().substr(0, 18).c_str());
-    if (record.skipped) std::printf("  skipped");
-    if (record.state_root) std::printf("  state %s", record.state_root->hex().c_str());
-    std::printf("\n");
-}
-
-void print_run(const CliContext& context, const std::vector<engine::StepRecord>& records,
-               const Digest& final_root, std::uint64_t tokens, double seconds) {
-    const double speed = static_cast<double>(tokens) / std::max(seconds, 1e-9);
-    if (context.json) {
-        context.print_json({{"final_state_root", final_root.hex()},
-                            {"records_root", engine::records_root(records).hex()},
-                            {"steps", records.size()},
-                            {"tokens", tokens},
-                            {"seconds", seconds},
-                            {"tokens_per_second", speed}});
-        return;
-    }
-    std::printf("records root       %s\n", engine::records_root(records).hex().c_str());
-    std::printf("final state root   %s\n", final_root.hex().c_str());
-    std::printf("tokens             %llu in %.1f s, %.0f a second\n",
-                static_cast<unsigned long long>(tokens), seconds, speed);
-}
-
-Status write_records(const std::string& path, const std::vector<engine::StepRecord>& records) {
-    std::string lines;
-    for (const auto& record : records)
-        lines += boost::json::serialize(to_json(record)) + "\n";
-    return write_file_atomic(path, as_bytes(lines));
-}
-
-Result<engine::State> starting_state(const Program& program, const Options& options) {
-    if (options.state_in.empty()) return engine::initial_state(program, parse_seed(options.seed));
-    GYM_TRY(engine::State state, read_state(options.state_in));
-    // Parameters alone (an import's weights, a round's base state) begin with a fresh optimizer.
-    auto fresh = engine::with_fresh_optimizer(program, state);
-    if (fresh.ok()) return fresh;
-    return state;
-}
-
-Status train(const CliContext& context, const Options& options) {
-    GYM_CHECK(check_output(options.records));
-    GYM_CHECK(check_output(options.state_out));
-    GYM_TRY(const Program program, read_program(options.program));
-    GYM_TRY(const auto dataset, read_dataset(options.data));
-    GYM_TRY(auto state, starting_state(program, options));
-    const engine::TrainSpec spec{
-        {parse_seed(options.seed), 0, 0}, options.steps, options.checkpoint_every};
-    GYM_TRY(auto trainer,
-            engine::Trainer::create(program, std::move(state), dataset, spec, options.engine));
-    const InterruptGuard interrupt;
-    TrainingProgress progress("training");
-    const auto start = std::chrono::steady_clock::now();
-    std::vector<engine::StepRecord> records;
-    std::uint64_t tokens = 0;
-    double seconds = 0;
-    while (records.size() < options.steps && !interrupt.interrupted()) {
-        GYM_TRY(const auto record, trainer.step());
-        print_record(context, record);
-        tokens += trainer.tokens_per_step();
-        seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        progress.show({record.step + 1, options.steps, std::bit_cast<float>(record.loss_bits),
-                       static_cast<double>(tokens) / std::max(seconds, 1e-9)});
-        records.push_back(record);
-    }
-    progress.finish();
-    if (!options.records.empty()) GYM_CHECK(write_records(options.records, records));
-    GYM_TRY(const engine::State* trained, trainer.state());
-    if (!options.state_out.empty())
-        GYM_CHECK(write_file_atomic(options.state_out, engine::encode_state(*trained)));
-    print_run(context, records, engine::state_root(*trained, options.engine.threads), tokens,
-              seconds);
-    if (interrupt.interrupted())
-        return fail(
-            ErrorCode::kCancelled,
-            "interrupted after " + std::to_string(records.size()) + " of " +
-                std::to_string(options.steps) + " steps" +
-                (options.state_out.empty() ? "; with --state FILE the state would have been kept"
-                                           : "; what is done is kept, --from " + options.state_out +
-                                                 " goes on from there"));
-    return {};
-}
-
 Status evaluate(const CliContext& context, const Options& options) {
     GYM_TRY(const Program program, read_program(options.program));
     GYM_TRY(const auto dataset, read_dataset(options.data));
-    GYM_TRY(const auto state, starting_state(program, options));
+    GYM_TRY(const auto state, starting_state(program, options.state_in, options.seed));
     GYM_TRY(const auto result,
             engine::evaluate(program, state, dataset, options.windows, options.engine));
     if (context.json) {
@@ -220,23 +118,6 @@ Status evaluate(const CliContext& context, const Options& options) {
     std::printf("perplexity         %.4f\n", static_cast<double>(result.perplexity));
     std::printf("evaluation root    %s\n", result.root.hex().c_str());
     return {};
-}
-
-void add_run(CLI::App& parent, CliContext& context, const std::shared_ptr<Options>& options) {
-    CLI::App* run =
-        parent.add_subcommand("run", "Train on this machine and print each step's record");
-    run->add_option("program", options->program, "Program file")->required();
-    run->add_option("--data", options->data, "Token file or text")->required();
-    run->add_option("--steps", options->steps, "Optimizer steps")->required();
-    run->add_option("--seed", options->seed, "Job seed: 64 hexadecimal digits, or any text");
-    run->add_option("--checkpoint-every", options->checkpoint_every,
-                    "Gradient and state roots every so many steps (always at the last)");
-    run->add_option("--records", options->records, "File for the records, a JSON object a line");
-    run->add_option("--state", options->state_out, "File for the final state");
-    run->add_option("--from", options->state_in,
-                    "State to start from: of a run, or parameters alone");
-    add_engine_options(*run, options->engine);
-    run->callback([&context, options] { context.finish(train(context, *options)); });
 }
 
 }  // namespace
@@ -266,8 +147,6 @@ void add_program_commands(CLI::App& app, CliContext& context) {
     CLI::App* show_command = group->add_subcommand("show", "What a program file holds");
     show_command->add_option("program", options->program, "Program file")->required();
     show_command->callback([&context, options] { context.finish(show(context, *options)); });
-
-    add_run(*group, context, options);
 
     CLI::App* evaluate_command =
         group->add_subcommand("evaluate", "Mean validation loss of a state");

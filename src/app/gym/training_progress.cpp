@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -33,6 +34,7 @@ TrainingProgress::TrainingProgress(std::string label)
 
 void TrainingProgress::show(const engine::UnitProgress& progress) {
     const auto now = Clock::now();
+    if (!first_step_) first_step_ = progress.step - std::min<std::uint64_t>(1, progress.step);
     const bool last = progress.step == progress.steps;
     const bool due = now - last_shown_ >= (terminal_ ? Clock::duration(kRedrawInterval)
                                                      : Clock::duration(kLineInterval));
@@ -41,7 +43,9 @@ void TrainingProgress::show(const engine::UnitProgress& progress) {
     const double elapsed = std::chrono::duration<double>(now - start_).count();
     const double done = static_cast<double>(progress.step) /
                         static_cast<double>(std::max<std::uint64_t>(1, progress.steps));
-    const double left = done > 0 ? elapsed / done - elapsed : 0;
+    const auto taken = static_cast<double>(progress.step - *first_step_);
+    const double left =
+        taken > 0 ? elapsed / taken * static_cast<double>(progress.steps - progress.step) : 0;
     std::array<char, 256> line{};
     std::snprintf(line.data(), line.size(),
                   "%s [%s] %llu/%llu  loss %.4f  %.0f tokens/s  ETA %.0f s", label_.c_str(),
@@ -50,6 +54,12 @@ void TrainingProgress::show(const engine::UnitProgress& progress) {
                   static_cast<double>(progress.loss), progress.tokens_per_second, left);
     std::fprintf(stderr, terminal_ ? "\r%s\033[K" : "%s\n", line.data());
     open_line_ = terminal_;
+}
+
+void TrainingProgress::clear() {
+    if (!std::exchange(open_line_, false)) return;
+    (void)std::fputs("\r\033[K", stderr);
+    last_shown_ = {};
 }
 
 void TrainingProgress::finish() {

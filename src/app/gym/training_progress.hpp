@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -17,6 +18,9 @@ class TrainingProgress {
   public:
     explicit TrainingProgress(std::string label);
     void show(const engine::UnitProgress& progress);
+    /// Takes the bar away from a terminal, for a line of other output; the next show() draws it
+    /// again.
+    void clear();
     /// Ends the line. The destructor does so too.
     void finish();
     ~TrainingProgress() { finish(); }
@@ -30,6 +34,8 @@ class TrainingProgress {
     bool open_line_ = false;
     Clock::time_point start_ = Clock::now();
     Clock::time_point last_shown_{};
+    /// Steps that were done when this began; those of an earlier run took none of this one's time.
+    std::optional<std::uint64_t> first_step_;
 };
 
 /// Turns SIGINT and SIGTERM into a stop request for as long as it lives: the step in progress ends,

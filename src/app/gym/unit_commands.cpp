@@ -11,8 +11,8 @@
 #include "gym/program/codec.hpp"
 #include "inputs.hpp"
 #include "record_json.hpp"
+#include "run_resume.hpp"
 #include "training_progress.hpp"
-#include "unit_resume.hpp"
 
 namespace gym::app {
 namespace {
@@ -51,7 +51,7 @@ Result<engine::State> read_base(const Program& program, const Options& options,
 Result<engine::UnitResult> run_with_progress(const Program& program, const engine::State& base,
                                              const blob::Dataset& dataset,
                                              const engine::UnitSpec& spec, const Options& options,
-                                             const char* label, UnitResume* resume) {
+                                             const char* label, RunResume* resume) {
     const InterruptGuard interrupt;
     TrainingProgress progress(label);
     std::stop_source stop;
@@ -91,7 +91,8 @@ Status run(const CliContext& context, const Options& options) {
                                 program::program_root(program),
                                 dataset.root(),
                                 engine::state_root(base, options.engine.threads)};
-    GYM_TRY(UnitResume resume, UnitResume::open(spec, options.unit, options.engine.threads));
+    GYM_TRY(RunResume resume,
+            RunResume::open("gym unit run", spec, options.unit, options.engine.threads));
     const auto outcome = run_with_progress(program, base, dataset, spec, options, "unit", &resume);
     if (!outcome.ok()) return resume.explain(outcome.error());
     const engine::UnitResult& result = *outcome;

@@ -21,6 +21,9 @@ struct CheckpointKey {
     engine::UnitSpec spec;
 };
 
+/// A digest of every field of `spec`.
+[[nodiscard]] Digest digest_of(const engine::UnitSpec& spec);
+
 /// Everything of a checkpoint file before the state's bytes, whose blob root is `state_blob`.
 [[nodiscard]] Bytes encode_checkpoint_header(const CheckpointKey& key, const Digest& state_blob,
                                              std::span<const engine::StepRecord> records);

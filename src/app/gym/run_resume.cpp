@@ -1,10 +1,11 @@
-#include "unit_resume.hpp"
+#include "run_resume.hpp"
 
 #include <chrono>
 #include <cstdio>
 #include <system_error>
 #include <utility>
 
+#include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/common/log.hpp"
 
@@ -15,18 +16,19 @@ constexpr std::chrono::seconds kSaveEvery{30};
 
 }  // namespace
 
-UnitResume::UnitResume(std::filesystem::path folder, worker::CheckpointStore store,
-                       const worker::CheckpointKey& key, unsigned threads)
+RunResume::RunResume(std::filesystem::path folder, worker::CheckpointStore store,
+                     const worker::CheckpointKey& key, unsigned threads)
     : folder_(std::move(folder)), store_(std::move(store)), key_(key), threads_(threads) {}
 
-Result<UnitResume> UnitResume::open(const engine::UnitSpec& spec, const std::string& unit_file,
-                                    unsigned threads) {
+Result<RunResume> RunResume::open(std::string_view command, const engine::UnitSpec& spec,
+                                  const std::string& output, unsigned threads) {
     GYM_CHECK(init_logging({"gym", "warn", ""}));
-    const std::filesystem::path folder = unit_file + ".checkpoint";
+    const std::filesystem::path folder = output + ".checkpoint";
     GYM_TRY(worker::CheckpointStore store, worker::CheckpointStore::open(folder));
-    // One unit a folder: what tells units apart is the spec, which the store compares.
-    const worker::CheckpointKey key{commit::sha256(as_bytes("gym unit run")), spec};
-    UnitResume out{folder, std::move(store), key, threads};
+    commit::Encoder name;
+    name.string(command).fixed(worker::digest_of(spec));
+    const worker::CheckpointKey key{commit::sha256(name.view()), spec};
+    RunResume out{folder, std::move(store), key, threads};
     out.position_ = out.store_.load(key, threads);
     if (out.position_)
         (void)std::fprintf(stderr, "going on after step %zu of %u, saved in %s\n",
@@ -34,15 +36,24 @@ Result<UnitResume> UnitResume::open(const engine::UnitSpec& spec, const std::str
     return out;
 }
 
-void UnitResume::attach(engine::RunOptions& run, const std::stop_token& stop) {
-    if (position_) run.resume = &*position_;
+void RunResume::save_until(const std::stop_token& stop) {
     plan_.emplace(store_, key_, kSaveEvery, stop, threads_);
+}
+
+void RunResume::after_step(const engine::Trainer& trainer,
+                           std::span<const engine::StepRecord> records) {
+    plan_->after_step(trainer, records);
+}
+
+void RunResume::attach(engine::RunOptions& run, const std::stop_token& stop) {
+    run.resume = position();
+    save_until(stop);
     run.after_step = [this](const engine::Trainer& trainer, auto records) {
-        plan_->after_step(trainer, records);
+        after_step(trainer, records);
     };
 }
 
-Error UnitResume::explain(Error error) const {
+Error RunResume::explain(Error error) const {
     if (std::filesystem::exists(store_.path_of(key_.unit)))
         error.message += "; the same command goes on from " + folder_.string();
     else
@@ -50,12 +61,12 @@ Error UnitResume::explain(Error error) const {
     return error;
 }
 
-void UnitResume::finish() {
+void RunResume::finish() {
     store_.remove(key_.unit);
     remove_folder();
 }
 
-void UnitResume::remove_folder() const {
+void RunResume::remove_folder() const {
     std::error_code ignored;
     std::filesystem::remove(folder_, ignored);
 }
