@@ -34,9 +34,14 @@ if(GYM_SANITIZE)
 endif()
 
 find_program(GYM_CCACHE ccache)
-if(GYM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+if(GYM_CCACHE)
     # Paths relative to the source tree, so that clones in other folders share the cache.
-    set(CMAKE_CXX_COMPILER_LAUNCHER
+    set(gym_launcher
         "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${CMAKE_SOURCE_DIR};CCACHE_NOHASHDIR=1;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${GYM_CCACHE}"
     )
+    foreach(language CXX CUDA)
+        if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
+            set(CMAKE_${language}_COMPILER_LAUNCHER "${gym_launcher}")
+        endif()
+    endforeach()
 endif()

@@ -17,5 +17,12 @@ done
 if [ -x "$build/bin/bench_train_step" ]; then
     "$build/bin/bench_train_step" --output build/bench/engine.json --only gpt-d384 --blas installed
 fi
+echo "bench: CUDA -> build/bench/cuda.json"
+rm -f build/bench/cuda.json
+if [ -x "$build/bin/bench_cuda" ]; then
+    "$build/bin/bench_cuda" --output build/bench/cuda.json
+else
+    echo "bench: bench_cuda was not built: it needs nvcc and cuBLAS"
+fi
 echo "bench: ledger -> build/bench/ledger.json"
 "$build/bin/bench_ledger" build/bench/ledger.json

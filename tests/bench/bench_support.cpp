@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -76,14 +77,20 @@ void call_if_linked(const char* function, int threads) {
     if (auto* const set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, function))) set(threads);
 }
 
+/// JSON has no NaN: what was not measured is null.
+std::string figure(double value) {
+    if (std::isnan(value)) return "null";
+    char text[32];
+    std::snprintf(text, sizeof text, "%.6g", value);
+    return text;
+}
+
 std::string to_json(const Options& options, const Row& row) {
-    char figures[160];
-    std::snprintf(figures, sizeof figures, "\"ours\": %.6g, \"peer\": %.6g, \"ratio\": %.5g",
-                  row.ours, row.peer, row.ratio);
-    std::string json = "{\"name\": \"" + row.name + "\", " + figures + ", \"unit\": \"" + row.unit +
-                       "\", \"threads\": " + std::to_string(row.threads) + ", \"isa\": \"" +
-                       row.isa + "\", \"command\": \"" + options.command + "\", \"peer_name\": \"" +
-                       row.peer_name + "\"";
+    std::string json =
+        "{\"name\": \"" + row.name + "\", \"ours\": " + figure(row.ours) +
+        ", \"peer\": " + figure(row.peer) + ", \"ratio\": " + figure(row.ratio) + ", \"unit\": \"" +
+        row.unit + "\", \"threads\": " + std::to_string(row.threads) + ", \"isa\": \"" + row.isa +
+        "\", \"command\": \"" + options.command + "\", \"peer_name\": \"" + row.peer_name + "\"";
     if (!row.note.empty()) json += ", \"note\": \"" + row.note + "\"";
     return json + "}";
 }

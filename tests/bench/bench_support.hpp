@@ -14,7 +14,7 @@ namespace gym::bench {
 [[nodiscard]] double seconds_now();
 [[nodiscard]] double median(std::vector<double> values);
 
-/// One figure and its peer's, both from the same run.
+/// One figure and its peer's, both from the same run; NaN: not measured.
 struct Row {
     std::string name;
     double ours = 0;
