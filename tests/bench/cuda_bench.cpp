@@ -121,7 +121,7 @@ void measure_products(const bench::Options& options, cuda::Device& device,
     for (const Shape& shape : shapes()) {
         if (!options.wants(shape.name)) continue;
         std::vector<std::function<void()>> calls{[&] {
-            macro_matmul(device, {.m = shape.m, .n = shape.n, .k = shape.k}, cublas.a(), cublas.b(),
+            macro_matmul(device, {shape.m, shape.n, shape.k, false, false}, cublas.a(), cublas.b(),
                          cublas.out());
         }};
         for (const Peer& peer : kPeers)
