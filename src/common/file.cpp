@@ -8,6 +8,9 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <system_error>
+
+#include "gym/common/memory.hpp"
 
 namespace gym {
 namespace {
@@ -58,23 +61,94 @@ Status sync_folder(const std::filesystem::path& folder) {
     return {};
 }
 
+/// What a file that is not a regular one is called in errors.
+const char* kind_of(mode_t mode) {
+    switch (mode & S_IFMT) {
+        case S_IFDIR:
+            return "a folder";
+        case S_IFIFO:
+            return "a pipe";
+        case S_IFSOCK:
+            return "a socket";
+        case S_IFCHR:
+        case S_IFBLK:
+            return "a device";
+        default:
+            return "no regular file";
+    }
+}
+
+Error too_large(const std::filesystem::path& path, std::uint64_t size_bytes_max) {
+    return fail(ErrorCode::kOutOfRange, path.string() + " is larger than the limit of " +
+                                            std::to_string(size_bytes_max) + " bytes");
+}
+
+/// Pipes are read to the limit at worst: passphrases and configurations, nothing that could fill
+/// the memory.
+constexpr std::uint64_t kPipeBytesMax = std::uint64_t{1} << 20;
+/// Files below this are read without asking how much memory there is.
+constexpr std::uint64_t kSmallFileBytes = std::uint64_t{1} << 26;
+
+Status check_readable(const std::filesystem::path& path, const struct stat& info,
+                      std::uint64_t size_bytes_max) {
+    if (S_ISFIFO(info.st_mode) && size_bytes_max <= kPipeBytesMax) return {};
+    if (!S_ISREG(info.st_mode))
+        return fail(ErrorCode::kIo, "cannot read " + path.string() + ": it is " +
+                                        kind_of(info.st_mode) +
+                                        ", and only a regular file is read here");
+    const auto size = static_cast<std::uint64_t>(info.st_size);
+    if (size > size_bytes_max) return too_large(path, size_bytes_max);
+    if (size < kSmallFileBytes) return {};
+    GYM_TRY(const std::uint64_t available, available_memory_bytes());
+    if (size < available) return {};
+    return fail(ErrorCode::kOutOfRange, "cannot read " + path.string() + ": it has " +
+                                            memory_text(size) + ", and " + memory_text(available) +
+                                            " of memory is available on this machine");
+}
+
+/// The regular file, or the name of none yet, that a write to `path` replaces: symbolic links are
+/// followed, and anything else stays what it is.
+Result<std::filesystem::path> target_of(const std::filesystem::path& path) {
+    const auto refuse = [&](const std::string& why) {
+        return fail(ErrorCode::kIo, "cannot write " + path.string() + ": " + why);
+    };
+    struct stat info {};
+    if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+        return refuse(std::string("it is ") + kind_of(info.st_mode) +
+                      "; name a regular file, or one that does not exist yet");
+    constexpr int kLinksMax = 40;  // as Linux
+    std::filesystem::path target = path;
+    for (int links = 0; ::lstat(target.c_str(), &info) == 0 && S_ISLNK(info.st_mode); ++links) {
+        std::error_code error;
+        const std::filesystem::path next = std::filesystem::read_symlink(target, error);
+        if (error || links == kLinksMax)
+            return refuse(error ? error.message() : "its symbolic links go round in a circle");
+        target = target.parent_path() / next;  // `next` alone where it is absolute
+    }
+    return target;
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+    return path.has_parent_path() ? path.parent_path() : ".";
+}
+
 }  // namespace
 
 Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t size_bytes_max) {
+    struct stat info {};
+    // Before open(), which waits for a pipe's writer.
+    if (::stat(path.c_str(), &info) != 0) return system_error(path, "open");
+    GYM_CHECK(check_readable(path, info, size_bytes_max));
     const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (descriptor.get() < 0) return system_error(path, "open");
-    struct stat info {};
     if (::fstat(descriptor.get(), &info) != 0) return system_error(path, "stat");
-    if (S_ISDIR(info.st_mode))
-        return fail(ErrorCode::kIo, "cannot read " + path.string() + ": it is a folder");
+    GYM_CHECK(check_readable(path, info, size_bytes_max));
 
     constexpr std::size_t kStepBytes = std::size_t{1} << 20;  // for pipes, whose size is unknown
     Bytes out(static_cast<std::size_t>(info.st_size) + 1);
     std::size_t used = 0;
     while (true) {
-        if (used > size_bytes_max)
-            return fail(ErrorCode::kOutOfRange, path.string() + " is larger than the limit of " +
-                                                    std::to_string(size_bytes_max) + " bytes");
+        if (used > size_bytes_max) return too_large(path, size_bytes_max);
         if (used == out.size()) out.resize(out.size() + std::max(out.size(), kStepBytes));
         const ssize_t got = ::read(descriptor.get(), out.data() + used, out.size() - used);
         if (got < 0 && errno == EINTR) continue;
@@ -86,14 +160,28 @@ Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t size_by
     return out;
 }
 
+Status check_writable(const std::filesystem::path& path) {
+    GYM_TRY(const std::filesystem::path target, target_of(path));
+    const std::filesystem::path folder = folder_of(target);
+    std::error_code ignored;
+    errno = ENOTDIR;
+    if (std::filesystem::is_directory(folder, ignored) &&
+        ::access(folder.c_str(), W_OK | X_OK) == 0)
+        return {};
+    if (!std::filesystem::exists(folder, ignored)) errno = ENOENT;
+    return fail(ErrorCode::kIo, "cannot write " + path.string() + ": " + folder.string() + ": " +
+                                    std::system_category().message(errno));
+}
+
 Status write_file_atomic(const std::filesystem::path& path, ByteView content, unsigned mode) {
     return write_file_atomic(path, std::span(&content, 1), mode);
 }
 
 Status write_file_atomic(const std::filesystem::path& path, std::span<const ByteView> parts,
                          unsigned mode) {
-    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-    std::string temporary = (folder / ("." + path.filename().string() + ".XXXXXX")).string();
+    GYM_TRY(const std::filesystem::path target, target_of(path));
+    const std::filesystem::path folder = folder_of(target);
+    std::string temporary = (folder / ("." + target.filename().string() + ".XXXXXX")).string();
     Descriptor descriptor(::mkostemp(temporary.data(), O_CLOEXEC));
     if (descriptor.get() < 0) return system_error(path, "create a temporary file for");
 
@@ -102,7 +190,7 @@ Status write_file_atomic(const std::filesystem::path& path, std::span<const Byte
         !write_all(descriptor.get(), parts) || ::fsync(descriptor.get()) != 0 ||
         !descriptor.close())
         status = system_error(path, "write");
-    else if (::rename(temporary.c_str(), path.c_str()) != 0)
+    else if (::rename(temporary.c_str(), target.c_str()) != 0)
         status = system_error(path, "rename to");
     if (!status.ok()) {
         ::unlink(temporary.c_str());

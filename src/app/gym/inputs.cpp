@@ -22,15 +22,7 @@ constexpr std::string_view kDatasetMagic = "GYMDATA1";
 
 Status check_output(const std::string& path) {
     if (path.empty()) return {};
-    const std::filesystem::path file(path);
-    const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-    std::error_code error;
-    if (std::filesystem::is_directory(file, error))
-        return fail(ErrorCode::kIo, "cannot write " + path + ": it is a folder");
-    if (::access(folder.c_str(), W_OK | X_OK) == 0 && std::filesystem::is_directory(folder, error))
-        return {};
-    return fail(ErrorCode::kIo, "cannot write " + path + ": " + folder.string() + ": " +
-                                    std::system_category().message(errno != 0 ? errno : ENOTDIR));
+    return check_writable(path);
 }
 
 Result<Bytes> read_text(const std::string& path) {

@@ -1,4 +1,5 @@
 #include "gym/common/file.hpp"
+#include "gym/common/memory.hpp"
 #include "temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -7,7 +8,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 #include <string>
+#include <thread>
 
 namespace gym {
 namespace {
@@ -46,6 +49,67 @@ TEST_F(FileTest, NamesTheFileThatIsMissingOrTooLarge) {
 
 TEST_F(FileTest, WritingIntoAMissingFolderFails) {
     EXPECT_FALSE(write_file_atomic(folder_ / "no" / "a", as_bytes("x")).ok());
+}
+
+TEST_F(FileTest, ASymbolicLinkStaysAndItsTargetIsReplaced) {
+    std::filesystem::create_directory(folder_ / "far");
+    ASSERT_TRUE(write_file_atomic(folder_ / "far" / "target", as_bytes("old")).ok());
+    std::filesystem::create_symlink("far/target", folder_ / "inner");
+    std::filesystem::create_symlink(folder_ / "inner", folder_ / "link");
+    EXPECT_TRUE(check_writable(folder_ / "link").ok());
+    ASSERT_TRUE(write_file_atomic(folder_ / "link", as_bytes("newer")).ok());
+    EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
+    EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "inner"));
+    EXPECT_FALSE(std::filesystem::is_symlink(folder_ / "far" / "target"));
+    EXPECT_EQ(read_file(folder_ / "far" / "target")->size(), 5U);
+
+    std::filesystem::create_symlink("far/none-yet", folder_ / "dangling");
+    ASSERT_TRUE(write_file_atomic(folder_ / "dangling", as_bytes("x")).ok());
+    EXPECT_TRUE(std::filesystem::is_regular_file(folder_ / "far" / "none-yet"));
+
+    std::filesystem::create_symlink("circle", folder_ / "circle");
+    EXPECT_FALSE(write_file_atomic(folder_ / "circle", as_bytes("x")).ok());
+    EXPECT_FALSE(check_writable(folder_ / "circle").ok());
+}
+
+TEST_F(FileTest, WhatIsNoRegularFileIsNeitherReplacedNorReadWhole) {
+    const auto pipe = folder_ / "pipe", place = folder_ / "folder";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    std::filesystem::create_directory(place);
+    std::filesystem::create_symlink("pipe", folder_ / "link");
+    for (const auto& path : {pipe, place, folder_ / "link"}) {
+        const Status written = write_file_atomic(path, as_bytes("x"));
+        ASSERT_FALSE(written.ok()) << path;
+        EXPECT_EQ(written.error().code, ErrorCode::kIo);
+        EXPECT_NE(written.error().message.find(path.string() + ": it is a "), std::string::npos);
+        EXPECT_EQ(check_writable(path).error().message, written.error().message);
+        EXPECT_EQ(read_file(path).error().code, ErrorCode::kIo) << path;  // and does not wait
+    }
+    EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+    EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
+    EXPECT_TRUE(check_writable(folder_ / "new").ok());
+    EXPECT_FALSE(check_writable(folder_ / "no" / "new").ok());
+}
+
+TEST_F(FileTest, APassphraseMayComeThroughAPipe) {
+    const auto pipe = folder_ / "pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    std::thread writer([&] { std::ofstream(pipe) << "secret"; });
+    const auto content = read_file(pipe, 1 << 10);
+    writer.join();
+    ASSERT_TRUE(content.ok()) << content.error().message;
+    EXPECT_EQ(content->size(), 6U);
+}
+
+TEST_F(FileTest, AFileLargerThanTheMachinesMemoryIsRefusedBeforeItIsRead) {
+    ASSERT_TRUE(write_file_atomic(folder_ / "sparse", as_bytes("x")).ok());
+    const std::uint64_t size = available_memory_bytes().value() + (std::uint64_t{1} << 36);
+    std::filesystem::resize_file(folder_ / "sparse", size);  // a hole: takes no room on the disk
+    const auto content = read_file(folder_ / "sparse", size);
+    ASSERT_FALSE(content.ok());
+    EXPECT_EQ(content.error().code, ErrorCode::kOutOfRange);
+    EXPECT_NE(content.error().message.find("of memory is available"), std::string::npos);
+    EXPECT_EQ(read_file(folder_ / "sparse", 1 << 20).error().code, ErrorCode::kOutOfRange);
 }
 
 /// A process whose files may not grow beyond a bound: for its writes the disk is full there.

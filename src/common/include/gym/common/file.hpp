@@ -9,16 +9,24 @@
 
 namespace gym {
 
-/// The whole file. @errors kNotFound, kIo, kOutOfRange above `size_bytes_max`.
+/// The whole of a regular file, or of a pipe if the limit is at most 1 MiB. Its size is judged
+/// before anything is allocated.
+/// @errors kNotFound, kIo (also for devices, folders and sockets), kOutOfRange above
+/// `size_bytes_max` or what memory the machine has left.
 [[nodiscard]] Result<Bytes> read_file(const std::filesystem::path& path,
                                       std::uint64_t size_bytes_max = std::uint64_t{1} << 34);
 
 /// Writes through a temporary file, fsync and rename, so that a reader (or a crash) sees the old
-/// content or the new, never a part. `mode` are the permission bits. @errors kIo, with the path and
-/// the system's reason.
+/// content or the new, never a part. A symbolic link stays, and the file it names is replaced;
+/// devices, pipes, sockets and folders are refused. `mode` are the permission bits.
+/// @errors kIo, with the path and the reason.
 Status write_file_atomic(const std::filesystem::path& path, ByteView content, unsigned mode = 0644);
 /// The same for content in parts, written one after the other.
 Status write_file_atomic(const std::filesystem::path& path, std::span<const ByteView> parts,
                          unsigned mode);
+
+/// Whether write_file_atomic could write there: to be asked before hours of work, not after.
+/// @errors kIo, as write_file_atomic's.
+[[nodiscard]] Status check_writable(const std::filesystem::path& path);
 
 }  // namespace gym

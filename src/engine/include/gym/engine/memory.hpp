@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "gym/common/memory.hpp"
 #include "gym/common/result.hpp"
 #include "gym/engine/engine.hpp"
 #include "gym/program/program.hpp"
@@ -23,11 +23,7 @@ struct MemoryNeed {
 [[nodiscard]] Result<MemoryNeed> memory_need(const program::Program& program,
                                              const EngineOptions& options = {});
 
-/// What a process can still get: free memory and what the kernel can free, or what a container's
-/// limit leaves, whichever is less. @errors kIo where Linux does not say.
-[[nodiscard]] Result<std::uint64_t> available_memory_bytes();
-
-/// "1.5 KiB", "12.3 MiB", "1.2 GiB".
-[[nodiscard]] std::string memory_text(std::uint64_t bytes);
+using gym::available_memory_bytes;
+using gym::memory_text;
 
 }  // namespace gym::engine

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gym/common/result.hpp"
+
+namespace gym {
+
+/// What a process can still get: free memory and what the kernel can free, or what a container's
+/// limit leaves, whichever is less. @errors kIo where Linux does not say.
+[[nodiscard]] Result<std::uint64_t> available_memory_bytes();
+
+/// "1.5 KiB", "12.3 MiB", "1.2 GiB".
+[[nodiscard]] std::string memory_text(std::uint64_t bytes);
+
+}  // namespace gym
