@@ -122,7 +122,13 @@ Result<YamlMap> YamlMap::load_file(const std::string& path) {
 Result<YamlMap> YamlMap::parse(const std::string& text, const std::string& origin) {
     try {
         auto impl = std::make_unique<Impl>();
-        impl->node = YAML::Load(text);
+        const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+        if (documents.size() > 1)
+            return fail(ErrorCode::kInvalidArgument,
+                        origin + " holds " + std::to_string(documents.size()) +
+                            " YAML documents, and only one is read: remove what follows the line "
+                            "`---`, or put it into a file of its own");
+        impl->node = documents.empty() ? YAML::Node() : documents.front();
         impl->origin = origin;
         if (!impl->node.IsMap())
             return fail(ErrorCode::kInvalidArgument,

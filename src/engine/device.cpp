@@ -20,9 +20,10 @@ Result<std::string> cuda_model(int index) {
 }
 #else
 Result<std::string> cuda_model(int) {
-    return fail(ErrorCode::kUnavailable,
-                "this build computes on the CPU only; one with CUDA kernels comes from "
-                "`cmake --preset cuda`");
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "this build computes on the CPU only: leave --device out; one with CUDA kernels comes from "
+        "`cmake --preset cuda`");
 }
 #endif
 

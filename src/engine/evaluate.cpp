@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gym/blob/dataset.hpp"
@@ -37,6 +40,62 @@ Result<float> loss_of(Runner& runner, const Batch& batch) {
     return loss;
 }
 
+std::string logits_name(std::size_t part) {
+    return "part." + std::to_string(part);
+}
+
+/// `evaluation` with the scores that each of its losses is made from as outputs: they change no
+/// bit of the loss. @return it, and how many there are.
+Result<std::pair<Program, std::size_t>> with_logits(const Program& evaluation) {
+    program::ProgramParts parts{evaluation.numerics_version(), evaluation.slots(), evaluation.ops(),
+                                evaluation.outputs()};
+    std::size_t count = 0;
+    for (const program::Op& op : evaluation.ops())
+        if (op.code == program::Opcode::cross_entropy)
+            parts.outputs.push_back({logits_name(count++), op.inputs[0]});
+    GYM_TRY(Program program, Program::create(std::move(parts)));
+    return std::pair(std::move(program), count);
+}
+
+/// The first of the largest; a NaN is never larger.
+std::uint32_t largest_of(const float* scores, std::uint32_t count) {
+    std::uint32_t best = 0;
+    for (std::uint32_t i = 1; i < count; ++i)
+        if (scores[i] > scores[best] || (std::isnan(scores[best]) && !std::isnan(scores[i])))
+            best = i;
+    return best;
+}
+
+/// Rows of the batch that `runner` has just run whose class it scored highest.
+Result<std::uint32_t> correct_rows(Runner& runner, std::size_t parts, const WindowShape& shape,
+                                   const Batch& batch) {
+    std::uint32_t correct = 0;
+    std::size_t row = 0;
+    for (std::size_t part = 0; part < parts; ++part) {
+        GYM_TRY(const Bytes bytes, runner.output(logits_name(part)));
+        std::vector<float> scores(bytes.size() / sizeof(float));
+        std::memcpy(scores.data(), bytes.data(), scores.size() * sizeof(float));
+        for (std::size_t at = 0; at + shape.classes <= scores.size(); at += shape.classes, ++row) {
+            const std::int32_t wanted = batch.tokens.at(row * shape.stride + shape.window_tokens);
+            const std::uint32_t chosen = largest_of(scores.data() + at, shape.classes);
+            correct += chosen == static_cast<std::uint32_t>(wanted) ? 1 : 0;
+        }
+    }
+    if (row != shape.windows)
+        return fail(ErrorCode::kShapeMismatch, "the program does not score every row");
+    return correct;
+}
+
+/// Whole batches, at least one, of no more windows than there are places for.
+Result<std::uint32_t> batch_count(const blob::Dataset& dataset, const WindowShape& shape,
+                                  std::uint32_t windows_max) {
+    GYM_TRY(const WindowStarts places,
+            window_starts(dataset, blob::Split::kValidation, shape.window_tokens, shape.stride));
+    const auto windows =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(windows_max, places.count));
+    return std::max(1U, windows / shape.windows);
+}
+
 /// docs/NUMERICS.md, "Evaluation".
 Digest evaluation_root(const Evaluation& result, const Digest& parameters_root,
                        const Digest& dataset_root, const std::vector<float>& losses) {
@@ -54,30 +113,45 @@ Digest evaluation_root(const Evaluation& result, const Digest& parameters_root,
 }  // namespace
 
 Result<Evaluation> evaluate(const Program& train, const State& base, const blob::Dataset& dataset,
-                            std::uint32_t windows_max, const EngineOptions& options) {
+                            std::uint32_t windows_max, const EngineOptions& options,
+                            const EvaluationProgress& progress) {
     GYM_TRY(const Program evaluation, program::evaluation_program(train));
     GYM_TRY(const WindowShape shape, window_shape(evaluation));
     GYM_CHECK(check_vocabulary(evaluation, dataset));
     GYM_TRY(State state, parameters_for(evaluation, base));
     const Digest parameters_root = state_root(state, options.threads);
-    GYM_TRY(const auto runner, make_runner(evaluation, std::move(state), options));
-    const std::uint32_t batches = std::max(1U, windows_max / shape.windows);
+    GYM_TRY(const std::uint32_t batches, batch_count(dataset, shape, windows_max));
+    const bool classifies = shape.classes != 0;
+    std::pair<Program, std::size_t> scored{evaluation, 0};
+    if (classifies) {
+        GYM_TRY(scored, with_logits(evaluation));
+    }
+    GYM_TRY(const auto runner, make_runner(scored.first, std::move(state), options));
     const std::uint32_t total = batches * shape.windows;
     std::vector<float> losses;
+    Evaluation result;
     for (std::uint32_t i = 0; i < batches; ++i) {
         GYM_TRY(const Batch batch, validation_batch(dataset, i * shape.windows, shape.windows,
                                                     total, shape.window_tokens, shape.stride));
         GYM_CHECK(check_classes(shape, batch.tokens));
         GYM_TRY(const float loss, loss_of(*runner, batch));
         losses.push_back(loss);
+        if (classifies) {
+            GYM_TRY(const std::uint32_t correct,
+                    correct_rows(*runner, scored.second, shape, batch));
+            result.correct += correct;
+        }
+        if (progress && !progress((i + 1) * shape.windows, total, loss))
+            return fail(ErrorCode::kCancelled, "interrupted after " +
+                                                   std::to_string((i + 1) * shape.windows) +
+                                                   " of " + std::to_string(total) + " windows");
     }
     const kernels::ExactFloatEnvironment environment;
     const float sum = kernels::exact_sum(losses.data(), batches);
-    Evaluation result;
     result.mean_loss = kernels::f32::div(sum, static_cast<float>(batches));
     result.perplexity = kernels::f32::exp(result.mean_loss);
     result.program_root = program::program_root(evaluation);
-    result.classifies = shape.classes != 0;
+    result.classifies = classifies;
     result.windows = total;
     result.tokens = std::uint64_t{total} * shape.window_tokens;
     result.root = evaluation_root(result, parameters_root, dataset.root(), losses);

@@ -34,8 +34,8 @@ class Runner {
     virtual void set_trace(std::function<void(const TraceEntry&)> sink) = 0;
 };
 
-/// A runner on options.device. @errors kInvalidArgument (options), kOutOfRange (memory),
-/// kShapeMismatch (state), kUnavailable (no such device, or a build without it).
+/// A runner on options.device. @errors kInvalidArgument (options, or a build without
+/// CUDA), kOutOfRange (memory), kShapeMismatch (state), kUnavailable (no such device).
 [[nodiscard]] Result<std::unique_ptr<Runner>> make_runner(const program::Program& program,
                                                           State state,
                                                           const EngineOptions& options);

@@ -12,13 +12,12 @@ namespace {
 constexpr std::string_view kStateMagic = "GYMSTAT1";
 constexpr std::uint32_t kTensorsMax = 1U << 16;
 constexpr std::uint32_t kNameBytesMax = 256;
-constexpr std::uint64_t kStateBytesMax = std::uint64_t{1} << 34;
 
 Result<std::uint64_t> tensor_size_bytes(commit::DType dtype, std::span<const std::uint64_t> dims) {
     std::uint64_t size = commit::size_bytes(dtype);
     for (const std::uint64_t dim : dims) {
         if (dim > kStateBytesMax || (dim != 0 && size > kStateBytesMax / dim))
-            return fail(ErrorCode::kOutOfRange, "a tensor of more than 2^34 bytes");
+            return fail(ErrorCode::kOutOfRange, "a tensor of more than 2^40 bytes");
         size *= dim;
     }
     return size;
@@ -82,7 +81,7 @@ Bytes encode_state(const State& state) {
 
 Result<State> decode_state(ByteView bytes) {
     if (bytes.size() > kStateBytesMax)
-        return fail(ErrorCode::kOutOfRange, "a state of more than 2^34 bytes");
+        return fail(ErrorCode::kOutOfRange, "a state of more than 2^40 bytes");
     commit::Decoder decoder(bytes);
     GYM_TRY(const ByteView magic, decoder.raw(kStateMagic.size()));
     if (!std::ranges::equal(magic, as_bytes(kStateMagic)))

@@ -156,15 +156,19 @@ SlotId Builder::layernorm(SlotId x, SlotId gamma, SlotId beta, float epsilon) {
 }
 
 SlotId Builder::attention(SlotId qkv, std::uint32_t context, std::uint32_t heads) {
+    // sqrt and / are correctly rounded, so every compiler finds the same scale.
+    const std::uint32_t head_size = dim_or_one(slot(qkv).dims, 1) / 3 / heads;
+    return attention(qkv, context, heads, 1.0 / std::sqrt(static_cast<double>(head_size)));
+}
+
+SlotId Builder::attention(SlotId qkv, std::uint32_t context, std::uint32_t heads, double scale) {
     const std::uint32_t rows = slot(qkv).dims[0], width = dim_or_one(slot(qkv).dims, 1) / 3;
     const Dims row_dims{rows / context, heads, context, 1};
     const SlotId o = temp(DType::f32, {rows, width});
     const SlotId m = temp(DType::f32, row_dims);
     const SlotId l = temp(DType::f32, row_dims);
-    // sqrt and / are correctly rounded, so every compiler finds the same scale.
-    const std::uint32_t head_size = width / heads;
-    const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_size)));
-    append({Opcode::attention, {qkv}, {o, m, l}, {context, heads, f32_bits(scale)}});
+    const std::uint32_t bits = f32_bits(static_cast<float>(scale));
+    append({Opcode::attention, {qkv}, {o, m, l}, {context, heads, bits}});
     return o;
 }
 

@@ -90,9 +90,27 @@ void differentiate_gather_rows(Backward& back, const Op& op, SlotId dy) {
     back.contribute(table, d_table);
 }
 
+/// Each part gets its columns.
+void differentiate_concat(Backward& back, const Op& op, SlotId dy) {
+    const std::uint64_t row = back.b.slot(dy).dims.back();
+    std::uint64_t first = 0;
+    for (const SlotId part : op.inputs) {
+        const Dims dims = back.b.slot(part).dims;
+        std::vector<std::uint64_t> strides(dims.size(), 1);
+        for (std::size_t i = dims.size() - 1; i > 0; --i)
+            strides[i - 1] = i + 1 == dims.size() ? row : strides[i] * dims[i];
+        if (back.needed(part)) back.contribute(part, back.b.strided_copy(dy, dims, first, strides));
+        first += dims.back();
+    }
+}
+
 }  // namespace
 
 Status differentiate_primitive(Backward& back, const Op& op, SlotId dy) {
+    if (op.code == Opcode::concat) {
+        differentiate_concat(back, op, dy);
+        return {};
+    }
     if (op.code != Opcode::gather_rows) return differentiate_elementwise(back, op, dy);
     differentiate_gather_rows(back, op, dy);
     return {};

@@ -7,13 +7,6 @@
 namespace gym::program {
 namespace {
 
-constexpr std::uint32_t kVocabularyMax = 65536;  // token files hold u16
-constexpr std::uint32_t kContextMax = 65536;
-constexpr std::uint32_t kLayersMax = 256;
-constexpr std::uint32_t kWidthMax = 65536;
-constexpr std::uint32_t kMlpRatioMax = 64;
-constexpr std::uint32_t kHiddenWidthMax = 1U << 20;
-
 Status check_between(const char* name, std::uint64_t value, std::uint64_t min, std::uint64_t max) {
     if (value >= min && value <= max) return {};
     return fail(ErrorCode::kInvalidArgument, std::string(name) + " must be " + std::to_string(min) +

@@ -6,8 +6,6 @@
 
 namespace gym::program {
 
-inline constexpr std::uint32_t kScheduleStepsMax = 1000000;
-
 /// Learning rate of steps 0 .. total_steps: linear warm-up, then the schedule from the peak.
 /// Computed with +, -, *, / of binary64: no library function has a say in a program root.
 [[nodiscard]] std::vector<float> learning_rate_table(const OptimizerConfig& config);

@@ -5,25 +5,30 @@
 namespace gym::program {
 namespace {
 
-constexpr std::int64_t kIntegerMax = std::numeric_limits<std::uint32_t>::max() / 64;
-constexpr double kRealMax = 1e30;
+constexpr double kAnyReal = std::numeric_limits<double>::max();
 
-/// Reads keys into fields that hold their defaults; the first error is kept. Bounds beyond "not
-/// negative" are train_program()'s, which every way of making a program passes.
+/// The values that train_program() takes, where no other setting narrows them.
+struct Range {
+    std::uint32_t min;
+    std::uint32_t max;
+};
+
+/// Reads keys into fields that hold their defaults; the first error is kept. Bounds of numbers that
+/// are not whole are train_program()'s, which every way of making a program passes.
 class Keys {
   public:
     explicit Keys(YamlMap& map) : map_(map) {}
 
-    Keys& integer(std::string_view key, std::uint32_t& field) {
-        keep(map_.integer_or(key, 0, kIntegerMax, field), field);
+    Keys& integer(std::string_view key, std::uint32_t& field, Range range) {
+        keep(map_.integer_or(key, range.min, range.max, field), field);
         return *this;
     }
-    Keys& required_integer(std::string_view key, std::uint32_t& field) {
-        keep(map_.integer(key, 1, kIntegerMax), field);
+    Keys& required_integer(std::string_view key, std::uint32_t& field, Range range) {
+        keep(map_.integer(key, range.min, range.max), field);
         return *this;
     }
     Keys& real(std::string_view key, double& field) {
-        keep(map_.real_or(key, 0, kRealMax, field), field);
+        keep(map_.real_or(key, -kAnyReal, kAnyReal, field), field);
         return *this;
     }
     Keys& boolean(std::string_view key, bool& field) {
@@ -50,12 +55,12 @@ class Keys {
 
 /// What transformers of every style have.
 Keys& read_decoder(Keys& keys, ModelConfig& model) {
-    return keys.required_integer("vocabulary", model.vocabulary)
-        .required_integer("context", model.context)
-        .required_integer("layers", model.layers)
-        .required_integer("heads", model.heads)
-        .required_integer("width", model.width)
-        .integer("classes", model.classes)
+    return keys.required_integer("vocabulary", model.vocabulary, {2, kVocabularyMax})
+        .required_integer("context", model.context, {1, kContextMax})
+        .required_integer("layers", model.layers, {1, kLayersMax})
+        .required_integer("heads", model.heads, {1, kWidthMax})
+        .required_integer("width", model.width, {1, kWidthMax})
+        .integer("classes", model.classes, {0, kVocabularyMax})
         .boolean("tied_embeddings", model.tied_embeddings)
         .real("dropout", model.dropout)
         .real("init_std", model.init_std);
@@ -63,7 +68,7 @@ Keys& read_decoder(Keys& keys, ModelConfig& model) {
 
 Status read_gpt(Keys keys, ModelConfig& model) {
     return read_decoder(keys, model)
-        .integer("mlp_ratio", model.mlp_ratio)
+        .integer("mlp_ratio", model.mlp_ratio, {1, kMlpRatioMax})
         .boolean("bias", model.bias)
         .real("layernorm_epsilon", model.layernorm_epsilon)
         .finish();
@@ -71,19 +76,19 @@ Status read_gpt(Keys keys, ModelConfig& model) {
 
 Status read_llama(Keys keys, ModelConfig& model) {
     return read_decoder(keys, model)
-        .integer("kv_heads", model.kv_heads)
-        .integer("hidden_width", model.hidden_width)
+        .integer("kv_heads", model.kv_heads, {0, kWidthMax})
+        .integer("hidden_width", model.hidden_width, {0, kHiddenWidthMax})
         .real("rope_theta", model.rope_theta)
         .real("rmsnorm_epsilon", model.layernorm_epsilon)
         .finish();
 }
 
 Status read_mlp(Keys keys, ModelConfig& model) {
-    return keys.required_integer("levels", model.vocabulary)
-        .required_integer("features", model.context)
-        .required_integer("classes", model.classes)
-        .integer("layers", model.layers)
-        .required_integer("width", model.width)
+    return keys.required_integer("levels", model.vocabulary, {2, kVocabularyMax})
+        .required_integer("features", model.context, {1, kContextMax})
+        .required_integer("classes", model.classes, {2, kVocabularyMax})
+        .integer("layers", model.layers, {0, kLayersMax})
+        .required_integer("width", model.width, {1, kWidthMax})
         .real("init_std", model.init_std)
         .finish();
 }
@@ -126,9 +131,9 @@ Status read_optimizer(YamlMap& map, OptimizerConfig& optimizer) {
     return Keys(map)
         .real("learning_rate", optimizer.learning_rate)
         .real("learning_rate_min", optimizer.learning_rate_min)
-        .integer("warmup_steps", optimizer.warmup_steps)
-        .integer("total_steps", optimizer.total_steps)
-        .integer("inner_warmup_steps", optimizer.inner_warmup_steps)
+        .integer("warmup_steps", optimizer.warmup_steps, {0, kScheduleStepsMax})
+        .integer("total_steps", optimizer.total_steps, {1, kScheduleStepsMax})
+        .integer("inner_warmup_steps", optimizer.inner_warmup_steps, {0, kScheduleStepsMax})
         .real("beta1", optimizer.beta1)
         .real("beta2", optimizer.beta2)
         .real("epsilon", optimizer.epsilon)
@@ -158,8 +163,8 @@ Status read_training(YamlMap& map, TrainConfig& config) {
         GYM_CHECK(read_outer(outer, config.outer));
     }
     return Keys(map)
-        .required_integer("batch", config.batch)
-        .integer("micro_batches", config.micro_batches)
+        .required_integer("batch", config.batch, {1, kBatchMax})
+        .integer("micro_batches", config.micro_batches, {1, kMicroBatchesMax})
         .finish();
 }
 

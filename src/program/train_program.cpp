@@ -266,7 +266,7 @@ Result<Program> train_program(const TrainConfig& config) {
     GYM_CHECK(check_optimizer(config.optimizer));
     GYM_CHECK(check_outer(config.outer));
     GYM_CHECK(require(config.batch >= 1 && config.batch <= kBatchMax, "batch must be 1 to 65536"));
-    GYM_CHECK(require(config.micro_batches >= 1 && config.micro_batches <= kOpInputsMax &&
+    GYM_CHECK(require(config.micro_batches >= 1 && config.micro_batches <= kMicroBatchesMax &&
                           config.batch % config.micro_batches == 0,
                       "micro_batches must be 1 to 12 and divide batch"));
     if (config.model.architecture == Architecture::imported)

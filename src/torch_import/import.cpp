@@ -2,6 +2,7 @@
 
 #include <torch/csrc/jit/serialization/import.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -38,13 +39,21 @@ Result<SampleInput> parse_sample_input(const std::string& text) {
     sample.is_float = text.starts_with("f32");
     if (!sample.is_float && !text.starts_with("i64")) return error;
     if (text.size() < 6 || text[3] != '[' || text.back() != ']') return error;
+    std::int64_t elements = 1;
     const char* at = text.data() + 4;
     const char* const end = text.data() + text.size() - 1;
     while (true) {
         std::int64_t size = 0;
         const auto [next, failed] = std::from_chars(at, end, size);
-        if (failed != std::errc() || size < 1 || sample.sizes.size() == program::kRankMax)
+        if (failed == std::errc::invalid_argument || sample.sizes.size() == program::kRankMax)
             return error;
+        constexpr auto kElementsMax = static_cast<std::int64_t>(program::kSlotElementsMax);
+        if (failed != std::errc() || size > kElementsMax / std::max<std::int64_t>(elements, 1))
+            return fail(ErrorCode::kInvalidArgument,
+                        "sample input '" + text +
+                            "' has more than 2^31 elements, the most a tensor can have");
+        if (size < 1) return error;
+        elements *= size;
         sample.sizes.push_back(size);
         if (next == end) return sample;
         if (*next != ',') return error;

@@ -256,7 +256,7 @@ IValue Interpreter::run_in_place(const Node& node, const std::vector<IValue>& ar
     const Tensor target = arguments[0].toTensor();
     TORCH_CHECK(Symbols::is_symbolic(target) && result.sizes() == target.sizes(), name,
                 " changes a tensor that is no result of an op, or its shape");
-    symbols_.rebind(target, symbols_.dense(result));
+    symbols_.rebind(target, result);
     return target;
 }
 

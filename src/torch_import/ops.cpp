@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
+#include "attention.hpp"
 #include "gym/program/validate.hpp"
 
 namespace gym::torch_import {
@@ -44,7 +46,7 @@ Tensor binary(Symbols& symbols, Opcode code, const Tensor& a, const Tensor& b) {
     const std::vector<std::int64_t> sizes = at::infer_size(a.sizes(), b.sizes());
     std::int64_t count = 1;
     for (const std::int64_t size : sizes)
-        count *= size;
+        count = narrow(count * std::int64_t{narrow(size)});
     // One operand must have the dims of the result.
     const Tensor left = a.numel() == count || b.numel() == count ? a : a.expand(sizes);
     const SlotId x = operand(symbols, "the first operand", left, sizes);
@@ -61,12 +63,25 @@ Tensor number(double value) {
     return at::scalar_tensor(value, at::kFloat);
 }
 
+/// Attention scores times or over a number, or with a mask added; none if there are no scores.
+std::optional<Tensor> with_scores(Symbols& symbols, Opcode code, const Tensor& a, const Tensor& b) {
+    if (code != Opcode::div && symbols.scores_of(b) != nullptr && symbols.scores_of(a) == nullptr)
+        return with_scores(symbols, code, b, a);
+    if (symbols.scores_of(a) == nullptr || Symbols::is_symbolic(b)) return std::nullopt;
+    if (code == Opcode::add && b.numel() > 1) return add_to_scores(symbols, a, b);
+    const bool factor = (code == Opcode::mul || code == Opcode::div) && b.numel() == 1;
+    if (!factor) return std::nullopt;
+    const double value = b.to(at::kDouble).item<double>();
+    return scale_scores(symbols, a, code == Opcode::mul ? value : 1 / value);
+}
+
 Translator binary_op(Opcode code) {
     return [code](Symbols& symbols, const Arguments& a) -> IValue {
         Tensor right = tensor_of(a[1]);
         if (a.size() > 2 && a[2].isScalar() && a[2].toScalar().toDouble() != 1)
             right = binary(symbols, Opcode::mul, right, tensor_of(a[2]));  // alpha
         TORCH_CHECK(a.size() <= 2 || a[2].isScalar() || a[2].isNone(), "a rounding mode");
+        if (const auto scores = with_scores(symbols, code, tensor_of(a[0]), right)) return *scores;
         return binary(symbols, code, tensor_of(a[0]), right);
     };
 }
@@ -110,13 +125,15 @@ IValue dropout(Symbols&, const Arguments& a) {
 // Products and layers.
 
 Tensor product(Symbols& symbols, const Tensor& a, const Tensor& b) {
+    if (symbols.scores_of(a) != nullptr) return end_attention(symbols, a, b);
+    if (begins_attention(a, b)) return begin_attention(symbols, a, b);
     TORCH_CHECK(b.dim() == 2 && a.dim() >= 1, "a product of ", a.sizes(), " and ", b.sizes(),
                 "; programs have products with a matrix (attention: torch.ops.gym.attention)");
     TORCH_CHECK(a.size(-1) == b.size(0), "a product of ", a.sizes(), " and ", b.sizes());
     std::vector<std::int64_t> sizes = a.sizes().vec();
-    const auto rows = static_cast<std::uint32_t>(a.numel() / a.size(-1));
+    const auto rows = narrow(a.numel() / a.size(-1));
     sizes.back() = b.size(1);
-    const SlotId left = symbols.shaped(a, {rows, static_cast<std::uint32_t>(a.size(-1))});
+    const SlotId left = symbols.shaped(a, {rows, narrow(a.size(-1))});
     // The engine's second operand holds the columns: for x W^T that is W as it lies in memory.
     const SlotId transposed = symbols.stored_transposed(b);
     const SlotId out =
@@ -128,6 +145,23 @@ Tensor product(Symbols& symbols, const Tensor& a, const Tensor& b) {
 
 IValue matmul(Symbols& symbols, const Arguments& a) {
     return product(symbols, a[0].toTensor(), a[1].toTensor());
+}
+
+/// Of attention scores alone: (scores, hidden, value).
+IValue masked_fill(Symbols& symbols, const Arguments& a) {
+    const Tensor scores = a[0].toTensor(), value = tensor_of(a[2]);
+    TORCH_CHECK(symbols.scores_of(scores) != nullptr && !Symbols::is_symbolic(value) &&
+                    value.numel() == 1 && hides(value.to(at::kDouble).item<double>()),
+                "masked_fill of anything but attention scores, with -inf");
+    return mask_scores(symbols, scores, a[1].toTensor());
+}
+
+/// The same: (shown, scores, value).
+IValue where(Symbols& symbols, const Arguments& a) {
+    TORCH_CHECK(a.size() == 3 && a[1].isTensor() && a[0].isTensor() &&
+                    !Symbols::is_symbolic(a[0].toTensor()),
+                "where() of anything but attention scores");
+    return masked_fill(symbols, {a[1], a[0].toTensor().logical_not(), a[2]});
 }
 
 IValue linear(Symbols& symbols, const Arguments& a) {
@@ -149,8 +183,8 @@ IValue gym_matmul(Symbols& symbols, const Arguments& a) {
 
 Tensor layernorm(Symbols& symbols, const Tensor& x, const Tensor& gamma, const Tensor& beta,
                  double epsilon) {
-    const auto width = static_cast<std::uint32_t>(x.size(-1));
-    const auto rows = static_cast<std::uint32_t>(x.numel() / x.size(-1));
+    const auto width = narrow(x.size(-1));
+    const auto rows = narrow(x.numel() / x.size(-1));
     const SlotId out = symbols.builder().layernorm(
         symbols.shaped(x, {rows, width}), symbols.shaped(gamma, {width}),
         symbols.shaped(beta, {width}), static_cast<float>(epsilon));
@@ -172,7 +206,7 @@ IValue gym_layernorm(Symbols& symbols, const Arguments& a) {
 
 IValue rmsnorm(Symbols& symbols, const Arguments& a) {
     const Tensor x = a[0].toTensor();
-    const auto width = static_cast<std::uint32_t>(x.size(-1));
+    const auto width = narrow(x.size(-1));
     const SlotId out = symbols.builder().rmsnorm(symbols.dense_f32("input", x),
                                                  symbols.shaped(a[1].toTensor(), {width}),
                                                  static_cast<float>(a[2].toDouble()));
@@ -190,7 +224,7 @@ IValue rope(Symbols& symbols, const Arguments& a) {
     const Tensor x = a[0].toTensor();
     const SlotId out = symbols.builder().rope(
         symbols.dense_f32("x", x), symbols.dense_f32("cosine", a[1].toTensor()),
-        symbols.dense_f32("sine", a[2].toTensor()), static_cast<std::uint32_t>(a[3].toInt()));
+        symbols.dense_f32("sine", a[2].toTensor()), narrow(a[3].toInt()));
     return symbols.make(out, x.sizes());
 }
 
@@ -201,9 +235,8 @@ IValue repeat_heads(Symbols& symbols, const Arguments& a) {
                 "repeat_heads of ", qkv.sizes());
     std::vector<std::int64_t> sizes = qkv.sizes().vec();
     sizes.back() = sizes.back() / (heads + 2 * kv_heads) * 3 * heads;
-    const SlotId out = symbols.builder().repeat_heads(symbols.dense_f32("qkv", qkv),
-                                                      static_cast<std::uint32_t>(heads),
-                                                      static_cast<std::uint32_t>(kv_heads));
+    const SlotId out = symbols.builder().repeat_heads(symbols.dense_f32("qkv", qkv), narrow(heads),
+                                                      narrow(kv_heads));
     return symbols.make(out, sizes);
 }
 
@@ -211,8 +244,7 @@ IValue attention(Symbols& symbols, const Arguments& a) {
     const Tensor qkv = a[0].toTensor();
     TORCH_CHECK(qkv.dim() == 3, "attention of ", qkv.sizes());
     const SlotId out = symbols.builder().attention(symbols.dense_f32("qkv", qkv),
-                                                   static_cast<std::uint32_t>(qkv.size(1)),
-                                                   static_cast<std::uint32_t>(a[1].toInt()));
+                                                   narrow(qkv.size(1)), narrow(a[1].toInt()));
     return symbols.make(out, {qkv.size(0), qkv.size(1), qkv.size(2) / 3});
 }
 
@@ -289,6 +321,8 @@ void require_last(const Tensor& x, std::int64_t dim, const char* what) {
 
 IValue softmax(Symbols& symbols, const Arguments& a) {
     require_last(a[0].toTensor(), a[1].toInt(), "softmax");
+    if (symbols.scores_of(a[0].toTensor()) != nullptr)
+        return softmax_scores(symbols, a[0].toTensor());
     return softmax_rows(symbols, a[0].toTensor());
 }
 
@@ -354,6 +388,9 @@ std::map<std::string, Translator> make_translators() {
         {"aten::linear", linear},
         {"aten::matmul", matmul},
         {"aten::mm", matmul},
+        {"aten::bmm", matmul},
+        {"aten::masked_fill", masked_fill},
+        {"aten::where", where},
         {"aten::addmm", addmm},
         {"aten::layer_norm", layer_norm},
         {"aten::embedding", embedding},

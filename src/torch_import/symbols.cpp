@@ -14,7 +14,9 @@ const void* storage_of(const Tensor& tensor) {
 Dims exact_dims(at::IntArrayRef sizes) {
     TORCH_CHECK(sizes.size() <= program::kRankMax, "a tensor of ", sizes.size(),
                 " dims; programs have at most ", program::kRankMax);
-    Dims dims(sizes.begin(), sizes.end());
+    Dims dims;
+    for (const std::int64_t size : sizes)
+        dims.push_back(narrow(size));
     if (dims.empty()) dims.push_back(1);
     return dims;
 }
@@ -44,11 +46,17 @@ bool same_memory(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+std::uint32_t narrow(std::int64_t value) {
+    TORCH_CHECK(value >= 0 && value <= static_cast<std::int64_t>(program::kSlotElementsMax),
+                "a size of ", value, "; programs have tensors of at most 2^31 elements");
+    return static_cast<std::uint32_t>(value);
+}
+
 Dims slot_dims(at::IntArrayRef sizes) {
     if (sizes.size() <= 2) return exact_dims(sizes);
-    std::int64_t rows = 1;
+    std::int64_t rows = 1;  // the product of two such sizes fits
     for (const std::int64_t size : sizes.slice(0, sizes.size() - 1))
-        rows *= size;
+        rows = narrow(rows * std::int64_t{narrow(size)});
     return exact_dims({rows, sizes.back()});
 }
 
@@ -57,6 +65,24 @@ Tensor Symbols::make(SlotId slot, at::IntArrayRef sizes, at::ScalarType dtype) {
     slots_[storage_of(tensor)] = slot;
     alive_.push_back(tensor);
     return tensor;
+}
+
+Tensor Symbols::make_scores(Scores scores) {
+    const Tensor tensor =
+        at::empty(scores.sizes, at::TensorOptions().dtype(at::kFloat).device(at::kMeta));
+    scores_[storage_of(tensor)] = std::move(scores);
+    alive_.push_back(tensor);
+    return tensor;
+}
+
+const Scores* Symbols::scores_of(const Tensor& tensor) const {
+    if (!is_symbolic(tensor)) return nullptr;
+    const auto found = scores_.find(storage_of(tensor));
+    return found == scores_.end() ? nullptr : &found->second;
+}
+
+std::int64_t Symbols::elements_of(const Tensor& tensor) const {
+    return static_cast<std::int64_t>(program::element_count(builder_.slot(slot_of(tensor)).dims));
 }
 
 Tensor Symbols::input(std::size_t number, at::IntArrayRef sizes, at::ScalarType dtype) {
@@ -84,6 +110,9 @@ Tensor Symbols::param(const std::string& name, const Tensor& value) {
 }
 
 SlotId Symbols::slot_of(const Tensor& tensor) const {
+    TORCH_CHECK(scores_of(tensor) == nullptr,
+                "a batched product that is no causal attention: docs/TORCH.md says in which form "
+                "attention is read, and torch.ops.gym.attention is read in any case");
     return slots_.at(storage_of(tensor));
 }
 
@@ -144,11 +173,16 @@ SlotId Symbols::stored_transposed(const Tensor& tensor) {
     return builder_.slot(slot).dims == exact_dims(back.sizes()) ? slot : program::kNoSlot;
 }
 
-void Symbols::rebind(const Tensor& tensor, SlotId slot) {
+void Symbols::rebind(const Tensor& tensor, const Tensor& result) {
     TORCH_CHECK(tensor.is_contiguous() && tensor.storage_offset() == 0 &&
                     tensor.nbytes() == tensor.storage().nbytes(),
                 "a part of a tensor is changed in place");
-    slots_[storage_of(tensor)] = slot;
+    if (const Scores* scores = scores_of(result)) {
+        scores_[storage_of(tensor)] = Scores(*scores);
+        return;
+    }
+    slots_[storage_of(tensor)] = dense(result);
+    scores_.erase(storage_of(tensor));
 }
 
 }  // namespace gym::torch_import

@@ -21,9 +21,21 @@ using program::Dims;
 using program::DType;
 using program::SlotId;
 
+/// A size, count or index as programs hold it. @throws c10::Error for one beyond 2^31.
+[[nodiscard]] std::uint32_t narrow(std::int64_t value);
+
 /// The dims that slots have here: the last one, and all others as one, so that most reshapes cost
 /// nothing.
 [[nodiscard]] Dims slot_dims(at::IntArrayRef sizes);
+
+/// Attention scores on their way from q @ k^T to the product with v (attention.hpp).
+struct Scores {
+    Tensor q, k;                      ///< (windows, heads, tokens, size), or without heads
+    std::vector<std::int64_t> sizes;  ///< (windows, heads, tokens, tokens), or without heads
+    double scale = 1;
+    bool causal = false;   ///< masked
+    bool softmax = false;  ///< of the above
+};
 
 class Symbols {
   public:
@@ -33,6 +45,12 @@ class Symbols {
 
     /// A meta tensor of these sizes for what `slot` will hold.
     Tensor make(SlotId slot, at::IntArrayRef sizes, at::ScalarType dtype = at::kFloat);
+    /// A meta tensor that stands for scores: no slot holds them.
+    Tensor make_scores(Scores scores);
+    /// nullptr for any other tensor.
+    [[nodiscard]] const Scores* scores_of(const Tensor& tensor) const;
+    /// Elements of the storage that a symbolic tensor is a view of.
+    [[nodiscard]] std::int64_t elements_of(const Tensor& tensor) const;
     /// Program input "input<n>"; integers of any width are i32 there.
     Tensor input(std::size_t number, at::IntArrayRef sizes, at::ScalarType dtype);
     /// A trained tensor; the same memory under another name is the same slot.
@@ -48,8 +66,8 @@ class Symbols {
     /// The slot of a matrix that lies transposed in memory, (columns, rows); kNoSlot if it does
     /// not.
     SlotId stored_transposed(const Tensor& tensor);
-    /// From now on `tensor`, which must be all of its storage, is what `slot` holds.
-    void rebind(const Tensor& tensor, SlotId slot);
+    /// From now on `tensor`, which must be all of its storage, is what `result` is.
+    void rebind(const Tensor& tensor, const Tensor& result);
 
     [[nodiscard]] Builder& builder() { return builder_; }
     [[nodiscard]] const std::vector<engine::StateTensor>& weights() const { return weights_; }
@@ -60,6 +78,7 @@ class Symbols {
 
     Builder builder_;
     std::unordered_map<const void*, SlotId> slots_;  ///< by storage
+    std::unordered_map<const void*, Scores> scores_;
     std::vector<Tensor> alive_;                      ///< so that no storage's address comes again
     std::vector<std::pair<Tensor, Tensor>> params_;  ///< values and their symbols
     std::vector<engine::StateTensor> weights_;

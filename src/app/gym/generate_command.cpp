@@ -59,7 +59,7 @@ bool is_utf8(const std::string& text) {
 
 Status generate(const CliContext& context, Options options) {
     GYM_TRY(const auto program, read_program(options.program));
-    GYM_TRY(const auto state, read_state(options.state));
+    GYM_TRY(const auto state, read_state(options.state, program));
     options.generate.seed = parse_seed(options.seed);
     GYM_TRY(const auto prompt, prompt_tokens(options));
     GYM_TRY(const auto tokens, engine::generate(program, state, prompt, options.generate));

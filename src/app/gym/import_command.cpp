@@ -12,6 +12,7 @@
 #include "gym/engine/state.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
+#include "gym/program/train_program.hpp"
 #include "inputs.hpp"
 
 namespace gym::app {
@@ -73,24 +74,52 @@ std::string shape_of(const program::Slot& slot) {
     return std::string(commit::to_string(slot.dtype)) + " " + program::to_string(slot.dims);
 }
 
+/// Success if `gym program build --forward` can make a train program of `forward`, with the windows
+/// that it was imported for.
+Status trainable(const program::Program& forward) {
+    program::TrainConfig config;
+    GYM_TRY(config.model,
+            program::imported_model(std::make_shared<const program::Program>(forward)));
+    config.batch = forward.slot(forward.slots_of(program::SlotKind::input).front()).dims.front();
+    const auto built = program::train_program(config);
+    return built.ok() ? Status() : built.error();
+}
+
+/// What can be done with the program: a model that cannot be trained is run by no command.
+void print_use(const Status& training, const Options& options) {
+    if (training.ok())
+        std::printf(
+            "use                train it: gym program build TRAIN.yaml --forward %s "
+            "(docs/TORCH.md)\n",
+            options.output.c_str());
+    else
+        std::printf(
+            "use                not to be trained: %s. No command of gym runs it; "
+            "`gym program show` lists it, and code that links gym::engine can run it\n",
+            training.error().message.c_str());
+}
+
 Status import_model(const CliContext& context, const Options& options) {
+    GYM_CHECK(check_output(options.output));
+    GYM_CHECK(check_output(options.state));
     GYM_CHECK(run_importer(options));
     GYM_TRY(const auto program, read_program(options.output));
     GYM_TRY(const auto weights, read_state(options.state));
     const Digest root = program::program_root(program), base_root = engine::state_root(weights);
+    const Status training = trainable(program);
     const auto& output = program.slot(program.outputs().front().slot);
     if (context.json) {
         boost::json::array inputs;
         for (const program::SlotId id : program.slots_of(program::SlotKind::input))
             inputs.emplace_back(shape_of(program.slot(id)));
-        context.print_json({{"program_root", root.hex()},
-                            {"base_root", base_root.hex()},
-                            {"ops", program.ops().size()},
-                            {"parameters", program::parameter_count(program)},
-                            {"inputs", std::move(inputs)},
-                            {"output", shape_of(output)},
-                            {"file", options.output},
-                            {"state", options.state}});
+        boost::json::object json{
+            {"program_root", root.hex()},  {"base_root", base_root.hex()},
+            {"ops", program.ops().size()}, {"parameters", program::parameter_count(program)},
+            {"inputs", std::move(inputs)}, {"output", shape_of(output)},
+            {"file", options.output},      {"state", options.state},
+            {"trainable", training.ok()}};
+        if (!training.ok()) json["not_trainable_because"] = training.error().message;
+        context.print_json(json);
         return {};
     }
     std::printf("program root       %s\n", root.hex().c_str());
@@ -102,6 +131,7 @@ Status import_model(const CliContext& context, const Options& options) {
         std::printf("%-18s %s\n", program.slot(id).name.c_str(),
                     shape_of(program.slot(id)).c_str());
     std::printf("output             %s\n", shape_of(output).c_str());
+    print_use(training, options);
     std::printf("written            %s, %s\n", options.output.c_str(), options.state.c_str());
     return {};
 }

@@ -10,12 +10,14 @@
 
 #include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
+#include "gym/common/memory.hpp"
 #include "gym/program/codec.hpp"
+#include "gym/program/cost.hpp"
 
 namespace gym::app {
 namespace {
 
-constexpr std::uint64_t kTextBytesMax = std::uint64_t{1} << 33;
+constexpr std::uint64_t kPipedTextBytesMax = std::uint64_t{1} << 33;
 constexpr std::string_view kDatasetMagic = "GYMDATA1";
 
 }  // namespace
@@ -26,12 +28,12 @@ Status check_output(const std::string& path) {
 }
 
 Result<Bytes> read_text(const std::string& path) {
-    if (path != "-") return read_file(path, kTextBytesMax);
+    if (path != "-") return read_file(path);
     Bytes text;
     constexpr std::size_t kPieceBytes = 1 << 16;
     std::string piece(kPieceBytes, '\0');
     while (std::cin.read(piece.data(), kPieceBytes) || std::cin.gcount() > 0) {
-        if (text.size() > kTextBytesMax)
+        if (text.size() > kPipedTextBytesMax)
             return fail(ErrorCode::kOutOfRange, "standard input is longer than 8 GiB");
         text.insert(text.end(), piece.begin(), piece.begin() + std::cin.gcount());
     }
@@ -59,17 +61,41 @@ Result<program::Program> read_program(const std::string& path) {
     return decoded;
 }
 
+Status check_memory(const std::string& what, std::uint64_t bytes) {
+    GYM_TRY(const std::uint64_t available, available_memory_bytes());
+    if (bytes <= available) return {};
+    return fail(ErrorCode::kOutOfRange, what + " takes " + memory_text(bytes) + " of memory, and " +
+                                            memory_text(available) +
+                                            " is available on this machine");
+}
+
 Result<engine::State> read_state(const std::string& path) {
-    GYM_TRY(const Bytes content, read_file(path));
+    std::error_code unknown;  // then read_file says what is wrong
+    const std::uint64_t size = std::filesystem::file_size(path, unknown);
+    if (!unknown) GYM_CHECK(check_memory("reading " + path, 2 * size));
+    GYM_TRY(const Bytes content, read_file(path, engine::kStateBytesMax));
     auto decoded = engine::decode_state(content);
     if (!decoded.ok()) return decoded.error().in(path);
     return decoded;
 }
 
+Result<engine::State> read_state(const std::string& path, const program::Program& program) {
+    constexpr std::uint64_t kTensorHeaderBytesMax = 512;  // its name, its shape
+    const std::uint64_t size_max =
+        program::state_bytes(program) + kTensorHeaderBytesMax * (program.slots().size() + 1);
+    std::error_code unknown;
+    const std::uint64_t size = std::filesystem::file_size(path, unknown);
+    if (!unknown && size > size_max)
+        return fail(ErrorCode::kOutOfRange,
+                    path + " has " + memory_text(size) + ", and a state of this program at most " +
+                        memory_text(size_max) + ": is it the state of another program?");
+    return read_state(path);
+}
+
 Result<engine::State> starting_state(const program::Program& program, const std::string& path,
                                      const std::string& seed) {
     if (path.empty()) return engine::initial_state(program, parse_seed(seed));
-    GYM_TRY(engine::State state, read_state(path));
+    GYM_TRY(engine::State state, read_state(path, program));
     auto fresh = engine::with_fresh_optimizer(program, state);
     if (fresh.ok()) return fresh;
     return state;

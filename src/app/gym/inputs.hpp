@@ -21,7 +21,14 @@ namespace gym::app {
 [[nodiscard]] Result<blob::Dataset> read_dataset(const std::string& path);
 
 [[nodiscard]] Result<program::Program> read_program(const std::string& path);
+/// @errors kOutOfRange also for a file that is larger than any state of `program`, or that this
+/// machine's memory cannot hold twice: as a file and as tensors.
 [[nodiscard]] Result<engine::State> read_state(const std::string& path);
+[[nodiscard]] Result<engine::State> read_state(const std::string& path,
+                                               const program::Program& program);
+
+/// @errors kOutOfRange if `what` takes more memory than this machine has left.
+[[nodiscard]] Status check_memory(const std::string& what, std::uint64_t bytes);
 
 /// The state in `path` to train or evaluate `program` from; parameters alone (an import's weights,
 /// a round's base state) begin with a fresh optimizer. Without a path: the initial state of `seed`.

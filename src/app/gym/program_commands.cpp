@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cli_context.hpp"
+#include "evaluation_report.hpp"
 #include "gym/common/file.hpp"
-#include "gym/engine/evaluate.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
@@ -70,7 +70,7 @@ Result<program::TrainConfig> read_config(const Options& options) {
 Status build(const CliContext& context, const Options& options) {
     GYM_TRY(const auto config, read_config(options));
     const auto built = program::train_program(config);
-    if (!built.ok()) return built.error().in(options.model);
+    if (!built.ok()) return with_size_advice(built.error().in(options.model), config);
     const Program& program = *built;
     GYM_CHECK(write_file_atomic(options.output, program::encode(program)));
     GYM_CHECK(print_summary(context, program, options.output, &config));
@@ -101,22 +101,8 @@ Status evaluate(const CliContext& context, const Options& options) {
     GYM_TRY(const auto dataset, read_dataset(options.data));
     GYM_TRY(const auto state, starting_state(program, options.state_in, options.seed));
     GYM_TRY(const auto result,
-            engine::evaluate(program, state, dataset, options.windows, options.engine));
-    if (context.json) {
-        context.print_json({{"validation_loss", result.mean_loss},
-                            {"perplexity", result.perplexity},
-                            {"evaluation_program_root", result.program_root.hex()},
-                            {"evaluation_root", result.root.hex()},
-                            {"windows", result.windows},
-                            {"tokens", result.tokens}});
-        return {};
-    }
-    std::printf("validation loss    %.6f nats per %s, %u %s, %llu tokens\n",
-                static_cast<double>(result.mean_loss), result.classifies ? "row" : "token",
-                result.windows, result.classifies ? "rows" : "windows",
-                static_cast<unsigned long long>(result.tokens));
-    std::printf("perplexity         %.4f\n", static_cast<double>(result.perplexity));
-    std::printf("evaluation root    %s\n", result.root.hex().c_str());
+            evaluate_with_progress(program, state, dataset, options.windows, options.engine));
+    print_evaluation(context, result, options.windows);
     return {};
 }
 

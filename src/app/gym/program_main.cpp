@@ -22,6 +22,7 @@ bool asks_for_json(int argc, char** argv) {
 }  // namespace
 
 std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv) {
+    program.set_version_flag("--version", program.get_name() + " " GYM_VERSION);
     // Like every other error line of the program.
     program.failure_message([&program](const CLI::App* failed, const CLI::Error& error) {
         return program.get_name() + ": " + CLI::FailureMessage::simple(failed, error);

@@ -10,7 +10,8 @@ class App;
 
 namespace gym::app {
 
-/// Parses the command line; callbacks run meanwhile. @return the code to exit with after --help or
+/// Parses the command line, which also has --version; callbacks run meanwhile.
+/// @return the code to exit with after --help, --version or
 /// wrong usage (which is told to the user), else nothing.
 [[nodiscard]] std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv);
 

@@ -1,12 +1,15 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include "cli_context.hpp"
 #include "gym/common/file.hpp"
 #include "gym/interchange/weights.hpp"
 #include "gym/program/codec.hpp"
+#include "gym/program/cost.hpp"
 #include "inputs.hpp"
 
 namespace gym::app {
@@ -39,8 +42,9 @@ void print_result(const CliContext& context, const Options& options, const std::
 }
 
 Status export_weights(const CliContext& context, const Options& options) {
+    GYM_CHECK(check_output(options.output));
     GYM_TRY(const auto program, read_program(options.program));
-    GYM_TRY(const auto state, read_state(options.state));
+    GYM_TRY(const auto state, read_state(options.state, program));
     GYM_TRY(const auto base, engine::base_of(program, state));
     const std::string naming =
         options.names == kAutomatic ? interchange::naming_of(program) : options.names;
@@ -74,12 +78,30 @@ std::string choose_naming(const program::Program& program,
     return interchange::naming_of(program);
 }
 
+/// Whether this machine can hold the files, the state made of them and that state's file.
+/// @return what a single file may have: every weight in F64 at most, and room for what else the
+/// files of others hold (masks, a second copy of tied embeddings).
+Result<std::uint64_t> check_weight_files(const program::Program& program,
+                                         const std::vector<std::string>& files) {
+    constexpr std::uint64_t kOtherBytesMax = std::uint64_t{1} << 32;
+    std::uint64_t bytes = 2 * program::state_bytes(program);
+    for (const std::string& path : files) {
+        std::error_code unknown;  // then read_file says what is wrong
+        const std::uint64_t size = std::filesystem::file_size(path, unknown);
+        if (!unknown) bytes += size;
+    }
+    GYM_CHECK(check_memory("importing these weights", bytes));
+    return program::parameter_count(program) * sizeof(double) + kOtherBytesMax;
+}
+
 Status import_weights(const CliContext& context, const Options& options) {
     GYM_TRY(const auto program, read_program(options.program));
+    GYM_CHECK(check_output(options.output));
+    GYM_TRY(const std::uint64_t file_bytes_max, check_weight_files(program, options.files));
     std::vector<Bytes> contents;  // entries borrow from these
     std::vector<SafetensorsEntry> entries;
     for (const std::string& path : options.files) {
-        GYM_TRY(Bytes content, read_file(path));
+        GYM_TRY(Bytes content, read_file(path, file_bytes_max));
         contents.push_back(std::move(content));
         auto file = interchange::parse_safetensors(contents.back());
         if (!file.ok()) return file.error().in(path);

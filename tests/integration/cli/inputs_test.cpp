@@ -1,6 +1,7 @@
 // What `gym` says about inputs that are not what they should be, and what is left of a run that
 // was interrupted.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "command.hpp"
 
@@ -62,6 +63,72 @@ TEST_F(Inputs, AConfigurationThatIsNoYamlIsWrongUsageLikeAWrongValue) {
 TEST_F(Inputs, ACommandLineThatDoesNotParseIsAnErrorLineToo) {
     expect(gym({"data", "show"}), kUsage, "gym: file is required");
     expect(gym({"nothing"}), kUsage, "gym: ");
+}
+
+TEST_F(Inputs, EveryProgramSaysItsVersion) {
+    const Outcome version = gym({"--version"});
+    EXPECT_EQ(version.exit_code, kOk);
+    EXPECT_TRUE(version.out.starts_with("gym 0.")) << version.out;
+}
+
+TEST_F(Inputs, AnOutputThatIsNoFileIsRefusedBeforeTraining) {
+    make_program();
+    ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+    const std::vector<std::string> train{"program",    "run",     path("p.gym"), "--data",
+                                         path("text"), "--steps", "1",           "--state"};
+    auto to_pipe = train;
+    to_pipe.push_back(path("pipe"));
+    const Outcome refused = gym(to_pipe);
+    expect(refused, kFailed, "/pipe: it is a pipe");
+    EXPECT_EQ(refused.out, "");  // no step was made
+    EXPECT_TRUE(std::filesystem::is_fifo(place_ / "pipe"));
+    expect(gym({"program", "build", path("model.yaml"), "-o", path("pipe")}), kFailed,
+           "/pipe: it is a pipe");
+
+    std::filesystem::create_symlink("target", place_ / "link");
+    auto to_link = train;
+    to_link.push_back(path("link"));
+    ASSERT_EQ(gym(to_link).exit_code, kOk);
+    EXPECT_TRUE(std::filesystem::is_symlink(place_ / "link"));
+    EXPECT_TRUE(std::filesystem::is_regular_file(place_ / "target"));
+}
+
+TEST_F(Inputs, InputsThatNoMemoryHoldsOrThatAreNoFilesAreRefusedUnread) {
+    make_program();
+    ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+    spill(place_ / "huge", "x");
+    std::filesystem::resize_file(place_ / "huge", std::uintmax_t{1} << 39);  // a hole
+    const auto import = [&](const char* weights) {
+        return gym({"program", "import-weights", path("p.gym"), path(weights), "-o", path("s")});
+    };
+    expect(import("pipe"), kFailed, "/pipe: it is a pipe");
+    expect(import("huge"), kUsage, "of memory");
+    expect(gym({"generate", path("p.gym"), "--state", path("huge")}), kUsage,
+           "the state of another program?");
+    expect(gym({"program", "evaluate", path("p.gym"), "--data", path("huge")}), kUsage,
+           "of memory");
+}
+
+TEST_F(Inputs, AModelThatIsTooLargeForAProgramIsToldWhatToChange) {
+    const std::string model =
+        "model: {vocabulary: 65536, layers: 1, heads: 2, width: 16, context: ";
+    spill(place_ / "wide.yaml", model + "1024}\nbatch: 64\n");
+    const Outcome wide = gym({"program", "build", path("wide.yaml"), "-o", path("big")});
+    expect(wide, kUsage, "64 windows of 1024 tokens at once are more than a program can hold");
+    EXPECT_NE(wide.err.find("the largest batch that is legal and fits"), std::string::npos);
+    spill(place_ / "long.yaml", model + "60000}\nbatch: 1\n");
+    expect(gym({"program", "build", path("long.yaml"), "-o", path("big")}), kUsage,
+           "lower `context`, to at most ");
+    EXPECT_FALSE(std::filesystem::exists(place_ / "big"));
+}
+
+TEST_F(Inputs, AnEvaluationHasNoMoreWindowsThanThereArePlaces) {
+    make_program();
+    const std::vector<std::string> evaluate{"program",    "evaluate",  path("p.gym"), "--data",
+                                            path("text"), "--windows", "4000000000",  "--json"};
+    const Outcome all = gym(evaluate);
+    ASSERT_EQ(all.exit_code, kOk) << all.err;
+    EXPECT_NE(all.out.find("\"windows\":434,"), std::string::npos) << all.out;  // of 450 tokens
 }
 
 TEST_F(Inputs, AnInterruptedUnitGoesOnAndGivesTheSameUnit) {

@@ -1,6 +1,7 @@
 // `gym program import` on models that Debian's PyTorch scripted and traced.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -33,9 +34,11 @@ class TorchImport : public ::testing::Test {
     }
 
     [[nodiscard]] Outcome import(const std::string& model, const std::string& sample) const {
-        return run(place_,
-                   {"program", "import", (*models_ / (model + ".pt")).string(), "--sample-input",
-                    sample, "-o", path("p.gym"), "--state", path("weights"), "--json"});
+        return run(place_, {"program", "import", model_file(model), "--sample-input", sample, "-o",
+                            path("p.gym"), "--state", path("weights"), "--json"});
+    }
+    static std::string model_file(const std::string& model) {
+        return (*models_ / (model + ".pt")).string();
     }
     [[nodiscard]] std::string path(const char* name) const { return (place_ / name).string(); }
 
@@ -120,8 +123,41 @@ TEST_F(TorchImport, ParametersKeepTheirNamesAndValues) {
     EXPECT_EQ(weights.find("shift"), nullptr);  // a buffer is no parameter
 }
 
-TEST_F(TorchImport, AnImportedModelIsTrainedAndWrites) {
-    ASSERT_EQ(import("bytes", "i64[4,16]").exit_code, 0);
+TEST_F(TorchImport, AttentionAsPeopleWriteItComputesTheSame) {
+    for (const char* form : {"packed", "separate", "added", "chosen", "one"}) {
+        const std::string name = std::string("attention_") + form;
+        expect_close(name, name, "f32[2,7,24]");
+        const auto program = program::decode(read_file(path("p.gym")).value()).value();
+        EXPECT_TRUE(std::ranges::any_of(program.ops(), [](const program::Op& op) {
+            return op.code == program::Opcode::attention;
+        })) << form;
+        expect_close(name, name + "_traced", "f32[2,7,24]");
+    }
+}
+
+TEST_F(TorchImport, ABatchedProductThatIsNoCausalAttentionIsRefused) {
+    expect_refused("no_mask", "f32[2,7,24]", {"without a causal mask", "docs/TORCH.md"});
+    expect_refused("wrong_mask", "f32[2,7,24]", {"not causal", "models.py"});
+}
+
+TEST_F(TorchImport, ImportSaysWhatCanBeDoneWithTheModel) {
+    const auto model = import("bytes", "i64[4,16]");
+    EXPECT_NE(model.out.find("\"trainable\":true"), std::string::npos) << model.out;
+    const auto other = import("classifier", "f32[3,5,20]");
+    ASSERT_EQ(other.exit_code, 0);
+    EXPECT_NE(other.out.find("\"trainable\":false"), std::string::npos) << other.out;
+    EXPECT_NE(other.out.find("\"not_trainable_because\":\"the imported model must have one input"),
+              std::string::npos)
+        << other.out;
+    const auto text = run(place_, {"program", "import", model_file("classifier"), "--sample-input",
+                                   "f32[3,5,20]", "-o", path("p.gym"), "--state", path("weights")});
+    EXPECT_NE(text.out.find("No command of gym runs it"), std::string::npos) << text.out;
+}
+
+class TrainedImport : public TorchImport, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(TrainedImport, LearnsAndWrites) {
+    ASSERT_EQ(import(GetParam(), "i64[4,16]").exit_code, 0);
     std::string text;
     for (int i = 0; i < 300; ++i)
         text += "the same line again and again\n";
@@ -147,6 +183,9 @@ TEST_F(TorchImport, AnImportedModelIsTrainedAndWrites) {
                               "the same l", "--tokens", "4", "--temperature", "0"});
     EXPECT_EQ(written.exit_code, 0) << written.err;
 }
+
+INSTANTIATE_TEST_SUITE_P(Models, TrainedImport,
+                         ::testing::Values("bytes", "attention_bytes", "attention_parts"));
 
 TEST_F(TorchImport, AModelOrASettingThatCannotBeTrainedIsRefused) {
     const auto build = [&](const char* yaml) {
@@ -180,10 +219,13 @@ TEST_F(TorchImport, WhatCannotBeAProgramIsRefusedWithTheReason) {
     expect_refused("erf", "f32[2,4]", {"tanh", "activation.py", ", from ", "models.py"});
     expect_refused("values", "f32[2,4]", {"models.py"});
     expect_refused("pair", "f32[2,4]", {"Tuple", "one tensor"});
-    expect_refused("batched", "f32[2,4,4]", {"gym.attention"});
+    expect_refused("batched", "f32[2,4,4]", {"docs/TORCH.md"});
     expect_refused("double", "f32[2,4]", {"'layer.weight'", "Double", ".float()"});
     expect_refused("lacking", "f32[2,5]", {"[2, 5]", "aten::linear"});
     expect_refused("classifier", "f32[2,0]", {"f32[2,0]", "f32[8,20]"});
+    expect_refused("classifier", "f32[4294967300,8]", {"2^31 elements"});
+    expect_refused("classifier", "f32[65536,65536]", {"2^31 elements"});
+    expect_refused("classifier", "f32[99999999999999999999]", {"2^31 elements"});
     expect_refused("nothing-here", "f32[2,4]", {"nothing-here.pt"}, kFailed);
 }
 

@@ -6,6 +6,7 @@ For each model FOLDER/NAME.pt, and where it has a result NAME.in (f32 or i32) an
 Exits with 77 where this Python has no torch.
 """
 
+import math
 import os
 import sys
 
@@ -107,6 +108,78 @@ class ByteModel(nn.Module):
         return self.after(x) @ self.tokens.weight.t()
 
 
+class Attention(nn.Module):
+    """Causal attention in the forms that people write: `form` chooses."""
+
+    def __init__(self, form, heads=3, width=24):
+        super().__init__()
+        self.form, self.heads = form, heads
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.parts = nn.ModuleList(nn.Linear(width, width) for _ in range(3))
+        mask = torch.tril(torch.ones(32, 32))
+        self.register_buffer("shown", mask.view(1, 1, 32, 32))
+
+    def forward(self, x):
+        windows, length, width = x.shape
+        size = width // self.heads
+        if self.form == "packed":
+            q, k, v = self.qkv(x).split(width, dim=2)
+        else:
+            q, k, v = self.parts[0](x), self.parts[1](x), self.parts[2](x)
+        q = q.view(windows, length, self.heads, size).transpose(1, 2)
+        k = k.view(windows, length, self.heads, size).transpose(1, 2)
+        v = v.view(windows, length, self.heads, size).transpose(1, 2)
+        scores = q @ k.transpose(-2, -1)
+        if self.form == "packed":
+            scores = scores * (1.0 / math.sqrt(size))
+            scores = scores.masked_fill(self.shown[:, :, :length, :length] == 0, float("-inf"))
+        elif self.form == "separate":
+            scores = 0.5 * scores / 1.5
+            later = torch.triu(torch.ones(length, length, dtype=torch.bool), diagonal=1)
+            scores.masked_fill_(later, -1e9)
+        elif self.form == "added":
+            scores = scores / size + torch.full((length, length), float("-inf")).triu(1)
+        else:
+            scores = torch.where(self.shown[:, :, :length, :length] > 0, scores,
+                                 torch.tensor(float("-inf")))
+        shares = functional.dropout(functional.softmax(scores, dim=-1), 0.1, self.training)
+        y = (shares @ v).transpose(1, 2).contiguous().view(windows, length, width)
+        return self.out(y)
+
+
+class OneHead(nn.Module):
+    """Without a dim of heads, and with torch.bmm."""
+
+    def forward(self, x):
+        scores = torch.bmm(x, (x * 0.5).transpose(1, 2)) / 2.0
+        later = torch.ones(x.size(1), x.size(1), dtype=torch.bool).triu(1)
+        return torch.bmm(torch.softmax(scores.masked_fill(later, float("-inf")), -1), x)
+
+
+class AttentionBytes(nn.Module):
+    """Scores of the next byte, with attention as PyTorch has it."""
+
+    def __init__(self, form):
+        super().__init__()
+        self.tokens, self.attention = nn.Embedding(256, 24), Attention(form)
+        self.head = nn.Linear(24, 256)
+
+    def forward(self, tokens):
+        x = self.tokens(tokens)
+        return self.head(x + self.attention(x))
+
+
+class NoMask(nn.Module):
+    def forward(self, x):
+        return torch.softmax(x @ x.transpose(-2, -1), -1) @ x
+
+
+class WrongMask(nn.Module):
+    def forward(self, x):
+        first = torch.ones(x.size(1), x.size(1), dtype=torch.bool).triu(2)
+        return torch.softmax((x @ x.transpose(-2, -1)).masked_fill(first, float("-inf")), -1) @ x
+
+
 class Lacking(nn.Module):
     def __init__(self):
         super().__init__()
@@ -143,6 +216,16 @@ class Batched(nn.Module):
         return torch.matmul(x, x.transpose(-1, -2))
 
 
+def write(folder, name, model, x):
+    with torch.no_grad():
+        y = model(x)
+    torch.jit.script(model).save(os.path.join(folder, name + ".pt"))
+    torch.jit.trace(model, x, check_trace=False).save(os.path.join(folder, name + "_traced.pt"))
+    for end, tensor in (".in", x), (".out", y):
+        with open(os.path.join(folder, name + end), "wb") as file:
+            file.write(tensor.contiguous().numpy().tobytes())
+
+
 def main():
     library, folder = sys.argv[1:]
     torch.ops.load_library(library)
@@ -161,7 +244,15 @@ def main():
         for end, tensor in (".in", given), (".out", y):
             with open(os.path.join(folder, name + end), "wb") as file:
                 file.write(tensor.contiguous().numpy().tobytes())
-    for name, model in [("bytes", ByteModel()), ("lacking", Lacking()), ("erf", ErfGelu()), ("values", DependsOnValues()),
+    sequence = torch.randn(2, 7, 24)
+    for form in "packed", "separate", "added", "chosen":
+        model = Attention(form).eval()
+        write(folder, "attention_" + form, model, sequence)
+    write(folder, "attention_one", OneHead(), sequence)
+    for name, model in [("attention_bytes", AttentionBytes("packed")),
+                        ("attention_parts", AttentionBytes("separate")),
+                        ("no_mask", NoMask()), ("wrong_mask", WrongMask()),
+                        ("bytes", ByteModel()), ("lacking", Lacking()), ("erf", ErfGelu()), ("values", DependsOnValues()),
                         ("pair", Pair()), ("batched", Batched()), ("double", Lacking().double())]:
         torch.jit.script(model).save(os.path.join(folder, name + ".pt"))
 

@@ -73,5 +73,13 @@ TEST(YamlMap, RejectsTextThatIsNoMapping) {
     EXPECT_FALSE(YamlMap::parse("a: 1\na: 2\n", "x").ok());
 }
 
+TEST(YamlMap, ASecondDocumentIsNotIgnored) {
+    EXPECT_TRUE(YamlMap::parse("---\na: 1\n", "x").ok());
+    const auto two = YamlMap::parse("a: 1\n---\na: 2\n", "x");
+    ASSERT_FALSE(two.ok());
+    EXPECT_EQ(two.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(two.error().message.find("x holds 2 YAML documents"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gym

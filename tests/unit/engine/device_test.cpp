@@ -15,5 +15,13 @@ TEST(Device, NamesAreStrict) {
     EXPECT_EQ(device_model("cpu").value(), "cpu");
 }
 
+TEST(Device, ABuildWithoutCudaIsAConfigurationNotADeviceThatFailed) {
+    const auto model = device_model("cuda");
+    if (model.ok() || model.error().code == ErrorCode::kUnavailable)
+        GTEST_SKIP() << "this build has CUDA kernels";
+    EXPECT_EQ(model.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(model.error().message.find("--preset cuda"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gym::engine

@@ -2,6 +2,7 @@
 // classes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include "gym/engine/batch.hpp"
 #include "gym/engine/dataset_check.hpp"
 #include "gym/engine/engine.hpp"
+#include "gym/engine/evaluate.hpp"
 #include "gym/engine/generate.hpp"
 #include "gym/engine/record.hpp"
 #include "gym/engine/train.hpp"
@@ -254,6 +256,68 @@ TEST(Classifier, LearnsWhichFeatureIsLargest) {
     const Program expanded = program::expand(program).value();
     const auto few = train(program, rows_dataset(50), initial_state(program, kSeed).value(), 2);
     EXPECT_EQ(few, train(expanded, rows_dataset(50), initial_state(program, kSeed).value(), 2));
+}
+
+/// Rows whose class has the largest logit, counted with the logits program.
+std::uint32_t correct_by_logits(const Program& train, const State& state,
+                                const blob::Dataset& dataset, std::uint32_t rows) {
+    const Program logits = program::logits_program(train).value();
+    Engine engine = Engine::create(logits).value();
+    State base = base_of(train, state).value();
+    std::uint32_t correct = 0;
+    for (std::uint32_t first = 0; first < rows; first += 32) {
+        const Batch batch = validation_batch(dataset, first, 32, rows, 4, 5).value();
+        const NamedTensorView input{program::kBatchInput,
+                                    {reinterpret_cast<const std::uint8_t*>(batch.tokens.data()),
+                                     batch.tokens.size() * sizeof(std::int32_t)}};
+        EXPECT_TRUE(engine.run(base, {&input, 1}).ok());
+        std::vector<float> scores(32 * 4);
+        std::memcpy(scores.data(), engine.output(program::kLogitsOutput).value().data(), 32 * 16);
+        for (std::size_t r = 0; r < 32; ++r) {
+            const auto row = scores.begin() + static_cast<std::ptrdiff_t>(4 * r);
+            correct += std::max_element(row, row + 4) - row == batch.tokens[5 * r + 4];
+        }
+    }
+    return correct;
+}
+
+TEST(Classifier, EvaluationCountsRowsWhoseClassHasTheLargestLogit) {
+    const blob::Dataset dataset = rows_dataset(2000);
+    program::TrainConfig config = mlp_config();
+    const Program program = program::train_program(config).value();
+    auto trainer = Trainer::create(program, initial_state(program, kSeed).value(), dataset,
+                                   {{kSeed, 0, 0}, 100, 0})
+                       .value();
+    for (int step = 0; step < 100; ++step)
+        ASSERT_TRUE(trainer.step().ok());
+    const State& state = **trainer.state();
+    const auto result = evaluate(program, state, dataset, 96);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_EQ(result->windows, 96U);
+    EXPECT_EQ(result->correct, correct_by_logits(program, state, dataset, 96));
+    EXPECT_GT(result->correct, 60U);
+    EXPECT_LT(result->correct, 96U) << "a count of all rows would prove nothing";
+
+    // Parts of a batch are counted too, and nothing about it enters the root.
+    config.micro_batches = 4;
+    const Program parts = program::train_program(config).value();
+    EXPECT_EQ(evaluate(parts, state, dataset, 96)->correct, result->correct);
+    const auto bare = program::evaluation_program(program).value();
+    EXPECT_EQ(result->program_root, program::program_root(bare));
+
+    // 400 tokens are 80 rows to validate on, in batches of 32: two, however many are asked for.
+    EXPECT_EQ(evaluate(program, state, rows_dataset(800), 4'000'000'000U)->windows, 64U);
+    // Scores that are all alike choose the first class.
+    State alike = state;
+    for (StateTensor& tensor : alike.tensors)
+        std::ranges::fill(tensor.bytes, std::uint8_t{0});
+    EXPECT_EQ(evaluate(program, alike, dataset, 96)->correct,
+              correct_by_logits(program, alike, dataset, 96));
+    int asked = 0;
+    const auto stopped = evaluate(program, state, dataset, 96, {},
+                                  [&](std::uint32_t, std::uint32_t, float) { return ++asked < 2; });
+    EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
+    EXPECT_EQ(asked, 2);
 }
 
 TEST(Classifier, ATransformerLearnsItToo) {

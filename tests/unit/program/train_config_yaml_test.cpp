@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <string>
 
 #include "gym/program/cost.hpp"
 
@@ -24,6 +26,46 @@ Program program_of(const std::string& name) {
 std::uint64_t tokens_per_step(const Program& program) {
     const Dims& batch = program.slot(program.find_slot(kBatchInput)).dims;
     return std::uint64_t{batch[0]} * (batch[1] - 1);
+}
+
+/// The number before " parameters" in the first lines of an example, "49,320" for one.
+std::uint64_t parameters_in_header(const std::string& name) {
+    std::ifstream file(example(name));
+    std::string header;
+    for (std::string line; std::getline(file, line) && line.starts_with('#');)
+        header += line;
+    const std::size_t end = header.find(" parameters");
+    if (end == std::string::npos) return 0;
+    std::string number = header.substr(header.rfind(' ', end - 1) + 1);
+    std::erase(number, ',');
+    return std::strtoull(number.c_str(), nullptr, 10);
+}
+
+TEST(Examples, HeadersSayHowManyParametersThereAre) {
+    for (const char* name : {"classifier-nano.yaml", "gpt-demo.yaml", "gpt-nano.yaml",
+                             "gpt-tiny.yaml", "llama-nano.yaml", "mlp-nano.yaml"})
+        EXPECT_EQ(parameters_in_header(name), parameter_count(program_of(name))) << name;
+}
+
+TEST(TrainConfigYaml, BoundsInErrorsAreThoseOfTheSetting) {
+    const auto error_of = [](const char* setting) {
+        const std::string model = std::string("model: {vocabulary: 256, context: 16, heads: 2, ") +
+                                  "width: 16, " + setting + "}\nbatch: 2\n";
+        return parse_train_config(model, "x").error().message;
+    };
+    EXPECT_NE(error_of("layers: 1000").find("'layers' must be between 1 and 256, is 1000"),
+              std::string::npos);
+    EXPECT_NE(error_of("layers: 1, mlp_ratio: 65").find("between 1 and 64"), std::string::npos);
+    const auto batch = parse_train_config(
+        "model: {vocabulary: 256, context: 16, layers: 1, heads: 2, width: 16}\nbatch: 70000\n",
+        "x");
+    EXPECT_NE(batch.error().message.find("'batch' must be between 1 and 65536"), std::string::npos);
+    const auto rate = parse_train_config(
+        "model: {vocabulary: 256, context: 16, layers: 1, heads: 2, width: 16}\nbatch: 2\n"
+        "optimizer: {learning_rate: 1000}\n",
+        "x");
+    ASSERT_TRUE(rate.ok());
+    EXPECT_NE(train_program(*rate).error().message.find("at most 100"), std::string::npos);
 }
 
 TEST(Examples, NanoIsSmallEnoughForScalarKernels) {

@@ -14,7 +14,7 @@ namespace gym {
 /// @errors kNotFound, kIo (also for devices, folders and sockets), kOutOfRange above
 /// `size_bytes_max` or what memory the machine has left.
 [[nodiscard]] Result<Bytes> read_file(const std::filesystem::path& path,
-                                      std::uint64_t size_bytes_max = std::uint64_t{1} << 34);
+                                      std::uint64_t size_bytes_max = std::uint64_t{1} << 40);
 
 /// Writes through a temporary file, fsync and rename, so that a reader (or a crash) sees the old
 /// content or the new, never a part. A symbolic link stays, and the file it names is replaced;

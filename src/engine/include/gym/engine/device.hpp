@@ -17,7 +17,8 @@ struct DeviceChoice {
 [[nodiscard]] Result<DeviceChoice> parse_device(std::string_view name);
 
 /// What the device calls itself: "cpu", "NVIDIA H100 80GB HBM3".
-/// @errors as parse_device(); kUnavailable: no such device, or a build without CUDA.
+/// @errors as parse_device(); also kInvalidArgument for a build without CUDA;
+/// kUnavailable: no such device.
 [[nodiscard]] Result<std::string> device_model(std::string_view name);
 
 }  // namespace gym::engine

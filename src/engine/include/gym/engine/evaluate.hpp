@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -21,15 +22,25 @@ struct Evaluation {
     bool classifies = false;  ///< a window is a row, and its class what is predicted
     std::uint32_t windows = 0;
     std::uint64_t tokens = 0;
+    /// Of a classifier: rows whose largest logit, the first of equal ones, is that of their class.
+    /// Exact; no part of the root.
+    std::uint32_t correct = 0;
 };
 
-/// Mean validation loss over about `windows_max` windows (whole batches, at least one) spread
-/// evenly over the validation split. The window set depends on the dataset and `windows_max` alone,
-/// so losses of different rounds compare. `evaluation` is the program's evaluation program; `base`
-/// holds its parameters (a training state works).
-/// @errors kOutOfRange if the validation split is shorter than one window; kShapeMismatch.
+/// Told after every batch how many windows are done; false ends the evaluation.
+using EvaluationProgress =
+    std::function<bool(std::uint32_t done, std::uint32_t windows, float batch_loss)>;
+
+/// Mean validation loss over about `windows_max` windows (whole batches, at least one, and no more
+/// windows than the validation split has places for) spread evenly over the validation split. The
+/// window set depends on the dataset and `windows_max` alone, so losses of different rounds
+/// compare. `train` may be its evaluation program as well; `base` holds its parameters (a training
+/// state works).
+/// @errors kOutOfRange if the validation split is shorter than one window; kShapeMismatch;
+/// kCancelled when `progress` says so.
 [[nodiscard]] Result<Evaluation> evaluate(const program::Program& train, const State& base,
                                           const blob::Dataset& dataset, std::uint32_t windows_max,
-                                          const EngineOptions& options = {});
+                                          const EngineOptions& options = {},
+                                          const EvaluationProgress& progress = {});
 
 }  // namespace gym::engine

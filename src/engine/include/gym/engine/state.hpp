@@ -15,6 +15,9 @@ class Program;
 
 namespace gym::engine {
 
+/// More than a program that any machine runs can have: what bounds a state is the memory there is.
+inline constexpr std::uint64_t kStateBytesMax = std::uint64_t{1} << 40;
+
 /// One named tensor: row-major, little-endian elements.
 struct StateTensor {
     std::string name;
@@ -44,7 +47,7 @@ struct State {
 /// Canonical blob of a state: one byte string per state, and `decode` accepts only that one.
 [[nodiscard]] Bytes encode_state(const State& state);
 /// @errors kMalformed for truncated, altered-in-form or over-long bytes; kOutOfRange beyond the
-/// bounds (at most 2^16 tensors, rank 8, 2^34 bytes in all).
+/// bounds (at most 2^16 tensors, rank 8, kStateBytesMax in all).
 [[nodiscard]] Result<State> decode_state(ByteView bytes);
 
 /// Training state at step 0: parameters drawn as the program's slots say, from Philox keyed by

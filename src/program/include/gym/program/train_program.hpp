@@ -89,7 +89,16 @@ struct OuterConfig {
     double momentum = 0.9;
 };
 
+// The largest values of settings.
 inline constexpr std::uint32_t kBatchMax = 65536;
+inline constexpr std::uint32_t kMicroBatchesMax = kOpInputsMax;  // their gradients: one sum
+inline constexpr std::uint32_t kVocabularyMax = 65536;           // token files hold u16
+inline constexpr std::uint32_t kContextMax = 65536;
+inline constexpr std::uint32_t kLayersMax = 256;
+inline constexpr std::uint32_t kWidthMax = 65536;
+inline constexpr std::uint32_t kMlpRatioMax = 64;
+inline constexpr std::uint32_t kHiddenWidthMax = 1U << 20;
+inline constexpr std::uint32_t kScheduleStepsMax = 1000000;
 
 struct TrainConfig {
     ModelConfig model;
