@@ -19,12 +19,12 @@ build() {  # build FOLDER [CMAKE OPTION...]: test_engine_golden
         { tail -40 "$folder.log"; exit 1; }
 }
 
-run() {  # run NAME FOLDER [FILTER]: adds the lines "NAME root|skipped ..."; fails with the test
-    local name=$1 folder=$2 filter=${3:-*}
-    "$folder/bin/test_engine_golden" --gtest_filter="$filter" >"$folder.txt" || { tail -40 "$folder.txt"; exit 1; }
-    sed -nE "s/^(root|skipped) /$name &/p" "$folder.txt" | tee -a "$runs"
+run() {  # run NAME FOLDER FILTER: leaves the lines "NAME root|skipped ..." in FOLDER.runs; fails with the test
+    "$2/bin/test_engine_golden" --gtest_filter="$3" >"$2.txt" || { tail -40 "$2.txt"; return 1; }
+    sed -nE "s/^(root|skipped) /$1 &/p" "$2.txt" | tee "$2.runs"
 }
 
+names=() folders=()
 for compiler in g++ clang++; do
     # At -O3 GCC 12 sees an overlap inside std::string that is not there (GCC bug 105651).
     warnings=; [[ $compiler == g++ ]] && warnings=-Wno-restrict
@@ -32,12 +32,21 @@ for compiler in g++ clang++; do
         folder=build/determinism/$compiler$level
         build "$folder" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$warnings" -DGYM_WITH_CUDA=OFF \
             -DCMAKE_CXX_FLAGS_RELEASE="$level" -DGYM_VECTOR_OPTIMISATION="$level"
-        run "$compiler $level" "$folder" '-*cuda'
+        names+=("$compiler $level") folders+=("$folder")
     done
 done
+# At once: scalar code on one thread is most of the time.
+jobs=()
+for i in "${!names[@]}"; do
+    run "${names[i]}" "${folders[i]}" '-*cuda' &
+    jobs+=($!)
+done
+for job in "${jobs[@]}"; do wait "$job"; done
+cat "${folders[@]/%/.runs}" >"$runs"
 if nvidia-smi -L >build/determinism/devices.txt 2>&1; then
     build build/determinism/cuda -DGYM_WITH_CUDA=ON
     run nvcc build/determinism/cuda '*cuda'
+    cat build/determinism/cuda.runs >>"$runs"
 else
     echo "nvcc skipped cuda: no CUDA device" | tee -a "$runs"
 fi
