@@ -121,4 +121,35 @@ Tensor end_attention(Symbols& symbols, const Tensor& scores, const Tensor& v) {
     return v.dim() == 3 ? tokens.squeeze(2) : tokens.transpose(1, 2);
 }
 
+std::optional<Tensor> with_scores(Symbols& symbols, program::Opcode code, const Tensor& a,
+                                  const Tensor& b) {
+    if (code != program::Opcode::div && symbols.scores_of(b) != nullptr &&
+        symbols.scores_of(a) == nullptr)
+        return with_scores(symbols, code, b, a);
+    if (symbols.scores_of(a) == nullptr || Symbols::is_symbolic(b)) return std::nullopt;
+    if (code == program::Opcode::add && b.numel() > 1) return add_to_scores(symbols, a, b);
+    const bool factor =
+        (code == program::Opcode::mul || code == program::Opcode::div) && b.numel() == 1;
+    if (!factor) return std::nullopt;
+    const double value = b.to(at::kDouble).item<double>();
+    return scale_scores(symbols, a, code == program::Opcode::mul ? value : 1 / value);
+}
+
+c10::IValue scores_masked_fill(Symbols& symbols, const std::vector<c10::IValue>& a) {
+    const Tensor scores = a[0].toTensor(),
+                 value = a[2].isTensor() ? a[2].toTensor()
+                                         : at::scalar_tensor(a[2].toScalar(), at::kFloat);
+    TORCH_CHECK(symbols.scores_of(scores) != nullptr && !Symbols::is_symbolic(value) &&
+                    value.numel() == 1 && hides(value.to(at::kDouble).item<double>()),
+                "masked_fill of anything but attention scores, with -inf");
+    return mask_scores(symbols, scores, a[1].toTensor());
+}
+
+c10::IValue scores_where(Symbols& symbols, const std::vector<c10::IValue>& a) {
+    TORCH_CHECK(a.size() == 3 && a[1].isTensor() && a[0].isTensor() &&
+                    !Symbols::is_symbolic(a[0].toTensor()),
+                "where() of anything but attention scores");
+    return scores_masked_fill(symbols, {a[1], a[0].toTensor().logical_not(), a[2]});
+}
+
 }  // namespace gym::torch_import

@@ -4,6 +4,11 @@
 // Programs have it as one op, so scores are only remembered, by the storage of the tensor that
 // stands for them, until the product with v. Whatever else reads them ends the import.
 
+#include <ATen/core/ivalue.h>
+
+#include <optional>
+#include <vector>
+
 #include "symbols.hpp"
 
 namespace gym::torch_import {
@@ -26,5 +31,12 @@ Tensor end_attention(Symbols& symbols, const Tensor& scores, const Tensor& v);
 
 /// Whether masked scores filled with `value` are as good as gone.
 [[nodiscard]] bool hides(double value);
+
+/// a times, over or plus b where one of them is scores; none where neither is.
+std::optional<Tensor> with_scores(Symbols& symbols, program::Opcode code, const Tensor& a,
+                                  const Tensor& b);
+/// aten::masked_fill(scores, hidden, value) and aten::where(shown, scores, value).
+c10::IValue scores_masked_fill(Symbols& symbols, const std::vector<c10::IValue>& arguments);
+c10::IValue scores_where(Symbols& symbols, const std::vector<c10::IValue>& arguments);
 
 }  // namespace gym::torch_import

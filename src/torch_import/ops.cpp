@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 
 #include "attention.hpp"
 #include "gym/program/validate.hpp"
@@ -61,18 +60,6 @@ Tensor unary(Symbols& symbols, Opcode code, const Tensor& x) {
 
 Tensor number(double value) {
     return at::scalar_tensor(value, at::kFloat);
-}
-
-/// Attention scores times or over a number, or with a mask added; none if there are no scores.
-std::optional<Tensor> with_scores(Symbols& symbols, Opcode code, const Tensor& a, const Tensor& b) {
-    if (code != Opcode::div && symbols.scores_of(b) != nullptr && symbols.scores_of(a) == nullptr)
-        return with_scores(symbols, code, b, a);
-    if (symbols.scores_of(a) == nullptr || Symbols::is_symbolic(b)) return std::nullopt;
-    if (code == Opcode::add && b.numel() > 1) return add_to_scores(symbols, a, b);
-    const bool factor = (code == Opcode::mul || code == Opcode::div) && b.numel() == 1;
-    if (!factor) return std::nullopt;
-    const double value = b.to(at::kDouble).item<double>();
-    return scale_scores(symbols, a, code == Opcode::mul ? value : 1 / value);
 }
 
 Translator binary_op(Opcode code) {
@@ -145,23 +132,6 @@ Tensor product(Symbols& symbols, const Tensor& a, const Tensor& b) {
 
 IValue matmul(Symbols& symbols, const Arguments& a) {
     return product(symbols, a[0].toTensor(), a[1].toTensor());
-}
-
-/// Of attention scores alone: (scores, hidden, value).
-IValue masked_fill(Symbols& symbols, const Arguments& a) {
-    const Tensor scores = a[0].toTensor(), value = tensor_of(a[2]);
-    TORCH_CHECK(symbols.scores_of(scores) != nullptr && !Symbols::is_symbolic(value) &&
-                    value.numel() == 1 && hides(value.to(at::kDouble).item<double>()),
-                "masked_fill of anything but attention scores, with -inf");
-    return mask_scores(symbols, scores, a[1].toTensor());
-}
-
-/// The same: (shown, scores, value).
-IValue where(Symbols& symbols, const Arguments& a) {
-    TORCH_CHECK(a.size() == 3 && a[1].isTensor() && a[0].isTensor() &&
-                    !Symbols::is_symbolic(a[0].toTensor()),
-                "where() of anything but attention scores");
-    return masked_fill(symbols, {a[1], a[0].toTensor().logical_not(), a[2]});
 }
 
 IValue linear(Symbols& symbols, const Arguments& a) {
@@ -326,10 +296,6 @@ IValue softmax(Symbols& symbols, const Arguments& a) {
     return softmax_rows(symbols, a[0].toTensor());
 }
 
-IValue gym_softmax(Symbols& symbols, const Arguments& a) {
-    return softmax_rows(symbols, a[0].toTensor());
-}
-
 Tensor row_sum(Symbols& symbols, const Tensor& x) {
     std::vector<std::int64_t> sizes = x.sizes().vec();
     sizes.back() = 1;
@@ -389,8 +355,8 @@ std::map<std::string, Translator> make_translators() {
         {"aten::matmul", matmul},
         {"aten::mm", matmul},
         {"aten::bmm", matmul},
-        {"aten::masked_fill", masked_fill},
-        {"aten::where", where},
+        {"aten::masked_fill", scores_masked_fill},
+        {"aten::where", scores_where},
         {"aten::addmm", addmm},
         {"aten::layer_norm", layer_norm},
         {"aten::embedding", embedding},
@@ -417,7 +383,7 @@ std::map<std::string, Translator> make_translators() {
         {"gym::rope", rope},
         {"gym::repeat_heads", repeat_heads},
         {"gym::embedding", embedding},
-        {"gym::softmax", gym_softmax},
+        {"gym::softmax", [](auto& s, const auto& a) { return softmax_rows(s, a[0].toTensor()); }},
         {"gym::row_sum", gym_row_sum},
     };
 }
