@@ -21,8 +21,8 @@ struct GenerateOptions {
 
 /// Continues `prompt` token by token. `train` is the job's program. Not part of any commitment;
 /// still the same for every thread count and ISA level. @return the new tokens alone.
-/// @errors kInvalidArgument (empty prompt, token outside the vocabulary), kShapeMismatch; kMalformed
-/// if the state makes every logit NaN or infinite.
+/// @errors kInvalidArgument (empty prompt, token outside the vocabulary), kShapeMismatch;
+/// kMalformed if the state makes every logit NaN or infinite.
 [[nodiscard]] Result<std::vector<std::int32_t>> generate(const program::Program& train,
                                                          const State& base,
                                                          std::span<const std::int32_t> prompt,
