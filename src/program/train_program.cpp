@@ -120,7 +120,10 @@ class TrainWriter {
     }
     SlotId mean_loss() {
         if (losses_.size() == 1) return losses_.front();
-        return b_.div(b_.sum_tensors(losses_), b_.scalar(static_cast<float>(losses_.size())));
+        // One op a statement, here and below: compilers order a call's arguments as they like, and
+        // the order of ops is hashed into the program's root.
+        const SlotId count = b_.scalar(static_cast<float>(losses_.size()));
+        return b_.div(b_.sum_tensors(losses_), count);
     }
     std::vector<SlotId> summed_gradients() {
         if (gradients_.size() == 1) return gradients_.front();
@@ -145,7 +148,8 @@ class TrainWriter {
             return b_.elementwise(Opcode::select, {c, yes, no});
         };
         const SlotId largest = b_.scalar(std::numeric_limits<float>::max());
-        const SlotId finite = b_.mul(less_equal(loss, largest), less_equal(norm, largest));
+        const SlotId norm_finite = less_equal(norm, largest);
+        const SlotId finite = b_.mul(less_equal(loss, largest), norm_finite);
         if (g.loss_factor == 0) return finite;
         const Init zero{Init::Kind::constant, 0};
         const SlotId mean = b_.state("guard.loss_mean", {1}, zero);
@@ -154,7 +158,8 @@ class TrainWriter {
         const SlotId keep = b_.mul(finite, less_equal(loss, select(seen, limit, largest)));
         const Decay decay(g.loss_decay);
         // A spike counts as what was just allowed: the mean follows losses that stay higher.
-        const SlotId fresh = b_.mul(b_.min(loss, limit), b_.scalar(decay.rest));
+        const SlotId rest = b_.scalar(decay.rest);
+        const SlotId fresh = b_.mul(b_.min(loss, limit), rest);
         const SlotId moved = b_.fma(mean, b_.scalar(decay.beta), fresh);
         b_.set_next(mean, select(finite, select(seen, moved, loss), mean));
         b_.set_next(seen, select(finite, b_.scalar(1.0F), seen));
