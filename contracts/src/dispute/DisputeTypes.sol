@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+/// @notice Where a game is: a node of one of the trees of docs/adr/0004-dispute-game.md, or an answer that is due. The game stores
+/// its keccak256 only; every move brings it.
+/// @param stage One of Stage. @param answered False: the asserter must answer; true: the challenger moves.
+/// @param height Levels from the leaves up to the node. @param index Of the node among those of its height.
+/// @param leaves Of the whole tree. @param node The digest that is disputed.
+/// @param twin At STEPS the node of the states tree in the same place, at STEP the state after the step; else 0.
+/// @param frame keccak256 of what else is fixed: of (Facts' hash, states root) at STEPS, of StepFrame down to GRADIENTS, of OpFrame
+/// below, of Facts at UNIT.
+struct Cursor {
+    uint8 stage;
+    bool answered;
+    uint8 height;
+    uint64 index;
+    uint64 leaves;
+    bytes32 node;
+    bytes32 twin;
+    bytes32 frame;
+}
+
+/// @notice What the commitment and its round record say about a unit.
+/// @param recordsRoot Over the chain of records, committed to. @param finalStateRoot Committed to.
+/// @param jobSeed Of the round record, as what follows. @param traceRoot Of the program.
+/// @param initialStateRoot Of the training state before step 0. @param datasetRoot Of the tokens.
+/// @param round Its number. @param slot The unit's. @param steps Of the unit. @param checkpointEvery Steps between state roots.
+struct Facts {
+    bytes32 recordsRoot;
+    bytes32 finalStateRoot;
+    bytes32 jobSeed;
+    bytes32 traceRoot;
+    bytes32 initialStateRoot;
+    bytes32 datasetRoot;
+    uint64 round;
+    uint32 slot;
+    uint32 steps;
+    uint32 checkpointEvery;
+}
+
+/// @notice One step that is disputed.
+/// @param facts keccak256 of the unit's Facts. @param program The trace root. @param step Counted from 0.
+/// @param hashBefore h of the step before, 0 for step 0. @param hashAfter h of the step.
+/// @param stateBefore Root of the training state before. @param stateAfter And after the step.
+/// @param trace Root over the step's trace leaves; 0 until the asserter declares it.
+struct StepFrame {
+    bytes32 facts;
+    bytes32 program;
+    uint32 step;
+    bytes32 hashBefore;
+    bytes32 hashAfter;
+    bytes32 stateBefore;
+    bytes32 stateAfter;
+    bytes32 trace;
+}
+
+/// @notice One macro op, then one of its primitives; or the token windows of a step.
+/// @param step keccak256 of the StepFrame. @param program The trace root. @param leaf The trace leaf that was picked.
+/// @param first The macro op's first primitive. @param count Its primitives; 0: token windows. @param writer Which writes the leaf.
+/// @param macroRoot Root over the primitives' outputs; 0 until the asserter declares it.
+/// @param primitive Counted within the macro op. @param record The primitive record's digest; 0 until one is picked.
+/// @param shape Of the tensor that is disputed, see Shapes.
+struct OpFrame {
+    bytes32 step;
+    bytes32 program;
+    uint32 leaf;
+    uint32 first;
+    uint32 count;
+    uint32 writer;
+    bytes32 macroRoot;
+    uint32 primitive;
+    bytes32 record;
+    uint256 shape;
+}
+
+/// @notice A record of the trace program with its path to its list's root.
+/// @param index In the list. @param data Its bytes. @param path One sibling a level.
+struct RecordProof {
+    uint32 index;
+    bytes data;
+    bytes32[] path;
+}
+
+/// @notice A node below the cursor's.
+/// @param index Among the nodes of its height. @param node Its digest. @param path From it up to the cursor's node.
+/// @param twin At STEPS only, as twinPath: the node of the states tree.
+struct Pick {
+    uint64 index;
+    bytes32 node;
+    bytes32[] path;
+    bytes32 twin;
+    bytes32[] twinPath;
+}
+
+/// @notice The step whose record or state differs first, and what was agreed on before it.
+/// @param statesRoot That was declared. @param after_ Leaf `step` of both trees, below the cursor's node.
+/// @param before Leaf `step - 1` of both trees, with paths to the roots; all zero and empty for step 0.
+struct StepPick {
+    bytes32 statesRoot;
+    Pick after_;
+    Pick before;
+}
+
+/// @notice A chunk of a tensor. @param content Without padding. @param path Up to the tensor's tree root.
+struct Chunk {
+    bytes content;
+    bytes32[] path;
+}
+
+/// @notice What an element reads of an operand: `ChunksOpening` of src/dispute.
+/// @param chunks All that its range touches; none where it reads nothing. @param treeRoot Over the tensor's chunks.
+/// @param path From the tensor's root up to the root of the list that has it; empty for constants.
+struct TensorProof {
+    Chunk[] chunks;
+    bytes32 treeRoot;
+    bytes32[] path;
+}
+
+/// @notice One element with all that it is computed from.
+/// @param op The cursor's frame. @param step That it names. @param header Of the trace program. @param primitive Its record.
+/// @param element Row-major. @param chunk That the asserter posted. @param operands In the record's order.
+struct ElementProof {
+    OpFrame op;
+    StepFrame step;
+    bytes header;
+    bytes primitive;
+    uint64 element;
+    bytes chunk;
+    TensorProof[] operands;
+}
+
+/// @notice One token of a step's windows with the one that it must be.
+/// @param op The cursor's frame. @param step That it names. @param facts That the step names. @param header Of the trace program.
+/// @param element Row-major. @param chunk That the asserter posted. @param tokens Of the dataset.
+/// @param dataset The chunk that has the right one, and the dataset's tree root.
+struct TokenProof {
+    OpFrame op;
+    StepFrame step;
+    Facts facts;
+    bytes header;
+    uint64 element;
+    bytes chunk;
+    uint64 tokens;
+    TensorProof dataset;
+}
+
+/// @notice What a proof has shown. @param element Of the tensor, or which leaf, slot or field. @param claimed By the asserter.
+/// @param computed By the contract; another one.
+struct Finding {
+    uint256 element;
+    bytes32 claimed;
+    bytes32 computed;
+}
+
+/// @notice What opening evidence says.
+/// @param unit keccak256 of the commitment's EIP-712 digest and the asserter. @param asserter Who signed it. @param facts keccak256 of Facts.
+/// @param fault 0, or 1 + the number of the field that contradicts the round record (IDisputeGame.open).
+/// @param deadline Last block in which a game can be opened.
+struct OpeningResult {
+    bytes32 unit;
+    address asserter;
+    bytes32 facts;
+    uint256 fault;
+    uint256 deadline;
+}
+
+/// @title Stages of a game, from the unit down to one element
+library Stage {
+    uint8 internal constant UNIT = 1;
+    uint8 internal constant STEPS = 2;
+    uint8 internal constant STEP = 3;
+    uint8 internal constant TRACE = 4;
+    uint8 internal constant STATE = 5;
+    uint8 internal constant GRADIENTS = 6;
+    uint8 internal constant MACRO = 7;
+    uint8 internal constant PRIMITIVES = 8;
+    uint8 internal constant TENSOR = 9;
+    uint8 internal constant CHUNKS = 10;
+}
+
+/// @title Refusals that several rules have
+interface IDisputeErrors {
+    /// @notice The move does not belong to this stage, or is not this side's.
+    error WrongStage(uint8 stage);
+    /// @notice What was brought is not what the game's hash stands for.
+    error WrongFrame();
+    /// @notice A digest of zero is none.
+    error ZeroDigest();
+    /// @notice Bytes that are no record, or too many.
+    error Malformed(uint256 offset);
+    /// @notice The record, or its field, is not what the rule asks for.
+    error BadRecord(uint256 field);
+    /// @notice There is no fault: both sides are equal.
+    error NoFault();
+}
+
+/// @title Hashes of what moves bring
+library Frames {
+    function hash(Cursor memory c) internal pure returns (bytes32) {
+        return keccak256(abi.encode(c));
+    }
+
+    function hash(Facts calldata f) internal pure returns (bytes32) {
+        return keccak256(abi.encode(f));
+    }
+
+    function hash(StepFrame memory f) internal pure returns (bytes32) {
+        return keccak256(abi.encode(f));
+    }
+
+    function hash(OpFrame memory f) internal pure returns (bytes32) {
+        return keccak256(abi.encode(f));
+    }
+
+    /// @notice The frame of STEPS.
+    function ofSteps(bytes32 facts, bytes32 statesRoot) internal pure returns (bytes32) {
+        return keccak256(abi.encode(facts, statesRoot));
+    }
+
+    /// @notice Reverts unless `hash_` is what the cursor stands for.
+    function check(Cursor calldata c, bytes32 hash_) internal pure {
+        if (c.frame != hash_) revert IDisputeErrors.WrongFrame();
+    }
+
+    /// @notice Reverts unless the game is at `stage`, with this side to move.
+    function expect(Cursor calldata c, uint8 stage, bool answered) internal pure {
+        if (c.stage != stage || c.answered != answered) {
+            revert IDisputeErrors.WrongStage(c.stage);
+        }
+    }
+
+    function nonZero(bytes32 digest) internal pure {
+        if (digest == 0) revert IDisputeErrors.ZeroDigest();
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {
+    Cursor,
+    ElementProof,
+    Facts,
+    OpFrame,
+    Pick,
+    RecordProof,
+    StepFrame,
+    StepPick,
+    TokenProof
+} from "./DisputeTypes.sol";
+
+/// @title The moves of a dispute
+/// @notice Each names the game and brings its cursor, so that it means nothing in another game or at another node; what else it
+/// brings is checked against hashes in the cursor. The contracts of rules have functions of the same name and arguments.
+interface IDisputeMoves {
+    // --- the asserter's moves ---
+
+    /// @notice Declares the root over the states after each step, and answers the roots of records and states.
+    /// @param records Children of the records root, 6 levels below at most; none if it is a leaf. @param states Same of statesRoot.
+    function declareStates(
+        bytes32 game,
+        Cursor calldata cursor,
+        Facts calldata facts,
+        bytes32 statesRoot,
+        bytes32[] calldata records,
+        bytes32[] calldata states
+    ) external;
+
+    /// @notice Answers a node of both trees. Where the last step is a child, its state is the committed one.
+    function answerSteps(
+        bytes32 game,
+        Cursor calldata cursor,
+        Facts calldata facts,
+        bytes32 statesRoot,
+        bytes32[] calldata records,
+        bytes32[] calldata states
+    ) external;
+
+    /// @notice Opens the step: its record, and the root over its trace leaves with the first children.
+    function openStep(
+        bytes32 game,
+        Cursor calldata cursor,
+        StepFrame calldata frame,
+        Facts calldata facts,
+        bytes calldata header,
+        bytes calldata record,
+        bytes32 trace,
+        bytes32[] calldata children
+    ) external;
+
+    /// @notice Answers a node of any tree but the steps' with the nodes some levels below (Descent).
+    function answer(bytes32 game, Cursor calldata cursor, bytes32[] calldata children) external;
+
+    /// @notice Declares the root over the outputs of a macro op's primitives.
+    /// @param writerPath From the leaf that is disputed; empty where `children` are the leaves.
+    function openMacro(
+        bytes32 game,
+        Cursor calldata cursor,
+        OpFrame calldata frame,
+        bytes32 root,
+        bytes32[] calldata writerPath,
+        bytes32[] calldata children
+    ) external;
+
+    /// @notice Opens a tensor of two chunks and more: the root over its chunks.
+    function openTensor(
+        bytes32 game,
+        Cursor calldata cursor,
+        OpFrame calldata frame,
+        bytes32 treeRoot,
+        bytes32[] calldata children
+    ) external;
+
+    /// @notice Posts the chunk that is disputed, without padding.
+    function postChunk(
+        bytes32 game,
+        Cursor calldata cursor,
+        OpFrame calldata frame,
+        bytes calldata content
+    ) external;
+
+    // --- the challenger's moves ---
+
+    /// @notice Goes down to a node that was answered, or whose way is known from another game.
+    function pick(bytes32 game, Cursor calldata cursor, Pick calldata to) external;
+
+    /// @notice Names the first step that differs.
+    function pickStep(
+        bytes32 game,
+        Cursor calldata cursor,
+        Facts calldata facts,
+        StepPick calldata to
+    ) external;
+
+    /// @notice Goes from the trace leaves to the state after the step or, with the record, to its gradients.
+    function pickTree(
+        bytes32 game,
+        Cursor calldata cursor,
+        StepFrame calldata frame,
+        bytes calldata header,
+        bytes calldata record
+    ) external;
+
+    /// @notice Names the first trace leaf that differs. @param leafRecord Of the trace program.
+    function pickLeaf(
+        bytes32 game,
+        Cursor calldata cursor,
+        StepFrame calldata frame,
+        bytes calldata header,
+        Pick calldata to,
+        RecordProof calldata leafRecord
+    ) external;
+
+    /// @notice Names the first primitive that differs.
+    function pickPrimitive(
+        bytes32 game,
+        Cursor calldata cursor,
+        OpFrame calldata frame,
+        bytes calldata header,
+        Pick calldata to,
+        RecordProof calldata primitive
+    ) external;
+
+    // --- the challenger's proofs, which end the game ---
+
+    /// @notice The element is not what the primitive computes.
+    function proveElement(bytes32 game, Cursor calldata cursor, ElementProof calldata proof)
+        external;
+
+    /// @notice The token is not the dataset's.
+    function proveToken(bytes32 game, Cursor calldata cursor, TokenProof calldata proof) external;
+
+    /// @notice A field of the record is not its trace leaf. @param field 0 batch root, 1 loss, 2 gradient norm, 3 skipped.
+    function proveRecord(
+        bytes32 game,
+        Cursor calldata cursor,
+        StepFrame calldata frame,
+        bytes calldata header,
+        bytes calldata record,
+        uint8 field,
+        Pick calldata leaf,
+        RecordProof calldata leafRecord
+    ) external;
+
+    /// @notice The clock, or the random position, is not what the round gives.
+    function proveInput(
+        bytes32 game,
+        Cursor calldata cursor,
+        StepFrame calldata frame,
+        Facts calldata facts,
+        bytes calldata header,
+        Pick calldata leaf,
+        RecordProof calldata leafRecord
+    ) external;
+
+    /// @notice A tensor of the state after the step is not the leaf, or the tensor before, that its record names.
+    function proveSlot(
+        bytes32 game,
+        Cursor calldata cursor,
+        StepFrame calldata frame,
+        bytes calldata header,
+        Pick calldata slot,
+        RecordProof calldata slotRecord,
+        Pick calldata source
+    ) external;
+
+    /// @notice A gradient under the record's gradient root is not the trace leaf that it must be.
+    function proveGradient(
+        bytes32 game,
+        Cursor calldata cursor,
+        StepFrame calldata frame,
+        bytes calldata header,
+        Pick calldata gradient,
+        RecordProof calldata gradientRecord,
+        Pick calldata source
+    ) external;
+}

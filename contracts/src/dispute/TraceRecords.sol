@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {IOneStep} from "../onestep/IOneStep.sol";
+import {Descriptors} from "../onestep/Descriptors.sol";
+import {IDisputeErrors, RecordProof} from "./DisputeTypes.sol";
+import {MerkleSha256} from "./MerkleSha256.sol";
+
+/// @notice The head of a trace program. Leaves that it does not have are NO_LEAF.
+struct Header {
+    uint256 inputLeaves;
+    uint256 leaves;
+    uint256 primitives;
+    uint256 stateSlots;
+    uint256 gradients;
+    uint256 loss;
+    uint256 gradNorm;
+    uint256 skipped;
+    uint256 windowTokens;
+    uint256 stride;
+    bytes32 gradientsRoot;
+    bytes32 leavesRoot;
+    bytes32 primitivesRoot;
+    bytes32 stateRoot;
+}
+
+/// @notice Where a tensor comes from. @param kind 1 primitive, 2 trace leaf, 3 state, 4 constant.
+struct Source {
+    uint256 kind;
+    uint256 index;
+    bytes32 root;
+}
+
+/// @notice A trace leaf. @param kind 0 computed, 1 token windows, 2 clock, 3 random position.
+struct LeafRecord {
+    uint256 kind;
+    uint256 shape;
+    uint256 first;
+    uint256 count;
+    uint256 writer;
+}
+
+/// @title The records of a trace program
+/// @notice Byte formats of src/dispute/include/gym/dispute/trace_program.hpp; big-endian, strict.
+library TraceRecords {
+    uint256 internal constant NO_LEAF = 0xFFFFFFFF;
+    uint256 internal constant COMPUTED = 0;
+    uint256 internal constant BATCH = 1;
+    uint256 internal constant CLOCK = 2;
+    uint256 internal constant RANDOM = 3;
+    uint256 internal constant FROM_PRIMITIVE = 1;
+    uint256 internal constant FROM_LEAF = 2;
+    uint256 internal constant FROM_STATE = 3;
+    uint256 internal constant CONSTANT = 4;
+    uint256 internal constant OPERANDS_MAX = 12;
+    uint256 private constant HEADER_BYTES = 184;
+    uint256 private constant OPS_MAX = 65_536;
+
+    /// @notice The header whose hash is `program`.
+    function header(bytes calldata data, bytes32 program) internal pure returns (Header memory h) {
+        if (data.length != HEADER_BYTES) revert IDisputeErrors.Malformed(data.length);
+        if (sha256(abi.encodePacked("gym.trace_program.v1", data)) != program) {
+            revert IDisputeErrors.WrongFrame();
+        }
+        h.inputLeaves = _number(data, 4, 4);
+        h.leaves = _number(data, 8, 4);
+        h.primitives = _number(data, 12, 4);
+        h.stateSlots = _number(data, 16, 4);
+        h.gradients = _number(data, 20, 4);
+        h.loss = _number(data, 24, 4);
+        h.gradNorm = _number(data, 28, 4);
+        h.skipped = _number(data, 32, 4);
+        h.windowTokens = _number(data, 40, 4);
+        h.stride = _number(data, 44, 4);
+        h.gradientsRoot = bytes32(_number(data, 56, 32));
+        h.leavesRoot = bytes32(_number(data, 88, 32));
+        h.primitivesRoot = bytes32(_number(data, 120, 32));
+        h.stateRoot = bytes32(_number(data, 152, 32));
+    }
+
+    /// @notice The trace leaf that a proof shows.
+    function leaf(Header memory h, RecordProof calldata proof)
+        internal
+        view
+        returns (LeafRecord memory record)
+    {
+        bytes32 digest = sha256(abi.encodePacked("gym.trace_leaf.v1", proof.data));
+        MerkleSha256.verify(h.leavesRoot, proof.index, h.leaves, digest, proof.path);
+        bytes calldata data = proof.data;
+        uint256 offset;
+        record.kind = _number(data, 0, 1);
+        (record.shape, offset) = shape(data, 1);
+        if (record.kind == COMPUTED) {
+            record.first = _number(data, offset, 4);
+            record.count = _number(data, offset + 4, 4);
+            record.writer = _number(data, offset + 8, 4);
+            offset += 12;
+            if (record.first + record.count > OPS_MAX || record.writer >= record.count) {
+                revert IDisputeErrors.Malformed(offset);
+            }
+        }
+        _end(data, offset);
+    }
+
+    /// @notice The digest of a primitive record, once the proof is checked. @param index It must have.
+    function primitive(Header memory h, RecordProof calldata proof, uint256 index)
+        internal
+        view
+        returns (bytes32 digest)
+    {
+        if (proof.index != index) revert IDisputeErrors.BadRecord(proof.index);
+        digest = primitiveDigest(proof.data);
+        MerkleSha256.verify(h.primitivesRoot, index, h.primitives, digest, proof.path);
+    }
+
+    function primitiveDigest(bytes calldata data) internal pure returns (bytes32) {
+        return sha256(abi.encodePacked("gym.primitive.v1", data));
+    }
+
+    /// @notice Where slot `proof.index` of the state after a step comes from: a leaf, or state before it.
+    function stateSource(Header memory h, RecordProof calldata proof)
+        internal
+        view
+        returns (Source memory source)
+    {
+        bytes32 digest = sha256(abi.encodePacked("gym.state_slot.v1", proof.data));
+        MerkleSha256.verify(h.stateRoot, proof.index, h.stateSlots, digest, proof.path);
+        (, uint256 offset) = shape(proof.data, 0);
+        (source, offset) = _source(proof.data, offset);
+        if (source.kind != FROM_LEAF && source.kind != FROM_STATE) {
+            revert IDisputeErrors.Malformed(offset);
+        }
+        _end(proof.data, offset);
+    }
+
+    /// @notice The trace leaf that is gradient number `proof.index`.
+    function gradientLeaf(Header memory h, RecordProof calldata proof)
+        internal
+        view
+        returns (uint256)
+    {
+        if (proof.data.length != 4) revert IDisputeErrors.Malformed(proof.data.length);
+        bytes32 digest = sha256(abi.encodePacked("gym.gradient_leaf.v1", proof.data));
+        MerkleSha256.verify(h.gradientsRoot, proof.index, h.gradients, digest, proof.path);
+        return _number(proof.data, 0, 4);
+    }
+
+    /// @notice A primitive without its data. @return d For OneStep. @return sources Of its operands.
+    function descriptor(bytes calldata data)
+        internal
+        pure
+        returns (IOneStep.Descriptor memory d, Source[] memory sources)
+    {
+        uint256 offset;
+        uint256 packed;
+        d.opcode = uint16(_number(data, 0, 2));
+        (packed, offset) = shape(data, 2);
+        _unpack(packed, d.output);
+        for (uint256 i = 0; i < 8; ++i) {
+            d.attributes[i] = uint64(_number(data, offset, 8));
+            offset += 8;
+        }
+        uint256 inputs = _number(data, offset++, 1);
+        if (inputs > OPERANDS_MAX) revert IDisputeErrors.Malformed(offset);
+        d.inputs = new IOneStep.Shape[](inputs);
+        sources = new Source[](inputs);
+        for (uint256 k = 0; k < inputs; ++k) {
+            (sources[k], offset) = _source(data, offset);
+            (packed, offset) = shape(data, offset);
+            _unpack(packed, d.inputs[k]);
+        }
+        _end(data, offset);
+    }
+
+    /// @notice Where a primitive's output shape is in its record.
+    function outputShape(bytes calldata data) internal pure returns (uint256 packed) {
+        (packed,) = shape(data, 2);
+    }
+
+    /// @notice A shape in one word: dtype, rank, then five dims of 32 bits, the first highest, 0 behind the rank.
+    /// @return packed The word. @return next Where the bytes go on.
+    function shape(bytes calldata data, uint256 offset)
+        internal
+        pure
+        returns (uint256 packed, uint256 next)
+    {
+        uint256 dtype = _number(data, offset, 1);
+        uint256 rank = _number(data, offset + 1, 1);
+        if (Descriptors.sizeOf(dtype) == 0 || rank == 0 || rank > Descriptors.RANK_MAX) {
+            revert IDisputeErrors.Malformed(offset);
+        }
+        packed = (dtype << 168) | (rank << 160);
+        next = offset + 2;
+        uint256 count = 1;
+        for (uint256 i = 0; i < rank; ++i) {
+            uint256 dim = _number(data, next, 4);
+            count *= dim; // below 2^160
+            packed |= dim << (32 * (4 - i));
+            next += 4;
+        }
+        if (count == 0 || count > Descriptors.ELEMENTS_MAX) revert IDisputeErrors.Malformed(offset);
+    }
+
+    function _unpack(uint256 packed, IOneStep.Shape memory to) private pure {
+        to.dtype = uint8(packed >> 168);
+        to.rank = uint8(packed >> 160);
+        for (uint256 i = 0; i < 5; ++i) {
+            to.dims[i] = uint32(packed >> (32 * (4 - i)));
+        }
+    }
+
+    function _source(bytes calldata data, uint256 offset)
+        private
+        pure
+        returns (Source memory source, uint256 next)
+    {
+        source.kind = _number(data, offset, 1);
+        if (source.kind < FROM_PRIMITIVE || source.kind > CONSTANT) {
+            revert IDisputeErrors.Malformed(offset);
+        }
+        if (source.kind == CONSTANT) {
+            source.root = bytes32(_number(data, offset + 1, 32));
+            return (source, offset + 33);
+        }
+        source.index = _number(data, offset + 1, 4);
+        return (source, offset + 5);
+    }
+
+    /// @dev A big-endian number of `size` bytes, 1 to 32.
+    function _number(bytes calldata data, uint256 offset, uint256 size)
+        private
+        pure
+        returns (uint256 x)
+    {
+        if (offset + size > data.length) revert IDisputeErrors.Malformed(offset);
+        assembly ("memory-safe") {
+            x := shr(sub(256, shl(3, size)), calldataload(add(data.offset, offset)))
+        }
+    }
+
+    function _end(bytes calldata data, uint256 offset) private pure {
+        if (offset != data.length) revert IDisputeErrors.Malformed(offset);
+    }
+}
+
+/// @title Shapes in one word
+library Shapes {
+    /// @notice Elements. @param packed See TraceRecords.shape.
+    function count(uint256 packed) internal pure returns (uint256 n) {
+        n = 1;
+        for (uint256 i = 0; i < rank(packed); ++i) {
+            n *= uint32(packed >> (32 * (4 - i)));
+        }
+    }
+
+    function rank(uint256 packed) internal pure returns (uint256) {
+        return uint8(packed >> 160);
+    }
+
+    function dtype(uint256 packed) internal pure returns (uint256) {
+        return uint8(packed >> 168);
+    }
+
+    /// @notice Bytes of the tensor.
+    function size(uint256 packed) internal pure returns (uint256) {
+        return count(packed) * Descriptors.sizeOf(dtype(packed));
+    }
+
+    function chunks(uint256 packed) internal pure returns (uint256) {
+        return (size(packed) + MerkleSha256.CHUNK_BYTES - 1) / MerkleSha256.CHUNK_BYTES;
+    }
+
+    /// @notice The tensor's root by the root of its chunks.
+    function digest(uint256 packed, bytes32 treeRoot) internal pure returns (bytes32) {
+        uint32[] memory dims = new uint32[](rank(packed));
+        for (uint256 i = 0; i < dims.length; ++i) {
+            dims[i] = uint32(packed >> (32 * (4 - i)));
+        }
+        return MerkleSha256.tensorDigest(uint8(dtype(packed)), dims, treeRoot);
+    }
+
+    /// @notice Bytes of chunk `index`; the tensor has it.
+    function chunkBytes(uint256 packed, uint256 index) internal pure returns (uint256) {
+        uint256 rest = size(packed) - index * MerkleSha256.CHUNK_BYTES;
+        return rest < MerkleSha256.CHUNK_BYTES ? rest : MerkleSha256.CHUNK_BYTES;
+    }
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {Cursor} from "../dispute/DisputeTypes.sol";
+import {IDisputeMoves} from "../dispute/IDisputeMoves.sol";
+
+/// @title Disputes about units of training
+/// @notice A challenger and the asserter of a unit descend from the commitment to one tensor element, which a contract computes
+/// (docs/adr/0003-dispute-descent.md, docs/adr/0004-dispute-game.md). Nobody has a role, nothing can be paused or changed. A game is
+/// the hash of a cursor, two clocks and some money; every move brings the cursor, and the logs hold every move.
+interface IDisputeGame is IDisputeMoves {
+    /// @notice Who must act, or how a game ended.
+    enum Status {
+        None,
+        AsserterMoves,
+        ChallengerMoves,
+        Upheld,
+        FaultProven,
+        FaultByClock,
+        Moot
+    }
+
+    /// @notice The fixed terms.
+    /// @param bond In base units, taken at announce(). @param clock Seconds of each side for a whole game.
+    /// @param settling Seconds after the first proof in which earlier announcements can still prove; at least two clocks.
+    /// @param announceBlocks Least blocks from announce() to open(). @param openBlocks Blocks after these in which it must come.
+    /// @param escrowGas Gas that the opener pays in advance, at twice the base fee of open().
+    struct Terms {
+        uint128 bond;
+        uint24 clock;
+        uint40 settling;
+        uint32 announceBlocks;
+        uint32 openBlocks;
+        uint64 escrowGas;
+    }
+
+    /// @notice A game. @param unit Which. @param position keccak256 of the cursor. @param challenger Who opened it.
+    /// @param since When it became the turn of who moves. @param challengerClock Seconds left at `since`. @param asserterClock Same.
+    /// @param status Whose turn it is, or how it ended. @param stage Of the last cursor that a move led to. @param height Of the same.
+    /// @param order Of its announcement. @param moves So far. @param escrow Wei left for the asserter's gas.
+    /// @param asserterGas Gas of the asserter's moves so far, about. @param challengerGas The same.
+    struct Game {
+        bytes32 unit;
+        bytes32 position;
+        address challenger;
+        uint40 since;
+        uint24 challengerClock;
+        uint24 asserterClock;
+        Status status;
+        uint48 order;
+        uint8 stage;
+        uint8 height;
+        uint16 moves;
+        uint96 escrow;
+        uint32 asserterGas;
+        uint32 challengerGas;
+    }
+
+    /// @notice A unit with games. @param asserter Who signed it. @param provenAt When a fault was proven first, 0 if never.
+    /// @param games Open ones. @param locked Whether they lock the asserter's stake. @param settled Whether it was slashed.
+    /// @param finder Who has the earliest announcement among those that proved a fault. @param order Of that announcement.
+    struct Unit {
+        address asserter;
+        uint40 provenAt;
+        uint32 games;
+        bool locked;
+        bool settled;
+        address finder;
+        uint48 order;
+    }
+
+    /// @notice `announcement` hides what `sender` will open.
+    event Announced(bytes32 indexed announcement, address indexed sender, uint256 order);
+    /// @notice The bond of an announcement that was not opened went back, or was burned.
+    event AnnouncementEnded(bytes32 indexed announcement, bool returned);
+    /// @notice A game began. @param data The call's.
+    event Opened(
+        bytes32 indexed game,
+        bytes32 indexed unit,
+        address indexed asserter,
+        address challenger,
+        Cursor cursor,
+        bytes data
+    );
+    /// @notice A side moved. @param next Where the move leads. @param position Where the game is: further on than `next` if that was
+    /// answered in another game of the unit. @param data The call's: with it every tree can be rebuilt.
+    event Moved(
+        bytes32 indexed game,
+        bytes32 indexed unit,
+        bool byAsserter,
+        Cursor next,
+        bytes32 position,
+        bytes data
+    );
+    /// @notice A challenger showed a number that is not what it must be. @param move Selector of the move.
+    /// @param element Of the tensor, or which leaf, slot or field. @param claimed By the asserter. @param computed By the contract.
+    event FaultFound(
+        bytes32 indexed game,
+        bytes32 indexed unit,
+        bytes4 move,
+        uint256 element,
+        bytes32 claimed,
+        bytes32 computed
+    );
+    /// @notice A game ended. @param burned Base units of the bond. @param toAsserter Base units of the bond.
+    event GameEnded(
+        bytes32 indexed game,
+        bytes32 indexed unit,
+        Status status,
+        uint256 burned,
+        uint256 toAsserter
+    );
+    /// @notice A fault of the unit is known, or an earlier announcement proved one, too.
+    event UnitFaulty(bytes32 indexed unit, address indexed asserter, address finder, uint256 order);
+    /// @notice The asserter lost its stake for the unit.
+    event UnitSettled(
+        bytes32 indexed unit, address indexed asserter, address indexed finder, uint256 taken
+    );
+    /// @notice Gas of a move was paid. @param amount Wei.
+    event GasPaid(bytes32 indexed game, address indexed asserter, uint256 amount);
+    /// @notice `owner` took its ether out.
+    event EtherWithdrawn(address indexed owner, uint256 amount);
+
+    /// @notice Terms that the constructor refuses.
+    error BadTerms();
+    /// @notice The announcement is there already, or was.
+    error AlreadyAnnounced(bytes32 announcement);
+    /// @notice The caller has announced nothing of this kind.
+    error NotAnnounced(bytes32 announcement);
+    /// @notice Too early or too late for this. @param from First and @param to last block that is not.
+    error WrongBlock(uint256 from, uint256 to);
+    /// @notice Too early. @param from Unix seconds.
+    error TooEarly(uint256 from);
+    /// @notice Less ether than the asserter's gas may cost.
+    error EscrowTooSmall(uint256 given, uint256 needed);
+    /// @notice It is not the caller's turn, or the game is over.
+    error NotYourTurn(bytes32 game);
+    /// @notice The cursor is not where the game is.
+    error WrongCursor(bytes32 given, bytes32 position);
+    /// @notice The mover's clock ran out.
+    error ClockRanOut(bytes32 game);
+    /// @notice The clock of who is on turn still runs. @param left Seconds.
+    error ClockRuns(bytes32 game, uint256 left);
+    /// @notice The unit is not known to be faulty.
+    error NotFaulty(bytes32 unit);
+    /// @notice The unit was settled before.
+    error AlreadySettled(bytes32 unit);
+    /// @notice The game is over, or never was.
+    error NotOpen(bytes32 game);
+    /// @notice The token took a fee.
+    error TransferAmountMismatch(uint256 expected, uint256 received);
+    /// @notice There is nothing to take out, or it cannot be sent.
+    error NoEther(address owner);
+    /// @notice More calldata than any answer has.
+    error TooMuchData(uint256 length);
+
+    // --- beginning and end ---
+
+    /// @notice Takes the bond for a game that is opened later, without saying which.
+    /// @param announcement announcementOf(sender, unit, salt).
+    function announce(bytes32 announcement) external;
+
+    /// @notice Opens the game that the caller announced as (unit, salt), whose id is the announcement. If the commitment contradicts
+    /// its round record, the game is won at once: fields 0 kind, 1 worker, 2 codec, 3 steps, 4 tokens, 5 FLOPs, 6 a zero root.
+    /// The ether is what the asserter's gas is paid from; what is left comes back.
+    /// @param commitment The signed commitment's 226 bytes. @param record The round record's bytes.
+    /// @param index Of the commitment in its epoch. @param path From it to the epoch's root. @param salt Of the announcement.
+    function open(
+        bytes calldata commitment,
+        bytes calldata record,
+        uint32 index,
+        bytes32[] calldata path,
+        bytes32 salt
+    ) external payable;
+
+    /// @notice The bond of an announcement of the caller whose unit turned out faulty before it was opened.
+    function reclaim(bytes32 unit, bytes32 salt) external;
+
+    /// @notice Burns the bond of an announcement that can no longer be opened.
+    function forfeit(bytes32 announcement) external;
+
+    /// @notice Ends a game in which the clock of who is on turn ran out.
+    function timeout(bytes32 game) external;
+
+    /// @notice Ends a game about a unit whose fault is proven; the challenger has everything back.
+    function close(bytes32 game) external;
+
+    /// @notice After the settling period of a faulty unit: takes the asserter's whole stake, once.
+    function settle(bytes32 unit) external;
+
+    /// @notice Sends the caller its ether.
+    function withdrawEther() external returns (uint256 amount);
+
+    // --- views ---
+
+    /// @notice What announce() takes: bound to chain, contract and sender.
+    function announcementOf(address sender, bytes32 unit, bytes32 salt)
+        external
+        view
+        returns (bytes32);
+
+    /// @notice When an announcement came. Zeros if it is unknown or gone.
+    function announced(bytes32 announcement)
+        external
+        view
+        returns (uint256 order, uint256 blockNumber);
+
+    /// @notice A game; all zero if there is none.
+    function gameOf(bytes32 game) external view returns (Game memory);
+
+    /// @notice Seconds that both sides have left now.
+    function clocksOf(bytes32 game) external view returns (uint256 challenger, uint256 asserter);
+
+    /// @notice A unit; all zero if it never had a game.
+    function unitOf(bytes32 unit) external view returns (Unit memory);
+
+    /// @notice Where the asserter's answer at a cursor led. @param cursor Its keccak256. @return The same of what followed, or 0.
+    function answerTo(bytes32 unit, bytes32 cursor) external view returns (bytes32);
+
+    /// @notice Wei that `owner` can withdraw.
+    function etherOf(address owner) external view returns (uint256);
+
+    /// @notice The terms.
+    function terms() external view returns (Terms memory);
+
+    /// @notice The contracts that it relies on.
+    function contracts()
+        external
+        view
+        returns (
+            address token,
+            address stake,
+            address opening,
+            address trees,
+            address steps,
+            address faults,
+            address elements
+        );
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {Cursor, Stage} from "../src/dispute/DisputeTypes.sol";
+import {DisputePlayer, Play} from "./support/DisputePlayer.sol";
+import {Fault, StepRun, Wrong} from "./support/DisputeRunner.sol";
+import {DisputeTrees} from "./support/DisputeTrees.sol";
+
+/// Gas of every move of a whole game, without the transaction's 21,000 and its calldata; the sum is with them.
+contract DisputeGasTest is DisputePlayer {
+    uint256 private constant GAME_GAS_MAX = 2_200_000;
+    uint256 private _total;
+    uint256 private _transactions;
+
+    function setUp() public {
+        _deployGame();
+        _runs.keep("wrong", _runner.run(Fault(Wrong.Primitive, 1, 2, 270)));
+    }
+
+    function test_aWholeGame() public {
+        StepRun[] memory wrong = _runs.get("wrong");
+        StepRun[] memory right = _right();
+        _post(wrong);
+        bytes32 id = _game.announcementOf(CHALLENGER, _unit, SALT);
+        vm.prank(CHALLENGER);
+        _game.announce(id);
+        _count("announce", abi.encodeCall(_game.announce, (id)));
+        _wait(0, ANNOUNCE_BLOCKS);
+        _openNow(CHALLENGER, SALT);
+        _count("open", abi.encodeCall(_game.open, (_commitment, _record, _index, _path, SALT)));
+        Play memory p;
+        (p.id, p.challenger) = (id, CHALLENGER);
+        _start(p);
+        _play(p, wrong, right, 20);
+        assertTrue(!_isOpen(id), "over");
+        _wait(SETTLING + 1, 1);
+        _game.settle(_unit);
+        _count("settle", abi.encodeCall(_game.settle, (_unit)));
+        assertLe(_total, GAME_GAS_MAX, "gas of both sides");
+        assertLe(_transactions, 14, "transactions");
+    }
+
+    function test_theLargestAnswer() public {
+        bytes32[] memory leaves = new bytes32[](128);
+        for (uint256 i = 0; i < 128; ++i) {
+            leaves[i] = keccak256(abi.encode(i));
+        }
+        Cursor memory c;
+        (c.stage, c.height, c.leaves) = (Stage.TRACE, 7, 128);
+        c.node = DisputeTrees.root(leaves);
+        _trees.answer(0, c, leaves);
+        vm.snapshotGasLastCall("DisputeGame", "TreeRules.answer of 128 children");
+    }
+
+    function _afterMove() internal override {
+        _count(_name, _call);
+    }
+
+    /// The move was the last call.
+    function _count(string memory name, bytes memory data) private {
+        uint256 used = vm.snapshotGasLastCall("DisputeGame", name);
+        uint256 standard = used + 21_000;
+        uint256 floor = 21_000;
+        for (uint256 i = 0; i < data.length; ++i) {
+            standard += data[i] == 0 ? 4 : 16;
+            floor += data[i] == 0 ? 10 : 40;
+        }
+        _total += standard > floor ? standard : floor;
+        ++_transactions;
+    }
+}
