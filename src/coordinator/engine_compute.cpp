@@ -6,6 +6,7 @@
 
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/tensor_root.hpp"
+#include "gym/dispute/round_roots.hpp"
 #include "gym/engine/dataset_check.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/record.hpp"
@@ -60,6 +61,14 @@ class EngineCompute final : public Compute {
         out.flops_per_step = program::flops_per_step(train);
         out.parameters = program::parameter_count(train);
         return out;
+    }
+
+    Result<RoundRoots> round_roots(ByteView program, ByteView base) override {
+        GYM_TRY(const auto train, decode_program(program));
+        GYM_TRY(const engine::State from, engine::decode_state(base));
+        GYM_TRY(const dispute::RoundRoots roots,
+                dispute::round_roots(*train, from, engine_.threads));
+        return RoundRoots{roots.trace_root, roots.initial_state_root};
     }
 
     Result<double> delta_norm(ByteView program, ByteView delta) override {

@@ -313,29 +313,55 @@ Status prepare_job(const Context& context, const registry::Job& job, TickSummary
     return {};
 }
 
-Status plan_round(const Context& context, const registry::Job& job, TickSummary& summary) {
+/// What came of planning a round: nothing yet, a plan that wants its roots, a round, or a pause.
+struct Planned {
+    std::optional<Plan> plan;
+    std::optional<registry::Round> round;
+    std::optional<std::string> paused;  ///< why
+};
+
+/// @param roots of the base state that the plan begins from; nullptr: not computed yet.
+Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
+                               const registry::Job& job, const Compute::RoundRoots* roots) {
+    GYM_TRY(const auto last, registry::last_round(tx, job.id));
+    if (last && !last->next_base) return Planned{};
+    const std::uint64_t number = last ? last->round + 1 : 1;
+    if (number > job.terms.rounds) return Planned{};
+    GYM_TRY(const Amount needed, budget_for_round(context, tx, job));
+    if (needed > job.budget_wei) {
+        GYM_TRY(auto paused, pause_without_budget(context, tx, job.id, needed));
+        return Planned{{}, {}, std::move(paused)};
+    }
     const UnixMs now_ms = context.now();
-    struct Outcome {
-        std::optional<registry::Round> round;
-        std::optional<std::string> paused;  ///< why
-    };
-    GYM_TRY(const Outcome outcome, context.transact([&](db::Transaction& tx) -> Result<Outcome> {
-        GYM_TRY(const auto last, registry::last_round(tx, job.id));
-        if (last && !last->next_base) return Outcome{};
-        const std::uint64_t number = last ? last->round + 1 : 1;
-        if (number > job.terms.rounds) return Outcome{};
-        GYM_TRY(const Amount needed, budget_for_round(context, tx, job));
-        if (needed > job.budget_wei) {
-            GYM_TRY(auto paused, pause_without_budget(context, tx, job.id, needed));
-            return Outcome{{}, std::move(paused)};
-        }
-        GYM_TRY(const auto workers, choose_workers(context, tx, job, number, now_ms));
-        if (workers.size() < job.terms.workers_min) return Outcome{};
-        GYM_TRY(const Plan plan, make_plan(tx, job, last, workers));
-        GYM_TRY(registry::Round round,
-                registry::record_round(tx, plan.record, plan.base, plan.momentum, now_ms));
-        return Outcome{std::move(round), {}};
+    GYM_TRY(const auto workers, choose_workers(context, tx, job, number, now_ms));
+    if (workers.size() < job.terms.workers_min) return Planned{};
+    GYM_TRY(Plan plan, make_plan(tx, job, last, workers));
+    if (roots == nullptr) return Planned{std::move(plan), {}, {}};
+    plan.record.trace_root = roots->trace_root;
+    plan.record.initial_state_root = roots->initial_state_root;
+    GYM_TRY(registry::Round round,
+            registry::record_round(tx, plan.record, plan.base, plan.momentum, now_ms));
+    return Planned{{}, std::move(round), {}};
+}
+
+Result<Compute::RoundRoots> roots_of(const Context& context, const registry::Job& job,
+                                     const registry::StateRef& base) {
+    GYM_TRY(const Bytes program, context.deps.blobs.get(job.artifacts->program_blob));
+    GYM_TRY(const Bytes state, context.deps.blobs.get(base.blob));
+    return context.deps.compute.round_roots(program, state);
+}
+
+Status plan_round(const Context& context, const registry::Job& job, TickSummary& summary) {
+    GYM_TRY(Planned outcome, context.transact([&](db::Transaction& tx) {
+        return plan_or_record(context, tx, job, nullptr);
     }));
+    if (outcome.plan) {
+        // The job's lock is held: the last round, and with it the base state, is still the same.
+        GYM_TRY(const Compute::RoundRoots roots, roots_of(context, job, outcome.plan->base));
+        GYM_TRY(outcome, context.transact([&](db::Transaction& tx) {
+            return plan_or_record(context, tx, job, &roots);
+        }));
+    }
     if (outcome.paused) note_status(job.id, JobStatus::kPaused, *outcome.paused, summary);
     if (outcome.round)
         note(summary, name_round(*outcome.round) + ": recorded with " +

@@ -10,20 +10,21 @@
 namespace gym::protocol {
 namespace {
 
-constexpr std::uint16_t kFormat = 1;
+constexpr std::uint16_t kFormat = 2;
 
 void encode_roots(const RoundRecord& record, commit::Encoder& out) {
     for (const Digest* root :
          {&record.previous_record, &record.base_state_root, &record.momentum_root,
           &record.program_root, &record.aggregate_program_root, &record.evaluate_program_root,
-          &record.dataset_root, &record.job_seed})
+          &record.dataset_root, &record.job_seed, &record.trace_root, &record.initial_state_root})
         out.fixed(*root);
 }
 
 Status decode_roots(commit::Decoder& in, RoundRecord& record) {
-    for (Digest* root : {&record.previous_record, &record.base_state_root, &record.momentum_root,
-                         &record.program_root, &record.aggregate_program_root,
-                         &record.evaluate_program_root, &record.dataset_root, &record.job_seed}) {
+    for (Digest* root :
+         {&record.previous_record, &record.base_state_root, &record.momentum_root,
+          &record.program_root, &record.aggregate_program_root, &record.evaluate_program_root,
+          &record.dataset_root, &record.job_seed, &record.trace_root, &record.initial_state_root}) {
         GYM_TRY(*root, in.digest());
     }
     return {};

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gym/commit/tensor_root.hpp"
+#include "gym/dispute/round_roots.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_program.hpp"
@@ -41,6 +42,18 @@ Status check_counted(const protocol::RoundRecord& record, const program::Program
     return {};
 }
 
+/// A dispute goes by these two roots: with wrong ones honest work could be proven false.
+Status check_dispute_roots(const protocol::RoundRecord& record, const program::Program& train,
+                           const engine::State& base) {
+    GYM_TRY(const dispute::RoundRoots roots, dispute::round_roots(train, base));
+    if (roots.trace_root != record.trace_root)
+        return differs("trace program", roots.trace_root, record.trace_root);
+    if (roots.initial_state_root != record.initial_state_root)
+        return differs("training state before the first step", roots.initial_state_root,
+                       record.initial_state_root);
+    return {};
+}
+
 }  // namespace
 
 Result<TrainInputs> InputLoader::load_train(const protocol::RoundRecord& record,
@@ -64,6 +77,7 @@ Result<TrainInputs> InputLoader::load_train(const protocol::RoundRecord& record,
     }
     out.dataset = dataset_;
     GYM_TRY(out.base, load_state(inputs.base_state_blob, record.base_state_root, progress));
+    GYM_CHECK(check_dispute_roots(record, *out.program, out.base));
     return out;
 }
 

@@ -99,6 +99,10 @@ Result<coordinator::Compute::Prepared> FakeCompute::prepare(const std::string& s
     return out;
 }
 
+Result<coordinator::Compute::RoundRoots> FakeCompute::round_roots(ByteView program, ByteView base) {
+    return RoundRoots{commit::sha256(program), commit::sha256(base)};
+}
+
 Result<double> FakeCompute::delta_norm(ByteView, ByteView delta) {
     if (delta.size() != 32) return fail(ErrorCode::kMalformed, "delta: not 32 bytes");
     return 1.0;

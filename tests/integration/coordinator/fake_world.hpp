@@ -44,6 +44,7 @@ class FakeCompute final : public coordinator::Compute {
   public:
     Result<Prepared> prepare(const std::string& spec_yaml, ByteView dataset,
                              const Digest& dataset_root, const Digest& job_seed) override;
+    Result<RoundRoots> round_roots(ByteView program, ByteView base) override;
     Result<double> delta_norm(ByteView program, ByteView delta) override;
     Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
                                  const std::vector<Bytes>& deltas) override;

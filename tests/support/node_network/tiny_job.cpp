@@ -1,6 +1,7 @@
 #include "tiny_job.hpp"
 
 #include "gym/commit/sha256.hpp"
+#include "gym/dispute/round_roots.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_program.hpp"
@@ -43,6 +44,9 @@ TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blob
     record.program_root = program::program_root(train);
     record.dataset_root = dataset.root();
     record.job_seed = seed;
+    const dispute::RoundRoots roots = dispute::round_roots(train, base).value();
+    record.trace_root = roots.trace_root;
+    record.initial_state_root = roots.initial_state_root;
     record.steps = steps;
     record.checkpoint_every = 2;
     record.tokens_per_step = 2 * 16;

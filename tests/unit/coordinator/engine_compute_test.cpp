@@ -8,6 +8,7 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "gym/coordinator/coordinator.hpp"
+#include "gym/dispute/trace_program.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/train_program.hpp"
@@ -67,6 +68,20 @@ class EngineComputeTest : public ::testing::Test {
     blob::Dataset tokens = text(2'000);
     std::unique_ptr<Compute> compute = make_engine_compute({1, "auto"});
 };
+
+TEST_F(EngineComputeTest, roots_for_disputes_follow_from_program_and_base_state) {
+    const auto prepared = prepare(tokens);
+    ASSERT_TRUE(prepared.ok());
+    const auto roots = compute->round_roots(prepared->program.bytes, prepared->base.bytes);
+    ASSERT_TRUE(roots.ok()) << roots.error().message;
+    const auto train = program::decode(prepared->program.bytes).value();
+    const auto base = engine::decode_state(prepared->base.bytes).value();
+    EXPECT_EQ(roots->initial_state_root,
+              engine::state_root(engine::with_fresh_optimizer(train, base).value()));
+    const auto trace = dispute::trace_program(train).value();
+    EXPECT_EQ(roots->trace_root, dispute::trace_root(trace.header));
+    EXPECT_FALSE(compute->round_roots(prepared->program.bytes, prepared->program.bytes).ok());
+}
 
 TEST_F(EngineComputeTest, prepares_what_hashes_to_its_roots) {
     const auto prepared = prepare(tokens);

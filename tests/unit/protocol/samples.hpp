@@ -35,6 +35,8 @@ inline protocol::RoundRecord round_record() {
     out.evaluate_program_root = digest(7);
     out.dataset_root = digest(8);
     out.job_seed = digest(9);
+    out.trace_root = digest(10);
+    out.initial_state_root = digest(11);
     out.steps = 20;
     out.checkpoint_every = 10;
     out.tokens_per_step = 512;

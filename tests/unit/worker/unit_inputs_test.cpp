@@ -50,6 +50,12 @@ TEST_F(UnitInputsTest, EveryRootOfTheRecordIsChecked) {
     record = job_.record;
     record.base_state_root.data[0] ^= 1;
     EXPECT_EQ(refusal(record), ErrorCode::kMismatch);
+    record = job_.record;
+    record.trace_root.data[0] ^= 1;
+    EXPECT_EQ(refusal(record), ErrorCode::kMismatch);
+    record = job_.record;
+    record.initial_state_root.data[0] ^= 1;
+    EXPECT_EQ(refusal(record), ErrorCode::kMismatch);
 }
 
 TEST_F(UnitInputsTest, FiguresThatContradictTheProgramAreRefused) {

@@ -38,6 +38,13 @@ class Compute {
                                                    const Digest& dataset_root,
                                                    const Digest& job_seed) = 0;
 
+    struct RoundRoots {
+        Digest trace_root;
+        Digest initial_state_root;
+    };
+    /// What a round record fixes for disputes of units that begin from `base`.
+    [[nodiscard]] virtual Result<RoundRoots> round_roots(ByteView program, ByteView base) = 0;
+
     /// Checks that `delta` decodes and fits the program. @return its Euclidean norm (NaN possible).
     /// @errors kMalformed, kShapeMismatch.
     [[nodiscard]] virtual Result<double> delta_norm(ByteView program, ByteView delta) = 0;

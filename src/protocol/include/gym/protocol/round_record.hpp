@@ -41,7 +41,9 @@ struct RoundRecord {
     Digest evaluate_program_root;
     Digest dataset_root;
     Digest job_seed;
-    std::uint32_t steps = 0;  ///< H inner steps of every unit
+    Digest trace_root;          ///< of the program's expansion: what a dispute descends
+    Digest initial_state_root;  ///< the training state of every unit before its first step
+    std::uint32_t steps = 0;    ///< H inner steps of every unit
     std::uint32_t checkpoint_every =
         0;  ///< state and gradient roots at these steps, and at the last
     std::uint64_t tokens_per_step = 0;  ///< counted from the program

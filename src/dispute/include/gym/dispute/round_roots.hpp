@@ -1,0 +1,22 @@
+#pragma once
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/engine/state.hpp"
+#include "gym/program/program.hpp"
+
+namespace gym::dispute {
+
+/// What a round record fixes for disputes. Both follow from its program and base state, so whoever
+/// works by the record computes them first and refuses a record that says otherwise.
+struct RoundRoots {
+    Digest trace_root;          ///< trace_program.hpp
+    Digest initial_state_root;  ///< of the base state with a fresh optimizer
+};
+
+/// @errors of trace_program(); kShapeMismatch if `base` is not the program's parameters.
+/// @determinism the same for every `threads`.
+[[nodiscard]] Result<RoundRoots> round_roots(const program::Program& train,
+                                             const engine::State& base, unsigned threads = 1);
+
+}  // namespace gym::dispute
