@@ -18,6 +18,7 @@ contract OpeningRules {
     uint256 private constant SLOT_BYTES = 28;
     uint256 private constant RECORD_BYTES_MAX = 65_536;
     uint256 private constant FORMAT = 1;
+    uint256 private constant RECORD_FORMAT = 2;
     uint256 private constant TRAIN = 1;
     uint256 private constant SLOTS_MAX = 65_536;
     bytes32 private constant DOMAIN_TYPE = keccak256(
@@ -99,7 +100,10 @@ contract OpeningRules {
 
     /// @dev The record is the one of the commitment and of the chain, and its round has an epoch root.
     function _epochOf(bytes32 named, bytes calldata record) private view returns (uint64 epoch) {
-        if (record.length < RECORD_HEAD_BYTES || record.length > RECORD_BYTES_MAX) {
+        if (
+            record.length < RECORD_HEAD_BYTES || record.length > RECORD_BYTES_MAX
+                || _u(record, 0, 2) != RECORD_FORMAT
+        ) {
             revert IDisputeErrors.Malformed(record.length);
         }
         bytes32 posted;
@@ -186,8 +190,14 @@ contract OpeningRules {
     }
 
     /// @dev A big-endian number of `size` bytes, 1 to 32.
-    function _u(bytes calldata data, uint256 offset, uint256 size) private pure returns (uint256 x) {
-        if (offset + size > data.length) revert IDisputeErrors.Malformed(offset);
+    function _u(bytes calldata data, uint256 offset, uint256 size)
+        private
+        pure
+        returns (uint256 x)
+    {
+        if (offset + size > data.length) {
+            revert IDisputeErrors.Malformed(offset);
+        }
         assembly ("memory-safe") {
             x := shr(sub(256, shl(3, size)), calldataload(add(data.offset, offset)))
         }

@@ -113,19 +113,18 @@ abstract contract DisputeFixture is OneStepFixture {
     }
 
     function _terms() internal pure returns (IDisputeGame.Terms memory) {
-        return IDisputeGame.Terms(
-            BOND, CLOCK, SETTLING, ANNOUNCE_BLOCKS, OPEN_BLOCKS, ESCROW_GAS
-        );
+        return IDisputeGame.Terms(BOND, CLOCK, SETTLING, ANNOUNCE_BLOCKS, OPEN_BLOCKS, ESCROW_GAS);
     }
 
     function _rules() internal view returns (address[5] memory) {
-        return [
-            address(_opening),
-            address(_trees),
-            address(_steps),
-            address(_faults),
-            address(_elements)
-        ];
+        return
+            [
+                address(_opening),
+                address(_trees),
+                address(_steps),
+                address(_faults),
+                address(_elements)
+            ];
     }
 
     function _fund(address who) internal {
@@ -235,7 +234,7 @@ abstract contract DisputeFixture is OneStepFixture {
             DisputeProgram.traceRoot(),
             DisputeTrees.root(DisputeTrees.tensorRoots(_runner.initialState()))
         );
-        data = abi.encodePacked(uint16(1), JOB, _runner.ROUND(), roots, _runner.STEPS());
+        data = abi.encodePacked(uint16(2), JOB, _runner.ROUND(), roots, _runner.STEPS());
         data = abi.encodePacked(
             data, _runner.CHECKPOINT_EVERY(), TOKENS_PER_STEP, FLOPS_PER_STEP, uint16(0)
         );
