@@ -13,6 +13,7 @@
 
 #include "bench_support.hpp"
 #include "cuda_bench_support.hpp"
+#include "gpt_models.hpp"
 #include "gym/engine/cuda_engine.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/kernels/cuda/hash.hpp"
@@ -68,20 +69,11 @@ std::vector<Shape> shapes() {
     return all;
 }
 
-struct Model {
-    std::string name;
-    program::TrainConfig config;
-};
+using bench::Model;
 
-/// The models of bench_train_step, with batches that keep a device busy.
+/// With batches that keep a device busy.
 std::vector<Model> models() {
-    program::TrainConfig small;
-    small.model = {.vocabulary = 256, .context = 256, .layers = 6, .heads = 6, .width = 384};
-    small.batch = 32;
-    program::TrainConfig large = small;  // 124 million parameters
-    large.model = {.vocabulary = 50257, .context = 256, .layers = 12, .heads = 12, .width = 768};
-    large.batch = 32;
-    return {{"gpt-d384", small}, {"gpt-d768", large}};
+    return bench::gpt_models(32, 32);
 }
 
 bench::Row row_of(std::string name, std::string unit, std::string peer_name) {

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "bench_support.hpp"
+#include "gpt_models.hpp"
 #include "gym/engine/engine.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/kernels/memory_bandwidth.hpp"
@@ -29,20 +30,7 @@ using program::Op;
 using program::Opcode;
 using program::Program;
 
-struct Model {
-    std::string name;
-    program::TrainConfig config;
-};
-
-std::vector<Model> models() {
-    program::TrainConfig small;
-    small.model = {.vocabulary = 256, .context = 256, .layers = 6, .heads = 6, .width = 384};
-    small.batch = 8;
-    program::TrainConfig large = small;  // 124 million parameters
-    large.model = {.vocabulary = 50257, .context = 256, .layers = 12, .heads = 12, .width = 768};
-    large.batch = 4;
-    return {{"gpt-d384", small}, {"gpt-d768", large}};
-}
+using bench::Model;
 
 template <class T>
 T must(Result<T> result) {
@@ -204,14 +192,14 @@ void break_down(const bench::Options& options, const Model& model, int threads) 
 
 int main(int argc, char** argv) {
     const bench::Options options = bench::parse_options(argc, argv);
-    for (const Model& model : models()) {
+    for (const Model& model : bench::gpt_models(8, 4)) {
         if (!options.wants(model.name)) continue;
         for (const int threads : options.threads)
             compare(options, model, threads);
     }
     if (options.blas_as_installed) return 0;  // the rest is ours alone
     // Last, since the processes above are forked while there are no threads.
-    for (const Model& model : models()) {
+    for (const Model& model : bench::gpt_models(8, 4)) {
         if (!options.wants(model.name)) continue;
         for (const int threads : options.threads)
             break_down(options, model, threads);
