@@ -2,7 +2,6 @@
 pragma solidity ^0.8.35;
 
 import {
-    Chunk,
     Cursor,
     ElementProof,
     Frames,
@@ -17,30 +16,17 @@ import {
 import {IDisputeMoves} from "../../src/dispute/IDisputeMoves.sol";
 import {IDisputeGame} from "../../src/interfaces/IDisputeGame.sol";
 import {IOneStep} from "../../src/onestep/IOneStep.sol";
-import {DisputeFixture} from "./DisputeFixture.sol";
-import {DisputeProgram, Macro, Operand, Primitive} from "./DisputeProgram.sol";
+import {DisputeAsserter} from "./DisputeAsserter.sol";
+import {Play} from "./DisputePlay.sol";
+import {DisputeProgram, Macro, Primitive} from "./DisputeProgram.sol";
 import {StepRun} from "./DisputeRunner.sol";
 import {DisputeTrees, Tensor} from "./DisputeTrees.sol";
 
-/// A game as both players see it.
-struct Play {
-    bytes32 id;
-    address challenger;
-    Cursor c;
-    StepFrame step;
-    OpFrame op;
-}
-
 /// Two players who know their own runs: they make the move that is due until the game is over.
-abstract contract DisputePlayer is DisputeFixture {
+abstract contract DisputePlayer is DisputeAsserter {
     using Frames for Cursor;
 
     mapping(bytes32 position => Cursor) private _known;
-    /// The next move, for tests that change it.
-    bytes internal _call;
-    address internal _mover;
-    address internal _ruler;
-    string internal _name;
 
     function _begin(address challenger, bytes32 salt) internal returns (Play memory p) {
         p.id = _open(challenger, salt);
@@ -132,88 +118,6 @@ abstract contract DisputePlayer is DisputeFixture {
 
     // --- the asserter ---
 
-    function _planAnswer(Play memory p, StepRun[] memory a) private {
-        (_mover, _ruler) = (_asserter, address(_trees));
-        if (p.c.stage == Stage.UNIT) return _planDeclaration(p, a);
-        StepRun memory run = a[p.step.step];
-        if (p.c.stage == Stage.STEP) return _planOpening(p, run);
-        if (p.c.stage == Stage.MACRO) return _planMacro(p, run);
-        if (p.c.stage == Stage.TENSOR || p.c.height == 0) {
-            return _planTensor(p, _disputed(p, run));
-        }
-        _name = "answer";
-        bytes32[] memory leaves = p.c.stage == Stage.STATE ? run.stateAfter : run.gradients;
-        bytes32[] memory children = DisputeTrees.children(leaves, p.c.height, p.c.index, 7);
-        _call = abi.encodeCall(IDisputeMoves.answer, (p.id, p.c, children));
-    }
-
-    function _planDeclaration(Play memory p, StepRun[] memory a) private {
-        (bytes32[] memory links, bytes32[] memory states) = (_links(a), _states(a));
-        uint256 depth = DisputeTrees.depthOf(a.length);
-        _name = "declareStates";
-        _call = abi.encodeCall(
-            IDisputeMoves.declareStates,
-            (
-                p.id,
-                p.c,
-                _facts,
-                DisputeTrees.root(states),
-                DisputeTrees.children(links, depth, 0, 6),
-                DisputeTrees.children(states, depth, 0, 6)
-            )
-        );
-    }
-
-    function _planOpening(Play memory p, StepRun memory run) private {
-        _ruler = address(_steps);
-        uint256 depth = DisputeTrees.depthOf(run.leafRoots.length);
-        _name = "openStep";
-        _call = abi.encodeCall(
-            IDisputeMoves.openStep,
-            (
-                p.id,
-                p.c,
-                p.step,
-                _facts,
-                DisputeProgram.header(),
-                run.record,
-                DisputeTrees.root(run.leafRoots),
-                DisputeTrees.children(run.leafRoots, depth, 0, 7)
-            )
-        );
-    }
-
-    function _planMacro(Play memory p, StepRun memory run) private {
-        _ruler = address(_steps);
-        bytes32[] memory roots = _outputs(p, run);
-        bytes32[] memory children =
-            DisputeTrees.children(roots, DisputeTrees.depthOf(roots.length), 0, 7);
-        _name = "openMacro";
-        _call = abi.encodeCall(
-            IDisputeMoves.openMacro,
-            (p.id, p.c, p.op, DisputeTrees.root(roots), new bytes32[](0), children)
-        );
-    }
-
-    function _planTensor(Play memory p, Tensor memory t) private {
-        _ruler = address(_steps);
-        bytes32[] memory leaves = DisputeTrees.chunkLeaves(t.data);
-        if (leaves.length == 1 || p.c.stage == Stage.CHUNKS) {
-            _name = "postChunk";
-            bytes memory content = DisputeTrees.chunk(t.data, p.c.index);
-            _call = abi.encodeCall(IDisputeMoves.postChunk, (p.id, p.c, p.op, content));
-            return;
-        }
-        _name = "openTensor";
-        bytes32[] memory children =
-            DisputeTrees.children(leaves, DisputeTrees.depthOf(leaves.length), 0, 7);
-        _call = abi.encodeCall(
-            IDisputeMoves.openTensor, (p.id, p.c, p.op, DisputeTrees.root(leaves), children)
-        );
-    }
-
-    // --- the challenger ---
-
     function _planStep(Play memory p, StepRun[] memory a, StepRun[] memory c) internal {
         (_mover, _ruler, _name) = (p.challenger, address(_trees), "pickStep");
         (bytes32[] memory links, bytes32[] memory states) = (_links(a), _states(a));
@@ -281,8 +185,7 @@ abstract contract DisputePlayer is DisputeFixture {
         p.op = op;
         _name = "pickLeaf";
         _call = abi.encodeCall(
-            IDisputeMoves.pickLeaf,
-            (p.id, p.c, p.step, header, to, DisputeProgram.leafProof(i))
+            IDisputeMoves.pickLeaf, (p.id, p.c, p.step, header, to, DisputeProgram.leafProof(i))
         );
     }
 
@@ -335,15 +238,7 @@ abstract contract DisputePlayer is DisputeFixture {
         Pick memory slot = _pickOf(a.stateAfter, j);
         _call = abi.encodeCall(
             IDisputeMoves.proveSlot,
-            (
-                p.id,
-                p.c,
-                p.step,
-                DisputeProgram.header(),
-                slot,
-                DisputeProgram.slotProof(j),
-                source
-            )
+            (p.id, p.c, p.step, DisputeProgram.header(), slot, DisputeProgram.slotProof(j), source)
         );
     }
 
@@ -371,9 +266,7 @@ abstract contract DisputePlayer is DisputeFixture {
         uint256 k = _first(roots, _outputs(p, c));
         p.op.primitive = uint32(k);
         p.op.record = sha256(
-            abi.encodePacked(
-                "gym.primitive.v1", DisputeProgram.primitiveRecords()[p.op.first + k]
-            )
+            abi.encodePacked("gym.primitive.v1", DisputeProgram.primitiveRecords()[p.op.first + k])
         );
         p.op.shape = DisputeProgram.primitives()[p.op.first + k].shape;
         _call = abi.encodeCall(
@@ -407,12 +300,9 @@ abstract contract DisputePlayer is DisputeFixture {
         _call = abi.encodeCall(IDisputeMoves.pick, (p.id, p.c, _pickOf(leaves, i)));
     }
 
-    function _planElement(
-        Play memory p,
-        StepRun memory a,
-        Tensor memory theirs,
-        Tensor memory mine
-    ) private {
+    function _planElement(Play memory p, StepRun memory a, Tensor memory theirs, Tensor memory mine)
+        private
+    {
         (_mover, _ruler, _name) = (p.challenger, address(_elements), "proveElement");
         ElementProof memory proof = _elementProof(p, a, _element(theirs, mine));
         _call = abi.encodeCall(IDisputeMoves.proveElement, (p.id, p.c, proof));
@@ -460,86 +350,4 @@ abstract contract DisputePlayer is DisputeFixture {
     }
 
     // --- what both know ---
-
-    function _disputed(Play memory p, StepRun memory run) internal pure returns (Tensor memory) {
-        if (p.op.count == 0) return run.leaves[p.op.leaf];
-        return run.primitives[p.op.first + p.op.primitive];
-    }
-
-    function _outputs(Play memory p, StepRun memory run)
-        private
-        pure
-        returns (bytes32[] memory roots)
-    {
-        roots = new bytes32[](p.op.count);
-        for (uint256 i = 0; i < roots.length; ++i) {
-            roots[i] = run.primitiveRoots[p.op.first + i];
-        }
-    }
-
-    function _source(Play memory p, StepRun memory run, Operand memory from)
-        private
-        pure
-        returns (Tensor memory)
-    {
-        if (from.kind == 1) return run.primitives[p.op.first + from.index];
-        return from.kind == 2 ? run.leaves[from.index] : run.before[from.index];
-    }
-
-    function _pathOf(Play memory p, StepRun memory run, Operand memory from)
-        private
-        pure
-        returns (bytes32[] memory)
-    {
-        if (from.kind == 1) return DisputeTrees.path(_outputs(p, run), from.index);
-        return DisputeTrees.path(from.kind == 2 ? run.leafRoots : run.stateBefore, from.index);
-    }
-
-    function _tensorProof(Tensor memory t, uint256 first, uint256 count)
-        internal
-        pure
-        returns (TensorProof memory proof)
-    {
-        if (count == 0) return proof;
-        uint256 size = DisputeTrees.sizeOf(t.shape);
-        uint256 begin = first * size / 1024;
-        uint256 end = ((first + count) * size - 1) / 1024 + 1;
-        bytes32[] memory leaves = DisputeTrees.chunkLeaves(t.data);
-        proof.treeRoot = DisputeTrees.root(leaves);
-        proof.chunks = new Chunk[](end - begin);
-        for (uint256 i = begin; i < end; ++i) {
-            proof.chunks[i - begin] =
-                Chunk(DisputeTrees.chunk(t.data, i), DisputeTrees.path(leaves, i));
-        }
-    }
-
-    function _descriptor(Primitive memory op) private pure returns (IOneStep.Descriptor memory d) {
-        (d.opcode, d.attributes) = (op.opcode, op.attributes);
-        _unpackShape(op.shape, d.output);
-        d.inputs = new IOneStep.Shape[](op.inputs.length);
-        for (uint256 k = 0; k < d.inputs.length; ++k) {
-            _unpackShape(op.inputs[k].shape, d.inputs[k]);
-        }
-    }
-
-    function _unpackShape(uint256 packed, IOneStep.Shape memory to) private pure {
-        (to.dtype, to.rank) = (uint8(packed >> 168), uint8(packed >> 160));
-        for (uint256 i = 0; i < 5; ++i) {
-            to.dims[i] = uint32(packed >> (32 * (4 - i)));
-        }
-    }
-
-    function _pickOf(bytes32[] memory leaves, uint256 i) internal pure returns (Pick memory to) {
-        (to.index, to.node, to.path) = (uint64(i), leaves[i], DisputeTrees.path(leaves, i));
-    }
-
-    function _element(Tensor memory a, Tensor memory c) private pure returns (uint64) {
-        uint256 i = 0;
-        while (i + 1 < a.data.length && a.data[i] == c.data[i]) ++i;
-        return uint64(i / DisputeTrees.sizeOf(a.shape));
-    }
-
-    function _first(bytes32[] memory a, bytes32[] memory c) internal pure returns (uint256 i) {
-        while (i < a.length && a[i] == c[i]) ++i;
-    }
 }

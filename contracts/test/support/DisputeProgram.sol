@@ -156,8 +156,7 @@ library DisputeProgram {
                 continue;
             }
             Macro memory m = all[i - INPUTS];
-            list[i] =
-                abi.encodePacked(uint8(0), _shape(shapes[i]), m.first, m.count, m.count - 1);
+            list[i] = abi.encodePacked(uint8(0), _shape(shapes[i]), m.first, m.count, m.count - 1);
         }
     }
 

@@ -190,8 +190,7 @@ contract DisputeRunner {
         if (fault.what == Wrong.GradNorm) norm ^= 1;
         uint8 skipped = fault.what == Wrong.Skipped ? 2 : 0;
         bool checkpoint = s + 1 == STEPS || (s + 1) % CHECKPOINT_EVERY == 0;
-        bytes memory head =
-            abi.encodePacked(uint64(s), batchRoot, uint32(loss), uint32(norm));
+        bytes memory head = abi.encodePacked(uint64(s), batchRoot, uint32(loss), uint32(norm));
         r.record = !checkpoint
             ? abi.encodePacked(head, skipped, uint8(0))
             : abi.encodePacked(
@@ -225,11 +224,7 @@ contract DisputeRunner {
         }
     }
 
-    function _words(uint256 shape, uint256[5] memory words)
-        private
-        pure
-        returns (Tensor memory t)
-    {
+    function _words(uint256 shape, uint256[5] memory words) private pure returns (Tensor memory t) {
         t = _zeros(shape);
         for (uint256 i = 0; i < DisputeTrees.elements(shape); ++i) {
             _set(t, i, words[i]);
@@ -237,9 +232,7 @@ contract DisputeRunner {
     }
 
     function _zeros(uint256 shape) private pure returns (Tensor memory) {
-        return Tensor(
-            shape, new bytes(DisputeTrees.elements(shape) * DisputeTrees.sizeOf(shape))
-        );
+        return Tensor(shape, new bytes(DisputeTrees.elements(shape) * DisputeTrees.sizeOf(shape)));
     }
 
     function _set(Tensor memory t, uint256 i, uint256 value) private pure {
