@@ -1,0 +1,22 @@
+#pragma once
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/game/moves.hpp"
+
+/// Moves as calls of DisputeGame.
+namespace gym::game {
+
+/// A move as it is sent: which game, and where it is.
+struct SentMove {
+    Digest game;
+    Cursor cursor;
+    Move move;
+};
+
+/// Selector and ABI encoding.
+[[nodiscard]] Bytes encode_call(const SentMove& sent);
+/// Strict. @errors kNotFound: another function; kMalformed.
+[[nodiscard]] Result<SentMove> decode_call(ByteView calldata);
+
+}  // namespace gym::game

@@ -1,0 +1,251 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/dispute/opening.hpp"
+#include "gym/dispute/trace_program.hpp"
+
+/// The moves of a dispute as data (docs/adr/0004-dispute-game.md): the structs of
+/// contracts/src/dispute/DisputeTypes.sol and the functions of IDisputeMoves.sol, field for field.
+namespace gym::game {
+
+/// Values are hashed and stored: never renumber.
+enum class Stage : std::uint8_t {
+    unit = 1,
+    steps = 2,
+    step = 3,
+    trace = 4,
+    state = 5,
+    gradients = 6,
+    macro = 7,
+    primitives = 8,
+    tensor = 9,
+    chunks = 10,
+};
+/// "unit", "steps", ...
+[[nodiscard]] std::string_view to_string(Stage stage) noexcept;
+
+/// Where a game is: a node of one tree, or an answer that is due.
+struct Cursor {
+    Stage stage = Stage::unit;
+    bool answered = false;     ///< false: the asserter must answer; true: the challenger moves
+    std::uint8_t height = 0;   ///< levels from the leaves up to the node
+    std::uint64_t index = 0;   ///< of the node among those of its height
+    std::uint64_t leaves = 0;  ///< of the whole tree
+    Digest node;               ///< what is disputed
+    Digest twin;               ///< steps: the states tree's node in the same place; step: the state
+                               ///< after the step; else zero
+    Digest frame;              ///< hash of what else is fixed
+    friend bool operator==(const Cursor&, const Cursor&) = default;
+};
+
+/// What the commitment and its round record say about a unit.
+struct Facts {
+    Digest records_root;
+    Digest final_state_root;
+    Digest delta_root;
+    Digest job_seed;
+    Digest trace_root;
+    Digest initial_state_root;
+    Digest dataset_root;
+    std::uint64_t round = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t steps = 0;
+    std::uint32_t checkpoint_every = 0;
+    friend bool operator==(const Facts&, const Facts&) = default;
+};
+
+/// One step that is disputed.
+struct StepFrame {
+    Digest facts;    ///< hash of the unit's Facts
+    Digest program;  ///< the trace root
+    std::uint32_t step = 0;
+    Digest hash_before;
+    Digest hash_after;
+    Digest state_before;
+    Digest state_after;
+    Digest trace;  ///< root over the step's trace leaves; zero until the asserter declares it
+    friend bool operator==(const StepFrame&, const StepFrame&) = default;
+};
+
+/// One macro op, then one of its primitives; or the token windows of a step; or the unit's delta.
+struct OpFrame {
+    Digest step;  ///< hash of the StepFrame; of the Facts for the delta
+    Digest program;
+    std::uint32_t leaf = 0;  ///< dispute::kNoLeaf: the delta
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;  ///< 0: token windows, delta
+    std::uint32_t writer = 0;
+    Digest macro_root;  ///< zero until the asserter declares it
+    std::uint32_t primitive = 0;
+    Digest record;                        ///< the primitive record's digest; zero until picked
+    std::optional<dispute::Shape> shape;  ///< of the tensor that is disputed
+    friend bool operator==(const OpFrame&, const OpFrame&) = default;
+};
+
+/// A node below the cursor's. `twin` and its path at stage `steps` only.
+struct Pick {
+    std::uint64_t index = 0;
+    Digest node;
+    std::vector<Digest> path;
+    Digest twin;
+    std::vector<Digest> twin_path;
+    friend bool operator==(const Pick&, const Pick&) = default;
+};
+
+struct StepPick {
+    Digest states_root;
+    Pick after;   ///< leaf `step` of both trees, below the cursor's node
+    Pick before;  ///< leaf `step - 1`, with paths to the roots; empty for step 0
+    friend bool operator==(const StepPick&, const StepPick&) = default;
+};
+
+// Keccak-256 of the ABI encoding, as the contracts hash them (Frames).
+[[nodiscard]] Digest hash_of(const Cursor& cursor);
+[[nodiscard]] Digest hash_of(const Facts& facts);
+[[nodiscard]] Digest hash_of(const StepFrame& frame);
+[[nodiscard]] Digest hash_of(const OpFrame& frame);
+/// The frame of stage `steps`.
+[[nodiscard]] Digest steps_frame(const Digest& facts_hash, const Digest& states_root);
+
+/// One move each, with the arguments of IDisputeMoves but game and cursor.
+namespace move {
+struct DeclareStates {
+    Facts facts;
+    Digest states_root;
+    std::vector<Digest> records, states;
+};
+struct AnswerSteps {
+    Facts facts;
+    Digest states_root;
+    std::vector<Digest> records, states;
+};
+struct OpenStep {
+    StepFrame frame;
+    Facts facts;
+    Bytes header, record;
+    Digest trace;
+    std::vector<Digest> children;
+};
+struct Answer {
+    std::vector<Digest> children;
+};
+struct OpenMacro {
+    OpFrame frame;
+    Digest root;
+    std::vector<Digest> writer_path, children;
+};
+struct OpenTensor {
+    OpFrame frame;
+    Digest tree_root;
+    std::vector<Digest> children;
+};
+struct PostChunk {
+    OpFrame frame;
+    Bytes content;
+};
+struct PickNode {  ///< `pick`
+    Pick to;
+};
+struct PickStep {
+    Facts facts;
+    StepPick to;
+};
+struct PickDelta {  ///< where the steps are answered, to the delta as a tensor u8 [size]
+    Facts facts;
+    Bytes header;
+};
+struct PickTree {
+    StepFrame frame;
+    Bytes header, record;  ///< record empty: to the state, else to the gradients
+};
+struct PickLeaf {
+    StepFrame frame;
+    Bytes header;
+    Pick to;
+    dispute::RecordProof leaf_record;
+};
+struct PickPrimitive {
+    OpFrame frame;
+    Bytes header;
+    Pick to;
+    dispute::RecordProof primitive;
+};
+struct ProveElement {
+    OpFrame op;
+    StepFrame step;
+    Bytes header, primitive;
+    std::uint64_t element = 0;
+    Bytes chunk;
+    std::vector<dispute::ChunksOpening> operands;
+};
+struct ProveToken {
+    OpFrame op;
+    StepFrame step;
+    Facts facts;
+    Bytes header;
+    std::uint64_t element = 0;
+    Bytes chunk;
+    std::uint64_t tokens = 0;
+    dispute::ChunksOpening dataset;
+};
+struct ProveRecord {
+    StepFrame frame;
+    Bytes header, record;
+    std::uint8_t field = 0;  ///< 0 batch root, 1 loss, 2 gradient norm, 3 skipped
+    Pick leaf;
+    dispute::RecordProof leaf_record;
+};
+struct ProveInput {
+    StepFrame frame;
+    Facts facts;
+    Bytes header;
+    Pick leaf;
+    dispute::RecordProof leaf_record;
+};
+struct ProveSlot {
+    StepFrame frame;
+    Bytes header;
+    Pick slot;
+    dispute::RecordProof slot_record;
+    Pick source;
+};
+/// A word of the delta is not the difference of final and base parameter, or its head is another.
+struct ProveDelta {
+    OpFrame op;
+    Facts facts;
+    Bytes header;
+    std::uint64_t word = 0;  ///< of four bytes of the delta; the first ones are its head
+    Bytes chunk;
+    dispute::RecordProof slot_record;  ///< of the parameter; empty for the head
+    dispute::ChunksOpening final, base;
+};
+struct ProveGradient {
+    StepFrame frame;
+    Bytes header;
+    Pick gradient;
+    dispute::RecordProof gradient_record;
+    Pick source;
+};
+}  // namespace move
+
+using Move =
+    std::variant<move::DeclareStates, move::AnswerSteps, move::OpenStep, move::Answer,
+                 move::OpenMacro, move::OpenTensor, move::PostChunk, move::PickNode, move::PickStep,
+                 move::PickDelta, move::PickTree, move::PickLeaf, move::PickPrimitive,
+                 move::ProveElement, move::ProveToken, move::ProveDelta, move::ProveRecord,
+                 move::ProveInput, move::ProveSlot, move::ProveGradient>;
+
+/// "declareStates", ...: the function's name in IDisputeMoves.
+[[nodiscard]] std::string_view name_of(const Move& move) noexcept;
+/// Whether it is the asserter's.
+[[nodiscard]] bool is_answer(const Move& move) noexcept;
+/// Whether it ends the game if the rules accept it.
+[[nodiscard]] bool is_proof(const Move& move) noexcept;
+
+}  // namespace gym::game
