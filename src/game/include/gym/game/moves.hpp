@@ -158,6 +158,7 @@ struct PickStep {
 };
 struct PickDelta {  ///< where the steps are answered, to the delta as a tensor u8 [size]
     Facts facts;
+    Digest states_root;  ///< the cursor's frame is over both
     Bytes header;
 };
 struct PickTree {
