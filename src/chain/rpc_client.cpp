@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <mutex>
 
 #include "gym/chain/client.hpp"
@@ -109,6 +111,21 @@ class HttpClient final : public ChainClient {
             query["topics"] = json::array{std::move(topics)};
         }
         GYM_TRY(const json::value value, result("eth_getLogs", {std::move(query)}));
+        if (!value.is_array()) return fail(ErrorCode::kMalformed, "eth_getLogs: no array");
+        return parse_logs(value.as_array());
+    }
+
+    Result<std::vector<Log>> find_logs(const LogQuery& query) override {
+        GYM_ASSERT(query.last_block < query.first_block + kBlocksPerQueryMax, "a bounded range");
+        json::array topics;
+        for (const auto& topic : query.topics)
+            topics.push_back(topic ? json::value(topic->hex()) : json::value(nullptr));
+        GYM_TRY(
+            const json::value value,
+            result("eth_getLogs", {json::object{{"fromBlock", quantity(Amount(query.first_block))},
+                                                {"toBlock", quantity(Amount(query.last_block))},
+                                                {"address", query.address.hex()},
+                                                {"topics", std::move(topics)}}}));
         if (!value.is_array()) return fail(ErrorCode::kMalformed, "eth_getLogs: no array");
         return parse_logs(value.as_array());
     }
@@ -229,6 +246,19 @@ Result<std::string> http_rpc_call(const std::string& url, const std::string& met
     JsonRpc rpc(std::move(transport));
     GYM_TRY(const json::value value, rpc.result(method, params.as_array()));
     return json::serialize(value);
+}
+
+Result<std::vector<Log>> find_all_logs(ChainClient& client, LogQuery query) {
+    std::vector<Log> out;
+    const std::uint64_t end = query.last_block;
+    while (query.first_block <= end) {
+        query.last_block = std::min(end, query.first_block + ChainClient::kBlocksPerQueryMax - 1);
+        GYM_TRY(std::vector<Log> logs, client.find_logs(query));
+        out.insert(out.end(), std::make_move_iterator(logs.begin()),
+                   std::make_move_iterator(logs.end()));
+        query.first_block = query.last_block + 1;
+    }
+    return out;
 }
 
 Status check_chain_id(ChainClient& client, std::uint64_t expected) {

@@ -1,6 +1,7 @@
 #include "sim_chain.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "gym/crypto/keccak.hpp"
 
@@ -192,6 +193,25 @@ Result<std::vector<BlockHeader>> SimChain::blocks(std::uint64_t first, std::uint
     std::vector<BlockHeader> out;
     for (std::uint64_t i = first; i < first + count && i < blocks_.size(); ++i)
         out.push_back(blocks_[i].header);
+    return out;
+}
+
+Result<std::vector<chain::Log>> SimChain::find_logs(const chain::LogQuery& query) {
+    GYM_CHECK(check("find_logs"));
+    const auto wanted = [&](const chain::Log& log) {
+        if (log.address != query.address) return false;
+        for (std::size_t i = 0; i < query.topics.size(); ++i)
+            if (query.topics[i] && (i >= log.topics.size() || log.topics[i] != *query.topics[i]))
+                return false;
+        return true;
+    };
+    std::vector<chain::Log> out;
+    for (const Block& block : blocks_) {
+        if (block.header.number < query.first_block || block.header.number > query.last_block)
+            continue;
+        for (const auto& receipt : block.receipts)
+            std::ranges::copy_if(receipt.logs, std::back_inserter(out), wanted);
+    }
     return out;
 }
 

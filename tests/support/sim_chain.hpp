@@ -61,6 +61,7 @@ class SimChain final : public chain::ChainClient {
                                                    std::uint32_t count) override;
     Result<std::vector<chain::Log>> logs(const Digest& block_hash,
                                          const chain::LogFilter& filter) override;
+    Result<std::vector<chain::Log>> find_logs(const chain::LogQuery& query) override;
     Result<std::vector<chain::ConsensusReceipt>> receipts(const Digest& block_hash) override;
     Result<std::optional<chain::Receipt>> receipt(const Digest& transaction_hash) override;
     Result<std::uint64_t> nonce(const Address& account, const chain::BlockId& at) override;

@@ -81,6 +81,17 @@ TEST(ClientOnAnvil, ReceiptsRootsOfARealNodeAreRebuilt) {
         receipts.back().logs.clear();
         EXPECT_NE(chain::receipts_root(receipts), header->receipts_root);
     }
+    const std::uint64_t head = anvil.client().block(BlockTag::kLatest).value()->number;
+    // The creation's log and 150 transfers; by position of a topic, only those that match there.
+    chain::LogQuery query{token.address(), {}, 0, head};
+    const auto all = chain::find_all_logs(anvil.client(), query).value();
+    EXPECT_EQ(all.size(), 151U);
+    query.topics = {{}, all.back().topics.at(1)};
+    EXPECT_EQ(chain::find_all_logs(anvil.client(), query).value().size(), 150U);
+    query.topics = {{}, {}, all.back().topics.at(1)};
+    EXPECT_EQ(chain::find_all_logs(anvil.client(), query).value().size(), 1U);
+    query = {token.address(), {}, head, head};
+    EXPECT_EQ(chain::find_all_logs(anvil.client(), query).value().size(), 130U);
 }
 
 TEST(PrivateAnvil, StopsByItsIdAndStartsAgainWithItsState) {

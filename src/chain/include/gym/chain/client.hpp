@@ -93,6 +93,15 @@ struct LogFilter {
     std::vector<Digest> topics;
 };
 
+/// Which logs of the canonical chain somebody wants to read now. `topics` by position: absent, or
+/// behind its end, means any.
+struct LogQuery {
+    Address address;
+    std::vector<std::optional<Digest>> topics;
+    std::uint64_t first_block = 0;
+    std::uint64_t last_block = 0;
+};
+
 /// How a node took a transaction.
 enum class SendOutcome {
     kAccepted,     ///< in the pool now, or already known
@@ -120,6 +129,10 @@ class ChainClient {
     /// block.
     [[nodiscard]] virtual Result<std::vector<Log>> logs(const Digest& block_hash,
                                                         const LogFilter& filter) = 0;
+    /// Logs of blocks first to last as the chain is now, in order: for views and plans that are
+    /// made anew each time. A reorg can undo them; what must be done once follows with LogFollower.
+    /// At most kBlocksPerQueryMax blocks, which is what nodes serve.
+    [[nodiscard]] virtual Result<std::vector<Log>> find_logs(const LogQuery& query) = 0;
     /// All receipts of one block, in order; kNotFound for an unknown block.
     [[nodiscard]] virtual Result<std::vector<ConsensusReceipt>> receipts(
         const Digest& block_hash) = 0;
@@ -138,7 +151,11 @@ class ChainClient {
     [[nodiscard]] virtual Result<SendOutcome> send(ByteView raw_transaction) = 0;
 
     static constexpr std::uint32_t kBlocksPerCallMax = 128;
+    static constexpr std::uint64_t kBlocksPerQueryMax = 5'000;
 };
+
+/// find_logs() over any number of blocks. @errors as ChainClient.
+[[nodiscard]] Result<std::vector<Log>> find_all_logs(ChainClient& client, LogQuery query);
 
 /// Explicit limits of the HTTP transport. Every request is safe to repeat (reading, or sending the
 /// same signed bytes again), so each is tried `attempts` times on kUnavailable and kTimeout,
