@@ -136,15 +136,19 @@ MerkleTree::MerkleTree(std::vector<Digest> leaves) : leaf_count_(leaves.size()) 
         levels_.push_back(parents_of(levels_.back(), depth));
 }
 
+Digest MerkleTree::node(unsigned height, std::uint64_t index) const {
+    GYM_ASSERT(height < levels_.size(), "a level of the tree");
+    const auto& level = levels_[height];
+    return index < level.size() ? level[index] : absent_subtree(height);
+}
+
 Result<std::vector<Digest>> MerkleTree::prove(std::uint64_t index) const {
     if (index >= leaf_count_)
         return fail(ErrorCode::kOutOfRange,
                     "no leaf " + std::to_string(index) + " among " + std::to_string(leaf_count_));
     std::vector<Digest> siblings;
     for (unsigned depth = 0; depth + 1 < levels_.size(); ++depth, index >>= 1) {
-        const std::uint64_t sibling = index ^ 1;
-        const auto& level = levels_[depth];
-        siblings.push_back(sibling < level.size() ? level[sibling] : absent_subtree(depth));
+        siblings.push_back(node(depth, index ^ 1));
     }
     return siblings;
 }

@@ -83,7 +83,26 @@ class PartedTree {
     std::vector<Digest> roots_;
 };
 
-/// All parts of all trees, over as many threads as are worth it.
+/// work(i) for every part i, over as many threads as are worth it.
+template <class Work>
+void each_part(std::size_t parts, std::uint64_t chunks, unsigned threads, Work work) {
+    std::atomic<std::size_t> next = 0;
+    const auto loop = [&] {
+        for (std::size_t i = next++; i < parts; i = next++)
+            work(i);
+    };
+    const auto used =
+        std::min<std::uint64_t>({std::max(threads, 1u), kThreadsMax,
+                                 std::max<std::uint64_t>(chunks / kChunksPerThreadMin, 1)});
+    std::vector<std::thread> pool;
+    for (std::uint64_t i = 1; i < used; ++i)
+        pool.emplace_back(loop);
+    loop();
+    for (std::thread& thread : pool)
+        thread.join();
+}
+
+/// All parts of all trees.
 void hash_parts(std::span<PartedTree> trees, unsigned threads) {
     struct Part {
         PartedTree* tree;
@@ -96,20 +115,8 @@ void hash_parts(std::span<PartedTree> trees, unsigned threads) {
         for (std::uint64_t i = 0; i < tree.parts(); ++i)
             parts.push_back({&tree, i});
     }
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&] {
-        for (std::size_t i = next++; i < parts.size(); i = next++)
-            parts[i].tree->hash_part(parts[i].index);
-    };
-    const auto used =
-        std::min<std::uint64_t>({std::max(threads, 1u), kThreadsMax,
-                                 std::max<std::uint64_t>(chunks / kChunksPerThreadMin, 1)});
-    std::vector<std::thread> pool;
-    for (std::uint64_t i = 1; i < used; ++i)
-        pool.emplace_back(work);
-    work();
-    for (std::thread& thread : pool)
-        thread.join();
+    each_part(parts.size(), chunks, threads,
+              [&](std::size_t i) { parts[i].tree->hash_part(parts[i].index); });
 }
 
 }  // namespace
@@ -130,9 +137,16 @@ Digest chunk_tree_root(ByteView bytes, unsigned threads) {
     return tree.root();
 }
 
-std::vector<Digest> chunk_leaves(ByteView bytes) {
+std::vector<Digest> chunk_leaves(ByteView bytes, unsigned threads) {
     std::vector<Digest> out(chunk_count(bytes.size()));
-    hash_chunks(bytes, out);
+    const std::size_t parts = (out.size() + kPartChunks - 1) / kPartChunks;
+    each_part(parts, out.size(), threads, [&](std::size_t part) {
+        const std::size_t first = part * kPartChunks;
+        const std::size_t count = std::min<std::size_t>(kPartChunks, out.size() - first);
+        const std::size_t begin = first * kChunkBytes;
+        hash_chunks(bytes.subspan(begin, std::min(count * kChunkBytes, bytes.size() - begin)),
+                    std::span(out).subspan(first, count));
+    });
     return out;
 }
 

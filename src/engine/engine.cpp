@@ -140,6 +140,7 @@ Result<Engine> Engine::create(const Program& program, const EngineOptions& optio
     GYM_TRY(kernels::Context context, make_context(options));
     GYM_CHECK(check_memory(program, options));
     auto impl = std::make_unique<Impl>(program, std::move(context));
+    impl->runs = options.first_run;
     impl->plan = plan_memory(program);
     impl->state_ids = state_slots(program);
     impl->input_ids = program.slots_of(SlotKind::input);

@@ -75,7 +75,7 @@ bool has_fused_kernel(Opcode code) {
 void execute(const OpCall& call) {
     if (fused_kernel(call.op.code)(call)) return;
     if (!program::info(call.op.code).macro) {
-        run_primitive(SlotTable(call.program.slots()), call.op, call.memory);
+        run_primitive(SlotTable(call.program.slots()), call.op, call.memory, &call.context.pool());
         return;
     }
     const auto first_temp = static_cast<program::SlotId>(call.program.slots().size());

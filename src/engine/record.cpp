@@ -85,6 +85,19 @@ std::optional<RecordDifference> compare(const StepRecord& expected, const StepRe
 
 }  // namespace
 
+Bytes encode_step_record(const StepRecord& record) {
+    commit::Encoder encoder;
+    encode_record(encoder, record);
+    return encoder.take();
+}
+
+Result<StepRecord> decode_step_record(ByteView bytes) {
+    commit::Decoder decoder(bytes);
+    GYM_TRY(StepRecord record, decode_record(decoder));
+    GYM_CHECK(decoder.expect_end());
+    return record;
+}
+
 Digest record_hash(const Digest& prev, const StepRecord& record) {
     commit::Encoder encoder;
     encoder.fixed(prev);

@@ -113,8 +113,9 @@ bool run_integer_part(const PrimitiveCall& call) {
 
 }  // namespace
 
-void run_primitive(const SlotTable& slots, const Op& op, const SlotPointers& memory) {
-    const PrimitiveCall call(slots, op, memory);
+void run_primitive(const SlotTable& slots, const Op& op, const SlotPointers& memory,
+                   kernels::ThreadPool* pool) {
+    const PrimitiveCall call(slots, op, memory, pool);
     const bool known = run_elementwise(call) || run_movement(call) || run_integer_part(call);
     GYM_ASSERT(known, "run_primitive() got a macro");
 }

@@ -10,18 +10,22 @@ bool PrimitiveCall::strided_copy() const {
     const std::uint64_t size = commit::size_bytes(output_slot().dtype);
     const std::uint8_t* x = memory_[op_.inputs[0]];
     std::uint8_t* out = memory_[op_.outputs[0]];
-    std::array<std::uint64_t, program::kRankMax> at{};
-    for (std::uint64_t i = 0; i < element_count(dims); ++i) {
-        std::uint64_t from = op_.attributes[0];
-        for (std::size_t d = 0; d < dims.size(); ++d)
-            from += at[d] * op_.attributes[1 + d];
-        std::memcpy(out + i * size, x + from * size, size);
-        for (std::size_t d = dims.size(); d-- > 0;) {
-            if (++at[d] < dims[d]) break;
-            at[d] = 0;
+    return parts(element_count(dims), [&](std::uint64_t begin, std::uint64_t end) {
+        std::array<std::uint64_t, program::kRankMax> at{};
+        std::uint64_t rest = begin;
+        for (std::size_t d = dims.size(); d-- > 0; rest /= dims[d])
+            at[d] = rest % dims[d];
+        for (std::uint64_t i = begin; i < end; ++i) {
+            std::uint64_t from = op_.attributes[0];
+            for (std::size_t d = 0; d < dims.size(); ++d)
+                from += at[d] * op_.attributes[1 + d];
+            std::memcpy(out + i * size, x + from * size, size);
+            for (std::size_t d = dims.size(); d-- > 0;) {
+                if (++at[d] < dims[d]) break;
+                at[d] = 0;
+            }
         }
-    }
-    return true;
+    });
 }
 
 bool PrimitiveCall::concat() const {
@@ -41,12 +45,11 @@ bool PrimitiveCall::concat() const {
 bool PrimitiveCall::gather_rows() const {
     const Rows table = rows_of(input_slot(0));
     const std::uint64_t count = element_count(input_slot(1).dims);
-    for (std::uint64_t r = 0; r < count; ++r) {
+    return each(count, [&](std::uint64_t r) {
         std::memcpy(output<float>() + r * table.length,
                     input<float>(0) + index(1, r, table.count) * table.length,
                     table.length * sizeof(float));
-    }
-    return true;
+    });
 }
 
 bool PrimitiveCall::pick() const {
@@ -58,32 +61,30 @@ bool PrimitiveCall::pick() const {
 
 bool PrimitiveCall::one_hot() const {
     const Rows out = rows_of(output_slot());
-    for (std::uint64_t r = 0; r < out.count; ++r) {
+    return each(out.count, [&](std::uint64_t r) {
         const std::uint64_t hot = index(0, r, out.length);
         for (std::uint64_t v = 0; v < out.length; ++v)
             output<float>()[r * out.length + v] = v == hot ? 1.0f : 0.0f;
-    }
-    return true;
+    });
 }
 
 bool PrimitiveCall::causal_fill() const {
     const Rows x = rows_of(input_slot(0));
     const float value = kernels::f32::canonical(op_.f32(0));
-    for (std::uint64_t r = 0; r < x.count; ++r) {
+    return each(x.count, [&](std::uint64_t r) {
         for (std::uint64_t j = 0; j < x.length; ++j) {
             const std::uint64_t at = r * x.length + j;
             output<float>()[at] = j <= r % x.length ? input<float>(0)[at] : value;
         }
-    }
-    return true;
+    });
 }
 
 bool PrimitiveCall::random_mask() const {
     const kernels::RandomMask mask{static_cast<std::uint32_t>(op_.attributes[0]),
                                    static_cast<std::uint32_t>(op_.attributes[1]), op_.f32(2)};
-    for (std::uint64_t i = 0; i < element_count(output_slot().dims); ++i)
+    return each(element_count(output_slot().dims), [&](std::uint64_t i) {
         output<float>()[i] = kernels::random_mask_element(input<std::int32_t>(0), mask, i);
-    return true;
+    });
 }
 
 bool PrimitiveCall::block_max() const {
@@ -137,25 +138,23 @@ bool PrimitiveCall::select_sum() const {
     const std::uint64_t blocks = dims[2];
     std::int64_t* out = output<std::int64_t>();
     std::fill_n(out, element_count(dims), 0);
-    for (std::uint64_t d = 0; d < q.count; ++d) {
+    return each(q.count, [&](std::uint64_t d) {
         for (std::uint64_t r = 0; r < q.length; ++r) {
             const std::uint64_t v = index(1, r, dims[0]);
             out[(v * q.count + d) * blocks + r / program::kBlockElements] +=
                 input<std::int32_t>(0)[d * q.length + r];
         }
-    }
-    return true;
+    });
 }
 
 bool PrimitiveCall::finish_sum() const {
     const std::uint64_t count = element_count(output_slot().dims);
     const std::uint64_t exponents = element_count(input_slot(1).dims);
-    for (std::uint64_t i = 0; i < count; ++i) {
+    return each(count, [&](std::uint64_t i) {
         output<float>()[i] =
             kernels::sum_finish(input<std::int64_t>(0)[i],
                                 kernels::bounded_exponent(input<std::int32_t>(1)[i % exponents]));
-    }
-    return true;
+    });
 }
 
 bool PrimitiveCall::block_dot() const {
@@ -166,7 +165,7 @@ bool PrimitiveCall::block_dot() const {
     const std::uint64_t batches = element_count(a_dims) / (m_count * length);
     const std::uint64_t blocks = program::block_count(length);
     std::int64_t* out = output<std::int64_t>();
-    for (std::uint64_t row = 0; row < batches * m_count * n_count; ++row) {
+    return each(batches * m_count * n_count, [&](std::uint64_t row) {
         const std::uint64_t batch = row / (m_count * n_count);
         const std::uint64_t m = row / n_count % m_count, n = row % n_count;
         const std::int16_t* a = input<std::int16_t>(0) + (batch * m_count + m) * length;
@@ -179,8 +178,7 @@ bool PrimitiveCall::block_dot() const {
                 dot += std::int64_t{a[k]} * b[k];
             out[row * blocks + block] = dot;
         }
-    }
-    return true;
+    });
 }
 
 bool PrimitiveCall::rescale_dot() const {
@@ -191,28 +189,26 @@ bool PrimitiveCall::rescale_dot() const {
     const auto* ea = input<std::int32_t>(2);
     const auto* eb_block = input<std::int32_t>(3);
     const auto* eb = input<std::int32_t>(4);
-    for (std::uint64_t i = 0; i < element_count(dims); ++i) {
+    return each(element_count(dims), [&](std::uint64_t i) {
         const std::uint64_t block = i % blocks, n = i / blocks % n_count;
         const std::uint64_t a_row = i / (blocks * n_count);  // batch * M + m
         const std::uint64_t b_row = a_row / m_count * n_count + n;
         const std::int64_t shift = std::int64_t{ea[a_row]} - ea_block[a_row * blocks + block] +
                                    eb[b_row] - eb_block[b_row * blocks + block];
         output<std::int64_t>()[i] = kernels::q14_block_term(input<std::int64_t>(0)[i], shift);
-    }
-    return true;
+    });
 }
 
 bool PrimitiveCall::finish_product() const {
     const auto& dims = input_slot(0).dims;  // (.., M, N, 1)
     const std::uint64_t m_count = dims[dims.size() - 3], n_count = dims[dims.size() - 2];
-    for (std::uint64_t i = 0; i < element_count(dims); ++i) {
+    return each(element_count(dims), [&](std::uint64_t i) {
         const std::uint64_t a_row = i / n_count;
         const std::uint64_t b_row = a_row / m_count * n_count + i % n_count;
         output<float>()[i] =
             kernels::q14_finish_any(input<std::int64_t>(0)[i], input<std::int32_t>(1)[a_row],
                                     input<std::int32_t>(2)[b_row]);
-    }
-    return true;
+    });
 }
 
 }  // namespace gym::engine

@@ -19,8 +19,9 @@ namespace gym::engine {
 /// against the tables of docs/NUMERICS.md.
 class PrimitiveCall {
   public:
-    PrimitiveCall(const SlotTable& slots, const program::Op& op, const SlotPointers& memory)
-        : slots_(slots), op_(op), memory_(memory) {}
+    PrimitiveCall(const SlotTable& slots, const program::Op& op, const SlotPointers& memory,
+                  kernels::ThreadPool* pool)
+        : slots_(slots), op_(op), memory_(memory), pool_(pool) {}
 
     [[nodiscard]] const program::Op& op() const { return op_; }
 
@@ -35,12 +36,11 @@ class PrimitiveCall {
             GYM_ASSERT(found.has_value(), "operands of a legal op broadcast");
             broadcasts[k] = *found;
         }
-        for (std::uint64_t i = 0; i < count; ++i) {
+        return each(count, [&](std::uint64_t i) {
             out[i] = f([&](std::size_t k) {
                 return input<float>(k)[i / broadcasts[k].divisor % broadcasts[k].period];
             });
-        }
-        return true;
+        });
     }
 
     bool strided_copy() const;
@@ -67,17 +67,37 @@ class PrimitiveCall {
         const Rows rows = rows_of(input_slot(0));
         const std::uint64_t exponents = rows_of(input_slot(1)).length;
         const std::int32_t* e = input<std::int32_t>(1);
-        for (std::uint64_t r = 0; r < rows.count; ++r) {
+        return each(rows.count, [&](std::uint64_t r) {
             for (std::uint64_t i = 0; i < rows.length; ++i) {
                 const std::uint64_t block = exponents == 1 ? 0 : i / program::kBlockElements;
                 const std::uint64_t at = r * rows.length + i;
                 output<Integer>()[at] = f(input<float>(0)[at], e[r * exponents + block]);
             }
-        }
-        return true;
+        });
     }
 
   private:
+    /// f(begin, end) for parts of [0, count) that have nothing to do with each other.
+    template <class F>
+    bool parts(std::uint64_t count, F f) const {
+        if (pool_ == nullptr) {
+            f(std::uint64_t{0}, count);
+            return true;
+        }
+        pool_->parallel_for(static_cast<std::int64_t>(count), 1, [&](kernels::LoopChunk chunk) {
+            f(static_cast<std::uint64_t>(chunk.begin), static_cast<std::uint64_t>(chunk.end));
+        });
+        return true;
+    }
+    /// f(i) for each i < count.
+    template <class F>
+    bool each(std::uint64_t count, F f) const {
+        return parts(count, [&](std::uint64_t begin, std::uint64_t end) {
+            for (std::uint64_t i = begin; i < end; ++i)
+                f(i);
+        });
+    }
+
     struct Rows {
         std::uint64_t count = 1;
         std::uint64_t length = 1;  ///< the last dim
@@ -110,19 +130,19 @@ class PrimitiveCall {
     bool each_block(F f) const {
         const Rows rows = rows_of(input_slot(0));
         const std::uint64_t blocks = program::block_count(rows.length);
-        for (std::uint64_t r = 0; r < rows.count; ++r) {
+        return each(rows.count, [&](std::uint64_t r) {
             for (std::uint64_t b = 0; b < blocks; ++b) {
                 const std::uint64_t begin = b * program::kBlockElements;
                 const std::uint64_t end = std::min(begin + program::kBlockElements, rows.length);
                 f(r * blocks + b, r * rows.length + begin, end - begin);
             }
-        }
-        return true;
+        });
     }
 
     const SlotTable& slots_;
     const program::Op& op_;
     const SlotPointers& memory_;
+    kernels::ThreadPool* pool_;
 };
 
 }  // namespace gym::engine

@@ -95,7 +95,9 @@ Result<Trainer> Trainer::create(const Program& train, State state, const blob::D
     const std::uint64_t window_length = std::uint64_t{shape.window_tokens} + 1;
     GYM_TRY([[maybe_unused]] const std::uint64_t windows,
             dataset.window_count(blob::Split::kTrain, window_length));
-    GYM_TRY(auto runner, make_runner(train, std::move(state), options));
+    EngineOptions numbered = options;
+    numbered.first_run = spec.first_step;  // runs are steps of the unit
+    GYM_TRY(auto runner, make_runner(train, std::move(state), numbered));
     auto impl = std::make_unique<Impl>(train, dataset, spec, std::move(runner));
     impl->shape = shape;
     impl->next_step = spec.first_step;

@@ -68,6 +68,16 @@ TEST(Merkle, EveryLeafOfEverySmallTreeIsProven) {
     }
 }
 
+TEST(Merkle, NodesAreThoseOfThePaddedTree) {
+    const MerkleTree tree(numbered_leaves(5));
+    EXPECT_EQ(tree.node(0, 4), numbered_leaf(4));
+    EXPECT_EQ(tree.node(0, 5), absent_leaf());
+    EXPECT_EQ(tree.node(1, 2), merkle_node(numbered_leaf(4), absent_leaf()));
+    EXPECT_EQ(tree.node(1, 3), merkle_node(absent_leaf(), absent_leaf()));
+    EXPECT_EQ(tree.node(2, 1), merkle_node(tree.node(1, 2), tree.node(1, 3)));
+    EXPECT_EQ(tree.node(3, 0), tree.root());
+}
+
 class OneProof : public ::testing::Test {
   protected:
     static constexpr std::uint64_t kCount = 11;

@@ -243,6 +243,23 @@ TEST(Unit, AFlippedBitIsLocatedToItsStep) {
     }
 }
 
+TEST(Unit, AStepThatIsRunAloneHasTheFaultOfTheFirstTime) {
+    const SmallUnit unit;
+    const HookGuard hook([&](std::uint64_t run, std::uint32_t op, std::span<std::uint8_t> out) {
+        if (run == 4 && op == unit.program.ops().size() / 3) out[2] ^= 0x40;
+    });
+    UnitPosition position;
+    RunOptions options;
+    options.after_step = [&](const Trainer& trainer, std::span<const StepRecord> records) {
+        if (records.size() == 4) position = {**trainer.state(), {records.begin(), records.end()}};
+    };
+    const auto whole = unit.run(options);
+    ASSERT_TRUE(whole.ok());
+    RunOptions resumed;
+    resumed.resume = &position;
+    EXPECT_EQ(unit.run(resumed)->records, whole->records);
+}
+
 TEST(Unit, ANanPoisonsTheLossAndTheDelta) {
     const SmallUnit unit;
     const HookGuard hook([&](std::uint64_t run, std::uint32_t op, std::span<std::uint8_t> out) {
@@ -256,6 +273,27 @@ TEST(Unit, ANanPoisonsTheLossAndTheDelta) {
     EXPECT_EQ(result->records[1].loss_bits, kernels::f32::kNanBits);
     EXPECT_EQ(result->delta_norm_bits, kernels::f32::kNanBits);
     EXPECT_TRUE(decode_delta(unit.program, result->delta).ok());
+}
+
+TEST(Records, OneDecodesToItselfAndNothingElseDoes) {
+    const SmallUnit unit;
+    const auto result = unit.run();
+    ASSERT_TRUE(result.ok());
+    for (const StepRecord& record : result->records) {
+        const Bytes bytes = encode_step_record(record);
+        EXPECT_EQ(decode_step_record(bytes).value(), record);
+        for (std::size_t size = 0; size < bytes.size(); ++size)
+            EXPECT_FALSE(decode_step_record(ByteView(bytes).first(size)).ok()) << size;
+        Bytes longer = bytes;
+        longer.push_back(0);
+        EXPECT_FALSE(decode_step_record(longer).ok());
+        for (std::size_t at = 0; at < bytes.size(); ++at) {
+            Bytes changed = bytes;
+            changed[at] ^= 0x41;
+            const auto decoded = decode_step_record(changed);
+            EXPECT_TRUE(!decoded.ok() || encode_step_record(*decoded) == changed) << at;
+        }
+    }
 }
 
 TEST(Records, EveryFieldIsCommittedToAndCompared) {

@@ -51,6 +51,8 @@ class MerkleTree {
     explicit MerkleTree(std::vector<Digest> leaves);
     [[nodiscard]] const Digest& root() const { return levels_.back().front(); }
     [[nodiscard]] std::uint64_t leaf_count() const { return leaf_count_; }
+    /// Node `index` among those `height` levels above the leaves, absent ones included.
+    [[nodiscard]] Digest node(unsigned height, std::uint64_t index) const;
     /// @errors kOutOfRange if there is no such leaf.
     [[nodiscard]] Result<std::vector<Digest>> prove(std::uint64_t index) const;
 

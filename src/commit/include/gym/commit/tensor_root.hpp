@@ -21,7 +21,7 @@ inline constexpr std::size_t kRankMax = 8;
 /// @determinism the same for every `threads`.
 [[nodiscard]] Digest chunk_tree_root(ByteView bytes, unsigned threads = 1);
 /// The chunk leaves themselves, for proofs of single chunks.
-[[nodiscard]] std::vector<Digest> chunk_leaves(ByteView bytes);
+[[nodiscard]] std::vector<Digest> chunk_leaves(ByteView bytes, unsigned threads = 1);
 
 /// The root of a tensor, little-endian row-major. `bytes.size()` must be the product of `dims`
 /// times the element size (an invariant of the caller: check peer data first).

@@ -27,6 +27,8 @@ struct EngineOptions {
     /// "cpu", "cuda" or "cuda:N": where training and evaluation run, in a build with CUDA. An
     /// Engine itself is always on the CPU. A program must fit into the device's memory.
     std::string device = "cpu";
+    /// The number of the first run, which only fault injection looks at (fault_injection.hpp).
+    std::uint64_t first_run = 0;
 };
 
 /// Names the batch of a step; with the dataset it decides every token (see batch.hpp).

@@ -26,6 +26,12 @@ struct StepRecord {
     friend bool operator==(const StepRecord&, const StepRecord&) = default;
 };
 
+/// A record's bytes: step u64 | batch root | loss bits u32 | grad-norm bits u32 | flags u8 |
+/// [gradient root |] 0, or 1 and the state root.
+[[nodiscard]] Bytes encode_step_record(const StepRecord& record);
+/// Strict. @errors kMalformed.
+[[nodiscard]] Result<StepRecord> decode_step_record(ByteView bytes);
+
 /// H(prev | step | batch root | loss bits | grad-norm bits | flags [| gradient root | state root]).
 [[nodiscard]] Digest record_hash(const Digest& prev, const StepRecord& record);
 

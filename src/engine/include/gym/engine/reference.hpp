@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "gym/kernels/thread_pool.hpp"
 #include "gym/program/expand.hpp"
 #include "gym/program/program.hpp"
 
@@ -29,7 +30,9 @@ using SlotPointers = std::vector<std::uint8_t*>;
 
 /// One primitive of docs/NUMERICS.md in plain scalar loops: the ground truth that every fused
 /// kernel is compared with. `op` must be legal (program/validate.hpp) and a primitive.
-void run_primitive(const SlotTable& slots, const program::Op& op, const SlotPointers& memory);
+/// @param pool shares the loops' iterations, which are independent; nullptr: the caller alone.
+void run_primitive(const SlotTable& slots, const program::Op& op, const SlotPointers& memory,
+                   kernels::ThreadPool* pool = nullptr);
 
 /// A macro by its definition: runs the ops of `expansion` in order. `memory` holds the slots that
 /// exist without the expansion; its temps get memory for the duration of the call.
