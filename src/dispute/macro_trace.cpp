@@ -5,7 +5,6 @@
 #include <string>
 
 #include "gym/commit/tensor_root.hpp"
-#include "gym/engine/op_runner.hpp"
 #include "gym/program/program.hpp"
 
 namespace gym::dispute {
@@ -17,29 +16,38 @@ Key key_of(const Source& source) {
     return {source.kind, source.index};
 }
 
-/// The last primitive that reads each primitive's output; itself if none does.
-std::vector<std::uint32_t> last_readers(const std::vector<PrimitiveRecord>& records) {
+/// By primitive, whether `wanted` follows from it; itself included.
+std::vector<bool> needed_for(const std::vector<PrimitiveRecord>& records, std::uint32_t wanted) {
+    std::vector<bool> needed(records.size());
+    needed[wanted] = true;
+    for (std::uint32_t i = wanted + 1; i-- > 0;) {
+        if (!needed[i]) continue;
+        for (const Operand& operand : records[i].inputs)
+            if (operand.source.kind == Source::Kind::primitive) needed[operand.source.index] = true;
+    }
+    return needed;
+}
+
+/// The last of the `needed` primitives that reads each one's output; itself if none does.
+std::vector<std::uint32_t> last_readers(const std::vector<PrimitiveRecord>& records,
+                                        const std::vector<bool>& needed) {
     std::vector<std::uint32_t> last(records.size());
     for (std::uint32_t i = 0; i < records.size(); ++i) {
         last[i] = i;
+        if (!needed[i]) continue;
         for (const Operand& operand : records[i].inputs)
             if (operand.source.kind == Source::Kind::primitive) last[operand.source.index] = i;
     }
     return last;
 }
 
-bool reads(const PrimitiveRecord& record, std::uint32_t primitive) {
-    return std::ranges::any_of(record.inputs, [&](const Operand& operand) {
-        return operand.source.kind == Source::Kind::primitive && operand.source.index == primitive;
-    });
-}
-
 Digest root_of(const Shape& shape, ByteView bytes, unsigned threads) {
     return tensor_digest(shape, commit::chunk_tree_root(bytes, threads));
 }
 
-TracedTensor traced(const Shape& shape, std::shared_ptr<const TensorMemory> memory) {
-    std::vector<Digest> leaves = commit::chunk_leaves(std::as_const(*memory).bytes());
+TracedTensor traced(const Shape& shape, std::shared_ptr<const TensorMemory> memory,
+                    unsigned threads) {
+    std::vector<Digest> leaves = commit::chunk_leaves(std::as_const(*memory).bytes(), threads);
     return {shape, std::move(memory), std::move(leaves)};
 }
 
@@ -74,15 +82,23 @@ Result<Shared> shared_copy(ByteView bytes, const SpillOptions& options) {
     return std::make_shared<const TensorMemory>(std::move(memory));
 }
 
-/// The computed leaves that `records` read, from running the step with fused kernels.
-Result<std::map<std::uint32_t, Shared>> take_leaves(const Unit& unit, const TraceProgram& trace,
-                                                    const StepTrace& step,
-                                                    const std::vector<PrimitiveRecord>& records,
-                                                    const MacroOptions& options) {
+/// The computed leaves that a macro op reads, and its outputs if they are claimed.
+std::set<std::uint32_t> leaves_of(const MacroRange& range,
+                                  const std::vector<PrimitiveRecord>& records, bool outputs) {
     std::set<std::uint32_t> wanted;
     for (const PrimitiveRecord& record : records)
         for (const Operand& input : record.inputs)
             if (input.source.kind == Source::Kind::leaf) wanted.insert(input.source.index);
+    for (std::uint32_t i = 0; outputs && i < range.leaves; ++i)
+        wanted.insert(range.first_leaf + i);
+    return wanted;
+}
+
+/// The bytes of some computed leaves, from running the step with fused kernels.
+Result<std::map<std::uint32_t, Shared>> take_leaves(const Unit& unit, const TraceProgram& trace,
+                                                    const StepTrace& step,
+                                                    const std::set<std::uint32_t>& wanted,
+                                                    const MacroOptions& options) {
     std::map<std::uint32_t, Shared> taken;
     Status status;
     const LeafSink take = [&](std::uint32_t leaf, ByteView bytes) {
@@ -127,39 +143,56 @@ Result<MacroTrace::Shared> MacroTrace::operand(const Source& source,
     return fail(ErrorCode::kNotFound, "a macro op's operand was not given");
 }
 
-/// Runs the primitives before `end`. @return by primitive what is still there: what the primitive
-/// `kept` reads and writes, kNoLeaf for none.
-Result<std::vector<MacroTrace::Shared>> MacroTrace::run_until(std::uint32_t end, std::uint32_t kept,
-                                                              bool hash) {
+/// Runs a primitive whose operands are there.
+Result<MacroTrace::Shared> MacroTrace::run_one(engine::OpRunner& runner,
+                                               const PrimitiveRecord& record,
+                                               std::span<const Shared> outputs) {
+    std::vector<Shared> memory;  // keeps them alive during the call
+    std::vector<engine::OpInput> inputs;
+    for (const Operand& input : record.inputs) {
+        GYM_TRY(Shared from, operand(input.source, outputs));
+        inputs.push_back({input.shape.dtype, input.shape.dims, from->bytes().data()});
+        memory.push_back(std::move(from));
+    }
+    GYM_TRY(TensorMemory output, TensorMemory::create(size_bytes(record.output), options_.spill));
+    spilled_ = spilled_ || output.in_file();
+    const engine::OpOutput to{record.output.dtype, record.output.dims, output.bytes().data()};
+    GYM_CHECK(runner.run(record.code, record.attributes, inputs, {&to, 1}));
+    return std::make_shared<const TensorMemory>(std::move(output));
+}
+
+/// Runs every primitive once for its root.
+Status MacroTrace::hash_all() {
     GYM_TRY(engine::OpRunner runner, engine::OpRunner::create(options_.engine));
-    const std::vector<std::uint32_t> last = last_readers(records_);
+    const std::vector<std::uint32_t> last =
+        last_readers(records_, std::vector<bool>(records_.size(), true));
     std::vector<Shared> outputs(records_.size());
     std::uint64_t held = 0;
-    const auto release = [&](std::uint32_t i) {
-        if (kept != kNoLeaf && (i == kept || reads(records_[kept], i))) return;
-        held -= size_bytes(records_[i].output);
-        outputs[i].reset();
-    };
-    for (std::uint32_t i = 0; i < end; ++i) {
-        const PrimitiveRecord& record = records_[i];
-        std::vector<Shared> memory;  // keeps them alive during the call
-        std::vector<engine::OpInput> inputs;
-        for (const Operand& input : record.inputs) {
-            GYM_TRY(Shared from, operand(input.source, outputs));
-            inputs.push_back({input.shape.dtype, input.shape.dims, from->bytes().data()});
-            memory.push_back(std::move(from));
-        }
-        GYM_TRY(TensorMemory output,
-                TensorMemory::create(size_bytes(record.output), options_.spill));
-        spilled_ = spilled_ || output.in_file();
-        held += size_bytes(record.output);
+    for (std::uint32_t i = 0; i < records_.size(); ++i) {
+        held += size_bytes(records_[i].output);
         peak_bytes_ = std::max(peak_bytes_, held);
-        const engine::OpOutput to{record.output.dtype, record.output.dims, output.bytes().data()};
-        GYM_CHECK(runner.run(record.code, record.attributes, inputs, {&to, 1}));
-        if (hash) roots_.push_back(root_of(record.output, output.bytes(), options_.engine.threads));
-        outputs[i] = std::make_shared<const TensorMemory>(std::move(output));
-        for (std::uint32_t j = 0; j <= i; ++j)
-            if (last[j] == i && outputs[j] != nullptr) release(j);
+        GYM_TRY(outputs[i], run_one(runner, records_[i], outputs));
+        roots_.push_back(root_of(records_[i].output, outputs[i]->bytes(), options_.engine.threads));
+        for (std::uint32_t j = 0; j <= i; ++j) {
+            if (last[j] != i || outputs[j] == nullptr) continue;
+            held -= size_bytes(records_[j].output);
+            outputs[j].reset();
+        }
+    }
+    return {};
+}
+
+/// @return by primitive what is left: what `primitive` reads and writes.
+Result<std::vector<MacroTrace::Shared>> MacroTrace::run_for(std::uint32_t primitive) {
+    GYM_TRY(engine::OpRunner runner, engine::OpRunner::create(options_.engine));
+    const std::vector<bool> needed = needed_for(records_, primitive);
+    const std::vector<std::uint32_t> last = last_readers(records_, needed);
+    std::vector<Shared> outputs(records_.size());
+    for (std::uint32_t i = 0; i <= primitive; ++i) {
+        if (!needed[i]) continue;
+        GYM_TRY(outputs[i], run_one(runner, records_[i], outputs));
+        for (std::uint32_t j = 0; i < primitive && j < i; ++j)
+            if (last[j] == i) outputs[j].reset();
     }
     return outputs;
 }
@@ -185,8 +218,7 @@ Result<MacroTrace> MacroTrace::run_over(std::vector<PrimitiveRecord> records,
                 out.operands_[key_of(source)] = std::move(memory);
         }
     }
-    GYM_TRY([[maybe_unused]] const auto outputs,
-            out.run_until(out.range_.primitives, kNoLeaf, true));
+    GYM_CHECK(out.hash_all());
     return out;
 }
 
@@ -214,7 +246,8 @@ Result<MacroTrace> MacroTrace::create(const Unit& unit, const TraceProgram& trac
     const MacroRange& range = trace.macros[op];
     const auto first = trace.primitives.begin() + range.first_primitive;
     std::vector<PrimitiveRecord> records(first, first + range.primitives);
-    GYM_TRY(const auto taken, take_leaves(unit, trace, step, records, options));
+    const std::set<std::uint32_t> wanted = leaves_of(range, records, options.claim_fused);
+    GYM_TRY(const auto taken, take_leaves(unit, trace, step, wanted, options));
     const Operands known = known_operands(unit, step);
     const std::map<Digest, ByteView> constants = constants_of(unit.train);
     const auto provide = [&](const Source& source) -> Result<Shared> {
@@ -226,14 +259,25 @@ Result<MacroTrace> MacroTrace::create(const Unit& unit, const TraceProgram& trac
     };
     GYM_TRY(MacroTrace out, run_over(std::move(records), provide, options));
     out.range_ = range;
-    for (std::uint32_t i = 0; i < range.leaves; ++i) {
-        const std::uint32_t leaf = range.first_leaf + i;
-        if (out.roots_[trace.leaves[leaf].writer] != step.leaf_roots[leaf])
-            return fail(ErrorCode::kInternal,
-                        "op " + std::to_string(op) +
-                            ": its primitives gave other bits than its fused kernel");
-    }
+    GYM_CHECK(out.claim(trace, step, taken));
     return out;
+}
+
+/// What the fused kernel wrote stands where the primitives write something else.
+Status MacroTrace::claim(const TraceProgram& trace, const StepTrace& step,
+                         const std::map<std::uint32_t, Shared>& fused) {
+    for (std::uint32_t i = 0; i < range_.leaves; ++i) {
+        const std::uint32_t leaf = range_.first_leaf + i;
+        const std::uint32_t writer = trace.leaves[leaf].writer;
+        if (roots_[writer] == step.leaf_roots[leaf]) continue;
+        if (!options_.claim_fused)
+            return fail(ErrorCode::kInternal,
+                        "trace leaf " + std::to_string(leaf) +
+                            ": its primitives gave other bits than its fused kernel");
+        roots_[writer] = step.leaf_roots[leaf];
+        claims_[writer] = fused.at(leaf);
+    }
+    return {};
 }
 
 Result<TensorTrace> MacroTrace::tensor(std::uint32_t primitive) {
@@ -241,14 +285,17 @@ Result<TensorTrace> MacroTrace::tensor(std::uint32_t primitive) {
         return fail(ErrorCode::kOutOfRange,
                     "the macro op has " + std::to_string(range_.primitives) +
                         " primitives, no number " + std::to_string(primitive));
-    GYM_TRY(const std::vector<Shared> outputs, run_until(primitive + 1, primitive, false));
+    GYM_TRY(const std::vector<Shared> outputs, run_for(primitive));
     const PrimitiveRecord& record = records_[primitive];
+    const auto claimed = claims_.find(primitive);
+    const unsigned threads = options_.engine.threads;
     TensorTrace trace;
     trace.primitive = primitive;
-    trace.output = traced(record.output, outputs[primitive]);
+    trace.output = traced(record.output,
+                          claimed == claims_.end() ? outputs[primitive] : claimed->second, threads);
     for (const Operand& input : record.inputs) {
         GYM_TRY(Shared memory, operand(input.source, outputs));
-        trace.operands.push_back(traced(input.shape, std::move(memory)));
+        trace.operands.push_back(traced(input.shape, std::move(memory), threads));
     }
     return trace;
 }

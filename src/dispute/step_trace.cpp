@@ -52,22 +52,29 @@ Result<Trainer> trainer_at(const Unit& unit, State state, std::uint64_t step,
                            options);
 }
 
-/// Runs the first `steps` steps; `after` sees each of them.
+struct StepRange {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+};
+
+/// Runs some steps from the state before them; `after` sees each of them.
 template <class After>
-Result<Trainer> run_steps(const Unit& unit, State state, std::uint64_t steps,
+Result<Trainer> run_steps(const Unit& unit, State state, StepRange steps,
                           const RerunOptions& options, After after) {
-    GYM_TRY(Trainer trainer, trainer_at(unit, std::move(state), 0, options.engine));
+    GYM_TRY(Trainer trainer, trainer_at(unit, std::move(state), steps.begin, options.engine));
     const auto start = std::chrono::steady_clock::now();
-    for (std::uint64_t step = 0; step < steps; ++step) {
+    for (std::uint64_t step = steps.begin; step < steps.end; ++step) {
         if (options.cancel.stop_requested())
             return fail(ErrorCode::kCancelled, "stopped before step " + std::to_string(step));
         GYM_TRY(const StepRecord record, trainer.step());
         const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-        const double tokens = static_cast<double>(trainer.tokens_per_step() * (step + 1));
+        const auto tokens =
+            static_cast<double>(trainer.tokens_per_step() * (step + 1 - steps.begin));
         if (options.progress)
-            options.progress({step + 1, steps, std::bit_cast<float>(record.loss_bits),
+            options.progress({step + 1, steps.end, std::bit_cast<float>(record.loss_bits),
                               tokens / std::max(elapsed.count(), 1e-9)});
         GYM_CHECK(after(trainer, record));
+        if (options.after_step) GYM_CHECK(options.after_step(step + 1, trainer));
     }
     return trainer;
 }
@@ -115,16 +122,24 @@ Result<UnitStates> unit_states(const Unit& unit, const RerunOptions& options) {
         return {};
     };
     GYM_TRY([[maybe_unused]] const Trainer trainer,
-            run_steps(unit, std::move(state), unit.spec.steps, options, hash_state));
+            run_steps(unit, std::move(state), {0, unit.spec.steps}, options, hash_state));
     return states;
 }
 
 Result<State> state_before(const Unit& unit, std::uint64_t step, const RerunOptions& options) {
+    GYM_TRY(State state, engine::with_fresh_optimizer(unit.train, unit.base));
+    return state_before(unit, step, std::move(state), 0, options);
+}
+
+Result<State> state_before(const Unit& unit, std::uint64_t step, State after_done,
+                           std::uint64_t done, const RerunOptions& options) {
     GYM_CHECK(check_unit(unit, options.engine.threads));
     GYM_CHECK(check_step_number(unit, step));
-    GYM_TRY(State state, engine::with_fresh_optimizer(unit.train, unit.base));
-    if (step == 0) return state;
-    GYM_TRY(Trainer trainer, run_steps(unit, std::move(state), step, options,
+    if (done > step)
+        return fail(ErrorCode::kOutOfRange,
+                    "steps are not undone: the state is after step " + std::to_string(done));
+    if (step == done) return after_done;
+    GYM_TRY(Trainer trainer, run_steps(unit, std::move(after_done), {done, step}, options,
                                        [](const Trainer&, const StepRecord&) { return Status{}; }));
     return std::move(trainer).take_state();
 }

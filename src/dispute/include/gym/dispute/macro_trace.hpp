@@ -13,6 +13,7 @@
 #include "gym/dispute/step_trace.hpp"
 #include "gym/dispute/tensor_memory.hpp"
 #include "gym/dispute/trace_program.hpp"
+#include "gym/engine/op_runner.hpp"
 
 /// What a dispute asks for below a macro op: roots of its primitives' outputs, then the chunks of
 /// one of them.
@@ -21,6 +22,9 @@ namespace gym::dispute {
 struct MacroOptions {
     engine::EngineOptions engine;
     SpillOptions spill;
+    /// Where the primitives give other bits than the fused kernel did (a broken device), claim the
+    /// kernel's as what the primitive wrote: they are what was committed to. Else that is an error.
+    bool claim_fused = false;
 };
 
 /// A tensor with the leaves of its chunks. Shared by the traces that read it.
@@ -50,7 +54,7 @@ class MacroTrace {
     /// Runs step.step once more from step.before, with fused kernels, to take the operands, then
     /// the primitives of op `op`.
     /// @errors of trace_step(); kOutOfRange if there is no such op; kIo where large tensors find no
-    /// room; kInternal if the primitives' bits are not the fused kernel's.
+    /// room; kInternal if the primitives' bits are not the fused kernel's (see claim_fused).
     [[nodiscard]] static Result<MacroTrace> create(const Unit& unit, const TraceProgram& trace,
                                                    const StepTrace& step, std::uint32_t op,
                                                    const MacroOptions& options = {});
@@ -64,7 +68,7 @@ class MacroTrace {
     /// Whether any tensor was in a file.
     [[nodiscard]] bool spilled() const { return spilled_; }
 
-    /// Runs the primitives up to `primitive` again and keeps what it reads and writes.
+    /// Runs `primitive` and those that it follows from again, and keeps what it reads and writes.
     /// @errors kOutOfRange if there is no such primitive; kIo.
     [[nodiscard]] Result<TensorTrace> tensor(std::uint32_t primitive);
 
@@ -84,13 +88,19 @@ class MacroTrace {
                                        const MacroOptions& options);
     /// @param outputs of the primitives that have run, null where nothing is left.
     Result<Shared> operand(const Source& source, std::span<const Shared> outputs) const;
-    Result<std::vector<Shared>> run_until(std::uint32_t end, std::uint32_t kept, bool hash);
+    Result<Shared> run_one(engine::OpRunner& runner, const PrimitiveRecord& record,
+                           std::span<const Shared> outputs);
+    Status hash_all();
+    Result<std::vector<Shared>> run_for(std::uint32_t primitive);
+    Status claim(const TraceProgram& trace, const StepTrace& step,
+                 const std::map<std::uint32_t, Shared>& fused);
 
     std::vector<PrimitiveRecord> records_;
     MacroRange range_;
     MacroOptions options_;
     std::map<std::pair<Source::Kind, std::uint32_t>, Shared> operands_;
     std::map<Digest, Shared> constants_;
+    std::map<std::uint32_t, Shared> claims_;  ///< outputs that are not what the primitive gives
     std::vector<Digest> roots_;
     std::uint64_t peak_bytes_ = 0;
     bool spilled_ = false;

@@ -31,6 +31,9 @@ struct RerunOptions {
     engine::EngineOptions engine;
     std::function<void(const engine::UnitProgress&)> progress;  ///< after every step
     std::stop_token cancel;                                     ///< looked at before every step
+    /// After every step: the steps done, and the trainer, whose state() it may ask for. What it
+    /// fails with ends the run.
+    std::function<Status(std::uint64_t steps, const engine::Trainer&)> after_step;
 };
 
 struct UnitStates {
@@ -46,6 +49,11 @@ struct UnitStates {
 /// The training state before step `step`, by running all steps before it.
 /// @errors of run_unit(); kOutOfRange if the unit has no such step.
 [[nodiscard]] Result<engine::State> state_before(const Unit& unit, std::uint64_t step,
+                                                 const RerunOptions& options = {});
+
+/// The same from the state after `done` steps on. @errors also kShapeMismatch.
+[[nodiscard]] Result<engine::State> state_before(const Unit& unit, std::uint64_t step,
+                                                 engine::State after_done, std::uint64_t done,
                                                  const RerunOptions& options = {});
 
 /// One step and what it starts from.
