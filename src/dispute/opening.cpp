@@ -52,7 +52,7 @@ Result<ChunksOpening> open_chunks(const TracedTensor& tensor, const ElementRange
     return opening;
 }
 
-Result<std::vector<Digest>> path_of(const OpeningTrees& trees, const Source& source) {
+Result<std::vector<Digest>> path_in(const OpeningTrees& trees, const Source& source) {
     switch (source.kind) {
         case Source::Kind::primitive:
             return trees.macro.prove(source.index);
@@ -153,6 +153,31 @@ OpeningRoots OpeningTrees::roots() const {
     return {macro.root(), leaves.root(), state.root()};
 }
 
+Result<std::vector<ChunksOpening>> open_operands(const PrimitiveRecord& record,
+                                                 const TensorTrace& tensor, std::uint64_t element,
+                                                 const PathOf& path_of) {
+    if (element >= element_count(record.output))
+        return fail(ErrorCode::kOutOfRange, "the primitive's output has no such element");
+    if (tensor.output.shape != record.output || tensor.operands.size() != record.inputs.size())
+        return fail(ErrorCode::kShapeMismatch, "the tensors are not the primitive's");
+    GYM_TRY(const ElementOp op, ElementOp::create(record));
+    std::vector<ChunksOpening> operands(record.inputs.size());
+    std::int32_t where = 0;
+    for (const std::size_t k : reading_order(op)) {
+        const TracedTensor& operand = tensor.operands[k];
+        const ElementRange range = op.reach(k, element, where);
+        if (range.count == 0) continue;
+        GYM_TRY(operands[k], open_chunks(operand, range));
+        const Source& source = record.inputs[k].source;
+        if (source.kind != Source::Kind::constant) {
+            GYM_TRY(operands[k].path, path_of(source));
+        }
+        const std::uint64_t size = commit::size_bytes(operand.shape.dtype);
+        where = index_in(operand.bytes().subspan(range.first * size, range.count * size));
+    }
+    return operands;
+}
+
 Result<Opening> open_element(const TraceTrees& records, const OpeningTrees& trees,
                              const TraceProgram& trace, std::uint32_t leaf,
                              const TensorTrace& tensor, std::uint64_t element) {
@@ -164,23 +189,10 @@ Result<Opening> open_element(const TraceTrees& records, const OpeningTrees& tree
     const std::uint32_t index = macro.first + tensor.primitive;
     GYM_TRY(opening.primitive, records.primitive(index));
     const PrimitiveRecord& record = trace.primitives[index];
-    if (element >= element_count(record.output))
-        return fail(ErrorCode::kOutOfRange, "the primitive's output has no such element");
-    if (tensor.output.shape != record.output || tensor.operands.size() != record.inputs.size())
-        return fail(ErrorCode::kShapeMismatch, "the tensors are not the primitive's");
     opening.element = element;
-    GYM_TRY(const ElementOp op, ElementOp::create(record));
-    opening.operands.resize(record.inputs.size());
-    std::int32_t where = 0;
-    for (const std::size_t k : reading_order(op)) {
-        const TracedTensor& operand = tensor.operands[k];
-        const ElementRange range = op.reach(k, element, where);
-        if (range.count == 0) continue;
-        GYM_TRY(opening.operands[k], open_chunks(operand, range));
-        GYM_TRY(opening.operands[k].path, path_of(trees, record.inputs[k].source));
-        const std::uint64_t size = commit::size_bytes(operand.shape.dtype);
-        where = index_in(operand.bytes().subspan(range.first * size, range.count * size));
-    }
+    GYM_TRY(opening.operands, open_operands(record, tensor, element, [&](const Source& source) {
+                return path_in(trees, source);
+            }));
     GYM_TRY(opening.output, open_chunks(tensor.output, {element, 1}));
     GYM_TRY(opening.output.path, trees.macro.prove(tensor.primitive));
     return opening;

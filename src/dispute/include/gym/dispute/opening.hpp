@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -20,10 +21,12 @@ struct ChunksOpening {
     struct Chunk {
         Bytes content;  ///< without padding: 1,024 bytes but for a tensor's last chunk
         std::vector<Digest> path;
+        friend bool operator==(const Chunk&, const Chunk&) = default;
     };
     std::vector<Chunk> chunks;  ///< at most kReachChunksMax; none where no element is read
     Digest tree_root;           ///< with the shape, the tensor's root
     std::vector<Digest> path;   ///< from there to the root of its tree; constants: none
+    friend bool operator==(const ChunksOpening&, const ChunksOpening&) = default;
 };
 
 struct Opening {
@@ -49,6 +52,17 @@ struct OpeningTrees {
     commit::MerkleTree state;
     [[nodiscard]] OpeningRoots roots() const;
 };
+
+/// Up from a tensor's root to the root of the list that has it; constants are not asked for.
+using PathOf = std::function<Result<std::vector<Digest>>(const Source& source)>;
+
+/// What element `element` of a primitive reads of each operand.
+/// @errors kOutOfRange if there is no such element; kShapeMismatch if `tensor` is another
+/// primitive's; those of `path_of`.
+[[nodiscard]] Result<std::vector<ChunksOpening>> open_operands(const PrimitiveRecord& record,
+                                                               const TensorTrace& tensor,
+                                                               std::uint64_t element,
+                                                               const PathOf& path_of);
 
 /// Opens element `element` of a primitive.
 /// @param leaf any trace leaf that the macro op writes.
