@@ -102,6 +102,10 @@ Digest merkle_ascend(std::span<Digest> level, unsigned depth_begin, unsigned dep
     return level.front();
 }
 
+Digest merkle_fold(std::vector<Digest> nodes, unsigned depth, unsigned levels) {
+    return merkle_ascend(nodes, depth, depth + levels);
+}
+
 Result<std::vector<Digest>> merkle_prove(std::span<const Digest> leaves, std::uint64_t index) {
     return MerkleTree({leaves.begin(), leaves.end()}).prove(index);
 }

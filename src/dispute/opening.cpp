@@ -20,10 +20,6 @@ ChunkRange chunks_of(const ElementRange& range, const Shape& shape) {
     return {range.first * size / commit::kChunkBytes, program::chunks_of(range, size)};
 }
 
-std::uint64_t chunk_count(const Shape& shape) {
-    return (size_bytes(shape) + commit::kChunkBytes - 1) / commit::kChunkBytes;
-}
-
 /// Operands in the order in which they must be read: indices before what they point into.
 std::vector<std::size_t> reading_order(const ElementOp& op) {
     std::vector<std::size_t> order(op.record().inputs.size());
@@ -66,52 +62,19 @@ Result<std::vector<Digest>> path_in(const OpeningTrees& trees, const Source& sou
     return std::vector<Digest>{};
 }
 
-/// The bytes of `range`, after the way from its chunks to the tensor's tree root is checked.
-Result<Bytes> check_chunks(const ChunksOpening& opening, const Shape& shape,
-                           const ElementRange& range) {
-    const ChunkRange chunks = chunks_of(range, shape);
-    if (opening.chunks.size() != chunks.count)
-        return fail(ErrorCode::kShapeMismatch, std::to_string(opening.chunks.size()) +
-                                                   " chunks where the element reads " +
-                                                   std::to_string(chunks.count));
-    Bytes bytes;
-    for (std::uint64_t i = 0; i < chunks.count; ++i) {
-        const std::uint64_t index = chunks.first + i;
-        const ChunksOpening::Chunk& chunk = opening.chunks[i];
-        const std::uint64_t rest = size_bytes(shape) - index * commit::kChunkBytes;
-        if (chunk.content.size() != std::min<std::uint64_t>(commit::kChunkBytes, rest))
-            return fail(ErrorCode::kShapeMismatch, "a chunk of the wrong size");
-        GYM_CHECK(commit::merkle_verify(opening.tree_root, {index, chunk_count(shape)},
-                                        commit::chunk_leaf(chunk.content), chunk.path));
-        bytes.insert(bytes.end(), chunk.content.begin(), chunk.content.end());
-    }
-    if (chunks.count == 0) return bytes;
-    const std::uint64_t size = commit::size_bytes(shape.dtype);
-    const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(
-                                           range.first * size - chunks.first * commit::kChunkBytes);
-    return Bytes(begin, begin + static_cast<std::ptrdiff_t>(range.count * size));
-}
-
-/// The macro op that is disputed, and what is agreed on around it.
-struct Place {
-    const TraceHeader& header;
-    const OpeningRoots& roots;
-    const LeafRecord& macro;
-};
-
-Status check_tensor(const Place& place, const ChunksOpening& opening, const Shape& shape,
+Status check_tensor(const OperandLists& lists, const ChunksOpening& opening, const Shape& shape,
                     const Source& source) {
     const Digest root = tensor_digest(shape, opening.tree_root);
+    const auto verify = [&](const TensorList& list) {
+        return commit::merkle_verify(list.root, {source.index, list.count}, root, opening.path);
+    };
     switch (source.kind) {
         case Source::Kind::primitive:
-            return commit::merkle_verify(place.roots.macro, {source.index, place.macro.count}, root,
-                                         opening.path);
+            return verify(lists.primitives);
         case Source::Kind::leaf:
-            return commit::merkle_verify(place.roots.leaves, {source.index, place.header.leaves},
-                                         root, opening.path);
+            return verify(lists.leaves);
         case Source::Kind::state:
-            return commit::merkle_verify(
-                place.roots.state, {source.index, place.header.state_slots}, root, opening.path);
+            return verify(lists.state);
         case Source::Kind::constant:
             break;
     }
@@ -119,15 +82,17 @@ Status check_tensor(const Place& place, const ChunksOpening& opening, const Shap
     return fail(ErrorCode::kMismatch, "a constant does not have the root that its record names");
 }
 
-/// The bytes of operand `k`. An operand of which the element reads nothing has nothing to show.
-Result<Bytes> check_operand(const Place& place, const ElementOp& op, const Opening& opening,
-                            std::size_t k, std::int32_t index) {
-    const Operand& operand = op.record().inputs[k];
-    const ChunksOpening& given = opening.operands[k];
-    const ElementRange range = op.reach(k, opening.element, index);
-    GYM_TRY(Bytes bytes, check_chunks(given, operand.shape, range));
+ByteSpan span_of(const Shape& shape, const ElementRange& range) {
+    const std::uint64_t size = commit::size_bytes(shape.dtype);
+    return {size_bytes(shape), range.first * size, range.count * size};
+}
+
+/// The bytes that the element reads of an operand. Where it reads nothing there is nothing to show.
+Result<Bytes> check_operand(const OperandLists& lists, const Operand& operand,
+                            const ChunksOpening& given, const ElementRange& range) {
+    GYM_TRY(Bytes bytes, check_chunks(given, span_of(operand.shape, range)));
     if (range.count > 0) {
-        GYM_CHECK(check_tensor(place, given, operand.shape, operand.source));
+        GYM_CHECK(check_tensor(lists, given, operand.shape, operand.source));
     } else if (!given.path.empty() || !given.tree_root.is_zero()) {
         return fail(ErrorCode::kShapeMismatch,
                     "proof of an operand that the element does not read");
@@ -148,6 +113,49 @@ Result<PrimitiveRecord> check_records(const TraceHeader& header, const Opening& 
 }
 
 }  // namespace
+
+Result<Bytes> check_chunks(const ChunksOpening& opening, const ByteSpan& span) {
+    const std::uint64_t first = span.begin / commit::kChunkBytes;
+    const std::uint64_t count =
+        span.size == 0 ? 0 : (span.begin + span.size - 1) / commit::kChunkBytes - first + 1;
+    if (opening.chunks.size() != count)
+        return fail(ErrorCode::kShapeMismatch, std::to_string(opening.chunks.size()) +
+                                                   " chunks where the element reads " +
+                                                   std::to_string(count));
+    const std::uint64_t all = (span.total + commit::kChunkBytes - 1) / commit::kChunkBytes;
+    Bytes bytes;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const std::uint64_t index = first + i;
+        const ChunksOpening::Chunk& chunk = opening.chunks[i];
+        const std::uint64_t rest = span.total - index * commit::kChunkBytes;
+        if (chunk.content.size() != std::min<std::uint64_t>(commit::kChunkBytes, rest))
+            return fail(ErrorCode::kShapeMismatch, "a chunk of the wrong size");
+        GYM_CHECK(commit::merkle_verify(opening.tree_root, {index, all},
+                                        commit::chunk_leaf(chunk.content), chunk.path));
+        bytes.insert(bytes.end(), chunk.content.begin(), chunk.content.end());
+    }
+    if (count == 0) return bytes;
+    const auto begin =
+        bytes.begin() + static_cast<std::ptrdiff_t>(span.begin - first * commit::kChunkBytes);
+    return Bytes(begin, begin + static_cast<std::ptrdiff_t>(span.size));
+}
+
+Result<Bytes> compute_element(const ElementOp& op, const OperandLists& lists,
+                              std::span<const ChunksOpening> operands, std::uint64_t element) {
+    const std::vector<Operand>& inputs = op.record().inputs;
+    if (element >= element_count(op.record().output))
+        return fail(ErrorCode::kOutOfRange, "the primitive's output has no such element");
+    if (operands.size() != inputs.size())
+        return fail(ErrorCode::kShapeMismatch, "another number of operands");
+    std::vector<Bytes> values(operands.size());
+    std::int32_t where = 0;
+    for (const std::size_t k : reading_order(op)) {
+        GYM_TRY(values[k],
+                check_operand(lists, inputs[k], operands[k], op.reach(k, element, where)));
+        where = index_in(values[k]);
+    }
+    return op.evaluate(values, element);
+}
 
 OpeningRoots OpeningTrees::roots() const {
     return {macro.root(), leaves.root(), state.root()};
@@ -203,23 +211,15 @@ Result<ElementValues> check_opening(const TraceHeader& header, const OpeningRoot
     LeafRecord macro;
     GYM_TRY(PrimitiveRecord record, check_records(header, opening, macro));
     GYM_TRY(const ElementOp op, ElementOp::create(std::move(record)));
-    if (opening.element >= element_count(op.record().output))
-        return fail(ErrorCode::kOutOfRange, "the primitive's output has no such element");
-    if (opening.operands.size() != op.record().inputs.size())
-        return fail(ErrorCode::kShapeMismatch, "another number of operands");
-    const Place place{header, roots, macro};
-    std::vector<Bytes> operands(opening.operands.size());
-    std::int32_t where = 0;
-    for (const std::size_t k : reading_order(op)) {
-        GYM_TRY(operands[k], check_operand(place, op, opening, k, where));
-        where = index_in(operands[k]);
-    }
+    const OperandLists lists{{roots.macro, macro.count},
+                             {roots.leaves, header.leaves},
+                             {roots.state, header.state_slots}};
     ElementValues values;
-    GYM_TRY(values.computed, op.evaluate(operands, opening.element));
+    GYM_TRY(values.computed, compute_element(op, lists, opening.operands, opening.element));
     const Shape& shape = op.record().output;
-    GYM_TRY(values.claimed, check_chunks(opening.output, shape, {opening.element, 1}));
+    GYM_TRY(values.claimed, check_chunks(opening.output, span_of(shape, {opening.element, 1})));
     const Source self{Source::Kind::primitive, opening.primitive.index - macro.first, {}};
-    GYM_CHECK(check_tensor(place, opening.output, shape, self));
+    GYM_CHECK(check_tensor(lists, opening.output, shape, self));
     return values;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "gym/commit/codec.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "gym/engine/step_inputs.hpp"
 #include "gym/program/expand.hpp"
@@ -198,6 +199,13 @@ std::vector<Bytes> encode_all(const std::vector<Record>& records) {
     return encoded;
 }
 
+std::vector<Bytes> encode_gradients(const std::vector<std::uint32_t>& leaves) {
+    std::vector<Bytes> encoded;
+    for (const std::uint32_t leaf : leaves)
+        encoded.push_back(commit::Encoder().u32(leaf).view());
+    return encoded;
+}
+
 std::vector<Digest> digests_of(const std::vector<Bytes>& records, Digest (*digest)(ByteView)) {
     std::vector<Digest> digests;
     digests.reserve(records.size());
@@ -220,7 +228,10 @@ Result<RecordProof> TraceTrees::List::prove(std::uint32_t index) const {
 TraceTrees::TraceTrees(const TraceProgram& program)
     : primitives_(make_list(encode_all(program.primitives), primitive_digest)),
       leaves_(make_list(encode_all(program.leaves), leaf_digest)),
-      state_(make_list(encode_all(program.state), state_record_digest)) {}
+      state_(make_list(encode_all(program.state), state_record_digest)),
+      gradients_(make_list(encode_gradients(program.gradients), [](ByteView record) {
+          return gradient_digest(commit::Decoder(record).u32().value());
+      })) {}
 
 TraceTrees::List TraceTrees::make_list(std::vector<Bytes> records, Digest (*digest)(ByteView)) {
     commit::MerkleTree tree(digests_of(records, digest));
@@ -235,6 +246,9 @@ Result<RecordProof> TraceTrees::leaf(std::uint32_t index) const {
 }
 Result<RecordProof> TraceTrees::state(std::uint32_t index) const {
     return state_.prove(index);
+}
+Result<RecordProof> TraceTrees::gradient(std::uint32_t index) const {
+    return gradients_.prove(index);
 }
 
 }  // namespace gym::dispute

@@ -256,5 +256,12 @@ Result<StateRecord> check_state_record(const TraceHeader& header, const RecordPr
                          state_record_digest(proof.record)));
     return decode_state_record(proof.record);
 }
+Result<std::uint32_t> check_gradient(const TraceHeader& header, const RecordProof& proof) {
+    Decoder in(proof.record);
+    GYM_TRY(const std::uint32_t leaf, in.u32());
+    GYM_CHECK(in.expect_end());
+    GYM_CHECK(check_path(header.gradients_root, header.gradients, proof, gradient_digest(leaf)));
+    return leaf;
+}
 
 }  // namespace gym::dispute

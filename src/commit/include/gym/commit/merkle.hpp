@@ -28,6 +28,10 @@ inline constexpr unsigned kTreeDepthMax = 48;  ///< 2^48 leaves: 256 PiB of chun
 /// The root over `leaves` as they are (already domain-separated digests).
 [[nodiscard]] Digest merkle_root(std::span<const Digest> leaves);
 
+/// The node `levels` above `nodes`, which are `depth` above the leaves; absent ones to the right of
+/// them are filled in. @pre 1 <= nodes.size() <= 2^levels, depth + levels <= kTreeDepthMax.
+[[nodiscard]] Digest merkle_fold(std::vector<Digest> nodes, unsigned depth, unsigned levels);
+
 struct LeafPosition {
     std::uint64_t index = 0;
     std::uint64_t count =

@@ -29,6 +29,33 @@ struct ChunksOpening {
     friend bool operator==(const ChunksOpening&, const ChunksOpening&) = default;
 };
 
+/// Bytes of a tensor of `total`.
+struct ByteSpan {
+    std::uint64_t total = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t size = 0;
+};
+/// The bytes of a span, once its chunks are shown to be those under opening.tree_root.
+/// @pre begin + size <= total. @errors kShapeMismatch: other chunks than those that the span
+/// touches; of merkle_verify().
+[[nodiscard]] Result<Bytes> check_chunks(const ChunksOpening& opening, const ByteSpan& span);
+
+/// A list of tensors that operands are proven against.
+struct TensorList {
+    Digest root;
+    std::uint64_t count = 0;
+};
+struct OperandLists {
+    TensorList primitives;  ///< outputs of the macro op's primitives
+    TensorList leaves;      ///< trace leaves of the step
+    TensorList state;       ///< before the step
+};
+/// The bytes of an element, computed from operands that are proven to be those of its record.
+/// @errors of check_opening().
+[[nodiscard]] Result<Bytes> compute_element(const ElementOp& op, const OperandLists& lists,
+                                            std::span<const ChunksOpening> operands,
+                                            std::uint64_t element);
+
 struct Opening {
     RecordProof leaf;       ///< a trace leaf of the macro op
     RecordProof primitive;  ///< one of its primitives

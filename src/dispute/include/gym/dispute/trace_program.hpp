@@ -170,6 +170,8 @@ class TraceTrees {
     [[nodiscard]] Result<RecordProof> primitive(std::uint32_t index) const;
     [[nodiscard]] Result<RecordProof> leaf(std::uint32_t index) const;
     [[nodiscard]] Result<RecordProof> state(std::uint32_t index) const;
+    /// Which leaf gradient number `index` is, as u32.
+    [[nodiscard]] Result<RecordProof> gradient(std::uint32_t index) const;
 
   private:
     struct List {
@@ -178,7 +180,7 @@ class TraceTrees {
         [[nodiscard]] Result<RecordProof> prove(std::uint32_t index) const;
     };
     static List make_list(std::vector<Bytes> records, Digest (*digest)(ByteView));
-    List primitives_, leaves_, state_;
+    List primitives_, leaves_, state_, gradients_;
 };
 
 // The record that a proof shows. @errors kMismatch, kMalformed.
@@ -187,5 +189,8 @@ class TraceTrees {
 [[nodiscard]] Result<LeafRecord> check_leaf(const TraceHeader& header, const RecordProof& proof);
 [[nodiscard]] Result<StateRecord> check_state_record(const TraceHeader& header,
                                                      const RecordProof& proof);
+/// The trace leaf that is a gradient.
+[[nodiscard]] Result<std::uint32_t> check_gradient(const TraceHeader& header,
+                                                   const RecordProof& proof);
 
 }  // namespace gym::dispute

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gym/commit/merkle.hpp"
+#include "gym/common/result.hpp"
+#include "gym/dispute/trace_program.hpp"
+#include "gym/engine/record.hpp"
+#include "gym/game/moves.hpp"
+#include "gym/game/rules.hpp"
+
+/// What several rules need: libraries Frames, Descent and StepRecords of contracts/src/dispute.
+namespace gym::game::rules {
+
+/// Where a move leads, with the frames that it fixes.
+struct Step {
+    Cursor next;
+    std::optional<StepFrame> step = std::nullopt;
+    std::optional<OpFrame> op = std::nullopt;
+};
+
+/// @errors kConflict: another stage, or the other side moves.
+Status expect(const Cursor& c, Stage stage, bool answered);
+/// @errors kMismatch unless `hash` is what the cursor stands for.
+Status check_frame(const Cursor& c, const Digest& hash);
+/// @errors kMalformed.
+Status check_not_zero(const Digest& digest);
+Error wrong_stage(const Cursor& c);
+
+/// The cursor at the root of a tree; a tree of one leaf needs no answer.
+/// @errors kMalformed: a root of zero; kOutOfRange: no leaves or too many.
+Result<Cursor> root_of(Stage stage, const Digest& node, std::uint64_t leaves, const Digest& frame);
+
+/// That `children` are all the nodes below `node`, which is the cursor's or its twin, that an
+/// answer must list. @errors kMalformed, kMismatch, kOutOfRange.
+Status check_children(const Cursor& c, const Digest& node, std::span<const Digest> children,
+                      unsigned levels_max);
+/// Whether an answer to the cursor's node lists leaves.
+bool lists_leaves(const Cursor& c, unsigned levels_max);
+
+/// A node below the cursor's with its way up.
+struct NodeProof {
+    std::uint64_t index = 0;
+    const Digest& node;
+    std::span<const Digest> path;
+};
+/// That it is path.size() levels below `from`. @errors as above.
+Status check_below(const Cursor& c, const Digest& from, const NodeProof& proof);
+/// check_below() down to a leaf.
+Status check_leaf_below(const Cursor& c, const Digest& from, const NodeProof& proof);
+/// That of `pick` below the cursor's node.
+Status check_leaf_pick(const Cursor& c, const Pick& pick);
+
+/// @errors kMismatch: not the header of the program.
+Result<dispute::TraceHeader> open_header(ByteView header, const Digest& program);
+/// The record behind a link of the chain. @errors kMismatch, kMalformed.
+Result<engine::StepRecord> open_record(ByteView record, const Digest& before, const Digest& link);
+
+/// A proof's two sides. @errors kConflict: they are equal.
+Result<Finding> unequal(std::uint64_t element, const Digest& claimed, const Digest& computed);
+/// Big-endian in the last bytes.
+Digest word_of(std::uint64_t number);
+
+std::uint64_t chunk_count(const dispute::Shape& shape);
+
+// Each decides one move. @errors of decide().
+Result<Step> decide(const Cursor& c, const move::DeclareStates& m);
+Result<Step> decide(const Cursor& c, const move::AnswerSteps& m);
+Result<Step> decide(const Cursor& c, const move::Answer& m);
+Result<Step> decide(const Cursor& c, const move::PickNode& m);
+Result<Step> decide(const Cursor& c, const move::PickStep& m);
+Result<Step> decide(const Cursor& c, const move::PickDelta& m);
+Result<Step> decide(const Cursor& c, const move::OpenStep& m);
+Result<Step> decide(const Cursor& c, const move::PickTree& m);
+Result<Step> decide(const Cursor& c, const move::PickLeaf& m);
+Result<Step> decide(const Cursor& c, const move::OpenMacro& m);
+Result<Step> decide(const Cursor& c, const move::PickPrimitive& m);
+Result<Step> decide(const Cursor& c, const move::OpenTensor& m);
+Result<Step> decide(const Cursor& c, const move::PostChunk& m);
+Result<Finding> decide(const Cursor& c, const move::ProveRecord& m);
+Result<Finding> decide(const Cursor& c, const move::ProveInput& m);
+Result<Finding> decide(const Cursor& c, const move::ProveSlot& m);
+Result<Finding> decide(const Cursor& c, const move::ProveGradient& m);
+Result<Finding> decide(const Cursor& c, const move::ProveElement& m);
+Result<Finding> decide(const Cursor& c, const move::ProveToken& m);
+Result<Finding> decide(const Cursor& c, const move::ProveDelta& m);
+
+}  // namespace gym::game::rules

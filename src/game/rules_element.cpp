@@ -1,0 +1,116 @@
+#include <algorithm>
+
+#include "gym/commit/tensor_root.hpp"
+#include "gym/dispute/element.hpp"
+#include "gym/engine/batch.hpp"
+#include "gym/kernels/philox.h"
+#include "rules_common.hpp"
+
+// contracts/src/dispute/ElementRules.sol: one element of one primitive, or one token of a window.
+namespace gym::game::rules {
+namespace {
+
+using dispute::TraceHeader;
+
+constexpr std::uint64_t kTokenBytes = 2;
+/// The last tenth of the tokens, rounded down, validates.
+constexpr std::uint64_t kValidationShare = 10;
+/// Beyond what any tree has room for.
+constexpr std::uint64_t kTokensMax = std::uint64_t{1} << 57;
+
+Status enter(const Cursor& c, const OpFrame& op, const StepFrame& step) {
+    GYM_CHECK(expect(c, Stage::chunks, true));
+    if (c.height != 0) return wrong_stage(c);
+    GYM_CHECK(check_frame(c, hash_of(op)));
+    if (hash_of(step) != op.step)
+        return fail(ErrorCode::kMismatch, "the step is not the operation's");
+    return {};
+}
+
+std::uint64_t little_endian(ByteView bytes) {
+    std::uint64_t value = 0;
+    for (std::size_t i = bytes.size(); i-- > 0;)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+/// The asserter's element, in the chunk that it posted.
+Result<std::uint64_t> claimed_in(const Cursor& c, const OpFrame& op, std::uint64_t element,
+                                 const Bytes& chunk) {
+    if (!op.shape || element >= dispute::element_count(*op.shape))
+        return fail(ErrorCode::kOutOfRange, "the tensor has no such element");
+    const std::uint64_t size = commit::size_bytes(op.shape->dtype);
+    const std::uint64_t offset = element * size;
+    if (offset / commit::kChunkBytes != c.index)
+        return fail(ErrorCode::kOutOfRange, "the chunk that was picked has no such element");
+    const std::uint64_t rest = dispute::size_bytes(*op.shape) - c.index * commit::kChunkBytes;
+    if (chunk.size() != std::min<std::uint64_t>(rest, commit::kChunkBytes))
+        return fail(ErrorCode::kMalformed, "a chunk of the wrong size");
+    if (commit::chunk_leaf(chunk) != c.node)
+        return fail(ErrorCode::kMismatch, "the chunk is not the one that was posted");
+    return little_endian(ByteView(chunk).subspan(offset % commit::kChunkBytes, size));
+}
+
+/// Where in the dataset the token of an element of the windows lies. Training windows begin at
+/// multiples of the stride from the first token on.
+Result<std::uint64_t> position_of(const move::ProveToken& m, const TraceHeader& header) {
+    const std::uint64_t length = std::uint64_t{header.window_tokens} + 1;
+    const std::uint64_t training = m.tokens - m.tokens / kValidationShare;
+    if (m.tokens > kTokensMax || training < length || header.stride == 0)
+        return fail(ErrorCode::kOutOfRange, "the dataset has no room for a window");
+    const std::uint64_t starts = (training - length) / header.stride + 1;
+    // The fields of a counter are taken modulo their widths.
+    const auto low_bits = [](std::uint64_t value, int bits) {
+        return value & ((std::uint64_t{1} << bits) - 1);
+    };
+    const engine::BatchKey key{
+        m.facts.job_seed, low_bits(m.facts.round, kernels::kRandomRoundBits),
+        static_cast<std::uint32_t>(low_bits(m.facts.slot, kernels::kRandomSlotBits))};
+    const std::uint64_t start =
+        engine::window_start(key, low_bits(m.step.step, kernels::kRandomStepBits),
+                             static_cast<std::uint32_t>(m.element / length), starts);
+    return start * header.stride + m.element % length;
+}
+
+/// Token number `token` of the dataset, whose root is over u16 [tokens].
+Result<std::uint64_t> token_at(const move::ProveToken& m, std::uint64_t token) {
+    const Digest root =
+        commit::tensor_digest(program::DType::u16, {&m.tokens, 1}, m.dataset.tree_root);
+    if (root != m.facts.dataset_root || !m.dataset.path.empty())
+        return fail(ErrorCode::kMismatch, "the tokens are not the round's dataset");
+    GYM_TRY(const Bytes bytes,
+            dispute::check_chunks(m.dataset,
+                                  {m.tokens * kTokenBytes, token * kTokenBytes, kTokenBytes}));
+    return little_endian(bytes);
+}
+
+}  // namespace
+
+Result<Finding> decide(const Cursor& c, const move::ProveElement& m) {
+    GYM_CHECK(enter(c, m.op, m.step));
+    if (m.op.record.is_zero() || dispute::primitive_digest(m.primitive) != m.op.record)
+        return fail(ErrorCode::kMismatch, "the record is not the primitive's that was picked");
+    GYM_TRY(const std::uint64_t claimed, claimed_in(c, m.op, m.element, m.chunk));
+    GYM_TRY(dispute::PrimitiveRecord record, dispute::decode_primitive(m.primitive));
+    GYM_TRY(const dispute::ElementOp op, dispute::ElementOp::create(std::move(record)));
+    GYM_TRY(const TraceHeader header, open_header(m.header, m.op.program));
+    const dispute::OperandLists lists{{m.op.macro_root, m.op.count},
+                                      {m.step.trace, header.leaves},
+                                      {m.step.state_before, header.state_slots}};
+    GYM_TRY(const Bytes computed, dispute::compute_element(op, lists, m.operands, m.element));
+    return unequal(m.element, word_of(claimed), word_of(little_endian(computed)));
+}
+
+Result<Finding> decide(const Cursor& c, const move::ProveToken& m) {
+    GYM_CHECK(enter(c, m.op, m.step));
+    if (m.op.count != 0) return fail(ErrorCode::kConflict, "the tensor is a primitive's output");
+    if (hash_of(m.facts) != m.step.facts)
+        return fail(ErrorCode::kMismatch, "the facts are not the step's");
+    GYM_TRY(const std::uint64_t claimed, claimed_in(c, m.op, m.element, m.chunk));
+    GYM_TRY(const TraceHeader header, open_header(m.header, m.op.program));
+    GYM_TRY(const std::uint64_t position, position_of(m, header));
+    GYM_TRY(const std::uint64_t token, token_at(m, position));
+    return unequal(m.element, word_of(claimed), word_of(token));
+}
+
+}  // namespace gym::game::rules
