@@ -18,7 +18,7 @@ using testing::Rng;
 
 /// A tree whose inner nodes can be asked for.
 struct Tree {
-    explicit Tree(std::vector<Digest> leaves) : leaves(std::move(leaves)), tree(this->leaves) {}
+    explicit Tree(std::vector<Digest> all) : leaves(std::move(all)), tree(leaves) {}
     [[nodiscard]] Digest node(unsigned height, std::uint64_t index) const {
         const std::uint64_t begin = index << height, end = (index + 1) << height;
         std::vector<Digest> below;
@@ -34,7 +34,7 @@ struct Tree {
             if (i << to < leaves.size()) out.push_back(node(to, i));
         return out;
     }
-    /// From a node's child up to it.
+    /// From a level up to another.
     [[nodiscard]] std::vector<Digest> path(std::uint64_t leaf, unsigned from, unsigned to) const {
         const auto whole = tree.prove(leaf).value();
         return {whole.begin() + from, whole.begin() + to};
