@@ -102,10 +102,10 @@ struct AddressField {
     const char* name;
     Address Deployment::*member;
 };
-constexpr AddressField kAddressFields[] = {{"token", &Deployment::token},
-                                           {"distributor", &Deployment::distributor},
-                                           {"escrow", &Deployment::escrow},
-                                           {"commitment_log", &Deployment::commitment_log}};
+constexpr AddressField kAddressFields[] = {
+    {"token", &Deployment::token},   {"distributor", &Deployment::distributor},
+    {"escrow", &Deployment::escrow}, {"commitment_log", &Deployment::commitment_log},
+    {"stake", &Deployment::stake},   {"dispute_game", &Deployment::dispute_game}};
 
 Result<std::uint64_t> number_of(const json::object& object, const char* name) {
     const json::value* value = object.if_contains(name);
@@ -119,6 +119,10 @@ Result<Deployment> parse_deployment(const json::object& root) {
     GYM_TRY(out.chain_id, number_of(root, "chain_id"));
     GYM_TRY(out.start_block, number_of(root, "start_block"));
     for (const AddressField& field : kAddressFields) {
+        if (!root.contains(field.name))
+            return fail(ErrorCode::kMalformed,
+                        std::string("address '") + field.name +
+                            "' is missing: an older gym wrote it, deploy its network anew");
         GYM_TRY(const std::string text, text_of(root, field.name));
         GYM_TRY(out.*field.member, crypto::parse_address(text));
     }

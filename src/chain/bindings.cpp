@@ -11,6 +11,21 @@ AbiSignature parse_own(std::string_view text) {
     return std::move(signature).value();
 }
 
+/// Splits at the commas outside parentheses: "bool a, (uint8,bytes32) b" has two members.
+std::vector<std::string> split_members(std::string_view text) {
+    std::vector<std::string> out;
+    int depth = 0;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i <= text.size(); ++i) {
+        if (i < text.size() && text[i] == '(') ++depth;
+        if (i < text.size() && text[i] == ')') --depth;
+        if (i < text.size() && (text[i] != ',' || depth != 0)) continue;
+        if (i > begin) out.emplace_back(text.substr(begin, i - begin));
+        begin = i + 1;
+    }
+    return out;
+}
+
 }  // namespace
 
 Declaration Declaration::of(std::string_view text) {
@@ -18,8 +33,7 @@ Declaration Declaration::of(std::string_view text) {
     GYM_ASSERT(open != std::string_view::npos && text.back() == ')', "name(type name, ...)");
     Declaration out;
     std::string canonical(text.substr(0, open + 1));
-    std::istringstream members(std::string(text.substr(open + 1, text.size() - open - 2)));
-    for (std::string member; std::getline(members, member, ',');) {
+    for (const std::string& member : split_members(text.substr(open + 1, text.size() - open - 2))) {
         std::istringstream words(member);
         std::string type;
         std::string name;

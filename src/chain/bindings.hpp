@@ -15,7 +15,7 @@
 namespace gym::chain {
 
 /// An event or error as Solidity writes it: "Released(uint64 indexed epoch, address indexed owner,
-/// uint256 amount)".
+/// uint256 amount)". A tuple is written with parentheses and without spaces: "(uint8,bytes32) a".
 struct Declaration {
     AbiSignature signature;
     std::vector<std::string> names;

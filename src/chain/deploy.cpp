@@ -1,33 +1,11 @@
 #include "gym/chain/deploy.hpp"
 
 #include "bindings.hpp"
+#include "deployer.hpp"
 #include "gym/crypto/keccak.hpp"
 
 namespace gym::chain {
 namespace {
-
-struct Placed {
-    Address address;
-    std::uint64_t block = 0;
-};
-
-Result<Placed> create(TxManager& manager, const std::filesystem::path& artifacts,
-                      const std::string& name, const std::vector<AbiValue>& arguments,
-                      std::uint32_t timeout_ms) {
-    GYM_TRY(const Artifact artifact, load_artifact(artifacts, name));
-    auto encoded = abi_encode(artifact.constructor, arguments);
-    if (!encoded.ok()) return encoded.error().in("constructor of " + name);
-    IntentRequest request;
-    request.id = "deploy/" + name;
-    request.label = "deploy " + name;
-    request.data = artifact.bytecode;
-    request.data.insert(request.data.end(), encoded->begin(), encoded->end());
-    GYM_CHECK(manager.submit(request));
-    GYM_TRY(const Receipt receipt, manager.wait_mined(request.id, timeout_ms));
-    if (!receipt.contract_address)
-        return fail(ErrorCode::kMalformed, "the receipt of " + name + " names no contract");
-    return Placed{*receipt.contract_address, receipt.block_number};
-}
 
 struct Grant {
     const char* contract;
@@ -54,32 +32,60 @@ Status grant_roles(TxManager& manager, const std::vector<Grant>& grants, std::ui
     return {};
 }
 
+/// All but Stake and DisputeGame. What needs nothing of another is on its way at once.
+/// @return the rules in the order of DisputeGame's constructor.
+Result<std::vector<Address>> deploy_money_and_rules(Deployer& deployer, const DeployParams& params,
+                                                    Deployment& out) {
+    const Address admin = deployer.manager().sender();
+    // The token first: what it is in is the first block of ours.
+    GYM_CHECK(deployer.submit("GymToken", {params.token_holder, params.token_supply}));
+    GYM_CHECK(deployer.submit("CommitmentLog", {admin, params.admin_delay_s}));
+    const char* const plain[] = {"ElementwiseOps", "MovementOps", "SumOps",    "ProductOps",
+                                 "TreeRules",      "StepRules",   "FaultRules"};
+    for (const char* name : plain)
+        GYM_CHECK(deployer.submit(name, {}));
+    GYM_TRY(const Placed token, deployer.placed("GymToken"));
+    GYM_TRY(const Placed log, deployer.placed("CommitmentLog"));
+    std::vector<Address> at;
+    for (const char* name : plain) {
+        GYM_TRY(const Placed contract, deployer.placed(name));
+        at.push_back(contract.address);
+    }
+
+    GYM_CHECK(
+        deployer.submit("RewardsDistributor", {token.address, admin, params.admin_delay_s,
+                                               params.activation_delay_s, params.growth_limit}));
+    GYM_CHECK(deployer.submit("OneStep", {at[0], at[1], at[2], at[3]}));
+    GYM_CHECK(deployer.submit("OpeningRules", {log.address, params.dispute.window_blocks}));
+    GYM_TRY(const Placed distributor, deployer.placed("RewardsDistributor"));
+    GYM_TRY(const Placed one_step, deployer.placed("OneStep"));
+    GYM_TRY(const Placed opening, deployer.placed("OpeningRules"));
+
+    GYM_CHECK(deployer.submit(
+        "JobEscrow", {token.address, distributor.address, admin, params.admin_delay_s,
+                      params.withdrawal_delay_s, params.epoch_interval_s, params.release_cap}));
+    GYM_CHECK(deployer.submit("ElementRules", {one_step.address}));
+    GYM_TRY(const Placed escrow, deployer.placed("JobEscrow"));
+    GYM_TRY(const Placed elements, deployer.placed("ElementRules"));
+    out.start_block = token.block;
+    out.token = token.address;
+    out.distributor = distributor.address;
+    out.escrow = escrow.address;
+    out.commitment_log = log.address;
+    return std::vector<Address>{opening.address, at[4], at[5], at[6], elements.address};
+}
+
 }  // namespace
 
 Result<Deployment> deploy(TxManager& manager, ChainClient& client,
                           const std::filesystem::path& artifacts, const DeployParams& params,
                           std::uint32_t timeout_ms) {
+    GYM_CHECK(check_dispute_params(params.dispute));
     Deployment out;
     GYM_TRY(out.chain_id, client.chain_id());
-    const Address admin = manager.sender();
-    GYM_TRY(const Placed token, create(manager, artifacts, "GymToken",
-                                       {params.token_holder, params.token_supply}, timeout_ms));
-    out.token = token.address;
-    out.start_block = token.block;
-    GYM_TRY(const Placed distributor, create(manager, artifacts, "RewardsDistributor",
-                                             {token.address, admin, params.admin_delay_s,
-                                              params.activation_delay_s, params.growth_limit},
-                                             timeout_ms));
-    out.distributor = distributor.address;
-    GYM_TRY(const Placed escrow,
-            create(manager, artifacts, "JobEscrow",
-                   {token.address, distributor.address, admin, params.admin_delay_s,
-                    params.withdrawal_delay_s, params.epoch_interval_s, params.release_cap},
-                   timeout_ms));
-    out.escrow = escrow.address;
-    GYM_TRY(const Placed log,
-            create(manager, artifacts, "CommitmentLog", {admin, params.admin_delay_s}, timeout_ms));
-    out.commitment_log = log.address;
+    Deployer deployer(manager, artifacts, timeout_ms);
+    GYM_TRY(const std::vector<Address> rules, deploy_money_and_rules(deployer, params, out));
+    GYM_CHECK(deploy_game(deployer, params.dispute, rules, out));
     GYM_CHECK(
         grant_roles(manager,
                     {{"JobEscrow", out.escrow, "SETTLER_ROLE", params.settler},

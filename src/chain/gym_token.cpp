@@ -9,6 +9,7 @@ IntentRequest ContractCall::intent(std::string id) const {
     out.id = std::move(id);
     out.to = to;
     out.data = data;
+    out.value_wei = value_wei;
     out.label = label;
     return out;
 }

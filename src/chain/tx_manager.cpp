@@ -77,6 +77,16 @@ Result<TxManager::View> TxManager::look() {
     return view;
 }
 
+Result<std::uint64_t> TxManager::nonce_after(const View& view) {
+    GYM_TRY(const auto highest, store_.highest_nonce());
+    return std::max(view.nonce_head, highest ? *highest + 1 : 0);
+}
+
+Result<std::uint64_t> TxManager::next_nonce() {
+    GYM_TRY(const View view, look());
+    return nonce_after(view);
+}
+
 Result<TickReport> TxManager::tick() {
     GYM_TRY(const View view, look());
     GYM_TRY(const std::vector<Intent> open, store_.open(kOpenMax));
@@ -256,8 +266,7 @@ Result<bool> TxManager::start(const View& view, const Intent& intent, bool alone
     if (!fees) return false;
     GYM_TRY(const auto gas_limit, choose_gas(view, intent, alone, report));
     if (!gas_limit) return false;
-    GYM_TRY(const auto highest, store_.highest_nonce());
-    const std::uint64_t nonce = std::max(view.nonce_head, highest ? *highest + 1 : 0);
+    GYM_TRY(const std::uint64_t nonce, nonce_after(view));
     const Attempt attempt = sign(intent, nonce, *gas_limit, *fees, false);
     const Status assigned = store_.assign(intent.request.id, nonce, *gas_limit, attempt);
     if (!assigned.ok() && assigned.error().code == ErrorCode::kConflict) return false;  // next tick

@@ -8,6 +8,20 @@ constexpr const char* kProcess = "anvil";
 constexpr std::uint32_t kDeployTimeoutMs = 60'000;
 // Limits far above what a development network moves; a real network sets them from its budget.
 const char* const kLimitTokens = "1000000000";
+constexpr std::uint64_t kWindowS = 300;
+
+/// Short enough that a dispute begins and ends while somebody looks on.
+chain::DisputeParams dispute_params(const ChainOptions& options) {
+    chain::DisputeParams out;
+    out.clock_s = 120;
+    out.settling_s = 2 * out.clock_s;
+    out.announce_blocks = 1;
+    out.block_time_s = options.block_time_ms / 1000 + 1;
+    out.window_blocks = kWindowS * 1000 / options.block_time_ms;
+    out.open_blocks = static_cast<std::uint32_t>(out.window_blocks);
+    out.thaw_period_s = out.window_blocks * out.block_time_s + 2 * out.clock_s;
+    return out;
+}
 
 Status fund_holders(const Layout& layout) {
     GYM_TRY(const Amount gas_money, Amount::parse_tokens("100"));
@@ -30,6 +44,7 @@ Result<chain::DeployParams> deploy_params(const Layout& layout, const ChainOptio
     GYM_TRY(params.growth_limit, Amount::parse_tokens(kLimitTokens));
     GYM_TRY(params.release_cap, Amount::parse_tokens(kLimitTokens));
     params.token_supply = options.token_supply;
+    params.dispute = dispute_params(options);
     return params;
 }
 

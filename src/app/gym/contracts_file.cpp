@@ -1,5 +1,7 @@
 #include "contracts_file.hpp"
 
+#include <limits>
+
 #include "gym/common/yaml.hpp"
 #include "gym/crypto/key.hpp"
 
@@ -68,6 +70,34 @@ Status read_limits(YamlMap map, std::uint64_t chain_id, chain::DeployParams& par
     return map.finish();
 }
 
+template <class Number>
+Status read_number(YamlMap& map, std::string_view key, Number& out) {
+    GYM_TRY(const std::int64_t value,
+            map.integer(key, 0, std::numeric_limits<std::uint32_t>::max()));
+    out = static_cast<Number>(value);
+    return {};
+}
+
+/// Each key may be left out: the defaults are those of chain::DisputeParams.
+Status read_dispute(YamlMap map, chain::DisputeParams& params) {
+    if (map.has("bond")) GYM_CHECK(read_tokens(map, "bond", params.bond));
+    const auto number = [&](const char* key, auto& out) -> Status {
+        return map.has(key) ? read_number(map, key, out) : Status{};
+    };
+    GYM_CHECK(number("clock_s", params.clock_s));
+    GYM_CHECK(number("settling_s", params.settling_s));
+    GYM_CHECK(number("announce_blocks", params.announce_blocks));
+    GYM_CHECK(number("open_blocks", params.open_blocks));
+    GYM_CHECK(number("escrow_gas", params.escrow_gas));
+    GYM_CHECK(number("window_blocks", params.window_blocks));
+    GYM_CHECK(number("thaw_period_s", params.thaw_period_s));
+    GYM_CHECK(number("burned_ppm", params.burned_ppm));
+    GYM_CHECK(number("compensation_ppm", params.compensation_ppm));
+    GYM_CHECK(number("block_time_s", params.block_time_s));
+    GYM_CHECK(number("inclusion_delay_s", params.inclusion_delay_s));
+    return map.finish();
+}
+
 }  // namespace
 
 Result<ContractsFile> load_contracts_file(const std::string& path) {
@@ -81,7 +111,13 @@ Result<ContractsFile> load_contracts_file(const std::string& path) {
     GYM_CHECK(read_roles(std::move(roles), file.params));
     GYM_TRY(YamlMap limits, map.map("limits"));
     GYM_CHECK(read_limits(std::move(limits), file.chain_id, file.params));
+    if (map.has("dispute")) {
+        GYM_TRY(YamlMap dispute, map.map("dispute"));
+        GYM_CHECK(read_dispute(std::move(dispute), file.params.dispute));
+    }
     GYM_CHECK(map.finish());
+    const Status terms = chain::check_dispute_params(file.params.dispute);
+    if (!terms.ok()) return terms.error().in(path);
     return file;
 }
 

@@ -66,6 +66,8 @@ void print_deployment(const CliContext& context, const Address& admin,
                             {"distributor", deployment.distributor.hex()},
                             {"escrow", deployment.escrow.hex()},
                             {"commitment_log", deployment.commitment_log.hex()},
+                            {"stake", deployment.stake.hex()},
+                            {"dispute_game", deployment.dispute_game.hex()},
                             {"deployment", out}});
         return;
     }
@@ -76,7 +78,9 @@ void print_deployment(const CliContext& context, const Address& admin,
                                          {"GymToken", deployment.token},
                                          {"RewardsDistributor", deployment.distributor},
                                          {"JobEscrow", deployment.escrow},
-                                         {"CommitmentLog", deployment.commitment_log}})
+                                         {"CommitmentLog", deployment.commitment_log},
+                                         {"Stake", deployment.stake},
+                                         {"DisputeGame", deployment.dispute_game}})
         std::printf("%-18s %s\n", label, crypto::to_checksum(address).c_str());
     std::printf("written            %s\n", out.c_str());
 }

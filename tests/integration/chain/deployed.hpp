@@ -30,7 +30,7 @@ struct Sender {
     }
 };
 
-/// The four contracts on a private chain with a block every 100 ms; the deployer holds every role.
+/// The contracts on a private chain with a block every 100 ms; the deployer holds every role.
 class DeployedTest : public ::testing::Test {
   protected:
     static constexpr std::uint32_t kTimeoutMs = 20'000;

@@ -7,6 +7,7 @@
 
 #include "gym/chain/abi.hpp"
 #include "gym/chain/deploy.hpp"
+#include "gym/chain/dispute_contracts.hpp"
 #include "gym/crypto/keccak.hpp"
 
 namespace gym::chain {
@@ -71,6 +72,27 @@ TEST(Bindings, EveryCallIsAFunctionOfItsContract) {
                distributor.set_recipient(who)});
 }
 
+TEST(Bindings, EveryCallOfStakeAndDisputesIsAFunctionOfItsContract) {
+    const Amount one(1);
+    const Address who = address_of(7);
+    const Stake stake(address_of(5));
+    expect_in(artifact("Stake"), {stake.stake(who, one), stake.stake_with_permit(who, one, 5, {}),
+                                  stake.thaw(one), stake.withdraw()});
+    const DisputeGame game(address_of(6));
+    const Digest id = digest_of(1);
+    expect_in(artifact("DisputeGame"),
+              {game.announce(id), game.reclaim(id, id), game.forfeit(id), game.timeout(id),
+               game.close(id), game.settle(id), game.withdraw_ether()});
+}
+
+TEST(Bindings, EveryEventOfTheDisputeContractsHasABinding) {
+    for (const auto& [name, topics] :
+         {std::pair{"Stake", Stake::topics()}, {"DisputeGame", DisputeGame::topics()}}) {
+        expect_topics(artifact(name), topics);
+        EXPECT_EQ(topics.size(), artifact(name).events.size()) << name;
+    }
+}
+
 TEST(Bindings, EveryEventIsOneOfItsContract) {
     expect_topics(artifact("JobEscrow"), JobEscrow::topics());
     expect_topics(artifact("CommitmentLog"), CommitmentLog::topics());
@@ -90,7 +112,10 @@ TEST(Bindings, EveryErrorOfTheContractsIsKnown) {
         }
         known.insert(canonical + ")");
     }
-    for (const char* name : {"GymToken", "JobEscrow", "CommitmentLog", "RewardsDistributor"})
+    for (const char* name :
+         {"GymToken", "JobEscrow", "CommitmentLog", "RewardsDistributor", "Stake", "DisputeGame",
+          "OpeningRules", "TreeRules", "StepRules", "FaultRules", "ElementRules", "OneStep",
+          "ElementwiseOps", "MovementOps", "SumOps", "ProductOps"})
         for (const std::string& error : artifact(name).errors)
             EXPECT_EQ(known.count(error), 1U) << name << " " << error;
 }
@@ -126,6 +151,38 @@ TEST(Bindings, ParsesADeposit) {
     const auto event = escrow.parse_event(log).value();
     EXPECT_EQ(std::get<Deposited>(*event),
               (Deposited{address_of(5), address_of(6), Amount(1000), Amount(9)}));
+}
+
+TEST(Bindings, ParsesAMoveWithItsCursor) {
+    const DisputeGame game(address_of(6));
+    GameCursor cursor{9, true, 3, 4, 5, digest_of(6), digest_of(7), digest_of(8)};
+    Bytes data = word(1);
+    for (const Bytes& part :
+         {word(9), word(1), word(3), word(4), word(5), Bytes(32, 6), Bytes(32, 7), Bytes(32, 8),
+          Bytes(32, 9), word(11 * 32), word(3), Bytes{1, 2, 3}, Bytes(29, 0)})
+        data.insert(data.end(), part.begin(), part.end());
+    const char* event =
+        "Moved(bytes32,bytes32,bool,(uint8,bool,uint8,uint64,uint64,bytes32,bytes32,bytes32),"
+        "bytes32,bytes)";
+    const Log log = log_of(game.address(), event, {digest_of(1), digest_of(2)}, data);
+    const auto parsed = game.parse_event(log).value();
+    EXPECT_EQ(std::get<Moved>(*parsed),
+              (Moved{digest_of(1), digest_of(2), true, cursor, digest_of(9), {1, 2, 3}}));
+    Log cut = log;
+    cut.data.resize(cut.data.size() - 32);
+    EXPECT_EQ(game.parse_event(cut).error().code, ErrorCode::kMalformed);
+}
+
+TEST(Bindings, AGameThatEndedInNoKnownWayIsMalformed) {
+    const DisputeGame game(address_of(6));
+    const char* event = "GameEnded(bytes32,bytes32,uint8,uint256,uint256)";
+    Bytes data = word(6);
+    for (const Bytes& part : {word(1), word(2)})
+        data.insert(data.end(), part.begin(), part.end());
+    Log log = log_of(game.address(), event, {digest_of(1), digest_of(2)}, data);
+    EXPECT_EQ(std::get<GameEnded>(*game.parse_event(log).value()).status, GameStatus::kMoot);
+    log.data[31] = 7;
+    EXPECT_EQ(game.parse_event(log).error().code, ErrorCode::kMalformed);
 }
 
 TEST(Bindings, LeavesOtherLogsAndRefusesMalformedOnes) {

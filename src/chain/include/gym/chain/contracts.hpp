@@ -27,6 +27,7 @@ struct ContractCall {
     Address to;
     Bytes data;
     std::string label;
+    Amount value_wei = {};
 
     [[nodiscard]] IntentRequest intent(std::string id) const;
 };

@@ -70,6 +70,9 @@ class TxManager {
     Status cancel(const std::string& id) { return store_.request_cancel(id); }
     [[nodiscard]] Result<Intent> find(const std::string& id) { return store_.find(id); }
 
+    /// The nonce that the next submitted intent gets, while none waits for one. @errors as tick().
+    [[nodiscard]] Result<std::uint64_t> next_nonce();
+
     /// One pass over all open intents. An error leaves everything in a state that the next tick
     /// goes on from.
     /// @errors kUnavailable, kTimeout (try later); kMismatch if the node serves another chain, or a
@@ -103,6 +106,7 @@ class TxManager {
         Amount priority_fee_wei;
     };
     [[nodiscard]] Result<View> look();
+    [[nodiscard]] Result<std::uint64_t> nonce_after(const View& view);
     Status advance(const View& view, const Intent& intent, TickReport& report);
     Status follow_mined(const View& view, const Intent& intent, TickReport& report);
     Status settle_mined(const Intent& intent, const Attempt& attempt, const Receipt& receipt,
