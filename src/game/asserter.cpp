@@ -1,0 +1,166 @@
+#include <string>
+
+#include "gym/commit/merkle.hpp"
+#include "gym/game/planner.hpp"
+#include "gym/game/rules.hpp"
+#include "posted_tree.hpp"
+
+/// What the asserter answers: the nodes of the trees that its own run gives.
+namespace gym::game {
+namespace {
+
+using commit::MerkleTree;
+
+class Answer {
+  public:
+    Answer(UnitWork& own, const Line& line) : own_(own), line_(line), at_(line.at()) {}
+
+    Result<Move> plan() {
+        switch (at_.stage) {
+            case Stage::unit:
+                return declare();
+            case Stage::steps:
+                return steps();
+            case Stage::step:
+                return open_step();
+            case Stage::trace:
+                return tree(trace_leaves());
+            case Stage::state:
+                return tree(state_leaves());
+            case Stage::gradients:
+                return tree(gradient_leaves());
+            case Stage::macro:
+                return open_macro();
+            case Stage::primitives:
+                return tree(primitive_leaves());
+            case Stage::tensor:
+                return at_.leaves == 1 ? post_chunk() : open_tensor();
+            case Stage::chunks:
+                return at_.height == 0 ? post_chunk() : tree(chunk_leaves());
+        }
+        return fail(ErrorCode::kInternal, "a cursor at no stage");
+    }
+
+  private:
+    using Leaves = Result<std::vector<Digest>>;
+
+    [[nodiscard]] NodePlace here() const { return {at_.height, at_.index}; }
+    [[nodiscard]] std::uint32_t step_number() const { return line_.step()->step; }
+
+    Result<Move> declare() {
+        GYM_TRY(const dispute::UnitStates* states, own_.states());
+        const MerkleTree records(engine::record_chain(states->records));
+        const MerkleTree after(states->state_roots);
+        const NodePlace root{commit::tree_depth(records.leaf_count()), 0};
+        return Move(move::DeclareStates{line_.facts(), after.root(),
+                                        answer_to(records, root, kTwinLevelsMax),
+                                        answer_to(after, root, kTwinLevelsMax)});
+    }
+
+    Result<Move> steps() {
+        GYM_TRY(const dispute::UnitStates* states, own_.states());
+        const MerkleTree records(engine::record_chain(states->records));
+        const MerkleTree after(states->state_roots);
+        return Move(move::AnswerSteps{line_.facts(), *line_.states_root(),
+                                      answer_to(records, here(), kTwinLevelsMax),
+                                      answer_to(after, here(), kTwinLevelsMax)});
+    }
+
+    Result<Move> open_step() {
+        GYM_TRY(const dispute::StepTrace* step, own_.step(step_number()));
+        const MerkleTree leaves(step->leaf_roots);
+        const NodePlace root{commit::tree_depth(leaves.leaf_count()), 0};
+        return Move(move::OpenStep{*line_.step(), line_.facts(), encode(own_.trace().header),
+                                   engine::encode_step_record(step->record), leaves.root(),
+                                   answer_to(leaves, root, kAnswerLevelsMax)});
+    }
+
+    Result<Move> tree(Leaves leaves) {
+        if (!leaves.ok()) return leaves.error();
+        const MerkleTree own(std::move(leaves).value());
+        if (own.leaf_count() != at_.leaves)
+            return fail(ErrorCode::kMismatch, "the tree has another number of leaves");
+        return Move(move::Answer{answer_to(own, here(), kAnswerLevelsMax)});
+    }
+
+    Leaves trace_leaves() {
+        GYM_TRY(const dispute::StepTrace* step, own_.step(step_number()));
+        return step->leaf_roots;
+    }
+    Leaves state_leaves() {
+        GYM_TRY(const dispute::StepTrace* step, own_.step(step_number()));
+        return dispute::next_state_roots(own_.trace(), step->before_roots, step->leaf_roots);
+    }
+    Leaves gradient_leaves() {
+        GYM_TRY(const dispute::StepTrace* step, own_.step(step_number()));
+        std::vector<Digest> roots;
+        for (const std::uint32_t leaf : own_.trace().gradients)
+            roots.push_back(step->leaf_roots[leaf]);
+        return roots;
+    }
+    Leaves primitive_leaves() {
+        GYM_TRY(const std::vector<Digest>* primitives,
+                own_.primitives(step_number(), line_.op()->leaf));
+        return *primitives;
+    }
+    Leaves chunk_leaves() {
+        GYM_TRY(const dispute::TracedTensor* tensor, disputed());
+        return tensor->chunk_leaves;
+    }
+
+    Result<Move> open_macro() {
+        const OpFrame& op = *line_.op();
+        GYM_TRY(const std::vector<Digest>* primitives, own_.primitives(step_number(), op.leaf));
+        const MerkleTree outputs(*primitives);
+        const NodePlace root{commit::tree_depth(op.count), 0};
+        move::OpenMacro move{op, outputs.root(), {}, answer_to(outputs, root, kAnswerLevelsMax)};
+        if (children_of(root, op.count, kAnswerLevelsMax).height > 0) {
+            GYM_TRY(move.writer_path, outputs.prove(op.writer));
+        }
+        return Move(std::move(move));
+    }
+
+    /// The tensor that is disputed: the delta, a step's windows, or a primitive's output.
+    Result<const dispute::TracedTensor*> disputed() {
+        const OpFrame& op = *line_.op();
+        if (op.leaf == dispute::kNoLeaf) return own_.delta();
+        if (op.count == 0) return own_.windows(step_number());
+        GYM_TRY(const dispute::TensorTrace* tensor,
+                own_.tensor(step_number(), op.leaf, op.primitive));
+        return &tensor->output;
+    }
+
+    Result<Move> open_tensor() {
+        GYM_TRY(const dispute::TracedTensor* tensor, disputed());
+        const MerkleTree chunks(tensor->chunk_leaves);
+        const NodePlace root{commit::tree_depth(chunks.leaf_count()), 0};
+        return Move(move::OpenTensor{*line_.op(), chunks.root(),
+                                     answer_to(chunks, root, kAnswerLevelsMax)});
+    }
+
+    Result<Move> post_chunk() {
+        GYM_TRY(const dispute::TracedTensor* tensor, disputed());
+        if (at_.index >= tensor->chunk_leaves.size())
+            return fail(ErrorCode::kMismatch, "the tensor has fewer chunks");
+        const ByteView content = tensor->chunk(at_.index);
+        return Move(move::PostChunk{*line_.op(), Bytes(content.begin(), content.end())});
+    }
+
+    UnitWork& own_;
+    const Line& line_;
+    const Cursor& at_;
+};
+
+}  // namespace
+
+Result<Move> plan_answer(UnitWork& own, const Line& line) {
+    GYM_ASSERT(!line.at().answered, "an answer is due");
+    GYM_TRY(Move move, Answer(own, line).plan());
+    const auto ruling = decide(line.at(), move);
+    if (ruling.ok()) return move;
+    return fail(ErrorCode::kMismatch, "the run does not give what was committed to or posted: " +
+                                          std::string(name_of(move)) + ": " +
+                                          ruling.error().message);
+}
+
+}  // namespace gym::game

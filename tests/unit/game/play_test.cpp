@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "players.hpp"
+#include "random_seed.hpp"
+
+namespace gym::game {
+namespace {
+
+using testing::Fault;
+using testing::FaultyWork;
+using testing::kSamples;
+using testing::must;
+using testing::Outcome;
+using testing::SampleUnit;
+
+/// A sample unit and the honest side's work, which all games about it share.
+struct Table {
+    explicit Table(const dispute::testing::Sample& sample) : unit(sample) {
+        honest = testing::rerun(unit);
+        initial_root = must(honest->states())->initial_root;
+    }
+    [[nodiscard]] Fault random_fault(std::mt19937_64& rng) const {
+        return {rng() % unit.spec.steps,
+                static_cast<std::uint32_t>(rng() % unit.trace.macros.size()), rng(), rng()};
+    }
+    [[nodiscard]] std::uint64_t outputs(std::uint32_t op) const {
+        return unit.trace.macros[op].leaves;
+    }
+    [[nodiscard]] bool same(const Facts& a, const Facts& b) const { return a == b; }
+
+    SampleUnit unit;
+    std::unique_ptr<RerunWork> honest;
+    Digest initial_root;
+};
+
+class Games : public ::testing::TestWithParam<dispute::testing::Sample> {
+  protected:
+    Table table_{GetParam()};
+    std::mt19937_64 rng_{gym::testing::random_seed()};
+};
+INSTANTIATE_TEST_SUITE_P(Samples, Games, ::testing::ValuesIn(kSamples),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+/// Over the samples at least 200 games.
+TEST_P(Games, AFaultAnywhereIsProvenByTheLastElement) {
+    const std::size_t wanted = 42 * gym::testing::test_scale();
+    const Facts right = testing::facts_of(table_.unit, *table_.honest, table_.initial_root);
+    std::map<std::string, std::size_t> endings;
+    std::size_t proven = 0;
+    for (std::size_t tries = 0; proven < wanted && tries < 2 * wanted; ++tries) {
+        const Fault fault = table_.random_fault(rng_);
+        SCOPED_TRACE(fault);
+        const auto own = testing::rerun(table_.unit);
+        FaultyWork faulty(*own, fault, table_.outputs(fault.op));
+        const Facts facts = testing::facts_of(table_.unit, faulty, table_.initial_root);
+        if (facts == right) continue;  // the bit had no effect on anything that is committed to
+        const Outcome outcome = testing::play(testing::line_of(facts), testing::asserter_of(faulty),
+                                              testing::challenger_of(*table_.honest));
+        ASSERT_EQ(outcome.end, Outcome::End::proof) << outcome.moves << outcome.reason.message;
+        ++endings[std::string(name_of(outcome.last))];
+        ASSERT_LE(outcome.count, 12U) << outcome.moves;
+        ++proven;
+    }
+    EXPECT_EQ(proven, wanted);
+    EXPECT_EQ(endings["proveElement"], wanted) << "ops' outputs are elements";
+}
+
+/// A challenger whose device is broken takes a right step for a wrong one.
+TEST_P(Games, AChallengerThatIsWrongHasNoProof) {
+    const Facts right = testing::facts_of(table_.unit, *table_.honest, table_.initial_root);
+    const std::size_t games = 8 * gym::testing::test_scale();
+    for (std::size_t i = 0; i < games; ++i) {
+        const Fault fault = table_.random_fault(rng_);
+        SCOPED_TRACE(fault);
+        const auto own = testing::rerun(table_.unit);
+        FaultyWork wrong(*own, fault, table_.outputs(fault.op));
+        const Outcome outcome =
+            testing::play(testing::line_of(right), testing::asserter_of(*table_.honest),
+                          testing::challenger_of(wrong));
+        ASSERT_EQ(outcome.end, Outcome::End::challenger_silent)
+            << outcome.moves << outcome.reason.message;
+        EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict) << outcome.reason.message;
+    }
+}
+
+TEST_P(Games, AgainstARightUnitThereIsNoMove) {
+    const Facts right = testing::facts_of(table_.unit, *table_.honest, table_.initial_root);
+    const auto other = testing::rerun(table_.unit);
+    const Outcome outcome =
+        testing::play(testing::line_of(right), testing::asserter_of(*table_.honest),
+                      testing::challenger_of(*other));
+    EXPECT_EQ(outcome.end, Outcome::End::challenger_silent);
+    EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict);
+    EXPECT_EQ(outcome.moves, "declareStates ");
+}
+
+}  // namespace
+}  // namespace gym::game

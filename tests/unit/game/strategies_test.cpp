@@ -1,0 +1,245 @@
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "gym/engine/batch.hpp"
+#include "players.hpp"
+#include "posted_tree.hpp"
+#include "random_seed.hpp"
+
+namespace gym::game {
+namespace {
+
+using commit::MerkleTree;
+using dispute::LeafRecord;
+using dispute::Source;
+using testing::kSamples;
+using testing::must;
+using testing::SampleUnit;
+
+/// Any legal move, and proofs of everything, from data that both sides have.
+class RandomChallenger {
+  public:
+    RandomChallenger(UnitWork& own, std::mt19937_64& rng) : own_(own), rng_(rng) {}
+
+    Move choose(const Line& line) {
+        line_ = &line;
+        switch (line.at().stage) {
+            case Stage::steps:
+                return steps();
+            case Stage::trace:
+                return trace();
+            case Stage::state:
+                return state();
+            case Stage::gradients:
+                return gradients();
+            case Stage::primitives:
+                return primitives();
+            default:
+                return line.at().height > 0 ? chunks() : element();
+        }
+    }
+
+  private:
+    [[nodiscard]] const Cursor& at() const { return line_->at(); }
+    [[nodiscard]] std::uint32_t step_number() const { return line_->step()->step; }
+    Bytes header() { return encode(own_.trace().header); }
+
+    static std::vector<Digest> path(const MerkleTree& tree, NodePlace from, unsigned height) {
+        std::vector<Digest> siblings;
+        for (; from.height < height; ++from.height, from.index /= 2)
+            siblings.push_back(tree.node(from.height, from.index ^ 1));
+        return siblings;
+    }
+    static Pick pick(const MerkleTree& tree, NodePlace node, unsigned height) {
+        return {node.index, tree.node(node.height, node.index), path(tree, node, height), {}, {}};
+    }
+    static Pick leaf_pick(const MerkleTree& tree, std::uint64_t leaf) {
+        return pick(tree, {0, leaf}, commit::tree_depth(tree.leaf_count()));
+    }
+    /// A node that was listed below the cursor.
+    NodePlace child(unsigned levels_max) {
+        const ChildRange range = children_of({at().height, at().index}, at().leaves, levels_max);
+        if (range.count == 0) return {at().height, at().index};
+        return {range.height, range.first + rng_() % range.count};
+    }
+
+    Move steps() {
+        const dispute::UnitStates& unit = *must(own_.states());
+        const MerkleTree records(engine::record_chain(unit.records)), states(unit.state_roots);
+        const auto both = [&](NodePlace node, unsigned height) {
+            Pick to = pick(records, node, height);
+            to.twin = states.node(node.height, node.index);
+            to.twin_path = path(states, node, height);
+            return to;
+        };
+        const NodePlace node = child(kTwinLevelsMax);
+        if (node.height > 0) return move::PickNode{both(node, at().height)};
+        move::PickStep move{line_->facts(), {*line_->states_root(), both(node, at().height), {}}};
+        if (node.index > 0)
+            move.to.before = both({0, node.index - 1}, commit::tree_depth(records.leaf_count()));
+        return move;
+    }
+
+    Move trace() {
+        const dispute::StepTrace& step = *must(own_.step(step_number()));
+        const MerkleTree leaves(step.leaf_roots);
+        const dispute::TraceHeader& h = own_.trace().header;
+        switch (rng_() % 8) {
+            case 0: {
+                const std::uint8_t field = static_cast<std::uint8_t>(rng_() % 4);
+                const std::uint32_t leaf = field == 0   ? 0
+                                           : field == 1 ? h.loss
+                                           : field == 2 ? h.grad_norm
+                                                        : std::min(h.skipped, h.leaves - 1);
+                return move::ProveRecord{*line_->step(),          header(),
+                                         line_->record(),         field,
+                                         leaf_pick(leaves, leaf), must(own_.records().leaf(leaf))};
+            }
+            case 1: {
+                const auto leaf = static_cast<std::uint32_t>(rng_() % h.input_leaves);
+                return move::ProveInput{*line_->step(), line_->facts(), header(),
+                                        leaf_pick(leaves, leaf), must(own_.records().leaf(leaf))};
+            }
+            case 2:
+                return move::PickTree{*line_->step(), header(), {}};
+            case 3:
+                if (step.record.gradient_root)
+                    return move::PickTree{*line_->step(), header(), line_->record()};
+                break;
+            default:
+                break;
+        }
+        const NodePlace node = child(kAnswerLevelsMax);
+        if (node.height > 0) return move::PickNode{pick(leaves, node, at().height)};
+        const auto leaf = static_cast<std::uint32_t>(node.index);
+        return move::PickLeaf{*line_->step(), header(), pick(leaves, node, at().height),
+                              must(own_.records().leaf(leaf))};
+    }
+
+    Pick source_of(const dispute::StepTrace& step, const Source& source) {
+        const bool leaf = source.kind == Source::Kind::leaf;
+        return leaf_pick(MerkleTree(leaf ? step.leaf_roots : step.before_roots), source.index);
+    }
+
+    Move state() {
+        const dispute::StepTrace& step = *must(own_.step(step_number()));
+        const MerkleTree slots(
+            dispute::next_state_roots(own_.trace(), step.before_roots, step.leaf_roots));
+        const NodePlace node = child(kAnswerLevelsMax);
+        if (node.height > 0) return move::PickNode{pick(slots, node, at().height)};
+        const auto slot = static_cast<std::uint32_t>(node.index);
+        return move::ProveSlot{*line_->step(), header(), pick(slots, node, at().height),
+                               must(own_.records().state(slot)),
+                               source_of(step, own_.trace().state[slot].next)};
+    }
+
+    Move gradients() {
+        const dispute::StepTrace& step = *must(own_.step(step_number()));
+        std::vector<Digest> roots;
+        for (const std::uint32_t leaf : own_.trace().gradients)
+            roots.push_back(step.leaf_roots[leaf]);
+        const MerkleTree tree(std::move(roots));
+        const NodePlace node = child(kAnswerLevelsMax);
+        if (node.height > 0) return move::PickNode{pick(tree, node, at().height)};
+        const auto number = static_cast<std::uint32_t>(node.index);
+        const Source source{Source::Kind::leaf, own_.trace().gradients[number], {}};
+        return move::ProveGradient{*line_->step(), header(), pick(tree, node, at().height),
+                                   must(own_.records().gradient(number)), source_of(step, source)};
+    }
+
+    Move primitives() {
+        const OpFrame& op = *line_->op();
+        const MerkleTree outputs(*must(own_.primitives(step_number(), op.leaf)));
+        const NodePlace node = child(kAnswerLevelsMax);
+        if (node.height > 0) return move::PickNode{pick(outputs, node, at().height)};
+        const auto primitive = static_cast<std::uint32_t>(node.index);
+        return move::PickPrimitive{op, header(), pick(outputs, node, at().height),
+                                   must(own_.records().primitive(op.first + primitive))};
+    }
+
+    const dispute::TracedTensor& disputed() {
+        const OpFrame& op = *line_->op();
+        if (op.count == 0) return *must(own_.windows(step_number()));
+        return must(own_.tensor(step_number(), op.leaf, op.primitive))->output;
+    }
+    Move chunks() {
+        return move::PickNode{
+            pick(MerkleTree(disputed().chunk_leaves), child(kAnswerLevelsMax), at().height)};
+    }
+
+    Move element() {
+        const OpFrame& op = *line_->op();
+        const std::uint64_t size = commit::size_bytes(op.shape->dtype);
+        const std::uint64_t first = at().index * commit::kChunkBytes / size;
+        const std::uint64_t element = first + rng_() % (line_->chunk().size() / size);
+        if (op.count == 0) return token(element);
+        const dispute::StepTrace& step = *must(own_.step(step_number()));
+        const MerkleTree outputs(*must(own_.primitives(step_number(), op.leaf)));
+        const auto& record = own_.trace().primitives[op.first + op.primitive];
+        auto operands = must(dispute::open_operands(
+            record, *must(own_.tensor(step_number(), op.leaf, op.primitive)), element,
+            [&](const Source& source) -> Result<std::vector<Digest>> {
+                if (source.kind == Source::Kind::primitive) return outputs.prove(source.index);
+                return source_of(step, source).path;
+            }));
+        return move::ProveElement{op,      *line_->step(), header(),           encode(record),
+                                  element, line_->chunk(), std::move(operands)};
+    }
+
+    Move token(std::uint64_t element) {
+        const dispute::TraceHeader& h = own_.trace().header;
+        const Facts& facts = line_->facts();
+        const std::uint64_t tokens = own_.dataset_tokens(), length = h.window_tokens + 1;
+        const std::uint64_t starts = (tokens - tokens / 10 - length) / h.stride + 1;
+        const std::uint64_t start =
+            engine::window_start({facts.job_seed, facts.round, facts.slot}, step_number(),
+                                 static_cast<std::uint32_t>(element / length), starts);
+        return move::ProveToken{
+            *line_->op(), *line_->step(),
+            facts,        header(),
+            element,      line_->chunk(),
+            tokens,       must(own_.dataset_chunk(start * h.stride + element % length))};
+    }
+
+    UnitWork& own_;
+    std::mt19937_64& rng_;
+    const Line* line_ = nullptr;
+};
+
+class Strategies : public ::testing::TestWithParam<dispute::testing::Sample> {};
+INSTANTIATE_TEST_SUITE_P(Samples, Strategies, ::testing::ValuesIn(kSamples),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST_P(Strategies, NoneWinsAgainstAnHonestAsserter) {
+    std::mt19937_64 rng(gym::testing::random_seed());
+    const SampleUnit unit(GetParam());
+    const auto asserter = testing::rerun(unit), other = testing::rerun(unit);
+    const Facts facts = testing::facts_of(unit, *asserter, must(asserter->states())->initial_root);
+    RandomChallenger challenger(*other, rng);
+    std::map<std::string, std::size_t> refused;
+    const std::size_t games = 40 * gym::testing::test_scale();
+    for (std::size_t game = 0; game < games; ++game) {
+        Line line = testing::line_of(facts);
+        for (std::size_t moves = 0; moves < testing::kMovesMax; ++moves) {
+            const bool challenges = line.at().answered;
+            const auto answer =
+                challenges ? Result<Move>(challenger.choose(line)) : plan_answer(*asserter, line);
+            ASSERT_TRUE(answer.ok()) << answer.error().message;
+            if (is_proof(*answer)) {
+                const auto ruling = decide(line.at(), *answer);
+                ASSERT_FALSE(ruling.ok()) << name_of(*answer) << " against an honest asserter";
+                ++refused[std::string(name_of(*answer)) + ": " + ruling.error().message];
+                break;
+            }
+            const Status played = line.play(*answer);
+            ASSERT_TRUE(played.ok()) << name_of(*answer) << ": " << played.error().message;
+        }
+    }
+    for (const auto& [what, count] : refused)
+        std::cout << count << " " << what << std::endl;
+    EXPECT_FALSE(refused.empty());
+}
+
+}  // namespace
+}  // namespace gym::game
