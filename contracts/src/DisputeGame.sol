@@ -4,6 +4,7 @@ pragma solidity ^0.8.35;
 import {DisputeBank} from "./dispute/DisputeBank.sol";
 import {
     Cursor,
+    DeltaProof,
     ElementProof,
     Facts,
     Finding,
@@ -172,6 +173,17 @@ contract DisputeGame is DisputeBank {
     }
 
     /// @inheritdoc IDisputeMoves
+    function pickDelta(
+        bytes32 game,
+        Cursor calldata cursor,
+        Facts calldata,
+        bytes32,
+        bytes calldata
+    ) external {
+        _challenge(game, cursor, _TREES);
+    }
+
+    /// @inheritdoc IDisputeMoves
     function pickTree(
         bytes32 game,
         Cursor calldata cursor,
@@ -216,6 +228,14 @@ contract DisputeGame is DisputeBank {
 
     /// @inheritdoc IDisputeMoves
     function proveToken(bytes32 game, Cursor calldata cursor, TokenProof calldata)
+        external
+        nonReentrant
+    {
+        _prove(game, cursor, _ELEMENTS);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function proveDelta(bytes32 game, Cursor calldata cursor, DeltaProof calldata)
         external
         nonReentrant
     {

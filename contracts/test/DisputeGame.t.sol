@@ -39,8 +39,9 @@ contract DisputeGameTest is DisputePlayer {
     function test_anyElementOfAnyPrimitive(uint256 step, uint256 primitive, uint256 element)
         public
     {
-        Fault memory fault =
-            Fault(Wrong.Primitive, bound(step, 0, 2), bound(primitive, 0, 11), element % 1000);
+        Fault memory fault = Fault(
+            Wrong.Primitive, bound(step, 0, 2), bound(primitive, 0, 11), element % 1000
+        );
         _expectFault(fault, "proveElement", 0);
     }
 

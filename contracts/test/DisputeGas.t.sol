@@ -2,6 +2,7 @@
 pragma solidity ^0.8.35;
 
 import {Cursor, Stage} from "../src/dispute/DisputeTypes.sol";
+import {Posted} from "./support/DisputeFixture.sol";
 import {DisputePlayer, Play} from "./support/DisputePlayer.sol";
 import {Fault, StepRun, Wrong} from "./support/DisputeRunner.sol";
 import {DisputeTrees} from "./support/DisputeTrees.sol";
@@ -11,6 +12,7 @@ contract DisputeGasTest is DisputePlayer {
     uint256 private constant GAME_GAS_MAX = 2_200_000;
     uint256 private _total;
     uint256 private _transactions;
+    string private _prefix;
 
     function setUp() public {
         _deployGame();
@@ -40,6 +42,22 @@ contract DisputeGasTest is DisputePlayer {
         assertLe(_transactions, 14, "transactions");
     }
 
+    function test_aGameAboutTheDelta() public {
+        StepRun[] memory right = _right();
+        Posted memory posted = _honest(right);
+        Play memory p;
+        p.delta = _delta(right);
+        p.delta.data[701] ^= 0x01;
+        posted.deltaRoot = DisputeTrees.tensorRoot(p.delta);
+        _post(posted);
+        p.id = _open(CHALLENGER, SALT);
+        p.challenger = CHALLENGER;
+        _start(p);
+        _prefix = "delta: ";
+        _play(p, right, right, 20);
+        assertTrue(!_isOpen(p.id), "over");
+    }
+
     function test_theLargestAnswer() public {
         bytes32[] memory leaves = new bytes32[](128);
         for (uint256 i = 0; i < 128; ++i) {
@@ -53,7 +71,7 @@ contract DisputeGasTest is DisputePlayer {
     }
 
     function _afterMove() internal override {
-        _count(_name, _call);
+        _count(string.concat(_prefix, _name), _call);
     }
 
     /// The move was the last call.

@@ -185,9 +185,7 @@ contract DisputeMoneyTest is DisputePlayer {
         Play memory p = _begin(CHALLENGER, SALT);
         _wait(1 days, 1);
         vm.prank(_asserter);
-        vm.expectRevert(
-            abi.encodeWithSelector(IStake.StakeLocked.selector, _asserter, uint256(1))
-        );
+        vm.expectRevert(abi.encodeWithSelector(IStake.StakeLocked.selector, _asserter, uint256(1)));
         _stake.withdraw();
         _game.timeout(p.id);
         vm.prank(_asserter);

@@ -40,7 +40,7 @@ class Writer {
                 return fail(ErrorCode::kOutOfRange, "the expansion has more than 2^16 primitives");
             write_macro(op, expansion);
         }
-        write_state();
+        GYM_CHECK(write_state());
         GYM_CHECK(write_header());
         return std::move(trace_);
     }
@@ -115,12 +115,26 @@ class Writer {
         trace_.macros.push_back(range);
     }
 
-    void write_state() {
+    Status write_state() {
+        TraceHeader& h = trace_.header;
         for (const Slot& slot : program_.slots()) {
-            if (slot.kind != SlotKind::param && slot.kind != SlotKind::state) continue;
+            const bool parameter = slot.kind == SlotKind::param;
+            if (!parameter && slot.kind != SlotKind::state) continue;
             // Itself, or the temp that a macro op writes: validate.hpp.
-            trace_.state.push_back({shape_of(slot), sources_[slot.next]});
+            StateRecord record{shape_of(slot), sources_[slot.next], 0};
+            if (parameter) {
+                record.delta_offset = h.delta_bytes;
+                h.delta_bytes += size_bytes(record.shape);
+                ++h.parameters;
+            }
+            // After every slot, so that the sum cannot overflow.
+            if (h.delta_bytes > kDeltaBytesMax)
+                return fail(ErrorCode::kOutOfRange,
+                            "the parameters have more than 2^32 - 17 bytes: a delta of them cannot "
+                            "be disputed");
+            trace_.state.push_back(std::move(record));
         }
+        return {};
     }
 
     Result<std::uint32_t> leaf_of(SlotId id, std::string_view name) const {

@@ -70,10 +70,12 @@ Digest tagged(std::string_view tag, ByteView bytes) {
 /// Every number of a header, in the order of its encoding.
 template <class Header, class F>
 void each_number(Header& h, F f) {
-    for (auto* number : {&h.numerics_version, &h.input_leaves, &h.leaves, &h.primitives,
-                         &h.state_slots, &h.gradients, &h.loss, &h.grad_norm, &h.skipped,
-                         &h.windows, &h.window_tokens, &h.stride, &h.vocabulary, &h.classes})
+    for (auto* number :
+         {&h.numerics_version, &h.input_leaves, &h.leaves, &h.primitives, &h.state_slots,
+          &h.gradients, &h.loss, &h.grad_norm, &h.skipped, &h.windows, &h.window_tokens, &h.stride,
+          &h.vocabulary, &h.classes, &h.parameters})
         f(*number);
+    f(h.delta_bytes);
 }
 
 template <class Header, class F>
@@ -90,6 +92,20 @@ Status check_counts(const TraceHeader& h) {
     if (h.input_leaves > h.leaves) return malformed("more inputs than leaves");
     for (const std::uint32_t leaf : {h.loss, h.grad_norm, h.skipped})
         if (leaf != kNoLeaf && leaf >= h.leaves) return malformed("names a leaf that is not there");
+    if (h.parameters > h.state_slots) return malformed("more parameters than state slots");
+    if (h.delta_bytes < kDeltaHeadBytes || h.delta_bytes > kDeltaBytesMax ||
+        h.delta_bytes % sizeof(float) != 0)
+        return malformed("a delta has a head of 16 bytes and then floats, fewer than 2^32 bytes");
+    return {};
+}
+
+Status check_delta_offset(const StateRecord& record) {
+    const std::uint64_t offset = record.delta_offset;
+    if (offset == 0) return {};
+    if (record.shape.dtype != program::DType::f32) return malformed("a parameter is f32");
+    if (offset < kDeltaHeadBytes || offset % sizeof(float) != 0 || offset > kDeltaBytesMax ||
+        size_bytes(record.shape) > kDeltaBytesMax - offset)
+        return malformed("a place that no delta has");
     return {};
 }
 
@@ -171,6 +187,7 @@ Bytes encode(const StateRecord& record) {
     Encoder out;
     put(out, record.shape);
     put(out, record.next);
+    out.u64(record.delta_offset);
     return out.take();
 }
 
@@ -181,13 +198,20 @@ Result<StateRecord> decode_state_record(ByteView bytes) {
     GYM_TRY(record.next, get_source(in));
     if (record.next.kind != Source::Kind::leaf && record.next.kind != Source::Kind::state)
         return malformed("state comes from a leaf or from state");
+    GYM_TRY(record.delta_offset, in.u64());
+    GYM_CHECK(check_delta_offset(record));
     GYM_CHECK(in.expect_end());
     return record;
 }
 
 Bytes encode(const TraceHeader& header) {
     Encoder out;
-    each_number(header, [&](std::uint32_t number) { out.u32(number); });
+    each_number(header, [&](auto number) {
+        if constexpr (sizeof number == sizeof(std::uint64_t))
+            out.u64(number);
+        else
+            out.u32(number);
+    });
     each_root(header, [&](const Digest& root) { out.fixed(root); });
     return out.take();
 }
@@ -203,7 +227,12 @@ Result<TraceHeader> decode_trace_header(ByteView bytes) {
         else
             status = value.error();
     };
-    each_number(header, [&](std::uint32_t& number) { read(number, in.u32()); });
+    each_number(header, [&](auto& number) {
+        if constexpr (sizeof number == sizeof(std::uint64_t))
+            read(number, in.u64());
+        else
+            read(number, in.u32());
+    });
     each_root(header, [&](Digest& root) { read(root, in.digest()); });
     GYM_CHECK(status);
     GYM_CHECK(in.expect_end());

@@ -22,12 +22,14 @@ struct Cursor {
 
 /// @notice What the commitment and its round record say about a unit.
 /// @param recordsRoot Over the chain of records, committed to. @param finalStateRoot Committed to.
+/// @param deltaRoot Of the delta's bytes as a tensor u8 [size], committed to.
 /// @param jobSeed Of the round record, as what follows. @param traceRoot Of the program.
 /// @param initialStateRoot Of the training state before step 0. @param datasetRoot Of the tokens.
 /// @param round Its number. @param slot The unit's. @param steps Of the unit. @param checkpointEvery Steps between state roots.
 struct Facts {
     bytes32 recordsRoot;
     bytes32 finalStateRoot;
+    bytes32 deltaRoot;
     bytes32 jobSeed;
     bytes32 traceRoot;
     bytes32 initialStateRoot;
@@ -54,9 +56,10 @@ struct StepFrame {
     bytes32 trace;
 }
 
-/// @notice One macro op, then one of its primitives; or the token windows of a step.
-/// @param step keccak256 of the StepFrame. @param program The trace root. @param leaf The trace leaf that was picked.
-/// @param first The macro op's first primitive. @param count Its primitives; 0: token windows. @param writer Which writes the leaf.
+/// @notice One macro op, then one of its primitives; or the token windows of a step; or the unit's delta.
+/// @param step keccak256 of the StepFrame; of Facts for the delta. @param program The trace root.
+/// @param leaf The trace leaf that was picked; NO_LEAF for the delta.
+/// @param first The macro op's first primitive. @param count Its primitives; 0: token windows, the delta. @param writer Which writes the leaf.
 /// @param macroRoot Root over the primitives' outputs; 0 until the asserter declares it.
 /// @param primitive Counted within the macro op. @param record The primitive record's digest; 0 until one is picked.
 /// @param shape Of the tensor that is disputed, see Shapes.
@@ -142,6 +145,23 @@ struct TokenProof {
     bytes chunk;
     uint64 tokens;
     TensorProof dataset;
+}
+
+/// @notice One word of the delta with what it must be: its head's, or the difference of a parameter's element at the unit's end and at
+/// its beginning.
+/// @param op The cursor's frame. @param facts That it names. @param header Of the trace program.
+/// @param word Of four bytes of the delta. @param chunk That the asserter posted.
+/// @param slot The parameter's state record. @param final_ Its element under the final state's root. @param base Under the initial
+/// state's root. All three are empty for a word of the head.
+struct DeltaProof {
+    OpFrame op;
+    Facts facts;
+    bytes header;
+    uint64 word;
+    bytes chunk;
+    RecordProof slot;
+    TensorProof final_;
+    TensorProof base;
 }
 
 /// @notice What a proof has shown. @param element Of the tensor, or which leaf, slot or field. @param claimed By the asserter.

@@ -3,10 +3,11 @@ pragma solidity ^0.8.35;
 
 import {IOneStep} from "../onestep/IOneStep.sol";
 import {Descriptors} from "../onestep/Descriptors.sol";
+import {Float32} from "../numerics/Float32.sol";
 import {LittleEndian} from "../numerics/LittleEndian.sol";
 import {
-    Chunk,
     Cursor,
+    DeltaProof,
     ElementProof,
     Facts,
     Finding,
@@ -20,10 +21,11 @@ import {
 } from "./DisputeTypes.sol";
 import {JobRandom} from "./JobRandom.sol";
 import {MerkleSha256} from "./MerkleSha256.sol";
-import {Header, Shapes, Source, TraceRecords} from "./TraceRecords.sol";
+import {Operands, Span} from "./Operands.sol";
+import {Header, Shapes, Source, StateRecord, TraceRecords} from "./TraceRecords.sol";
 
-/// @title The leaf of a dispute: one element of one primitive, or one token of a window
-/// @notice What src/dispute/opening.cpp's check_opening() does. As TreeRules: pure, with the arguments of IDisputeGame; both
+/// @title The leaf of a dispute: one element of one primitive, one token of a window, or one word of the delta
+/// @notice What src/dispute/opening.cpp's check_opening() does. As TreeRules: pure, with the arguments of IDisputeGame; all
 /// revert with NoFault where the asserter's element is right.
 contract ElementRules {
     using Frames for Cursor;
@@ -32,19 +34,18 @@ contract ElementRules {
     using Frames for StepFrame;
     using Shapes for uint256;
 
-    /// @notice Chunks that an element reads of one operand at most.
-    uint256 public constant CHUNKS_MAX = 17;
     uint256 private constant GATHER_ROWS = 34;
     uint256 private constant PICK = 35;
     uint256 private constant TOKEN_BYTES = 2;
     uint256 private constant U16 = 6;
     /// @dev The last tenth of the tokens, rounded down, validates.
     uint256 private constant VALIDATION_SHARE = 10;
+    uint256 private constant WORD_BYTES = 4;
+    bytes8 private constant DELTA_MAGIC = "GYMDLTA1";
+    uint32 private constant DELTA_CODEC = 0;
 
     IOneStep private immutable _ONE_STEP;
 
-    /// @notice An operand's chunks are not those that the element reads.
-    error WrongChunks(uint256 operand, uint256 count, uint256 expected);
     /// @notice The tensor, or its chunk that is disputed, has no such element.
     error ElementOutside(uint256 element);
 
@@ -66,14 +67,6 @@ contract ElementRules {
         uint32 index;
     }
 
-    /// @dev Bytes of an operand of `total` bytes.
-    struct Span {
-        uint256 operand;
-        uint256 total;
-        uint256 begin;
-        uint256 length;
-    }
-
     /// @notice Fixes the evaluator. @param oneStep OneStep.
     constructor(IOneStep oneStep) {
         _ONE_STEP = oneStep;
@@ -90,12 +83,13 @@ contract ElementRules {
         view
         returns (Finding memory)
     {
-        _enter(c, proof.op, proof.step);
+        _enter(c, proof.op, proof.step.hash());
         bytes32 digest = TraceRecords.primitiveDigest(proof.primitive);
         if (proof.op.record == 0 || digest != proof.op.record) {
             revert IDisputeErrors.BadRecord(proof.op.primitive);
         }
-        uint256 claimed = _claimed(c, proof.op, proof.element, proof.chunk);
+        uint256 size = Descriptors.sizeOf(proof.op.shape.dtype());
+        uint256 claimed = _claimed(c, proof.op.shape, proof.element, size, proof.chunk);
         return _unequal(proof.element, claimed, _compute(proof));
     }
 
@@ -105,32 +99,52 @@ contract ElementRules {
         view
         returns (Finding memory)
     {
-        _enter(c, proof.op, proof.step);
-        if (proof.op.count != 0) revert IDisputeErrors.BadRecord(proof.op.leaf);
+        _enter(c, proof.op, proof.step.hash());
+        if (proof.op.count != 0 || proof.op.leaf == TraceRecords.NO_LEAF) {
+            revert IDisputeErrors.BadRecord(proof.op.leaf);
+        }
         if (proof.facts.hash() != proof.step.facts) revert IDisputeErrors.WrongFrame();
-        uint256 claimed = _claimed(c, proof.op, proof.element, proof.chunk);
+        uint256 size = Descriptors.sizeOf(proof.op.shape.dtype());
+        uint256 claimed = _claimed(c, proof.op.shape, proof.element, size, proof.chunk);
         return _unequal(proof.element, claimed, _token(proof, _position(proof)));
     }
 
-    function _enter(Cursor calldata c, OpFrame calldata op, StepFrame calldata step) private pure {
+    /// @notice See IDisputeMoves.proveDelta.
+    function proveDelta(bytes32, Cursor calldata c, DeltaProof calldata proof)
+        external
+        view
+        returns (Finding memory)
+    {
+        _enter(c, proof.op, proof.facts.hash());
+        if (proof.op.leaf != TraceRecords.NO_LEAF) revert IDisputeErrors.BadRecord(proof.op.leaf);
+        uint256 claimed = _claimed(c, proof.op.shape, proof.word, WORD_BYTES, proof.chunk);
+        Header memory h = TraceRecords.header(proof.header, proof.op.program);
+        bool head = proof.word < TraceRecords.DELTA_HEAD_BYTES / WORD_BYTES;
+        uint256 computed = head ? _headWord(h, proof) : _difference(h, proof);
+        return _unequal(proof.word, claimed, computed);
+    }
+
+    /// @param fixed_ Hash of what the cursor's frame must name.
+    function _enter(Cursor calldata c, OpFrame calldata op, bytes32 fixed_) private pure {
         c.expect(Stage.CHUNKS, true);
         if (c.height != 0) revert IDisputeErrors.WrongStage(c.stage);
         c.check(op.hash());
-        if (step.hash() != op.step) revert IDisputeErrors.WrongFrame();
+        if (fixed_ != op.step) revert IDisputeErrors.WrongFrame();
     }
 
-    /// @dev The asserter's element, in the chunk that it posted.
-    function _claimed(Cursor calldata c, OpFrame calldata op, uint256 element, bytes calldata chunk)
-        private
-        view
-        returns (uint256)
-    {
-        uint256 size = Descriptors.sizeOf(op.shape.dtype());
+    /// @dev The asserter's element of `size` bytes, in the chunk that it posted.
+    function _claimed(
+        Cursor calldata c,
+        uint256 shape,
+        uint256 element,
+        uint256 size,
+        bytes calldata chunk
+    ) private view returns (uint256) {
         uint256 offset = element * size;
-        if (offset / MerkleSha256.CHUNK_BYTES != c.index || offset >= op.shape.size()) {
+        if (offset / MerkleSha256.CHUNK_BYTES != c.index || offset + size > shape.size()) {
             revert ElementOutside(element);
         }
-        if (chunk.length != op.shape.chunkBytes(c.index)) {
+        if (chunk.length != shape.chunkBytes(c.index)) {
             revert MerkleSha256.BadChunk(chunk.length);
         }
         bytes32 leaf = MerkleSha256.chunkLeaf(chunk);
@@ -143,7 +157,7 @@ contract ElementRules {
             TraceRecords.descriptor(proof.primitive);
         uint256 count = sources.length;
         if (proof.operands.length != count) {
-            revert WrongChunks(0, proof.operands.length, count);
+            revert Operands.WrongChunks(0, proof.operands.length, count);
         }
         Place memory place = _placeOf(proof);
         bytes[] memory inputs = new bytes[](count);
@@ -182,15 +196,14 @@ contract ElementRules {
         (to.first, to.count) = _ONE_STEP.reach(d, to.operand, proof.element, to.index);
         TensorProof calldata given = proof.operands[to.operand];
         if (to.count == 0) {
-            uint256 proofs = given.chunks.length + given.path.length;
-            if (proofs != 0 || given.treeRoot != 0) revert WrongChunks(to.operand, proofs, 0);
+            Operands.expectNone(given, to.operand);
             return "";
         }
         uint256 shape = _packed(d.inputs[to.operand]);
         _checkTensor(place, source, shape.digest(given.treeRoot), given.path);
         uint256 size = Descriptors.sizeOf(shape.dtype());
         Span memory span = Span(to.operand, shape.size(), to.first * size, to.count * size);
-        return _range(given, span);
+        return Operands.range(given, span);
     }
 
     function _checkTensor(
@@ -208,56 +221,6 @@ contract ElementRules {
         if (source.kind == TraceRecords.FROM_LEAF) (list, count) = (place.trace, place.leaves);
         if (source.kind == TraceRecords.FROM_STATE) (list, count) = (place.state, place.slots);
         MerkleSha256.verify(list, source.index, count, root, path);
-    }
-
-    /// @dev The bytes of a span, from chunks that lead to proof.treeRoot.
-    function _range(TensorProof calldata proof, Span memory span)
-        private
-        view
-        returns (bytes memory out)
-    {
-        uint256 first = span.begin / MerkleSha256.CHUNK_BYTES;
-        uint256 count = (span.begin + span.length - 1) / MerkleSha256.CHUNK_BYTES - first + 1;
-        if (proof.chunks.length != count || count > CHUNKS_MAX) {
-            revert WrongChunks(span.operand, proof.chunks.length, count);
-        }
-        out = new bytes(span.length);
-        uint256 written = 0;
-        for (uint256 i = 0; i < count; ++i) {
-            bytes calldata content = _chunk(proof.chunks[i], proof.treeRoot, first + i, span.total);
-            uint256 skip = i == 0 ? span.begin % MerkleSha256.CHUNK_BYTES : 0;
-            written += _copy(content, skip, out, written);
-        }
-    }
-
-    /// @dev Appends what fits of `content` from `skip` on. @return take Bytes.
-    function _copy(
-        bytes calldata content,
-        uint256 skip,
-        bytes memory out,
-        uint256 written
-    ) private pure returns (uint256 take) {
-        take = content.length - skip;
-        if (take > out.length - written) take = out.length - written;
-        assembly ("memory-safe") {
-            calldatacopy(add(add(out, 32), written), add(content.offset, skip), take)
-        }
-    }
-
-    /// @dev The content of a chunk, once it is shown to be chunk `index` of a tensor of `total` bytes.
-    function _chunk(
-        Chunk calldata chunk,
-        bytes32 treeRoot,
-        uint256 index,
-        uint256 total
-    ) private view returns (bytes calldata content) {
-        content = chunk.content;
-        uint256 expected = total - index * MerkleSha256.CHUNK_BYTES;
-        if (expected > MerkleSha256.CHUNK_BYTES) expected = MerkleSha256.CHUNK_BYTES;
-        if (content.length != expected) revert MerkleSha256.BadChunk(content.length);
-        bytes32 leaf = MerkleSha256.chunkLeaf(content);
-        uint256 all = (total + MerkleSha256.CHUNK_BYTES - 1) / MerkleSha256.CHUNK_BYTES;
-        MerkleSha256.verify(treeRoot, index, all, leaf, chunk.path);
     }
 
     /// @dev Where in the dataset the token of an element of the windows lies: src/engine/batch.cpp. Training windows begin at
@@ -283,8 +246,53 @@ contract ElementRules {
         if (computed != root) revert MerkleSha256.RootMismatch(computed, root);
         if (dataset.path.length != 0) revert MerkleSha256.BadProofLength(dataset.path.length, 0);
         uint256 total = uint256(proof.tokens) * TOKEN_BYTES;
-        bytes memory two = _range(dataset, Span(0, total, token * TOKEN_BYTES, TOKEN_BYTES));
+        bytes memory two = Operands.range(dataset, Span(0, total, token * TOKEN_BYTES, TOKEN_BYTES));
         return uint256(uint8(two[0])) | (uint256(uint8(two[1])) << 8);
+    }
+
+    /// @dev A word of the delta before its first parameter: magic, codec and number of parameters.
+    function _headWord(Header memory h, DeltaProof calldata proof) private pure returns (uint256) {
+        uint256 brought = proof.slot.index + proof.slot.data.length + proof.slot.path.length;
+        if (brought != 0) revert IDisputeErrors.BadRecord(proof.slot.index);
+        Operands.expectNone(proof.final_, 0);
+        Operands.expectNone(proof.base, 1);
+        bytes memory head = abi.encodePacked(DELTA_MAGIC, DELTA_CODEC, uint32(h.parameters));
+        bytes memory word = new bytes(WORD_BYTES);
+        for (uint256 i = 0; i < WORD_BYTES; ++i) {
+            word[i] = head[uint256(proof.word) * WORD_BYTES + i];
+        }
+        return _word(word);
+    }
+
+    /// @dev What the word must be that lies in the parameter of `proof.slot`.
+    function _difference(Header memory h, DeltaProof calldata proof)
+        private
+        view
+        returns (uint256)
+    {
+        StateRecord memory slot = TraceRecords.state(h, proof.slot);
+        uint256 offset = uint256(proof.word) * WORD_BYTES;
+        bool inside = slot.deltaOffset != 0 && offset >= slot.deltaOffset
+            && offset - slot.deltaOffset < slot.shape.size();
+        if (!inside) revert IDisputeErrors.BadRecord(proof.slot.index);
+        Span memory span = Span(0, slot.shape.size(), offset - slot.deltaOffset, WORD_BYTES);
+        uint256 end = _parameter(proof.facts.finalStateRoot, h.stateSlots, proof, span);
+        span.operand = 1;
+        uint256 begin = _parameter(proof.facts.initialStateRoot, h.stateSlots, proof, span);
+        return Float32.sub(end, begin);
+    }
+
+    /// @dev The parameter's element under a state's root.
+    function _parameter(bytes32 root, uint256 slots, DeltaProof calldata proof, Span memory span)
+        private
+        view
+        returns (uint256)
+    {
+        TensorProof calldata given = span.operand == 0 ? proof.final_ : proof.base;
+        (uint256 shape,) = TraceRecords.shape(proof.slot.data, 0);
+        bytes32 digest = shape.digest(given.treeRoot);
+        MerkleSha256.verify(root, proof.slot.index, slots, digest, given.path);
+        return _word(Operands.range(given, span));
     }
 
     function _unequal(uint256 element, uint256 claimed, uint256 computed)

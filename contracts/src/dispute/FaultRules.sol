@@ -106,7 +106,7 @@ contract FaultRules {
         Header memory h = _enter(c, Stage.STATE, frame, header);
         Descent.leafBelow(c, c.node, slot.index, slot.node, slot.path);
         if (record.index != slot.index) revert IDisputeErrors.BadRecord(record.index);
-        Source memory from = TraceRecords.stateSource(h, record);
+        Source memory from = TraceRecords.state(h, record).source;
         if (source.index != from.index) revert IDisputeErrors.BadRecord(source.index);
         bool computed = from.kind == TraceRecords.FROM_LEAF;
         MerkleSha256.verify(

@@ -3,6 +3,7 @@ pragma solidity ^0.8.35;
 
 import {
     Cursor,
+    DeltaProof,
     ElementProof,
     Facts,
     OpFrame,
@@ -96,6 +97,15 @@ interface IDisputeMoves {
         StepPick calldata to
     ) external;
 
+    /// @notice Goes from the steps to the delta, whose root the commitment has. @param statesRoot That was declared.
+    function pickDelta(
+        bytes32 game,
+        Cursor calldata cursor,
+        Facts calldata facts,
+        bytes32 statesRoot,
+        bytes calldata header
+    ) external;
+
     /// @notice Goes from the trace leaves to the state after the step or, with the record, to its gradients.
     function pickTree(
         bytes32 game,
@@ -133,6 +143,9 @@ interface IDisputeMoves {
 
     /// @notice The token is not the dataset's.
     function proveToken(bytes32 game, Cursor calldata cursor, TokenProof calldata proof) external;
+
+    /// @notice A word of the delta is neither its head's nor the difference of final and initial parameter.
+    function proveDelta(bytes32 game, Cursor calldata cursor, DeltaProof calldata proof) external;
 
     /// @notice A field of the record is not its trace leaf. @param field 0 batch root, 1 loss, 2 gradient norm, 3 skipped.
     function proveRecord(

@@ -142,6 +142,7 @@ contract OpeningRules {
     {
         facts.recordsRoot = c.recordsRoot;
         facts.finalStateRoot = c.finalStateRoot;
+        facts.deltaRoot = c.deltaRoot;
         facts.jobSeed = bytes32(_u(record, 266, 32));
         facts.traceRoot = bytes32(_u(record, 298, 32));
         facts.initialStateRoot = bytes32(_u(record, 330, 32));

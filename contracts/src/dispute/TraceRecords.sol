@@ -18,6 +18,8 @@ struct Header {
     uint256 skipped;
     uint256 windowTokens;
     uint256 stride;
+    uint256 parameters;
+    uint256 deltaBytes;
     bytes32 gradientsRoot;
     bytes32 leavesRoot;
     bytes32 primitivesRoot;
@@ -40,10 +42,18 @@ struct LeafRecord {
     uint256 writer;
 }
 
+/// @notice A slot of the training state. @param source Of its value after a step: a trace leaf, or state before it.
+/// @param deltaOffset Of its first byte in the delta; 0: no parameter.
+struct StateRecord {
+    uint256 shape;
+    Source source;
+    uint256 deltaOffset;
+}
+
 /// @title The records of a trace program
 /// @notice Byte formats of src/dispute/include/gym/dispute/trace_program.hpp; big-endian, strict.
 library TraceRecords {
-    uint256 internal constant NO_LEAF = 0xFFFFFFFF;
+    uint32 internal constant NO_LEAF = 0xFFFFFFFF;
     uint256 internal constant COMPUTED = 0;
     uint256 internal constant BATCH = 1;
     uint256 internal constant CLOCK = 2;
@@ -53,8 +63,14 @@ library TraceRecords {
     uint256 internal constant FROM_STATE = 3;
     uint256 internal constant CONSTANT = 4;
     uint256 internal constant OPERANDS_MAX = 12;
-    uint256 private constant HEADER_BYTES = 184;
+    uint256 private constant HEADER_BYTES = 196;
     uint256 private constant OPS_MAX = 65_536;
+    /// @notice Bytes of a delta before its first parameter.
+    uint256 internal constant DELTA_HEAD_BYTES = 16;
+    /// @dev A dimension has 32 bits.
+    uint256 private constant DELTA_BYTES_MAX = 0xFFFFFFFF;
+    uint256 private constant U8 = 5;
+    uint256 private constant FLOAT_BYTES = 4;
 
     /// @notice The header whose hash is `program`.
     function header(bytes calldata data, bytes32 program) internal pure returns (Header memory h) {
@@ -72,10 +88,12 @@ library TraceRecords {
         h.skipped = _number(data, 32, 4);
         h.windowTokens = _number(data, 40, 4);
         h.stride = _number(data, 44, 4);
-        h.gradientsRoot = bytes32(_number(data, 56, 32));
-        h.leavesRoot = bytes32(_number(data, 88, 32));
-        h.primitivesRoot = bytes32(_number(data, 120, 32));
-        h.stateRoot = bytes32(_number(data, 152, 32));
+        h.parameters = _number(data, 56, 4);
+        h.deltaBytes = _number(data, 60, 8);
+        h.gradientsRoot = bytes32(_number(data, 68, 32));
+        h.leavesRoot = bytes32(_number(data, 100, 32));
+        h.primitivesRoot = bytes32(_number(data, 132, 32));
+        h.stateRoot = bytes32(_number(data, 164, 32));
     }
 
     /// @notice The trace leaf that a proof shows.
@@ -117,20 +135,37 @@ library TraceRecords {
         return sha256(abi.encodePacked("gym.primitive.v1", data));
     }
 
-    /// @notice Where slot `proof.index` of the state after a step comes from: a leaf, or state before it.
-    function stateSource(Header memory h, RecordProof calldata proof)
+    /// @notice The record of slot `proof.index` of the state.
+    function state(Header memory h, RecordProof calldata proof)
         internal
         view
-        returns (Source memory source)
+        returns (StateRecord memory record)
     {
         bytes32 digest = sha256(abi.encodePacked("gym.state_slot.v1", proof.data));
         MerkleSha256.verify(h.stateRoot, proof.index, h.stateSlots, digest, proof.path);
-        (, uint256 offset) = shape(proof.data, 0);
-        (source, offset) = _source(proof.data, offset);
-        if (source.kind != FROM_LEAF && source.kind != FROM_STATE) {
+        uint256 offset;
+        (record.shape, offset) = shape(proof.data, 0);
+        (record.source, offset) = _source(proof.data, offset);
+        if (record.source.kind != FROM_LEAF && record.source.kind != FROM_STATE) {
             revert IDisputeErrors.Malformed(offset);
         }
-        _end(proof.data, offset);
+        record.deltaOffset = _number(proof.data, offset, 8);
+        _end(proof.data, offset + 8);
+        if (record.deltaOffset == 0) return record;
+        bool inside = record.deltaOffset >= DELTA_HEAD_BYTES
+            && record.deltaOffset % FLOAT_BYTES == 0
+            && record.deltaOffset + Shapes.size(record.shape) <= DELTA_BYTES_MAX;
+        if (!inside || Shapes.dtype(record.shape) != Descriptors.F32) {
+            revert IDisputeErrors.Malformed(offset);
+        }
+    }
+
+    /// @notice The delta as a tensor: u8 [size].
+    function deltaShape(Header memory h) internal pure returns (uint256 packed) {
+        bool legal = h.deltaBytes >= DELTA_HEAD_BYTES && h.deltaBytes <= DELTA_BYTES_MAX
+            && h.deltaBytes % FLOAT_BYTES == 0;
+        if (!legal) revert IDisputeErrors.Malformed(h.deltaBytes);
+        return (U8 << 168) | (1 << 160) | (h.deltaBytes << 128);
     }
 
     /// @notice The trace leaf that is gradient number `proof.index`.
@@ -198,7 +233,9 @@ library TraceRecords {
             packed |= dim << (32 * (4 - i));
             next += 4;
         }
-        if (count == 0 || count > Descriptors.ELEMENTS_MAX) revert IDisputeErrors.Malformed(offset);
+        if (count == 0 || count > Descriptors.ELEMENTS_MAX) {
+            revert IDisputeErrors.Malformed(offset);
+        }
     }
 
     function _unpack(uint256 packed, IOneStep.Shape memory to) private pure {

@@ -7,20 +7,24 @@ import {
     Facts,
     Frames,
     IDisputeErrors,
+    OpFrame,
     Pick,
     Stage,
     StepFrame,
     StepPick
 } from "./DisputeTypes.sol";
 import {MerkleSha256} from "./MerkleSha256.sol";
+import {Header, Shapes, TraceRecords} from "./TraceRecords.sol";
 
-/// @title Moves down the trees, and from the unit to a step
+/// @title Moves down the trees, and from the unit to a step or to its delta
 /// @notice Pure rules: each function has the arguments of the move of IDisputeGame that it decides, and returns where the game
 /// goes on. DisputeGame sees to whose turn it is and that the cursor is the game's.
 contract TreeRules {
     using Frames for Cursor;
     using Frames for Facts;
+    using Frames for OpFrame;
     using Frames for StepFrame;
+    using Shapes for uint256;
 
     /// @notice See IDisputeGame.declareStates.
     function declareStates(
@@ -119,6 +123,26 @@ contract TreeRules {
         (frame.hashBefore, frame.stateBefore) = _before(facts, to, step);
         next.stage = Stage.STEP;
         (next.node, next.twin, next.frame) = (frame.hashAfter, frame.stateAfter, frame.hash());
+    }
+
+    /// @notice See IDisputeGame.pickDelta.
+    function pickDelta(
+        bytes32,
+        Cursor calldata c,
+        Facts calldata facts,
+        bytes32 statesRoot,
+        bytes calldata header
+    ) external pure returns (Cursor memory next) {
+        c.expect(Stage.STEPS, true);
+        bytes32 factsHash = facts.hash();
+        c.check(Frames.ofSteps(factsHash, statesRoot));
+        Header memory h = TraceRecords.header(header, facts.traceRoot);
+        OpFrame memory op;
+        (op.step, op.program, op.leaf) = (factsHash, facts.traceRoot, TraceRecords.NO_LEAF);
+        op.shape = TraceRecords.deltaShape(h);
+        next.stage = Stage.TENSOR;
+        next.leaves = uint64(op.shape.chunks());
+        (next.node, next.frame) = (facts.deltaRoot, op.hash());
     }
 
     /// @dev Link and state before a step: the unit's beginning, or leaves of the two trees.

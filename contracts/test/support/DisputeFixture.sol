@@ -15,10 +15,11 @@ import {TreeRules} from "../../src/dispute/TreeRules.sol";
 import {Facts} from "../../src/dispute/DisputeTypes.sol";
 import {IDisputeGame} from "../../src/interfaces/IDisputeGame.sol";
 import {IStake} from "../../src/interfaces/IStake.sol";
+import {DisputeDelta} from "./DisputeDelta.sol";
 import {DisputeProgram} from "./DisputeProgram.sol";
 import {DisputeRunner, Fault, StepRun, Wrong} from "./DisputeRunner.sol";
 import {DisputeRuns} from "./DisputeRuns.sol";
-import {DisputeTrees} from "./DisputeTrees.sol";
+import {DisputeTrees, Tensor} from "./DisputeTrees.sol";
 import {OneStepFixture} from "./OneStepFixture.sol";
 
 /// What Vm.sol lacks.
@@ -151,7 +152,17 @@ abstract contract DisputeFixture is OneStepFixture {
         (p.tokens, p.flops) = (TOKENS_PER_STEP * p.steps, FLOPS_PER_STEP * p.steps);
         p.recordsRoot = DisputeTrees.root(_links(run));
         p.finalStateRoot = _states(run)[run.length - 1];
-        p.deltaRoot = keccak256("delta");
+        p.deltaRoot = DisputeTrees.tensorRoot(_delta(run));
+    }
+
+    function _final(StepRun[] memory run) internal pure returns (Tensor[] memory state) {
+        StepRun memory last = run[run.length - 1];
+        state = new Tensor[](3);
+        (state[0], state[1], state[2]) = (last.leaves[3], last.leaves[5], last.before[2]);
+    }
+
+    function _delta(StepRun[] memory run) internal pure returns (Tensor memory) {
+        return DisputeDelta.make(run[0].before, _final(run));
     }
 
     /// Posts round and epoch of a unit of this run.
@@ -165,6 +176,7 @@ abstract contract DisputeFixture is OneStepFixture {
         _facts = Facts({
             recordsRoot: p.recordsRoot,
             finalStateRoot: p.finalStateRoot,
+            deltaRoot: p.deltaRoot,
             jobSeed: _runner.SEED(),
             traceRoot: DisputeProgram.traceRoot(),
             initialStateRoot: DisputeTrees.root(DisputeTrees.tensorRoots(_runner.initialState())),

@@ -23,6 +23,8 @@ struct Play {
     Cursor c;
     StepFrame step;
     OpFrame op;
+    /// What the asserter has under its delta root, where that is disputed.
+    Tensor delta;
 }
 
 /// A planned move, and what every player can compute from a run.
@@ -34,6 +36,7 @@ abstract contract DisputePlay is DisputeFixture {
     string internal _name;
 
     function _disputed(Play memory p, StepRun memory run) internal pure returns (Tensor memory) {
+        if (p.op.leaf == type(uint32).max) return p.delta;
         if (p.op.count == 0) return run.leaves[p.op.leaf];
         return run.primitives[p.op.first + p.op.primitive];
     }

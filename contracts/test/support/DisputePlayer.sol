@@ -16,14 +16,14 @@ import {
 import {IDisputeMoves} from "../../src/dispute/IDisputeMoves.sol";
 import {IDisputeGame} from "../../src/interfaces/IDisputeGame.sol";
 import {IOneStep} from "../../src/onestep/IOneStep.sol";
-import {DisputeAsserter} from "./DisputeAsserter.sol";
+import {DisputeDeltaPlay} from "./DisputeDeltaPlay.sol";
 import {Play} from "./DisputePlay.sol";
 import {DisputeProgram, Macro, Primitive} from "./DisputeProgram.sol";
 import {StepRun} from "./DisputeRunner.sol";
 import {DisputeTrees, Tensor} from "./DisputeTrees.sol";
 
 /// Two players who know their own runs: they make the move that is due until the game is over.
-abstract contract DisputePlayer is DisputeAsserter {
+abstract contract DisputePlayer is DisputeDeltaPlay {
     using Frames for Cursor;
 
     mapping(bytes32 position => Cursor) private _known;
@@ -103,15 +103,18 @@ abstract contract DisputePlayer is DisputeAsserter {
 
     function _plan(Play memory p, StepRun[] memory a, StepRun[] memory c) internal {
         if (!p.c.answered) return _planAnswer(p, a);
+        if (p.c.stage == Stage.STEPS && p.delta.data.length != 0) return _planDelta(p, a);
         if (p.c.stage == Stage.STEPS) return _planStep(p, a, c);
         uint256 s = p.step.step;
         if (p.c.stage == Stage.TRACE) return _planLeaf(p, a[s], c[s]);
         if (p.c.stage == Stage.STATE) return _planSlot(p, a[s]);
         if (p.c.stage == Stage.GRADIENTS) return _planGradient(p, a[s]);
         if (p.c.stage == Stage.PRIMITIVES) return _planPrimitive(p, a[s], c[s]);
-        Tensor memory mine = _disputed(p, c[s]);
+        bool delta = p.op.leaf == type(uint32).max;
+        Tensor memory mine = delta ? _delta(c) : _disputed(p, c[s]);
         Tensor memory theirs = _disputed(p, a[s]);
         if (p.c.height > 0) return _planChunk(p, theirs, mine);
+        if (delta) return _planWord(p, a, mine);
         if (p.op.count == 0) return _planToken(p, theirs, mine);
         _planElement(p, a[s], theirs, mine);
     }

@@ -34,6 +34,9 @@ library DisputeProgram {
     uint256 internal constant INPUTS = 3;
     uint256 internal constant PRIMITIVES = 12;
     uint256 internal constant SLOTS = 3;
+    /// Slots 0 and 1 are what is trained.
+    uint256 internal constant PARAMETERS = 2;
+    uint256 internal constant DELTA_BYTES = 16 + 1200 + 36;
     uint256 internal constant LOSS = 6;
     uint256 internal constant GRAD_NORM = 7;
     uint256 internal constant WINDOW_TOKENS = 3;
@@ -111,6 +114,7 @@ library DisputeProgram {
         bytes memory batch = abi.encodePacked(
             uint32(2), uint32(WINDOW_TOKENS), uint32(STRIDE), uint32(256), uint32(0)
         );
+        batch = abi.encodePacked(batch, uint32(PARAMETERS), uint64(DELTA_BYTES));
         return abi.encodePacked(
             counts,
             named,
@@ -181,9 +185,9 @@ library DisputeProgram {
     function slotRecords() internal pure returns (bytes[] memory list) {
         list = new bytes[](SLOTS);
         uint256[] memory shapes = slotShapes();
-        list[0] = abi.encodePacked(_shape(shapes[0]), uint8(2), uint32(3));
-        list[1] = abi.encodePacked(_shape(shapes[1]), uint8(2), uint32(5));
-        list[2] = abi.encodePacked(_shape(shapes[2]), uint8(3), uint32(2));
+        list[0] = abi.encodePacked(_shape(shapes[0]), uint8(2), uint32(3), uint64(16));
+        list[1] = abi.encodePacked(_shape(shapes[1]), uint8(2), uint32(5), uint64(1216));
+        list[2] = abi.encodePacked(_shape(shapes[2]), uint8(3), uint32(2), uint64(0));
     }
 
     function gradientRecords() internal pure returns (bytes[] memory list) {

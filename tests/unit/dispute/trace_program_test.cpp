@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <optional>
 
+#include "gym/engine/unit.hpp"
 #include "gym/program/expand.hpp"
 #include "program_samples.hpp"
 #include "sample_programs.hpp"
@@ -183,6 +185,54 @@ TEST_P(TraceProgramOf, HeaderSaysWhereTheRecordsFieldsAre) {
     EXPECT_EQ(h.stride, h.classes == 0 ? 1 : h.window_tokens + 1);
 }
 
+/// One after the other behind the head, as the engine writes them.
+TEST_P(TraceProgramOf, ParametersLieInTheDeltaWhereTheirRecordsSay) {
+    const TraceHeader& h = trace_.header;
+    const auto params = program_.slots_of(program::SlotKind::param);
+    EXPECT_EQ(h.parameters, params.size());
+    const auto end = engine::initial_state(program_, Digest{}).value();
+    engine::State zero = end;
+    for (auto& tensor : zero.tensors)
+        std::ranges::fill(tensor.bytes, std::uint8_t{0});
+    const Bytes delta = engine::encode_delta(program_, zero, end).value();
+    ASSERT_EQ(h.delta_bytes, delta.size());
+    std::size_t found = 0;
+    for (std::uint32_t i = 0; i < h.state_slots; ++i) {
+        const StateRecord& record = trace_.state[i];
+        if (record.delta_offset == 0) continue;
+        const Bytes& bytes = end.tensors.at(found++).bytes;
+        ASSERT_EQ(size_bytes(record.shape), bytes.size());
+        EXPECT_TRUE(
+            std::ranges::equal(bytes, ByteView(delta).subspan(record.delta_offset, bytes.size())));
+    }
+    EXPECT_EQ(found, params.size());
+}
+
+TEST_P(TraceProgramOf, RefusesPlacesThatNoDeltaHas) {
+    StateRecord record = trace_.state.front();
+    record.shape.dtype = program::DType::f32;
+    for (const std::uint64_t offset : {std::uint64_t{16}, std::uint64_t{4096}}) {
+        record.delta_offset = offset;
+        EXPECT_TRUE(decode_state_record(encode(record)).ok()) << offset;
+    }
+    for (const std::uint64_t offset : {std::uint64_t{12}, std::uint64_t{17}, kDeltaBytesMax - 3,
+                                       kDeltaBytesMax + 17, std::uint64_t{1} << 63}) {
+        record.delta_offset = offset;
+        EXPECT_FALSE(decode_state_record(encode(record)).ok()) << offset;
+    }
+    record.delta_offset = 16;
+    record.shape.dtype = program::DType::i32;
+    EXPECT_FALSE(decode_state_record(encode(record)).ok());
+    for (const std::uint64_t size : {std::uint64_t{12}, std::uint64_t{18}, kDeltaBytesMax + 5}) {
+        TraceHeader header = trace_.header;
+        header.delta_bytes = size;
+        EXPECT_FALSE(decode_trace_header(encode(header)).ok()) << size;
+    }
+    TraceHeader header = trace_.header;
+    header.parameters = header.state_slots + 1;
+    EXPECT_FALSE(decode_trace_header(encode(header)).ok());
+}
+
 /// Lines "name root" of tests/vectors/trace_roots.txt. GYM_UPDATE_VECTORS=1 writes them anew after
 /// a deliberate change of any record.
 TEST(TraceRoot, IsTheGoldenOne) {
@@ -207,7 +257,8 @@ TEST(TraceRoot, ChangesWithEveryPartOfTheHeader) {
     TraceHeader header = trace_program(program_of(kSamples[0])).value().header;
     const Digest root = trace_root(header);
     const Bytes bytes = encode(header);
-    for (auto* number : {&header.loss, &header.stride, &header.classes, &header.primitives}) {
+    for (auto* number :
+         {&header.loss, &header.stride, &header.classes, &header.primitives, &header.parameters}) {
         *number ^= 1;
         EXPECT_NE(trace_root(header), root);
         *number ^= 1;
@@ -218,7 +269,10 @@ TEST(TraceRoot, ChangesWithEveryPartOfTheHeader) {
         EXPECT_NE(trace_root(header), root);
         part->data[31] ^= 1;
     }
-    EXPECT_EQ(bytes.size(), 14U * 4 + 4 * 32);
+    header.delta_bytes ^= 4;
+    EXPECT_NE(trace_root(header), root);
+    header.delta_bytes ^= 4;
+    EXPECT_EQ(bytes.size(), 15U * 4 + 8 + 4 * 32);
     EXPECT_EQ(trace_root(header), root);
 }
 

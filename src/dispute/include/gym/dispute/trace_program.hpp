@@ -69,15 +69,23 @@ struct LeafRecord {
     friend bool operator==(const LeafRecord&, const LeafRecord&) = default;
 };
 
-/// shape | source of the value after the step: a trace leaf or a slot of the state before it.
+/// Bytes of the delta before the first parameter (docs/PROTOCOL.md: magic, codec, count).
+inline constexpr std::uint64_t kDeltaHeadBytes = 16;
+/// A dimension of a tensor has 32 bits, and the delta is opened as a tensor u8 [size].
+inline constexpr std::uint64_t kDeltaBytesMax = 0xFFFFFFFF;
+
+/// shape | source of the value after the step: a trace leaf or a slot of the state before it |
+/// delta offset u64.
 struct StateRecord {
     Shape shape;
     Source next;
+    std::uint64_t delta_offset =
+        0;  ///< of the parameter's first byte in the delta; 0: no parameter
     friend bool operator==(const StateRecord&, const StateRecord&) = default;
 };
 
-/// What a contract needs to know of a program before any record: u32 each, in this order, then the
-/// four roots.
+/// What a contract needs to know of a program before any record: u32 each, in this order, but the
+/// last number u64; then the four roots.
 struct TraceHeader {
     std::uint32_t numerics_version = program::kNumericsVersion;
     std::uint32_t input_leaves = 0;  ///< leaves that are inputs; they come first
@@ -95,7 +103,10 @@ struct TraceHeader {
     std::uint32_t stride = 0;         ///< windows begin at its multiples
     std::uint32_t vocabulary = 0;     ///< tokens that the model knows
     std::uint32_t classes = 0;        ///< of a classifier: the last token of a window is below it
-    Digest gradients_root;            ///< of gradient_leaf(): leaf indices, in the outputs' order
+    // What a delta is.
+    std::uint32_t parameters = 0;                 ///< state slots that are in it
+    std::uint64_t delta_bytes = kDeltaHeadBytes;  ///< with its head
+    Digest gradients_root;  ///< of gradient_leaf(): leaf indices, in the outputs' order
     Digest leaves_root;
     Digest primitives_root;
     Digest state_root;
@@ -120,7 +131,8 @@ struct TraceProgram {
     std::vector<MacroRange> macros;        ///< by op of the program
 };
 
-/// @errors kOutOfRange if the expansion has more primitives than kOpsMax. kInvalidArgument: loss,
+/// @errors kOutOfRange if the expansion has more primitives than kOpsMax, or the delta more bytes
+/// than kDeltaBytesMax. kInvalidArgument: loss,
 /// grad_norm, skipped or a gradient is no input and no op's output; of a program with an input
 /// "batch", that it is not [windows, tokens + 1].
 [[nodiscard]] Result<TraceProgram> trace_program(const program::Program& program);
