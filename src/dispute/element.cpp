@@ -213,6 +213,7 @@ Result<ElementOp> ElementOp::create(PrimitiveRecord record) {
     }
     out.op_.outputs = {static_cast<program::SlotId>(out.slots_.size())};
     out.slots_.push_back({.dtype = record.output.dtype, .dims = record.output.dims});
+    GYM_CHECK(program::check_attributes(out.op_));
     GYM_CHECK(program::check_op(out.slots_, out.op_));
     out.record_ = std::move(record);
     return out;

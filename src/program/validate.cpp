@@ -103,24 +103,6 @@ Status check_slots(const std::vector<Slot>& slots) {
     return {};
 }
 
-Status check_attributes(const Op& op) {
-    const auto& schema = info(op.code).attributes;
-    for (std::size_t i = 0; i < kAttributesMax; ++i) {
-        const std::uint64_t value = op.attributes[i];
-        if (i >= schema.size()) {
-            if (value != 0) return fail(ErrorCode::kInvalidArgument, "an unused attribute is set");
-            continue;
-        }
-        const std::string name(schema[i].name);
-        if (schema[i].kind == AttributeKind::flag && value > 1)
-            return fail(ErrorCode::kInvalidArgument, name + " must be 0 or 1");
-        if (schema[i].kind != AttributeKind::f32_bits) continue;
-        if (value > 0xFFFFFFFFU || (value & 0x7FFFFFFFU) > 0x7F800000U)
-            return fail(ErrorCode::kInvalidArgument, name + " must be the bits of an f32, not NaN");
-    }
-    return {};
-}
-
 Status check_arity(const Op& op, std::size_t slot_count) {
     const OpcodeInfo* opcode = find_opcode(static_cast<std::uint16_t>(op.code));
     if (opcode == nullptr) return fail(ErrorCode::kInvalidArgument, "unknown opcode");
@@ -195,6 +177,24 @@ Status check_outputs(const ProgramParts& parts) {
 }
 
 }  // namespace
+
+Status check_attributes(const Op& op) {
+    const auto& schema = info(op.code).attributes;
+    for (std::size_t i = 0; i < kAttributesMax; ++i) {
+        const std::uint64_t value = op.attributes[i];
+        if (i >= schema.size()) {
+            if (value != 0) return fail(ErrorCode::kInvalidArgument, "an unused attribute is set");
+            continue;
+        }
+        const std::string name(schema[i].name);
+        if (schema[i].kind == AttributeKind::flag && value > 1)
+            return fail(ErrorCode::kInvalidArgument, name + " must be 0 or 1");
+        if (schema[i].kind != AttributeKind::f32_bits) continue;
+        if (value > 0xFFFFFFFFU || (value & 0x7FFFFFFFU) > 0x7F800000U)
+            return fail(ErrorCode::kInvalidArgument, name + " must be the bits of an f32, not NaN");
+    }
+    return {};
+}
 
 Status validate(const ProgramParts& parts) {
     if (parts.numerics_version != kNumericsVersion)

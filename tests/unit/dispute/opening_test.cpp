@@ -284,5 +284,19 @@ TEST(Opening, ShowsTheElementOfALiar) {
     EXPECT_NE(values->computed, values->claimed);
 }
 
+/// As the contract OneStep refuses it.
+TEST(ElementOps, RefuseAttributesThatTheirPrimitiveDoesNotHave) {
+    const Shape shape{program::DType::f32, {4}};
+    const Operand operand{{Source::Kind::leaf, 0, {}}, shape};
+    PrimitiveRecord record{program::Opcode::add, shape, {}, {operand, operand}};
+    EXPECT_TRUE(ElementOp::create(record).ok());
+    record.attributes[5] = 1;
+    EXPECT_FALSE(ElementOp::create(record).ok());
+    PrimitiveRecord fill{program::Opcode::fill, shape, {0x7FC00000}, {}};
+    EXPECT_FALSE(ElementOp::create(fill).ok());
+    fill.attributes[0] = 0x3F800000;
+    EXPECT_TRUE(ElementOp::create(fill).ok());
+}
+
 }  // namespace
 }  // namespace gym::dispute

@@ -17,6 +17,9 @@ Status validate(const ProgramParts& parts);
 /// Shapes, dtypes and attributes of one op over `slots` (its slot ids must be in range).
 Status check_op(std::span<const Slot> slots, const Op& op);
 
+/// Attributes of one op by themselves: unused ones are 0, flags 0 or 1, floats not NaN.
+Status check_attributes(const Op& op);
+
 /// How an elementwise operand is repeated over the output: element i reads (i / divisor) % period.
 struct Broadcast {
     std::uint64_t divisor = 1;
