@@ -10,6 +10,9 @@ constexpr std::size_t kDtypeAt = 10;
 constexpr std::size_t kRankAt = 11;
 constexpr std::size_t kDimsAt = 12;
 
+/// Of a delta, whose elements are bytes; other tensors have fewer.
+constexpr std::uint64_t kElementsMax = dispute::kDeltaBytesMax;
+
 Error malformed(const char* what) {
     return fail(ErrorCode::kMalformed, std::string("a move: ") + what);
 }
@@ -52,8 +55,8 @@ Status Type<std::optional<dispute::Shape>>::read(const chain::AbiValue& from,
         std::uint32_t dim = 0;
         for (std::size_t i = 0; i < 4; ++i)
             dim = dim << 8 | word[kDimsAt + 4 * k + i];
-        if (dim == 0 || dim > program::kSlotElementsMax / count)
-            return malformed("a tensor has 1 to 2^31 elements");
+        if (dim == 0 || dim > kElementsMax / count)
+            return malformed("a tensor of no elements, or too many");
         count *= dim;
         shape.dims.push_back(dim);
     }

@@ -64,6 +64,19 @@ Result<Finding> unequal(std::uint64_t element, const Digest& claimed, const Dige
 /// Big-endian in the last bytes.
 Digest word_of(std::uint64_t number);
 
+std::uint64_t little_endian(ByteView bytes);
+
+/// That a chunk was posted, whose frame names `fixed`. @errors kConflict, kMismatch.
+Status enter_chunk(const Cursor& c, const OpFrame& op, const Digest& fixed);
+/// Some bytes of a tensor that are looked at as one.
+struct Word {
+    std::uint64_t index = 0;
+    std::uint64_t size = 0;
+};
+/// The asserter's word in the chunk that it posted. @errors kOutOfRange, kMalformed, kMismatch.
+Result<std::uint64_t> claimed_in(const Cursor& c, const OpFrame& op, const Word& word,
+                                 const Bytes& chunk);
+
 std::uint64_t chunk_count(const dispute::Shape& shape);
 
 // Each decides one move. @errors of decide().

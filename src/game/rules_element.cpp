@@ -18,39 +18,6 @@ constexpr std::uint64_t kValidationShare = 10;
 /// Beyond what any tree has room for.
 constexpr std::uint64_t kTokensMax = std::uint64_t{1} << 57;
 
-Status enter(const Cursor& c, const OpFrame& op, const StepFrame& step) {
-    GYM_CHECK(expect(c, Stage::chunks, true));
-    if (c.height != 0) return wrong_stage(c);
-    GYM_CHECK(check_frame(c, hash_of(op)));
-    if (hash_of(step) != op.step)
-        return fail(ErrorCode::kMismatch, "the step is not the operation's");
-    return {};
-}
-
-std::uint64_t little_endian(ByteView bytes) {
-    std::uint64_t value = 0;
-    for (std::size_t i = bytes.size(); i-- > 0;)
-        value = value << 8 | bytes[i];
-    return value;
-}
-
-/// The asserter's element, in the chunk that it posted.
-Result<std::uint64_t> claimed_in(const Cursor& c, const OpFrame& op, std::uint64_t element,
-                                 const Bytes& chunk) {
-    if (!op.shape || element >= dispute::element_count(*op.shape))
-        return fail(ErrorCode::kOutOfRange, "the tensor has no such element");
-    const std::uint64_t size = commit::size_bytes(op.shape->dtype);
-    const std::uint64_t offset = element * size;
-    if (offset / commit::kChunkBytes != c.index)
-        return fail(ErrorCode::kOutOfRange, "the chunk that was picked has no such element");
-    const std::uint64_t rest = dispute::size_bytes(*op.shape) - c.index * commit::kChunkBytes;
-    if (chunk.size() != std::min<std::uint64_t>(rest, commit::kChunkBytes))
-        return fail(ErrorCode::kMalformed, "a chunk of the wrong size");
-    if (commit::chunk_leaf(chunk) != c.node)
-        return fail(ErrorCode::kMismatch, "the chunk is not the one that was posted");
-    return little_endian(ByteView(chunk).subspan(offset % commit::kChunkBytes, size));
-}
-
 /// Where in the dataset the token of an element of the windows lies. Training windows begin at
 /// multiples of the stride from the first token on.
 Result<std::uint64_t> position_of(const move::ProveToken& m, const TraceHeader& header) {
@@ -84,13 +51,52 @@ Result<std::uint64_t> token_at(const move::ProveToken& m, std::uint64_t token) {
     return little_endian(bytes);
 }
 
+/// All of the dtype's bytes.
+Result<std::uint64_t> claimed_element(const Cursor& c, const OpFrame& op, std::uint64_t element,
+                                      const Bytes& chunk) {
+    const std::uint64_t size = op.shape ? commit::size_bytes(op.shape->dtype) : 1;
+    return claimed_in(c, op, {element, size}, chunk);
+}
+
 }  // namespace
 
+std::uint64_t little_endian(ByteView bytes) {
+    std::uint64_t value = 0;
+    for (std::size_t i = bytes.size(); i-- > 0;)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+Status enter_chunk(const Cursor& c, const OpFrame& op, const Digest& fixed) {
+    GYM_CHECK(expect(c, Stage::chunks, true));
+    if (c.height != 0) return wrong_stage(c);
+    GYM_CHECK(check_frame(c, hash_of(op)));
+    if (fixed != op.step)
+        return fail(ErrorCode::kMismatch, "the step, or the unit, is not the tensor's");
+    return {};
+}
+
+Result<std::uint64_t> claimed_in(const Cursor& c, const OpFrame& op, const Word& word,
+                                 const Bytes& chunk) {
+    const std::uint64_t total = op.shape ? dispute::size_bytes(*op.shape) : 0;
+    if (word.index >= total / word.size)
+        return fail(ErrorCode::kOutOfRange, "the tensor has no such element");
+    const std::uint64_t offset = word.index * word.size;
+    if (offset / commit::kChunkBytes != c.index)
+        return fail(ErrorCode::kOutOfRange, "the chunk that was picked has no such element");
+    const std::uint64_t rest = total - c.index * commit::kChunkBytes;
+    if (chunk.size() != std::min<std::uint64_t>(rest, commit::kChunkBytes))
+        return fail(ErrorCode::kMalformed, "a chunk of the wrong size");
+    if (commit::chunk_leaf(chunk) != c.node)
+        return fail(ErrorCode::kMismatch, "the chunk is not the one that was posted");
+    return little_endian(ByteView(chunk).subspan(offset % commit::kChunkBytes, word.size));
+}
+
 Result<Finding> decide(const Cursor& c, const move::ProveElement& m) {
-    GYM_CHECK(enter(c, m.op, m.step));
+    GYM_CHECK(enter_chunk(c, m.op, hash_of(m.step)));
     if (m.op.record.is_zero() || dispute::primitive_digest(m.primitive) != m.op.record)
         return fail(ErrorCode::kMismatch, "the record is not the primitive's that was picked");
-    GYM_TRY(const std::uint64_t claimed, claimed_in(c, m.op, m.element, m.chunk));
+    GYM_TRY(const std::uint64_t claimed, claimed_element(c, m.op, m.element, m.chunk));
     GYM_TRY(dispute::PrimitiveRecord record, dispute::decode_primitive(m.primitive));
     GYM_TRY(const dispute::ElementOp op, dispute::ElementOp::create(std::move(record)));
     GYM_TRY(const TraceHeader header, open_header(m.header, m.op.program));
@@ -102,11 +108,12 @@ Result<Finding> decide(const Cursor& c, const move::ProveElement& m) {
 }
 
 Result<Finding> decide(const Cursor& c, const move::ProveToken& m) {
-    GYM_CHECK(enter(c, m.op, m.step));
-    if (m.op.count != 0) return fail(ErrorCode::kConflict, "the tensor is a primitive's output");
+    GYM_CHECK(enter_chunk(c, m.op, hash_of(m.step)));
+    if (m.op.count != 0 || m.op.leaf == dispute::kNoLeaf)
+        return fail(ErrorCode::kConflict, "the tensor is not a step's windows");
     if (hash_of(m.facts) != m.step.facts)
         return fail(ErrorCode::kMismatch, "the facts are not the step's");
-    GYM_TRY(const std::uint64_t claimed, claimed_in(c, m.op, m.element, m.chunk));
+    GYM_TRY(const std::uint64_t claimed, claimed_element(c, m.op, m.element, m.chunk));
     GYM_TRY(const TraceHeader header, open_header(m.header, m.op.program));
     GYM_TRY(const std::uint64_t position, position_of(m, header));
     GYM_TRY(const std::uint64_t token, token_at(m, position));

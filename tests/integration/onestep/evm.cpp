@@ -78,7 +78,7 @@ Bytes Evm::call(const Address& to, const Bytes& data) {
     return std::move(outcome.output);
 }
 
-std::vector<EvmAnswer> Evm::many(const std::vector<Bytes>& calls) {
+std::vector<EvmAnswer> Evm::many(const Address& to, const std::vector<Bytes>& calls) {
     std::vector<EvmAnswer> out;
     std::vector<chain::AbiValue> batch;
     std::size_t size = 0;
@@ -86,7 +86,7 @@ std::vector<EvmAnswer> Evm::many(const std::vector<Bytes>& calls) {
         batch.emplace_back(one);
         size += one.size();
         if (size < kBatchBytes && &one != &calls.back()) continue;
-        const auto part = answers(batch);
+        const auto part = answers(to, batch);
         out.insert(out.end(), part.begin(), part.end());
         batch.clear();
         size = 0;
@@ -94,9 +94,9 @@ std::vector<EvmAnswer> Evm::many(const std::vector<Bytes>& calls) {
     return out;
 }
 
-std::vector<EvmAnswer> Evm::answers(const std::vector<chain::AbiValue>& calls) {
+std::vector<EvmAnswer> Evm::answers(const Address& to, const std::vector<chain::AbiValue>& calls) {
     static const auto kMany = signature("many(address,bytes[])");
-    const Bytes data = must(kMany.encode_call({one_step_, chain::AbiValue(calls)}), "many");
+    const Bytes data = must(kMany.encode_call({to, chain::AbiValue(calls)}), "many");
     const auto values = decoded("(bool,uint256,bytes)[]", call(harness_, data));
     std::vector<EvmAnswer> out;
     const chain::AbiValue::List list = must(values.at(0).list(), "answers");

@@ -27,7 +27,10 @@ class Evm {
     /// One eth_call that must succeed.
     [[nodiscard]] Bytes call(const Address& to, const Bytes& data);
     /// Each of `calls` to OneStep, in few eth_calls.
-    [[nodiscard]] std::vector<EvmAnswer> many(const std::vector<Bytes>& calls);
+    [[nodiscard]] std::vector<EvmAnswer> many(const std::vector<Bytes>& calls) {
+        return many(one_step_, calls);
+    }
+    [[nodiscard]] std::vector<EvmAnswer> many(const Address& to, const std::vector<Bytes>& calls);
     /// `number` of NumericsHarness.one() on each case {a, b, c}.
     [[nodiscard]] std::vector<std::uint64_t> numbers(
         std::uint64_t number, const std::vector<std::array<std::uint32_t, 3>>& cases);
@@ -36,7 +39,7 @@ class Evm {
     Address deploy(const std::string& name, const std::vector<chain::AbiValue>& arguments = {});
 
   private:
-    std::vector<EvmAnswer> answers(const std::vector<chain::AbiValue>& calls);
+    std::vector<EvmAnswer> answers(const Address& to, const std::vector<chain::AbiValue>& calls);
 
     TestAnvil anvil_;
     std::string sender_;

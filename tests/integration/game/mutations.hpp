@@ -1,0 +1,128 @@
+#pragma once
+
+#include "gym/commit/sha256.hpp"
+#include "random_game.hpp"
+
+/// Moves with something changed: flipped bits, other numbers, longer and shorter lists.
+namespace gym::game::testing {
+
+template <std::unsigned_integral T>
+void mutate(Rng& rng, T& number) {
+    switch (rng() % 3) {
+        case 0:
+            number = static_cast<T>(number ^ T{1} << rng() % (8 * sizeof(T)));
+            break;
+        case 1:
+            number = static_cast<T>(rng() % 2 == 0 ? number + 1 : number - 1);
+            break;
+        default:
+            randomise(rng, number);
+            break;
+    }
+}
+inline void mutate(Rng&, bool& flag) {
+    flag = !flag;
+}
+inline void mutate(Rng& rng, Stage& stage) {
+    stage = static_cast<Stage>(rng() % 2 == 0 ? rng() % 12 : rng() % 256);
+}
+inline void mutate(Rng& rng, Digest& digest) {
+    if (rng() % 4 == 0)
+        digest = {};
+    else
+        digest.data[rng() % Digest::kSize] ^= static_cast<std::uint8_t>(1U << rng() % 8);
+}
+inline void mutate(Rng& rng, Bytes& bytes) {
+    const std::uint64_t kind = rng() % 8;
+    if (kind == 0 || bytes.empty())
+        bytes.push_back(static_cast<std::uint8_t>(rng()));
+    else if (kind == 1)
+        bytes.pop_back();
+    else if (kind == 2)
+        bytes.clear();
+    else
+        bytes[rng() % bytes.size()] ^= static_cast<std::uint8_t>(1U << rng() % 8);
+}
+inline void mutate(Rng& rng, std::optional<dispute::Shape>& shape) {
+    const std::uint64_t kind = rng() % 4;
+    if (!shape || kind == 0)
+        randomise(rng, shape);
+    else if (kind == 1)
+        shape->dtype = static_cast<program::DType>(1 + rng() % 7);
+    else
+        shape->dims[rng() % shape->dims.size()] += 1;
+}
+template <class T>
+void mutate(Rng& rng, std::vector<T>& items);
+template <abi::Struct T>
+void mutate(Rng& rng, T& one) {
+    const auto all = abi::members(one);
+    std::uint64_t left = rng() % std::tuple_size_v<decltype(all)>;
+    std::apply([&](auto&... member) { ((left-- == 0 ? mutate(rng, member) : void()), ...); }, all);
+}
+template <class T>
+void mutate(Rng& rng, std::vector<T>& items) {
+    const std::uint64_t kind = rng() % 8;
+    if (kind == 0 || items.empty()) {
+        T item{};
+        if (!items.empty() && rng() % 2 == 0) item = items[rng() % items.size()];
+        items.push_back(std::move(item));
+    } else if (kind == 1) {
+        items.pop_back();
+    } else if (kind == 2) {
+        std::swap(items.front(), items.back());
+    } else {
+        mutate(rng, items[rng() % items.size()]);
+    }
+}
+
+/// Makes the hashes right again by which a change is found at once, so that it is looked at deeper.
+template <class M>
+void reseal(Rng& rng, Cursor& c, M& m) {
+    if constexpr (requires { m.record, m.frame.hash_after; }) {
+        commit::Hasher hasher;
+        m.frame.hash_after = hasher.update(m.frame.hash_before).update(m.record).finish();
+    }
+    if constexpr (requires { m.op.record, m.primitive; })
+        m.op.record = dispute::primitive_digest(m.primitive);
+    if constexpr (requires { m.chunk; })
+        if (rng() % 2 == 0 && m.chunk.size() <= commit::kChunkBytes)
+            c.node = commit::chunk_leaf(m.chunk);
+    if constexpr (requires { m.facts, m.frame.facts; }) m.frame.facts = hash_of(m.facts);
+    if constexpr (requires { m.facts, m.step.facts; }) m.step.facts = hash_of(m.facts);
+    if constexpr (requires { m.step, m.op; })
+        m.op.step = hash_of(m.step);
+    else if constexpr (requires { m.facts, m.op; })
+        m.op.step = hash_of(m.facts);
+    if constexpr (requires { m.frame; })
+        c.frame = hash_of(m.frame);
+    else if constexpr (requires { m.op; })
+        c.frame = hash_of(m.op);
+    else if constexpr (std::same_as<M, move::DeclareStates>)
+        c.frame = hash_of(m.facts);
+    else if constexpr (requires { m.states_root; })
+        c.frame = steps_frame(hash_of(m.facts), m.states_root);
+    else if constexpr (requires { m.to.states_root; })
+        c.frame = steps_frame(hash_of(m.facts), m.to.states_root);
+}
+
+/// A case with one or two things changed; sometimes at once visible, sometimes not.
+inline Case mutated(Rng& rng, const Case& original) {
+    Case changed = original;
+    std::visit(
+        [&](auto& m) {
+            for (std::uint64_t times = 1 + rng() % 4 / 3; times > 0; --times) {
+                if (rng() % 4 == 0)
+                    mutate(rng, changed.at);
+                else
+                    mutate(rng, m);
+            }
+            // No tree is higher: the rules make no such cursor, and do not look for it.
+            changed.at.height %= commit::kTreeDepthMax + 1;
+            if (rng() % 2 == 0) reseal(rng, changed.at, m);
+        },
+        changed.move);
+    return changed;
+}
+
+}  // namespace gym::game::testing

@@ -1,0 +1,135 @@
+#include "random_game.hpp"
+
+#include <algorithm>
+
+namespace gym::game::testing {
+
+using commit::MerkleTree;
+using dispute::LeafRecord;
+using dispute::TracedTensor;
+
+void RandomGame::descend_chunks(const TracedTensor& tensor, std::uint64_t chunk) {
+    const MerkleTree tree(tensor.chunk_leaves);
+    if (tree.leaf_count() > 1) {
+        Cursor root{.stage = Stage::chunks,
+                    .height = static_cast<std::uint8_t>(commit::tree_depth(tree.leaf_count()))};
+        move(move::OpenTensor{*line_->op(), tree.root(), children_of(tree, root)});
+        descend(tree, chunk, true);
+    }
+    const ByteView content = tensor.chunk(chunk);
+    move(move::PostChunk{*line_->op(), Bytes(content.begin(), content.end())});
+}
+
+void RandomGame::descend_to_token() {
+    TracedTensor windows = unit_.windows(step_);
+    std::uint64_t element = below(dispute::element_count(windows.shape));
+    if (below(2) == 0) windows = with_flipped_bit(windows, 32 * element + below(32));
+    if (below(4) == 0) element = below(dispute::element_count(windows.shape));
+    const auto batch =
+        std::ranges::find(unit_.sample.trace.leaves, LeafRecord::Kind::batch, &LeafRecord::kind);
+    const auto leaf = static_cast<std::uint32_t>(batch - unit_.sample.trace.leaves.begin());
+    leaves_[leaf] = windows.root();
+    play_to_step();
+    const MerkleTree leaves(leaves_);
+    descend(leaves, leaf, false);
+    move(move::PickLeaf{frame(), unit_.header, leaf_pick(leaves, leaf),
+                        must(unit_.records.leaf(leaf))});
+    descend_chunks(windows, element * sizeof(std::int32_t) / commit::kChunkBytes);
+
+    move::ProveToken proof{*line_->op(), frame(),        line_->facts(),          unit_.header,
+                           element,      line_->chunk(), unit_.tokens.size() / 2, {}};
+    const std::uint32_t length = unit_.sample.trace.header.window_tokens + 1;
+    const std::uint32_t stride = unit_.sample.trace.header.stride;
+    const engine::BatchKey key{line_->facts().job_seed, line_->facts().round, line_->facts().slot};
+    const auto starts =
+        must(engine::window_starts(unit_.sample.dataset, blob::Split::kTrain, length - 1, stride));
+    const std::uint64_t token =
+        engine::window_start(key, step_, static_cast<std::uint32_t>(element / length),
+                             starts.count) *
+            stride +
+        element % length;
+    const MerkleTree dataset(commit::chunk_leaves(unit_.tokens));
+    const std::uint64_t chunk = token * 2 / commit::kChunkBytes;
+    const std::uint64_t begin = chunk * commit::kChunkBytes;
+    const std::uint64_t end =
+        std::min<std::uint64_t>(begin + commit::kChunkBytes, unit_.tokens.size());
+    proof.dataset.tree_root = dataset.root();
+    proof.dataset.chunks.push_back({Bytes(unit_.tokens.begin() + static_cast<std::ptrdiff_t>(begin),
+                                          unit_.tokens.begin() + static_cast<std::ptrdiff_t>(end)),
+                                    must(dataset.prove(chunk))});
+    cases_.push_back({line_->at(), proof});
+}
+
+void RandomGame::descend_to_delta() {
+    TracedTensor delta = *must(unit_.work().delta());
+    std::uint64_t word = below(3) == 0 ? below(8) : below(delta.bytes().size() / 4);
+    if (below(4) != 0) delta = with_flipped_bit(delta, 32 * word + below(32));
+    if (below(4) == 0) word = below(delta.bytes().size() / 4);
+    commit_to(delta.root());
+    move(move::PickDelta{line_->facts(), *line_->states_root(), unit_.header});
+    descend_chunks(delta, 4 * word / commit::kChunkBytes);
+    move::ProveDelta proof{
+        *line_->op(), line_->facts(), unit_.header, word, line_->chunk(), {}, {}, {}};
+    const auto& slots = unit_.sample.trace.state;
+    for (std::uint32_t i = 0; i < slots.size(); ++i) {
+        const std::uint64_t offset = slots[i].delta_offset;
+        if (offset == 0 || 4 * word < offset ||
+            4 * word >= offset + dispute::size_bytes(slots[i].shape))
+            continue;
+        auto element = must(unit_.work().slot_element(i, word - offset / 4));
+        proof.slot_record = must(unit_.records.state(i));
+        proof.final = std::move(element.final);
+        proof.base = std::move(element.base);
+    }
+    cases_.push_back({line_->at(), proof});
+}
+
+void RandomGame::descend_to_element() {
+    const dispute::TraceProgram& trace = unit_.sample.trace;
+    const std::uint64_t inputs = trace.header.input_leaves;
+    const auto leaf = static_cast<std::uint32_t>(inputs + below(leaves_.size() - inputs));
+    const LeafRecord& record = trace.leaves[leaf];
+    dispute::MacroTrace& macro = unit_.macro(step_, leaf);
+    const auto primitive = static_cast<std::uint32_t>(below(record.count));
+    dispute::TensorTrace tensor = must(macro.tensor(primitive));
+    const std::uint64_t elements = dispute::element_count(tensor.output.shape);
+    std::uint64_t element = below(elements);
+    if (below(4) != 0) {
+        const std::uint64_t bits = 8 * commit::size_bytes(tensor.output.shape.dtype);
+        tensor.output = with_flipped_bit(tensor.output, element * bits + below(bits));
+        if (below(8) == 0) element = below(elements);
+    }
+    std::vector<Digest> primitives = macro.roots();
+    primitives[primitive] = tensor.output.root();
+    for (std::uint32_t i = 0; i < leaves_.size(); ++i)
+        if (trace.leaves[i].count == record.count && trace.leaves[i].first == record.first &&
+            trace.leaves[i].kind == LeafRecord::Kind::computed)
+            leaves_[i] = primitives[trace.leaves[i].writer];
+    play_to_step();
+    const MerkleTree leaves(leaves_), list(primitives);
+    descend(leaves, leaf, false);
+    move(move::PickLeaf{frame(), unit_.header, leaf_pick(leaves, leaf),
+                        must(unit_.records.leaf(leaf))});
+    if (record.count > 1) {
+        Cursor root{.stage = Stage::primitives,
+                    .height = static_cast<std::uint8_t>(commit::tree_depth(record.count))};
+        const bool listed = answer_levels(root.height, kAnswerLevelsMax) == root.height;
+        move(move::OpenMacro{*line_->op(), list.root(),
+                             listed ? std::vector<Digest>() : must(list.prove(record.writer)),
+                             children_of(list, root)});
+        descend(list, primitive, false);
+    }
+    move(move::PickPrimitive{*line_->op(), unit_.header, leaf_pick(list, primitive),
+                             must(unit_.records.primitive(record.first + primitive))});
+    const std::uint64_t size = commit::size_bytes(tensor.output.shape.dtype);
+    descend_chunks(tensor.output, element * size / commit::kChunkBytes);
+    const dispute::OpeningTrees trees{list, leaves, MerkleTree(before_)};
+    // The trees of a liar may not have what the operands are: then the proof is refused.
+    const dispute::Opening opened =
+        must(dispute::open_element(unit_.records, trees, trace, leaf, tensor, element));
+    cases_.push_back({line_->at(), move::ProveElement{*line_->op(), frame(), unit_.header,
+                                                      opened.primitive.record, element,
+                                                      line_->chunk(), opened.operands}});
+}
+
+}  // namespace gym::game::testing
