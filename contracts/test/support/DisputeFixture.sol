@@ -29,6 +29,9 @@ interface VmMore {
     function txGasPrice(uint256 price) external;
     function computeCreateAddress(address deployer, uint256 nonce) external pure returns (address);
     function getNonce(address who) external view returns (uint64);
+    function chainId(uint256 id) external;
+    function snapshotState() external returns (uint256 id);
+    function revertToState(uint256 id) external returns (bool done);
 }
 
 /// What is committed to, with fields that a test may forge before it is posted.
@@ -86,6 +89,7 @@ abstract contract DisputeFixture is OneStepFixture {
     uint32 internal _index;
     bytes32 internal _unit;
     Facts internal _facts;
+    uint64 internal _epoch = 7;
 
     function _deployGame() internal {
         _deploy();
@@ -192,11 +196,12 @@ abstract contract DisputeFixture is OneStepFixture {
         for (uint256 i = 0; i < 3; ++i) {
             leaves[i] = keccak256(abi.encode("another commitment", i));
         }
-        _index = 1;
-        leaves[1] = sha256(abi.encodePacked("gym.commitment.v1", _commitment));
-        _path = DisputeTrees.path(leaves, 1);
+        // In another epoch it is in another place.
+        _index = uint32(_epoch % 3);
+        leaves[_index] = sha256(abi.encodePacked("gym.commitment.v1", _commitment));
+        _path = DisputeTrees.path(leaves, _index);
         _log.postRound(JOB, _runner.ROUND(), hash);
-        _log.postEpoch(7, JOB, _runner.ROUND(), DisputeTrees.root(leaves), 3);
+        _log.postEpoch(_epoch, JOB, _runner.ROUND(), DisputeTrees.root(leaves), 3);
     }
 
     function _links(StepRun[] memory run) internal pure returns (bytes32[] memory links) {
