@@ -37,14 +37,6 @@ abstract contract DisputePlayer is DisputeDeltaPlay {
     /// The last call was a move.
     function _afterMove() internal virtual {}
 
-    /// The planned move's arguments.
-    function _arguments() internal view returns (bytes memory data) {
-        data = new bytes(_call.length - 4);
-        for (uint256 i = 0; i < data.length; ++i) {
-            data[i] = _call[4 + i];
-        }
-    }
-
     /// The game was opened.
     function _start(Play memory p) internal {
         (p.c.stage, p.c.node, p.c.frame) = (Stage.UNIT, _unit, keccak256(abi.encode(_facts)));
@@ -123,15 +115,27 @@ abstract contract DisputePlayer is DisputeDeltaPlay {
 
     function _planStep(Play memory p, StepRun[] memory a, StepRun[] memory c) internal {
         (_mover, _ruler, _name) = (p.challenger, address(_trees), "pickStep");
+        StepPick memory to = _stepPick(p, a, _wrongStep(a, c));
+        _call = abi.encodeCall(IDisputeMoves.pickStep, (p.id, p.c, _facts, to));
+    }
+
+    function _wrongStep(StepRun[] memory a, StepRun[] memory c) private pure returns (uint256 s) {
         (bytes32[] memory links, bytes32[] memory states) = (_links(a), _states(a));
         bytes32[] memory mine = _states(c);
-        uint256 s = 0;
         // A wrong trace of a right step is a fault, too, but only once it is declared.
         while (
             s + 1 < c.length && links[s] == c[s].link && states[s] == mine[s]
                 && _first(a[s].leafRoots, c[s].leafRoots) == c[s].leafRoots.length
         ) ++s;
-        StepPick memory to;
+    }
+
+    /// Names step `s`, which the game is about from then on.
+    function _stepPick(Play memory p, StepRun[] memory a, uint256 s)
+        internal
+        view
+        returns (StepPick memory to)
+    {
+        (bytes32[] memory links, bytes32[] memory states) = (_links(a), _states(a));
         to.statesRoot = DisputeTrees.root(states);
         to.after_ = Pick(
             uint64(s),
@@ -160,7 +164,6 @@ abstract contract DisputePlayer is DisputeDeltaPlay {
             );
             (p.step.hashBefore, p.step.stateBefore) = (links[s - 1], states[s - 1]);
         }
-        _call = abi.encodeCall(IDisputeMoves.pickStep, (p.id, p.c, _facts, to));
     }
 
     function _planLeaf(Play memory p, StepRun memory a, StepRun memory c) private {
