@@ -43,7 +43,7 @@ Result<Move> Challenge::steps() {
     const PostedTree records(line_, Stage::steps, engine::record_chain(states->records));
     const PostedTree after(line_, Stage::steps, states->state_roots, Twin::states);
     const auto record = records.first_difference(at_), state = after.first_difference(at_);
-    if (!record && !state) return no_fault("in the unit's records and states");
+    if (!record && !state) return delta();
     // Both lists have nodes in the same places.
     const NodePlace first = record && state ? std::min(*record, *state) : record ? *record : *state;
     const auto pick = [&](NodePlace node, unsigned height) {
@@ -55,6 +55,14 @@ Result<Move> Challenge::steps() {
     if (first.index > 0)
         move.to.before = pick({0, first.index - 1}, commit::tree_depth(records.own().leaf_count()));
     return Move(std::move(move));
+}
+
+/// Records and states are right: what is left of a commitment is the delta.
+Result<Move> Challenge::delta() {
+    GYM_TRY(const dispute::TracedTensor* delta, own_.delta());
+    if (delta->root() == line_.facts().delta_root)
+        return no_fault("in the unit's records, states and delta");
+    return Move(move::PickDelta{line_.facts(), *line_.states_root(), header()});
 }
 
 Result<Move> Challenge::trace() {

@@ -18,19 +18,21 @@ class Challenge {
   private:
     // challenger.cpp: down to a step's outputs, and faults between them, its record and the states.
     Result<Move> steps();
+    Result<Move> delta();
     Result<Move> trace();
     Result<Move> record(const PostedTree& leaves, const dispute::StepTrace& step);
     Result<Move> field(const PostedTree& leaves, std::uint8_t field, std::uint32_t leaf);
     Result<Pick> source_of(const dispute::StepTrace& step, const dispute::Source& source);
     Result<Move> state();
     Result<Move> gradients();
-    // challenger_element.cpp: below a macro op and the windows.
+    // challenger_element.cpp: below a macro op, the windows and the delta.
     Result<Move> primitives();
     Result<const dispute::TracedTensor*> disputed();
     Result<Move> chunks();
     Result<Move> element();
     Result<Move> prove_element(std::uint64_t element);
     Result<Move> prove_token(std::uint64_t element);
+    Result<Move> prove_delta(std::uint64_t word);
 
     [[nodiscard]] Bytes header() const { return encode(own_.trace().header); }
 

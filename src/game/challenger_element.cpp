@@ -25,6 +25,7 @@ Result<Move> Challenge::primitives() {
 /// What the tensor must be.
 Result<const dispute::TracedTensor*> Challenge::disputed() {
     const OpFrame& op = *line_.op();
+    if (op.leaf == dispute::kNoLeaf) return own_.delta();
     if (op.count == 0) return own_.windows(line_.step()->step);
     GYM_TRY(const dispute::TensorTrace* tensor,
             own_.tensor(line_.step()->step, op.leaf, op.primitive));
@@ -49,6 +50,7 @@ Result<Move> Challenge::element() {
     if (static_cast<std::size_t>(wrong) == mine.size()) return no_fault("in the chunk");
     const std::uint64_t byte = at_.index * commit::kChunkBytes + static_cast<std::uint64_t>(wrong);
     const OpFrame& op = *line_.op();
+    if (op.leaf == dispute::kNoLeaf) return prove_delta(byte / sizeof(float));
     const std::uint64_t element = byte / commit::size_bytes(tensor->shape.dtype);
     return op.count == 0 ? prove_token(element) : prove_element(element);
 }
@@ -89,6 +91,24 @@ Result<Move> Challenge::prove_token(std::uint64_t element) {
     GYM_TRY(auto dataset, own_.dataset_chunk(start * h.stride + element % length));
     return Move(move::ProveToken{*line_.op(), *line_.step(), facts, header(), element,
                                  line_.chunk(), tokens, std::move(dataset)});
+}
+
+Result<Move> Challenge::prove_delta(std::uint64_t word) {
+    move::ProveDelta move{*line_.op(), line_.facts(), header(), word, line_.chunk(), {}, {}, {}};
+    const std::uint64_t byte = word * sizeof(float);
+    const auto& slots = own_.trace().state;
+    const auto slot = std::ranges::find_if(slots, [&](const dispute::StateRecord& record) {
+        return record.delta_offset != 0 && record.delta_offset <= byte &&
+               byte - record.delta_offset < size_bytes(record.shape);
+    });
+    if (slot == slots.end()) return Move(std::move(move));  // the head
+    const auto index = static_cast<std::uint32_t>(slot - slots.begin());
+    GYM_TRY(move.slot_record, own_.records().state(index));
+    GYM_TRY(UnitWork::SlotElement sides,
+            own_.slot_element(index, (byte - slot->delta_offset) / sizeof(float)));
+    move.final = std::move(sides.final);
+    move.base = std::move(sides.base);
+    return Move(std::move(move));
 }
 
 }  // namespace gym::game

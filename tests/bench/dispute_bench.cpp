@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <map>
 
 #include "bench_support.hpp"
 #include "dispute_chain.hpp"
@@ -159,9 +160,23 @@ class Figures {
         for (const PlayedGame& game : games_)
             largest = std::max(largest, static_cast<double>(game.proof_gas));
         write("proof_gas_largest", largest, "gas", kLeafGasMax, "2^24 gas", "");
+        by_move();
     }
 
   private:
+    /// What each kind of transaction costs.
+    void by_move() const {
+        std::map<std::string, std::vector<double>> gas;
+        for (const PlayedGame& game : games_)
+            for (const auto& [move, used] : game.gas)
+                gas[move].push_back(static_cast<double>(used));
+        for (const auto& [move, used] : gas) {
+            char note[96];
+            std::snprintf(note, sizeof note, "median of %zu; at most %.6g", used.size(),
+                          *std::ranges::max_element(used));
+            write("gas_of/" + move, bench::median(used), "gas", kNone, "", note);
+        }
+    }
     template <class F>
     void row(const std::string& figure, F f, const std::string& unit, double target = kNone) const {
         std::vector<double> values;
@@ -208,16 +223,21 @@ struct Setting {
     }
 };
 
-void tiny(const Setting& setting) {
-    const Job job(must(program::load_train_config(GYM_BENCH_SOURCE_DIR "/examples/gpt-demo.yaml")),
-                  64, 16);
+Job tiny_job() {
+    return {must(program::load_train_config(GYM_BENCH_SOURCE_DIR "/examples/gpt-demo.yaml")), 64,
+            16};
+}
+
+/// Workers that compute a whole unit with a broken device.
+void tiny_ops(const Setting& setting) {
+    const Job job = tiny_job();
     game::RerunWorkOptions options;
     options.engine = setting.engine();
     const auto rerun = [&] { return must(game::RerunWork::create(job.unit(), options)); };
     const auto honest = rerun();
     const game::Facts right = facts_of(job, *honest);
     std::mt19937_64 rng(kSeed);
-    Figures by_op(setting.options, "tiny/op", kTiny, setting.threads);
+    Figures figures(setting.options, "tiny/op", kTiny, setting.threads);
     for (std::size_t games = 0; games < setting.games;) {
         const PlacedFault place = fault_of_op(job, rng);
         const auto op = std::ranges::find_if(job.trace.macros, [&](const auto& macro) {
@@ -229,16 +249,24 @@ void tiny(const Setting& setting) {
         const auto own = rerun();
         game::testing::FaultyWork worker(*own, fault, op->leaves);
         if (facts_of(job, worker) == right) continue;  // the bit changes nothing
-        by_op.add(setting.play(job, worker, *honest));
+        figures.add(setting.play(job, worker, *honest));
         ++games;
     }
-    by_op.report();
-    Figures by_primitive(setting.options, "tiny/primitive", kTiny, setting.threads);
+    figures.report();
+}
+
+void tiny_primitives(const Setting& setting) {
+    const Job job = tiny_job();
+    game::RerunWorkOptions options;
+    options.engine = setting.engine();
+    const auto honest = must(game::RerunWork::create(job.unit(), options));
+    std::mt19937_64 rng(kSeed);
+    Figures figures(setting.options, "tiny/primitive", kTiny, setting.threads);
     for (std::size_t games = 0; games < setting.games; ++games) {
         bench::PlacedFaultWork worker(*honest, fault_of_primitive(job, rng), rng(), options.spill);
-        by_primitive.add(setting.play(job, worker, *honest));
+        figures.add(setting.play(job, worker, *honest));
     }
-    by_primitive.report();
+    figures.report();
 }
 
 void large(const Setting& setting) {
@@ -292,7 +320,8 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "bench_dispute: --games needs a number from 1 on\n");
         return 2;
     }
-    if (options.wants("tiny")) tiny(setting);
+    if (options.wants("tiny/op")) tiny_ops(setting);
+    if (options.wants("tiny/primitive")) tiny_primitives(setting);
     if (options.wants("124m")) large(setting);
     return 0;
 }

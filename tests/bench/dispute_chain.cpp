@@ -145,6 +145,7 @@ PlayedGame DisputeChain::play(const Sides& sides) {
         ++spent.transactions;
         spent.gas += gas;
         spent.bytes += data.size();
+        played.gas.emplace_back(what, gas);
         return gas;
     };
     const double start = seconds_now();
@@ -161,9 +162,9 @@ PlayedGame DisputeChain::play(const Sides& sides) {
             challenges ? must(game::plan_challenge(sides.challenger, line), "challenge")
                        : must(game::plan_answer(sides.worker, line), "answer");
         const Bytes data = game::encode_call({id, line.at(), move});
-        const std::uint64_t gas =
-            transact(challenges ? played.challenger : played.worker,
-                     challenges ? challenger : worker_.address(), data, kNothing, game::name_of(move));
+        const std::uint64_t gas = transact(challenges ? played.challenger : played.worker,
+                                           challenges ? challenger : worker_.address(), data,
+                                           kNothing, game::name_of(move));
         if (game::is_proof(move)) {
             played.proof_gas = gas;
             played.proof = game::name_of(move);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "anvil.hpp"
@@ -24,6 +25,7 @@ struct Spent {
 
 struct PlayedGame {
     Spent challenger, worker;
+    std::vector<std::pair<std::string, std::uint64_t>> gas;  ///< by transaction, in their order
     std::uint64_t proof_gas = 0;
     std::string proof;   ///< its name
     double seconds = 0;  ///< from the announcement to the proof, both sides' planning included

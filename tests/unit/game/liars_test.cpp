@@ -133,6 +133,21 @@ TEST_P(Liars, AreCaughtByASkippedStep) {
     }
 }
 
+TEST_P(Liars, AreCaughtByAWrongWordOfTheDelta) {
+    const dispute::TracedTensor right = *must(honest_->delta());
+    const std::uint64_t words = right.bytes().size() / 4;
+    std::vector<std::uint64_t> wrong{0, 3, 4, words - 1};
+    for (int i = 0; i < 4; ++i)
+        wrong.push_back(rng_() % words);
+    for (const std::uint64_t word : wrong) {
+        Liar liar(*honest_);
+        liar.whole_delta = testing::changed(right, word * 4 + 1, 1);
+        const Outcome outcome = play(liar);
+        EXPECT_EQ(name_of(outcome.last), "proveDelta") << outcome.moves << outcome.reason.message;
+        EXPECT_EQ(outcome.finding.element, word);
+    }
+}
+
 TEST_P(Liars, CannotPostGarbageBehindTheLastElement) {
     Liar liar(*honest_);
     dispute::TracedTensor windows = *must(honest_->windows(2));

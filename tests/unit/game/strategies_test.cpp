@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "gym/engine/batch.hpp"
 #include "players.hpp"
 #include "posted_tree.hpp"
@@ -43,6 +41,7 @@ class RandomChallenger {
   private:
     [[nodiscard]] const Cursor& at() const { return line_->at(); }
     [[nodiscard]] std::uint32_t step_number() const { return line_->step()->step; }
+    bool one_of(std::uint64_t n) { return rng_() % n == 0; }
     Bytes header() { return encode(own_.trace().header); }
 
     static std::vector<Digest> path(const MerkleTree& tree, NodePlace from, unsigned height) {
@@ -65,6 +64,7 @@ class RandomChallenger {
     }
 
     Move steps() {
+        if (one_of(8)) return move::PickDelta{line_->facts(), *line_->states_root(), header()};
         const dispute::UnitStates& unit = *must(own_.states());
         const MerkleTree records(engine::record_chain(unit.records)), states(unit.state_roots);
         const auto both = [&](NodePlace node, unsigned height) {
@@ -160,6 +160,7 @@ class RandomChallenger {
 
     const dispute::TracedTensor& disputed() {
         const OpFrame& op = *line_->op();
+        if (op.leaf == dispute::kNoLeaf) return *must(own_.delta());
         if (op.count == 0) return *must(own_.windows(step_number()));
         return must(own_.tensor(step_number(), op.leaf, op.primitive))->output;
     }
@@ -173,6 +174,7 @@ class RandomChallenger {
         const std::uint64_t size = commit::size_bytes(op.shape->dtype);
         const std::uint64_t first = at().index * commit::kChunkBytes / size;
         const std::uint64_t element = first + rng_() % (line_->chunk().size() / size);
+        if (op.leaf == dispute::kNoLeaf) return word(element / 4);
         if (op.count == 0) return token(element);
         const dispute::StepTrace& step = *must(own_.step(step_number()));
         const MerkleTree outputs(*must(own_.primitives(step_number(), op.leaf)));
@@ -200,6 +202,22 @@ class RandomChallenger {
             facts,        header(),
             element,      line_->chunk(),
             tokens,       must(own_.dataset_chunk(start * h.stride + element % length))};
+    }
+
+    Move word(std::uint64_t word) {
+        move::ProveDelta move{
+            *line_->op(), line_->facts(), header(), word, line_->chunk(), {}, {}, {}};
+        for (std::uint32_t slot = 0; slot < own_.trace().state.size(); ++slot) {
+            const dispute::StateRecord& record = own_.trace().state[slot];
+            const std::uint64_t begin = record.delta_offset;
+            if (begin == 0 || word * 4 < begin || word * 4 >= begin + size_bytes(record.shape))
+                continue;
+            move.slot_record = must(own_.records().state(slot));
+            auto sides = must(own_.slot_element(slot, (word * 4 - begin) / 4));
+            move.final = std::move(sides.final);
+            move.base = std::move(sides.base);
+        }
+        return move;
     }
 
     UnitWork& own_;
