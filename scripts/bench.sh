@@ -26,3 +26,6 @@ else
 fi
 echo "bench: ledger -> build/bench/ledger.json"
 "$build/bin/bench_ledger" build/bench/ledger.json
+echo "bench: disputes -> build/bench/dispute.json"
+rm -f build/bench/dispute.json
+"$build/bin/bench_dispute" --output build/bench/dispute.json
