@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "gym/commit/merkle.hpp"
 #include "gym/common/file.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/protocol/reason.hpp"
@@ -41,6 +42,8 @@ class VerifierImpl final : public Verifier {
     Status report(const rpc::VerifyTask& task, const PendingReport& pending,
                   const std::stop_token& stop);
     void keep_trace(const rpc::VerifyTask& task, std::uint64_t step, const std::stop_token& stop);
+    void challenge(const rpc::VerifyTask& task);
+    Result<player::Claim> make_claim(const rpc::VerifyTask& task);
     Status release(const rpc::VerifyTask& task);
     [[nodiscard]] ReexecutionOptions run_options(const rpc::VerifyTask& task,
                                                  const std::stop_token& stop);
@@ -165,6 +168,8 @@ Status VerifierImpl::report(const rpc::VerifyTask& task, const PendingReport& pe
     tell("reported", task.unit, "");
     const auto verified = coordinator_.submit_report_reveal({report, pending.records});
     if (!verified.ok() && worker::is_transient(verified.error().code)) return verified.error();
+    // Before the report is forgotten: a process that dies here reveals once more and comes back.
+    if (verified.ok() && !*verified) challenge(task);
     GYM_CHECK(journal_.remove(report.unit, report.draw));
     if (!verified.ok()) {
         tell("dropped", task.unit, verified.error().message);
@@ -187,6 +192,42 @@ Status VerifierImpl::report(const rpc::VerifyTask& task, const PendingReport& pe
     return release(task);
 }
 
+/// Leaves the unit to the thread that plays; the report stands without it.
+void VerifierImpl::challenge(const rpc::VerifyTask& task) {
+    if (options_.claims == nullptr || options_.chain == nullptr) return;
+    if (task.commitment.commitment.kind != protocol::UnitKind::kTrain) return;
+    for (const auto& known : options_.claims->list())
+        if (known->key == task.unit) return;  // announced already, perhaps
+    const auto claim = make_claim(task);
+    const Status saved = claim.ok() ? options_.claims->save(*claim) : claim.error();
+    if (saved.ok())
+        tell("challenged", task.unit, "a game about it follows on chain");
+    else
+        spdlog::error("{} is not challenged on chain: {}", protocol::name_unit(task.unit),
+                      saved.error().message);
+}
+
+Result<player::Claim> VerifierImpl::make_claim(const rpc::VerifyTask& task) {
+    GYM_TRY(const rpc::UnitView view, coordinator_.unit(protocol::unit_id(task.unit)));
+    if (!view.receipt) return fail(ErrorCode::kNotFound, "the coordinator has no receipt for it");
+    GYM_TRY(const auto epoch, options_.chain->epoch(view.receipt->epoch));
+    if (!epoch) return fail(ErrorCode::kNotFound, "its epoch is not on the chain");
+    GYM_CHECK(
+        commit::merkle_verify(epoch->commitments_root, {view.receipt->leaf_index, epoch->count},
+                              protocol::commitment_leaf(task.commitment), view.receipt->siblings));
+    player::Claim claim;
+    claim.role = player::Role::kChallenge;
+    claim.key = task.unit;
+    claim.evidence = {task.commitment, task.record,
+                      static_cast<std::uint32_t>(view.receipt->leaf_index), view.receipt->siblings};
+    claim.program_blob = task.inputs.program_blob;
+    claim.dataset_blob = task.inputs.dataset_blob.value_or(Digest());
+    claim.base_state_blob = task.inputs.base_state_blob;
+    claim.epoch_block = epoch->block;
+    claim.salt = crypto::random_digest();
+    return claim;
+}
+
 /// For the dispute; the report stands without it.
 void VerifierImpl::keep_trace(const rpc::VerifyTask& task, std::uint64_t step,
                               const std::stop_token& stop) {
@@ -205,7 +246,10 @@ Status VerifierImpl::release(const rpc::VerifyTask& task) {
     for (const protocol::IncludedDelta& delta : task.deltas)
         GYM_CHECK(cache_.store().remove(delta.delta_root));
     if (task.commitment.commitment.kind != protocol::UnitKind::kAggregate) return {};
-    // A round's aggregate comes after its train units: nobody asks for its base state again.
+    // A round's aggregate comes after its train units: nobody asks for its base state again, but
+    // who plays about one of them.
+    if (options_.claims != nullptr && options_.claims->needs(task.inputs.base_state_blob))
+        return {};
     if (task.inputs.momentum_blob) GYM_CHECK(cache_.store().remove(*task.inputs.momentum_blob));
     return cache_.store().remove(task.inputs.base_state_blob);
 }

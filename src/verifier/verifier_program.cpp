@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "gym/worker/dispute_thread.hpp"
 #include "gym/worker/heartbeat.hpp"
 #include "gym/worker/node_lock.hpp"
 #include "gym/worker/node_program.hpp"
@@ -10,6 +11,7 @@ namespace gym::verifier {
 
 Status start_verifier(const worker::NodeConfig& config,
                       const std::function<void(const VerifierEvent&)>& on_event,
+                      const std::function<void(const player::PlayerEvent&)>& on_dispute,
                       const std::stop_token& stop) {
     worker::RegisterOptions role;
     role.role = rpc::NodeRole::kVerifier;
@@ -28,6 +30,10 @@ Status start_verifier(const worker::NodeConfig& config,
     options.chain = chain.get();
     options.beacon_delay_blocks = config.beacon_delay_blocks;
     options.on_event = on_event;
+    GYM_TRY(const auto disputes,
+            worker::DisputeThread::start(config, network, *coordinator, key,
+                                         player::Role::kChallenge, on_dispute));
+    if (disputes) options.claims = &disputes->claims();
     GYM_TRY(const auto verifier, Verifier::open(*coordinator, key, options));
     spdlog::info("verifier {} at {}{}", registration.address.hex(), config.coordinator,
                  registration.key_created ? " (new key)" : "");

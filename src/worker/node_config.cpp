@@ -32,6 +32,7 @@ Status read_keys(YamlMap& yaml, NodeConfig& config) {
     GYM_TRY(config.insecure, yaml.boolean_or("insecure", config.insecure));
     GYM_TRY(config.chain_rpc, yaml.string_or("chain_rpc", config.chain_rpc));
     GYM_TRY(config.commitment_log, yaml.string_or("commitment_log", config.commitment_log));
+    GYM_TRY(config.dispute_game, yaml.string_or("dispute_game", config.dispute_game));
     GYM_CHECK(yaml.read_integer("beacon_delay_blocks", 0, 10'000, config.beacon_delay_blocks));
     GYM_CHECK(yaml.read_integer("chain_wait_seconds", 1, 3'600, config.chain_wait_s));
     GYM_CHECK(yaml.read_integer("checkpoint_seconds", 0, 86'400, config.checkpoint_s));

@@ -12,6 +12,7 @@
 
 #include "gym/crypto/keystore.hpp"
 #include "gym/engine/device.hpp"
+#include "gym/worker/dispute_thread.hpp"
 #include "gym/worker/heartbeat.hpp"
 #include "gym/worker/node_lock.hpp"
 #include "gym/worker/patience.hpp"
@@ -202,6 +203,12 @@ Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,
     options.checkpoint_every = std::chrono::seconds(config.checkpoint_s);
     options.on_event = hooks.on_event;
     options.on_progress = hooks.on_progress;
+    GYM_TRY(const auto disputes,
+            DisputeThread::start(config, network, *coordinator, key, player::Role::kDefend,
+                                 [&hooks](const player::PlayerEvent& event) {
+                                     if (hooks.on_dispute) hooks.on_dispute(event);
+                                 }));
+    if (disputes) options.claims = &disputes->claims();
     GYM_TRY(const auto worker, Worker::open(*coordinator, key, clock, options));
     spdlog::info("worker {} at {}, {} threads", key.address().hex(), config.coordinator,
                  options.engine.threads);

@@ -84,7 +84,9 @@ Status WorkerImpl::track_one(JournalEntry entry, const std::stop_token& stop) {
     if (view->receipt && !entry.receipt) GYM_CHECK(keep_receipt(entry, *view->receipt));
     if (entry.state == protocol::UnitState::kDisputed && !entry.defended) {
         if (before.state != entry.state) tell("disputed", entry.unit, entry.reason);
-        if (options_.defend_disputes) GYM_CHECK(defend(entry, stop));
+        // Where games are played, the one on chain is the answer, and the referee looks by itself.
+        const bool plays = options_.claims != nullptr;
+        if (options_.defend_disputes && !plays) GYM_CHECK(defend(entry, stop));
     }
     if (protocol::is_terminal(entry.state)) {
         tell("ended", entry.unit,
@@ -104,26 +106,44 @@ Status WorkerImpl::keep_receipt(JournalEntry& entry, const rpc::InclusionReceipt
                       protocol::name_unit(entry.unit), proven.error().message);
         return {};  // asked again at the next look; the work itself is not lost by it
     }
-    GYM_TRY(const bool on_chain, is_on_chain(entry, receipt));
-    if (!on_chain) return {};
+    // Without a chain to ask, the coordinator's word counts.
+    std::optional<ChainView::Epoch> epoch;
+    if (options_.chain != nullptr) {
+        GYM_TRY(epoch, find_on_chain(entry, receipt));
+        if (!epoch) return {};
+    }
     entry.receipt = receipt;
+    if (epoch) GYM_CHECK(stand_by(entry, epoch->block));
     tell("receipt", entry.unit, "epoch " + std::to_string(receipt.epoch));
     return {};
 }
 
-/// Whether the chain holds the root that the receipt proves; without a chain to ask, the
-/// coordinator's word.
-Result<bool> WorkerImpl::is_on_chain(const JournalEntry& entry,
-                                     const rpc::InclusionReceipt& receipt) const {
-    if (options_.chain == nullptr) return true;
-    GYM_TRY(const auto epoch, options_.chain->epoch(receipt.epoch));
-    if (!epoch) return false;  // on its way
+Result<std::optional<ChainView::Epoch>> WorkerImpl::find_on_chain(
+    const JournalEntry& entry, const rpc::InclusionReceipt& receipt) const {
+    GYM_TRY(auto epoch, options_.chain->epoch(receipt.epoch));
+    if (!epoch) return epoch;  // on its way
     if (epoch->commitments_root == receipt.commitments_root && epoch->count == receipt.leaf_count)
-        return true;
+        return epoch;
     spdlog::error("{}: the coordinator's receipt is under root {}, the chain holds {} for epoch {}",
                   protocol::name_unit(entry.unit), receipt.commitments_root.hex(),
                   epoch->commitments_root.hex(), receipt.epoch);
-    return false;
+    return std::optional<ChainView::Epoch>();
+}
+
+/// From now on anybody can open a game about the unit, whatever the coordinator says of it.
+Status WorkerImpl::stand_by(const JournalEntry& entry, std::uint64_t epoch_block) {
+    if (options_.claims == nullptr || !options_.defend_disputes) return {};
+    player::Claim claim;
+    claim.role = player::Role::kDefend;
+    claim.key = entry.unit;
+    claim.evidence = {entry.commitment, entry.record,
+                      static_cast<std::uint32_t>(entry.receipt->leaf_index),
+                      entry.receipt->siblings};
+    claim.program_blob = entry.inputs.program_blob;
+    claim.dataset_blob = entry.inputs.dataset_blob.value_or(Digest());
+    claim.base_state_blob = entry.inputs.base_state_blob;
+    claim.epoch_block = epoch_block;
+    return options_.claims->save(claim);
 }
 
 /// Stands by the commitment only if this machine still computes it: a worker whose memory flipped a
@@ -151,6 +171,7 @@ Status WorkerImpl::defend(JournalEntry& entry, const std::stop_token& stop) {
 Status WorkerImpl::forget(const JournalEntry& entry) {
     GYM_CHECK(journal_.remove(entry.unit_id()));
     const auto needed = [this](const Digest& blob) {
+        if (options_.claims != nullptr && options_.claims->needs(blob)) return true;
         return std::ranges::any_of(journal_.entries(), [&](const JournalEntry& other) {
             return other.inputs.base_state_blob == blob ||
                    other.commitment.commitment.delta_root == blob;

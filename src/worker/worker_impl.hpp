@@ -61,8 +61,10 @@ class WorkerImpl final : public Worker {
     Result<Bytes> delta_of(const JournalEntry& entry, const std::stop_token& stop);
     Status track_one(JournalEntry entry, const std::stop_token& stop);
     Status keep_receipt(JournalEntry& entry, const rpc::InclusionReceipt& receipt);
-    [[nodiscard]] Result<bool> is_on_chain(const JournalEntry& entry,
-                                           const rpc::InclusionReceipt& receipt) const;
+    /// What the chain holds for the receipt's epoch; absent if it is not there yet, or another.
+    Result<std::optional<ChainView::Epoch>> find_on_chain(
+        const JournalEntry& entry, const rpc::InclusionReceipt& receipt) const;
+    Status stand_by(const JournalEntry& entry, std::uint64_t epoch_block);
     Status defend(JournalEntry& entry, const std::stop_token& stop);
     Status forget(const JournalEntry& entry);
 

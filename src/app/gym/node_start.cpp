@@ -21,16 +21,30 @@ void print_event(const CliContext& context, const worker::WorkerEvent& event) {
                         {"detail", event.detail}});
 }
 
+void print_dispute(const CliContext& context, const player::PlayerEvent& event) {
+    context.print_json({{"event", "dispute_" + event.name},
+                        {"job_id", event.unit.job_id.hex()},
+                        {"round", event.unit.round},
+                        {"slot", event.unit.slot},
+                        {"unit", protocol::unit_id(event.unit).hex()},
+                        {"game", event.game.hex()},
+                        {"detail", event.detail}});
+}
+
 }  // namespace
 
 Status start_node(const CliContext& context, const NodeOptions& options) {
     GYM_CHECK(init_logging({"gym-node", options.log_level, ""}));
     GYM_TRY(const worker::NodeConfig config, options.resolve());
     worker::WorkerHooks hooks;
-    if (context.json)
+    if (context.json) {
         hooks.on_event = [&context](const worker::WorkerEvent& event) {
             print_event(context, event);
         };
+        hooks.on_dispute = [&context](const player::PlayerEvent& event) {
+            print_dispute(context, event);
+        };
+    }
     auto next = std::chrono::steady_clock::now() + kProgressEvery;
     hooks.on_progress = [&next](const engine::UnitProgress& progress) {
         if (std::chrono::steady_clock::now() < next) return;

@@ -25,6 +25,16 @@ boost::json::object event_json(const verifier::VerifierEvent& event) {
     return out;
 }
 
+boost::json::object dispute_json(const player::PlayerEvent& event) {
+    return {{"event", "dispute_" + event.name},
+            {"job_id", event.unit.job_id.hex()},
+            {"round", event.unit.round},
+            {"slot", event.unit.slot},
+            {"unit", protocol::unit_id(event.unit).hex()},
+            {"game", event.game.hex()},
+            {"detail", event.detail}};
+}
+
 Status verify(const app::CliContext& context, const app::NodeOptions& options) {
     GYM_CHECK(init_logging({"gym-verifier", options.log_level, ""}));
     GYM_TRY(const worker::NodeConfig config, options.resolve());
@@ -33,7 +43,12 @@ Status verify(const app::CliContext& context, const app::NodeOptions& options) {
         on_event = [&](const verifier::VerifierEvent& event) {
             context.print_json(event_json(event));
         };
-    return verifier::start_verifier(config, on_event, worker::stop_on_signals());
+    std::function<void(const player::PlayerEvent&)> on_dispute;
+    if (context.json)
+        on_dispute = [&](const player::PlayerEvent& event) {
+            context.print_json(dispute_json(event));
+        };
+    return verifier::start_verifier(config, on_event, on_dispute, worker::stop_on_signals());
 }
 
 int run(int argc, char** argv) {

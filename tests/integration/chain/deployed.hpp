@@ -48,12 +48,15 @@ class DeployedTest : public ::testing::Test {
         params.token_supply = tokens("1000000");
         params.growth_limit = tokens("1000000");
         params.release_cap = tokens("1000");
+        params.dispute = dispute_terms();
         params.settler = params.guardian = params.coordinator = admin;
         const auto deployed = chain::deploy(*admin_.manager, anvil_.client(),
                                             chain::find_artifacts().value(), params, kTimeoutMs);
         ASSERT_TRUE(deployed.ok()) << deployed.error().message;
         deployment_ = *deployed;
     }
+
+    [[nodiscard]] virtual chain::DisputeParams dispute_terms() const { return {}; }
 
     /// Sends and waits for finality; the test fails unless it succeeds.
     chain::Outcome send(Sender& sender, const chain::ContractCall& call, const std::string& id) {

@@ -13,14 +13,15 @@
 #include "gym/engine/engine.hpp"
 #include "gym/engine/record.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/player/claim.hpp"
 #include "gym/protocol/unit.hpp"
 #include "gym/rpc/coordinator.hpp"
 #include "gym/worker/chain_view.hpp"
 
 namespace gym::verifier {
 
-/// "started", "reported", "verified", "differs", "traced", "dropped"; "contradiction" when the
-/// coordinator's sample is not the beacon's.
+/// "started", "reported", "verified", "differs", "traced", "challenged", "dropped"; "contradiction"
+/// when the coordinator's sample is not the beacon's.
 struct VerifierEvent {
     std::string name;
     protocol::UnitKey unit;
@@ -35,7 +36,10 @@ struct VerifierOptions {
     /// Asked before a unit is re-executed; nullptr: the coordinator's word counts. Must outlive the
     /// verifier.
     worker::ChainView* chain = nullptr;
-    std::uint32_t beacon_delay_blocks = 0;               ///< 0: what the coordinator says
+    std::uint32_t beacon_delay_blocks = 0;  ///< 0: what the coordinator says
+    /// Where units are left that differ, to be challenged on chain; nullptr: nowhere. Must outlive
+    /// the verifier.
+    player::ClaimStore* claims = nullptr;
     std::function<void(const VerifierEvent&)> on_event;  ///< from the verifier's thread
     std::function<void(const engine::UnitProgress&)> on_progress;
 };

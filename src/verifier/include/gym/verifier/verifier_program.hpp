@@ -3,6 +3,7 @@
 #include <stop_token>
 
 #include "gym/common/result.hpp"
+#include "gym/player/player.hpp"
 #include "gym/verifier/verifier.hpp"
 #include "gym/worker/node_config.hpp"
 
@@ -13,6 +14,7 @@ namespace gym::verifier {
 /// @errors what keeps it from starting.
 Status start_verifier(const worker::NodeConfig& config,
                       const std::function<void(const VerifierEvent&)>& on_event,
+                      const std::function<void(const player::PlayerEvent&)>& on_dispute,
                       const std::stop_token& stop);
 
 }  // namespace gym::verifier

@@ -22,6 +22,7 @@ struct NodeConfig {
     std::uint64_t chain_id = 0;
     std::string chain_rpc;
     std::string commitment_log;
+    std::string dispute_game;
     std::uint32_t beacon_delay_blocks = 0;
     std::uint32_t chain_wait_s = 60;
     std::string api;

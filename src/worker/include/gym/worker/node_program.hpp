@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gym/common/result.hpp"
+#include "gym/player/player.hpp"
 #include "gym/rpc/coordinator.hpp"
 #include "gym/worker/node_config.hpp"
 #include "gym/worker/worker.hpp"
@@ -43,6 +44,7 @@ struct Registration {
 struct WorkerHooks {
     std::function<void(const WorkerEvent&)> on_event;
     std::function<void(const engine::UnitProgress&)> on_progress;
+    std::function<void(const player::PlayerEvent&)> on_dispute;  ///< from a thread of its own
 };
 /// `gym node start`: works until `stop`. @errors what keeps it from starting; kIo.
 Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,

@@ -13,6 +13,7 @@
 #include "gym/crypto/key.hpp"
 #include "gym/engine/engine.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/player/claim.hpp"
 #include "gym/rpc/coordinator.hpp"
 #include "gym/worker/chain_view.hpp"
 #include "gym/worker/unit_journal.hpp"
@@ -34,6 +35,9 @@ struct WorkerOptions {
     /// Asked before anything is computed or believed; nullptr: the coordinator's word counts.
     /// Must outlive the worker.
     ChainView* chain = nullptr;
+    /// Where units are left that others may call wrong on chain; nullptr: nowhere. Must outlive the
+    /// worker.
+    player::ClaimStore* claims = nullptr;
     std::chrono::milliseconds chain_wait{60'000};        ///< for a round record to appear there
     std::chrono::milliseconds checkpoint_every{30'000};  ///< 0: after every step
     std::chrono::milliseconds poll_wait{10'000};

@@ -1,0 +1,159 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "desk.hpp"
+#include "gym/game/planner.hpp"
+
+namespace gym::player {
+namespace {
+
+/// The base fee may rise until the opening is mined; what is left of the escrow comes back.
+constexpr std::uint64_t kEscrowMargin = 4;
+
+Amount unlimited() {
+    std::array<std::uint8_t, 32> bytes{};
+    bytes.fill(0xFF);
+    return Amount::from_be32(bytes);
+}
+
+class Challenger final : public Player {
+  public:
+    explicit Challenger(PlayerSetup setup) : desk_(std::move(setup)) {}
+
+    Status tick() override {
+        GYM_CHECK(desk_.look());
+        bool busy = false;
+        for (const auto& claim : desk_.setup().claims.list()) {
+            if (claim->role != Role::kChallenge) continue;
+            busy = true;
+            const Status done = challenge(*claim);
+            if (done.ok()) continue;
+            const ErrorCode code = done.error().code;
+            if (code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout) return done;
+            desk_.tell_once("stuck", *claim, {}, done.error().message);
+        }
+        if (!busy) GYM_CHECK(desk_.withdraw_ether());
+        return desk_.push();
+    }
+
+  private:
+    /// What a claim's unit and game are called on chain, and what the contract says of them now.
+    struct Case {
+        Digest unit;
+        Digest game;
+        chain::DisputeGame::Game state;
+        chain::DisputeGame::Unit on_chain;
+    };
+
+    chain::DisputeGame& contract() { return desk_.setup().contract; }
+    chain::ChainClient& client() { return desk_.setup().client; }
+
+    Result<Case> read(const Claim& claim) {
+        Case out;
+        const chain::BlockId at(desk_.head().hash);
+        GYM_TRY(out.unit, game::unit_of(desk_.setup().domain, claim.evidence.commitment));
+        out.game = game::announcement_of(desk_.chain_id(), contract().address(), desk_.self(),
+                                         out.unit, claim.salt);
+        GYM_TRY(out.state, contract().game_of(client(), out.game, at));
+        GYM_TRY(out.on_chain, contract().unit_of(client(), out.unit, at));
+        return out;
+    }
+
+    Status challenge(const Claim& claim) {
+        GYM_TRY(const Case now, read(claim));
+        if (chain::is_open(now.state.status)) return play(claim, now);
+        if (now.on_chain.proven_at_s != 0) return settle(claim, now);
+        if (now.state.status == chain::GameStatus::kNone) return begin(claim, now);
+        desk_.tell("ended", claim, now.game,
+                   "lost: " + std::string(chain::to_string(now.state.status)));
+        return desk_.setup().claims.remove(claim.key);
+    }
+
+    /// Announces, waits, opens.
+    Status begin(const Claim& claim, const Case& now) {
+        GYM_TRY(const std::uint64_t window, desk_.window_blocks());
+        GYM_TRY(const auto* terms, desk_.terms());
+        const std::uint64_t end = claim.epoch_block + window;
+        if (desk_.head().number > end) {
+            desk_.tell("ended", claim, now.game,
+                       fmt::format("too late: games about it could be opened until block {}", end));
+            return desk_.setup().claims.remove(claim.key);
+        }
+        GYM_TRY(const auto announced, contract().announced(client(), now.game));
+        if (announced.order == 0) return announce(claim, now, *terms);
+        if (desk_.head().number + 1 < announced.block_number + terms->announce_blocks) return {};
+        desk_.tell_once("opened", claim, now.game, "unit " + now.unit.hex());
+        GYM_TRY(const Amount escrow, escrow_wei(*terms));
+        return desk_.send("dispute-open:" + now.game.hex(),
+                          contract().open(game::encode_open(claim.evidence, claim.salt), escrow));
+    }
+
+    Result<Amount> escrow_wei(const chain::DisputeGame::Terms& terms) {
+        const Amount gas(terms.escrow_gas * kEscrowMargin);
+        return desk_.head().base_fee_wei.mul_div(gas, Amount(1));
+    }
+
+    Status announce(const Claim& claim, const Case& now, const chain::DisputeGame::Terms& terms) {
+        GYM_TRY(const auto contracts, contract().contracts(client()));
+        const chain::GymToken token(desk_.chain_id(), contracts.token);
+        GYM_TRY(const Amount balance, token.balance_of(client(), desk_.self()));
+        if (balance < terms.bond)
+            return fail(ErrorCode::kInsufficientFunds,
+                        "a game needs a bond of " + terms.bond.to_tokens() + " tokens, " +
+                            desk_.self().hex() + " has " + balance.to_tokens());
+        GYM_TRY(const Amount allowed,
+                token.allowance(client(), desk_.self(), contract().address()));
+        // Once for all games: the contract cannot change, and takes bonds of the caller only.
+        if (allowed < terms.bond)
+            return desk_.send("dispute-approve:" + contract().address().hex(),
+                              token.approve(contract().address(), unlimited()));
+        desk_.tell_once("announced", claim, now.game, "unit " + now.unit.hex());
+        return desk_.send("dispute-announce:" + now.game.hex(), contract().announce(now.game));
+    }
+
+    Status play(const Claim& claim, const Case& now) {
+        GYM_TRY(const auto games, desk_.open_games(claim, now.unit));
+        for (const OpenGame& game : games) {
+            if (game.id != now.game) continue;
+            if (game.state.status == chain::GameStatus::kAsserterMoves) {
+                GYM_TRY(const bool ended, desk_.call_time(claim, game));
+                (void)ended;
+                return {};
+            }
+            GYM_TRY(game::UnitWork* const work, desk_.setup().units.open(claim));
+            GYM_TRY(const game::Move move, game::plan_challenge(*work, game.line));
+            return desk_.play(claim, game, move);
+        }
+        return {};  // the logs come after the state: the next tick sees them
+    }
+
+    /// The unit is faulty: takes its stake when the settling period is over, and what is owed.
+    Status settle(const Claim& claim, const Case& now) {
+        GYM_TRY(const auto announced, contract().announced(client(), now.game));
+        if (announced.order != 0 && now.state.status == chain::GameStatus::kNone)
+            return desk_.send("dispute-reclaim:" + now.game.hex(),
+                              contract().reclaim(now.unit, claim.salt));
+        if (!now.on_chain.settled) {
+            GYM_TRY(const auto* terms, desk_.terms());
+            desk_.tell_once("ended", claim, now.game,
+                            "won: " + std::string(to_string(now.state.status)));
+            if (desk_.head().timestamp_s < now.on_chain.proven_at_s + terms->settling_s) return {};
+            return desk_.send("dispute-settle:" + now.unit.hex(), contract().settle(now.unit));
+        }
+        GYM_CHECK(desk_.withdraw_ether());
+        desk_.tell("settled", claim, now.game,
+                   "the asserter's stake was taken; finder " + now.on_chain.finder.hex());
+        return desk_.setup().claims.remove(claim.key);
+    }
+
+    Desk desk_;
+};
+
+}  // namespace
+
+std::unique_ptr<Player> make_challenger(PlayerSetup setup) {
+    return std::make_unique<Challenger>(std::move(setup));
+}
+
+}  // namespace gym::player

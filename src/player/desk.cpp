@@ -1,0 +1,139 @@
+#include "desk.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "gym/game/calldata.hpp"
+#include "gym/protocol/reason.hpp"
+
+namespace gym::player {
+namespace {
+
+/// Other ids under which something that failed is tried again.
+constexpr int kRepeatsMax = 8;
+
+std::string describe(const OpenGame& game) {
+    const game::Cursor& at = game.line.at();
+    std::string where = std::string(game::to_string(at.stage));
+    if (game.line.step()) where += fmt::format(", step {}", game.line.step()->step);
+    if (at.leaves > 1)
+        where += fmt::format(", node {} of height {} of {} leaves", at.index, at.height, at.leaves);
+    return where;
+}
+
+}  // namespace
+
+Status Desk::look() {
+    GYM_TRY(const auto head, setup_.client.block(chain::BlockTag::kLatest));
+    if (!head) return fail(ErrorCode::kUnavailable, "the node has no latest block");
+    head_ = *head;
+    return {};
+}
+
+Result<const chain::DisputeGame::Terms*> Desk::terms() {
+    if (!terms_) {
+        GYM_TRY(terms_, setup_.contract.terms(setup_.client));
+    }
+    return &*terms_;
+}
+
+Result<std::uint64_t> Desk::window_blocks() {
+    if (!window_blocks_) {
+        GYM_TRY(const auto opening, setup_.contract.opening(setup_.client));
+        if (opening.commitment_log != setup_.domain.verifying_contract)
+            return fail(ErrorCode::kMismatch, "dispute_game " + setup_.contract.address().hex() +
+                                                  " is about commitments in " +
+                                                  opening.commitment_log.hex() +
+                                                  ", the network's are elsewhere");
+        window_blocks_ = opening.window_blocks;
+    }
+    return *window_blocks_;
+}
+
+Status Desk::send(const std::string& id, const chain::ContractCall& call) {
+    for (int repeat = 0; repeat < kRepeatsMax; ++repeat) {
+        const std::string name = repeat == 0 ? id : fmt::format("{}#{}", id, repeat);
+        const auto known = setup_.transactions.find(name);
+        if (known.ok() && !chain::is_settled(known->state)) return {};  // on its way
+        if (known.ok() && known->state != chain::IntentState::kRejected) continue;
+        if (!known.ok() && known.error().code != ErrorCode::kNotFound) return known.error();
+        const auto sent = setup_.transactions.submit(call.intent(name));
+        // A plan that was made again with other fees in it: what waits under the name is gone.
+        if (!sent.ok() && sent.error().code == ErrorCode::kConflict) continue;
+        if (!sent.ok()) return sent.error();
+        return {};
+    }
+    return fail(ErrorCode::kConflict, call.label + ": the chain refused it again and again");
+}
+
+Result<bool> Desk::is_sent(const std::string& id) {
+    const auto known = setup_.transactions.find(id);
+    if (!known.ok() && known.error().code == ErrorCode::kNotFound) return false;
+    if (!known.ok()) return known.error();
+    return !chain::is_settled(known->state) || known->state == chain::IntentState::kDone;
+}
+
+Status Desk::push() {
+    GYM_TRY(const chain::TickReport report, setup_.transactions.tick());
+    for (const std::string& warning : report.warnings)
+        if (told_.insert(warning).second) spdlog::warn("disputes: {}", warning);
+    return {};
+}
+
+Result<std::vector<OpenGame>> Desk::open_games(const Claim& claim, const Digest& unit) {
+    GYM_TRY(const auto events,
+            unit_events(setup_.client, setup_.contract, unit, {claim.epoch_block, head_.number}));
+    std::vector<OpenGame> out;
+    if (events.empty()) return out;
+    GYM_TRY(const UnitLog log, replay(events));
+    for (const GameRecord& record : log.games) {
+        if (record.ended || !record.line) continue;
+        GYM_TRY(const auto state,
+                setup_.contract.game_of(setup_.client, record.id, chain::BlockId(head_.hash)));
+        if (!chain::is_open(state.status)) continue;
+        OpenGame game{record.id, state, *record.line};
+        GYM_CHECK(log.follow(game.line, state.position));
+        out.push_back(std::move(game));
+    }
+    return out;
+}
+
+Result<bool> Desk::call_time(const Claim& claim, const OpenGame& game) {
+    const bool asserter = game.state.status == chain::GameStatus::kAsserterMoves;
+    const std::uint64_t left =
+        asserter ? game.state.asserter_clock_s : game.state.challenger_clock_s;
+    if (head_.timestamp_s <= game.state.since_s + left) return false;
+    tell_once("timeout", claim, game.id,
+              asserter ? "the asserter's clock ran out" : "the challenger's clock ran out");
+    GYM_CHECK(send("dispute-timeout:" + game.id.hex(), setup_.contract.timeout(game.id)));
+    return true;
+}
+
+Status Desk::play(const Claim& claim, const OpenGame& game, const game::Move& move) {
+    const std::string name(game::name_of(move));
+    tell_once(game::is_answer(move)  ? "answered"
+              : game::is_proof(move) ? "proved"
+                                     : "moved",
+              claim, game.id, name + " at " + describe(game));
+    return send("dispute-move:" + game.id.hex() + ":" + game.state.position.hex(),
+                setup_.contract.move(game::encode_call({game.id, game.line.at(), move}),
+                                     name + " in dispute game " + game.id.hex()));
+}
+
+Status Desk::withdraw_ether() {
+    GYM_TRY(const Amount due, setup_.contract.ether_of(setup_.client, self()));
+    if (due.is_zero()) return {};
+    return send("dispute-ether:" + std::to_string(head_.number / 64),
+                setup_.contract.withdraw_ether());
+}
+
+void Desk::tell(const char* name, const Claim& claim, const Digest& game, std::string detail) {
+    spdlog::info("{}: dispute {}: {}", protocol::name_unit(claim.key), name, detail);
+    if (setup_.on_event) setup_.on_event({name, claim.key, game, std::move(detail)});
+}
+
+void Desk::tell_once(const char* name, const Claim& claim, const Digest& game, std::string detail) {
+    if (told_.insert(game.hex() + name + detail).second) tell(name, claim, game, std::move(detail));
+}
+
+}  // namespace gym::player

@@ -1,0 +1,138 @@
+#include "gym/player/game_log.hpp"
+
+#include <algorithm>
+
+#include "gym/game/calldata.hpp"
+#include "gym/game/evidence.hpp"
+
+namespace gym::player {
+namespace {
+
+class Replay {
+  public:
+    Status take(const chain::DisputeEvent& event) { return std::visit(*this, event); }
+    UnitLog log() && { return std::move(log_); }
+
+    Status operator()(const chain::Opened& opened) {
+        GameRecord game{opened.game, opened.unit, opened.asserter, opened.challenger, {}, {}, {}};
+        GYM_TRY(const game::OpenCall call, game::decode_open(opened.data));
+        const game::Facts facts =
+            game::facts_of(call.evidence.commitment.commitment, call.evidence.record);
+        game.line.emplace(facts, game::start_of(opened.unit, facts));
+        log_.games.push_back(std::move(game));
+        return {};
+    }
+
+    Status operator()(const chain::Moved& moved) {
+        GameRecord* game = find(moved.game);
+        if (game == nullptr || !game->line)
+            return fail(ErrorCode::kMismatch, "a move of game " + moved.game.hex() +
+                                                  ", whose opening is not in the logs");
+        GYM_TRY(const game::SentMove sent, game::decode_call(moved.data));
+        const Digest before = game::hash_of(sent.cursor);
+        // Its opening may have led on along an answer of another game.
+        GYM_CHECK(log_.follow(*game->line, before));
+        GYM_CHECK(game->line->play(sent.move));
+        if (moved.by_asserter) log_.answers.insert_or_assign(before, sent.move);
+        return log_.follow(*game->line, moved.position);
+    }
+
+    Status operator()(const chain::FaultFound& fault) {
+        if (GameRecord* game = find(fault.game)) game->fault = fault;
+        return {};
+    }
+
+    Status operator()(const chain::GameEnded& ended) {
+        if (GameRecord* game = find(ended.game)) game->ended = ended;
+        return {};
+    }
+
+    template <class Other>
+    Status operator()(const Other& /*event*/) {
+        return {};  // money, and what gameOf() tells
+    }
+
+  private:
+    GameRecord* find(const Digest& id) {
+        const auto found = std::ranges::find(log_.games, id, &GameRecord::id);
+        return found == log_.games.end() ? nullptr : &*found;
+    }
+
+    UnitLog log_;
+};
+
+}  // namespace
+
+Status UnitLog::follow(game::Line& line, const Digest& position) const {
+    while (game::hash_of(line.at()) != position) {
+        const auto known = answers.find(game::hash_of(line.at()));
+        if (known == answers.end())
+            return fail(ErrorCode::kMismatch, "the logs do not lead to position " + position.hex());
+        GYM_CHECK(line.play(known->second));
+    }
+    return {};
+}
+
+Result<UnitLog> replay(std::span<const Happened> events) {
+    Replay replay;
+    for (const Happened& happened : events)
+        GYM_CHECK(replay.take(happened.event));
+    return std::move(replay).log();
+}
+
+namespace {
+
+Result<std::vector<Happened>> find_events(chain::ChainClient& client,
+                                          const chain::DisputeGame& contract,
+                                          chain::LogQuery query) {
+    GYM_TRY(const std::vector<chain::Log> logs, chain::find_all_logs(client, std::move(query)));
+    std::vector<Happened> out;
+    for (const chain::Log& log : logs) {
+        GYM_TRY(auto event, contract.parse_event(log));
+        if (event) out.push_back({std::move(*event), log.transaction_hash, log.block_number});
+    }
+    return out;
+}
+
+bool is_answer(const chain::DisputeEvent& event) {
+    const auto* moved = std::get_if<chain::Moved>(&event);
+    return moved != nullptr && moved->by_asserter;
+}
+
+}  // namespace
+
+// The topics of IDisputeGame's events about games: their kind, the game, the unit.
+
+Result<std::vector<Happened>> unit_events(chain::ChainClient& client,
+                                          const chain::DisputeGame& contract, const Digest& unit,
+                                          Blocks blocks) {
+    return find_events(client, contract,
+                       {contract.address(), {{}, {}, unit}, blocks.first, blocks.last});
+}
+
+Result<std::vector<Happened>> game_events(chain::ChainClient& client,
+                                          const chain::DisputeGame& contract, const Digest& game,
+                                          Blocks blocks) {
+    return find_events(client, contract,
+                       {contract.address(), {{}, game}, blocks.first, blocks.last});
+}
+
+Result<GameCost> game_cost(chain::ChainClient& client, std::span<const Happened> events) {
+    std::map<Digest, bool> by_asserter;  // of transactions: one makes several events
+    for (const Happened& happened : events) {
+        const bool answer = is_answer(happened.event);
+        by_asserter[happened.transaction] = by_asserter[happened.transaction] || answer;
+    }
+    GameCost cost;
+    for (const auto& [transaction, answer] : by_asserter) {
+        GYM_TRY(const auto receipt, client.receipt(transaction));
+        if (!receipt)
+            return fail(ErrorCode::kNotFound,
+                        "the chain has no transaction " + transaction.hex() + " any more");
+        ++cost.transactions;
+        (answer ? cost.asserter_gas : cost.challenger_gas) += receipt->gas_used;
+    }
+    return cost;
+}
+
+}  // namespace gym::player

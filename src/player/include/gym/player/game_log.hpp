@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gym/chain/client.hpp"
+#include "gym/chain/dispute_contracts.hpp"
+#include "gym/common/result.hpp"
+#include "gym/game/line.hpp"
+
+/// Games rebuilt from the chain's logs: nothing else is remembered of them, so a player that was
+/// killed knows after a look what it knew before.
+namespace gym::player {
+
+struct Happened {
+    chain::DisputeEvent event;
+    Digest transaction;
+    std::uint64_t block_number = 0;
+};
+
+struct GameRecord {
+    Digest id;
+    Digest unit;
+    Address asserter;
+    Address challenger;
+    /// As far as the logs go; absent for a game that its opening decided.
+    std::optional<game::Line> line;
+    std::optional<chain::FaultFound> fault;
+    std::optional<chain::GameEnded> ended;
+};
+
+/// The games of one unit, in the order of their opening.
+struct UnitLog {
+    std::vector<GameRecord> games;
+    /// The asserter's answers by the hash of the cursor that they answer: they serve every game.
+    std::map<Digest, game::Move> answers;
+
+    /// Plays known answers until the line is where the chain says that its game is.
+    /// @errors kMismatch if they do not lead there: the position is of another block.
+    Status follow(game::Line& line, const Digest& position) const;
+};
+
+/// Pure. @param events of one unit, in the chain's order.
+/// @errors kMalformed, kMismatch: logs that the rules cannot follow.
+[[nodiscard]] Result<UnitLog> replay(std::span<const Happened> events);
+
+struct Blocks {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+};
+/// What happened in the games about a unit. @errors as ChainClient; kMalformed.
+[[nodiscard]] Result<std::vector<Happened>> unit_events(chain::ChainClient& client,
+                                                        const chain::DisputeGame& contract,
+                                                        const Digest& unit, Blocks blocks);
+/// What happened in one game, its announcement included.
+[[nodiscard]] Result<std::vector<Happened>> game_events(chain::ChainClient& client,
+                                                        const chain::DisputeGame& contract,
+                                                        const Digest& game, Blocks blocks);
+
+/// What a game cost in transactions that succeeded: of the challenger from announce() to the proof,
+/// of the asserter its answers.
+struct GameCost {
+    std::uint64_t transactions = 0;
+    std::uint64_t challenger_gas = 0;
+    std::uint64_t asserter_gas = 0;
+};
+/// @param events of game_events(). @errors as ChainClient; kNotFound: the chain forgot one.
+[[nodiscard]] Result<GameCost> game_cost(chain::ChainClient& client,
+                                         std::span<const Happened> events);
+
+}  // namespace gym::player

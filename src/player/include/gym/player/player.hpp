@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "gym/chain/client.hpp"
+#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/tx_manager.hpp"
+#include "gym/common/result.hpp"
+#include "gym/crypto/eip712.hpp"
+#include "gym/game/unit_work.hpp"
+#include "gym/player/claim.hpp"
+
+/// The two sides of disputes, as nodes play them: whatever is due is found on the chain in every
+/// tick, planned by gym/game/planner.hpp, and sent through the transaction manager under an id that
+/// names game and position. So a player that is killed anywhere makes no move twice and misses
+/// none.
+namespace gym::player {
+
+/// Where the inputs of a claim's unit come from, and the unit's own run with them.
+class UnitSource {
+  public:
+    virtual ~UnitSource() = default;
+    /// The run of the claim's unit; the one of the last call if it is the same unit.
+    /// @errors those of fetching and checking inputs.
+    virtual Result<game::UnitWork*> open(const Claim& claim) = 0;
+};
+
+/// Something a person wants to know: "announced", "opened", "answered", "moved", "proved", "ended",
+/// "settled", "timeout", "stuck".
+struct PlayerEvent {
+    std::string name;
+    protocol::UnitKey unit;
+    Digest game;
+    std::string detail;  ///< one sentence
+};
+
+struct PlayerSetup {
+    chain::ChainClient& client;
+    chain::TxManager& transactions;  ///< of the node's key
+    chain::DisputeGame contract;
+    crypto::Eip712Domain domain;  ///< of commitments
+    ClaimStore& claims;
+    UnitSource& units;
+    std::function<void(const PlayerEvent&)> on_event;
+};
+
+/// Not thread-safe.
+class Player {
+  public:
+    virtual ~Player() = default;
+    /// Looks at the chain and does what is due in every game of this node's claims.
+    /// @errors kUnavailable, kTimeout (try later); what is wrong with one claim is an event and
+    /// does not keep the others waiting.
+    virtual Status tick() = 0;
+};
+
+/// Answers for units that this node committed to, ends games whose challenger is silent, and takes
+/// out the ether that answers earned. Forgets a claim once no game about it can be opened.
+[[nodiscard]] std::unique_ptr<Player> make_defender(PlayerSetup setup);
+
+/// Announces, opens and plays a game about every claim to challenge, ends it if the asserter is
+/// silent, and has the stake taken. Forgets a claim once its game is over and settled, or when it
+/// is too late to open one.
+[[nodiscard]] std::unique_ptr<Player> make_challenger(PlayerSetup setup);
+
+}  // namespace gym::player

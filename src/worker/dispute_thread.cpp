@@ -1,0 +1,178 @@
+#include "gym/worker/dispute_thread.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "gym/chain/contracts.hpp"
+#include "gym/chain_store/sqlite.hpp"
+#include "gym/game/rerun_work.hpp"
+#include "gym/protocol/unit_spec.hpp"
+#include "gym/worker/unit_inputs.hpp"
+
+namespace gym::worker {
+namespace {
+
+constexpr std::chrono::milliseconds kTickEvery{500};
+
+/// Runs the units of claims again, with inputs from the node's blobs or the coordinator.
+class NodeUnits final : public player::UnitSource {
+  public:
+    NodeUnits(rpc::BlobCache cache, game::RerunWorkOptions options)
+        : cache_(std::move(cache)), loader_(cache_), options_(std::move(options)) {}
+
+    Result<game::UnitWork*> open(const player::Claim& claim) override {
+        if (held_ && held_->key == claim.key)
+            return static_cast<game::UnitWork*>(held_->work.get());
+        held_.reset();
+        rpc::UnitInputs inputs;
+        inputs.program_blob = claim.program_blob;
+        inputs.dataset_blob = claim.dataset_blob;
+        inputs.base_state_blob = claim.base_state_blob;
+        auto held = std::make_unique<Held>();
+        held->key = claim.key;
+        held->spec = protocol::unit_spec(claim.evidence.record, claim.key.slot);
+        GYM_TRY(held->inputs, loader_.load_train(claim.evidence.record, inputs));
+        GYM_TRY(held->work, game::RerunWork::create({*held->inputs.program, held->inputs.base,
+                                                     *held->inputs.dataset, held->spec},
+                                                    options_));
+        held_ = std::move(held);
+        return static_cast<game::UnitWork*>(held_->work.get());
+    }
+
+  private:
+    /// A unit's run with what it refers to.
+    struct Held {
+        protocol::UnitKey key;
+        engine::UnitSpec spec;
+        TrainInputs inputs;
+        std::unique_ptr<game::RerunWork> work;
+    };
+    rpc::BlobCache cache_;
+    InputLoader loader_;
+    game::RerunWorkOptions options_;
+    std::unique_ptr<Held> held_;
+};
+
+class DisputeThreadImpl final : public DisputeThread {
+  public:
+    struct Parts {
+        std::unique_ptr<chain::ChainClient> client;
+        std::unique_ptr<chain_store::SqliteChainStore> store;
+        std::unique_ptr<player::ClaimStore> claims;
+        rpc::BlobCache cache;
+        Address contract;
+    };
+
+    DisputeThreadImpl(const NodeConfig& config, const rpc::NetworkInfo& network,
+                      const crypto::PrivateKey& key, Parts parts)
+        : parts_(std::move(parts)),
+          intents_(parts_.store->intents(network.chain_id, key.address())),
+          transactions_(*parts_.client, *intents_, key.clone(), clock_, policy(network),
+                        chain::describe_revert),
+          units_(std::move(parts_.cache), rerun_options(config)),
+          domain_(network.domain()) {}
+
+    ~DisputeThreadImpl() override {
+        stop_.request_stop();
+        if (thread_.joinable()) thread_.join();
+    }
+
+    void run_as(player::Role role, OnEvent on_event) {
+        player::PlayerSetup setup{*parts_.client,
+                                  transactions_,
+                                  chain::DisputeGame(parts_.contract),
+                                  domain_,
+                                  *parts_.claims,
+                                  units_,
+                                  std::move(on_event)};
+        player_ = role == player::Role::kDefend ? player::make_defender(std::move(setup))
+                                                : player::make_challenger(std::move(setup));
+        thread_ = std::thread([this] { run(); });
+    }
+
+    player::ClaimStore& claims() override { return *parts_.claims; }
+
+  private:
+    static chain::TxPolicy policy(const rpc::NetworkInfo& network) {
+        chain::TxPolicy policy;
+        policy.chain_id = network.chain_id;
+        return policy;
+    }
+
+    game::RerunWorkOptions rerun_options(const NodeConfig& config) {
+        game::RerunWorkOptions options;
+        options.engine = config.engine();
+        options.spill.folder = config.data_dir;
+        options.cancel = stop_.get_token();
+        return options;
+    }
+
+    void run() {
+        std::mutex mutex;
+        std::condition_variable_any never;
+        std::string failing;
+        while (!stop_.stop_requested()) {
+            const Status done = player_->tick();
+            if (!done.ok() && done.error().message != failing && !stop_.stop_requested())
+                spdlog::warn("disputes: {}", done.error().message);  // one line an outage
+            if (done.ok() && !failing.empty()) spdlog::info("disputes: the chain answers again");
+            failing = done.ok() ? "" : done.error().message;
+            std::unique_lock lock(mutex);
+            never.wait_for(lock, stop_.get_token(), kTickEvery, [] { return false; });
+        }
+    }
+
+    std::stop_source stop_;
+    SystemClock clock_;
+    Parts parts_;
+    std::unique_ptr<chain::IntentStore> intents_;
+    chain::TxManager transactions_;
+    NodeUnits units_;
+    crypto::Eip712Domain domain_;
+    std::unique_ptr<player::Player> player_;
+    std::thread thread_;
+};
+
+Result<Address> game_address(const NodeConfig& config) {
+    const auto address = Address::parse(config.dispute_game);
+    if (!address.ok())
+        return fail(ErrorCode::kInvalidArgument, "dispute_game '" + config.dispute_game +
+                                                     "' is no address: " + address.error().message);
+    if (config.chain_rpc.empty())
+        return fail(ErrorCode::kInvalidArgument,
+                    "dispute_game needs chain_rpc: games are played on the chain");
+    return *address;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DisputeThread>> DisputeThread::start(const NodeConfig& config,
+                                                            const rpc::NetworkInfo& network,
+                                                            rpc::Coordinator& coordinator,
+                                                            const crypto::PrivateKey& key,
+                                                            player::Role role, OnEvent on_event) {
+    if (config.dispute_game.empty()) {
+        spdlog::warn("no dispute_game: this node plays no disputes on chain");
+        return std::unique_ptr<DisputeThread>();
+    }
+    GYM_TRY(const Address contract, game_address(config));
+    GYM_TRY(auto client, chain::make_http_client(config.chain_rpc));
+    GYM_TRY(auto store,
+            chain_store::SqliteChainStore::open(config.data_dir / "transactions.sqlite"));
+    GYM_TRY(auto claims, player::ClaimStore::open(config.data_dir / "disputes"));
+    GYM_TRY(rpc::BlobCache cache, rpc::BlobCache::open(config.data_dir / "blobs", coordinator));
+    auto out = std::make_unique<DisputeThreadImpl>(
+        config, network, key,
+        DisputeThreadImpl::Parts{std::move(client), std::move(store), std::move(claims),
+                                 std::move(cache), contract});
+    spdlog::info("disputes are played in contract {}", contract.hex());
+    out->run_as(role, std::move(on_event));
+    return std::unique_ptr<DisputeThread>(std::move(out));
+}
+
+}  // namespace gym::worker

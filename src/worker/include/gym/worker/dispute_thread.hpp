@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "gym/common/result.hpp"
+#include "gym/crypto/key.hpp"
+#include "gym/player/player.hpp"
+#include "gym/rpc/coordinator.hpp"
+#include "gym/worker/node_config.hpp"
+
+namespace gym::worker {
+
+/// A node's side of disputes on chain, in a thread of its own: a game's clock does not wait for the
+/// unit that the node works on. Everything it needs is in the data directory (disputes/,
+/// transactions.sqlite), so a node that was killed goes on with its games.
+class DisputeThread {
+  public:
+    using OnEvent = std::function<void(const player::PlayerEvent&)>;  ///< from its thread
+    /// nullptr if `config` names no dispute_game. `coordinator` must outlive the thread.
+    /// @errors kInvalidArgument: an address that is none, no chain_rpc; kIo; kMalformed: a damaged
+    /// claim.
+    static Result<std::unique_ptr<DisputeThread>> start(const NodeConfig& config,
+                                                        const rpc::NetworkInfo& network,
+                                                        rpc::Coordinator& coordinator,
+                                                        const crypto::PrivateKey& key,
+                                                        player::Role role, OnEvent on_event);
+    virtual ~DisputeThread() = default;  ///< stops it; a unit that is run again is given up
+
+    /// Where the node leaves what it stands by, or calls wrong. Thread-safe.
+    [[nodiscard]] virtual player::ClaimStore& claims() = 0;
+};
+
+}  // namespace gym::worker
