@@ -1,5 +1,6 @@
 #include "disputes.hpp"
 
+#include "gym/game/evidence.hpp"
 #include "gym/registry/datasets.hpp"
 #include "round_driver.hpp"
 
@@ -57,6 +58,54 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
     GYM_TRY(const Bytes momentum, load(context, round.momentum.blob, "momentum"));
     GYM_TRY(const auto result, context.deps.compute.aggregate(program, base, momentum, deltas));
     return Compute::Reexecuted{result.records_root, result.base.root, result.momentum.root};
+}
+
+/// Applies what the games found.
+Status write_verdict(const Context& context, db::Transaction& tx, const registry::Job& job,
+                     const registry::Unit& unit, bool right, TickSummary& summary) {
+    const UnixMs now_ms = context.now();
+    const protocol::LifecycleParams& params = job.terms.lifecycle;
+    GYM_TRY(const protocol::ReasonCode code, protocol::parse_reason_code(unit.reason_code));
+    std::optional<protocol::Reason> reason;
+    if (!right)
+        reason = protocol::game_proved({code, unit.reason});
+    else if (unit.verifier)
+        reason = protocol::false_report(unit.key, *unit.verifier);
+    GYM_TRY(
+        const registry::Unit ended,
+        registry::advance(tx, unit.id, protocol::event::GameEnded{right}, params, now_ms, reason));
+    note(summary, protocol::name_unit(unit.key) + ": " +
+                      std::string(protocol::to_string(ended.status.state)) + " by its game");
+    if (!right) return exclude_worker(context, tx, ended, params, now_ms);
+    if (!unit.verifier) return {};
+    return exclude_verifier(context, tx, *unit.verifier, ended, params, now_ms);
+}
+
+/// Ends a dispute as its games on chain ended. @return whether the chain has the word: then the
+/// referee has none.
+Result<bool> follow_games(const Context& context, const registry::Job& job,
+                          const registry::Unit& unit, TickSummary& summary) {
+    if (unit.kind != protocol::UnitKind::kTrain) return false;
+    GYM_TRY(const auto round, context.transact([&](db::Transaction& tx) {
+        return registry::get_round(tx, job.id, unit.key.round);
+    }));
+    GYM_TRY(const auto stored, context.transact([&](db::Transaction& tx) {
+        return registry::find_commitment(tx, unit.id);
+    }));
+    if (!stored || !round.posted_block) return false;
+    GYM_TRY(const Digest name, game::unit_of(context.options.domain, stored->commitment));
+    GYM_TRY(const auto verdict, context.deps.chain.games_about(name, *round.posted_block));
+    if (!verdict || *verdict == GameVerdict::kNeverOpened) return false;
+    if (*verdict == GameVerdict::kOpen) return true;
+    const bool right = *verdict == GameVerdict::kUpheld;
+    const Status written = context.transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::lock_feed(tx));
+        GYM_TRY(const registry::Unit current, registry::get_unit(tx, unit.id));
+        if (current.status.state != UnitState::kDisputed) return {};
+        return write_verdict(context, tx, job, current, right, summary);
+    });
+    if (!written.ok()) return written.error();
+    return true;
 }
 
 /// The referee cannot look any more: nobody is at fault.
@@ -190,6 +239,8 @@ Status referee_disputes(const Context& context, const registry::Job& job, TickSu
         return registry::list_units(tx, disputed);
     }));
     for (const registry::Unit& unit : units) {
+        GYM_TRY(const bool played, follow_games(context, job, unit, summary));
+        if (played) continue;
         const bool own = unit.worker == context.deps.key.address();
         if (own && !unit.status.defended) {
             // The coordinator stands by its own units: it lets the recomputation decide.

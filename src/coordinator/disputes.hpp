@@ -18,7 +18,8 @@ Status exclude_verifier(const Context& context, db::Transaction& tx, const Addre
 /// Applies what time alone decides to the job's units, with its consequences for workers.
 Status settle_deadlines(const Context& context, const registry::Job& job, TickSummary& summary);
 
-/// Re-executes the job's disputes that are defended or past their deadline, and rules.
+/// Ends the job's disputes as their games on chain ended. Where nobody opened one, or the network
+/// plays none: re-executes those that are defended or past their deadline, and rules.
 Status referee_disputes(const Context& context, const registry::Job& job, TickSummary& summary);
 
 /// Compares a report with what was committed. Absent: equal.

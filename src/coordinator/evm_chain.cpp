@@ -4,6 +4,7 @@
 #include <string>
 
 #include "gym/chain/contracts.hpp"
+#include "gym/chain/dispute_contracts.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -11,11 +12,13 @@ namespace {
 class EvmChain final : public ChainPort {
   public:
     EvmChain(chain::ChainClient& client, chain::TxManager& transactions,
-             const Address& commitment_log, std::uint32_t confirmations)
+             const EvmContracts& contracts, std::uint32_t confirmations)
         : client_(client),
           transactions_(transactions),
-          log_(commitment_log),
-          confirmations_(confirmations) {}
+          log_(contracts.commitment_log),
+          confirmations_(confirmations) {
+        if (contracts.dispute_game) games_.emplace(*contracts.dispute_game);
+    }
 
     Status post_round(const Digest& job_id, std::uint64_t round,
                       const Digest& record_hash) override {
@@ -73,6 +76,25 @@ class EvmChain final : public ChainPort {
         return std::optional(header->prevrandao);
     }
 
+    Result<std::optional<GameVerdict>> games_about(const Digest& unit,
+                                                   std::uint64_t epoch_block) override {
+        using Found = std::optional<GameVerdict>;
+        if (!games_) return Found();
+        const std::lock_guard lock(mutex_);
+        GYM_TRY(const auto at, deep_block());
+        if (!at) return Found(GameVerdict::kOpen);
+        GYM_TRY(const auto state, games_->unit_of(client_, unit, *at));
+        if (state.proven_at_s != 0) return Found(GameVerdict::kFaulty);
+        if (!window_blocks_) {
+            GYM_TRY(const auto opening, games_->opening(client_));
+            window_blocks_ = opening.window_blocks;
+        }
+        if (state.games > 0 || *at <= epoch_block + *window_blocks_)
+            return Found(GameVerdict::kOpen);
+        const bool played = state.asserter != Address();
+        return Found(played ? GameVerdict::kUpheld : GameVerdict::kNeverOpened);
+    }
+
   private:
     Status submit(const std::string& id, const chain::ContractCall& call) {
         GYM_TRY(const chain::Intent intent, transactions_.submit(call.intent(id)));
@@ -94,6 +116,8 @@ class EvmChain final : public ChainPort {
     chain::ChainClient& client_;
     chain::TxManager& transactions_;
     chain::CommitmentLog log_;
+    std::optional<chain::DisputeGame> games_;
+    std::optional<std::uint64_t> window_blocks_;
     std::uint32_t confirmations_;
 };
 
@@ -101,9 +125,9 @@ class EvmChain final : public ChainPort {
 
 std::unique_ptr<ChainPort> make_evm_chain(chain::ChainClient& client,
                                           chain::TxManager& transactions,
-                                          const Address& commitment_log,
+                                          const EvmContracts& contracts,
                                           std::uint32_t confirmations) {
-    return std::make_unique<EvmChain>(client, transactions, commitment_log, confirmations);
+    return std::make_unique<EvmChain>(client, transactions, contracts, confirmations);
 }
 
 }  // namespace gym::coordinator

@@ -76,6 +76,10 @@ Reason referee_ruled(const Reason& dispute) {
     return {dispute.code, dispute.sentence + ", and the referee found the same"};
 }
 
+Reason game_proved(const Reason& dispute) {
+    return {dispute.code, dispute.sentence + ", and its game on chain ended against the worker"};
+}
+
 Reason late_commitment(const UnitKey& key) {
     return {ReasonCode::kLateCommitment, name_unit(key) + ": no commitment by the deadline"};
 }

@@ -101,7 +101,8 @@ Status serve(const app::CoordinatorFile& file, const sigset_t& stop_signals) {
     chain::TxManager transactions(*client, *intents, key.clone(), clock, policy,
                                   chain::describe_revert);
     const auto chain_port = coordinator::make_evm_chain(
-        *client, transactions, deployment.commitment_log, file.confirmations);
+        *client, transactions, {deployment.commitment_log, deployment.dispute_game},
+        file.confirmations);
     const auto compute = coordinator::make_engine_compute({file.engine_threads, file.engine_isa});
 
     coordinator::Options options;

@@ -35,7 +35,8 @@ class EvmChainTest : public ::testing::Test {
         const auto deployed = chain::deploy(manager_, anvil_.client(),
                                             chain::find_artifacts().value(), params, 20'000);
         ASSERT_TRUE(deployed.ok()) << deployed.error().message;
-        port = coordinator::make_evm_chain(anvil_.client(), manager_, deployed->commitment_log, 1);
+        port = coordinator::make_evm_chain(anvil_.client(), manager_,
+                                           {deployed->commitment_log, {}}, 1);
     }
     /// Ticks until `ask` has an answer; the chain makes a block every 100 ms.
     template <class F>

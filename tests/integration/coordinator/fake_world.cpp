@@ -75,6 +75,13 @@ Result<std::optional<std::uint64_t>> FakeChain::epoch_block(const coordinator::E
     return std::optional(epoch_blocks_[epoch.epoch]);
 }
 
+Result<std::optional<coordinator::GameVerdict>> FakeChain::games_about(
+    const Digest& unit, std::uint64_t /*epoch_block*/) {
+    GYM_CHECK(reachable());
+    games_asked.insert(unit);
+    return games;
+}
+
 Result<std::optional<Digest>> FakeChain::randomness(std::uint64_t block) {
     const std::lock_guard lock(mutex_);
     GYM_CHECK(reachable());

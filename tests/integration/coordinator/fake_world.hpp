@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,16 @@ class FakeChain final : public coordinator::ChainPort {
                               const Digest& hash) override;
     Result<std::optional<std::uint64_t>> epoch_block(const coordinator::EpochPost& epoch) override;
     Result<std::optional<Digest>> randomness(std::uint64_t block) override;
+    Result<std::optional<coordinator::GameVerdict>> games_about(const Digest& unit,
+                                                                std::uint64_t epoch_block) override;
 
     void mine() { ++head_; }
     bool down = false;
     std::map<std::uint64_t, coordinator::EpochPost> epochs;
     int posts = 0;  ///< that were new
+    /// What it says of every unit's games; absent: it plays none.
+    std::optional<coordinator::GameVerdict> games;
+    std::set<Digest> games_asked;  ///< the units
 
   private:
     [[nodiscard]] Status reachable() const;

@@ -18,6 +18,14 @@ struct EpochPost {
     friend bool operator==(const EpochPost&, const EpochPost&) = default;
 };
 
+/// What the chain says of the games about a unit.
+enum class GameVerdict : std::uint8_t {
+    kOpen,    ///< one is played, or can still be opened
+    kFaulty,  ///< a fault is proven, or the worker's clock ran out
+    kUpheld,  ///< all ended for the worker, and none can be opened any more
+    kNeverOpened,
+};
+
 /// What the coordinator needs of the chain. Posting is asynchronous and idempotent: repeat it until
 /// the matching query answers. Queries see only blocks that are deep enough for the deployment's
 /// taste (its confirmations). Every method: @errors kUnavailable or kTimeout when the chain does
@@ -41,6 +49,11 @@ class ChainPort {
         const EpochPost& epoch) = 0;
     /// prevrandao of a block; absent while the chain has not come so far.
     [[nodiscard]] virtual Result<std::optional<Digest>> randomness(std::uint64_t block) = 0;
+
+    /// How games about a commitment stand. Absent: this network plays no games.
+    /// @param unit game::unit_of(). @param epoch_block that holds its epoch's root.
+    [[nodiscard]] virtual Result<std::optional<GameVerdict>> games_about(
+        const Digest& unit, std::uint64_t epoch_block) = 0;
 };
 
 }  // namespace gym::coordinator

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "gym/chain/client.hpp"
 #include "gym/chain/tx_manager.hpp"
@@ -10,11 +11,17 @@
 
 namespace gym::coordinator {
 
-/// The chain port over the CommitmentLog contract. What was posted is asked of the contract itself,
-/// at the head less `confirmations` blocks. References must outlive it; calls are serialised.
+struct EvmContracts {
+    Address commitment_log;
+    std::optional<Address> dispute_game;  ///< absent: the network plays no games
+};
+
+/// The chain port over CommitmentLog and DisputeGame. What was posted is asked of the contract
+/// itself, at the head less `confirmations` blocks. References must outlive it; calls are
+/// serialised.
 [[nodiscard]] std::unique_ptr<ChainPort> make_evm_chain(chain::ChainClient& client,
                                                         chain::TxManager& transactions,
-                                                        const Address& commitment_log,
+                                                        const EvmContracts& contracts,
                                                         std::uint32_t confirmations);
 
 }  // namespace gym::coordinator

@@ -50,6 +50,8 @@ struct Reason {
 /// same.
 [[nodiscard]] Reason no_defence(const Reason& dispute);
 [[nodiscard]] Reason referee_ruled(const Reason& dispute);
+/// ... then that the game on chain ended against the worker.
+[[nodiscard]] Reason game_proved(const Reason& dispute);
 [[nodiscard]] Reason late_commitment(const UnitKey& key);
 [[nodiscard]] Reason no_report(const UnitKey& key, std::uint32_t draws);
 [[nodiscard]] Reason inputs_lost(const UnitKey& key, std::string_view what);
