@@ -1,3 +1,4 @@
+#include "gym/chain/dispute_contracts.hpp"
 #include "gym/chain/private_chain.hpp"
 #include "gym/devnet/infrastructure.hpp"
 
@@ -9,11 +10,12 @@ constexpr std::uint32_t kDeployTimeoutMs = 60'000;
 // Limits far above what a development network moves; a real network sets them from its budget.
 const char* const kLimitTokens = "1000000000";
 constexpr std::uint64_t kWindowS = 300;
+const char* const kPocketTokens = "100";  // each node's, for bonds
 
 /// Short enough that a dispute begins and ends while somebody looks on.
 chain::DisputeParams dispute_params(const ChainOptions& options) {
     chain::DisputeParams out;
-    out.clock_s = 120;
+    out.clock_s = 60;  // a unit of a demo's job is run again in seconds
     out.settling_s = 2 * out.clock_s;
     out.announce_blocks = 1;
     out.block_time_s = options.block_time_ms / 1000 + 1;
@@ -48,6 +50,35 @@ Result<chain::DeployParams> deploy_params(const Layout& layout, const ChainOptio
     return params;
 }
 
+/// The faucet: the job owner, who has all tokens, gives every node some for bonds, and stakes for
+/// the workers. By fixed names, so that a repetition pays nothing twice.
+Status hand_out_tokens(const Layout& layout, const chain::Deployment& deployment) {
+    GYM_TRY(const Amount pocket, Amount::parse_tokens(kPocketTokens));
+    GYM_TRY(const Amount stake_each, Amount::parse_tokens(kStakeTokens));
+    GYM_TRY(const auto faucet, open_account(layout, kJobOwner));
+    const chain::GymToken token(deployment.chain_id, deployment.token);
+    const chain::Stake stake(deployment.stake);
+    chain::TxManager& manager = faucet->manager();
+    std::vector<std::string> nodes = layout.worker_names();
+    GYM_TRY(const Amount all, stake_each.mul_div(Amount(nodes.size()), Amount(1)));
+    GYM_CHECK(manager.submit(token.approve(deployment.stake, all).intent("faucet/approve")));
+    std::vector<std::string> sent;
+    for (const std::string& worker : nodes) {
+        GYM_TRY(const Address address, holder_address(layout, worker));
+        sent.push_back("faucet/stake/" + worker);
+        GYM_CHECK(manager.submit(stake.stake(address, stake_each).intent(sent.back())));
+    }
+    nodes.emplace_back(kVerifier);
+    for (const std::string& node : nodes) {
+        GYM_TRY(const Address address, holder_address(layout, node));
+        sent.push_back("faucet/pocket/" + node);
+        GYM_CHECK(manager.submit(token.transfer(address, pocket).intent(sent.back())));
+    }
+    for (const std::string& id : sent)
+        GYM_CHECK(manager.wait_mined(id, kDeployTimeoutMs));
+    return {};
+}
+
 }  // namespace
 
 Result<chain::Deployment> start_chain(const Layout& layout, ProcessTable& processes,
@@ -74,6 +105,7 @@ Result<chain::Deployment> start_chain(const Layout& layout, ProcessTable& proces
     GYM_TRY(const chain::Deployment deployment,
             chain::deploy(deployer->manager(), deployer->client(), artifacts, params,
                           kDeployTimeoutMs));
+    GYM_CHECK(hand_out_tokens(layout, deployment));
     GYM_CHECK(chain::save_deployment(layout.deployment(), deployment));
     return deployment;
 }

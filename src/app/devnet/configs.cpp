@@ -76,13 +76,14 @@ Status write_node_config(const Layout& layout, const std::string& name, const No
     return write(
         layout, name,
         fmt::format("coordinator: {}\napi: {}\ndata_dir: {}\nkeystore_file: {}\n"
-                    "passphrase_file: {}\nthreads: {}\ndefend_disputes: {}\n"
-                    "chain_id: {}\nchain_rpc: {}\ncommitment_log: \"{}\"\n"
+                    "passphrase_file: {}\nthreads: {}\n"
+                    "chain_id: {}\nchain_rpc: {}\ncommitment_log: \"{}\"\ndispute_game: \"{}\"\n"
                     "beacon_delay_blocks: {}\n",
                     layout.grpc_address(), layout.api_url(), (layout.nodes() / name).string(),
                     layout.keystore(name).string(), layout.passphrase(name).string(),
-                    traits.threads, traits.defends, deployment.chain_id, layout.chain_url(),
-                    deployment.commitment_log.hex(), kBeaconDelayBlocks));
+                    traits.threads, deployment.chain_id, layout.chain_url(),
+                    deployment.commitment_log.hex(), deployment.dispute_game.hex(),
+                    kBeaconDelayBlocks));
 }
 
 }  // namespace gym::devnet

@@ -17,9 +17,13 @@ Result<std::unique_ptr<db::Database>> open_database(const Layout& layout) {
     return db::Database::open(cluster.superuser(kDatabase));
 }
 
-Result<Report> read_report(const DemoOptions& options, const Layout& layout,
-                           const chain::Deployment& deployment, db::Database& database,
-                           const Digest& job_id) {
+/// Claims, then waits for the verdict on the cheat, then reads everything back.
+Result<Report> end_demo(const DemoOptions& options, const Layout& layout,
+                        const chain::Deployment& deployment, db::Database& database,
+                        const Digest& job_id, const Announce& announce) {
+    const Patience patience{options.timeout_s, options.network.interrupted};
+    announce("settling: waiting for the last payout root, then claiming");
+    GYM_CHECK(settle_and_claim(layout, deployment, database, patience));
     GYM_TRY(const auto reader, open_account(layout, kDeployer));
     ReportSources sources{.database = database,
                           .chain = reader->client(),
@@ -31,6 +35,10 @@ Result<Report> read_report(const DemoOptions& options, const Layout& layout,
         sources.workers.emplace(address, name);
         if (!options.network.cheating_worker.empty() && name == layout.worker_names().back())
             sources.cheater = address;
+    }
+    if (sources.cheater != Address()) {
+        announce("waiting until the cheat's stake is taken on chain");
+        GYM_CHECK(wait_for_slash(sources, patience));
     }
     return collect_report(sources);
 }
@@ -51,9 +59,7 @@ Result<Report> run_demo(const DemoOptions& options, const Announce& announce) {
             submit_job(layout, options.network.programs, options.text, options.job_file));
     announce("training: job " + job_id.hex());
     GYM_CHECK(watch_job(*database, job_id, patience));
-    announce("settling: waiting for the last payout root, then claiming");
-    GYM_CHECK(settle_and_claim(layout, deployment, *database, patience));
-    GYM_TRY(Report report, read_report(options, layout, deployment, *database, job_id));
+    GYM_TRY(Report report, end_demo(options, layout, deployment, *database, job_id, announce));
     const auto wall = std::chrono::steady_clock::now() - started;
     report.wall_s =
         static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(wall).count());

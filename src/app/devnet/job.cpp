@@ -154,6 +154,13 @@ Status watch_job(db::Database& database, const Digest& job_id, const Patience& p
     return status;
 }
 
+Status wait_for_slash(const ReportSources& sources, const Patience& patience) {
+    return wait_until("the cheat's stake to be taken", patience, [&]() -> Result<bool> {
+        GYM_TRY(const auto dispute, read_dispute(sources));
+        return dispute && !dispute->slashed.is_zero();
+    });
+}
+
 Status settle_and_claim(const Layout& layout, const chain::Deployment& deployment,
                         db::Database& database, const Patience& patience) {
     GYM_TRY(const auto reader, open_account(layout, kDeployer));

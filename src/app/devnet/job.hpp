@@ -31,5 +31,8 @@ Status watch_job(db::Database& database, const Digest& job_id, const Patience& p
 /// every holder that earned. @errors kTimeout.
 Status settle_and_claim(const Layout& layout, const chain::Deployment& deployment,
                         db::Database& database, const Patience& patience);
+/// Waits until the stake of `sources.cheater` is taken: its game, and the time after the proof in
+/// which earlier announcements could still prove it, too.
+Status wait_for_slash(const ReportSources& sources, const Patience& patience);
 
 }  // namespace gym::devnet

@@ -34,11 +34,10 @@ Result<Layout> open_or_create(const NetworkOptions& options) {
 
 WorkerProgram worker_program(const NetworkOptions& options, bool cheats) {
     if (!cheats) return {.argv = {options.programs.path("gym"), "node", "start"}};
-    return {
-        .argv = {options.cheating_worker.string(), "--fault-step",
-                 std::to_string(options.fault_step), "--fault-op", std::to_string(options.fault_op),
-                 "--fault-bit", std::to_string(options.fault_bit)},
-        .defends = false};
+    return {.argv = {options.cheating_worker.string(), "--fault-step",
+                     std::to_string(options.fault_step), "--fault-op",
+                     std::to_string(options.fault_op), "--fault-bit",
+                     std::to_string(options.fault_bit)}};
 }
 
 bool runs(const ProcessTable& processes, const std::string& name) {

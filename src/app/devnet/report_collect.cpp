@@ -160,6 +160,9 @@ Result<Report> collect_report(const ReportSources& sources) {
     if (history.job.artifacts) report.program_root = history.job.artifacts->program_root;
     GYM_CHECK(read_model(sources, history, report));
     GYM_CHECK(read_chain(sources, report));
+    if (sources.cheater != Address()) {
+        GYM_TRY(report.dispute, read_dispute(sources));
+    }
     return report;
 }
 

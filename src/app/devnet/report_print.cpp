@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "gym/devnet/report.hpp"
@@ -16,6 +17,38 @@ std::string printable(const std::string& text) {
     for (char& c : out)
         if (c != '\n' && (c < ' ' || c > '~')) c = '.';
     return out;
+}
+
+/// The 32 bits that a finding's word ends with; all of it if it is a root.
+std::string hex_of(const Digest& word) {
+    const ByteView bytes = word.view();
+    const bool number = std::ranges::all_of(bytes.first(28), [](std::uint8_t b) { return b == 0; });
+    return "0x" + to_hex(number ? bytes.last(4) : bytes);
+}
+
+json::value dispute_json(const std::optional<DisputeReport>& dispute) {
+    if (!dispute) return nullptr;
+    return json::object{{"game", dispute->game.hex()},
+                        {"transactions", dispute->transactions},
+                        {"gas_challenger", dispute->challenger_gas},
+                        {"gas_worker", dispute->worker_gas},
+                        {"element", dispute->element.to_string()},
+                        {"claimed_hex", hex_of(dispute->claimed)},
+                        {"computed_hex", hex_of(dispute->computed)},
+                        {"slashed_wei", dispute->slashed.to_string()},
+                        {"burned_wei", dispute->burned.to_string()},
+                        {"reward_wei", dispute->reward.to_string()},
+                        {"finder", dispute->finder.hex()}};
+}
+
+std::string dispute_text(const DisputeReport& dispute) {
+    return fmt::format(
+        "the cheat's game on chain: {} transactions, {} gas of the verifier, {} of the worker\n"
+        "  element {}: the worker claimed {}, the contract computed {}\n"
+        "  stake taken {} tokens: {} burned, {} to the verifier that found it\n",
+        dispute.transactions, dispute.challenger_gas, dispute.worker_gas,
+        dispute.element.to_string(), hex_of(dispute.claimed), hex_of(dispute.computed),
+        dispute.slashed.to_tokens(), dispute.burned.to_tokens(), dispute.reward.to_tokens());
 }
 
 }  // namespace
@@ -44,6 +77,7 @@ std::string to_json(const Report& report) {
                               {"program_root", report.program_root.hex()},
                               {"final_state_root", report.final_state_root.hex()},
                               {"gas_used", report.gas_used},
+                              {"dispute", dispute_json(report.dispute)},
                               {"sample", printable(report.sample)},
                               {"wall_s", report.wall_s}};
     return json::serialize(object);
@@ -69,6 +103,7 @@ std::string to_text(const Report& report) {
         report.onchain_paid.to_tokens(), report.ledger_paid.to_tokens(), report.ledger_sum_wei,
         report.gas_used, report.payout_root.hex(), report.program_root.hex(),
         report.final_state_root.hex());
+    if (report.dispute) out += dispute_text(*report.dispute);
     out += "\nthe trained model writes:\n" + printable(report.sample) + "\n";
     return out;
 }
@@ -100,7 +135,14 @@ std::vector<std::string> failed_checks(const Report& report, const Expectations&
         }
         require(line.units_pending == 0, line.name + " has units that are not decided");
     }
-    if (expected.with_cheater) require(report.mismatches > 0, "no verifier found a mismatch");
+    if (!expected.with_cheater) return out;
+    require(report.mismatches > 0, "no verifier found a mismatch");
+    require(report.dispute.has_value(), "no fault was proven on chain");
+    if (!report.dispute) return out;
+    require(report.dispute->claimed != report.dispute->computed,
+            "the contract computed what the cheat claimed");
+    require(!report.dispute->burned.is_zero() && !report.dispute->reward.is_zero(),
+            "the cheat's stake was not taken");
     return out;
 }
 

@@ -88,7 +88,7 @@ Status start_verifier(const Layout& layout, ProcessTable& processes, const Progr
 
 Status start_worker(const Layout& layout, ProcessTable& processes, const Programs& programs,
                     const std::string& name, const WorkerProgram& program) {
-    GYM_CHECK(write_node_config(layout, name, {.defends = program.defends}));
+    GYM_CHECK(write_node_config(layout, name, {}));
     GYM_CHECK(register_worker(layout, programs, name));
     SubprocessOptions options{.argv = program.argv, .log_file = layout.logs() / (name + ".log")};
     options.argv.insert(options.argv.end(), {"--config", config_of(layout, name)});

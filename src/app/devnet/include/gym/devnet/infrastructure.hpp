@@ -22,6 +22,9 @@ inline constexpr const char* kDbCoordinator = "coordinator";
 inline constexpr const char* kDbRewards = "rewards";
 inline constexpr const char* kDbApi = "api";
 
+/// What a worker stakes, and must.
+inline constexpr const char* kStakeTokens = "100";
+
 struct ChainOptions {
     std::uint32_t block_time_ms = 500;
     Amount token_supply;  ///< all of it goes to the job owner
@@ -32,8 +35,9 @@ struct ChainOptions {
 Status start_database(const Layout& layout, const std::filesystem::path& migrations);
 Status stop_database(const Layout& layout);
 
-/// Starts anvil and records it in `processes`, funds every key holder, deploys the contracts and
-/// saves layout.deployment(). Idempotent. @errors as chain::PrivateAnvil and chain::deploy.
+/// Starts anvil and records it in `processes`, funds every key holder, deploys the contracts, gives
+/// nodes tokens and stakes for the workers, and saves layout.deployment(). Idempotent. @errors as
+/// chain::PrivateAnvil and chain::deploy.
 Result<chain::Deployment> start_chain(const Layout& layout, ProcessTable& processes,
                                       const ChainOptions& options);
 

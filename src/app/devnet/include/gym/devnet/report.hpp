@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,21 @@ struct WorkerLine {
     std::string excluded;  ///< the registry's sentence, empty in good standing
 };
 
+/// The game on chain in which the cheat lost its stake.
+struct DisputeReport {
+    Digest game;
+    std::uint64_t transactions = 0;  ///< of both sides, from announce() to the proof
+    std::uint64_t challenger_gas = 0;
+    std::uint64_t worker_gas = 0;
+    Amount element;   ///< of the tensor, or which leaf, slot or field
+    Digest claimed;   ///< by the worker; a number is the last bytes
+    Digest computed;  ///< by the contract
+    Amount slashed;   ///< all of the stake; zero until it is taken
+    Amount burned;
+    Amount reward;   ///< of the finder
+    Address finder;  ///< zero until then
+};
+
 /// What a finished job left behind. Every figure is read back: from PostgreSQL (registry, ledger),
 /// the chain, or the engine.
 struct Report {
@@ -43,7 +59,8 @@ struct Report {
     Digest final_state_root;     ///< recomputed by the engine from the last base state's blob
     std::uint64_t gas_used = 0;  ///< by all transactions of the network's key holders
     std::uint64_t wall_s = 0;
-    std::string sample;  ///< text that the trained model wrote
+    std::string sample;                    ///< text that the trained model wrote
+    std::optional<DisputeReport> dispute;  ///< absent if nobody cheated
 };
 
 struct ReportSources {
@@ -59,6 +76,9 @@ struct ReportSources {
 /// Reads everything but `wall_s`. @errors of the sources; kMismatch if the final state's blob does
 /// not hash to the root that the registry names.
 [[nodiscard]] Result<Report> collect_report(const ReportSources& sources);
+
+/// Only the dispute; absent if no fault of `sources.cheater` was proven on chain.
+[[nodiscard]] Result<std::optional<DisputeReport>> read_dispute(const ReportSources& sources);
 
 /// The report as one JSON object; amounts are decimal strings.
 [[nodiscard]] std::string to_json(const Report& report);

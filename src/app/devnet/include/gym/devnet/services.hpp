@@ -24,7 +24,6 @@ Status write_configs(const Layout& layout);
 
 struct NodeTraits {
     unsigned threads = 1;
-    bool defends = true;  ///< stands by a disputed unit
 };
 Status write_node_config(const Layout& layout, const std::string& name, const NodeTraits& traits);
 
@@ -38,7 +37,6 @@ Status start_verifier(const Layout& layout, ProcessTable& processes, const Progr
 /// What runs as a worker: `gym node start`, or a test build of the worker.
 struct WorkerProgram {
     std::vector<std::string> argv;  ///< before the node options
-    bool defends = true;
 };
 /// Registers a worker and starts it.
 Status start_worker(const Layout& layout, ProcessTable& processes, const Programs& programs,
