@@ -121,16 +121,14 @@ class Figures {
     Figures(const bench::Options& options, std::string name, const Targets& targets, int threads)
         : options_(options), name_(std::move(name)), targets_(targets), threads_(threads) {}
 
-    /// @param prepared_s that the worker's roots took before the game.
-    void add(const PlayedGame& game, double prepared_s) {
+    void add(const PlayedGame& game) {
         games_.push_back(game);
-        prepared_s_.push_back(prepared_s);
-        std::printf("%s %zu: %llu transactions, %llu gas, %s, %.1f + %.1f s\n", name_.c_str(),
+        std::printf("%s %zu: %llu transactions, %llu gas, %s, %.1f s\n", name_.c_str(),
                     games_.size(),
                     static_cast<unsigned long long>(game.challenger.transactions +
                                                     game.worker.transactions),
                     static_cast<unsigned long long>(game.challenger.gas + game.worker.gas),
-                    game.proof.c_str(), prepared_s, game.seconds);
+                    game.proof.c_str(), game.seconds);
         std::fflush(stdout);
     }
 
@@ -155,7 +153,6 @@ class Figures {
         row("bytes_posted", both(&Spent::bytes), "bytes");
         row(
             "seconds", [](const PlayedGame& g) { return g.seconds; }, "s");
-        row_of("preparation_seconds", prepared_s_, "s", kNone);
         row(
             "proof_gas", [](const PlayedGame& g) { return static_cast<double>(g.proof_gas); },
             "gas");
@@ -185,10 +182,6 @@ class Figures {
         std::vector<double> values;
         for (const PlayedGame& game : games_)
             values.push_back(f(game));
-        row_of(figure, std::move(values), unit, target);
-    }
-    void row_of(const std::string& figure, std::vector<double> values, const std::string& unit,
-                double target) const {
         char note[96];
         std::snprintf(note, sizeof note, "median of %zu games; at most %.6g", values.size(),
                       *std::ranges::max_element(values));
@@ -213,7 +206,6 @@ class Figures {
     Targets targets_;
     int threads_;
     std::vector<PlayedGame> games_;
-    std::vector<double> prepared_s_;
 };
 
 struct Setting {
@@ -254,12 +246,10 @@ void tiny_ops(const Setting& setting) {
         const game::testing::Fault fault{place.step,
                                          static_cast<std::uint32_t>(op - job.trace.macros.begin()),
                                          place.leaf - op->first_leaf, place.bit};
-        const double start = bench::seconds_now();
         const auto own = rerun();
         game::testing::FaultyWork worker(*own, fault, op->leaves);
         if (facts_of(job, worker) == right) continue;  // the bit changes nothing
-        const double prepared_s = bench::seconds_now() - start;
-        figures.add(setting.play(job, worker, *honest), prepared_s);
+        figures.add(setting.play(job, worker, *honest));
         ++games;
     }
     figures.report();
@@ -273,11 +263,8 @@ void tiny_primitives(const Setting& setting) {
     std::mt19937_64 rng(kSeed);
     Figures figures(setting.options, "tiny/primitive", kTiny, setting.threads);
     for (std::size_t games = 0; games < setting.games; ++games) {
-        const PlacedFault fault = fault_of_primitive(job, rng);
-        const double start = bench::seconds_now();
-        bench::PlacedFaultWork worker(*honest, fault, rng(), options.spill);
-        const double prepared_s = bench::seconds_now() - start;
-        figures.add(setting.play(job, worker, *honest), prepared_s);
+        bench::PlacedFaultWork worker(*honest, fault_of_primitive(job, rng), rng(), options.spill);
+        figures.add(setting.play(job, worker, *honest));
     }
     figures.report();
 }
@@ -304,36 +291,21 @@ void large(const Setting& setting) {
         setting.engine(), {.folder = "/tmp", .heap_bytes_max = std::uint64_t{1} << 20}, false};
     const double start = bench::seconds_now();
     const auto honest = bench::StepWork::run(job.unit(), job.trace, kStep, wanted, options);
-    const double step_s = bench::seconds_now() - start;
-    std::printf("124m: %u primitives, %u outputs of ops\n", job.trace.header.primitives,
-                job.trace.header.leaves);
+    std::printf("124m: %u primitives; a step with the roots of its %u outputs: %.1f s\n",
+                job.trace.header.primitives, job.trace.header.leaves, bench::seconds_now() - start);
     for (const auto& [name, faults] :
          {std::pair{"124m/op", of_ops}, {"124m/primitive", of_primitives}}) {
         Figures figures(setting.options, name, kLarge, setting.threads);
         for (const PlacedFault& fault : faults) {
-            const double begin = bench::seconds_now();
             bench::PlacedFaultWork worker(*honest, fault, rng(), options.spill);
-            const double prepared_s = bench::seconds_now() - begin;
-            figures.add(setting.play(job, worker, *honest), prepared_s);
+            figures.add(setting.play(job, worker, *honest));
         }
         figures.report();
     }
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    const auto figure = [&](const char* name, double value, const char* unit, const char* note) {
-        bench::report(setting.options, {.name = std::string("dispute/124m/") + name,
-                                        .ours = value,
-                                        .peer = kNone,
-                                        .ratio = kNone,
-                                        .unit = unit,
-                                        .threads = setting.threads,
-                                        .isa = std::string(isa_name(setting.options.isa)),
-                                        .peer_name = "",
-                                        .note = note});
-    };
-    figure("step_seconds", step_s, "s", "one step of 2,048 tokens with the roots of its outputs");
-    figure("memory", static_cast<double>(usage.ru_maxrss) / 1024, "MiB",
-           "largest resident size, mapped files included");
+    std::printf("124m: at most %ld MiB of memory, files that were mapped included\n",
+                usage.ru_maxrss / 1024);
 }
 
 }  // namespace

@@ -1,0 +1,220 @@
+#include "actors.hpp"
+
+#include "gym/crypto/keccak.hpp"
+
+namespace gym::game::sim {
+namespace {
+
+/// Blocks that a verifier leaves itself between announcement and the end of the window.
+constexpr std::uint64_t kMarginBlocks = 35;
+
+bool is_proven(const Table& table, const Digest& unit) {
+    const UnitState* state = table.unit(unit);
+    return state != nullptr && state->proven_at != 0;
+}
+
+}  // namespace
+
+Digest Actor::salt(const Digest& unit, std::uint64_t number) const {
+    Digest word;
+    word.data[0] = static_cast<std::uint8_t>(number);
+    return crypto::keccak256({address_.view(), unit.view(), word.view()});
+}
+
+void Actor::play(World& world, const Digest& game, const Line& line, const Move& move) {
+    send(world, PlayCall{std::make_shared<const SentMove>(SentMove{game, line.at(), move})});
+}
+
+void Actor::try_to_open(World& world, const PostedUnit& unit, const Digest& salt) {
+    const Digest id = world.table().announcement_of(address_, unit.id(), salt);
+    const Terms& terms = world.table().terms();
+    const std::uint64_t next = world.chain.block() + 1;
+    for (const Book::Announced& announced : world.book().announced()) {
+        if (announced.id != id || next < announced.block + terms.announce_blocks) continue;
+        if (next <= unit.opening.epoch_block ||
+            next > unit.opening.epoch_block + terms.window_blocks)
+            continue;
+        send(world, OpenCall{unit.opening, salt});
+    }
+}
+
+void Worker::answer(World& world, const PostedUnit& unit, const Digest& game,
+                    const GameState& state) {
+    if (conduct_ == Conduct::stalls && state.moves > silent_after_) return;
+    if (conduct_ == Conduct::slow && world.clock_left(state) > world.table().terms().clock / 4)
+        return;
+    const Line* line = world.book().line(game);
+    const auto& planned = world.library.answer(unit.kind, *line);
+    if (planned.ok())
+        play(world, game, *line, **planned);
+    else if (honest())
+        world.violations.push_back("an honest worker has no answer: " + planned.error().message);
+}
+
+void Worker::act(World& world) {
+    const Table& table = world.table();
+    for (const Digest& id : units) {
+        const PostedUnit& unit = *world.unit(id);
+        for (const Digest& game : world.book().games(id)) {
+            const GameState& state = *table.game(game);
+            if (state.status == GameStatus::asserter_moves)
+                answer(world, unit, game, state);
+            else if (is_open(state.status) && world.ran_out(state))
+                send(world, TimeoutCall{game});
+        }
+    }
+    if (conduct_ == Conduct::flees) {
+        if (world.below(4) == 0) send(world, WithdrawCall{});
+        if (world.below(8) == 0) send(world, ThawCall{table.staked_by(address())});
+    }
+    if (!table.ether_of(address()).is_zero() && world.below(8) == 0)
+        send(world, WithdrawEtherCall{});
+}
+
+Digest Verifier::announcement(const World& world, const Digest& unit) const {
+    return world.table().announcement_of(address(), unit, salt(unit));
+}
+
+void Verifier::challenge(World& world, const PostedUnit& unit, const Digest& game) {
+    const Table& table = world.table();
+    const GameState& state = *table.game(game);
+    const UnitState& of_unit = *table.unit(unit.id());
+    if (of_unit.settled || (of_unit.proven_at != 0 && of_unit.order < state.order))
+        return send(world, CloseCall{game});  // somebody was before
+    if (state.status == GameStatus::asserter_moves) {
+        if (world.ran_out(state)) send(world, TimeoutCall{game});
+        return;
+    }
+    const Line* line = world.book().line(game);
+    const std::size_t own = world.library.honest(unit.kind % UnitLibrary::kPrograms);
+    const auto& planned = world.library.challenge(own, unit.kind, *line);
+    if (planned.ok())
+        play(world, game, *line, **planned);
+    else
+        world.violations.push_back("a verifier has no move against " +
+                                   world.library.kind(unit.kind).what + ": " +
+                                   planned.error().message);
+}
+
+void Verifier::act(World& world) {
+    const Table& table = world.table();
+    const Terms& terms = table.terms();
+    for (const Digest& id : sampled) {
+        const PostedUnit& unit = *world.unit(id);
+        if (!unit.faulty || world.chain.block() <= unit.opening.epoch_block) continue;
+        const Digest announced = announcement(world, id);
+        const GameState* game = table.game(announced);
+        if (game != nullptr) {
+            if (is_open(game->status)) challenge(world, unit, announced);
+        } else if (table.is_announced(announced)) {
+            if (is_proven(table, id))
+                send(world, ReclaimCall{id, salt(id)});
+            else
+                try_to_open(world, unit, salt(id));
+        } else if (!is_proven(table, id) && world.chain.block() + kMarginBlocks <=
+                                                unit.opening.epoch_block + terms.window_blocks) {
+            send(world, AnnounceCall{announced});
+        }
+        const UnitState* state = table.unit(id);
+        if (is_proven(table, id) && !state->settled &&
+            world.chain.time() > state->proven_at + terms.settling)
+            send(world, SettleCall{id});
+    }
+    if (!table.ether_of(address()).is_zero() && world.below(8) == 0)
+        send(world, WithdrawEtherCall{});
+}
+
+void Griefer::game(World& world, const PostedUnit& unit, std::uint64_t number) {
+    const Table& table = world.table();
+    const Digest id = table.announcement_of(address(), unit.id(), salt(unit.id(), number));
+    const GameState* state = table.game(id);
+    if (state == nullptr) {
+        if (!table.is_announced(id)) {
+            const bool time = aim_.early || world.chain.block() > unit.opening.epoch_block;
+            if (time && world.below(4) == 0) send(world, AnnounceCall{id});
+        } else if (is_proven(table, unit.id())) {
+            send(world, ReclaimCall{unit.id(), salt(unit.id(), number)});
+        } else if (aim_.conduct != Conduct::only_announces) {
+            try_to_open(world, unit, salt(unit.id(), number));
+        }
+        return;
+    }
+    if (!is_open(state->status)) return;
+    if (state->status == GameStatus::asserter_moves) {
+        if (world.ran_out(*state)) send(world, TimeoutCall{id});
+        return;
+    }
+    if (aim_.conduct == Conduct::stalls) return;
+    if (aim_.conduct == Conduct::slow && world.clock_left(*state) > table.terms().clock / 4) return;
+    const Line* line = world.book().line(id);
+    const auto& planned = world.library.challenge(aim_.own, unit.kind, *line);
+    if (planned.ok()) play(world, id, *line, **planned);
+}
+
+void Griefer::act(World& world) {
+    const PostedUnit& unit = *world.unit(aim_.unit);
+    for (std::uint64_t number = 0; number < aim_.games; ++number)
+        game(world, unit, number);
+}
+
+void Copier::copy_move(World& world, const Digest& game, const GameState& state) {
+    std::shared_ptr<const SentMove> seen;
+    const auto known = world.challenges.find({state.unit, state.position});
+    if (known != world.challenges.end()) seen = known->second;
+    for (const Pending& one : world.chain.pool()) {
+        const auto* played = std::get_if<PlayCall>(&one.call);
+        if (played != nullptr && !is_answer(played->sent->move) &&
+            hash_of(played->sent->cursor) == state.position)
+            seen = played->sent;
+    }
+    if (seen)
+        send(world,
+             PlayCall{std::make_shared<const SentMove>(SentMove{game, seen->cursor, seen->move})});
+}
+
+void Copier::act(World& world) {
+    const Table& table = world.table();
+    for (const Pending& one : std::vector<Pending>(world.chain.pool())) {
+        const auto* open = std::get_if<OpenCall>(&one.call);
+        if (open == nullptr || one.sender == address()) continue;
+        const Digest& unit = open->opening.unit;
+        const Digest id = table.announcement_of(address(), unit, salt(unit));
+        if (table.game(id) == nullptr && !table.is_announced(id) && !is_proven(table, unit))
+            send(world, AnnounceCall{id});
+        // And what was announced as it is: it means nothing under another name.
+        if (world.below(4) == 0) send(world, OpenCall{open->opening, open->salt});
+    }
+    for (const PostedUnit& unit : world.units) {
+        const Digest id = table.announcement_of(address(), unit.id(), salt(unit.id()));
+        const GameState* state = table.game(id);
+        if (state == nullptr) {
+            if (!table.is_announced(id)) continue;
+            if (is_proven(table, unit.id()) && world.below(2) == 0)
+                send(world, ReclaimCall{unit.id(), salt(unit.id())});
+            else
+                try_to_open(world, unit, salt(unit.id()));
+        } else if (state->status == GameStatus::challenger_moves) {
+            copy_move(world, id, *state);
+        }
+    }
+}
+
+void Janitor::act(World& world) {
+    const Table& table = world.table();
+    const Terms& terms = table.terms();
+    for (const auto& [id, game] : table.games()) {
+        if (!is_open(game.status)) continue;
+        if (world.ran_out(game)) send(world, TimeoutCall{id});
+        if (table.unit(game.unit)->settled) send(world, CloseCall{id});
+    }
+    for (const auto& [id, unit] : table.units())
+        if (unit.proven_at != 0 && !unit.settled &&
+            world.chain.time() > unit.proven_at + terms.settling)
+            send(world, SettleCall{id});
+    for (const Book::Announced& announced : world.book().announced())
+        if (table.is_announced(announced.id) &&
+            world.chain.block() >= announced.block + terms.announce_blocks + terms.open_blocks)
+            send(world, ForfeitCall{announced.id});
+}
+
+}  // namespace gym::game::sim

@@ -1,0 +1,188 @@
+#include "auditor.hpp"
+
+#include <algorithm>
+
+namespace gym::game::sim {
+namespace {
+
+/// That may pass until somebody says that a clock ran out.
+constexpr std::uint64_t kSlackSeconds = 40 * 2 * Chain::kBlockSeconds;
+constexpr std::uint64_t kPpm = 1'000'000;
+
+}  // namespace
+
+bool Crew::is_honest(const Address& who) const {
+    return std::ranges::any_of(verifiers, [&](auto* v) { return v->address() == who; }) ||
+           std::ranges::any_of(workers,
+                               [&](auto* w) { return w->honest() && w->address() == who; });
+}
+
+bool Crew::has_sampled(const Digest& unit) const {
+    return std::ranges::any_of(verifiers, [&](const Verifier* verifier) {
+        return std::ranges::find(verifier->sampled, unit) != verifier->sampled.end();
+    });
+}
+
+Address Crew::accomplice_of(const Address& worker) {
+    Address address = worker;
+    address.data[19] = 0xAC;
+    return address;
+}
+
+void Auditor::violation(const std::string& what) {
+    world_.violations.push_back("block " + std::to_string(world_.chain.block()) + ": " + what);
+}
+
+/// After every transaction.
+void Auditor::see(const Pending& one, const Status& status) {
+    if (const auto* played = std::get_if<PlayCall>(&one.call)) see_move(one, *played, status);
+    const auto* open = std::get_if<OpenCall>(&one.call);
+    if (open != nullptr && status.ok()) see_opening(one, *open);
+    check_money();
+    check_honest_workers();
+    check_honest_verifiers();
+    check_delays();
+}
+
+void Auditor::check_money() {
+    const Table& table = world_.table();
+    if (table.tokens_held().plus(table.burned()).value() != table.minted())
+        violation("tokens were made or lost");
+    if (table.ether_held().plus(table.ether_out()).value() != table.ether_in())
+        violation("ether was made or lost");
+}
+
+void Auditor::see_opening(const Pending& one, const OpenCall& open) {
+    const Digest id = world_.table().announcement_of(one.sender, open.opening.unit, open.salt);
+    opened_[id] = world_.chain.time();
+    if (world_.chain.block() > open.opening.epoch_block + terms().window_blocks)
+        violation("a game was opened behind the window");
+}
+
+void Auditor::see_move(const Pending& one, const PlayCall& played, const Status& status) {
+    const Table& table = world_.table();
+    const GameState* game = table.game(played.sent->game);
+    if (game == nullptr) return;  // it was before the chain went back
+    if (status.ok()) {
+        ++moves_;
+        if (!is_answer(played.sent->move))
+            world_.challenges[{game->unit, hash_of(played.sent->cursor)}] = played.sent;
+        return;
+    }
+    // A planned move is refused only where the game is not there any more, or the clock is
+    // over.
+    const bool there = is_open(game->status) && game->position == hash_of(played.sent->cursor);
+    if (there && status.error().code != ErrorCode::kTimeout && crew_.is_honest(one.sender))
+        violation("a planned move was refused: " + std::string(name_of(played.sent->move)) + ": " +
+                  status.error().message);
+}
+
+void Auditor::check_honest_workers() {
+    for (const Worker* worker : crew_.workers) {
+        if (!worker->honest()) continue;
+        if (world_.table().staked_by(worker->address()) != Amount(kStake))
+            violation("an honest worker lost stake");
+        for (const Digest& unit : worker->units) {
+            const UnitState* state = world_.table().unit(unit);
+            if (state != nullptr && state->proven_at != 0)
+                violation("an honest unit was proven faulty");
+        }
+    }
+}
+
+void Auditor::check_honest_verifiers() {
+    const Table& table = world_.table();
+    for (const Verifier* verifier : crew_.verifiers) {
+        Amount has = table.tokens_of(verifier->address());
+        for (const Digest& unit : verifier->sampled) {
+            const Digest id = verifier->announcement(world_, unit);
+            const GameState* game = table.game(id);
+            const bool held = table.is_announced(id) || (game != nullptr && is_open(game->status));
+            if (held) has = has.plus(terms().bond).value();
+        }
+        if (has < Amount(kPurse)) violation("an honest verifier lost a bond");
+    }
+}
+
+void Auditor::check_end(bool over) {
+    if (!over) violation("the history has no end: something is stuck");
+    const Table& table = world_.table();
+    for (const Worker* worker : crew_.workers)
+        if (table.locks_of(worker->address()) != 0) violation("a stake is locked for ever");
+    for (const PostedUnit& unit : world_.units) {
+        const UnitState* state = table.unit(unit.id());
+        const bool slashed = state != nullptr && state->settled;
+        if (unit.faulty && crew_.has_sampled(unit.id()) && !slashed)
+            violation("a fault that was sampled is not punished: " +
+                      world_.library.kind(unit.kind).what);
+        if (slashed) check_finder(unit, *state);
+    }
+    check_stakes();
+    check_accomplices();
+}
+
+/// The reward is the earliest announcement's among those that proved the fault in time.
+void Auditor::check_finder(const PostedUnit& unit, const UnitState& state) {
+    for (const auto& [id, game] : world_.table().games()) {
+        const bool proved =
+            game.status == GameStatus::fault_proven || game.status == GameStatus::fault_by_clock;
+        if (game.unit == unit.id() && proved && game.order < state.order &&
+            game.since <= state.proven_at + terms().settling)
+            violation("an earlier announcement that proved the fault has no reward");
+    }
+}
+
+/// Nobody took its stake away between the first game and the verdict.
+void Auditor::check_stakes() {
+    for (const Worker* worker : crew_.workers) {
+        const bool slashed = std::ranges::any_of(worker->units, [&](const Digest& unit) {
+            const UnitState* state = world_.table().unit(unit);
+            return state != nullptr && state->settled;
+        });
+        if (slashed && taken_from(worker->address()) != Amount(kStake))
+            violation("a worker was slashed, but not of its whole stake");
+    }
+}
+
+Amount Auditor::taken_from(const Address& asserter) const {
+    Amount taken;
+    for (const Event& event : world_.table().log()) {
+        const auto* settled = std::get_if<event::UnitSettled>(&event);
+        if (settled != nullptr && settled->asserter == asserter)
+            taken = taken.plus(settled->taken).value();
+    }
+    return taken;
+}
+
+/// A game takes two clocks at most, however slow its sides are.
+void Auditor::check_delays() {
+    for (const auto& [id, game] : world_.table().games())
+        if (is_open(game.status) &&
+            world_.chain.time() > opened_.at(id) + 2 * terms().clock + kSlackSeconds)
+            violation("a game takes too long");
+}
+
+/// Who disputes its own unit gets back less than it loses.
+void Auditor::check_accomplices() {
+    for (const auto& [asserter, count] : crew_.accomplices) {
+        const Table& table = world_.table();
+        const Amount taken = taken_from(asserter);
+        Amount gained;
+        for (const Event& event : table.log()) {
+            const auto* ended = std::get_if<event::GameEnded>(&event);
+            if (ended != nullptr && table.unit(ended->unit)->asserter == asserter)
+                gained = gained.plus(ended->to_asserter).value();
+        }
+        const Address accomplice = Crew::accomplice_of(asserter);
+        const Amount has = table.tokens_of(asserter)
+                               .plus(table.staked_by(asserter))
+                               .value()
+                               .plus(table.tokens_of(accomplice))
+                               .value();
+        const Amount lost = taken.mul_div(Amount(terms().burned_ppm), Amount(kPpm)).value();
+        const Amount had = Amount(kStake + count * kPurse).plus(gained).value();
+        if (has.plus(lost).value() > had) violation("a worker gained by disputing its own unit");
+    }
+}
+
+}  // namespace gym::game::sim

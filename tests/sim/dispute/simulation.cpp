@@ -1,0 +1,240 @@
+#include "simulation.hpp"
+
+#include <algorithm>
+
+#include "auditor.hpp"
+#include "gym/crypto/keccak.hpp"
+
+namespace gym::game::sim {
+namespace {
+
+constexpr int kLossesMax = 12;  ///< of transactions of one honest sender
+constexpr std::uint64_t kDownBlocksMax = 8;
+constexpr std::uint64_t kIdleBlocks = 5;
+constexpr std::uint64_t kRareKinds = 200, kCommonKinds = 24;
+
+Address address_of(std::uint8_t role, std::uint8_t number) {
+    Address address;
+    address.data = {role, number, 1};
+    return address;
+}
+
+Terms terms_of(std::mt19937_64& rng) {
+    Terms terms;
+    terms.bond = Amount(kBond);
+    terms.clock = 1'200;
+    terms.settling = 2 * terms.clock + rng() % 600;
+    terms.announce_blocks = 1 + rng() % 3;
+    terms.open_blocks = 40;
+    terms.escrow_gas = 1'000'000;
+    terms.window_blocks = 60;
+    terms.thaw_period = 12 * 600;
+    terms.burned_ppm = 500'000 + static_cast<std::uint32_t>(rng() % 300'000);
+    terms.compensation_ppm = static_cast<std::uint32_t>(rng() % 200'000);
+    return terms;
+}
+
+Weather weather_of(std::mt19937_64& rng) {
+    const bool storm = rng() % 2 == 0;
+    return {storm ? 150U : 10U, storm ? 200U : 20U, 50U, storm ? 30U : 3U, 4U};
+}
+
+class Simulation {
+  public:
+    explicit Simulation(std::uint64_t seed)
+        : setup_(seed),
+          terms_(terms_of(setup_)),
+          world_(seed, terms_, weather_of(setup_), spared()) {
+        hire_workers();
+        hire_verifiers();
+        hire_others();
+    }
+
+    Outcome run() {
+        const std::uint64_t last = kEpochs + terms_.window_blocks +
+                                   (2 * terms_.clock + terms_.settling) / Chain::kBlockSeconds +
+                                   200;
+        while (world_.chain.block() < last && world_.violations.empty() && !is_over())
+            step();
+        if (world_.violations.empty()) auditor_.check_end(is_over());
+        outcome_.violations = world_.violations;
+        outcome_.moves = auditor_.moves();
+        outcome_.transactions = world_.chain.executed();
+        outcome_.reorgs = world_.chain.reorgs();
+        count();
+        return outcome_;
+    }
+
+  private:
+    static constexpr std::uint64_t kEpochs = 25;  ///< blocks in which epochs are posted
+
+    static std::map<Address, int> spared() {
+        std::map<Address, int> out;
+        for (std::uint8_t i = 0; i < 8; ++i) {
+            out[address_of(1, i)] = kLossesMax;
+            out[address_of(2, i)] = kLossesMax;
+        }
+        out[address_of(9, 0)] = kLossesMax;
+        return out;
+    }
+    std::uint64_t below(std::uint64_t n) { return setup_() % n; }
+
+    void give(const Address& owner, std::uint64_t tokens) {
+        world_.chain.setup().mint(owner, Amount(tokens));
+    }
+
+    void hire_workers() {
+        const std::uint64_t workers = 1 + below(3);
+        for (std::uint8_t i = 0; i < workers; ++i) {
+            const auto conduct = below(2) == 0 ? Worker::Conduct::honest
+                                               : static_cast<Worker::Conduct>(1 + below(4));
+            auto worker = std::make_unique<Worker>(address_of(1, i), conduct, below(12));
+            give(worker->address(), kStake);
+            Tx tx;
+            tx.sender = worker->address();
+            if (!world_.chain.setup().stake(tx, Amount(kStake)).ok())
+                world_.violations.emplace_back("a stake was refused");
+            for (std::uint64_t n = 1 + below(2); n > 0; --n)
+                worker->units.push_back(post_unit(*worker));
+            crew_.workers.push_back(worker.get());
+            actors_.push_back(std::move(worker));
+        }
+    }
+
+    Digest post_unit(const Worker& worker) {
+        const std::size_t program = below(4) == 0 ? 1 : 0;
+        std::size_t variant = 0;
+        if (!worker.honest()) variant = 1 + below(below(16) == 0 ? kRareKinds : kCommonKinds);
+        PostedUnit unit;
+        unit.kind = program + UnitLibrary::kPrograms * variant;
+        const UnitKind& kind = world_.library.kind(unit.kind);
+        unit.faulty = kind.faulty;
+        Digest number;
+        number.data[0] = static_cast<std::uint8_t>(world_.units.size());
+        unit.opening = {crypto::keccak256({worker.address().view(), number.view()}),
+                        worker.address(), kind.facts, kind.contradiction, 3 + below(kEpochs - 3)};
+        world_.units.push_back(unit);
+        return unit.id();
+    }
+
+    void hire_verifiers() {
+        const std::uint64_t verifiers = 1 + below(3);
+        for (std::uint8_t i = 0; i < verifiers; ++i) {
+            auto verifier = std::make_unique<Verifier>(address_of(2, i));
+            give(verifier->address(), kPurse);
+            for (const PostedUnit& unit : world_.units)
+                if (below(3) != 0) verifier->sampled.push_back(unit.id());
+            crew_.verifiers.push_back(verifier.get());
+            actors_.push_back(std::move(verifier));
+        }
+    }
+
+    void hire_others() {
+        const std::uint64_t griefers = below(4);
+        for (std::uint8_t i = 0; i < griefers; ++i) {
+            Griefer::Aim aim;
+            const PostedUnit& unit = world_.units[below(world_.units.size())];
+            aim.unit = unit.id();
+            aim.conduct = static_cast<Griefer::Conduct>(below(4));
+            const std::size_t program = unit.kind % UnitLibrary::kPrograms;
+            aim.own = below(2) == 0 ? program
+                                    : program + UnitLibrary::kPrograms * (1 + below(kCommonKinds));
+            aim.early = below(3) == 0;
+            aim.games = 1 + below(4);
+            hire(std::make_unique<Griefer>(address_of(3, i), aim));
+        }
+        // Workers that are their own challengers.
+        for (const PostedUnit& unit : world_.units) {
+            if (!unit.faulty || below(3) != 0) continue;
+            Griefer::Aim aim{unit.id(), static_cast<Griefer::Conduct>(1 + below(3)),
+                             unit.kind % UnitLibrary::kPrograms, true, 1};
+            const Address accomplice = Crew::accomplice_of(unit.opening.asserter);
+            ++crew_.accomplices[unit.opening.asserter];
+            hire(std::make_unique<Griefer>(accomplice, aim));
+        }
+        for (std::uint8_t i = 0; i < below(3); ++i)
+            hire(std::make_unique<Copier>(address_of(5, i)));
+        hire(std::make_unique<Janitor>(address_of(9, 0)));
+    }
+
+    void hire(std::unique_ptr<Actor> actor) {
+        give(actor->address(), kPurse);
+        actors_.push_back(std::move(actor));
+    }
+
+    void step() {
+        world_.sync();
+        const std::uint64_t block = world_.chain.block();
+        std::ranges::shuffle(actors_, world_.rng);
+        for (const auto& actor : actors_) {
+            if (actor->down_until > block) continue;
+            if (actor->down_until == 0 && world_.below(200) == 0) crash(*actor);
+            if (actor->down_until <= block) actor->act(world_);
+        }
+        if (world_.chain.pool().empty() && world_.below(8) != 0)
+            world_.chain.skip(kIdleBlocks);
+        else
+            world_.chain.mine(
+                [&](const Pending& one, const Status& status) { auditor_.see(one, status); });
+    }
+
+    /// Once for everybody: what it was about to send is lost, and all that it knew of the log.
+    void crash(Actor& actor) {
+        actor.down_until = world_.chain.block() + 1 + world_.below(kDownBlocksMax);
+        world_.forget();
+        world_.sync();
+        ++outcome_.crashes;
+    }
+
+    /// Nothing can happen any more.
+    [[nodiscard]] bool is_over() const {
+        const Table& table = world_.table();
+        if (world_.chain.block() <= kEpochs + terms_.window_blocks) return false;
+        const bool playing = std::ranges::any_of(
+            table.games(), [](const auto& entry) { return is_open(entry.second.status); });
+        const bool unsettled = std::ranges::any_of(table.units(), [](const auto& entry) {
+            return entry.second.proven_at != 0 && !entry.second.settled;
+        });
+        const bool waiting = std::ranges::any_of(
+            world_.book().announced(),
+            [&](const auto& announced) { return table.is_announced(announced.id); });
+        return !playing && !unsettled && !waiting;
+    }
+
+    void count() {
+        const Table& table = world_.table();
+        outcome_.units = world_.units.size();
+        for (const PostedUnit& unit : world_.units) {
+            outcome_.faulty += unit.faulty ? 1 : 0;
+            outcome_.sampled += unit.faulty && crew_.has_sampled(unit.id()) ? 1 : 0;
+            const UnitState* state = table.unit(unit.id());
+            outcome_.settled += state != nullptr && state->settled ? 1 : 0;
+        }
+        for (const auto& [id, game] : table.games()) {
+            ++outcome_.games;
+            outcome_.upheld += game.status == GameStatus::upheld ? 1 : 0;
+            outcome_.proven += game.status == GameStatus::fault_proven ? 1 : 0;
+            outcome_.by_clock += game.status == GameStatus::fault_by_clock ? 1 : 0;
+            outcome_.moot += game.status == GameStatus::moot ? 1 : 0;
+        }
+    }
+
+    Rng setup_;
+    Terms terms_;
+    World world_;
+    Crew crew_;
+    Auditor auditor_{world_, crew_};
+    Outcome outcome_;
+    std::vector<std::unique_ptr<Actor>> actors_;
+    std::vector<Worker*> workers_;
+    std::vector<Verifier*> verifiers_;
+    std::map<Digest, std::uint64_t> opened_;  ///< when, by game
+};
+
+}  // namespace
+
+Outcome simulate(std::uint64_t seed) {
+    return Simulation(seed).run();
+}
+
+}  // namespace gym::game::sim
