@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
-import {Cursor, Frames} from "./DisputeTypes.sol";
+import {Cursor, Frames, IDisputeErrors} from "./DisputeTypes.sol";
 import {MerkleSha256} from "./MerkleSha256.sol";
 
 /// @title How a tree is descended
@@ -53,9 +53,15 @@ library Descent {
         }
         if (down == 0) return;
         bytes32[] memory list = children;
-        for (uint256 i = 0; i < expected; ++i) {
-            Frames.nonZero(list[i]);
+        bool zero;
+        assembly ("memory-safe") {
+            let end := add(list, shl(5, expected))
+            for { let at := list } lt(at, end) {} {
+                at := add(at, 32)
+                zero := or(zero, iszero(mload(at)))
+            }
         }
+        if (zero) revert IDisputeErrors.ZeroDigest();
         bytes32 computed = MerkleSha256.fold(list, down, to);
         if (computed != node) revert MerkleSha256.RootMismatch(computed, node);
     }
