@@ -23,6 +23,7 @@ GYM_DECLARE_KERNEL(float row_sum(const float* x, int64_t count))
 GYM_DECLARE_KERNEL(float row_sum_with_exponent(const float* x, int64_t count, int32_t exponent))
 GYM_DECLARE_KERNEL(float row_sum_of_products(const float* a, const float* b, int64_t count))
 GYM_DECLARE_KERNEL(uint32_t row_magnitude_bits(const float* x, int64_t count))
+GYM_DECLARE_KERNEL(int64_t row_dot(const int16_t* a, const int16_t* b, int64_t count))
 GYM_DECLARE_KERNEL(void column_sums(const float* x, int64_t rows, int64_t row_stride,
                                     ColumnRange columns, float* y))
 

@@ -44,6 +44,13 @@ uint32_t row_magnitude_bits(const float* x, int64_t count) {
     return amax;
 }
 
+int64_t row_dot(const int16_t* a, const int16_t* b, int64_t count) {
+    int64_t total = 0;
+    for (int64_t i = 0; i < count; ++i)
+        total += int32_t{a[i]} * int32_t{b[i]};
+    return total;
+}
+
 float row_max(const float* x, int64_t count) {
     uint32_t amax = 0;
     int32_t best = order_key(f32::kInfinityBits | f32::kSignBit);

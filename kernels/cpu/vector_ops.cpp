@@ -48,6 +48,10 @@ uint32_t row_magnitude_bits(Isa isa, const float* x, int64_t count) {
     return GYM_SELECT_KERNEL(isa, row_magnitude_bits)(x, count);
 }
 
+int64_t row_dot(Isa isa, const int16_t* a, const int16_t* b, int64_t count) {
+    return GYM_SELECT_KERNEL(isa, row_dot)(a, b, count);
+}
+
 void column_sums(Isa isa, const float* x, int64_t rows, int64_t row_stride, ColumnRange columns,
                  float* y) {
     GYM_SELECT_KERNEL(isa, column_sums)(x, rows, row_stride, columns, y);

@@ -61,6 +61,8 @@ Fused fused_kernel(Opcode code) {
             return fused_adamw_guarded;
         case Opcode::random_mask:
             return fused_random_mask;
+        case Opcode::block_dot:
+            return fused_block_dot;
         default:
             return fast_elementwise;
     }

@@ -30,6 +30,8 @@ bool fused_repeat_heads_grad(const OpCall& call);
 bool fused_swiglu(const OpCall& call);
 bool fused_swiglu_grad(const OpCall& call);
 
+bool fused_block_dot(const OpCall& call);
+
 bool fast_elementwise(const OpCall& call);
 
 }  // namespace gym::engine

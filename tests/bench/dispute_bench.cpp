@@ -103,17 +103,27 @@ PlacedFault fault_of_op(const Job& job, std::mt19937_64& rng) {
     const auto step = static_cast<std::uint32_t>(rng() % job.spec.steps);
     return {step, leaf, job.trace.leaves[leaf].writer, rng()};
 }
-PlacedFault fault_of_primitive(const Job& job, std::mt19937_64& rng) {
-    const auto primitive = static_cast<std::uint32_t>(rng() % job.trace.primitives.size());
-    const auto range = std::ranges::find_if(job.trace.macros, [&](const auto& macro) {
+/// The first output of its op that a primitive can have changed.
+std::uint32_t leaf_after(const dispute::TraceProgram& trace, std::uint32_t primitive) {
+    const auto range = std::ranges::find_if(trace.macros, [&](const auto& macro) {
         return primitive < macro.first_primitive + macro.primitives;
     });
-    PlacedFault fault{static_cast<std::uint32_t>(rng() % job.spec.steps), range->first_leaf,
-                      primitive - range->first_primitive, rng()};
-    // The first output that the primitive can have changed.
-    while (job.trace.leaves[fault.leaf].writer < fault.primitive)
-        ++fault.leaf;
-    return fault;
+    std::uint32_t leaf = range->first_leaf;
+    while (trace.leaves[leaf].writer < primitive - range->first_primitive)
+        ++leaf;
+    return leaf;
+}
+PlacedFault fault_of_primitive(const Job& job, std::mt19937_64& rng) {
+    const auto primitive = static_cast<std::uint32_t>(rng() % job.trace.primitives.size());
+    const std::uint32_t leaf = leaf_after(job.trace, primitive);
+    const auto step = static_cast<std::uint32_t>(rng() % job.spec.steps);
+    return {step, leaf, primitive - job.trace.leaves[leaf].first, rng()};
+}
+std::uint32_t largest_primitive(const dispute::TraceProgram& trace) {
+    const auto largest = std::ranges::max_element(
+        trace.primitives, {},
+        [](const dispute::PrimitiveRecord& record) { return dispute::size_bytes(record.output); });
+    return static_cast<std::uint32_t>(largest - trace.primitives.begin());
 }
 
 class Figures {
@@ -121,14 +131,16 @@ class Figures {
     Figures(const bench::Options& options, std::string name, const Targets& targets, int threads)
         : options_(options), name_(std::move(name)), targets_(targets), threads_(threads) {}
 
-    void add(const PlayedGame& game) {
+    /// @param prepared_s that the worker's roots took before the game.
+    void add(const PlayedGame& game, double prepared_s) {
         games_.push_back(game);
-        std::printf("%s %zu: %llu transactions, %llu gas, %s, %.1f s\n", name_.c_str(),
+        prepared_s_.push_back(prepared_s);
+        std::printf("%s %zu: %llu transactions, %llu gas, %s, %.1f + %.1f s\n", name_.c_str(),
                     games_.size(),
                     static_cast<unsigned long long>(game.challenger.transactions +
                                                     game.worker.transactions),
                     static_cast<unsigned long long>(game.challenger.gas + game.worker.gas),
-                    game.proof.c_str(), game.seconds);
+                    game.proof.c_str(), prepared_s, game.seconds);
         std::fflush(stdout);
     }
 
@@ -153,6 +165,7 @@ class Figures {
         row("bytes_posted", both(&Spent::bytes), "bytes");
         row(
             "seconds", [](const PlayedGame& g) { return g.seconds; }, "s");
+        row_of("preparation_seconds", prepared_s_, "s", kNone);
         row(
             "proof_gas", [](const PlayedGame& g) { return static_cast<double>(g.proof_gas); },
             "gas");
@@ -182,6 +195,10 @@ class Figures {
         std::vector<double> values;
         for (const PlayedGame& game : games_)
             values.push_back(f(game));
+        row_of(figure, std::move(values), unit, target);
+    }
+    void row_of(const std::string& figure, std::vector<double> values, const std::string& unit,
+                double target) const {
         char note[96];
         std::snprintf(note, sizeof note, "median of %zu games; at most %.6g", values.size(),
                       *std::ranges::max_element(values));
@@ -206,6 +223,7 @@ class Figures {
     Targets targets_;
     int threads_;
     std::vector<PlayedGame> games_;
+    std::vector<double> prepared_s_;
 };
 
 struct Setting {
@@ -246,10 +264,12 @@ void tiny_ops(const Setting& setting) {
         const game::testing::Fault fault{place.step,
                                          static_cast<std::uint32_t>(op - job.trace.macros.begin()),
                                          place.leaf - op->first_leaf, place.bit};
+        const double start = bench::seconds_now();
         const auto own = rerun();
         game::testing::FaultyWork worker(*own, fault, op->leaves);
         if (facts_of(job, worker) == right) continue;  // the bit changes nothing
-        figures.add(setting.play(job, worker, *honest));
+        const double prepared_s = bench::seconds_now() - start;
+        figures.add(setting.play(job, worker, *honest), prepared_s);
         ++games;
     }
     figures.report();
@@ -263,8 +283,11 @@ void tiny_primitives(const Setting& setting) {
     std::mt19937_64 rng(kSeed);
     Figures figures(setting.options, "tiny/primitive", kTiny, setting.threads);
     for (std::size_t games = 0; games < setting.games; ++games) {
-        bench::PlacedFaultWork worker(*honest, fault_of_primitive(job, rng), rng(), options.spill);
-        figures.add(setting.play(job, worker, *honest));
+        const PlacedFault fault = fault_of_primitive(job, rng);
+        const double start = bench::seconds_now();
+        bench::PlacedFaultWork worker(*honest, fault, rng(), options.spill);
+        const double prepared_s = bench::seconds_now() - start;
+        figures.add(setting.play(job, worker, *honest), prepared_s);
     }
     figures.report();
 }
@@ -278,7 +301,9 @@ void large(const Setting& setting) {
         of_ops.push_back(fault_of_op(job, rng));
         of_primitives.push_back(fault_of_primitive(job, rng));
     }
-    std::set<std::uint32_t> wanted;
+    const std::uint32_t largest = largest_primitive(job.trace);
+    const std::uint32_t largest_leaf = leaf_after(job.trace, largest);
+    std::set<std::uint32_t> wanted{largest_leaf};
     for (auto* faults : {&of_ops, &of_primitives}) {
         for (PlacedFault& fault : *faults) {
             fault.step = kStep;
@@ -291,21 +316,44 @@ void large(const Setting& setting) {
         setting.engine(), {.folder = "/tmp", .heap_bytes_max = std::uint64_t{1} << 20}, false};
     const double start = bench::seconds_now();
     const auto honest = bench::StepWork::run(job.unit(), job.trace, kStep, wanted, options);
-    std::printf("124m: %u primitives; a step with the roots of its %u outputs: %.1f s\n",
-                job.trace.header.primitives, job.trace.header.leaves, bench::seconds_now() - start);
+    const double step_s = bench::seconds_now() - start;
+    std::printf("124m: %u primitives, %u outputs of ops\n", job.trace.header.primitives,
+                job.trace.header.leaves);
     for (const auto& [name, faults] :
          {std::pair{"124m/op", of_ops}, {"124m/primitive", of_primitives}}) {
         Figures figures(setting.options, name, kLarge, setting.threads);
         for (const PlacedFault& fault : faults) {
+            const double begin = bench::seconds_now();
             bench::PlacedFaultWork worker(*honest, fault, rng(), options.spill);
-            figures.add(setting.play(job, worker, *honest));
+            const double prepared_s = bench::seconds_now() - begin;
+            figures.add(setting.play(job, worker, *honest), prepared_s);
         }
         figures.report();
     }
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    std::printf("124m: at most %ld MiB of memory, files that were mapped included\n",
-                usage.ru_maxrss / 1024);
+    const auto figure = [&](const char* name, double value, const char* unit, const char* note) {
+        bench::report(setting.options, {.name = std::string("dispute/124m/") + name,
+                                        .ours = value,
+                                        .peer = kNone,
+                                        .ratio = kNone,
+                                        .unit = unit,
+                                        .threads = setting.threads,
+                                        .isa = std::string(isa_name(setting.options.isa)),
+                                        .peer_name = "",
+                                        .note = note});
+    };
+    const double begin = bench::seconds_now();
+    (void)must(honest->primitives(kStep, largest_leaf));
+    const double roots_s = bench::seconds_now() - begin;
+    (void)must(honest->tensor(kStep, largest_leaf, largest - job.trace.leaves[largest_leaf].first));
+    figure("largest_op_seconds", roots_s, "s",
+           "roots of the primitives of the op with the largest tensor");
+    figure("largest_tensor_seconds", bench::seconds_now() - begin - roots_s, "s",
+           "that tensor and the leaves of its chunks, once its op was opened");
+    figure("step_seconds", step_s, "s", "one step of 2,048 tokens with the roots of its outputs");
+    figure("memory", static_cast<double>(usage.ru_maxrss) / 1024, "MiB",
+           "largest resident size, mapped files included");
 }
 
 }  // namespace

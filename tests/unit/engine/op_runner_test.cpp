@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <random>
 #include <vector>
 
 #include "gym/program/builder.hpp"
@@ -55,6 +57,48 @@ TEST(OpRunner, GivesTheBitsOfAProgram) {
             std::ranges::fill(y, 0.0F);
             ASSERT_TRUE(runner.run(Opcode::matmul, attributes, operands, results).ok());
             EXPECT_EQ(std::memcmp(y.data(), want.data(), want.size()), 0) << threads;
+        }
+    }
+}
+
+/// Against the definition, at every level, around the sizes of tiles and blocks.
+TEST(OpRunner, DotsOfBlocksAreExact) {
+    struct Shape {
+        std::uint32_t batches, m, n, length;
+    };
+    std::mt19937 rng(7);
+    for (const Shape& shape :
+         {Shape{1, 1, 1, 1}, {1, 17, 5, 40}, {3, 16, 7, 1024}, {2, 33, 3, 1025}, {1, 2, 2, 3000}}) {
+        const std::uint32_t blocks = (shape.length + 1023) / 1024;
+        std::vector<std::int16_t> a(std::size_t{shape.batches} * shape.m * shape.length),
+            b(std::size_t{shape.batches} * shape.n * shape.length);
+        for (auto* operand : {&a, &b})
+            for (std::int16_t& x : *operand)
+                x = static_cast<std::int16_t>(rng() % 3 == 0 ? -32768 : rng());
+        std::vector<std::int64_t> want;
+        for (std::size_t row = 0; row < std::size_t{shape.batches} * shape.m; ++row) {
+            for (std::uint32_t n = 0; n < shape.n; ++n) {
+                const std::int16_t* x = &a[row * shape.length];
+                const std::int16_t* y = &b[(row / shape.m * shape.n + n) * shape.length];
+                for (std::uint32_t i = 0; i < blocks; ++i) {
+                    want.push_back(0);
+                    for (std::uint32_t k = i * 1024; k < std::min((i + 1) * 1024, shape.length);
+                         ++k)
+                        want.back() += std::int64_t{x[k]} * y[k];
+                }
+            }
+        }
+        for (const char* isa : {"scalar", "auto"}) {
+            auto runner = OpRunner::create({.threads = 3, .isa = isa}).value();
+            std::vector<std::int64_t> y(want.size());
+            const OpInput operands[] = {
+                {DType::i16, {shape.batches, shape.m, shape.length}, a.data()},
+                {DType::i16, {shape.batches, shape.n, shape.length}, b.data()}};
+            const OpOutput results[] = {
+                {DType::i64, {shape.batches, shape.m, shape.n, blocks}, y.data()}};
+            const Status run = runner.run(Opcode::block_dot, {}, operands, results);
+            ASSERT_TRUE(run.ok()) << run.error().message;
+            EXPECT_EQ(y, want) << isa << " " << shape.length;
         }
     }
 }

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <set>
+#include <optional>
 
 #include "players.hpp"
 #include "random_seed.hpp"
@@ -29,7 +29,6 @@ struct Table {
     [[nodiscard]] std::uint64_t outputs(std::uint32_t op) const {
         return unit.trace.macros[op].leaves;
     }
-    [[nodiscard]] bool same(const Facts& a, const Facts& b) const { return a == b; }
 
     SampleUnit unit;
     std::unique_ptr<RerunWork> honest;
@@ -95,6 +94,39 @@ TEST_P(Games, AgainstARightUnitThereIsNoMove) {
     EXPECT_EQ(outcome.end, Outcome::End::challenger_silent);
     EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict);
     EXPECT_EQ(outcome.moves, "declareStates ");
+}
+
+/// More steps than one answer lists: both trees go down twice.
+TEST(LongGames, ReachTheStepInTwoAnswers) {
+    SampleUnit unit(kSamples[4]);
+    unit.spec.steps = 300;
+    unit.spec.checkpoint_every = 50;
+    std::mt19937_64 rng(gym::testing::random_seed());
+    const auto honest = testing::rerun(unit);
+    const Digest initial_root = must(honest->states())->initial_root;
+    const Facts right = testing::facts_of(unit, *honest, initial_root);
+    for (const std::uint64_t step : {std::uint64_t{0}, std::uint64_t{63}, std::uint64_t{64},
+                                     std::uint64_t{299}, rng() % 300}) {
+        Facts facts = right;
+        Fault fault{step, 0, 0, 0};
+        const auto own = testing::rerun(unit);
+        std::optional<FaultyWork> faulty;
+        while (facts == right) {
+            fault = {step, static_cast<std::uint32_t>(rng() % unit.trace.macros.size()), rng(),
+                     rng()};
+            const auto tried = testing::rerun(unit);
+            FaultyWork wrong(*tried, fault, unit.trace.macros[fault.op].leaves);
+            facts = testing::facts_of(unit, wrong, initial_root);
+        }
+        SCOPED_TRACE(fault);
+        faulty.emplace(*own, fault, unit.trace.macros[fault.op].leaves);
+        const Outcome outcome =
+            testing::play(testing::line_of(facts), testing::asserter_of(*faulty),
+                          testing::challenger_of(*honest));
+        EXPECT_EQ(outcome.end, Outcome::End::proof) << outcome.moves << outcome.reason.message;
+        EXPECT_TRUE(outcome.moves.starts_with("declareStates pick answerSteps pickStep "))
+            << outcome.moves;
+    }
 }
 
 }  // namespace

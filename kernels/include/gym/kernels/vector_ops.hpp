@@ -47,6 +47,9 @@ void map_exp_shifted(Isa isa, const float* x, float shift, float* y, int64_t cou
 /// exponent.
 [[nodiscard]] uint32_t row_magnitude_bits(Isa isa, const float* x, int64_t count);
 
+/// Exact dot product of integers. a, b (count), count < 2^32.
+[[nodiscard]] int64_t row_dot(Isa isa, const int16_t* a, const int16_t* b, int64_t count);
+
 /// Exact sums of columns begin <= c < end of x (rows, row_stride >= end), each the sum of `rows`
 /// elements: y[c]. Columns may be split over threads. y (end).
 struct ColumnRange {
