@@ -199,6 +199,29 @@ void Copier::act(World& world) {
     }
 }
 
+void Vandal::act(World& world) {
+    const Table& table = world.table();
+    for (const auto& [id, game] : table.games()) {
+        if (!is_open(game.status) || world.below(8) != 0) continue;
+        if (world.below(2) == 0) send(world, TimeoutCall{id});
+        if (world.below(2) == 0) send(world, CloseCall{id});
+        // What was played before, by whom and where it was not.
+        const auto known = world.challenges.lower_bound({game.unit, Digest{}});
+        if (known != world.challenges.end())
+            send(world, PlayCall{std::make_shared<const SentMove>(
+                            SentMove{id, known->second->cursor, known->second->move})});
+    }
+    for (const Book::Announced& announced : world.book().announced())
+        if (world.below(8) == 0) send(world, ForfeitCall{announced.id});
+    const PostedUnit& unit = world.units[world.below(world.units.size())];
+    if (world.below(8) == 0) send(world, SettleCall{unit.id()});
+    const Digest id = table.announcement_of(address(), unit.id(), salt(unit.id()));
+    if (table.is_announced(id))
+        send(world, ReclaimCall{unit.id(), salt(unit.id())});
+    else if (world.below(32) == 0)
+        send(world, AnnounceCall{id});
+}
+
 void Janitor::act(World& world) {
     const Table& table = world.table();
     const Terms& terms = table.terms();

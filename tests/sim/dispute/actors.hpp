@@ -86,6 +86,13 @@ class Copier final : public Actor {
     void copy_move(World& world, const Digest& game, const GameState& state);
 };
 
+/// Calls everything at any time, in the hope that it is let through.
+class Vandal final : public Actor {
+  public:
+    using Actor::Actor;
+    void act(World& world) override;
+};
+
 /// Does what anybody may: ends what is over. Without it bonds of the dead would lie for ever.
 class Janitor final : public Actor {
   public:

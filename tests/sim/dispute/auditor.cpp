@@ -38,6 +38,12 @@ void Auditor::see(const Pending& one, const Status& status) {
     if (const auto* played = std::get_if<PlayCall>(&one.call)) see_move(one, *played, status);
     const auto* open = std::get_if<OpenCall>(&one.call);
     if (open != nullptr && status.ok()) see_opening(one, *open);
+    const auto* reclaimed = std::get_if<ReclaimCall>(&one.call);
+    if (reclaimed != nullptr && status.ok()) {
+        const UnitState* unit = world_.table().unit(reclaimed->unit);
+        if (unit == nullptr || unit->proven_at == 0)
+            violation("a bond came back although no fault was proven");
+    }
     check_money();
     check_honest_workers();
     check_honest_verifiers();
@@ -117,6 +123,7 @@ void Auditor::check_end(bool over) {
                       world_.library.kind(unit.kind).what);
         if (slashed) check_finder(unit, *state);
     }
+    check_bonds();
     check_stakes();
     check_accomplices();
 }
@@ -129,6 +136,22 @@ void Auditor::check_finder(const PostedUnit& unit, const UnitState& state) {
         if (game.unit == unit.id() && proved && game.order < state.order &&
             game.since <= state.proven_at + terms().settling)
             violation("an earlier announcement that proved the fault has no reward");
+    }
+}
+
+/// Who loses a game loses its bond, and who disputes what is right loses its game.
+void Auditor::check_bonds() {
+    for (const Event& event : world_.table().log()) {
+        const auto* ended = std::get_if<event::GameEnded>(&event);
+        if (ended == nullptr) continue;
+        const bool upheld = ended->status == GameStatus::upheld;
+        if (ended->burned.plus(ended->to_asserter).value() != Amount(upheld ? kBond : 0))
+            violation("a bond of another size was lost");
+        const Address& asserter = world_.unit(ended->unit)->opening.asserter;
+        const bool honest = std::ranges::any_of(crew_.workers, [&](const Worker* worker) {
+            return worker->honest() && worker->address() == asserter;
+        });
+        if (honest && !upheld) violation("who disputed what is right kept the bond");
     }
 }
 

@@ -9,7 +9,7 @@ namespace gym::game::sim {
 namespace {
 
 constexpr int kLossesMax = 12;  ///< of transactions of one honest sender
-constexpr std::uint64_t kDownBlocksMax = 8;
+constexpr std::uint64_t kDownBlocksMax = 12;
 constexpr std::uint64_t kIdleBlocks = 5;
 constexpr std::uint64_t kRareKinds = 200, kCommonKinds = 24;
 
@@ -154,6 +154,7 @@ class Simulation {
         }
         for (std::uint8_t i = 0; i < below(3); ++i)
             hire(std::make_unique<Copier>(address_of(5, i)));
+        if (below(2) == 0) hire(std::make_unique<Vandal>(address_of(6, 0)));
         hire(std::make_unique<Janitor>(address_of(9, 0)));
     }
 
@@ -168,7 +169,7 @@ class Simulation {
         std::ranges::shuffle(actors_, world_.rng);
         for (const auto& actor : actors_) {
             if (actor->down_until > block) continue;
-            if (actor->down_until == 0 && world_.below(200) == 0) crash(*actor);
+            if (actor->down_until == 0 && world_.below(60) == 0) crash(*actor);
             if (actor->down_until <= block) actor->act(world_);
         }
         if (world_.chain.pool().empty() && world_.below(8) != 0)
