@@ -113,6 +113,10 @@ class RandomChallenger {
         const NodePlace node = child(kAnswerLevelsMax);
         if (node.height > 0) return move::PickNode{pick(leaves, node, at().height)};
         const auto leaf = static_cast<std::uint32_t>(node.index);
+        const LeafRecord::Kind kind = own_.trace().leaves[leaf].kind;
+        if (kind == LeafRecord::Kind::clock || kind == LeafRecord::Kind::random)
+            return move::ProveInput{*line_->step(), line_->facts(), header(),
+                                    leaf_pick(leaves, leaf), must(own_.records().leaf(leaf))};
         return move::PickLeaf{*line_->step(), header(), pick(leaves, node, at().height),
                               must(own_.records().leaf(leaf))};
     }
