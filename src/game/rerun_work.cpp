@@ -12,6 +12,10 @@
 namespace gym::game {
 namespace {
 
+/// More of them would save less than they cost to write: a step is then at most a sixteenth of the
+/// unit away from one.
+constexpr std::uint64_t kCheckpointsMax = 16;
+
 using dispute::ChunksOpening;
 using dispute::TensorMemory;
 using dispute::TracedTensor;
@@ -68,7 +72,8 @@ RerunWork::RerunWork(const dispute::Unit& unit, dispute::TraceProgram trace,
     for (const engine::StateTensor& tensor : fresh.tensors)
         layout_.tensors.push_back({tensor.name, tensor.dtype, tensor.dims, {}});
     const std::uint64_t size = std::max<std::uint64_t>(fresh.size_bytes(), 1);
-    const std::uint64_t room = std::max<std::uint64_t>(options_.checkpoint_bytes_max / size, 1);
+    const std::uint64_t room =
+        std::clamp<std::uint64_t>(options_.checkpoint_bytes_max / size, 1, kCheckpointsMax);
     spacing_ = std::max<std::uint64_t>((unit_.spec.steps + room - 1) / room, 1);
 }
 

@@ -16,8 +16,8 @@ struct RerunWorkOptions {
     engine::EngineOptions engine;
     /// Where tensors and states go that are too large for memory.
     dispute::SpillOptions spill;
-    /// Room for states between steps, so that no step is run twice on the way to another one; in
-    /// files where they are larger than spill.heap_bytes_max together.
+    /// Room for states between steps (at most 16 of them), from which a step is reached; in files
+    /// where they are larger than spill.heap_bytes_max together.
     std::uint64_t checkpoint_bytes_max = std::uint64_t{4} << 30;
     std::function<void(const engine::UnitProgress&)> progress;  ///< after every step that is run
     std::stop_token cancel;                                     ///< looked at before every step
