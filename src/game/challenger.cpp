@@ -15,6 +15,16 @@ Error no_fault(const std::string& where) {
     return fail(ErrorCode::kConflict, "the asserter is right: there is no difference " + where);
 }
 
+namespace {
+
+NodePlace last_child(const Cursor& at, unsigned levels_max) {
+    const ChildRange range = children_of({at.height, at.index}, at.leaves, levels_max);
+    if (range.count == 0) return {at.height, at.index};
+    return {range.height, range.first + range.count - 1};
+}
+
+}  // namespace
+
 Result<Move> Challenge::plan() {
     switch (at_.stage) {
         case Stage::steps:
@@ -43,9 +53,14 @@ Result<Move> Challenge::steps() {
     const PostedTree records(line_, Stage::steps, engine::record_chain(states->records));
     const PostedTree after(line_, Stage::steps, states->state_roots, Twin::states);
     const auto record = records.first_difference(at_), state = after.first_difference(at_);
-    if (!record && !state) return delta();
-    // Both lists have nodes in the same places.
-    const NodePlace first = record && state ? std::min(*record, *state) : record ? *record : *state;
+    const bool same_end = states->state_roots.back() == line_.facts().final_state_root;
+    if (!record && !state && same_end) return delta();
+    // Both lists have nodes in the same places. A list that ends in another state than the one that
+    // was committed to has no answer.
+    const NodePlace first = record && state ? std::min(*record, *state)
+                            : record        ? *record
+                            : state         ? *state
+                                            : last_child(at_, kTwinLevelsMax);
     const auto pick = [&](NodePlace node, unsigned height) {
         return Pick{node.index, records.node(node), records.path(node, height), after.node(node),
                     after.path(node, height)};

@@ -129,5 +129,19 @@ TEST(LongGames, ReachTheStepInTwoAnswers) {
     }
 }
 
+/// Records and states are right, but the commitment ends in another state: the worker cannot list
+/// the last of them.
+TEST(LongGames, EndInTheStateThatWasCommittedTo) {
+    SampleUnit unit(kSamples[4]);
+    unit.spec.steps = 70;
+    const auto asserter = testing::rerun(unit), challenger = testing::rerun(unit);
+    Facts facts = testing::facts_of(unit, *asserter, must(asserter->states())->initial_root);
+    facts.final_state_root.data[3] ^= 1;
+    const Outcome outcome = testing::play(testing::line_of(facts), testing::asserter_of(*asserter),
+                                          testing::challenger_of(*challenger));
+    EXPECT_EQ(outcome.end, Outcome::End::asserter_silent) << outcome.reason.message;
+    EXPECT_EQ(outcome.moves, "declareStates pick ");
+}
+
 }  // namespace
 }  // namespace gym::game
