@@ -15,7 +15,7 @@ const char* const kPocketTokens = "100";  // each node's, for bonds
 /// Short enough that a dispute begins and ends while somebody looks on.
 chain::DisputeParams dispute_params(const ChainOptions& options) {
     chain::DisputeParams out;
-    out.clock_s = 60;  // a unit of a demo's job is run again in seconds
+    out.clock_s = options.dispute_clock_s;
     out.settling_s = 2 * out.clock_s;
     out.announce_blocks = 1;
     out.block_time_s = options.block_time_ms / 1000 + 1;

@@ -25,6 +25,8 @@ struct NetworkOptions {
     std::function<bool()> interrupted;
     /// If not empty: the last worker runs this program instead of `gym node start`.
     std::filesystem::path cheating_worker;
+    /// Of each side in a dispute on chain; a stake is taken two clocks after the proof.
+    std::uint32_t dispute_clock_s = 60;
     std::uint32_t fault_step = 7;
     std::uint32_t fault_op = 20;
     std::uint32_t fault_bit =

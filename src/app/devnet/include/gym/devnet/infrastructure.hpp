@@ -27,6 +27,7 @@ inline constexpr const char* kStakeTokens = "100";
 
 struct ChainOptions {
     std::uint32_t block_time_ms = 500;
+    std::uint32_t dispute_clock_s = 60;
     Amount token_supply;  ///< all of it goes to the job owner
 };
 
