@@ -25,9 +25,9 @@ using program::Slot;
 using program::SlotId;
 using program::SlotKind;
 
-Digest root_of(const Slot& slot, ByteView bytes) {
+Digest root_of(const Slot& slot, ByteView bytes, int threads) {
     const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
-    return commit::tensor_root(slot.dtype, dims, bytes);
+    return commit::tensor_root(slot.dtype, dims, bytes, static_cast<unsigned>(threads));
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ void Engine::Impl::observe(std::uint32_t op_index) {
     for (std::uint32_t k = 0; k < op.outputs.size(); ++k) {
         const auto output = bytes_of(op.outputs[k]);
         trace({op_index, k, program::to_string(op.code), output,
-               root_of(program.slot(op.outputs[k]), output)});
+               root_of(program.slot(op.outputs[k]), output, context.threads())});
     }
 }
 
