@@ -8,6 +8,9 @@
 namespace gym::game {
 namespace {
 
+/// Stake.THAWS_MAX.
+constexpr std::size_t kThawsMax = 64;
+
 Status check_not_zero(const Amount& amount) {
     if (amount.is_zero()) return fail(ErrorCode::kInvalidArgument, "an amount of zero");
     return {};
@@ -36,6 +39,8 @@ Status Table::stake(const Tx& tx, const Amount& amount) {
 Status Table::thaw(const Tx& tx, const Amount& amount) {
     GYM_CHECK(check_not_zero(amount));
     Account& account = accounts_[tx.sender];
+    if (account.thaws.size() >= kThawsMax)
+        return fail(ErrorCode::kOutOfRange, "too many thaws are under way");
     GYM_CHECK(money::take(account.active, amount));
     account.thaws.push_back({amount, tx.time + terms_.thaw_period});
     return {};

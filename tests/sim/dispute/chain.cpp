@@ -30,6 +30,25 @@ Key key_of(const Call& call) {
 
 }  // namespace
 
+Status apply(Table& table, const Tx& tx, const Call& call) {
+    struct Visitor {
+        Table& table;
+        const Tx& tx;
+        Status operator()(const AnnounceCall& c) { return table.announce(tx, c.announcement); }
+        Status operator()(const OpenCall& c) { return table.open(tx, c.opening, c.salt); }
+        Status operator()(const PlayCall& c) { return table.play(tx, *c.sent); }
+        Status operator()(const ReclaimCall& c) { return table.reclaim(tx, c.unit, c.salt); }
+        Status operator()(const ForfeitCall& c) { return table.forfeit(tx, c.announcement); }
+        Status operator()(const TimeoutCall& c) { return table.timeout(tx, c.game); }
+        Status operator()(const CloseCall& c) { return table.close(tx, c.game); }
+        Status operator()(const SettleCall& c) { return table.settle(tx, c.unit); }
+        Status operator()(const ThawCall& c) { return table.thaw(tx, c.amount); }
+        Status operator()(const WithdrawCall&) { return table.withdraw(tx); }
+        Status operator()(const WithdrawEtherCall&) { return table.withdraw_ether(tx); }
+    };
+    return std::visit(Visitor{table, tx}, call);
+}
+
 Chain::Chain(Rng& rng, Table table, const Weather& weather, std::map<Address, int> spared)
     : rng_(rng), table_(std::move(table)), weather_(weather), spared_(std::move(spared)) {}
 
@@ -102,22 +121,7 @@ Status Chain::execute(const Pending& one) {
     tx.gas_price = tx.base_fee + rng_() % (2 * kBaseFeeMax);
     tx.gas = 200'000;
     tx.value = Amount(2 * kBaseFeeMax * table_.terms().escrow_gas);
-    struct Visitor {
-        Table& table;
-        const Tx& tx;
-        Status operator()(const AnnounceCall& c) { return table.announce(tx, c.announcement); }
-        Status operator()(const OpenCall& c) { return table.open(tx, c.opening, c.salt); }
-        Status operator()(const PlayCall& c) { return table.play(tx, *c.sent); }
-        Status operator()(const ReclaimCall& c) { return table.reclaim(tx, c.unit, c.salt); }
-        Status operator()(const ForfeitCall& c) { return table.forfeit(tx, c.announcement); }
-        Status operator()(const TimeoutCall& c) { return table.timeout(tx, c.game); }
-        Status operator()(const CloseCall& c) { return table.close(tx, c.game); }
-        Status operator()(const SettleCall& c) { return table.settle(tx, c.unit); }
-        Status operator()(const ThawCall& c) { return table.thaw(tx, c.amount); }
-        Status operator()(const WithdrawCall&) { return table.withdraw(tx); }
-        Status operator()(const WithdrawEtherCall&) { return table.withdraw_ether(tx); }
-    };
-    return std::visit(Visitor{table_, tx}, one.call);
+    return apply(table_, tx, one.call);
 }
 
 }  // namespace gym::game::sim

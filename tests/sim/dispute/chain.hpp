@@ -46,6 +46,9 @@ struct WithdrawEtherCall {};
 using Call = std::variant<AnnounceCall, OpenCall, PlayCall, ReclaimCall, ForfeitCall, TimeoutCall,
                           CloseCall, SettleCall, ThawCall, WithdrawCall, WithdrawEtherCall>;
 
+/// Makes the call on a table.
+Status apply(Table& table, const Tx& tx, const Call& call);
+
 /// A transaction that nobody has mined yet.
 struct Pending {
     Address sender;

@@ -1,0 +1,264 @@
+#include "table_chain.hpp"
+
+#include <algorithm>
+
+#include "gym/crypto/keccak.hpp"
+#include "gym/game/calldata.hpp"
+
+namespace gym::game::testing {
+namespace {
+
+constexpr std::uint32_t kTimeoutMs = 60'000;
+constexpr int kPollsMax = 10'000;
+constexpr const char* kGasLimit = "0xe4e1c0";  // 15 million, below EIP-7825's bound
+
+template <class T>
+T must(Result<T> result, const char* what) {
+    if (!result.ok()) assertion_failed(what, result.error().message, __FILE__, __LINE__);
+    return std::move(result).value();
+}
+
+std::string quantity(const Amount& amount) {
+    std::string digits = to_hex(amount.to_be32());
+    digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
+    return "\"0x" + digits + "\"";
+}
+
+std::string unquoted(const std::string& json) {
+    const std::size_t first = json.find('"'), last = json.find('"', first + 1);
+    GYM_ASSERT(last != std::string::npos, "the node answers with a text");
+    return json.substr(first + 1, last - first - 1);
+}
+
+template <class T>
+void compare(std::string& out, const char* what, const T& on_chain, const T& expected) {
+    if (!(on_chain == expected)) out += std::string(what) + " ";
+}
+
+}  // namespace
+
+TableChain::TableChain(const Terms& terms) : admin_(anvil_.funded_key(0)) {
+    file_ = must(chain_store::SqliteChainStore::open(":memory:"), "store");
+    store_ = file_->intents(anvil_.chain_id(), admin_.address());
+    chain::TxManager manager(anvil_.client(), *store_, admin_.clone(), clock_,
+                             gym::testing::test_policy(anvil_.chain_id()), chain::describe_revert);
+    chain::DeployParams params;
+    params.token_holder = params.settler = params.guardian = params.coordinator = admin_.address();
+    params.token_supply = params.growth_limit = params.release_cap = Amount(100 * kTokens);
+    params.dispute = {.bond = terms.bond,
+                      .clock_s = terms.clock,
+                      .settling_s = terms.settling,
+                      .announce_blocks = static_cast<std::uint32_t>(terms.announce_blocks),
+                      .open_blocks = static_cast<std::uint32_t>(terms.open_blocks),
+                      .escrow_gas = terms.escrow_gas,
+                      .window_blocks = terms.window_blocks,
+                      .thaw_period_s = terms.thaw_period,
+                      .burned_ppm = terms.burned_ppm,
+                      .compensation_ppm = terms.compensation_ppm};
+    deployment_ =
+        must(chain::deploy(manager, anvil_.client(), must(chain::find_artifacts(), "artifacts"),
+                           params, kTimeoutMs),
+             "deployment");
+    anvil_.rpc("anvil_autoImpersonateAccount", "[true]");
+    const chain::GymToken token(deployment_.chain_id, deployment_.token);
+    std::uint64_t time = now();
+    for (std::uint32_t i = 0; i < kAccounts; ++i) {
+        keys_.push_back(anvil_.funded_key(1 + i));
+        accounts_.push_back(keys_.back().address());
+        must_send(admin_.address(), token.transfer(accounts_[i], Amount(kTokens)), ++time);
+        must_send(accounts_[i], token.approve(deployment_.stake, Amount(kTokens)), ++time);
+        must_send(accounts_[i], token.approve(deployment_.dispute_game, Amount(kTokens)), ++time);
+        must_send(accounts_[i], chain::Stake(deployment_.stake).stake(accounts_[i], Amount(kStake)),
+                  ++time);
+    }
+}
+
+std::uint64_t TableChain::now() {
+    const auto block = must(anvil_.client().block(chain::BlockTag::kLatest), "block");
+    GYM_ASSERT(block.has_value(), "a chain has a latest block");
+    return block->timestamp_s;
+}
+
+chain::Receipt TableChain::send(const Tx& tx, const Address& to, const Bytes& data) {
+    anvil_.rpc("evm_setNextBlockTimestamp", "[" + std::to_string(tx.time) + "]");
+    anvil_.rpc("anvil_setNextBlockBaseFeePerGas", "[" + quantity(Amount(tx.base_fee)) + "]");
+    const std::string hash = unquoted(anvil_.rpc(
+        "eth_sendTransaction",
+        "[{\"from\":\"" + tx.sender.hex() + "\",\"to\":\"" + to.hex() + "\",\"gas\":\"" +
+            kGasLimit + "\",\"gasPrice\":" + quantity(Amount(tx.gas_price)) +
+            ",\"value\":" + quantity(tx.value) + ",\"data\":\"" + to_hex0x(data) + "\"}]"));
+    const Digest digest = must(Digest::parse(hash), "hash");
+    for (int i = 0; i < kPollsMax; ++i) {
+        const auto receipt = must(anvil_.client().receipt(digest), "receipt");
+        if (receipt) return *receipt;  // the node answers before it has mined the transaction
+    }
+    assertion_failed("receipt", "none came", __FILE__, __LINE__);
+}
+
+void TableChain::must_send(const Address& from, const chain::ContractCall& call,
+                           std::uint64_t time) {
+    Tx tx;
+    tx.sender = from;
+    tx.time = time;
+    tx.base_fee = tx.gas_price = 1;
+    if (!send(tx, call.to, call.data).success)
+        assertion_failed(call.label, "reverted", __FILE__, __LINE__);
+}
+
+ChainUnit TableChain::post(std::uint32_t asserter, const Facts& facts, bool contradicts,
+                           std::uint64_t time) {
+    const Digest name = crypto::keccak256_text("job " + std::to_string(++epochs_));
+    ChainUnit unit;
+    protocol::RoundRecord& record = unit.evidence.record;
+    record.job_id = record.base_state_root = record.momentum_root = record.program_root = name;
+    record.previous_record = record.aggregate_program_root = record.evaluate_program_root = name;
+    record.round = facts.round;
+    record.dataset_root = facts.dataset_root;
+    record.trace_root = facts.trace_root;
+    record.initial_state_root = facts.initial_state_root;
+    record.job_seed = facts.job_seed;
+    record.steps = facts.steps;
+    record.checkpoint_every = facts.checkpoint_every;
+    record.tokens_per_step = record.flops_per_step = 64;
+    record.slots = {{facts.slot, accounts_[asserter], protocol::kPpm}};
+    protocol::UnitCommitment says;
+    says.round_record = protocol::hash(record);
+    says.slot = facts.slot;
+    says.records_root = facts.records_root;
+    says.final_state_root = facts.final_state_root;
+    says.delta_root = facts.delta_root;
+    says.steps = facts.steps;
+    says.tokens = 64 * facts.steps + (contradicts ? 1 : 0);
+    says.flops = 64 * facts.steps;
+    const auto domain = protocol::signing_domain(deployment_.chain_id, deployment_.commitment_log);
+    unit.evidence.commitment = protocol::sign(domain, says, keys_[asserter]);
+    const chain::CommitmentLog log(deployment_.commitment_log);
+    must_send(admin_.address(), log.post_round(name, record.round, says.round_record), time);
+    must_send(admin_.address(),
+              log.post_epoch({epochs_, name, record.round,
+                              protocol::commitment_leaf(unit.evidence.commitment), 1}),
+              time + 1);
+    unit.opening.unit = must(unit_of(domain, unit.evidence.commitment), "unit");
+    unit.opening.asserter = accounts_[asserter];
+    unit.opening.facts = facts_of(says, record);
+    unit.opening.fault = must(contradiction(says, record, accounts_[asserter]), "contradiction");
+    unit.opening.epoch_block =
+        must(anvil_.client().block(chain::BlockTag::kLatest), "block")->number;
+    return unit;
+}
+
+chain::ContractCall TableChain::call_of(const sim::Call& call,
+                                        const std::vector<ChainUnit>& units) {
+    const chain::DisputeGame game(deployment_.dispute_game);
+    const chain::Stake stake(deployment_.stake);
+    struct Visitor {
+        const chain::DisputeGame& game;
+        const chain::Stake& stake;
+        const std::vector<ChainUnit>& units;
+        using Out = chain::ContractCall;
+        Out operator()(const sim::AnnounceCall& c) { return game.announce(c.announcement); }
+        Out operator()(const sim::OpenCall& c) {
+            const auto unit = std::ranges::find(
+                units, c.opening.unit, [](const ChainUnit& one) { return one.opening.unit; });
+            return game.open(encode_open(unit->evidence, c.salt), {});
+        }
+        Out operator()(const sim::PlayCall& c) { return game.move(encode_call(*c.sent), "move"); }
+        Out operator()(const sim::ReclaimCall& c) { return game.reclaim(c.unit, c.salt); }
+        Out operator()(const sim::ForfeitCall& c) { return game.forfeit(c.announcement); }
+        Out operator()(const sim::TimeoutCall& c) { return game.timeout(c.game); }
+        Out operator()(const sim::CloseCall& c) { return game.close(c.game); }
+        Out operator()(const sim::SettleCall& c) { return game.settle(c.unit); }
+        Out operator()(const sim::ThawCall& c) { return stake.thaw(c.amount); }
+        Out operator()(const sim::WithdrawCall&) { return stake.withdraw(); }
+        Out operator()(const sim::WithdrawEtherCall&) { return game.withdraw_ether(); }
+    };
+    return std::visit(Visitor{game, stake, units}, call);
+}
+
+TableChain::Mined TableChain::execute(const Tx& tx, const sim::Call& call,
+                                      const std::vector<ChainUnit>& units) {
+    const chain::ContractCall what = call_of(call, units);
+    const chain::Receipt receipt = send(tx, what.to, what.data);
+    Mined mined{receipt.success, receipt.block_number, 0};
+    const auto* played = std::get_if<sim::PlayCall>(&call);
+    if (played == nullptr) return mined;
+    const auto game = must(
+        chain::DisputeGame(deployment_.dispute_game).game_of(anvil_.client(), played->sent->game),
+        "game");
+    std::uint64_t& before = gas_[played->sent->game];
+    mined.gas = game.asserter_gas - before;
+    before = game.asserter_gas;
+    return mined;
+}
+
+std::string TableChain::game_difference(const Digest& id, const GameState& expected) {
+    const auto game =
+        must(chain::DisputeGame(deployment_.dispute_game).game_of(anvil_.client(), id), "game");
+    std::string out;
+    compare(out, "unit", game.unit, expected.unit);
+    compare(out, "position", game.position, expected.position);
+    compare(out, "challenger", game.challenger, expected.challenger);
+    compare(out, "since", game.since_s, expected.since);
+    compare(out, "challenger's clock", game.challenger_clock_s, expected.challenger_clock);
+    compare(out, "asserter's clock", game.asserter_clock_s, expected.asserter_clock);
+    compare(out, "status", static_cast<int>(game.status), static_cast<int>(expected.status));
+    compare(out, "order", game.order, expected.order);
+    // A game that was won when it was opened has been at no cursor.
+    const bool at_once = expected.moves == 0;
+    compare(out, "stage", int{game.stage}, at_once ? 0 : static_cast<int>(expected.stage));
+    compare(out, "height", game.height, expected.height);
+    compare(out, "moves", std::uint64_t{game.moves}, expected.moves);
+    compare(out, "escrow", game.escrow_wei, expected.escrow);
+    return out.empty() ? out : "game " + id.hex() + ": " + out;
+}
+
+std::string TableChain::unit_difference(const Digest& id, const UnitState& expected) {
+    const auto unit =
+        must(chain::DisputeGame(deployment_.dispute_game).unit_of(anvil_.client(), id), "unit");
+    std::string out;
+    compare(out, "asserter", unit.asserter, expected.asserter);
+    compare(out, "proven at", unit.proven_at_s, expected.proven_at);
+    compare(out, "games", unit.games, expected.games);
+    compare(out, "locked", unit.locked, expected.locked);
+    compare(out, "settled", unit.settled, expected.settled);
+    compare(out, "finder", unit.finder, expected.finder);
+    compare(out, "order", unit.order, expected.order);
+    return out.empty() ? out : "unit " + id.hex() + ": " + out;
+}
+
+std::string TableChain::account_difference(const Table& table, const Address& who) {
+    const chain::GymToken token(deployment_.chain_id, deployment_.token);
+    const auto stake =
+        must(chain::Stake(deployment_.stake).stake_of(anvil_.client(), who), "stake");
+    std::string out;
+    compare(out, "tokens", must(token.balance_of(anvil_.client(), who), "tokens"),
+            table.tokens_of(who));
+    compare(out, "stake", stake.active.plus(stake.thawing).value(), table.staked_by(who));
+    compare(out, "locks", std::uint64_t{stake.locks}, table.locks_of(who));
+    compare(
+        out, "ether",
+        must(chain::DisputeGame(deployment_.dispute_game).ether_of(anvil_.client(), who), "ether"),
+        table.ether_of(who));
+    return out.empty() ? out : "account " + who.hex() + ": " + out;
+}
+
+std::string TableChain::difference(const Table& table, const std::vector<Digest>& announcements) {
+    std::string out;
+    for (const auto& [id, game] : table.games()) {
+        if (over_.contains(id)) continue;
+        out += game_difference(id, game);
+        if (!is_open(game.status)) over_.insert(id);
+    }
+    for (const auto& [id, unit] : table.units())
+        out += unit_difference(id, unit);
+    for (const Address& account : accounts_)
+        out += account_difference(table, account);
+    for (const Digest& id : announcements) {
+        const auto there = must(
+            chain::DisputeGame(deployment_.dispute_game).announced(anvil_.client(), id), "order");
+        if ((there.order != 0) != table.is_announced(id)) out += "announcement " + id.hex();
+    }
+    return out;
+}
+
+}  // namespace gym::game::testing

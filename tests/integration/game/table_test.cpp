@@ -1,0 +1,260 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+
+#include "random_seed.hpp"
+#include "table_chain.hpp"
+#include "world.hpp"
+
+// The table against DisputeGame, Stake and the token: the same calls are refused, and all that can
+// be looked at is the same after each.
+
+namespace gym::game::testing {
+namespace {
+
+using sim::Call;
+using sim::UnitLibrary;
+
+constexpr std::uint64_t kCalls = 400;
+constexpr std::uint64_t kCallsOfAUnit = 40;
+constexpr std::size_t kAsserters = 2;
+constexpr std::array<const char*, std::variant_size_v<Call>> kNames{
+    "announce", "open",   "play", "reclaim",  "forfeit",      "timeout",
+    "close",    "settle", "thaw", "withdraw", "withdrawEther"};
+
+Terms terms() {
+    Terms terms;
+    terms.bond = Amount(101);
+    terms.clock = 600;
+    terms.settling = 1'250;
+    terms.announce_blocks = 1;
+    terms.open_blocks = 25;
+    terms.escrow_gas = 400'000;  // the gas of a few answers: escrows run dry
+    terms.window_blocks = 70;
+    terms.thaw_period = 2'100;
+    terms.burned_ppm = 500'001;
+    terms.compensation_ppm = 99'999;
+    return terms;
+}
+
+class Script {
+  public:
+    explicit Script(std::uint64_t seed)
+        : rng_(seed),
+          chain_(terms()),
+          table_(terms(), chain_.chain_id(), chain_.contract()),
+          time_(chain_.now() + 1) {
+        for (std::size_t i = 0; i < TableChain::kAccounts; ++i) {
+            Tx tx;
+            tx.sender = chain_.account(i);
+            table_.mint(tx.sender, Amount(TableChain::kTokens));
+            EXPECT_TRUE(table_.stake(tx, Amount(TableChain::kStake)).ok());
+        }
+    }
+
+    void run(std::uint64_t calls) {
+        for (std::uint64_t i = 0; i < calls; ++i) {
+            if (i % kCallsOfAUnit == 0) post();
+            pass_time();
+            const auto call = choose();
+            if (!call) continue;
+            ASSERT_NO_FATAL_FAILURE(make(*call)) << "call " << i;
+        }
+        for (std::size_t i = 0; i < kNames.size(); ++i)
+            std::cout << kNames[i] << ": " << accepted_[i] << " accepted, " << refused_[i]
+                      << " refused\n";
+    }
+
+    std::array<std::uint64_t, std::variant_size_v<Call>> accepted_{}, refused_{};
+
+  private:
+    struct Sent {
+        Address sender;
+        Call call;
+    };
+    struct Announced {
+        std::size_t account = 0, unit = 0;
+        Digest salt, id;
+    };
+    std::uint64_t below(std::uint64_t n) { return rng_() % n; }
+
+    void post() {
+        const std::size_t program = 0;
+        const std::size_t variant = below(3) == 0 ? 0 : 1 + below(4);
+        const std::size_t kind = program + UnitLibrary::kPrograms * variant;
+        units_.push_back(chain_.post(static_cast<std::uint32_t>(below(kAsserters)),
+                                     library_.kind(kind).facts, below(6) == 0, time_ + 1));
+        units_.back().kind = kind;
+        time_ += 2;
+    }
+
+    void pass_time() {
+        if (below(8) == 0) {
+            chain_.skip(1 + below(below(8) == 0 ? 15 : 2));
+            time_ = std::max(time_, chain_.now());
+        }
+        const std::uint64_t far = below(100);
+        time_ += 1 + below(30);
+        if (far == 0) time_ += terms().clock + 1;
+        if (far == 1) time_ += terms().clock / 2;
+        if (far == 2) time_ += terms().settling + 1;
+    }
+
+    void make(const Sent& sent) {
+        Tx tx;
+        tx.sender = sent.sender;
+        tx.time = time_;
+        tx.base_fee = 1 + below(50);
+        tx.gas_price = tx.base_fee + below(100);
+        if (std::holds_alternative<sim::OpenCall>(sent.call))
+            tx.value = Amount(2 * tx.base_fee * terms().escrow_gas - below(8) / 7 + below(3));
+        const auto mined = chain_.execute(tx, sent.call, units_);
+        tx.block = mined.block;
+        tx.gas = mined.gas;
+        const Status status = sim::apply(table_, tx, sent.call);
+        const char* name = kNames[sent.call.index()];
+        ASSERT_EQ(status.ok(), mined.accepted)
+            << name << ": " << (status.ok() ? "accepted" : status.error().message);
+        ++(status.ok() ? accepted_ : refused_)[sent.call.index()];
+        std::vector<Digest> ids;
+        for (const Announced& one : announced_)
+            ids.push_back(one.id);
+        ASSERT_EQ(chain_.difference(table_, ids), "") << "after " << name;
+        if (!status.ok()) return;
+        std::vector<std::string> violations;
+        book_.read(table_, violations);
+        ASSERT_TRUE(violations.empty()) << violations.front();
+        if (std::holds_alternative<sim::PlayCall>(sent.call)) played_.push_back(sent);
+    }
+
+    std::optional<Sent> choose() {
+        const std::uint64_t what = below(24);
+        if (what < 3) return announce();
+        if (what < 6) return open();
+        if (what < 16) return play();
+        if (what == 16 && !announced_.empty())
+            return Sent{account(), sim::ForfeitCall{some(announced_).id}};
+        if (what == 17 && !announced_.empty()) {
+            const Announced& one = some(announced_);
+            return Sent{chain_.account(one.account),
+                        sim::ReclaimCall{units_[one.unit].opening.unit, one.salt}};
+        }
+        if (what == 18) return Sent{account(), sim::SettleCall{some(units_).opening.unit}};
+        if (what == 19) return Sent{account(), sim::WithdrawEtherCall{}};
+        if (what == 20) return Sent{chain_.account(below(kAsserters)), sim::WithdrawCall{}};
+        if (what == 21)
+            return Sent{chain_.account(below(kAsserters)), sim::ThawCall{Amount(below(400))}};
+        return end();
+    }
+
+    template <class T>
+    const T& some(const std::vector<T>& of) {
+        return of[below(of.size())];
+    }
+    const Address& account() { return chain_.account(below(TableChain::kAccounts)); }
+
+    std::optional<Sent> announce() {
+        Announced one;
+        one.account = kAsserters - 1 + below(TableChain::kAccounts + 1 - kAsserters);
+        // Mostly of a unit that is new.
+        one.unit = below(4) == 0 ? below(units_.size()) : units_.size() - 1;
+        one.salt.data[0] = static_cast<std::uint8_t>(below(3));
+        one.id = table_.announcement_of(chain_.account(one.account), units_[one.unit].opening.unit,
+                                        one.salt);
+        announced_.push_back(one);
+        return Sent{chain_.account(one.account), sim::AnnounceCall{one.id}};
+    }
+
+    std::optional<Sent> open() {
+        if (announced_.empty()) return std::nullopt;
+        std::vector<Announced> waiting;
+        for (const Announced& known : announced_)
+            if (table_.is_announced(known.id)) waiting.push_back(known);
+        if (waiting.empty() || below(8) == 0) waiting = announced_;
+        const Announced one = below(4) == 0 ? some(waiting) : waiting.back();
+        const Address& sender = below(16) == 0 ? account() : chain_.account(one.account);
+        return Sent{sender, sim::OpenCall{units_[one.unit].opening, one.salt}};
+    }
+
+    /// A game, mostly one that is open.
+    std::optional<Digest> game() {
+        std::vector<Digest> open, all;
+        for (const auto& [id, state] : table_.games()) {
+            all.push_back(id);
+            if (is_open(state.status)) open.push_back(id);
+        }
+        if (all.empty() || (open.empty() && below(8) != 0)) return std::nullopt;
+        return open.empty() || below(16) == 0 ? some(all) : some(open);
+    }
+
+    std::optional<Sent> end() {
+        const auto id = game();
+        if (!id) return std::nullopt;
+        const GameState& state = *table_.game(*id);
+        if (below(2) == 0) return Sent{account(), sim::TimeoutCall{*id}};
+        return Sent{below(2) == 0 ? state.challenger : account(), sim::CloseCall{*id}};
+    }
+
+    std::optional<Sent> play() {
+        const auto id = game();
+        if (!id) return std::nullopt;
+        const GameState& state = *table_.game(*id);
+        const Line* line = book_.line(*id);
+        if (line == nullptr || (below(12) == 0 && !played_.empty())) return replay(*id);
+        const auto unit = std::ranges::find(units_, state.unit,
+                                            [](const ChainUnit& one) { return one.opening.unit; });
+        const bool challenges = line->at().answered;
+        const std::uint64_t clock = challenges ? state.challenger_clock : state.asserter_clock;
+        if (time_ > state.since + clock && below(2) == 0)
+            return Sent{account(), sim::TimeoutCall{*id}};
+        // Whoever disputes a right unit takes a wrong one for right.
+        const std::size_t own =
+            unit->kind == library_.honest(0) ? UnitLibrary::kPrograms : library_.honest(0);
+        const auto& planned = challenges ? library_.challenge(own, unit->kind, *line)
+                                         : library_.answer(unit->kind, *line);
+        if (!planned.ok()) return Sent{account(), sim::TimeoutCall{*id}};
+        Address mover = challenges ? state.challenger : unit->opening.asserter;
+        if (below(16) == 0) mover = account();
+        return Sent{
+            mover,
+            sim::PlayCall{std::make_shared<const SentMove>(SentMove{*id, line->at(), **planned})}};
+    }
+
+    /// What was played before, perhaps in another game.
+    std::optional<Sent> replay(const Digest& id) {
+        if (played_.empty()) return std::nullopt;
+        const Sent& before = some(played_);
+        const SentMove& sent = *std::get<sim::PlayCall>(before.call).sent;
+        return Sent{
+            before.sender,
+            sim::PlayCall{std::make_shared<const SentMove>(SentMove{id, sent.cursor, sent.move})}};
+    }
+
+    sim::Rng rng_;
+    TableChain chain_;
+    Table table_;
+    sim::Book book_;
+    UnitLibrary& library_ = UnitLibrary::shared();
+    std::uint64_t time_;
+    std::vector<ChainUnit> units_;
+    std::vector<Announced> announced_;
+    std::vector<Sent> played_;
+};
+
+TEST(TableDifferential, SaysWhatTheContractsSay) {
+    Script script(gym::testing::random_seed());
+    script.run(kCalls * gym::testing::test_scale());
+    if (HasFatalFailure()) return;
+    std::uint64_t accepted = 0, refused = 0;
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+        accepted += script.accepted_[i];
+        refused += script.refused_[i];
+    }
+    EXPECT_GT(accepted, (accepted + refused) / 4);
+    EXPECT_GT(refused, (accepted + refused) / 10);
+}
+
+}  // namespace
+}  // namespace gym::game::testing
