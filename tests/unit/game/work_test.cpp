@@ -98,6 +98,35 @@ TEST(RerunWork, GivesWhatTheUnitCommitsTo) {
     EXPECT_TRUE(verify(sides.base, states.initial_root));
 }
 
+/// A broken device: the step's output is not what the primitives give.
+TEST(RerunWork, ClaimsWhatTheDeviceWrote) {
+    const SampleUnit unit(kSamples[0]);
+    const std::uint32_t op = 7;
+    const dispute::MacroRange& range = unit.trace.macros[op];
+    const std::uint32_t leaf = range.first_leaf, writer = unit.trace.leaves[leaf].writer;
+    const auto own = testing::rerun(unit), honest = testing::rerun(unit);
+    testing::FaultyWork faulty(*own, {1, op, 0, 77}, range.leaves);
+    const dispute::StepTrace& step = *must(faulty.step(1));
+    EXPECT_NE(step.leaf_roots[leaf], must(honest->step(1))->leaf_roots[leaf]);
+    const std::vector<Digest>& claimed = *must(faulty.primitives(1, leaf));
+    const std::vector<Digest>& right = *must(honest->primitives(1, leaf));
+    for (std::uint32_t i = 0; i < range.primitives; ++i)
+        EXPECT_EQ(claimed[i] == right[i], i != writer) << i;
+    EXPECT_EQ(claimed[writer], step.leaf_roots[leaf]);
+    const auto& wrong = must(faulty.tensor(1, leaf, writer))->output;
+    EXPECT_EQ(wrong.root(), claimed[writer]);
+    EXPECT_EQ(wrong.bytes()[77 / 8] ^ must(honest->tensor(1, leaf, writer))->output.bytes()[77 / 8],
+              1 << 77 % 8);
+    // Whoever does not answer for it takes it for an error.
+    engine::set_fault_hook([&](std::uint64_t run, std::uint32_t at, std::span<std::uint8_t> bytes) {
+        if (run == 1 && at == op) bytes[77 / 8] ^= 1U << 77 % 8;
+    });
+    const auto strict = dispute::MacroTrace::create(unit.unit(), unit.trace, step, op);
+    engine::set_fault_hook({});
+    ASSERT_FALSE(strict.ok());
+    EXPECT_EQ(strict.error().code, ErrorCode::kInternal);
+}
+
 TEST(RerunWork, OpensTheDatasetsTokens) {
     const SampleUnit unit(kSamples[0]);
     const auto work = testing::rerun(unit);
