@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <ostream>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "gym/engine/fault_injection.hpp"
@@ -55,48 +57,60 @@ class WorkOf : public UnitWork {
     UnitWork& work_;
 };
 
-/// A worker whose device has a fault.
-class FaultyWork final : public WorkOf {
+/// A worker whose device does something else with what ops write.
+class HookedWork : public WorkOf {
     template <class Call>
-    std::invoke_result_t<Call> faulty(Call call) {
-        std::uint64_t output = 0;  // of the op that is running
-        engine::set_fault_hook([this, output](std::uint64_t run, std::uint32_t op,
-                                              std::span<std::uint8_t> bytes) mutable {
-            if (run != fault_.step || op != fault_.op) {
-                output = 0;
-            } else if (output++ == output_) {
-                const std::uint64_t bit = fault_.bit % (bytes.size() * 8);
-                bytes[bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);
-            }
-        });
+    std::invoke_result_t<Call> hooked(Call call) {
+        engine::set_fault_hook(make_());
         auto result = call();
         engine::set_fault_hook({});
         return result;
     }
 
   public:
-    FaultyWork(UnitWork& work, const Fault& fault, std::uint64_t outputs)
-        : WorkOf(work), fault_(fault), output_(fault.output % outputs) {}
+    /// @param make a fresh hook for every run.
+    HookedWork(UnitWork& work, std::function<engine::FaultHook()> make)
+        : WorkOf(work), make_(std::move(make)) {}
     Result<const dispute::UnitStates*> states() override {
-        return faulty([&] { return work_.states(); });
+        return hooked([&] { return work_.states(); });
     }
     Result<const dispute::StepTrace*> step(std::uint32_t step) override {
-        return faulty([&] { return work_.step(step); });
+        return hooked([&] { return work_.step(step); });
     }
     Result<const std::vector<Digest>*> primitives(std::uint32_t step, std::uint32_t leaf) override {
-        return faulty([&] { return work_.primitives(step, leaf); });
+        return hooked([&] { return work_.primitives(step, leaf); });
     }
     Result<const dispute::TensorTrace*> tensor(std::uint32_t step, std::uint32_t leaf,
                                                std::uint32_t primitive) override {
-        return faulty([&] { return work_.tensor(step, leaf, primitive); });
+        return hooked([&] { return work_.tensor(step, leaf, primitive); });
     }
     Result<const dispute::TracedTensor*> delta() override {
-        return faulty([&] { return work_.delta(); });
+        return hooked([&] { return work_.delta(); });
     }
 
   private:
-    Fault fault_;
-    std::uint64_t output_;
+    std::function<engine::FaultHook()> make_;
+};
+
+/// A worker whose device has a fault.
+class FaultyWork final : public HookedWork {
+  public:
+    FaultyWork(UnitWork& work, const Fault& fault, std::uint64_t outputs)
+        : HookedWork(work,
+                     [fault, wanted = fault.output % outputs] { return flip(fault, wanted); }) {}
+
+  private:
+    static engine::FaultHook flip(const Fault& fault, std::uint64_t wanted) {
+        return [fault, wanted, output = std::uint64_t{0}](std::uint64_t run, std::uint32_t op,
+                                                          std::span<std::uint8_t> bytes) mutable {
+            if (run != fault.step || op != fault.op) {
+                output = 0;  // of the op that is running
+            } else if (output++ == wanted) {
+                const std::uint64_t bit = fault.bit % (bytes.size() * 8);
+                bytes[bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);
+            }
+        };
+    }
 };
 
 }  // namespace gym::game::testing

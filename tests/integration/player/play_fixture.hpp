@@ -24,30 +24,33 @@ class PlayTest : public DeployedTest {
         return terms;
     }
 
-    /// One side: its claims on disk, its transactions in a file, its own run of the unit.
+    /// One side: its claims on disk, its transactions, its own run of the unit.
     struct Side final : player::UnitSource {
         Result<game::UnitWork*> open(const player::Claim& /*claim*/) override {
-            return faulty ? static_cast<game::UnitWork*>(&*faulty) : run.get();
+            return lie ? lie.get() : static_cast<game::UnitWork*>(run.get());
         }
+        std::string name;
         std::unique_ptr<game::RerunWork> run;
-        std::optional<game::testing::FaultyWork> faulty;
+        std::unique_ptr<game::UnitWork> lie;  ///< in the place of `run`
         std::unique_ptr<player::ClaimStore> claims;
         std::unique_ptr<Sender> sender;
         crypto::PrivateKey key = crypto::PrivateKey::generate();
         std::vector<std::string> events;
     };
 
+    void enter(Side& side, std::string name, std::uint32_t key) {
+        side.name = std::move(name);
+        side.key = anvil_.funded_key(key);
+        side.run = game::testing::rerun(unit_);
+        side.claims = player::ClaimStore::open(folder_.path() / side.name).value();
+        side.sender = std::make_unique<Sender>(anvil_, side.key.clone(), clock_);
+        send(payer_, token().transfer(side.key.address(), tokens("1000")), side.name);
+    }
+
     void SetUp() override {
         DeployedTest::SetUp();
-        worker_.key = anvil_.funded_key(2);
-        verifier_.key = anvil_.funded_key(3);
-        for (Side* side : {&worker_, &verifier_}) {
-            const auto& name = side == &worker_ ? "worker" : "verifier";
-            side->run = game::testing::rerun(unit_);
-            side->claims = player::ClaimStore::open(folder_.path() / name).value();
-            side->sender = std::make_unique<Sender>(anvil_, side->key.clone(), clock_);
-            send(payer_, token().transfer(side->key.address(), tokens("1000")), name);
-        }
+        enter(worker_, "worker", 2);
+        enter(verifier_, "verifier", 3);
         const chain::Stake stake(deployment_.stake);
         send(*worker_.sender, token().approve(stake.address(), tokens("500")), "approve");
         send(*worker_.sender, stake.stake(worker_.key.address(), tokens("500")), "stake");
@@ -56,7 +59,7 @@ class PlayTest : public DeployedTest {
     /// The side computes with a fault from now on.
     void break_device(Side& side, const Fault& fault) {
         const auto& range = unit_.trace.macros.at(fault.op);
-        side.faulty.emplace(*side.run, fault, range.leaves);
+        side.lie = std::make_unique<game::testing::FaultyWork>(*side.run, fault, range.leaves);
     }
 
     /// The worker commits to its run; round and epoch are on chain.
@@ -73,6 +76,7 @@ class PlayTest : public DeployedTest {
         claim.steps = record_.steps;
         claim.tokens = record_.steps * record_.tokens_per_step;
         claim.flops = record_.steps * record_.flops_per_step;
+        if (change_) change_(claim);
         commitment_ = protocol::sign(domain(), claim, worker_.key);
         const Digest leaf = protocol::commitment_leaf(commitment_);
         send(admin_, commitments().post_round(record_.job_id, record_.round, claim.round_record),
@@ -90,7 +94,7 @@ class PlayTest : public DeployedTest {
         claim.key = {record_.job_id, record_.round, unit_.spec.slot, 0};
         claim.evidence = {commitment_, record_, 0, {}};
         claim.epoch_block = epoch_block_;
-        if (role == player::Role::kChallenge) claim.salt = engine::testing::seed_of("salt");
+        if (role == player::Role::kChallenge) claim.salt = engine::testing::seed_of(side.name);
         ASSERT_TRUE(side.claims->save(claim).ok());
     }
 
@@ -119,7 +123,7 @@ class PlayTest : public DeployedTest {
         std::string story;
         for (const Side* side : {&worker_, &verifier_})
             for (const std::string& event : side->events)
-                story += (side == &worker_ ? "worker   " : "verifier ") + event + "\n";
+                story += side->name + " " + event + "\n";
         ASSERT_TRUE(done()) << story;
     }
     void tick(Side& side) {
@@ -185,6 +189,7 @@ class PlayTest : public DeployedTest {
     TemporaryFolder folder_;
     Side worker_, verifier_;
     protocol::RoundRecord record_;
+    std::function<void(protocol::UnitCommitment&)> change_;  ///< before it is signed
     protocol::SignedCommitment commitment_;
     std::uint64_t epoch_block_ = 0;
 };
