@@ -332,7 +332,7 @@ contract DisputeGame is DisputeBank {
         bytes32 position = _goOn(g, next);
         _answers[unit][here] = position;
         emit Moved(game, unit, true, next, position, msg.data);
-        uint256 gasUsed = _gasOf(gasAtStart, payload + FRAME_BYTES);
+        uint256 gasUsed = _gasOf(gasAtStart, payload + FRAME_BYTES) + _gasOfCredit(asserter);
         // forge-lint: disable-next-line(unsafe-typecast)
         g.asserterGas += uint32(gasUsed);
         emit GasPaid(game, asserter, _payGas(g, asserter, gasUsed));

@@ -17,6 +17,8 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
     /// @dev A wrong term must not keep bonds or units for ever.
     uint256 private constant CLOCK_MAX = 30 days;
     uint256 private constant SETTLING_MAX = 90 days;
+    /// @dev A word of storage that is set anew, less what an update costs.
+    uint256 private constant NEW_STORAGE_GAS = 17_100;
 
     struct Announcement {
         uint48 order; // from 1
@@ -245,6 +247,11 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         if (status != Status.Upheld) return _TOKEN.safeTransfer(challenger, _BOND);
         ERC20Burnable(address(_TOKEN)).burn(burned);
         if (toAsserter != 0) _TOKEN.safeTransfer(asserter, toAsserter);
+    }
+
+    /// @dev What the first credit of an account costs more than a later one: its storage is new.
+    function _gasOfCredit(address owner) internal view returns (uint256) {
+        return _ether[owner] == 0 ? NEW_STORAGE_GAS : 0;
     }
 
     /// @dev Pays gas of the asserter out of the game's escrow, as far as it goes. @return paid Wei.

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {IDisputeGame} from "../../src/interfaces/IDisputeGame.sol";
+import {DisputePlayer, Play} from "./DisputePlayer.sol";
+import {Fault, StepRun, Wrong} from "./DisputeRunner.sol";
+
+/// Three challengers and one asserter with random moves and delays; counts what must add up. Who is right, the asserter of an honest
+/// unit or challenger 0 of a cheat's, is prompt: it moves before time passes.
+contract DisputeHandler is DisputePlayer {
+    uint256 public constant CHALLENGERS = 3;
+    uint256 private constant SUPPLY = 1e30;
+    uint256 private constant GAMES_MAX = 8;
+    uint256 private constant MOVES_MAX = 20;
+
+    bytes32[] public ids;
+    mapping(bytes32 id => Play) private _plays;
+    mapping(bytes32 id => IDisputeGame.Status) private _ended;
+    bytes32[] private _pending;
+    mapping(bytes32 id => bytes32) private _saltOf;
+    mapping(bytes32 id => address) private _ownerOf;
+    uint256 private _forfeits;
+    uint256 public deposited;
+    uint256 public withdrawn;
+    uint256 public outOfTurn;
+    uint256 public changedVerdicts;
+    uint256 public provenAgainstTheRight;
+    uint256 public lostByTheRight;
+    bool public honest;
+
+    /// @param honest_ Whether the asserter is right; else the challengers are.
+    constructor(bool honest_) {
+        honest = honest_;
+        _deployGame();
+        _runs.keep("wrong", _runner.run(Fault(Wrong.Primitive, 1, 11, 2)));
+        _post(_theirs());
+        for (uint256 i = 0; i < CHALLENGERS; ++i) {
+            _fund(who(i));
+        }
+    }
+
+    function who(uint256 i) public pure returns (address) {
+        return address(uint160(0x50000 + i % CHALLENGERS));
+    }
+
+    // --- what forge calls ---
+
+    function pass(uint256 seconds_, uint256 blocks) external {
+        _wait(0, 0);
+        _movePrompt();
+        _wait(bound(seconds_, 0, 40 minutes), bound(blocks, 0, 8));
+    }
+
+    function announce(uint256 i, bytes32 salt) external {
+        _wait(0, 0);
+        bytes32 id = _game.announcementOf(who(i), _unit, salt);
+        (uint256 order,) = _game.announced(id);
+        if (order != 0 || _game.gameOf(id).challenger != address(0)) return;
+        if (_pending.length >= GAMES_MAX) return;
+        vm.prank(who(i));
+        _game.announce(id);
+        _pending.push(id);
+        (_saltOf[id], _ownerOf[id]) = (salt, who(i));
+    }
+
+    function open(uint256 i) external {
+        _wait(0, 0);
+        if (_pending.length == 0) return;
+        bytes32 id = _pending[i % _pending.length];
+        vm.prank(_ownerOf[id]);
+        try _game.open{value: 1 ether}(_commitment, _record, _index, _path, _saltOf[id]) {
+            deposited += 1 ether;
+            ids.push(id);
+            Play memory p;
+            (p.id, p.challenger) = (id, _ownerOf[id]);
+            _start(p);
+            _plays[id] = p;
+        } catch {} // not in its time, reclaimed, forfeit, or the unit is settled
+    }
+
+    /// The next move of a game, by whoever must make it; the others try it first.
+    function move(uint256 i) external {
+        _wait(0, 0);
+        if (ids.length == 0) return;
+        bytes32 id = ids[i % ids.length];
+        if (!_isOpen(id)) return;
+        Play memory p = _plays[id];
+        _plan(p, _theirs(), _ours());
+        _tryAs(_mover == _asserter ? p.challenger : _asserter);
+        _tryAs(address(0xbad));
+        _moveOn(p);
+    }
+
+    function timeout(uint256 i) external {
+        _wait(0, 0);
+        if (ids.length == 0) return;
+        try _game.timeout(ids[i % ids.length]) {} catch {} // its clock runs, or it is over
+    }
+
+    function close(uint256 i) external {
+        _wait(0, 0);
+        if (ids.length == 0) return;
+        bytes32 id = ids[i % ids.length];
+        vm.prank(_ownerOf[id]);
+        try _game.close(id) {} catch {} // over, or no fault is known
+    }
+
+    function settle() external {
+        _wait(0, 0);
+        try _game.settle(_unit) {} catch {} // not faulty, too early, or done
+    }
+
+    function endAnnouncement(uint256 i, bool burn) external {
+        _wait(0, 0);
+        if (_pending.length == 0) return;
+        bytes32 id = _pending[i % _pending.length];
+        if (burn) {
+            try _game.forfeit(id) {
+                ++_forfeits;
+            } catch {} // opened, gone, or still to come
+            return;
+        }
+        vm.prank(_ownerOf[id]);
+        try _game.reclaim(_unit, _saltOf[id]) {} catch {} // the same
+    }
+
+    function withdrawEther(uint256 i) external {
+        _wait(0, 0);
+        vm.prank(who(i));
+        try _game.withdrawEther() returns (uint256 amount) {
+            withdrawn += amount;
+        } catch {} // nothing to take
+    }
+
+    /// A verdict stays what it was, and is never against who is right.
+    function look() public {
+        for (uint256 i = 0; i < ids.length; ++i) {
+            if (_isOpen(ids[i])) continue;
+            IDisputeGame.Status status = _game.gameOf(ids[i]).status;
+            bool upheld = status == IDisputeGame.Status.Upheld;
+            if (_ended[ids[i]] == IDisputeGame.Status.None) {
+                _ended[ids[i]] = status;
+                if (honest ? !upheld : upheld && _ownerOf[ids[i]] == who(0)) ++lostByTheRight;
+            }
+            if (_ended[ids[i]] != status) ++changedVerdicts;
+        }
+    }
+
+    // --- what must hold ---
+
+    function bondsDue() external view returns (uint256 due) {
+        for (uint256 i = 0; i < _pending.length; ++i) {
+            (uint256 order,) = _game.announced(_pending[i]);
+            if (order != 0 || _isOpen(_pending[i])) due += BOND;
+        }
+    }
+
+    function bondsHeld() external view returns (uint256) {
+        return _token.balanceOf(address(_game));
+    }
+
+    /// Tokens that are gone: half of lost bonds, announcements that were not opened, six tenths of a slash.
+    function burnsDue() external view returns (uint256 due) {
+        due = _forfeits * BOND;
+        for (uint256 i = 0; i < ids.length; ++i) {
+            bool upheld = _game.gameOf(ids[i]).status == IDisputeGame.Status.Upheld;
+            if (upheld) due += BOND - BOND / 2;
+        }
+        if (_game.unitOf(_unit).settled) due += STAKE * 6 / 10;
+    }
+
+    function burned() external view returns (uint256) {
+        return SUPPLY - _token.totalSupply();
+    }
+
+    function etherDue() external view returns (uint256 due) {
+        for (uint256 i = 0; i < ids.length; ++i) {
+            due += _game.gameOf(ids[i]).escrow;
+        }
+        for (uint256 i = 0; i < CHALLENGERS; ++i) {
+            due += _game.etherOf(who(i));
+        }
+        due += _game.etherOf(_asserter);
+    }
+
+    function etherHeld() external view returns (uint256) {
+        return address(_game).balance;
+    }
+
+    /// The unit's stake: all there, or taken once it was settled.
+    function stakeIsWhole() external view returns (bool) {
+        (uint256 active,, uint256 locks) = _stake.stakeOf(_asserter);
+        IDisputeGame.Unit memory u = _game.unitOf(_unit);
+        bool locked = u.games != 0 || u.provenAt != 0;
+        return u.settled
+            ? active == 0 && locks == 0
+            : active == STAKE && locks == (locked ? 1 : 0) && u.locked == locked;
+    }
+
+    function openGames() external view returns (uint256 count) {
+        for (uint256 i = 0; i < ids.length; ++i) {
+            if (_isOpen(ids[i])) ++count;
+        }
+        assertEq(_game.unitOf(_unit).games, count, "games");
+    }
+
+    /// Whatever state the games are in, time ends them.
+    function everythingEnds() external {
+        _wait(0, 0);
+        _movePrompt();
+        _wait(CLOCK + 1, 1000);
+        for (uint256 i = 0; i < ids.length; ++i) {
+            if (_isOpen(ids[i])) _game.timeout(ids[i]);
+        }
+        if (_game.unitOf(_unit).provenAt != 0 && !_game.unitOf(_unit).settled) {
+            _wait(SETTLING + 1, 1);
+            _game.settle(_unit);
+        }
+        for (uint256 i = 0; i < _pending.length; ++i) {
+            (uint256 order,) = _game.announced(_pending[i]);
+            if (order == 0) continue;
+            _game.forfeit(_pending[i]);
+            ++_forfeits;
+        }
+        look();
+    }
+
+    // --- helpers ---
+
+    function _movePrompt() private {
+        for (uint256 i = 0; i < ids.length; ++i) {
+            bytes32 id = ids[i];
+            if (!honest && _ownerOf[id] != who(0)) continue;
+            IDisputeGame.Status turn =
+                honest ? IDisputeGame.Status.AsserterMoves : IDisputeGame.Status.ChallengerMoves;
+            for (uint256 moves = 0; moves < MOVES_MAX; ++moves) {
+                if (_game.gameOf(id).status != turn) break;
+                Play memory p = _plays[id];
+                _plan(p, _theirs(), _ours());
+                _moveOn(p);
+            }
+        }
+    }
+
+    /// Sends the planned move, if there is time for it and it is one: who is wrong ends with a proof that is none.
+    function _moveOn(Play memory p) private {
+        (uint256 challengers, uint256 asserters) = _game.clocksOf(p.id);
+        if ((p.c.answered ? challengers : asserters) == 0) return;
+        bool proof = keccak256(bytes(_name)) == keccak256("proveElement");
+        if (!honest || !proof) {
+            _send(p);
+            _plays[p.id] = p;
+            return;
+        }
+        vm.prank(p.challenger);
+        (bool ok,) = address(_game).call(_call);
+        if (ok) ++provenAgainstTheRight;
+    }
+
+    function _tryAs(address mover) private {
+        vm.prank(mover);
+        (bool ok,) = address(_game).call(_call);
+        if (ok) ++outOfTurn;
+    }
+
+    function _theirs() private view returns (StepRun[] memory) {
+        return honest ? _right() : _runs.get("wrong");
+    }
+
+    function _ours() private view returns (StepRun[] memory) {
+        return honest ? _runs.get("wrong") : _right();
+    }
+}
