@@ -24,6 +24,8 @@ stage() {  # stage PASS SEED NAME COMMAND...
 }
 
 run_ctest() { ctest --test-dir "$build" --output-on-failure --timeout 14400 "$@"; }
+# A million histories at the default scale: they are short.
+run_disputes() { GYM_TEST_SCALE=$((10 * GYM_TEST_SCALE)) run_ctest -R '^dispute_simulation$'; }
 
 pass=0
 while ((SECONDS < end)); do
@@ -33,6 +35,7 @@ while ((SECONDS < end)); do
     stage "$pass" "$seed" restarts run_ctest -R '^devnet_restarts$'
     stage "$pass" "$seed" processes run_ctest -R 'settlement|network_processes|coordinator_process|chain_store'
     stage "$pass" "$seed" golden run_ctest -R golden
-    stage "$pass" "$seed" random run_ctest -L 'fuzz|sim|scaled' -E golden
+    stage "$pass" "$seed" random run_ctest -L 'fuzz|sim|scaled' -E 'golden|^dispute_simulation$'
+    stage "$pass" "$seed" disputes run_disputes
 done
 echo "soak: $pass passes without a failure; $report"

@@ -11,20 +11,22 @@ namespace {
 
 constexpr std::size_t kSelectorBytes = 4;
 
+chain::AbiSignature parsed(const char* text) {
+    auto signature = chain::AbiSignature::parse(text);
+    GYM_ASSERT(signature.ok(), "a signature");
+    return std::move(signature).value();
+}
+
 /// keccak256(abi.encode(values)).
-Digest hash_values(const char* types, std::vector<chain::AbiValue> values) {
-    const auto signature = chain::AbiSignature::parse(types);
-    GYM_ASSERT(signature.ok(), "types");
-    const auto encoded = chain::abi_encode(signature->inputs, values);
+Digest hash_values(const chain::AbiSignature& types, const std::vector<chain::AbiValue>& values) {
+    const auto encoded = chain::abi_encode(types.inputs, values);
     GYM_ASSERT(encoded.ok(), "values of these types");
     return crypto::keccak256(*encoded);
 }
 
 const chain::AbiSignature& open_signature() {
-    static const auto signature =
-        chain::AbiSignature::parse("open(bytes,bytes,uint32,bytes32[],bytes32)");
-    GYM_ASSERT(signature.ok(), "a signature");
-    return *signature;
+    static const auto signature = parsed("open(bytes,bytes,uint32,bytes32[],bytes32)");
+    return signature;
 }
 
 }  // namespace
@@ -49,7 +51,8 @@ Result<Digest> unit_of(const crypto::Eip712Domain& domain,
                        const protocol::SignedCommitment& commitment) {
     const Digest digest = protocol::signing_digest(domain, commitment.commitment);
     GYM_TRY(const Address signer, crypto::recover_address(digest, commitment.signature));
-    return hash_values("_(bytes32,address)", {digest, signer});
+    static const auto types = parsed("_(bytes32,address)");
+    return hash_values(types, {digest, signer});
 }
 
 Cursor start_of(const Digest& unit, const Facts& facts) {
@@ -82,8 +85,8 @@ Result<std::optional<std::uint8_t>> contradiction(const protocol::UnitCommitment
 
 Digest announcement_of(std::uint64_t chain_id, const Address& game_contract, const Address& sender,
                        const Digest& unit, const Digest& salt) {
-    return hash_values("_(uint256,address,address,bytes32,bytes32)",
-                       {chain_id, game_contract, sender, unit, salt});
+    static const auto types = parsed("_(uint256,address,address,bytes32,bytes32)");
+    return hash_values(types, {chain_id, game_contract, sender, unit, salt});
 }
 
 Bytes encode_open(const Evidence& evidence, const Digest& salt) {

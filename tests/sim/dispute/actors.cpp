@@ -1,7 +1,5 @@
 #include "actors.hpp"
 
-#include "gym/crypto/keccak.hpp"
-
 namespace gym::game::sim {
 namespace {
 
@@ -15,26 +13,19 @@ bool is_proven(const Table& table, const Digest& unit) {
 
 }  // namespace
 
-Digest Actor::salt(const Digest& unit, std::uint64_t number) const {
-    Digest word;
-    word.data[0] = static_cast<std::uint8_t>(number);
-    return crypto::keccak256({address_.view(), unit.view(), word.view()});
-}
-
 void Actor::play(World& world, const Digest& game, const Line& line, const Move& move) {
     send(world, PlayCall{std::make_shared<const SentMove>(SentMove{game, line.at(), move})});
 }
 
-void Actor::try_to_open(World& world, const PostedUnit& unit, const Digest& salt) {
-    const Digest id = world.table().announcement_of(address_, unit.id(), salt);
+void Actor::try_to_open(World& world, const PostedUnit& unit, const World::Ticket& ticket) {
     const Terms& terms = world.table().terms();
     const std::uint64_t next = world.chain.block() + 1;
     for (const Book::Announced& announced : world.book().announced()) {
-        if (announced.id != id || next < announced.block + terms.announce_blocks) continue;
+        if (announced.id != ticket.id || next < announced.block + terms.announce_blocks) continue;
         if (next <= unit.opening.epoch_block ||
             next > unit.opening.epoch_block + terms.window_blocks)
             continue;
-        send(world, OpenCall{unit.opening, salt});
+        send(world, OpenCall{unit.opening, ticket.salt});
     }
 }
 
@@ -71,10 +62,6 @@ void Worker::act(World& world) {
         send(world, WithdrawEtherCall{});
 }
 
-Digest Verifier::announcement(const World& world, const Digest& unit) const {
-    return world.table().announcement_of(address(), unit, salt(unit));
-}
-
 void Verifier::challenge(World& world, const PostedUnit& unit, const Digest& game) {
     const Table& table = world.table();
     const GameState& state = *table.game(game);
@@ -102,15 +89,16 @@ void Verifier::act(World& world) {
     for (const Digest& id : sampled) {
         const PostedUnit& unit = *world.unit(id);
         if (!unit.faulty || world.chain.block() <= unit.opening.epoch_block) continue;
-        const Digest announced = announcement(world, id);
+        const World::Ticket& ticket = world.ticket(address(), id);
+        const Digest& announced = ticket.id;
         const GameState* game = table.game(announced);
         if (game != nullptr) {
             if (is_open(game->status)) challenge(world, unit, announced);
         } else if (table.is_announced(announced)) {
             if (is_proven(table, id))
-                send(world, ReclaimCall{id, salt(id)});
+                send(world, ReclaimCall{id, ticket.salt});
             else
-                try_to_open(world, unit, salt(id));
+                try_to_open(world, unit, ticket);
         } else if (!is_proven(table, id) && world.chain.block() + kMarginBlocks <=
                                                 unit.opening.epoch_block + terms.window_blocks) {
             send(world, AnnounceCall{announced});
@@ -126,16 +114,17 @@ void Verifier::act(World& world) {
 
 void Griefer::game(World& world, const PostedUnit& unit, std::uint64_t number) {
     const Table& table = world.table();
-    const Digest id = table.announcement_of(address(), unit.id(), salt(unit.id(), number));
+    const World::Ticket& ticket = world.ticket(address(), unit.id(), number);
+    const Digest& id = ticket.id;
     const GameState* state = table.game(id);
     if (state == nullptr) {
         if (!table.is_announced(id)) {
             const bool time = aim_.early || world.chain.block() > unit.opening.epoch_block;
             if (time && world.below(4) == 0) send(world, AnnounceCall{id});
         } else if (is_proven(table, unit.id())) {
-            send(world, ReclaimCall{unit.id(), salt(unit.id(), number)});
+            send(world, ReclaimCall{unit.id(), ticket.salt});
         } else if (aim_.conduct != Conduct::only_announces) {
-            try_to_open(world, unit, salt(unit.id(), number));
+            try_to_open(world, unit, ticket);
         }
         return;
     }
@@ -178,21 +167,22 @@ void Copier::act(World& world) {
         const auto* open = std::get_if<OpenCall>(&one.call);
         if (open == nullptr || one.sender == address()) continue;
         const Digest& unit = open->opening.unit;
-        const Digest id = table.announcement_of(address(), unit, salt(unit));
+        const Digest& id = world.ticket(address(), unit).id;
         if (table.game(id) == nullptr && !table.is_announced(id) && !is_proven(table, unit))
             send(world, AnnounceCall{id});
         // And what was announced as it is: it means nothing under another name.
         if (world.below(4) == 0) send(world, OpenCall{open->opening, open->salt});
     }
     for (const PostedUnit& unit : world.units) {
-        const Digest id = table.announcement_of(address(), unit.id(), salt(unit.id()));
+        const World::Ticket& ticket = world.ticket(address(), unit.id());
+        const Digest& id = ticket.id;
         const GameState* state = table.game(id);
         if (state == nullptr) {
             if (!table.is_announced(id)) continue;
             if (is_proven(table, unit.id()) && world.below(2) == 0)
-                send(world, ReclaimCall{unit.id(), salt(unit.id())});
+                send(world, ReclaimCall{unit.id(), ticket.salt});
             else
-                try_to_open(world, unit, salt(unit.id()));
+                try_to_open(world, unit, ticket);
         } else if (state->status == GameStatus::challenger_moves) {
             copy_move(world, id, *state);
         }
@@ -215,11 +205,11 @@ void Vandal::act(World& world) {
         if (world.below(8) == 0) send(world, ForfeitCall{announced.id});
     const PostedUnit& unit = world.units[world.below(world.units.size())];
     if (world.below(8) == 0) send(world, SettleCall{unit.id()});
-    const Digest id = table.announcement_of(address(), unit.id(), salt(unit.id()));
-    if (table.is_announced(id))
-        send(world, ReclaimCall{unit.id(), salt(unit.id())});
+    const World::Ticket& ticket = world.ticket(address(), unit.id());
+    if (table.is_announced(ticket.id))
+        send(world, ReclaimCall{unit.id(), ticket.salt});
     else if (world.below(32) == 0)
-        send(world, AnnounceCall{id});
+        send(world, AnnounceCall{ticket.id});
 }
 
 void Janitor::act(World& world) {

@@ -19,11 +19,10 @@ class Actor {
     std::uint64_t down_until = 0;  ///< block
 
   protected:
-    [[nodiscard]] Digest salt(const Digest& unit, std::uint64_t number = 0) const;
     void send(World& world, Call call) { world.chain.send(address_, std::move(call)); }
     void play(World& world, const Digest& game, const Line& line, const Move& move);
     /// Opens what was announced, if the next block is right for it.
-    void try_to_open(World& world, const PostedUnit& unit, const Digest& salt);
+    void try_to_open(World& world, const PostedUnit& unit, const World::Ticket& ticket);
 
   private:
     Address address_;
@@ -50,7 +49,6 @@ class Verifier final : public Actor {
   public:
     using Actor::Actor;
     void act(World& world) override;
-    [[nodiscard]] Digest announcement(const World& world, const Digest& unit) const;
     std::vector<Digest> sampled;
 
   private:

@@ -101,7 +101,7 @@ void Auditor::check_honest_verifiers() {
     for (const Verifier* verifier : crew_.verifiers) {
         Amount has = table.tokens_of(verifier->address());
         for (const Digest& unit : verifier->sampled) {
-            const Digest id = verifier->announcement(world_, unit);
+            const Digest& id = world_.ticket(verifier->address(), unit).id;
             const GameState* game = table.game(id);
             const bool held = table.is_announced(id) || (game != nullptr && is_open(game->status));
             if (held) has = has.plus(terms().bond).value();

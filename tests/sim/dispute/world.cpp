@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gym/crypto/keccak.hpp"
+
 namespace gym::game::sim {
 
 const std::vector<Digest>& Book::games(const Digest& unit) const {
@@ -59,6 +61,18 @@ World::World(std::uint64_t seed, const Terms& terms, const Weather& weather,
 const PostedUnit* World::unit(const Digest& id) const {
     const auto found = std::ranges::find(units, id, &PostedUnit::id);
     return found == units.end() ? nullptr : &*found;
+}
+
+const World::Ticket& World::ticket(const Address& who, const Digest& unit,
+                                   std::uint64_t number) const {
+    const auto known = tickets_.find({who, unit, number});
+    if (known != tickets_.end()) return known->second;
+    Digest word;
+    word.data[0] = static_cast<std::uint8_t>(number);
+    Ticket ticket;
+    ticket.salt = crypto::keccak256({who.view(), unit.view(), word.view()});
+    ticket.id = table().announcement_of(who, unit, ticket.salt);
+    return tickets_.emplace(std::tuple{who, unit, number}, ticket).first->second;
 }
 
 void World::sync() {

@@ -60,6 +60,13 @@ class World {
 
     [[nodiscard]] const Table& table() const { return chain.table(); }
     [[nodiscard]] const PostedUnit* unit(const Digest& id) const;
+    /// Salt and id of somebody's announcement number `number` of a unit; the same whoever asks
+    /// when.
+    struct Ticket {
+        Digest salt, id;
+    };
+    [[nodiscard]] const Ticket& ticket(const Address& who, const Digest& unit,
+                                       std::uint64_t number = 0) const;
     [[nodiscard]] const Book& book() const { return *book_; }
     /// Reads the log; all of it after forget() and after the chain went back.
     void sync();
@@ -73,6 +80,7 @@ class World {
   private:
     std::optional<Book> book_{std::in_place};
     std::uint64_t reorgs_ = 0;
+    mutable std::map<std::tuple<Address, Digest, std::uint64_t>, Ticket> tickets_;
 };
 
 }  // namespace gym::game::sim
