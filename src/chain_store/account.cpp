@@ -1,5 +1,7 @@
 #include "gym/chain_store/account.hpp"
 
+#include "gym/chain/dispute_contracts.hpp"
+
 namespace gym::chain_store {
 namespace {
 
@@ -24,8 +26,8 @@ Result<std::unique_ptr<Account>> Account::open(const AccountOptions& options,
 Status Account::check_gas_money(const chain::ContractCall& call) {
     GYM_TRY(const Amount held, client_->balance(address(), chain::BlockTag::kLatest));
     GYM_TRY(const auto head, client_->block(chain::BlockTag::kLatest));
-    const auto estimate =
-        client_->estimate_gas({.from = address(), .to = call.to, .data = call.data});
+    const auto estimate = client_->estimate_gas(
+        {.from = address(), .to = call.to, .value_wei = call.value_wei, .data = call.data});
     // A contract's refusal is told, with its reason, when the transaction is sent.
     if (!head || !estimate.ok() || estimate->reverted) return {};
     GYM_TRY(const Amount least, head->base_fee_wei.mul_div(Amount(estimate->gas), Amount(1)));
@@ -41,19 +43,35 @@ Result<chain::Outcome> Account::execute(const chain::ContractCall& call, const s
     return manager_->execute(call.intent(id), timeout_ms_, on_sent_);
 }
 
-Result<chain::Outcome> Account::deposit(const chain::Deployment& contracts, const Address& owner,
-                                        const Amount& amount, std::string id) {
+Result<Account::Permit> Account::permit(const chain::Deployment& contracts, const Address& spender,
+                                        const Amount& amount) {
     const chain::GymToken token(chain_id_, contracts.token);
     GYM_TRY(const Amount nonce, token.permit_nonce(*client_, address()));
     GYM_TRY(const auto head, client_->block(chain::BlockTag::kLatest));
     if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
-    const std::uint64_t deadline_s = head->timestamp_s + kPermitLifeS;
-    const auto permit = token.sign_permit(key_, contracts.escrow, amount, nonce, deadline_s);
-    // The permit's nonce is part of the id: a second deposit is another transaction.
-    if (id.empty()) id = "deposit/" + nonce.to_string() + "/" + std::to_string(deadline_s);
-    return execute(
-        chain::JobEscrow(contracts.escrow).deposit_with_permit(owner, amount, deadline_s, permit),
-        id);
+    Permit out;
+    out.deadline_s = head->timestamp_s + kPermitLifeS;
+    out.signature = token.sign_permit(key_, spender, amount, nonce, out.deadline_s);
+    out.name = nonce.to_string() + "/" + std::to_string(out.deadline_s);
+    return out;
+}
+
+Result<chain::Outcome> Account::deposit(const chain::Deployment& contracts, const Address& owner,
+                                        const Amount& amount, std::string id) {
+    GYM_TRY(const Permit allowed, permit(contracts, contracts.escrow, amount));
+    if (id.empty()) id = "deposit/" + allowed.name;
+    return execute(chain::JobEscrow(contracts.escrow)
+                       .deposit_with_permit(owner, amount, allowed.deadline_s, allowed.signature),
+                   id);
+}
+
+Result<chain::Outcome> Account::stake(const chain::Deployment& contracts, const Address& owner,
+                                      const Amount& amount, std::string id) {
+    GYM_TRY(const Permit allowed, permit(contracts, contracts.stake, amount));
+    if (id.empty()) id = "stake/" + allowed.name;
+    return execute(chain::Stake(contracts.stake)
+                       .stake_with_permit(owner, amount, allowed.deadline_s, allowed.signature),
+                   id);
 }
 
 }  // namespace gym::chain_store

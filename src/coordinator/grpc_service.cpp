@@ -215,6 +215,7 @@ Result<rpc::NodeStatus> GrpcService::node_status(const Address&, const Address& 
     out.role = role_of(status.node.role);
     if (status.node.excluded) out.excluded_because = status.node.excluded_reason;
     out.idle_because = status.idle_because;
+    out.stake_because = status.stake_because;
     out.units_final = status.units.final;
     out.units_rejected = status.units.rejected;
     out.units_open = status.units.open;

@@ -11,6 +11,7 @@
 #include "gym/registry/job_spec.hpp"
 #include "gym/registry/nodes.hpp"
 #include "round_driver.hpp"
+#include "stake_gate.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -197,10 +198,12 @@ Result<std::optional<std::string>> pause_without_budget(const Context& context, 
     return Out(std::move(reason));
 }
 
+using Staked = std::optional<std::set<Address>>;
+
 /// Live workers without open work or dispute, in an order that the round's inputs fix.
 Result<std::vector<registry::Node>> choose_workers(const Context& context, db::Transaction& tx,
                                                    const registry::Job& job, std::uint64_t round,
-                                                   UnixMs now_ms) {
+                                                   UnixMs now_ms, const Staked& staked) {
     registry::NodeFilter filter;
     filter.role = registry::NodeRole::kWorker;
     filter.eligible_only = true;
@@ -210,6 +213,7 @@ Result<std::vector<registry::Node>> choose_workers(const Context& context, db::T
     std::vector<std::tuple<Digest, registry::Node>> ranked;
     for (const registry::Node& node : nodes) {
         if (!context.admits(node.role, node.address)) continue;
+        if (staked && !staked->contains(node.address)) continue;
         registry::UnitFilter busy;
         busy.worker = node.address;
         busy.states = {protocol::UnitState::kAssigned, protocol::UnitState::kDisputed};
@@ -320,9 +324,11 @@ struct Planned {
     std::optional<std::string> paused;  ///< why
 };
 
-/// @param roots of the base state that the plan begins from; nullptr: not computed yet.
+/// @param staked who has the minimum of stake; absent: all. @param roots of the base state that the
+/// plan begins from; nullptr: not computed yet.
 Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
-                               const registry::Job& job, const Compute::RoundRoots* roots) {
+                               const registry::Job& job, const Staked& staked,
+                               const Compute::RoundRoots* roots) {
     GYM_TRY(const auto last, registry::last_round(tx, job.id));
     if (last && !last->next_base) return Planned{};
     const std::uint64_t number = last ? last->round + 1 : 1;
@@ -333,7 +339,7 @@ Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
         return Planned{{}, {}, std::move(paused)};
     }
     const UnixMs now_ms = context.now();
-    GYM_TRY(const auto workers, choose_workers(context, tx, job, number, now_ms));
+    GYM_TRY(const auto workers, choose_workers(context, tx, job, number, now_ms, staked));
     if (workers.size() < job.terms.workers_min) return Planned{};
     GYM_TRY(Plan plan, make_plan(tx, job, last, workers));
     if (roots == nullptr) return Planned{std::move(plan), {}, {}};
@@ -352,14 +358,24 @@ Result<Compute::RoundRoots> roots_of(const Context& context, const registry::Job
 }
 
 Status plan_round(const Context& context, const registry::Job& job, TickSummary& summary) {
+    // The chain is asked for stakes only when a round could begin.
     GYM_TRY(Planned outcome, context.transact([&](db::Transaction& tx) {
-        return plan_or_record(context, tx, job, nullptr);
+        return plan_or_record(context, tx, job, std::nullopt, nullptr);
     }));
+    Staked staked;
+    if (outcome.plan) {
+        GYM_TRY(staked, staked_workers(context));
+    }
+    if (staked) {
+        GYM_TRY(outcome, context.transact([&](db::Transaction& tx) {
+            return plan_or_record(context, tx, job, staked, nullptr);
+        }));
+    }
     if (outcome.plan) {
         // The job's lock is held: the last round, and with it the base state, is still the same.
         GYM_TRY(const Compute::RoundRoots roots, roots_of(context, job, outcome.plan->base));
         GYM_TRY(outcome, context.transact([&](db::Transaction& tx) {
-            return plan_or_record(context, tx, job, &roots);
+            return plan_or_record(context, tx, job, staked, &roots);
         }));
     }
     if (outcome.paused) note_status(job.id, JobStatus::kPaused, *outcome.paused, summary);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "stake_gate.hpp"
+
 namespace gym::coordinator {
 namespace {
 
@@ -97,7 +99,7 @@ Status leave(const Context& context, const Address& node) {
 
 Result<NodeStatus> node_status(const Context& context, const Address& address) {
     const UnixMs now_ms = context.now();
-    return context.transact([&](db::Transaction& tx) -> Result<NodeStatus> {
+    GYM_TRY(NodeStatus out, context.transact([&](db::Transaction& tx) -> Result<NodeStatus> {
         NodeStatus out;
         GYM_TRY(out.node, registry::get_node(tx, address));
         GYM_TRY(out.units, registry::count_units(tx, address));
@@ -111,7 +113,13 @@ Result<NodeStatus> node_status(const Context& context, const Address& address) {
             out.idle_because = verifier_idle_because(out);
         }
         return out;
-    });
+    }));
+    if (out.node.role == registry::NodeRole::kWorker)
+        out.stake_because = stake_missing(context, address);
+    // Nothing else that it might wait for would help.
+    if (!out.stake_because.empty() && !out.node.excluded && !out.idle_because.empty())
+        out.idle_because = out.stake_because;
+    return out;
 }
 
 }  // namespace gym::coordinator

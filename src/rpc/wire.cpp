@@ -332,6 +332,7 @@ void write(const NodeStatus& status, v1::NodeStatus& out) {
     out.set_role(wire_role(status.role));
     out.set_excluded_because(status.excluded_because);
     out.set_idle_because(status.idle_because);
+    out.set_stake_because(status.stake_because);
     out.set_units_final(status.units_final);
     out.set_units_rejected(status.units_rejected);
     out.set_units_open(status.units_open);
@@ -350,6 +351,7 @@ Result<NodeStatus> read(const v1::NodeStatus& in) {
     GYM_TRY(out.role, read_role(in.role()));
     GYM_TRY(out.excluded_because, read_text("excluded_because", in.excluded_because()));
     GYM_TRY(out.idle_because, read_text("idle_because", in.idle_because()));
+    GYM_TRY(out.stake_because, read_text("stake_because", in.stake_because()));
     out.units_final = in.units_final();
     out.units_rejected = in.units_rejected();
     out.units_open = in.units_open();

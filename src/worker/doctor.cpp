@@ -80,12 +80,18 @@ Finding check_chain(rpc::Coordinator& coordinator, const NodeConfig& config) {
                              std::to_string(network->chain_id));
 }
 
-Finding check_registration(rpc::Coordinator& coordinator) {
+/// Registration and, of a worker, its stake.
+std::vector<Finding> check_standing(rpc::Coordinator& coordinator) {
     const auto status = coordinator.node_status(std::nullopt);
-    if (!status.ok()) return bad("registration", status.error().message);
+    if (!status.ok()) return {bad("registration", status.error().message)};
     if (!status->excluded_because.empty())
-        return bad("registration", "excluded: " + status->excluded_because);
-    return good("registration", std::string(rpc::to_string(status->role)));
+        return {bad("registration", "excluded: " + status->excluded_because)};
+    std::vector<Finding> out{good("registration", std::string(rpc::to_string(status->role)))};
+    if (status->role == rpc::NodeRole::kVerifier) return out;
+    out.push_back(status->stake_because.empty()
+                      ? good("stake", "what this network asks of a worker")
+                      : bad("stake", status->stake_because));
+    return out;
 }
 
 }  // namespace
@@ -109,8 +115,12 @@ std::vector<Finding> run_doctor(const NodeConfig& config) {
     }
     findings.push_back(check_coordinator(**coordinator, config));
     findings.push_back(check_chain(**coordinator, config));
-    findings.push_back(key.ok() ? check_registration(**coordinator)
-                                : bad("registration", "not checked: it is asked with the key"));
+    if (!key.ok()) {
+        findings.push_back(bad("registration", "not checked: it is asked with the key"));
+        return findings;
+    }
+    const auto standing = check_standing(**coordinator);
+    findings.insert(findings.end(), standing.begin(), standing.end());
     return findings;
 }
 

@@ -11,6 +11,11 @@
 #include "worker_impl.hpp"
 
 namespace gym::worker {
+namespace {
+
+constexpr std::chrono::seconds kAskWhyIdleEvery{30};
+
+}  // namespace
 
 void WorkerImpl::tell(const char* name, const protocol::UnitKey& unit, std::string detail) const {
     spdlog::info("{}: {} {}", protocol::name_unit(unit), name, detail);
@@ -23,7 +28,10 @@ Result<bool> WorkerImpl::run_once(const std::stop_token& stop) {
                           ? options_.poll_wait
                           : std::min(options_.poll_wait, options_.track_every);
     GYM_TRY(const std::optional<rpc::Task> task, coordinator_.next_task(wait));
-    if (!task) return false;
+    if (!task) {
+        explain_idle();
+        return false;
+    }
     const auto* train = std::get_if<rpc::TrainTask>(&*task);
     if (train == nullptr)
         return fail(ErrorCode::kConflict, "this node is registered as a verifier, not as a worker");
@@ -31,6 +39,21 @@ Result<bool> WorkerImpl::run_once(const std::stop_token& stop) {
     set_activity({});
     if (!done.ok()) return done.error().in(protocol::name_unit(train->unit));
     return true;
+}
+
+/// Says once that the coordinator gives this node nothing for its stake, and once that it does.
+void WorkerImpl::explain_idle() {
+    const auto now = std::chrono::steady_clock::now();
+    if (asked_why_idle_ && now - *asked_why_idle_ < kAskWhyIdleEvery) return;
+    asked_why_idle_ = now;
+    const auto status = coordinator_.node_status(std::nullopt);
+    if (!status.ok() || status->stake_because == stake_because_) return;
+    stake_because_ = status->stake_because;
+    if (stake_because_.empty())
+        spdlog::info("stake: enough for this network now");
+    else
+        spdlog::warn("idle: {}", stake_because_);
+    if (options_.on_event) options_.on_event({"idle", {}, stake_because_});
 }
 
 Status WorkerImpl::carry_out(const rpc::TrainTask& task, const std::stop_token& stop) {

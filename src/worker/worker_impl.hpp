@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -46,6 +48,7 @@ class WorkerImpl final : public Worker {
 
   private:
     Status carry_out(const rpc::TrainTask& task, const std::stop_token& stop);
+    void explain_idle();
     Status check_task(const rpc::TrainTask& task) const;
     Status check_not_signed(const rpc::TrainTask& task);
     /// kCheckpoint: goes on from the unit's checkpoint, and saves new ones. A unit that was
@@ -83,6 +86,8 @@ class WorkerImpl final : public Worker {
     SignatureLog signatures_;
     CheckpointStore checkpoints_;
     InputLoader loader_;
+    std::optional<std::chrono::steady_clock::time_point> asked_why_idle_;
+    std::string stake_because_;  ///< as it was said last
     mutable std::mutex mutex_;
     rpc::Activity activity_;
 };

@@ -43,6 +43,14 @@ Status read_engine(YamlMap& parent, CoordinatorFile& file) {
     return map.finish();
 }
 
+Status read_tokens(YamlMap& map, const char* key, Amount& out) {
+    GYM_TRY(const std::string text, map.string_or(key, "0"));
+    const auto amount = Amount::parse_tokens(text);
+    if (!amount.ok()) return map.error_at(key, amount.error().message);
+    out = *amount;
+    return {};
+}
+
 Status read_addresses(YamlMap& map, const char* key, std::set<Address>& out) {
     if (!map.has(key)) return {};
     GYM_TRY(const auto texts, map.list_of_strings(key));
@@ -78,6 +86,7 @@ Result<CoordinatorFile> load_coordinator_file(const std::string& path) {
     GYM_CHECK(map.read_integer("cost_bound_ppm", 1'000'000, 100'000'000, file.cost_bound_ppm));
     GYM_CHECK(map.read_integer("report_audit_ppm", 0, 1'000'000, file.report_audit_ppm));
     GYM_CHECK(map.read_integer("deltas_bytes_max", 1, INT64_MAX, file.deltas_bytes_max));
+    GYM_CHECK(read_tokens(map, "minimum_stake", file.minimum_stake));
     GYM_CHECK(read_addresses(map, "workers", file.workers));
     GYM_CHECK(read_addresses(map, "verifiers", file.verifiers));
     GYM_TRY(file.log_level, map.string_or("log_level", file.log_level));

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/db/config.hpp"
@@ -23,6 +24,7 @@ struct CoordinatorFile {
     std::string deployment_file;
     std::uint32_t confirmations = 1;
     std::uint32_t bump_after_ms = 30'000;
+    Amount minimum_stake;  ///< zero: none
     std::string keystore_file;
     std::string passphrase_file;
     std::string blob_folder;

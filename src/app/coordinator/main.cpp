@@ -25,6 +25,7 @@ namespace {
 using namespace gym;
 
 constexpr std::chrono::seconds kDependencyWait{60};  // services of one machine start in any order
+constexpr std::int64_t kStakeFreshMs = 10'000;
 constexpr const char* kDatabaseRole = "gym_coordinator";
 
 /// Blocks the signals that stop the program in every thread; wait_for_stop() takes them.
@@ -112,9 +113,12 @@ Status serve(const app::CoordinatorFile& file, const sigset_t& stop_signals) {
     options.cost_bound_ppm = file.cost_bound_ppm;
     options.audit_ppm = file.report_audit_ppm;
     options.deltas_bytes_max = file.deltas_bytes_max;
+    options.minimum_stake = file.minimum_stake;
     options.workers_allowed = file.workers;
     options.verifiers_allowed = file.verifiers;
-    coordinator::Coordinator core({*database, blobs, *chain_port, *compute, clock, key}, options);
+    const auto stake = coordinator::make_evm_stake(*client, deployment.stake, clock, kStakeFreshMs);
+    coordinator::Coordinator core(
+        {*database, blobs, *chain_port, *compute, clock, key, stake.get()}, options);
     coordinator::GrpcServiceOptions service_options;
     service_options.chain_id = deployment.chain_id;
     service_options.commitment_log = deployment.commitment_log;
@@ -129,6 +133,8 @@ Status serve(const app::CoordinatorFile& file, const sigset_t& stop_signals) {
             write_file_atomic(file.port_file, as_bytes(std::to_string(server->port()) + "\n")));
     spdlog::info("coordinating as {} on chain {}, port {}, database {}", key.address().hex(),
                  deployment.chain_id, server->port(), file.database.describe());
+    if (file.minimum_stake.is_zero())
+        spdlog::warn("workers need no stake ('minimum_stake' is 0): who is caught loses nothing");
     if (file.verifiers.empty())
         spdlog::warn(
             "anybody may register as a verifier ('verifiers' is empty): who makes up many "

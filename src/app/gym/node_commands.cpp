@@ -86,6 +86,7 @@ json::object status_json(const rpc::NodeStatus& status) {
             {"excluded", !status.excluded_because.empty()},
             {"excluded_because", status.excluded_because},
             {"idle_because", status.idle_because},
+            {"stake_because", status.stake_because},
             {"units_final", status.units_final},
             {"units_rejected", status.units_rejected},
             {"units_open", status.units_open},
@@ -137,6 +138,9 @@ void print_status(const rpc::NodeStatus& status) {
         std::printf("state        no unit is assigned yet\n");
     else
         std::printf("state        working\n");
+    // A unit that runs goes on; the next one is not given.
+    if (!status.stake_because.empty() && status.stake_because != status.idle_because)
+        std::printf("stake        %s\n", status.stake_because.c_str());
     std::printf("units        %llu final, %llu rejected, %llu open, %llu without pay\n",
                 static_cast<unsigned long long>(status.units_final),
                 static_cast<unsigned long long>(status.units_rejected),

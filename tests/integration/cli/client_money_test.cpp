@@ -191,6 +191,52 @@ TEST_F(MoneyCommandsTest, AWithdrawalCanBeTakenBack) {
     EXPECT_EQ(gym({"wallet", "withdraw", "1", "--cancel"}, true).exit_code, 2);
 }
 
+TEST_F(MoneyCommandsTest, StakeIsAddedThawedAndWithdrawnAfterTheDelay) {
+    EXPECT_EQ(gym({"stake", "withdraw"}, true).exit_code, 5) << "nothing thaws";
+    EXPECT_EQ(gym({"stake", "add", "1001"}, true).exit_code, 5) << "more than the wallet holds";
+    EXPECT_EQ(gym({"stake", "add", "0"}, true).exit_code, 2);
+    const auto added = gym({"stake", "add", "10", "--json"}, true);
+    ASSERT_EQ(added.exit_code, 0) << added.err << added.out;
+    const json::value stake = json::parse(added.out);
+    EXPECT_EQ(stake.at("done").as_string(), "staked");
+    EXPECT_EQ(stake.at("active_wei").as_string(), tokens("10").to_string());
+    EXPECT_EQ(stake.at("wallet_wei").as_string(), tokens("990").to_string());
+    EXPECT_NE(added.err.find("waiting until it is final"), std::string::npos) << added.err;
+
+    const auto too_much = gym({"stake", "thaw", "11"}, true);
+    EXPECT_EQ(too_much.exit_code, 5);
+    EXPECT_NE(too_much.err.find("only 10 tokens are active"), std::string::npos) << too_much.err;
+    ASSERT_EQ(gym({"stake", "thaw", "3"}, true).exit_code, 0);
+    ASSERT_EQ(gym({"stake", "thaw", "3"}, true).exit_code, 0) << "the same amount once more";
+    const auto early = gym({"stake", "withdraw"}, true);
+    EXPECT_EQ(early.exit_code, 5);
+    EXPECT_NE(early.err.find("nothing has thawed yet: 3 tokens will at"), std::string::npos)
+        << early.err;
+    const auto shown = gym({"stake", "show", "--json"}, false);
+    ASSERT_EQ(shown.exit_code, 0) << shown.err;
+    EXPECT_EQ(json::parse(shown.out).at("thaws").as_array().size(), 2U) << shown.out;
+    EXPECT_EQ(json::parse(shown.out).at("thawing_wei").as_string(), tokens("6").to_string());
+
+    anvil_.rpc("evm_increaseTime",
+               "[" + std::to_string(chain::DisputeParams{}.thaw_period_s) + "]");
+    anvil_.mine(1);
+    const auto paid = gym({"stake", "withdraw", "--json"}, true);
+    ASSERT_EQ(paid.exit_code, 0) << paid.err << paid.out;
+    EXPECT_EQ(json::parse(paid.out).at("amount_wei").as_string(), tokens("6").to_string());
+    EXPECT_TRUE(json::parse(paid.out).at("thaws").as_array().empty());
+    EXPECT_EQ(balance_of(owner_.address()).to_tokens(), "996");
+    const auto text = gym({"stake", "show"}, false);
+    EXPECT_NE(text.out.find("active             4 tokens"), std::string::npos) << text.out;
+}
+
+TEST_F(MoneyCommandsTest, SomebodyElseCanAddToTheStakeOfANode) {
+    const Address node = chain::private_chain_key(5).address();
+    const auto added = gym({"stake", "add", "7", "--owner", node.hex()}, true);
+    ASSERT_EQ(added.exit_code, 0) << added.err;
+    const auto shown = gym({"stake", "show", "--address", node.hex(), "--json"}, false);
+    EXPECT_EQ(json::parse(shown.out).at("active_wei").as_string(), tokens("7").to_string());
+}
+
 TEST_F(MoneyCommandsTest, ClaimPaysOnceWithTheProofOfTheApi) {
     post_root(owner_.address());
     const Amount before = balance_of(owner_.address());

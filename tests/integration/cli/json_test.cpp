@@ -75,7 +75,9 @@ class JsonTest : public ::testing::Test {
             R"({"chain_id":1,"start_block":1,"token":"0x1111111111111111111111111111111111111111",)"
             R"("distributor":"0x1111111111111111111111111111111111111111",)"
             R"("escrow":"0x1111111111111111111111111111111111111111",)"
-            R"("commitment_log":"0x1111111111111111111111111111111111111111"})");
+            R"("commitment_log":"0x1111111111111111111111111111111111111111",)"
+            R"("stake":"0x1111111111111111111111111111111111111111",)"
+            R"("dispute_game":"0x1111111111111111111111111111111111111111"})");
         return {
             {{"data", "build"}, {"--text", text, "-o", path("data.bin")}},
             {{"data", "show"}, {path("data.bin")}},
@@ -102,6 +104,10 @@ class JsonTest : public ::testing::Test {
             {{"rewards", "explain"}, {"00000000-0000-8000-8000-000000000000"}},
             {{"rewards", "audit"}, chain, kUnavailable},
             {{"rewards", "claim"}, chain, kUnavailable},
+            {{"stake", "show"}, chain, kUnavailable},
+            {{"stake", "add"}, with({"1"}, chain), kUnavailable},
+            {{"stake", "thaw"}, with({"1"}, chain), kUnavailable},
+            {{"stake", "withdraw"}, chain, kUnavailable},
             {{"job", "quote"}, {path("job.yaml")}},
             {{"job", "submit"}, {path("job.yaml")}},
             {{"job", "list"}, {}},

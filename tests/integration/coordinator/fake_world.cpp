@@ -200,7 +200,7 @@ World::World() : database_(test_database_.as("gym_coordinator")) {
 
 void World::restart() {
     core_ = std::make_unique<coordinator::Coordinator>(
-        coordinator::Dependencies{*database_, blobs, chain, compute, clock, key}, options);
+        coordinator::Dependencies{*database_, blobs, chain, compute, clock, key, &stake}, options);
 }
 
 coordinator::TickSummary World::tick() {

@@ -44,6 +44,19 @@ class FakeChain final : public coordinator::ChainPort {
     std::map<std::uint64_t, std::uint64_t> epoch_blocks_;
 };
 
+/// What each worker stakes: `each` unless it is said otherwise. Can be unreachable.
+class FakeStake final : public coordinator::StakePort {
+  public:
+    Result<Amount> active_stake(const Address& worker) override {
+        if (down) return fail(ErrorCode::kUnavailable, "the chain does not answer");
+        const auto known = of.find(worker);
+        return known == of.end() ? each : known->second;
+    }
+    bool down = false;
+    Amount each;
+    std::map<Address, Amount> of;
+};
+
 /// Training by hashing: records, states and deltas are functions of their inputs, nothing is
 /// learned. A record list is one byte per step.
 class FakeCompute final : public coordinator::Compute {
@@ -132,6 +145,7 @@ class World {
     ManualClock clock{1'700'000'000'000};
     FakeChain chain;
     FakeCompute compute;
+    FakeStake stake;
     blob::MemoryStore blobs;
     crypto::PrivateKey key = crypto::PrivateKey::generate();
     coordinator::Options options;

@@ -117,6 +117,65 @@ TEST(CoordinatorRounds, a_round_has_no_more_slots_than_deltas_fit_into_memory) {
     EXPECT_EQ(world.rounds(job).at(0).record.slots.size(), 2U);
 }
 
+TEST(CoordinatorRounds, a_worker_with_less_than_the_minimum_of_stake_gets_no_unit) {
+    World world;
+    world.options.minimum_stake = Amount(100);
+    world.stake.each = Amount(100);
+    world.restart();
+    const FakeNode staked = world.add_node(NodeRole::kWorker);
+    const FakeNode poor = world.add_node(NodeRole::kWorker);
+    world.stake.of[poor.address()] = Amount(99);
+    registry::JobTerms terms = World::terms();
+    terms.rounds = 2;
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    ASSERT_EQ(world.rounds(job).at(0).record.slots.size(), 1U);
+    EXPECT_EQ(world.rounds(job)[0].record.slots[0].worker, staked.address());
+    EXPECT_FALSE(world.core().next_unit(poor.address())->has_value());
+    const auto status = world.core().node_status(poor.address()).value();
+    EXPECT_NE(status.stake_because.find("`gym stake add 0.000000000000000001`"), std::string::npos)
+        << status.stake_because;
+    EXPECT_EQ(status.idle_because, status.stake_because);
+    EXPECT_TRUE(world.core().node_status(staked.address())->stake_because.empty());
+
+    // What it adds counts from the next round on; what is taken back is missed there.
+    world.stake.of[poor.address()] = Amount(100);
+    world.stake.of[staked.address()] = Amount(0);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    EXPECT_TRUE(world.core().next_unit(staked.address())->has_value())
+        << "it goes on with this one";
+    ASSERT_TRUE(world.commit(staked, world.work(staked)).ok());
+    world.settle();
+    while (world.verify(verifier)) {
+    }
+    world.settle();
+    ASSERT_EQ(world.rounds(job).size(), 2U);
+    ASSERT_EQ(world.rounds(job)[1].record.slots.size(), 1U);
+    EXPECT_EQ(world.rounds(job)[1].record.slots[0].worker, poor.address());
+}
+
+TEST(CoordinatorRounds, a_round_waits_while_stakes_cannot_be_read) {
+    World world;
+    world.options.minimum_stake = Amount(100);
+    world.stake.each = Amount(100);
+    world.stake.down = true;
+    world.restart();
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    const Digest job = world.submit_job(World::terms());
+    coordinator::TickSummary last;
+    for (int i = 0; i < 3; ++i)
+        last = world.tick();
+    EXPECT_TRUE(world.rounds(job).empty());
+    ASSERT_FALSE(last.errors.empty());
+    EXPECT_NE(last.errors[0].find("stake of " + worker.address().hex()), std::string::npos)
+        << last.errors[0];
+    EXPECT_NE(world.core().node_status(worker.address())->stake_because.find("could not be read"),
+              std::string::npos);
+    world.stake.down = false;
+    world.settle();
+    EXPECT_EQ(world.rounds(job).size(), 1U);
+}
+
 TEST(CoordinatorRounds, a_new_worker_joins_at_the_next_round) {
     World world;
     const FakeNode first = world.add_node(NodeRole::kWorker);

@@ -48,7 +48,20 @@ class Account {
                                                  const Address& owner, const Amount& amount,
                                                  std::string id = {});
 
+    /// As deposit(), into the stake of `owner`.
+    [[nodiscard]] Result<chain::Outcome> stake(const chain::Deployment& contracts,
+                                               const Address& owner, const Amount& amount,
+                                               std::string id = {});
+
   private:
+    /// This account's signature that lets `spender` take `amount` for a while.
+    struct Permit {
+        crypto::Signature signature;
+        std::uint64_t deadline_s = 0;
+        std::string name;  ///< another one for each permit: part of an intent's id
+    };
+    [[nodiscard]] Result<Permit> permit(const chain::Deployment& contracts, const Address& spender,
+                                        const Amount& amount);
     Status check_gas_money(const chain::ContractCall& call);
     Account(crypto::PrivateKey key, const AccountOptions& options)
         : key_(std::move(key)), timeout_ms_(options.timeout_ms), on_sent_(options.on_sent) {}

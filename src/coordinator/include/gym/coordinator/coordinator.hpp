@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "gym/blob/blob_store.hpp"
+#include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/common/result.hpp"
 #include "gym/coordinator/chain_port.hpp"
 #include "gym/coordinator/compute.hpp"
 #include "gym/coordinator/messages.hpp"
+#include "gym/coordinator/stake_port.hpp"
 #include "gym/crypto/eip712.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
@@ -27,6 +29,8 @@ struct Options {
     /// Who may take part, by role; empty: anybody. An address costs nothing, so an open list of
     /// verifiers lets one person hold most draws.
     std::set<Address> workers_allowed, verifiers_allowed;
+    /// Active stake that a worker needs for another unit; zero: none.
+    Amount minimum_stake;
     std::int64_t node_live_ms = 30'000;     ///< seen so recently: gets work
     std::uint32_t beacon_delay_blocks = 2;  ///< from the block of the epoch's root to the beacon
     /// The most that a job pays in all for compute worth 1: verification and uptime bonus on top.
@@ -53,6 +57,7 @@ struct Dependencies {
     Compute& compute;
     const Clock& clock;
     const crypto::PrivateKey& key;  ///< signs the coordinator's own units
+    StakePort* stake = nullptr;     ///< asked where there is a minimum of stake
 };
 
 /// What one tick did.

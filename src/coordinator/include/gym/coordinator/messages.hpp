@@ -86,6 +86,7 @@ struct NodeStatus {
     std::vector<registry::Unit> open_units;    ///< not terminal, as worker or assigned verifier
     std::vector<registry::Unit> recent_units;  ///< terminal, newest first, at most 20
     std::string idle_because;                  ///< one sentence, empty while there is work
+    std::string stake_because;  ///< why its stake is not enough for a unit; empty if it is
 };
 
 }  // namespace gym::coordinator

@@ -160,6 +160,7 @@ struct NodeStatus {
     UnixMs last_seen_ms = 0;
     std::vector<UnitView> open_units;
     std::vector<UnitView> recent_units;  ///< decided, newest first; at most kRecentUnitsMax
+    std::string stake_because;           ///< why its stake is not enough for a unit; empty if it is
 
     friend bool operator==(const NodeStatus&, const NodeStatus&) = default;
 };

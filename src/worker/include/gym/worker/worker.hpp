@@ -21,11 +21,12 @@
 namespace gym::worker {
 
 /// Something a person (or a log) wants to know: "started", "resumed", "committed", "accepted",
-/// "receipt", "disputed", "defended", "ended", "dropped".
+/// "receipt", "disputed", "defended", "ended", "dropped"; "idle" with why the coordinator gives it
+/// no unit for its stake, or an empty detail once it does.
 struct WorkerEvent {
     std::string name;
-    protocol::UnitKey unit;
-    std::string detail;  ///< one sentence
+    protocol::UnitKey unit;  ///< of "idle" none
+    std::string detail;      ///< one sentence
 };
 
 struct WorkerOptions {

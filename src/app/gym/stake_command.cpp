@@ -1,0 +1,254 @@
+#include "stake_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "chain_sender.hpp"
+#include "cli_context.hpp"
+#include "gym/chain/dispute_contracts.hpp"
+#include "gym/common/clock.hpp"
+#include "network_options.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace json = boost::json;
+
+struct StakeOptions {
+    KeyOptions keys;
+    ChainOptions chain;
+    std::string address;
+    std::string owner;
+    std::string amount;
+};
+
+std::string time_text(std::uint64_t unix_s) {
+    constexpr std::uint64_t kYear9999S = 253'402'300'799;  // the contract's number may be any
+    return utc_text(static_cast<UnixMs>(std::min(unix_s, kYear9999S)) * 1'000);
+}
+
+std::uint64_t wait_s(const StakeState& state, const OpenThaw& thaw) {
+    return thaw.available_at_s > state.chain_time_s ? thaw.available_at_s - state.chain_time_s : 0;
+}
+
+/// The contract keeps thaws in order and takes the oldest off: what is open are the last ones.
+Result<std::vector<OpenThaw>> open_thaws(chain::ChainClient& client,
+                                         const chain::Deployment& contracts, const Address& owner,
+                                         std::uint64_t head) {
+    const chain::Stake stake(contracts.stake);
+    GYM_TRY(const std::uint64_t count, stake.thaw_count(client, owner));
+    if (count == 0) return std::vector<OpenThaw>();
+    Digest topic;
+    std::copy(owner.data.begin(), owner.data.end(), topic.data.begin() + 12);
+    chain::LogQuery query;
+    query.address = contracts.stake;
+    query.topics = {std::nullopt, topic};
+    query.first_block = contracts.start_block;
+    query.last_block = head;
+    GYM_TRY(const auto logs, chain::find_all_logs(client, query));
+    std::vector<OpenThaw> out;
+    for (const chain::Log& log : logs) {
+        GYM_TRY(const auto event, stake.parse_event(log));
+        const auto* thaw = event ? std::get_if<chain::ThawStarted>(&*event) : nullptr;
+        if (thaw != nullptr) out.push_back({thaw->amount, thaw->available_at_s});
+    }
+    if (out.size() > count) out.erase(out.begin(), out.end() - static_cast<std::ptrdiff_t>(count));
+    return out;
+}
+
+json::object to_json(const Address& owner, const StakeState& state) {
+    json::array thaws;
+    for (const OpenThaw& thaw : state.thaws)
+        thaws.push_back(json::object{{"amount_wei", thaw.amount.to_string()},
+                                     {"available_at_s", thaw.available_at_s},
+                                     {"wait_s", wait_s(state, thaw)}});
+    return {{"owner", owner.hex()},
+            {"active_wei", state.active.to_string()},
+            {"thawing_wei", state.thawing.to_string()},
+            {"locks", state.locks},
+            {"thaws", thaws},
+            {"thaw_period_s", state.thaw_period_s},
+            {"wallet_wei", state.wallet.to_string()}};
+}
+
+void print(const Address& owner, const StakeState& state) {
+    std::printf("owner              %s\n", crypto::to_checksum(owner).c_str());
+    std::printf("active             %s tokens, which back its units\n",
+                state.active.to_tokens().c_str());
+    std::printf("thawing            %s tokens, which can still be slashed\n",
+                state.thawing.to_tokens().c_str());
+    for (const OpenThaw& thaw : state.thaws) {
+        const std::uint64_t wait = wait_s(state, thaw);
+        const std::string when = wait == 0 ? "can be withdrawn"
+                                           : "until " + time_text(thaw.available_at_s) + ", in " +
+                                                 std::to_string(wait) + " s";
+        std::printf("  %s tokens, %s\n", thaw.amount.to_tokens().c_str(), when.c_str());
+    }
+    if (state.locks != 0)
+        std::printf(
+            "locked             by disputes about %llu unit(s); `gym dispute list` shows "
+            "them\n",
+            static_cast<unsigned long long>(state.locks));
+    std::printf("in the wallet      %s tokens\n", state.wallet.to_tokens().c_str());
+}
+
+Status show(const CliContext& context, const StakeOptions& options) {
+    Address owner;
+    if (options.address.empty()) {
+        GYM_TRY(owner, options.keys.address());
+    } else {
+        GYM_TRY(owner, crypto::parse_address(options.address));
+    }
+    GYM_TRY(const chain::Deployment contracts, options.chain.contracts());
+    GYM_TRY(const std::string url, options.chain.rpc_url());
+    GYM_TRY(const auto client, chain::make_http_client(url));
+    GYM_CHECK(chain::check_chain_id(*client, contracts.chain_id));
+    GYM_TRY(const StakeState state, read_stake(*client, contracts, owner));
+    if (context.json)
+        context.print_json(to_json(owner, state));
+    else
+        print(owner, state);
+    return {};
+}
+
+Status report(const CliContext& context, const ChainSender& sender, const Address& owner,
+              const char* done, const Amount& amount, const chain::Outcome& outcome) {
+    GYM_TRY(const StakeState state, read_stake(sender.account->client(), sender.contracts, owner));
+    const std::string hash = outcome.transaction_hash ? outcome.transaction_hash->hex() : "-";
+    if (context.json) {
+        json::object out = to_json(owner, state);
+        out["done"] = done;
+        out["amount_wei"] = amount.to_string();
+        out["transaction"] = hash;
+        out["gas_used"] = outcome.gas_used;
+        context.print_json(out);
+        return {};
+    }
+    std::printf("%-18s %s tokens\n", done, amount.to_tokens().c_str());
+    print(owner, state);
+    std::printf("transaction        %s (final)\n", hash.c_str());
+    return {};
+}
+
+/// Each call is another transaction: execute() returns after finality, so no two calls for one
+/// amount see the same time of the chain.
+std::string transaction_id(const char* what, const StakeState& before) {
+    return std::string("stake/") + what + "/" + std::to_string(before.chain_time_s);
+}
+
+Status add(const CliContext& context, const StakeOptions& options) {
+    GYM_TRY(const Amount amount, tokens_argument(options.amount));
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
+    chain_store::Account& account = *sender.account;
+    Address owner = account.address();
+    if (!options.owner.empty()) {
+        GYM_TRY(owner, crypto::parse_address(options.owner));
+    }
+    const chain::GymToken token(account.chain_id(), sender.contracts.token);
+    GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
+    if (held < amount)
+        return fail(ErrorCode::kInsufficientFunds, "the wallet holds " + held.to_tokens() +
+                                                       " tokens, less than " + amount.to_tokens());
+    GYM_TRY(const chain::Outcome outcome, account.stake(sender.contracts, owner, amount));
+    return report(context, sender, owner, "staked", amount, outcome);
+}
+
+Status thaw(const CliContext& context, const StakeOptions& options) {
+    GYM_TRY(const Amount amount, tokens_argument(options.amount));
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
+    chain_store::Account& account = *sender.account;
+    GYM_TRY(const StakeState before,
+            read_stake(account.client(), sender.contracts, account.address()));
+    if (before.active < amount)
+        return fail(ErrorCode::kInsufficientFunds, "only " + before.active.to_tokens() +
+                                                       " tokens are active, less than the " +
+                                                       amount.to_tokens() + " to thaw");
+    GYM_TRY(const chain::Outcome outcome,
+            account.execute(chain::Stake(sender.contracts.stake).thaw(amount),
+                            transaction_id("thaw", before)));
+    return report(context, sender, account.address(), "thawing", amount, outcome);
+}
+
+/// Why nothing can be withdrawn now.
+Status check_withdrawable(const StakeState& state) {
+    if (state.locks != 0)
+        return fail(ErrorCode::kConflict,
+                    "disputes about " + std::to_string(state.locks) +
+                        " unit(s) are open: nothing can be withdrawn before they end; `gym dispute "
+                        "list` shows them");
+    if (state.thaws.empty())
+        return fail(ErrorCode::kConflict, "nothing thaws: `gym stake thaw AMOUNT` begins it");
+    if (const std::uint64_t wait = wait_s(state, state.thaws.front()); wait > 0)
+        return fail(ErrorCode::kConflict,
+                    "nothing has thawed yet: " + state.thaws.front().amount.to_tokens() +
+                        " tokens will at " + time_text(state.thaws.front().available_at_s) +
+                        ", in " + std::to_string(wait) + " s");
+    return {};
+}
+
+Status withdraw(const CliContext& context, const StakeOptions& options) {
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
+    chain_store::Account& account = *sender.account;
+    GYM_TRY(const StakeState before,
+            read_stake(account.client(), sender.contracts, account.address()));
+    GYM_CHECK(check_withdrawable(before));
+    GYM_TRY(const chain::Outcome outcome,
+            account.execute(chain::Stake(sender.contracts.stake).withdraw(),
+                            transaction_id("withdraw", before)));
+    GYM_TRY(const StakeState after,
+            read_stake(account.client(), sender.contracts, account.address()));
+    // After a slash, less than was thawed.
+    GYM_TRY(const Amount paid, before.thawing.minus(std::min(before.thawing, after.thawing)));
+    return report(context, sender, account.address(), "withdrawn", paid, outcome);
+}
+
+}  // namespace
+
+Result<StakeState> read_stake(chain::ChainClient& client, const chain::Deployment& contracts,
+                              const Address& owner) {
+    const chain::Stake stake(contracts.stake);
+    GYM_TRY(const auto head, client.block(chain::BlockTag::kLatest));
+    if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
+    StakeState out;
+    out.chain_time_s = head->timestamp_s;
+    GYM_TRY(const chain::Stake::Holding holding, stake.stake_of(client, owner));
+    out.active = holding.active;
+    out.thawing = holding.thawing;
+    out.locks = holding.locks;
+    GYM_TRY(out.thaws, open_thaws(client, contracts, owner, head->number));
+    GYM_TRY(out.thaw_period_s, stake.thaw_period_s(client));
+    GYM_TRY(out.wallet,
+            chain::GymToken(contracts.chain_id, contracts.token).balance_of(client, owner));
+    return out;
+}
+
+void add_stake_commands(CLI::App& app, CliContext& context) {
+    CLI::App* group = app.add_subcommand(
+        "stake",
+        "What a worker stands to lose: without it, no units where the network asks for it");
+    group->require_subcommand(1);
+    auto options = std::make_shared<StakeOptions>();
+    const auto command = [&](const char* name, const char* about, bool signs, auto run) {
+        CLI::App* out = group->add_subcommand(name, about);
+        options->keys.add_to(*out, signs);
+        options->chain.add_to(*out);
+        out->callback([&context, options, run] { context.finish(run(context, *options)); });
+        return out;
+    };
+    command("show", "What is staked, what thaws and until when", false, show)
+        ->add_option("--address", options->address, "Another address than the key's");
+    CLI::App* adding = command("add", "Move tokens from the wallet into the stake", true, add);
+    adding->add_option("amount", options->amount, "Tokens, like 12.5")->required();
+    adding->add_option("--owner", options->owner,
+                       "Whose stake grows, such as a node's; else the key's");
+    command("thaw", "Take stake back: it backs nothing new, and can be withdrawn after the delay",
+            true, thaw)
+        ->add_option("amount", options->amount, "Tokens, like 12.5")
+        ->required();
+    command("withdraw", "Move what has thawed into the wallet", true, withdraw);
+}
+
+}  // namespace gym::app
