@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "dispute_log.hpp"
+#include "gym/dispute/trace_program.hpp"
+#include "gym/game/moves.hpp"
+
+/// A game in words: where it is and what was found.
+namespace gym::app {
+
+/// What the moves of a game have said so far about where it goes. Moves that cannot be read leave
+/// it as it is.
+struct Whereabouts {
+    std::optional<std::uint32_t> step;
+    bool delta = false;                 ///< the unit's delta instead of a step
+    std::optional<std::uint32_t> leaf;  ///< trace leaf
+    std::optional<std::uint32_t> first_primitive;
+    std::uint32_t primitives = 0;            ///< of the macro op; 0: token windows
+    std::optional<std::uint32_t> primitive;  ///< counted within the macro op
+    std::optional<program::Opcode> opcode;
+    std::optional<dispute::Shape> shape;  ///< of the tensor that is disputed
+
+    void follow(const game::Move& move);
+};
+
+/// Of all moves of a game.
+[[nodiscard]] Whereabouts whereabouts(const GameLog& game);
+
+/// "pickStep", ...; the selector in hexadecimal if no move has it.
+[[nodiscard]] std::string move_name(ByteView call_data);
+/// Where a cursor is: "step 12, trace leaves 256 to 511 of 900".
+[[nodiscard]] std::string place_words(const chain::GameCursor& cursor, const Whereabouts& where);
+/// Where a proof found the fault: "step 12, leaf 300, primitive 3 (block_dot), element 77".
+[[nodiscard]] std::string fault_words(const chain::FaultFound& fault, const Whereabouts& where);
+/// A number that was claimed or computed: "0.25 (f32 0x3e800000)", "-3 (i32 0xfffffffd)", a digest.
+[[nodiscard]] std::string value_words(const Digest& word, const chain::FaultFound& fault,
+                                      const Whereabouts& where);
+
+}  // namespace gym::app
