@@ -133,10 +133,10 @@ Status report(const CliContext& context, const ChainSender& sender, const Addres
     return {};
 }
 
-/// Each call is another transaction: execute() returns after finality, so no two calls for one
-/// amount see the same time of the chain.
+/// Each call is another transaction: execute() returns after finality, so no two calls see the same
+/// head of the chain.
 std::string transaction_id(const char* what, const StakeState& before) {
-    return std::string("stake/") + what + "/" + std::to_string(before.chain_time_s);
+    return std::string("stake/") + what + "/" + std::to_string(before.block_number);
 }
 
 Status add(const CliContext& context, const StakeOptions& options) {
@@ -214,6 +214,7 @@ Result<StakeState> read_stake(chain::ChainClient& client, const chain::Deploymen
     if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
     StakeState out;
     out.chain_time_s = head->timestamp_s;
+    out.block_number = head->number;
     GYM_TRY(const chain::Stake::Holding holding, stake.stake_of(client, owner));
     out.active = holding.active;
     out.thawing = holding.thawing;
