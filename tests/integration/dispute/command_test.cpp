@@ -1,0 +1,108 @@
+// `gym dispute` after a whole game between real players: everything that it says comes from the
+// chain.
+
+#include <boost/json.hpp>
+#include <cstdlib>
+
+#include "command.hpp"
+#include "play_fixture.hpp"
+
+namespace gym::testing {
+namespace {
+
+namespace json = boost::json;
+
+class DisputeCommands : public PlayTest {
+  protected:
+    void SetUp() override {
+        PlayTest::SetUp();
+        const auto file = folder_.path() / "deployment.json";
+        ASSERT_TRUE(chain::save_deployment(file, deployment_).ok());
+        ::setenv("GYM_CHAIN", anvil_.url().c_str(), 1);
+        ::setenv("GYM_DEPLOYMENT", file.c_str(), 1);
+    }
+    void TearDown() override {
+        for (const char* name : {"GYM_CHAIN", "GYM_DEPLOYMENT"})
+            ::unsetenv(name);
+    }
+    Outcome gym(std::vector<std::string> arguments) { return run(folder_, std::move(arguments)); }
+    json::object gym_json(std::vector<std::string> arguments) {
+        arguments.emplace_back("--json");
+        const Outcome outcome = gym(std::move(arguments));
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err << outcome.out;
+        // Of several lines the last one is the result.
+        const std::size_t end = outcome.out.find_last_not_of('\n');
+        const std::size_t begin = outcome.out.rfind('\n', end);
+        return json::parse(outcome.out.substr(begin == std::string::npos ? 0 : begin + 1))
+            .as_object();
+    }
+};
+
+TEST_F(DisputeCommands, TellAWholeGameFromTheChainAlone) {
+    EXPECT_EQ(gym({"dispute", "list"}).out, "no game was opened yet\n");
+    EXPECT_EQ(gym({"dispute", "show", "0x12"}).exit_code, 2) << "too short";
+    break_device(worker_, {.step = 2, .op = 5, .output = 0, .bit = 30});
+    commit();
+    play_until([&] { return on_chain().proven_at_s != 0; });
+    const player::GameRecord played = games().at(0);
+
+    const json::object listed = gym_json({"dispute", "list"});
+    ASSERT_EQ(listed.at("games").as_array().size(), 1U);
+    const json::object& line = listed.at("games").as_array()[0].as_object();
+    EXPECT_EQ(line.at("game").as_string(), played.id.hex());
+    EXPECT_EQ(line.at("status").as_string(), "fault_proven");
+    EXPECT_TRUE(gym_json({"dispute", "list", "--open"}).at("games").as_array().empty());
+
+    const json::object shown = gym_json({"dispute", "show", played.id.hex().substr(0, 10)});
+    EXPECT_EQ(shown.at("asserter").as_string(), worker_.key.address().hex());
+    EXPECT_EQ(shown.at("challenger").as_string(), verifier_.key.address().hex());
+    const std::string place(shown.at("place").as_string());
+    EXPECT_TRUE(place.starts_with("step 2, trace leaf ")) << place;
+    EXPECT_TRUE(place.ends_with(", element " + played.fault->element.to_string())) << place;
+    EXPECT_EQ(shown.at("fault").at("claimed").as_string(), played.fault->claimed.hex());
+    const std::string claimed(shown.at("fault").at("claimed_text").as_string());
+    EXPECT_NE(claimed.find("(f32 0x"), std::string::npos) << claimed;
+    EXPECT_EQ(shown.at("bond_burned_wei").as_string(), "0");
+    EXPECT_TRUE(shown.at("slash").is_null()) << "not settled yet";
+
+    const auto head = anvil_.client().block(chain::BlockTag::kLatest).value()->number;
+    const auto events =
+        player::game_events(anvil_.client(), contract(), played.id, {0, head}).value();
+    const auto cost = player::game_cost(anvil_.client(), events).value();
+    EXPECT_EQ(shown.at("asserter_gas").to_number<std::uint64_t>(), cost.asserter_gas);
+    EXPECT_EQ(shown.at("challenger_gas").to_number<std::uint64_t>(), cost.challenger_gas);
+    EXPECT_EQ(shown.at("transactions").as_array().size(), cost.transactions);
+    for (const json::value& move : shown.at("moves").as_array())
+        EXPECT_FALSE(move.at("move").as_string().starts_with("0x")) << json::serialize(move);
+
+    pass(contract().terms(anvil_.client()).value().settling_s + 1);
+    play_until([&] { return on_chain().settled; });
+    const json::object settled = gym_json({"dispute", "watch", chain_unit().hex()});
+    EXPECT_EQ(settled.at("slash").at("taken_wei").as_string(), tokens("500").to_string());
+    EXPECT_EQ(settled.at("slash").at("reward_wei").as_string(), tokens("200").to_string());
+    EXPECT_EQ(settled.at("slash").at("burned_wei").as_string(), tokens("300").to_string());
+    const Outcome text = gym({"dispute", "show", played.id.hex()});
+    for (const char* part :
+         {"over: the fault is proven", "claimed            ", "computed           ",
+          "slashed            500 tokens", "reward             200 tokens",
+          "pickStep -> step 2, its record", "bond               10 tokens, returned"})
+        EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in\n" << text.out;
+}
+
+TEST_F(DisputeCommands, ShowWhoseTurnItIsAndTheClocks) {
+    break_device(worker_, {.step = 0, .op = 8, .output = 0, .bit = 30});
+    commit();
+    play_until([&] { return !games().empty(); }, false);
+    const Outcome text = gym({"dispute", "show", games()[0].id.hex()});
+    EXPECT_NE(text.out.find("turn               the asserter must answer"), std::string::npos)
+        << text.out;
+    EXPECT_NE(text.out.find("place              the unit"), std::string::npos) << text.out;
+    const json::object line =
+        gym_json({"dispute", "list", "--open"}).at("games").as_array().at(0).as_object();
+    EXPECT_EQ(line.at("status").as_string(), "asserter_moves");
+    EXPECT_EQ(line.at("challenger_clock_s").to_number<std::uint64_t>(),
+              contract().terms(anvil_.client()).value().clock_s);
+}
+
+}  // namespace
+}  // namespace gym::testing
