@@ -27,7 +27,7 @@ class Challenger final : public Player {
         for (const auto& claim : desk_.setup().claims.list()) {
             if (claim->role != Role::kChallenge) continue;
             busy = true;
-            const Status done = challenge(*claim);
+            Status done = challenge(*claim);
             if (done.ok()) continue;
             const ErrorCode code = done.error().code;
             if (code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout) return done;

@@ -52,17 +52,19 @@ Status save_deployment(const std::filesystem::path& path, const Deployment& depl
 /// The terms of disputes and of stake, fixed for good when they are deployed.
 struct DisputeParams {
     Amount bond{10'000'000'000'000'000'000U};  ///< of a challenger: 10 tokens
-    std::uint64_t clock_s = 2 * 86'400;        ///< of each side, for a whole game: "period"
-    std::uint64_t settling_s = 4 * 86'400;     ///< after the first proof, for earlier announcements
-    std::uint32_t announce_blocks = 2;         ///< least from announce() to open()
-    std::uint32_t open_blocks = 300;           ///< after these, in which open() must come
-    std::uint64_t escrow_gas = 4'000'000;      ///< of the asserter's moves, paid in advance
-    std::uint64_t window_blocks = 7'200;       ///< after an epoch's root, in which games are opened
-    std::uint64_t thaw_period_s = 7 * 86'400;  ///< from thaw() to withdraw()
-    std::uint32_t burned_ppm = 500'000;        ///< of a slash, at least half
-    std::uint32_t compensation_ppm = 100'000;  ///< of a slash
-    std::uint32_t block_time_s = 12;           ///< the longest that a block usually takes
-    std::uint64_t inclusion_delay_s = 0;       ///< until a transaction is forced in; 0: not known
+    std::uint64_t clock_s =
+        std::uint64_t{2} * 86'400;  ///< of each side, for a whole game: "period"
+    std::uint64_t settling_s =
+        std::uint64_t{4} * 86'400;         ///< after the first proof, for earlier announcements
+    std::uint32_t announce_blocks = 2;     ///< least from announce() to open()
+    std::uint32_t open_blocks = 300;       ///< after these, in which open() must come
+    std::uint64_t escrow_gas = 4'000'000;  ///< of the asserter's moves, paid in advance
+    std::uint64_t window_blocks = 7'200;   ///< after an epoch's root, in which games are opened
+    std::uint64_t thaw_period_s = std::uint64_t{7} * 86'400;  ///< from thaw() to withdraw()
+    std::uint32_t burned_ppm = 500'000;                       ///< of a slash, at least half
+    std::uint32_t compensation_ppm = 100'000;                 ///< of a slash
+    std::uint32_t block_time_s = 12;      ///< the longest that a block usually takes
+    std::uint64_t inclusion_delay_s = 0;  ///< until a transaction is forced in; 0: not known
 };
 
 /// What must hold between them so that every side has its time and no stake leaves before it could

@@ -21,7 +21,7 @@ struct Played {
 class Line {
   public:
     /// @param start of start_of().
-    Line(Facts facts, Cursor start) : facts_(std::move(facts)), at_(std::move(start)) {}
+    Line(const Facts& facts, const Cursor& start) : facts_(facts), at_(start) {}
 
     /// @errors of decide(); kConflict if `move` is a proof.
     Status play(const Move& move);
