@@ -14,6 +14,16 @@ GameLog* game_of(DisputeLog& log, const std::map<Digest, std::size_t>& index, co
     return found == index.end() ? nullptr : &log.games[found->second];
 }
 
+Bytes selector_of(ByteView call) {
+    const ByteView selector = call.first(std::min<std::size_t>(4, call.size()));
+    return {selector.begin(), selector.end()};
+}
+
+/// An announcement's log says nothing but what was announced.
+Bytes announce_selector() {
+    return selector_of(chain::DisputeGame({}).announce({}).data);
+}
+
 }  // namespace
 
 Result<std::vector<DisputeReader::Entry>> DisputeReader::read_blocks(std::uint64_t first,
@@ -35,30 +45,33 @@ Result<std::vector<DisputeReader::Entry>> DisputeReader::read_blocks(std::uint64
 void DisputeReader::add(DisputeLog& log, const Entry& entry,
                         std::map<Digest, std::size_t>& index_of_game,
                         std::map<Digest, GameTransaction>& announcements) {
-    const auto spend = [&](GameLog& game, bool by_asserter) {
-        game.transactions.push_back({entry.transaction, entry.block_number, by_asserter, 0});
+    const auto spend = [&](GameLog& game, ByteView call, bool by_asserter) {
+        game.transactions.push_back(
+            {entry.transaction, selector_of(call), entry.block_number, by_asserter, 0});
     };
     if (const auto* announced = std::get_if<chain::Announced>(&entry.event)) {
-        announcements[announced->announcement] = {entry.transaction, entry.block_number, false, 0};
+        announcements[announced->announcement] = {entry.transaction, announce_selector(),
+                                                  entry.block_number, false, 0};
     } else if (const auto* opened = std::get_if<chain::Opened>(&entry.event)) {
         GameLog game;
         game.opened = *opened;
         game.opened_block = entry.block_number;
         if (const auto first = announcements.find(opened->game); first != announcements.end())
             game.transactions.push_back(first->second);
-        spend(game, false);
+        spend(game, opened->data, false);
         index_of_game[opened->game] = log.games.size();
         log.games.push_back(std::move(game));
     } else if (const auto* moved = std::get_if<chain::Moved>(&entry.event)) {
         if (GameLog* game = game_of(log, index_of_game, moved->game)) {
             game->moves.push_back({*moved, entry.transaction, entry.block_number});
-            spend(*game, moved->by_asserter);
+            spend(*game, moved->data, moved->by_asserter);
         }
     } else if (const auto* fault = std::get_if<chain::FaultFound>(&entry.event)) {
         if (GameLog* game = game_of(log, index_of_game, fault->game)) {
             game->fault = *fault;
             // An opening that proves a fault by itself is counted already.
-            if (game->transactions.back().hash != entry.transaction) spend(*game, false);
+            if (game->transactions.back().hash != entry.transaction)
+                spend(*game, fault->move, false);
         }
     } else if (const auto* ended = std::get_if<chain::GameEnded>(&entry.event)) {
         if (GameLog* game = game_of(log, index_of_game, ended->game)) game->ended = *ended;

@@ -17,6 +17,7 @@ namespace gym::app {
 /// A transaction of a game. Gas is known once it was asked for.
 struct GameTransaction {
     Digest hash;
+    Bytes call;  ///< the function's selector
     std::uint64_t block_number = 0;
     bool by_asserter = false;
     std::uint64_t gas_used = 0;

@@ -1,5 +1,6 @@
 #include "dispute_print.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cstdio>
 
@@ -120,6 +121,20 @@ void print_money(const DisputeReport& report) {
     line("bond", bond_words(report));
 }
 
+/// What has no move in the logs: announcement, opening, proof.
+void print_others(const DisputeReport& report, bool before_moves) {
+    const auto& moves = report.log.moves;
+    for (const GameTransaction& one : report.log.transactions) {
+        const std::string name = move_name(one.call);
+        const bool begins = name == "announce" || name == "open";
+        const bool is_move = std::ranges::any_of(
+            moves, [&](const GameMove& move) { return move.transaction == one.hash; });
+        if (is_move || begins != before_moves) continue;
+        std::printf("block %s  challenger  %s  (%s)\n", text_of(one.block_number).c_str(),
+                    name.c_str(), one.hash.hex().c_str());
+    }
+}
+
 void print_end(const DisputeReport& report) {
     if (report.log.fault) {
         const Whereabouts where = whereabouts(report.log);
@@ -171,7 +186,8 @@ json::object to_json(const DisputeReport& report) {
     json::array transactions;
     for (const GameTransaction& transaction : report.log.transactions)
         transactions.push_back(
-            json::object{{"transaction", transaction.hash.hex()},
+            json::object{{"call", move_name(transaction.call)},
+                         {"transaction", transaction.hash.hex()},
                          {"block", transaction.block_number},
                          {"by", transaction.by_asserter ? "asserter" : "challenger"},
                          {"gas_used", transaction.gas_used}});
@@ -223,9 +239,12 @@ std::string move_line(const GameMove& move, const GameLog& log) {
 void print_dispute(const DisputeReport& report, bool with_moves) {
     print_head(report);
     print_money(report);
-    if (with_moves)
+    if (with_moves) {
+        print_others(report, true);
         for (const GameMove& move : report.log.moves)
             std::printf("%s\n", move_line(move, report.log).c_str());
+        print_others(report, false);
+    }
     print_end(report);
 }
 

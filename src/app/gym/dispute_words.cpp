@@ -31,13 +31,14 @@ std::string field_name(const char* const (&names)[N], const Amount& element) {
     return index.ok() && *index < N ? names[*index] : "field " + element.to_string();
 }
 
-/// The leaves below a node: "12", or "8 to 15 of 25".
-std::string leaves_below(const chain::GameCursor& cursor) {
-    if (cursor.height >= 64 || cursor.leaves == 0) return "?";
+/// The leaves below a node: "chunk 12 of 25", or "chunks 8 to 15 of 25".
+std::string leaves_below(const chain::GameCursor& cursor, const std::string& noun) {
+    if (cursor.height >= 64 || cursor.leaves == 0) return noun;
     const std::uint64_t first = cursor.index << cursor.height;
     const std::uint64_t last = std::min(((cursor.index + 1) << cursor.height), cursor.leaves) - 1;
-    if (first >= last) return number(first) + " of " + number(cursor.leaves);
-    return number(first) + " to " + number(last) + " of " + number(cursor.leaves);
+    if (first >= last) return noun + " " + number(first) + " of " + number(cursor.leaves);
+    const std::string many = noun == "trace leaf" ? "trace leaves" : noun + "s";
+    return many + " " + number(first) + " to " + number(last) + " of " + number(cursor.leaves);
 }
 
 template <std::size_t... I>
@@ -49,10 +50,11 @@ std::map<Bytes, std::string> names_by_selector(std::index_sequence<I...>) {
         out[Bytes(call.begin(), call.begin() + 4)] = name;
     };
     (add(std::variant_alternative_t<I, game::Move>{}), ...);
-    const auto open = chain::AbiSignature::parse("open(bytes,bytes,uint32,bytes32[],bytes32)");
-    if (open.ok()) {
-        const auto selector = open->selector();
-        out[Bytes(selector.begin(), selector.end())] = "open";
+    for (const char* text : {"announce(bytes32)", "open(bytes,bytes,uint32,bytes32[],bytes32)"}) {
+        const auto signature = chain::AbiSignature::parse(text);
+        if (!signature.ok()) continue;
+        const auto selector = signature->selector();
+        out[Bytes(selector.begin(), selector.end())] = signature->name;
     }
     return out;
 }
@@ -193,23 +195,23 @@ std::string place_words(const chain::GameCursor& cursor, const Whereabouts& wher
         case Stage::unit:
             return "the unit";
         case Stage::steps:
-            return "steps " + leaves_below(cursor);
+            return leaves_below(cursor, "step");
         case Stage::step:
             return step_words(where) + ", its record";
         case Stage::trace:
-            return step_words(where) + ", trace leaves " + leaves_below(cursor);
+            return step_words(where) + ", " + leaves_below(cursor, "trace leaf");
         case Stage::state:
-            return step_words(where) + ", state tensors " + leaves_below(cursor);
+            return step_words(where) + ", " + leaves_below(cursor, "state tensor");
         case Stage::gradients:
-            return step_words(where) + ", gradients " + leaves_below(cursor);
+            return step_words(where) + ", " + leaves_below(cursor, "gradient");
         case Stage::macro:
             return macro_words(where);
         case Stage::primitives:
-            return leaf_words(where) + ", primitives " + leaves_below(cursor) + " of its op";
+            return leaf_words(where) + ", " + leaves_below(cursor, "primitive") + " of its op";
         case Stage::tensor:
             return primitive_words(where) + ", its tensor";
         case Stage::chunks:
-            return primitive_words(where) + ", chunks " + leaves_below(cursor);
+            return primitive_words(where) + ", " + leaves_below(cursor, "chunk");
     }
     return "stage " + number(cursor.stage);
 }

@@ -85,6 +85,7 @@ TEST_F(DisputeCommands, TellAWholeGameFromTheChainAlone) {
     for (const char* part :
          {"over: the fault is proven", "claimed            ", "computed           ",
           "slashed            500 tokens", "reward             200 tokens",
+          "challenger  announce  (0x", "challenger  proveElement  (0x",
           "pickStep -> step 2, its record", "bond               10 tokens, returned"})
         EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in\n" << text.out;
 }
