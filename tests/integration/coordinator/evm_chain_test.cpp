@@ -1,5 +1,6 @@
 // The chain port over a real node and the real contract.
 #include "gym/coordinator/evm_chain.hpp"
+#include "gym/coordinator/stake_port.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 #include <thread>
 
 #include "anvil.hpp"
+#include "gym/chain/dispute_contracts.hpp"
 #include "gym/chain_store/sqlite.hpp"
 #include "gym/commit/sha256.hpp"
 
@@ -35,6 +37,7 @@ class EvmChainTest : public ::testing::Test {
         const auto deployed = chain::deploy(manager_, anvil_.client(),
                                             chain::find_artifacts().value(), params, 20'000);
         ASSERT_TRUE(deployed.ok()) << deployed.error().message;
+        deployment = *deployed;
         port = coordinator::make_evm_chain(anvil_.client(), manager_,
                                            {deployed->commitment_log, {}}, 1);
     }
@@ -62,6 +65,7 @@ class EvmChainTest : public ::testing::Test {
         anvil_.client(),       *intents_, key_.clone(), clock_, test_policy(anvil_.chain_id()),
         chain::describe_revert};
     const Digest job = digest("job");
+    chain::Deployment deployment;
     std::unique_ptr<coordinator::ChainPort> port;
 };
 
@@ -94,6 +98,28 @@ TEST_F(EvmChainTest, a_node_that_is_away_is_unavailable_and_then_goes_on) {
     anvil_.start();
     EXPECT_TRUE(
         wait_for([&] { return port->round_posted(job, 1, digest("record")).value_or(false); }));
+}
+
+TEST_F(EvmChainTest, stakes_are_those_of_the_contract_and_asked_for_again_after_a_while) {
+    ManualClock clock(1'000);
+    const auto stakes =
+        coordinator::make_evm_stake(anvil_.client(), deployment.stake, clock, 10'000);
+    const Address worker = chain::private_chain_key(5).address();
+    EXPECT_TRUE(stakes->active_stake(worker)->is_zero());
+    const chain::Stake contract(deployment.stake);
+    const chain::GymToken token(deployment.chain_id, deployment.token);
+    for (const auto& [id, call] :
+         {std::pair{"approve", token.approve(deployment.stake, Amount(1'000))},
+          std::pair{"stake", contract.stake(worker, Amount(70))}}) {
+        const auto done = manager_.execute(call.intent(id), 20'000);
+        ASSERT_TRUE(done.ok()) << done.error().message;
+    }
+    clock.advance_ms(9'999);
+    EXPECT_TRUE(stakes->active_stake(worker)->is_zero()) << "kept";
+    clock.advance_ms(1);
+    EXPECT_EQ(stakes->active_stake(worker).value(), Amount(70));
+    const auto nowhere = coordinator::make_evm_stake(anvil_.client(), worker, clock, 10'000);
+    EXPECT_EQ(nowhere->active_stake(worker).error().code, ErrorCode::kNotFound);
 }
 
 }  // namespace
