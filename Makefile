@@ -40,7 +40,7 @@ parity: build ## losses with exact ops and in libtorch FP32, step by step -> bui
 fmt: ## format C++ sources in place
 	@git ls-files '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
 
-lint: build ## clang-format, clang-tidy, layering
+lint: build ## clang-format, clang-tidy, layering; forge lint and solhint
 	@scripts/lint.sh $(BUILD)
 
 clean: ## remove build output

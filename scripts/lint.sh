@@ -48,5 +48,10 @@ if ((${#units[@]})); then
         fail "clang-tidy (whole log: $build/clang-tidy.log)"
     fi
 fi
+# docs/SECURITY.md answers what is switched off.
+echo "lint: contracts (forge lint, solhint)"
+scripts/forge.sh lint src >"$build/forge-lint.log" 2>&1 || { cat "$build/forge-lint.log" >&2; fail "forge lint"; }
+(cd contracts && node_modules/.bin/solhint --disc --noPoster --max-warnings 0 'src/**/*.sol') || fail "solhint"
+
 ((status == 0)) && echo "lint: clean"
 exit $status

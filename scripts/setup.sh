@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the project needs on Debian 12: Debian packages, and the npm packages that carry the EVM
-# tools (anvil, forge, cast, solc, OpenZeppelin). Idempotent: what is there already is skipped.
+# tools (anvil, forge, cast, solc, solhint, OpenZeppelin). Idempotent: what is there already is skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -37,7 +37,7 @@ if [[ -L contracts/node_modules ]]; then
     # `npm ci` would empty the folder that the link points to, which is another tree's.
     say "npm packages: contracts/node_modules is a link, left as it is"
 elif ! cmp -s contracts/package-lock.json "$stamp" 2>/dev/null; then
-    say "installing npm packages of contracts/ (anvil, forge, cast, solc, OpenZeppelin)"
+    say "installing npm packages of contracts/ (anvil, forge, cast, solc, solhint, OpenZeppelin)"
     (cd contracts && npm ci --no-audit --no-fund --loglevel=error)
     cp contracts/package-lock.json "$stamp"
 else

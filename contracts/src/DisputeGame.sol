@@ -30,12 +30,6 @@ contract DisputeGame is DisputeBank {
 
     /// @dev More than the largest answer: 128 children with all that comes with them.
     uint256 private constant ANSWER_BYTES_MAX = 8192;
-    /// @dev Gas of a transaction, and of what is written after a move's gas is measured.
-    uint256 private constant BASE_GAS = 21_000;
-    uint256 private constant LAST_GAS = 15_000;
-    /// @dev Gas of a byte of calldata that is not zero, and the floor of EIP-7623.
-    uint256 private constant BYTE_GAS = 16;
-    uint256 private constant BYTE_FLOOR_GAS = 40;
     /// @dev Calldata of an answer beside its list or chunk, in bytes that are not zero.
     uint256 private constant FRAME_BYTES = 512;
 
@@ -372,16 +366,7 @@ contract DisputeGame is DisputeBank {
         if (g.status != turn || msg.sender != mover) revert NotYourTurn(game);
         here = cursor.hash();
         if (here != g.position) revert WrongCursor(here, g.position);
-        uint256 elapsed = block.timestamp - g.since;
-        bool asserter = turn == Status.AsserterMoves;
-        uint256 clock = asserter ? g.asserterClock : g.challengerClock;
-        if (elapsed > clock) revert ClockRanOut(game);
-        // Not above the clock, which is a uint24.
-        // forge-lint: disable-next-line(unsafe-typecast)
-        if (asserter) g.asserterClock = uint24(clock - elapsed);
-        // forge-lint: disable-next-line(unsafe-typecast)
-        else g.challengerClock = uint24(clock - elapsed);
-        g.since = uint40(block.timestamp);
+        _stopClock(game, g, turn == Status.AsserterMoves);
     }
 
     /// @dev The game is at `next`, or where its answer led before. @return position What the game is at.
@@ -396,13 +381,6 @@ contract DisputeGame is DisputeBank {
         g.status = answered ? Status.ChallengerMoves : Status.AsserterMoves;
         (g.stage, g.height) = (next.stage, next.height);
         ++g.moves;
-    }
-
-    /// @dev About what the transaction costs in the end.
-    function _gasOf(uint256 gasAtStart, uint256 payload) private view returns (uint256 total) {
-        total = BASE_GAS + BYTE_GAS * payload + gasAtStart - gasleft() + LAST_GAS;
-        uint256 floor = BASE_GAS + BYTE_FLOOR_GAS * payload;
-        if (floor > total) total = floor;
     }
 
     /// @dev The same call to a contract of rules; its refusal is this one's.

@@ -27,7 +27,10 @@ library Descent {
         uint256 height = MerkleSha256.depthOf(leaves);
         if (height > MerkleSha256.DEPTH_MAX) revert NodeOutside(leaves, height);
         c.stage = stage;
+        // At most DEPTH_MAX, and leaves at most 2^DEPTH_MAX.
+        // forge-lint: disable-next-line(unsafe-typecast)
         c.height = uint8(height);
+        // forge-lint: disable-next-line(unsafe-typecast)
         c.leaves = uint64(leaves);
         (c.node, c.frame, c.answered) = (node, frame, height == 0);
     }

@@ -17,6 +17,12 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
     /// @dev A wrong term must not keep bonds or units for ever.
     uint256 private constant CLOCK_MAX = 30 days;
     uint256 private constant SETTLING_MAX = 90 days;
+    /// @dev Gas of a transaction, and of what is written after a move's gas is measured.
+    uint256 private constant BASE_GAS = 21_000;
+    uint256 private constant LAST_GAS = 15_000;
+    /// @dev Gas of a byte of calldata that is not zero, and the floor of EIP-7623.
+    uint256 private constant BYTE_GAS = 16;
+    uint256 private constant BYTE_FLOOR_GAS = 40;
     /// @dev A word of storage that is set anew, less what an update costs.
     uint256 private constant NEW_STORAGE_GAS = 17_100;
 
@@ -231,6 +237,19 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         emit UnitFaulty(g.unit, u.asserter, g.challenger, g.order);
     }
 
+    /// @dev Takes the time that a side took off its clock; it had enough.
+    function _stopClock(bytes32 game, Game storage g, bool asserter) internal {
+        uint256 elapsed = block.timestamp - g.since;
+        uint256 clock = asserter ? g.asserterClock : g.challengerClock;
+        if (elapsed > clock) revert ClockRanOut(game);
+        // Not above the clock, which is a uint24.
+        // forge-lint: disable-next-line(unsafe-typecast)
+        if (asserter) g.asserterClock = uint24(clock - elapsed);
+        // forge-lint: disable-next-line(unsafe-typecast)
+        else g.challengerClock = uint24(clock - elapsed);
+        g.since = uint40(block.timestamp);
+    }
+
     /// @dev Ends an open game. The bond goes back, unless the asserter was right.
     function _end(bytes32 game, Game storage g, Status status) internal {
         Unit storage u = _units[g.unit];
@@ -249,6 +268,13 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         if (toAsserter != 0) _TOKEN.safeTransfer(asserter, toAsserter);
     }
 
+    /// @dev About what the transaction costs in the end.
+    function _gasOf(uint256 gasAtStart, uint256 payload) internal view returns (uint256 total) {
+        total = BASE_GAS + BYTE_GAS * payload + gasAtStart - gasleft() + LAST_GAS;
+        uint256 floor = BASE_GAS + BYTE_FLOOR_GAS * payload;
+        if (floor > total) total = floor;
+    }
+
     /// @dev What the first credit of an account costs more than a later one: its storage is new.
     function _gasOfCredit(address owner) internal view returns (uint256) {
         return _ether[owner] == 0 ? NEW_STORAGE_GAS : 0;
@@ -264,6 +290,8 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         paid = gasUsed * price;
         if (paid > g.escrow) paid = g.escrow;
         if (paid == 0) return 0;
+        // Not above the escrow, which is a uint96.
+        // forge-lint: disable-next-line(unsafe-typecast)
         g.escrow -= uint96(paid);
         _ether[asserter] += paid;
     }

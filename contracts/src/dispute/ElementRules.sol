@@ -240,6 +240,7 @@ contract ElementRules {
     function _token(TokenProof calldata proof, uint256 token) private view returns (uint256) {
         TensorProof calldata dataset = proof.dataset;
         bytes32 computed = sha256(
+            // forge-lint: disable-next-line(unsafe-typecast)
             abi.encodePacked(uint8(2), uint8(U16), uint8(1), proof.tokens, dataset.treeRoot)
         );
         bytes32 root = proof.facts.datasetRoot;

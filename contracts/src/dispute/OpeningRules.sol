@@ -167,7 +167,9 @@ contract OpeningRules {
         if (c.steps != steps) return 4;
         unchecked {
             // The engine counts modulo 2^64.
+            // forge-lint: disable-next-line(unsafe-typecast)
             if (c.tokens != uint64(_u(record, 370, 8) * steps)) return 5;
+            // forge-lint: disable-next-line(unsafe-typecast)
             if (c.flops != uint64(_u(record, 378, 8) * steps)) return 6;
         }
         bool zero = c.recordsRoot == 0 || c.finalStateRoot == 0 || c.deltaRoot == 0;

@@ -239,9 +239,12 @@ library TraceRecords {
     }
 
     function _unpack(uint256 packed, IOneStep.Shape memory to) private pure {
+        // forge-lint: disable-next-line(unsafe-typecast)
         to.dtype = uint8(packed >> 168);
+        // forge-lint: disable-next-line(unsafe-typecast)
         to.rank = uint8(packed >> 160);
         for (uint256 i = 0; i < 5; ++i) {
+            // forge-lint: disable-next-line(unsafe-typecast)
             to.dims[i] = uint32(packed >> (32 * (4 - i)));
         }
     }
@@ -286,15 +289,18 @@ library Shapes {
     function count(uint256 packed) internal pure returns (uint256 n) {
         n = 1;
         for (uint256 i = 0; i < rank(packed); ++i) {
+            // forge-lint: disable-next-line(unsafe-typecast)
             n *= uint32(packed >> (32 * (4 - i)));
         }
     }
 
     function rank(uint256 packed) internal pure returns (uint256) {
+        // forge-lint: disable-next-line(unsafe-typecast)
         return uint8(packed >> 160);
     }
 
     function dtype(uint256 packed) internal pure returns (uint256) {
+        // forge-lint: disable-next-line(unsafe-typecast)
         return uint8(packed >> 168);
     }
 
@@ -311,6 +317,7 @@ library Shapes {
     function digest(uint256 packed, bytes32 treeRoot) internal pure returns (bytes32) {
         uint32[] memory dims = new uint32[](rank(packed));
         for (uint256 i = 0; i < dims.length; ++i) {
+            // forge-lint: disable-next-line(unsafe-typecast)
             dims[i] = uint32(packed >> (32 * (4 - i)));
         }
         return MerkleSha256.tensorDigest(uint8(dtype(packed)), dims, treeRoot);

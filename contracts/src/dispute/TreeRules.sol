@@ -118,6 +118,8 @@ contract TreeRules {
         Descent.leafBelow(c, c.node, step, to.after_.node, to.after_.path);
         Descent.leafBelow(c, c.twin, step, to.after_.twin, to.after_.twinPath);
         StepFrame memory frame;
+        // Below facts.steps, which is a uint32.
+        // forge-lint: disable-next-line(unsafe-typecast)
         (frame.facts, frame.program, frame.step) = (factsHash, facts.traceRoot, uint32(step));
         (frame.hashAfter, frame.stateAfter) = (to.after_.node, to.after_.twin);
         (frame.hashBefore, frame.stateBefore) = _before(facts, to, step);

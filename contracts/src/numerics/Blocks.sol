@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
+// Widths stand at each place; casts between them are the arithmetic itself.
+// forge-lint: disable-start(unsafe-typecast)
+
 /// @title Maxima, sums and dot products of a block of up to 1,024 elements
 /// @notice Integer parts of exact sums and products (docs/NUMERICS.md, ops 64 to 72), straight from
 /// the elements' little-endian bytes in calldata.

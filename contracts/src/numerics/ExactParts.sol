@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
+// Widths stand at each place; casts between them are the arithmetic itself.
+// forge-lint: disable-start(unsafe-typecast)
+
 import {Float32} from "./Float32.sol";
 
 /// @title Scalar steps of exact sums and Q14 products

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
+// Widths stand at each place; casts between them are the arithmetic itself.
+// forge-lint: disable-start(unsafe-typecast)
+
 /// @title IEEE-754 binary32 in integers
 /// @notice docs/NUMERICS.md, "Scalars": round to nearest even, subnormals kept, one NaN, a fused
 /// multiply-add only where fma() is written. Bit for bit kernels/include/gym/kernels/f32.h.
@@ -294,6 +297,7 @@ library Float32 {
     function _shiftRoundingToEven(uint256 mantissa, uint256 drop) private pure returns (uint256) {
         if (drop > 25) return 0;
         unchecked {
+            // forge-lint: disable-next-line(incorrect-shift)
             uint256 half = (1 << (drop - 1)) - 1 + ((mantissa >> drop) & 1);
             return (mantissa + half) >> drop;
         }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
+// Widths stand at each place; casts between them are the arithmetic itself.
+// forge-lint: disable-start(unsafe-typecast)
+
 /// @title Elements of tensors, which lie in bytes with the lowest first
 library LittleEndian {
     /// @notice The unsigned number that up to 8 bytes hold.

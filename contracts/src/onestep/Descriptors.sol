@@ -75,6 +75,7 @@ library Descriptors {
 
     /// @notice Bytes of one element; 0 for what is no dtype.
     function sizeOf(uint256 dtype) internal pure returns (uint256) {
+        // forge-lint: disable-next-line(incorrect-shift)
         return dtype > 7 ? 0 : (0x42128440 >> (4 * dtype)) & 15; // a digit each
     }
 

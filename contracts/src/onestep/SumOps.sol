@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
+// Widths stand at each place; casts between them are the arithmetic itself.
+// forge-lint: disable-start(unsafe-typecast)
+
 import {Blocks} from "../numerics/Blocks.sol";
 import {ExactParts} from "../numerics/ExactParts.sol";
 import {Float32} from "../numerics/Float32.sol";

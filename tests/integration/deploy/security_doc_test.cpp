@@ -29,7 +29,7 @@ void collect(const std::string& text, const std::regex& form, std::set<std::stri
 std::set<std::string> all_tests(const fs::path& root) {
     static const std::regex google(R"(TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\))");
     static const std::regex contract(R"(contract (\w+) is)");
-    static const std::regex function(R"(function (test_\w+)\()");
+    static const std::regex function(R"(function ((?:test|invariant)_\w+)\()");
     std::set<std::string> names;
     for (const auto& entry : fs::recursive_directory_iterator(root / "tests"))
         if (entry.path().extension() == ".cpp") collect(text_of(entry.path()), google, names);
