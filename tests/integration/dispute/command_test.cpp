@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 #include <cstdlib>
+#include <sstream>
 
 #include "command.hpp"
 #include "play_fixture.hpp"
@@ -88,6 +89,26 @@ TEST_F(DisputeCommands, TellAWholeGameFromTheChainAlone) {
           "challenger  announce  (0x", "challenger  proveElement  (0x",
           "pickStep -> step 2, its record", "bond               10 tokens, returned"})
         EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in\n" << text.out;
+}
+
+TEST_F(DisputeCommands, WatchWaitsForAGameAndFollowsItToItsEnd) {
+    const Command watching(folder_, {"dispute", "watch", "--json"});
+    break_device(worker_, {.step = 1, .op = 20, .output = 0, .bit = 30});
+    commit();
+    play_until([&] { return on_chain().proven_at_s != 0; });
+    const Outcome outcome = watching.wait();
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::istringstream lines(outcome.out);
+    std::vector<json::object> told;
+    for (std::string line; std::getline(lines, line);)
+        told.push_back(json::parse(line).as_object());
+    ASSERT_GT(told.size(), 5U) << outcome.out;
+    const json::object& end = told.back();
+    EXPECT_EQ(end.at("status").as_string(), "fault_proven");
+    EXPECT_EQ(end.at("game").as_string(), games().at(0).id.hex());
+    ASSERT_EQ(told.size(), end.at("moves").as_array().size() + 1) << "each move once, then the end";
+    for (std::size_t i = 0; i + 1 < told.size(); ++i)
+        EXPECT_EQ(told[i].at("transaction"), end.at("moves").as_array()[i].at("transaction"));
 }
 
 TEST_F(DisputeCommands, ShowWhoseTurnItIsAndTheClocks) {
