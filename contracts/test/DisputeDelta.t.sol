@@ -5,6 +5,7 @@ import {
     Cursor,
     DeltaProof,
     ElementProof,
+    Finding,
     Frames,
     IDisputeErrors,
     OpFrame,
@@ -12,6 +13,7 @@ import {
     TensorProof,
     TokenProof
 } from "../src/dispute/DisputeTypes.sol";
+import {Float32} from "../src/numerics/Float32.sol";
 import {IDisputeMoves} from "../src/dispute/IDisputeMoves.sol";
 import {ElementRules} from "../src/dispute/ElementRules.sol";
 import {MerkleSha256} from "../src/dispute/MerkleSha256.sol";
@@ -83,12 +85,30 @@ contract DisputeDeltaTest is DisputePlayer {
 
     /// Right deltas cannot be proven wrong at any word.
     /// forge-config: default.fuzz.runs = 16
+    /// forge-config: check.fuzz.runs = 500
     function test_noWordOfARightDeltaIsAFault(uint64 word) public {
         word = uint64(bound(word, 0, WORDS - 1));
         (Play memory p, StepRun[] memory run) = _atChunk(word);
         DeltaProof memory proof = _wordProof(p, run, word);
         _call = abi.encodeCall(IDisputeMoves.proveDelta, (p.id, p.c, proof));
         _expect(abi.encodeWithSelector(IDisputeErrors.NoFault.selector));
+    }
+
+    /// Whatever bits two states hold, the word must be the engine's difference.
+    function test_theDifferenceOfAnyBits(uint32 end, uint32 begin) public view {
+        _expectDifference(end, begin, uint32(Float32.sub(end, begin)));
+    }
+
+    /// One NaN, and zeros with their signs.
+    function test_theDifferenceOfSpecialNumbers() public view {
+        _expectDifference(0x7F800000, 0x7F800000, 0x7FC00000);
+        _expectDifference(0x3F800000, 0xFFC12345, 0x7FC00000);
+        _expectDifference(0x7F800001, 0, 0x7FC00000);
+        _expectDifference(0x3F800000, 0x3F800000, 0);
+        _expectDifference(0x80000000, 0, 0x80000000);
+        _expectDifference(0x80000000, 0x80000000, 0);
+        _expectDifference(0x00000002, 0x00000001, 0x00000001);
+        _expectDifference(0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000);
     }
 
     function test_aDeltaOfAnotherLengthCannotBeOpened() public {
@@ -269,6 +289,59 @@ contract DisputeDeltaTest is DisputePlayer {
         assertEq(p.c.stage, Stage.CHUNKS, "stage");
         assertEq(p.c.height, 0, "height");
         _mover = p.challenger;
+    }
+
+    /// The first word of the last parameter, as a claim that is right and as one that is not.
+    function _expectDifference(uint32 end, uint32 begin, uint32 expected) private view {
+        Cursor memory c;
+        DeltaProof memory proof;
+        bytes32[] memory states;
+        (proof.word, proof.header) = (304, DisputeProgram.header());
+        proof.slot = DisputeProgram.slotProof(1);
+        (proof.final_, states) = _lastParameter(end);
+        proof.facts.finalStateRoot = DisputeTrees.root(states);
+        (proof.base, states) = _lastParameter(begin);
+        proof.facts.initialStateRoot = DisputeTrees.root(states);
+        (proof.op.step, proof.op.program) =
+        (keccak256(abi.encode(proof.facts)), DisputeProgram.traceRoot());
+        proof.op.leaf = type(uint32).max;
+        proof.op.shape = DisputeTrees.shapeOf(5, DisputeProgram.DELTA_BYTES);
+        (c.stage, c.answered, c.index, c.leaves) = (Stage.CHUNKS, true, 1, 2);
+        c.frame = keccak256(abi.encode(proof.op));
+        proof.chunk = new bytes(DisputeProgram.DELTA_BYTES - 1024);
+        _put(proof.chunk, 1216 - 1024, expected ^ 1);
+        c.node = DisputeTrees.chunkLeaves(proof.chunk)[0];
+        Finding memory found = _elements.proveDelta(0, c, proof);
+        assertEq(found.computed, bytes32(uint256(expected)), "computed");
+        assertEq(found.claimed, bytes32(uint256(expected ^ 1)), "claimed");
+        _put(proof.chunk, 1216 - 1024, expected);
+        c.node = DisputeTrees.chunkLeaves(proof.chunk)[0];
+        try _elements.proveDelta(0, c, proof) {
+            assertTrue(false, "no fault");
+        } catch (bytes memory reason) {
+            assertEq(bytes32(bytes4(reason)), bytes32(IDisputeErrors.NoFault.selector), "no fault");
+        }
+    }
+
+    /// A state whose last parameter begins with these bits.
+    function _lastParameter(uint32 bits)
+        private
+        pure
+        returns (TensorProof memory proof, bytes32[] memory states)
+    {
+        Tensor memory t = Tensor(DisputeProgram.slotShapes()[1], new bytes(36));
+        _put(t.data, 0, bits);
+        proof = _tensorProof(t, 0, 1);
+        states = new bytes32[](3);
+        (states[0], states[1], states[2]) =
+        (keccak256("slot 0"), DisputeTrees.tensorRoot(t), keccak256("slot 2"));
+        proof.path = DisputeTrees.path(states, 1);
+    }
+
+    function _put(bytes memory data, uint256 offset, uint32 bits) private pure {
+        for (uint256 k = 0; k < 4; ++k) {
+            data[offset + k] = bytes1(uint8(bits >> (8 * k)));
+        }
     }
 
     function _otherFrame(Fault memory fault) private {
