@@ -62,9 +62,6 @@ class Script {
             if (!call) continue;
             ASSERT_NO_FATAL_FAILURE(make(*call)) << "call " << i;
         }
-        for (std::size_t i = 0; i < kNames.size(); ++i)
-            std::cout << kNames[i] << ": " << accepted_[i] << " accepted, " << refused_[i]
-                      << " refused\n";
     }
 
     std::array<std::uint64_t, std::variant_size_v<Call>> accepted_{}, refused_{};
@@ -244,16 +241,29 @@ class Script {
 };
 
 TEST(TableDifferential, SaysWhatTheContractsSay) {
-    Script script(gym::testing::random_seed());
-    script.run(kCalls * gym::testing::test_scale());
-    if (HasFatalFailure()) return;
-    std::uint64_t accepted = 0, refused = 0;
-    for (std::size_t i = 0; i < kNames.size(); ++i) {
-        accepted += script.accepted_[i];
-        refused += script.refused_[i];
+    const std::uint64_t seed = gym::testing::random_seed();
+    std::array<std::uint64_t, kNames.size()> accepted{}, refused{};
+    for (std::uint64_t i = 0; i < gym::testing::test_scale(); ++i) {
+        Script script(seed + i);
+        script.run(kCalls);
+        ASSERT_FALSE(HasFatalFailure()) << "repeat with GYM_TEST_SEED=" << seed + i;
+        for (std::size_t k = 0; k < kNames.size(); ++k) {
+            accepted[k] += script.accepted_[k];
+            refused[k] += script.refused_[k];
+        }
     }
-    EXPECT_GT(accepted, (accepted + refused) / 4);
-    EXPECT_GT(refused, (accepted + refused) / 10);
+    std::uint64_t all = 0;
+    for (std::size_t k = 0; k < kNames.size(); ++k) {
+        std::cout << kNames[k] << ": " << accepted[k] << " accepted, " << refused[k]
+                  << " refused\n";
+        all += accepted[k];
+    }
+    EXPECT_GT(all, kCalls * gym::testing::test_scale() / 5);
+    // What most depends on.
+    for (const std::size_t k : {0, 1, 2}) {
+        EXPECT_GT(accepted[k], 0U) << kNames[k];
+        EXPECT_GT(refused[k], 0U) << kNames[k];
+    }
 }
 
 }  // namespace
