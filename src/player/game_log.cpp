@@ -19,6 +19,10 @@ class Replay {
         const game::Facts facts =
             game::facts_of(call.evidence.commitment.commitment, call.evidence.record);
         game.line.emplace(facts, game::start_of(opened.unit, facts));
+        // As the contract does, and at once: of two games that wait at one position each has an
+        // answer of its own, and which one leads on an opening depends on when it comes.
+        const auto known = log_.answers.find(game::hash_of(game.line->at()));
+        if (known != log_.answers.end()) GYM_CHECK(game.line->play(known->second));
         log_.games.push_back(std::move(game));
         return {};
     }
@@ -30,7 +34,6 @@ class Replay {
                                                   ", whose opening is not in the logs");
         GYM_TRY(const game::SentMove sent, game::decode_call(moved.data));
         const Digest before = game::hash_of(sent.cursor);
-        // Its opening may have led on along an answer of another game.
         GYM_CHECK(log_.follow(*game->line, before));
         GYM_CHECK(game->line->play(sent.move));
         if (moved.by_asserter) log_.answers.insert_or_assign(before, sent.move);

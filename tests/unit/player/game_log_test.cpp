@@ -1,0 +1,97 @@
+#include "gym/player/game_log.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gym/commit/merkle.hpp"
+#include "gym/game/calldata.hpp"
+#include "gym/game/evidence.hpp"
+#include "gym/game/rules.hpp"
+#include "samples.hpp"
+
+namespace gym::player {
+namespace {
+
+using gym::testing::digest;
+
+/// A unit of two steps, and what happens in games about it.
+class GameLogTest : public ::testing::Test {
+  protected:
+    GameLogTest() {
+        protocol::RoundRecord record = gym::testing::round_record();
+        record.steps = 2;
+        protocol::UnitCommitment commitment = gym::testing::commitment(record);
+        commitment.records_root = commit::merkle_root(links_);
+        commitment.final_state_root = end_;
+        evidence_ = {protocol::sign(gym::testing::domain(), commitment, gym::testing::key(1)),
+                     record,
+                     0,
+                     {}};
+        facts_ = game::facts_of(commitment, record);
+        start_ = game::start_of(unit_, facts_);
+    }
+
+    void open(std::uint64_t id) {
+        chain::Opened opened;
+        opened.game = digest(id);
+        opened.unit = unit_;
+        opened.data = game::encode_open(evidence_, digest(0));
+        happened_.push_back({opened, Digest(), 0});
+    }
+    /// The asserter says in game `id` that `first` was the state after the first step.
+    /// @return where that leads.
+    Digest declare(std::uint64_t id, const Digest& first) {
+        const std::vector<Digest> states{first, end_};
+        const game::Move move =
+            game::move::DeclareStates{facts_, commit::merkle_root(states), links_, states};
+        const Digest next =
+            game::hash_of(std::get<game::Cursor>(game::decide(start_, move).value()));
+        chain::Moved moved;
+        moved.game = digest(id);
+        moved.unit = unit_;
+        moved.by_asserter = true;
+        moved.position = next;
+        moved.data = game::encode_call({digest(id), start_, move});
+        happened_.push_back({moved, Digest(), 0});
+        return next;
+    }
+    Digest position(std::size_t index) {
+        const auto log = replay(happened_);
+        EXPECT_TRUE(log.ok()) << (log.ok() ? "" : log.error().message);
+        if (!log.ok()) return Digest();
+        return game::hash_of(log->games.at(index).line->at());
+    }
+
+    const std::vector<Digest> links_{digest(101), digest(102)};
+    const Digest end_ = digest(103);
+    const Digest unit_ = digest(104);
+    game::Evidence evidence_;
+    game::Facts facts_;
+    game::Cursor start_;
+    std::vector<Happened> happened_;
+};
+
+TEST_F(GameLogTest, AnOpeningGoesOnBehindWhatWasAnswered) {
+    open(1);
+    const Digest answered = declare(1, digest(201));
+    open(2);
+    EXPECT_EQ(position(0), answered);
+    EXPECT_EQ(position(1), answered);
+}
+
+/// An asserter that has an accomplice with two games must not confuse those who come later.
+TEST_F(GameLogTest, ALaterAnswerInAnotherGameMovesNoGame) {
+    open(1);
+    open(2);
+    const Digest answered = declare(1, digest(201));
+    open(3);
+    const Digest other = declare(2, digest(202));
+    open(4);
+    ASSERT_NE(answered, other);
+    EXPECT_EQ(position(0), answered);
+    EXPECT_EQ(position(1), other);
+    EXPECT_EQ(position(2), answered);
+    EXPECT_EQ(position(3), other);
+}
+
+}  // namespace
+}  // namespace gym::player
