@@ -259,6 +259,110 @@ class Decoder {
     std::size_t position_ = 0;
 };
 
+/// Reads as compiled contracts do, wherever offsets lead: what they never look at may be anything.
+class CalldataReader {
+  public:
+    explicit CalldataReader(ByteView input)
+        : input_(input), work_left_(kWorkPerByte * input.size() + kWorkPerByte * kWord) {}
+
+    Result<AbiValue::List> sequence(std::size_t base, const std::vector<const AbiType*>& types) {
+        AbiValue::List values;
+        std::size_t at = base;
+        for (const AbiType* type : types) {
+            GYM_TRY(AbiValue read, value(*type, type->is_dynamic() ? tail(base, word(at)) : at));
+            values.push_back(std::move(read));
+            at += head_size(*type);
+        }
+        return values;
+    }
+
+  private:
+    using Word = std::array<std::uint8_t, kWord>;
+    /// No call of ours needs more; offsets that share a tail could.
+    static constexpr std::size_t kWorkPerByte = 16;
+
+    /// Zeros behind the end.
+    [[nodiscard]] Word word(std::size_t at) const {
+        Word out{};
+        for (std::size_t i = 0; i < kWord && at + i < input_.size(); ++i)
+            out[i] = input_[at + i];
+        return out;
+    }
+    /// base + offset modulo 2^256; the end of the input where that is outside.
+    [[nodiscard]] std::size_t tail(std::size_t base, const Word& offset) const {
+        std::uint64_t low = 0;
+        for (std::size_t i = kWord - sizeof low; i < kWord; ++i)
+            low = low << 8 | offset[i];
+        const auto lead = offset.begin() + (kWord - sizeof low);
+        const auto all = [&](std::uint8_t byte) {
+            return std::all_of(offset.begin(), lead, [&](std::uint8_t b) { return b == byte; });
+        };
+        if (all(0) && low <= input_.size() - std::min(base, input_.size())) return base + low;
+        if (all(0xFF) && ~low < base) return base - (~low + 1);
+        return input_.size();
+    }
+    /// How many items of `unit` bytes the length at `at` promises; none where there is no room.
+    [[nodiscard]] std::size_t length(std::size_t at, std::size_t unit) const {
+        const std::size_t room = input_.size() - std::min(input_.size(), at + kWord);
+        const auto count = Amount::from_be32(word(at)).to_u64();
+        return count.ok() && *count <= room / unit ? static_cast<std::size_t>(*count) : 0;
+    }
+    Status charge(std::size_t bytes) {
+        if (bytes > work_left_) return malformed("its parts share too much");
+        work_left_ -= bytes;
+        return {};
+    }
+    Result<Bytes> content(std::size_t at, std::size_t size) {
+        GYM_CHECK(charge(size));
+        Bytes out(size);
+        for (std::size_t i = 0; i < size && at + i < input_.size(); ++i)
+            out[i] = input_[at + i];
+        return out;
+    }
+
+    Result<AbiValue> value(const AbiType& type, std::size_t at) {
+        GYM_CHECK(charge(kWord));
+        Word here = word(at);
+        switch (type.kind) {
+            case Kind::kUint:
+                std::fill(here.begin(), here.end() - static_cast<long>(type.size / 8), 0);
+                return AbiValue(Amount::from_be32(here));
+            case Kind::kBool:
+                return AbiValue(!Amount::from_be32(here).is_zero());
+            case Kind::kAddress: {
+                GYM_TRY(const Address address, Address::from(ByteView(here).last(Address::kSize)));
+                return AbiValue(address);
+            }
+            case Kind::kFixedBytes:
+                return AbiValue(Bytes(here.begin(), here.begin() + static_cast<long>(type.size)));
+            case Kind::kBytes:
+            case Kind::kString: {
+                GYM_TRY(Bytes bytes, content(at + kWord, length(at, 1)));
+                if (type.kind == Kind::kBytes) return AbiValue(std::move(bytes));
+                return AbiValue(std::string(bytes.begin(), bytes.end()));
+            }
+            case Kind::kArray:
+                return list(at + kWord, std::vector(length(at, head_size(type.children[0])),
+                                                    &type.children[0]));
+            case Kind::kFixedArray:
+                return list(at, std::vector(type.size, &type.children[0]));
+            case Kind::kTuple:
+                break;
+        }
+        std::vector<const AbiType*> types;
+        for (const AbiType& child : type.children)
+            types.push_back(&child);
+        return list(at, types);
+    }
+    Result<AbiValue> list(std::size_t base, const std::vector<const AbiType*>& types) {
+        GYM_TRY(AbiValue::List items, sequence(base, types));
+        return AbiValue(std::move(items));
+    }
+
+    ByteView input_;
+    std::size_t work_left_;
+};
+
 std::vector<const AbiType*> pointers(const std::vector<AbiType>& types) {
     std::vector<const AbiType*> out;
     for (const AbiType& type : types)
@@ -283,6 +387,12 @@ Result<std::vector<AbiValue>> abi_decode(const std::vector<AbiType>& types, Byte
     GYM_TRY(std::vector<AbiValue> values, decoder.sequence(pointers(types)));
     if (!decoder.at_end()) return malformed("data follows the last value");
     return values;
+}
+
+Result<std::vector<AbiValue>> abi_read_calldata(const std::vector<AbiType>& types,
+                                                ByteView calldata) {
+    constexpr std::size_t kSelectorBytes = 4;
+    return CalldataReader(calldata).sequence(kSelectorBytes, pointers(types));
 }
 
 }  // namespace gym::chain

@@ -73,21 +73,48 @@ Bytes encode_call(const SentMove& sent) {
     return std::move(call).value();
 }
 
-Result<SentMove> decode_call(ByteView calldata) {
-    for (std::size_t i = 0; i < signatures().size(); ++i) {
-        const auto selector = signatures()[i].selector();
-        if (calldata.size() < kSelectorBytes ||
-            !std::equal(selector.begin(), selector.end(), calldata.begin()))
-            continue;
-        GYM_TRY(const auto arguments,
-                chain::abi_decode(signatures()[i].inputs, calldata.subspan(kSelectorBytes)));
-        SentMove sent;
-        GYM_TRY(sent.game, arguments.at(0).digest());
-        GYM_CHECK(abi::Type<Cursor>::read(arguments.at(1), sent.cursor));
-        GYM_TRY(sent.move, reader_of(i)(arguments));
-        return sent;
+namespace {
+
+/// The signature that a call begins with, and its place in Move.
+const chain::AbiSignature* find_signature(ByteView calldata, std::size_t& index) {
+    for (index = 0; index < signatures().size(); ++index) {
+        const auto selector = signatures()[index].selector();
+        if (calldata.size() >= kSelectorBytes &&
+            std::equal(selector.begin(), selector.end(), calldata.begin()))
+            return &signatures()[index];
     }
+    return nullptr;
+}
+
+Error no_move() {
     return fail(ErrorCode::kNotFound, "the call is no move of a dispute");
+}
+
+Result<SentMove> sent_move(std::size_t index, const chain::AbiValue::List& arguments) {
+    SentMove sent;
+    GYM_TRY(sent.game, arguments.at(0).digest());
+    GYM_CHECK(abi::Type<Cursor>::read(arguments.at(1), sent.cursor));
+    GYM_TRY(sent.move, reader_of(index)(arguments));
+    return sent;
+}
+
+}  // namespace
+
+Result<SentMove> decode_call(ByteView calldata) {
+    std::size_t index = 0;
+    const chain::AbiSignature* signature = find_signature(calldata, index);
+    if (signature == nullptr) return no_move();
+    GYM_TRY(const auto arguments,
+            chain::abi_decode(signature->inputs, calldata.subspan(kSelectorBytes)));
+    return sent_move(index, arguments);
+}
+
+Result<SentMove> read_call(ByteView calldata) {
+    std::size_t index = 0;
+    const chain::AbiSignature* signature = find_signature(calldata, index);
+    if (signature == nullptr) return no_move();
+    GYM_TRY(const auto arguments, chain::abi_read_calldata(signature->inputs, calldata));
+    return sent_move(index, arguments);
 }
 
 }  // namespace gym::game

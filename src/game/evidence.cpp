@@ -97,13 +97,17 @@ Bytes encode_open(const Evidence& evidence, const Digest& salt) {
     return std::move(call).value();
 }
 
-Result<OpenCall> decode_open(ByteView calldata) {
+namespace {
+
+Status check_selector(ByteView calldata) {
     const auto selector = open_signature().selector();
-    if (calldata.size() < kSelectorBytes ||
-        !std::equal(selector.begin(), selector.end(), calldata.begin()))
-        return fail(ErrorCode::kNotFound, "the call opens no dispute");
-    GYM_TRY(const auto values,
-            chain::abi_decode(open_signature().inputs, calldata.subspan(kSelectorBytes)));
+    if (calldata.size() >= kSelectorBytes &&
+        std::equal(selector.begin(), selector.end(), calldata.begin()))
+        return {};
+    return fail(ErrorCode::kNotFound, "the call opens no dispute");
+}
+
+Result<OpenCall> open_call(const std::vector<chain::AbiValue>& values) {
     OpenCall call;
     GYM_TRY(const Bytes commitment, values.at(0).bytes());
     GYM_TRY(call.evidence.commitment, protocol::decode_signed_commitment(commitment));
@@ -118,6 +122,21 @@ Result<OpenCall> decode_open(ByteView calldata) {
     }
     GYM_TRY(call.salt, values.at(4).digest());
     return call;
+}
+
+}  // namespace
+
+Result<OpenCall> decode_open(ByteView calldata) {
+    GYM_CHECK(check_selector(calldata));
+    GYM_TRY(const auto values,
+            chain::abi_decode(open_signature().inputs, calldata.subspan(kSelectorBytes)));
+    return open_call(values);
+}
+
+Result<OpenCall> read_open(ByteView calldata) {
+    GYM_CHECK(check_selector(calldata));
+    GYM_TRY(const auto values, chain::abi_read_calldata(open_signature().inputs, calldata));
+    return open_call(values);
 }
 
 }  // namespace gym::game

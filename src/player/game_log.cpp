@@ -15,7 +15,7 @@ class Replay {
 
     Status operator()(const chain::Opened& opened) {
         GameRecord game{opened.game, opened.unit, opened.asserter, opened.challenger, {}, {}, {}};
-        GYM_TRY(const game::OpenCall call, game::decode_open(opened.data));
+        GYM_TRY(const game::OpenCall call, game::read_open(opened.data));
         const game::Facts facts =
             game::facts_of(call.evidence.commitment.commitment, call.evidence.record);
         game.line.emplace(facts, game::start_of(opened.unit, facts));
@@ -32,7 +32,7 @@ class Replay {
         if (game == nullptr || !game->line)
             return fail(ErrorCode::kMismatch, "a move of game " + moved.game.hex() +
                                                   ", whose opening is not in the logs");
-        GYM_TRY(const game::SentMove sent, game::decode_call(moved.data));
+        GYM_TRY(const game::SentMove sent, game::read_call(moved.data));
         const Digest before = game::hash_of(sent.cursor);
         GYM_CHECK(log_.follow(*game->line, before));
         GYM_CHECK(game->line->play(sent.move));

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "gym/chain/abi.hpp"
 #include "gym/crypto/keccak.hpp"
 #include "move_samples.hpp"
 #include "random_seed.hpp"
@@ -64,6 +67,79 @@ TEST(Calldata, IsReadStrictly) {
             EXPECT_EQ(decode_call(other).error().code, ErrorCode::kMalformed);
         }
     }
+}
+
+/// Who plays against somebody has no reason to write calls as we do.
+TEST(Calldata, IsReadAsTheContractsReadIt) {
+    Rng rng(gym::testing::random_seed());
+    for (std::size_t i = 0; i < 4 * std::variant_size_v<Move>; ++i) {
+        const SentMove sent{random_digest(rng), sample_cursor(),
+                            random_move(rng, i % std::variant_size_v<Move>)};
+        const Bytes call = encode_call(sent);
+        Bytes longer = call;
+        longer.insert(longer.end(), {1, 2, 3});
+        const auto read = read_call(longer);
+        ASSERT_TRUE(read.ok()) << name_of(sent.move) << ": " << read.error().message;
+        EXPECT_EQ(encode_call(*read), call) << name_of(sent.move);
+    }
+    EXPECT_EQ(read_call(Bytes{1, 2, 3, 4}).error().code, ErrorCode::kNotFound);
+}
+
+constexpr std::size_t kSelector = 4, kWordBytes = 32;
+
+/// Word number `at` behind the selector.
+void set_word(Bytes& call, std::size_t at, const Digest& word) {
+    std::ranges::copy(word.data, call.begin() + static_cast<long>(kSelector + at * kWordBytes));
+}
+Digest number(std::uint8_t value) {
+    Digest word;
+    word.data[31] = value;
+    return word;
+}
+
+TEST(Calldata, OffsetsMayLeadAnywhere) {
+    // pick(game, cursor, to): the path first, then `to`, whose offsets go back and far out.
+    const move::PickNode pick{{7, filled(1), {filled(2)}, {}, {}}};
+    const Bytes call = encode_call({filled(50), sample_cursor(), Move(pick)});
+    Bytes other(call.begin(), call.begin() + kSelector + 9 * kWordBytes);
+    other.resize(kSelector + 18 * kWordBytes);
+    Digest back = filled(0xFF);
+    back.data[31] = 0xC0;  // two words before
+    Digest twelve_words = number(0x80);
+    twelve_words.data[30] = 1;
+    set_word(other, 9, twelve_words);  // where `to` is, from the first argument on
+    set_word(other, 10, number(1));
+    set_word(other, 11, filled(2));
+    set_word(other, 12, number(7));
+    set_word(other, 13, filled(1));
+    set_word(other, 14, back);
+    set_word(other, 16, filled(0x7F));
+    EXPECT_FALSE(decode_call(other).ok());
+    const auto read = read_call(other);
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(encode_call(*read), call);
+}
+
+TEST(Calldata, PartsThatAreSharedDoNotMultiply) {
+    const auto type = chain::AbiType::parse("bytes[]");
+    ASSERT_TRUE(type.ok());
+    constexpr std::size_t kParts = 200;
+    Bytes call(kSelector + (2 + kParts) * kWordBytes + 100 * kParts);
+    set_word(call, 0, number(32));
+    set_word(call, 1, number(kParts));
+    for (std::size_t i = 0; i < kParts; ++i)
+        set_word(call, 2 + i, number(0));  // each begins at the list of offsets: 0 bytes
+    EXPECT_TRUE(chain::abi_read_calldata({*type}, call).ok());
+    Digest end;
+    end.data[30] = (kParts * kWordBytes) >> 8;
+    end.data[31] = (kParts * kWordBytes) & 0xFF;
+    for (std::size_t i = 0; i < kParts; ++i)
+        set_word(call, 2 + i, end);
+    Digest size;
+    size.data[30] = 100 * (kParts - 1) >> 8;
+    size.data[31] = (100 * (kParts - 1)) & 0xFF;
+    set_word(call, 2 + kParts, size);
+    EXPECT_EQ(chain::abi_read_calldata({*type}, call).error().code, ErrorCode::kMalformed);
 }
 
 TEST(Calldata, ShapesHaveOneWord) {

@@ -78,6 +78,17 @@ TEST_F(GameLogTest, AnOpeningGoesOnBehindWhatWasAnswered) {
     EXPECT_EQ(position(1), answered);
 }
 
+/// The contract takes calls that no encoder of ours writes; a game must not be lost by that.
+TEST_F(GameLogTest, CallsWithMoreInThemAreFollowed) {
+    open(1);
+    auto& opened = std::get<chain::Opened>(happened_.back().event);
+    opened.data.insert(opened.data.end(), {1, 2, 3});
+    const Digest answered = declare(1, digest(201));
+    auto& moved = std::get<chain::Moved>(happened_.back().event);
+    moved.data.push_back(0);
+    EXPECT_EQ(position(0), answered);
+}
+
 /// An asserter that has an accomplice with two games must not confuse those who come later.
 TEST_F(GameLogTest, ALaterAnswerInAnotherGameMovesNoGame) {
     open(1);

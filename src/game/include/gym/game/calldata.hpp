@@ -18,5 +18,7 @@ struct SentMove {
 [[nodiscard]] Bytes encode_call(const SentMove& sent);
 /// Strict. @errors kNotFound: another function; kMalformed.
 [[nodiscard]] Result<SentMove> decode_call(ByteView calldata);
+/// A call that the contract has taken, as it read it (abi_read_calldata). @errors as decode_call().
+[[nodiscard]] Result<SentMove> read_call(ByteView calldata);
 
 }  // namespace gym::game

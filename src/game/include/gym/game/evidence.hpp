@@ -50,5 +50,7 @@ struct OpenCall {
 };
 /// @errors kNotFound: another function; kMalformed.
 [[nodiscard]] Result<OpenCall> decode_open(ByteView calldata);
+/// A call that the contract has taken, as it read it (abi_read_calldata). @errors as decode_open().
+[[nodiscard]] Result<OpenCall> read_open(ByteView calldata);
 
 }  // namespace gym::game
