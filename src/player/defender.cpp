@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "desk.hpp"
 #include "gym/game/planner.hpp"
 
@@ -10,10 +12,15 @@ class Defender final : public Player {
 
     Status tick() override {
         GYM_CHECK(desk_.look());
+        const auto claims = own_claims();
+        if (claims.empty()) return desk_.push();
+        std::uint64_t first = claims.front()->epoch_block;
+        for (const auto& claim : claims)
+            first = std::min(first, claim->epoch_block);
+        GYM_TRY(const auto* opened, desk_.units_opened(desk_.self(), first));
         bool open = false;
-        for (const auto& claim : desk_.setup().claims.list()) {
-            if (claim->role != Role::kDefend) continue;
-            const auto busy = defend(*claim);
+        for (const auto& claim : claims) {
+            const auto busy = defend(*claim, *opened);
             if (busy.ok())
                 open = open || *busy;
             else if (!is_connection(busy.error()))
@@ -30,10 +37,19 @@ class Defender final : public Player {
         return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
     }
 
+    std::vector<ClaimStore::Shared> own_claims() {
+        std::vector<ClaimStore::Shared> out = desk_.setup().claims.list();
+        std::erase_if(out, [](const auto& claim) { return claim->role != Role::kDefend; });
+        return out;
+    }
+
     /// @return whether a game about it is open.
-    Result<bool> defend(const Claim& claim) {
+    Result<bool> defend(const Claim& claim, const std::set<Digest>& opened) {
         GYM_TRY(const Digest unit, game::unit_of(desk_.setup().domain, claim.evidence.commitment));
-        GYM_TRY(const auto games, desk_.open_games(claim, unit));
+        std::vector<OpenGame> games;
+        if (opened.contains(unit)) {
+            GYM_TRY(games, desk_.open_games(claim, unit));
+        }
         for (const OpenGame& game : games)
             GYM_CHECK(answer(claim, game));
         if (!games.empty()) return true;

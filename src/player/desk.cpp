@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "gym/game/calldata.hpp"
 #include "gym/protocol/reason.hpp"
 
@@ -11,6 +13,7 @@ namespace {
 
 /// Other ids under which something that failed is tried again.
 constexpr int kRepeatsMax = 8;
+constexpr std::uint64_t kReorgBlocks = 64;
 
 std::string describe(const OpenGame& game) {
     const game::Cursor& at = game.line.at();
@@ -78,6 +81,25 @@ Status Desk::push() {
     for (const std::string& warning : report.warnings)
         if (told_.insert(warning).second) spdlog::warn("disputes: {}", warning);
     return {};
+}
+
+Result<const std::set<Digest>*> Desk::units_opened(const Address& asserter,
+                                                   std::uint64_t first_block) {
+    const std::uint64_t first =
+        read_until_ ? std::max(first_block, *read_until_ - std::min(*read_until_, kReorgBlocks))
+                    : first_block;
+    Digest topic;  // an address on the right of a word
+    std::ranges::copy(asserter.view(), topic.data.end() - Address::kSize);
+    const chain::LogQuery query{
+        setup_.contract.address(), {{}, {}, {}, topic}, first, head_.number};
+    GYM_TRY(const auto logs, chain::find_all_logs(setup_.client, query));
+    for (const chain::Log& log : logs) {
+        GYM_TRY(const auto event, setup_.contract.parse_event(log));
+        const auto* opened = event ? std::get_if<chain::Opened>(&*event) : nullptr;
+        if (opened != nullptr) units_opened_.insert(opened->unit);
+    }
+    read_until_ = head_.number;
+    return &units_opened_;
 }
 
 Result<std::vector<OpenGame>> Desk::open_games(const Claim& claim, const Digest& unit) {

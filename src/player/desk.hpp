@@ -42,6 +42,10 @@ class Desk {
     /// Pushes what was sent. Last thing of every tick.
     Status push();
 
+    /// Units of `asserter` about which games were opened from `first_block` on. Blocks are read
+    /// once, but for the last ones, which a reorg may replace.
+    Result<const std::set<Digest>*> units_opened(const Address& asserter,
+                                                 std::uint64_t first_block);
     /// The unit's games with their lines; only those that are open.
     Result<std::vector<OpenGame>> open_games(const Claim& claim, const Digest& unit);
     /// Ends a game in which the side on turn has no time left. @return whether it had none.
@@ -61,6 +65,8 @@ class Desk {
     std::optional<chain::DisputeGame::Terms> terms_;
     std::optional<std::uint64_t> window_blocks_;
     std::set<std::string> told_;
+    std::set<Digest> units_opened_;
+    std::optional<std::uint64_t> read_until_;
 };
 
 }  // namespace gym::player
