@@ -135,7 +135,7 @@ class EngineCompute final : public Compute {
         options.engine = engine_;
         std::vector<Digest> leaves;
         if (challenge != nullptr) {
-            options.trace_step = protocol::trace_step(*challenge, record.steps);
+            options.trace_step = protocol::trace_step(record.steps);
             options.trace = [&](const engine::TraceEntry& entry) {
                 const auto chunks = commit::chunk_leaves(entry.output);
                 leaves.insert(leaves.end(), chunks.begin(), chunks.end());

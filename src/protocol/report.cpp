@@ -33,18 +33,18 @@ Digest trace_challenge_digest(const crypto::Eip712Domain& domain, const Digest& 
     return crypto::typed_data_digest(domain, hasher.bytes32(beacon).bytes32(unit).finish());
 }
 
-std::uint32_t trace_step(const crypto::Signature& signature, std::uint32_t steps) {
+std::uint32_t trace_step(std::uint32_t steps) {
     GYM_ASSERT(steps > 0, "a unit has at least one step");
-    return static_cast<std::uint32_t>(scale(word(signature, 0), steps));
+    return steps - 1;
 }
 
 TraceChallenge trace_challenge(const crypto::Signature& signature, std::uint32_t steps,
                                std::uint64_t chunk_count) {
     GYM_ASSERT(chunk_count > 0, "a trace has at least one chunk");
     TraceChallenge out;
-    out.step = trace_step(signature, steps);
+    out.step = trace_step(steps);
     for (std::uint32_t i = 0; i < kTracePositions; ++i)
-        out.positions[i] = scale(word(signature, i + 1), chunk_count);
+        out.positions[i] = scale(word(signature, i), chunk_count);
     return out;
 }
 

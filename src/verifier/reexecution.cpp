@@ -18,7 +18,7 @@ Result<Reexecution> reexecute_train(worker::InputLoader& loader, const rpc::Veri
     run.engine = options.engine;
     run.progress = options.progress;
     run.cancel = options.stop;
-    run.trace_step = protocol::trace_step(challenge, task.record.steps);
+    run.trace_step = protocol::trace_step(task.record.steps);
     run.trace = [&](const engine::TraceEntry& entry) {
         const auto chunks = commit::chunk_leaves(entry.output);
         leaves.insert(leaves.end(), chunks.begin(), chunks.end());

@@ -149,7 +149,7 @@ TEST_F(EngineComputeTest, an_audit_gets_the_trace_of_who_ran_the_unit) {
         crypto::PrivateKey::generate().sign_digest(commit::sha256(as_bytes("beacon")));
     std::vector<Digest> leaves;
     engine::RunOptions run;
-    run.trace_step = protocol::trace_step(challenge, round.steps);
+    run.trace_step = protocol::trace_step(round.steps);
     run.trace = [&](const engine::TraceEntry& entry) {
         const auto chunks = commit::chunk_leaves(entry.output);
         leaves.insert(leaves.end(), chunks.begin(), chunks.end());

@@ -17,7 +17,7 @@ namespace gym::protocol {
 inline constexpr std::size_t kTracePositions = 64;
 
 struct TraceChallenge {
-    std::uint32_t step = 0;                                ///< below the unit's steps
+    std::uint32_t step = 0;                                ///< trace_step()
     std::array<std::uint64_t, kTracePositions> positions;  ///< each below chunk_count
 };
 
@@ -28,8 +28,9 @@ struct TraceChallenge {
 /// `steps` and `chunk_count` are at least 1. Positions may repeat.
 [[nodiscard]] TraceChallenge trace_challenge(const crypto::Signature& signature,
                                              std::uint32_t steps, std::uint64_t chunk_count);
-/// The step alone, for callers that learn chunk_count only by running that step.
-[[nodiscard]] std::uint32_t trace_step(const crypto::Signature& signature, std::uint32_t steps);
+/// The step whose trace a report hashes: the last one. After any other a verifier could stop, and
+/// copy the rest of its report from the commitment; no audit of an honest unit would ever show it.
+[[nodiscard]] std::uint32_t trace_step(std::uint32_t steps);
 /// SHA-256 over a domain tag and the leaves at the challenge's positions, in their order.
 [[nodiscard]] Digest trace_digest(std::span<const Digest> leaves_at_positions);
 /// trace_digest() of the leaves at the signature's positions; of none where there are no leaves.
