@@ -32,6 +32,12 @@ inline double paid_per_unit(const IncentiveParams& p) {
     return p.worker.unit_reward_tokens * with_bonus(p);
 }
 
+/// Expected share of n wrong units that is paid, of which one is found with `rate` and any with
+/// `p_caught`.
+inline double paid_share(const IncentiveParams& p, double rate, double p_caught) {
+    return 1 - (p.worker.credits_wait ? p_caught : rate);
+}
+
 /// The rest of a slash may return to the cheat: an accomplice announces first, or owns the job.
 inline double lost_by_cheat(const IncentiveParams& p) {
     return p.worker.stake_tokens * share(p.slash.burned_ppm);

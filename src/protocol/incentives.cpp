@@ -101,8 +101,10 @@ Strategy best_of(std::uint64_t count_max, const At& at) {
 Strategy cheat_with(const IncentiveParams& p, double rate, std::uint64_t count) {
     const auto units = static_cast<double>(count);
     const double p_caught = caught(rate, count);
-    return {count, units * ((1 - p_caught) * paid_per_unit(p) + p.worker.outside_gain_tokens),
-            p_caught * lost_by_cheat(p)};
+    return {
+        count,
+        units * (paid_share(p, rate, p_caught) * paid_per_unit(p) + p.worker.outside_gain_tokens),
+        p_caught * lost_by_cheat(p)};
 }
 
 /// `saved_tokens` a report, found out with `rate`: then all pending reports and the name are lost.
@@ -131,16 +133,17 @@ double largest_reward(const IncentiveParams& p) {
         const double p_caught = caught(rate, count);
         const double room = p_caught * lost_by_cheat(p) - units * p.worker.outside_gain_tokens;
         if (room <= 0) return 0;
-        largest = std::min(largest, quotient(room, units * (1 - p_caught) * with_bonus(p)));
+        largest = std::min(largest,
+                           quotient(room, units * paid_share(p, rate, p_caught) * with_bonus(p)));
     }
     return largest;
 }
 
 std::uint64_t largest_open_units(const IncentiveParams& p) {
     const double rate = detection_rate(p.sampling);
-    // What is void when caught pays best for one unit: then one decides for all.
-    const std::uint64_t last = p.worker.outside_gain_tokens > 0 ? kOpenUnitsLimit : 1;
-    for (std::uint64_t count = 1; count <= last; ++count) {
+    // Where all is void when one is caught, one unit pays best and decides for any number.
+    const bool all_void = p.worker.credits_wait && p.worker.outside_gain_tokens == 0;
+    for (std::uint64_t count = 1; count <= (all_void ? 1 : kOpenUnitsLimit); ++count) {
         const Strategy one = cheat_with(p, rate, count);
         if (!exceeds(one.loss_tokens, one.gain_tokens)) return count - 1;
     }

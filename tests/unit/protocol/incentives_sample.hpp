@@ -13,6 +13,7 @@ inline IncentiveParams safe_params() {
                 .unit_cost_tokens = 6,
                 .outside_gain_tokens = 1,
                 .open_units_max = 8,
+                .credits_wait = true,
                 .unit_seconds = 600};
     p.sampling = {.floor_ppm = 50'000, .verifiers = 10, .colluding_ppm = 300'000};
     p.slash = {.burned_ppm = 500'000, .compensation_ppm = 100'000};

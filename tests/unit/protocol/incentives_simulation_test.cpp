@@ -45,22 +45,24 @@ struct Mean {
 double play_worker(const IncentiveParams& p, std::uint64_t open, std::uint64_t wrong, Dice& dice) {
     const std::uint64_t colluding = colluding_verifiers(p.sampling);
     double balance = -static_cast<double>(open - wrong) * p.worker.unit_cost_tokens;
-    bool slashed = false;
+    std::uint64_t found = 0;
     for (std::uint64_t unit = 0; unit < open; ++unit) {
         const bool drawn = dice.ppm(p.sampling.floor_ppm);
         const bool honest_verifier = dice.below(p.sampling.verifiers) >= colluding;
         if (unit < wrong) {
             balance += p.worker.outside_gain_tokens;
-            slashed = slashed || (drawn && honest_verifier);
+            found += drawn && honest_verifier ? 1 : 0;
         }
     }
-    if (slashed) {
+    if (found > 0) {
         const double stake = p.worker.stake_tokens;
         const double back = stake * (kPpm - p.slash.burned_ppm) / kPpm;
-        return balance - stake + back;
+        balance -= stake - back;
+        if (p.worker.credits_wait) return balance;
     }
     const double reward = p.worker.unit_reward_tokens;
-    return balance + static_cast<double>(open) * (reward + reward * p.worker.bonus_ppm / kPpm);
+    return balance +
+           static_cast<double>(open - found) * (reward + reward * p.worker.bonus_ppm / kPpm);
 }
 
 IncentiveParams random_worker_params(Dice& dice) {
@@ -70,6 +72,7 @@ IncentiveParams random_worker_params(Dice& dice) {
                   .colluding_ppm = static_cast<std::uint32_t>(dice.below(500'000))};
     p.worker.open_units_max = 1 + dice.below(6);
     p.worker.outside_gain_tokens = static_cast<double>(dice.below(3));
+    p.worker.credits_wait = dice.below(2) == 0;
     p.worker.stake_tokens = 10 + static_cast<double>(dice.below(600));
     p.slash.burned_ppm = static_cast<std::uint32_t>(500'000 + dice.below(400'000));
     p.slash.compensation_ppm = 0;

@@ -123,6 +123,22 @@ TEST(Incentives, caught_is_exact_for_tiny_rates_and_at_the_ends) {
     EXPECT_DOUBLE_EQ(caught(0.5, 3), 0.875);
 }
 
+TEST(Incentives, credits_that_do_not_wait_for_the_verdict_bound_the_open_units) {
+    IncentiveParams p = plain(50'000, 100);
+    p.sampling.colluding_ppm = 0;
+    p.worker.credits_wait = false;
+    // 2 units: (1 - 0.95^2) * 50 = 4.875 lost, 2 * 0.95 earned. 50: 46.15 and 47.5.
+    const std::uint64_t most = safe_bounds(p).open_units;
+    EXPECT_EQ(most, 48U);
+    p.worker.open_units_max = most;
+    EXPECT_TRUE(holds(p, "cheating_loses"));
+    EXPECT_EQ(best_cheat(p).count, most) << "many at once, not one, are the danger";
+    p.worker.open_units_max = most + 1;
+    EXPECT_FALSE(holds(p, "cheating_loses"));
+    p.worker.credits_wait = true;
+    EXPECT_TRUE(holds(p, "cheating_loses"));
+}
+
 TEST(Incentives, a_gain_that_is_kept_bounds_the_open_units) {
     IncentiveParams p = safe_params();
     p.worker.outside_gain_tokens = 2;
@@ -152,6 +168,7 @@ IncentiveParams random_params(std::mt19937_64& random) {
     p.worker.unit_reward_tokens = 0.1 + real(20);
     p.worker.outside_gain_tokens = random() % 2 == 0 ? 0 : real(2);
     p.worker.open_units_max = 1 + random() % 50;
+    p.worker.credits_wait = random() % 2 == 0;
     p.sampling = {.floor_ppm = 1 + ppm(200'000),
                   .verifiers = 1 + random() % 30,
                   .colluding_ppm = ppm(600'000)};

@@ -24,7 +24,10 @@ struct WorkerTerms {
     /// What a wrong unit is worth to the cheat beyond its reward, and what it keeps when caught.
     double outside_gain_tokens = 0;
     std::uint64_t open_units_max = 1;  ///< units of one worker that are not final
-    double unit_seconds = 0;           ///< assignment to the root on chain, at most
+    /// Whether no credit of a worker becomes final while a game against it is open. Otherwise a
+    /// cheat that is caught keeps what its other wrong units earn until the verdict.
+    bool credits_wait = false;
+    double unit_seconds = 0;  ///< assignment to the root on chain, at most
 };
 
 struct SamplingTerms {
