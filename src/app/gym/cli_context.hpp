@@ -53,6 +53,7 @@ void add_rewards_commands(CLI::App& app, CliContext& context);
 void add_stake_commands(CLI::App& app, CliContext& context);
 void add_dispute_commands(CLI::App& app, CliContext& context);
 void add_operator_commands(CLI::App& app, CliContext& context);
+void add_params_commands(CLI::App& app, CliContext& context);
 // Below `gym program`.
 void add_train_command(CLI::App& group, CliContext& context);
 void add_weights_commands(CLI::App& group, CliContext& context);

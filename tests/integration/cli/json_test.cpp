@@ -48,6 +48,10 @@ class JsonTest : public ::testing::Test {
         spill(place_ / "job.yaml",
               "name: j\nmodel: model.yaml\ndataset: text\nrounds: 1\nslots: 1\n"
               "steps_per_round: 2\nprice_per_pflop: 2\nbudget: 40\n");
+        std::string params = gym::testing::slurp(std::getenv("GYM_SOURCE_DIR") +
+                                                 std::string("/examples/params.yaml"));
+        params.replace(params.find("stake: 1000"), 11, "stake: 100");
+        spill(place_ / "refused.yaml", params);
         backend_.ended = true;
     }
     void TearDown() override {
@@ -130,6 +134,8 @@ class JsonTest : public ::testing::Test {
             {{"devnet", "demo"}, {}, kUsage},
             {{"operator", "migrate"}, {"--host", "127.0.0.1", "--port", "1"}, kUnavailable},
             {{"operator", "deploy-contracts"}, {path("none.yaml")}, kFailed},
+            {{"params", "check"}, {}},
+            {{"params", "check"}, {path("refused.yaml")}, kRejected},
         };
     }
 
