@@ -51,13 +51,17 @@ json::object to_json(const Condition& one) {
 
 void print_line(const Condition& one) {
     std::array<char, 32> need{}, more{};
-    (void)std::snprintf(need.data(), need.size(), "%.5g %s", one.need, name_of(one.measure));
+    const int digits = one.measure == Measure::kTokens ? 5 : 10;  // the others are whole numbers
+    (void)std::snprintf(need.data(), need.size(), "%.*g %s", digits, one.need,
+                        name_of(one.measure));
     if (std::isfinite(margin(one)))
         (void)std::snprintf(more.data(), more.size(), "%+.0f %%", 100 * margin(one));
     std::string claim(one.claim);
-    if (one.count > 0) claim += " (closest: " + std::to_string(one.count) + " at once)";
-    std::printf("%-7s  %-22s %11.5g %17s %9s   %s\n", one.holds ? "holds" : "REFUSED",
-                std::string(one.id).c_str(), one.have, need.data(), more.data(), claim.c_str());
+    if (one.count > 0 && one.need > 0)
+        claim += " (closest: " + std::to_string(one.count) + " at once)";
+    std::printf("%-7s  %-22s %11.*g %17s %9s   %s\n", one.holds ? "holds" : "REFUSED",
+                std::string(one.id).c_str(), digits, one.have, need.data(), more.data(),
+                claim.c_str());
 }
 
 std::string bound(double value, const char* otherwise) {

@@ -103,7 +103,7 @@ TEST_F(ParamsFileTest, errors_name_file_key_and_what_is_expected) {
     expect("  verifiers: 10", "  verifier: 10", "verifier");
     expect("sampling:", "samplings:", "sampling");
     expect("capital_cost_ppm: 100000 ", "capital_cost: 0.1 ", "capital_cost");
-    EXPECT_EQ(load_params_file((place_ / "none").string(), {}).error().code, ErrorCode::kIo);
+    EXPECT_EQ(load_params_file((place_ / "none").string(), {}).error().code, ErrorCode::kNotFound);
 }
 
 }  // namespace
