@@ -70,8 +70,8 @@ abstract contract DisputeInvariants is TestBase {
 
 /// forge-config: default.invariant.runs = 6
 /// forge-config: default.invariant.depth = 50
-/// forge-config: check.invariant.runs = 32
-/// forge-config: check.invariant.depth = 100
+/// forge-config: check.invariant.runs = 128
+/// forge-config: check.invariant.depth = 128
 contract DisputeOfACheatInvariantTest is DisputeInvariants {
     function setUp() public {
         _handler = new DisputeHandler(false);
@@ -80,8 +80,8 @@ contract DisputeOfACheatInvariantTest is DisputeInvariants {
 
 /// forge-config: default.invariant.runs = 6
 /// forge-config: default.invariant.depth = 50
-/// forge-config: check.invariant.runs = 32
-/// forge-config: check.invariant.depth = 100
+/// forge-config: check.invariant.runs = 128
+/// forge-config: check.invariant.depth = 128
 contract DisputeOfAnHonestUnitInvariantTest is DisputeInvariants {
     function setUp() public {
         _handler = new DisputeHandler(true);
