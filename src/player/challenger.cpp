@@ -3,6 +3,7 @@
 #include <array>
 
 #include "desk.hpp"
+#include "gym/crypto/secret.hpp"
 #include "gym/game/planner.hpp"
 
 namespace gym::player {
@@ -83,10 +84,20 @@ class Challenger final : public Player {
         GYM_TRY(const auto announced, contract().announced(client(), now.game));
         if (announced.order == 0) return announce(claim, now, *terms);
         if (desk_.head().number + 1 < announced.block_number + terms->announce_blocks) return {};
+        if (desk_.head().number >
+            announced.block_number + terms->announce_blocks + terms->open_blocks)
+            return announce_anew(claim, now);
         desk_.tell_once("opened", claim, now.game, "unit " + now.unit.hex());
         GYM_TRY(const Amount escrow, escrow_wei(*terms));
         return desk_.send("dispute-open:" + now.game.hex(),
                           contract().open(game::encode_open(claim.evidence, claim.salt), escrow));
+    }
+
+    /// This node was away for too long: the bond of its announcement is lost.
+    Status announce_anew(Claim claim, const Case& now) {
+        desk_.tell("missed", claim, now.game, "it was announced and not opened in time");
+        claim.salt = crypto::random_digest();
+        return desk_.setup().claims.save(claim);
     }
 
     Result<Amount> escrow_wei(const chain::DisputeGame::Terms& terms) {

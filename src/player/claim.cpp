@@ -8,7 +8,7 @@
 namespace gym::player {
 namespace {
 
-constexpr std::uint16_t kFormat = 1;
+constexpr std::uint16_t kFormat = 2;
 constexpr std::uint32_t kPartBytesMax = 64U << 20;
 constexpr std::uint32_t kPathMax = 64;
 constexpr const char* kSuffix = ".claim";
@@ -47,7 +47,7 @@ Bytes encode(const Claim& claim) {
     for (const Digest& sibling : claim.evidence.path)
         out.fixed(sibling);
     out.fixed(claim.program_blob).fixed(claim.dataset_blob).fixed(claim.base_state_blob);
-    out.u64(claim.epoch_block).fixed(claim.salt);
+    out.u64(claim.from_block).u64(claim.epoch_block).fixed(claim.salt);
     return out.take();
 }
 
@@ -66,6 +66,7 @@ Result<Claim> decode_claim(ByteView bytes) {
     GYM_TRY(claim.program_blob, in.digest());
     GYM_TRY(claim.dataset_blob, in.digest());
     GYM_TRY(claim.base_state_blob, in.digest());
+    GYM_TRY(claim.from_block, in.u64());
     GYM_TRY(claim.epoch_block, in.u64());
     GYM_TRY(claim.salt, in.digest());
     GYM_CHECK(in.expect_end());

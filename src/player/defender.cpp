@@ -6,17 +6,19 @@
 namespace gym::player {
 namespace {
 
+constexpr std::uint64_t kReorgBlocks = 64;
+
 class Defender final : public Player {
   public:
     explicit Defender(PlayerSetup setup) : desk_(std::move(setup)) {}
 
     Status tick() override {
         GYM_CHECK(desk_.look());
-        const auto claims = own_claims();
+        GYM_TRY(const auto claims, own_claims());
         if (claims.empty()) return desk_.push();
-        std::uint64_t first = claims.front()->epoch_block;
+        std::uint64_t first = claims.front()->from_block;
         for (const auto& claim : claims)
-            first = std::min(first, claim->epoch_block);
+            first = std::min(first, claim->from_block);
         GYM_TRY(const auto* opened, desk_.units_opened(desk_.self(), first));
         bool open = false;
         for (const auto& claim : claims) {
@@ -37,8 +39,17 @@ class Defender final : public Player {
         return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
     }
 
-    std::vector<ClaimStore::Shared> own_claims() {
-        std::vector<ClaimStore::Shared> out = desk_.setup().claims.list();
+    /// Those that were signed before any block was seen begin now.
+    Result<std::vector<ClaimStore::Shared>> own_claims() {
+        ClaimStore& store = desk_.setup().claims;
+        for (const ClaimStore::Shared& claim : store.list()) {
+            if (claim->from_block != 0) continue;
+            Claim dated = *claim;
+            dated.from_block = std::max<std::uint64_t>(
+                1, desk_.head().number - std::min(desk_.head().number, kReorgBlocks));
+            GYM_CHECK(store.save(dated));
+        }
+        std::vector<ClaimStore::Shared> out = store.list();
         std::erase_if(out, [](const auto& claim) { return claim->role != Role::kDefend; });
         return out;
     }
@@ -71,7 +82,7 @@ class Defender final : public Player {
     /// Games can be opened until the window closes. Some blocks more, since a reorg may move an
     /// opening.
     Status forget_if_over(const Claim& claim) {
-        constexpr std::uint64_t kReorgBlocks = 64;
+        if (claim.epoch_block == 0) return {};  // its epoch may come, whoever says that it did not
         GYM_TRY(const std::uint64_t window, desk_.window_blocks());
         if (desk_.head().number < claim.epoch_block + window + kReorgBlocks) return {};
         return desk_.setup().claims.remove(claim.key);

@@ -30,6 +30,7 @@ Status Desk::look() {
     GYM_TRY(const auto head, setup_.client.block(chain::BlockTag::kLatest));
     if (!head) return fail(ErrorCode::kUnavailable, "the node has no latest block");
     head_ = *head;
+    setup_.claims.note_head(head_.number);
     return {};
 }
 
@@ -85,10 +86,12 @@ Status Desk::push() {
 
 Result<const std::set<Digest>*> Desk::units_opened(const Address& asserter,
                                                    std::uint64_t first_block) {
-    const std::uint64_t first =
-        read_until_ ? std::max(first_block, *read_until_ - std::min(*read_until_, kReorgBlocks))
-                    : first_block;
-    Digest topic;  // an address on the right of a word
+    std::uint64_t first = first_block;
+    if (read_until_ && first_block >= read_from_)
+        first = std::max(first, *read_until_ - std::min(*read_until_, kReorgBlocks));
+    else
+        read_from_ = first_block;  // of an older claim than all that were here
+    Digest topic;                  // an address on the right of a word
     std::ranges::copy(asserter.view(), topic.data.end() - Address::kSize);
     const chain::LogQuery query{
         setup_.contract.address(), {{}, {}, {}, topic}, first, head_.number};
@@ -104,12 +107,14 @@ Result<const std::set<Digest>*> Desk::units_opened(const Address& asserter,
 
 Result<std::vector<OpenGame>> Desk::open_games(const Claim& claim, const Digest& unit) {
     GYM_TRY(const auto events,
-            unit_events(setup_.client, setup_.contract, unit, {claim.epoch_block, head_.number}));
+            unit_events(setup_.client, setup_.contract, unit, {claim.from_block, head_.number}));
     std::vector<OpenGame> out;
     if (events.empty()) return out;
-    GYM_TRY(const UnitLog log, replay(events));
+    const UnitLog log = replay(events);
     for (const GameRecord& record : log.games) {
-        if (record.ended || !record.line) continue;
+        if (record.ended) continue;
+        if (!record.unreadable.empty()) tell_once("stuck", claim, record.id, record.unreadable);
+        if (!record.line) continue;
         GYM_TRY(const auto state,
                 setup_.contract.game_of(setup_.client, record.id, chain::BlockId(head_.hash)));
         if (!chain::is_open(state.status)) continue;

@@ -66,6 +66,7 @@ class Desk {
     std::optional<std::uint64_t> window_blocks_;
     std::set<std::string> told_;
     std::set<Digest> units_opened_;
+    std::uint64_t read_from_ = 0;
     std::optional<std::uint64_t> read_until_;
 };
 

@@ -10,11 +10,37 @@ namespace {
 
 class Replay {
   public:
-    Status take(const chain::DisputeEvent& event) { return std::visit(*this, event); }
+    void take(const chain::DisputeEvent& event) { std::visit(*this, event); }
     UnitLog log() && { return std::move(log_); }
 
-    Status operator()(const chain::Opened& opened) {
-        GameRecord game{opened.game, opened.unit, opened.asserter, opened.challenger, {}, {}, {}};
+    void operator()(const chain::Opened& opened) {
+        GameRecord game;
+        game.id = opened.game;
+        game.unit = opened.unit;
+        game.asserter = opened.asserter;
+        game.challenger = opened.challenger;
+        note(game, begin(game, opened));
+        log_.games.push_back(std::move(game));
+    }
+
+    void operator()(const chain::Moved& moved) {
+        GameRecord* game = find(moved.game);
+        if (game != nullptr && game->line) note(*game, move(*game->line, moved));
+    }
+
+    void operator()(const chain::FaultFound& fault) {
+        if (GameRecord* game = find(fault.game)) game->fault = fault;
+    }
+
+    void operator()(const chain::GameEnded& ended) {
+        if (GameRecord* game = find(ended.game)) game->ended = ended;
+    }
+
+    template <class Other>
+    void operator()(const Other& /*event*/) {}  // money, and what gameOf() tells
+
+  private:
+    Status begin(GameRecord& game, const chain::Opened& opened) {
         GYM_TRY(const game::OpenCall call, game::read_open(opened.data));
         const game::Facts facts =
             game::facts_of(call.evidence.commitment.commitment, call.evidence.record);
@@ -23,39 +49,24 @@ class Replay {
         // answer of its own, and which one leads on an opening depends on when it comes.
         const auto known = log_.answers.find(game::hash_of(game.line->at()));
         if (known != log_.answers.end()) GYM_CHECK(game.line->play(known->second));
-        log_.games.push_back(std::move(game));
         return {};
     }
 
-    Status operator()(const chain::Moved& moved) {
-        GameRecord* game = find(moved.game);
-        if (game == nullptr || !game->line)
-            return fail(ErrorCode::kMismatch, "a move of game " + moved.game.hex() +
-                                                  ", whose opening is not in the logs");
+    Status move(game::Line& line, const chain::Moved& moved) {
         GYM_TRY(const game::SentMove sent, game::read_call(moved.data));
         const Digest before = game::hash_of(sent.cursor);
-        GYM_CHECK(log_.follow(*game->line, before));
-        GYM_CHECK(game->line->play(sent.move));
+        GYM_CHECK(log_.follow(line, before));
+        GYM_CHECK(line.play(sent.move));
         if (moved.by_asserter) log_.answers.insert_or_assign(before, sent.move);
-        return log_.follow(*game->line, moved.position);
+        return log_.follow(line, moved.position);
     }
 
-    Status operator()(const chain::FaultFound& fault) {
-        if (GameRecord* game = find(fault.game)) game->fault = fault;
-        return {};
+    static void note(GameRecord& game, const Status& status) {
+        if (status.ok()) return;
+        game.unreadable = status.error().message;
+        game.line.reset();
     }
 
-    Status operator()(const chain::GameEnded& ended) {
-        if (GameRecord* game = find(ended.game)) game->ended = ended;
-        return {};
-    }
-
-    template <class Other>
-    Status operator()(const Other& /*event*/) {
-        return {};  // money, and what gameOf() tells
-    }
-
-  private:
     GameRecord* find(const Digest& id) {
         const auto found = std::ranges::find(log_.games, id, &GameRecord::id);
         return found == log_.games.end() ? nullptr : &*found;
@@ -76,10 +87,10 @@ Status UnitLog::follow(game::Line& line, const Digest& position) const {
     return {};
 }
 
-Result<UnitLog> replay(std::span<const Happened> events) {
+UnitLog replay(std::span<const Happened> events) {
     Replay replay;
     for (const Happened& happened : events)
-        GYM_CHECK(replay.take(happened.event));
+        replay.take(happened.event);
     return std::move(replay).log();
 }
 

@@ -224,6 +224,7 @@ Result<player::Claim> VerifierImpl::make_claim(const rpc::VerifyTask& task) {
     claim.dataset_blob = task.inputs.dataset_blob.value_or(Digest());
     claim.base_state_blob = task.inputs.base_state_blob;
     claim.epoch_block = epoch->block;
+    claim.from_block = epoch->block;
     claim.salt = crypto::random_digest();
     return claim;
 }

@@ -165,6 +165,7 @@ Result<JournalEntry> WorkerImpl::commit(const rpc::TrainTask& task,
     // The delta first: a journal entry promises that it can be delivered.
     GYM_CHECK(cache_.store().put(result.delta_root, result.delta));
     GYM_CHECK(journal_.save(entry));
+    GYM_CHECK(stand_by(entry, 0));
     checkpoints_.remove(entry.unit_id());
     tell("committed", task.unit, "last loss " + std::to_string(result.last_loss));
     return entry;

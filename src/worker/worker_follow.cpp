@@ -13,6 +13,7 @@ namespace gym::worker {
 Status WorkerImpl::resume(const std::stop_token& stop) {
     const std::vector<JournalEntry> entries = journal_.entries();
     for (const JournalEntry& entry : entries) {
+        if (!entry.receipt) GYM_CHECK(stand_by(entry, 0));
         if (entry.leaf) continue;
         Status sent = deliver(entry, stop);
         if (!sent.ok() && is_transient(sent.error().code)) return sent;
@@ -130,19 +131,24 @@ Result<std::optional<ChainView::Epoch>> WorkerImpl::find_on_chain(
     return std::optional<ChainView::Epoch>();
 }
 
-/// From now on anybody can open a game about the unit, whatever the coordinator says of it.
+/// From its signature on anybody may open a game about the unit, whatever the coordinator says of
+/// it, and whether or not it hands out receipts. @param epoch_block 0: not known yet.
 Status WorkerImpl::stand_by(const JournalEntry& entry, std::uint64_t epoch_block) {
     if (options_.claims == nullptr || !options_.defend_disputes) return {};
     player::Claim claim;
     claim.role = player::Role::kDefend;
     claim.key = entry.unit;
-    claim.evidence = {entry.commitment, entry.record,
-                      static_cast<std::uint32_t>(entry.receipt->leaf_index),
-                      entry.receipt->siblings};
+    claim.evidence.commitment = entry.commitment;
+    claim.evidence.record = entry.record;
+    if (entry.receipt) {
+        claim.evidence.index = static_cast<std::uint32_t>(entry.receipt->leaf_index);
+        claim.evidence.path = entry.receipt->siblings;
+    }
     claim.program_blob = entry.inputs.program_blob;
     claim.dataset_blob = entry.inputs.dataset_blob.value_or(Digest());
     claim.base_state_blob = entry.inputs.base_state_blob;
     claim.epoch_block = epoch_block;
+    claim.from_block = epoch_block != 0 ? epoch_block : options_.claims->head();
     return options_.claims->save(claim);
 }
 

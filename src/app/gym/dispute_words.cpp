@@ -180,7 +180,7 @@ void Whereabouts::follow(const game::Move& move) {
 Whereabouts whereabouts(const GameLog& game) {
     Whereabouts out;
     for (const GameMove& move : game.moves) {
-        const auto sent = game::decode_call(move.event.data);
+        const auto sent = game::read_call(move.event.data);
         if (sent.ok()) out.follow(sent->move);
     }
     return out;

@@ -94,6 +94,7 @@ class PlayTest : public DeployedTest {
         claim.key = {record_.job_id, record_.round, unit_.spec.slot, 0};
         claim.evidence = {commitment_, record_, 0, {}};
         claim.epoch_block = epoch_block_;
+        claim.from_block = epoch_block_;
         if (role == player::Role::kChallenge) claim.salt = engine::testing::seed_of(side.name);
         ASSERT_TRUE(side.claims->save(claim).ok());
     }
@@ -159,7 +160,7 @@ class PlayTest : public DeployedTest {
         const auto head = anvil_.client().block(chain::BlockTag::kLatest).value()->number;
         const auto events =
             player::unit_events(anvil_.client(), contract(), chain_unit(), {0, head}).value();
-        return player::replay(events).value().games;
+        return player::replay(events).games;
     }
 
     protocol::RoundRecord round_record() const {

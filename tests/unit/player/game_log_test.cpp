@@ -55,10 +55,10 @@ class GameLogTest : public ::testing::Test {
         return next;
     }
     Digest position(std::size_t index) {
-        const auto log = replay(happened_);
-        EXPECT_TRUE(log.ok()) << (log.ok() ? "" : log.error().message);
-        if (!log.ok()) return Digest();
-        return game::hash_of(log->games.at(index).line->at());
+        const UnitLog log = replay(happened_);
+        EXPECT_EQ(log.games.at(index).unreadable, "");
+        if (!log.games[index].line) return Digest();
+        return game::hash_of(log.games[index].line->at());
     }
 
     const std::vector<Digest> links_{digest(101), digest(102)};
@@ -102,6 +102,21 @@ TEST_F(GameLogTest, ALaterAnswerInAnotherGameMovesNoGame) {
     EXPECT_EQ(position(1), other);
     EXPECT_EQ(position(2), answered);
     EXPECT_EQ(position(3), other);
+}
+
+TEST_F(GameLogTest, AGameThatCannotBeFollowedStopsNoOther) {
+    open(1);
+    open(2);
+    chain::Moved nonsense;
+    nonsense.game = digest(1);
+    nonsense.unit = unit_;
+    nonsense.data = {1, 2, 3, 4, 5};
+    happened_.push_back({nonsense, Digest(), 0});
+    const Digest answered = declare(2, digest(201));
+    const UnitLog log = replay(happened_);
+    EXPECT_FALSE(log.games.at(0).line.has_value());
+    EXPECT_NE(log.games[0].unreadable, "");
+    EXPECT_EQ(position(1), answered);
 }
 
 }  // namespace

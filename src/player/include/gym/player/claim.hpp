@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -24,7 +25,8 @@ struct Claim {
     Digest program_blob;
     Digest dataset_blob;
     Digest base_state_blob;
-    std::uint64_t epoch_block = 0;  ///< that holds the epoch's root: games are later
+    std::uint64_t from_block = 0;   ///< games about it are not earlier; 0: not known
+    std::uint64_t epoch_block = 0;  ///< that holds the epoch's root; 0: not known, no path yet
     Digest salt;                    ///< of the challenger's announcement; else zero
     friend bool operator==(const Claim&, const Claim&) = default;
 };
@@ -46,6 +48,10 @@ class ClaimStore {
     /// @errors kIo.
     Status remove(const protocol::UnitKey& key);
     [[nodiscard]] std::vector<Shared> list() const;
+    /// The newest block that the player has seen; 0 before the first. What is signed now is in no
+    /// game before it.
+    void note_head(std::uint64_t block) { head_ = block; }
+    [[nodiscard]] std::uint64_t head() const { return head_; }
     /// Whether a claim's unit is computed from this blob.
     [[nodiscard]] bool needs(const Digest& blob) const;
 
@@ -55,6 +61,7 @@ class ClaimStore {
     const std::filesystem::path directory_;
     mutable std::mutex mutex_;
     std::vector<Shared> claims_;
+    std::atomic<std::uint64_t> head_ = 0;
 };
 
 }  // namespace gym::player

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "gym/chain/client.hpp"
@@ -28,6 +29,9 @@ struct GameRecord {
     Address challenger;
     /// As far as the logs go; absent for a game that its opening decided.
     std::optional<game::Line> line;
+    /// Why the logs of this game could not be followed; then it has no line. Others are not
+    /// touched.
+    std::string unreadable;
     std::optional<chain::FaultFound> fault;
     std::optional<chain::GameEnded> ended;
 };
@@ -44,8 +48,7 @@ struct UnitLog {
 };
 
 /// Pure. @param events of one unit, in the chain's order.
-/// @errors kMalformed, kMismatch: logs that the rules cannot follow.
-[[nodiscard]] Result<UnitLog> replay(std::span<const Happened> events);
+[[nodiscard]] UnitLog replay(std::span<const Happened> events);
 
 struct Blocks {
     std::uint64_t first = 0;

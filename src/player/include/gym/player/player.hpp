@@ -29,7 +29,7 @@ class UnitSource {
 };
 
 /// Something a person wants to know: "announced", "opened", "answered", "moved", "proved", "ended",
-/// "settled", "timeout", "stuck".
+/// "settled", "timeout", "missed", "stuck".
 struct PlayerEvent {
     std::string name;
     protocol::UnitKey unit;
