@@ -365,6 +365,7 @@ class CalldataReader {
 
 std::vector<const AbiType*> pointers(const std::vector<AbiType>& types) {
     std::vector<const AbiType*> out;
+    out.reserve(types.size());
     for (const AbiType& type : types)
         out.push_back(&type);
     return out;

@@ -215,6 +215,7 @@ std::vector<Bytes> encode_all(const std::vector<Record>& records) {
 
 std::vector<Bytes> encode_gradients(const std::vector<std::uint32_t>& leaves) {
     std::vector<Bytes> encoded;
+    encoded.reserve(leaves.size());
     for (const std::uint32_t leaf : leaves)
         encoded.push_back(commit::Encoder().u32(leaf).view());
     return encoded;

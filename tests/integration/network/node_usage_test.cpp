@@ -192,7 +192,7 @@ TEST_F(NodeUsageTest, EveryCommandSpeaksJson) {
     for (const json::object& finding : lines(asked("doctor", here)))
         checks.insert(std::string(finding.at("check").as_string()));
     EXPECT_EQ(checks, (std::set<std::string>{"memory", "disk", "engine", "key", "coordinator",
-                                             "chain", "registration"}));
+                                             "chain", "registration", "stake"}));
 }
 
 TEST_F(NodeUsageTest, BenchSaysWhatTheMachineDoesAndEarns) {

@@ -13,8 +13,8 @@
 namespace gym::engine {
 
 /// Called after each op with its output, which it may change. `run` counts the runs of one Engine
-/// from EngineOptions::first_run on; of a Trainer it is the step of the unit, so that a step that is
-/// run again alone, for a dispute, has the fault of the first time.
+/// from EngineOptions::first_run on; of a Trainer it is the step of the unit, so that a step that
+/// is run again alone, for a dispute, has the fault of the first time.
 using FaultHook =
     std::function<void(std::uint64_t run, std::uint32_t op, std::span<std::uint8_t> output)>;
 

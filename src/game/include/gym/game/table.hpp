@@ -150,8 +150,8 @@ using Event = std::variant<event::Announced, event::Opened, event::Moved, event:
 /// Whatever is refused changes nothing. Not thread-safe.
 class Table {
   public:
-    Table(Terms terms, std::uint64_t chain_id, const Address& contract)
-        : terms_(std::move(terms)), chain_id_(chain_id), contract_(contract) {}
+    Table(const Terms& terms, std::uint64_t chain_id, const Address& contract)
+        : terms_(terms), chain_id_(chain_id), contract_(contract) {}
 
     // --- Stake and the token ---
     void mint(const Address& owner, const Amount& amount);
