@@ -47,7 +47,7 @@ uint32_t row_magnitude_bits(const float* x, int64_t count) {
 int64_t row_dot(const int16_t* a, const int16_t* b, int64_t count) {
     int64_t total = 0;
     for (int64_t i = 0; i < count; ++i)
-        total += int64_t{int32_t{a[i]} * int32_t{b[i]}};
+        total += static_cast<int64_t>(int32_t{a[i]} * int32_t{b[i]});
     return total;
 }
 

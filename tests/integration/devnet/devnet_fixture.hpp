@@ -21,6 +21,31 @@ using std::chrono::milliseconds;
 
 inline constexpr milliseconds kPoll{50};
 
+/// The rest of a job file: a model that learns in seconds, deadlines that leave room for a restart.
+inline constexpr const char* kTinyModel = R"(deadlines:
+  unit_ms: 90000
+  report_ms: 60000
+  reveal_ms: 30000
+  defence_ms: 2000
+  challenge_ms: 1000
+model:
+  batch: 4
+  model:
+    vocabulary: 256
+    context: 64
+    layers: 2
+    heads: 3
+    width: 48
+    init_std: 0.05
+  optimizer:
+    learning_rate: 4.0e-3
+    warmup_steps: 5
+    total_steps: 60
+  outer:
+    learning_rate: 0.7
+    momentum: 0.9
+)";
+
 inline std::string counting_text() {
     std::string text;
     for (int n = 0; text.size() < 200'000; ++n)

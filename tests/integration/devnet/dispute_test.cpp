@@ -17,35 +17,15 @@ checkpoint_every: 4
 evaluate_windows: 4
 price_per_pflop: "10"
 budget: "100"
-deadlines:
-  unit_ms: 90000
-  report_ms: 60000
-  reveal_ms: 30000
-  defence_ms: 2000
-  challenge_ms: 1000
-model:
-  batch: 4
-  model:
-    vocabulary: 256
-    context: 64
-    layers: 2
-    heads: 3
-    width: 48
-    init_std: 0.05
-  optimizer:
-    learning_rate: 4.0e-3
-    warmup_steps: 5
-    total_steps: 60
-  outer:
-    learning_rate: 0.7
-    momentum: 0.9
 )";
 
 class DisputeOnDevnet : public testing::DevnetTest {
   protected:
     static constexpr const char* kCheat = "worker-2";
 
-    [[nodiscard]] std::string job_text() const override { return kJob; }
+    [[nodiscard]] std::string job_text() const override {
+        return std::string(kJob) + testing::kTinyModel;
+    }
     void prepare(DemoOptions& options) override {
         options.network.cheating_worker = options.network.programs.path("gym-faulty-worker");
         options.network.fault_step = 5;
