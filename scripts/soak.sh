@@ -10,6 +10,7 @@ report=build/soak/report.jsonl
 mkdir -p build/soak && : >"$report"
 end=$((SECONDS + ${SOAK_MINUTES:-240} * 60))
 export GYM_TEST_SCALE=${SOAK_SCALE:-100}
+exec 3>&1  # for stages that tell how far they are
 
 stage() {  # stage PASS SEED NAME COMMAND...
     local pass=$1 seed=$2 name=$3 begin=$SECONDS result=passed
@@ -25,7 +26,7 @@ stage() {  # stage PASS SEED NAME COMMAND...
 
 run_ctest() { ctest --test-dir "$build" --output-on-failure --timeout 14400 "$@"; }
 # A million histories at the default scale: they are short.
-run_disputes() { GYM_TEST_SCALE=$((10 * GYM_TEST_SCALE)) run_ctest -R '^dispute_simulation$'; }
+run_disputes() { scripts/soak_disputes.sh "$build" $((10000 * GYM_TEST_SCALE)); }
 
 pass=0
 while ((SECONDS < end)); do

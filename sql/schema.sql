@@ -151,6 +151,47 @@ BEGIN
 END
 $$;
 
+-- Name: append_seal(bigint, bigint, bigint, integer, bytea, bytea, bigint, bytea, bytea); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.append_seal(p_number bigint, p_first bigint, p_last bigint, p_transfers integer, p_root bytea, p_previous bytea, p_sealed_at_ms bigint, p_signer bytea, p_signature bytea) RETURNS bytea
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+DECLARE
+    head ledger.seal;
+    seal ledger.seal;
+    covered record;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'a seal is written under READ COMMITTED: an old snapshot does not see what is settled';
+    END IF;
+    LOCK TABLE ledger.seal IN SHARE ROW EXCLUSIVE MODE;
+    SELECT * INTO head FROM ledger.seal ORDER BY number DESC LIMIT 1;
+    IF p_number <> coalesce(head.number, 0) + 1
+       OR p_previous <> coalesce(head.hash, decode(repeat('00', 32), 'hex'))
+       OR p_sealed_at_ms < coalesce(head.sealed_at_ms, 0) THEN
+        RAISE EXCEPTION 'seal % does not continue the chain, whose head is seal %', p_number,
+            coalesce(head.number, 0);
+    END IF;
+    IF p_last > (SELECT settled FROM ledger.seal_mark) THEN
+        RAISE EXCEPTION 'transfers up to % are not settled yet', p_last;
+    END IF;
+    SELECT count(*) AS n, min(seq) AS first_seq, max(seq) AS last_seq INTO covered
+        FROM ledger.transfer WHERE seq > coalesce(head.last_seq, 0) AND seq <= p_last;
+    IF (covered.n, covered.first_seq, covered.last_seq) IS DISTINCT FROM
+       (p_transfers::bigint, p_first, p_last) THEN
+        RAISE EXCEPTION 'seal % would leave transfers out', p_number;
+    END IF;
+    seal := ROW (p_number, p_first, p_last, p_transfers, p_root, p_previous, p_sealed_at_ms, p_signer,
+                 ''::bytea, p_signature);
+    seal.hash := ledger.seal_hash(seal);
+    INSERT INTO ledger.seal SELECT seal.*;
+    RETURN seal.hash;
+END
+$$;
+
 -- Name: book(uuid[], text[], bigint[], bigint[], numeric[], uuid[], bigint[], uuid[], text[], bigint, boolean, boolean); Type: FUNCTION; Schema: ledger; Owner: -
 
 CREATE FUNCTION ledger.book(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint, p_may_expire boolean, p_any_kind boolean) RETURNS text[]
@@ -166,14 +207,20 @@ DECLARE
     assets text[];
     kinds text[];
     closed boolean[];
+    versions bigint[];
+    balances numeric[];
     free numeric[];           -- what a debit may take; NULL: no limit
-    statuses text[] := array_fill('group_failed'::text, ARRAY[n]);
-    fingerprints bytea[] := array_fill(NULL::bytea, ARRAY[n]);
-    debits integer[] := array_fill(0, ARRAY[n]);    -- positions in account_ids
-    credits integer[] := array_fill(0, ARRAY[n]);
-    amounts numeric[] := array_fill(0::numeric, ARRAY[n]);
-    id_owner integer[] := array_fill(0, ARRAY[n]);  -- per distinct id: the item that holds it
-    resolved boolean[] := array_fill(false, ARRAY[n]);  -- per distinct pending: resolved in this batch
+    statuses text[];
+    fingerprints bytea[];
+    debits integer[];         -- positions in account_ids
+    credits integer[];
+    amounts numeric[];
+    id_owner integer[];       -- per distinct id: the item that holds it
+    resolved boolean[];       -- per distinct pending: resolved in this batch
+    debit_versions bigint[];
+    debit_afters numeric[];
+    credit_versions bigint[];
+    credit_afters numeric[];
     item record;
     d integer;
     c integer;
@@ -184,9 +231,22 @@ DECLARE
     group_broken boolean := false;
 BEGIN
     IF n = 0 THEN RETURN ARRAY[]::text[]; END IF;
-    SELECT array_agg(s.id), array_agg(s.asset), array_agg(s.kind), array_agg(s.closed), array_agg(s.free)
-        INTO account_ids, assets, kinds, closed, free
-        FROM (SELECT a.id, a.asset, a.kind, a.closed,
+    IF n = 1 AND p_kinds[1] = 'transfer' AND p_any_kind
+       AND ledger.book_one(p_ids[1], p_debits[1], p_credits[1], p_amounts[1], p_pendings[1], p_expires[1],
+                           p_groups[1], p_reasons[1]) THEN
+        RETURN ARRAY['created'];
+    END IF;
+    statuses := array_fill('group_failed'::text, ARRAY[n]);
+    fingerprints := array_fill(NULL::bytea, ARRAY[n]);
+    debits := array_fill(0, ARRAY[n]);
+    credits := debits;
+    amounts := array_fill(0::numeric, ARRAY[n]);
+    id_owner := debits;
+    resolved := array_fill(false, ARRAY[n]);
+    SELECT array_agg(s.id), array_agg(s.asset), array_agg(s.kind), array_agg(s.closed), array_agg(s.version),
+           array_agg(s.balance), array_agg(s.free)
+        INTO account_ids, assets, kinds, closed, versions, balances, free
+        FROM (SELECT a.id, a.asset, a.kind, a.closed, a.version, a.credits - a.debits AS balance,
                      CASE WHEN a.no_overdraft THEN a.credits - a.debits - a.debits_pending END AS free
               FROM ledger.account a
               WHERE a.id = ANY (ARRAY(
@@ -197,26 +257,29 @@ BEGIN
 
     -- From here on nobody else touches these accounts, so a later snapshot sees every earlier batch.
     FOR item IN
-        WITH k AS MATERIALIZED (SELECT coalesce(account_ids, ARRAY[]::bigint[]) AS ids)
-        SELECT i.ord::integer, i.id, i.kind, i.amount, i.pending, i.expires, i.group_id, i.reason,
-               CASE WHEN p.id IS NULL THEN i.debit ELSE p.debit_account END AS debit,
-               CASE WHEN p.id IS NULL THEN i.credit ELSE p.credit_account END AS credit,
-               i.debit AS asked_debit, i.credit AS asked_credit,
-               width_bucket(CASE WHEN p.id IS NULL THEN i.debit ELSE p.debit_account END, k.ids) AS d,
-               width_bucket(CASE WHEN p.id IS NULL THEN i.credit ELSE p.credit_account END, k.ids) AS c,
-               e.fingerprint AS old, p.kind AS pending_kind, p.amount AS pending_amount,
-               p.expires_at AS pending_expires, r.id IS NOT NULL AS is_resolved,
-               ledger.fingerprint(i.kind, i.debit, i.credit, i.amount, i.pending, i.expires, i.group_id,
+        -- Positions are looked up before anything is sorted: the rows that are sorted do not carry the list.
+        WITH k AS MATERIALIZED (SELECT coalesce(account_ids, ARRAY[]::bigint[]) AS ids),
+        i AS MATERIALIZED (
+            SELECT u.ord::integer AS ord, u.id, u.kind, trim_scale(u.amount) AS amount, u.pending, u.expires, u.group_id,
+                   u.reason, u.debit AS asked_debit, u.credit AS asked_credit,
+                   coalesce(p.debit_account, u.debit) AS debit, coalesce(p.credit_account, u.credit) AS credit,
+                   width_bucket(coalesce(p.debit_account, u.debit), k.ids) AS d,
+                   width_bucket(coalesce(p.credit_account, u.credit), k.ids) AS c,
+                   e.fingerprint AS old, p.kind AS pending_kind, p.amount AS pending_amount,
+                   p.expires_at AS pending_expires, r.id IS NOT NULL AS is_resolved
+            FROM unnest(p_ids, p_kinds, p_debits, p_credits, p_amounts, p_pendings, p_expires, p_groups,
+                        p_reasons) WITH ORDINALITY
+                     AS u (id, kind, debit, credit, amount, pending, expires, group_id, reason, ord)
+            CROSS JOIN k
+            LEFT JOIN ledger.transfer e ON e.id = u.id
+            LEFT JOIN ledger.transfer p ON p.id = u.pending
+            LEFT JOIN ledger.transfer r ON r.pending_id = u.pending)
+        SELECT i.*,
+               ledger.fingerprint(i.kind, i.asked_debit, i.asked_credit, i.amount, i.pending, i.expires, i.group_id,
                                   i.reason) AS fingerprint,
                (dense_rank() OVER (ORDER BY i.id))::integer AS id_slot,
                (dense_rank() OVER (ORDER BY i.pending))::integer AS pending_slot
-        FROM unnest(p_ids, p_kinds, p_debits, p_credits, p_amounts, p_pendings, p_expires, p_groups,
-                    p_reasons) WITH ORDINALITY
-                 AS i (id, kind, debit, credit, amount, pending, expires, group_id, reason, ord)
-        CROSS JOIN k
-        LEFT JOIN ledger.transfer e ON e.id = i.id
-        LEFT JOIN ledger.transfer p ON p.id = i.pending
-        LEFT JOIN ledger.transfer r ON r.pending_id = i.pending
+        FROM i
         ORDER BY i.ord
     LOOP
         IF item.group_id IS DISTINCT FROM group_now OR item.group_id IS NULL THEN
@@ -328,29 +391,36 @@ BEGIN
         END IF;
     END LOOP;
 
-    INSERT INTO ledger.transfer (id, group_id, kind, asset, debit_account, credit_account, amount,
-                                 pending_id, expires_at, reason, fingerprint)
-        SELECT i.id, i.group_id, i.kind, assets[i.d], account_ids[i.d], account_ids[i.c], i.amount,
-               i.pending, i.expires, i.reason, i.fingerprint
-        FROM unnest(p_ids, p_groups, p_kinds, debits, credits, amounts, p_pendings, p_expires, p_reasons,
-                    fingerprints, statuses) WITH ORDINALITY
-                 AS i (id, group_id, kind, d, c, amount, pending, expires, reason, fingerprint, status, ord)
-        WHERE i.status = 'created' ORDER BY i.ord;
+    debit_versions := array_fill(NULL::bigint, ARRAY[n]);
+    credit_versions := debit_versions;
+    debit_afters := array_fill(NULL::numeric, ARRAY[n]);
+    credit_afters := debit_afters;
+    FOR k IN 1 .. n LOOP
+        CONTINUE WHEN statuses[k] <> 'created' OR p_kinds[k] NOT IN ('transfer', 'post');
+        d := debits[k];
+        c := credits[k];
+        versions[d] := versions[d] + 1;
+        debit_versions[k] := versions[d];
+        balances[d] := balances[d] - amounts[k];
+        debit_afters[k] := balances[d];
+        versions[c] := versions[c] + 1;
+        credit_versions[k] := versions[c];
+        balances[c] := balances[c] + amounts[k];
+        credit_afters[k] := balances[c];
+    END LOOP;
 
-    INSERT INTO ledger.entry (account_id, version, transfer_id, delta, balance_after)
-        SELECT a.id, a.version + row_number() OVER w, l.id, l.delta,
-               a.credits - a.debits + sum(l.delta) OVER w
-        FROM (SELECT i.ord, i.id, account_ids[i.d] AS account, -i.amount AS delta
-              FROM unnest(p_ids, p_kinds, debits, amounts, statuses) WITH ORDINALITY
-                       AS i (id, kind, d, amount, status, ord)
-              WHERE i.status = 'created' AND i.kind IN ('transfer', 'post')
-              UNION ALL
-              SELECT i.ord, i.id, account_ids[i.c], i.amount
-              FROM unnest(p_ids, p_kinds, credits, amounts, statuses) WITH ORDINALITY
-                       AS i (id, kind, c, amount, status, ord)
-              WHERE i.status = 'created' AND i.kind IN ('transfer', 'post')) l
-        JOIN ledger.account a ON a.id = l.account
-        WINDOW w AS (PARTITION BY a.id ORDER BY l.ord);
+    INSERT INTO ledger.transfer (id, group_id, kind, debit_account, credit_account, amount,
+                                 pending_id, expires_at, reason, fingerprint,
+                                 debit_version, debit_after, credit_version, credit_after)
+        SELECT i.id, i.group_id, i.kind, account_ids[i.d], account_ids[i.c], i.amount,
+               i.pending, i.expires, i.reason, i.fingerprint,
+               i.debit_version, i.debit_after, i.credit_version, i.credit_after
+        FROM unnest(p_ids, p_groups, p_kinds, debits, credits, amounts, p_pendings, p_expires, p_reasons,
+                    fingerprints, statuses, debit_versions, debit_afters, credit_versions,
+                    credit_afters) WITH ORDINALITY
+                 AS i (id, group_id, kind, d, c, amount, pending, expires, reason, fingerprint, status,
+                       debit_version, debit_after, credit_version, credit_after, ord)
+        WHERE i.status = 'created' ORDER BY i.ord;
 
     UPDATE ledger.account a
         SET debits = a.debits + s.debits, credits = a.credits + s.credits,
@@ -374,36 +444,81 @@ BEGIN
 END
 $$;
 
--- Name: check_entries(); Type: FUNCTION; Schema: ledger; Owner: -
+-- Name: book_one(uuid, bigint, bigint, numeric, uuid, bigint, uuid, text); Type: FUNCTION; Schema: ledger; Owner: -
 
-CREATE FUNCTION ledger.check_entries() RETURNS trigger
+CREATE FUNCTION ledger.book_one(p_id uuid, p_debit bigint, p_credit bigint, p_amount numeric, p_pending uuid, p_expires bigint, p_group uuid, p_reason text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    account ledger.account;
+    debit ledger.account;
+    credit ledger.account;
+BEGIN
+    IF (p_id IS NOT NULL AND p_debit <> p_credit AND p_amount > 0 AND p_amount = trunc(p_amount)
+        AND p_amount <= 115792089237316195423570985008687907853269984665640564039457584007913129639935
+        AND p_pending IS NULL AND p_expires IS NULL AND p_group IS NULL
+        AND octet_length(p_reason) <= 256) IS NOT TRUE THEN
+        RETURN false;
+    END IF;
+    FOR account IN
+        SELECT * FROM ledger.account a WHERE a.id IN (p_debit, p_credit) ORDER BY a.id FOR NO KEY UPDATE
+    LOOP
+        IF account.id = p_debit THEN debit := account; ELSE credit := account; END IF;
+    END LOOP;
+    IF (NOT debit.closed AND NOT credit.closed AND debit.asset = credit.asset
+        AND NOT (debit.no_overdraft AND debit.credits - debit.debits - debit.debits_pending < p_amount))
+       IS NOT TRUE THEN
+        RETURN false;
+    END IF;
+
+    INSERT INTO ledger.transfer (id, kind, debit_account, credit_account, amount, reason, fingerprint,
+                                 debit_version, debit_after, credit_version, credit_after)
+        VALUES (p_id, 'transfer', p_debit, p_credit, p_amount, p_reason,
+                ledger.fingerprint('transfer', p_debit, p_credit, trim_scale(p_amount), NULL, NULL, NULL, p_reason),
+                debit.version + 1, debit.credits - debit.debits - p_amount, credit.version + 1,
+                credit.credits - credit.debits + p_amount)
+        ON CONFLICT (id) DO NOTHING;
+    IF NOT FOUND THEN RETURN false; END IF;
+    UPDATE ledger.account a
+        SET debits = a.debits + CASE a.id WHEN p_debit THEN p_amount ELSE 0 END,
+            credits = a.credits + CASE a.id WHEN p_credit THEN p_amount ELSE 0 END, version = a.version + 1
+        WHERE a.id IN (p_debit, p_credit);
+    RETURN true;
+END
+$$;
+
+-- Name: check_transfers(); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.check_transfers() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
     IF EXISTS (
-        SELECT FROM added a LEFT JOIN ledger.transfer t ON t.id = a.transfer_id
-        GROUP BY a.transfer_id
-        HAVING sum(a.delta) <> 0 OR count(*) <> 2 OR count(t.id) <> 2
-            OR NOT bool_and(t.kind IN ('transfer', 'post')
-                            AND a.delta = CASE a.account_id WHEN t.debit_account THEN -t.amount
-                                                            WHEN t.credit_account THEN t.amount
-                                                            ELSE 0 END)) THEN
-        RAISE EXCEPTION 'entries do not mirror their transfer' USING ERRCODE = 'check_violation';
+        SELECT FROM added a
+        LEFT JOIN ledger.account d ON d.id = a.debit_account
+        LEFT JOIN ledger.account c ON c.id = a.credit_account
+        WHERE d.asset IS NULL OR c.asset IS NULL OR d.asset <> c.asset) THEN
+        RAISE EXCEPTION 'a transfer between accounts of different assets, or without an account'
+            USING ERRCODE = 'foreign_key_violation';
     END IF;
-    RETURN NULL;
-END
-$$;
-
--- Name: check_resolutions(); Type: FUNCTION; Schema: ledger; Owner: -
-
-CREATE FUNCTION ledger.check_resolutions() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF EXISTS (SELECT FROM added a JOIN ledger.transfer p ON p.id = a.pending_id
-               WHERE p.kind <> 'pending'
-                  OR (p.debit_account, p.credit_account, p.amount, p.asset)
-                     IS DISTINCT FROM (a.debit_account, a.credit_account, a.amount, a.asset)) THEN
+    IF EXISTS (
+        SELECT FROM (
+            SELECT l.account, count(*) AS n, count(DISTINCT l.version) AS versions, min(l.version) AS first,
+                   max(l.version) AS last
+            FROM added t
+            CROSS JOIN LATERAL (VALUES (t.debit_account, t.debit_version),
+                                       (t.credit_account, t.credit_version)) AS l (account, version)
+            WHERE l.version IS NOT NULL GROUP BY l.account) s
+        JOIN ledger.account a ON a.id = s.account
+        WHERE s.first <> a.version + 1 OR s.last <> a.version + s.n OR s.versions <> s.n) THEN
+        RAISE EXCEPTION 'entries do not continue those of their account' USING ERRCODE = 'check_violation';
+    END IF;
+    IF EXISTS (
+        SELECT FROM added a LEFT JOIN ledger.transfer p ON p.id = a.pending_id
+        WHERE a.pending_id IS NOT NULL
+          AND (p.kind, p.debit_account, p.credit_account, p.amount::numeric)
+              IS DISTINCT FROM ('pending', a.debit_account, a.credit_account, a.amount::numeric)) THEN
         RAISE EXCEPTION 'a resolution differs from its pending transfer' USING ERRCODE = 'check_violation';
     END IF;
     RETURN NULL;
@@ -518,6 +633,63 @@ BEGIN
 END
 $_$;
 
+SET default_tablespace = '';
+
+SET default_table_access_method = heap;
+
+-- Name: seal; Type: TABLE; Schema: ledger; Owner: -
+
+CREATE TABLE ledger.seal (
+    number bigint NOT NULL,
+    first_seq bigint NOT NULL,
+    last_seq bigint NOT NULL,
+    transfers integer NOT NULL,
+    root bytea NOT NULL,
+    previous bytea NOT NULL,
+    sealed_at_ms bigint NOT NULL,
+    signer bytea NOT NULL,
+    hash bytea NOT NULL,
+    signature bytea NOT NULL,
+    CONSTRAINT seal_check CHECK (((number >= 1) AND (first_seq <= last_seq) AND ((transfers >= 1) AND (transfers <= 65536)) AND (octet_length(root) = 32) AND (octet_length(previous) = 32) AND (octet_length(hash) = 32) AND (octet_length(signer) = 20) AND (octet_length(signature) = 65)))
+);
+
+-- Name: seal_hash(ledger.seal); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.seal_hash(s ledger.seal) RETURNS bytea
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT sha256(convert_to('gym.seal.v1', 'UTF8') || int8send(s.number) || int8send(s.first_seq) ||
+                  int8send(s.last_seq) || int8send(s.transfers) || s.root || s.previous ||
+                  int8send(s.sealed_at_ms) || s.signer)
+$$;
+
+-- Name: settle(); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.settle() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    mark ledger.seal_mark;
+BEGIN
+    SELECT * INTO STRICT mark FROM ledger.seal_mark FOR UPDATE;
+    IF mark.writers && ledger.writers() THEN
+        RETURN mark.settled;
+    END IF;
+    mark.settled := mark.marked;
+    -- In this order: who draws a number after this line has one above `marked`.
+    SELECT s.last_value - CASE WHEN s.is_called THEN 0 ELSE 1 END INTO STRICT mark.marked
+        FROM ledger.transfer_seq_seq s;
+    mark.writers := ledger.writers();
+    IF cardinality(mark.writers) = 0 THEN
+        mark.settled := mark.marked;
+    END IF;
+    UPDATE ledger.seal_mark SET settled = mark.settled, marked = mark.marked, writers = mark.writers;
+    RETURN mark.settled;
+END
+$$;
+
 -- Name: submit(uuid[], text[], bigint[], bigint[], numeric[], uuid[], bigint[], uuid[], text[], bigint); Type: FUNCTION; Schema: ledger; Owner: -
 
 CREATE FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint) RETURNS text[]
@@ -541,6 +713,19 @@ BEGIN
         END;
     END LOOP;
 END
+$$;
+
+-- Name: writers(); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.writers() RETURNS text[]
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT coalesce(array_agg(DISTINCT l.virtualtransaction), '{}')
+    FROM pg_locks l
+    WHERE l.locktype = 'relation' AND l.granted AND l.mode = 'RowExclusiveLock'
+      AND l.relation = 'ledger.transfer'::regclass
+      AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 $$;
 
 -- Name: drop_request_reason(); Type: FUNCTION; Schema: registry; Owner: -
@@ -649,10 +834,6 @@ BEGIN
     RETURN NULL;
 END
 $$;
-
-SET default_tablespace = '';
-
-SET default_table_access_method = heap;
 
 -- Name: api_key; Type: TABLE; Schema: api; Owner: -
 
@@ -766,7 +947,6 @@ CREATE TABLE ledger.transfer (
     seq bigint NOT NULL,
     group_id uuid,
     kind text NOT NULL,
-    asset text NOT NULL,
     debit_account bigint NOT NULL,
     credit_account bigint NOT NULL,
     amount ledger.amount NOT NULL,
@@ -775,13 +955,15 @@ CREATE TABLE ledger.transfer (
     reason text NOT NULL,
     fingerprint bytea NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT transfer_amount_check CHECK (((amount)::numeric > (0)::numeric)),
-    CONSTRAINT transfer_check CHECK ((debit_account <> credit_account)),
-    CONSTRAINT transfer_check1 CHECK (((pending_id IS NOT NULL) = (kind = ANY (ARRAY['post'::text, 'void'::text, 'expire'::text])))),
-    CONSTRAINT transfer_check2 CHECK (((expires_at IS NULL) OR (kind = 'pending'::text))),
-    CONSTRAINT transfer_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
-    CONSTRAINT transfer_kind_check CHECK ((kind = ANY (ARRAY['transfer'::text, 'pending'::text, 'post'::text, 'void'::text, 'expire'::text]))),
-    CONSTRAINT transfer_reason_check CHECK ((octet_length(reason) <= 256))
+    debit_version bigint,
+    debit_after numeric(79,0),
+    credit_version bigint,
+    credit_after numeric(79,0),
+    CONSTRAINT transfer_is_sound CHECK (((kind = ANY (ARRAY['transfer'::text, 'pending'::text, 'post'::text, 'void'::text, 'expire'::text])) AND ((amount)::numeric > (0)::numeric) AND (debit_account <> credit_account) AND ((pending_id IS NOT NULL) = (kind = ANY (ARRAY['post'::text, 'void'::text, 'expire'::text]))) AND ((expires_at IS NULL) OR (kind = 'pending'::text)) AND (octet_length(reason) <= 256) AND (octet_length(fingerprint) = 32) AND (num_nulls(debit_version, debit_after, credit_version, credit_after) =
+CASE
+    WHEN (kind = ANY (ARRAY['transfer'::text, 'post'::text])) THEN 0
+    ELSE 4
+END)))
 );
 
 -- Name: ledger_account_totals; Type: VIEW; Schema: audit; Owner: -
@@ -823,16 +1005,33 @@ CREATE VIEW audit.ledger_account_totals AS
      LEFT JOIN expected e ON ((e.account = a.id)))
   WHERE (((((a.debits)::numeric IS DISTINCT FROM COALESCE(e.d, (0)::numeric)) OR ((a.credits)::numeric IS DISTINCT FROM COALESCE(e.c, (0)::numeric))) OR ((a.debits_pending)::numeric IS DISTINCT FROM COALESCE(e.dp, (0)::numeric))) OR ((a.credits_pending)::numeric IS DISTINCT FROM COALESCE(e.cp, (0)::numeric)));
 
--- Name: entry; Type: TABLE; Schema: ledger; Owner: -
+-- Name: ledger_assets; Type: VIEW; Schema: audit; Owner: -
 
-CREATE TABLE ledger.entry (
-    account_id bigint NOT NULL,
-    version bigint NOT NULL,
-    transfer_id uuid NOT NULL,
-    delta numeric(78,0) NOT NULL,
-    balance_after numeric(79,0) NOT NULL,
-    CONSTRAINT entry_delta_check CHECK ((delta <> (0)::numeric))
-);
+CREATE VIEW audit.ledger_assets AS
+ SELECT format('transfer %s: an account is missing or holds another asset'::text, t.id) AS problem
+   FROM ((ledger.transfer t
+     LEFT JOIN ledger.account d ON ((d.id = t.debit_account)))
+     LEFT JOIN ledger.account c ON ((c.id = t.credit_account)))
+  WHERE ((d.asset IS NULL) OR (c.asset IS NULL) OR (d.asset <> c.asset));
+
+-- Name: entry; Type: VIEW; Schema: ledger; Owner: -
+
+CREATE VIEW ledger.entry AS
+ SELECT transfer.debit_account AS account_id,
+    transfer.debit_version AS version,
+    transfer.id AS transfer_id,
+    (- (transfer.amount)::numeric) AS delta,
+    (transfer.debit_after)::numeric AS balance_after
+   FROM ledger.transfer
+  WHERE (transfer.debit_version IS NOT NULL)
+UNION ALL
+ SELECT transfer.credit_account AS account_id,
+    transfer.credit_version AS version,
+    transfer.id AS transfer_id,
+    (transfer.amount)::numeric AS delta,
+    (transfer.credit_after)::numeric AS balance_after
+   FROM ledger.transfer
+  WHERE (transfer.credit_version IS NOT NULL);
 
 -- Name: ledger_entry_chain; Type: VIEW; Schema: audit; Owner: -
 
@@ -853,25 +1052,6 @@ UNION ALL
    FROM (ledger.account a
      LEFT JOIN ledger.entry e ON (((e.account_id = a.id) AND (e.version = a.version))))
   WHERE ((((a.credits)::numeric - (a.debits)::numeric) <> COALESCE(e.balance_after, (0)::numeric)) OR ((a.version > 0) AND (e.version IS NULL)));
-
--- Name: ledger_entry_pairs; Type: VIEW; Schema: audit; Owner: -
-
-CREATE VIEW audit.ledger_entry_pairs AS
- SELECT format('transfer %s: entries do not mirror it'::text, t.id) AS problem
-   FROM (ledger.transfer t
-     LEFT JOIN ( SELECT entry.transfer_id,
-            count(*) AS n,
-            sum(entry.delta) AS total,
-            max(entry.account_id) FILTER (WHERE (entry.delta < (0)::numeric)) AS debit,
-            max(entry.account_id) FILTER (WHERE (entry.delta > (0)::numeric)) AS credit,
-            max(entry.delta) AS amount
-           FROM ledger.entry
-          GROUP BY entry.transfer_id) e ON ((e.transfer_id = t.id)))
-  WHERE
-        CASE
-            WHEN (t.kind = ANY (ARRAY['transfer'::text, 'post'::text])) THEN (((((e.n IS DISTINCT FROM (2)::bigint) OR (e.total IS DISTINCT FROM (0)::numeric)) OR (e.debit IS DISTINCT FROM t.debit_account)) OR (e.credit IS DISTINCT FROM t.credit_account)) OR (e.amount IS DISTINCT FROM (t.amount)::numeric))
-            ELSE (e.n IS NOT NULL)
-        END;
 
 -- Name: ledger_fingerprints; Type: VIEW; Schema: audit; Owner: -
 
@@ -896,8 +1076,84 @@ CREATE VIEW audit.ledger_overdrafts AS
 CREATE VIEW audit.ledger_resolutions AS
  SELECT format('transfer %s: does not resolve a pending transfer of the same accounts and amount'::text, r.id) AS problem
    FROM (ledger.transfer r
-     JOIN ledger.transfer p ON ((p.id = r.pending_id)))
-  WHERE ((p.kind <> 'pending'::text) OR ((((p.debit_account IS DISTINCT FROM r.debit_account) OR (p.credit_account IS DISTINCT FROM r.credit_account)) OR ((p.amount)::numeric IS DISTINCT FROM (r.amount)::numeric)) OR (p.asset IS DISTINCT FROM r.asset)));
+     LEFT JOIN ledger.transfer p ON ((p.id = r.pending_id)))
+  WHERE ((r.pending_id IS NOT NULL) AND ((((p.kind IS DISTINCT FROM 'pending'::text) OR (p.debit_account IS DISTINCT FROM r.debit_account)) OR (p.credit_account IS DISTINCT FROM r.credit_account)) OR ((p.amount)::numeric IS DISTINCT FROM (r.amount)::numeric)));
+
+-- Name: settlement; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.settlement (
+    epoch bigint NOT NULL,
+    state text NOT NULL,
+    payout_root rewards.digest NOT NULL,
+    total_cumulative ledger.amount NOT NULL,
+    file text NOT NULL,
+    file_root rewards.digest NOT NULL,
+    problem text DEFAULT ''::text NOT NULL,
+    active_at_ms bigint,
+    closed_at_ms bigint NOT NULL,
+    changed_at_ms bigint NOT NULL,
+    seal_number bigint,
+    seal_hash rewards.digest,
+    CONSTRAINT settlement_check CHECK (((state <> 'submitted'::text) OR (active_at_ms IS NOT NULL))),
+    CONSTRAINT settlement_check1 CHECK (((seal_number IS NULL) = (seal_hash IS NULL))),
+    CONSTRAINT settlement_epoch_check CHECK ((epoch >= 1)),
+    CONSTRAINT settlement_state_check CHECK ((state = ANY (ARRAY['closed'::text, 'released'::text, 'submitted'::text, 'disabled'::text])))
+);
+
+-- Name: ledger_seal_anchors; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.ledger_seal_anchors AS
+ SELECT format('epoch %s names seal %s as %s, the ledger has %s'::text, e.epoch, e.seal_number, encode((e.seal_hash)::bytea, 'hex'::text), COALESCE(encode(s.hash, 'hex'::text), 'none'::text)) AS problem
+   FROM (rewards.settlement e
+     LEFT JOIN ledger.seal s ON ((s.number = e.seal_number)))
+  WHERE (((e.seal_hash)::bytea <> s.hash) OR ((e.seal_number IS NOT NULL) AND (s.hash IS NULL)))
+UNION ALL
+ SELECT format('epoch %s: its file names another seal than its row'::text, e.epoch) AS problem
+   FROM rewards.settlement e
+  WHERE ((((e.file)::jsonb #>> '{ledger_seal,number}'::text[]) IS DISTINCT FROM (e.seal_number)::text) OR (((e.file)::jsonb #>> '{ledger_seal,hash}'::text[]) IS DISTINCT FROM ('0x'::text || encode((e.seal_hash)::bytea, 'hex'::text))));
+
+-- Name: ledger_sealed_transfers; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.ledger_sealed_transfers AS
+ SELECT format('seal %s: covers %s transfers, there are %s'::text, s.number, s.transfers, c.n) AS problem
+   FROM (( SELECT seal.number,
+            seal.transfers,
+            seal.first_seq,
+            seal.last_seq,
+            lag(seal.last_seq, 1, (0)::bigint) OVER (ORDER BY seal.number) AS last_before
+           FROM ledger.seal) s
+     CROSS JOIN LATERAL ( SELECT count(*) AS n,
+            min(t.seq) AS first_seq,
+            max(t.seq) AS last_seq
+           FROM ledger.transfer t
+          WHERE ((t.seq > s.last_before) AND (t.seq <= s.last_seq))) c)
+  WHERE (((c.n IS DISTINCT FROM (s.transfers)::bigint) OR (c.first_seq IS DISTINCT FROM s.first_seq)) OR (c.last_seq IS DISTINCT FROM s.last_seq));
+
+-- Name: ledger_seals; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.ledger_seals AS
+ SELECT format('seal %s: does not continue the one before'::text, s.number) AS problem
+   FROM ( SELECT t.number,
+            t.first_seq,
+            t.last_seq,
+            t.transfers,
+            t.root,
+            t.previous,
+            t.sealed_at_ms,
+            t.signer,
+            t.hash,
+            t.signature,
+            lag(t.number, 1, (0)::bigint) OVER w AS number_before,
+            lag(t.last_seq, 1, (0)::bigint) OVER w AS last_before,
+            lag(t.hash, 1, decode(repeat('00'::text, 32), 'hex'::text)) OVER w AS hash_before,
+            lag(t.sealed_at_ms, 1, (0)::bigint) OVER w AS sealed_before
+           FROM ledger.seal t
+          WINDOW w AS (ORDER BY t.number)) s
+  WHERE ((s.number <> (s.number_before + 1)) OR (s.previous <> s.hash_before) OR (s.first_seq <= s.last_before) OR (s.sealed_at_ms < s.sealed_before))
+UNION ALL
+ SELECT format('seal %s: its hash is not that of its content'::text, s.number) AS problem
+   FROM ledger.seal s
+  WHERE (s.hash <> ledger.seal_hash(s.*));
 
 -- Name: ledger_zero_sum; Type: VIEW; Schema: audit; Owner: -
 
@@ -1253,6 +1509,16 @@ ALTER TABLE ledger.account ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+-- Name: seal_mark; Type: TABLE; Schema: ledger; Owner: -
+
+CREATE TABLE ledger.seal_mark (
+    only_row boolean DEFAULT true NOT NULL,
+    settled bigint NOT NULL,
+    marked bigint NOT NULL,
+    writers text[] NOT NULL,
+    CONSTRAINT seal_mark_only_row_check CHECK (only_row)
+);
+
 -- Name: transfer_seq_seq; Type: SEQUENCE; Schema: ledger; Owner: -
 
 ALTER TABLE ledger.transfer ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
@@ -1290,12 +1556,36 @@ CREATE TABLE registry.dataset (
     CONSTRAINT dataset_vocabulary_check CHECK (((vocabulary >= 1) AND (vocabulary <= 65536)))
 );
 
+-- Name: disputed_unit; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.disputed_unit (
+    contract registry.address NOT NULL,
+    name registry.digest NOT NULL,
+    asserter registry.address NOT NULL,
+    open_games bigint NOT NULL,
+    is_faulty boolean NOT NULL,
+    handled_at_ms bigint,
+    opened_block bigint,
+    CONSTRAINT disputed_unit_check CHECK (((handled_at_ms IS NULL) OR is_faulty)),
+    CONSTRAINT disputed_unit_open_games_check CHECK ((open_games >= 0)),
+    CONSTRAINT disputed_unit_opened_block_check CHECK ((opened_block >= 0))
+);
+
 -- Name: equivocation; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.equivocation (
     unit_id registry.digest NOT NULL,
     second bytea NOT NULL,
-    received_at_ms bigint NOT NULL
+    received_at_ms bigint NOT NULL,
+    filed_at_ms bigint
+);
+
+-- Name: game_watch; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.game_watch (
+    contract registry.address NOT NULL,
+    seen_block registry.counter NOT NULL,
+    window_blocks registry.counter NOT NULL
 );
 
 -- Name: heartbeat; Type: TABLE; Schema: registry; Owner: -
@@ -1547,24 +1837,6 @@ CREATE TABLE rewards.finished_round (
     finished_at_ms bigint NOT NULL
 );
 
--- Name: settlement; Type: TABLE; Schema: rewards; Owner: -
-
-CREATE TABLE rewards.settlement (
-    epoch bigint NOT NULL,
-    state text NOT NULL,
-    payout_root rewards.digest NOT NULL,
-    total_cumulative ledger.amount NOT NULL,
-    file text NOT NULL,
-    file_root rewards.digest NOT NULL,
-    problem text DEFAULT ''::text NOT NULL,
-    active_at_ms bigint,
-    closed_at_ms bigint NOT NULL,
-    changed_at_ms bigint NOT NULL,
-    CONSTRAINT settlement_check CHECK (((state <> 'submitted'::text) OR (active_at_ms IS NOT NULL))),
-    CONSTRAINT settlement_epoch_check CHECK ((epoch >= 1)),
-    CONSTRAINT settlement_state_check CHECK ((state = ANY (ARRAY['closed'::text, 'released'::text, 'submitted'::text, 'disabled'::text])))
-);
-
 -- Name: trim; Type: TABLE; Schema: rewards; Owner: -
 
 CREATE TABLE rewards."trim" (
@@ -1631,11 +1903,6 @@ ALTER TABLE ONLY chain.intent
 ALTER TABLE ONLY chain.log
     ADD CONSTRAINT log_pkey PRIMARY KEY (service, follower, chain_id, block_hash, log_index);
 
--- Name: account account_id_asset_key; Type: CONSTRAINT; Schema: ledger; Owner: -
-
-ALTER TABLE ONLY ledger.account
-    ADD CONSTRAINT account_id_asset_key UNIQUE (id, asset);
-
 -- Name: account account_owner_asset_kind_key; Type: CONSTRAINT; Schema: ledger; Owner: -
 
 ALTER TABLE ONLY ledger.account
@@ -1646,10 +1913,15 @@ ALTER TABLE ONLY ledger.account
 ALTER TABLE ONLY ledger.account
     ADD CONSTRAINT account_pkey PRIMARY KEY (id);
 
--- Name: entry entry_pkey; Type: CONSTRAINT; Schema: ledger; Owner: -
+-- Name: seal_mark seal_mark_pkey; Type: CONSTRAINT; Schema: ledger; Owner: -
 
-ALTER TABLE ONLY ledger.entry
-    ADD CONSTRAINT entry_pkey PRIMARY KEY (account_id, version);
+ALTER TABLE ONLY ledger.seal_mark
+    ADD CONSTRAINT seal_mark_pkey PRIMARY KEY (only_row);
+
+-- Name: seal seal_pkey; Type: CONSTRAINT; Schema: ledger; Owner: -
+
+ALTER TABLE ONLY ledger.seal
+    ADD CONSTRAINT seal_pkey PRIMARY KEY (number);
 
 -- Name: transfer transfer_pkey; Type: CONSTRAINT; Schema: ledger; Owner: -
 
@@ -1666,10 +1938,20 @@ ALTER TABLE ONLY migration.applied
 ALTER TABLE ONLY registry.dataset
     ADD CONSTRAINT dataset_pkey PRIMARY KEY (root);
 
+-- Name: disputed_unit disputed_unit_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.disputed_unit
+    ADD CONSTRAINT disputed_unit_pkey PRIMARY KEY (contract, name);
+
 -- Name: equivocation equivocation_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.equivocation
     ADD CONSTRAINT equivocation_pkey PRIMARY KEY (unit_id);
+
+-- Name: game_watch game_watch_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.game_watch
+    ADD CONSTRAINT game_watch_pkey PRIMARY KEY (contract);
 
 -- Name: heartbeat heartbeat_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
@@ -1838,6 +2120,14 @@ CREATE INDEX intent_open ON chain.intent USING btree (service, chain_id, sender,
 
 CREATE INDEX log_undelivered ON chain.log USING btree (service, follower, chain_id, block_number, log_index) WHERE (NOT delivered);
 
+-- Name: transfer_credit; Type: INDEX; Schema: ledger; Owner: -
+
+CREATE UNIQUE INDEX transfer_credit ON ledger.transfer USING btree (credit_account, credit_version) WHERE (credit_version IS NOT NULL);
+
+-- Name: transfer_debit; Type: INDEX; Schema: ledger; Owner: -
+
+CREATE UNIQUE INDEX transfer_debit ON ledger.transfer USING btree (debit_account, debit_version) WHERE (debit_version IS NOT NULL);
+
 -- Name: transfer_expiry; Type: INDEX; Schema: ledger; Owner: -
 
 CREATE INDEX transfer_expiry ON ledger.transfer USING btree (expires_at) WHERE (expires_at IS NOT NULL);
@@ -1845,6 +2135,18 @@ CREATE INDEX transfer_expiry ON ledger.transfer USING btree (expires_at) WHERE (
 -- Name: transfer_resolves_once; Type: INDEX; Schema: ledger; Owner: -
 
 CREATE UNIQUE INDEX transfer_resolves_once ON ledger.transfer USING btree (pending_id) WHERE (pending_id IS NOT NULL);
+
+-- Name: transfer_seq; Type: INDEX; Schema: ledger; Owner: -
+
+CREATE UNIQUE INDEX transfer_seq ON ledger.transfer USING btree (seq);
+
+-- Name: disputed_unit_open; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX disputed_unit_open ON registry.disputed_unit USING btree (asserter) WHERE ((open_games > 0) OR (is_faulty AND (handled_at_ms IS NULL)));
+
+-- Name: equivocation_unfiled; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX equivocation_unfiled ON registry.equivocation USING btree (received_at_ms) WHERE (filed_at_ms IS NULL);
 
 -- Name: job_owner; Type: INDEX; Schema: registry; Owner: -
 
@@ -1934,17 +2236,17 @@ CREATE TRIGGER keep_finalized BEFORE UPDATE ON chain.block FOR EACH ROW EXECUTE 
 
 CREATE TRIGGER keep_settled BEFORE UPDATE ON chain.intent FOR EACH ROW EXECUTE FUNCTION chain.keep_settled();
 
--- Name: entry balanced; Type: TRIGGER; Schema: ledger; Owner: -
+-- Name: transfer fits; Type: TRIGGER; Schema: ledger; Owner: -
 
-CREATE TRIGGER balanced AFTER INSERT ON ledger.entry REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger.check_entries();
+CREATE TRIGGER fits AFTER INSERT ON ledger.transfer REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger.check_transfers();
 
 -- Name: account immutable; Type: TRIGGER; Schema: ledger; Owner: -
 
 CREATE TRIGGER immutable BEFORE DELETE OR TRUNCATE ON ledger.account FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse();
 
--- Name: entry immutable; Type: TRIGGER; Schema: ledger; Owner: -
+-- Name: seal immutable; Type: TRIGGER; Schema: ledger; Owner: -
 
-CREATE TRIGGER immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.entry FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse();
+CREATE TRIGGER immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.seal FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse();
 
 -- Name: transfer immutable; Type: TRIGGER; Schema: ledger; Owner: -
 
@@ -1953,10 +2255,6 @@ CREATE TRIGGER immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.transfer 
 -- Name: account only_forward; Type: TRIGGER; Schema: ledger; Owner: -
 
 CREATE TRIGGER only_forward BEFORE UPDATE ON ledger.account FOR EACH ROW WHEN (((old.id <> new.id) OR (old.owner <> new.owner) OR (old.asset <> new.asset) OR (old.kind <> new.kind) OR ((new.debits)::numeric < (old.debits)::numeric) OR ((new.credits)::numeric < (old.credits)::numeric) OR (new.version < old.version) OR (old.closed AND (NOT new.closed)))) EXECUTE FUNCTION ledger.refuse();
-
--- Name: transfer resolves_alike; Type: TRIGGER; Schema: ledger; Owner: -
-
-CREATE TRIGGER resolves_alike AFTER INSERT ON ledger.transfer REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger.check_resolutions();
 
 -- Name: unit_commitment append_only; Type: TRIGGER; Schema: registry; Owner: -
 
@@ -2002,20 +2300,10 @@ ALTER TABLE ONLY chain.block
 ALTER TABLE ONLY chain.log
     ADD CONSTRAINT log_service_follower_chain_id_block_hash_fkey FOREIGN KEY (service, follower, chain_id, block_hash) REFERENCES chain.block(service, follower, chain_id, hash);
 
--- Name: transfer transfer_credit_account_asset_fkey; Type: FK CONSTRAINT; Schema: ledger; Owner: -
+-- Name: disputed_unit disputed_unit_contract_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
-ALTER TABLE ONLY ledger.transfer
-    ADD CONSTRAINT transfer_credit_account_asset_fkey FOREIGN KEY (credit_account, asset) REFERENCES ledger.account(id, asset);
-
--- Name: transfer transfer_debit_account_asset_fkey; Type: FK CONSTRAINT; Schema: ledger; Owner: -
-
-ALTER TABLE ONLY ledger.transfer
-    ADD CONSTRAINT transfer_debit_account_asset_fkey FOREIGN KEY (debit_account, asset) REFERENCES ledger.account(id, asset);
-
--- Name: transfer transfer_pending_id_fkey; Type: FK CONSTRAINT; Schema: ledger; Owner: -
-
-ALTER TABLE ONLY ledger.transfer
-    ADD CONSTRAINT transfer_pending_id_fkey FOREIGN KEY (pending_id) REFERENCES ledger.transfer(id);
+ALTER TABLE ONLY registry.disputed_unit
+    ADD CONSTRAINT disputed_unit_contract_fkey FOREIGN KEY (contract) REFERENCES registry.game_watch(contract);
 
 -- Name: equivocation equivocation_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -2170,6 +2458,7 @@ GRANT USAGE ON SCHEMA api TO gym_api;
 
 GRANT USAGE ON SCHEMA audit TO gym_rewards;
 GRANT USAGE ON SCHEMA audit TO gym_api;
+GRANT USAGE ON SCHEMA audit TO gym_auditor;
 
 -- Name: SCHEMA chain; Type: ACL; Schema: -; Owner: -
 
@@ -2181,6 +2470,7 @@ GRANT USAGE ON SCHEMA chain TO gym_api;
 
 GRANT USAGE ON SCHEMA ledger TO gym_rewards;
 GRANT USAGE ON SCHEMA ledger TO gym_api;
+GRANT USAGE ON SCHEMA ledger TO gym_auditor;
 
 -- Name: SCHEMA registry; Type: ACL; Schema: -; Owner: -
 
@@ -2193,10 +2483,20 @@ GRANT USAGE ON SCHEMA registry TO gym_ledger_owner;
 
 GRANT USAGE ON SCHEMA rewards TO gym_rewards;
 GRANT USAGE ON SCHEMA rewards TO gym_api;
+GRANT USAGE ON SCHEMA rewards TO gym_auditor;
+
+-- Name: FUNCTION append_seal(p_number bigint, p_first bigint, p_last bigint, p_transfers integer, p_root bytea, p_previous bytea, p_sealed_at_ms bigint, p_signer bytea, p_signature bytea); Type: ACL; Schema: ledger; Owner: -
+
+REVOKE ALL ON FUNCTION ledger.append_seal(p_number bigint, p_first bigint, p_last bigint, p_transfers integer, p_root bytea, p_previous bytea, p_sealed_at_ms bigint, p_signer bytea, p_signature bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.append_seal(p_number bigint, p_first bigint, p_last bigint, p_transfers integer, p_root bytea, p_previous bytea, p_sealed_at_ms bigint, p_signer bytea, p_signature bytea) TO gym_rewards;
 
 -- Name: FUNCTION book(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint, p_may_expire boolean, p_any_kind boolean); Type: ACL; Schema: ledger; Owner: -
 
 REVOKE ALL ON FUNCTION ledger.book(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint, p_may_expire boolean, p_any_kind boolean) FROM PUBLIC;
+
+-- Name: FUNCTION book_one(p_id uuid, p_debit bigint, p_credit bigint, p_amount numeric, p_pending uuid, p_expires bigint, p_group uuid, p_reason text); Type: ACL; Schema: ledger; Owner: -
+
+REVOKE ALL ON FUNCTION ledger.book_one(p_id uuid, p_debit bigint, p_credit bigint, p_amount numeric, p_pending uuid, p_expires bigint, p_group uuid, p_reason text) FROM PUBLIC;
 
 -- Name: FUNCTION close_account(p_id bigint); Type: ACL; Schema: ledger; Owner: -
 
@@ -2218,11 +2518,26 @@ GRANT ALL ON FUNCTION ledger.open_account(p_owner text, p_asset text, p_kind tex
 
 REVOKE ALL ON FUNCTION ledger.require_own_job(p_kinds text[], p_debits bigint[], p_credits bigint[]) FROM PUBLIC;
 
+-- Name: TABLE seal; Type: ACL; Schema: ledger; Owner: -
+
+GRANT SELECT ON TABLE ledger.seal TO gym_rewards;
+GRANT SELECT ON TABLE ledger.seal TO gym_api;
+GRANT SELECT ON TABLE ledger.seal TO gym_auditor;
+
+-- Name: FUNCTION settle(); Type: ACL; Schema: ledger; Owner: -
+
+REVOKE ALL ON FUNCTION ledger.settle() FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.settle() TO gym_rewards;
+
 -- Name: FUNCTION submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint); Type: ACL; Schema: ledger; Owner: -
 
 REVOKE ALL ON FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint) TO gym_rewards;
 GRANT ALL ON FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint) TO gym_api;
+
+-- Name: FUNCTION writers(); Type: ACL; Schema: ledger; Owner: -
+
+REVOKE ALL ON FUNCTION ledger.writers() FROM PUBLIC;
 
 -- Name: TABLE api_key; Type: ACL; Schema: api; Owner: -
 
@@ -2278,56 +2593,106 @@ GRANT UPDATE(delivered) ON TABLE chain.log TO gym_rewards;
 
 GRANT SELECT ON TABLE audit.chain_delivered_unfinalized TO gym_rewards;
 GRANT SELECT ON TABLE audit.chain_delivered_unfinalized TO gym_api;
+GRANT SELECT ON TABLE audit.chain_delivered_unfinalized TO gym_auditor;
 
 -- Name: TABLE account; Type: ACL; Schema: ledger; Owner: -
 
 GRANT SELECT ON TABLE ledger.account TO gym_rewards;
 GRANT SELECT ON TABLE ledger.account TO gym_api;
+GRANT SELECT ON TABLE ledger.account TO gym_auditor;
 
 -- Name: TABLE transfer; Type: ACL; Schema: ledger; Owner: -
 
 GRANT SELECT ON TABLE ledger.transfer TO gym_rewards;
 GRANT SELECT ON TABLE ledger.transfer TO gym_api;
+GRANT SELECT ON TABLE ledger.transfer TO gym_auditor;
 
 -- Name: TABLE ledger_account_totals; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.ledger_account_totals TO gym_rewards;
 GRANT SELECT ON TABLE audit.ledger_account_totals TO gym_api;
+GRANT SELECT ON TABLE audit.ledger_account_totals TO gym_auditor;
+
+-- Name: TABLE ledger_assets; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.ledger_assets TO gym_rewards;
+GRANT SELECT ON TABLE audit.ledger_assets TO gym_api;
+GRANT SELECT ON TABLE audit.ledger_assets TO gym_auditor;
 
 -- Name: TABLE entry; Type: ACL; Schema: ledger; Owner: -
 
 GRANT SELECT ON TABLE ledger.entry TO gym_rewards;
 GRANT SELECT ON TABLE ledger.entry TO gym_api;
+GRANT SELECT ON TABLE ledger.entry TO gym_auditor;
 
 -- Name: TABLE ledger_entry_chain; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.ledger_entry_chain TO gym_rewards;
 GRANT SELECT ON TABLE audit.ledger_entry_chain TO gym_api;
-
--- Name: TABLE ledger_entry_pairs; Type: ACL; Schema: audit; Owner: -
-
-GRANT SELECT ON TABLE audit.ledger_entry_pairs TO gym_rewards;
-GRANT SELECT ON TABLE audit.ledger_entry_pairs TO gym_api;
+GRANT SELECT ON TABLE audit.ledger_entry_chain TO gym_auditor;
 
 -- Name: TABLE ledger_fingerprints; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.ledger_fingerprints TO gym_rewards;
 GRANT SELECT ON TABLE audit.ledger_fingerprints TO gym_api;
+GRANT SELECT ON TABLE audit.ledger_fingerprints TO gym_auditor;
 
 -- Name: TABLE ledger_overdrafts; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.ledger_overdrafts TO gym_rewards;
 GRANT SELECT ON TABLE audit.ledger_overdrafts TO gym_api;
+GRANT SELECT ON TABLE audit.ledger_overdrafts TO gym_auditor;
 
 -- Name: TABLE ledger_resolutions; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.ledger_resolutions TO gym_rewards;
 GRANT SELECT ON TABLE audit.ledger_resolutions TO gym_api;
+GRANT SELECT ON TABLE audit.ledger_resolutions TO gym_auditor;
+
+-- Name: TABLE settlement; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE rewards.settlement TO gym_rewards;
+GRANT SELECT ON TABLE rewards.settlement TO gym_api;
+
+-- Name: COLUMN settlement.epoch; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT(epoch) ON TABLE rewards.settlement TO gym_auditor;
+
+-- Name: COLUMN settlement.closed_at_ms; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT(closed_at_ms) ON TABLE rewards.settlement TO gym_auditor;
+
+-- Name: COLUMN settlement.seal_number; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT(seal_number) ON TABLE rewards.settlement TO gym_auditor;
+
+-- Name: COLUMN settlement.seal_hash; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT(seal_hash) ON TABLE rewards.settlement TO gym_auditor;
+
+-- Name: TABLE ledger_seal_anchors; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.ledger_seal_anchors TO gym_rewards;
+GRANT SELECT ON TABLE audit.ledger_seal_anchors TO gym_api;
+GRANT SELECT ON TABLE audit.ledger_seal_anchors TO gym_auditor;
+
+-- Name: TABLE ledger_sealed_transfers; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.ledger_sealed_transfers TO gym_rewards;
+GRANT SELECT ON TABLE audit.ledger_sealed_transfers TO gym_api;
+GRANT SELECT ON TABLE audit.ledger_sealed_transfers TO gym_auditor;
+
+-- Name: TABLE ledger_seals; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.ledger_seals TO gym_rewards;
+GRANT SELECT ON TABLE audit.ledger_seals TO gym_api;
+GRANT SELECT ON TABLE audit.ledger_seals TO gym_auditor;
 
 -- Name: TABLE ledger_zero_sum; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.ledger_zero_sum TO gym_rewards;
 GRANT SELECT ON TABLE audit.ledger_zero_sum TO gym_api;
+GRANT SELECT ON TABLE audit.ledger_zero_sum TO gym_auditor;
 
 -- Name: TABLE unit; Type: ACL; Schema: registry; Owner: -
 
@@ -2345,6 +2710,7 @@ GRANT SELECT ON TABLE registry.unit_commitment TO gym_api;
 
 GRANT SELECT ON TABLE audit.registry_commitment_mismatch TO gym_rewards;
 GRANT SELECT ON TABLE audit.registry_commitment_mismatch TO gym_api;
+GRANT SELECT ON TABLE audit.registry_commitment_mismatch TO gym_auditor;
 
 -- Name: TABLE sequence; Type: ACL; Schema: registry; Owner: -
 
@@ -2361,16 +2727,19 @@ GRANT SELECT ON TABLE registry.unit_event TO gym_api;
 
 GRANT SELECT ON TABLE audit.registry_feed_gaps TO gym_rewards;
 GRANT SELECT ON TABLE audit.registry_feed_gaps TO gym_api;
+GRANT SELECT ON TABLE audit.registry_feed_gaps TO gym_auditor;
 
 -- Name: TABLE registry_included_not_accepted; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.registry_included_not_accepted TO gym_rewards;
 GRANT SELECT ON TABLE audit.registry_included_not_accepted TO gym_api;
+GRANT SELECT ON TABLE audit.registry_included_not_accepted TO gym_auditor;
 
 -- Name: TABLE registry_state_without_event; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.registry_state_without_event TO gym_rewards;
 GRANT SELECT ON TABLE audit.registry_state_without_event TO gym_api;
+GRANT SELECT ON TABLE audit.registry_state_without_event TO gym_auditor;
 
 -- Name: TABLE credit; Type: ACL; Schema: rewards; Owner: -
 
@@ -2381,6 +2750,7 @@ GRANT SELECT ON TABLE rewards.credit TO gym_api;
 
 GRANT SELECT ON TABLE audit.rewards_credit_without_transfer TO gym_rewards;
 GRANT SELECT ON TABLE audit.rewards_credit_without_transfer TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_credit_without_transfer TO gym_auditor;
 
 -- Name: TABLE payout; Type: ACL; Schema: rewards; Owner: -
 
@@ -2391,21 +2761,25 @@ GRANT SELECT ON TABLE rewards.payout TO gym_api;
 
 GRANT SELECT ON TABLE audit.rewards_cumulative TO gym_rewards;
 GRANT SELECT ON TABLE audit.rewards_cumulative TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_cumulative TO gym_auditor;
 
 -- Name: TABLE rewards_paid_twice; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.rewards_paid_twice TO gym_rewards;
 GRANT SELECT ON TABLE audit.rewards_paid_twice TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_paid_twice TO gym_auditor;
 
 -- Name: TABLE rewards_paid_without_final_unit; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.rewards_paid_without_final_unit TO gym_rewards;
 GRANT SELECT ON TABLE audit.rewards_paid_without_final_unit TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_paid_without_final_unit TO gym_auditor;
 
 -- Name: TABLE rewards_payable; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.rewards_payable TO gym_rewards;
 GRANT SELECT ON TABLE audit.rewards_payable TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_payable TO gym_auditor;
 
 -- Name: TABLE reconciliation; Type: ACL; Schema: rewards; Owner: -
 
@@ -2416,6 +2790,7 @@ GRANT SELECT ON TABLE rewards.reconciliation TO gym_api;
 
 GRANT SELECT ON TABLE audit.rewards_reconciliation TO gym_rewards;
 GRANT SELECT ON TABLE audit.rewards_reconciliation TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_reconciliation TO gym_auditor;
 
 -- Name: TABLE release; Type: ACL; Schema: rewards; Owner: -
 
@@ -2426,6 +2801,7 @@ GRANT SELECT ON TABLE rewards.release TO gym_api;
 
 GRANT SELECT ON TABLE audit.rewards_released TO gym_rewards;
 GRANT SELECT ON TABLE audit.rewards_released TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_released TO gym_auditor;
 
 -- Name: TABLE attempt; Type: ACL; Schema: chain; Owner: -
 
@@ -2505,10 +2881,26 @@ GRANT SELECT,INSERT,UPDATE ON TABLE registry.dataset TO gym_coordinator;
 GRANT SELECT ON TABLE registry.dataset TO gym_rewards;
 GRANT SELECT,INSERT ON TABLE registry.dataset TO gym_api;
 
+-- Name: TABLE disputed_unit; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE registry.disputed_unit TO gym_coordinator;
+GRANT SELECT ON TABLE registry.disputed_unit TO gym_rewards;
+GRANT SELECT ON TABLE registry.disputed_unit TO gym_api;
+
 -- Name: TABLE equivocation; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT,INSERT ON TABLE registry.equivocation TO gym_coordinator;
 GRANT SELECT ON TABLE registry.equivocation TO gym_rewards;
+
+-- Name: COLUMN equivocation.filed_at_ms; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(filed_at_ms) ON TABLE registry.equivocation TO gym_coordinator;
+
+-- Name: TABLE game_watch; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE registry.game_watch TO gym_coordinator;
+GRANT SELECT ON TABLE registry.game_watch TO gym_rewards;
+GRANT SELECT ON TABLE registry.game_watch TO gym_api;
 
 -- Name: TABLE heartbeat; Type: ACL; Schema: registry; Owner: -
 
@@ -2655,11 +3047,6 @@ GRANT SELECT ON TABLE rewards.cursor TO gym_api;
 GRANT SELECT,INSERT,UPDATE ON TABLE rewards.finished_round TO gym_rewards;
 GRANT SELECT ON TABLE rewards.finished_round TO gym_api;
 
--- Name: TABLE settlement; Type: ACL; Schema: rewards; Owner: -
-
-GRANT SELECT,INSERT,UPDATE ON TABLE rewards.settlement TO gym_rewards;
-GRANT SELECT ON TABLE rewards.settlement TO gym_api;
-
 -- Name: TABLE "trim"; Type: ACL; Schema: rewards; Owner: -
 
 GRANT SELECT,INSERT,UPDATE ON TABLE rewards."trim" TO gym_rewards;
@@ -2669,5 +3056,6 @@ GRANT SELECT ON TABLE rewards."trim" TO gym_api;
 
 ALTER DEFAULT PRIVILEGES FOR ROLE postgres IN SCHEMA audit GRANT SELECT ON TABLES  TO gym_rewards;
 ALTER DEFAULT PRIVILEGES FOR ROLE postgres IN SCHEMA audit GRANT SELECT ON TABLES  TO gym_api;
+ALTER DEFAULT PRIVILEGES FOR ROLE postgres IN SCHEMA audit GRANT SELECT ON TABLES  TO gym_auditor;
 
 -- PostgreSQL database dump complete

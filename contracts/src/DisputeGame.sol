@@ -1,81 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
-import {DisputeBank} from "./dispute/DisputeBank.sol";
+import {DisputeTable} from "./dispute/DisputeTable.sol";
 import {
     Cursor,
     DeltaProof,
     ElementProof,
     Facts,
-    Finding,
-    Frames,
     OpFrame,
-    OpeningResult,
     Pick,
     RecordProof,
-    Stage,
     StepFrame,
     StepPick,
     TokenProof
 } from "./dispute/DisputeTypes.sol";
 import {IDisputeMoves} from "./dispute/IDisputeMoves.sol";
+import {OuterMoves} from "./dispute/OuterMoves.sol";
 import {IDisputeGame} from "./interfaces/IDisputeGame.sol";
 import {IStake} from "./interfaces/IStake.sol";
 
-/// @title Disputes about units of training
-/// @notice See IDisputeGame. What a move may be is decided by contracts without state, which get the very call that the game got
-/// and answer with the next cursor, or with a fault; the game knows whose turn it is, where it stands and who is paid.
-contract DisputeGame is DisputeBank {
-    using Frames for Cursor;
-
-    /// @dev More than the largest answer: 128 children with all that comes with them.
-    uint256 private constant ANSWER_BYTES_MAX = 8192;
-    /// @dev Calldata of an answer beside its list or chunk, in bytes that are not zero.
-    uint256 private constant FRAME_BYTES = 512;
-
-    address private immutable _OPENING;
+/// @title Disputes about units of training and aggregation
+/// @notice See IDisputeGame. Which contract of rules decides which move; the moves about aggregates are in OuterMoves, what all have
+/// in common in DisputeTable, the money in DisputeBank.
+contract DisputeGame is OuterMoves {
     address private immutable _TREES;
     address private immutable _STEPS;
     address private immutable _FAULTS;
     address private immutable _ELEMENTS;
 
-    /// What followed a cursor that the asserter answered: the same in every game of the unit.
-    mapping(bytes32 unit => mapping(bytes32 cursor => bytes32)) private _answers;
-
     /// @notice Creates the game of one Stake, which must name it.
-    /// @param terms_ See Terms. @param stake_ Stake. @param rules OpeningRules, TreeRules, StepRules, FaultRules, ElementRules.
-    constructor(Terms memory terms_, IStake stake_, address[5] memory rules)
-        DisputeBank(terms_, stake_)
+    /// @param terms_ See Terms. @param stake_ Stake.
+    /// @param rules OpeningRules, TreeRules, StepRules, FaultRules, ElementRules, OuterRules, OuterProofs.
+    constructor(Terms memory terms_, IStake stake_, address[7] memory rules)
+        DisputeTable(terms_, stake_)
+        OuterMoves(rules[0], rules[5], rules[6])
     {
         for (uint256 i = 0; i < rules.length; ++i) {
             if (rules[i].code.length == 0) revert BadTerms();
         }
-        (_OPENING, _TREES, _STEPS) = (rules[0], rules[1], rules[2]);
+        (_TREES, _STEPS) = (rules[1], rules[2]);
         (_FAULTS, _ELEMENTS) = (rules[3], rules[4]);
     }
 
     /// @inheritdoc IDisputeGame
-    function open(bytes calldata, bytes calldata, uint32, bytes32[] calldata, bytes32 salt)
-        external
-        payable
-        nonReentrant
-    {
-        uint256 gasAtStart = gasleft();
-        OpeningResult memory r = abi.decode(_decide(_OPENING), (OpeningResult));
-        bytes32 game = announcementOf(msg.sender, r.unit, salt);
-        Game storage g = _begin(game, r.unit, r.deadline);
-        _join(r.unit, r.asserter);
-        Cursor memory start;
-        (start.stage, start.node, start.frame) = (Stage.UNIT, r.unit, r.facts);
-        emit Opened(game, r.unit, r.asserter, msg.sender, start, msg.data);
-        if (r.fault == 0) {
-            _goOn(g, start);
-            g.challengerGas = uint32(_gasOf(gasAtStart, msg.data.length));
-            return;
-        }
-        emit FaultFound(game, r.unit, msg.sig, r.fault - 1, 0, 0);
-        _markFaulty(g);
-        _end(game, g, Status.FaultProven);
+    function open(
+        bytes calldata commitment,
+        bytes calldata record,
+        uint32,
+        bytes32[] calldata path,
+        bytes32 salt
+    ) external payable {
+        _openBy(_OPENING, salt, commitment.length + record.length + 32 * path.length);
+    }
+
+    /// @inheritdoc IDisputeGame
+    function openConflict(
+        bytes calldata commitment,
+        bytes calldata record,
+        bytes calldata other,
+        bytes32 salt
+    ) external payable {
+        _openBy(_OPENING, salt, commitment.length + record.length + other.length);
     }
 
     /// @inheritdoc IDisputeMoves
@@ -213,26 +198,17 @@ contract DisputeGame is DisputeBank {
     }
 
     /// @inheritdoc IDisputeMoves
-    function proveElement(bytes32 game, Cursor calldata cursor, ElementProof calldata)
-        external
-        nonReentrant
-    {
+    function proveElement(bytes32 game, Cursor calldata cursor, ElementProof calldata) external {
         _prove(game, cursor, _ELEMENTS);
     }
 
     /// @inheritdoc IDisputeMoves
-    function proveToken(bytes32 game, Cursor calldata cursor, TokenProof calldata)
-        external
-        nonReentrant
-    {
+    function proveToken(bytes32 game, Cursor calldata cursor, TokenProof calldata) external {
         _prove(game, cursor, _ELEMENTS);
     }
 
     /// @inheritdoc IDisputeMoves
-    function proveDelta(bytes32 game, Cursor calldata cursor, DeltaProof calldata)
-        external
-        nonReentrant
-    {
+    function proveDelta(bytes32 game, Cursor calldata cursor, DeltaProof calldata) external {
         _prove(game, cursor, _ELEMENTS);
     }
 
@@ -246,7 +222,7 @@ contract DisputeGame is DisputeBank {
         uint8,
         Pick calldata,
         RecordProof calldata
-    ) external nonReentrant {
+    ) external {
         _prove(game, cursor, _FAULTS);
     }
 
@@ -259,7 +235,7 @@ contract DisputeGame is DisputeBank {
         bytes calldata,
         Pick calldata,
         RecordProof calldata
-    ) external nonReentrant {
+    ) external {
         _prove(game, cursor, _FAULTS);
     }
 
@@ -272,7 +248,7 @@ contract DisputeGame is DisputeBank {
         Pick calldata,
         RecordProof calldata,
         Pick calldata
-    ) external nonReentrant {
+    ) external {
         _prove(game, cursor, _FAULTS);
     }
 
@@ -285,13 +261,8 @@ contract DisputeGame is DisputeBank {
         Pick calldata,
         RecordProof calldata,
         Pick calldata
-    ) external nonReentrant {
+    ) external {
         _prove(game, cursor, _FAULTS);
-    }
-
-    /// @inheritdoc IDisputeGame
-    function answerTo(bytes32 unit, bytes32 cursor) external view returns (bytes32) {
-        return _answers[unit][cursor];
     }
 
     /// @inheritdoc IDisputeGame
@@ -305,92 +276,14 @@ contract DisputeGame is DisputeBank {
             address trees,
             address steps,
             address faults,
-            address elements
+            address elements,
+            address outer,
+            address outerProofs
         )
     {
         (token, stake) = (address(_TOKEN), address(_STAKE));
         (opening, trees, steps) = (_OPENING, _TREES, _STEPS);
         (faults, elements) = (_FAULTS, _ELEMENTS);
-    }
-
-    /// @dev A move of the asserter, whose answer serves every game that comes to this cursor.
-    /// @param payload Bytes of calldata that the rules have looked at, beside the usual: only these are paid for.
-    function _answer(bytes32 game, Cursor calldata cursor, address rules, uint256 payload) private {
-        uint256 gasAtStart = gasleft();
-        if (msg.data.length > ANSWER_BYTES_MAX) revert TooMuchData(msg.data.length);
-        Game storage g = _games[game];
-        bytes32 unit = g.unit;
-        address asserter = _units[unit].asserter;
-        bytes32 here = _takeTurn(game, g, cursor, Status.AsserterMoves, asserter);
-        Cursor memory next = abi.decode(_decide(rules), (Cursor));
-        bytes32 position = _goOn(g, next);
-        _answers[unit][here] = position;
-        emit Moved(game, unit, true, next, position, msg.data);
-        uint256 gasUsed = _gasOf(gasAtStart, payload + FRAME_BYTES) + _gasOfCredit(asserter);
-        // forge-lint: disable-next-line(unsafe-typecast)
-        g.asserterGas += uint32(gasUsed);
-        emit GasPaid(game, asserter, _payGas(g, asserter, gasUsed));
-    }
-
-    /// @dev A move of the challenger. What was answered before is not asked again.
-    function _challenge(bytes32 game, Cursor calldata cursor, address rules) private {
-        uint256 gasAtStart = gasleft();
-        Game storage g = _games[game];
-        _takeTurn(game, g, cursor, Status.ChallengerMoves, g.challenger);
-        Cursor memory next = abi.decode(_decide(rules), (Cursor));
-        bytes32 position = _goOn(g, next);
-        emit Moved(game, g.unit, false, next, position, msg.data);
-        g.challengerGas += uint32(_gasOf(gasAtStart, msg.data.length));
-    }
-
-    /// @dev A proof of the challenger: the rules revert where there is no fault.
-    function _prove(bytes32 game, Cursor calldata cursor, address rules) private {
-        uint256 gasAtStart = gasleft();
-        Game storage g = _games[game];
-        _takeTurn(game, g, cursor, Status.ChallengerMoves, g.challenger);
-        Finding memory found = abi.decode(_decide(rules), (Finding));
-        emit FaultFound(game, g.unit, msg.sig, found.element, found.claimed, found.computed);
-        _markFaulty(g);
-        g.challengerGas += uint32(_gasOf(gasAtStart, msg.data.length));
-        _end(game, g, Status.FaultProven);
-    }
-
-    /// @dev Checks that the caller is on turn, in time, and where the game is; its clock stops. @return here Hash of the cursor.
-    function _takeTurn(
-        bytes32 game,
-        Game storage g,
-        Cursor calldata cursor,
-        Status turn,
-        address mover
-    ) private returns (bytes32 here) {
-        if (g.status != turn || msg.sender != mover) revert NotYourTurn(game);
-        here = cursor.hash();
-        if (here != g.position) revert WrongCursor(here, g.position);
-        _stopClock(game, g, turn == Status.AsserterMoves);
-    }
-
-    /// @dev The game is at `next`, or where its answer led before. @return position What the game is at.
-    function _goOn(Game storage g, Cursor memory next) private returns (bytes32 position) {
-        position = next.hash();
-        bool answered = next.answered;
-        if (!answered) {
-            bytes32 known = _answers[g.unit][position];
-            if (known != 0) (position, answered) = (known, true);
-        }
-        g.position = position;
-        g.status = answered ? Status.ChallengerMoves : Status.AsserterMoves;
-        (g.stage, g.height) = (next.stage, next.height);
-        ++g.moves;
-    }
-
-    /// @dev The same call to a contract of rules; its refusal is this one's.
-    function _decide(address rules) private view returns (bytes memory) {
-        (bool ok, bytes memory out) = rules.staticcall(msg.data);
-        if (!ok) {
-            assembly ("memory-safe") {
-                revert(add(out, 32), mload(out))
-            }
-        }
-        return out;
+        (outer, outerProofs) = (_OUTER, _OUTER_PROOFS);
     }
 }

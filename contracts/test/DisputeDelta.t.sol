@@ -64,7 +64,7 @@ contract DisputeDeltaTest is DisputePlayer {
         _expectProven(p);
     }
 
-    /// A game of a second or so.
+    /// A whole game; DisputeLeaves.t.sol has many of its last move.
     /// forge-config: default.fuzz.runs = 4
     /// forge-config: check.fuzz.runs = 200
     function test_anyByte(uint256 i) public {
@@ -83,7 +83,7 @@ contract DisputeDeltaTest is DisputePlayer {
         assertEq(_game.gameOf(q.id).moves, 3, "pickDelta, pick, proveDelta");
     }
 
-    /// Right deltas cannot be proven wrong at any word.
+    /// Right deltas cannot be proven wrong at any word; in DisputeLeaves.t.sol without the game.
     /// forge-config: default.fuzz.runs = 16
     /// forge-config: check.fuzz.runs = 500
     function test_noWordOfARightDeltaIsAFault(uint64 word) public {
@@ -157,10 +157,10 @@ contract DisputeDeltaTest is DisputePlayer {
         );
         proof = _copy(right);
         proof.word = 256;
-        _refused(p, proof, abi.encodeWithSelector(ElementRules.ElementOutside.selector, 256));
+        _refused(p, proof, abi.encodeWithSelector(Operands.ElementOutside.selector, 256));
         proof.word = type(uint64).max;
         _refused(
-            p, proof, abi.encodeWithSelector(ElementRules.ElementOutside.selector, type(uint64).max)
+            p, proof, abi.encodeWithSelector(Operands.ElementOutside.selector, type(uint64).max)
         );
     }
 

@@ -33,7 +33,7 @@ contract DisputeGameTest is DisputePlayer {
         _expectFault(Fault(Wrong.Primitive, 0, 11, 13), "proveElement", 7);
     }
 
-    /// A run takes a second.
+    /// A run takes a second; DisputeLeaves.t.sol has many of its last move.
     /// forge-config: default.fuzz.runs = 4
     /// forge-config: check.fuzz.runs = 200
     function test_anyElementOfAnyPrimitive(uint256 step, uint256 primitive, uint256 element)

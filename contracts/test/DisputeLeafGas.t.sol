@@ -87,7 +87,7 @@ contract DisputeLeafGasTest is OneStepCases {
         }
         // Counts of a header that has nothing else: only leaves and state slots are read.
         proof.header =
-            abi.encodePacked(uint64(1), uint32(LEAVES), uint32(1), uint32(1), new bytes(196 - 20));
+            abi.encodePacked(uint64(1), uint32(LEAVES), uint32(1), uint32(1), new bytes(204 - 20));
         proof.op.program = sha256(abi.encodePacked("gym.trace_program.v1", proof.header));
         proof.op.step = keccak256(abi.encode(proof.step));
         proof.op.record = sha256(abi.encodePacked("gym.primitive.v1", proof.primitive));

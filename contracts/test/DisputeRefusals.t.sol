@@ -190,9 +190,9 @@ contract DisputeRefusalsTest is DisputePlayer {
         proof = _elementProof(p, _runs.get("wrong")[1], 271);
         _expectProof(p, proof, IDisputeErrors.NoFault.selector);
         proof = _elementProof(p, _runs.get("wrong")[1], 255);
-        _expectProof(p, proof, ElementRules.ElementOutside.selector);
+        _expectProof(p, proof, Operands.ElementOutside.selector);
         proof.element = 300;
-        _expectProof(p, proof, ElementRules.ElementOutside.selector);
+        _expectProof(p, proof, Operands.ElementOutside.selector);
         proof = _elementProof(p, _runs.get("wrong")[1], 270);
         proof.chunk[0] ^= 0x01;
         _expectProof(p, proof, MerkleSha256.RootMismatch.selector);

@@ -22,7 +22,7 @@ contract OneStepTest is OneStepFixture {
     }
 
     /// forge-config: default.fuzz.runs = 48
-    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: check.fuzz.runs = 10000
     function testFuzz_blockDotIsTheSumOfProducts(uint256 seed, uint256 anyLength) public view {
         uint32 n = _length(anyLength);
         bytes memory a = _noise(seed, 2 * uint256(n));
@@ -37,7 +37,7 @@ contract OneStepTest is OneStepFixture {
     }
 
     /// forge-config: default.fuzz.runs = 48
-    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: check.fuzz.runs = 10000
     function testFuzz_blockSumIsTheSum(uint256 seed, uint256 anyLength, bool wide) public view {
         uint32 n = _length(anyLength);
         uint256 size = wide ? 8 : 4;
@@ -52,7 +52,7 @@ contract OneStepTest is OneStepFixture {
     }
 
     /// forge-config: default.fuzz.runs = 48
-    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: check.fuzz.runs = 10000
     function testFuzz_blockMaxIsTheLargest(uint256 seed, uint256 anyLength) public view {
         uint32 n = _length(anyLength);
         bytes memory x = _noise(seed, 4 * uint256(n));
@@ -67,7 +67,7 @@ contract OneStepTest is OneStepFixture {
     }
 
     /// forge-config: default.fuzz.runs = 48
-    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: check.fuzz.runs = 10000
     function testFuzz_selectSumTakesWhatIsNamed(uint256 seed, uint256 anyLength, uint8 which)
         public
         view

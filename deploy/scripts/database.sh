@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # database.sh SECRETS_FOLDER: makes the database, brings its schema up to date and makes one login user for each
-# service, with the rights of its group and nothing else. Run it as the database's superuser (as root for the local
-# server, then it becomes postgres by itself; else with PGHOST, PGPORT, PGUSER and PGPASSWORD set). Idempotent: run it
-# again after an update, with the services stopped. Passwords are made once and kept in SECRETS_FOLDER/db-*, mode 0600.
+# service, and one for auditors, with the rights of its group and nothing else. Run it as the database's superuser (as
+# root for the local server, then it becomes postgres by itself; else with PGHOST, PGPORT, PGUSER and PGPASSWORD set).
+# Idempotent: run it again after an update, with the services stopped. Passwords are made once and kept in
+# SECRETS_FOLDER/db-*, mode 0600.
 set -euo pipefail
 secrets=${1:?usage: database.sh SECRETS_FOLDER}
 database=${PGDATABASE:-gym}
@@ -26,7 +27,7 @@ say "applying migrations"
 "${as_owner[@]}" "$gym" operator migrate
 
 mkdir -p "$secrets"
-for service in coordinator rewards api; do
+for service in coordinator rewards api auditor; do
     file=$secrets/db-$service
     [[ -s $file ]] || (umask 077 && openssl rand -hex 24 >"$file")
     # The password is neither in the arguments of a process nor in the server's log.
@@ -46,6 +47,6 @@ SQL
 done
 query <<SQL
 REVOKE ALL ON DATABASE "$database" FROM PUBLIC;
-GRANT CONNECT ON DATABASE "$database" TO gym_coordinator, gym_rewards, gym_api;
+GRANT CONNECT ON DATABASE "$database" TO gym_coordinator, gym_rewards, gym_api, gym_auditor;
 SQL
 say "done"

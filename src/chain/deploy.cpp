@@ -40,8 +40,9 @@ Result<std::vector<Address>> deploy_money_and_rules(Deployer& deployer, const De
     // The token first: what it is in is the first block of ours.
     GYM_CHECK(deployer.submit("GymToken", {params.token_holder, params.token_supply}));
     GYM_CHECK(deployer.submit("CommitmentLog", {admin, params.admin_delay_s}));
-    const char* const plain[] = {"ElementwiseOps", "MovementOps", "SumOps",    "ProductOps",
-                                 "TreeRules",      "StepRules",   "FaultRules"};
+    const char* const plain[] = {"ElementwiseOps", "MovementOps", "SumOps",
+                                 "ProductOps",     "TreeRules",   "StepRules",
+                                 "FaultRules",     "OuterRules",  "OuterProofs"};
     for (const char* name : plain)
         GYM_CHECK(deployer.submit(name, {}));
     GYM_TRY(const Placed token, deployer.placed("GymToken"));
@@ -72,7 +73,8 @@ Result<std::vector<Address>> deploy_money_and_rules(Deployer& deployer, const De
     out.distributor = distributor.address;
     out.escrow = escrow.address;
     out.commitment_log = log.address;
-    return std::vector<Address>{opening.address, at[4], at[5], at[6], elements.address};
+    return std::vector<Address>{opening.address,  at[4], at[5], at[6],
+                                elements.address, at[7], at[8]};
 }
 
 }  // namespace

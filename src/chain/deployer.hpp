@@ -42,7 +42,8 @@ class Deployer {
 };
 
 /// Stake and the dispute game that it names, once token and rules are there.
-/// @param rules OpeningRules, TreeRules, StepRules, FaultRules, ElementRules.
+/// @param rules OpeningRules, TreeRules, StepRules, FaultRules, ElementRules, OuterRules,
+/// OuterProofs.
 Status deploy_game(Deployer& deployer, const DisputeParams& params,
                    const std::vector<Address>& rules, Deployment& out);
 

@@ -183,10 +183,11 @@ Result<DisputeGame::Terms> DisputeGame::terms(ChainClient& client) const {
 Result<DisputeGame::Contracts> DisputeGame::contracts(ChainClient& client) const {
     GYM_TRY(const auto values,
             call_view(client, address_, BlockTag::kLatest, "contracts()", {},
-                      "_(address,address,address,address,address,address,address)"));
+                      "_(address,address,address,address,address,address,address,address,"
+                      "address)"));
     Contracts out;
     GYM_CHECK(Reader(values).all(out.token, out.stake, out.opening, out.trees, out.steps,
-                                 out.faults, out.elements));
+                                 out.faults, out.elements, out.outer, out.outer_proofs));
     return out;
 }
 

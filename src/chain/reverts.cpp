@@ -112,6 +112,8 @@ constexpr const char* kKnownErrors[] = {
     "NoFault()",
     "NotPosted()",
     "NotAWorkersUnit(uint256 slot)",
+    "NotTheNextRecord()",
+    "NotTheSameUnit()",
     "NodeOutside(uint256 index, uint256 height)",
     "LeafOutside(uint256 index, uint256 count)",
     "BadProofLength(uint256 length, uint256 expected)",

@@ -251,12 +251,24 @@ Result<std::string> http_rpc_call(const std::string& url, const std::string& met
 Result<std::vector<Log>> find_all_logs(ChainClient& client, LogQuery query) {
     std::vector<Log> out;
     const std::uint64_t end = query.last_block;
+    std::uint64_t blocks = ChainClient::kBlocksPerQueryMax;
     while (query.first_block <= end) {
-        query.last_block = std::min(end, query.first_block + ChainClient::kBlocksPerQueryMax - 1);
-        GYM_TRY(std::vector<Log> logs, client.find_logs(query));
-        out.insert(out.end(), std::make_move_iterator(logs.begin()),
-                   std::make_move_iterator(logs.end()));
+        blocks = std::min(blocks, end - query.first_block + 1);
+        query.last_block = query.first_block + blocks - 1;
+        auto logs = client.find_logs(query);
+        if (!logs.ok()) {
+            const ErrorCode code = logs.error().code;
+            const bool later = code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout;
+            if (later || blocks == 1) return logs.error();
+            // Strangers fill blocks with logs: a reply that is too large for us, or for the node's
+            // own limits, is asked for in parts.
+            blocks /= 2;
+            continue;
+        }
+        out.insert(out.end(), std::make_move_iterator(logs->begin()),
+                   std::make_move_iterator(logs->end()));
         query.first_block = query.last_block + 1;
+        blocks = std::min(2 * blocks, ChainClient::kBlocksPerQueryMax);
     }
     return out;
 }

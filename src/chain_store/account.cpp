@@ -1,6 +1,7 @@
 #include "gym/chain_store/account.hpp"
 
 #include "gym/chain/dispute_contracts.hpp"
+#include "gym/crypto/secret.hpp"
 
 namespace gym::chain_store {
 namespace {
@@ -38,8 +39,10 @@ Status Account::check_gas_money(const chain::ContractCall& call) {
                     "; send it some of the chain's own coin first");
 }
 
-Result<chain::Outcome> Account::execute(const chain::ContractCall& call, const std::string& id) {
+Result<chain::Outcome> Account::execute(const chain::ContractCall& call, std::string id) {
     GYM_CHECK(check_gas_money(call));
+    // No time or block tells two calls apart: both may be made within one.
+    if (id.empty()) id = call.label + "/" + to_hex(crypto::random_digest().view());
     return manager_->execute(call.intent(id), timeout_ms_, on_sent_);
 }
 

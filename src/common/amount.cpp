@@ -7,6 +7,7 @@ namespace gym {
 
 namespace mp = boost::multiprecision;
 using Wide = mp::uint1024_t;  // holds any product of two amounts without rounding
+__extension__ using Small = unsigned __int128;
 
 struct AmountAccess {
     static Wide widen(const Amount& amount) {
@@ -16,7 +17,7 @@ struct AmountAccess {
         return out;
     }
     static Result<Amount> narrow(const Wide& wide) {
-        if ((wide >> 256) != 0) return fail(ErrorCode::kOutOfRange, "amount does not fit 256 bits");
+        if ((wide >> 256) != 0) return Amount::too_large();
         Amount out;
         for (unsigned i = 0; i < 4; ++i)
             out.limbs_[i] = static_cast<std::uint64_t>((wide >> (64 * i)) & ~std::uint64_t{0});
@@ -40,8 +41,7 @@ Result<Amount> Amount::parse(std::string_view decimal) {
                     "'" + std::string(decimal.substr(0, 80)) + "' is not a whole decimal number");
     const std::size_t first = std::min(decimal.find_first_not_of('0'), decimal.size() - 1);
     decimal.remove_prefix(first);
-    if (decimal.size() > kDigitsMax)
-        return fail(ErrorCode::kOutOfRange, "amount does not fit 256 bits");
+    if (decimal.size() > kDigitsMax) return too_large();
     Wide wide = 0;
     for (const char c : decimal)
         wide = wide * 10 + static_cast<unsigned>(c - '0');
@@ -95,20 +95,34 @@ Result<std::uint64_t> Amount::to_u64() const {
     return limbs_[0];
 }
 
-Result<Amount> Amount::plus(const Amount& other) const {
-    return AmountAccess::narrow(AmountAccess::widen(*this) + AmountAccess::widen(other));
+Error Amount::too_large() {
+    return fail(ErrorCode::kOutOfRange, "amount does not fit 256 bits");
 }
 
 Result<Amount> Amount::minus(const Amount& other) const {
     if (*this < other)
         return fail(ErrorCode::kOutOfRange,
                     to_string() + " - " + other.to_string() + " is below zero");
-    return AmountAccess::narrow(AmountAccess::widen(*this) - AmountAccess::widen(other));
+    Amount out;
+    bool borrow = false;
+    for (std::size_t i = 0; i < limbs_.size(); ++i) {
+        std::uint64_t rest = 0;
+        const bool under = __builtin_sub_overflow(limbs_[i], other.limbs_[i], &rest);
+        borrow = __builtin_sub_overflow(rest, std::uint64_t{borrow}, &out.limbs_[i]) || under;
+    }
+    return out;
 }
 
 Result<Amount> Amount::mul_div(const Amount& numerator, const Amount& denominator) const {
     if (denominator.is_zero())
         return fail(ErrorCode::kInvalidArgument, "division of an amount by zero");
+    if (is_small() && numerator.is_small() && denominator.is_small()) {
+        const Small product = Small{limbs_[0]} * numerator.limbs_[0];
+        const Small quotient = product / denominator.limbs_[0];
+        Amount out(static_cast<std::uint64_t>(quotient));
+        out.limbs_[1] = static_cast<std::uint64_t>(quotient >> 64);
+        return out;
+    }
     const Wide product = AmountAccess::widen(*this) * AmountAccess::widen(numerator);
     return AmountAccess::narrow(product / AmountAccess::widen(denominator));
 }

@@ -1,13 +1,12 @@
 // The outer step of a round: which deltas go in, the next base state, its loss, the unit that
 // stands for it.
+#include "claims.hpp"
 #include "gym/protocol/inclusion.hpp"
 #include "gym/registry/datasets.hpp"
 #include "round_driver.hpp"
 
 namespace gym::coordinator {
 namespace {
-
-using protocol::UnitState;
 
 struct Deltas {
     protocol::Inclusion inclusion;
@@ -75,11 +74,12 @@ protocol::SignedCommitment sign_aggregate(const Context& context, const registry
 /// than the commitment, so only a rate of 1 keeps the coordinator from knowing whether it is looked
 /// at.
 Status add_aggregate_unit(const Context& context, db::Transaction& tx, const registry::Job& job,
-                          const registry::Round& round, const Compute::Aggregated& result,
+                          const registry::Round& round,
+                          const protocol::SignedCommitment& commitment, ByteView records,
                           UnixMs now_ms) {
     const Address& self = context.deps.key.address();
     registry::NewUnit unit;
-    unit.key = {job.id, round.round, protocol::kAggregateSlot, 0};
+    unit.key = aggregate_key(round);
     unit.kind = protocol::UnitKind::kAggregate;
     unit.worker = self;
     unit.owner = self;
@@ -87,8 +87,7 @@ Status add_aggregate_unit(const Context& context, db::Transaction& tx, const reg
     const Digest id = protocol::unit_id(unit.key);
     const protocol::LifecycleParams& params = job.terms.lifecycle;
     GYM_CHECK(registry::assign_unit(tx, unit, params, now_ms));
-    GYM_CHECK(registry::store_commitment(tx, id, sign_aggregate(context, round, result),
-                                         result.records, now_ms));
+    GYM_CHECK(registry::store_commitment(tx, id, commitment, records, now_ms));
     GYM_CHECK(registry::advance(tx, id, protocol::event::Committed{}, params, now_ms));
     const bool drawn = protocol::is_sampled(*round.beacon, id, unit.sampling_rate_ppm);
     GYM_CHECK(registry::advance(tx, id, protocol::event::Drawn{drawn}, params, now_ms));
@@ -137,6 +136,7 @@ Status aggregate_round(const Context& context, const registry::Job& job,
     outcome.next_base = round.base;
     outcome.next_momentum = round.momentum;
     std::optional<Compute::Aggregated> result;
+    std::optional<protocol::SignedCommitment> commitment;
     if (!deltas.bytes.empty()) {
         GYM_TRY(result,
                 context.deps.compute.aggregate(in.program, in.base, in.momentum, deltas.bytes));
@@ -147,6 +147,8 @@ Status aggregate_round(const Context& context, const registry::Job& job,
         GYM_TRY(outcome.next_momentum.blob, blobs.put(result->momentum.bytes));
         outcome.aggregate_program_root = result->program.root;
         GYM_TRY(outcome.aggregate_program_blob, blobs.put(result->program.bytes));
+        commitment = sign_aggregate(context, round, *result);
+        GYM_CHECK(stand_by(context, job, round, *commitment, deltas.inclusion.included));
     }
     const Bytes& next_base = result ? result->base.bytes : in.base;
     GYM_TRY(outcome.validation_loss,
@@ -160,7 +162,9 @@ Status aggregate_round(const Context& context, const registry::Job& job,
         for (const protocol::IncludedDelta& delta : deltas.inclusion.included)
             included.push_back(delta.unit);
         GYM_CHECK(registry::set_included(tx, included));
-        if (result) GYM_CHECK(add_aggregate_unit(context, tx, job, round, *result, now_ms));
+        if (commitment)
+            GYM_CHECK(
+                add_aggregate_unit(context, tx, job, round, *commitment, result->records, now_ms));
         return {};
     });
     GYM_CHECK(written);

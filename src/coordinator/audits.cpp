@@ -74,7 +74,7 @@ Status fail_report(const Context& context, db::Transaction& tx, const registry::
         GYM_TRY(const registry::Unit rejected,
                 registry::advance(tx, audit.unit.id, protocol::event::FaultProven{}, params, now_ms,
                                   fault));
-        GYM_CHECK(exclude_worker(context, tx, rejected, params, now_ms));
+        GYM_CHECK(exclude_worker(context, tx, rejected, now_ms));
     }
     GYM_CHECK(exclude_verifier(context, tx, audit.report.verifier, audit.unit, params, now_ms));
     note(summary, protocol::name_unit(audit.unit.key) + ": verifier " +

@@ -2,7 +2,9 @@
 
 #include <atomic>
 
+#include "claims.hpp"
 #include "context.hpp"
+#include "games.hpp"
 #include "gym/registry/nodes.hpp"
 #include "job_driver.hpp"
 #include "node_calls.hpp"
@@ -51,7 +53,14 @@ struct Coordinator::Impl {
     std::atomic<UnixMs> pruned_at_ms = 0;
 
     Status prune_heartbeats();
+    Status leave_claims(TickSummary& summary);
 };
+
+/// What is to be played in games on chain.
+Status Coordinator::Impl::leave_claims(TickSummary& summary) {
+    GYM_CHECK(restore_claims(context, summary));
+    return file_conflicts(context, summary);
+}
 
 Status Coordinator::Impl::prune_heartbeats() {
     const UnixMs now = context.now();
@@ -72,6 +81,12 @@ Result<TickSummary> Coordinator::tick() {
     TickSummary summary;
     if (const Status chain = context.deps.chain.tick(); !chain.ok())
         summary.errors.push_back("chain: " + chain.error().message);
+    // Before the jobs: what they decide by it is as new as it can be. Without it nothing that
+    // waits for the chain becomes final.
+    if (const Status games = follow_games(context, summary); !games.ok())
+        summary.errors.push_back("games: " + games.error().message);
+    if (const Status left = impl_->leave_claims(summary); !left.ok())
+        summary.errors.push_back("claims: " + left.error().message);
     GYM_CHECK(impl_->prune_heartbeats());
     GYM_TRY(const auto jobs,
             context.transact([](db::Transaction& tx) { return registry::active_jobs(tx); }));

@@ -1,6 +1,6 @@
 #include "disputes.hpp"
 
-#include "gym/game/evidence.hpp"
+#include "games.hpp"
 #include "gym/registry/datasets.hpp"
 #include "round_driver.hpp"
 
@@ -9,10 +9,10 @@ namespace {
 
 using protocol::UnitState;
 
-/// Units of an excluded worker that end with it. Disputes go on: each has an end of its own.
-const std::vector<UnitState> kVoidable = {
-    UnitState::kAssigned, UnitState::kCommitted, UnitState::kSampled,  UnitState::kUnsampled,
-    UnitState::kReported, UnitState::kRevealed,  UnitState::kVerified, UnitState::kUpheld};
+const std::vector<UnitState> kOpenStates = {
+    UnitState::kAssigned,  UnitState::kCommitted, UnitState::kSampled,
+    UnitState::kUnsampled, UnitState::kReported,  UnitState::kRevealed,
+    UnitState::kVerified,  UnitState::kDisputed,  UnitState::kUpheld};
 
 /// Follows up on what a deadline did to a unit: a draw that was missed goes to the next verifier.
 Status after_deadline(const Context& context, db::Transaction& tx, const registry::Unit& unit,
@@ -60,49 +60,47 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
     return Compute::Reexecuted{result.records_root, result.base.root, result.momentum.root};
 }
 
-/// Applies what the games found.
-Status write_verdict(const Context& context, db::Transaction& tx, const registry::Job& job,
-                     const registry::Unit& unit, bool right, TickSummary& summary) {
-    const UnixMs now_ms = context.now();
-    const protocol::LifecycleParams& params = job.terms.lifecycle;
-    GYM_TRY(const protocol::ReasonCode code, protocol::parse_reason_code(unit.reason_code));
-    std::optional<protocol::Reason> reason;
-    if (!right)
-        reason = protocol::game_proved({code, unit.reason});
-    else if (unit.verifier)
-        reason = protocol::false_report(unit.key, *unit.verifier);
-    GYM_TRY(
-        const registry::Unit ended,
-        registry::advance(tx, unit.id, protocol::event::GameEnded{right}, params, now_ms, reason));
-    note(summary, protocol::name_unit(unit.key) + ": " +
-                      std::string(protocol::to_string(ended.status.state)) + " by its game");
-    if (!right) return exclude_worker(context, tx, ended, params, now_ms);
-    if (!unit.verifier) return {};
-    return exclude_verifier(context, tx, *unit.verifier, ended, params, now_ms);
+/// Who reported the difference that a dispute is about; absent if a game alone is.
+std::optional<Address> who_disputed(const registry::Unit& unit) {
+    return is_only_challenged(unit) ? std::nullopt : unit.verifier;
 }
 
-/// Ends a dispute as its games on chain ended. @return whether the chain has the word: then the
-/// referee has none.
-Result<bool> follow_games(const Context& context, const registry::Job& job,
-                          const registry::Unit& unit, TickSummary& summary) {
-    if (unit.kind != protocol::UnitKind::kTrain) return false;
-    GYM_TRY(const auto round, context.transact([&](db::Transaction& tx) {
-        return registry::get_round(tx, job.id, unit.key.round);
-    }));
-    GYM_TRY(const auto stored, context.transact([&](db::Transaction& tx) {
-        return registry::find_commitment(tx, unit.id);
-    }));
-    if (!stored || !round.posted_block) return false;
-    GYM_TRY(const Digest name, game::unit_of(context.options.domain, stored->commitment));
-    GYM_TRY(const auto verdict, context.deps.chain.games_about(name, *round.posted_block));
-    if (!verdict || *verdict == GameVerdict::kNeverOpened) return false;
-    if (*verdict == GameVerdict::kOpen) return true;
-    const bool right = *verdict == GameVerdict::kUpheld;
+/// A dispute ended for the worker, with `event`: who reported a difference that is none goes.
+Result<registry::Unit> uphold(const Context& context, db::Transaction& tx, const registry::Job& job,
+                              const registry::Unit& unit, const protocol::UnitEvent& event) {
+    const UnixMs now_ms = context.now();
+    const protocol::LifecycleParams& params = job.terms.lifecycle;
+    const auto verifier = who_disputed(unit);
+    std::optional<protocol::Reason> reason;
+    if (verifier) reason = protocol::false_report(unit.key, *verifier);
+    GYM_TRY(registry::Unit upheld, registry::advance(tx, unit.id, event, params, now_ms, reason));
+    if (verifier) GYM_CHECK(exclude_verifier(context, tx, *verifier, upheld, params, now_ms));
+    GYM_TRY(const auto worker, registry::find_node(tx, unit.worker));
+    if (!worker || !worker->excluded) return upheld;
+    return registry::advance(tx, unit.id, protocol::event::Voided{}, params, now_ms,
+                             protocol::worker_excluded(unit.key));
+}
+
+/// Lets the chain decide a dispute. @return whether it has the word: then the referee has none.
+/// Anybody can lose a game on purpose, so one that proved nothing speaks only for itself: what a
+/// report says is the referee's to look at, as if no game had been opened.
+Result<bool> decide_by_games(const Context& context, const registry::Job& job,
+                             const std::optional<registry::GameWatch>& games,
+                             const registry::Unit& unit, TickSummary& summary) {
+    if (!games) return false;
+    GYM_TRY(const GameVerdict verdict, verdict_on(context, *games, unit));
+    if (verdict == GameVerdict::kNeverOpened) return false;
+    if (verdict == GameVerdict::kOpen) return true;
+    if (!is_only_challenged(unit)) return false;
     const Status written = context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));
         GYM_TRY(const registry::Unit current, registry::get_unit(tx, unit.id));
-        if (current.status.state != UnitState::kDisputed) return {};
-        return write_verdict(context, tx, job, current, right, summary);
+        if (!is_only_challenged(current)) return {};
+        GYM_TRY(const registry::Unit ended,
+                uphold(context, tx, job, current, protocol::event::GameEnded{true}));
+        note(summary, protocol::name_unit(unit.key) + ": " +
+                          std::string(protocol::to_string(ended.status.state)) + " by its game");
+        return {};
     });
     if (!written.ok()) return written.error();
     return true;
@@ -124,24 +122,28 @@ Status void_dispute(const Context& context, const registry::Job& job, const regi
 /// Applies the referee's finding. Without a defence a finding against the worker is the deadline's.
 Status write_ruling(const Context& context, db::Transaction& tx, const registry::Job& job,
                     const registry::Unit& unit, bool right, TickSummary& summary) {
+    const auto said = [&](const registry::Unit& ruled) {
+        note(summary, protocol::name_unit(unit.key) + ": " +
+                          std::string(protocol::to_string(ruled.status.state)) + " by the referee");
+    };
+    if (right) {
+        GYM_TRY(const registry::Unit upheld,
+                uphold(context, tx, job, unit, protocol::event::Ruled{true}));
+        said(upheld);
+        return {};
+    }
     const UnixMs now_ms = context.now();
-    const protocol::LifecycleParams& params = job.terms.lifecycle;
     GYM_TRY(const protocol::ReasonCode code, protocol::parse_reason_code(unit.reason_code));
     std::optional<protocol::Reason> reason;
-    protocol::UnitEvent event = protocol::event::Ruled{right};
-    if (right && unit.verifier)
-        reason = protocol::false_report(unit.key, *unit.verifier);
-    else if (!right && unit.status.defended)
+    protocol::UnitEvent event = protocol::event::TimePassed{};
+    if (unit.status.defended) {
         reason = protocol::referee_ruled({code, unit.reason});
-    else if (!right)
-        event = protocol::event::TimePassed{};
-    GYM_TRY(const registry::Unit ruled,
-            registry::advance(tx, unit.id, event, params, now_ms, reason));
-    note(summary, protocol::name_unit(unit.key) + ": " +
-                      std::string(protocol::to_string(ruled.status.state)) + " by the referee");
-    if (!right) return exclude_worker(context, tx, ruled, params, now_ms);
-    if (!unit.verifier) return {};
-    return exclude_verifier(context, tx, *unit.verifier, ruled, params, now_ms);
+        event = protocol::event::Ruled{false};
+    }
+    GYM_TRY(const registry::Unit rejected,
+            registry::advance(tx, unit.id, event, job.terms.lifecycle, now_ms, reason));
+    said(rejected);
+    return exclude_worker(context, tx, rejected, now_ms);
 }
 
 Status rule(const Context& context, const registry::Job& job, const Digest& id,
@@ -171,23 +173,47 @@ Status rule(const Context& context, const registry::Job& job, const Digest& id,
     });
 }
 
+/// @param why of a unit that becomes void.
+template <class Why>
+Status end_worker(db::Transaction& tx, const Address& worker, const protocol::Reason& reason,
+                  const std::optional<Digest>& cause, UnixMs now_ms, const Why& why) {
+    GYM_CHECK(registry::lock_feed(tx));
+    GYM_CHECK(registry::exclude_node(tx, worker, reason, cause, now_ms));
+    registry::UnitFilter open;
+    open.worker = worker;
+    open.states = kOpenStates;
+    open.limit = registry::kUnitsListMax;
+    GYM_TRY(const auto units, registry::list_units(tx, open));
+    for (const registry::Unit& unit : units) {
+        if (unit.status.state == UnitState::kDisputed && !is_only_challenged(unit)) continue;
+        GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
+        GYM_CHECK(registry::advance(tx, unit.id, protocol::event::Voided{}, job.terms.lifecycle,
+                                    now_ms, why(unit.key)));
+    }
+    return {};
+}
+
 }  // namespace
 
+bool is_only_challenged(const registry::Unit& unit) {
+    return unit.status.state == UnitState::kDisputed &&
+           unit.reason_code == protocol::to_string(protocol::ReasonCode::kChallenged);
+}
+
 Status exclude_worker(const Context& context, db::Transaction& tx, const registry::Unit& cause,
-                      const protocol::LifecycleParams& params, UnixMs now_ms) {
+                      UnixMs now_ms) {
     // The coordinator's own units have no node behind them: the fault stands in the unit alone.
     if (cause.worker == context.deps.key.address()) return {};
-    GYM_CHECK(registry::lock_feed(tx));
     GYM_TRY(const protocol::ReasonCode code, protocol::parse_reason_code(cause.reason_code));
-    GYM_CHECK(registry::exclude_node(tx, cause.worker, {code, cause.reason}, cause.id, now_ms));
-    registry::UnitFilter open;
-    open.worker = cause.worker;
-    open.states = kVoidable;
-    GYM_TRY(const auto units, registry::list_units(tx, open));
-    for (const registry::Unit& unit : units)
-        GYM_CHECK(registry::advance(tx, unit.id, protocol::event::Voided{}, params, now_ms,
-                                    protocol::worker_excluded(unit.key, cause.key)));
-    return {};
+    return end_worker(
+        tx, cause.worker, {code, cause.reason}, cause.id, now_ms,
+        [&](const protocol::UnitKey& key) { return protocol::worker_excluded(key, cause.key); });
+}
+
+Status exclude_worker(db::Transaction& tx, const Address& worker, const protocol::Reason& reason,
+                      UnixMs now_ms) {
+    return end_worker(tx, worker, reason, {}, now_ms,
+                      [](const protocol::UnitKey& key) { return protocol::worker_excluded(key); });
 }
 
 Status exclude_verifier(const Context& context, db::Transaction& tx, const Address& verifier,
@@ -211,8 +237,9 @@ Status exclude_verifier(const Context& context, db::Transaction& tx, const Addre
 
 Status settle_deadlines(const Context& context, const registry::Job& job, TickSummary& summary) {
     const UnixMs now_ms = context.now();
+    GYM_TRY(const auto games, game_watch(context));
     GYM_TRY(const auto overdue, context.transact([&](db::Transaction& tx) {
-        return registry::overdue_units(tx, job.id, now_ms);
+        return registry::overdue_units(tx, job.id, now_ms, games);
     }));
     for (const registry::Unit& late : overdue) {
         // A verifier's word alone rejects nobody: the referee looks first (referee_disputes).
@@ -238,8 +265,10 @@ Status referee_disputes(const Context& context, const registry::Job& job, TickSu
     GYM_TRY(const auto units, context.transact([&](db::Transaction& tx) {
         return registry::list_units(tx, disputed);
     }));
+    if (units.empty()) return {};
+    GYM_TRY(const auto games, game_watch(context));
     for (const registry::Unit& unit : units) {
-        GYM_TRY(const bool played, follow_games(context, job, unit, summary));
+        GYM_TRY(const bool played, decide_by_games(context, job, games, unit, summary));
         if (played) continue;
         const bool own = unit.worker == context.deps.key.address();
         if (own && !unit.status.defended) {

@@ -5,10 +5,17 @@
 
 namespace gym::coordinator {
 
+/// Whether a unit is disputed because of a game alone: no report depends on how that ends.
+[[nodiscard]] bool is_only_challenged(const registry::Unit& unit);
+
 /// Ends a worker's membership because of a proven fault of `cause`: excluded with the reason, and
-/// its other open units (but not its disputes, which have their own end) become void.
+/// its other units that are not final become void. Those that a report disputes have their own end,
+/// because that decides what the report is worth; it is void if they turn out right.
 Status exclude_worker(const Context& context, db::Transaction& tx, const registry::Unit& cause,
-                      const protocol::LifecycleParams& params, UnixMs now_ms);
+                      UnixMs now_ms);
+/// The same because of a fault in what is no open unit here.
+Status exclude_worker(db::Transaction& tx, const Address& worker, const protocol::Reason& reason,
+                      UnixMs now_ms);
 
 /// Excludes a verifier whose report was refuted and takes its waiting draws from it.
 Status exclude_verifier(const Context& context, db::Transaction& tx, const Address& verifier,
@@ -18,8 +25,9 @@ Status exclude_verifier(const Context& context, db::Transaction& tx, const Addre
 /// Applies what time alone decides to the job's units, with its consequences for workers.
 Status settle_deadlines(const Context& context, const registry::Job& job, TickSummary& summary);
 
-/// Ends the job's disputes as their games on chain ended. Where nobody opened one, or the network
-/// plays none: re-executes those that are defended or past their deadline, and rules.
+/// Ends the job's disputes. Those that games alone are about end with these. Where a report
+/// disputes the unit, or the network plays no games: re-executes the units that are defended or
+/// past their deadline, once no game can be opened any more, and rules.
 Status referee_disputes(const Context& context, const registry::Job& job, TickSummary& summary);
 
 /// Compares a report with what was committed. Absent: equal.

@@ -1,13 +1,37 @@
 #include "gym/coordinator/evm_chain.hpp"
 
+#include <algorithm>
+#include <map>
 #include <mutex>
 #include <string>
+#include <variant>
 
 #include "gym/chain/contracts.hpp"
 #include "gym/chain/dispute_contracts.hpp"
 
 namespace gym::coordinator {
 namespace {
+
+/// A reorganisation that is deeper than the confirmations is seen if it is not deeper than this.
+constexpr std::uint64_t kReorgBlocks = 64;
+
+/// Units about which something happened, and in which block the first game among that was opened.
+using Events = std::map<Digest, std::optional<std::uint64_t>>;
+
+/// Takes the events that change how a unit stands, in their order on chain.
+struct Collect {
+    Events& units;
+    std::uint64_t block;
+    void operator()(const chain::Opened& event) const {
+        auto& opened = units[event.unit];
+        if (!opened) opened = block;
+    }
+    void operator()(const chain::FaultFound& event) const { units.try_emplace(event.unit); }
+    void operator()(const chain::GameEnded& event) const { units.try_emplace(event.unit); }
+    void operator()(const chain::UnitFaulty& event) const { units.try_emplace(event.unit); }
+    template <class Other>
+    void operator()(const Other& /*event*/) const {}
+};
 
 class EvmChain final : public ChainPort {
   public:
@@ -76,23 +100,29 @@ class EvmChain final : public ChainPort {
         return std::optional(header->prevrandao);
     }
 
-    Result<std::optional<GameVerdict>> games_about(const Digest& unit,
-                                                   std::uint64_t epoch_block) override {
-        using Found = std::optional<GameVerdict>;
-        if (!games_) return Found();
+    std::optional<Address> dispute_game() const override {
+        return games_ ? std::optional(games_->address()) : std::nullopt;
+    }
+
+    Result<std::optional<GameNews>> games_since(const std::optional<std::uint64_t>& seen_block,
+                                                const std::vector<Digest>& open) override {
+        GYM_ASSERT(games_.has_value(), "this network plays games");
         const std::lock_guard lock(mutex_);
         GYM_TRY(const auto at, deep_block());
-        if (!at) return Found(GameVerdict::kOpen);
-        GYM_TRY(const auto state, games_->unit_of(client_, unit, *at));
-        if (state.proven_at_s != 0) return Found(GameVerdict::kFaulty);
-        if (!window_blocks_) {
-            GYM_TRY(const auto opening, games_->opening(client_));
-            window_blocks_ = opening.window_blocks;
+        if (!at || (seen_block && *at <= *seen_block)) return std::optional<GameNews>();
+        const std::uint64_t next = seen_block ? *seen_block + 1 : *at;
+        const std::uint64_t first = next - std::min(next, kReorgBlocks);
+        GameNews news;
+        news.seen_block = std::min(*at, first + chain::ChainClient::kBlocksPerQueryMax - 1);
+        GYM_TRY(news.window_blocks, window_blocks());
+        GYM_TRY(Events asked, units_in_logs(first, news.seen_block));
+        for (const Digest& unit : open)
+            asked.try_emplace(unit);
+        for (const auto& [unit, opened] : asked) {
+            GYM_TRY(const auto now, games_->unit_of(client_, unit, *at));
+            news.units.push_back({unit, now.asserter, now.games, now.proven_at_s != 0, opened});
         }
-        if (state.games > 0 || *at <= epoch_block + *window_blocks_)
-            return Found(GameVerdict::kOpen);
-        const bool played = state.asserter != Address();
-        return Found(played ? GameVerdict::kUpheld : GameVerdict::kNeverOpened);
+        return std::optional(std::move(news));
     }
 
   private:
@@ -102,6 +132,30 @@ class EvmChain final : public ChainPort {
             return {};
         return fail(ErrorCode::kConflict,
                     call.label + ": " + (intent.outcome ? intent.outcome->reason : "not sent"));
+    }
+
+    Result<std::uint64_t> window_blocks() {
+        if (!window_blocks_) {
+            GYM_TRY(const auto opening, games_->opening(client_));
+            if (opening.commitment_log != log_.address())
+                return fail(ErrorCode::kConflict,
+                            "the dispute game " + games_->address().hex() +
+                                " is about commitments in " + opening.commitment_log.hex() +
+                                ", this network's are in " + log_.address().hex());
+            window_blocks_ = opening.window_blocks;
+        }
+        return *window_blocks_;
+    }
+
+    /// Units about which something happened: one query for all games of the network.
+    Result<Events> units_in_logs(std::uint64_t first, std::uint64_t last) {
+        GYM_TRY(const auto logs, client_.find_logs({games_->address(), {}, first, last}));
+        Events out;
+        for (const chain::Log& log : logs) {
+            GYM_TRY(const auto event, games_->parse_event(log));
+            if (event) std::visit(Collect{out, log.block_number}, *event);
+        }
+        return out;
     }
 
     /// The newest block that counts; absent while the chain is shorter than the confirmations.

@@ -38,6 +38,7 @@ rpc::VerifyTask task_of(const VerificationTask& verification) {
     task.report_committed = verification.state == protocol::UnitState::kReported;
     task.deadline_ms = verification.deadline_ms;
     task.deltas = verification.included;
+    task.delta_norm_max = verification.delta_norm_max;
     return task;
 }
 
@@ -244,6 +245,7 @@ Result<rpc::UnitView> GrpcService::unit(const Address&, const Digest& unit_id) {
         view.receipt =
             rpc::InclusionReceipt{inclusion.epoch, inclusion.commitments_root, inclusion.leaf_index,
                                   inclusion.leaf_count, inclusion.siblings};
+        view.commitment = receipt.commitment;
     }
     return view;
 }

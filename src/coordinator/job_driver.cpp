@@ -5,6 +5,7 @@
 
 #include "audits.hpp"
 #include "disputes.hpp"
+#include "games.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/registry/datasets.hpp"
@@ -218,8 +219,10 @@ Result<std::vector<registry::Node>> choose_workers(const Context& context, db::T
         registry::UnitFilter busy;
         busy.worker = node.address;
         busy.states = {protocol::UnitState::kAssigned, protocol::UnitState::kDisputed};
-        busy.limit = 1;
-        GYM_TRY(const auto open, registry::list_units(tx, busy));
+        GYM_TRY(auto open, registry::list_units(tx, busy));
+        // A bond keeps nobody from work: what the worker does meanwhile is void if the game shows
+        // a fault.
+        std::erase_if(open, [](const registry::Unit& unit) { return is_only_challenged(unit); });
         if (!open.empty()) continue;
         commit::Encoder encoder;
         encoder.raw(as_bytes("gym.slot.v1")).fixed(job.id).u64(round).fixed(node.address);
@@ -330,6 +333,7 @@ Status step_job(const Context& context, const Digest& job_id, TickSummary& summa
     if (job.status == JobStatus::kSubmitted) return prepare_job(context, job, summary);
     if (!job.artifacts) return {};
     GYM_CHECK(audit_reports(context, job, summary));
+    GYM_CHECK(note_challenges(context, job, summary));
     GYM_CHECK(settle_deadlines(context, job, summary));
     GYM_CHECK(referee_disputes(context, job, summary));
     GYM_TRY(const auto rounds, context.transact([&](db::Transaction& tx) {

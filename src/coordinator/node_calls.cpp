@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "disputes.hpp"
 #include "stake_gate.hpp"
 
 namespace gym::coordinator {
@@ -26,7 +27,7 @@ Result<std::string> worker_idle_because(db::Transaction& tx, const NodeStatus& s
     for (const registry::Unit& unit : status.open_units)
         if (unit.status.state == UnitState::kAssigned) return std::string();
     for (const registry::Unit& unit : status.open_units)
-        if (unit.status.state == UnitState::kDisputed)
+        if (unit.status.state == UnitState::kDisputed && !is_only_challenged(unit))
             return protocol::name_unit(unit.key) +
                    " is disputed; no new unit before that is decided";
     registry::JobFilter running;

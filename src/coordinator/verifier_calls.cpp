@@ -56,6 +56,7 @@ Result<VerificationTask> make_task(db::Transaction& tx, const registry::Unit& un
     task.state = unit.status.state;
     task.deadline_ms = unit.status.deadline_ms;
     if (unit.kind != protocol::UnitKind::kAggregate) return task;
+    task.delta_norm_max = job.terms.delta_norm_max;
     registry::UnitFilter filter;
     filter.job_id = unit.key.job_id;
     filter.round = unit.key.round;

@@ -78,7 +78,7 @@ Result<Taken> take_equivocation(const Context& context, db::Transaction& tx, con
         faulty.reason_code = protocol::to_string(reason.code);
         faulty.reason = reason.sentence;
     }
-    GYM_CHECK(exclude_worker(context, tx, faulty, params, now_ms));
+    GYM_CHECK(exclude_worker(context, tx, faulty, now_ms));
     return Taken{{}, reason};
 }
 
@@ -173,6 +173,9 @@ Result<UnitReceipt> unit_receipt(const Context& context, const Digest& id) {
         if (!out.unit.epoch) return out;
         GYM_TRY(const registry::Round round, registry::get_round_of_epoch(tx, *out.unit.epoch));
         GYM_TRY(out.inclusion, inclusion(tx, out.unit, round));
+        if (!out.inclusion) return out;
+        GYM_TRY(const auto stored, registry::find_commitment(tx, id));
+        if (stored) out.commitment = stored->commitment;
         return out;
     });
 }

@@ -121,11 +121,11 @@ class Writer {
             const bool parameter = slot.kind == SlotKind::param;
             if (!parameter && slot.kind != SlotKind::state) continue;
             // Itself, or the temp that a macro op writes: validate.hpp.
-            StateRecord record{shape_of(slot), sources_[slot.next], 0};
+            StateRecord record{shape_of(slot), sources_[slot.next], 0, 0};
             if (parameter) {
                 record.delta_offset = h.delta_bytes;
+                record.parameter = h.parameters++;
                 h.delta_bytes += size_bytes(record.shape);
-                ++h.parameters;
             }
             // After every slot, so that the sum cannot overflow.
             if (h.delta_bytes > kDeltaBytesMax)
@@ -157,6 +157,8 @@ class Writer {
             if (gradient) trace_.gradients.push_back(index);
         }
         GYM_CHECK(write_batch());
+        h.outer_learning_rate = constant_bits(program::kOuterLearningRate);
+        h.outer_momentum = constant_bits(program::kOuterMomentum);
         h.leaves = static_cast<std::uint32_t>(trace_.leaves.size());
         h.primitives = static_cast<std::uint32_t>(trace_.primitives.size());
         h.state_slots = static_cast<std::uint32_t>(trace_.state.size());
@@ -175,6 +177,20 @@ class Writer {
         h.classes = shape.classes;
         h.vocabulary = shape.vocabulary;
         return {};
+    }
+
+    /// Bits of a constant f32 of one element; 0 where the program has none of this name.
+    [[nodiscard]] std::uint32_t constant_bits(std::string_view name) const {
+        const SlotId id = program_.find_slot(name);
+        const bool fits = id != kNoSlot && program_.slot(id).kind == SlotKind::constant &&
+                          program_.slot(id).dtype == program::DType::f32 &&
+                          program::element_count(program_.slot(id).dims) == 1;
+        if (!fits) return 0;
+        const Bytes& value = program_.slot(id).value;
+        std::uint32_t bits = 0;
+        for (std::size_t i = sizeof bits; i-- > 0;)
+            bits = bits << 8 | value[i];
+        return bits;
     }
 
     void write_roots() {

@@ -76,6 +76,8 @@ void each_number(Header& h, F f) {
           &h.vocabulary, &h.classes, &h.parameters})
         f(*number);
     f(h.delta_bytes);
+    f(h.outer_learning_rate);
+    f(h.outer_momentum);
 }
 
 template <class Header, class F>
@@ -101,6 +103,8 @@ Status check_counts(const TraceHeader& h) {
 
 Status check_delta_offset(const StateRecord& record) {
     const std::uint64_t offset = record.delta_offset;
+    if (offset == 0 && record.parameter != 0)
+        return malformed("the number of what is no parameter");
     if (offset == 0) return {};
     if (record.shape.dtype != program::DType::f32) return malformed("a parameter is f32");
     if (offset < kDeltaHeadBytes || offset % sizeof(float) != 0 || offset > kDeltaBytesMax ||
@@ -187,7 +191,7 @@ Bytes encode(const StateRecord& record) {
     Encoder out;
     put(out, record.shape);
     put(out, record.next);
-    out.u64(record.delta_offset);
+    out.u64(record.delta_offset).u32(record.parameter);
     return out.take();
 }
 
@@ -199,6 +203,7 @@ Result<StateRecord> decode_state_record(ByteView bytes) {
     if (record.next.kind != Source::Kind::leaf && record.next.kind != Source::Kind::state)
         return malformed("state comes from a leaf or from state");
     GYM_TRY(record.delta_offset, in.u64());
+    GYM_TRY(record.parameter, in.u32());
     GYM_CHECK(check_delta_offset(record));
     GYM_CHECK(in.expect_end());
     return record;

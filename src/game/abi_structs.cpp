@@ -22,7 +22,7 @@ Error malformed(const char* what) {
 Status Type<Stage>::read(const chain::AbiValue& from, Stage& to) {
     GYM_TRY(const std::uint64_t number, from.u64());
     if (number < static_cast<std::uint64_t>(Stage::unit) ||
-        number > static_cast<std::uint64_t>(Stage::chunks))
+        number > static_cast<std::uint64_t>(Stage::included))
         return malformed("no stage has this number");
     to = static_cast<Stage>(number);
     return {};

@@ -32,6 +32,13 @@ auto members(Is<OpFrame> auto& f) {
     return std::tie(f.step, f.program, f.leaf, f.first, f.count, f.writer, f.macro_root,
                     f.primitive, f.record, f.shape);
 }
+auto members(Is<OuterFacts> auto& f) {
+    return std::tie(f.records_root, f.final_state_root, f.momentum_after, f.round_record,
+                    f.trace_root, f.base_root, f.momentum_root, f.epoch_root, f.epoch_leaves);
+}
+auto members(Is<OuterFrame> auto& f) {
+    return std::tie(f.facts, f.program, f.deltas_root, f.deltas, f.slots, f.state_root, f.tree);
+}
 auto members(Is<Pick> auto& p) {
     return std::tie(p.index, p.node, p.path, p.twin, p.twin_path);
 }
@@ -109,10 +116,45 @@ auto members(Is<move::ProveGradient> auto& m) {
     return std::tie(m.frame, m.header, m.gradient, m.gradient_record, m.source);
 }
 
+auto members(Is<move::DeclareOuter> auto& m) {
+    return std::tie(m.facts, m.record, m.deltas, m.slots);
+}
+auto members(Is<move::ShowIncluded> auto& m) {
+    return std::tie(m.facts, m.index, m.commitment, m.path);
+}
+auto members(Is<move::PostColumn> auto& m) {
+    return std::tie(m.values);
+}
+auto members(Is<move::PickOuter> auto& m) {
+    return std::tie(m.frame, m.facts, m.header, m.tree);
+}
+auto members(Is<move::PickIncluded> auto& m) {
+    return std::tie(m.frame, m.slots, m.position, m.delta, m.path);
+}
+auto members(Is<move::PickOuterTensor> auto& m) {
+    return std::tie(m.frame, m.header, m.to, m.slot);
+}
+auto members(Is<move::PickElement> auto& m) {
+    return std::tie(m.op, m.outer, m.element, m.chunk);
+}
+auto members(Is<move::ProveColumn> auto& m) {
+    return std::tie(m.op, m.outer, m.header, m.values, m.position, m.slot, m.delta);
+}
+auto members(Is<move::ProveOuter> auto& m) {
+    return std::tie(m.op, m.outer, m.facts, m.header, m.values, m.base, m.momentum);
+}
+auto members(Is<move::ProveOuterSlot> auto& m) {
+    return std::tie(m.frame, m.facts, m.header, m.leaf, m.source);
+}
+auto members(Is<move::ProveSigner> auto& m) {
+    return std::tie(m.facts, m.record, m.commitment);
+}
+
 /// Moves whose one argument beside game and cursor is a struct.
 template <class M>
 inline constexpr bool kOneStruct =
-    Is<M, move::ProveElement> || Is<M, move::ProveToken> || Is<M, move::ProveDelta>;
+    Is<M, move::ProveElement> || Is<M, move::ProveToken> || Is<M, move::ProveDelta> ||
+    Is<M, move::ProveColumn> || Is<M, move::ProveOuter>;
 
 template <class T>
 concept Struct = requires(T& t) {
@@ -146,6 +188,16 @@ struct Type<Stage> {
     static std::string text() { return "uint8"; }
     static chain::AbiValue value(Stage stage) { return static_cast<std::uint64_t>(stage); }
     static Status read(const chain::AbiValue& from, Stage& to);
+};
+template <>
+struct Type<OuterTree> {
+    static std::string text() { return "uint8"; }
+    static chain::AbiValue value(OuterTree tree) { return static_cast<std::uint64_t>(tree); }
+    static Status read(const chain::AbiValue& from, OuterTree& to) {
+        GYM_TRY(const std::uint64_t number, from.u64());
+        to = static_cast<OuterTree>(number);  // what is none of them the rules refuse
+        return {};
+    }
 };
 template <>
 struct Type<Digest> {

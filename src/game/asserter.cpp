@@ -1,8 +1,6 @@
-#include <string>
-
+#include "answers.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/game/planner.hpp"
-#include "gym/game/rules.hpp"
 #include "posted_tree.hpp"
 
 /// What the asserter answers: the nodes of the trees that its own run gives.
@@ -37,8 +35,13 @@ class Answer {
                 return at_.leaves == 1 ? post_chunk() : open_tensor();
             case Stage::chunks:
                 return at_.height == 0 ? post_chunk() : tree(chunk_leaves());
+            case Stage::outer:
+            case Stage::outer_state:
+            case Stage::column:
+            case Stage::included:
+                break;  // of aggregates
         }
-        return fail(ErrorCode::kInternal, "a cursor at no stage");
+        return fail(ErrorCode::kInternal, "a cursor at no stage of a train unit");
     }
 
   private:
@@ -77,10 +80,7 @@ class Answer {
 
     Result<Move> tree(Leaves leaves) {
         if (!leaves.ok()) return leaves.error();
-        const MerkleTree own(std::move(leaves).value());
-        if (own.leaf_count() != at_.leaves)
-            return fail(ErrorCode::kMismatch, "the tree has another number of leaves");
-        return Move(move::Answer{answer_to(own, here(), kAnswerLevelsMax)});
+        return answer_tree(at_, std::move(leaves).value());
     }
 
     Leaves trace_leaves() {
@@ -132,18 +132,12 @@ class Answer {
 
     Result<Move> open_tensor() {
         GYM_TRY(const dispute::TracedTensor* tensor, disputed());
-        const MerkleTree chunks(tensor->chunk_leaves);
-        const NodePlace root{commit::tree_depth(chunks.leaf_count()), 0};
-        return Move(move::OpenTensor{*line_.op(), chunks.root(),
-                                     answer_to(chunks, root, kAnswerLevelsMax)});
+        return answer_tensor(*line_.op(), *tensor);
     }
 
     Result<Move> post_chunk() {
         GYM_TRY(const dispute::TracedTensor* tensor, disputed());
-        if (at_.index >= tensor->chunk_leaves.size())
-            return fail(ErrorCode::kMismatch, "the tensor has fewer chunks");
-        const ByteView content = tensor->chunk(at_.index);
-        return Move(move::PostChunk{*line_.op(), Bytes(content.begin(), content.end())});
+        return answer_chunk(at_, *line_.op(), *tensor);
     }
 
     UnitWork& own_;
@@ -156,11 +150,7 @@ class Answer {
 Result<Move> plan_answer(UnitWork& own, const Line& line) {
     GYM_ASSERT(!line.at().answered, "an answer is due");
     GYM_TRY(Move move, Answer(own, line).plan());
-    const auto ruling = decide(line.at(), move);
-    if (ruling.ok()) return move;
-    return fail(ErrorCode::kMismatch, "the run does not give what was committed to or posted: " +
-                                          std::string(name_of(move)) + ": " +
-                                          ruling.error().message);
+    return checked_answer(line, std::move(move));
 }
 
 }  // namespace gym::game

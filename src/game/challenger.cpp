@@ -15,6 +15,11 @@ Error no_fault(const std::string& where) {
     return fail(ErrorCode::kConflict, "the asserter is right: there is no difference " + where);
 }
 
+Error no_move_wins(const Move& move, const Error& refusal) {
+    return fail(ErrorCode::kConflict,
+                "no move wins from here: " + std::string(name_of(move)) + ": " + refusal.message);
+}
+
 namespace {
 
 NodePlace last_child(const Cursor& at, unsigned levels_max) {
@@ -44,6 +49,11 @@ Result<Move> Challenge::plan() {
         case Stage::macro:
         case Stage::tensor:
             break;  // the asserter's turn
+        case Stage::outer:
+        case Stage::outer_state:
+        case Stage::column:
+        case Stage::included:
+            break;  // of aggregates
     }
     return fail(ErrorCode::kInternal, "the challenger has no move at this stage");
 }
@@ -170,8 +180,7 @@ Result<Move> plan_challenge(UnitWork& own, const Line& line) {
     GYM_TRY(Move move, Challenge(own, line).plan());
     const auto ruling = decide(line.at(), move);
     if (ruling.ok()) return move;
-    return fail(ErrorCode::kConflict, "no move wins from here: " + std::string(name_of(move)) +
-                                          ": " + ruling.error().message);
+    return no_move_wins(move, ruling.error());
 }
 
 }  // namespace gym::game

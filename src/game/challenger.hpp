@@ -42,5 +42,7 @@ class Challenge {
 };
 
 [[nodiscard]] Error no_fault(const std::string& where);
+/// The move that was planned is refused.
+[[nodiscard]] Error no_move_wins(const Move& move, const Error& refusal);
 
 }  // namespace gym::game

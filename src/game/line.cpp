@@ -6,6 +6,18 @@
 
 namespace gym::game {
 
+const Facts& Line::facts() const {
+    const auto* facts = std::get_if<Facts>(&facts_);
+    GYM_ASSERT(facts != nullptr, "a train unit's line");
+    return *facts;
+}
+
+const OuterFacts& Line::outer_facts() const {
+    const auto* facts = std::get_if<OuterFacts>(&facts_);
+    GYM_ASSERT(facts != nullptr, "an aggregate's line");
+    return *facts;
+}
+
 Status Line::play(const Move& move) {
     if (is_proof(move))
         return fail(ErrorCode::kConflict, std::string(name_of(move)) + " ends a game");
@@ -18,6 +30,7 @@ Status Line::play(const Move& move) {
                 at_ = decided->next;
                 if (decided->step) step_ = decided->step;
                 if (decided->op) op_ = decided->op;
+                if (decided->outer) outer_ = decided->outer;
                 note(move);
             }
             return {};
@@ -30,6 +43,14 @@ void Line::note(const Move& move) {
         states_root_ = declared->states_root;
     if (const auto* opened = std::get_if<move::OpenStep>(&move)) record_ = opened->record;
     if (const auto* posted = std::get_if<move::PostChunk>(&move)) chunk_ = posted->content;
+    if (const auto* posted = std::get_if<move::PostColumn>(&move)) values_ = posted->values;
+    if (const auto* shown = std::get_if<move::ShowIncluded>(&move)) commitment_ = shown->commitment;
+    if (const auto* declared = std::get_if<move::DeclareOuter>(&move)) {
+        record_ = declared->record;
+        included_.clear();
+        for (std::size_t i = 0; i < declared->deltas.size(); ++i)
+            included_.push_back({rules::slot_at(declared->slots, i), declared->deltas[i]});
+    }
 }
 
 }  // namespace gym::game

@@ -1,6 +1,8 @@
 #include "gym/game/moves.hpp"
 
 #include <array>
+#include <concepts>
+#include <tuple>
 
 #include "abi_structs.hpp"
 #include "gym/crypto/keccak.hpp"
@@ -8,9 +10,9 @@
 namespace gym::game {
 namespace {
 
-constexpr std::array<std::string_view, 10> kStages{"unit",   "steps",     "step",  "trace",
-                                                   "state",  "gradients", "macro", "primitives",
-                                                   "tensor", "chunks"};
+constexpr std::array<std::string_view, 14> kStages{
+    "unit",       "steps",  "step",   "trace", "state",       "gradients", "macro",
+    "primitives", "tensor", "chunks", "outer", "outer_state", "column",    "included"};
 
 struct MoveInfo {
     std::string_view name;
@@ -19,23 +21,57 @@ struct MoveInfo {
 };
 /// In the order of Move.
 constexpr std::array<MoveInfo, std::variant_size_v<Move>> kMoves{{
-    {"declareStates", true, false},  {"answerSteps", true, false},   {"openStep", true, false},
-    {"answer", true, false},         {"openMacro", true, false},     {"openTensor", true, false},
-    {"postChunk", true, false},      {"pick", false, false},         {"pickStep", false, false},
-    {"pickDelta", false, false},     {"pickTree", false, false},     {"pickLeaf", false, false},
-    {"pickPrimitive", false, false}, {"proveElement", false, true},  {"proveToken", false, true},
-    {"proveDelta", false, true},     {"proveRecord", false, true},   {"proveInput", false, true},
+    {"declareStates", true, false},  {"answerSteps", true, false},
+    {"openStep", true, false},       {"answer", true, false},
+    {"openMacro", true, false},      {"openTensor", true, false},
+    {"postChunk", true, false},      {"pick", false, false},
+    {"pickStep", false, false},      {"pickDelta", false, false},
+    {"pickTree", false, false},      {"pickLeaf", false, false},
+    {"pickPrimitive", false, false}, {"proveElement", false, true},
+    {"proveToken", false, true},     {"proveDelta", false, true},
+    {"proveRecord", false, true},    {"proveInput", false, true},
     {"proveSlot", false, true},      {"proveGradient", false, true},
+    {"declareOuter", true, false},   {"showIncluded", true, false},
+    {"postColumn", true, false},     {"pickOuter", false, false},
+    {"pickIncluded", false, false},  {"pickOuterTensor", false, false},
+    {"pickElement", false, false},   {"proveColumn", false, true},
+    {"proveOuter", false, true},     {"proveOuterSlot", false, true},
+    {"proveSigner", false, true},
 }};
 
-/// keccak256(abi.encode(one)).
+/// What abi.encode makes of a member that has a fixed size.
+using Word = std::array<std::uint8_t, 32>;
+
+Word word_of(const Digest& digest) {
+    return digest.data;
+}
+Word word_of(std::unsigned_integral auto number) {
+    Word word{};
+    for (std::size_t i = 0; i < sizeof number; ++i)
+        word[word.size() - 1 - i] = static_cast<std::uint8_t>(std::uint64_t{number} >> (8 * i));
+    return word;
+}
+Word word_of(Stage stage) {
+    return word_of(static_cast<std::uint8_t>(stage));
+}
+Word word_of(OuterTree tree) {
+    return word_of(static_cast<std::uint8_t>(tree));
+}
+Word word_of(const std::optional<dispute::Shape>& shape) {
+    const auto number = abi::Type<std::optional<dispute::Shape>>::value(shape).amount();
+    GYM_ASSERT(number.ok(), "a shape is a number");
+    return number->to_be32();
+}
+
+/// keccak256(abi.encode(one)), without the codec: every look at a game hashes its cursor.
 template <abi::Struct T>
 Digest hash_struct(const T& one) {
-    static const auto type = chain::AbiType::parse(abi::Type<T>::text());
-    GYM_ASSERT(type.ok() && !type->is_dynamic(), "frames have a fixed size");
-    const auto encoded = chain::abi_encode({*type}, {abi::Type<T>::value(one)});
-    GYM_ASSERT(encoded.ok(), "a struct has the types of its members");
-    return crypto::keccak256(*encoded);
+    const auto words = std::apply(
+        [](const auto&... member) {
+            return std::array<Word, sizeof...(member)>{word_of(member)...};
+        },
+        abi::members(one));
+    return crypto::keccak256(ByteView(words.front().data(), sizeof words));
 }
 
 }  // namespace
@@ -50,6 +86,15 @@ Digest hash_of(const Cursor& cursor) {
 }
 Digest hash_of(const Facts& facts) {
     return hash_struct(facts);
+}
+Digest hash_of(const OuterFacts& facts) {
+    return hash_struct(facts);
+}
+Digest hash_of(const UnitFacts& facts) {
+    return std::visit([](const auto& one) { return hash_struct(one); }, facts);
+}
+Digest hash_of(const OuterFrame& frame) {
+    return hash_struct(frame);
 }
 Digest hash_of(const StepFrame& frame) {
     return hash_struct(frame);

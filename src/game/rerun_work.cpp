@@ -8,6 +8,7 @@
 #include "gym/commit/tensor_root.hpp"
 #include "gym/engine/step_inputs.hpp"
 #include "gym/engine/train.hpp"
+#include "rerun_common.hpp"
 
 namespace gym::game {
 namespace {
@@ -19,29 +20,6 @@ constexpr std::uint64_t kCheckpointsMax = 16;
 using dispute::ChunksOpening;
 using dispute::TensorMemory;
 using dispute::TracedTensor;
-
-Result<TracedTensor> traced(const dispute::Shape& shape, ByteView bytes,
-                            const RerunWorkOptions& options) {
-    GYM_TRY(TensorMemory memory, TensorMemory::copy(bytes, options.spill));
-    auto shared = std::make_shared<const TensorMemory>(std::move(memory));
-    std::vector<Digest> leaves = commit::chunk_leaves(shared->bytes(), options.engine.threads);
-    return TracedTensor{shape, std::move(shared), std::move(leaves)};
-}
-
-/// The chunk that has byte `offset`, with its path.
-Result<ChunksOpening> open_chunk(ByteView bytes, std::uint64_t offset, unsigned threads) {
-    const std::uint64_t index = offset / commit::kChunkBytes;
-    const std::uint64_t begin = index * commit::kChunkBytes;
-    if (offset >= bytes.size()) return fail(ErrorCode::kOutOfRange, "the tensor has no such byte");
-    const commit::MerkleTree tree(commit::chunk_leaves(bytes, threads));
-    const ByteView content =
-        bytes.subspan(begin, std::min<std::uint64_t>(commit::kChunkBytes, bytes.size() - begin));
-    ChunksOpening opening;
-    opening.tree_root = tree.root();
-    GYM_TRY(std::vector<Digest> path, tree.prove(index));
-    opening.chunks.push_back({Bytes(content.begin(), content.end()), std::move(path)});
-    return opening;
-}
 
 /// The chunk of a state's slot that has byte `offset`, up to the state's root.
 Result<ChunksOpening> open_slot(const engine::State& state, std::uint32_t slot,

@@ -15,10 +15,16 @@ unsigned answer_levels(unsigned height, unsigned levels_max) {
     return (height + answers - 1) / answers;
 }
 
-Result<Ruling> decide(const Cursor& at, const Move& move) {
+Result<Ruling> decide(const Cursor& at, const Move& move, const crypto::Eip712Domain* commitments) {
+    const auto by_rules = [&]<class M>(const M& one) {
+        if constexpr (std::same_as<M, move::ProveSigner>)
+            return rules::decide(at, one, commitments);
+        else
+            return rules::decide(at, one);
+    };
     return std::visit(
         [&](const auto& one) -> Result<Ruling> {
-            auto decided = rules::decide(at, one);
+            auto decided = by_rules(one);
             if (!decided.ok()) return decided.error();
             if constexpr (requires { decided->next; })
                 return Ruling(std::move(decided->next));

@@ -11,6 +11,7 @@
 #include "gym/engine/record.hpp"
 #include "gym/game/moves.hpp"
 #include "gym/game/rules.hpp"
+#include "gym/protocol/commitment.hpp"
 
 /// What several rules need: libraries Frames, Descent and StepRecords of contracts/src/dispute.
 namespace gym::game::rules {
@@ -20,6 +21,7 @@ struct Step {
     Cursor next;
     std::optional<StepFrame> step = std::nullopt;
     std::optional<OpFrame> op = std::nullopt;
+    std::optional<OuterFrame> outer = std::nullopt;
 };
 
 /// @errors kConflict: another stage, or the other side moves.
@@ -79,6 +81,19 @@ Result<std::uint64_t> claimed_in(const Cursor& c, const OpFrame& op, const Word&
 
 std::uint64_t chunk_count(const dispute::Shape& shape);
 
+/// Number `position` of a list of u32, big-endian. @pre there is one.
+std::uint32_t slot_at(ByteView slots, std::size_t position);
+/// A signed commitment whose kind may be any. @errors kMalformed: not 226 bytes of format 1.
+Result<protocol::SignedCommitment> read_commitment(ByteView bytes);
+/// What is wrong with a worker's commitment: kSignatureField, or a contradiction.
+std::optional<std::uint8_t> signer_fault(const crypto::Eip712Domain& domain,
+                                         const protocol::SignedCommitment& commitment,
+                                         const protocol::RoundRecord& record);
+/// contradiction() of a commitment that must be a worker's, whatever its slot.
+std::optional<std::uint8_t> train_contradiction(const protocol::UnitCommitment& commitment,
+                                                const protocol::RoundRecord& record,
+                                                const Address& signer);
+
 // Each decides one move. @errors of decide().
 Result<Step> decide(const Cursor& c, const move::DeclareStates& m);
 Result<Step> decide(const Cursor& c, const move::AnswerSteps& m);
@@ -100,5 +115,18 @@ Result<Finding> decide(const Cursor& c, const move::ProveGradient& m);
 Result<Finding> decide(const Cursor& c, const move::ProveElement& m);
 Result<Finding> decide(const Cursor& c, const move::ProveToken& m);
 Result<Finding> decide(const Cursor& c, const move::ProveDelta& m);
+Result<Step> decide(const Cursor& c, const move::DeclareOuter& m);
+Result<Step> decide(const Cursor& c, const move::ShowIncluded& m);
+Result<Step> decide(const Cursor& c, const move::PostColumn& m);
+Result<Step> decide(const Cursor& c, const move::PickOuter& m);
+Result<Step> decide(const Cursor& c, const move::PickIncluded& m);
+Result<Step> decide(const Cursor& c, const move::PickOuterTensor& m);
+Result<Step> decide(const Cursor& c, const move::PickElement& m);
+Result<Finding> decide(const Cursor& c, const move::ProveColumn& m);
+Result<Finding> decide(const Cursor& c, const move::ProveOuter& m);
+Result<Finding> decide(const Cursor& c, const move::ProveOuterSlot& m);
+/// @param commitments as of game::decide().
+Result<Finding> decide(const Cursor& c, const move::ProveSigner& m,
+                       const crypto::Eip712Domain* commitments);
 
 }  // namespace gym::game::rules

@@ -73,8 +73,9 @@ Result<Step> decide(const Cursor& c, const move::AnswerSteps& m) {
 
 Result<Step> decide(const Cursor& c, const move::Answer& m) {
     // A chunk is answered with its bytes.
-    if (c.height == 0 || !is_one_of(c.stage, {Stage::trace, Stage::state, Stage::gradients,
-                                              Stage::primitives, Stage::chunks}))
+    if (c.height == 0 ||
+        !is_one_of(c.stage, {Stage::trace, Stage::state, Stage::gradients, Stage::primitives,
+                             Stage::chunks, Stage::outer_state}))
         return wrong_stage(c);
     GYM_CHECK(check_children(c, c.node, m.children, kAnswerLevelsMax));
     Cursor next = c;
@@ -84,7 +85,7 @@ Result<Step> decide(const Cursor& c, const move::Answer& m) {
 
 Result<Step> decide(const Cursor& c, const move::PickNode& m) {
     if (!is_one_of(c.stage, {Stage::steps, Stage::trace, Stage::state, Stage::gradients,
-                             Stage::primitives, Stage::chunks}))
+                             Stage::primitives, Stage::chunks, Stage::outer_state}))
         return wrong_stage(c);
     const Pick& to = m.to;
     // Leaves have moves of their own, but chunks.

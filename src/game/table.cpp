@@ -9,8 +9,21 @@
 namespace gym::game {
 namespace {
 
-/// DisputeGame.ANSWER_BYTES_MAX.
-constexpr std::size_t kAnswerBytesMax = 8192;
+/// DisputeTable.ANSWER_BYTES_MAX, and OTHER_BYTES_MAX.
+constexpr std::size_t kAnswerBytesMax = 8192, kOtherBytesMax = 2048;
+
+/// Bytes of answers whose length depends on how many deltas an aggregate has.
+std::size_t payload_bytes(const Move& move) {
+    if (const auto* m = std::get_if<move::DeclareOuter>(&move))
+        return m->record.size() + Digest::kSize * m->deltas.size() + m->slots.size();
+    const auto* m = std::get_if<move::PostColumn>(&move);
+    return m == nullptr ? 0 : m->values.size();
+}
+
+bool has_too_much_data(const SentMove& sent) {
+    const std::size_t size = encode_call(sent).size();
+    return size > kAnswerBytesMax && size > payload_bytes(sent.move) + kOtherBytesMax;
+}
 
 Error conflict(const std::string& what) {
     return fail(ErrorCode::kConflict, what);
@@ -32,13 +45,30 @@ Status Table::announce(const Tx& tx, const Digest& announcement) {
 }
 
 Status Table::open(const Tx& tx, const Opening& opening, const Digest& salt) {
+    return open_until(tx, opening, start_of(opening.unit, opening.facts), salt,
+                      opening.epoch_block + terms_.window_blocks);
+}
+
+Status Table::open_conflict(const Tx& tx, const ConflictOpening& conflict, const Digest& salt) {
+    const ConflictFinding& found = conflict.finding;
+    const Opening opening{
+        found.unit, found.asserter, {}, found.field, conflict.epoch_block.value_or(0)};
+    Cursor start;
+    start.node = found.unit;
+    const std::uint64_t deadline =
+        conflict.epoch_block ? *conflict.epoch_block + terms_.window_blocks : ~std::uint64_t{0};
+    return open_until(tx, opening, start, salt, deadline);
+}
+
+/// @param deadline last block in which it can be opened.
+Status Table::open_until(const Tx& tx, const Opening& opening, const Cursor& start,
+                         const Digest& salt, std::uint64_t deadline) {
     const Digest id = announcement_of(tx.sender, opening.unit, salt);
     const auto announced = announced_.find(id);
     if (announced == announced_.end())
         return fail(ErrorCode::kNotFound, "the sender has announced nothing of this kind");
     const std::uint64_t from = announced->second.block + terms_.announce_blocks;
-    const std::uint64_t to =
-        std::min(from + terms_.open_blocks, opening.epoch_block + terms_.window_blocks);
+    const std::uint64_t to = std::min(from + terms_.open_blocks, deadline);
     if (tx.block < from || tx.block > to)
         return fail(tx.block < from ? ErrorCode::kOutOfRange : ErrorCode::kTimeout,
                     "it can be opened in blocks " + text(from) + " to " + text(to));
@@ -62,7 +92,6 @@ Status Table::open(const Tx& tx, const Opening& opening, const Digest& salt) {
     ++unit.games;
     if (!unit.locked) ++accounts_[opening.asserter].locks;
     unit.locked = true;
-    const Cursor start = start_of(opening.unit, opening.facts);
     log_.emplace_back(event::Opened{id, opening, tx.sender, start});
     if (!opening.fault) {
         go_on(game, start);
@@ -70,7 +99,7 @@ Status Table::open(const Tx& tx, const Opening& opening, const Digest& salt) {
     }
     log_.emplace_back(event::FaultFound{id, opening.unit, Finding{*opening.fault, {}, {}}});
     mark_faulty(tx, game);
-    end(id, game, GameStatus::fault_proven);
+    end(id, game, GameStatus::kFaultProven);
     return {};
 }
 
@@ -78,7 +107,7 @@ Status Table::check_turn(const Tx& tx, const SentMove& sent, const GameState& ga
                          const Digest& here) const {
     const bool asserter = is_answer(sent.move);
     const Address& mover = asserter ? units_.at(game.unit).asserter : game.challenger;
-    const GameStatus turn = asserter ? GameStatus::asserter_moves : GameStatus::challenger_moves;
+    const GameStatus turn = asserter ? GameStatus::kAsserterMoves : GameStatus::kChallengerMoves;
     if (game.status != turn || tx.sender != mover)
         return fail(ErrorCode::kPermissionDenied, "it is not the sender's turn");
     if (here != game.position) return conflict("the game is at another cursor");
@@ -89,33 +118,34 @@ Status Table::check_turn(const Tx& tx, const SentMove& sent, const GameState& ga
 
 void Table::stop_clock(const Tx& tx, GameState& game) {
     std::uint64_t& clock =
-        game.status == GameStatus::asserter_moves ? game.asserter_clock : game.challenger_clock;
+        game.status == GameStatus::kAsserterMoves ? game.asserter_clock : game.challenger_clock;
     clock -= tx.time - game.since;
     game.since = tx.time;
 }
 
-Status Table::play(const Tx& tx, const SentMove& sent) {
+Status Table::play(const Tx& tx, const std::shared_ptr<const SentMove>& call) {
+    const SentMove& sent = *call;
     const bool answer = is_answer(sent.move);
-    if (answer && encode_call(sent).size() > kAnswerBytesMax)
+    if (answer && has_too_much_data(sent))
         return fail(ErrorCode::kOutOfRange, "more calldata than any answer has");
     const auto found = games_.find(sent.game);
     if (found == games_.end()) return fail(ErrorCode::kNotFound, "there is no such game");
     GameState& game = found->second;
     const Digest here = hash_of(sent.cursor);
     GYM_CHECK(check_turn(tx, sent, game, here));
-    GYM_TRY(const Ruling ruling, decide(sent.cursor, sent.move));
+    GYM_TRY(const Ruling ruling,
+            decide(sent.cursor, sent.move, commitments_ ? &*commitments_ : nullptr));
     stop_clock(tx, game);
     if (const auto* finding = std::get_if<Finding>(&ruling)) {
         log_.emplace_back(event::FaultFound{sent.game, game.unit, *finding});
         mark_faulty(tx, game);
-        end(sent.game, game, GameStatus::fault_proven);
+        end(sent.game, game, GameStatus::kFaultProven);
         return {};
     }
     const Cursor& next = std::get<Cursor>(ruling);
     const Digest position = go_on(game, next);
     if (answer) answers_[{game.unit, here}] = position;
-    log_.emplace_back(event::Moved{sent.game, game.unit, answer, next, position,
-                                   std::make_shared<const SentMove>(sent)});
+    log_.emplace_back(event::Moved{sent.game, game.unit, answer, next, position, call});
     if (answer) pay_gas(tx, game);
     return {};
 }
@@ -130,7 +160,7 @@ Digest Table::go_on(GameState& game, const Cursor& next) {
             answered = true;
         }
     }
-    game.status = answered ? GameStatus::challenger_moves : GameStatus::asserter_moves;
+    game.status = answered ? GameStatus::kChallengerMoves : GameStatus::kAsserterMoves;
     game.stage = next.stage;
     game.height = next.height;
     ++game.moves;
@@ -168,7 +198,7 @@ void Table::end(const Digest& id, GameState& game, GameStatus status) {
         --accounts_.at(unit.asserter).locks;
     }
     event::GameEnded ended{id, game.unit, status, {}, {}};
-    if (status == GameStatus::upheld) {
+    if (status == GameStatus::kUpheld) {
         ended.to_asserter = money::share(terms_.bond, 1, 2);
         ended.burned = money::difference(terms_.bond, ended.to_asserter);
         money::add(tokens_[unit.asserter], ended.to_asserter);
@@ -184,15 +214,15 @@ Status Table::timeout(const Tx& tx, const Digest& id) {
     if (found == games_.end() || !is_open(found->second.status))
         return fail(ErrorCode::kNotFound, "the game is over, or never was");
     GameState& game = found->second;
-    const bool asserter = game.status == GameStatus::asserter_moves;
+    const bool asserter = game.status == GameStatus::kAsserterMoves;
     const std::uint64_t clock = asserter ? game.asserter_clock : game.challenger_clock;
     if (tx.time - game.since <= clock) return fail(ErrorCode::kOutOfRange, "the clock still runs");
     if (asserter) {
         mark_faulty(tx, game);
-        end(id, game, GameStatus::fault_by_clock);
+        end(id, game, GameStatus::kFaultByClock);
     } else {
         const bool faulty = units_.at(game.unit).proven_at != 0;
-        end(id, game, faulty ? GameStatus::moot : GameStatus::upheld);
+        end(id, game, faulty ? GameStatus::kMoot : GameStatus::kUpheld);
     }
     return {};
 }
@@ -207,7 +237,7 @@ Status Table::close(const Tx& tx, const Digest& id) {
     // Until the unit is settled the game may still prove the fault with an earlier announcement.
     if (tx.sender != game.challenger && !unit.settled)
         return fail(ErrorCode::kPermissionDenied, "it is the challenger's to close");
-    end(id, game, GameStatus::moot);
+    end(id, game, GameStatus::kMoot);
     return {};
 }
 

@@ -122,16 +122,21 @@ Amount Table::tokens_of(const Address& owner) const {
     return value_or_default(tokens_, owner);
 }
 
-Amount Table::staked_by(const Address& owner) const {
-    const Account account = value_or_default(accounts_, owner);
-    Amount sum = account.active;
-    for (const Thaw& thaw : account.thaws)
+Amount Table::Account::staked() const {
+    Amount sum = active;
+    for (const Thaw& thaw : thaws)
         money::add(sum, thaw.amount);
     return sum;
 }
 
+Amount Table::staked_by(const Address& owner) const {
+    const auto found = accounts_.find(owner);
+    return found == accounts_.end() ? Amount() : found->second.staked();
+}
+
 std::uint64_t Table::locks_of(const Address& owner) const {
-    return value_or_default(accounts_, owner).locks;
+    const auto found = accounts_.find(owner);
+    return found == accounts_.end() ? 0 : found->second.locks;
 }
 
 Amount Table::ether_of(const Address& owner) const {
@@ -143,7 +148,7 @@ Amount Table::tokens_held() const {
     for (const auto& [owner, tokens] : tokens_)
         money::add(sum, tokens);
     for (const auto& [owner, account] : accounts_)
-        money::add(sum, staked_by(owner));
+        money::add(sum, account.staked());
     const auto open = std::ranges::count_if(
         games_, [](const auto& entry) { return is_open(entry.second.status); });
     const auto bonds = static_cast<std::uint64_t>(open) + announced_.size();

@@ -24,7 +24,7 @@ class GroupCommit::Worker {
     }
 
     std::future<Outcome> submit(std::vector<TransferRequest> requests) {
-        Item item{std::move(requests), {}};
+        Item item{std::move(requests), {}, std::chrono::steady_clock::now()};
         std::future<Outcome> future = item.promise.get_future();
         const std::size_t count = item.requests.size();
         const std::scoped_lock lock(mutex_);
@@ -45,6 +45,7 @@ class GroupCommit::Worker {
     struct Item {
         std::vector<TransferRequest> requests;
         std::promise<Outcome> promise;
+        std::chrono::steady_clock::time_point arrived;
     };
 
     void run() {
@@ -55,12 +56,14 @@ class GroupCommit::Worker {
         }
     }
 
-    /// Waits for work, then at most `linger` for more of it. Empty: stopping and nothing left.
+    /// Waits for work, then for more of it until the first has waited for `linger`; what arrived
+    /// during the batch before has. Empty: stopping and nothing left.
     std::vector<Item> next_batch() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
-        changed_.wait_for(lock, options_.linger,
-                          [&] { return stopping_ || waiting_ >= options_.batch_max; });
+        if (!queue_.empty())
+            changed_.wait_until(lock, queue_.front().arrived + options_.linger,
+                                [&] { return stopping_ || waiting_ >= options_.batch_max; });
         std::vector<Item> batch;
         std::size_t count = 0;
         while (!queue_.empty() && count + queue_.front().requests.size() <= options_.batch_max) {

@@ -207,7 +207,9 @@ Result<std::vector<Entry>> history(Transaction& transaction, AccountId account,
                          "abs(e.delta) AS amount, e.balance_after, t.reason, "
                          "(extract(epoch FROM t.created_at) * 1000)::bigint AS created_ms "
                          "FROM ledger.entry e JOIN ledger.transfer t ON t.id = e.transfer_id "
-                         "WHERE e.account_id = $1 AND e.version > $2 ORDER BY e.version LIMIT $3",
+                         // Versions have no gaps: a long history is not sorted for its beginning.
+                         "WHERE e.account_id = $1 AND e.version > $2 AND e.version <= $2 + $3 "
+                         "ORDER BY e.version",
                          {number(account), after_version, count_max}));
     std::vector<Entry> entries;
     entries.reserve(rows.size());
@@ -223,6 +225,22 @@ Result<std::vector<Entry>> history(Transaction& transaction, AccountId account,
         entries.push_back(std::move(entry));
     }
     return entries;
+}
+
+Result<std::vector<std::string>> audit(Transaction& transaction) {
+    GYM_TRY(const Rows views, transaction.exec("SELECT quote_ident(viewname) FROM pg_views "
+                                               "WHERE schemaname = 'audit' ORDER BY viewname"));
+    std::vector<std::string> problems;
+    for (const Row view : views) {
+        const auto name = view.get<std::string>(0);
+        GYM_TRY(const Rows rows,
+                transaction.exec("SELECT coalesce(to_jsonb(v) ->> 'problem', to_jsonb(v)::text) "
+                                 "FROM audit." +
+                                 name + " v LIMIT 100"));
+        for (const Row row : rows)
+            problems.push_back(name + ": " + row.get<std::string>(0));
+    }
+    return problems;
 }
 
 Result<AccountId> Ledger::open_account(const AccountKey& key) {
@@ -259,26 +277,9 @@ Result<std::vector<Entry>> Ledger::history(AccountId account, std::int64_t after
 
 Result<std::vector<std::string>> Ledger::audit() {
     db::TransactOptions options = reading();
-    options.isolation = db::Isolation::kRepeatableRead;  // all views see one moment
-    return database_.transact(
-        [](Transaction& transaction) -> Result<std::vector<std::string>> {
-            GYM_TRY(const Rows views,
-                    transaction.exec("SELECT quote_ident(viewname) FROM pg_views "
-                                     "WHERE schemaname = 'audit' ORDER BY viewname"));
-            std::vector<std::string> problems;
-            for (const Row view : views) {
-                const auto name = view.get<std::string>(0);
-                GYM_TRY(const Rows rows,
-                        transaction.exec(
-                            "SELECT coalesce(to_jsonb(v) ->> 'problem', to_jsonb(v)::text) "
-                            "FROM audit." +
-                            name + " v LIMIT 100"));
-                for (const Row row : rows)
-                    problems.push_back(name + ": " + row.get<std::string>(0));
-            }
-            return problems;
-        },
-        options);
+    options.isolation = db::Isolation::kRepeatableRead;
+    return database_.transact([](Transaction& transaction) { return ledger::audit(transaction); },
+                              options);
 }
 
 }  // namespace gym::ledger

@@ -4,7 +4,6 @@
 
 #include "desk.hpp"
 #include "gym/crypto/secret.hpp"
-#include "gym/game/planner.hpp"
 
 namespace gym::player {
 namespace {
@@ -25,8 +24,8 @@ class Challenger final : public Player {
     Status tick() override {
         GYM_CHECK(desk_.look());
         bool busy = false;
-        for (const auto& claim : desk_.setup().claims.list()) {
-            if (claim->role != Role::kChallenge) continue;
+        GYM_TRY(const auto claims, desk_.claims(Role::kChallenge));
+        for (const auto& claim : claims) {
             busy = true;
             Status done = challenge(*claim);
             if (done.ok()) continue;
@@ -34,8 +33,9 @@ class Challenger final : public Player {
             if (code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout) return done;
             desk_.tell_once("stuck", *claim, {}, done.error().message);
         }
-        if (!busy) GYM_CHECK(desk_.withdraw_ether());
-        return desk_.push();
+        const Status taken = desk_.withdraw_ether(busy);
+        GYM_CHECK(desk_.push());  // moves are due, whatever becomes of the ether
+        return taken;
     }
 
   private:
@@ -50,10 +50,19 @@ class Challenger final : public Player {
     chain::DisputeGame& contract() { return desk_.setup().contract; }
     chain::ChainClient& client() { return desk_.setup().client; }
 
+    Result<Digest> unit_of(const Claim& claim) {
+        const crypto::Eip712Domain& domain = desk_.setup().domain;
+        if (claim.subject != Subject::kConflict)
+            return game::unit_of(domain, claim.evidence.commitment);
+        GYM_TRY(const game::Conflict conflict, conflict_of(claim));
+        GYM_TRY(const game::ConflictFinding finding, game::decide_conflict(domain, conflict));
+        return finding.unit;
+    }
+
     Result<Case> read(const Claim& claim) {
         Case out;
         const chain::BlockId at(desk_.head().hash);
-        GYM_TRY(out.unit, game::unit_of(desk_.setup().domain, claim.evidence.commitment));
+        GYM_TRY(out.unit, unit_of(claim));
         out.game = game::announcement_of(desk_.chain_id(), contract().address(), desk_.self(),
                                          out.unit, claim.salt);
         GYM_TRY(out.state, contract().game_of(client(), out.game, at));
@@ -63,23 +72,43 @@ class Challenger final : public Player {
 
     Status challenge(const Claim& claim) {
         GYM_TRY(const Case now, read(claim));
-        if (chain::is_open(now.state.status)) return play(claim, now);
+        if (chain::is_open(now.state.status)) {
+            // Nothing more is to be won in it: the bond comes back.
+            const bool won = now.on_chain.proven_at_s != 0 && now.on_chain.finder == desk_.self();
+            if (won || now.on_chain.settled)
+                return desk_.send("dispute-close:" + now.game.hex(), contract().close(now.game));
+            return play(claim, now);
+        }
         if (now.on_chain.proven_at_s != 0) return settle(claim, now);
         if (now.state.status == chain::GameStatus::kNone) return begin(claim, now);
         desk_.tell("ended", claim, now.game,
                    "lost: " + std::string(chain::to_string(now.state.status)));
-        return desk_.setup().claims.remove(claim.key);
+        return desk_.forget(claim);
+    }
+
+    /// The last block in which a game about the claim can be opened; as long as its round has no
+    /// epoch there is none, and this node gives up a window after it was filed.
+    Result<std::uint64_t> last_block(const Claim& claim) {
+        GYM_TRY(const std::uint64_t window, desk_.window_blocks());
+        if (claim.epoch_block != 0) return claim.epoch_block + window;
+        // What the next round's record says is on trial as long as that round is.
+        std::uint64_t round = claim.key.round;
+        if (claim.subject == Subject::kConflict) {
+            GYM_TRY(const game::Conflict conflict, conflict_of(claim));
+            if (std::holds_alternative<protocol::RoundRecord>(conflict.other)) ++round;
+        }
+        GYM_TRY(const auto epoch, desk_.epoch_of(claim.key.job_id, round));
+        return (epoch ? epoch->block_number : claim.from_block) + window;
     }
 
     /// Announces, waits, opens.
     Status begin(const Claim& claim, const Case& now) {
-        GYM_TRY(const std::uint64_t window, desk_.window_blocks());
+        GYM_TRY(const std::uint64_t end, last_block(claim));
         GYM_TRY(const auto* terms, desk_.terms());
-        const std::uint64_t end = claim.epoch_block + window;
         if (desk_.head().number > end) {
             desk_.tell("ended", claim, now.game,
                        fmt::format("too late: games about it could be opened until block {}", end));
-            return desk_.setup().claims.remove(claim.key);
+            return desk_.forget(claim);
         }
         GYM_TRY(const auto announced, contract().announced(client(), now.game));
         if (announced.order == 0) return announce(claim, now, *terms);
@@ -89,8 +118,16 @@ class Challenger final : public Player {
             return announce_anew(claim, now);
         desk_.tell_once("opened", claim, now.game, "unit " + now.unit.hex());
         GYM_TRY(const Amount escrow, escrow_wei(*terms));
+        GYM_TRY(Bytes call, opening(claim));
         return desk_.send("dispute-open:" + now.game.hex(),
-                          contract().open(game::encode_open(claim.evidence, claim.salt), escrow));
+                          contract().open(std::move(call), escrow));
+    }
+
+    static Result<Bytes> opening(const Claim& claim) {
+        if (claim.subject != Subject::kConflict)
+            return game::encode_open(claim.evidence, claim.salt);
+        GYM_TRY(const game::Conflict conflict, conflict_of(claim));
+        return game::encode_conflict(conflict, claim.salt);
     }
 
     /// This node was away for too long: the bond of its announcement is lost.
@@ -105,8 +142,22 @@ class Challenger final : public Player {
         return desk_.head().base_fee_wei.mul_div(gas, Amount(1));
     }
 
+    /// Whether there is something to win. Asked again in the next tick: stake may come.
+    Result<bool> has_stake(const Claim& claim, const Address& stake) {
+        const protocol::SignedCommitment& signed_one = claim.evidence.commitment;
+        const Digest digest = protocol::signing_digest(desk_.setup().domain, signed_one.commitment);
+        GYM_TRY(const Address asserter, crypto::recover_address(digest, signed_one.signature));
+        GYM_TRY(const auto held, chain::Stake(stake).stake_of(client(), asserter));
+        if (!held.active.is_zero() || !held.thawing.is_zero()) return true;
+        desk_.tell_once("skipped", claim, {},
+                        asserter.hex() + " has no stake: a game about it would win nothing");
+        return false;
+    }
+
     Status announce(const Claim& claim, const Case& now, const chain::DisputeGame::Terms& terms) {
         GYM_TRY(const auto contracts, contract().contracts(client()));
+        GYM_TRY(const bool stake, has_stake(claim, contracts.stake));
+        if (!stake) return {};
         const chain::GymToken token(desk_.chain_id(), contracts.token);
         GYM_TRY(const Amount balance, token.balance_of(client(), desk_.self()));
         if (balance < terms.bond)
@@ -125,15 +176,15 @@ class Challenger final : public Player {
 
     Status play(const Claim& claim, const Case& now) {
         GYM_TRY(const auto games, desk_.open_games(claim, now.unit));
-        for (const OpenGame& game : games) {
+        for (const OpenGame& game : games.playable) {
             if (game.id != now.game) continue;
             if (game.state.status == chain::GameStatus::kAsserterMoves) {
                 GYM_TRY(const bool ended, desk_.call_time(claim, game));
                 (void)ended;
                 return {};
             }
-            GYM_TRY(game::UnitWork* const work, desk_.setup().units.open(claim));
-            GYM_TRY(const game::Move move, game::plan_challenge(*work, game.line));
+            GYM_TRY(game::Strategy* const own, desk_.setup().units.open(claim));
+            GYM_TRY(const game::Move move, own->challenge(game.line));
             return desk_.play(claim, game, move);
         }
         return {};  // the logs come after the state: the next tick sees them
@@ -147,15 +198,22 @@ class Challenger final : public Player {
                               contract().reclaim(now.unit, claim.salt));
         if (!now.on_chain.settled) {
             GYM_TRY(const auto* terms, desk_.terms());
-            desk_.tell_once("ended", claim, now.game,
-                            "won: " + std::string(to_string(now.state.status)));
+            if (now.state.status == chain::GameStatus::kNone)
+                desk_.tell_once("skipped", claim, now.game,
+                                "a fault in it is proven; finder " + now.on_chain.finder.hex());
+            else
+                desk_.tell_once("ended", claim, now.game,
+                                "won: " + std::string(to_string(now.state.status)));
             if (desk_.head().timestamp_s < now.on_chain.proven_at_s + terms->settling_s) return {};
             return desk_.send("dispute-settle:" + now.unit.hex(), contract().settle(now.unit));
         }
         GYM_CHECK(desk_.withdraw_ether());
-        desk_.tell("settled", claim, now.game,
-                   "the asserter's stake was taken; finder " + now.on_chain.finder.hex());
-        return desk_.setup().claims.remove(claim.key);
+        const std::string finder = "; finder " + now.on_chain.finder.hex();
+        if (now.state.status == chain::GameStatus::kNone)
+            desk_.tell("skipped", claim, now.game, "others have settled it" + finder);
+        else
+            desk_.tell("settled", claim, now.game, "the asserter's stake was taken" + finder);
+        return desk_.forget(claim);
     }
 
     Desk desk_;

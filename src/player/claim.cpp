@@ -2,75 +2,42 @@
 
 #include <algorithm>
 
-#include "gym/commit/codec.hpp"
+#include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
 
 namespace gym::player {
 namespace {
 
-constexpr std::uint16_t kFormat = 2;
-constexpr std::uint32_t kPartBytesMax = 64U << 20;
-constexpr std::uint32_t kPathMax = 64;
 constexpr const char* kSuffix = ".claim";
-
-Result<Role> decode_role(commit::Decoder& in) {
-    GYM_TRY(const std::uint8_t role, in.u8());
-    if (role == static_cast<std::uint8_t>(Role::kDefend)) return Role::kDefend;
-    if (role == static_cast<std::uint8_t>(Role::kChallenge)) return Role::kChallenge;
-    return fail(ErrorCode::kMalformed, "a claim has no role " + std::to_string(role));
-}
-
-Result<game::Evidence> decode_evidence(commit::Decoder& in) {
-    game::Evidence evidence;
-    GYM_TRY(const ByteView commitment, in.bytes(kPartBytesMax));
-    GYM_TRY(evidence.commitment, protocol::decode_signed_commitment(commitment));
-    GYM_TRY(const ByteView record, in.bytes(kPartBytesMax));
-    GYM_TRY(evidence.record, protocol::decode_round_record(record));
-    GYM_TRY(evidence.index, in.u32());
-    GYM_TRY(const std::uint32_t count, in.count(kPathMax));
-    for (std::uint32_t i = 0; i < count; ++i) {
-        GYM_TRY(const Digest sibling, in.digest());
-        evidence.path.push_back(sibling);
-    }
-    return evidence;
-}
 
 }  // namespace
 
-Bytes encode(const Claim& claim) {
-    commit::Encoder out;
-    out.u16(kFormat).u8(static_cast<std::uint8_t>(claim.role));
-    out.fixed(claim.key.job_id).u64(claim.key.round).u32(claim.key.slot).u32(claim.key.attempt);
-    out.bytes(protocol::encode(claim.evidence.commitment));
-    out.bytes(protocol::encode(claim.evidence.record)).u32(claim.evidence.index);
-    out.u32(static_cast<std::uint32_t>(claim.evidence.path.size()));
-    for (const Digest& sibling : claim.evidence.path)
-        out.fixed(sibling);
-    out.fixed(claim.program_blob).fixed(claim.dataset_blob).fixed(claim.base_state_blob);
-    out.u64(claim.from_block).u64(claim.epoch_block).fixed(claim.salt);
-    return out.take();
+std::string_view to_string(Subject subject) noexcept {
+    switch (subject) {
+        case Subject::kTrainUnit:
+            return "train_unit";
+        case Subject::kAggregate:
+            return "aggregate";
+        case Subject::kConflict:
+            return "conflict";
+    }
+    return "unknown";
 }
 
-Result<Claim> decode_claim(ByteView bytes) {
-    commit::Decoder in(bytes);
-    GYM_TRY(const std::uint16_t format, in.u16());
-    if (format != kFormat)
-        return fail(ErrorCode::kMalformed, "claim format " + std::to_string(format));
-    Claim claim;
-    GYM_TRY(claim.role, decode_role(in));
-    GYM_TRY(claim.key.job_id, in.digest());
-    GYM_TRY(claim.key.round, in.u64());
-    GYM_TRY(claim.key.slot, in.u32());
-    GYM_TRY(claim.key.attempt, in.u32());
-    GYM_TRY(claim.evidence, decode_evidence(in));
-    GYM_TRY(claim.program_blob, in.digest());
-    GYM_TRY(claim.dataset_blob, in.digest());
-    GYM_TRY(claim.base_state_blob, in.digest());
-    GYM_TRY(claim.from_block, in.u64());
-    GYM_TRY(claim.epoch_block, in.u64());
-    GYM_TRY(claim.salt, in.digest());
-    GYM_CHECK(in.expect_end());
-    return claim;
+std::string Claim::name() const {
+    std::string unit = to_hex(protocol::unit_id(key).view());
+    if (subject != Subject::kConflict) return unit;
+    return unit + "-" + to_hex(commit::sha256(other).view());
+}
+
+std::vector<Digest> blobs_of(const Claim& claim) {
+    std::vector<Digest> out;
+    for (const Digest& blob :
+         {claim.program_blob, claim.dataset_blob, claim.base_state_blob, claim.momentum_blob})
+        if (!blob.is_zero()) out.push_back(blob);
+    for (const protocol::IncludedDelta& delta : claim.deltas)
+        out.push_back(delta.delta_root);
+    return out;
 }
 
 Result<std::unique_ptr<ClaimStore>> ClaimStore::open(const std::filesystem::path& directory) {
@@ -89,24 +56,30 @@ Result<std::unique_ptr<ClaimStore>> ClaimStore::open(const std::filesystem::path
     return store;
 }
 
-std::filesystem::path ClaimStore::path_of(const protocol::UnitKey& key) const {
-    return directory_ / (to_hex(protocol::unit_id(key).view()) + kSuffix);
+std::filesystem::path ClaimStore::path_of(const Claim& claim) const {
+    return directory_ / (claim.name() + kSuffix);
 }
 
 Status ClaimStore::save(const Claim& claim) {
+    GYM_CHECK(check(claim));
     const std::scoped_lock lock(mutex_);
-    GYM_CHECK(write_file_atomic(path_of(claim.key), encode(claim), 0600));
-    std::erase_if(claims_, [&](const Shared& other) { return other->key == claim.key; });
-    claims_.push_back(std::make_shared<const Claim>(claim));
+    GYM_CHECK(write_file_atomic(path_of(claim), encode(claim), 0600));
+    const auto added = std::make_shared<const Claim>(claim);
+    std::erase_if(claims_,
+                  [name = claim.name()](const Shared& other) { return other->name() == name; });
+    claims_.push_back(added);
     return {};
 }
 
-Status ClaimStore::remove(const protocol::UnitKey& key) {
+Status ClaimStore::remove(const Claim& claim) {
     const std::scoped_lock lock(mutex_);
+    const std::filesystem::path path = path_of(claim);
     std::error_code code;
-    std::filesystem::remove(path_of(key), code);
-    if (code) return fail(ErrorCode::kIo, path_of(key).string() + ": " + code.message());
-    std::erase_if(claims_, [&](const Shared& other) { return other->key == key; });
+    std::filesystem::remove(path, code);
+    if (code) return fail(ErrorCode::kIo, path.string() + ": " + code.message());
+    // The name as a value: `claim` may be one of these.
+    std::erase_if(claims_,
+                  [name = claim.name()](const Shared& other) { return other->name() == name; });
     return {};
 }
 
@@ -115,11 +88,22 @@ std::vector<ClaimStore::Shared> ClaimStore::list() const {
     return claims_;
 }
 
+ClaimStore::Shared ClaimStore::find(const Claim& claim) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find_if(
+        claims_, [name = claim.name()](const Shared& other) { return other->name() == name; });
+    return found == claims_.end() ? nullptr : *found;
+}
+
+bool ClaimStore::contains(const Claim& claim) const {
+    return find(claim) != nullptr;
+}
+
 bool ClaimStore::needs(const Digest& blob) const {
     const std::scoped_lock lock(mutex_);
     return std::ranges::any_of(claims_, [&](const Shared& claim) {
-        return claim->program_blob == blob || claim->dataset_blob == blob ||
-               claim->base_state_blob == blob;
+        const std::vector<Digest> blobs = blobs_of(*claim);
+        return std::ranges::find(blobs, blob) != blobs.end();
     });
 }
 

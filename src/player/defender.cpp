@@ -1,12 +1,11 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "desk.hpp"
-#include "gym/game/planner.hpp"
 
 namespace gym::player {
 namespace {
-
-constexpr std::uint64_t kReorgBlocks = 64;
 
 class Defender final : public Player {
   public:
@@ -14,7 +13,7 @@ class Defender final : public Player {
 
     Status tick() override {
         GYM_CHECK(desk_.look());
-        GYM_TRY(const auto claims, own_claims());
+        GYM_TRY(const auto claims, desk_.claims(Role::kDefend));
         if (claims.empty()) return desk_.push();
         std::uint64_t first = claims.front()->from_block;
         for (const auto& claim : claims)
@@ -30,8 +29,9 @@ class Defender final : public Player {
             else
                 return busy.error();
         }
-        if (!open) GYM_CHECK(desk_.withdraw_ether());
-        return desk_.push();
+        const Status taken = desk_.withdraw_ether(open);
+        GYM_CHECK(desk_.push());  // moves are due, whatever becomes of the ether
+        return taken;
     }
 
   private:
@@ -39,31 +39,21 @@ class Defender final : public Player {
         return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
     }
 
-    /// Those that were signed before any block was seen begin now.
-    Result<std::vector<ClaimStore::Shared>> own_claims() {
-        ClaimStore& store = desk_.setup().claims;
-        for (const ClaimStore::Shared& claim : store.list()) {
-            if (claim->from_block != 0) continue;
-            Claim dated = *claim;
-            dated.from_block = std::max<std::uint64_t>(
-                1, desk_.head().number - std::min(desk_.head().number, kReorgBlocks));
-            GYM_CHECK(store.save(dated));
-        }
-        std::vector<ClaimStore::Shared> out = store.list();
-        std::erase_if(out, [](const auto& claim) { return claim->role != Role::kDefend; });
-        return out;
-    }
-
     /// @return whether a game about it is open.
     Result<bool> defend(const Claim& claim, const std::set<Digest>& opened) {
         GYM_TRY(const Digest unit, game::unit_of(desk_.setup().domain, claim.evidence.commitment));
-        std::vector<OpenGame> games;
+        OpenGames games;
         if (opened.contains(unit)) {
             GYM_TRY(games, desk_.open_games(claim, unit));
         }
-        for (const OpenGame& game : games)
-            GYM_CHECK(answer(claim, game));
-        if (!games.empty()) return true;
+        for (const OpenGame& game : games.playable) {
+            const Status answered = answer(claim, game);
+            if (answered.ok()) continue;
+            // Each game has its own clock: the others are not kept waiting.
+            if (is_connection(answered.error())) return answered.error();
+            desk_.tell_once("stuck", claim, game.id, answered.error().message);
+        }
+        if (games.any()) return true;
         GYM_CHECK(forget_if_over(claim));
         return false;
     }
@@ -74,18 +64,31 @@ class Defender final : public Player {
             (void)ended;
             return {};
         }
-        GYM_TRY(game::UnitWork* const work, desk_.setup().units.open(claim));
-        GYM_TRY(const game::Move move, game::plan_answer(*work, game.line));
+        GYM_TRY(game::Strategy* const own, desk_.setup().units.open(claim));
+        GYM_TRY(const game::Move move, own->answer(game.line));
         return desk_.play(claim, game, move);
     }
 
     /// Games can be opened until the window closes. Some blocks more, since a reorg may move an
     /// opening.
     Status forget_if_over(const Claim& claim) {
-        if (claim.epoch_block == 0) return {};  // its epoch may come, whoever says that it did not
         GYM_TRY(const std::uint64_t window, desk_.window_blocks());
-        if (desk_.head().number < claim.epoch_block + window + kReorgBlocks) return {};
-        return desk_.setup().claims.remove(claim.key);
+        if (claim.epoch_block != 0) {
+            if (desk_.head().number < claim.epoch_block + window + kReorgBlocks) return {};
+            return desk_.forget(claim);
+        }
+        // Its epoch may come, whoever says that it did not: the chain is asked, at the end.
+        if (desk_.head().number < claim.from_block + kWindowsWithoutEpoch * window) return {};
+        GYM_TRY(const auto epoch, desk_.epoch_of(claim.key.job_id, claim.key.round));
+        if (!epoch) {
+            desk_.tell("ended", claim, {},
+                       fmt::format("its round has no epoch, {} blocks after it was signed",
+                                   desk_.head().number - claim.from_block));
+            return desk_.forget(claim);
+        }
+        Claim dated = claim;
+        dated.epoch_block = epoch->block_number;
+        return desk_.setup().claims.save(dated);
     }
 
     Desk desk_;

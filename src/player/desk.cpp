@@ -13,7 +13,10 @@ namespace {
 
 /// Other ids under which something that failed is tried again.
 constexpr int kRepeatsMax = 8;
-constexpr std::uint64_t kReorgBlocks = 64;
+
+constexpr std::uint64_t kWithdrawGas = 50'000;
+constexpr std::uint64_t kTipWei = 1'000'000'000;  ///< a gas: what nodes ask for at least
+constexpr std::uint64_t kWorthTransactions = 50;
 
 std::string describe(const OpenGame& game) {
     const game::Cursor& at = game.line.at();
@@ -25,6 +28,13 @@ std::string describe(const OpenGame& game) {
 }
 
 }  // namespace
+
+bool is_worth_taking(const Amount& due, const Amount& base_fee_wei) {
+    const auto price = base_fee_wei.plus(Amount(kTipWei));
+    if (!price.ok()) return false;
+    const auto least = price->mul_div(Amount(kWithdrawGas * kWorthTransactions), Amount(1));
+    return least.ok() && due >= *least;
+}
 
 Status Desk::look() {
     GYM_TRY(const auto head, setup_.client.block(chain::BlockTag::kLatest));
@@ -52,6 +62,35 @@ Result<std::uint64_t> Desk::window_blocks() {
         window_blocks_ = opening.window_blocks;
     }
     return *window_blocks_;
+}
+
+Result<std::vector<ClaimStore::Shared>> Desk::claims(Role role) {
+    ClaimStore& store = setup_.claims;
+    for (const ClaimStore::Shared& claim : store.list()) {
+        if (claim->from_block != 0) continue;
+        Claim dated = *claim;
+        dated.from_block =
+            std::max<std::uint64_t>(1, head_.number - std::min(head_.number, kReorgBlocks));
+        GYM_CHECK(store.save(dated));
+    }
+    std::vector<ClaimStore::Shared> out = store.list();
+    std::erase_if(out, [role](const auto& claim) { return claim->role != role; });
+    return out;
+}
+
+Result<std::optional<chain::CommitmentLog::Epoch>> Desk::epoch_of(const Digest& job_id,
+                                                                  std::uint64_t round) {
+    const chain::CommitmentLog log(setup_.domain.verifying_contract.value());
+    GYM_TRY(const auto posted, log.round_of(setup_.client, job_id, round));
+    if (posted.epoch == 0) return std::optional<chain::CommitmentLog::Epoch>();
+    GYM_TRY(const auto epoch, log.epoch_of(setup_.client, posted.epoch));
+    return std::optional(epoch);
+}
+
+Status Desk::forget(const Claim& claim) {
+    GYM_CHECK(setup_.claims.remove(claim));
+    setup_.units.release(claim);
+    return {};
 }
 
 Status Desk::send(const std::string& id, const chain::ContractCall& call) {
@@ -105,22 +144,35 @@ Result<const std::set<Digest>*> Desk::units_opened(const Address& asserter,
     return &units_opened_;
 }
 
-Result<std::vector<OpenGame>> Desk::open_games(const Claim& claim, const Digest& unit) {
+Result<OpenGames> Desk::open_games(const Claim& claim, const Digest& unit) {
     GYM_TRY(const auto events,
             unit_events(setup_.client, setup_.contract, unit, {claim.from_block, head_.number}));
-    std::vector<OpenGame> out;
+    OpenGames out;
     if (events.empty()) return out;
-    const UnitLog log = replay(events);
+    std::optional<game::EpochRoot> root;
+    if (claim.subject == Subject::kAggregate) {
+        GYM_TRY(const auto epoch, epoch_of(claim.key.job_id, claim.key.round));
+        if (epoch) root = game::EpochRoot{epoch->commitments_root, epoch->count};
+    }
+    const UnitLog log = replay(events, root);
     for (const GameRecord& record : log.games) {
         if (record.ended) continue;
-        if (!record.unreadable.empty()) tell_once("stuck", claim, record.id, record.unreadable);
-        if (!record.line) continue;
+        if (!record.line && record.unreadable.empty()) continue;  // its opening decided it
         GYM_TRY(const auto state,
                 setup_.contract.game_of(setup_.client, record.id, chain::BlockId(head_.hash)));
         if (!chain::is_open(state.status)) continue;
-        OpenGame game{record.id, state, *record.line};
-        GYM_CHECK(log.follow(game.line, state.position));
-        out.push_back(std::move(game));
+        std::string unreadable = record.unreadable;
+        if (record.line) {
+            OpenGame game{record.id, state, *record.line};
+            const Status followed = log.follow(game.line, state.position);
+            if (followed.ok()) {
+                out.playable.push_back(std::move(game));
+                continue;
+            }
+            unreadable = followed.error().message;
+        }
+        ++out.stuck;
+        tell_once("stuck", claim, record.id, unreadable);
     }
     return out;
 }
@@ -147,9 +199,10 @@ Status Desk::play(const Claim& claim, const OpenGame& game, const game::Move& mo
                                      name + " in dispute game " + game.id.hex()));
 }
 
-Status Desk::withdraw_ether() {
+Status Desk::withdraw_ether(bool games_open) {
     GYM_TRY(const Amount due, setup_.contract.ether_of(setup_.client, self()));
     if (due.is_zero()) return {};
+    if (games_open && !is_worth_taking(due, head_.base_fee_wei)) return {};
     return send("dispute-ether:" + std::to_string(head_.number / 64),
                 setup_.contract.withdraw_ether());
 }

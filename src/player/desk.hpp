@@ -11,12 +11,25 @@
 
 namespace gym::player {
 
+/// A reorganisation may move what happened in blocks as new as these.
+inline constexpr std::uint64_t kReorgBlocks = 64;
+
 /// One game with what the contract says of it at the same time.
 struct OpenGame {
     Digest id;
     chain::DisputeGame::Game state;
     game::Line line;
 };
+
+/// The open games about a unit.
+struct OpenGames {
+    std::vector<OpenGame> playable;
+    std::size_t stuck = 0;  ///< whose logs do not lead to where the contract has them
+    [[nodiscard]] bool any() const { return !playable.empty() || stuck != 0; }
+};
+
+/// Whether ether that a game credited pays many times for the transaction that takes it out.
+[[nodiscard]] bool is_worth_taking(const Amount& due, const Amount& base_fee_wei);
 
 /// What both players do with the chain.
 class Desk {
@@ -34,6 +47,14 @@ class Desk {
     Result<const chain::DisputeGame::Terms*> terms();
     Result<std::uint64_t> window_blocks();
 
+    /// Claims of this role. Those that were filed before any block was seen begin now.
+    Result<std::vector<ClaimStore::Shared>> claims(Role role);
+    /// The epoch of a round; absent: it has none yet.
+    Result<std::optional<chain::CommitmentLog::Epoch>> epoch_of(const Digest& job_id,
+                                                                std::uint64_t round);
+    /// Drops a claim, which outlives the call, and what was kept for it.
+    Status forget(const Claim& claim);
+
     /// Sends a call once under `id`; again under another id if the first was in vain and its cause
     /// is still there. Call it in every tick as long as it is due.
     Status send(const std::string& id, const chain::ContractCall& call);
@@ -46,14 +67,16 @@ class Desk {
     /// once, but for the last ones, which a reorg may replace.
     Result<const std::set<Digest>*> units_opened(const Address& asserter,
                                                  std::uint64_t first_block);
-    /// The unit's games with their lines; only those that are open.
-    Result<std::vector<OpenGame>> open_games(const Claim& claim, const Digest& unit);
+    /// The unit's open games with their lines. One that cannot be followed is told of, and keeps no
+    /// other from being played.
+    Result<OpenGames> open_games(const Claim& claim, const Digest& unit);
     /// Ends a game in which the side on turn has no time left. @return whether it had none.
     Result<bool> call_time(const Claim& claim, const OpenGame& game);
     /// Sends a planned move.
     Status play(const Claim& claim, const OpenGame& game, const game::Move& move);
-    /// Takes the ether out that games credited to this node, if there is any.
-    Status withdraw_ether();
+    /// Takes the ether out that games credited to this node, if there is any; while others are
+    /// open, only what is_worth_taking(): more may come, and the next answers are paid from it.
+    Status withdraw_ether(bool games_open = false);
 
     void tell(const char* name, const Claim& claim, const Digest& game, std::string detail);
     /// tell() once for each different sentence about a claim.

@@ -10,6 +10,7 @@ namespace {
 
 class Replay {
   public:
+    explicit Replay(const std::optional<game::EpochRoot>& epoch) : epoch_(epoch) {}
     void take(const chain::DisputeEvent& event) { std::visit(*this, event); }
     UnitLog log() && { return std::move(log_); }
 
@@ -41,9 +42,17 @@ class Replay {
 
   private:
     Status begin(GameRecord& game, const chain::Opened& opened) {
-        GYM_TRY(const game::OpenCall call, game::read_open(opened.data));
-        const game::Facts facts =
-            game::facts_of(call.evidence.commitment.commitment, call.evidence.record);
+        const auto call = game::read_open(opened.data);
+        // A conflict: such a game is over with its opening.
+        if (!call.ok() && call.error().code == ErrorCode::kNotFound &&
+            game::read_conflict(opened.data).ok())
+            return {};
+        if (!call.ok()) return call.error();
+        const protocol::UnitCommitment& says = call->evidence.commitment.commitment;
+        if (says.slot == protocol::kAggregateSlot && !epoch_)
+            return fail(ErrorCode::kUnavailable, "the epoch of the aggregate's round is not known");
+        const game::UnitFacts facts =
+            game::unit_facts_of(says, call->evidence.record, epoch_.value_or(game::EpochRoot{}));
         game.line.emplace(facts, game::start_of(opened.unit, facts));
         // As the contract does, and at once: of two games that wait at one position each has an
         // answer of its own, and which one leads on an opening depends on when it comes.
@@ -72,6 +81,7 @@ class Replay {
         return found == log_.games.end() ? nullptr : &*found;
     }
 
+    std::optional<game::EpochRoot> epoch_;
     UnitLog log_;
 };
 
@@ -87,8 +97,8 @@ Status UnitLog::follow(game::Line& line, const Digest& position) const {
     return {};
 }
 
-UnitLog replay(std::span<const Happened> events) {
-    Replay replay;
+UnitLog replay(std::span<const Happened> events, const std::optional<game::EpochRoot>& epoch) {
+    Replay replay(epoch);
     for (const Happened& happened : events)
         replay.take(happened.event);
     return std::move(replay).log();

@@ -15,10 +15,11 @@ constexpr std::uint32_t bit(S state) {
     return 1U << static_cast<unsigned>(state);
 }
 
-/// The states that one event may lead to, for every state. A proven fault and a void reach every
-/// state that is not terminal, except that nothing can be wrong with what was not committed.
+/// The states that one event may lead to, for every state. A fault that the coordinator or a game
+/// proves and a void reach every state that is not terminal, except that nothing can be wrong with
+/// what was not committed.
 constexpr std::array<std::uint32_t, kUnitStateCount> kNext = [] {
-    constexpr std::uint32_t kEnds = bit(S::kRejected) | bit(S::kVoid);
+    constexpr std::uint32_t kEnds = bit(S::kRejected) | bit(S::kSlashed) | bit(S::kVoid);
     std::array<std::uint32_t, kUnitStateCount> next{};
     const auto set = [&](S from, std::uint32_t to) { next[static_cast<std::size_t>(from)] = to; };
     set(S::kAssigned, bit(S::kCommitted) | bit(S::kExpired) | bit(S::kVoid));
@@ -28,7 +29,7 @@ constexpr std::array<std::uint32_t, kUnitStateCount> kNext = [] {
     set(S::kRevealed, bit(S::kVerified) | bit(S::kDisputed) | kEnds);
     set(S::kUnsampled, bit(S::kFinal) | bit(S::kDisputed) | kEnds);
     set(S::kVerified, bit(S::kFinal) | bit(S::kDisputed) | kEnds);
-    set(S::kDisputed, bit(S::kUpheld) | bit(S::kSlashed) | kEnds);
+    set(S::kDisputed, bit(S::kUpheld) | kEnds);
     set(S::kUpheld, bit(S::kFinal) | kEnds);
     return next;
 }();
@@ -82,7 +83,7 @@ class Transition {
     Result<UnitStatus> operator()(event::Challenged) const {
         if (status_.state != S::kUnsampled && status_.state != S::kVerified)
             return illegal(status_, event_);
-        GYM_CHECK(in_time(status_.state));
+        // However late by the coordinator's clock: the chain's own window decides that.
         return to(S::kDisputed, params_.defence_ms);
     }
     Result<UnitStatus> operator()(event::Defended) const {
@@ -100,8 +101,10 @@ class Transition {
         return ruled.worker_right ? to(S::kUpheld, params_.challenge_ms) : to(S::kRejected, 0);
     }
     Result<UnitStatus> operator()(event::GameEnded game) const {
-        if (status_.state != S::kDisputed) return illegal(status_, event_);
-        return game.worker_won ? to(S::kUpheld, params_.challenge_ms) : to(S::kSlashed, 0);
+        // A fault on chain counts whether the coordinator knew of a dispute or not.
+        const S end = game.worker_won ? S::kUpheld : S::kSlashed;
+        if (!is_legal(status_.state, end)) return illegal(status_, event_);
+        return to(end, game.worker_won ? params_.challenge_ms : 0);
     }
     Result<UnitStatus> operator()(event::FaultProven) const {
         if (!is_legal(status_.state, S::kRejected)) return illegal(status_, event_);

@@ -27,6 +27,10 @@ std::string_view to_string(ReasonCode code) noexcept {
             return "worker_excluded";
         case ReasonCode::kFalseReport:
             return "false_report";
+        case ReasonCode::kChallenged:
+            return "challenged";
+        case ReasonCode::kGameProved:
+            return "game_proved";
     }
     return "unknown";
 }
@@ -35,7 +39,8 @@ Result<ReasonCode> parse_reason_code(std::string_view name) {
     for (const ReasonCode code :
          {ReasonCode::kStepDiffers, ReasonCode::kResultDiffers, ReasonCode::kEquivocation,
           ReasonCode::kLateCommitment, ReasonCode::kNoReport, ReasonCode::kInputsLost,
-          ReasonCode::kWorkerExcluded, ReasonCode::kFalseReport})
+          ReasonCode::kWorkerExcluded, ReasonCode::kFalseReport, ReasonCode::kChallenged,
+          ReasonCode::kGameProved})
         if (name == to_string(code)) return code;
     return fail(ErrorCode::kMalformed, "no reason is called '" + std::string(name) + "'");
 }
@@ -80,6 +85,19 @@ Reason game_proved(const Reason& dispute) {
     return {dispute.code, dispute.sentence + ", and its game on chain ended against the worker"};
 }
 
+Reason game_proved(const UnitKey& key) {
+    return {ReasonCode::kGameProved, name_unit(key) + ": a game on chain proved a fault"};
+}
+
+Reason game_proved_elsewhere(const Digest& name) {
+    return {ReasonCode::kGameProved, "a game on chain proved a fault in " + name.hex() +
+                                         ", which is no unit of this coordinator's"};
+}
+
+Reason challenged(const UnitKey& key) {
+    return {ReasonCode::kChallenged, name_unit(key) + ": a game about it was opened on chain"};
+}
+
 Reason late_commitment(const UnitKey& key) {
     return {ReasonCode::kLateCommitment, name_unit(key) + ": no commitment by the deadline"};
 }
@@ -97,6 +115,11 @@ Reason inputs_lost(const UnitKey& key, std::string_view what) {
 Reason worker_excluded(const UnitKey& key, const UnitKey& cause) {
     return {ReasonCode::kWorkerExcluded, name_unit(key) + ": void, because " + name_unit(cause) +
                                              " of this worker was rejected"};
+}
+
+Reason worker_excluded(const UnitKey& key) {
+    return {ReasonCode::kWorkerExcluded,
+            name_unit(key) + ": void, because a fault of this worker was proven"};
 }
 
 Reason false_report(const UnitKey& key, const Address& verifier) {

@@ -273,4 +273,12 @@ Status set_job_status(db::Transaction& tx, const Digest& id, JobStatus status,
     return expect_changed(rows, id);
 }
 
+Result<bool> pause_untrusted(db::Transaction& tx, const Digest& id, const std::string& reason) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.job SET status = 'paused', status_reason = $2 WHERE id = $1 "
+                    "AND status IN ('running', 'paused') AND status_reason <> $2",
+                    {id, reason}));
+    return rows.affected() == 1;
+}
+
 }  // namespace gym::registry

@@ -65,12 +65,60 @@ Result<std::optional<StoredCommitment>> find_commitment(db::Transaction& tx, con
     return std::optional<StoredCommitment>(std::move(out));
 }
 
+Result<std::vector<SignedUnit>> signed_commitments(db::Transaction& tx, const Address& worker,
+                                                   const std::optional<Digest>& open_of_job,
+                                                   std::uint32_t limit) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT u.id, c.commitment FROM registry.unit u "
+                    "JOIN registry.unit_commitment c ON c.unit_id = u.id WHERE u.worker = $1 "
+                    "AND ($2::bytea IS NULL OR (u.job_id = $2 AND u.state IN ('unsampled', "
+                    "'verified'))) ORDER BY u.round DESC, u.id LIMIT $3",
+                    {worker, open_of_job, limit}));
+    std::vector<SignedUnit> out;
+    for (const db::Row row : rows) {
+        GYM_TRY(auto commitment, protocol::decode_signed_commitment(row.get<Bytes>("commitment")));
+        out.push_back({row.get<Digest>("id"), std::move(commitment)});
+    }
+    return out;
+}
+
 Status store_equivocation(db::Transaction& tx, const Digest& unit,
                           const protocol::SignedCommitment& second, UnixMs now_ms) {
     GYM_TRY([[maybe_unused]] const db::Rows rows,
             tx.exec("INSERT INTO registry.equivocation (unit_id, second, received_at_ms) VALUES "
                     "($1, $2, $3) ON CONFLICT (unit_id) DO NOTHING",
                     {unit, protocol::encode(second), now_ms}));
+    return {};
+}
+
+Result<std::vector<Equivocation>> unfiled_equivocations(db::Transaction& tx, std::uint32_t limit) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT u.id, u.job_id, u.round, u.slot, u.attempt, u.worker, c.commitment, "
+                    "e.second, e.received_at_ms FROM registry.equivocation e "
+                    "JOIN registry.unit u ON u.id = e.unit_id "
+                    "JOIN registry.unit_commitment c ON c.unit_id = e.unit_id "
+                    "WHERE e.filed_at_ms IS NULL ORDER BY e.received_at_ms, u.id LIMIT $1",
+                    {limit}));
+    std::vector<Equivocation> out;
+    for (const db::Row row : rows) {
+        Equivocation found;
+        found.unit = row.get<Digest>("id");
+        found.key = {row.get<Digest>("job_id"), row.get<std::uint64_t>("round"),
+                     row.get<std::uint32_t>("slot"), row.get<std::uint32_t>("attempt")};
+        found.worker = row.get<Address>("worker");
+        GYM_TRY(found.first, protocol::decode_signed_commitment(row.get<Bytes>("commitment")));
+        GYM_TRY(found.second, protocol::decode_signed_commitment(row.get<Bytes>("second")));
+        found.received_at_ms = row.get<UnixMs>("received_at_ms");
+        out.push_back(std::move(found));
+    }
+    return out;
+}
+
+Status mark_equivocation_filed(db::Transaction& tx, const Digest& unit, UnixMs now_ms) {
+    GYM_TRY([[maybe_unused]] const db::Rows rows,
+            tx.exec("UPDATE registry.equivocation SET filed_at_ms = $2 WHERE unit_id = $1 AND "
+                    "filed_at_ms IS NULL",
+                    {unit, now_ms}));
     return {};
 }
 

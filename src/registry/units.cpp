@@ -271,14 +271,31 @@ Result<Unit> advance(db::Transaction& tx, const Digest& id, const protocol::Unit
 }
 
 Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_id, UnixMs now_ms,
+                                        const std::optional<GameWatch>& games,
                                         std::uint32_t limit) {
+    std::optional<Address> contract;
+    if (games) contract = games->contract;
+    // Credits wait: a proven fault voids all that its worker has, so nothing of it is paid while
+    // one may still be proven in what was in a game before the unit's own window was over. Waiting
+    // for later games, too, would let a challenger put off pay for ever, a bond at a time.
     GYM_TRY(const db::Rows rows,
             tx.exec(std::string(kSelect) +
                         "WHERE job_id = $1 AND ended_at_ms IS NULL AND deadline_ms > 0 AND "
                         "deadline_ms < $2 AND NOT (state = 'verified' AND EXISTS (SELECT FROM "
                         "registry.report p WHERE p.unit_id = u.id AND p.draw = u.draws - 1 AND "
-                        "p.audit = 'due')) ORDER BY deadline_ms LIMIT $3",
-                    {job_id, now_ms, std::min(limit, kUnitsListMax)}));
+                        "p.audit = 'due')) "
+                        "AND NOT ($3::bytea IS NOT NULL AND state IN ('unsampled', 'verified', "
+                        "'upheld') AND (EXISTS (SELECT FROM registry.round r WHERE r.job_id = "
+                        "u.job_id AND r.round = u.round AND (r.posted_block IS NULL OR "
+                        "$4::bigint <= r.posted_block + $5::bigint "
+                        "OR EXISTS (SELECT FROM registry.disputed_unit d WHERE d.contract = $3 AND "
+                        "d.asserter = u.worker AND d.open_games > 0 AND (d.opened_block IS NULL OR "
+                        "d.opened_block <= r.posted_block + $5::bigint)))) "
+                        "OR EXISTS (SELECT FROM registry.disputed_unit d WHERE d.contract = $3 AND "
+                        "d.asserter = u.worker AND d.is_faulty AND d.handled_at_ms IS NULL))) "
+                        "ORDER BY deadline_ms LIMIT $6",
+                    {job_id, now_ms, contract, games ? games->seen_block : 0,
+                     games ? games->window_blocks : 0, std::min(limit, kUnitsListMax)}));
     return to_units(rows);
 }
 
@@ -299,6 +316,20 @@ Result<std::vector<EpochLeaf>> epoch_leaves(db::Transaction& tx, std::uint64_t e
     std::vector<EpochLeaf> out;
     for (const db::Row row : rows)
         out.push_back({row.get<Digest>(0), row.get<Digest>(1)});
+    return out;
+}
+
+Result<std::vector<protocol::SignedCommitment>> epoch_commitments(db::Transaction& tx,
+                                                                  std::uint64_t epoch) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT c.commitment FROM registry.unit u JOIN registry.unit_commitment c ON "
+                    "c.unit_id = u.id WHERE u.epoch = $1 ORDER BY u.leaf_index",
+                    {epoch}));
+    std::vector<protocol::SignedCommitment> out;
+    for (const db::Row row : rows) {
+        GYM_TRY(auto commitment, protocol::decode_signed_commitment(row.get<Bytes>(0)));
+        out.push_back(commitment);
+    }
     return out;
 }
 

@@ -1,6 +1,7 @@
 #include <map>
 
 #include "credits.hpp"
+#include "gym/ledger/sealer.hpp"
 #include "gym/rewards/settlement.hpp"
 
 // Closing an epoch: one transaction from final credits to a payout root.
@@ -99,6 +100,7 @@ Result<Closing> make_file(Books& books, const Previous& previous, std::vector<Fi
     file.domain = books.config.domain;
     file.credits = std::move(credits);
     GYM_TRY(file.rounds, read_rounds(books.transaction));
+    GYM_TRY(file.ledger_seal, ledger::seal_head(books.transaction));
     for (const auto& [owner, amount] : spent)
         file.releases.push_back({owner, amount});
     for (const auto& [earner, amount] : cumulative) {
@@ -113,12 +115,18 @@ Result<Closing> make_file(Books& books, const Previous& previous, std::vector<Fi
 Status store(Books& books, const Closing& closing) {
     const EpochFile& file = closing.file;
     const std::string json = encode_epoch_file(file);
+    std::optional<std::uint64_t> seal_number;
+    std::optional<Digest> seal_hash;
+    if (file.ledger_seal) {
+        seal_number = file.ledger_seal->number;
+        seal_hash = file.ledger_seal->hash;
+    }
     GYM_CHECK(books.transaction.exec(
         "INSERT INTO rewards.settlement (epoch, state, payout_root, total_cumulative, file, "
-        "file_root, "
-        "closed_at_ms, changed_at_ms) VALUES ($1, 'closed', $2, $3, $4, $5, $6, $6)",
+        "file_root, seal_number, seal_hash, closed_at_ms, changed_at_ms) "
+        "VALUES ($1, 'closed', $2, $3, $4, $5, $6, $7, $8, $8)",
         {file.epoch, file.payout_root, file.total_cumulative, json, epoch_file_root(json),
-         books.now}));
+         seal_number, seal_hash, books.now}));
     std::vector<std::string> ids;
     for (const FileCredit& credit : file.credits)
         ids.push_back(credit.id);

@@ -35,6 +35,17 @@ class Checker {
         expect(file_.previous == epoch_file_root(encode_epoch_file(*previous_)),
                "the file names another file before it");
         expect(file_.domain == previous_->domain, "the distributor changed");
+        check_seal();
+    }
+
+    /// The chain of the ledger's seals only grows.
+    void check_seal() {
+        const auto& before = previous_->ledger_seal;
+        const auto& now = file_.ledger_seal;
+        if (!before) return;
+        expect(now && now->number >= before->number, "the ledger has fewer seals than before");
+        if (now && now->number == before->number)
+            expect(now->hash == before->hash, "the ledger's seal is another than before");
     }
 
     void check_credits() {

@@ -192,6 +192,10 @@ EpochFile read_file_object(const json::object& object) {
             {address_of(value.as_object(), "earner"), amount_of(value.as_object(), "cumulative")});
     file.total_cumulative = amount_of(object, "total_cumulative");
     file.payout_root = digest_of(object, "payout_root");
+    if (object.contains("ledger_seal")) {
+        const json::object& seal = object.at("ledger_seal").as_object();
+        file.ledger_seal = ledger::SealHead{number_of(seal, "number"), digest_of(seal, "hash")};
+    }
     return file;
 }
 
@@ -238,6 +242,11 @@ std::string encode_epoch_file(const EpochFile& file) {
         write_array(object.key("credits"), file.credits, write_credit);
         object.text("distributor", file.domain.distributor.hex());
         object.number("epoch", file.epoch);
+        if (file.ledger_seal) {
+            ObjectWriter inner(object.key("ledger_seal"));
+            inner.text("hash", file.ledger_seal->hash.hex());
+            inner.number("number", file.ledger_seal->number);
+        }
         object.text("payout_root", file.payout_root.hex());
         write_array(object.key("payouts"), file.payouts, [](std::string& to, const Payout& payout) {
             ObjectWriter inner(to);

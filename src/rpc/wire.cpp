@@ -54,6 +54,7 @@ void write(const VerifyTask& task, v1::VerifyTask& out) {
         item.set_unit(text_of(delta.unit));
         item.set_delta_root(text_of(delta.delta_root));
     }
+    if (task.delta_norm_max) out.set_delta_norm_max(*task.delta_norm_max);
 }
 
 Result<VerifyTask> read(const v1::VerifyTask& in) {
@@ -72,6 +73,10 @@ Result<VerifyTask> read(const v1::VerifyTask& in) {
         GYM_TRY(const Digest unit, wire::read<Digest>("deltas.unit", item.unit()));
         GYM_TRY(const Digest root, wire::read<Digest>("deltas.delta_root", item.delta_root()));
         out.deltas.push_back({item.slot(), unit, root});
+    }
+    if (in.has_delta_norm_max()) {
+        if (!(in.delta_norm_max() >= 0)) return fail(ErrorCode::kMalformed, "delta_norm_max");
+        out.delta_norm_max = in.delta_norm_max();
     }
     return out;
 }
@@ -292,6 +297,7 @@ void write(const UnitView& view, v1::UnitView& out) {
     out.set_reason_code(view.reason_code);
     out.set_reason(view.reason);
     if (view.receipt) write(*view.receipt, *out.mutable_receipt());
+    if (view.commitment) out.set_signed_commitment(text_of(protocol::encode(*view.commitment)));
 }
 
 Result<UnitView> read(const v1::UnitView& in) {
@@ -307,6 +313,10 @@ Result<UnitView> read(const v1::UnitView& in) {
     GYM_TRY(out.reason, read_text("reason", in.reason()));
     if (in.has_receipt()) {
         GYM_TRY(out.receipt, read(in.receipt()));
+    }
+    if (!in.signed_commitment().empty()) {
+        GYM_TRY(out.commitment,
+                protocol::decode_signed_commitment(bytes_of(in.signed_commitment())));
     }
     return out;
 }

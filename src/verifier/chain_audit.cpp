@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gym/commit/merkle.hpp"
+#include "gym/protocol/inclusion.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/protocol/sampling.hpp"
 
@@ -138,6 +139,57 @@ Result<std::vector<std::string>> audit_sample(rpc::Coordinator& coordinator,
             (draws ? " is drawn by the beacon, and the coordinator passed over it"
                    : " is not drawn by the beacon, and the coordinator has it verified"));
     }
+    return contradictions;
+}
+
+namespace {
+
+/// Whether the round's commitments have this delta.
+bool is_committed(const RoundCommitments& round, const protocol::IncludedDelta& delta) {
+    const auto unit = round.units.find(delta.slot);
+    return unit != round.units.end() && unit->second.id == delta.unit && unit->second.commitment &&
+           unit->second.commitment->commitment.delta_root == delta.delta_root;
+}
+
+/// Deltas that may have been left out against the rule.
+Result<std::vector<protocol::DeltaCandidate>> left_out(const rpc::VerifyTask& aggregate,
+                                                       const RoundCommitments& round,
+                                                       const DeltaNorm& norm_of) {
+    std::vector<protocol::DeltaCandidate> out;
+    for (const auto& [slot, unit] : round.units) {
+        const auto& included = aggregate.deltas;
+        if (std::ranges::find(included, slot, &protocol::IncludedDelta::slot) != included.end())
+            continue;
+        if (!unit.commitment || !protocol::is_accepted(unit.state) || !unit.reason.empty())
+            continue;
+        const Digest& root = unit.commitment->commitment.delta_root;
+        const auto norm = norm_of(root);
+        // Who accepted it must still have it: a unit whose delta is lost is void.
+        if (!norm.ok() && norm.error().code != ErrorCode::kNotFound) return norm.error();
+        out.push_back({slot, unit.id, root, unit.state, norm.ok() ? *norm : 0});
+    }
+    return out;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> audit_inclusion(const rpc::VerifyTask& aggregate,
+                                                 const RoundCommitments& round,
+                                                 const DeltaNorm& norm_of) {
+    const auto name = [&](std::uint32_t slot) {
+        return protocol::name_unit({aggregate.unit.job_id, aggregate.unit.round, slot, 0});
+    };
+    std::vector<std::string> contradictions;
+    for (const protocol::IncludedDelta& delta : aggregate.deltas)
+        if (!is_committed(round, delta))
+            contradictions.push_back("the aggregate has delta " + delta.delta_root.hex() + " of " +
+                                     name(delta.slot) +
+                                     ", which no commitment under the epoch's root has");
+    GYM_TRY(const auto missing, left_out(aggregate, round, norm_of));
+    const auto rule = protocol::include_deltas(missing, {aggregate.delta_norm_max});
+    for (const protocol::IncludedDelta& delta : rule.included)
+        contradictions.push_back(name(delta.slot) + " is accepted, and the aggregate is without " +
+                                 "its delta " + delta.delta_root.hex() + " for no reason");
     return contradictions;
 }
 

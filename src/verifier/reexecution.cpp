@@ -52,6 +52,9 @@ Result<Reexecution> reexecute_aggregate(worker::InputLoader& loader, rpc::BlobCa
     engine::State momentum;
     if (momentum_blob) {
         GYM_TRY(momentum, loader.load_state(*momentum_blob, task.record.momentum_root));
+    } else if (engine::state_root(engine::zero_momentum(base)) != task.record.momentum_root) {
+        return fail(ErrorCode::kMismatch,
+                    "the task is without the momentum that its round record names");
     }
     std::vector<engine::State> deltas;
     for (const protocol::IncludedDelta& delta : task.deltas) {

@@ -1,75 +1,18 @@
 #include "gym/verifier/verifier.hpp"
 
-#include <spdlog/spdlog.h>
-
-#include <mutex>
 #include <utility>
 
-#include "gym/commit/merkle.hpp"
+#include "accusation.hpp"
 #include "gym/common/file.hpp"
 #include "gym/crypto/secret.hpp"
-#include "gym/protocol/reason.hpp"
-#include "gym/rpc/blob_cache.hpp"
 #include "gym/verifier/chain_audit.hpp"
-#include "gym/verifier/reexecution.hpp"
-#include "gym/verifier/report_journal.hpp"
 #include "gym/worker/patience.hpp"
+#include "verifier_impl.hpp"
 
 namespace gym::verifier {
-namespace {
-
-class VerifierImpl final : public Verifier {
-  public:
-    VerifierImpl(rpc::Coordinator& coordinator, const crypto::PrivateKey& key,
-                 VerifierOptions options, rpc::BlobCache cache, ReportJournal journal)
-        : coordinator_(coordinator),
-          key_(key),
-          options_(std::move(options)),
-          cache_(std::move(cache)),
-          journal_(std::move(journal)),
-          loader_(cache_) {}
-
-    Result<bool> run_once(const std::stop_token& stop) override;
-    [[nodiscard]] rpc::Activity activity() const override {
-        const std::scoped_lock lock(mutex_);
-        return activity_;
-    }
-
-  private:
-    Status carry_out(const rpc::VerifyTask& task, const std::stop_token& stop);
-    Status check_chain(const rpc::VerifyTask& task, const rpc::NetworkInfo& network);
-    Result<PendingReport> compute(const rpc::VerifyTask& task, const std::stop_token& stop);
-    Status report(const rpc::VerifyTask& task, const PendingReport& pending,
-                  const std::stop_token& stop);
-    void keep_trace(const rpc::VerifyTask& task, std::uint64_t step, const std::stop_token& stop);
-    void challenge(const rpc::VerifyTask& task);
-    Result<player::Claim> make_claim(const rpc::VerifyTask& task);
-    Status release(const rpc::VerifyTask& task);
-    [[nodiscard]] ReexecutionOptions run_options(const rpc::VerifyTask& task,
-                                                 const std::stop_token& stop);
-
-    void set_activity(rpc::Activity activity) {
-        const std::scoped_lock lock(mutex_);
-        activity_ = std::move(activity);
-    }
-    void tell(const char* name, const protocol::UnitKey& unit, std::string detail,
-              std::optional<engine::RecordDifference> where = std::nullopt) const {
-        spdlog::info("{}: {} {}", protocol::name_unit(unit), name, detail);
-        if (options_.on_event) options_.on_event({name, unit, std::move(detail), std::move(where)});
-    }
-
-    rpc::Coordinator& coordinator_;
-    const crypto::PrivateKey& key_;
-    const VerifierOptions options_;
-    rpc::BlobCache cache_;
-    ReportJournal journal_;
-    worker::InputLoader loader_;
-    std::optional<Digest> audited_;  ///< record of the round whose sample was compared last
-    mutable std::mutex mutex_;
-    rpc::Activity activity_;
-};
 
 Result<bool> VerifierImpl::run_once(const std::stop_token& stop) {
+    look_at_next_records();
     GYM_TRY(const std::optional<rpc::Task> task, coordinator_.next_task(options_.poll_wait));
     if (!task) return false;
     const auto* verify = std::get_if<rpc::VerifyTask>(&*task);
@@ -89,7 +32,10 @@ Status VerifierImpl::carry_out(const rpc::VerifyTask& task, const std::stop_toke
             return fail(ErrorCode::kNotFound,
                         "a report was committed to, but it is not in this data directory");
         GYM_TRY(pending, compute(task, stop));
+        accuse(task, *pending);  // first: what was audited is not in the journal
         GYM_CHECK(journal_.save(*pending));
+    } else {
+        accuse(task, *pending);
     }
     return report(task, *pending, stop);
 }
@@ -115,14 +61,17 @@ Status VerifierImpl::check_chain(const rpc::VerifyTask& task, const rpc::Network
                                            : network.beacon_delay_blocks;
     GYM_TRY(const EpochOnChain epoch,
             check_on_chain(*options_.chain, coordinator_, task, delay_blocks));
+    if (is_aggregate(task)) {
+        if (audited_aggregate_ != task.unit) GYM_CHECK(audit_deltas(task, epoch.root));
+        audited_aggregate_ = task.unit;
+        GYM_CHECK(watch_round(task));
+    }
     const Digest round = protocol::hash(task.record);
     if (audited_ == round) return {};
     GYM_TRY(const auto contradictions, audit_sample(coordinator_, task.record, epoch.beacon));
     audited_ = round;
-    for (const std::string& sentence : contradictions) {
-        spdlog::error("the coordinator's sample is not the beacon's: {}", sentence);
-        tell("contradiction", task.unit, sentence);
-    }
+    for (const std::string& sentence : contradictions)
+        contradict(task.unit, sentence);
     return {};
 }
 
@@ -162,23 +111,27 @@ Status VerifierImpl::report(const rpc::VerifyTask& task, const PendingReport& pe
     if (!claimed.ok()) {
         if (worker::is_transient(claimed.error().code)) return claimed.error();
         tell("dropped", task.unit, claimed.error().message);
+        if (is_other_aggregate(task, report))
+            mistrust(task.unit,
+                     "the aggregate is not what the deltas that are shown give, and the "
+                     "coordinator does not show its step record");
         GYM_CHECK(journal_.remove(report.unit, report.draw));
         return claimed.error();
     }
     tell("reported", task.unit, "");
+    if (is_other_aggregate(task, report)) accuse_aggregate(task, pending, *claimed);
     const auto verified = coordinator_.submit_report_reveal({report, pending.records});
     if (!verified.ok() && worker::is_transient(verified.error().code)) return verified.error();
-    // Before the report is forgotten: a process that dies here reveals once more and comes back.
-    if (verified.ok() && !*verified) challenge(task);
     GYM_CHECK(journal_.remove(report.unit, report.draw));
     if (!verified.ok()) {
         tell("dropped", task.unit, verified.error().message);
         return verified.error();
     }
-    if (*verified) {
+    if (*verified && differs(task, report))
+        contradict(task.unit, "the coordinator calls a report equal that differs");
+    else if (*verified)
         tell("verified", task.unit, "");
-        return release(task);
-    }
+    if (*verified) return release(task);
     std::optional<engine::RecordDifference> where;
     const auto theirs = engine::decode_records(*claimed);
     const auto ours = engine::decode_records(pending.records);
@@ -192,41 +145,13 @@ Status VerifierImpl::report(const rpc::VerifyTask& task, const PendingReport& pe
     return release(task);
 }
 
-/// Leaves the unit to the thread that plays; the report stands without it.
-void VerifierImpl::challenge(const rpc::VerifyTask& task) {
+/// Whatever the coordinator makes of the report: it may be who is wrong.
+void VerifierImpl::accuse(const rpc::VerifyTask& task, const PendingReport& pending) {
+    if (is_aggregate(task) && is_other_aggregate(task, pending.report)) return;  // not yet
+    if (is_aggregate(task)) return accuse_aggregate(task, pending, pending.records);
     if (options_.claims == nullptr || options_.chain == nullptr) return;
-    if (task.commitment.commitment.kind != protocol::UnitKind::kTrain) return;
-    for (const auto& known : options_.claims->list())
-        if (known->key == task.unit) return;  // announced already, perhaps
-    const auto claim = make_claim(task);
-    const Status saved = claim.ok() ? options_.claims->save(*claim) : claim.error();
-    if (saved.ok())
-        tell("challenged", task.unit, "a game about it follows on chain");
-    else
-        spdlog::error("{} is not challenged on chain: {}", protocol::name_unit(task.unit),
-                      saved.error().message);
-}
-
-Result<player::Claim> VerifierImpl::make_claim(const rpc::VerifyTask& task) {
-    GYM_TRY(const rpc::UnitView view, coordinator_.unit(protocol::unit_id(task.unit)));
-    if (!view.receipt) return fail(ErrorCode::kNotFound, "the coordinator has no receipt for it");
-    GYM_TRY(const auto epoch, options_.chain->epoch(view.receipt->epoch));
-    if (!epoch) return fail(ErrorCode::kNotFound, "its epoch is not on the chain");
-    GYM_CHECK(
-        commit::merkle_verify(epoch->commitments_root, {view.receipt->leaf_index, epoch->count},
-                              protocol::commitment_leaf(task.commitment), view.receipt->siblings));
-    player::Claim claim;
-    claim.role = player::Role::kChallenge;
-    claim.key = task.unit;
-    claim.evidence = {task.commitment, task.record,
-                      static_cast<std::uint32_t>(view.receipt->leaf_index), view.receipt->siblings};
-    claim.program_blob = task.inputs.program_blob;
-    claim.dataset_blob = task.inputs.dataset_blob.value_or(Digest());
-    claim.base_state_blob = task.inputs.base_state_blob;
-    claim.epoch_block = epoch->block;
-    claim.from_block = epoch->block;
-    claim.salt = crypto::random_digest();
-    return claim;
+    if (differs(task, pending.report))
+        challenge(task.unit, accuse_unit(coordinator_, *options_.chain, task));
 }
 
 /// For the dispute; the report stands without it.
@@ -242,20 +167,22 @@ void VerifierImpl::keep_trace(const rpc::VerifyTask& task, std::uint64_t step,
                      kept.error().message);
 }
 
-/// Drops what only this unit's round needs. Program and dataset stay for the next one.
+/// Drops what only this unit's round needs, unless it is played for. Program and dataset stay for
+/// the next one.
 Status VerifierImpl::release(const rpc::VerifyTask& task) {
+    std::vector<Digest> blobs;
     for (const protocol::IncludedDelta& delta : task.deltas)
-        GYM_CHECK(cache_.store().remove(delta.delta_root));
-    if (task.commitment.commitment.kind != protocol::UnitKind::kAggregate) return {};
-    // A round's aggregate comes after its train units: nobody asks for its base state again, but
-    // who plays about one of them.
-    if (options_.claims != nullptr && options_.claims->needs(task.inputs.base_state_blob))
-        return {};
-    if (task.inputs.momentum_blob) GYM_CHECK(cache_.store().remove(*task.inputs.momentum_blob));
-    return cache_.store().remove(task.inputs.base_state_blob);
+        blobs.push_back(delta.delta_root);
+    // A round's aggregate comes after its train units: nobody asks for its base state again.
+    if (is_aggregate(task)) {
+        blobs.push_back(task.inputs.base_state_blob);
+        if (task.inputs.momentum_blob) blobs.push_back(*task.inputs.momentum_blob);
+    }
+    for (const Digest& blob : blobs)
+        if (options_.claims == nullptr || !options_.claims->needs(blob))
+            GYM_CHECK(cache_.store().remove(blob));
+    return {};
 }
-
-}  // namespace
 
 std::filesystem::path trace_path(const std::filesystem::path& data_dir, const Digest& unit) {
     return data_dir / "traces" / (to_hex(unit.view()) + ".trace");
@@ -266,11 +193,13 @@ Result<std::unique_ptr<Verifier>> Verifier::open(rpc::Coordinator& coordinator,
                                                  VerifierOptions options) {
     GYM_TRY(ReportJournal journal, ReportJournal::open(options.data_dir / "reports"));
     GYM_TRY(rpc::BlobCache cache, rpc::BlobCache::open(options.data_dir / "blobs", coordinator));
+    GYM_TRY(RoundWatch watch, RoundWatch::open(options.data_dir / "rounds"));
     std::error_code code;
     std::filesystem::create_directories(options.data_dir / "traces", code);
     if (code) return fail(ErrorCode::kIo, options.data_dir.string() + ": " + code.message());
-    return std::unique_ptr<Verifier>(std::make_unique<VerifierImpl>(
-        coordinator, key, std::move(options), std::move(cache), std::move(journal)));
+    return std::unique_ptr<Verifier>(
+        std::make_unique<VerifierImpl>(coordinator, key, std::move(options), std::move(cache),
+                                       std::move(journal), std::move(watch)));
 }
 
 Status run_verifier(Verifier& verifier, const std::stop_token& stop) {

@@ -8,55 +8,14 @@
 #include <thread>
 #include <utility>
 
+#include "claim_units.hpp"
 #include "gym/chain/contracts.hpp"
 #include "gym/chain_store/sqlite.hpp"
-#include "gym/game/rerun_work.hpp"
-#include "gym/protocol/unit_spec.hpp"
-#include "gym/worker/unit_inputs.hpp"
 
 namespace gym::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kTickEvery{500};
-
-/// Runs the units of claims again, with inputs from the node's blobs or the coordinator.
-class NodeUnits final : public player::UnitSource {
-  public:
-    NodeUnits(rpc::BlobCache cache, game::RerunWorkOptions options)
-        : cache_(std::move(cache)), loader_(cache_), options_(std::move(options)) {}
-
-    Result<game::UnitWork*> open(const player::Claim& claim) override {
-        if (held_ && held_->key == claim.key)
-            return static_cast<game::UnitWork*>(held_->work.get());
-        held_.reset();
-        rpc::UnitInputs inputs;
-        inputs.program_blob = claim.program_blob;
-        inputs.dataset_blob = claim.dataset_blob;
-        inputs.base_state_blob = claim.base_state_blob;
-        auto held = std::make_unique<Held>();
-        held->key = claim.key;
-        held->spec = protocol::unit_spec(claim.evidence.record, claim.key.slot);
-        GYM_TRY(held->inputs, loader_.load_train(claim.evidence.record, inputs));
-        GYM_TRY(held->work, game::RerunWork::create({*held->inputs.program, held->inputs.base,
-                                                     *held->inputs.dataset, held->spec},
-                                                    options_));
-        held_ = std::move(held);
-        return static_cast<game::UnitWork*>(held_->work.get());
-    }
-
-  private:
-    /// A unit's run with what it refers to.
-    struct Held {
-        protocol::UnitKey key;
-        engine::UnitSpec spec;
-        TrainInputs inputs;
-        std::unique_ptr<game::RerunWork> work;
-    };
-    rpc::BlobCache cache_;
-    InputLoader loader_;
-    game::RerunWorkOptions options_;
-    std::unique_ptr<Held> held_;
-};
 
 class DisputeThreadImpl final : public DisputeThread {
   public:
@@ -74,8 +33,9 @@ class DisputeThreadImpl final : public DisputeThread {
           intents_(parts_.store->intents(network.chain_id, key.address())),
           transactions_(*parts_.client, *intents_, key.clone(), clock_, policy(network),
                         chain::describe_revert),
-          units_(std::move(parts_.cache), rerun_options(config)),
-          domain_(network.domain()) {}
+          domain_(network.domain()),
+          units_(make_claim_units(std::move(parts_.cache), *parts_.claims, domain_,
+                                  rerun_options(config))) {}
 
     ~DisputeThreadImpl() override {
         stop_.request_stop();
@@ -88,7 +48,7 @@ class DisputeThreadImpl final : public DisputeThread {
                                   chain::DisputeGame(parts_.contract),
                                   domain_,
                                   *parts_.claims,
-                                  units_,
+                                  *units_,
                                   std::move(on_event)};
         player_ = role == player::Role::kDefend ? player::make_defender(std::move(setup))
                                                 : player::make_challenger(std::move(setup));
@@ -132,8 +92,8 @@ class DisputeThreadImpl final : public DisputeThread {
     Parts parts_;
     std::unique_ptr<chain::IntentStore> intents_;
     chain::TxManager transactions_;
-    NodeUnits units_;
     crypto::Eip712Domain domain_;
+    std::unique_ptr<player::UnitSource> units_;
     std::unique_ptr<player::Player> player_;
     std::thread thread_;
 };

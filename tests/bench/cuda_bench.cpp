@@ -11,6 +11,7 @@
 #include <limits>
 #include <random>
 
+#include "bench_must.hpp"
 #include "bench_support.hpp"
 #include "cuda_bench_support.hpp"
 #include "gpt_models.hpp"
@@ -31,18 +32,7 @@ constexpr std::int64_t kPeakSize = 8192;
 constexpr std::int64_t kHashBytes = std::int64_t{1} << 30;
 constexpr const char* kNoTorchPeer = "libtorch CUDA: peer not available";
 
-template <class T>
-T must(Result<T> result) {
-    if (result.ok()) return std::move(result).value();
-    std::fprintf(stderr, "bench_cuda: %s\n", result.error().message.c_str());
-    std::exit(1);
-}
-
-void must(const Status& status) {
-    if (status.ok()) return;
-    std::fprintf(stderr, "bench_cuda: %s\n", status.error().message.c_str());
-    std::exit(1);
-}
+using gym::bench::must;
 
 struct Shape {
     std::string name;

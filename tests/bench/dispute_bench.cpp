@@ -13,6 +13,7 @@
 #include <limits>
 #include <map>
 
+#include "bench_must.hpp"
 #include "bench_support.hpp"
 #include "dispute_chain.hpp"
 #include "dispute_step_work.hpp"
@@ -39,12 +40,7 @@ struct Targets {
 };
 constexpr Targets kTiny{14, 2.2e6}, kLarge{18, 2.8e6};
 
-template <class T>
-T must(Result<T> result) {
-    if (result.ok()) return std::move(result).value();
-    std::fprintf(stderr, "bench_dispute: %s\n", result.error().message.c_str());
-    std::exit(1);
-}
+using gym::bench::must;
 
 blob::Dataset some_text() {
     Bytes text(1 << 18);

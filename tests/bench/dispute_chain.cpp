@@ -8,30 +8,17 @@
 #include "gym/game/evidence.hpp"
 #include "gym/game/planner.hpp"
 #include "gym/game/rules.hpp"
+#include "must.hpp"
 
 namespace gym::bench {
 namespace {
 
 constexpr std::uint32_t kTimeoutMs = 120'000;
-constexpr int kPollsMax = 10'000;
 constexpr std::size_t kMovesMax = 60;
 /// Units of an epoch and workers of a round: what opening evidence grows with.
 constexpr std::uint32_t kUnits = 4;
-constexpr const char* kNothing = "0x0";
-constexpr const char* kOneEther = "0xde0b6b3a7640000";
-constexpr const char* kGasLimit = "0xe4e1c0";  // 15 million, below EIP-7825's bound
 
-template <class T>
-T must(Result<T> result, const char* what) {
-    if (!result.ok()) assertion_failed(what, result.error().message, __FILE__, __LINE__);
-    return std::move(result).value();
-}
-
-std::string unquoted(const std::string& json) {
-    const std::size_t first = json.find('"'), last = json.find('"', first + 1);
-    GYM_ASSERT(last != std::string::npos, "the node answers with a text");
-    return json.substr(first + 1, last - first - 1);
-}
+using testing::must;
 
 Amount tokens(const char* text) {
     return must(Amount::parse_tokens(text), text);
@@ -66,23 +53,15 @@ DisputeChain::DisputeChain()
 }
 
 std::uint64_t DisputeChain::send(const Address& from, const Address& to, const Bytes& data,
-                                 const char* value_hex, const std::string& what) {
-    const std::string hash = unquoted(anvil_.rpc(
-        "eth_sendTransaction", "[{\"from\":\"" + from.hex() + "\",\"to\":\"" + to.hex() +
-                                   "\",\"gas\":\"" + kGasLimit + "\",\"value\":\"" + value_hex +
-                                   "\",\"data\":\"" + to_hex0x(data) + "\"}]"));
-    const Digest digest = must(Digest::parse(hash), "hash");
-    for (int i = 0; i < kPollsMax; ++i) {
-        const auto receipt = must(anvil_.client().receipt(digest), "receipt");
-        if (!receipt) continue;  // the node answers before it has mined the transaction
-        if (!receipt->success) assertion_failed(what, "reverted", __FILE__, __LINE__);
-        return receipt->gas_used;
-    }
-    assertion_failed(what, "no receipt", __FILE__, __LINE__);
+                                 const Amount& value, const std::string& what) {
+    const chain::Receipt receipt =
+        anvil_.transact({.from = from, .to = to, .data = data, .value_wei = value});
+    if (!receipt.success) assertion_failed(what, "reverted", __FILE__, __LINE__);
+    return receipt.gas_used;
 }
 
 void DisputeChain::send(const Address& from, const chain::ContractCall& call) {
-    send(from, call.to, call.data, kNothing, call.label);
+    send(from, call.to, call.data, Amount(), call.label);
 }
 
 /// Puts the unit on chain. @return call data that opens a game about it.
@@ -140,7 +119,7 @@ PlayedGame DisputeChain::play(const Sides& sides) {
     const Address& table = deployment_.dispute_game;
     PlayedGame played;
     const auto transact = [&](Spent& spent, const Address& from, const Bytes& data,
-                              const char* value, std::string_view what) {
+                              const Amount& value, std::string_view what) {
         const std::uint64_t gas = send(from, table, data, value, std::string(what));
         ++spent.transactions;
         spent.gas += gas;
@@ -151,10 +130,10 @@ PlayedGame DisputeChain::play(const Sides& sides) {
     const double start = seconds_now();
     const Address challenger = challenger_.address();
     const Digest id = game::announcement_of(deployment_.chain_id, table, challenger, unit, salt);
-    transact(played.challenger, challenger, chain::DisputeGame(table).announce(id).data, kNothing,
+    transact(played.challenger, challenger, chain::DisputeGame(table).announce(id).data, Amount(),
              "announce");
     anvil_.mine(2);
-    transact(played.challenger, challenger, opening, kOneEther, "open");
+    transact(played.challenger, challenger, opening, tokens("1"), "open");
     game::Line line(sides.facts, game::start_of(unit, sides.facts));
     for (std::size_t moves = 0; moves < kMovesMax; ++moves) {
         const bool challenges = line.at().answered;
@@ -164,7 +143,7 @@ PlayedGame DisputeChain::play(const Sides& sides) {
         const Bytes data = game::encode_call({id, line.at(), move});
         const std::uint64_t gas = transact(challenges ? played.challenger : played.worker,
                                            challenges ? challenger : worker_.address(), data,
-                                           kNothing, game::name_of(move));
+                                           Amount(), game::name_of(move));
         if (game::is_proof(move)) {
             played.proof_gas = gas;
             played.proof = game::name_of(move);

@@ -50,7 +50,7 @@ class DisputeChain {
   private:
     /// Sends from an account of the chain and waits for the block; fails unless it succeeds.
     std::uint64_t send(const Address& from, const Address& to, const Bytes& data,
-                       const char* value_hex, const std::string& what);
+                       const Amount& value, const std::string& what);
     void send(const Address& from, const chain::ContractCall& call);
     Bytes post(const Sides& sides, const Digest& salt, Digest& unit);
 

@@ -4,17 +4,14 @@
 #include <cstring>
 
 #include "gym/commit/tensor_root.hpp"
+#include "must.hpp"
 
 namespace gym::bench {
 namespace {
 
 using dispute::Source;
 
-template <class T>
-T must(Result<T> result, const char* what) {
-    if (!result.ok()) assertion_failed(what, result.error().message, __FILE__, __LINE__);
-    return std::move(result).value();
-}
+using testing::must;
 
 class Digests {
   public:

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "bench_must.hpp"
 #include "bench_support.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/tensor_root.hpp"
@@ -25,12 +26,7 @@ using namespace gym;
 constexpr std::size_t kBytes = std::size_t{64} << 20;
 constexpr std::uint32_t kUnitSteps = 32;
 
-template <class T>
-T must(Result<T> result) {
-    if (result.ok()) return std::move(result).value();
-    std::fprintf(stderr, "bench_hash: %s\n", result.error().message.c_str());
-    std::exit(1);
-}
+using gym::bench::must;
 
 /// Every thread hashes its share in calls of 16 KiB.
 void openssl_sha256(const Bytes& data, int threads) {

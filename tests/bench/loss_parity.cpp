@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "bench_must.hpp"
 #include "bench_support.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/sha256.hpp"
@@ -37,12 +38,7 @@ constexpr std::uint32_t kValidationWindows = 64, kFinalValidationWindows = 256;
 constexpr double kLargestGap = 0.005;
 constexpr const char *kRounded = "rounded", *kQ14 = "q14";
 
-template <class T>
-T must(Result<T> result) {
-    if (result.ok()) return std::move(result).value();
-    std::fprintf(stderr, "bench_loss_parity: %s\n", result.error().message.c_str());
-    std::exit(1);
-}
+using gym::bench::must;
 
 /// The learning rates of a run of one unit, from the program's own tables.
 class Schedule {
@@ -58,8 +54,7 @@ class Schedule {
     static std::vector<float> table(const program::Program& train, const char* name) {
         const program::SlotId id = train.find_slot(name);
         if (id == program::kNoSlot)
-            must(Result<int>(fail(ErrorCode::kInvalidArgument,
-                                  std::string("the program has no constant ") + name)));
+            gym::bench::give_up(std::string("the program has no constant ") + name);
         const auto& bytes = train.slot(id).value;
         std::vector<float> values(bytes.size() / sizeof(float));
         std::memcpy(values.data(), bytes.data(), bytes.size());
@@ -115,8 +110,7 @@ class Runs {
         const double start = bench::seconds_now();
         const auto record = must(trainer_.step());
         seconds[0] += bench::seconds_now() - start;
-        if (record.batch_root != batch.root)
-            must(Result<int>(fail(ErrorCode::kMismatch, "the two sides see other batches")));
+        if (record.batch_root != batch.root) gym::bench::give_up("the two sides see other batches");
         curves[0].training.push_back(std::bit_cast<float>(record.loss_bits));
         std::size_t i = 0;
         for (bench::TorchGptPeer* const peer : {&fp32_, &third_}) {
@@ -221,8 +215,7 @@ int main(int argc, char** argv) {
                                                          {"--third", kRounded},
                                                          {"--csv", "build/parity/bytes.csv"}});
     const int steps = std::atoi(options.own.at("--steps").c_str());
-    if (steps < 1)
-        must(Result<int>(fail(ErrorCode::kInvalidArgument, "--steps must be 1 or more")));
+    if (steps < 1) gym::bench::give_up("--steps must be 1 or more");
     const Comparison comparison{
         .config = must(program::load_train_config(options.own.at("--model"))),
         .data = must(blob::Dataset::load(options.own.at("--data"), std::nullopt)),
@@ -231,7 +224,7 @@ int main(int argc, char** argv) {
         .isa = std::string(isa_name(options.isa)),
         .third = options.own.at("--third")};
     if (comparison.third != kRounded && comparison.third != kQ14)
-        must(Result<int>(fail(ErrorCode::kInvalidArgument, "--third must be rounded or q14")));
+        gym::bench::give_up("--third must be rounded or q14");
     Runs runs(comparison);
     for (std::uint32_t step = 0; step < comparison.steps; ++step)
         runs.step(step);
@@ -243,7 +236,7 @@ int main(int argc, char** argv) {
     const std::filesystem::path csv = options.own.at("--csv");
     if (csv.has_parent_path()) std::filesystem::create_directories(csv.parent_path());
     if (!bench::write_csv(csv, runs.curves, runs.validated_steps, kMeanSteps))
-        must(Result<int>(fail(ErrorCode::kIo, csv.string() + " cannot be written")));
+        gym::bench::give_up(csv.string() + " cannot be written");
     report_gap(runs.curves[0], runs.curves[1]);
     report_gap(runs.curves[2], runs.curves[1]);
     const bool training_equal = report(options, runs, "training", training);

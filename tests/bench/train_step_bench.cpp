@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 
+#include "bench_must.hpp"
 #include "bench_support.hpp"
 #include "gpt_models.hpp"
 #include "gym/engine/engine.hpp"
@@ -32,12 +33,7 @@ using program::Program;
 
 using bench::Model;
 
-template <class T>
-T must(Result<T> result) {
-    if (result.ok()) return std::move(result).value();
-    std::fprintf(stderr, "bench_train_step: %s\n", result.error().message.c_str());
-    std::exit(1);
-}
+using gym::bench::must;
 
 std::vector<std::int32_t> random_tokens(const program::TrainConfig& config) {
     std::mt19937 random(1);
@@ -66,8 +62,7 @@ class Trainer {
         ++step_;
         const std::array<engine::NamedTensorView, 2> inputs{
             {{program::kBatchInput, bytes(tokens_)}, {program::kClockInput, bytes(clock)}}};
-        if (const Status status = engine.run(state_, inputs); !status.ok())
-            must(Result<int>(status.error()));
+        must(engine.run(state_, inputs));
     }
 
     Program program;

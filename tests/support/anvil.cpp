@@ -1,15 +1,24 @@
 #include "anvil.hpp"
 
+#include <algorithm>
+
 #include "gym/crypto/secret.hpp"
+#include "must.hpp"
 
 namespace gym::testing {
 namespace {
 
-/// The value, or the end of the program with the error's message.
-template <class T>
-T must(Result<T> result, const char* what) {
-    if (!result.ok()) assertion_failed(what, result.error().message, __FILE__, __LINE__);
-    return std::move(result).value();
+constexpr int kPollsMax = 10'000;
+
+/// The first text in a JSON text's quotes.
+std::string unquoted(const std::string& json) {
+    const std::size_t first = json.find('"'), last = json.find('"', first + 1);
+    GYM_ASSERT(last != std::string::npos, "the node answers with a text");
+    return json.substr(first + 1, last - first - 1);
+}
+
+std::string field(const char* name, const std::string& text) {
+    return std::string(",\"") + name + "\":\"" + text + "\"";
 }
 
 }  // namespace
@@ -41,6 +50,30 @@ void TestAnvil::start() {
 
 std::string TestAnvil::rpc(const std::string& method, const std::string& params_json) {
     return must(node_->rpc(method, params_json), "call of the node");
+}
+
+Address TestAnvil::node_account() {
+    return must(Address::parse(unquoted(rpc("eth_accounts", "[]"))), "the node's account");
+}
+
+std::string quantity(const Amount& amount) {
+    std::string digits = to_hex(amount.to_be32());
+    digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
+    return "0x" + digits;
+}
+
+chain::Receipt TestAnvil::transact(const NodeTransaction& tx) {
+    std::string json = "[{\"from\":\"" + tx.from.hex() + "\"";
+    if (tx.to) json += field("to", tx.to->hex());
+    if (tx.gas_price_wei) json += field("gasPrice", quantity(*tx.gas_price_wei));
+    json += field("gas", quantity(Amount(tx.gas))) + field("value", quantity(tx.value_wei)) +
+            field("data", to_hex0x(tx.data)) + "}]";
+    const Digest hash = must(Digest::parse(unquoted(rpc("eth_sendTransaction", json))), "hash");
+    for (int i = 0; i < kPollsMax; ++i) {
+        const auto receipt = must(client_->receipt(hash), "receipt");
+        if (receipt) return *receipt;  // the node answers before it has mined the transaction
+    }
+    assertion_failed("receipt", "none came", __FILE__, __LINE__);
 }
 
 crypto::PrivateKey TestAnvil::funded_key(std::uint32_t index) {

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "gym/chain/client.hpp"
 #include "gym/chain/deploy.hpp"
@@ -9,6 +11,19 @@
 #include "gym/chain/tx_manager.hpp"
 
 namespace gym::testing {
+
+/// A transaction that the node signs.
+struct NodeTransaction {
+    Address from;
+    std::optional<Address> to{};  ///< none: a contract is created
+    Bytes data{};
+    Amount value_wei{};
+    std::optional<Amount> gas_price_wei{};  ///< none: the node's choice
+    std::uint64_t gas = 15'000'000;         ///< below EIP-7825's bound
+};
+
+/// A number as JSON-RPC has it: "0x10".
+std::string quantity(const Amount& amount);
 
 /// A private chain for one test, in a temporary folder; both go with the object, also when the test
 /// fails. Setting it up aborts on failure: a test cannot go on without its chain.
@@ -33,6 +48,10 @@ class TestAnvil {
     std::string rpc(const std::string& method, const std::string& params_json);
     /// A key of this chain, by index, with 1,000 ETH.
     crypto::PrivateKey funded_key(std::uint32_t index);
+    /// An account whose transactions the node signs; others after anvil_autoImpersonateAccount.
+    Address node_account();
+    /// Sends a transaction and waits for its block, on a chain that mines each at once.
+    chain::Receipt transact(const NodeTransaction& tx);
     void mine(std::uint32_t count) { rpc("anvil_mine", "[" + std::to_string(count) + "]"); }
 
   private:

@@ -64,38 +64,34 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         uint48 order = ++_announcements;
         _announced[announcement] = Announcement(order, uint64(block.number));
         emit Announced(announcement, msg.sender, order);
-        uint256 before = _TOKEN.balanceOf(address(this));
+        uint256 before = _balance();
         _TOKEN.safeTransferFrom(msg.sender, address(this), _BOND);
-        uint256 received = _TOKEN.balanceOf(address(this)) - before;
+        uint256 received = _balance() - before;
         if (received != _BOND) revert TransferAmountMismatch(_BOND, received);
     }
 
     /// @inheritdoc IDisputeGame
     function reclaim(bytes32 unit, bytes32 salt) external nonReentrant {
         bytes32 announcement = announcementOf(msg.sender, unit, salt);
-        if (_announced[announcement].order == 0) revert NotAnnounced(announcement);
-        if (_units[unit].provenAt == 0) revert NotFaulty(unit);
-        delete _announced[announcement];
-        emit AnnouncementEnded(announcement, true);
+        _announcement(announcement);
+        _faulty(unit);
+        _endAnnouncement(announcement, true);
         _TOKEN.safeTransfer(msg.sender, _BOND);
     }
 
     /// @inheritdoc IDisputeGame
     function forfeit(bytes32 announcement) external nonReentrant {
-        Announcement memory a = _announced[announcement];
-        if (a.order == 0) revert NotAnnounced(announcement);
+        Announcement memory a = _announcement(announcement);
         uint256 last = uint256(a.blockNumber) + _ANNOUNCE_BLOCKS + _OPEN_BLOCKS;
         if (block.number <= last) revert WrongBlock(last + 1, type(uint256).max);
-        delete _announced[announcement];
-        emit AnnouncementEnded(announcement, false);
-        ERC20Burnable(address(_TOKEN)).burn(_BOND);
+        _endAnnouncement(announcement, false);
+        _burn(_BOND);
     }
 
     /// @inheritdoc IDisputeGame
     function timeout(bytes32 game) external nonReentrant {
-        Game storage g = _games[game];
+        Game storage g = _openGame(game);
         bool asserter = g.status == Status.AsserterMoves;
-        if (!asserter && g.status != Status.ChallengerMoves) revert NotOpen(game);
         uint256 clock = asserter ? g.asserterClock : g.challengerClock;
         uint256 elapsed = block.timestamp - g.since;
         if (elapsed <= clock) revert ClockRuns(game, clock - elapsed);
@@ -109,12 +105,8 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
 
     /// @inheritdoc IDisputeGame
     function close(bytes32 game) external nonReentrant {
-        Game storage g = _games[game];
-        if (g.status != Status.AsserterMoves && g.status != Status.ChallengerMoves) {
-            revert NotOpen(game);
-        }
-        Unit storage u = _units[g.unit];
-        if (u.provenAt == 0) revert NotFaulty(g.unit);
+        Game storage g = _openGame(game);
+        Unit storage u = _faulty(g.unit);
         // Until the unit is settled the game may still prove the fault with an earlier announcement.
         if (msg.sender != g.challenger && !u.settled) revert NotYourTurn(game);
         _end(game, g, Status.Moot);
@@ -122,8 +114,7 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
 
     /// @inheritdoc IDisputeGame
     function settle(bytes32 unit) external nonReentrant {
-        Unit storage u = _units[unit];
-        if (u.provenAt == 0) revert NotFaulty(unit);
+        Unit storage u = _faulty(unit);
         if (u.settled) revert AlreadySettled(unit);
         uint256 end = uint256(u.provenAt) + _SETTLING;
         if (block.timestamp <= end) revert TooEarly(end + 1);
@@ -199,8 +190,7 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         internal
         returns (Game storage g)
     {
-        Announcement memory a = _announced[game];
-        if (a.order == 0) revert NotAnnounced(game);
+        Announcement memory a = _announcement(game);
         uint256 from = uint256(a.blockNumber) + _ANNOUNCE_BLOCKS;
         uint256 to = from + _OPEN_BLOCKS;
         if (deadline < to) to = deadline;
@@ -264,7 +254,7 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         emit GameEnded(game, g.unit, status, burned, toAsserter);
         if (last) _STAKE.unlock(asserter);
         if (status != Status.Upheld) return _TOKEN.safeTransfer(challenger, _BOND);
-        ERC20Burnable(address(_TOKEN)).burn(burned);
+        _burn(burned);
         if (toAsserter != 0) _TOKEN.safeTransfer(asserter, toAsserter);
     }
 
@@ -294,6 +284,35 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         // forge-lint: disable-next-line(unsafe-typecast)
         g.escrow -= uint96(paid);
         _ether[asserter] += paid;
+    }
+
+    function _announcement(bytes32 id) private view returns (Announcement memory a) {
+        a = _announced[id];
+        if (a.order == 0) revert NotAnnounced(id);
+    }
+
+    function _endAnnouncement(bytes32 id, bool returned) private {
+        delete _announced[id];
+        emit AnnouncementEnded(id, returned);
+    }
+
+    function _openGame(bytes32 game) private view returns (Game storage g) {
+        g = _games[game];
+        bool open_ = g.status == Status.AsserterMoves || g.status == Status.ChallengerMoves;
+        if (!open_) revert NotOpen(game);
+    }
+
+    function _faulty(bytes32 unit) private view returns (Unit storage u) {
+        u = _units[unit];
+        if (u.provenAt == 0) revert NotFaulty(unit);
+    }
+
+    function _balance() private view returns (uint256) {
+        return _TOKEN.balanceOf(address(this));
+    }
+
+    function _burn(uint256 amount) private {
+        ERC20Burnable(address(_TOKEN)).burn(amount);
     }
 
     function _minus(uint256 a, uint256 b) private pure returns (uint256) {

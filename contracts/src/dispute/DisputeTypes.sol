@@ -6,9 +6,10 @@ pragma solidity ^0.8.35;
 /// @param stage One of Stage. @param answered False: the asserter must answer; true: the challenger moves.
 /// @param height Levels from the leaves up to the node. @param index Of the node among those of its height.
 /// @param leaves Of the whole tree. @param node The digest that is disputed.
-/// @param twin At STEPS the node of the states tree in the same place, at STEP the state after the step; else 0.
+/// @param twin At STEPS the node of the states tree in the same place, at STEP the state after the step, at COLUMN keccak256 of the
+/// values once they are posted; else 0.
 /// @param frame keccak256 of what else is fixed: of (Facts' hash, states root) at STEPS, of StepFrame down to GRADIENTS, of OpFrame
-/// below, of Facts at UNIT.
+/// below, of Facts at UNIT. Of an aggregate: OuterFacts at UNIT and INCLUDED, OuterFrame at OUTER and OUTER_STATE, OpFrame below.
 struct Cursor {
     uint8 stage;
     bool answered;
@@ -40,6 +41,38 @@ struct Facts {
     uint32 checkpointEvery;
 }
 
+/// @notice The same about an aggregate unit of the coordinator (slot 0xFFFFFFFF).
+/// @param recordsRoot Committed to: the link of its only step record. @param finalStateRoot Committed to: the next base state.
+/// @param momentumAfter Committed to in the place of a delta root: the next outer momentum.
+/// @param roundRecord Its hash. @param traceRoot Of the train program, of the round record as what follows.
+/// @param baseRoot Of the parameters before. @param momentumRoot Of the outer momentum before.
+/// @param epochRoot Over the commitments of the round. @param epochLeaves Their number.
+struct OuterFacts {
+    bytes32 recordsRoot;
+    bytes32 finalStateRoot;
+    bytes32 momentumAfter;
+    bytes32 roundRecord;
+    bytes32 traceRoot;
+    bytes32 baseRoot;
+    bytes32 momentumRoot;
+    bytes32 epochRoot;
+    uint32 epochLeaves;
+}
+
+/// @notice An aggregate whose deltas are declared.
+/// @param facts keccak256 of the unit's OuterFacts. @param program The trace root. @param deltasRoot Over the included deltas' roots.
+/// @param deltas Their number. @param slots keccak256 of theirs, four bytes each. @param stateRoot Over all parameters after the step,
+/// then all momenta. @param tree 0 until one is picked; then 1 the next base, 2 the next momentum, 3 stateRoot.
+struct OuterFrame {
+    bytes32 facts;
+    bytes32 program;
+    bytes32 deltasRoot;
+    uint32 deltas;
+    bytes32 slots;
+    bytes32 stateRoot;
+    uint8 tree;
+}
+
 /// @notice One step that is disputed.
 /// @param facts keccak256 of the unit's Facts. @param program The trace root. @param step Counted from 0.
 /// @param hashBefore h of the step before, 0 for step 0. @param hashAfter h of the step.
@@ -56,12 +89,13 @@ struct StepFrame {
     bytes32 trace;
 }
 
-/// @notice One macro op, then one of its primitives; or the token windows of a step; or the unit's delta.
-/// @param step keccak256 of the StepFrame; of Facts for the delta. @param program The trace root.
-/// @param leaf The trace leaf that was picked; NO_LEAF for the delta.
+/// @notice One macro op, then one of its primitives; or the token windows of a step; or the unit's delta; or a tensor of an aggregate.
+/// @param step keccak256 of the StepFrame; of Facts for the delta; of OuterFrame in an aggregate. @param program The trace root.
+/// @param leaf The trace leaf that was picked; NO_LEAF for the delta and in an aggregate.
 /// @param first The macro op's first primitive. @param count Its primitives; 0: token windows, the delta. @param writer Which writes the leaf.
 /// @param macroRoot Root over the primitives' outputs; 0 until the asserter declares it.
-/// @param primitive Counted within the macro op. @param record The primitive record's digest; 0 until one is picked.
+/// @param primitive Counted within the macro op; in an aggregate the parameter's number.
+/// @param record The primitive record's digest; 0 until one is picked. In an aggregate the state record's.
 /// @param shape Of the tensor that is disputed, see Shapes.
 struct OpFrame {
     bytes32 step;
@@ -164,6 +198,33 @@ struct DeltaProof {
     TensorProof base;
 }
 
+/// @notice One value of a posted column with the delta that it must be from.
+/// @param op The cursor's frame. @param outer That it names. @param header Of the trace program.
+/// @param values That the asserter posted. @param position Of the delta among those that are included.
+/// @param slot The parameter's state record. @param delta The chunk with its word, path up to the root over the deltas.
+struct ColumnProof {
+    OpFrame op;
+    OuterFrame outer;
+    bytes header;
+    bytes values;
+    uint32 position;
+    RecordProof slot;
+    TensorProof delta;
+}
+
+/// @notice One element of an aggregate with all that it is computed from.
+/// @param op The cursor's frame. @param outer That it names. @param facts That this one names. @param header Of the trace program.
+/// @param values The posted column. @param base The element before, under the base root. @param momentum Under the momentum root.
+struct OuterProof {
+    OpFrame op;
+    OuterFrame outer;
+    OuterFacts facts;
+    bytes header;
+    bytes values;
+    TensorProof base;
+    TensorProof momentum;
+}
+
 /// @notice What a proof has shown. @param element Of the tensor, or which leaf, slot or field. @param claimed By the asserter.
 /// @param computed By the contract; another one.
 struct Finding {
@@ -173,8 +234,9 @@ struct Finding {
 }
 
 /// @notice What opening evidence says.
-/// @param unit keccak256 of the commitment's EIP-712 digest and the asserter. @param asserter Who signed it. @param facts keccak256 of Facts.
-/// @param fault 0, or 1 + the number of the field that contradicts the round record (IDisputeGame.open).
+/// @param unit keccak256 of the commitment's EIP-712 digest and the asserter. @param asserter Who signed it.
+/// @param facts keccak256 of Facts or, of an aggregate, OuterFacts; 0 of a conflict.
+/// @param fault 0, or 1 + the number of the field that contradicts the round record (IDisputeGame.open, openConflict).
 /// @param deadline Last block in which a game can be opened.
 struct OpeningResult {
     bytes32 unit;
@@ -196,6 +258,10 @@ library Stage {
     uint8 internal constant PRIMITIVES = 8;
     uint8 internal constant TENSOR = 9;
     uint8 internal constant CHUNKS = 10;
+    uint8 internal constant OUTER = 11;
+    uint8 internal constant OUTER_STATE = 12;
+    uint8 internal constant COLUMN = 13;
+    uint8 internal constant INCLUDED = 14;
 }
 
 /// @title Refusals that several rules have
@@ -221,6 +287,14 @@ library Frames {
     }
 
     function hash(Facts calldata f) internal pure returns (bytes32) {
+        return keccak256(abi.encode(f));
+    }
+
+    function hash(OuterFacts memory f) internal pure returns (bytes32) {
+        return keccak256(abi.encode(f));
+    }
+
+    function hash(OuterFrame memory f) internal pure returns (bytes32) {
         return keccak256(abi.encode(f));
     }
 

@@ -4,7 +4,6 @@ pragma solidity ^0.8.35;
 import {IOneStep} from "../onestep/IOneStep.sol";
 import {Descriptors} from "../onestep/Descriptors.sol";
 import {Float32} from "../numerics/Float32.sol";
-import {LittleEndian} from "../numerics/LittleEndian.sol";
 import {
     Cursor,
     DeltaProof,
@@ -21,7 +20,7 @@ import {
 } from "./DisputeTypes.sol";
 import {JobRandom} from "./JobRandom.sol";
 import {MerkleSha256} from "./MerkleSha256.sol";
-import {Operands, Span} from "./Operands.sol";
+import {Element, Operands, Span} from "./Operands.sol";
 import {Header, Shapes, Source, StateRecord, TraceRecords} from "./TraceRecords.sol";
 
 /// @title The leaf of a dispute: one element of one primitive, one token of a window, or one word of the delta
@@ -45,9 +44,6 @@ contract ElementRules {
     uint32 private constant DELTA_CODEC = 0;
 
     IOneStep private immutable _ONE_STEP;
-
-    /// @notice The tensor, or its chunk that is disputed, has no such element.
-    error ElementOutside(uint256 element);
 
     /// @dev What operands are proven against.
     struct Place {
@@ -89,7 +85,8 @@ contract ElementRules {
             revert IDisputeErrors.BadRecord(proof.op.primitive);
         }
         uint256 size = Descriptors.sizeOf(proof.op.shape.dtype());
-        uint256 claimed = _claimed(c, proof.op.shape, proof.element, size, proof.chunk);
+        uint256 claimed =
+            Operands.claimed(c, Element(proof.op.shape, proof.element, size), proof.chunk);
         return _unequal(proof.element, claimed, _compute(proof));
     }
 
@@ -105,7 +102,8 @@ contract ElementRules {
         }
         if (proof.facts.hash() != proof.step.facts) revert IDisputeErrors.WrongFrame();
         uint256 size = Descriptors.sizeOf(proof.op.shape.dtype());
-        uint256 claimed = _claimed(c, proof.op.shape, proof.element, size, proof.chunk);
+        uint256 claimed =
+            Operands.claimed(c, Element(proof.op.shape, proof.element, size), proof.chunk);
         return _unequal(proof.element, claimed, _token(proof, _position(proof)));
     }
 
@@ -117,7 +115,8 @@ contract ElementRules {
     {
         _enter(c, proof.op, proof.facts.hash());
         if (proof.op.leaf != TraceRecords.NO_LEAF) revert IDisputeErrors.BadRecord(proof.op.leaf);
-        uint256 claimed = _claimed(c, proof.op.shape, proof.word, WORD_BYTES, proof.chunk);
+        uint256 claimed =
+            Operands.claimed(c, Element(proof.op.shape, proof.word, WORD_BYTES), proof.chunk);
         Header memory h = TraceRecords.header(proof.header, proof.op.program);
         bool head = proof.word < TraceRecords.DELTA_HEAD_BYTES / WORD_BYTES;
         uint256 computed = head ? _headWord(h, proof) : _difference(h, proof);
@@ -132,26 +131,6 @@ contract ElementRules {
         if (fixed_ != op.step) revert IDisputeErrors.WrongFrame();
     }
 
-    /// @dev The asserter's element of `size` bytes, in the chunk that it posted.
-    function _claimed(
-        Cursor calldata c,
-        uint256 shape,
-        uint256 element,
-        uint256 size,
-        bytes calldata chunk
-    ) private view returns (uint256) {
-        uint256 offset = element * size;
-        if (offset / MerkleSha256.CHUNK_BYTES != c.index || offset + size > shape.size()) {
-            revert ElementOutside(element);
-        }
-        if (chunk.length != shape.chunkBytes(c.index)) {
-            revert MerkleSha256.BadChunk(chunk.length);
-        }
-        bytes32 leaf = MerkleSha256.chunkLeaf(chunk);
-        if (leaf != c.node) revert MerkleSha256.RootMismatch(leaf, c.node);
-        return LittleEndian.element(chunk, offset % MerkleSha256.CHUNK_BYTES / size, size);
-    }
-
     function _compute(ElementProof calldata proof) private view returns (uint256) {
         (IOneStep.Descriptor memory d, Source[] memory sources) =
             TraceRecords.descriptor(proof.primitive);
@@ -164,7 +143,8 @@ contract ElementRules {
         if (d.opcode == GATHER_ROWS || d.opcode == PICK) {
             // The index before what it points into.
             inputs[1] = _operand(place, d, sources[1], proof, Reach(1, 0, 0, 0));
-            inputs[0] = _operand(place, d, sources[0], proof, Reach(0, 0, 0, _word(inputs[1])));
+            inputs[0] =
+                _operand(place, d, sources[0], proof, Reach(0, 0, 0, Operands.word(inputs[1])));
         } else {
             for (uint256 k = 0; k < count; ++k) {
                 inputs[k] = _operand(place, d, sources[k], proof, Reach(k, 0, 0, 0));
@@ -262,7 +242,7 @@ contract ElementRules {
         for (uint256 i = 0; i < WORD_BYTES; ++i) {
             word[i] = head[uint256(proof.word) * WORD_BYTES + i];
         }
-        return _word(word);
+        return Operands.word(word);
     }
 
     /// @dev What the word must be that lies in the parameter of `proof.slot`.
@@ -293,7 +273,7 @@ contract ElementRules {
         (uint256 shape,) = TraceRecords.shape(proof.slot.data, 0);
         bytes32 digest = shape.digest(given.treeRoot);
         MerkleSha256.verify(root, proof.slot.index, slots, digest, given.path);
-        return _word(Operands.range(given, span));
+        return Operands.word(Operands.range(given, span));
     }
 
     function _unequal(uint256 element, uint256 claimed, uint256 computed)
@@ -309,13 +289,6 @@ contract ElementRules {
         packed = (uint256(s.dtype) << 168) | (uint256(s.rank) << 160);
         for (uint256 i = 0; i < 5; ++i) {
             packed |= uint256(s.dims[i]) << (32 * (4 - i));
-        }
-    }
-
-    /// @dev The i32 that four little-endian bytes are, as bits.
-    function _word(bytes memory data) private pure returns (uint32 x) {
-        for (uint256 i = 4; i > 0; --i) {
-            x = (x << 8) | uint8(data[i - 1]);
         }
     }
 }

@@ -2,11 +2,15 @@
 pragma solidity ^0.8.35;
 
 import {
+    ColumnProof,
     Cursor,
     DeltaProof,
     ElementProof,
     Facts,
     OpFrame,
+    OuterFacts,
+    OuterFrame,
+    OuterProof,
     Pick,
     RecordProof,
     StepFrame,
@@ -84,6 +88,32 @@ interface IDisputeMoves {
         bytes calldata content
     ) external;
 
+    /// @notice Opens an aggregate: its only step record, the included deltas' roots and the slots that they are from.
+    /// @param record Of step 0, behind the records root. @param deltas One root each; their tree is the record's batch root.
+    /// @param slots Four bytes each, ascending.
+    function declareOuter(
+        bytes32 game,
+        Cursor calldata cursor,
+        OuterFacts calldata facts,
+        bytes calldata record,
+        bytes32[] calldata deltas,
+        bytes calldata slots
+    ) external;
+
+    /// @notice Shows the commitment of the round's epoch that an included delta is from.
+    /// @param index Of the commitment in its epoch. @param path From it to the epoch's root.
+    function showIncluded(
+        bytes32 game,
+        Cursor calldata cursor,
+        OuterFacts calldata facts,
+        uint32 index,
+        bytes calldata commitment,
+        bytes32[] calldata path
+    ) external;
+
+    /// @notice Posts the disputed element of every included delta, four bytes each as they are in the deltas.
+    function postColumn(bytes32 game, Cursor calldata cursor, bytes calldata values) external;
+
     // --- the challenger's moves ---
 
     /// @notice Goes down to a node that was answered, or whose way is known from another game.
@@ -133,6 +163,48 @@ interface IDisputeMoves {
         bytes calldata header,
         Pick calldata to,
         RecordProof calldata primitive
+    ) external;
+
+    /// @notice Goes to a tree of an aggregate's result. @param tree 1 the next base, 2 the next momentum, 3 both as in the record.
+    function pickOuter(
+        bytes32 game,
+        Cursor calldata cursor,
+        OuterFrame calldata frame,
+        OuterFacts calldata facts,
+        bytes calldata header,
+        uint8 tree
+    ) external;
+
+    /// @notice Asks for the commitment of an included delta. @param slots All that were declared.
+    /// @param position Of the delta among those that are included. @param delta Its root. @param path From it to the root over them.
+    function pickIncluded(
+        bytes32 game,
+        Cursor calldata cursor,
+        OuterFrame calldata frame,
+        bytes calldata slots,
+        uint32 position,
+        bytes32 delta,
+        bytes32[] calldata path
+    ) external;
+
+    /// @notice Names the first tensor of the next base or momentum that differs. @param slot The parameter's state record.
+    function pickOuterTensor(
+        bytes32 game,
+        Cursor calldata cursor,
+        OuterFrame calldata frame,
+        bytes calldata header,
+        Pick calldata to,
+        RecordProof calldata slot
+    ) external;
+
+    /// @notice Names an element of the posted chunk of an aggregate's tensor. @param element Row-major. @param chunk That was posted.
+    function pickElement(
+        bytes32 game,
+        Cursor calldata cursor,
+        OpFrame calldata op,
+        OuterFrame calldata outer,
+        uint64 element,
+        bytes calldata chunk
     ) external;
 
     // --- the challenger's proofs, which end the game ---
@@ -190,5 +262,33 @@ interface IDisputeMoves {
         Pick calldata gradient,
         RecordProof calldata gradientRecord,
         Pick calldata source
+    ) external;
+
+    /// @notice A value of the posted column is not the delta's.
+    function proveColumn(bytes32 game, Cursor calldata cursor, ColumnProof calldata proof) external;
+
+    /// @notice The element of an aggregate is not what the outer step makes of the posted column.
+    function proveOuter(bytes32 game, Cursor calldata cursor, OuterProof calldata proof) external;
+
+    /// @notice A tensor of the record's state is not the committed base's or momentum's.
+    /// @param leaf Number i of 2 p, for p parameters. @param source Number i of the base, or i - p of the momentum.
+    function proveOuterSlot(
+        bytes32 game,
+        Cursor calldata cursor,
+        OuterFrame calldata frame,
+        OuterFacts calldata facts,
+        bytes calldata header,
+        Pick calldata leaf,
+        Pick calldata source
+    ) external;
+
+    /// @notice The commitment that was shown for an included delta is signed by nobody (found as element 7), or contradicts the round
+    /// record (IDisputeGame.open). @param record The round record's bytes. @param commitment That was shown.
+    function proveSigner(
+        bytes32 game,
+        Cursor calldata cursor,
+        OuterFacts calldata facts,
+        bytes calldata record,
+        bytes calldata commitment
     ) external;
 }

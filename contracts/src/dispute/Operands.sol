@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
-import {Chunk, TensorProof} from "./DisputeTypes.sol";
+import {LittleEndian} from "../numerics/LittleEndian.sol";
+import {Chunk, Cursor, TensorProof} from "./DisputeTypes.sol";
 import {MerkleSha256} from "./MerkleSha256.sol";
+import {Shapes} from "./TraceRecords.sol";
 
 /// @notice Bytes of operand number `operand`, which has `total`.
 struct Span {
@@ -12,13 +14,50 @@ struct Span {
     uint256 length;
 }
 
+/// @notice An element of a tensor. @param shape See TraceRecords.shape. @param index Row-major. @param size Bytes.
+struct Element {
+    uint256 shape;
+    uint256 index;
+    uint256 size;
+}
+
 /// @title What a proof brings of a tensor
 library Operands {
+    using Shapes for uint256;
+
     /// @notice Chunks that an element reads of one operand at most.
     uint256 internal constant CHUNKS_MAX = 17;
 
     /// @notice An operand's chunks are not those that the element reads.
     error WrongChunks(uint256 operand, uint256 count, uint256 expected);
+
+    /// @notice The tensor, or its chunk that is disputed, has no such element.
+    error ElementOutside(uint256 element);
+
+    /// @notice The asserter's element, in the chunk that it posted at the cursor.
+    function claimed(Cursor calldata c, Element memory e, bytes calldata chunk)
+        internal
+        view
+        returns (uint256)
+    {
+        uint256 offset = e.index * e.size;
+        if (offset / MerkleSha256.CHUNK_BYTES != c.index || offset + e.size > e.shape.size()) {
+            revert ElementOutside(e.index);
+        }
+        if (chunk.length != e.shape.chunkBytes(c.index)) {
+            revert MerkleSha256.BadChunk(chunk.length);
+        }
+        bytes32 leaf = MerkleSha256.chunkLeaf(chunk);
+        if (leaf != c.node) revert MerkleSha256.RootMismatch(leaf, c.node);
+        return LittleEndian.element(chunk, offset % MerkleSha256.CHUNK_BYTES / e.size, e.size);
+    }
+
+    /// @notice The bits that four little-endian bytes are.
+    function word(bytes memory data) internal pure returns (uint32 x) {
+        for (uint256 i = 4; i > 0; --i) {
+            x = (x << 8) | uint8(data[i - 1]);
+        }
+    }
 
     /// @notice Reverts unless nothing is brought.
     function expectNone(TensorProof calldata given, uint256 operand) internal pure {

@@ -3,10 +3,11 @@ pragma solidity ^0.8.35;
 
 import {IOneStep} from "../onestep/IOneStep.sol";
 import {Descriptors} from "../onestep/Descriptors.sol";
+import {BigEndian} from "./BigEndian.sol";
 import {IDisputeErrors, RecordProof} from "./DisputeTypes.sol";
 import {MerkleSha256} from "./MerkleSha256.sol";
 
-/// @notice The head of a trace program. Leaves that it does not have are NO_LEAF.
+/// @notice The head of a trace program. Leaves that it does not have are NO_LEAF; the outer step's constants are bits of f32.
 struct Header {
     uint256 inputLeaves;
     uint256 leaves;
@@ -20,6 +21,8 @@ struct Header {
     uint256 stride;
     uint256 parameters;
     uint256 deltaBytes;
+    uint256 outerRate;
+    uint256 outerMomentum;
     bytes32 gradientsRoot;
     bytes32 leavesRoot;
     bytes32 primitivesRoot;
@@ -43,11 +46,12 @@ struct LeafRecord {
 }
 
 /// @notice A slot of the training state. @param source Of its value after a step: a trace leaf, or state before it.
-/// @param deltaOffset Of its first byte in the delta; 0: no parameter.
+/// @param deltaOffset Of its first byte in the delta; 0: no parameter. @param parameter Its number among the parameters.
 struct StateRecord {
     uint256 shape;
     Source source;
     uint256 deltaOffset;
+    uint256 parameter;
 }
 
 /// @title The records of a trace program
@@ -63,7 +67,7 @@ library TraceRecords {
     uint256 internal constant FROM_STATE = 3;
     uint256 internal constant CONSTANT = 4;
     uint256 internal constant OPERANDS_MAX = 12;
-    uint256 private constant HEADER_BYTES = 196;
+    uint256 private constant HEADER_BYTES = 204;
     uint256 private constant OPS_MAX = 65_536;
     /// @notice Bytes of a delta before its first parameter.
     uint256 internal constant DELTA_HEAD_BYTES = 16;
@@ -78,22 +82,24 @@ library TraceRecords {
         if (sha256(abi.encodePacked("gym.trace_program.v1", data)) != program) {
             revert IDisputeErrors.WrongFrame();
         }
-        h.inputLeaves = _number(data, 4, 4);
-        h.leaves = _number(data, 8, 4);
-        h.primitives = _number(data, 12, 4);
-        h.stateSlots = _number(data, 16, 4);
-        h.gradients = _number(data, 20, 4);
-        h.loss = _number(data, 24, 4);
-        h.gradNorm = _number(data, 28, 4);
-        h.skipped = _number(data, 32, 4);
-        h.windowTokens = _number(data, 40, 4);
-        h.stride = _number(data, 44, 4);
-        h.parameters = _number(data, 56, 4);
-        h.deltaBytes = _number(data, 60, 8);
-        h.gradientsRoot = bytes32(_number(data, 68, 32));
-        h.leavesRoot = bytes32(_number(data, 100, 32));
-        h.primitivesRoot = bytes32(_number(data, 132, 32));
-        h.stateRoot = bytes32(_number(data, 164, 32));
+        h.inputLeaves = BigEndian.number(data, 4, 4);
+        h.leaves = BigEndian.number(data, 8, 4);
+        h.primitives = BigEndian.number(data, 12, 4);
+        h.stateSlots = BigEndian.number(data, 16, 4);
+        h.gradients = BigEndian.number(data, 20, 4);
+        h.loss = BigEndian.number(data, 24, 4);
+        h.gradNorm = BigEndian.number(data, 28, 4);
+        h.skipped = BigEndian.number(data, 32, 4);
+        h.windowTokens = BigEndian.number(data, 40, 4);
+        h.stride = BigEndian.number(data, 44, 4);
+        h.parameters = BigEndian.number(data, 56, 4);
+        h.deltaBytes = BigEndian.number(data, 60, 8);
+        h.outerRate = BigEndian.number(data, 68, 4);
+        h.outerMomentum = BigEndian.number(data, 72, 4);
+        h.gradientsRoot = bytes32(BigEndian.number(data, 76, 32));
+        h.leavesRoot = bytes32(BigEndian.number(data, 108, 32));
+        h.primitivesRoot = bytes32(BigEndian.number(data, 140, 32));
+        h.stateRoot = bytes32(BigEndian.number(data, 172, 32));
     }
 
     /// @notice The trace leaf that a proof shows.
@@ -106,12 +112,12 @@ library TraceRecords {
         MerkleSha256.verify(h.leavesRoot, proof.index, h.leaves, digest, proof.path);
         bytes calldata data = proof.data;
         uint256 offset;
-        record.kind = _number(data, 0, 1);
+        record.kind = BigEndian.number(data, 0, 1);
         (record.shape, offset) = shape(data, 1);
         if (record.kind == COMPUTED) {
-            record.first = _number(data, offset, 4);
-            record.count = _number(data, offset + 4, 4);
-            record.writer = _number(data, offset + 8, 4);
+            record.first = BigEndian.number(data, offset, 4);
+            record.count = BigEndian.number(data, offset + 4, 4);
+            record.writer = BigEndian.number(data, offset + 8, 4);
             offset += 12;
             if (record.first + record.count > OPS_MAX || record.writer >= record.count) {
                 revert IDisputeErrors.Malformed(offset);
@@ -141,7 +147,7 @@ library TraceRecords {
         view
         returns (StateRecord memory record)
     {
-        bytes32 digest = sha256(abi.encodePacked("gym.state_slot.v1", proof.data));
+        bytes32 digest = stateDigest(proof.data);
         MerkleSha256.verify(h.stateRoot, proof.index, h.stateSlots, digest, proof.path);
         uint256 offset;
         (record.shape, offset) = shape(proof.data, 0);
@@ -149,15 +155,23 @@ library TraceRecords {
         if (record.source.kind != FROM_LEAF && record.source.kind != FROM_STATE) {
             revert IDisputeErrors.Malformed(offset);
         }
-        record.deltaOffset = _number(proof.data, offset, 8);
-        _end(proof.data, offset + 8);
-        if (record.deltaOffset == 0) return record;
+        record.deltaOffset = BigEndian.number(proof.data, offset, 8);
+        record.parameter = BigEndian.number(proof.data, offset + 8, 4);
+        _end(proof.data, offset + 12);
+        if (record.deltaOffset == 0) {
+            if (record.parameter != 0) revert IDisputeErrors.Malformed(offset + 8);
+            return record;
+        }
         bool inside = record.deltaOffset >= DELTA_HEAD_BYTES
             && record.deltaOffset % FLOAT_BYTES == 0
             && record.deltaOffset + Shapes.size(record.shape) <= DELTA_BYTES_MAX;
         if (!inside || Shapes.dtype(record.shape) != Descriptors.F32) {
             revert IDisputeErrors.Malformed(offset);
         }
+    }
+
+    function stateDigest(bytes calldata data) internal pure returns (bytes32) {
+        return sha256(abi.encodePacked("gym.state_slot.v1", data));
     }
 
     /// @notice The delta as a tensor: u8 [size].
@@ -177,7 +191,7 @@ library TraceRecords {
         if (proof.data.length != 4) revert IDisputeErrors.Malformed(proof.data.length);
         bytes32 digest = sha256(abi.encodePacked("gym.gradient_leaf.v1", proof.data));
         MerkleSha256.verify(h.gradientsRoot, proof.index, h.gradients, digest, proof.path);
-        return _number(proof.data, 0, 4);
+        return BigEndian.number(proof.data, 0, 4);
     }
 
     /// @notice A primitive without its data. @return d For OneStep. @return sources Of its operands.
@@ -188,14 +202,14 @@ library TraceRecords {
     {
         uint256 offset;
         uint256 packed;
-        d.opcode = uint16(_number(data, 0, 2));
+        d.opcode = uint16(BigEndian.number(data, 0, 2));
         (packed, offset) = shape(data, 2);
         _unpack(packed, d.output);
         for (uint256 i = 0; i < 8; ++i) {
-            d.attributes[i] = uint64(_number(data, offset, 8));
+            d.attributes[i] = uint64(BigEndian.number(data, offset, 8));
             offset += 8;
         }
-        uint256 inputs = _number(data, offset++, 1);
+        uint256 inputs = BigEndian.number(data, offset++, 1);
         if (inputs > OPERANDS_MAX) revert IDisputeErrors.Malformed(offset);
         d.inputs = new IOneStep.Shape[](inputs);
         sources = new Source[](inputs);
@@ -219,8 +233,8 @@ library TraceRecords {
         pure
         returns (uint256 packed, uint256 next)
     {
-        uint256 dtype = _number(data, offset, 1);
-        uint256 rank = _number(data, offset + 1, 1);
+        uint256 dtype = BigEndian.number(data, offset, 1);
+        uint256 rank = BigEndian.number(data, offset + 1, 1);
         if (Descriptors.sizeOf(dtype) == 0 || rank == 0 || rank > Descriptors.RANK_MAX) {
             revert IDisputeErrors.Malformed(offset);
         }
@@ -228,7 +242,7 @@ library TraceRecords {
         next = offset + 2;
         uint256 count = 1;
         for (uint256 i = 0; i < rank; ++i) {
-            uint256 dim = _number(data, next, 4);
+            uint256 dim = BigEndian.number(data, next, 4);
             count *= dim; // below 2^160
             packed |= dim << (32 * (4 - i));
             next += 4;
@@ -254,28 +268,16 @@ library TraceRecords {
         pure
         returns (Source memory source, uint256 next)
     {
-        source.kind = _number(data, offset, 1);
+        source.kind = BigEndian.number(data, offset, 1);
         if (source.kind < FROM_PRIMITIVE || source.kind > CONSTANT) {
             revert IDisputeErrors.Malformed(offset);
         }
         if (source.kind == CONSTANT) {
-            source.root = bytes32(_number(data, offset + 1, 32));
+            source.root = bytes32(BigEndian.number(data, offset + 1, 32));
             return (source, offset + 33);
         }
-        source.index = _number(data, offset + 1, 4);
+        source.index = BigEndian.number(data, offset + 1, 4);
         return (source, offset + 5);
-    }
-
-    /// @dev A big-endian number of `size` bytes, 1 to 32.
-    function _number(bytes calldata data, uint256 offset, uint256 size)
-        private
-        pure
-        returns (uint256 x)
-    {
-        if (offset + size > data.length) revert IDisputeErrors.Malformed(offset);
-        assembly ("memory-safe") {
-            x := shr(sub(256, shl(3, size)), calldataload(add(data.offset, offset)))
-        }
     }
 
     function _end(bytes calldata data, uint256 offset) private pure {

@@ -4,7 +4,7 @@ pragma solidity ^0.8.35;
 import {Cursor} from "../dispute/DisputeTypes.sol";
 import {IDisputeMoves} from "../dispute/IDisputeMoves.sol";
 
-/// @title Disputes about units of training
+/// @title Disputes about units of training and aggregation
 /// @notice A challenger and the asserter of a unit descend from the commitment to one tensor element, which a contract computes
 /// (docs/adr/0003-dispute-descent.md, docs/adr/0004-dispute-game.md). Nobody has a role, nothing can be paused or changed. A game is
 /// the hash of a cursor, two clocks and some money; every move brings the cursor, and the logs hold every move.
@@ -151,7 +151,7 @@ interface IDisputeGame is IDisputeMoves {
     error TransferAmountMismatch(uint256 expected, uint256 received);
     /// @notice There is nothing to take out, or it cannot be sent.
     error NoEther(address owner);
-    /// @notice More calldata than any answer has.
+    /// @notice More calldata than such a call needs: what is logged all players have to read.
     error TooMuchData(uint256 length);
 
     // --- beginning and end ---
@@ -162,14 +162,29 @@ interface IDisputeGame is IDisputeMoves {
 
     /// @notice Opens the game that the caller announced as (unit, salt), whose id is the announcement. If the commitment contradicts
     /// its round record, the game is won at once: fields 0 kind, 1 worker, 2 codec, 3 steps, 4 tokens, 5 FLOPs, 6 a zero root.
+    /// An aggregate (slot 0xFFFFFFFF) is in no epoch: its signature is the claim, whoever signed. It has no fields 1 and 5.
     /// The ether is what the asserter's gas is paid from; what is left comes back.
     /// @param commitment The signed commitment's 226 bytes. @param record The round record's bytes.
-    /// @param index Of the commitment in its epoch. @param path From it to the epoch's root. @param salt Of the announcement.
+    /// @param index Of the commitment in its epoch; 0 of an aggregate. @param path From it to the epoch's root; empty of an aggregate.
+    /// @param salt Of the announcement.
     function open(
         bytes calldata commitment,
         bytes calldata record,
         uint32 index,
         bytes32[] calldata path,
+        bytes32 salt
+    ) external payable;
+
+    /// @notice Opens a game that is won at once: `other` contradicts the commitment. It is as announced and paid for as by open();
+    /// the window ends only once the round has an epoch (field 7: the next round).
+    /// @param commitment The signed commitment's 226 bytes. @param record Its round record, posted.
+    /// @param other Another commitment of the same signer for the same unit: field 8, and the unit is the one with the lower EIP-712
+    /// digest. Or the next round record, posted, whose base or momentum is not this aggregate's: field 7.
+    /// @param salt Of the announcement.
+    function openConflict(
+        bytes calldata commitment,
+        bytes calldata record,
+        bytes calldata other,
         bytes32 salt
     ) external payable;
 
@@ -234,6 +249,8 @@ interface IDisputeGame is IDisputeMoves {
             address trees,
             address steps,
             address faults,
-            address elements
+            address elements,
+            address outer,
+            address outerProofs
         );
 }

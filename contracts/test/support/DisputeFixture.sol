@@ -9,6 +9,8 @@ import {GymToken} from "../../src/GymToken.sol";
 import {Stake} from "../../src/Stake.sol";
 import {ElementRules} from "../../src/dispute/ElementRules.sol";
 import {FaultRules} from "../../src/dispute/FaultRules.sol";
+import {OuterProofs} from "../../src/dispute/OuterProofs.sol";
+import {OuterRules} from "../../src/dispute/OuterRules.sol";
 import {OpeningRules} from "../../src/dispute/OpeningRules.sol";
 import {StepRules} from "../../src/dispute/StepRules.sol";
 import {TreeRules} from "../../src/dispute/TreeRules.sol";
@@ -78,6 +80,8 @@ abstract contract DisputeFixture is OneStepFixture {
     StepRules internal _steps;
     FaultRules internal _faults;
     ElementRules internal _elements;
+    OuterRules internal _outer;
+    OuterProofs internal _outerProofs;
     address internal _asserter;
     uint256 internal _now;
     uint256 internal _block;
@@ -107,6 +111,7 @@ abstract contract DisputeFixture is OneStepFixture {
         _steps = new StepRules();
         _faults = new FaultRules();
         _elements = new ElementRules(_oneStep);
+        (_outer, _outerProofs) = (new OuterRules(), new OuterProofs());
         address game = more.computeCreateAddress(address(this), more.getNonce(address(this)) + 1);
         _stake = new Stake(IERC20(address(_token)), game, 1 days, 500_000, 100_000);
         _game = new DisputeGame(_terms(), IStake(address(_stake)), _rules());
@@ -121,15 +126,16 @@ abstract contract DisputeFixture is OneStepFixture {
         return IDisputeGame.Terms(BOND, CLOCK, SETTLING, ANNOUNCE_BLOCKS, OPEN_BLOCKS, ESCROW_GAS);
     }
 
-    function _rules() internal view returns (address[5] memory) {
-        return
-            [
-                address(_opening),
-                address(_trees),
-                address(_steps),
-                address(_faults),
-                address(_elements)
-            ];
+    function _rules() internal view returns (address[7] memory) {
+        return [
+            address(_opening),
+            address(_trees),
+            address(_steps),
+            address(_faults),
+            address(_elements),
+            address(_outer),
+            address(_outerProofs)
+        ];
     }
 
     function _fund(address who) internal {
@@ -262,6 +268,14 @@ abstract contract DisputeFixture is OneStepFixture {
     }
 
     function _digest(Posted memory p, bytes32 record) internal view returns (bytes32) {
+        return _digestOf(p, record, 0);
+    }
+
+    function _digestOf(Posted memory p, bytes32 record, uint32 attempt)
+        internal
+        view
+        returns (bytes32)
+    {
         bytes32 domain = keccak256(
             abi.encode(
                 keccak256(
@@ -280,7 +294,7 @@ abstract contract DisputeFixture is OneStepFixture {
             p.kind,
             record,
             p.slot,
-            uint32(0),
+            attempt,
             p.recordsRoot,
             p.finalStateRoot
         );
@@ -290,11 +304,26 @@ abstract contract DisputeFixture is OneStepFixture {
     }
 
     function _signed(Posted memory p, bytes32 record) internal view returns (bytes memory) {
-        bytes memory head = abi.encodePacked(uint16(1), p.kind, record, p.slot, uint32(0));
+        return _signedBy(p, record, p.worker == _asserter ? KEY : KEY + 1);
+    }
+
+    function _signedBy(Posted memory p, bytes32 record, uint256 key)
+        internal
+        view
+        returns (bytes memory)
+    {
+        return _signedOf(p, record, key, 0);
+    }
+
+    function _signedOf(Posted memory p, bytes32 record, uint256 key, uint32 attempt)
+        internal
+        view
+        returns (bytes memory)
+    {
+        bytes memory head = abi.encodePacked(uint16(1), p.kind, record, p.slot, attempt);
         bytes memory body =
             abi.encodePacked(p.recordsRoot, p.finalStateRoot, p.codec, p.deltaRoot, p.steps);
-        uint256 key = p.worker == _asserter ? KEY : KEY + 1;
-        (uint8 v, bytes32 r, bytes32 s) = vm.sign(key, _digest(p, record));
+        (uint8 v, bytes32 r, bytes32 s) = vm.sign(key, _digestOf(p, record, attempt));
         return abi.encodePacked(head, body, p.tokens, p.flops, r, s, v);
     }
 }

@@ -37,6 +37,9 @@ library DisputeProgram {
     /// Slots 0 and 1 are what is trained.
     uint256 internal constant PARAMETERS = 2;
     uint256 internal constant DELTA_BYTES = 16 + 1200 + 36;
+    /// 0.75 and 0.875.
+    uint32 internal constant OUTER_RATE = 0x3F400000;
+    uint32 internal constant OUTER_MOMENTUM = 0x3F600000;
     uint256 internal constant LOSS = 6;
     uint256 internal constant GRAD_NORM = 7;
     uint256 internal constant WINDOW_TOKENS = 3;
@@ -115,6 +118,7 @@ library DisputeProgram {
             uint32(2), uint32(WINDOW_TOKENS), uint32(STRIDE), uint32(256), uint32(0)
         );
         batch = abi.encodePacked(batch, uint32(PARAMETERS), uint64(DELTA_BYTES));
+        batch = abi.encodePacked(batch, OUTER_RATE, OUTER_MOMENTUM);
         return abi.encodePacked(
             counts,
             named,
@@ -185,9 +189,9 @@ library DisputeProgram {
     function slotRecords() internal pure returns (bytes[] memory list) {
         list = new bytes[](SLOTS);
         uint256[] memory shapes = slotShapes();
-        list[0] = abi.encodePacked(_shape(shapes[0]), uint8(2), uint32(3), uint64(16));
-        list[1] = abi.encodePacked(_shape(shapes[1]), uint8(2), uint32(5), uint64(1216));
-        list[2] = abi.encodePacked(_shape(shapes[2]), uint8(3), uint32(2), uint64(0));
+        list[0] = abi.encodePacked(_shape(shapes[0]), uint8(2), uint32(3), uint64(16), uint32(0));
+        list[1] = abi.encodePacked(_shape(shapes[1]), uint8(2), uint32(5), uint64(1216), uint32(1));
+        list[2] = abi.encodePacked(_shape(shapes[2]), uint8(3), uint32(2), uint64(0), uint32(0));
     }
 
     function gradientRecords() internal pure returns (bytes[] memory list) {

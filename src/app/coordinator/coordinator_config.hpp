@@ -28,6 +28,7 @@ struct CoordinatorFile {
     std::string keystore_file;
     std::string passphrase_file;
     std::string blob_folder;
+    std::string disputes_folder;  ///< empty: it plays no games
     unsigned engine_threads = 1;
     std::string engine_isa = "auto";
     std::int64_t tick_interval_ms = 200;

@@ -9,8 +9,10 @@ constexpr const char* kProcess = "anvil";
 constexpr std::uint32_t kDeployTimeoutMs = 60'000;
 // Limits far above what a development network moves; a real network sets them from its budget.
 const char* const kLimitTokens = "1000000000";
-constexpr std::uint64_t kWindowS = 300;
-const char* const kPocketTokens = "100";  // each node's, for bonds
+// Units are final after it at the earliest, so it is short; a verifier reports and opens a game
+// within it.
+constexpr std::uint64_t kWindowS = 60;
+const char* const kPocketTokens = "100";  // of who plays games, for bonds
 
 /// Short enough that a dispute begins and ends while somebody looks on.
 chain::DisputeParams dispute_params(const ChainOptions& options) {
@@ -50,8 +52,9 @@ Result<chain::DeployParams> deploy_params(const Layout& layout, const ChainOptio
     return params;
 }
 
-/// The faucet: the job owner, who has all tokens, gives every node some for bonds, and stakes for
-/// the workers. By fixed names, so that a repetition pays nothing twice.
+/// The faucet: the job owner, who has all tokens, gives whoever plays games some for bonds, and
+/// stakes for those who sign units: workers and the coordinator. By fixed names, so that a
+/// repetition pays nothing twice.
 Status hand_out_tokens(const Layout& layout, const chain::Deployment& deployment) {
     GYM_TRY(const Amount pocket, Amount::parse_tokens(kPocketTokens));
     GYM_TRY(const Amount stake_each, Amount::parse_tokens(kStakeTokens));
@@ -59,19 +62,20 @@ Status hand_out_tokens(const Layout& layout, const chain::Deployment& deployment
     const chain::GymToken token(deployment.chain_id, deployment.token);
     const chain::Stake stake(deployment.stake);
     chain::TxManager& manager = faucet->manager();
-    std::vector<std::string> nodes = layout.worker_names();
-    GYM_TRY(const Amount all, stake_each.mul_div(Amount(nodes.size()), Amount(1)));
+    std::vector<std::string> players = layout.worker_names();
+    players.emplace_back(kCoordinator);
+    GYM_TRY(const Amount all, stake_each.mul_div(Amount(players.size()), Amount(1)));
     GYM_CHECK(manager.submit(token.approve(deployment.stake, all).intent("faucet/approve")));
     std::vector<std::string> sent;
-    for (const std::string& worker : nodes) {
-        GYM_TRY(const Address address, holder_address(layout, worker));
-        sent.push_back("faucet/stake/" + worker);
+    for (const std::string& signer : players) {
+        GYM_TRY(const Address address, holder_address(layout, signer));
+        sent.push_back("faucet/stake/" + signer);
         GYM_CHECK(manager.submit(stake.stake(address, stake_each).intent(sent.back())));
     }
-    nodes.emplace_back(kVerifier);
-    for (const std::string& node : nodes) {
-        GYM_TRY(const Address address, holder_address(layout, node));
-        sent.push_back("faucet/pocket/" + node);
+    players.emplace_back(kVerifier);
+    for (const std::string& player : players) {
+        GYM_TRY(const Address address, holder_address(layout, player));
+        sent.push_back("faucet/pocket/" + player);
         GYM_CHECK(manager.submit(token.transfer(address, pocket).intent(sent.back())));
     }
     for (const std::string& id : sent)

@@ -27,12 +27,13 @@ Result<std::string> coordinator_config(const Layout& layout) {
         "chain:\n  rpc_url: {}\n  deployment_file: {}\n  confirmations: 1\n  beacon_delay_blocks: "
         "{}\n"
         "operator:\n  keystore_file: {}\n  passphrase_file: {}\n"
-        "blobs: {}\nengine:\n  threads: 2\ntick_interval_ms: 100\nnode_live_ms: 15000\n"
+        "blobs: {}\ndisputes_folder: {}\nengine:\n  threads: 2\ntick_interval_ms: "
+        "100\nnode_live_ms: 15000\n"
         "minimum_stake: \"{}\"\n",
         layout.grpc_address(), layout.port_file("coordinator").string(), database,
         layout.chain_url(), layout.deployment().string(), kBeaconDelayBlocks,
         layout.keystore(kCoordinator).string(), layout.passphrase(kCoordinator).string(),
-        layout.blobs().string(), kStakeTokens);
+        layout.blobs().string(), (layout.nodes() / kCoordinator).string(), kStakeTokens);
 }
 
 Result<std::string> rewards_config(const Layout& layout) {

@@ -108,9 +108,13 @@ Result<NamedFile> follow_links(const AuditOptions& options, NamedFile newest, st
 void print(const CliContext& context, const NamedFile& file, const chain::RootSubmitted& anchor,
            const Findings& findings) {
     const rewards::EpochFile& content = file.content;
+    const std::uint64_t seal = content.ledger_seal ? content.ledger_seal->number : 0;
+    const std::string seal_hash = content.ledger_seal ? content.ledger_seal->hash.hex() : "";
     if (context.json) {
         context.print_json(
             {{"epoch", content.epoch},
+             {"ledger_seal", seal},
+             {"ledger_seal_hash", seal_hash},
              {"payout_root", content.payout_root.hex()},
              {"file_root", file.root.hex()},
              {"credits", content.credits.size()},
@@ -127,6 +131,9 @@ void print(const CliContext& context, const NamedFile& file, const chain::RootSu
     std::printf("recomputed         %zu credits of %zu rounds, %zu earners, %s tokens in all\n",
                 content.credits.size(), content.rounds.size(), content.payouts.size(),
                 content.total_cumulative.to_tokens().c_str());
+    if (seal != 0)
+        std::printf("ledger             sealed up to seal %llu, %s\n",
+                    static_cast<unsigned long long>(seal), seal_hash.c_str());
     if (findings.list().empty())
         std::printf(
             "verdict            all of it follows from the files, and the chain has the same\n");

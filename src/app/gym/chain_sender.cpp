@@ -39,4 +39,18 @@ Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chai
     return out;
 }
 
+Status check_holds(const ChainSender& sender, const Amount& amount) {
+    chain_store::Account& account = *sender.account;
+    const chain::GymToken token(account.chain_id(), sender.contracts.token);
+    GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
+    if (held >= amount) return {};
+    return fail(ErrorCode::kInsufficientFunds, "the wallet holds " + held.to_tokens() +
+                                                   " tokens, less than " + amount.to_tokens());
+}
+
+Result<Address> owner_or_sender(const std::string& owner, const ChainSender& sender) {
+    if (owner.empty()) return sender.account->address();
+    return crypto::parse_address(owner);
+}
+
 }  // namespace gym::app

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "gym/chain_store/account.hpp"
 #include "network_options.hpp"
@@ -19,5 +20,10 @@ struct ChainSender {
                                                                          const std::string& url);
 /// @errors as open_account(); kMismatch if the chain is not the deployment's.
 [[nodiscard]] Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chain);
+
+/// That the sender's wallet holds `amount` tokens. @errors kInsufficientFunds; those of the chain.
+[[nodiscard]] Status check_holds(const ChainSender& sender, const Amount& amount);
+/// The address in an option, or the sender's own where it was not given. @errors kMalformed.
+[[nodiscard]] Result<Address> owner_or_sender(const std::string& owner, const ChainSender& sender);
 
 }  // namespace gym::app

@@ -52,6 +52,7 @@ void add_wallet_commands(CLI::App& app, CliContext& context);
 void add_rewards_commands(CLI::App& app, CliContext& context);
 void add_stake_commands(CLI::App& app, CliContext& context);
 void add_dispute_commands(CLI::App& app, CliContext& context);
+void add_ledger_commands(CLI::App& app, CliContext& context);
 void add_operator_commands(CLI::App& app, CliContext& context);
 void add_params_commands(CLI::App& app, CliContext& context);
 // Below `gym program`.

@@ -11,6 +11,7 @@
 
 #include "gym/chain/abi.hpp"
 #include "gym/game/calldata.hpp"
+#include "gym/game/evidence.hpp"
 
 namespace gym::app {
 namespace {
@@ -19,6 +20,9 @@ using game::Stage;
 
 constexpr const char* kCommitmentFields[] = {"kind",   "worker", "delta codec",   "steps",
                                              "tokens", "FLOPs",  "a root of zero"};
+constexpr const char* kSignerFields[] = {
+    "kind",   "worker", "delta codec",    "steps",
+    "tokens", "FLOPs",  "a root of zero", "nobody's signature"};
 constexpr const char* kRecordFields[] = {"batch root", "loss", "gradient norm", "skipped"};
 
 std::string number(std::uint64_t value) {
@@ -50,7 +54,8 @@ std::map<Bytes, std::string> names_by_selector(std::index_sequence<I...>) {
         out[Bytes(call.begin(), call.begin() + 4)] = name;
     };
     (add(std::variant_alternative_t<I, game::Move>{}), ...);
-    for (const char* text : {"announce(bytes32)", "open(bytes,bytes,uint32,bytes32[],bytes32)"}) {
+    for (const char* text : {"announce(bytes32)", "open(bytes,bytes,uint32,bytes32[],bytes32)",
+                             "openConflict(bytes,bytes,bytes,bytes32)"}) {
         const auto signature = chain::AbiSignature::parse(text);
         if (!signature.ok()) continue;
         const auto selector = signature->selector();
@@ -93,6 +98,58 @@ std::string primitive_words(const Whereabouts& where) {
                       number(where.primitives);
     if (where.opcode) out += " (" + std::string(program::to_string(*where.opcode)) + ")";
     return out;
+}
+
+std::string outer_words(const Whereabouts& where) {
+    std::string out = "the aggregate";
+    if (where.parameter) out += ", parameter " + number(*where.parameter);
+    if (where.tree == game::OuterTree::momentum) out += ", its momentum";
+    return out;
+}
+
+std::string included_words(const Whereabouts& where) {
+    return where.included_slot
+               ? "the delta of slot " + number(*where.included_slot) + " in the aggregate"
+               : "a delta in the aggregate";
+}
+
+std::string tensor_words(const Whereabouts& where) {
+    return where.aggregate ? outer_words(where) : primitive_words(where);
+}
+
+std::string element_words(const Whereabouts& where) {
+    return where.element ? ", element " + number(*where.element) : "";
+}
+
+std::string conflict_words(const Amount& field) {
+    if (field == Amount(game::kNextRecordField))
+        return "the next round's record does not go on from the aggregate";
+    if (field == Amount(game::kEquivocationField))
+        return "two different commitments to one unit are signed";
+    return "two records contradict each other: field " + field.to_string();
+}
+
+/// A number of DeclareOuter's list.
+std::optional<std::uint32_t> slot_at(ByteView slots, std::uint32_t position) {
+    if (slots.size() / 4 <= position) return std::nullopt;
+    std::uint32_t out = 0;
+    for (const std::uint8_t byte : slots.subspan(std::size_t{4} * position, 4))
+        out = out << 8 | byte;
+    return out;
+}
+
+/// The tensors that a node of an aggregate stands for.
+std::string outer_state_words(const chain::GameCursor& cursor, const Whereabouts& where) {
+    switch (where.tree) {
+        case game::OuterTree::base:
+            return "the aggregate, " + leaves_below(cursor, "parameter");
+        case game::OuterTree::momentum:
+            return "the aggregate, " + leaves_below(cursor, "momentum tensor");
+        case game::OuterTree::both:
+        case game::OuterTree::none:
+            break;
+    }
+    return "the aggregate's record, " + leaves_below(cursor, "state tensor");
 }
 
 /// The low 8 bytes of a word whose others are zero.
@@ -142,11 +199,15 @@ std::string typed_value(std::uint64_t bits, program::DType type) {
 
 void Whereabouts::follow(const game::Move& move) {
     const auto take_op = [this](const game::OpFrame& op) {
+        if (op.shape) shape = op.shape;
+        if (aggregate) {
+            parameter = op.primitive;
+            return;
+        }
         delta = op.leaf == dispute::kNoLeaf;
         leaf = op.leaf;
         primitives = op.count;
         if (op.count > 0) first_primitive = op.first;
-        if (op.shape) shape = op.shape;
         if (!op.record.is_zero()) primitive = op.primitive;
     };
     std::visit(
@@ -155,6 +216,13 @@ void Whereabouts::follow(const game::Move& move) {
             if constexpr (std::is_same_v<One, game::move::PickStep>)
                 step = static_cast<std::uint32_t>(one.to.after.index);
             if constexpr (std::is_same_v<One, game::move::PickDelta>) delta = true;
+            if constexpr (std::is_same_v<One, game::move::DeclareOuter>) aggregate = true;
+            if constexpr (std::is_same_v<One, game::move::PickOuter>) tree = one.tree;
+            if constexpr (std::is_same_v<One, game::move::PickOuterTensor>)
+                parameter = static_cast<std::uint32_t>(one.to.index);
+            if constexpr (std::is_same_v<One, game::move::PickElement>) element = one.element;
+            if constexpr (std::is_same_v<One, game::move::PickIncluded>)
+                included_slot = slot_at(one.slots, one.position);
             if constexpr (requires { one.frame.state_before; }) step = one.frame.step;
             if constexpr (requires { one.frame.macro_root; }) take_op(one.frame);
             if constexpr (requires { one.op.macro_root; }) take_op(one.op);
@@ -209,9 +277,18 @@ std::string place_words(const chain::GameCursor& cursor, const Whereabouts& wher
         case Stage::primitives:
             return leaf_words(where) + ", " + leaves_below(cursor, "primitive") + " of its op";
         case Stage::tensor:
-            return primitive_words(where) + ", its tensor";
+            return tensor_words(where) + ", its tensor";
         case Stage::chunks:
-            return primitive_words(where) + ", " + leaves_below(cursor, "chunk");
+            return tensor_words(where) + ", " + leaves_below(cursor, "chunk");
+        case Stage::outer:
+            return "the aggregate, what it is made from";
+        case Stage::outer_state:
+            return outer_state_words(cursor, where);
+        case Stage::column:
+            return outer_words(where) + ", element " + number(cursor.index) + " of " +
+                   number(cursor.leaves) + " deltas";
+        case Stage::included:
+            return "the delta of slot " + number(cursor.index) + " in the aggregate";
     }
     return "stage " + number(cursor.stage);
 }
@@ -222,6 +299,14 @@ std::string fault_words(const chain::FaultFound& fault, const Whereabouts& where
     if (proof == "open")
         return "the commitment contradicts its round record: " +
                field_name(kCommitmentFields, fault.element);
+    if (proof == "openConflict") return conflict_words(fault.element);
+    if (proof == "proveOuter") return outer_words(where) + ", element " + element;
+    if (proof == "proveColumn")
+        return outer_words(where) + element_words(where) + ", in delta " + element;
+    if (proof == "proveOuterSlot") return "the aggregate's record, state tensor " + element;
+    if (proof == "proveSigner")
+        return included_words(where) +
+               ", its commitment: " + field_name(kSignerFields, fault.element);
     if (proof == "proveElement") return primitive_words(where) + ", element " + element;
     if (proof == "proveToken") return step_words(where) + ", token windows, element " + element;
     if (proof == "proveDelta") return "the delta, word " + element;
@@ -239,7 +324,8 @@ std::string value_words(const Digest& word, const chain::FaultFound& fault,
     if (!bits) return word.hex();
     const std::string proof = name_of_selector(fault.move);
     if (proof == "proveElement" && where.shape) return typed_value(*bits, where.shape->dtype);
-    if (proof == "proveDelta") return typed_value(*bits, program::DType::f32);
+    if (proof == "proveDelta" || proof == "proveOuter" || proof == "proveColumn")
+        return typed_value(*bits, program::DType::f32);
     return number(*bits);
 }
 

@@ -22,6 +22,12 @@ struct Whereabouts {
     std::optional<std::uint32_t> primitive;  ///< counted within the macro op
     std::optional<program::Opcode> opcode;
     std::optional<dispute::Shape> shape;  ///< of the tensor that is disputed
+    // Of an aggregate.
+    bool aggregate = false;
+    game::OuterTree tree = game::OuterTree::none;
+    std::optional<std::uint32_t> parameter;
+    std::optional<std::uint64_t> element;        ///< of the parameter
+    std::optional<std::uint32_t> included_slot;  ///< whose delta it may have no right to
 
     void follow(const game::Move& move);
 };

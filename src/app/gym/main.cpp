@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
     gym::app::add_rewards_commands(app, context);
     gym::app::add_stake_commands(app, context);
     gym::app::add_dispute_commands(app, context);
+    gym::app::add_ledger_commands(app, context);
     gym::app::add_operator_commands(app, context);
     gym::app::add_params_commands(app, context);
 

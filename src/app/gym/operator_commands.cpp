@@ -7,6 +7,7 @@
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
 #include "contracts_file.hpp"
+#include "database_options.hpp"
 #include "gym/common/data_folder.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/migrate.hpp"
@@ -21,21 +22,15 @@ constexpr std::uint32_t kMinedTimeoutMs = 600'000;
 constexpr std::uint32_t kFinalTimeoutMs = 1'800'000;  // finality of a public chain takes a while
 
 struct DatabaseFlags {
-    db::ConnectionConfig connection;
+    DatabaseOptions database;
     std::string migrations;
 };
 
 Status migrate(const CliContext& context, const DatabaseFlags& flags) {
-    db::ConnectionConfig connection = flags.connection;
-    connection.application_name = "gym-operator";
-    connection.statement_timeout = std::chrono::milliseconds(0);  // a large table takes its time
-    // Never by a flag: every user of the machine can read the arguments of a process.
-    for (const char* name : {"PGPASSWORD", "GYM_DB_PASSWORD"})
-        if (const char* value = std::getenv(name)) connection.password = value;
     const std::filesystem::path folder = flags.migrations.empty()
                                              ? data_folder() / "sql" / "migrations"
                                              : std::filesystem::path(flags.migrations);
-    GYM_TRY(const auto database, db::Database::open(connection, 1));
+    GYM_TRY(const auto database, flags.database.open("gym-operator"));
     GYM_TRY(const db::MigrationReport report, db::migrate(*database, folder));
     if (context.json) {
         context.print_json({{"applied", json::array(report.applied.begin(), report.applied.end())},
@@ -45,7 +40,7 @@ Status migrate(const CliContext& context, const DatabaseFlags& flags) {
     for (const std::string& name : report.applied)
         std::printf("applied            %s\n", name.c_str());
     std::printf("%zu applied now, %zu before, in %s\n", report.applied.size(),
-                report.already_applied, connection.describe().c_str());
+                report.already_applied, flags.database.connection.describe().c_str());
     return {};
 }
 
@@ -110,11 +105,7 @@ void add_migrate(CLI::App& group, CliContext& context) {
     CLI::App* command = group.add_subcommand(
         "migrate",
         "Bring the schema of a database up to date, as its owner (password: PGPASSWORD)");
-    db::ConnectionConfig& to = flags->connection;
-    command->add_option("--host", to.host, "Server, or folder of its socket")->envname("PGHOST");
-    command->add_option("--port", to.port, "Port")->envname("PGPORT");
-    command->add_option("--database", to.database, "Database")->envname("PGDATABASE");
-    command->add_option("--user", to.user, "Who owns the database")->envname("PGUSER");
+    flags->database.add_to(*command);
     command->add_option("--migrations", flags->migrations, "Other migrations than those installed");
     command->callback([&context, flags] { context.finish(migrate(context, *flags)); });
 }

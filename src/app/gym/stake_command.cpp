@@ -133,26 +133,12 @@ Status report(const CliContext& context, const ChainSender& sender, const Addres
     return {};
 }
 
-/// Each call is another transaction: execute() returns after finality, so no two calls see the same
-/// head of the chain.
-std::string transaction_id(const char* what, const StakeState& before) {
-    return std::string("stake/") + what + "/" + std::to_string(before.block_number);
-}
-
 Status add(const CliContext& context, const StakeOptions& options) {
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
-    chain_store::Account& account = *sender.account;
-    Address owner = account.address();
-    if (!options.owner.empty()) {
-        GYM_TRY(owner, crypto::parse_address(options.owner));
-    }
-    const chain::GymToken token(account.chain_id(), sender.contracts.token);
-    GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
-    if (held < amount)
-        return fail(ErrorCode::kInsufficientFunds, "the wallet holds " + held.to_tokens() +
-                                                       " tokens, less than " + amount.to_tokens());
-    GYM_TRY(const chain::Outcome outcome, account.stake(sender.contracts, owner, amount));
+    GYM_TRY(const Address owner, owner_or_sender(options.owner, sender));
+    GYM_CHECK(check_holds(sender, amount));
+    GYM_TRY(const chain::Outcome outcome, sender.account->stake(sender.contracts, owner, amount));
     return report(context, sender, owner, "staked", amount, outcome);
 }
 
@@ -167,8 +153,7 @@ Status thaw(const CliContext& context, const StakeOptions& options) {
                                                        " tokens are active, less than the " +
                                                        amount.to_tokens() + " to thaw");
     GYM_TRY(const chain::Outcome outcome,
-            account.execute(chain::Stake(sender.contracts.stake).thaw(amount),
-                            transaction_id("thaw", before)));
+            account.execute(chain::Stake(sender.contracts.stake).thaw(amount)));
     return report(context, sender, account.address(), "thawing", amount, outcome);
 }
 
@@ -196,8 +181,7 @@ Status withdraw(const CliContext& context, const StakeOptions& options) {
             read_stake(account.client(), sender.contracts, account.address()));
     GYM_CHECK(check_withdrawable(before));
     GYM_TRY(const chain::Outcome outcome,
-            account.execute(chain::Stake(sender.contracts.stake).withdraw(),
-                            transaction_id("withdraw", before)));
+            account.execute(chain::Stake(sender.contracts.stake).withdraw()));
     GYM_TRY(const StakeState after,
             read_stake(account.client(), sender.contracts, account.address()));
     // After a slash, less than was thawed.
@@ -214,7 +198,6 @@ Result<StakeState> read_stake(chain::ChainClient& client, const chain::Deploymen
     if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
     StakeState out;
     out.chain_time_s = head->timestamp_s;
-    out.block_number = head->number;
     GYM_TRY(const chain::Stake::Holding holding, stake.stake_of(client, owner));
     out.active = holding.active;
     out.thawing = holding.thawing;

@@ -25,8 +25,7 @@ struct StakeState {
     std::vector<OpenThaw> thaws;  ///< oldest first
     std::uint64_t thaw_period_s = 0;
     std::uint64_t chain_time_s = 0;
-    std::uint64_t block_number = 0;  ///< of what was read
-    Amount wallet;                   ///< tokens that the address holds itself
+    Amount wallet;  ///< tokens that the address holds itself
 };
 
 /// @errors as chain::ChainClient.

@@ -100,17 +100,9 @@ Status balance(const CliContext& context, const WalletOptions& options) {
 Status deposit(const CliContext& context, const WalletOptions& options) {
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
-    chain_store::Account& account = *sender.account;
-    Address owner = account.address();
-    if (!options.owner.empty()) {
-        GYM_TRY(owner, crypto::parse_address(options.owner));
-    }
-    const chain::GymToken token(account.chain_id(), sender.contracts.token);
-    GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
-    if (held < amount)
-        return fail(ErrorCode::kInsufficientFunds, "the wallet holds " + held.to_tokens() +
-                                                       " tokens, less than " + amount.to_tokens());
-    GYM_TRY(const chain::Outcome outcome, account.deposit(sender.contracts, owner, amount));
+    GYM_TRY(const Address owner, owner_or_sender(options.owner, sender));
+    GYM_CHECK(check_holds(sender, amount));
+    GYM_TRY(const chain::Outcome outcome, sender.account->deposit(sender.contracts, owner, amount));
     const std::string hash =
         outcome.transaction_hash ? outcome.transaction_hash->hex() : std::string("-");
     if (context.json)

@@ -52,13 +52,6 @@ std::uint64_t wait_s(const Pending& pending) {
                : 0;
 }
 
-/// Each call is another transaction: by the time of the block that it was decided on, and since
-/// execute() returns after finality, no two calls for one amount share that.
-std::string transaction_id(const std::string& what, const Amount& amount, const Pending& before) {
-    return "withdraw/" + what + "/" + amount.to_string() + "/" +
-           std::to_string(before.chain_time_s);
-}
-
 void print(const CliContext& context, const char* state, const Pending& pending,
            const std::string& hash) {
     if (context.json) {
@@ -90,8 +83,7 @@ Status request(const CliContext& context, const ChainSender& sender, const Amoun
                     "there is no request to take back: none was made, or all "
                     "that it asked for is locked in jobs");
     GYM_TRY(const chain::Outcome outcome,
-            sender.account->execute(escrow.request_withdrawal(amount),
-                                    transaction_id("request", amount, before)));
+            sender.account->execute(escrow.request_withdrawal(amount)));
     GYM_TRY(const Pending after, pending_of(sender));
     print(context, amount.is_zero() ? "cancelled" : "requested", amount.is_zero() ? before : after,
           hash_of(outcome));
@@ -110,8 +102,7 @@ Status complete(const CliContext& context, const ChainSender& sender) {
     chain_store::Account& account = *sender.account;
     const chain::GymToken token(account.chain_id(), sender.contracts.token);
     GYM_TRY(const Amount before, token.balance_of(account.client(), account.address()));
-    const auto outcome = account.execute(chain::JobEscrow(sender.contracts.escrow).withdraw(),
-                                         transaction_id("complete", pending.amount, pending));
+    const auto outcome = account.execute(chain::JobEscrow(sender.contracts.escrow).withdraw());
     if (!outcome.ok()) {
         // The services take back what a request asks beyond the free tokens, maybe just now.
         GYM_TRY(const Pending now, pending_of(sender));

@@ -8,6 +8,8 @@ namespace {
 
 constexpr const char* kRole = "gym_rewards";
 constexpr const char* kFollower = "rewards";
+constexpr std::int64_t kSealIntervalMs = 1'000;
+constexpr std::size_t kSealsOfATickMax = 16;
 
 ServiceOptions completed(ServiceOptions options) {
     options.rewards.domain = {options.deployment.chain_id, options.deployment.distributor,
@@ -47,7 +49,10 @@ RewardsService::RewardsService(db::Database& database, chain::ChainClient& clien
                                const crypto::PrivateKey& settler, const Clock& clock,
                                const ServiceOptions& options,
                                std::unique_ptr<chain::FollowerStore> follower)
-    : intents_(chain_store::postgres_intents(database, {kRole}, options.deployment.chain_id,
+    : clock_(clock),
+      key_(settler.clone()),
+      sealer_(database, clock, key_),
+      intents_(chain_store::postgres_intents(database, {kRole}, options.deployment.chain_id,
                                              settler.address())),
       follower_(std::move(follower)),
       manager_(client, *intents_, settler.clone(), clock, options.policy, chain::describe_revert),
@@ -59,8 +64,27 @@ RewardsService::RewardsService(db::Database& database, chain::ChainClient& clien
       daemon_(accounting_, settlement_,
               [this](const auto& handler) { return feed_.follow(handler); }) {}
 
+Result<std::size_t> RewardsService::seal() {
+    const UnixMs now = clock_.now_ms();
+    if (sealed_at_ != 0 && now < sealed_at_ + kSealIntervalMs && now >= sealed_at_)
+        return std::size_t{0};
+    std::size_t count = 0;
+    while (count < kSealsOfATickMax) {
+        const auto sealed = sealer_.tick();
+        if (!sealed.ok() && sealed.error().code == ErrorCode::kConflict)
+            break;  // another was faster
+        if (!sealed.ok()) return sealed.error().in("sealing the ledger");
+        if (!*sealed) break;
+        ++count;
+        if ((*sealed)->record.transfers < ledger::kSealTransfersMax) break;  // not a backlog
+    }
+    sealed_at_ = now;
+    return count;
+}
+
 Result<RewardsService::Tick> RewardsService::tick() {
     Tick out;
+    GYM_TRY(out.seals, seal());
     GYM_TRY(out.rewards, daemon_.tick());
     GYM_TRY(out.chain, manager_.tick());
     return out;

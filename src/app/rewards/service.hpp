@@ -8,6 +8,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
+#include "gym/ledger/sealer.hpp"
 #include "gym/rewards/daemon.hpp"
 
 namespace gym::app {
@@ -33,11 +34,13 @@ class RewardsService {
                                                           ServiceOptions options);
 
     struct Tick {
+        std::size_t seals = 0;  ///< written over the ledger's transfers
         rewards::TickReport rewards;
         chain::TickReport chain;
     };
-    /// One pass over feeds, epochs and transactions. @errors kUnavailable, kTimeout: try again;
-    /// others need a person.
+    /// Seals the ledger if a second has passed since the last time, then one pass over feeds,
+    /// epochs and transactions: history is sealed also while the chain is away. @errors
+    /// kUnavailable, kTimeout: try again; others need a person.
     Result<Tick> tick();
 
   private:
@@ -45,6 +48,12 @@ class RewardsService {
                    const crypto::PrivateKey& settler, const Clock& clock,
                    const ServiceOptions& options, std::unique_ptr<chain::FollowerStore> follower);
 
+    Result<std::size_t> seal();
+
+    const Clock& clock_;
+    crypto::PrivateKey key_;
+    ledger::Sealer sealer_;
+    UnixMs sealed_at_ = 0;
     std::unique_ptr<chain::IntentStore> intents_;
     std::unique_ptr<chain::FollowerStore> follower_;
     chain::TxManager manager_;

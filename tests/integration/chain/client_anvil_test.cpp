@@ -92,6 +92,17 @@ TEST(ClientOnAnvil, ReceiptsRootsOfARealNodeAreRebuilt) {
     EXPECT_EQ(chain::find_all_logs(anvil.client(), query).value().size(), 1U);
     query = {token.address(), {}, head, head};
     EXPECT_EQ(chain::find_all_logs(anvil.client(), query).value().size(), 130U);
+
+    // A reply that is too large is asked for in parts: the largest block's still fits.
+    query = {token.address(), {}, 0, head};
+    chain::HttpOptions options;
+    options.reply_bytes_max = 80 << 10;
+    const auto narrow = chain::make_http_client(anvil.url(), options).value();
+    ASSERT_FALSE(narrow->find_logs(query).ok());
+    EXPECT_EQ(chain::find_all_logs(*narrow, query).value().size(), 151U);
+    options.reply_bytes_max = 10 << 10;
+    const auto too_narrow = chain::make_http_client(anvil.url(), options).value();
+    EXPECT_EQ(chain::find_all_logs(*too_narrow, query).error().code, ErrorCode::kMalformed);
 }
 
 TEST(PrivateAnvil, StopsByItsIdAndStartsAgainWithItsState) {

@@ -1,5 +1,6 @@
 // `gym wallet` and `gym rewards` against a real EVM; gym-api answers from memory.
 #include <boost/json.hpp>
+#include <set>
 
 #include "anvil.hpp"
 #include "command.hpp"
@@ -189,6 +190,23 @@ TEST_F(MoneyCommandsTest, AWithdrawalCanBeTakenBack) {
     EXPECT_EQ(late.exit_code, 5);
     EXPECT_NE(late.err.find("no withdrawal was requested"), std::string::npos) << late.err;
     EXPECT_EQ(gym({"wallet", "withdraw", "1", "--cancel"}, true).exit_code, 2);
+}
+
+TEST_F(MoneyCommandsTest, EachWithdrawalWithinASecondIsATransactionOfItsOwn) {
+    ASSERT_EQ(gym({"wallet", "deposit", "10"}, true).exit_code, 0);
+    anvil_.rpc("anvil_setBlockTimestampInterval", "[0]");  // all blocks from now on in one second
+    std::set<std::string> hashes;
+    for (const std::vector<std::string>& one :
+         {std::vector<std::string>{"4"}, {"--cancel"}, {"4"}, {"--cancel"}, {"4"}}) {
+        std::vector<std::string> arguments{"wallet", "withdraw", "--json"};
+        arguments.insert(arguments.end(), one.begin(), one.end());
+        const auto done = gym(arguments, true);
+        ASSERT_EQ(done.exit_code, 0) << done.err;
+        hashes.emplace(json::parse(done.out).at("transaction").as_string());
+    }
+    EXPECT_EQ(hashes.size(), 5U) << "an earlier transaction was taken for another one";
+    const chain::JobEscrow escrow(deployment_.escrow);
+    EXPECT_EQ(escrow.withdrawal_of(anvil_.client(), owner_.address())->first, tokens("4"));
 }
 
 TEST_F(MoneyCommandsTest, StakeIsAddedThawedAndWithdrawnAfterTheDelay) {

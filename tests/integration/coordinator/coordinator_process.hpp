@@ -52,11 +52,17 @@ class CoordinatorProcess : public ::testing::Test {
         params.token_holder = key_.address();
         params.token_supply = params.growth_limit = params.release_cap = Amount(1'000);
         params.settler = params.guardian = params.coordinator = key_.address();
+        prepare(params);
         const auto deployed = chain::deploy(manager, anvil_.client(),
                                             chain::find_artifacts().value(), params, 20'000);
         ASSERT_TRUE(deployed.ok()) << deployed.error().message;
         ASSERT_TRUE(chain::save_deployment(folder() / "deployment.json", *deployed).ok());
+        prepare(*deployed, manager);
     }
+    /// What is different in a test's contracts, and what is on chain before the program starts,
+    /// which then has the key alone.
+    virtual void prepare(chain::DeployParams& /*params*/) {}
+    virtual void prepare(const chain::Deployment& /*deployed*/, chain::TxManager& /*sender*/) {}
     std::string config(const db::ConnectionConfig& login) {
         const std::string at = folder().string() + "/";
         return "listen:\n  address: 127.0.0.1:0\n  port_file: " + at +
@@ -66,7 +72,7 @@ class CoordinatorProcess : public ::testing::Test {
                "db-password\nchain:\n  rpc_url: " + anvil_.url() + "\n  deployment_file: " + at +
                "deployment.json\n  confirmations: 0\noperator:\n" + "  keystore_file: " + at +
                "key.json\n  passphrase_file: " + at + "passphrase\nblobs: " + at +
-               "blobs\ntick_interval_ms: 50\n";
+               "blobs\ndisputes_folder: " + at + "disputes\ntick_interval_ms: 50\n";
     }
     void write(const std::string& name, const std::string& text, unsigned mode) {
         ASSERT_TRUE(write_file_atomic(folder() / name, as_bytes(text), mode).ok());

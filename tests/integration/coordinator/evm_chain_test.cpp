@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 #include <thread>
 
 #include "anvil.hpp"
 #include "gym/chain/dispute_contracts.hpp"
 #include "gym/chain_store/sqlite.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/game/evidence.hpp"
 
 namespace gym::testing {
 namespace {
@@ -34,6 +36,7 @@ class EvmChainTest : public ::testing::Test {
         params.token_holder = key_.address();
         params.token_supply = params.growth_limit = params.release_cap = Amount(1'000);
         params.settler = params.guardian = params.coordinator = key_.address();
+        params.dispute.bond = Amount(10);
         const auto deployed = chain::deploy(manager_, anvil_.client(),
                                             chain::find_artifacts().value(), params, 20'000);
         ASSERT_TRUE(deployed.ok()) << deployed.error().message;
@@ -54,6 +57,52 @@ class EvmChainTest : public ::testing::Test {
         }
     }
 
+    void execute(const chain::ContractCall& call) {
+        const auto done = manager_.execute(call.intent("call " + std::to_string(++calls_)), 20'000);
+        ASSERT_TRUE(done.ok()) << done.error().message;
+    }
+    /// A commitment of `worker` in a round and an epoch of its own that are on chain. It says one
+    /// step more than the round has if it is `wrong`.
+    game::Evidence post_unit(std::uint64_t round, const crypto::PrivateKey& worker, bool wrong) {
+        game::Evidence out;
+        protocol::RoundRecord& record = out.record;
+        record.job_id = job;
+        record.round = round;
+        record.program_root = record.dataset_root = record.trace_root = job;
+        record.base_state_root = record.momentum_root = record.initial_state_root = job;
+        record.evaluate_program_root = record.job_seed = job;
+        record.steps = 3;
+        record.checkpoint_every = 1;
+        record.tokens_per_step = 10;
+        record.flops_per_step = 100;
+        record.slots = {{0, worker.address(), protocol::kPpm}};
+        protocol::UnitCommitment says;
+        says.round_record = protocol::hash(record);
+        says.records_root = says.final_state_root = says.delta_root = job;
+        says.steps = record.steps + (wrong ? 1 : 0);
+        says.tokens = says.steps * record.tokens_per_step;
+        says.flops = says.steps * record.flops_per_step;
+        out.commitment = protocol::sign(domain(), says, worker);
+        const chain::CommitmentLog log(deployment.commitment_log);
+        execute(log.post_round(job, round, says.round_record));
+        execute(log.post_epoch({round, job, round, protocol::commitment_leaf(out.commitment), 1}));
+        return out;
+    }
+    Digest open_game(const game::Evidence& evidence) {
+        const chain::DisputeGame contract(deployment.dispute_game);
+        const Digest unit = game::unit_of(domain(), evidence.commitment).value();
+        const Digest salt = digest("salt");
+        execute(contract.announce(game::announcement_of(deployment.chain_id, contract.address(),
+                                                        key_.address(), unit, salt)));
+        anvil_.mine(2);
+        execute(
+            contract.open(game::encode_open(evidence, salt), Amount::parse_tokens("1").value()));
+        return unit;
+    }
+    crypto::Eip712Domain domain() const {
+        return protocol::signing_domain(deployment.chain_id, deployment.commitment_log);
+    }
+
     TestAnvil anvil_{options()};
     SystemClock clock_;
     crypto::PrivateKey key_ = anvil_.funded_key(0);
@@ -65,6 +114,7 @@ class EvmChainTest : public ::testing::Test {
         anvil_.client(),       *intents_, key_.clone(), clock_, test_policy(anvil_.chain_id()),
         chain::describe_revert};
     const Digest job = digest("job");
+    int calls_ = 0;
     chain::Deployment deployment;
     std::unique_ptr<coordinator::ChainPort> port;
 };
@@ -98,6 +148,67 @@ TEST_F(EvmChainTest, a_node_that_is_away_is_unavailable_and_then_goes_on) {
     anvil_.start();
     EXPECT_TRUE(
         wait_for([&] { return port->round_posted(job, 1, digest("record")).value_or(false); }));
+}
+
+TEST_F(EvmChainTest, games_are_read_once_for_all_units_and_again_after_a_restart) {
+    EXPECT_FALSE(port->dispute_game()) << "a network without games";
+    port = coordinator::make_evm_chain(anvil_.client(), manager_,
+                                       {deployment.commitment_log, deployment.dispute_game}, 1);
+    EXPECT_EQ(port->dispute_game(), deployment.dispute_game);
+    const crypto::PrivateKey worker = chain::private_chain_key(5);
+    const chain::GymToken token(deployment.chain_id, deployment.token);
+    execute(token.approve(deployment.stake, Amount(70)));
+    execute(chain::Stake(deployment.stake).stake(worker.address(), Amount(70)));
+    execute(token.approve(deployment.dispute_game, Amount(100)));
+
+    const auto start = port->games_since({}, {}).value();
+    ASSERT_TRUE(start);
+    EXPECT_TRUE(start->units.empty());
+    EXPECT_EQ(start->window_blocks, chain::DisputeParams().window_blocks);
+    const Digest right = open_game(post_unit(1, worker, false));
+    const Digest wrong = open_game(post_unit(2, worker, true));
+    const auto both_at = [&](const auto& news) {
+        std::map<Digest, registry::DisputedUnit> out;
+        for (const registry::DisputedUnit& unit : news->units)
+            out.emplace(unit.name, unit);
+        return out;
+    };
+    std::uint64_t seen = start->seen_block;
+    const auto news = wait_for([&] {
+        auto now = port->games_since(start->seen_block, {}).value();
+        return now && now->units.size() == 2 && both_at(now).at(wrong).faulty ? now : std::nullopt;
+    });
+    ASSERT_TRUE(news);
+    EXPECT_GT(news->seen_block, seen);
+    registry::DisputedUnit open = both_at(news).at(right);
+    ASSERT_TRUE(open.opened_block);
+    EXPECT_GT(*open.opened_block, seen);
+    EXPECT_LE(*open.opened_block, news->seen_block);
+    EXPECT_EQ(open, (registry::DisputedUnit{right, worker.address(), 1, false, open.opened_block}));
+    const registry::DisputedUnit ended = both_at(news).at(wrong);
+    EXPECT_EQ(ended,
+              (registry::DisputedUnit{wrong, worker.address(), 0, true, ended.opened_block}));
+    EXPECT_GT(ended.opened_block, open.opened_block) << "it was opened later";
+
+    seen = news->seen_block;
+    EXPECT_FALSE(port->games_since(seen + 1'000, {right}).value()) << "the chain is not there yet";
+    // The last blocks are looked at again: a reorganisation may have changed them.
+    const auto again = wait_for([&] { return port->games_since(seen, {}).value(); });
+    EXPECT_EQ(again->units.size(), 2U);
+    // What is open is asked for however long ago it began.
+    anvil_.mine(100);
+    seen = anvil_.client().block(chain::BlockTag::kLatest).value()->number;
+    const auto later = wait_for([&] { return port->games_since(seen, {right}).value(); });
+    ASSERT_EQ(later->units.size(), 1U);
+    open.opened_block.reset();  // not among what is new: what was stored stays
+    EXPECT_EQ(later->units[0], open);
+}
+
+TEST_F(EvmChainTest, games_of_another_log_are_none_of_ours) {
+    const Address elsewhere = chain::private_chain_key(7).address();
+    port = coordinator::make_evm_chain(anvil_.client(), manager_,
+                                       {elsewhere, deployment.dispute_game}, 0);
+    EXPECT_EQ(port->games_since({}, {}).error().code, ErrorCode::kConflict);
 }
 
 TEST_F(EvmChainTest, stakes_are_those_of_the_contract_and_asked_for_again_after_a_while) {

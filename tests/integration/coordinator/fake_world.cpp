@@ -75,11 +75,29 @@ Result<std::optional<std::uint64_t>> FakeChain::epoch_block(const coordinator::E
     return std::optional(epoch_blocks_[epoch.epoch]);
 }
 
-Result<std::optional<coordinator::GameVerdict>> FakeChain::games_about(
-    const Digest& unit, std::uint64_t /*epoch_block*/) {
+void FakeChain::play(const registry::DisputedUnit& unit) {
+    const std::lock_guard lock(mutex_);
+    auto& [since, now] = games_[unit.name];
+    const bool opens = unit.open_games > now.open_games;
+    since = head_ + 1;
+    now = unit;
+    if (opens) now.opened_block = since;
+}
+
+Result<std::optional<coordinator::GameNews>> FakeChain::games_since(
+    const std::optional<std::uint64_t>& seen_block, const std::vector<Digest>& open) {
+    const std::lock_guard lock(mutex_);
+    ++game_looks;
     GYM_CHECK(reachable());
-    games_asked.insert(unit);
-    return games;
+    const std::uint64_t seen = seen_block.value_or(head_ - 1);
+    if (head_ <= seen) return std::optional<coordinator::GameNews>();
+    coordinator::GameNews news{head_, window_blocks, {}};
+    for (const auto& [name, entry] : games_) {
+        const bool asked = std::find(open.begin(), open.end(), name) != open.end();
+        if (entry.first <= head_ && (entry.first > seen || asked))
+            news.units.push_back(entry.second);
+    }
+    return std::optional(std::move(news));
 }
 
 Result<std::optional<Digest>> FakeChain::randomness(std::uint64_t block) {
@@ -198,9 +216,15 @@ World::World() : database_(test_database_.as("gym_coordinator")) {
     restart();
 }
 
+std::unique_ptr<coordinator::Coordinator> World::beside(player::ClaimStore* own_claims) {
+    return std::make_unique<coordinator::Coordinator>(
+        coordinator::Dependencies{*database_, blobs, chain, compute, clock, key, &stake,
+                                  own_claims},
+        options);
+}
+
 void World::restart() {
-    core_ = std::make_unique<coordinator::Coordinator>(
-        coordinator::Dependencies{*database_, blobs, chain, compute, clock, key, &stake}, options);
+    core_ = beside(claims.get());
 }
 
 coordinator::TickSummary World::tick() {

@@ -25,16 +25,20 @@ class FakeChain final : public coordinator::ChainPort {
                               const Digest& hash) override;
     Result<std::optional<std::uint64_t>> epoch_block(const coordinator::EpochPost& epoch) override;
     Result<std::optional<Digest>> randomness(std::uint64_t block) override;
-    Result<std::optional<coordinator::GameVerdict>> games_about(const Digest& unit,
-                                                                std::uint64_t epoch_block) override;
+    std::optional<Address> dispute_game() const override { return games_contract; }
+    Result<std::optional<coordinator::GameNews>> games_since(
+        const std::optional<std::uint64_t>& seen_block, const std::vector<Digest>& open) override;
 
-    void mine() { ++head_; }
+    void mine(std::uint64_t blocks = 1) { head_ += blocks; }
+    [[nodiscard]] std::uint64_t head() const { return head_; }
+    /// What the contract says of a unit from the next block on.
+    void play(const registry::DisputedUnit& unit);
     bool down = false;
     std::map<std::uint64_t, coordinator::EpochPost> epochs;
-    int posts = 0;  ///< that were new
-    /// What it says of every unit's games; absent: it plays none.
-    std::optional<coordinator::GameVerdict> games;
-    std::set<Digest> games_asked;  ///< the units
+    int posts = 0;                          ///< that were new
+    std::optional<Address> games_contract;  ///< absent: it plays no games
+    std::uint64_t window_blocks = 1'000;
+    int game_looks = 0;  ///< that were asked for, with or without an answer
 
   private:
     [[nodiscard]] Status reachable() const;
@@ -42,6 +46,7 @@ class FakeChain final : public coordinator::ChainPort {
     std::uint64_t head_ = 1;
     std::map<std::pair<Digest, std::uint64_t>, std::pair<Digest, std::uint64_t>> rounds_;
     std::map<std::uint64_t, std::uint64_t> epoch_blocks_;
+    std::map<Digest, std::pair<std::uint64_t, registry::DisputedUnit>> games_;  // since which block
 };
 
 /// What each worker stakes: `each` unless it is said otherwise. Can be unreachable.
@@ -105,6 +110,8 @@ class World {
 
     /// A fresh coordinator over the same stores, as after a crash.
     void restart();
+    /// Another coordinator over the same stores, but with claims of its own.
+    std::unique_ptr<coordinator::Coordinator> beside(player::ClaimStore* own_claims);
     coordinator::Coordinator& core() { return *core_; }
     /// Ticks, mining a block after each, until nothing moves any more.
     void settle();
@@ -146,6 +153,7 @@ class World {
     FakeChain chain;
     FakeCompute compute;
     FakeStake stake;
+    std::unique_ptr<player::ClaimStore> claims;  ///< absent: it plays no games
     blob::MemoryStore blobs;
     crypto::PrivateKey key = crypto::PrivateKey::generate();
     coordinator::Options options;

@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "fake_world.hpp"
-#include "gym/game/evidence.hpp"
 
 namespace gym::testing {
 namespace {
@@ -130,57 +129,6 @@ TEST_F(CoordinatorFaults, an_honest_worker_that_left_is_not_rejected_on_a_liars_
     EXPECT_EQ(world.unit(unit).status.state, UnitState::kUpheld) << "nobody had to defend it";
     EXPECT_FALSE(world.core().node_status(honest.address())->node.excluded);
     EXPECT_TRUE(world.core().node_status(verifier.address())->node.excluded);
-}
-
-TEST_F(CoordinatorFaults, a_game_on_chain_decides_instead_of_the_referee) {
-    ASSERT_TRUE(world.commit(honest, world.work(honest)).ok());
-    const World::Work work = world.cheat(other, 5);
-    const Digest bad = world.commit(other, work)->unit;
-    world.settle();
-    while (world.verify(verifier)) {
-    }
-    world.chain.games = coordinator::GameVerdict::kOpen;
-    ASSERT_TRUE(world.core().defend(other.address(), bad).ok());
-    world.settle();
-    pass_deadline();
-    EXPECT_EQ(world.unit(bad).status.state, UnitState::kDisputed) << "no deadline ends a game";
-    world.chain.games = coordinator::GameVerdict::kFaulty;
-    world.settle();
-    const registry::Unit slashed = world.unit(bad);
-    EXPECT_EQ(slashed.status.state, UnitState::kSlashed);
-    EXPECT_EQ(slashed.reason_code, "step_differs");
-    EXPECT_NE(slashed.reason.find("its game on chain"), std::string::npos) << slashed.reason;
-    EXPECT_TRUE(world.core().node_status(other.address())->node.excluded);
-    EXPECT_FALSE(world.core().node_status(verifier.address())->node.excluded);
-    // The chain is asked for this commitment by the name that the contract has for it.
-    const Digest name = game::unit_of(world.options.domain, work.commitment).value();
-    EXPECT_EQ(world.chain.games_asked, std::set<Digest>{name});
-}
-
-TEST_F(CoordinatorFaults, a_game_that_the_worker_won_upholds_its_unit) {
-    const Digest unit = world.commit(honest, world.work(honest))->unit;
-    ASSERT_TRUE(world.commit(other, world.work(other)).ok());
-    world.settle();
-    while (world.verify(verifier, true)) {
-    }
-    world.chain.games = coordinator::GameVerdict::kUpheld;
-    world.settle();
-    EXPECT_EQ(world.unit(unit).status.state, UnitState::kUpheld);
-    EXPECT_FALSE(world.core().node_status(honest.address())->node.excluded);
-    EXPECT_TRUE(world.core().node_status(verifier.address())->node.excluded);
-}
-
-TEST_F(CoordinatorFaults, a_dispute_that_nobody_played_is_the_referees) {
-    ASSERT_TRUE(world.commit(honest, world.work(honest)).ok());
-    const Digest bad = world.commit(other, world.cheat(other, 5))->unit;
-    world.settle();
-    while (world.verify(verifier)) {
-    }
-    world.chain.games = coordinator::GameVerdict::kNeverOpened;
-    world.settle();
-    EXPECT_EQ(world.unit(bad).status.state, UnitState::kDisputed) << "it may still defend";
-    pass_deadline();
-    EXPECT_EQ(world.unit(bad).status.state, UnitState::kRejected);
 }
 
 TEST_F(CoordinatorFaults, a_dispute_whose_inputs_are_lost_is_void) {

@@ -9,6 +9,7 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/feed.hpp"
+#include "gym/registry/games.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/nodes.hpp"
 #include "gym/registry/rounds.hpp"
@@ -353,6 +354,33 @@ TEST_F(RegistryDatabase, rounds_are_numbered_without_gaps_and_recorded_once) {
                   .code,
               ErrorCode::kConflict)
         << "a round is sealed after it was open";
+}
+
+TEST_F(RegistryDatabase, the_first_of_the_games_that_are_open_says_since_when) {
+    GameWatch watch{address(1), 0, 100};
+    const auto opened_after = [&](std::uint64_t open_games, std::optional<std::uint64_t> opened) {
+        ++watch.seen_block;
+        run([&](db::Transaction& tx) -> Status {
+            GYM_CHECK(store_games(tx, watch, {{digest(1), address(2), open_games, false, opened}}));
+            return {};
+        });
+        return coordinator
+            ->transact([&](db::Transaction& tx) {
+                return find_disputed_unit(tx, watch.contract, digest(1));
+            })
+            .value()
+            ->opened_block;
+    };
+    using Block = std::optional<std::uint64_t>;
+    EXPECT_EQ(opened_after(1, 10), Block(10));
+    EXPECT_EQ(opened_after(2, 20), Block(10)) << "another game";
+    EXPECT_EQ(opened_after(1, std::nullopt), Block(10)) << "asked for, and nothing new";
+    EXPECT_EQ(opened_after(1, 9), Block(9)) << "a reorganisation moved it";
+    EXPECT_EQ(opened_after(0, std::nullopt), Block(9));
+    EXPECT_EQ(opened_after(1, 30), Block(30)) << "nothing was open meanwhile";
+    EXPECT_EQ(opened_after(0, std::nullopt), Block(30));
+    EXPECT_EQ(opened_after(1, std::nullopt), Block()) << "not known";
+    EXPECT_EQ(opened_after(2, 40), Block()) << "one is older, nobody knows how much";
 }
 
 }  // namespace

@@ -171,7 +171,8 @@ std::string InstalledNetwork::deploy_contracts() {
                   // A test waits seconds where a network waits hours.
                   {"activation_delay_s: 21600", "activation_delay_s: 1"},
                   {"withdrawal_delay_s: 86400", "withdrawal_delay_s: 1"},
-                  {"epoch_interval_s: 600", "epoch_interval_s: 1"}});
+                  {"epoch_interval_s: 600", "epoch_interval_s: 1"},
+                  {"window_blocks: 7200", "window_blocks: 50"}});
     std::vector<std::string> command{"operator", "deploy-contracts",
                                      (root_ / "etc/contracts.yaml").string(), "--out",
                                      path_of_deployment()};
@@ -209,6 +210,7 @@ void InstalledNetwork::write_configs() {
               {"report_audit_ppm: 20000", "report_audit_ppm: 1000000"},
               {"port_file: \"\"", "port_file: " + path("coordinator.port").string()},
               {chain_url, chain_.url()},
+              {"/var/lib/gym-coordinator", path("var/coordinator").string()},
               {"/etc/gym/", etc + "/"},
               {"/var/lib/gym/", state + "/"}}));
     write_config("rewards.yaml",

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "command.hpp"
+#include "outer_fixture.hpp"
 #include "play_fixture.hpp"
 
 namespace gym::testing {
@@ -13,12 +14,17 @@ namespace {
 
 namespace json = boost::json;
 
-class DisputeCommands : public PlayTest {
+/// The command line over a chain on which a fixture plays.
+template <class Fixture>
+class CommandsOn : public Fixture {
   protected:
+    using Fixture::anvil_;
+    using Fixture::folder_;
+
     void SetUp() override {
-        PlayTest::SetUp();
+        Fixture::SetUp();
         const auto file = folder_.path() / "deployment.json";
-        ASSERT_TRUE(chain::save_deployment(file, deployment_).ok());
+        ASSERT_TRUE(chain::save_deployment(file, Fixture::deployment_).ok());
         ::setenv("GYM_CHAIN", anvil_.url().c_str(), 1);
         ::setenv("GYM_DEPLOYMENT", file.c_str(), 1);
     }
@@ -39,12 +45,71 @@ class DisputeCommands : public PlayTest {
     }
 };
 
+using DisputeCommands = CommandsOn<PlayTest>;
+using OuterDisputeCommands = CommandsOn<OuterPlayTest>;
+
+TEST_F(OuterDisputeCommands, TellAGameAboutAnAggregate) {
+    lie(coordinator_).lie_about(OuterTree::momentum, 3, 9);
+    commit();
+    play_until([&] { return proven(); });
+    const player::GameRecord played = games().at(0);
+    const json::object shown = gym_json({"dispute", "show", played.id.hex()});
+    EXPECT_EQ(shown.at("status").as_string(), "fault_proven");
+    EXPECT_EQ(shown.at("asserter").as_string(), coordinator_.key.address().hex());
+    EXPECT_EQ(shown.at("place").as_string(), "the aggregate, parameter 3, its momentum, element 2");
+    const std::string claimed(shown.at("fault").at("claimed_text").as_string());
+    EXPECT_NE(claimed.find("(f32 0x"), std::string::npos) << claimed;
+    const Outcome text = gym({"dispute", "show", played.id.hex()});
+    for (const char* part :
+         {"declareOuter -> the aggregate, what it is made from",
+          "pickOuter -> the aggregate, momentum tensors 0 to ",
+          "pickOuterTensor -> the aggregate, parameter 3, its momentum, its tensor",
+          "pickElement -> the aggregate, parameter 3, its momentum, element 2 of 3 deltas",
+          "challenger  proveOuter  (0x"})
+        EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in\n" << text.out;
+}
+
+TEST_F(OuterDisputeCommands, TellAGameAboutWhatIsIncluded) {
+    const std::uint32_t slot = sample_.included[1].slot;
+    const auto says = sample_.commitment(slot, sample_.add_delta());
+    sample_.epoch[2] = protocol::sign(domain(), says, coordinator_.key);
+    sample_.included[1].root = says.delta_root;
+    run();
+    commit();
+    play_until([&] { return proven(); });
+    const json::object shown = gym_json({"dispute", "show", games().at(0).id.hex()});
+    const std::string delta = "the delta of slot " + std::to_string(slot) + " in the aggregate";
+    EXPECT_EQ(shown.at("place").as_string(), delta + ", its commitment: worker");
+    const Outcome text = gym({"dispute", "show", games().at(0).id.hex()});
+    EXPECT_NE(text.out.find("pickIncluded -> " + delta), std::string::npos) << text.out;
+}
+
+TEST_F(OuterDisputeCommands, TellAConflict) {
+    commit();
+    protocol::UnitCommitment second = outcome_;
+    second.final_state_root = engine::testing::seed_of("another base");
+    const auto other = protocol::sign(domain(), second, coordinator_.key);
+    ASSERT_TRUE(verifier_.claims->remove(claim_of(verifier_)).ok());
+    ASSERT_TRUE(verifier_.claims->save(conflict_with(protocol::encode(other))).ok());
+    if (protocol::signing_digest(domain(), second) < protocol::signing_digest(domain(), outcome_))
+        commitment_ = other;
+    play_until([&] { return proven(); });
+    const json::object shown = gym_json({"dispute", "show", chain_unit().hex()});
+    EXPECT_EQ(shown.at("status").as_string(), "fault_proven");
+    EXPECT_EQ(shown.at("place").as_string(), "two different commitments to one unit are signed");
+    EXPECT_TRUE(shown.at("moves").as_array().empty());
+    const Outcome listed = gym({"dispute", "list"});
+    EXPECT_NE(listed.out.find("two different commitments"), std::string::npos) << listed.out;
+    const Outcome text = gym({"dispute", "show", chain_unit().hex()});
+    EXPECT_NE(text.out.find("challenger  openConflict  (0x"), std::string::npos) << text.out;
+}
+
 TEST_F(DisputeCommands, TellAWholeGameFromTheChainAlone) {
     EXPECT_EQ(gym({"dispute", "list"}).out, "no game was opened yet\n");
     EXPECT_EQ(gym({"dispute", "show", "0x12"}).exit_code, 2) << "too short";
     break_device(worker_, {.step = 2, .op = 5, .output = 0, .bit = 30});
     commit();
-    play_until([&] { return on_chain().proven_at_s != 0; });
+    play_until([&] { return proven(); });
     const player::GameRecord played = games().at(0);
 
     const json::object listed = gym_json({"dispute", "list"});
@@ -95,7 +160,7 @@ TEST_F(DisputeCommands, WatchWaitsForAGameAndFollowsItToItsEnd) {
     const Command watching(folder_, {"dispute", "watch", "--json"});
     break_device(worker_, {.step = 1, .op = 20, .output = 0, .bit = 30});
     commit();
-    play_until([&] { return on_chain().proven_at_s != 0; });
+    play_until([&] { return proven(); });
     const Outcome outcome = watching.wait();
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     std::istringstream lines(outcome.out);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gym/commit/sha256.hpp"
+#include "gym/crypto/keccak.hpp"
 #include "random_game.hpp"
 
 /// Moves with something changed: flipped bits, other numbers, longer and shorter lists.
@@ -24,7 +25,10 @@ inline void mutate(Rng&, bool& flag) {
     flag = !flag;
 }
 inline void mutate(Rng& rng, Stage& stage) {
-    stage = static_cast<Stage>(rng() % 2 == 0 ? rng() % 12 : rng() % 256);
+    stage = static_cast<Stage>(rng() % 2 == 0 ? rng() % 16 : rng() % 256);
+}
+inline void mutate(Rng& rng, OuterTree& tree) {
+    tree = static_cast<OuterTree>(rng() % 5);
 }
 inline void mutate(Rng& rng, Digest& digest) {
     if (rng() % 4 == 0)
@@ -76,6 +80,12 @@ void mutate(Rng& rng, std::vector<T>& items) {
     }
 }
 
+/// Moves at a cursor that stands for the facts.
+template <class M>
+inline constexpr bool kFrameIsFacts =
+    std::same_as<M, move::DeclareStates> || std::same_as<M, move::DeclareOuter> ||
+    std::same_as<M, move::ShowIncluded> || std::same_as<M, move::ProveSigner>;
+
 /// Makes the hashes right again by which a change is found at once, so that it is looked at deeper.
 template <class M>
 void reseal(Rng& rng, Cursor& c, M& m) {
@@ -90,7 +100,10 @@ void reseal(Rng& rng, Cursor& c, M& m) {
             c.node = commit::chunk_leaf(m.chunk);
     if constexpr (requires { m.facts, m.frame.facts; }) m.frame.facts = hash_of(m.facts);
     if constexpr (requires { m.facts, m.step.facts; }) m.step.facts = hash_of(m.facts);
-    if constexpr (requires { m.step, m.op; })
+    if constexpr (requires { m.facts, m.outer.facts; }) m.outer.facts = hash_of(m.facts);
+    if constexpr (requires { m.outer, m.op; })
+        m.op.step = hash_of(m.outer);
+    else if constexpr (requires { m.step, m.op; })
         m.op.step = hash_of(m.step);
     else if constexpr (requires { m.facts, m.op; })
         m.op.step = hash_of(m.facts);
@@ -98,12 +111,35 @@ void reseal(Rng& rng, Cursor& c, M& m) {
         c.frame = hash_of(m.frame);
     else if constexpr (requires { m.op; })
         c.frame = hash_of(m.op);
-    else if constexpr (std::same_as<M, move::DeclareStates>)
+    else if constexpr (kFrameIsFacts<M>)
         c.frame = hash_of(m.facts);
     else if constexpr (requires { m.states_root; })
         c.frame = steps_frame(hash_of(m.facts), m.states_root);
     else if constexpr (requires { m.to.states_root; })
         c.frame = steps_frame(hash_of(m.facts), m.to.states_root);
+}
+
+/// The same of what aggregates have.
+template <class M>
+void reseal_outer(Rng& rng, Cursor& c, M& m) {
+    constexpr std::size_t kBatchRootAt = 8;
+    if constexpr (std::same_as<M, move::DeclareOuter>) {
+        const Digest root = commit::merkle_root(m.deltas);
+        if (rng() % 2 == 0 && m.record.size() >= kBatchRootAt + Digest::kSize)
+            std::ranges::copy(root.data, m.record.begin() + kBatchRootAt);
+        commit::Hasher hasher;
+        m.facts.records_root = hasher.update(Digest{}).update(m.record).finish();
+    }
+    // What the rules themselves would have let through.
+    if constexpr (requires { m.outer, m.values; })
+        if (!m.values.empty() && m.values.size() % 4 == 0) c.twin = crypto::keccak256(m.values);
+    if constexpr (std::same_as<M, move::ProveColumn>)
+        m.op.record = dispute::state_record_digest(m.slot.record);
+    if constexpr (std::same_as<M, move::PickIncluded>) m.frame.slots = crypto::keccak256(m.slots);
+    if constexpr (std::same_as<M, move::ProveSigner>) {
+        commit::Hasher hasher;
+        c.node = hasher.update(as_bytes("gym.commitment.v1")).update(m.commitment).finish();
+    }
 }
 
 /// A case with one or two things changed; sometimes at once visible, sometimes not.
@@ -119,7 +155,12 @@ inline Case mutated(Rng& rng, const Case& original) {
             }
             // No tree is higher: the rules make no such cursor, and do not look for it.
             changed.at.height %= commit::kTreeDepthMax + 1;
-            if (rng() % 2 == 0) reseal(rng, changed.at, m);
+            // Nor is there a column of an element that a tensor does not have.
+            if (original.at.stage == Stage::column) changed.at.index = original.at.index;
+            if (rng() % 2 == 0) {
+                reseal_outer(rng, changed.at, m);
+                reseal(rng, changed.at, m);
+            }
         },
         changed.move);
     return changed;

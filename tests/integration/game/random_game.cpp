@@ -77,7 +77,7 @@ TracedTensor TracedUnit::windows(std::uint32_t step) const {
 }
 
 RandomGame::RandomGame(Rng& rng, TracedUnit& unit, std::uint64_t ending)
-    : rng_(rng), unit_(unit), ending_(ending % kEndings) {
+    : GameWriter(rng), unit_(unit), ending_(ending % kEndings) {
     step_ = static_cast<std::uint32_t>(below(unit.steps.size()));
     // Only checkpoints have gradient roots, and the last step is one.
     if (ending_ == kByGradient) step_ = static_cast<std::uint32_t>(unit.steps.size() - 1);
@@ -137,23 +137,23 @@ std::uint32_t RandomGame::input_leaf() {
     return leaf == 0 && inputs > 1 ? 1 : leaf;
 }
 
-void RandomGame::move(const Move& move) {
+void GameWriter::move(const Move& move) {
     cases_.push_back({line_->at(), move});
     const Status played = line_->play(move);
     if (!played.ok()) assertion_failed(name_of(move), played.error().message, __FILE__, __LINE__);
 }
 
-Pick RandomGame::leaf_pick(const MerkleTree& tree, std::uint64_t leaf) const {
+Pick GameWriter::leaf_pick(const MerkleTree& tree, std::uint64_t leaf) const {
     std::vector<Digest> path = must(tree.prove(leaf));
     path.resize(line_->at().height);
     return {leaf, tree.node(0, leaf), std::move(path), {}, {}};
 }
 
-Pick RandomGame::root_pick(const MerkleTree& tree, std::uint64_t leaf) const {
+Pick GameWriter::root_pick(const MerkleTree& tree, std::uint64_t leaf) const {
     return {leaf, tree.node(0, leaf), must(tree.prove(leaf)), {}, {}};
 }
 
-void RandomGame::descend(const MerkleTree& tree, std::uint64_t leaf, bool to_leaf) {
+void GameWriter::descend(const MerkleTree& tree, std::uint64_t leaf, bool to_leaf) {
     // Not always the way that players go, and not always to the end.
     while (line_->at().height > 0) {
         const Cursor& c = line_->at();

@@ -11,17 +11,14 @@
 #include "gym/game/line.hpp"
 #include "gym/game/rerun_work.hpp"
 #include "move_samples.hpp"
+#include "must.hpp"
 #include "sample_unit.hpp"
 
 /// Games of real units in which the asserter lies anywhere and the challenger picks anything: more
 /// than players would play, all of it well-formed.
 namespace gym::game::testing {
 
-template <class T>
-T must(Result<T> result) {
-    if (!result.ok()) assertion_failed("result.ok()", result.error().message, __FILE__, __LINE__);
-    return std::move(result).value();
-}
+using gym::testing::must;
 
 /// A move where it was made.
 struct Case {
@@ -51,8 +48,25 @@ class TracedUnit {
     std::map<std::pair<std::uint32_t, std::uint32_t>, dispute::MacroTrace> macros_;
 };
 
-/// Plays one game and notes its moves.
-class RandomGame {
+/// Notes the moves of a game while it is played.
+class GameWriter {
+  protected:
+    explicit GameWriter(Rng& rng) : rng_(rng) {}
+    void descend_chunks(const dispute::TracedTensor& tensor, std::uint64_t chunk);
+    /// Down to a node that has leaf `leaf` below it, to which a move of its own leads.
+    void descend(const commit::MerkleTree& tree, std::uint64_t leaf, bool to_leaf);
+    void move(const Move& move);
+    [[nodiscard]] Pick leaf_pick(const commit::MerkleTree& tree, std::uint64_t leaf) const;
+    [[nodiscard]] Pick root_pick(const commit::MerkleTree& tree, std::uint64_t leaf) const;
+    std::uint64_t below(std::uint64_t n) { return rng_() % n; }
+
+    Rng& rng_;
+    std::optional<Line> line_;
+    std::vector<Case> cases_;
+};
+
+/// Plays one game about a train unit.
+class RandomGame : private GameWriter {
   public:
     /// @param ending by which proof, modulo how many there are; by an element more often.
     RandomGame(Rng& rng, TracedUnit& unit, std::uint64_t ending);
@@ -72,24 +86,14 @@ class RandomGame {
     void descend_to_element();
     void descend_to_token();
     void descend_to_delta();
-    void descend_chunks(const dispute::TracedTensor& tensor, std::uint64_t chunk);
-    /// Down to a node that has leaf `leaf` below it, to which a move of its own leads.
-    void descend(const commit::MerkleTree& tree, std::uint64_t leaf, bool to_leaf);
-    void move(const Move& move);
-    [[nodiscard]] Pick leaf_pick(const commit::MerkleTree& tree, std::uint64_t leaf) const;
-    [[nodiscard]] Pick root_pick(const commit::MerkleTree& tree, std::uint64_t leaf) const;
     [[nodiscard]] StepFrame frame() const { return *line_->step(); }
-    std::uint64_t below(std::uint64_t n) { return rng_() % n; }
 
-    Rng& rng_;
     TracedUnit& unit_;
     std::uint64_t ending_ = 0;
     std::uint32_t step_ = 0;
     std::vector<engine::StepRecord> records_;
     std::vector<Digest> before_, leaves_, after_, gradients_;
     std::vector<Digest> states_;  ///< roots after every step
-    std::optional<Line> line_;
-    std::vector<Case> cases_;
 };
 
 /// From the unit to a step of a long unit, or to a leaf of a tree of many, by random digests.

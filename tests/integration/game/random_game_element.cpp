@@ -8,7 +8,7 @@ using commit::MerkleTree;
 using dispute::LeafRecord;
 using dispute::TracedTensor;
 
-void RandomGame::descend_chunks(const TracedTensor& tensor, std::uint64_t chunk) {
+void GameWriter::descend_chunks(const TracedTensor& tensor, std::uint64_t chunk) {
     const MerkleTree tree(tensor.chunk_leaves);
     if (tree.leaf_count() > 1) {
         Cursor root{.stage = Stage::chunks,

@@ -7,6 +7,7 @@
 #include "evm.hpp"
 #include "gym/game/calldata.hpp"
 #include "mutations.hpp"
+#include "random_outer.hpp"
 #include "random_seed.hpp"
 
 // decide() against the contracts of rules: the same refusals, the same cursors and findings.
@@ -29,7 +30,15 @@ class RulesOnChain {
         : trees_(evm_.deploy("TreeRules")),
           steps_(evm_.deploy("StepRules")),
           faults_(evm_.deploy("FaultRules")),
-          elements_(evm_.deploy("ElementRules", {evm_.one_step()})) {}
+          elements_(evm_.deploy("ElementRules", {evm_.one_step()})),
+          outer_(evm_.deploy("OuterRules")),
+          outer_proofs_(evm_.deploy("OuterProofs")),
+          opening_(evm_.deploy("OpeningRules", {evm_.harness(), kWindowBlocks})) {}
+
+    /// Of commitments; the log itself is not asked.
+    [[nodiscard]] crypto::Eip712Domain domain() const {
+        return protocol::signing_domain(kChainId, evm_.harness());
+    }
 
     /// What the contracts say to each case.
     std::vector<EvmAnswer> ask(const std::vector<Case>& cases) {
@@ -54,13 +63,22 @@ class RulesOnChain {
                                                        "pick",          "pickStep",    "pickDelta"};
         static const std::set<std::string_view> kFaults{"proveRecord", "proveInput", "proveSlot",
                                                         "proveGradient"};
+        static const std::set<std::string_view> kOuter{
+            "declareOuter", "showIncluded",    "postColumn", "pickOuter",
+            "pickIncluded", "pickOuterTensor", "pickElement"};
+        static const std::set<std::string_view> kOuterProofs{"proveColumn", "proveOuter",
+                                                             "proveOuterSlot"};
+        if (name == "proveSigner") return opening_;
+        if (kOuter.contains(name)) return outer_;
+        if (kOuterProofs.contains(name)) return outer_proofs_;
         if (kTrees.contains(name)) return trees_;
         if (kFaults.contains(name)) return faults_;
         return name.starts_with("prove") ? elements_ : steps_;
     }
 
+    static constexpr std::uint64_t kWindowBlocks = 7'200, kChainId = 31'337;
     Evm evm_;
-    Address trees_, steps_, faults_, elements_;
+    Address trees_, steps_, faults_, elements_, outer_, outer_proofs_, opening_;
 };
 
 /// What a contract returned, as decide() would say it.
@@ -88,8 +106,9 @@ class RulesDifferential : public ::testing::Test {
     /// Compares each case; stops at the first that differs.
     void compare(const std::vector<Case>& cases) {
         const std::vector<EvmAnswer> answers = chain().ask(cases);
+        const crypto::Eip712Domain domain = chain().domain();
         for (std::size_t i = 0; i < cases.size(); ++i) {
-            const auto decided = decide(cases[i].at, cases[i].move);
+            const auto decided = decide(cases[i].at, cases[i].move, &domain);
             const std::string what = std::string(name_of(cases[i].move)) + " at " +
                                      std::string(to_string(cases[i].at.stage)) + ": " +
                                      (decided.ok() ? "accepted" : decided.error().message) +
@@ -111,9 +130,16 @@ TEST_F(RulesDifferential, GamesOfRealUnitsAndWhatIsAlmostAMove) {
     std::vector<std::unique_ptr<TracedUnit>> units;
     for (const auto& sample : dispute::testing::kSamples)
         units.push_back(std::make_unique<TracedUnit>(sample));
+    std::vector<std::unique_ptr<TracedOuter>> aggregates;
+    for (const auto& sample : dispute::testing::kSamples)
+        aggregates.push_back(std::make_unique<TracedOuter>(sample, chain().domain()));
     for (std::uint64_t game = 0; game < kGames * test_scale(); ++game) {
         std::vector<Case> cases =
             RandomGame(rng, *units[game % units.size()], game / units.size()).play();
+        const std::vector<Case> outer =
+            RandomOuter(rng, *aggregates[game % aggregates.size()], game / aggregates.size())
+                .play();
+        cases.insert(cases.end(), outer.begin(), outer.end());
         if (game % 4 == 0) {
             const std::vector<Case> more = random_descent(rng);
             cases.insert(cases.end(), more.begin(), more.end());

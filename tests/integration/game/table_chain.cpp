@@ -4,31 +4,14 @@
 
 #include "gym/crypto/keccak.hpp"
 #include "gym/game/calldata.hpp"
+#include "must.hpp"
 
 namespace gym::game::testing {
 namespace {
 
 constexpr std::uint32_t kTimeoutMs = 60'000;
-constexpr int kPollsMax = 10'000;
-constexpr const char* kGasLimit = "0xe4e1c0";  // 15 million, below EIP-7825's bound
 
-template <class T>
-T must(Result<T> result, const char* what) {
-    if (!result.ok()) assertion_failed(what, result.error().message, __FILE__, __LINE__);
-    return std::move(result).value();
-}
-
-std::string quantity(const Amount& amount) {
-    std::string digits = to_hex(amount.to_be32());
-    digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
-    return "\"0x" + digits + "\"";
-}
-
-std::string unquoted(const std::string& json) {
-    const std::size_t first = json.find('"'), last = json.find('"', first + 1);
-    GYM_ASSERT(last != std::string::npos, "the node answers with a text");
-    return json.substr(first + 1, last - first - 1);
-}
+using gym::testing::must;
 
 template <class T>
 void compare(std::string& out, const char* what, const T& on_chain, const T& expected) {
@@ -81,18 +64,13 @@ std::uint64_t TableChain::now() {
 
 chain::Receipt TableChain::send(const Tx& tx, const Address& to, const Bytes& data) {
     anvil_.rpc("evm_setNextBlockTimestamp", "[" + std::to_string(tx.time) + "]");
-    anvil_.rpc("anvil_setNextBlockBaseFeePerGas", "[" + quantity(Amount(tx.base_fee)) + "]");
-    const std::string hash = unquoted(anvil_.rpc(
-        "eth_sendTransaction",
-        "[{\"from\":\"" + tx.sender.hex() + "\",\"to\":\"" + to.hex() + "\",\"gas\":\"" +
-            kGasLimit + "\",\"gasPrice\":" + quantity(Amount(tx.gas_price)) +
-            ",\"value\":" + quantity(tx.value) + ",\"data\":\"" + to_hex0x(data) + "\"}]"));
-    const Digest digest = must(Digest::parse(hash), "hash");
-    for (int i = 0; i < kPollsMax; ++i) {
-        const auto receipt = must(anvil_.client().receipt(digest), "receipt");
-        if (receipt) return *receipt;  // the node answers before it has mined the transaction
-    }
-    assertion_failed("receipt", "none came", __FILE__, __LINE__);
+    anvil_.rpc("anvil_setNextBlockBaseFeePerGas",
+               "[\"" + gym::testing::quantity(Amount(tx.base_fee)) + "\"]");
+    return anvil_.transact({.from = tx.sender,
+                            .to = to,
+                            .data = data,
+                            .value_wei = tx.value,
+                            .gas_price_wei = Amount(tx.gas_price)});
 }
 
 void TableChain::must_send(const Address& from, const chain::ContractCall& call,
@@ -107,7 +85,7 @@ void TableChain::must_send(const Address& from, const chain::ContractCall& call,
 
 ChainUnit TableChain::post(std::uint32_t asserter, const Facts& facts, bool contradicts,
                            std::uint64_t time) {
-    const Digest name = crypto::keccak256_text("job " + std::to_string(++epochs_));
+    const Digest name = crypto::keccak256_text("job " + std::to_string(epochs_));
     ChainUnit unit;
     protocol::RoundRecord& record = unit.evidence.record;
     record.job_id = record.base_state_root = record.momentum_root = record.program_root = name;
@@ -130,20 +108,60 @@ ChainUnit TableChain::post(std::uint32_t asserter, const Facts& facts, bool cont
     says.steps = facts.steps;
     says.tokens = 64 * facts.steps + (contradicts ? 1 : 0);
     says.flops = 64 * facts.steps;
-    const auto domain = protocol::signing_domain(deployment_.chain_id, deployment_.commitment_log);
-    unit.evidence.commitment = protocol::sign(domain, says, keys_[asserter]);
-    const chain::CommitmentLog log(deployment_.commitment_log);
-    must_send(admin_.address(), log.post_round(name, record.round, says.round_record), time);
-    must_send(admin_.address(),
-              log.post_epoch({epochs_, name, record.round,
-                              protocol::commitment_leaf(unit.evidence.commitment), 1}),
-              time + 1);
-    unit.opening.unit = must(unit_of(domain, unit.evidence.commitment), "unit");
+    unit.evidence.commitment = protocol::sign(domain(), says, keys_[asserter]);
+    post_round(record, {protocol::commitment_leaf(unit.evidence.commitment), 1}, time);
+    unit.opening.unit = must(unit_of(domain(), unit.evidence.commitment), "unit");
     unit.opening.asserter = accounts_[asserter];
     unit.opening.facts = facts_of(says, record);
     unit.opening.fault = must(contradiction(says, record, accounts_[asserter]), "contradiction");
-    unit.opening.epoch_block =
-        must(anvil_.client().block(chain::BlockTag::kLatest), "block")->number;
+    unit.opening.epoch_block = block();
+    return unit;
+}
+
+std::uint64_t TableChain::block() {
+    return must(anvil_.client().block(chain::BlockTag::kLatest), "block")->number;
+}
+
+void TableChain::post_round(const protocol::RoundRecord& record, const EpochRoot& epoch,
+                            std::uint64_t time) {
+    const chain::CommitmentLog log(deployment_.commitment_log);
+    must_send(admin_.address(), log.post_round(record.job_id, record.round, protocol::hash(record)),
+              time);
+    if (epoch.leaves == 0) return;
+    must_send(admin_.address(),
+              log.post_epoch({++epochs_, record.job_id, record.round, epoch.root, epoch.leaves}),
+              time + 1);
+}
+
+ChainUnit TableChain::post_aggregate(std::uint32_t asserter, const SampleOuter& sample,
+                                     OuterWork& run, bool contradicts, std::uint64_t time) {
+    const protocol::RoundRecord& record = sample.record;
+    protocol::UnitCommitment says = sample.outcome(run);
+    says.tokens = contradicts ? 1 : 0;
+    post_round(record, sample.epoch_root(), time);
+    ChainUnit unit;
+    unit.evidence = {protocol::sign(domain(), says, keys_[asserter]), record, 0, {}};
+    unit.opening.unit = must(unit_of(domain(), unit.evidence.commitment), "unit");
+    unit.opening.asserter = accounts_[asserter];
+    unit.opening.facts = outer_facts_of(says, record, sample.epoch_root());
+    unit.opening.fault = must(contradiction(says, record, accounts_[asserter]), "contradiction");
+    unit.opening.epoch_block = block();
+    unit.conflict = Conflict{unit.evidence.commitment, record, {}};
+    std::optional<std::uint64_t> window = unit.opening.epoch_block;
+    if (contradicts) {
+        protocol::RoundRecord next = record;
+        next.round += 1;
+        next.previous_record = says.round_record;
+        next.base_state_root = record.momentum_root;
+        post_round(next, {}, time + 2);
+        unit.conflict->other = next;
+        window.reset();
+    } else {
+        says.flops += 1;
+        unit.conflict->other = protocol::sign(domain(), says, keys_[asserter]);
+    }
+    unit.conflict_opening =
+        ConflictOpening{must(decide_conflict(domain(), *unit.conflict), "conflict"), window};
     return unit;
 }
 
@@ -161,6 +179,13 @@ chain::ContractCall TableChain::call_of(const sim::Call& call,
             const auto unit = std::ranges::find(
                 units, c.opening.unit, [](const ChainUnit& one) { return one.opening.unit; });
             return game.open(encode_open(unit->evidence, c.salt), {});
+        }
+        Out operator()(const sim::ConflictCall& c) {
+            const Digest& name = c.opening.finding.unit;
+            const auto unit = std::ranges::find_if(units, [&](const ChainUnit& one) {
+                return one.conflict_opening && one.conflict_opening->finding.unit == name;
+            });
+            return game.open(encode_conflict(*unit->conflict, c.salt), {});
         }
         Out operator()(const sim::PlayCall& c) { return game.move(encode_call(*c.sent), "move"); }
         Out operator()(const sim::ReclaimCall& c) { return game.reclaim(c.unit, c.salt); }

@@ -9,6 +9,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/game/evidence.hpp"
 #include "gym/game/table.hpp"
+#include "sample_outer.hpp"
 
 namespace gym::game::testing {
 
@@ -16,7 +17,10 @@ namespace gym::game::testing {
 struct ChainUnit {
     Evidence evidence;
     Opening opening;
-    std::size_t kind = 0;  ///< of the library
+    std::size_t kind = 0;  ///< of the library; of no meaning for aggregates
+    /// What is not right whatever was computed, and its opening.
+    std::optional<Conflict> conflict;
+    std::optional<ConflictOpening> conflict_opening;
 };
 
 /// DisputeGame with everything around it on a private chain, where every call is a block of its
@@ -36,6 +40,10 @@ class TableChain {
     /// Commits to a unit, under an epoch of its own. @param facts that its asserter commits to.
     ChainUnit post(std::uint32_t asserter, const Facts& facts, bool contradicts,
                    std::uint64_t time);
+    /// Commits to an aggregate, under a round of its own whose epoch is the sample's; and to
+    /// another one, or to a next round that does not follow. @param run of the asserter.
+    ChainUnit post_aggregate(std::uint32_t asserter, const SampleOuter& sample, OuterWork& run,
+                             bool contradicts, std::uint64_t time);
     void skip(std::uint64_t blocks) { anvil_.mine(static_cast<std::uint32_t>(blocks)); }
 
     /// What differs on chain; empty if nothing does. Games that were over before are not looked at
@@ -44,6 +52,10 @@ class TableChain {
 
     [[nodiscard]] const Address& account(std::size_t i) const { return accounts_[i]; }
     [[nodiscard]] const Address& contract() const { return deployment_.dispute_game; }
+    /// Of commitments.
+    [[nodiscard]] crypto::Eip712Domain domain() const {
+        return protocol::signing_domain(deployment_.chain_id, deployment_.commitment_log);
+    }
     [[nodiscard]] std::uint64_t chain_id() const { return deployment_.chain_id; }
     [[nodiscard]] std::uint64_t now();
 
@@ -52,6 +64,9 @@ class TableChain {
     static constexpr std::uint64_t kStake = 1'000;       ///< of these, staked
 
   private:
+    void post_round(const protocol::RoundRecord& record, const EpochRoot& epoch,
+                    std::uint64_t time);
+    std::uint64_t block();
     chain::Receipt send(const Tx& tx, const Address& to, const Bytes& data);
     void must_send(const Address& from, const chain::ContractCall& call, std::uint64_t time);
     std::string game_difference(const Digest& id, const GameState& expected);

@@ -21,8 +21,8 @@ constexpr std::uint64_t kCalls = 400;
 constexpr std::uint64_t kCallsOfAUnit = 40;
 constexpr std::size_t kAsserters = 2;
 constexpr std::array<const char*, std::variant_size_v<Call>> kNames{
-    "announce", "open",   "play", "reclaim",  "forfeit",      "timeout",
-    "close",    "settle", "thaw", "withdraw", "withdrawEther"};
+    "announce", "open",   "play", "reclaim",  "forfeit",       "timeout",
+    "close",    "settle", "thaw", "withdraw", "withdrawEther", "openConflict"};
 
 Terms terms() {
     Terms terms;
@@ -44,7 +44,7 @@ class Script {
     explicit Script(std::uint64_t seed)
         : rng_(seed),
           chain_(terms()),
-          table_(terms(), chain_.chain_id(), chain_.contract()),
+          table_(terms(), chain_.chain_id(), chain_.contract(), chain_.domain()),
           time_(chain_.now() + 1) {
         for (std::size_t i = 0; i < TableChain::kAccounts; ++i) {
             Tx tx;
@@ -73,16 +73,63 @@ class Script {
     };
     struct Announced {
         std::size_t account = 0, unit = 0;
+        bool conflict = false;
         Digest salt, id;
     };
+    /// What is announced, or was.
+    const Digest& unit_of(const Announced& one) const {
+        const ChainUnit& unit = units_[one.unit];
+        return one.conflict ? unit.conflict_opening->finding.unit : unit.opening.unit;
+    }
     std::uint64_t below(std::uint64_t n) { return rng_() % n; }
 
+    /// An aggregate with what its two sides play.
+    struct Aggregate {
+        explicit Aggregate(std::uint64_t number, const crypto::Eip712Domain& domain)
+            : sample(dispute::testing::kSamples[4], number, domain), right(sample.rerun()) {}
+        SampleOuter sample;
+        std::unique_ptr<RerunOuter> right;
+        std::unique_ptr<OuterLiar> liar;   ///< the asserter
+        std::unique_ptr<OuterLiar> wrong;  ///< its challenger, if it is right
+    };
+
+    void post_aggregate() {
+        auto aggregate = std::make_unique<Aggregate>(units_.size() + 1, chain_.domain());
+        SampleOuter& sample = aggregate->sample;
+        if (below(4) == 0) {  // the coordinator has put a delta of its own under the epoch
+            sample.epoch[2] =
+                sample.sign(sample.commitment(SampleOuter::kSlots[2], sample.included[1].root), 99);
+            aggregate->right = sample.rerun();
+        }
+        aggregate->liar = std::make_unique<OuterLiar>(*aggregate->right);
+        const std::uint64_t lie = below(6);
+        if (lie == 0) aggregate->liar->lie_about_joint(below(4), sample.add_delta());
+        if (lie == 1) {
+            aggregate->liar->list = sample.included;
+            aggregate->liar->list->back().root = sample.add_delta();
+        }
+        if (lie > 2)
+            aggregate->liar->lie_about(below(2) == 0 ? OuterTree::base : OuterTree::momentum,
+                                       static_cast<std::uint32_t>(below(2)), below(64));
+        if (lie == 2) {
+            aggregate->wrong = std::make_unique<OuterLiar>(*aggregate->right);
+            aggregate->wrong->lie_about(OuterTree::base, 0, 5);
+        }
+        if (lie == 5) aggregate->liar->values = Bytes(4 * sample.included.size(), 0x3C);
+        units_.push_back(chain_.post_aggregate(static_cast<std::uint32_t>(below(kAsserters)),
+                                               sample, *aggregate->liar, below(6) == 0, time_ + 1));
+        aggregates_[units_.back().opening.unit] = std::move(aggregate);
+        time_ += 4;
+    }
+
     void post() {
+        if (below(2) == 0) return post_aggregate();
         const std::size_t program = 0;
         const std::size_t variant = below(3) == 0 ? 0 : 1 + below(4);
-        const std::size_t kind = program + UnitLibrary::kPrograms * variant;
+        const std::size_t kind = UnitLibrary::train(program, variant);
         units_.push_back(chain_.post(static_cast<std::uint32_t>(below(kAsserters)),
-                                     library_.kind(kind).facts, below(6) == 0, time_ + 1));
+                                     std::get<Facts>(library_.kind(kind).facts), below(6) == 0,
+                                     time_ + 1));
         units_.back().kind = kind;
         time_ += 2;
     }
@@ -105,7 +152,8 @@ class Script {
         tx.time = time_;
         tx.base_fee = 1 + below(50);
         tx.gas_price = tx.base_fee + below(100);
-        if (std::holds_alternative<sim::OpenCall>(sent.call))
+        if (std::holds_alternative<sim::OpenCall>(sent.call) ||
+            std::holds_alternative<sim::ConflictCall>(sent.call))
             tx.value = Amount(2 * tx.base_fee * terms().escrow_gas - below(8) / 7 + below(3));
         const auto mined = chain_.execute(tx, sent.call, units_);
         tx.block = mined.block;
@@ -135,8 +183,7 @@ class Script {
             return Sent{account(), sim::ForfeitCall{some(announced_).id}};
         if (what == 17 && !announced_.empty()) {
             const Announced& one = some(announced_);
-            return Sent{chain_.account(one.account),
-                        sim::ReclaimCall{units_[one.unit].opening.unit, one.salt}};
+            return Sent{chain_.account(one.account), sim::ReclaimCall{unit_of(one), one.salt}};
         }
         if (what == 18) return Sent{account(), sim::SettleCall{some(units_).opening.unit}};
         if (what == 19) return Sent{account(), sim::WithdrawEtherCall{}};
@@ -157,9 +204,9 @@ class Script {
         one.account = kAsserters - 1 + below(TableChain::kAccounts + 1 - kAsserters);
         // Mostly of a unit that is new.
         one.unit = below(4) == 0 ? below(units_.size()) : units_.size() - 1;
+        one.conflict = units_[one.unit].conflict && below(8) == 0;
         one.salt.data[0] = static_cast<std::uint8_t>(below(3));
-        one.id = table_.announcement_of(chain_.account(one.account), units_[one.unit].opening.unit,
-                                        one.salt);
+        one.id = table_.announcement_of(chain_.account(one.account), unit_of(one), one.salt);
         announced_.push_back(one);
         return Sent{chain_.account(one.account), sim::AnnounceCall{one.id}};
     }
@@ -172,7 +219,9 @@ class Script {
         if (waiting.empty() || below(8) == 0) waiting = announced_;
         const Announced one = below(4) == 0 ? some(waiting) : waiting.back();
         const Address& sender = below(16) == 0 ? account() : chain_.account(one.account);
-        return Sent{sender, sim::OpenCall{units_[one.unit].opening, one.salt}};
+        const ChainUnit& unit = units_[one.unit];
+        if (one.conflict) return Sent{sender, sim::ConflictCall{*unit.conflict_opening, one.salt}};
+        return Sent{sender, sim::OpenCall{unit.opening, one.salt}};
     }
 
     /// A game, mostly one that is open.
@@ -198,25 +247,38 @@ class Script {
         const auto id = game();
         if (!id) return std::nullopt;
         const GameState& state = *table_.game(*id);
-        const Line* line = book_.line(*id);
-        if (line == nullptr || (below(12) == 0 && !played_.empty())) return replay(*id);
+        const sim::Lines::Reached* place = book_.place(*id);
+        if (place == nullptr || (below(12) == 0 && !played_.empty())) return replay(*id);
         const auto unit = std::ranges::find(units_, state.unit,
                                             [](const ChainUnit& one) { return one.opening.unit; });
-        const bool challenges = line->at().answered;
+        const bool challenges = place->line.at().answered;
         const std::uint64_t clock = challenges ? state.challenger_clock : state.asserter_clock;
         if (time_ > state.since + clock && below(2) == 0)
             return Sent{account(), sim::TimeoutCall{*id}};
-        // Whoever disputes a right unit takes a wrong one for right.
-        const std::size_t own =
-            unit->kind == library_.honest(0) ? UnitLibrary::kPrograms : library_.honest(0);
-        const auto& planned = challenges ? library_.challenge(own, unit->kind, *line)
-                                         : library_.answer(unit->kind, *line);
+        const auto planned = plan(*unit, *place);
         if (!planned.ok()) return Sent{account(), sim::TimeoutCall{*id}};
         Address mover = challenges ? state.challenger : unit->opening.asserter;
         if (below(16) == 0) mover = account();
-        return Sent{
-            mover,
-            sim::PlayCall{std::make_shared<const SentMove>(SentMove{*id, line->at(), **planned})}};
+        return Sent{mover, sim::PlayCall{std::make_shared<const SentMove>(
+                               SentMove{*id, place->line.at(), **planned})}};
+    }
+
+    /// Whoever disputes a right unit takes a wrong one for right.
+    UnitLibrary::Planned plan(const ChainUnit& unit, const sim::Lines::Reached& place) {
+        const Line& line = place.line;
+        const bool challenges = line.at().answered;
+        if (!line.is_outer()) {
+            const std::size_t right = UnitLibrary::right_of(unit.kind);
+            const std::size_t own = unit.kind == right ? UnitLibrary::train(0, 1) : right;
+            return challenges ? library_.challenge(own, unit.kind, place)
+                              : library_.answer(unit.kind, place);
+        }
+        Aggregate& aggregate = *aggregates_.at(unit.opening.unit);
+        OuterWork& other = aggregate.wrong ? static_cast<OuterWork&>(*aggregate.wrong)
+                                           : static_cast<OuterWork&>(*aggregate.right);
+        auto move = challenges ? plan_challenge(other, line) : aggregate.liar->player()(line);
+        if (!move.ok()) return move.error();
+        return std::make_shared<const Move>(std::move(move).value());
     }
 
     /// What was played before, perhaps in another game.
@@ -236,6 +298,7 @@ class Script {
     UnitLibrary& library_ = UnitLibrary::shared();
     std::uint64_t time_;
     std::vector<ChainUnit> units_;
+    std::map<Digest, std::unique_ptr<Aggregate>> aggregates_;  ///< by unit
     std::vector<Announced> announced_;
     std::vector<Sent> played_;
 };

@@ -166,6 +166,24 @@ TEST_F(HistoryTest, MatchesAnIndependentModelStatusByStatus) {
     }
 }
 
+TEST_F(HistoryTest, OneTransferAloneIsDecidedAsInABatch) {
+    const std::uint64_t seed = test_seed();
+    SCOPED_TRACE("GYM_TEST_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    std::vector<AccountId> accounts = {outside()};
+    std::map<AccountId, bool> may_overdraw{{accounts[0], true}};
+    for (int i = 0; i < 3; ++i) {
+        accounts.push_back(account("0x" + std::to_string(i)));
+        may_overdraw[accounts.back()] = false;
+    }
+    Model model(may_overdraw);
+    for (int i = 0; i < 300 * test_scale(); ++i) {
+        const std::vector<TransferRequest> alone{random_request(random, accounts)};
+        ASSERT_EQ(book(alone), model.book(alone)) << "transfer " << i;
+        model.end_batch();
+    }
+}
+
 TEST_F(HistoryTest, ManyWritersOverTheSameAccountsKeepEveryInvariant) {
     const std::uint64_t seed = test_seed();
     SCOPED_TRACE("GYM_TEST_SEED=" + std::to_string(seed));
@@ -182,7 +200,7 @@ TEST_F(HistoryTest, ManyWritersOverTheSameAccountsKeepEveryInvariant) {
             std::mt19937_64 random(seed + static_cast<std::uint64_t>(thread));
             for (int i = 0; i < 25 * test_scale(); ++i) {
                 std::vector<TransferRequest> batch;
-                for (int k = 0; k < 10; ++k)
+                for (int k = i % 3 == 0 ? 1 : 10; k > 0; --k)  // one alone takes another way
                     batch.push_back(random_request(random, accounts));
                 const auto result = ledger_.submit(batch);
                 if (result.ok()) continue;

@@ -275,6 +275,25 @@ TEST_F(LedgerTest, TheWebRoleMovesNothingButAJobOwnersMoneyIntoItsJob) {
 
 /// The pending transfer is committed while the batch that posts it waits for the lock of an
 /// account.
+TEST_F(LedgerTest, AnAmountIsTheSameHoweverItIsWritten) {
+    const auto id = [](AccountId account) {
+        return "ARRAY[" + std::to_string(static_cast<std::int64_t>(account)) + "]";
+    };
+    const auto submit_as = [&](const std::string& amount) {
+        const auto row = database_->transact([&](db::Transaction& tx) {
+            return tx.exec_one(
+                "SELECT ledger.submit(ARRAY['00000000-0000-8000-8000-000000000001'::uuid], "
+                "ARRAY['transfer'], " +
+                id(outside()) + ", " + id(account("0xa")) + ", ARRAY[" + amount +
+                "], ARRAY[NULL::uuid], ARRAY[NULL::bigint], ARRAY[NULL::uuid], ARRAY[''], 1)");
+        });
+        return row.ok() ? row->get<std::string>(0) : row.error().message;
+    };
+    EXPECT_EQ(submit_as("7.000"), "{created}");
+    EXPECT_EQ(submit_as("7"), "{exists}");
+    EXPECT_EQ(submit_as("7.1"), "{exists_different}");
+}
+
 TEST_F(LedgerTest, APendingThatAppearsWhileABatchWaitsIsPostedOnItsOwnAccounts) {
     const AccountId a = account("0xa"), b = account("0xb"), c = account("0xc");
     fund(a, 100);

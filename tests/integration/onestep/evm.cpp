@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "must.hpp"
+
 namespace gym::testing {
 namespace {
 
@@ -11,20 +13,6 @@ constexpr std::uint64_t kDeployGas = 10'000'000;
 constexpr std::size_t kBatchBytes = 200'000;
 constexpr std::size_t kCaseBytes = 12;
 constexpr std::size_t kCasesPerCall = 10'000;
-constexpr int kBlocksToWait = 100;
-
-template <class T>
-T must(Result<T> result, const char* what) {
-    if (!result.ok()) assertion_failed(what, result.error().message, __FILE__, __LINE__);
-    return std::move(result).value();
-}
-
-/// The text in a JSON text's quotes.
-std::string unquoted(const std::string& json) {
-    const std::size_t first = json.find('"'), last = json.find('"', first + 1);
-    GYM_ASSERT(last != std::string::npos, "the node answers with a text");
-    return json.substr(first + 1, last - first - 1);
-}
 
 chain::AbiSignature signature(const char* text) {
     return must(chain::AbiSignature::parse(text), text);
@@ -36,8 +24,8 @@ std::vector<chain::AbiValue> decoded(const char* type, const Bytes& data) {
 
 }  // namespace
 
-Evm::Evm() : sender_(unquoted(anvil_.rpc("eth_accounts", "[]"))) {
-    anvil_.rpc("evm_setBlockGasLimit", "[\"0x" + to_hex(Amount(kCallGas).to_be32()) + "\"]");
+Evm::Evm() : sender_(anvil_.node_account()) {
+    anvil_.rpc("evm_setBlockGasLimit", "[\"" + quantity(Amount(kCallGas)) + "\"]");
     std::vector<chain::AbiValue> families;
     for (const char* name : {"ElementwiseOps", "MovementOps", "SumOps", "ProductOps"})
         families.emplace_back(deploy(name));
@@ -51,20 +39,10 @@ Address Evm::deploy(const std::string& name, const std::vector<chain::AbiValue>&
     Bytes data = artifact.bytecode;
     const Bytes encoded = must(chain::abi_encode(artifact.constructor, arguments), "arguments");
     data.insert(data.end(), encoded.begin(), encoded.end());
-    const std::string hash =
-        unquoted(anvil_.rpc("eth_sendTransaction", "[{\"from\":\"" + sender_ + "\",\"gas\":\"0x" +
-                                                       to_hex(Amount(kDeployGas).to_be32()) +
-                                                       "\",\"data\":\"" + to_hex0x(data) + "\"}]"));
-    const Digest digest = must(Digest::parse(hash), "hash");
-    std::optional<chain::Receipt> receipt;
-    // The node answers before it has mined the transaction.
-    for (int i = 0; i < kBlocksToWait && !receipt.has_value(); ++i) {
-        anvil_.mine(1);
-        receipt = must(anvil_.client().receipt(digest), "receipt");
-    }
-    GYM_ASSERT(receipt.has_value() && receipt->success && receipt->contract_address.has_value(),
-               "the contract is deployed");
-    return *receipt->contract_address;
+    const chain::Receipt receipt =
+        anvil_.transact({.from = sender_, .data = data, .gas = kDeployGas});
+    GYM_ASSERT(receipt.success && receipt.contract_address.has_value(), "the contract is deployed");
+    return *receipt.contract_address;
 }
 
 Bytes Evm::call(const Address& to, const Bytes& data) {

@@ -42,7 +42,7 @@ class Evm {
     std::vector<EvmAnswer> answers(const Address& to, const std::vector<chain::AbiValue>& calls);
 
     TestAnvil anvil_;
-    std::string sender_;
+    Address sender_;
     Address one_step_;
     Address harness_;
 };

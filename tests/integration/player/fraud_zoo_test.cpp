@@ -31,7 +31,7 @@ class FraudZoo : public PlayTest {
 
     /// The fault is proven by a move, not by the clock.
     void expect_proven(const std::string& move) {
-        play_until([&] { return on_chain().proven_at_s != 0; });
+        play_until([&] { return proven(); });
         const auto played = games();
         ASSERT_EQ(played.size(), 1U);
         ASSERT_TRUE(played[0].ended);
@@ -44,7 +44,7 @@ class FraudZoo : public PlayTest {
         expect_slashed();
     }
     void expect_lost_by_opening(std::uint64_t field) {
-        play_until([&] { return on_chain().proven_at_s != 0; });
+        play_until([&] { return proven(); });
         const auto played = games();
         ASSERT_EQ(played.size(), 1U);
         ASSERT_TRUE(played[0].fault);
@@ -56,7 +56,7 @@ class FraudZoo : public PlayTest {
         play_until(
             [&] { return !worker_.events.empty() && worker_.events.back().starts_with("stuck"); });
         pass(contract().terms(anvil_.client()).value().clock_s + 1);
-        play_until([&] { return on_chain().proven_at_s != 0; });
+        play_until([&] { return proven(); });
         EXPECT_EQ(games().at(0).ended->status, chain::GameStatus::kFaultByClock);
         expect_slashed();
     }
@@ -108,7 +108,7 @@ TEST_F(FraudZoo, wrong_batch) {
     other->spec.slot += 1;
     run_instead(std::move(other));
     commit();
-    play_until([&] { return on_chain().proven_at_s != 0; });
+    play_until([&] { return proven(); });
     EXPECT_EQ(games().at(0).ended->status, chain::GameStatus::kFaultProven);
     expect_slashed();
 }

@@ -1,59 +1,46 @@
 #pragma once
 
-#include "deployed.hpp"
-#include "gym/chain/dispute_contracts.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/dispute/round_roots.hpp"
-#include "gym/player/game_log.hpp"
-#include "gym/player/player.hpp"
 #include "gym/protocol/unit.hpp"
 #include "players.hpp"
-#include "temporary_folder.hpp"
+#include "players_fixture.hpp"
 
 namespace gym::testing {
 
-/// A unit that a staked worker committed to on a real chain, and the players of both sides. A
-/// player's process is an object: it is killed and made again by leaving and entering a scope.
-class PlayTest : public DeployedTest {
+/// A unit that a staked worker committed to on a real chain.
+class PlayTest : public PlayersTest {
   protected:
     using Fault = game::testing::Fault;
 
-    [[nodiscard]] chain::DisputeParams dispute_terms() const override {
-        chain::DisputeParams terms;
-        terms.window_blocks = 400;  // 40 s, and nobody waits for them
-        return terms;
-    }
-
-    /// One side: its claims on disk, its transactions, its own run of the unit.
-    struct Side final : player::UnitSource {
-        Result<game::UnitWork*> open(const player::Claim& /*claim*/) override {
-            return lie ? lie.get() : static_cast<game::UnitWork*>(run.get());
+    /// One side with its own run of the unit.
+    struct Side final : Party {
+        Result<game::Strategy*> open(const player::Claim& /*claim*/) override {
+            if (failures > 0 && failures-- > 0)
+                return fail(ErrorCode::kMismatch, "the device is broken");
+            strategy = game::strategy_of(work());
+            return strategy.get();
         }
-        std::string name;
+        game::UnitWork& work() { return lie ? *lie : *run; }
+        int failures = 0;  ///< so many times there is no run to play by
         std::unique_ptr<game::RerunWork> run;
         std::unique_ptr<game::UnitWork> lie;  ///< in the place of `run`
-        std::unique_ptr<player::ClaimStore> claims;
-        std::unique_ptr<Sender> sender;
-        crypto::PrivateKey key = crypto::PrivateKey::generate();
-        std::vector<std::string> events;
+        std::unique_ptr<game::Strategy> strategy;
     };
+    Party& asserter() override { return worker_; }
+    Party& challenger() override { return verifier_; }
 
     void enter(Side& side, std::string name, std::uint32_t key) {
-        side.name = std::move(name);
-        side.key = anvil_.funded_key(key);
         side.run = game::testing::rerun(unit_);
-        side.claims = player::ClaimStore::open(folder_.path() / side.name).value();
-        side.sender = std::make_unique<Sender>(anvil_, side.key.clone(), clock_);
-        send(payer_, token().transfer(side.key.address(), tokens("1000")), side.name);
+        enter_chain(side, std::move(name), key);
     }
 
     void SetUp() override {
         DeployedTest::SetUp();
+        worker_.role = player::Role::kDefend;
         enter(worker_, "worker", 2);
         enter(verifier_, "verifier", 3);
-        const chain::Stake stake(deployment_.stake);
-        send(*worker_.sender, token().approve(stake.address(), tokens("500")), "approve");
-        send(*worker_.sender, stake.stake(worker_.key.address(), tokens("500")), "stake");
+        if (staked_) stake(worker_, "500");
     }
 
     /// The side computes with a fault from now on.
@@ -64,8 +51,15 @@ class PlayTest : public DeployedTest {
 
     /// The worker commits to its run; round and epoch are on chain.
     void commit() {
+        sign_unit();
+        post_epoch();
+        for (Side* side : {&worker_, &verifier_})
+            save_claim(*side, side->role);
+    }
+    /// The round is on chain.
+    void sign_unit() {
         record_ = round_record();
-        game::UnitWork& work = *worker_.open({}).value();
+        game::UnitWork& work = worker_.work();
         const auto* states = work.states().value();
         protocol::UnitCommitment claim;
         claim.round_record = protocol::hash(record_);
@@ -78,17 +72,17 @@ class PlayTest : public DeployedTest {
         claim.flops = record_.steps * record_.flops_per_step;
         if (change_) change_(claim);
         commitment_ = protocol::sign(domain(), claim, worker_.key);
-        const Digest leaf = protocol::commitment_leaf(commitment_);
         send(admin_, commitments().post_round(record_.job_id, record_.round, claim.round_record),
              "round");
+    }
+    void post_epoch() {
+        const Digest leaf = protocol::commitment_leaf(commitment_);
         const auto posted = send(
             admin_, commitments().post_epoch({1, record_.job_id, record_.round, leaf, 1}), "epoch");
         epoch_block_ = posted.block_number.value_or(0);
-        save_claim(worker_, player::Role::kDefend);
-        save_claim(verifier_, player::Role::kChallenge);
     }
 
-    void save_claim(Side& side, player::Role role) {
+    [[nodiscard]] player::Claim claim_of(const Party& side, player::Role role) const {
         player::Claim claim;
         claim.role = role;
         claim.key = {record_.job_id, record_.round, unit_.spec.slot, 0};
@@ -96,72 +90,16 @@ class PlayTest : public DeployedTest {
         claim.epoch_block = epoch_block_;
         claim.from_block = epoch_block_;
         if (role == player::Role::kChallenge) claim.salt = engine::testing::seed_of(side.name);
-        ASSERT_TRUE(side.claims->save(claim).ok());
+        return claim;
+    }
+    void save_claim(Side& side, player::Role role) {
+        ASSERT_TRUE(side.claims->save(claim_of(side, role)).ok());
     }
 
-    std::unique_ptr<player::Player> player_of(Side& side) {
-        player::PlayerSetup setup{anvil_.client(),
-                                  *side.sender->manager,
-                                  contract(),
-                                  domain(),
-                                  *side.claims,
-                                  side,
-                                  [&side](const player::PlayerEvent& event) {
-                                      side.events.push_back(event.name + ": " + event.detail);
-                                  }};
-        return &side == &worker_ ? player::make_defender(std::move(setup))
-                                 : player::make_challenger(std::move(setup));
+    [[nodiscard]] Digest chain_unit() const override {
+        return game::unit_of(domain(), commitment_).value();
     }
-
-    /// Ticks both sides until `done`. Each tick is the first one of a new process.
-    void play_until(const std::function<bool()>& done, bool worker_plays = true,
-                    bool verifier_plays = true) {
-        for (int ticks = 0; ticks < 600 && !done(); ++ticks) {
-            if (worker_plays) tick(worker_);
-            if (verifier_plays) tick(verifier_);
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        }
-        std::string story;
-        for (const Side* side : {&worker_, &verifier_})
-            for (const std::string& event : side->events)
-                story += side->name + " " + event + "\n";
-        ASSERT_TRUE(done()) << story;
-    }
-    void tick(Side& side) {
-        const Status done = player_of(side)->tick();
-        EXPECT_TRUE(done.ok()) << done.error().message;
-    }
-    /// Moves the chain's clock.
-    void pass(std::uint64_t seconds) {
-        anvil_.rpc("evm_increaseTime", "[" + std::to_string(seconds) + "]");
-        anvil_.mine(1);
-    }
-
-    [[nodiscard]] chain::DisputeGame contract() const {
-        return chain::DisputeGame(deployment_.dispute_game);
-    }
-    [[nodiscard]] crypto::Eip712Domain domain() const {
-        return protocol::signing_domain(deployment_.chain_id, deployment_.commitment_log);
-    }
-    [[nodiscard]] Digest chain_unit() const { return game::unit_of(domain(), commitment_).value(); }
-    chain::DisputeGame::Unit on_chain() {
-        return contract().unit_of(anvil_.client(), chain_unit()).value();
-    }
-    Amount stake_of_worker() {
-        return chain::Stake(deployment_.stake)
-            .stake_of(anvil_.client(), worker_.key.address())
-            .value()
-            .active;
-    }
-    Amount balance(const Side& side) {
-        return token().balance_of(anvil_.client(), side.key.address()).value();
-    }
-    std::vector<player::GameRecord> games() {
-        const auto head = anvil_.client().block(chain::BlockTag::kLatest).value()->number;
-        const auto events =
-            player::unit_events(anvil_.client(), contract(), chain_unit(), {0, head}).value();
-        return player::replay(events).games;
-    }
+    Amount stake_of_worker() { return stake_of(worker_).active; }
 
     protocol::RoundRecord round_record() const {
         protocol::RoundRecord record;
@@ -187,8 +125,8 @@ class PlayTest : public DeployedTest {
     }
 
     dispute::testing::SampleUnit unit_{dispute::testing::kSamples[0]};
-    TemporaryFolder folder_;
     Side worker_, verifier_;
+    bool staked_ = true;
     protocol::RoundRecord record_;
     std::function<void(protocol::UnitCommitment&)> change_;  ///< before it is signed
     protocol::SignedCommitment commitment_;

@@ -11,7 +11,7 @@ TEST_F(PlayTest, AFaultEndsInOneNumberAndTheStakeIsTaken) {
     break_device(worker_, {.step = 2, .op = 5, .output = 0, .bit = 30});
     commit();
     const Amount before = balance(verifier_);
-    play_until([&] { return on_chain().proven_at_s != 0; });
+    play_until([&] { return proven(); });
     const auto played = games();
     ASSERT_EQ(played.size(), 1U);
     ASSERT_TRUE(played[0].fault && played[0].ended && played[0].line);
@@ -38,7 +38,7 @@ TEST_F(PlayTest, AChallengerThatIsWrongLosesItsBond) {
                verifier_.events.back().starts_with("stuck");
     });
     pass(contract().terms(anvil_.client()).value().clock_s + 1);
-    play_until([&] { return verifier_.claims->list().empty(); });
+    play_until([&] { return verifier_.claims->list().empty() && all_ended(); });
     EXPECT_EQ(games()[0].ended->status, chain::GameStatus::kUpheld);
     EXPECT_EQ(on_chain().proven_at_s, 0U);
     EXPECT_EQ(stake_of_worker(), tokens("500"));
@@ -46,12 +46,55 @@ TEST_F(PlayTest, AChallengerThatIsWrongLosesItsBond) {
     EXPECT_GT(balance(worker_), workers) << "half of the bond";
 }
 
+/// Each game has a clock of its own.
+TEST_F(PlayTest, AGameThatCannotBeAnsweredKeepsNoOtherWaiting) {
+    commit();
+    Side second;
+    enter(second, "second", 4);
+    save_claim(second, player::Role::kChallenge);
+    for (int ticks = 0; ticks < 600 && games().size() < 2; ++ticks) {
+        tick(verifier_);
+        tick(second);
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    ASSERT_EQ(games().size(), 2U);
+    worker_.failures = 1;
+    tick(worker_);
+    EXPECT_TRUE(worker_.told("stuck: the device is broken"));
+    EXPECT_TRUE(worker_.told("answered"));
+}
+
+/// Games last for weeks, and answers cost ether.
+TEST_F(PlayTest, WhatAnswersEarnedIsTakenOutWhileGamesAreOpen) {
+    commit();
+    const auto base_fee = [&](const char* wei) {
+        anvil_.rpc("anvil_setNextBlockBaseFeePerGas", "[\"" + std::string(wei) + "\"]");
+    };
+    const auto earned = [&] {
+        return contract().ether_of(anvil_.client(), worker_.key.address()).value();
+    };
+    // Dear blocks, so that one answer earns what pays for many transactions in cheap ones.
+    const auto in_dear_blocks = [&](const std::function<bool()>& done) {
+        return [&base_fee, done] {
+            base_fee("0xba43b7400");  // 50 gwei
+            return done();
+        };
+    };
+    base_fee("0xba43b7400");
+    anvil_.mine(1);
+    play_until(in_dear_blocks([&] { return !games().empty(); }), false);
+    play_until(in_dear_blocks([&] { return !earned().is_zero(); }), true, false);
+    base_fee("0x1");
+    play_until([&] { return earned().is_zero(); }, true, false);
+    EXPECT_FALSE(games()[0].ended);
+}
+
 TEST_F(PlayTest, SilenceLosesOnTheClock) {
     break_device(worker_, {.step = 0, .op = 8, .output = 0, .bit = 30});
     commit();
     play_until([&] { return !games().empty(); }, false);
     pass(contract().terms(anvil_.client()).value().clock_s + 1);
-    play_until([&] { return on_chain().proven_at_s != 0; }, false);
+    play_until([&] { return proven(); }, false);
     EXPECT_EQ(games()[0].ended->status, chain::GameStatus::kFaultByClock);
 }
 
@@ -66,6 +109,96 @@ TEST_F(PlayTest, AClaimIsForgottenWhenNoGameCanBeOpenedAnyMore) {
     tick(verifier_);
     EXPECT_TRUE(verifier_.claims->list().empty()) << "too late";
     EXPECT_TRUE(games().empty());
+}
+
+class ShortWindowTest : public PlayTest {
+  protected:
+    [[nodiscard]] chain::DisputeParams dispute_terms() const override {
+        chain::DisputeParams terms;
+        terms.window_blocks = 60;
+        return terms;
+    }
+};
+
+/// A commitment that no epoch came of is stood by for some windows, and then given up.
+TEST_F(ShortWindowTest, AClaimWithoutAnEpochHasAnEndToo) {
+    sign_unit();
+    save_claim(worker_, player::Role::kDefend);
+    tick(worker_);
+    ASSERT_EQ(worker_.claims->list().size(), 1U);
+    EXPECT_NE(worker_.claims->list()[0]->from_block, 0U) << "it is dated by the first tick";
+    anvil_.mine(static_cast<std::uint32_t>((player::kWindowsWithoutEpoch - 1) * window()));
+    tick(worker_);
+    EXPECT_EQ(worker_.claims->list().size(), 1U);
+    anvil_.mine(static_cast<std::uint32_t>(window() + 70));
+    tick(worker_);
+    EXPECT_TRUE(worker_.claims->list().empty());
+    EXPECT_TRUE(worker_.told("ended: its round has no epoch"));
+    EXPECT_EQ(worker_.released.size(), 1U);
+}
+
+/// A coordinator that posts the epoch late and tells nobody.
+TEST_F(ShortWindowTest, AnEpochThatTheWorkerWasNotToldOfIsFoundOnTheChain) {
+    sign_unit();
+    save_claim(worker_, player::Role::kDefend);
+    tick(worker_);
+    anvil_.mine(static_cast<std::uint32_t>(player::kWindowsWithoutEpoch * window()));
+    post_epoch();
+    tick(worker_);
+    ASSERT_EQ(worker_.claims->list().size(), 1U);
+    EXPECT_EQ(worker_.claims->list()[0]->epoch_block, epoch_block_);
+    break_device(verifier_, {.step = 1, .op = 3, .output = 0, .bit = 30});
+    save_claim(verifier_, player::Role::kChallenge);
+    play_until([&] {
+        const auto played = games();
+        return !played.empty() && played[0].line && played[0].line->at().answered;
+    });
+}
+
+class NoStakeTest : public PlayTest {
+  protected:
+    NoStakeTest() { staked_ = false; }
+};
+
+TEST_F(NoStakeTest, NothingIsAnnouncedWhereThereIsNothingToWin) {
+    break_device(worker_, {.step = 0, .op = 8, .output = 0, .bit = 30});
+    commit();
+    const Amount before = balance(verifier_);
+    for (int i = 0; i < 3; ++i)
+        tick(verifier_);
+    EXPECT_TRUE(verifier_.told("skipped: " + worker_.key.address().hex() + " has no stake"));
+    EXPECT_EQ(balance(verifier_), before) << "no bond";
+    EXPECT_FALSE(verifier_.told("announced"));
+    // It may come as long as games can be opened.
+    stake(worker_, "500");
+    play_until([&] { return !games().empty(); }, false);
+}
+
+TEST_F(PlayTest, StakeThatThawsIsWorthAGame) {
+    break_device(worker_, {.step = 0, .op = 8, .output = 0, .bit = 30});
+    commit();
+    send(*worker_.sender, chain::Stake(deployment_.stake).thaw(tokens("500")), "thaw");
+    ASSERT_TRUE(stake_of_worker().is_zero());
+    play_until([&] { return !games().empty(); }, false);
+}
+
+TEST_F(PlayTest, WhatOthersHaveSettledIsNotPlayedAgain) {
+    break_device(worker_, {.step = 2, .op = 5, .output = 0, .bit = 30});
+    commit();
+    play_until([&] { return proven(); });
+    Side late;
+    enter(late, "late", 4);
+    const Amount before = balance(late);
+    save_claim(late, player::Role::kChallenge);
+    tick(late);
+    EXPECT_TRUE(late.told("skipped: a fault in it is proven"));
+    pass(terms().settling_s + 1);
+    play_until([&] { return on_chain().settled; });
+    tick(late);
+    EXPECT_TRUE(late.told("skipped: others have settled it"));
+    EXPECT_TRUE(late.claims->list().empty());
+    EXPECT_EQ(balance(late), before);
+    EXPECT_EQ(games().size(), 1U);
 }
 
 }  // namespace

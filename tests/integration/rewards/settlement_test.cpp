@@ -1,6 +1,7 @@
 #include "settlement_fixture.hpp"
 
 #include "gym/common/file.hpp"
+#include "gym/ledger/verify.hpp"
 
 namespace gym::rewards {
 namespace {
@@ -121,6 +122,21 @@ TEST_F(SettlementTest, FromDepositToClaimWithANewDaemonForEveryStep) {
     EXPECT_EQ(active->root, previous->payout_root);
     EXPECT_EQ(active->total_cumulative, previous->total_cumulative);
     EXPECT_EQ(active->epoch_file_root, epoch_file_root(encode_epoch_file(*previous)));
+
+    // So the chain fixes the ledger's seals: the file whose root it has names the head at its
+    // close.
+    ASSERT_TRUE(previous->ledger_seal);
+    ledger::VerifyOptions known;
+    known.signers = {settler_key_.address()};
+    known.heads = {*previous->ledger_seal};
+    const auto report = ledger::verify(*test_.as("gym_auditor"), known);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_EQ(report->problems, std::vector<ledger::Problem>{});
+    EXPECT_GE(report->seals, previous->ledger_seal->number);
+    known.heads.front().hash.data[0] ^= 1;
+    const auto other = ledger::verify(*test_.as("gym_auditor"), known);
+    ASSERT_TRUE(other.ok() && !other->problems.empty());
+    EXPECT_EQ(other->problems.front().row, "seal " + std::to_string(previous->ledger_seal->number));
 }
 
 class CrashingDatabaseTest : public SettlementTest {

@@ -11,13 +11,22 @@ bool is_proven(const Table& table, const Digest& unit) {
     return state != nullptr && state->proven_at != 0;
 }
 
-}  // namespace
-
-void Actor::play(World& world, const Digest& game, const Line& line, const Move& move) {
-    send(world, PlayCall{std::make_shared<const SentMove>(SentMove{game, line.at(), move})});
+/// That a call opens a game about; nullptr: none.
+const Digest* unit_of(const Call& call) {
+    if (const auto* open = std::get_if<OpenCall>(&call)) return &open->opening.unit;
+    const auto* conflict = std::get_if<ConflictCall>(&call);
+    return conflict == nullptr ? nullptr : &conflict->opening.finding.unit;
 }
 
-void Actor::try_to_open(World& world, const PostedUnit& unit, const World::Ticket& ticket) {
+}  // namespace
+
+void Actor::play(World& world, const Digest& game, const Lines::Reached& place,
+                 const std::shared_ptr<const Move>& move) {
+    send(world, world.call_of(game, place, move));
+}
+
+void Actor::try_to_open(World& world, const PostedUnit& unit, const World::Ticket& ticket,
+                        bool knows) {
     const Terms& terms = world.table().terms();
     const std::uint64_t next = world.chain.block() + 1;
     for (const Book::Announced& announced : world.book().announced()) {
@@ -25,7 +34,10 @@ void Actor::try_to_open(World& world, const PostedUnit& unit, const World::Ticke
         if (next <= unit.opening.epoch_block ||
             next > unit.opening.epoch_block + terms.window_blocks)
             continue;
-        send(world, OpenCall{unit.opening, ticket.salt});
+        if (knows && unit.conflict)
+            send(world, ConflictCall{*unit.conflict, ticket.salt});
+        else
+            send(world, OpenCall{unit.opening, ticket.salt});
     }
 }
 
@@ -34,10 +46,10 @@ void Worker::answer(World& world, const PostedUnit& unit, const Digest& game,
     if (conduct_ == Conduct::stalls && state.moves > silent_after_) return;
     if (conduct_ == Conduct::slow && world.clock_left(state) > world.table().terms().clock / 4)
         return;
-    const Line* line = world.book().line(game);
-    const auto& planned = world.library.answer(unit.kind, *line);
+    const Lines::Reached* place = world.book().place(game);
+    const auto& planned = world.library.answer(unit.kind, *place);
     if (planned.ok())
-        play(world, game, *line, **planned);
+        play(world, game, *place, *planned);
     else if (honest())
         world.violations.push_back("an honest worker has no answer: " + planned.error().message);
 }
@@ -48,7 +60,7 @@ void Worker::act(World& world) {
         const PostedUnit& unit = *world.unit(id);
         for (const Digest& game : world.book().games(id)) {
             const GameState& state = *table.game(game);
-            if (state.status == GameStatus::asserter_moves)
+            if (state.status == GameStatus::kAsserterMoves)
                 answer(world, unit, game, state);
             else if (is_open(state.status) && world.ran_out(state))
                 send(world, TimeoutCall{game});
@@ -68,15 +80,15 @@ void Verifier::challenge(World& world, const PostedUnit& unit, const Digest& gam
     const UnitState& of_unit = *table.unit(unit.id());
     if (of_unit.settled || (of_unit.proven_at != 0 && of_unit.order < state.order))
         return send(world, CloseCall{game});  // somebody was before
-    if (state.status == GameStatus::asserter_moves) {
+    if (state.status == GameStatus::kAsserterMoves) {
         if (world.ran_out(state)) send(world, TimeoutCall{game});
         return;
     }
-    const Line* line = world.book().line(game);
-    const std::size_t own = world.library.honest(unit.kind % UnitLibrary::kPrograms);
-    const auto& planned = world.library.challenge(own, unit.kind, *line);
+    const Lines::Reached* place = world.book().place(game);
+    const std::size_t own = UnitLibrary::right_of(unit.kind);
+    const auto& planned = world.library.challenge(own, unit.kind, *place);
     if (planned.ok())
-        play(world, game, *line, **planned);
+        play(world, game, *place, *planned);
     else
         world.violations.push_back("a verifier has no move against " +
                                    world.library.kind(unit.kind).what + ": " +
@@ -98,7 +110,7 @@ void Verifier::act(World& world) {
             if (is_proven(table, id))
                 send(world, ReclaimCall{id, ticket.salt});
             else
-                try_to_open(world, unit, ticket);
+                try_to_open(world, unit, ticket, true);
         } else if (!is_proven(table, id) && world.chain.block() + kMarginBlocks <=
                                                 unit.opening.epoch_block + terms.window_blocks) {
             send(world, AnnounceCall{announced});
@@ -124,20 +136,20 @@ void Griefer::game(World& world, const PostedUnit& unit, std::uint64_t number) {
         } else if (is_proven(table, unit.id())) {
             send(world, ReclaimCall{unit.id(), ticket.salt});
         } else if (aim_.conduct != Conduct::only_announces) {
-            try_to_open(world, unit, ticket);
+            try_to_open(world, unit, ticket, false);
         }
         return;
     }
     if (!is_open(state->status)) return;
-    if (state->status == GameStatus::asserter_moves) {
+    if (state->status == GameStatus::kAsserterMoves) {
         if (world.ran_out(*state)) send(world, TimeoutCall{id});
         return;
     }
     if (aim_.conduct == Conduct::stalls) return;
     if (aim_.conduct == Conduct::slow && world.clock_left(*state) > table.terms().clock / 4) return;
-    const Line* line = world.book().line(id);
-    const auto& planned = world.library.challenge(aim_.own, unit.kind, *line);
-    if (planned.ok()) play(world, id, *line, **planned);
+    const Lines::Reached* place = world.book().place(id);
+    const auto& planned = world.library.challenge(aim_.own, unit.kind, *place);
+    if (planned.ok()) play(world, id, *place, *planned);
 }
 
 void Griefer::act(World& world) {
@@ -152,8 +164,7 @@ void Copier::copy_move(World& world, const Digest& game, const GameState& state)
     if (known != world.challenges.end()) seen = known->second;
     for (const Pending& one : world.chain.pool()) {
         const auto* played = std::get_if<PlayCall>(&one.call);
-        if (played != nullptr && !is_answer(played->sent->move) &&
-            hash_of(played->sent->cursor) == state.position)
+        if (played != nullptr && !is_answer(played->sent->move) && played->at == state.position)
             seen = played->sent;
     }
     if (seen)
@@ -163,15 +174,17 @@ void Copier::copy_move(World& world, const Digest& game, const GameState& state)
 
 void Copier::act(World& world) {
     const Table& table = world.table();
-    for (const Pending& one : std::vector<Pending>(world.chain.pool())) {
-        const auto* open = std::get_if<OpenCall>(&one.call);
-        if (open == nullptr || one.sender == address()) continue;
-        const Digest& unit = open->opening.unit;
+    const std::vector<Pending>& pool = world.chain.pool();
+    for (std::size_t i = 0, waiting = pool.size(); i < waiting; ++i) {
+        const Call open = pool[i].call;  // what is sent moves the pool
+        const Digest* opened = unit_of(open);
+        if (pool[i].sender == address() || opened == nullptr) continue;
+        const Digest& unit = *opened;
         const Digest& id = world.ticket(address(), unit).id;
         if (table.game(id) == nullptr && !table.is_announced(id) && !is_proven(table, unit))
             send(world, AnnounceCall{id});
         // And what was announced as it is: it means nothing under another name.
-        if (world.below(4) == 0) send(world, OpenCall{open->opening, open->salt});
+        if (world.below(4) == 0) send(world, open);
     }
     for (const PostedUnit& unit : world.units) {
         const World::Ticket& ticket = world.ticket(address(), unit.id());
@@ -182,8 +195,8 @@ void Copier::act(World& world) {
             if (is_proven(table, unit.id()) && world.below(2) == 0)
                 send(world, ReclaimCall{unit.id(), ticket.salt});
             else
-                try_to_open(world, unit, ticket);
-        } else if (state->status == GameStatus::challenger_moves) {
+                try_to_open(world, unit, ticket, true);
+        } else if (state->status == GameStatus::kChallengerMoves) {
             copy_move(world, id, *state);
         }
     }

@@ -20,9 +20,11 @@ class Actor {
 
   protected:
     void send(World& world, Call call) { world.chain.send(address_, std::move(call)); }
-    void play(World& world, const Digest& game, const Line& line, const Move& move);
+    void play(World& world, const Digest& game, const Lines::Reached& place,
+              const std::shared_ptr<const Move>& move);
     /// Opens what was announced, if the next block is right for it.
-    void try_to_open(World& world, const PostedUnit& unit, const World::Ticket& ticket);
+    /// @param knows of the unit's conflict, if it has one.
+    void try_to_open(World& world, const PostedUnit& unit, const World::Ticket& ticket, bool knows);
 
   private:
     Address address_;

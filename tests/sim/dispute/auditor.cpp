@@ -71,13 +71,12 @@ void Auditor::see_move(const Pending& one, const PlayCall& played, const Status&
     if (game == nullptr) return;  // it was before the chain went back
     if (status.ok()) {
         ++moves_;
-        if (!is_answer(played.sent->move))
-            world_.challenges[{game->unit, hash_of(played.sent->cursor)}] = played.sent;
+        if (!is_answer(played.sent->move)) world_.challenges[{game->unit, played.at}] = played.sent;
         return;
     }
     // A planned move is refused only where the game is not there any more, or the clock is
     // over.
-    const bool there = is_open(game->status) && game->position == hash_of(played.sent->cursor);
+    const bool there = is_open(game->status) && game->position == played.at;
     if (there && status.error().code != ErrorCode::kTimeout && crew_.is_honest(one.sender))
         violation("a planned move was refused: " + std::string(name_of(played.sent->move)) + ": " +
                   status.error().message);
@@ -132,7 +131,7 @@ void Auditor::check_end(bool over) {
 void Auditor::check_finder(const PostedUnit& unit, const UnitState& state) {
     for (const auto& [id, game] : world_.table().games()) {
         const bool proved =
-            game.status == GameStatus::fault_proven || game.status == GameStatus::fault_by_clock;
+            game.status == GameStatus::kFaultProven || game.status == GameStatus::kFaultByClock;
         if (game.unit == unit.id() && proved && game.order < state.order &&
             game.since <= state.proven_at + terms().settling)
             violation("an earlier announcement that proved the fault has no reward");
@@ -144,7 +143,7 @@ void Auditor::check_bonds() {
     for (const Event& event : world_.table().log()) {
         const auto* ended = std::get_if<event::GameEnded>(&event);
         if (ended == nullptr) continue;
-        const bool upheld = ended->status == GameStatus::upheld;
+        const bool upheld = ended->status == GameStatus::kUpheld;
         if (ended->burned.plus(ended->to_asserter).value() != Amount(upheld ? kBond : 0))
             violation("a bond of another size was lost");
         const Address& asserter = world_.unit(ended->unit)->opening.asserter;

@@ -5,15 +5,16 @@
 namespace gym::game::sim {
 namespace {
 
-/// What a call is about: kind, name, and the cursor of a move.
-using Key = std::tuple<std::size_t, Digest, Digest>;
+/// Blocks from one kept table to the next.
+constexpr std::ptrdiff_t kTableBlocks = 8;
 
-Key key_of(const Call& call) {
+CallKey key_of(const Call& call) {
     struct Visitor {
         std::pair<Digest, Digest> operator()(const AnnounceCall& c) { return {c.announcement, {}}; }
         std::pair<Digest, Digest> operator()(const OpenCall& c) { return {c.opening.unit, c.salt}; }
-        std::pair<Digest, Digest> operator()(const PlayCall& c) {
-            return {c.sent->game, hash_of(c.sent->cursor)};
+        std::pair<Digest, Digest> operator()(const PlayCall& c) { return {c.sent->game, c.at}; }
+        std::pair<Digest, Digest> operator()(const ConflictCall& c) {
+            return {c.opening.finding.unit, c.salt};
         }
         std::pair<Digest, Digest> operator()(const ReclaimCall& c) { return {c.unit, c.salt}; }
         std::pair<Digest, Digest> operator()(const ForfeitCall& c) { return {c.announcement, {}}; }
@@ -36,7 +37,10 @@ Status apply(Table& table, const Tx& tx, const Call& call) {
         const Tx& tx;
         Status operator()(const AnnounceCall& c) { return table.announce(tx, c.announcement); }
         Status operator()(const OpenCall& c) { return table.open(tx, c.opening, c.salt); }
-        Status operator()(const PlayCall& c) { return table.play(tx, *c.sent); }
+        Status operator()(const PlayCall& c) { return table.play(tx, c.sent); }
+        Status operator()(const ConflictCall& c) {
+            return table.open_conflict(tx, c.opening, c.salt);
+        }
         Status operator()(const ReclaimCall& c) { return table.reclaim(tx, c.unit, c.salt); }
         Status operator()(const ForfeitCall& c) { return table.forfeit(tx, c.announcement); }
         Status operator()(const TimeoutCall& c) { return table.timeout(tx, c.game); }
@@ -53,47 +57,67 @@ Chain::Chain(Rng& rng, Table table, const Weather& weather, std::map<Address, in
     : rng_(rng), table_(std::move(table)), weather_(weather), spared_(std::move(spared)) {}
 
 void Chain::send(const Address& sender, Call call) {
-    const Key key = key_of(call);
+    const CallKey key = key_of(call);
     const bool there = std::ranges::any_of(
-        pool_, [&](const Pending& one) { return one.sender == sender && key_of(one.call) == key; });
-    if (!there) pool_.push_back({sender, std::move(call)});
+        pool_, [&](const Pending& one) { return one.sender == sender && one.key == key; });
+    if (!there) pool_.push_back({sender, std::move(call), key});
 }
 
 void Chain::skip(std::uint64_t blocks) {
     block_ += blocks;
     time_ += blocks * kBlockSeconds;
     past_.clear();  // no chain goes back that far
+    revocable_ = 0;
+}
+
+/// To the table before a block.
+void Chain::restore(std::vector<Past>::const_iterator past) {
+    auto from = past;
+    while (!from->before)
+        --from;
+    table_ = *from->before;
+    for (; from != past; ++from)
+        for (const auto& [index, tx] : from->executed)
+            (void)apply(table_, tx, from->mined[index].call);
 }
 
 void Chain::go_back() {
     const std::size_t depth =
-        std::min<std::size_t>(1 + rng_() % weather_.reorg_depth_max, past_.size());
+        std::min<std::size_t>(1 + rng_() % weather_.reorg_depth_max, revocable_);
     if (depth == 0) return;
     const auto first = past_.end() - static_cast<std::ptrdiff_t>(depth);
-    table_ = *first->table;
+    restore(first);
     block_ = first->block;
     time_ = first->time;
     for (auto past = first; past != past_.end(); ++past)
         for (Pending& one : past->mined)
             send(one.sender, std::move(one.call));
     past_.erase(first, past_.end());
+    revocable_ -= depth;
     ++reorgs_;
+}
+
+void Chain::begin_block() {
+    if (revocable_ > weather_.reorg_depth_max) --revocable_;
+    Past past;
+    past.block = block_;
+    past.time = time_;
+    const auto last = std::find_if(past_.rbegin(), past_.rend(),
+                                   [](const Past& one) { return one.before.has_value(); });
+    if (last == past_.rend() || last - past_.rbegin() + 1 >= kTableBlocks) past.before = table_;
+    past_.push_back(std::move(past));
+    ++revocable_;
 }
 
 void Chain::mine(const Seen& seen) {
     if (rng_() % 1000 < weather_.reorg) go_back();
-    Past past{nullptr, block_, time_, {}};
-    if (past_.size() > weather_.reorg_depth_max) past_.erase(past_.begin());
-    // Blocks without transactions share what was before.
-    if (!past_.empty() && past_.back().mined.empty())
-        past.table = past_.back().table;
-    else
-        past.table = std::make_shared<const Table>(table_);
+    begin_block();
     ++block_;
     time_ += kBlockSeconds * (1 + rng_() % 8 / 7);
     std::vector<Pending> waiting = std::move(pool_);
     pool_.clear();
     std::ranges::shuffle(waiting, rng_);
+    Past& past = past_.back();
     for (Pending& one : waiting) {
         const std::uint64_t luck = rng_() % 1000;
         const auto spared = spared_.find(one.sender);
@@ -103,16 +127,17 @@ void Chain::mine(const Seen& seen) {
             continue;
         }
         for (int times = rng_() % 1000 < weather_.doubled ? 2 : 1; times > 0; --times) {
-            const Status status = execute(one);
+            const Tx tx = tx_of(one);
+            const Status status = apply(table_, tx, one.call);
+            past.executed.emplace_back(past.mined.size(), tx);
             ++executed_;
             seen(one, status);
         }
         past.mined.push_back(std::move(one));
     }
-    past_.push_back(std::move(past));
 }
 
-Status Chain::execute(const Pending& one) {
+Tx Chain::tx_of(const Pending& one) {
     Tx tx;
     tx.sender = one.sender;
     tx.block = block_;
@@ -121,7 +146,7 @@ Status Chain::execute(const Pending& one) {
     tx.gas_price = tx.base_fee + rng_() % (2 * kBaseFeeMax);
     tx.gas = 200'000;
     tx.value = Amount(2 * kBaseFeeMax * table_.terms().escrow_gas);
-    return apply(table_, tx, one.call);
+    return tx;
 }
 
 }  // namespace gym::game::sim

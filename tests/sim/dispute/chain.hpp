@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -20,8 +21,17 @@ struct OpenCall {
     Opening opening;
     Digest salt;
 };
+struct ConflictCall {
+    ConflictOpening opening;
+    Digest salt;
+};
 struct PlayCall {
+    explicit PlayCall(const std::shared_ptr<const SentMove>& move)
+        : PlayCall(move, hash_of(move->cursor)) {}
+    PlayCall(std::shared_ptr<const SentMove> move, const Digest& cursor)
+        : sent(std::move(move)), at(cursor) {}
     std::shared_ptr<const SentMove> sent;
+    Digest at;  ///< hash of its cursor
 };
 struct ReclaimCall {
     Digest unit, salt;
@@ -43,16 +53,25 @@ struct ThawCall {
 };
 struct WithdrawCall {};
 struct WithdrawEtherCall {};
-using Call = std::variant<AnnounceCall, OpenCall, PlayCall, ReclaimCall, ForfeitCall, TimeoutCall,
-                          CloseCall, SettleCall, ThawCall, WithdrawCall, WithdrawEtherCall>;
+using Call =
+    std::variant<AnnounceCall, OpenCall, PlayCall, ReclaimCall, ForfeitCall, TimeoutCall, CloseCall,
+                 SettleCall, ThawCall, WithdrawCall, WithdrawEtherCall, ConflictCall>;
 
 /// Makes the call on a table.
 Status apply(Table& table, const Tx& tx, const Call& call);
+
+/// What a call is about: kind, name, and the cursor of a move.
+struct CallKey {
+    std::size_t kind = 0;
+    Digest name, cursor;
+    friend bool operator==(const CallKey&, const CallKey&) = default;
+};
 
 /// A transaction that nobody has mined yet.
 struct Pending {
     Address sender;
     Call call;
+    CallKey key;
 };
 
 /// How bad; chances in a thousand for each transaction, or for each block.
@@ -92,13 +111,17 @@ class Chain {
     static constexpr std::uint64_t kBaseFeeMax = 100;
 
   private:
+    /// A block that may be taken back.
     struct Past {
-        std::shared_ptr<const Table> table;
+        std::optional<Table> before;  ///< only of some: the blocks between are executed again
         std::uint64_t block = 0, time = 0;
         std::vector<Pending> mined;
+        std::vector<std::pair<std::size_t, Tx>> executed;  ///< which of `mined`, and how
     };
     void go_back();
-    Status execute(const Pending& one);
+    void restore(std::vector<Past>::const_iterator past);
+    void begin_block();
+    [[nodiscard]] Tx tx_of(const Pending& one);
 
     Rng& rng_;
     Table table_;
@@ -107,6 +130,7 @@ class Chain {
     std::uint64_t block_ = 1, time_ = 1'000'000;
     std::vector<Pending> pool_;
     std::vector<Past> past_;
+    std::size_t revocable_ = 0;  ///< of the last blocks in `past_`
     std::uint64_t reorgs_ = 0, executed_ = 0;
 };
 

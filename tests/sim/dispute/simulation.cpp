@@ -103,18 +103,32 @@ class Simulation {
 
     Digest post_unit(const Worker& worker) {
         const std::size_t program = below(4) == 0 ? 1 : 0;
+        const bool conflict = !worker.honest() && below(8) == 0;
         std::size_t variant = 0;
-        if (!worker.honest()) variant = 1 + below(below(16) == 0 ? kRareKinds : kCommonKinds);
+        if (!worker.honest() && !conflict)
+            variant = 1 + below(below(16) == 0 ? kRareKinds : kCommonKinds);
         PostedUnit unit;
-        unit.kind = program + UnitLibrary::kPrograms * variant;
+        unit.kind = below(3) == 0 ? UnitLibrary::aggregate(program, variant)
+                                  : UnitLibrary::train(program, variant);
         const UnitKind& kind = world_.library.kind(unit.kind);
-        unit.faulty = kind.faulty;
+        unit.faulty = kind.faulty || conflict;
         Digest number;
         number.data[0] = static_cast<std::uint8_t>(world_.units.size());
         unit.opening = {crypto::keccak256({worker.address().view(), number.view()}),
                         worker.address(), kind.facts, kind.contradiction, 3 + below(kEpochs - 3)};
+        if (conflict) unit.conflict = conflict_about(unit);
         world_.units.push_back(unit);
         return unit.id();
+    }
+
+    /// Only of an aggregate the next record may be another. An epoch may still be missing.
+    ConflictOpening conflict_about(const PostedUnit& unit) {
+        const bool next = UnitLibrary::is_aggregate(unit.kind) && below(2) == 0;
+        ConflictOpening out{
+            {unit.id(), unit.opening.asserter, next ? kNextRecordField : kEquivocationField},
+            unit.opening.epoch_block};
+        if (below(2) == 0) out.epoch_block.reset();
+        return out;
     }
 
     void hire_verifiers() {
@@ -136,9 +150,8 @@ class Simulation {
             const PostedUnit& unit = world_.units[below(world_.units.size())];
             aim.unit = unit.id();
             aim.conduct = static_cast<Griefer::Conduct>(below(4));
-            const std::size_t program = unit.kind % UnitLibrary::kPrograms;
-            aim.own = below(2) == 0 ? program
-                                    : program + UnitLibrary::kPrograms * (1 + below(kCommonKinds));
+            aim.own = UnitLibrary::right_of(unit.kind);
+            if (below(2) == 0) aim.own += UnitLibrary::kPrograms * (1 + below(kCommonKinds));
             aim.early = below(3) == 0;
             aim.games = 1 + below(4);
             hire(std::make_unique<Griefer>(address_of(3, i), aim));
@@ -147,7 +160,7 @@ class Simulation {
         for (const PostedUnit& unit : world_.units) {
             if (!unit.faulty || below(3) != 0) continue;
             Griefer::Aim aim{unit.id(), static_cast<Griefer::Conduct>(1 + below(3)),
-                             unit.kind % UnitLibrary::kPrograms, true, 1};
+                             UnitLibrary::right_of(unit.kind), true, 1};
             const Address accomplice = Crew::accomplice_of(unit.opening.asserter);
             ++crew_.accomplices[unit.opening.asserter];
             hire(std::make_unique<Griefer>(accomplice, aim));
@@ -207,16 +220,22 @@ class Simulation {
         outcome_.units = world_.units.size();
         for (const PostedUnit& unit : world_.units) {
             outcome_.faulty += unit.faulty ? 1 : 0;
+            outcome_.aggregates += UnitLibrary::is_aggregate(unit.kind) ? 1 : 0;
             outcome_.sampled += unit.faulty && crew_.has_sampled(unit.id()) ? 1 : 0;
             const UnitState* state = table.unit(unit.id());
             outcome_.settled += state != nullptr && state->settled ? 1 : 0;
         }
         for (const auto& [id, game] : table.games()) {
             ++outcome_.games;
-            outcome_.upheld += game.status == GameStatus::upheld ? 1 : 0;
-            outcome_.proven += game.status == GameStatus::fault_proven ? 1 : 0;
-            outcome_.by_clock += game.status == GameStatus::fault_by_clock ? 1 : 0;
-            outcome_.moot += game.status == GameStatus::moot ? 1 : 0;
+            outcome_.upheld += game.status == GameStatus::kUpheld ? 1 : 0;
+            outcome_.proven += game.status == GameStatus::kFaultProven ? 1 : 0;
+            outcome_.by_clock += game.status == GameStatus::kFaultByClock ? 1 : 0;
+            outcome_.moot += game.status == GameStatus::kMoot ? 1 : 0;
+            if (game.status != GameStatus::kFaultProven) continue;
+            const PostedUnit& unit = *world_.unit(game.unit);
+            const bool aggregate = UnitLibrary::is_aggregate(unit.kind);
+            outcome_.aggregates_proven += aggregate && game.moves > 0 ? 1 : 0;
+            outcome_.conflicts += unit.conflict && game.moves == 0 ? 1 : 0;
         }
     }
 
@@ -233,6 +252,16 @@ class Simulation {
 };
 
 }  // namespace
+
+Outcome& Outcome::operator+=(const Outcome& other) {
+    for (const auto number :
+         {&Outcome::transactions, &Outcome::moves, &Outcome::units, &Outcome::faulty,
+          &Outcome::sampled, &Outcome::settled, &Outcome::games, &Outcome::upheld, &Outcome::proven,
+          &Outcome::by_clock, &Outcome::moot, &Outcome::aggregates, &Outcome::aggregates_proven,
+          &Outcome::conflicts, &Outcome::reorgs, &Outcome::crashes})
+        this->*number += other.*number;
+    return *this;
+}
 
 Outcome simulate(std::uint64_t seed) {
     return Simulation(seed).run();

@@ -20,13 +20,18 @@ struct Outcome {
     std::uint64_t proven = 0;
     std::uint64_t by_clock = 0;
     std::uint64_t moot = 0;
+    std::uint64_t aggregates = 0;         ///< of the units
+    std::uint64_t aggregates_proven = 0;  ///< of the games that were proven, by moves
+    std::uint64_t conflicts = 0;          ///< games that were won when they were opened by one
     std::uint64_t reorgs = 0;
     std::uint64_t crashes = 0;
     friend bool operator==(const Outcome&, const Outcome&) = default;
+    /// Adds the numbers.
+    Outcome& operator+=(const Outcome& other);
 };
 
 /// Plays one history: workers, verifiers and those who want their money, on a bad chain. The same
-/// seed gives the same history.
+/// seed gives the same history. @threads safe.
 [[nodiscard]] Outcome simulate(std::uint64_t seed);
 
 }  // namespace gym::game::sim

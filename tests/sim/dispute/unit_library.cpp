@@ -17,13 +17,6 @@ Digest random_digest(std::mt19937_64& rng) {
     return digest;
 }
 
-/// A cursor at which different units are the same.
-Digest key_of(const Line& line) {
-    Cursor cursor = line.at();
-    if (cursor.stage == Stage::unit) cursor.node = {};
-    return hash_of(cursor);
-}
-
 }  // namespace
 
 struct UnitLibrary::Program {
@@ -60,16 +53,26 @@ const UnitKind& UnitLibrary::kind(std::size_t number) {
 UnitKind& UnitLibrary::make(std::size_t number) {
     UnitKind& kind = kinds_[number];
     kind.program = number % kPrograms;
-    Program& program = *programs_[kind.program];
-    const std::size_t variant = number / kPrograms;
     std::mt19937_64 rng(number);
+    if (is_aggregate(number))
+        make_aggregate(kind, (number - kAggregates) / kPrograms, rng);
+    else
+        make_train(kind, number / kPrograms, rng);
+    // A device's fault may change nothing that anybody sees.
+    kind.faulty = kind.contradiction.has_value() ||
+                  (number != right_of(number) && kind.facts != this->kind(right_of(number)).facts);
+    return kind;
+}
+
+void UnitLibrary::make_train(UnitKind& kind, std::size_t variant, std::mt19937_64& rng) {
+    Program& program = *programs_[kind.program];
     const Facts right = program.facts_of(*program.honest);
+    kind.facts = right;
+    kind.answer = testing::asserter_of(*program.honest);
+    kind.challenge = testing::challenger_of(*program.honest);
     if (variant == 0) {
         kind.what = "right";
-        kind.facts = right;
-        kind.answer = testing::asserter_of(*program.honest);
-        kind.challenge = testing::challenger_of(*program.honest);
-        return kind;
+        return;
     }
     switch (variant % 8) {
         case 1:
@@ -78,28 +81,22 @@ UnitKind& UnitLibrary::make(std::size_t number) {
         case 4:
             make_faulty_device(kind, rng);
             break;
-        case 5:
+        case 5: {
             kind.what = "commits to garbage";
-            kind.facts = right;
-            kind.facts.records_root = random_digest(rng);
-            kind.facts.final_state_root = random_digest(rng);
-            kind.answer = testing::asserter_of(*program.honest);
-            kind.challenge = testing::challenger_of(*program.honest);
+            Facts garbage = right;
+            garbage.records_root = random_digest(rng);
+            garbage.final_state_root = random_digest(rng);
+            kind.facts = garbage;
             break;
+        }
         case 6:
             kind.what = "contradicts its round";
-            kind.facts = right;
             kind.contradiction = static_cast<std::uint8_t>(rng() % 7);
-            kind.answer = testing::asserter_of(*program.honest);
-            kind.challenge = testing::challenger_of(*program.honest);
             break;
         default:
             make_liar(kind, rng);
             break;
     }
-    // A device's fault may change nothing that anybody sees.
-    kind.faulty = kind.contradiction.has_value() || kind.facts != right;
-    return kind;
 }
 
 void UnitLibrary::make_faulty_device(UnitKind& kind, std::mt19937_64& rng) {
@@ -163,23 +160,22 @@ void UnitLibrary::make_liar(UnitKind& kind, std::mt19937_64& rng) {
 }
 
 const UnitLibrary::Planned& UnitLibrary::plan(Plans& plans, const testing::Player& player,
-                                              const Line& line) {
-    const Digest key = key_of(line);
-    const auto known = plans.find(key);
+                                              const Lines::Reached& at) {
+    const auto known = plans.find(at.plan);
     if (known != plans.end()) return known->second;
-    auto move = player(line);
+    auto move = player(at.line);
     Planned planned =
         move.ok() ? Planned(std::make_shared<const Move>(std::move(*move))) : Planned(move.error());
-    return plans.emplace(key, std::move(planned)).first->second;
+    return plans.emplace(at.plan, std::move(planned)).first->second;
 }
 
-const UnitLibrary::Planned& UnitLibrary::answer(std::size_t asserter, const Line& line) {
-    return plan(answers_[asserter], kind(asserter).answer, line);
+const UnitLibrary::Planned& UnitLibrary::answer(std::size_t asserter, const Lines::Reached& at) {
+    return plan(answers_[asserter], kind(asserter).answer, at);
 }
 
 const UnitLibrary::Planned& UnitLibrary::challenge(std::size_t own, std::size_t asserter,
-                                                   const Line& line) {
-    return plan(challenges_[{own, asserter}], kind(own).challenge, line);
+                                                   const Lines::Reached& at) {
+    return plan(challenges_[{own, asserter}], kind(own).challenge, at);
 }
 
 }  // namespace gym::game::sim

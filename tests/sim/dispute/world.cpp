@@ -12,15 +12,21 @@ const std::vector<Digest>& Book::games(const Digest& unit) const {
     return found == games_.end() ? none : found->second;
 }
 
-const Line* Book::line(const Digest& game) const {
-    const auto found = lines_.find(game);
-    return found == lines_.end() ? nullptr : &found->second;
+const Lines::Reached* Book::place(const Digest& game) const {
+    const auto found = places_.find(game);
+    return found == places_.end() ? nullptr : found->second;
 }
 
-Status Book::follow(const Digest& unit, Line& line) const {
-    if (line.at().answered) return {};
-    const auto known = answers_.find({unit, hash_of(line.at())});
-    return known == answers_.end() ? Status() : line.play(known->second->move);
+void Book::forget() {
+    const auto lines = lines_;
+    *this = Book();
+    lines_ = lines;
+}
+
+Result<Book::Place> Book::follow(const Digest& unit, Place place) const {
+    if (place->line.at().answered) return place;
+    const auto known = answers_.find({unit, place->at});
+    return known == answers_.end() ? place : lines_->play(place, known->second);
 }
 
 Status Book::read_one(const Event& event) {
@@ -29,20 +35,21 @@ Status Book::read_one(const Event& event) {
     } else if (const auto* opened = std::get_if<event::Opened>(&event)) {
         games_[opened->opening.unit].push_back(opened->game);
         if (opened->opening.fault) return {};
-        Line line(opened->opening.facts, opened->cursor);
-        GYM_CHECK(follow(opened->opening.unit, line));
-        lines_.emplace(opened->game, std::move(line));
+        const Place start = lines_->begin(opened->opening.facts, opened->cursor);
+        GYM_TRY(places_[opened->game], follow(opened->opening.unit, start));
     } else if (const auto* moved = std::get_if<event::Moved>(&event)) {
-        Line& line = lines_.at(moved->game);
-        GYM_CHECK(line.play(moved->sent->move));
-        if (moved->by_asserter)
-            answers_[{moved->unit, hash_of(moved->sent->cursor)}] = moved->sent;
-        else
-            GYM_CHECK(follow(moved->unit, line));
-        if (hash_of(line.at()) != moved->position)
+        Place& place = places_.at(moved->game);
+        if (place->line.at() != moved->sent->cursor)
+            return fail(ErrorCode::kInternal, "a move was made where its game is not");
+        if (moved->by_asserter) answers_[{moved->unit, place->at}] = moved->sent;
+        GYM_TRY(place, lines_->play(place, moved->sent));
+        if (!moved->by_asserter) {
+            GYM_TRY(place, follow(moved->unit, place));
+        }
+        if (place->at != moved->position)
             return fail(ErrorCode::kInternal, "a line is not where its game is");
     } else if (const auto* ended = std::get_if<event::GameEnded>(&event)) {
-        lines_.erase(ended->game);
+        places_.erase(ended->game);
     }
     return {};
 }
@@ -56,7 +63,9 @@ void Book::read(const Table& table, std::vector<std::string>& violations) {
 
 World::World(std::uint64_t seed, const Terms& terms, const Weather& weather,
              std::map<Address, int> spared)
-    : rng(seed), chain(rng, Table(terms, 31'337, Address{}), weather, std::move(spared)) {}
+    : rng(seed),
+      chain(rng, Table(terms, 31'337, Address{}, UnitLibrary::domain()), weather,
+            std::move(spared)) {}
 
 const PostedUnit* World::unit(const Digest& id) const {
     const auto found = std::ranges::find(units, id, &PostedUnit::id);
@@ -72,18 +81,25 @@ const World::Ticket& World::ticket(const Address& who, const Digest& unit,
     Ticket ticket;
     ticket.salt = crypto::keccak256({who.view(), unit.view(), word.view()});
     ticket.id = table().announcement_of(who, unit, ticket.salt);
-    return tickets_.emplace(std::tuple{who, unit, number}, ticket).first->second;
+    return tickets_.emplace(TicketKey{who, unit, number}, ticket).first->second;
+}
+
+PlayCall World::call_of(const Digest& game, const Lines::Reached& place,
+                        const std::shared_ptr<const Move>& move) {
+    std::shared_ptr<const SentMove>& sent = sent_[{game, place.at, move}];
+    if (!sent) sent = std::make_shared<const SentMove>(SentMove{game, place.line.at(), *move});
+    return {sent, place.at};
 }
 
 void World::sync() {
     if (chain.reorgs() != reorgs_) forget();
     reorgs_ = chain.reorgs();
-    book_->read(table(), violations);
+    book_.read(table(), violations);
 }
 
 std::uint64_t World::clock_left(const GameState& game) const {
     const std::uint64_t clock =
-        game.status == GameStatus::asserter_moves ? game.asserter_clock : game.challenger_clock;
+        game.status == GameStatus::kAsserterMoves ? game.asserter_clock : game.challenger_clock;
     const std::uint64_t elapsed = chain.time() - game.since;
     return clock > elapsed ? clock - elapsed : 0;
 }

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 
 #include "chain.hpp"
-#include "gym/game/line.hpp"
-#include "unit_library.hpp"
+#include "lines.hpp"
+#include "shared_units.hpp"
 
 namespace gym::game::sim {
 
@@ -13,19 +14,24 @@ struct PostedUnit {
     Opening opening;
     std::size_t kind = 0;
     bool faulty = false;
+    /// That its asserter cannot have been right, whatever it computed: it signed something else,
+    /// too, or went on from something else.
+    std::optional<ConflictOpening> conflict;
     [[nodiscard]] const Digest& id() const { return opening.unit; }
 };
 
 /// What the chain's log says: nothing else is known to whoever was down.
 class Book {
   public:
+    /// What is read next is the log from its beginning, as if nothing had been read before.
+    void forget();
     /// Reads what is new. Adds to `violations` what a log cannot say.
     void read(const Table& table, std::vector<std::string>& violations);
 
     /// Games of a unit that were opened, in order.
     [[nodiscard]] const std::vector<Digest>& games(const Digest& unit) const;
     /// From its opening to where it is; nullptr for games that were over at once.
-    [[nodiscard]] const Line* line(const Digest& game) const;
+    [[nodiscard]] const Lines::Reached* place(const Digest& game) const;
     struct Announced {
         Digest id;
         std::uint64_t block = 0;
@@ -33,13 +39,15 @@ class Book {
     [[nodiscard]] const std::vector<Announced>& announced() const { return announced_; }
 
   private:
+    using Place = const Lines::Reached*;
     /// On to where an earlier answer led.
-    Status follow(const Digest& unit, Line& line) const;
+    Result<Place> follow(const Digest& unit, Place place) const;
     Status read_one(const Event& event);
 
     std::size_t read_ = 0;
     std::map<Digest, std::vector<Digest>> games_;
-    std::map<Digest, Line> lines_;
+    std::map<Digest, Place> places_;  ///< of games that go on
+    std::shared_ptr<Lines> lines_ = std::make_shared<Lines>();
     std::map<std::pair<Digest, Digest>, std::shared_ptr<const SentMove>> answers_;
     std::vector<Announced> announced_;
 };
@@ -51,7 +59,7 @@ class World {
           std::map<Address, int> spared);
 
     Rng rng;
-    UnitLibrary& library = UnitLibrary::shared();
+    SharedUnits& library = SharedUnits::of_this_thread();
     Chain chain;
     std::vector<PostedUnit> units;
     std::vector<std::string> violations;
@@ -67,10 +75,13 @@ class World {
     };
     [[nodiscard]] const Ticket& ticket(const Address& who, const Digest& unit,
                                        std::uint64_t number = 0) const;
-    [[nodiscard]] const Book& book() const { return *book_; }
+    /// A planned move as it is sent; whoever sends it again sends the same one.
+    PlayCall call_of(const Digest& game, const Lines::Reached& place,
+                     const std::shared_ptr<const Move>& move);
+    [[nodiscard]] const Book& book() const { return book_; }
     /// Reads the log; all of it after forget() and after the chain went back.
     void sync();
-    void forget() { book_.emplace(); }
+    void forget() { book_.forget(); }
     /// Whether the clock of who is on turn is over in the next block.
     [[nodiscard]] bool ran_out(const GameState& game) const;
     /// Seconds that the side on turn has left.
@@ -78,9 +89,23 @@ class World {
     std::uint64_t below(std::uint64_t n) { return rng() % n; }
 
   private:
-    std::optional<Book> book_{std::in_place};
+    Book book_;
     std::uint64_t reorgs_ = 0;
-    mutable std::map<std::tuple<Address, Digest, std::uint64_t>, Ticket> tickets_;
+    std::map<std::tuple<Digest, Digest, std::shared_ptr<const Move>>,
+             std::shared_ptr<const SentMove>>
+        sent_;
+    struct TicketKey {
+        Address who;
+        Digest unit;
+        std::uint64_t number = 0;
+        friend bool operator==(const TicketKey&, const TicketKey&) = default;
+    };
+    struct TicketHash {
+        std::size_t operator()(const TicketKey& key) const noexcept {
+            return std::hash<Address>()(key.who) * 31 + std::hash<Digest>()(key.unit) + key.number;
+        }
+    };
+    mutable std::unordered_map<TicketKey, Ticket, TicketHash> tickets_;
 };
 
 }  // namespace gym::game::sim

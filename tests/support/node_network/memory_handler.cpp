@@ -111,6 +111,7 @@ Result<bool> MemoryHandler::submit_report_reveal(const Address& caller,
         info.domain(), beacon, report_commits[reveal.report.unit].report_digest, reveal.report));
     reveals[reveal.report.unit] = reveal;
     tasks.erase(task);
+    if (calls_every_report_equal) return true;
     return protocol::compare(commitments[reveal.report.unit].commitment.commitment,
                              reveal.report) == protocol::Difference::kNone;
 }
@@ -141,6 +142,8 @@ Result<protocol::RoundRecord> MemoryHandler::round_record(const Address&, const 
     for (const auto& [address, task] : tasks)
         if (const auto* train = std::get_if<rpc::TrainTask>(&task))
             if (train->unit.job_id == job_id && train->unit.round == round) return train->record;
+    for (const protocol::RoundRecord& record : records)
+        if (record.job_id == job_id && record.round == round) return record;
     return fail(ErrorCode::kNotFound, "no such round");
 }
 

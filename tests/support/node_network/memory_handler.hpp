@@ -49,9 +49,11 @@ class MemoryHandler final : public rpc::NodeHandler {
     std::set<Address> registered;
     std::map<Address, rpc::Task> tasks;  ///< handed out until the unit is committed or revealed
     std::map<Digest, rpc::UnitView> units;
+    std::vector<protocol::RoundRecord> records;  ///< of rounds that no task is of
     std::map<Digest, rpc::CommitmentSubmission> commitments;
     std::map<Digest, rpc::ReportCommit> report_commits;
     std::map<Digest, rpc::ReportReveal> reveals;
+    bool calls_every_report_equal = false;
     std::set<Digest> defended;
     std::vector<std::string> calls;         ///< names, in order
     std::map<std::string, Error> failures;  ///< a call by this name fails so

@@ -114,8 +114,8 @@ TEST(Bindings, EveryErrorOfTheContractsIsKnown) {
     }
     for (const char* name :
          {"GymToken", "JobEscrow", "CommitmentLog", "RewardsDistributor", "Stake", "DisputeGame",
-          "OpeningRules", "TreeRules", "StepRules", "FaultRules", "ElementRules", "OneStep",
-          "ElementwiseOps", "MovementOps", "SumOps", "ProductOps"})
+          "OpeningRules", "TreeRules", "StepRules", "FaultRules", "ElementRules", "OuterRules",
+          "OuterProofs", "OneStep", "ElementwiseOps", "MovementOps", "SumOps", "ProductOps"})
         for (const std::string& error : artifact(name).errors)
             EXPECT_EQ(known.count(error), 1U) << name << " " << error;
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <random>
+
 namespace gym {
 namespace {
 
@@ -49,10 +52,48 @@ TEST(Amount, AddsAndSubtractsChecked) {
               amount("18446744073709551615"));
 }
 
+/// a + b or a - b digit by digit, as on paper; nothing if that is no amount.
+std::optional<Amount> on_paper(const Amount& a, const Amount& b, int sign) {
+    auto digits = a.to_be32();
+    int carry = 0;
+    for (std::size_t i = digits.size(); i-- > 0;) {
+        const int digit = digits[i] + sign * (b.to_be32()[i] + carry);
+        carry = digit < 0 || digit > 0xFF ? 1 : 0;
+        digits[i] = static_cast<std::uint8_t>(digit);
+    }
+    return carry == 0 ? std::optional(Amount::from_be32(digits)) : std::nullopt;
+}
+
+TEST(Amount, CarriesThroughEveryDigit) {
+    std::mt19937_64 rng(1);
+    // Bytes of 0 and 255 carry far.
+    const auto random = [&] {
+        std::array<std::uint8_t, 32> digits{};
+        for (std::size_t i = rng() % 33; i-- > 0;)
+            digits[31 - i] = rng() % 2 == 0 ? static_cast<std::uint8_t>(rng())
+                                            : static_cast<std::uint8_t>(rng() % 2 * 0xFF);
+        return Amount::from_be32(digits);
+    };
+    for (int i = 0; i < 20'000; ++i) {
+        const Amount a = random(), b = random();
+        const auto sum = a.plus(b), rest = a.minus(b);
+        ASSERT_EQ(sum.ok() ? std::optional(*sum) : std::nullopt, on_paper(a, b, 1));
+        ASSERT_EQ(rest.ok() ? std::optional(*rest) : std::nullopt, on_paper(a, b, -1));
+    }
+}
+
 TEST(Amount, MultipliesAndDividesThroughTheFullProduct) {
     EXPECT_EQ(amount(kMax).mul_div(amount(kMax), amount(kMax)).value(), amount(kMax));
     EXPECT_EQ(Amount(7).mul_div(Amount(3), Amount(2)).value(), Amount(10));
     EXPECT_EQ(Amount(7).mul_mod(Amount(3), Amount(2)).value(), Amount(1));
+    const Amount large = amount("18446744073709551615");  // 2^64 - 1
+    EXPECT_EQ(large.mul_div(large, Amount(1)).value(),
+              amount("340282366920938463426481119284349108225"));
+    EXPECT_EQ(large.mul_div(large, Amount(10)).value(),
+              amount("34028236692093846342648111928434910822"));
+    EXPECT_EQ(large.mul_div(large, large).value(), large);
+    EXPECT_EQ(amount("18446744073709551616").mul_div(Amount(6), Amount(4)).value(),
+              amount("27670116110564327424"));
     EXPECT_EQ(amount(kMax).mul_div(Amount(2), Amount(1)).error().code, ErrorCode::kOutOfRange);
     EXPECT_EQ(Amount(1).mul_div(Amount(1), Amount(0)).error().code, ErrorCode::kInvalidArgument);
 }

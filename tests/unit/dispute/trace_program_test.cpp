@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <optional>
 
 #include "gym/engine/unit.hpp"
 #include "gym/program/expand.hpp"
+#include "gym/program/train_program.hpp"
 #include "program_samples.hpp"
 #include "sample_programs.hpp"
 
@@ -199,13 +201,31 @@ TEST_P(TraceProgramOf, ParametersLieInTheDeltaWhereTheirRecordsSay) {
     std::size_t found = 0;
     for (std::uint32_t i = 0; i < h.state_slots; ++i) {
         const StateRecord& record = trace_.state[i];
-        if (record.delta_offset == 0) continue;
+        if (record.delta_offset == 0) {
+            EXPECT_EQ(record.parameter, 0U);
+            continue;
+        }
+        EXPECT_EQ(record.parameter, found);
         const Bytes& bytes = end.tensors.at(found++).bytes;
         ASSERT_EQ(size_bytes(record.shape), bytes.size());
         EXPECT_TRUE(
             std::ranges::equal(bytes, ByteView(delta).subspan(record.delta_offset, bytes.size())));
     }
     EXPECT_EQ(found, params.size());
+}
+
+TEST_P(TraceProgramOf, HeaderHasTheOuterStepsConstants) {
+    const auto bits = [&](std::string_view name) {
+        std::uint32_t value = 0;
+        std::memcpy(&value, program_.slot(program_.find_slot(name)).value.data(), sizeof value);
+        return value;
+    };
+    EXPECT_EQ(trace_.header.outer_learning_rate, bits(program::kOuterLearningRate));
+    EXPECT_EQ(trace_.header.outer_momentum, bits(program::kOuterMomentum));
+    EXPECT_NE(trace_.header.outer_learning_rate, trace_.header.outer_momentum);
+    const auto evaluation = trace_program(program::evaluation_program(program_).value()).value();
+    EXPECT_EQ(evaluation.header.outer_learning_rate, 0U);
+    EXPECT_EQ(evaluation.header.outer_momentum, 0U);
 }
 
 TEST_P(TraceProgramOf, RefusesPlacesThatNoDeltaHas) {
@@ -220,7 +240,11 @@ TEST_P(TraceProgramOf, RefusesPlacesThatNoDeltaHas) {
         record.delta_offset = offset;
         EXPECT_FALSE(decode_state_record(encode(record)).ok()) << offset;
     }
+    record.delta_offset = 0;
+    record.parameter = 1;
+    EXPECT_FALSE(decode_state_record(encode(record)).ok());
     record.delta_offset = 16;
+    EXPECT_TRUE(decode_state_record(encode(record)).ok());
     record.shape.dtype = program::DType::i32;
     EXPECT_FALSE(decode_state_record(encode(record)).ok());
     for (const std::uint64_t size : {std::uint64_t{12}, std::uint64_t{18}, kDeltaBytesMax + 5}) {
@@ -257,8 +281,8 @@ TEST(TraceRoot, ChangesWithEveryPartOfTheHeader) {
     TraceHeader header = trace_program(program_of(kSamples[0])).value().header;
     const Digest root = trace_root(header);
     const Bytes bytes = encode(header);
-    for (auto* number :
-         {&header.loss, &header.stride, &header.classes, &header.primitives, &header.parameters}) {
+    for (auto* number : {&header.loss, &header.stride, &header.classes, &header.primitives,
+                         &header.parameters, &header.outer_learning_rate, &header.outer_momentum}) {
         *number ^= 1;
         EXPECT_NE(trace_root(header), root);
         *number ^= 1;
@@ -272,7 +296,7 @@ TEST(TraceRoot, ChangesWithEveryPartOfTheHeader) {
     header.delta_bytes ^= 4;
     EXPECT_NE(trace_root(header), root);
     header.delta_bytes ^= 4;
-    EXPECT_EQ(bytes.size(), 15U * 4 + 8 + 4 * 32);
+    EXPECT_EQ(bytes.size(), 15U * 4 + 8 + 2 * 4 + 4 * 32);
     EXPECT_EQ(trace_root(header), root);
 }
 

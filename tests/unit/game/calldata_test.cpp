@@ -32,6 +32,22 @@ TEST(Calldata, IsWhatTheContractsTake) {
     const move::PickLeaf leaf{sample_step(), {10, 11}, sample_pick(), {70, {1, 2}, {filled(71)}}};
     EXPECT_EQ(hash_of_call(leaf),
               "0x26b0bda854e24ffedcdb4431f50a894da7e7b9923632c1ffb3192f02a379e7ce");
+    const move::DeclareOuter declare{
+        sample_outer_facts(), {1, 2}, {filled(60), filled(61)}, {0, 0, 0, 1, 0, 0, 0, 2}};
+    EXPECT_EQ(hash_of_call(declare),
+              "0xcb71736d77d38170466ec950f914ad5310c4fec58f8a16c5298143ce9ad6f509");
+    EXPECT_EQ(hash_of_call(move::PickElement{sample_op(), sample_outer(), 99, {13}}),
+              "0x47132327582b6402c7ababff694bcdbfb63cd887eba39f0e15bf6c0bf04d7939");
+    const move::ProveColumn column{
+        sample_op(),
+        sample_outer(),
+        {10, 11},
+        {12},
+        9,
+        {70, {1, 2}, {filled(71)}},
+        {{{{14, 15}, {filled(60)}}}, filled(61), {filled(62), filled(63)}}};
+    EXPECT_EQ(hash_of_call(column),
+              "0xfc6f520520fb0a1e0f932ea5976a051729f0f30d64019e680c96fd18e12f6daa");
 }
 
 TEST(Calldata, OfEveryMoveIsReadBack) {
@@ -61,7 +77,7 @@ TEST(Calldata, IsReadStrictly) {
         other = call;
         other.pop_back();
         EXPECT_EQ(decode_call(other).error().code, ErrorCode::kMalformed);
-        for (const std::uint8_t stage : {0, 11, 255}) {
+        for (const std::uint8_t stage : {0, 15, 255}) {
             other = call;
             other[4 + 32 + 31] = stage;  // the first word of the cursor
             EXPECT_EQ(decode_call(other).error().code, ErrorCode::kMalformed);

@@ -98,9 +98,177 @@ TEST(Contradiction, IsTheFirstFieldThatTheRoundDoesNotFix) {
     EXPECT_EQ(field([](auto& c) { c.final_state_root = {}; }), 6);
     EXPECT_EQ(field([](auto& c) { c.delta_root = {}; }), 6);
     EXPECT_EQ(field([](auto& c) { c.kind = protocol::UnitKind::kEvaluate, ++c.flops; }), 0);
-    protocol::UnitCommitment of_coordinator = gym::testing::commitment(record);
-    of_coordinator.slot = protocol::kAggregateSlot;
-    EXPECT_EQ(contradiction(of_coordinator, record, {}).error().code, ErrorCode::kInvalidArgument);
+    for (const std::uint32_t slot : {protocol::kSlotsMax, protocol::kAggregateSlot - 1}) {
+        protocol::UnitCommitment of_nobody = gym::testing::commitment(record);
+        of_nobody.slot = slot;
+        EXPECT_EQ(contradiction(of_nobody, record, {}).error().code, ErrorCode::kInvalidArgument);
+    }
+}
+
+protocol::UnitCommitment aggregate_of(const protocol::RoundRecord& record) {
+    protocol::UnitCommitment out = gym::testing::commitment(record);
+    out.kind = protocol::UnitKind::kAggregate;
+    out.slot = protocol::kAggregateSlot;
+    out.steps = 1;
+    out.tokens = 0;
+    return out;
+}
+
+TEST(Contradiction, OfAnAggregateIsNotAboutTheSigner) {
+    const protocol::RoundRecord record = gym::testing::round_record();
+    const auto field = [&](const std::function<void(protocol::UnitCommitment&)>& change) {
+        protocol::UnitCommitment commitment = aggregate_of(record);
+        change(commitment);
+        return contradiction(commitment, record, gym::testing::key(9).address()).value();
+    };
+    const auto none = std::optional<std::uint8_t>();
+    EXPECT_EQ(field([](auto&) {}), none);
+    EXPECT_EQ(field([](auto& c) { c.attempt = 9, c.flops = 1; }), none);
+    EXPECT_EQ(field([](auto& c) { c.kind = protocol::UnitKind::kTrain; }), 0);
+    EXPECT_EQ(field([](auto& c) { c.delta_codec = 1; }), 2);
+    EXPECT_EQ(field([](auto& c) { c.steps = 0; }), 3);
+    EXPECT_EQ(field([](auto& c) { c.tokens = 1; }), 4);
+    EXPECT_EQ(field([](auto& c) { c.records_root = {}; }), 6);
+    EXPECT_EQ(field([](auto& c) { c.final_state_root = {}; }), 6);
+    EXPECT_EQ(field([](auto& c) { c.delta_root = {}; }), 6);
+}
+
+TEST(Unit, OfAnAggregateBeginsAtItsOuterFacts) {
+    const protocol::RoundRecord record = gym::testing::round_record();
+    const protocol::UnitCommitment says = aggregate_of(record);
+    const EpochRoot epoch{filled(77), 5};
+    const UnitFacts facts = unit_facts_of(says, record, epoch);
+    const OuterFacts expected{says.records_root,
+                              says.final_state_root,
+                              says.delta_root,
+                              protocol::hash(record),
+                              gym::testing::digest(10),
+                              gym::testing::digest(3),
+                              gym::testing::digest(4),
+                              filled(77),
+                              5};
+    EXPECT_EQ(std::get<OuterFacts>(facts), expected);
+    EXPECT_EQ(start_of(filled(1), facts).frame, hash_of(expected));
+    const protocol::UnitCommitment train = gym::testing::commitment(record);
+    EXPECT_EQ(std::get<Facts>(unit_facts_of(train, record, epoch)), facts_of(train, record));
+}
+
+class Conflicts : public ::testing::Test {
+  protected:
+    static crypto::Eip712Domain domain() { return gym::testing::domain(); }
+    [[nodiscard]] protocol::SignedCommitment sign(const protocol::UnitCommitment& what,
+                                                  std::uint64_t by) const {
+        return protocol::sign(domain(), what, gym::testing::key(by));
+    }
+    [[nodiscard]] protocol::RoundRecord next() const {
+        protocol::RoundRecord out = record_;
+        out.round = record_.round + 1;
+        out.previous_record = protocol::hash(record_);
+        out.base_state_root = aggregate_.final_state_root;
+        out.momentum_root = aggregate_.delta_root;
+        return out;
+    }
+    void expect_none(const Conflict& conflict, ErrorCode code) {
+        const auto found = decide_conflict(domain(), conflict);
+        ASSERT_FALSE(found.ok()) << int{found->field};
+        EXPECT_EQ(found.error().code, code) << found.error().message;
+    }
+
+    protocol::RoundRecord record_ = gym::testing::round_record();
+    protocol::UnitCommitment train_ = gym::testing::commitment(record_);
+    protocol::UnitCommitment aggregate_ = aggregate_of(record_);
+};
+
+TEST_F(Conflicts, WhoSignsTwoThingsForOneUnitIsAtFault) {
+    for (const protocol::UnitCommitment& one : {train_, aggregate_}) {
+        protocol::UnitCommitment other = one;
+        other.delta_root = filled(3);
+        const auto a = sign(one, 1), b = sign(other, 1);
+        const auto found = decide_conflict(domain(), {a, record_, b});
+        ASSERT_TRUE(found.ok()) << found.error().message;
+        EXPECT_EQ(found->field, kEquivocationField);
+        EXPECT_EQ(found->asserter, gym::testing::key(1).address());
+        EXPECT_EQ(*found, *decide_conflict(domain(), {b, record_, a})) << "in any order";
+        const bool first_lower =
+            protocol::signing_digest(domain(), one) < protocol::signing_digest(domain(), other);
+        EXPECT_EQ(found->unit, *unit_of(domain(), first_lower ? a : b));
+    }
+}
+
+TEST_F(Conflicts, NoEquivocationIsWhereSomethingElseDiffers) {
+    protocol::UnitCommitment other = train_;
+    other.delta_root = filled(3);
+    expect_none({sign(train_, 1), record_, sign(train_, 1)}, ErrorCode::kConflict);
+    expect_none({sign(train_, 1), record_, sign(other, 2)}, ErrorCode::kMismatch);
+    auto nobody = sign(other, 1);
+    nobody.signature.data[64] = 0;
+    expect_none({sign(train_, 1), record_, nobody}, ErrorCode::kUnauthenticated);
+    other.slot += 1;
+    expect_none({sign(train_, 1), record_, sign(other, 1)}, ErrorCode::kMismatch);
+    other.slot -= 1;
+    other.attempt += 1;
+    expect_none({sign(train_, 1), record_, sign(other, 1)}, ErrorCode::kMismatch);
+    other.attempt -= 1;
+    other.round_record = filled(4);
+    expect_none({sign(train_, 1), record_, sign(other, 1)}, ErrorCode::kMismatch);
+    protocol::RoundRecord another = record_;
+    another.steps += 1;
+    other.round_record = train_.round_record;
+    expect_none({sign(train_, 1), another, sign(other, 1)}, ErrorCode::kMismatch);
+}
+
+TEST_F(Conflicts, TheNextRoundBeginsWhereTheAggregateEnds) {
+    expect_none({sign(aggregate_, 9), record_, next()}, ErrorCode::kConflict);
+    for (int field = 0; field < 2; ++field) {
+        protocol::RoundRecord other = next();
+        (field == 0 ? other.base_state_root : other.momentum_root).data[5] ^= 1;
+        const auto found = decide_conflict(domain(), {sign(aggregate_, 9), record_, other});
+        ASSERT_TRUE(found.ok()) << found.error().message;
+        EXPECT_EQ(found->field, kNextRecordField);
+        EXPECT_EQ(found->unit, *unit_of(domain(), sign(aggregate_, 9)));
+        EXPECT_EQ(found->asserter, gym::testing::key(9).address());
+    }
+}
+
+TEST_F(Conflicts, OnlyTheNextRecordOfTheJobCounts) {
+    protocol::RoundRecord right = next();
+    right.base_state_root = filled(3);
+    ASSERT_TRUE(decide_conflict(domain(), {sign(aggregate_, 9), record_, right}).ok());
+    const auto refused = [&](const std::function<void(protocol::RoundRecord&)>& change) {
+        protocol::RoundRecord other = right;
+        change(other);
+        expect_none({sign(aggregate_, 9), record_, other}, ErrorCode::kMismatch);
+    };
+    refused([](auto& r) { r.job_id.data[0] ^= 1; });
+    refused([](auto& r) { r.round += 1; });
+    refused([](auto& r) { r.previous_record.data[0] ^= 1; });
+    expect_none({sign(train_, 1), record_, right}, ErrorCode::kMismatch);
+    protocol::UnitCommitment wrong = aggregate_;
+    wrong.kind = protocol::UnitKind::kEvaluate;
+    expect_none({sign(wrong, 9), record_, right}, ErrorCode::kMismatch);
+    wrong = aggregate_;
+    wrong.slot = 1;
+    expect_none({sign(wrong, 9), record_, right}, ErrorCode::kMismatch);
+}
+
+TEST_F(Conflicts, AreReadBack) {
+    protocol::UnitCommitment other = train_;
+    other.delta_root = filled(3);
+    for (const Conflict& conflict : {Conflict{sign(train_, 1), record_, sign(other, 1)},
+                                     Conflict{sign(aggregate_, 9), record_, next()}}) {
+        const Bytes call = encode_conflict(conflict, filled(5));
+        const auto read = decode_conflict(call);
+        ASSERT_TRUE(read.ok()) << read.error().message;
+        EXPECT_EQ(read->conflict, conflict);
+        EXPECT_EQ(read->salt, filled(5));
+        Bytes longer = call;
+        longer.push_back(0);
+        EXPECT_EQ(decode_conflict(longer).error().code, ErrorCode::kMalformed);
+        EXPECT_EQ(read_conflict(longer)->conflict, conflict);
+        EXPECT_EQ(read_open(call).error().code, ErrorCode::kNotFound);
+        EXPECT_EQ(read_conflict(encode_open(sample_evidence(), {})).error().code,
+                  ErrorCode::kNotFound);
+    }
 }
 
 TEST(Opening, IsReadBack) {

@@ -38,6 +38,14 @@ inline OpFrame sample_op() {
     return {filled(23), filled(24), 25, 26,         27,
             28,         filled(29), 30, filled(31), dispute::Shape{program::DType::f32, {2, 3, 5}}};
 }
+inline OuterFacts sample_outer_facts() {
+    return {filled(101), filled(102), filled(103), filled(104), filled(105),
+            filled(106), filled(107), filled(108), 109};
+}
+inline OuterFrame sample_outer() {
+    return {filled(111), filled(112), filled(113),        114,
+            filled(115), filled(116), OuterTree::momentum};
+}
 inline Pick sample_pick() {
     return {40, filled(41), {filled(42), filled(43)}, filled(44), {filled(45)}};
 }
@@ -50,7 +58,10 @@ inline void randomise(Rng& rng, bool& flag) {
     flag = rng() % 2 != 0;
 }
 inline void randomise(Rng& rng, Stage& stage) {
-    stage = static_cast<Stage>(1 + rng() % 10);
+    stage = static_cast<Stage>(1 + rng() % 14);
+}
+inline void randomise(Rng& rng, OuterTree& tree) {
+    tree = static_cast<OuterTree>(rng() % 4);
 }
 inline void randomise(Rng& rng, Digest& digest) {
     digest = random_digest(rng);

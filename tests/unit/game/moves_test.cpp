@@ -22,6 +22,11 @@ TEST(Hashes, AreThoseOfTheContracts) {
               "0x26f6e793c7764456b4dbd7d263810cb9322ea44698628d35809f8578d608293a");
     EXPECT_EQ(hash_of(sample_op()).hex(),
               "0x372ae7d9b72d1f362a7d2bf9669697346758b1bad7d94a48b40300dd95c91268");
+    EXPECT_EQ(hash_of(sample_outer_facts()).hex(),
+              "0x93af307e8abd579be6d55e8de0525743d33223cb29042c57a7ec51503a77fc28");
+    EXPECT_EQ(hash_of(sample_outer()).hex(),
+              "0xd5bfad2b50d472da8c11ea2e6a60219eab8b7464670c4893f3195ea07c020e57");
+    EXPECT_EQ(hash_of(UnitFacts(sample_outer_facts())), hash_of(sample_outer_facts()));
     EXPECT_EQ(steps_frame(filled(32), filled(33)).hex(),
               "0x7ad60f34e5e7c550944ba648e679bbcd7259c28327bbbee80a775522a9a85bc7");
 }
@@ -54,6 +59,8 @@ TEST(Hashes, ChangeWithEveryMember) {
     expect_every_member_counts(sample_facts());
     expect_every_member_counts(sample_step());
     expect_every_member_counts(sample_op());
+    expect_every_member_counts(sample_outer_facts());
+    expect_every_member_counts(sample_outer());
 }
 
 TEST(Moves, KnowWhoseTheyAre) {
@@ -72,8 +79,8 @@ TEST(Moves, KnowWhoseTheyAre) {
         }
     }
     EXPECT_EQ(names.size(), std::variant_size_v<Move>);
-    EXPECT_EQ(answers, 7);
-    EXPECT_EQ(proofs, 7);
+    EXPECT_EQ(answers, 10);
+    EXPECT_EQ(proofs, 11);
 }
 
 TEST(AnswerLevels, AreAsFewAnswersAsPossibleOfAboutTheSameSize) {

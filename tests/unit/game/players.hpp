@@ -9,6 +9,7 @@
 #include "gym/game/planner.hpp"
 #include "gym/game/rerun_work.hpp"
 #include "gym/game/rules.hpp"
+#include "must.hpp"
 #include "sample_unit.hpp"
 
 /// Two players of one game in one process, with the rules between them.
@@ -17,11 +18,7 @@ namespace gym::game::testing {
 using dispute::testing::kSamples;
 using dispute::testing::SampleUnit;
 
-template <class T>
-T must(Result<T> result) {
-    EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
-    return std::move(result).value();
-}
+using gym::testing::must;
 
 inline std::unique_ptr<RerunWork> rerun(const SampleUnit& unit, RerunWorkOptions options = {}) {
     return must(RerunWork::create(unit.unit(), std::move(options)));
@@ -45,16 +42,18 @@ inline Facts facts_of(const SampleUnit& unit, UnitWork& asserter, const Digest& 
     return facts;
 }
 
-inline Line line_of(const Facts& facts) {
+inline Line line_of(const UnitFacts& facts) {
     return {facts, start_of(engine::testing::seed_of("a unit"), facts)};
 }
 
 using Player = std::function<Result<Move>(const Line&)>;
 
-inline Player asserter_of(UnitWork& work) {
+template <class Work>
+Player asserter_of(Work& work) {
     return [&work](const Line& line) { return plan_answer(work, line); };
 }
-inline Player challenger_of(UnitWork& work) {
+template <class Work>
+Player challenger_of(Work& work) {
     return [&work](const Line& line) { return plan_challenge(work, line); };
 }
 
@@ -71,7 +70,9 @@ struct Outcome {
 inline constexpr std::size_t kMovesMax = 60;
 
 /// Plays until a proof or until a side has no move. Both sides' moves are held to the rules.
-inline Outcome play(Line line, const Player& asserter, const Player& challenger) {
+/// @param commitments as of decide().
+inline Outcome play(Line line, const Player& asserter, const Player& challenger,
+                    const crypto::Eip712Domain* commitments = nullptr) {
     Outcome outcome;
     while (outcome.count < kMovesMax) {
         const bool challenges = line.at().answered;
@@ -87,7 +88,7 @@ inline Outcome play(Line line, const Player& asserter, const Player& challenger)
         EXPECT_EQ(is_answer(*move), !challenges);
         outcome.last = *move;
         if (is_proof(*move)) {
-            outcome.finding = std::get<Finding>(must(decide(line.at(), *move)));
+            outcome.finding = std::get<Finding>(must(decide(line.at(), *move, commitments)));
             return outcome;
         }
         const Status played = line.play(*move);

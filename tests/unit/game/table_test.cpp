@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gym/commit/merkle.hpp"
+#include "gym/engine/record.hpp"
 #include "gym/game/evidence.hpp"
 #include "move_samples.hpp"
 
@@ -147,13 +149,63 @@ TEST_F(TableTest, AContradictionIsProvenByOpening) {
     announce(kFirst);
     block_ += 2;
     ASSERT_TRUE(open(kFirst).ok());
-    EXPECT_EQ(table_.game(id_of(kFirst))->status, GameStatus::fault_proven);
+    EXPECT_EQ(table_.game(id_of(kFirst))->status, GameStatus::kFaultProven);
     EXPECT_EQ(table_.tokens_of(kFirst), Amount(1'000));
     EXPECT_EQ(table_.ether_of(kFirst), Amount(20));
     // Whoever was about to open has its bond back.
     announce(kSecond);
     ASSERT_TRUE(table_.reclaim(by(kSecond), unit_.unit, filled(1)).ok());
     EXPECT_EQ(table_.tokens_of(kSecond), Amount(1'000));
+}
+
+TEST_F(TableTest, AConflictIsProvenByOpeningHoweverLate) {
+    announce(kFirst);
+    block_ += 2;
+    const ConflictOpening late{{unit_.unit, kAsserter, kEquivocationField}, std::nullopt};
+    EXPECT_EQ(code(table_.open_conflict(by(kSecond), late, filled(1))), ErrorCode::kNotFound);
+    ASSERT_TRUE(table_.open_conflict(by(kFirst), late, filled(1)).ok());
+    EXPECT_EQ(table_.game(id_of(kFirst))->status, GameStatus::kFaultProven);
+    EXPECT_EQ(table_.unit(unit_.unit)->finder, kFirst);
+    EXPECT_EQ(table_.tokens_of(kFirst), Amount(1'000));
+    // Where there is an epoch the window ends.
+    block_ = 58;
+    announce(kSecond);
+    block_ = 61;
+    const ConflictOpening in_window{late.finding, 10};
+    EXPECT_EQ(code(table_.open_conflict(by(kSecond), in_window, filled(1))), ErrorCode::kTimeout);
+    ASSERT_TRUE(table_.open_conflict(by(kSecond), late, filled(1)).ok());
+    time_ += 251;
+    ASSERT_TRUE(table_.settle(by(kAnybody), unit_.unit).ok());
+    EXPECT_EQ(table_.staked_by(kAsserter), Amount());
+}
+
+TEST_F(TableTest, AnAggregateMayIncludeManyDeltas) {
+    const auto play_with = [&](std::size_t deltas) {
+        std::vector<Digest> roots(deltas, filled(9));
+        Bytes slots;
+        for (std::size_t i = 0; i < deltas; ++i)
+            slots.insert(slots.end(),
+                         {0, 0, static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i)});
+        engine::StepRecord step;
+        step.batch_root = commit::merkle_root(roots);
+        step.state_root = filled(4);
+        OuterFacts facts = testing::sample_outer_facts();
+        facts.records_root = engine::records_root({&step, 1});
+        ++unit_.unit.data[0];
+        unit_.facts = facts;
+        EXPECT_TRUE(table_.announce(by(kFirst), id_of(kFirst)).ok());
+        block_ += 2;
+        EXPECT_TRUE(open(kFirst).ok());
+        return table_.play(
+            by(kAsserter),
+            {id_of(kFirst), start_of(unit_.unit, unit_.facts),
+             move::DeclareOuter{facts, engine::encode_step_record(step), roots, slots}});
+    };
+    for (const std::size_t deltas : {1U, 300U, 1024U}) {
+        const Status played = play_with(deltas);
+        EXPECT_TRUE(played.ok()) << deltas << ": " << played.error().message;
+    }
+    EXPECT_EQ(code(play_with(1025)), ErrorCode::kMalformed);
 }
 
 TEST_F(TableTest, LockedStakeStays) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gym/commit/merkle.hpp"
+#include "gym/engine/record.hpp"
 #include "gym/game/calldata.hpp"
 #include "gym/game/evidence.hpp"
 #include "gym/game/rules.hpp"
@@ -117,6 +118,77 @@ TEST_F(GameLogTest, AGameThatCannotBeFollowedStopsNoOther) {
     EXPECT_FALSE(log.games.at(0).line.has_value());
     EXPECT_NE(log.games[0].unreadable, "");
     EXPECT_EQ(position(1), answered);
+}
+
+/// A game about an aggregate, and one that two signatures decide.
+class AggregateLogTest : public GameLogTest {
+  protected:
+    AggregateLogTest() {
+        protocol::UnitCommitment says = evidence_.commitment.commitment;
+        says.kind = protocol::UnitKind::kAggregate;
+        says.slot = protocol::kAggregateSlot;
+        says.steps = 1;
+        says.tokens = 0;
+        engine::StepRecord step;
+        step.batch_root = digest(301);  // the tree of one delta
+        step.state_root = digest(302);
+        record_ = engine::encode_step_record(step);
+        says.records_root = engine::records_root({&step, 1});
+        evidence_.commitment = sign(says);
+        facts_of_outer_ = game::outer_facts_of(says, evidence_.record, epoch_);
+    }
+    static protocol::SignedCommitment sign(const protocol::UnitCommitment& says) {
+        return protocol::sign(gym::testing::domain(), says, gym::testing::key(1));
+    }
+    GameRecord replayed(const std::optional<game::EpochRoot>& epoch) {
+        return replay(happened_, epoch).games.at(0);
+    }
+
+    const game::EpochRoot epoch_{digest(303), 7};
+    Bytes record_;
+    game::OuterFacts facts_of_outer_;
+};
+
+TEST_F(AggregateLogTest, ItsGamesAreReadWithTheEpochOfItsRound) {
+    open(1);
+    EXPECT_FALSE(replayed(std::nullopt).line);
+    EXPECT_NE(replayed(std::nullopt).unreadable, "");
+    const game::Cursor start = game::start_of(unit_, facts_of_outer_);
+    EXPECT_EQ(replayed(epoch_).line->at(), start);
+    const game::Move move =
+        game::move::DeclareOuter{facts_of_outer_, record_, {digest(301)}, {0, 0, 0, 9}};
+    chain::Moved moved;
+    moved.game = digest(1);
+    moved.unit = unit_;
+    moved.by_asserter = true;
+    moved.position = game::hash_of(std::get<game::Cursor>(game::decide(start, move).value()));
+    moved.data = game::encode_call({digest(1), start, move});
+    happened_.push_back({moved, Digest(), 0});
+    const GameRecord game = replayed(epoch_);
+    ASSERT_TRUE(game.line) << game.unreadable;
+    EXPECT_EQ(game::hash_of(game.line->at()), moved.position);
+    ASSERT_EQ(game.line->included().size(), 1U);
+    EXPECT_EQ(game.line->included()[0], (game::OuterDelta{9, digest(301)}));
+    // Facts of another epoch are another unit's.
+    EXPECT_FALSE(replayed(game::EpochRoot{digest(303), 8}).line);
+}
+
+TEST_F(AggregateLogTest, AConflictIsOverWithItsOpening) {
+    protocol::UnitCommitment other = evidence_.commitment.commitment;
+    other.flops += 1;
+    chain::Opened opened;
+    opened.game = digest(1);
+    opened.unit = unit_;
+    opened.data =
+        game::encode_conflict({evidence_.commitment, evidence_.record, sign(other)}, digest(0));
+    happened_.push_back({opened, Digest(), 0});
+    happened_.push_back({chain::FaultFound{.game = digest(1), .unit = unit_}, Digest(), 0});
+    const GameRecord game = replayed(std::nullopt);
+    EXPECT_EQ(game.unreadable, "");
+    EXPECT_FALSE(game.line);
+    EXPECT_TRUE(game.fault);
+    std::get<chain::Opened>(happened_[0].event).data[0] ^= 1;
+    EXPECT_NE(replayed(std::nullopt).unreadable, "");
 }
 
 }  // namespace

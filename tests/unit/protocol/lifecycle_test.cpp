@@ -50,6 +50,11 @@ TEST(Lifecycle, the_ways_through) {
         {{Committed{}, Drawn{false}, Challenged{}, Defended{}, Ruled{false}}, UnitState::kRejected},
         {{Committed{}, Drawn{false}, Challenged{}, GameEnded{true}}, UnitState::kUpheld},
         {{Committed{}, Drawn{false}, Challenged{}, GameEnded{false}}, UnitState::kSlashed},
+        {{Committed{}, GameEnded{false}}, UnitState::kSlashed},
+        {{Committed{}, Drawn{true}, GameEnded{false}}, UnitState::kSlashed},
+        {{Committed{}, Drawn{false}, GameEnded{false}}, UnitState::kSlashed},
+        {{Committed{}, Drawn{false}, Challenged{}, GameEnded{true}, GameEnded{false}},
+         UnitState::kSlashed},
         {{Committed{}, Drawn{true}, Redrawn{}, Reported{}}, UnitState::kReported},
         {{Committed{}, Drawn{true}, Redrawn{}, Redrawn{}}, UnitState::kUnpaid},
         {{Committed{}, FaultProven{}}, UnitState::kRejected},
@@ -96,14 +101,32 @@ TEST(Lifecycle, a_draw_is_repeated_up_to_the_limit) {
 
 TEST(Lifecycle, what_comes_late_is_refused_before_anybody_said_so) {
     const std::vector<std::pair<UnitState, UnitEvent>> cases = {
-        {UnitState::kAssigned, event::Committed{}},   {UnitState::kSampled, event::Reported{}},
-        {UnitState::kReported, event::Revealed{}},    {UnitState::kDisputed, event::Defended{}},
-        {UnitState::kUnsampled, event::Challenged{}}, {UnitState::kVerified, event::Challenged{}}};
+        {UnitState::kAssigned, event::Committed{}},
+        {UnitState::kSampled, event::Reported{}},
+        {UnitState::kReported, event::Revealed{}},
+        {UnitState::kDisputed, event::Defended{}}};
     for (const auto& [state, event] : cases) {
         const UnitStatus waiting = status(state);
         EXPECT_TRUE(apply(waiting, event, kParams, waiting.deadline_ms).ok());
         EXPECT_EQ(apply(waiting, event, kParams, waiting.deadline_ms + 1).error().code,
                   ErrorCode::kTimeout);
+    }
+}
+
+TEST(Lifecycle, what_a_game_on_chain_says_is_never_late) {
+    for (const UnitState state : {UnitState::kUnsampled, UnitState::kVerified}) {
+        const auto challenged =
+            apply(status(state), event::Challenged{}, kParams, kNow + 1'000'000);
+        ASSERT_TRUE(challenged.ok());
+        EXPECT_EQ(challenged->state, UnitState::kDisputed);
+    }
+    for (const UnitState state : all_states()) {
+        const auto slashed =
+            apply(status(state), event::GameEnded{false}, kParams, kNow + 1'000'000);
+        EXPECT_EQ(slashed.ok(), !is_terminal(state) && state != UnitState::kAssigned)
+            << to_string(state);
+        const auto upheld = apply(status(state), event::GameEnded{true}, kParams, kNow);
+        EXPECT_EQ(upheld.ok(), state == UnitState::kDisputed) << to_string(state);
     }
 }
 

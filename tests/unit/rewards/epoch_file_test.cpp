@@ -88,6 +88,7 @@ EpochFile first_file() {
                     credit(3, CreditKind::kUptime, uptime, 0x01),
                     credit(4, CreditKind::kData, data, 0x03)};
     complete(file, std::nullopt);
+    file.ledger_seal = ledger::SealHead{7, digest(0x5e)};
     return file;
 }
 
@@ -99,6 +100,7 @@ EpochFile second_file() {
     compute.price = Amount(1000);
     file.credits = {credit(5, CreditKind::kCompute, compute, 0x04)};
     complete(file, first_file());
+    file.ledger_seal = ledger::SealHead{8, digest(0x5f)};
     return file;
 }
 
@@ -111,6 +113,15 @@ TEST(EpochFile, ReadsBackAndItsBytesAreCanonical) {
     EXPECT_EQ(encode_epoch_file(*parsed), json);
     EXPECT_EQ(json.find(' '), std::string::npos);
     EXPECT_NE(epoch_file_root(json), epoch_file_root(json + " "));
+}
+
+TEST(EpochFile, AFileFromBeforeThereWereSealsReadsBackToo) {
+    EpochFile file = first_file();
+    file.ledger_seal.reset();
+    const std::string json = encode_epoch_file(file);
+    EXPECT_EQ(json.find("seal"), std::string::npos);
+    EXPECT_EQ(*parse_epoch_file(json), file);
+    EXPECT_EQ(check_epoch_file(second_file(), file).size(), 1U) << "another file before it";
 }
 
 TEST(EpochFile, AnotherSpellingOfTheSameContentIsRefused) {
@@ -165,6 +176,9 @@ TEST(CheckEpochFile, FindsEveryLie) {
         {"an owner who pays less", [](EpochFile& f) { f.releases[0].amount = Amount(1); }},
         {"a skipped epoch", [](EpochFile& f) { f.epoch += 1; }},
         {"another file before", [](EpochFile& f) { f.previous = digest(1); }},
+        {"seals that are gone", [](EpochFile& f) { f.ledger_seal.reset(); }},
+        {"fewer seals", [](EpochFile& f) { f.ledger_seal->number = 6; }},
+        {"another seal under the same number", [](EpochFile& f) { f.ledger_seal->number = 7; }},
         {"another distributor", [](EpochFile& f) { f.domain.distributor = address(5); }},
     };
     for (const auto& [name, lie] : lies) {

@@ -40,6 +40,7 @@ class WireTest : public ::testing::Test {
         task.report_committed = true;
         task.deadline_ms = 77;
         task.deltas = {{0, digest(6), digest(7)}, {3, digest(8), digest(9)}};
+        task.delta_norm_max = 2.5;
         return task;
     }
 };
@@ -126,6 +127,7 @@ TEST_F(WireTest, StatusWithUnitsAndReceiptsRoundTrips) {
     unit.reason_code = "step_differs";
     unit.reason = "step 3 differs";
     unit.receipt = InclusionReceipt{4, digest(1), 1, 3, {digest(2), digest(3)}};
+    unit.commitment = commitment();
     NodeStatus status;
     status.address = key_.address();
     status.excluded_because = "step 3 differs";
@@ -141,6 +143,9 @@ TEST_F(WireTest, StatusWithUnitsAndReceiptsRoundTrips) {
     EXPECT_EQ(wire::read(message).error().code, ErrorCode::kMalformed);
     message.mutable_recent_units(0)->set_state("final");
     message.mutable_recent_units(0)->set_kind(300);
+    EXPECT_EQ(wire::read(message).error().code, ErrorCode::kMalformed);
+    message.mutable_recent_units(0)->set_kind(1);
+    message.mutable_recent_units(0)->mutable_signed_commitment()->push_back('x');
     EXPECT_EQ(wire::read(message).error().code, ErrorCode::kMalformed);
 }
 

@@ -154,7 +154,8 @@ class ChainClient {
     static constexpr std::uint64_t kBlocksPerQueryMax = 5'000;
 };
 
-/// find_logs() over any number of blocks. @errors as ChainClient.
+/// find_logs() over any number of blocks, in parts that the reply limits of client and node take.
+/// @errors as ChainClient.
 [[nodiscard]] Result<std::vector<Log>> find_all_logs(ChainClient& client, LogQuery query);
 
 /// Explicit limits of the HTTP transport. Every request is safe to repeat (reading, or sending the

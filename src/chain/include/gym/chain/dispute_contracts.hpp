@@ -9,6 +9,7 @@
 
 #include "gym/chain/client.hpp"
 #include "gym/chain/contracts.hpp"
+#include "gym/chain/game_status.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -91,23 +92,6 @@ class Stake {
 // --- DisputeGame
 // -----------------------------------------------------------------------------------------
 
-/// Who must act, or how a game ended. Values are the contract's.
-enum class GameStatus : std::uint8_t {
-    kNone = 0,
-    kAsserterMoves = 1,
-    kChallengerMoves = 2,
-    kUpheld = 3,        ///< the challenger's clock ran out
-    kFaultProven = 4,   ///< the challenger showed a wrong number
-    kFaultByClock = 5,  ///< the asserter's clock ran out
-    kMoot = 6,          ///< another game decided the unit
-};
-/// "none", "asserter_moves", "challenger_moves", "upheld", "fault_proven", "fault_by_clock",
-/// "moot".
-[[nodiscard]] std::string_view to_string(GameStatus status) noexcept;
-[[nodiscard]] constexpr bool is_open(GameStatus status) noexcept {
-    return status == GameStatus::kAsserterMoves || status == GameStatus::kChallengerMoves;
-}
-
 /// Where a game is: Cursor of contracts/src/dispute/DisputeTypes.sol, word for word.
 struct GameCursor {
     std::uint8_t stage = 0;
@@ -138,7 +122,7 @@ struct Opened {
     Address asserter;
     Address challenger;
     GameCursor cursor;
-    Bytes data;  ///< call data of open()
+    Bytes data;  ///< call data of open() or openConflict()
     friend bool operator==(const Opened&, const Opened&) = default;
 };
 struct Moved {
@@ -202,8 +186,9 @@ class DisputeGame {
     [[nodiscard]] const Address& address() const noexcept { return address_; }
 
     [[nodiscard]] ContractCall announce(const Digest& announcement) const;
-    /// @param call_data of open(). @param escrow_wei what the asserter's gas is paid from: at least
-    /// 2 * base fee * escrow_gas of the terms when it is mined; what is left comes back.
+    /// @param call_data of open() or openConflict(). @param escrow_wei what the asserter's gas is
+    /// paid from: at least 2 * base fee * escrow_gas of the terms when it is mined; what is left
+    /// comes back.
     [[nodiscard]] ContractCall open(Bytes call_data, const Amount& escrow_wei) const;
     /// @param call_data of a move. @param label for people: "pickStep in game 0x..".
     [[nodiscard]] ContractCall move(Bytes call_data, std::string label) const;
@@ -257,7 +242,7 @@ class DisputeGame {
         std::uint64_t escrow_gas = 0;
     };
     struct Contracts {
-        Address token, stake, opening, trees, steps, faults, elements;
+        Address token, stake, opening, trees, steps, faults, elements, outer, outer_proofs;
     };
     /// What OpeningRules was deployed with.
     struct Opening {

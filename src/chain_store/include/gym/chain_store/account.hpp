@@ -38,10 +38,11 @@ class Account {
     [[nodiscard]] chain::ChainClient& client() noexcept { return *client_; }
     [[nodiscard]] chain::TxManager& manager() noexcept { return *manager_; }
 
-    /// Sends `call`, once per `id`, and waits until it is final. @errors kInsufficientFunds at once
-    /// if the account cannot pay for the gas, kConflict with the contract's reason, kTimeout.
+    /// Sends `call`, once per `id`, or once per call if it is empty, and waits until it is final.
+    /// @errors kInsufficientFunds at once if the account cannot pay for the gas, kConflict with the
+    /// contract's reason, kTimeout.
     [[nodiscard]] Result<chain::Outcome> execute(const chain::ContractCall& call,
-                                                 const std::string& id);
+                                                 std::string id = {});
     /// Signs a permit and moves `amount` of this account's tokens into the job escrow, for `owner`;
     /// once per `id`, or once per call if it is empty. @errors as execute().
     [[nodiscard]] Result<chain::Outcome> deposit(const chain::Deployment& contracts,

@@ -37,7 +37,17 @@ class Amount {
     [[nodiscard]] constexpr bool is_zero() const { return limbs_ == decltype(limbs_){}; }
 
     /// @errors kOutOfRange on overflow.
-    [[nodiscard]] Result<Amount> plus(const Amount& other) const;
+    [[nodiscard]] Result<Amount> plus(const Amount& other) const {
+        Amount out;
+        bool carry = false;
+        for (std::size_t i = 0; i < limbs_.size(); ++i) {
+            std::uint64_t sum = 0;
+            const bool over = __builtin_add_overflow(limbs_[i], other.limbs_[i], &sum);
+            carry = __builtin_add_overflow(sum, std::uint64_t{carry}, &out.limbs_[i]) || over;
+        }
+        if (carry) return too_large();
+        return out;
+    }
     /// @errors kOutOfRange below zero.
     [[nodiscard]] Result<Amount> minus(const Amount& other) const;
     /// floor(this * numerator / denominator) through a 512-bit product.
@@ -55,6 +65,10 @@ class Amount {
 
   private:
     friend struct AmountAccess;
+    static Error too_large();
+    [[nodiscard]] constexpr bool is_small() const {
+        return (limbs_[1] | limbs_[2] | limbs_[3]) == 0;
+    }
     std::array<std::uint64_t, 4> limbs_{};  // little-endian
 };
 

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/registry/games.hpp"
 
 namespace gym::coordinator {
 
@@ -18,12 +20,11 @@ struct EpochPost {
     friend bool operator==(const EpochPost&, const EpochPost&) = default;
 };
 
-/// What the chain says of the games about a unit.
-enum class GameVerdict : std::uint8_t {
-    kOpen,    ///< one is played, or can still be opened
-    kFaulty,  ///< a fault is proven, or the worker's clock ran out
-    kUpheld,  ///< all ended for the worker, and none can be opened any more
-    kNeverOpened,
+/// What is new in games about units.
+struct GameNews {
+    std::uint64_t seen_block = 0;               ///< everything up to it is in
+    std::uint64_t window_blocks = 0;            ///< after an epoch's root in which games are opened
+    std::vector<registry::DisputedUnit> units;  ///< as they are now
 };
 
 /// What the coordinator needs of the chain. Posting is asynchronous and idempotent: repeat it until
@@ -50,10 +51,13 @@ class ChainPort {
     /// prevrandao of a block; absent while the chain has not come so far.
     [[nodiscard]] virtual Result<std::optional<Digest>> randomness(std::uint64_t block) = 0;
 
-    /// How games about a commitment stand. Absent: this network plays no games.
-    /// @param unit game::unit_of(). @param epoch_block that holds its epoch's root.
-    [[nodiscard]] virtual Result<std::optional<GameVerdict>> games_about(
-        const Digest& unit, std::uint64_t epoch_block) = 0;
+    /// The contract in which this network plays games; absent: it plays none.
+    [[nodiscard]] virtual std::optional<Address> dispute_game() const = 0;
+    /// Units with something new behind `seen_block`, and those of `open` whatever happened. The
+    /// blocks before it are looked at again as far as a reorganisation reaches. Absent: there is no
+    /// block behind it yet. @param seen_block absent: begin with the newest block.
+    [[nodiscard]] virtual Result<std::optional<GameNews>> games_since(
+        const std::optional<std::uint64_t>& seen_block, const std::vector<Digest>& open) = 0;
 };
 
 }  // namespace gym::coordinator

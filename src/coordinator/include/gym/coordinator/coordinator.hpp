@@ -19,6 +19,7 @@
 #include "gym/crypto/eip712.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
+#include "gym/player/claim.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/report.hpp"
 
@@ -58,6 +59,9 @@ struct Dependencies {
     const Clock& clock;
     const crypto::PrivateKey& key;  ///< signs the coordinator's own units
     StakePort* stake = nullptr;     ///< asked where there is a minimum of stake
+    /// What is left to a player of games on chain: the aggregates that the coordinator stands by,
+    /// and workers that signed two commitments for one unit. Absent: it plays none.
+    player::ClaimStore* claims = nullptr;
 };
 
 /// What one tick did.

@@ -48,6 +48,8 @@ struct InclusionReceipt {
 struct UnitReceipt {
     registry::Unit unit;
     std::optional<InclusionReceipt> inclusion;  ///< once the epoch is sealed
+    std::optional<protocol::SignedCommitment>
+        commitment;  ///< then, too: nobody can copy it any more
 };
 
 struct VerificationTask {
@@ -68,7 +70,8 @@ struct VerificationTask {
     registry::StateRef base;
     registry::StateRef momentum;
     std::vector<protocol::IncludedDelta>
-        included;  ///< of kAggregate; a delta's root names its blob
+        included;                          ///< of kAggregate; a delta's root names its blob
+    std::optional<double> delta_norm_max;  ///< of kAggregate: what left others out
     /// kSampled: commit to a report until the deadline; kReported: reveal it until then.
     protocol::UnitState state = protocol::UnitState::kSampled;
     UnixMs deadline_ms = 0;

@@ -75,17 +75,18 @@ inline constexpr std::uint64_t kDeltaHeadBytes = 16;
 inline constexpr std::uint64_t kDeltaBytesMax = 0xFFFFFFFF;
 
 /// shape | source of the value after the step: a trace leaf or a slot of the state before it |
-/// delta offset u64.
+/// delta offset u64 | parameter u32.
 struct StateRecord {
     Shape shape;
     Source next;
     std::uint64_t delta_offset =
-        0;  ///< of the parameter's first byte in the delta; 0: no parameter
+        0;                        ///< of the parameter's first byte in the delta; 0: no parameter
+    std::uint32_t parameter = 0;  ///< its number among the parameters; 0 for what is none
     friend bool operator==(const StateRecord&, const StateRecord&) = default;
 };
 
 /// What a contract needs to know of a program before any record: u32 each, in this order, but the
-/// last number u64; then the four roots.
+/// delta's bytes u64; then the four roots.
 struct TraceHeader {
     std::uint32_t numerics_version = program::kNumericsVersion;
     std::uint32_t input_leaves = 0;  ///< leaves that are inputs; they come first
@@ -106,6 +107,9 @@ struct TraceHeader {
     // What a delta is.
     std::uint32_t parameters = 0;                 ///< state slots that are in it
     std::uint64_t delta_bytes = kDeltaHeadBytes;  ///< with its head
+    // Bits of the outer step's constants; 0 for a program without them.
+    std::uint32_t outer_learning_rate = 0;
+    std::uint32_t outer_momentum = 0;
     Digest gradients_root;  ///< of gradient_leaf(): leaf indices, in the outputs' order
     Digest leaves_root;
     Digest primitives_root;

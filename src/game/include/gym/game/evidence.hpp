@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "gym/common/bytes.hpp"
@@ -23,17 +24,33 @@ struct Evidence {
     friend bool operator==(const Evidence&, const Evidence&) = default;
 };
 
+/// The tree of a round's commitments, as the chain has it.
+struct EpochRoot {
+    Digest root;
+    std::uint32_t leaves = 0;
+    friend bool operator==(const EpochRoot&, const EpochRoot&) = default;
+};
+
+/// Of a train unit.
 [[nodiscard]] Facts facts_of(const protocol::UnitCommitment& commitment,
                              const protocol::RoundRecord& record);
+/// Of an aggregate unit. @param epoch of the round that the commitment names.
+[[nodiscard]] OuterFacts outer_facts_of(const protocol::UnitCommitment& commitment,
+                                        const protocol::RoundRecord& record,
+                                        const EpochRoot& epoch);
+/// Of either, by the commitment's slot.
+[[nodiscard]] UnitFacts unit_facts_of(const protocol::UnitCommitment& commitment,
+                                      const protocol::RoundRecord& record, const EpochRoot& epoch);
 /// keccak256(EIP-712 digest, signer). @errors kUnauthenticated: nobody's signature.
 [[nodiscard]] Result<Digest> unit_of(const crypto::Eip712Domain& domain,
                                      const protocol::SignedCommitment& commitment);
 /// Where every game about the unit begins.
-[[nodiscard]] Cursor start_of(const Digest& unit, const Facts& facts);
+[[nodiscard]] Cursor start_of(const Digest& unit, const UnitFacts& facts);
 
 /// A field of the commitment that its round record contradicts: 0 kind, 1 worker, 2 codec, 3 steps,
-/// 4 tokens, 5 FLOPs, 6 a zero root. Such a game is won when it is opened.
-/// @errors kInvalidArgument: the coordinator's slot.
+/// 4 tokens, 5 FLOPs, 6 a zero root; of an aggregate neither 1 nor 5. Such a game is won when it is
+/// opened.
+/// @errors kInvalidArgument: a slot that is neither a worker's nor the aggregate's.
 [[nodiscard]] Result<std::optional<std::uint8_t>> contradiction(
     const protocol::UnitCommitment& commitment, const protocol::RoundRecord& record,
     const Address& signer);
@@ -52,5 +69,43 @@ struct OpenCall {
 [[nodiscard]] Result<OpenCall> decode_open(ByteView calldata);
 /// A call that the contract has taken, as it read it (abi_read_calldata). @errors as decode_open().
 [[nodiscard]] Result<OpenCall> read_open(ByteView calldata);
+
+/// Two things that were signed, or posted, and cannot both be right: a game that is won when it is
+/// opened (ConflictRules).
+struct Conflict {
+    protocol::SignedCommitment commitment;
+    protocol::RoundRecord record;  ///< that the commitment names
+    /// Another commitment of the same signer for the same unit; or, of an aggregate, the record of
+    /// the next round.
+    std::variant<protocol::SignedCommitment, protocol::RoundRecord> other;
+    friend bool operator==(const Conflict&, const Conflict&) = default;
+};
+
+inline constexpr std::uint8_t kNextRecordField = 7;
+inline constexpr std::uint8_t kEquivocationField = 8;
+
+struct ConflictFinding {
+    Digest unit;  ///< of an equivocation that of the commitment with the lower EIP-712 digest
+    Address asserter;
+    std::uint8_t field = 0;  ///< kNextRecordField, kEquivocationField
+    friend bool operator==(const ConflictFinding&, const ConflictFinding&) = default;
+};
+
+/// Decides a conflict. Whether the records are posted, and the window, are the chain's business.
+/// @errors kConflict: there is none; kMismatch: the commitment does not name the record, or `other`
+/// is of another unit, signer, job or round; kUnauthenticated: nobody's signature.
+[[nodiscard]] Result<ConflictFinding> decide_conflict(const crypto::Eip712Domain& domain,
+                                                      const Conflict& conflict);
+
+/// Call data of DisputeGame.openConflict().
+[[nodiscard]] Bytes encode_conflict(const Conflict& conflict, const Digest& salt);
+struct ConflictCall {
+    Conflict conflict;
+    Digest salt;
+};
+/// @errors kNotFound: another function; kMalformed.
+[[nodiscard]] Result<ConflictCall> decode_conflict(ByteView calldata);
+/// As read_open(). @errors as decode_conflict().
+[[nodiscard]] Result<ConflictCall> read_conflict(ByteView calldata);
 
 }  // namespace gym::game

@@ -26,6 +26,10 @@ enum class Stage : std::uint8_t {
     primitives = 8,
     tensor = 9,
     chunks = 10,
+    outer = 11,        ///< of an aggregate: what was declared of it
+    outer_state = 12,  ///< a tree of tensors that the outer step made
+    column = 13,       ///< an element of all included deltas
+    included = 14,     ///< an included delta
 };
 /// "unit", "steps", ...
 [[nodiscard]] std::string_view to_string(Stage stage) noexcept;
@@ -60,6 +64,43 @@ struct Facts {
     friend bool operator==(const Facts&, const Facts&) = default;
 };
 
+/// The same of an aggregate unit; its commitment is the coordinator's signature, under no epoch.
+struct OuterFacts {
+    Digest records_root;
+    Digest final_state_root;  ///< of the parameters after the outer step
+    Digest momentum_after;    ///< of the momenta after it: the commitment's delta root
+    Digest round_record;      ///< its hash
+    Digest trace_root;        ///< of the train program
+    Digest base_root;         ///< of the parameters before
+    Digest momentum_root;     ///< of the momenta before
+    Digest epoch_root;        ///< of the commitments of the same round
+    std::uint32_t epoch_leaves = 0;
+    friend bool operator==(const OuterFacts&, const OuterFacts&) = default;
+};
+
+/// A unit of either kind.
+using UnitFacts = std::variant<Facts, OuterFacts>;
+
+/// Which tensors of an aggregate are disputed. Values are hashed: never renumber.
+enum class OuterTree : std::uint8_t {
+    none = 0,
+    base = 1,      ///< the parameters after the outer step
+    momentum = 2,  ///< the momenta after it
+    both = 3,      ///< as its step record has them: parameters, then momenta
+};
+
+/// What an aggregate was made from, once declared.
+struct OuterFrame {
+    Digest facts;        ///< hash of the unit's OuterFacts
+    Digest program;      ///< the trace root
+    Digest deltas_root;  ///< over the roots of the included deltas
+    std::uint32_t deltas = 0;
+    Digest slots;       ///< keccak256 of their slots, u32 big-endian each
+    Digest state_root;  ///< of the step record: over parameters and momenta
+    OuterTree tree = OuterTree::none;
+    friend bool operator==(const OuterFrame&, const OuterFrame&) = default;
+};
+
 /// One step that is disputed.
 struct StepFrame {
     Digest facts;    ///< hash of the unit's Facts
@@ -73,17 +114,19 @@ struct StepFrame {
     friend bool operator==(const StepFrame&, const StepFrame&) = default;
 };
 
-/// One macro op, then one of its primitives; or the token windows of a step; or the unit's delta.
+/// One macro op, then one of its primitives; or the token windows of a step; or the unit's delta;
+/// or a tensor that the outer step made.
 struct OpFrame {
-    Digest step;  ///< hash of the StepFrame; of the Facts for the delta
+    Digest step;  ///< hash of the StepFrame; of the Facts for the delta, of the OuterFrame
     Digest program;
-    std::uint32_t leaf = 0;  ///< dispute::kNoLeaf: the delta
+    std::uint32_t leaf = 0;  ///< dispute::kNoLeaf: the delta, or of an aggregate
     std::uint32_t first = 0;
-    std::uint32_t count = 0;  ///< 0: token windows, delta
+    std::uint32_t count = 0;  ///< 0: token windows, delta, of an aggregate
     std::uint32_t writer = 0;
-    Digest macro_root;  ///< zero until the asserter declares it
-    std::uint32_t primitive = 0;
-    Digest record;                        ///< the primitive record's digest; zero until picked
+    Digest macro_root;                    ///< zero until the asserter declares it
+    std::uint32_t primitive = 0;          ///< of an aggregate: the parameter
+    Digest record;                        ///< the primitive record's digest; zero until picked; of
+                                          ///< an aggregate: the state record's
     std::optional<dispute::Shape> shape;  ///< of the tensor that is disputed
     friend bool operator==(const OpFrame&, const OpFrame&) = default;
 };
@@ -108,6 +151,9 @@ struct StepPick {
 // Keccak-256 of the ABI encoding, as the contracts hash them (Frames).
 [[nodiscard]] Digest hash_of(const Cursor& cursor);
 [[nodiscard]] Digest hash_of(const Facts& facts);
+[[nodiscard]] Digest hash_of(const OuterFacts& facts);
+[[nodiscard]] Digest hash_of(const UnitFacts& facts);
+[[nodiscard]] Digest hash_of(const OuterFrame& frame);
 [[nodiscard]] Digest hash_of(const StepFrame& frame);
 [[nodiscard]] Digest hash_of(const OpFrame& frame);
 /// The frame of stage `steps`.
@@ -233,6 +279,81 @@ struct ProveGradient {
     dispute::RecordProof gradient_record;
     Pick source;
 };
+/// An aggregate's record and what it was made from.
+struct DeclareOuter {
+    OuterFacts facts;
+    Bytes record;  ///< the step record
+    std::vector<Digest> deltas;
+    Bytes slots;  ///< of the deltas, u32 big-endian each, ascending
+};
+/// The commitment that an included delta is of, under the round's epoch.
+struct ShowIncluded {
+    OuterFacts facts;
+    std::uint32_t index = 0;
+    Bytes commitment;
+    std::vector<Digest> path;
+};
+/// An element of all included deltas: f32 each, little-endian.
+struct PostColumn {
+    Bytes values;
+};
+/// To one of the trees of tensors that the outer step made.
+struct PickOuter {
+    OuterFrame frame;
+    OuterFacts facts;
+    Bytes header;
+    OuterTree tree = OuterTree::none;
+};
+/// To an included delta.
+struct PickIncluded {
+    OuterFrame frame;
+    Bytes slots;
+    std::uint32_t position = 0;
+    Digest delta;
+    std::vector<Digest> path;  ///< to the deltas' root
+};
+struct PickOuterTensor {
+    OuterFrame frame;
+    Bytes header;
+    Pick to;
+    dispute::RecordProof slot;  ///< the parameter's state record
+};
+/// To what one element was made from.
+struct PickElement {
+    OpFrame op;
+    OuterFrame outer;
+    std::uint64_t element = 0;
+    Bytes chunk;
+};
+/// A value of the column is not the delta's.
+struct ProveColumn {
+    OpFrame op;
+    OuterFrame outer;
+    Bytes header, values;
+    std::uint32_t position = 0;
+    dispute::RecordProof slot;     ///< the parameter's state record
+    dispute::ChunksOpening delta;  ///< the chunk that has the value, up to the deltas' root
+};
+/// The element is not what the outer step makes of the column.
+struct ProveOuter {
+    OpFrame op;
+    OuterFrame outer;
+    OuterFacts facts;
+    Bytes header, values;
+    dispute::ChunksOpening base, momentum;
+};
+/// A tensor under the record's state root is not the one under the commitment's roots.
+struct ProveOuterSlot {
+    OuterFrame frame;
+    OuterFacts facts;
+    Bytes header;
+    Pick leaf, source;
+};
+/// The included delta's commitment is nobody's, or contradicts the round record.
+struct ProveSigner {
+    OuterFacts facts;
+    Bytes record, commitment;
+};
 }  // namespace move
 
 using Move =
@@ -240,7 +361,10 @@ using Move =
                  move::OpenMacro, move::OpenTensor, move::PostChunk, move::PickNode, move::PickStep,
                  move::PickDelta, move::PickTree, move::PickLeaf, move::PickPrimitive,
                  move::ProveElement, move::ProveToken, move::ProveDelta, move::ProveRecord,
-                 move::ProveInput, move::ProveSlot, move::ProveGradient>;
+                 move::ProveInput, move::ProveSlot, move::ProveGradient, move::DeclareOuter,
+                 move::ShowIncluded, move::PostColumn, move::PickOuter, move::PickIncluded,
+                 move::PickOuterTensor, move::PickElement, move::ProveColumn, move::ProveOuter,
+                 move::ProveOuterSlot, move::ProveSigner>;
 
 /// "declareStates", ...: the function's name in IDisputeMoves.
 [[nodiscard]] std::string_view name_of(const Move& move) noexcept;

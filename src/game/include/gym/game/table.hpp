@@ -8,10 +8,12 @@
 #include <variant>
 #include <vector>
 
+#include "gym/chain/game_status.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/game/calldata.hpp"
+#include "gym/game/evidence.hpp"
 #include "gym/game/rules.hpp"
 
 /// DisputeGame with its bank, and what disputes need of Stake and the token, as one pure state
@@ -33,19 +35,8 @@ struct Terms {
     std::uint32_t compensation_ppm = 0;  ///< of a slash; burned, too, for want of a receiver
 };
 
-/// Values are the contract's.
-enum class GameStatus : std::uint8_t {
-    none = 0,
-    asserter_moves = 1,
-    challenger_moves = 2,
-    upheld = 3,
-    fault_proven = 4,
-    fault_by_clock = 5,
-    moot = 6,
-};
-[[nodiscard]] inline bool is_open(GameStatus status) {
-    return status == GameStatus::asserter_moves || status == GameStatus::challenger_moves;
-}
+using chain::GameStatus;
+using chain::is_open;
 
 /// IDisputeGame.Game.
 struct GameState {
@@ -55,7 +46,7 @@ struct GameState {
     std::uint64_t since = 0;
     std::uint64_t challenger_clock = 0;
     std::uint64_t asserter_clock = 0;
-    GameStatus status = GameStatus::none;
+    GameStatus status = GameStatus::kNone;
     std::uint64_t order = 0;
     Stage stage = Stage::unit;
     std::uint8_t height = 0;
@@ -80,9 +71,17 @@ struct UnitState {
 struct Opening {
     Digest unit;
     Address asserter;
-    Facts facts;
+    UnitFacts facts;
     std::optional<std::uint8_t> fault;  ///< contradiction()
     std::uint64_t epoch_block = 0;      ///< of the epoch's root
+};
+
+/// What decide_conflict() says of two things that cannot both be right.
+struct ConflictOpening {
+    ConflictFinding finding;
+    /// Of the epoch's root of the round, or of the next round where that is what is wrong; none: no
+    /// window is over.
+    std::optional<std::uint64_t> epoch_block;
 };
 
 /// What a transaction brings beside its call, and where it is mined.
@@ -106,7 +105,7 @@ struct Announced {
 };
 struct Opened {
     Digest game;
-    Opening opening;
+    Opening opening;  ///< of a conflict without facts
     Address challenger;
     Cursor cursor;
 };
@@ -126,7 +125,7 @@ struct FaultFound {
 struct GameEnded {
     Digest game;
     Digest unit;
-    GameStatus status = GameStatus::none;
+    GameStatus status = GameStatus::kNone;
     Amount burned;
     Amount to_asserter;
 };
@@ -150,8 +149,14 @@ using Event = std::variant<event::Announced, event::Opened, event::Moved, event:
 /// Whatever is refused changes nothing. Not thread-safe.
 class Table {
   public:
-    Table(const Terms& terms, std::uint64_t chain_id, const Address& contract)
-        : terms_(terms), chain_id_(chain_id), contract_(contract) {}
+    /// @param commitments the domain that commitments are signed for; without it nobody can prove
+    /// that a signature is wrong.
+    Table(const Terms& terms, std::uint64_t chain_id, const Address& contract,
+          std::optional<crypto::Eip712Domain> commitments = std::nullopt)
+        : terms_(terms),
+          chain_id_(chain_id),
+          contract_(contract),
+          commitments_(std::move(commitments)) {}
 
     // --- Stake and the token ---
     void mint(const Address& owner, const Amount& amount);
@@ -168,7 +173,11 @@ class Table {
     // decide().
     Status announce(const Tx& tx, const Digest& announcement);
     Status open(const Tx& tx, const Opening& opening, const Digest& salt);
-    Status play(const Tx& tx, const SentMove& sent);
+    Status open_conflict(const Tx& tx, const ConflictOpening& opening, const Digest& salt);
+    Status play(const Tx& tx, const SentMove& sent) {
+        return play(tx, std::make_shared<const SentMove>(sent));
+    }
+    Status play(const Tx& tx, const std::shared_ptr<const SentMove>& sent);
     Status reclaim(const Tx& tx, const Digest& unit, const Digest& salt);
     Status forfeit(const Tx& tx, const Digest& announcement);
     Status timeout(const Tx& tx, const Digest& game);
@@ -216,8 +225,11 @@ class Table {
         Amount active;
         std::vector<Thaw> thaws;
         std::uint64_t locks = 0;
+        [[nodiscard]] Amount staked() const;  ///< thawing included
     };
 
+    Status open_until(const Tx& tx, const Opening& opening, const Cursor& start, const Digest& salt,
+                      std::uint64_t deadline);
     Status check_turn(const Tx& tx, const SentMove& sent, const GameState& game,
                       const Digest& here) const;
     void stop_clock(const Tx& tx, GameState& game);
@@ -230,6 +242,7 @@ class Table {
     Terms terms_;
     std::uint64_t chain_id_;
     Address contract_;
+    std::optional<crypto::Eip712Domain> commitments_;
     std::uint64_t announcements_ = 0;
     std::map<Digest, Announcement> announced_;
     std::map<Digest, GameState> games_;

@@ -44,6 +44,10 @@ Result<std::optional<Transfer>> find_transfer(db::Transaction& transaction, cons
 Result<std::vector<Entry>> history(db::Transaction& transaction, AccountId account,
                                    std::int64_t after_version = 0, std::size_t count_max = 1000);
 
+/// Violated invariants, one sentence each; empty when all is well. Recomputes every balance from
+/// the entries: minutes on a large ledger. Needs a role that may read schema audit.
+Result<std::vector<std::string>> audit(db::Transaction& transaction);
+
 /// The same, each call a transaction of its own, retried on lost connections (all calls are
 /// idempotent). Thread-safe.
 class Ledger {
@@ -58,8 +62,7 @@ class Ledger {
     Result<std::vector<Entry>> history(AccountId account, std::int64_t after_version = 0,
                                        std::size_t count_max = 1000);
 
-    /// Violated invariants, one sentence each; empty when all is well. Recomputes every balance
-    /// from the entries: minutes on a large ledger. Needs a role that may read schema audit.
+    /// All views see one moment.
     Result<std::vector<std::string>> audit();
 
   private:

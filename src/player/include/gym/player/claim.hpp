@@ -5,11 +5,14 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/game/evidence.hpp"
+#include "gym/protocol/round_record.hpp"
 #include "gym/protocol/unit.hpp"
 
 /// Units that a node stands by, or calls wrong: what it must not forget to play their games.
@@ -17,23 +20,56 @@ namespace gym::player {
 
 enum class Role : std::uint8_t { kDefend = 1, kChallenge = 2 };
 
+/// What a claim is about. Values are stored: never renumber.
+enum class Subject : std::uint8_t {
+    kTrainUnit = 1,
+    kAggregate = 2,  ///< the coordinator's outer step of a round
+    kConflict = 3,   ///< two records that cannot both be true: won when it is opened
+};
+/// "train_unit", "aggregate", "conflict".
+[[nodiscard]] std::string_view to_string(Subject subject) noexcept;
+
 struct Claim {
     Role role = Role::kDefend;
+    Subject subject = Subject::kTrainUnit;
     protocol::UnitKey key;
-    game::Evidence evidence;
-    // Blobs of the unit's inputs.
+    game::Evidence evidence;  ///< index and path: of train units only
+    /// Of a conflict, what contradicts the commitment: another signed commitment, or the record of
+    /// the round after it, as openConflict() takes them. Else empty.
+    Bytes other;
+    // Blobs of the unit's inputs; zero: it has none. A conflict has none at all.
     Digest program_blob;
-    Digest dataset_blob;
+    Digest dataset_blob;  ///< of train units
     Digest base_state_blob;
-    std::uint64_t from_block = 0;   ///< games about it are not earlier; 0: not known
-    std::uint64_t epoch_block = 0;  ///< that holds the epoch's root; 0: not known, no path yet
+    Digest momentum_blob;                         ///< of aggregates
+    std::vector<protocol::IncludedDelta> deltas;  ///< of aggregates: what went in, by slot
+    /// Of aggregates: all commitments under their round's epoch, in the tree's order, since who is
+    /// accused may not show them any more. Empty: not known.
+    std::vector<protocol::SignedCommitment> epoch;
+    /// Games about it are not earlier; as long as no epoch is known, when it was filed. 0: not
+    /// known.
+    std::uint64_t from_block = 0;
+    std::uint64_t epoch_block = 0;  ///< that holds the root of its round; 0: not known
     Digest salt;                    ///< of the challenger's announcement; else zero
+
+    /// Claims with one name are one: a unit, and each conflict about one, has a name of its own.
+    [[nodiscard]] std::string name() const;
     friend bool operator==(const Claim&, const Claim&) = default;
 };
 
+/// What a claim on a conflict says. @pre check(claim). @errors kInvalidArgument: another subject.
+[[nodiscard]] Result<game::Conflict> conflict_of(const Claim& claim);
+/// Every blob that the unit is computed from.
+[[nodiscard]] std::vector<Digest> blobs_of(const Claim& claim);
+
+/// @pre check(claim).
 [[nodiscard]] Bytes encode(const Claim& claim);
-/// @errors kMalformed.
+/// Takes what this version writes, and the claims on train units of format 2. @errors kMalformed,
+/// also for parts that do not belong together (check).
 [[nodiscard]] Result<Claim> decode_claim(ByteView bytes);
+/// Whether key, evidence and the parts of its subject belong together; nothing is asked of the
+/// chain. @errors kInvalidArgument.
+[[nodiscard]] Status check(const Claim& claim);
 
 /// Claims on disk, one file each, written (fsync, rename) before anything is sent. Thread-safe: one
 /// thread works on units and another one plays.
@@ -43,11 +79,15 @@ class ClaimStore {
     /// Reads every claim. @errors kIo; kMalformed naming a damaged file.
     static Result<std::unique_ptr<ClaimStore>> open(const std::filesystem::path& directory);
 
-    /// Adds or replaces the claim on its unit. @errors kIo.
+    /// Adds the claim, or replaces the one of its name. @errors kIo; those of check().
     Status save(const Claim& claim);
-    /// @errors kIo.
-    Status remove(const protocol::UnitKey& key);
+    /// Removes the claim of this one's name. @errors kIo.
+    Status remove(const Claim& claim);
     [[nodiscard]] std::vector<Shared> list() const;
+    /// The claim of this one's name; null: there is none.
+    [[nodiscard]] Shared find(const Claim& claim) const;
+    /// Whether there is a claim of this one's name.
+    [[nodiscard]] bool contains(const Claim& claim) const;
     /// The newest block that the player has seen; 0 before the first. What is signed now is in no
     /// game before it.
     void note_head(std::uint64_t block) { head_ = block; }
@@ -57,7 +97,7 @@ class ClaimStore {
 
   private:
     explicit ClaimStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
-    [[nodiscard]] std::filesystem::path path_of(const protocol::UnitKey& key) const;
+    [[nodiscard]] std::filesystem::path path_of(const Claim& claim) const;
     const std::filesystem::path directory_;
     mutable std::mutex mutex_;
     std::vector<Shared> claims_;

@@ -10,6 +10,7 @@
 #include "gym/chain/client.hpp"
 #include "gym/chain/dispute_contracts.hpp"
 #include "gym/common/result.hpp"
+#include "gym/game/evidence.hpp"
 #include "gym/game/line.hpp"
 
 /// Games rebuilt from the chain's logs: nothing else is remembered of them, so a player that was
@@ -47,8 +48,10 @@ struct UnitLog {
     Status follow(game::Line& line, const Digest& position) const;
 };
 
-/// Pure. @param events of one unit, in the chain's order.
-[[nodiscard]] UnitLog replay(std::span<const Happened> events);
+/// Pure. @param events of one unit, in the chain's order. @param epoch of its round: games about
+/// aggregates cannot be read without.
+[[nodiscard]] UnitLog replay(std::span<const Happened> events,
+                             const std::optional<game::EpochRoot>& epoch = std::nullopt);
 
 struct Blocks {
     std::uint64_t first = 0;

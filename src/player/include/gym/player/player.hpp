@@ -10,7 +10,7 @@
 #include "gym/chain/tx_manager.hpp"
 #include "gym/common/result.hpp"
 #include "gym/crypto/eip712.hpp"
-#include "gym/game/unit_work.hpp"
+#include "gym/game/strategy.hpp"
 #include "gym/player/claim.hpp"
 
 /// The two sides of disputes, as nodes play them: whatever is due is found on the chain in every
@@ -19,17 +19,19 @@
 /// none.
 namespace gym::player {
 
-/// Where the inputs of a claim's unit come from, and the unit's own run with them.
+/// Where the inputs of a claim's unit come from, and what is played by its run.
 class UnitSource {
   public:
     virtual ~UnitSource() = default;
-    /// The run of the claim's unit; the one of the last call if it is the same unit.
+    /// What is played by a run of the claim's unit; that of the last call if it is the same unit.
     /// @errors those of fetching and checking inputs.
-    virtual Result<game::UnitWork*> open(const Claim& claim) = 0;
+    virtual Result<game::Strategy*> open(const Claim& claim) = 0;
+    /// The claim is gone: blobs that were kept for it alone may go.
+    virtual void release(const Claim& /*claim*/) {}
 };
 
 /// Something a person wants to know: "announced", "opened", "answered", "moved", "proved", "ended",
-/// "settled", "timeout", "missed", "stuck".
+/// "settled", "skipped", "timeout", "missed", "stuck".
 struct PlayerEvent {
     std::string name;
     protocol::UnitKey unit;
@@ -57,12 +59,17 @@ class Player {
     virtual Status tick() = 0;
 };
 
+/// Windows after which a commitment without an epoch is taken for abandoned.
+inline constexpr std::uint64_t kWindowsWithoutEpoch = 8;
+
 /// Answers for units that this node committed to, ends games whose challenger is silent, and takes
-/// out the ether that answers earned. Forgets a claim once no game about it can be opened.
+/// out the ether that answers earned. Forgets a claim once no game about it can be opened; one
+/// whose round has no epoch on chain, kWindowsWithoutEpoch windows after it was filed.
 [[nodiscard]] std::unique_ptr<Player> make_defender(PlayerSetup setup);
 
 /// Announces, opens and plays a game about every claim to challenge, ends it if the asserter is
-/// silent, and has the stake taken. Forgets a claim once its game is over and settled, or when it
+/// silent, and has the stake taken. Announces nothing while the asserter has no stake, active or
+/// thawing: there is nothing to win. Forgets a claim once its game is over and settled, or when it
 /// is too late to open one.
 [[nodiscard]] std::unique_ptr<Player> make_challenger(PlayerSetup setup);
 

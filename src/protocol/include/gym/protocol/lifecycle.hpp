@@ -22,7 +22,8 @@ enum class UnitState : std::uint8_t {
     kReported,   ///< a verifier committed to a report, the reveal is due
     kRevealed,   ///< the report is open, the comparison is due
     kVerified,   ///< re-execution gave the same bits; waits for the end of the challenge window
-    kDisputed,   ///< re-execution gave other bits; the worker may defend until the deadline
+    kDisputed,   ///< re-execution gave other bits, or a game was opened about it; the worker may
+                 ///< defend until the deadline
     kUpheld,     ///< the dispute ended for the worker; waits for the end of the challenge window
     kRejected,   ///< terminal: no defence by the deadline, or the referee found the fault
     kSlashed,    ///< terminal: the on-chain game proved the fault
@@ -78,14 +79,14 @@ struct Revealed {};  ///< ... and opened it
 struct Compared {
     bool equal = false;
 };                     ///< the report was compared with the commitment
-struct Challenged {};  ///< somebody opened a dispute within the challenge window
+struct Challenged {};  ///< somebody opened a game about it on chain
 struct Defended {};    ///< the worker answered the dispute
 struct Ruled {
     bool worker_right = false;
 };  ///< the referee re-executed; against the worker only if it defended
 struct GameEnded {
     bool worker_won = false;
-};                      ///< the on-chain game ended
+};                      ///< its games on chain ended; against the worker in any state
 struct FaultProven {};  ///< a fault that needs no re-execution (two signed commitments)
 struct Voided {};       ///< inputs lost, or the worker excluded for another unit
 struct TimePassed {};   ///< nothing but time: whatever the deadline triggers
@@ -100,7 +101,8 @@ using UnitEvent =
 [[nodiscard]] UnitStatus assigned(const LifecycleParams& params, UnixMs now_ms);
 
 /// The one state machine of a unit: pure, no clock. An event that comes after the state's deadline
-/// is refused as late even when nobody has delivered TimePassed yet. TimePassed before the deadline
+/// is refused as late even when nobody has delivered TimePassed yet; what a game on chain says is
+/// never late. TimePassed before the deadline
 /// changes nothing; at the deadline: assigned expires; sampled and reported draw again, or end
 /// unpaid after draws_max draws; disputed without a defence is rejected; unsampled, verified and
 /// upheld become final.

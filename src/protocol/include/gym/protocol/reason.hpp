@@ -20,6 +20,8 @@ enum class ReasonCode : std::uint8_t {
     kInputsLost,      ///< data of the coordinator's side is gone
     kWorkerExcluded,  ///< voided because the worker was excluded for another unit
     kFalseReport,     ///< a verifier's report was refuted
+    kChallenged,      ///< somebody opened a game about it on chain
+    kGameProved,      ///< a game on chain proved a fault that nobody had reported here
 };
 
 /// The stable lower-case name ("step_differs").
@@ -52,10 +54,17 @@ struct Reason {
 [[nodiscard]] Reason referee_ruled(const Reason& dispute);
 /// ... then that the game on chain ended against the worker.
 [[nodiscard]] Reason game_proved(const Reason& dispute);
+/// Of a unit that nobody disputed before.
+[[nodiscard]] Reason game_proved(const UnitKey& key);
+/// Of a unit that the coordinator does not know: `name` is the chain's for it.
+[[nodiscard]] Reason game_proved_elsewhere(const Digest& name);
+[[nodiscard]] Reason challenged(const UnitKey& key);
 [[nodiscard]] Reason late_commitment(const UnitKey& key);
 [[nodiscard]] Reason no_report(const UnitKey& key, std::uint32_t draws);
 [[nodiscard]] Reason inputs_lost(const UnitKey& key, std::string_view what);
 [[nodiscard]] Reason worker_excluded(const UnitKey& key, const UnitKey& cause);
+/// The same for a fault that is in no unit that the coordinator knows.
+[[nodiscard]] Reason worker_excluded(const UnitKey& key);
 [[nodiscard]] Reason false_report(const UnitKey& key, const Address& verifier);
 
 }  // namespace gym::protocol

@@ -129,5 +129,9 @@ Status start_job(db::Transaction& tx, const Digest& id, const JobArtifacts& arti
 Status set_job_status(db::Transaction& tx, const Digest& id, JobStatus status,
                       const std::string& reason, UnixMs now_ms,
                       std::optional<JobRequest> answered = {});
+/// A job whose model is not to be trusted any more: pauses it if it runs, and says why in any case
+/// but when it has ended. Its owner may end it, or resume it nonetheless.
+/// @return whether that changed anything.
+Result<bool> pause_untrusted(db::Transaction& tx, const Digest& id, const std::string& reason);
 
 }  // namespace gym::registry

@@ -14,6 +14,7 @@
 #include "gym/protocol/reason.hpp"
 #include "gym/protocol/report.hpp"
 #include "gym/protocol/unit.hpp"
+#include "gym/registry/games.hpp"
 
 namespace gym::registry {
 
@@ -105,9 +106,14 @@ Result<Unit> advance(db::Transaction& tx, const Digest& id, const protocol::Unit
                      const protocol::LifecycleParams& params, UnixMs now_ms,
                      const std::optional<protocol::Reason>& reason = std::nullopt);
 
-/// Units of a job whose deadline passed, oldest first, at most `limit`; without verified units
-/// whose report is still to be audited.
+/// Units of a job that time alone moves on, oldest deadline first, at most `limit`. A passed
+/// deadline is enough, except for units that would become final: those wait until their report is
+/// audited if it is to be, and, where games are played, until none can be opened about them any
+/// more, none about any unit of their worker is open that was opened by then, and no fault of it is
+/// unsettled here.
+/// @param games absent: the network plays none.
 Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_id, UnixMs now_ms,
+                                        const std::optional<GameWatch>& games,
                                         std::uint32_t limit = 1000);
 
 // --- commitments
@@ -126,9 +132,31 @@ Status store_commitment(db::Transaction& tx, const Digest& unit,
                         const protocol::SignedCommitment& commitment, ByteView records,
                         UnixMs now_ms);
 Result<std::optional<StoredCommitment>> find_commitment(db::Transaction& tx, const Digest& unit);
-/// Keeps the second signed commitment as evidence.
+struct SignedUnit {
+    Digest unit;
+    protocol::SignedCommitment commitment;
+};
+/// What a worker signed, without the records, newest round first: of all its units, or of those of
+/// one job that wait to become final (unsampled, verified).
+Result<std::vector<SignedUnit>> signed_commitments(db::Transaction& tx, const Address& worker,
+                                                   const std::optional<Digest>& open_of_job,
+                                                   std::uint32_t limit = kUnitsListMax);
+/// Keeps the second signed commitment as evidence; of more than two the first two.
 Status store_equivocation(db::Transaction& tx, const Digest& unit,
                           const protocol::SignedCommitment& second, UnixMs now_ms);
+/// Two signed commitments of one worker for one unit: what a game on chain is won with when it is
+/// opened.
+struct Equivocation {
+    Digest unit;
+    protocol::UnitKey key;
+    Address worker;
+    protocol::SignedCommitment first, second;
+    UnixMs received_at_ms = 0;  ///< the second
+};
+/// Those that no player was given yet, oldest first, at most `limit`.
+Result<std::vector<Equivocation>> unfiled_equivocations(db::Transaction& tx,
+                                                        std::uint32_t limit = 100);
+Status mark_equivocation_filed(db::Transaction& tx, const Digest& unit, UnixMs now_ms);
 /// Puts committed units into an epoch's tree, in this order.
 Status set_epoch(db::Transaction& tx, std::uint64_t epoch, const std::vector<Digest>& units);
 
@@ -138,6 +166,9 @@ struct EpochLeaf {
 };
 /// The leaves of an epoch's commitment tree in their order.
 Result<std::vector<EpochLeaf>> epoch_leaves(db::Transaction& tx, std::uint64_t epoch);
+/// All commitments of an epoch in the order of their leaves.
+Result<std::vector<protocol::SignedCommitment>> epoch_commitments(db::Transaction& tx,
+                                                                  std::uint64_t epoch);
 Status set_included(db::Transaction& tx, const std::vector<Digest>& units);
 
 // --- reports

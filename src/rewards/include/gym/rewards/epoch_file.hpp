@@ -9,6 +9,7 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/ledger/seal.hpp"
 #include "gym/rewards/payout_tree.hpp"
 
 namespace gym::rewards {
@@ -73,6 +74,9 @@ struct EpochFile {
     std::vector<Payout> payouts;        ///< cumulative, by earner; the leaves of the tree
     Amount total_cumulative;
     Digest payout_root;
+    /// The ledger's newest seal when the epoch closed. Since the file's root is posted with the
+    /// payout root, the chain fixes all transfers up to it.
+    std::optional<ledger::SealHead> ledger_seal;
     friend bool operator==(const EpochFile&, const EpochFile&) = default;
 };
 

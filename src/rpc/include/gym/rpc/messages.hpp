@@ -91,6 +91,7 @@ struct VerifyTask {
     bool report_committed = false;                ///< the reveal is due
     UnixMs deadline_ms = 0;                       ///< for the next half of the report
     std::vector<protocol::IncludedDelta> deltas;  ///< aggregate units: what was aggregated
+    std::optional<double> delta_norm_max;  ///< aggregate units: the job's bound, if it has one
 
     friend bool operator==(const VerifyTask&, const VerifyTask&) = default;
 };
@@ -143,6 +144,7 @@ struct UnitView {
     std::string reason_code;
     std::string reason;  ///< one sentence
     std::optional<InclusionReceipt> receipt;
+    std::optional<protocol::SignedCommitment> commitment;  ///< what the receipt is of
 
     friend bool operator==(const UnitView&, const UnitView&) = default;
 };

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "gym/common/result.hpp"
 #include "gym/rpc/coordinator.hpp"
+#include "gym/verifier/round_commitments.hpp"
 #include "gym/worker/chain_view.hpp"
 
 namespace gym::verifier {
@@ -37,5 +39,17 @@ struct EpochOnChain {
 [[nodiscard]] Result<std::vector<std::string>> audit_sample(rpc::Coordinator& coordinator,
                                                             const protocol::RoundRecord& record,
                                                             const Digest& beacon);
+
+/// The Euclidean norm of a delta by its root.
+using DeltaNorm = std::function<Result<double>(const Digest& delta_root)>;
+
+/// Whether an aggregate was made from what the rule of inclusion says (protocol::include_deltas):
+/// each of its deltas is a commitment's under the epoch, and each accepted unit's is in it. What
+/// may have been accepted only later is not missed: those units have a reason.
+/// @param norm_of asked about deltas that are missing; kNotFound: the coordinator lost it.
+/// @return one sentence for each delta. @errors those of `norm_of`.
+[[nodiscard]] Result<std::vector<std::string>> audit_inclusion(const rpc::VerifyTask& aggregate,
+                                                               const RoundCommitments& round,
+                                                               const DeltaNorm& norm_of);
 
 }  // namespace gym::verifier

@@ -21,7 +21,8 @@
 namespace gym::verifier {
 
 /// "started", "reported", "verified", "differs", "traced", "challenged", "dropped"; "contradiction"
-/// when the coordinator's sample is not the beacon's.
+/// when the coordinator's sample is not the beacon's, its aggregate is not made from what the rules
+/// say or from other deltas than it shows, or its next round does not go on from it.
 struct VerifierEvent {
     std::string name;
     protocol::UnitKey unit;
@@ -30,7 +31,7 @@ struct VerifierEvent {
 };
 
 struct VerifierOptions {
-    std::filesystem::path data_dir;  ///< blobs/, reports/ and traces/ below it
+    std::filesystem::path data_dir;  ///< blobs/, reports/, rounds/ and traces/ below it
     engine::EngineOptions engine;
     std::chrono::milliseconds poll_wait{10'000};
     /// Asked before a unit is re-executed; nullptr: the coordinator's word counts. Must outlive the

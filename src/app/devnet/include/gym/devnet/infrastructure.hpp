@@ -22,7 +22,7 @@ inline constexpr const char* kDbCoordinator = "coordinator";
 inline constexpr const char* kDbRewards = "rewards";
 inline constexpr const char* kDbApi = "api";
 
-/// What a worker stakes, and must.
+/// What a worker stakes, and must; the coordinator stakes as much.
 inline constexpr const char* kStakeTokens = "100";
 
 struct ChainOptions {
@@ -37,8 +37,8 @@ Status start_database(const Layout& layout, const std::filesystem::path& migrati
 Status stop_database(const Layout& layout);
 
 /// Starts anvil and records it in `processes`, funds every key holder, deploys the contracts, gives
-/// nodes tokens and stakes for the workers, and saves layout.deployment(). Idempotent. @errors as
-/// chain::PrivateAnvil and chain::deploy.
+/// nodes tokens and stakes for workers and coordinator, and saves layout.deployment(). Idempotent.
+/// @errors as chain::PrivateAnvil and chain::deploy.
 Result<chain::Deployment> start_chain(const Layout& layout, ProcessTable& processes,
                                       const ChainOptions& options);
 

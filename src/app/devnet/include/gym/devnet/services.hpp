@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,10 @@ namespace gym::devnet {
 /// Folder of gym, gym-coordinator, gym-api, gym-rewards and gym-verifier.
 struct Programs {
     std::filesystem::path folder;
+    std::map<std::string, std::string> instead;  ///< other names below it, of test builds
     [[nodiscard]] std::string path(const std::string& name) const {
-        return (folder / name).string();
+        const auto other = instead.find(name);
+        return (folder / (other == instead.end() ? name : other->second)).string();
     }
 };
 

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {IDisputeGame} from "../interfaces/IDisputeGame.sol";
+import {IStake} from "../interfaces/IStake.sol";
+import {DisputeBank} from "./DisputeBank.sol";
+import {Cursor, Finding, Frames, OpeningResult, Stage} from "./DisputeTypes.sol";
+
+/// @title How a game is opened and moved
+/// @notice What a move may be is decided by contracts without state, which get the very call that the game got and answer with the
+/// next cursor, or with a fault; here is whose turn it is, where a game stands, and what was answered before.
+abstract contract DisputeTable is DisputeBank {
+    using Frames for Cursor;
+
+    /// @dev More than any move has but proofs, which are not logged, and answers whose length depends on how many deltas an aggregate
+    /// includes: 128 children with all that comes with them.
+    uint256 private constant ANSWER_BYTES_MAX = 8192;
+    /// @dev Of an opening and of a longer answer, calldata beside what the rules look at.
+    uint256 private constant OTHER_BYTES_MAX = 2048;
+    /// @dev Calldata of an answer beside its list or chunk, in bytes that are not zero.
+    uint256 internal constant FRAME_BYTES = 512;
+
+    /// What followed a cursor that the asserter answered: the same in every game of the unit.
+    mapping(bytes32 unit => mapping(bytes32 cursor => bytes32)) private _answers;
+
+    constructor(Terms memory terms_, IStake stake_) DisputeBank(terms_, stake_) {}
+
+    /// @inheritdoc IDisputeGame
+    function answerTo(bytes32 unit, bytes32 cursor) external view returns (bytes32) {
+        return _answers[unit][cursor];
+    }
+
+    /// @dev Begins a game, or wins it, by what the rules say about the call.
+    /// @param payload Bytes of calldata that the rules look at: what is logged has to be read by all players.
+    function _openBy(address rules, bytes32 salt, uint256 payload) internal nonReentrant {
+        uint256 gasAtStart = gasleft();
+        if (msg.data.length > payload + OTHER_BYTES_MAX) revert TooMuchData(msg.data.length);
+        OpeningResult memory r = abi.decode(_decide(rules), (OpeningResult));
+        bytes32 game = announcementOf(msg.sender, r.unit, salt);
+        Game storage g = _begin(game, r.unit, r.deadline);
+        _join(r.unit, r.asserter);
+        Cursor memory start;
+        (start.stage, start.node, start.frame) = (Stage.UNIT, r.unit, r.facts);
+        emit Opened(game, r.unit, r.asserter, msg.sender, start, msg.data);
+        if (r.fault == 0) {
+            _goOn(g, start);
+            g.challengerGas = uint32(_gasOf(gasAtStart, msg.data.length));
+            return;
+        }
+        emit FaultFound(game, r.unit, msg.sig, r.fault - 1, 0, 0);
+        _markFaulty(g);
+        _end(game, g, Status.FaultProven);
+    }
+
+    /// @dev A move of the asserter, whose answer serves every game that comes to this cursor.
+    /// @param payload Bytes of calldata that the rules have looked at, beside the usual: only these are paid for.
+    function _answer(bytes32 game, Cursor calldata cursor, address rules, uint256 payload)
+        internal
+    {
+        uint256 gasAtStart = gasleft();
+        if (msg.data.length > ANSWER_BYTES_MAX && msg.data.length > payload + OTHER_BYTES_MAX) {
+            revert TooMuchData(msg.data.length);
+        }
+        Game storage g = _games[game];
+        bytes32 unit = g.unit;
+        address asserter = _units[unit].asserter;
+        bytes32 here = _takeTurn(game, g, cursor, Status.AsserterMoves, asserter);
+        _answers[unit][here] = _move(game, g, rules, true);
+        uint256 gasUsed = _gasOf(gasAtStart, payload + FRAME_BYTES) + _gasOfCredit(asserter);
+        // forge-lint: disable-next-line(unsafe-typecast)
+        g.asserterGas += uint32(gasUsed);
+        emit GasPaid(game, asserter, _payGas(g, asserter, gasUsed));
+    }
+
+    /// @dev A move of the challenger. What was answered before is not asked again.
+    function _challenge(bytes32 game, Cursor calldata cursor, address rules) internal {
+        uint256 gasAtStart = gasleft();
+        if (msg.data.length > ANSWER_BYTES_MAX) revert TooMuchData(msg.data.length);
+        Game storage g = _games[game];
+        _takeTurn(game, g, cursor, Status.ChallengerMoves, g.challenger);
+        _move(game, g, rules, false);
+        g.challengerGas += uint32(_gasOf(gasAtStart, msg.data.length));
+    }
+
+    /// @dev A proof of the challenger: the rules revert where there is no fault.
+    function _prove(bytes32 game, Cursor calldata cursor, address rules) internal nonReentrant {
+        uint256 gasAtStart = gasleft();
+        Game storage g = _games[game];
+        _takeTurn(game, g, cursor, Status.ChallengerMoves, g.challenger);
+        Finding memory found = abi.decode(_decide(rules), (Finding));
+        emit FaultFound(game, g.unit, msg.sig, found.element, found.claimed, found.computed);
+        _markFaulty(g);
+        g.challengerGas += uint32(_gasOf(gasAtStart, msg.data.length));
+        _end(game, g, Status.FaultProven);
+    }
+
+    /// @dev Checks that the caller is on turn, in time, and where the game is; its clock stops. @return here Hash of the cursor.
+    function _takeTurn(
+        bytes32 game,
+        Game storage g,
+        Cursor calldata cursor,
+        Status turn,
+        address mover
+    ) private returns (bytes32 here) {
+        if (g.status != turn || msg.sender != mover) revert NotYourTurn(game);
+        here = cursor.hash();
+        if (here != g.position) revert WrongCursor(here, g.position);
+        _stopClock(game, g, turn == Status.AsserterMoves);
+    }
+
+    /// @dev The game goes on where the rules say. @return position What it is at.
+    function _move(bytes32 game, Game storage g, address rules, bool byAsserter)
+        private
+        returns (bytes32 position)
+    {
+        Cursor memory next = abi.decode(_decide(rules), (Cursor));
+        position = _goOn(g, next);
+        emit Moved(game, g.unit, byAsserter, next, position, msg.data);
+    }
+
+    /// @dev The game is at `next`, or where its answer led before. @return position What the game is at.
+    function _goOn(Game storage g, Cursor memory next) private returns (bytes32 position) {
+        position = next.hash();
+        bool answered = next.answered;
+        if (!answered) {
+            bytes32 known = _answers[g.unit][position];
+            if (known != 0) (position, answered) = (known, true);
+        }
+        g.position = position;
+        g.status = answered ? Status.ChallengerMoves : Status.AsserterMoves;
+        (g.stage, g.height) = (next.stage, next.height);
+        ++g.moves;
+    }
+
+    /// @dev The same call to a contract of rules; its refusal is this one's.
+    function _decide(address rules) private view returns (bytes memory) {
+        (bool ok, bytes memory out) = rules.staticcall(msg.data);
+        if (!ok) {
+            assembly ("memory-safe") {
+                revert(add(out, 32), mload(out))
+            }
+        }
+        return out;
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {DisputeTable} from "./DisputeTable.sol";
+import {
+    ColumnProof,
+    Cursor,
+    OpFrame,
+    OuterFacts,
+    OuterFrame,
+    OuterProof,
+    Pick,
+    RecordProof
+} from "./DisputeTypes.sol";
+import {IDisputeMoves} from "./IDisputeMoves.sol";
+
+/// @title The moves of games about aggregates
+/// @notice Which contract of rules decides which.
+abstract contract OuterMoves is DisputeTable {
+    address internal immutable _OPENING;
+    address internal immutable _OUTER;
+    address internal immutable _OUTER_PROOFS;
+
+    /// @notice Fixes the rules. @param opening OpeningRules. @param outer OuterRules. @param outerProofs OuterProofs.
+    constructor(address opening, address outer, address outerProofs) {
+        (_OPENING, _OUTER, _OUTER_PROOFS) = (opening, outer, outerProofs);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function declareOuter(
+        bytes32 game,
+        Cursor calldata cursor,
+        OuterFacts calldata,
+        bytes calldata record,
+        bytes32[] calldata deltas,
+        bytes calldata slots
+    ) external {
+        _answer(game, cursor, _OUTER, record.length + 32 * deltas.length + slots.length);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function showIncluded(
+        bytes32 game,
+        Cursor calldata cursor,
+        OuterFacts calldata,
+        uint32,
+        bytes calldata commitment,
+        bytes32[] calldata path
+    ) external {
+        _answer(game, cursor, _OUTER, commitment.length + 32 * path.length);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function postColumn(bytes32 game, Cursor calldata cursor, bytes calldata values) external {
+        _answer(game, cursor, _OUTER, values.length);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function pickOuter(
+        bytes32 game,
+        Cursor calldata cursor,
+        OuterFrame calldata,
+        OuterFacts calldata,
+        bytes calldata,
+        uint8
+    ) external {
+        _challenge(game, cursor, _OUTER);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function pickIncluded(
+        bytes32 game,
+        Cursor calldata cursor,
+        OuterFrame calldata,
+        bytes calldata,
+        uint32,
+        bytes32,
+        bytes32[] calldata
+    ) external {
+        _challenge(game, cursor, _OUTER);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function pickOuterTensor(
+        bytes32 game,
+        Cursor calldata cursor,
+        OuterFrame calldata,
+        bytes calldata,
+        Pick calldata,
+        RecordProof calldata
+    ) external {
+        _challenge(game, cursor, _OUTER);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function pickElement(
+        bytes32 game,
+        Cursor calldata cursor,
+        OpFrame calldata,
+        OuterFrame calldata,
+        uint64,
+        bytes calldata
+    ) external {
+        _challenge(game, cursor, _OUTER);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function proveColumn(bytes32 game, Cursor calldata cursor, ColumnProof calldata) external {
+        _prove(game, cursor, _OUTER_PROOFS);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function proveOuter(bytes32 game, Cursor calldata cursor, OuterProof calldata) external {
+        _prove(game, cursor, _OUTER_PROOFS);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function proveOuterSlot(
+        bytes32 game,
+        Cursor calldata cursor,
+        OuterFrame calldata,
+        OuterFacts calldata,
+        bytes calldata,
+        Pick calldata,
+        Pick calldata
+    ) external {
+        _prove(game, cursor, _OUTER_PROOFS);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function proveSigner(
+        bytes32 game,
+        Cursor calldata cursor,
+        OuterFacts calldata,
+        bytes calldata,
+        bytes calldata
+    ) external {
+        _prove(game, cursor, _OPENING);
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {LittleEndian} from "../numerics/LittleEndian.sol";
+import {OuterStep} from "../numerics/OuterStep.sol";
+import {Descent} from "./Descent.sol";
+import {
+    ColumnProof,
+    Cursor,
+    Finding,
+    Frames,
+    IDisputeErrors,
+    OpFrame,
+    OuterFacts,
+    OuterFrame,
+    OuterProof,
+    Pick,
+    Stage,
+    TensorProof
+} from "./DisputeTypes.sol";
+import {MerkleSha256} from "./MerkleSha256.sol";
+import {Operands, Span} from "./Operands.sol";
+import {Header, Shapes, StateRecord, TraceRecords} from "./TraceRecords.sol";
+
+/// @title The leaves of a dispute about an aggregate: a value of a delta, an element of the result, or a tensor of the record's state
+/// @notice As TreeRules: pure, with the arguments of IDisputeMoves. All revert with NoFault where both sides are equal.
+contract OuterProofs {
+    using Frames for Cursor;
+    using Frames for OpFrame;
+    using Frames for OuterFacts;
+    using Frames for OuterFrame;
+    using Shapes for uint256;
+
+    uint256 private constant BASE = 1;
+    uint256 private constant BOTH = 3;
+    uint256 private constant FLOAT_BYTES = 4;
+
+    /// @notice See IDisputeMoves.proveColumn.
+    function proveColumn(bytes32, Cursor calldata c, ColumnProof calldata proof)
+        external
+        view
+        returns (Finding memory)
+    {
+        _enter(c, proof.op, proof.outer, proof.values);
+        Header memory h = TraceRecords.header(proof.header, proof.op.program);
+        StateRecord memory slot = TraceRecords.state(h, proof.slot);
+        if (TraceRecords.stateDigest(proof.slot.data) != proof.op.record) {
+            revert IDisputeErrors.BadRecord(proof.slot.index);
+        }
+        bytes32 digest = TraceRecords.deltaShape(h).digest(proof.delta.treeRoot);
+        MerkleSha256.verify(
+            proof.outer.deltasRoot, proof.position, proof.outer.deltas, digest, proof.delta.path
+        );
+        uint256 offset = slot.deltaOffset + FLOAT_BYTES * c.index;
+        Span memory span = Span(0, h.deltaBytes, offset, FLOAT_BYTES);
+        uint256 computed = Operands.word(Operands.range(proof.delta, span));
+        uint256 claimed = LittleEndian.element(proof.values, proof.position, FLOAT_BYTES);
+        return _unequal(proof.position, bytes32(claimed), bytes32(computed));
+    }
+
+    /// @notice See IDisputeMoves.proveOuter.
+    function proveOuter(bytes32, Cursor calldata c, OuterProof calldata proof)
+        external
+        view
+        returns (Finding memory)
+    {
+        _enter(c, proof.op, proof.outer, proof.values);
+        if (proof.facts.hash() != proof.outer.facts) revert IDisputeErrors.WrongFrame();
+        Header memory h = TraceRecords.header(proof.header, proof.op.program);
+        Span memory span = Span(0, proof.op.shape.size(), FLOAT_BYTES * c.index, FLOAT_BYTES);
+        uint256 base = _before(proof.facts.baseRoot, h, proof, span);
+        span.operand = 1;
+        uint256 momentum = _before(proof.facts.momentumRoot, h, proof, span);
+        uint256 mean = OuterStep.mean(proof.values);
+        uint256 computed = OuterStep.momentum(momentum, h.outerMomentum, mean);
+        if (proof.outer.tree == BASE) {
+            computed = OuterStep.parameter(base, h.outerRate, h.outerMomentum, computed, mean);
+        }
+        return _unequal(c.index, c.node, bytes32(computed));
+    }
+
+    /// @notice See IDisputeMoves.proveOuterSlot.
+    function proveOuterSlot(
+        bytes32,
+        Cursor calldata c,
+        OuterFrame calldata frame,
+        OuterFacts calldata facts,
+        bytes calldata header,
+        Pick calldata leaf,
+        Pick calldata source
+    ) external view returns (Finding memory) {
+        c.expect(Stage.OUTER_STATE, true);
+        c.check(frame.hash());
+        if (frame.tree != BOTH) revert IDisputeErrors.BadRecord(frame.tree);
+        if (facts.hash() != frame.facts) revert IDisputeErrors.WrongFrame();
+        Descent.leafBelow(c, c.node, leaf.index, leaf.node, leaf.path);
+        uint256 parameters = TraceRecords.header(header, frame.program).parameters;
+        bool first = leaf.index < parameters;
+        uint256 index = first ? leaf.index : leaf.index - parameters;
+        if (source.index != index) revert IDisputeErrors.BadRecord(source.index);
+        bytes32 root = first ? facts.finalStateRoot : facts.momentumAfter;
+        MerkleSha256.verify(root, index, parameters, source.node, source.path);
+        return _unequal(leaf.index, leaf.node, source.node);
+    }
+
+    /// @dev A posted column, whose frames are brought.
+    function _enter(
+        Cursor calldata c,
+        OpFrame calldata op,
+        OuterFrame calldata outer,
+        bytes calldata values
+    ) private pure {
+        c.expect(Stage.COLUMN, true);
+        c.check(op.hash());
+        bool known = outer.hash() == op.step && keccak256(values) == c.twin;
+        if (!known) revert IDisputeErrors.WrongFrame();
+    }
+
+    /// @dev The element before the step, of the parameter (operand 0) or of its momentum (1).
+    function _before(bytes32 root, Header memory h, OuterProof calldata proof, Span memory span)
+        private
+        view
+        returns (uint256)
+    {
+        TensorProof calldata given = span.operand == 0 ? proof.base : proof.momentum;
+        bytes32 digest = proof.op.shape.digest(given.treeRoot);
+        MerkleSha256.verify(root, proof.op.primitive, h.parameters, digest, given.path);
+        return Operands.word(Operands.range(given, span));
+    }
+
+    function _unequal(uint256 element, bytes32 claimed, bytes32 computed)
+        private
+        pure
+        returns (Finding memory)
+    {
+        if (claimed == computed) revert IDisputeErrors.NoFault();
+        return Finding(element, claimed, computed);
+    }
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {OuterStep} from "../numerics/OuterStep.sol";
+import {BigEndian} from "./BigEndian.sol";
+import {Commitment, Commitments} from "./Commitments.sol";
+import {Descent} from "./Descent.sol";
+import {
+    Cursor,
+    Frames,
+    IDisputeErrors,
+    OpFrame,
+    OuterFacts,
+    OuterFrame,
+    Pick,
+    RecordProof,
+    Stage
+} from "./DisputeTypes.sol";
+import {MerkleSha256} from "./MerkleSha256.sol";
+import {Element, Operands} from "./Operands.sol";
+import {StepRecord, StepRecords} from "./StepRecords.sol";
+import {Header, Shapes, StateRecord, TraceRecords} from "./TraceRecords.sol";
+
+/// @title Moves of a game about an aggregate, from the unit down to the deltas' values
+/// @notice As TreeRules: pure, with the arguments of IDisputeMoves.
+contract OuterRules {
+    using Frames for Cursor;
+    using Frames for OpFrame;
+    using Frames for OuterFacts;
+    using Frames for OuterFrame;
+    using Shapes for uint256;
+
+    /// @dev Trees of OuterFrame.
+    uint256 private constant BASE = 1;
+    uint256 private constant MOMENTUM = 2;
+    uint256 private constant BOTH = 3;
+    uint256 private constant FLOAT_BYTES = 4;
+    uint256 private constant SLOT_BYTES = 4;
+    /// @dev What a step record or a commitment is refused for.
+    uint256 private constant NOT_STEP_0 = 0;
+    uint256 private constant NUMBERS = 1;
+    uint256 private constant SKIPPED = 2;
+    uint256 private constant ROOTS = 3;
+    uint256 private constant KIND = 0;
+    uint256 private constant SLOT = 1;
+    uint256 private constant DELTA = 2;
+    uint256 private constant ROUND = 3;
+
+    /// @notice See IDisputeMoves.declareOuter.
+    function declareOuter(
+        bytes32,
+        Cursor calldata c,
+        OuterFacts calldata facts,
+        bytes calldata record,
+        bytes32[] calldata deltas,
+        bytes calldata slots
+    ) external view returns (Cursor memory next) {
+        c.expect(Stage.UNIT, false);
+        OuterFrame memory f;
+        f.facts = facts.hash();
+        c.check(f.facts);
+        StepRecord memory r = _record(facts.recordsRoot, record);
+        _checkDeltas(deltas, r.batchRoot);
+        _checkSlots(slots, deltas.length);
+        (f.program, f.deltasRoot, f.stateRoot) = (facts.traceRoot, r.batchRoot, r.stateRoot);
+        // At most DELTAS_MAX.
+        // forge-lint: disable-next-line(unsafe-typecast)
+        (f.deltas, f.slots) = (uint32(deltas.length), keccak256(slots));
+        (next.stage, next.answered, next.leaves) = (Stage.OUTER, true, f.deltas);
+        (next.node, next.frame) = (r.batchRoot, f.hash());
+    }
+
+    /// @notice See IDisputeMoves.pickOuter.
+    function pickOuter(
+        bytes32,
+        Cursor calldata c,
+        OuterFrame calldata frame,
+        OuterFacts calldata facts,
+        bytes calldata header,
+        uint8 tree
+    ) external pure returns (Cursor memory) {
+        c.expect(Stage.OUTER, true);
+        c.check(frame.hash());
+        if (facts.hash() != frame.facts) revert IDisputeErrors.WrongFrame();
+        if (tree < BASE || tree > BOTH) revert IDisputeErrors.BadRecord(tree);
+        uint256 leaves = TraceRecords.header(header, frame.program).parameters;
+        OuterFrame memory picked = frame;
+        picked.tree = tree;
+        bytes32 node = tree == BASE ? facts.finalStateRoot : facts.momentumAfter;
+        if (tree == BOTH) (node, leaves) = (frame.stateRoot, 2 * leaves);
+        return Descent.root(Stage.OUTER_STATE, node, leaves, picked.hash());
+    }
+
+    /// @notice See IDisputeMoves.pickIncluded.
+    function pickIncluded(
+        bytes32,
+        Cursor calldata c,
+        OuterFrame calldata frame,
+        bytes calldata slots,
+        uint32 position,
+        bytes32 delta,
+        bytes32[] calldata path
+    ) external view returns (Cursor memory next) {
+        c.expect(Stage.OUTER, true);
+        c.check(frame.hash());
+        if (keccak256(slots) != frame.slots) revert IDisputeErrors.WrongFrame();
+        MerkleSha256.verify(frame.deltasRoot, position, frame.deltas, delta, path);
+        next.stage = Stage.INCLUDED;
+        next.index = uint64(BigEndian.number(slots, SLOT_BYTES * uint256(position), SLOT_BYTES));
+        (next.node, next.frame) = (delta, frame.facts);
+    }
+
+    /// @notice See IDisputeMoves.showIncluded.
+    function showIncluded(
+        bytes32,
+        Cursor calldata c,
+        OuterFacts calldata facts,
+        uint32 index,
+        bytes calldata commitment,
+        bytes32[] calldata path
+    ) external view returns (Cursor memory next) {
+        c.expect(Stage.INCLUDED, false);
+        c.check(facts.hash());
+        Commitment memory shown = Commitments.read(commitment);
+        if (shown.kind != Commitments.TRAIN) revert IDisputeErrors.BadRecord(KIND);
+        if (shown.slot != c.index) revert IDisputeErrors.BadRecord(SLOT);
+        if (shown.deltaRoot != c.node) revert IDisputeErrors.BadRecord(DELTA);
+        if (shown.roundRecord != facts.roundRecord) revert IDisputeErrors.BadRecord(ROUND);
+        bytes32 leaf = Commitments.leaf(commitment);
+        MerkleSha256.verify(facts.epochRoot, index, facts.epochLeaves, leaf, path);
+        next = c;
+        (next.answered, next.node) = (true, leaf);
+    }
+
+    /// @notice See IDisputeMoves.pickOuterTensor.
+    function pickOuterTensor(
+        bytes32,
+        Cursor calldata c,
+        OuterFrame calldata frame,
+        bytes calldata header,
+        Pick calldata to,
+        RecordProof calldata slot
+    ) external view returns (Cursor memory next) {
+        c.expect(Stage.OUTER_STATE, true);
+        c.check(frame.hash());
+        _checkElements(frame);
+        Descent.leafBelow(c, c.node, to.index, to.node, to.path);
+        Header memory h = TraceRecords.header(header, frame.program);
+        StateRecord memory record = TraceRecords.state(h, slot);
+        if (record.deltaOffset == 0 || record.parameter != to.index) {
+            revert IDisputeErrors.BadRecord(slot.index);
+        }
+        OpFrame memory op;
+        (op.step, op.program, op.leaf) = (c.frame, frame.program, TraceRecords.NO_LEAF);
+        // The number of a parameter, which is a uint32.
+        // forge-lint: disable-next-line(unsafe-typecast)
+        (op.primitive, op.shape) = (uint32(to.index), record.shape);
+        op.record = TraceRecords.stateDigest(slot.data);
+        next.stage = Stage.TENSOR;
+        next.leaves = uint64(record.shape.chunks());
+        (next.node, next.frame) = (to.node, op.hash());
+    }
+
+    /// @notice See IDisputeMoves.pickElement.
+    function pickElement(
+        bytes32,
+        Cursor calldata c,
+        OpFrame calldata op,
+        OuterFrame calldata outer,
+        uint64 element,
+        bytes calldata chunk
+    ) external view returns (Cursor memory next) {
+        c.expect(Stage.CHUNKS, true);
+        if (c.height != 0) revert IDisputeErrors.WrongStage(c.stage);
+        c.check(op.hash());
+        if (outer.hash() != op.step) revert IDisputeErrors.WrongFrame();
+        _checkElements(outer);
+        uint256 bits = Operands.claimed(c, Element(op.shape, element, FLOAT_BYTES), chunk);
+        (next.stage, next.index, next.leaves) = (Stage.COLUMN, element, outer.deltas);
+        (next.node, next.frame) = (bytes32(bits), c.frame);
+    }
+
+    /// @notice See IDisputeMoves.postColumn.
+    function postColumn(bytes32, Cursor calldata c, bytes calldata values)
+        external
+        pure
+        returns (Cursor memory next)
+    {
+        c.expect(Stage.COLUMN, false);
+        if (values.length != FLOAT_BYTES * c.leaves) {
+            revert IDisputeErrors.Malformed(values.length);
+        }
+        next = c;
+        (next.answered, next.twin) = (true, keccak256(values));
+    }
+
+    /// @dev Only the next base and the next momentum have elements that are computed; the record's state has their tensors.
+    function _checkElements(OuterFrame calldata frame) private pure {
+        if (frame.tree != BASE && frame.tree != MOMENTUM) {
+            revert IDisputeErrors.BadRecord(frame.tree);
+        }
+    }
+
+    /// @dev The only record of an aggregate: a step that has an outcome and no numbers.
+    function _record(bytes32 link, bytes calldata data) private pure returns (StepRecord memory r) {
+        r = StepRecords.open(data, 0, link);
+        if (r.step != 0) revert IDisputeErrors.BadRecord(NOT_STEP_0);
+        if (r.lossBits | r.gradNormBits != 0) revert IDisputeErrors.BadRecord(NUMBERS);
+        if (r.skipped) revert IDisputeErrors.BadRecord(SKIPPED);
+        if (r.hasGradientRoot || !r.hasStateRoot) revert IDisputeErrors.BadRecord(ROOTS);
+        Frames.nonZero(r.stateRoot);
+    }
+
+    function _checkDeltas(bytes32[] calldata deltas, bytes32 root) private view {
+        uint256 count = deltas.length;
+        if (count == 0 || count > OuterStep.DELTAS_MAX) revert IDisputeErrors.Malformed(count);
+        for (uint256 i = 0; i < count; ++i) {
+            Frames.nonZero(deltas[i]);
+        }
+        bytes32 computed = MerkleSha256.fold(deltas, MerkleSha256.depthOf(count), 0);
+        if (computed != root) revert MerkleSha256.RootMismatch(computed, root);
+    }
+
+    /// @dev Workers' slots, none twice.
+    function _checkSlots(bytes calldata slots, uint256 count) private pure {
+        if (slots.length != SLOT_BYTES * count) revert IDisputeErrors.Malformed(slots.length);
+        uint256 least = 0;
+        for (uint256 offset = 0; offset < slots.length; offset += SLOT_BYTES) {
+            uint256 slot = BigEndian.number(slots, offset, SLOT_BYTES);
+            bool legal = slot >= least && slot < Commitments.WORKERS_SLOTS;
+            if (!legal) revert IDisputeErrors.Malformed(offset);
+            least = slot + 1;
+        }
+    }
+}

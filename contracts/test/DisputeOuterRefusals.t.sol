@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {
+    Cursor,
+    Facts,
+    IDisputeErrors,
+    OuterFacts,
+    OuterFrame,
+    Pick,
+    RecordProof,
+    Stage
+} from "../src/dispute/DisputeTypes.sol";
+import {IDisputeMoves} from "../src/dispute/IDisputeMoves.sol";
+import {MerkleSha256} from "../src/dispute/MerkleSha256.sol";
+import {IDisputeGame} from "../src/interfaces/IDisputeGame.sol";
+import {Posted} from "./support/DisputeFixture.sol";
+import {OuterPlay, OuterPlayer} from "./support/OuterPlayer.sol";
+import {OuterRun} from "./support/OuterRunner.sol";
+import {DisputeProgram} from "./support/DisputeProgram.sol";
+import {DisputeTrees} from "./support/DisputeTrees.sol";
+
+/// What an asserter declares of an aggregate.
+struct Declared {
+    OuterFacts facts;
+    bytes record;
+    bytes32[] deltas;
+    bytes slots;
+}
+
+/// Moves of games about aggregates that are no moves.
+contract DisputeOuterRefusalsTest is OuterPlayer {
+    bytes4 private constant WRONG_FRAME = IDisputeErrors.WrongFrame.selector;
+    bytes4 private constant MALFORMED = IDisputeErrors.Malformed.selector;
+    bytes4 private constant BAD_RECORD = IDisputeErrors.BadRecord.selector;
+    bytes4 private constant WRONG_STAGE = IDisputeErrors.WrongStage.selector;
+    bytes4 private constant MISMATCH = MerkleSha256.RootMismatch.selector;
+
+    function setUp() public {
+        _deployOuter();
+    }
+
+    // --- declareOuter ---
+
+    function test_aDeclarationIsOfTheCommittedRecord() public {
+        OuterPlay memory p = _at(0);
+        Declared memory d = _declared();
+        d.facts.epochLeaves += 1;
+        _refusedDeclaration(p, d, abi.encodeWithSelector(WRONG_FRAME));
+        d = _declared();
+        d.record[60] ^= 0x01;
+        _refusedDeclaration(p, d, abi.encodeWithSelector(WRONG_FRAME));
+        d = _declared();
+        d.deltas = new bytes32[](0);
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 0));
+        d.deltas = new bytes32[](1025);
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 1025));
+        d = _declared();
+        d.deltas[2] = 0;
+        _refusedDeclaration(p, d, abi.encodeWithSelector(IDisputeErrors.ZeroDigest.selector));
+        d = _declared();
+        (d.deltas[0], d.deltas[1]) = (d.deltas[1], d.deltas[0]);
+        bytes32 root = DisputeTrees.root(_declared().deltas);
+        bytes32 swapped = DisputeTrees.root(d.deltas);
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MISMATCH, swapped, root));
+    }
+
+    function test_slotsAreWorkersAndAscend() public {
+        OuterPlay memory p = _at(0);
+        Declared memory d = _declared();
+        d.slots = abi.encodePacked(uint32(2), uint32(5));
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 8));
+        d.slots = abi.encodePacked(uint96(0), uint8(0));
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 13));
+        // Twice, and descending.
+        d.slots = abi.encodePacked(uint32(2), uint32(2), uint32(9));
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 4));
+        d.slots = abi.encodePacked(uint32(2), uint32(9), uint32(5));
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 8));
+        d.slots = abi.encodePacked(uint32(2), uint32(5), uint32(65_536));
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 8));
+        d.slots = abi.encodePacked(uint32(0), uint32(1), uint32(65_535));
+        _sendDeclaration(p, d);
+    }
+
+    /// Its record has an outcome and no numbers. Who committed to another one has no answer.
+    function test_theRecordOfAnAggregate() public {
+        uint256 state = more.snapshotState();
+        bytes memory right = _rightOuter().record;
+        bytes memory changed = abi.encodePacked(right);
+        changed[7] = 0x01;
+        _refusedRecord(changed, abi.encodeWithSelector(BAD_RECORD, 0));
+        for (uint256 number = 40; number < 48; number += 4) {
+            more.revertToState(state);
+            changed = abi.encodePacked(right);
+            changed[number] = 0x80;
+            _refusedRecord(changed, abi.encodeWithSelector(BAD_RECORD, 1));
+        }
+        more.revertToState(state);
+        changed = abi.encodePacked(right);
+        changed[48] = 0x02;
+        _refusedRecord(changed, abi.encodeWithSelector(BAD_RECORD, 2));
+        more.revertToState(state);
+        bytes memory head = DisputeTrees.chunk(right, 0);
+        assembly {
+            mstore(head, 48)
+        }
+        bytes32 root = keccak256("root");
+        _refusedRecord(
+            abi.encodePacked(head, uint8(1), root, uint8(1), root),
+            abi.encodeWithSelector(BAD_RECORD, 3)
+        );
+        more.revertToState(state);
+        _refusedRecord(
+            abi.encodePacked(head, uint8(0), uint8(0)), abi.encodeWithSelector(BAD_RECORD, 3)
+        );
+        more.revertToState(state);
+        _refusedRecord(
+            abi.encodePacked(head, uint8(0), uint8(1), bytes32(0)),
+            abi.encodeWithSelector(IDisputeErrors.ZeroDigest.selector)
+        );
+        more.revertToState(state);
+        _refusedRecord(
+            abi.encodePacked(head, uint8(0), uint8(1)), abi.encodeWithSelector(MALFORMED, 50)
+        );
+    }
+
+    /// Facts of a train unit have another hash, whatever they say.
+    function test_anAggregateIsNotDeclaredAsTraining() public {
+        OuterPlay memory p = _at(0);
+        Facts memory facts;
+        (facts.recordsRoot, facts.finalStateRoot) =
+        (_outerFacts.recordsRoot, _outerFacts.finalStateRoot);
+        (facts.deltaRoot, facts.traceRoot) = (_outerFacts.momentumAfter, _outerFacts.traceRoot);
+        facts.steps = 1;
+        bytes32[] memory none = new bytes32[](0);
+        _call = abi.encodeCall(
+            IDisputeMoves.declareStates, (p.id, p.c, facts, facts.finalStateRoot, none, none)
+        );
+        _refused(_asserter, abi.encodeWithSelector(WRONG_FRAME));
+    }
+
+    /// And a train unit is no aggregate: nor are facts of another kind its facts.
+    function test_trainingIsNotDeclaredAsAnAggregate() public {
+        Declared memory d = _declared();
+        Facts memory facts;
+        Cursor memory c;
+        (c.stage, c.frame) = (Stage.UNIT, keccak256(abi.encode(facts)));
+        vm.expectRevert(WRONG_FRAME);
+        _outer.declareOuter(0, c, d.facts, d.record, d.deltas, d.slots);
+        // Elsewhere there is nothing to declare.
+        (c.stage, c.frame) = (Stage.OUTER, keccak256(abi.encode(d.facts)));
+        vm.expectRevert(abi.encodeWithSelector(WRONG_STAGE, Stage.OUTER));
+        _outer.declareOuter(0, c, d.facts, d.record, d.deltas, d.slots);
+    }
+
+    /// Long answers are taken as far as the rules look at them.
+    function test_anAnswerBringsNothingElse() public {
+        uint256 state = more.snapshotState();
+        bytes32[] memory deltas = new bytes32[](680);
+        bytes memory slots;
+        for (uint32 i = 0; i < 680; ++i) {
+            deltas[i] = keccak256(abi.encode(i));
+            slots = abi.encodePacked(slots, i);
+        }
+        OuterRun memory right = _rightOuter();
+        bytes memory head =
+            abi.encodePacked(uint64(0), DisputeTrees.root(deltas), uint64(0), uint8(0));
+        right.record = abi.encodePacked(head, uint8(1), DisputeTrees.root(right.state));
+        _postOuter(right);
+        OuterPlay memory p = _beginOuter(CHALLENGER, SALT);
+        Declared memory d = Declared(_outerFacts, right.record, deltas, slots);
+        _sendDeclaration(p, d);
+        bytes memory call = _call;
+        more.revertToState(state);
+        _postOuter(right);
+        p = _beginOuter(CHALLENGER, SALT);
+        _call = abi.encodePacked(call, new bytes(2048));
+        _refused(_asserter, abi.encodeWithSelector(IDisputeGame.TooMuchData.selector, _call.length));
+    }
+
+    // --- from there ---
+
+    function test_aTreeIsPickedOfThree() public {
+        OuterPlay memory p = _at(1);
+        OuterFrame memory frame = p.frame;
+        bytes memory header = DisputeProgram.header();
+        _refusedTree(p, frame, header, 0, abi.encodeWithSelector(BAD_RECORD, 0));
+        _refusedTree(p, frame, header, 4, abi.encodeWithSelector(BAD_RECORD, 4));
+        _refusedTree(p, _with(frame, 1), header, 1, abi.encodeWithSelector(WRONG_FRAME));
+        header[59] ^= 0x01;
+        _refusedTree(p, frame, header, 1, abi.encodeWithSelector(WRONG_FRAME));
+        header[59] ^= 0x01;
+        _outerFacts.finalStateRoot ^= bytes32(uint256(1));
+        _refusedTree(p, frame, header, 1, abi.encodeWithSelector(WRONG_FRAME));
+        _outerFacts.finalStateRoot ^= bytes32(uint256(1));
+        _planTree(p, 1);
+        _sendOuter(p);
+        _playOuter(p, _rightOuter(), _rightOuter(), 1);
+        _refusedTree(p, frame, header, 1, abi.encodeWithSelector(WRONG_STAGE, Stage.OUTER_STATE));
+    }
+
+    /// A slot has a number only if it is a parameter, and nothing behind it.
+    function test_theNumberOfAParameter() public {
+        bytes memory parameter = DisputeProgram.slotRecords()[0];
+        this.slotOf(parameter);
+        bytes memory none = abi.encodePacked(parameter);
+        none[none.length - 5] = 0x00; // the offset, 16
+        _expectSlot(none, abi.encodeWithSelector(BAD_RECORD, 0));
+        none[none.length - 1] = 0x01;
+        _expectSlot(none, abi.encodeWithSelector(MALFORMED, none.length - 4));
+        _expectSlot(
+            abi.encodePacked(parameter, uint8(0)),
+            abi.encodeWithSelector(MALFORMED, parameter.length)
+        );
+        parameter[parameter.length - 1] = 0x01;
+        _expectSlot(parameter, abi.encodeWithSelector(BAD_RECORD, 0));
+    }
+
+    function test_anIncludedDeltaIsOneOfTheDeclared() public {
+        OuterPlay memory p = _at(1);
+        bytes32[] memory deltas = _declared().deltas;
+        bytes memory slots = _declared().slots;
+        bytes32[] memory path = DisputeTrees.path(deltas, 1);
+        bytes memory other = abi.encodePacked(uint32(2), uint32(5), uint32(8));
+        _refusedIncluded(
+            p, other, Pick(1, deltas[1], path, 0, path), abi.encodeWithSelector(WRONG_FRAME)
+        );
+        bytes memory reason = abi.encodeWithSelector(MerkleSha256.LeafOutside.selector, 3, 3);
+        _refusedIncluded(p, slots, Pick(3, deltas[1], path, 0, path), reason);
+        bytes32[] memory forged = _declared().deltas;
+        forged[1] = keccak256("another delta");
+        bytes32 computed = DisputeTrees.root(forged);
+        reason = abi.encodeWithSelector(MISMATCH, computed, p.frame.deltasRoot);
+        _refusedIncluded(p, slots, Pick(1, forged[1], path, 0, path), reason);
+        reason = abi.encodeWithSelector(MerkleSha256.BadProofLength.selector, 0, 2);
+        _refusedIncluded(p, slots, Pick(1, deltas[1], new bytes32[](0), 0, path), reason);
+        p.frame.tree = 1;
+        _refusedIncluded(
+            p, slots, Pick(1, deltas[1], path, 0, path), abi.encodeWithSelector(WRONG_FRAME)
+        );
+    }
+
+    function test_aCommitmentIsShownAsItIsInItsEpoch() public {
+        OuterPlay memory p = _at(1);
+        _planIncluded(p, _rightOuter(), 1);
+        _sendOuter(p);
+        bytes memory shown = _posted[5];
+        bytes32 hash = _hashOf(_record);
+        bytes32 delta = _declared().deltas[1];
+        // Signed and well made, but not for this.
+        Posted memory unit = _unitOf(5, delta);
+        unit.kind = 2;
+        _refusedShow(p, 1, _signedBy(unit, hash, KEY), abi.encodeWithSelector(BAD_RECORD, 0));
+        unit = _unitOf(5, keccak256("another delta"));
+        _refusedShow(p, 1, _signedBy(unit, hash, KEY), abi.encodeWithSelector(BAD_RECORD, 2));
+        unit = _unitOf(5, delta);
+        bytes memory other = _signedBy(unit, keccak256("another round"), _workerKey(5));
+        _refusedShow(p, 1, other, abi.encodeWithSelector(BAD_RECORD, 3));
+        _refusedShow(
+            p, 1, abi.encodePacked(shown, uint8(0)), abi.encodeWithSelector(MALFORMED, 227)
+        );
+        bytes32[] memory path = DisputeTrees.path(_leaves, 1);
+        // A second one that is in no epoch, and other places.
+        unit.flops += 1;
+        other = _signedBy(unit, hash, _workerKey(5));
+        vm.expectPartialRevert(MISMATCH);
+        this.show(p, 1, other, path);
+        vm.expectPartialRevert(MISMATCH);
+        this.show(p, 2, shown, path);
+        vm.expectPartialRevert(MerkleSha256.LeafOutside.selector);
+        this.show(p, 4, shown, path);
+        vm.expectPartialRevert(MerkleSha256.BadProofLength.selector);
+        this.show(p, 1, shown, new bytes32[](0));
+        _outerFacts.epochLeaves -= 1;
+        _refusedShow(p, 1, shown, abi.encodeWithSelector(WRONG_FRAME));
+        _outerFacts.epochLeaves += 1;
+        this.show(p, 1, shown, path);
+    }
+
+    function show(
+        OuterPlay calldata p,
+        uint32 index,
+        bytes calldata commitment,
+        bytes32[] calldata path
+    ) external {
+        vm.prank(_asserter);
+        _game.showIncluded(p.id, p.c, _outerFacts, index, commitment, path);
+    }
+
+    // --- helpers ---
+
+    function _at(uint256 moves) private returns (OuterPlay memory p) {
+        _postOuter(_rightOuter());
+        p = _beginOuter(CHALLENGER, SALT);
+        _playOuter(p, _rightOuter(), _rightOuter(), moves);
+    }
+
+    function _declared() private view returns (Declared memory d) {
+        OuterRun memory right = _rightOuter();
+        bytes32[] memory deltas = DisputeTrees.tensorRoots(right.deltas);
+        d = Declared(_outerFacts, right.record, deltas, _packed(right.slots));
+    }
+
+    function _refused(address mover, bytes memory reason) private {
+        _mover = mover;
+        vm.expectRevert(reason);
+        this.sendPlanned();
+    }
+
+    function _planDeclaration(OuterPlay memory p, Declared memory d) private {
+        _call = abi.encodeCall(
+            IDisputeMoves.declareOuter, (p.id, p.c, d.facts, d.record, d.deltas, d.slots)
+        );
+    }
+
+    function _refusedDeclaration(OuterPlay memory p, Declared memory d, bytes memory reason)
+        private
+    {
+        _planDeclaration(p, d);
+        _refused(_asserter, reason);
+    }
+
+    function _sendDeclaration(OuterPlay memory p, Declared memory d) private {
+        _planDeclaration(p, d);
+        _mover = _asserter;
+        this.sendPlanned();
+    }
+
+    function _refusedRecord(bytes memory record, bytes memory reason) private {
+        OuterRun memory run = _rightOuter();
+        run.record = record;
+        _postOuter(run);
+        OuterPlay memory p = _beginOuter(CHALLENGER, SALT);
+        Declared memory d = _declared();
+        d.record = record;
+        _refusedDeclaration(p, d, reason);
+    }
+
+    function _refusedTree(
+        OuterPlay memory p,
+        OuterFrame memory frame,
+        bytes memory header,
+        uint8 tree,
+        bytes memory reason
+    ) private {
+        _call = abi.encodeCall(
+            IDisputeMoves.pickOuter, (p.id, p.c, frame, _outerFacts, header, tree)
+        );
+        _refused(CHALLENGER, reason);
+    }
+
+    function _refusedIncluded(
+        OuterPlay memory p,
+        bytes memory slots,
+        Pick memory to,
+        bytes memory reason
+    ) private {
+        _call = abi.encodeCall(
+            IDisputeMoves.pickIncluded,
+            (p.id, p.c, p.frame, slots, uint32(to.index), to.node, to.path)
+        );
+        _refused(CHALLENGER, reason);
+    }
+
+    function _expectSlot(bytes memory record, bytes memory reason) private {
+        vm.expectRevert(reason);
+        this.slotOf(record);
+    }
+
+    /// Picks the only tensor of a program whose only state slot has this record.
+    function slotOf(bytes calldata record) external view {
+        RecordProof memory slot;
+        slot.data = record;
+        bytes memory header = DisputeProgram.header();
+        bytes32 root = sha256(abi.encodePacked("gym.state_slot.v1", record));
+        header[19] = 0x01; // state slots
+        assembly {
+            mstore(add(header, 204), root)
+        }
+        OuterFrame memory frame;
+        (frame.program, frame.tree) = (sha256(abi.encodePacked("gym.trace_program.v1", header)), 1);
+        Cursor memory c;
+        (c.stage, c.answered, c.leaves) = (Stage.OUTER_STATE, true, 1);
+        (c.node, c.frame) = (keccak256("tensor"), keccak256(abi.encode(frame)));
+        Pick memory to = Pick(0, c.node, new bytes32[](0), 0, new bytes32[](0));
+        _outer.pickOuterTensor(0, c, frame, header, to, slot);
+    }
+
+    function _refusedShow(
+        OuterPlay memory p,
+        uint32 index,
+        bytes memory commitment,
+        bytes memory reason
+    ) private {
+        bytes32[] memory path = DisputeTrees.path(_leaves, 1);
+        vm.expectRevert(reason);
+        this.show(p, index, commitment, path);
+    }
+}

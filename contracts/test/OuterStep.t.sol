@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {Float32} from "../src/numerics/Float32.sol";
+import {OuterStep} from "../src/numerics/OuterStep.sol";
+import {OneStepFixture} from "./support/OneStepFixture.sol";
+import {OuterRunner} from "./support/OuterRunner.sol";
+
+/// The exact mean of deltas is what the primitives of column_sum and div make of them.
+contract OuterStepTest is OneStepFixture {
+    OuterRunner private _runner;
+
+    function setUp() public {
+        _deploy();
+        _runner = new OuterRunner(_oneStep);
+    }
+
+    function mean(bytes calldata values) external pure returns (uint256) {
+        return OuterStep.mean(values);
+    }
+
+    /// Any bits at all, also NaN and infinities.
+    function test_theMeanOfAnyBits(bytes32[4] calldata words, uint256 count) public view {
+        _expect(_cut(abi.encodePacked(words), bound(count, 1, 32)));
+    }
+
+    /// Finite numbers of about one size, with zeros and subnormals now and then.
+    function test_theMeanOfNumbers(uint256 seed, uint256 count) public view {
+        count = bound(count, 1, 40);
+        bytes memory values = new bytes(4 * count);
+        for (uint256 i = 0; i < count; ++i) {
+            uint256 word = uint256(keccak256(abi.encode(seed, i)));
+            uint256 exponent = (seed >> 128) % 250 + (word >> 64) % 5;
+            if ((word >> 100) % 8 == 0) exponent = 0;
+            _put(values, i, (word & 0x807FFFFF) | (exponent << 23));
+        }
+        _expect(values);
+    }
+
+    /// The most deltas that an aggregate can have.
+    function test_theMeanOf1024() public view {
+        bytes memory values = new bytes(4096);
+        for (uint256 i = 0; i < 1024; ++i) {
+            _put(values, i, 0x3F000000 | (uint256(keccak256(abi.encode(i))) & 0x80FFFFFF));
+        }
+        _expect(values);
+    }
+
+    function test_specialMeans() public view {
+        bytes memory values = new bytes(8);
+        assertEq(this.mean(values), 0, "zeros");
+        _put(values, 0, 0x80000000);
+        _put(values, 1, 0x80000000);
+        assertEq(this.mean(values), 0, "an exact sum has no -0");
+        _put(values, 0, 0x7F800000);
+        assertEq(this.mean(values), Float32.NAN, "infinity");
+        _put(values, 0, 0xFFC12345);
+        assertEq(this.mean(values), Float32.NAN, "NaN");
+        _put(values, 0, 0x7F7FFFFF);
+        _put(values, 1, 0x7F7FFFFF);
+        assertEq(this.mean(values), Float32.INF, "the sum overflows before it is divided");
+        _put(values, 1, 0xFF7FFFFF);
+        assertEq(this.mean(values), 0, "the largest cancel");
+        _put(values, 0, 0x3F800000);
+        _put(values, 1, 0x40000000);
+        assertEq(this.mean(values), 0x3FC00000, "1.5");
+    }
+
+    /// m' = m mu + mean; p' = p + rate (m' mu + mean), each rounded once: by hand with mu 0.5, rate 0.25.
+    function test_theStep() public pure {
+        uint256 after_ = OuterStep.momentum(0x40000000, 0x3F000000, 0x40400000);
+        assertEq(after_, 0x40800000, "2 * 0.5 + 3");
+        uint256 parameter =
+            OuterStep.parameter(0x3F800000, 0x3E800000, 0x3F000000, after_, 0x40400000);
+        assertEq(parameter, 0x40100000, "(4 * 0.5 + 3) * 0.25 + 1");
+    }
+
+    function _expect(bytes memory values) private view {
+        uint256 count = Float32.fromInt64(int256(values.length / 4));
+        assertEq(this.mean(values), Float32.div(_runner.sum(values), count), "mean");
+    }
+
+    function _cut(bytes memory data, uint256 count) private pure returns (bytes memory) {
+        assembly {
+            mstore(data, mul(4, count))
+        }
+        return data;
+    }
+
+    function _put(bytes memory data, uint256 i, uint256 bits) private pure {
+        for (uint256 b = 0; b < 4; ++b) {
+            data[4 * i + b] = bytes1(uint8(bits >> (8 * b)));
+        }
+    }
+}

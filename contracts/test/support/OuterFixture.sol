@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {OuterFacts} from "../../src/dispute/DisputeTypes.sol";
+import {DisputeFixture, Posted} from "./DisputeFixture.sol";
+import {DisputeProgram} from "./DisputeProgram.sol";
+import {OuterRun, OuterRunner} from "./OuterRunner.sol";
+import {DisputeTrees, Tensor} from "./DisputeTrees.sol";
+
+/// A round of four workers' units, and an aggregate of three of them that is signed by the asserter.
+abstract contract OuterFixture is DisputeFixture {
+    uint64 internal constant ROUND = 6;
+    uint32 internal constant AGGREGATE_SLOT = type(uint32).max;
+    uint32 internal constant STEPS = 3;
+    uint256 internal constant WORKERS = 4;
+
+    OuterRunner internal _outerRunner;
+    OuterFacts internal _outerFacts;
+    bytes internal _rightRun;
+    /// The workers' commitments as they are in the epoch, by slot.
+    mapping(uint32 slot => bytes) internal _posted;
+    mapping(uint32 slot => uint32) internal _placeOf;
+    bytes32[] internal _leaves;
+
+    function _deployOuter() internal {
+        _deployGame();
+        _outerRunner = new OuterRunner(_oneStep);
+        uint32[] memory slots = new uint32[](3);
+        (slots[0], slots[1], slots[2]) = (2, 5, 9);
+        _rightRun = abi.encode(_outerRunner.run(slots, 1));
+    }
+
+    function _rightOuter() internal view returns (OuterRun memory) {
+        return abi.decode(_rightRun, (OuterRun));
+    }
+
+    function _workerKey(uint32 slot) internal pure returns (uint256) {
+        return 0x1000 + slot;
+    }
+
+    /// What a worker's commitment says.
+    function _unitOf(uint32 slot, bytes32 deltaRoot) internal pure returns (Posted memory p) {
+        (p.kind, p.slot, p.worker) = (1, slot, vm.addr(_workerKey(slot)));
+        (p.steps, p.tokens, p.flops) = (STEPS, TOKENS_PER_STEP * STEPS, FLOPS_PER_STEP * STEPS);
+        (p.recordsRoot, p.finalStateRoot) = (keccak256("records"), keccak256("final state"));
+        p.deltaRoot = deltaRoot;
+    }
+
+    /// What an aggregate's commitment to a run says.
+    function _aggregateOf(OuterRun memory r) internal view returns (Posted memory p) {
+        (p.kind, p.slot, p.worker, p.steps) = (2, AGGREGATE_SLOT, _asserter, 1);
+        p.recordsRoot = sha256(abi.encodePacked(bytes32(0), r.record));
+        p.finalStateRoot = DisputeTrees.root(DisputeTrees.tensorRoots(r.baseAfter));
+        p.deltaRoot = DisputeTrees.root(DisputeTrees.tensorRoots(r.momentumAfter));
+    }
+
+    /// Posts the round and an epoch of honest units with the deltas of the right run; signs the aggregate.
+    function _postOuter(OuterRun memory r) internal {
+        _signUnits();
+        _postRoundAndEpoch();
+        _sign(_aggregateOf(r));
+    }
+
+    /// What the workers of the right run's deltas have signed, and one more.
+    function _signUnits() internal {
+        OuterRun memory right = _rightOuter();
+        _record = _outerRecord(ROUND, keccak256("previous"), right);
+        for (uint32 i = 0; i < right.slots.length; ++i) {
+            uint32 slot = right.slots[i];
+            Posted memory unit = _unitOf(slot, DisputeTrees.tensorRoot(right.deltas[i]));
+            _keep(slot, i, _signedBy(unit, _hashOf(_record), _workerKey(slot)));
+        }
+        bytes memory other =
+            _signedBy(_unitOf(11, keccak256("not included")), _hashOf(_record), _workerKey(11));
+        _keep(11, uint32(right.slots.length), other);
+    }
+
+    function _keep(uint32 slot, uint32 place, bytes memory signed) internal {
+        (_posted[slot], _placeOf[slot]) = (signed, place);
+        while (_leaves.length <= place) {
+            _leaves.push();
+        }
+        _leaves[place] = sha256(abi.encodePacked("gym.commitment.v1", signed));
+    }
+
+    function _postRoundAndEpoch() internal {
+        _log.postRound(JOB, ROUND, _hashOf(_record));
+        _log.postEpoch(_epoch, JOB, ROUND, DisputeTrees.root(_leaves), uint32(_leaves.length));
+    }
+
+    /// The asserter's claim. It is in no epoch.
+    function _sign(Posted memory p) internal {
+        bytes32 hash = _hashOf(_record);
+        OuterRun memory right = _rightOuter();
+        _outerFacts = OuterFacts({
+            recordsRoot: p.recordsRoot,
+            finalStateRoot: p.finalStateRoot,
+            momentumAfter: p.deltaRoot,
+            roundRecord: hash,
+            traceRoot: DisputeProgram.traceRoot(),
+            baseRoot: DisputeTrees.root(DisputeTrees.tensorRoots(right.base)),
+            momentumRoot: DisputeTrees.root(DisputeTrees.tensorRoots(right.momentum)),
+            epochRoot: _leaves.length == 0 ? bytes32(0) : DisputeTrees.root(_leaves),
+            epochLeaves: uint32(_leaves.length)
+        });
+        _unit = keccak256(abi.encode(_digest(p, hash), _asserter));
+        (_commitment, _index) = (_signedBy(p, hash, KEY), 0);
+        delete _path;
+    }
+
+    function _hashOf(bytes memory record) internal pure returns (bytes32) {
+        return sha256(abi.encodePacked("gym.round.v1", record));
+    }
+
+    /// A round record that begins with base and momentum of `r`.
+    function _outerRecord(uint64 round, bytes32 previous, OuterRun memory r)
+        internal
+        pure
+        returns (bytes memory data)
+    {
+        bytes memory roots = abi.encodePacked(
+            previous,
+            DisputeTrees.root(DisputeTrees.tensorRoots(r.base)),
+            DisputeTrees.root(DisputeTrees.tensorRoots(r.momentum)),
+            keccak256("program"),
+            keccak256("aggregate"),
+            keccak256("evaluate")
+        );
+        roots = abi.encodePacked(
+            roots,
+            keccak256("dataset"),
+            keccak256("job seed"),
+            DisputeProgram.traceRoot(),
+            keccak256("initial state")
+        );
+        data = abi.encodePacked(uint16(2), JOB, round, roots, STEPS, uint32(1));
+        data = abi.encodePacked(data, TOKENS_PER_STEP, FLOPS_PER_STEP, uint16(0));
+        data = abi.encodePacked(data, uint32(50_000), uint32(1_000_000), uint32(WORKERS));
+        uint32[4] memory slots = [uint32(2), 5, 9, 11];
+        for (uint256 i = 0; i < WORKERS; ++i) {
+            address worker = vm.addr(_workerKey(slots[i]));
+            data = abi.encodePacked(data, slots[i], worker, uint32(1_000_000));
+        }
+        data = abi.encodePacked(data, uint32(0));
+    }
+
+    /// A copy with a flipped bit in one element of the next base (0) or momentum (1). The record's state follows.
+    function _flipped(uint256 which, uint256 k, uint256 i)
+        internal
+        view
+        returns (OuterRun memory r)
+    {
+        r = _rightOuter();
+        Tensor memory t = which == 0 ? r.baseAfter[k] : r.momentumAfter[k];
+        t.data[4 * i + 2] ^= 0x01;
+        r.state[2 * which + k] = DisputeTrees.tensorRoot(t);
+        r.record = _outerRunner.recordOf(r);
+    }
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.35;
+
+import {
+    ColumnProof,
+    Cursor,
+    Frames,
+    OpFrame,
+    OuterFrame,
+    OuterProof,
+    Pick,
+    Stage
+} from "../../src/dispute/DisputeTypes.sol";
+import {IDisputeMoves} from "../../src/dispute/IDisputeMoves.sol";
+import {IDisputeGame} from "../../src/interfaces/IDisputeGame.sol";
+import {DisputePlay} from "./DisputePlay.sol";
+import {DisputeProgram} from "./DisputeProgram.sol";
+import {DisputeTrees, Tensor} from "./DisputeTrees.sol";
+import {OuterFixture} from "./OuterFixture.sol";
+import {OuterRun} from "./OuterRunner.sol";
+
+/// A game about an aggregate as both players see it. `values`: the column that the asserter posted, or will if it is not its deltas'.
+struct OuterPlay {
+    bytes32 id;
+    address challenger;
+    Cursor c;
+    OuterFrame frame;
+    OpFrame op;
+    bytes values;
+}
+
+/// Two players of a game about an aggregate, each with its own run.
+abstract contract OuterPlayer is OuterFixture, DisputePlay {
+    using Frames for Cursor;
+
+    mapping(bytes32 position => Cursor) private _known;
+
+    function _beginOuter(address challenger, bytes32 salt) internal returns (OuterPlay memory p) {
+        p.id = _open(challenger, salt);
+        _startOuter(p, challenger);
+    }
+
+    function _startOuter(OuterPlay memory p, address challenger) internal {
+        p.challenger = challenger;
+        (p.c.stage, p.c.node, p.c.frame) = (Stage.UNIT, _unit, keccak256(abi.encode(_outerFacts)));
+        _followOuter(p, p.c);
+    }
+
+    /// The last call was a move.
+    function _afterMove() internal virtual {}
+
+    function _playOuter(OuterPlay memory p, OuterRun memory a, OuterRun memory c, uint256 moves)
+        internal
+    {
+        for (; moves > 0 && _isOpen(p.id); --moves) {
+            _planOuter(p, a, c);
+            _sendOuter(p);
+        }
+    }
+
+    function _isOpen(bytes32 id) internal view returns (bool) {
+        IDisputeGame.Status status = _game.gameOf(id).status;
+        return status == IDisputeGame.Status.AsserterMoves
+            || status == IDisputeGame.Status.ChallengerMoves;
+    }
+
+    /// Sends the planned move as its player; a call, so that a test can expect its refusal.
+    function sendPlanned() external {
+        _sendAs(_mover);
+    }
+
+    function _sendAs(address mover) private {
+        vm.prank(mover);
+        (bool ok, bytes memory reason) = address(_game).call(_call);
+        if (!ok) {
+            assembly {
+                revert(add(reason, 32), mload(reason))
+            }
+        }
+    }
+
+    function _sendOuter(OuterPlay memory p) internal {
+        (, bytes memory out) = _ruler.staticcall(_call);
+        _sendAs(_mover);
+        _afterMove();
+        if (_isOpen(p.id)) _followOuter(p, abi.decode(out, (Cursor)));
+    }
+
+    function _followOuter(OuterPlay memory p, Cursor memory next) private {
+        if (next.answered) _known[next.hash()] = next;
+        bytes32 position = _game.gameOf(p.id).position;
+        p.c = position == next.hash() ? next : _known[position];
+        assertEq(p.c.hash(), position, "position");
+    }
+
+    function _planOuter(OuterPlay memory p, OuterRun memory a, OuterRun memory c) internal {
+        if (!p.c.answered) return _planOuterAnswer(p, a);
+        (_mover, _ruler) = (p.challenger, address(_outer));
+        if (p.c.stage == Stage.OUTER) return _planOuterPick(p, a, c);
+        if (p.c.stage == Stage.OUTER_STATE) {
+            return p.frame.tree == 3 ? _planOuterSlot(p, a) : _planOuterTensor(p, a, c);
+        }
+        if (p.c.stage == Stage.INCLUDED) return _planSigner(p);
+        if (p.c.stage == Stage.COLUMN) return _planOuterProof(p, a, c);
+        _planOuterElement(p, a, c);
+    }
+
+    // --- the asserter ---
+
+    function _planOuterAnswer(OuterPlay memory p, OuterRun memory a) internal {
+        (_mover, _ruler) = (_asserter, address(_outer));
+        if (p.c.stage == Stage.UNIT) return _planDeclareOuter(p, a);
+        if (p.c.stage == Stage.INCLUDED) return _planShow(p);
+        if (p.c.stage == Stage.COLUMN) {
+            _name = "postColumn";
+            if (p.values.length == 0) p.values = _columnOf(p, a);
+            _call = abi.encodeCall(IDisputeMoves.postColumn, (p.id, p.c, p.values));
+            return;
+        }
+        if (p.c.stage == Stage.OUTER_STATE) {
+            (_name, _ruler) = ("answer", address(_trees));
+            bytes32[] memory children =
+                DisputeTrees.children(_treeOf(p, a), p.c.height, p.c.index, 7);
+            _call = abi.encodeCall(IDisputeMoves.answer, (p.id, p.c, children));
+            return;
+        }
+        _planOuterTensorAnswer(p, _tensorOf(p, a));
+    }
+
+    function _planDeclareOuter(OuterPlay memory p, OuterRun memory a) private {
+        _name = "declareOuter";
+        bytes32[] memory deltas = DisputeTrees.tensorRoots(a.deltas);
+        bytes memory slots = _packed(a.slots);
+        p.frame = OuterFrame({
+            facts: keccak256(abi.encode(_outerFacts)),
+            program: _outerFacts.traceRoot,
+            deltasRoot: DisputeTrees.root(deltas),
+            deltas: uint32(deltas.length),
+            slots: keccak256(slots),
+            stateRoot: DisputeTrees.root(a.state),
+            tree: 0
+        });
+        _call = abi.encodeCall(
+            IDisputeMoves.declareOuter, (p.id, p.c, _outerFacts, a.record, deltas, slots)
+        );
+    }
+
+    function _planShow(OuterPlay memory p) private {
+        _name = "showIncluded";
+        uint32 slot = uint32(p.c.index);
+        _call = abi.encodeCall(
+            IDisputeMoves.showIncluded,
+            (
+                p.id,
+                p.c,
+                _outerFacts,
+                _placeOf[slot],
+                _posted[slot],
+                DisputeTrees.path(_leaves, _placeOf[slot])
+            )
+        );
+    }
+
+    function _planOuterTensorAnswer(OuterPlay memory p, Tensor memory t) private {
+        _ruler = address(_steps);
+        bytes32[] memory leaves = DisputeTrees.chunkLeaves(t.data);
+        if (leaves.length == 1 || p.c.stage == Stage.CHUNKS) {
+            _name = "postChunk";
+            bytes memory content = DisputeTrees.chunk(t.data, p.c.index);
+            _call = abi.encodeCall(IDisputeMoves.postChunk, (p.id, p.c, p.op, content));
+            return;
+        }
+        _name = "openTensor";
+        bytes32[] memory children =
+            DisputeTrees.children(leaves, DisputeTrees.depthOf(leaves.length), 0, 7);
+        _call = abi.encodeCall(
+            IDisputeMoves.openTensor, (p.id, p.c, p.op, DisputeTrees.root(leaves), children)
+        );
+    }
+
+    // --- the challenger ---
+
+    function _planOuterPick(OuterPlay memory p, OuterRun memory a, OuterRun memory c) private {
+        for (uint256 i = 0; i < a.deltas.length; ++i) {
+            if (!_isPosted(a, i)) return _planIncluded(p, a, i);
+        }
+        if (_differ(a.baseAfter, c.baseAfter)) return _planTree(p, 1);
+        _planTree(p, _differ(a.momentumAfter, c.momentumAfter) ? 2 : 3);
+    }
+
+    /// Whether the delta is that of a commitment of the slot's worker, which its worker signed.
+    function _isPosted(OuterRun memory a, uint256 i) private view returns (bool) {
+        bytes memory signed = _posted[a.slots[i]];
+        OuterRun memory right = _rightOuter();
+        for (uint256 k = 0; k < right.slots.length; ++k) {
+            if (right.slots[k] != a.slots[i]) continue;
+            bytes32 root = DisputeTrees.tensorRoot(right.deltas[k]);
+            bytes32 hash = _hashOf(_record);
+            bytes memory honest = _signedBy(_unitOf(a.slots[i], root), hash, _workerKey(a.slots[i]));
+            return
+                root == DisputeTrees.tensorRoot(a.deltas[i])
+                    && keccak256(signed) == keccak256(honest);
+        }
+        return false;
+    }
+
+    function _planTree(OuterPlay memory p, uint8 tree) internal {
+        (_mover, _ruler, _name) = (p.challenger, address(_outer), "pickOuter");
+        OuterFrame memory before = _with(p.frame, 0);
+        p.frame.tree = tree;
+        _call = abi.encodeCall(
+            IDisputeMoves.pickOuter, (p.id, p.c, before, _outerFacts, DisputeProgram.header(), tree)
+        );
+    }
+
+    function _planIncluded(OuterPlay memory p, OuterRun memory a, uint256 i) internal {
+        (_mover, _ruler, _name) = (p.challenger, address(_outer), "pickIncluded");
+        bytes32[] memory deltas = DisputeTrees.tensorRoots(a.deltas);
+        bytes32[] memory path = DisputeTrees.path(deltas, i);
+        _call = abi.encodeCall(
+            IDisputeMoves.pickIncluded,
+            (p.id, p.c, p.frame, _packed(a.slots), uint32(i), deltas[i], path)
+        );
+    }
+
+    function _planSigner(OuterPlay memory p) private {
+        (_name, _ruler) = ("proveSigner", address(_opening));
+        bytes memory shown;
+        for (uint32 i = 0; i < 16; ++i) {
+            bytes memory signed = _posted[i];
+            if (sha256(abi.encodePacked("gym.commitment.v1", signed)) == p.c.node) shown = signed;
+        }
+        _call = abi.encodeCall(IDisputeMoves.proveSigner, (p.id, p.c, _outerFacts, _record, shown));
+    }
+
+    function _planOuterTensor(OuterPlay memory p, OuterRun memory a, OuterRun memory c) private {
+        bytes32[] memory theirs = _treeOf(p, a);
+        _planTensorOf(p, a, _first(theirs, _treeOf(p, c)));
+    }
+
+    function _planTensorOf(OuterPlay memory p, OuterRun memory a, uint256 k) internal {
+        (_mover, _ruler, _name) = (p.challenger, address(_outer), "pickOuterTensor");
+        OpFrame memory op;
+        (op.step, op.program) = (p.c.frame, _outerFacts.traceRoot);
+        (op.leaf, op.primitive) = (type(uint32).max, uint32(k));
+        op.record = sha256(abi.encodePacked("gym.state_slot.v1", DisputeProgram.slotRecords()[k]));
+        op.shape = DisputeProgram.slotShapes()[k];
+        p.op = op;
+        _call = abi.encodeCall(
+            IDisputeMoves.pickOuterTensor,
+            (
+                p.id,
+                p.c,
+                p.frame,
+                DisputeProgram.header(),
+                _pickOf(_treeOf(p, a), k),
+                DisputeProgram.slotProof(k)
+            )
+        );
+    }
+
+    function _planOuterElement(OuterPlay memory p, OuterRun memory a, OuterRun memory c) private {
+        Tensor memory theirs = _tensorOf(p, a);
+        Tensor memory mine = _tensorOf(p, c);
+        if (p.c.height > 0) {
+            bytes32[] memory leaves = DisputeTrees.chunkLeaves(theirs.data);
+            uint256 i = _first(leaves, DisputeTrees.chunkLeaves(mine.data));
+            (_name, _ruler) = ("pick", address(_trees));
+            _call = abi.encodeCall(IDisputeMoves.pick, (p.id, p.c, _pickOf(leaves, i)));
+            return;
+        }
+        _planPickElement(p, a, _element(theirs, mine));
+    }
+
+    function _planPickElement(OuterPlay memory p, OuterRun memory a, uint64 element) internal {
+        (_mover, _ruler, _name) = (p.challenger, address(_outer), "pickElement");
+        bytes memory chunk = DisputeTrees.chunk(_tensorOf(p, a).data, p.c.index);
+        _call =
+            abi.encodeCall(IDisputeMoves.pickElement, (p.id, p.c, p.op, p.frame, element, chunk));
+    }
+
+    function _planOuterProof(OuterPlay memory p, OuterRun memory a, OuterRun memory c) private {
+        _ruler = address(_outerProofs);
+        bytes memory right = _columnOf(p, c);
+        for (uint32 i = 0; i < right.length / 4; ++i) {
+            if (_wordAt(right, i) == _wordAt(p.values, i)) continue;
+            _name = "proveColumn";
+            ColumnProof memory column = _columnProof(p, a, i);
+            _call = abi.encodeCall(IDisputeMoves.proveColumn, (p.id, p.c, column));
+            return;
+        }
+        _name = "proveOuter";
+        _call = abi.encodeCall(IDisputeMoves.proveOuter, (p.id, p.c, _outerProof(p, a)));
+    }
+
+    function _columnProof(OuterPlay memory p, OuterRun memory a, uint32 position)
+        internal
+        pure
+        returns (ColumnProof memory proof)
+    {
+        (proof.op, proof.outer, proof.header) = (p.op, p.frame, DisputeProgram.header());
+        (proof.values, proof.position) = (p.values, position);
+        proof.slot = DisputeProgram.slotProof(p.op.primitive);
+        uint256 offset = 16 + 1200 * uint256(p.op.primitive) + 4 * p.c.index;
+        proof.delta = _tensorProof(a.deltas[position], offset, 4);
+        proof.delta.path = DisputeTrees.path(DisputeTrees.tensorRoots(a.deltas), position);
+    }
+
+    function _outerProof(OuterPlay memory p, OuterRun memory a)
+        internal
+        view
+        returns (OuterProof memory proof)
+    {
+        (proof.op, proof.outer, proof.facts) = (p.op, p.frame, _outerFacts);
+        (proof.header, proof.values) = (DisputeProgram.header(), p.values);
+        uint256 k = p.op.primitive;
+        proof.base = _tensorProof(a.base[k], p.c.index, 1);
+        proof.base.path = DisputeTrees.path(DisputeTrees.tensorRoots(a.base), k);
+        proof.momentum = _tensorProof(a.momentum[k], p.c.index, 1);
+        proof.momentum.path = DisputeTrees.path(DisputeTrees.tensorRoots(a.momentum), k);
+    }
+
+    function _planOuterSlot(OuterPlay memory p, OuterRun memory a) private {
+        uint256 i = 0;
+        while (i < 3 && a.state[i] == _sourceOf(a, i)) ++i;
+        _planSlotOf(p, a, i);
+    }
+
+    function _planSlotOf(OuterPlay memory p, OuterRun memory a, uint256 i) internal {
+        (_mover, _ruler, _name) = (p.challenger, address(_outerProofs), "proveOuterSlot");
+        bytes32[] memory sources = DisputeTrees.tensorRoots(i < 2 ? a.baseAfter : a.momentumAfter);
+        Pick memory source = _pickOf(sources, i % 2);
+        _call = abi.encodeCall(
+            IDisputeMoves.proveOuterSlot,
+            (p.id, p.c, p.frame, _outerFacts, DisputeProgram.header(), _pickOf(a.state, i), source)
+        );
+    }
+
+    // --- what both know ---
+
+    function _treeOf(OuterPlay memory p, OuterRun memory r)
+        internal
+        pure
+        returns (bytes32[] memory)
+    {
+        if (p.frame.tree == 3) return r.state;
+        return DisputeTrees.tensorRoots(p.frame.tree == 1 ? r.baseAfter : r.momentumAfter);
+    }
+
+    function _tensorOf(OuterPlay memory p, OuterRun memory r)
+        internal
+        pure
+        returns (Tensor memory)
+    {
+        return (p.frame.tree == 1 ? r.baseAfter : r.momentumAfter)[p.op.primitive];
+    }
+
+    function _columnOf(OuterPlay memory p, OuterRun memory r) internal view returns (bytes memory) {
+        return _outerRunner.column(r, p.op.primitive, p.c.index);
+    }
+
+    function _with(OuterFrame memory f, uint8 tree) internal pure returns (OuterFrame memory) {
+        return OuterFrame(f.facts, f.program, f.deltasRoot, f.deltas, f.slots, f.stateRoot, tree);
+    }
+
+    function _packed(uint32[] memory slots) internal pure returns (bytes memory data) {
+        for (uint256 i = 0; i < slots.length; ++i) {
+            data = abi.encodePacked(data, slots[i]);
+        }
+    }
+
+    function _wordAt(bytes memory data, uint256 i) private pure returns (bytes4 word) {
+        assembly {
+            word := mload(add(add(data, 32), mul(4, i)))
+        }
+    }
+
+    function _sourceOf(OuterRun memory r, uint256 i) private pure returns (bytes32) {
+        return DisputeTrees.tensorRoot(i < 2 ? r.baseAfter[i] : r.momentumAfter[i - 2]);
+    }
+
+    function _differ(Tensor[] memory a, Tensor[] memory c) private pure returns (bool) {
+        return keccak256(abi.encode(a)) != keccak256(abi.encode(c));
+    }
+}

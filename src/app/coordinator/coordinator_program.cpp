@@ -1,0 +1,181 @@
+#include "coordinator_program.hpp"
+
+#include <pthread.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+
+#include "cli_context.hpp"
+#include "coordinator_config.hpp"
+#include "coordinator_player.hpp"
+#include "gym/blob/directory_store.hpp"
+#include "gym/chain/deploy.hpp"
+#include "gym/chain_store/postgres.hpp"
+#include "gym/common/file.hpp"
+#include "gym/common/log.hpp"
+#include "gym/coordinator/coordinator.hpp"
+#include "gym/coordinator/engine_compute.hpp"
+#include "gym/coordinator/evm_chain.hpp"
+#include "gym/coordinator/grpc_service.hpp"
+#include "gym/crypto/keystore.hpp"
+#include "program_main.hpp"
+
+namespace gym::app {
+namespace {
+
+constexpr std::chrono::seconds kDependencyWait{60};  // services of one machine start in any order
+constexpr std::int64_t kStakeFreshMs = 10'000;
+constexpr const char* kDatabaseRole = "gym_coordinator";
+
+/// Blocks the signals that stop the program in every thread; wait_for_stop() takes them.
+sigset_t block_stop_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    return signals;
+}
+
+/// Waits `ms` at most. @return whether a stop was asked for.
+bool wait_for_stop(const sigset_t& signals, std::int64_t ms) {
+    const timespec timeout{ms / 1000, (ms % 1000) * 1'000'000};
+    return sigtimedwait(&signals, nullptr, &timeout) > 0;
+}
+
+/// Says each error once, and again when another took its place: a chain that is down for an hour is
+/// one line, not thousands.
+class TickLog {
+  public:
+    void write(const coordinator::TickSummary& summary) {
+        for (const std::string& line : summary.notes)
+            spdlog::info("{}", line);
+        write_errors(summary.errors);
+    }
+    void write_errors(const std::vector<std::string>& errors) {
+        if (errors != last_errors_)
+            for (const std::string& line : errors)
+                spdlog::warn("{}", line);
+        if (errors.empty() && !last_errors_.empty()) spdlog::info("working again");
+        last_errors_ = errors;
+    }
+
+  private:
+    std::vector<std::string> last_errors_;
+};
+
+/// Moves the jobs and plays until a stop is asked for. An error waits for the next tick: all state
+/// is in the database, on the chain or in claims, so nothing is lost by trying again.
+void drive(coordinator::Coordinator& core, CoordinatorPlayer* player, rpc::Server& server,
+           const sigset_t& signals, std::int64_t tick_interval_ms) {
+    TickLog log;
+    std::int64_t wait_ms = 0;
+    while (!wait_for_stop(signals, wait_ms)) {
+        const auto tick = core.tick();
+        if (player != nullptr) player->tick();
+        if (tick.ok())
+            log.write(*tick);
+        else
+            log.write_errors({tick.error().message});
+        const bool moved = tick.ok() && tick->steps > 0;
+        if (moved) server.wake();
+        wait_ms = moved ? 1 : tick_interval_ms;
+    }
+}
+
+Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
+             const WrapCompute& wrap_compute) {
+    GYM_TRY(const chain::Deployment deployment, chain::load_deployment(file.deployment_file));
+    GYM_TRY(const crypto::SecretBytes passphrase, crypto::read_secret_file(file.passphrase_file));
+    GYM_TRY(const crypto::PrivateKey key, crypto::load_keystore(file.keystore_file, passphrase));
+    GYM_TRY(auto blobs, blob::DirectoryStore::open(file.blob_folder));
+    GYM_TRY(
+        const auto database,
+        db::with_retry([&] { return db::Database::open(file.database, file.database_connections); },
+                       kDependencyWait));
+    GYM_TRY(const auto client, chain::make_http_client(file.rpc_url));
+    const SystemClock clock;
+    const auto intents = chain_store::postgres_intents(*database, {kDatabaseRole},
+                                                       deployment.chain_id, key.address());
+    chain::TxPolicy policy;
+    policy.chain_id = deployment.chain_id;
+    policy.bump_after_ms = file.bump_after_ms;
+    chain::TxManager transactions(*client, *intents, key.clone(), clock, policy,
+                                  chain::describe_revert);
+    const auto chain_port = coordinator::make_evm_chain(
+        *client, transactions, {deployment.commitment_log, deployment.dispute_game},
+        file.confirmations);
+    auto compute = coordinator::make_engine_compute({file.engine_threads, file.engine_isa});
+    if (wrap_compute) compute = wrap_compute(std::move(compute));
+    std::unique_ptr<CoordinatorPlayer> player;
+    if (!file.disputes_folder.empty()) {
+        GYM_TRY(player, CoordinatorPlayer::open(file, deployment, *client, transactions, blobs));
+    }
+
+    coordinator::Options options;
+    options.domain = protocol::signing_domain(deployment.chain_id, deployment.commitment_log);
+    options.node_live_ms = file.node_live_ms;
+    options.beacon_delay_blocks = file.beacon_delay_blocks;
+    options.cost_bound_ppm = file.cost_bound_ppm;
+    options.audit_ppm = file.report_audit_ppm;
+    options.deltas_bytes_max = file.deltas_bytes_max;
+    options.minimum_stake = file.minimum_stake;
+    options.workers_allowed = file.workers;
+    options.verifiers_allowed = file.verifiers;
+    const auto stake = coordinator::make_evm_stake(*client, deployment.stake, clock, kStakeFreshMs);
+    coordinator::Coordinator core({*database, blobs, *chain_port, *compute, clock, key, stake.get(),
+                                   player ? &player->claims() : nullptr},
+                                  options);
+    coordinator::GrpcServiceOptions service_options;
+    service_options.chain_id = deployment.chain_id;
+    service_options.commitment_log = deployment.commitment_log;
+    service_options.blob_bytes_max = file.server.blob_bytes_max;
+    service_options.heartbeat_every_ms = file.heartbeat_every_ms;
+    service_options.software_version = GYM_VERSION;
+    service_options.beacon_delay_blocks = file.beacon_delay_blocks;
+    coordinator::GrpcService service(core, *database, blobs, clock, service_options);
+    GYM_TRY(const auto server, rpc::Server::start(file.server, service, clock));
+    if (!file.port_file.empty())
+        GYM_CHECK(
+            write_file_atomic(file.port_file, as_bytes(std::to_string(server->port()) + "\n")));
+    spdlog::info("coordinating as {} on chain {}, port {}, database {}", key.address().hex(),
+                 deployment.chain_id, server->port(), file.database.describe());
+    if (file.minimum_stake.is_zero())
+        spdlog::warn("workers need no stake ('minimum_stake' is 0): who is caught loses nothing");
+    if (file.verifiers.empty())
+        spdlog::warn(
+            "anybody may register as a verifier ('verifiers' is empty): who makes up many "
+            "addresses "
+            "decides most draws");
+    warn_about_disputes(file, deployment, *client, key.address());
+    drive(core, player.get(), *server, stop_signals, file.tick_interval_ms);
+    spdlog::info("stopping on request");
+    server->stop();
+    return {};
+}
+
+}  // namespace
+
+int run_coordinator(int argc, char** argv, const WrapCompute& wrap_compute) {
+    CliContext context{.program = "gym-coordinator"};
+    CLI::App program{"Gives work to nodes, samples and settles it; gRPC for nodes",
+                     "gym-coordinator"};
+    std::string config_path;
+    program
+        .add_option("--config", config_path,
+                    "Configuration (deploy/config/coordinator.yaml explains every key)")
+        ->required();
+    if (const auto code = parse_command_line(program, argc, argv)) return *code;
+    const sigset_t stop_signals = block_stop_signals();
+    const auto file = load_coordinator_file(config_path);
+    Status status =
+        file.ok() ? init_logging({"gym-coordinator", file->log_level, ""}) : Status(file.error());
+    if (status.ok()) status = serve(*file, stop_signals, wrap_compute);
+    context.finish(status);
+    return static_cast<int>(context.exit_code);
+}
+
+}  // namespace gym::app

@@ -1,0 +1,204 @@
+// What games on chain decide: once a tick for all units of all jobs, whoever plays them.
+#include "games.hpp"
+
+#include <set>
+
+#include "disputes.hpp"
+#include "gym/game/evidence.hpp"
+
+namespace gym::coordinator {
+namespace {
+
+using protocol::UnitState;
+using registry::DisputedUnit;
+using registry::GameWatch;
+
+/// Reads on from where the last look ended. @return whether something was stored.
+Status read_news(const Context& context, const Address& contract) {
+    struct Known {
+        std::optional<std::uint64_t> seen_block;
+        std::vector<Digest> open;
+    };
+    GYM_TRY(const Known known, context.transact([&](db::Transaction& tx) -> Result<Known> {
+        Known out;
+        GYM_TRY(const auto watch, registry::find_game_watch(tx, contract));
+        if (watch) {
+            out.seen_block = watch->seen_block;
+        } else {
+            // The first look: units that are not decided may have games already.
+            GYM_TRY(out.seen_block, registry::first_open_epoch_block(tx));
+        }
+        GYM_TRY(const auto open, registry::units_in_games(tx, contract));
+        for (const DisputedUnit& unit : open)
+            out.open.push_back(unit.name);
+        return out;
+    }));
+    GYM_TRY(const auto news, context.deps.chain.games_since(known.seen_block, known.open));
+    if (!news) return {};
+    const GameWatch watch{contract, news->seen_block, news->window_blocks};
+    GYM_CHECK(context.transact(
+        [&](db::Transaction& tx) { return registry::store_games(tx, watch, news->units); }));
+    return {};
+}
+
+/// The unit that the chain calls `name`, of those that `signer` signed: all, or those that wait to
+/// become final in one job.
+Result<std::optional<registry::Unit>> find_named(const Context& context, db::Transaction& tx,
+                                                 const Address& signer,
+                                                 const std::optional<Digest>& open_of_job,
+                                                 const Digest& name) {
+    using Found = std::optional<registry::Unit>;
+    GYM_TRY(const auto signed_units, registry::signed_commitments(tx, signer, open_of_job));
+    for (const registry::SignedUnit& candidate : signed_units) {
+        GYM_TRY(const Digest own, game::unit_of(context.options.domain, candidate.commitment));
+        if (own != name) continue;
+        GYM_TRY(registry::Unit unit, registry::get_unit(tx, candidate.unit));
+        return Found(std::move(unit));
+    }
+    return Found();
+}
+
+/// Why a unit was slashed: what was found here before, if anything was.
+protocol::Reason reason_of(const registry::Unit& unit) {
+    const auto code = protocol::parse_reason_code(unit.reason_code);
+    const bool disputed = unit.status.state == UnitState::kDisputed && code.ok() &&
+                          *code != protocol::ReasonCode::kChallenged;
+    return disputed ? protocol::game_proved({*code, unit.reason}) : protocol::game_proved(unit.key);
+}
+
+/// The unit as it is afterwards; absent if it had ended before.
+Result<std::optional<registry::Unit>> slash(const Context& context, db::Transaction& tx,
+                                            const registry::Unit& unit, TickSummary& summary) {
+    using Ended = std::optional<registry::Unit>;
+    if (!protocol::is_legal(unit.status.state, UnitState::kSlashed)) return Ended();
+    GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
+    GYM_TRY(registry::Unit ended,
+            registry::advance(tx, unit.id, protocol::event::GameEnded{false}, job.terms.lifecycle,
+                              context.now(), reason_of(unit)));
+    note(summary, protocol::name_unit(unit.key) + ": slashed by its game");
+    return Ended(std::move(ended));
+}
+
+Status punish_worker(const Context& context, db::Transaction& tx, const DisputedUnit& fault,
+                     TickSummary& summary) {
+    GYM_TRY(const auto unit, find_named(context, tx, fault.asserter, {}, fault.name));
+    if (unit) {
+        GYM_TRY(const auto ended, slash(context, tx, *unit, summary));
+        if (ended) return exclude_worker(context, tx, *ended, context.now());
+    }
+    GYM_TRY(const auto node, registry::find_node(tx, fault.asserter));
+    if (!node) return {};  // somebody who has no part in this network
+    note(summary, "worker " + fault.asserter.hex() + ": a game on chain proved a fault of it");
+    return exclude_worker(
+        tx, fault.asserter,
+        unit ? protocol::game_proved(unit->key) : protocol::game_proved_elsewhere(fault.name),
+        context.now());
+}
+
+/// Whoever goes on from a state that was proven wrong trains nothing of worth, and the next fault
+/// would cost the coordinator nothing.
+Status distrust(const Context& context, db::Transaction& tx, const DisputedUnit& fault,
+                TickSummary& summary) {
+    GYM_TRY(const auto unit, find_named(context, tx, fault.asserter, {}, fault.name));
+    std::vector<Digest> jobs;
+    std::string what = "a game on chain proved a fault of the coordinator";
+    if (unit) {
+        GYM_CHECK(slash(context, tx, *unit, summary));
+        jobs.push_back(unit->key.job_id);
+        what = "a game on chain proved " + protocol::name_unit(unit->key) + " wrong";
+    } else {
+        GYM_TRY(jobs, registry::active_jobs(tx));
+    }
+    const std::string from =
+        unit ? "from round " + std::to_string(unit->key.round + 1) + " on " : "";
+    std::string reason = what;
+    reason.append(": the model ")
+        .append(from)
+        .append(
+            "is not to be trusted; cancel the job, or resume it to go on from there nonetheless");
+    for (const Digest& id : jobs) {
+        GYM_TRY(const bool paused, registry::pause_untrusted(tx, id, reason));
+        if (paused) note(summary, "job " + short_id(id) + ": paused, " + reason);
+    }
+    return {};
+}
+
+Status take_fault(const Context& context, const Address& contract, const DisputedUnit& fault,
+                  TickSummary& summary) {
+    return context.transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::lock_feed(tx));
+        GYM_TRY(const bool mine,
+                registry::mark_fault_handled(tx, contract, fault.name, context.now()));
+        if (!mine) return {};
+        if (fault.asserter == context.deps.key.address())
+            return distrust(context, tx, fault, summary);
+        return punish_worker(context, tx, fault, summary);
+    });
+}
+
+/// A unit of `open` becomes disputed if it can.
+Status challenge(const Context& context, const registry::Job& job, const DisputedUnit& open,
+                 TickSummary& summary) {
+    return context.transact([&](db::Transaction& tx) -> Status {
+        GYM_TRY(const auto unit, find_named(context, tx, open.asserter, job.id, open.name));
+        if (!unit) return {};
+        GYM_TRY(const registry::Round round, registry::get_round(tx, job.id, unit->key.round));
+        if (!round.next_base) return {};
+        GYM_CHECK(registry::advance(tx, unit->id, protocol::event::Challenged{},
+                                    job.terms.lifecycle, context.now(),
+                                    protocol::challenged(unit->key)));
+        note(summary, protocol::name_unit(unit->key) + ": a game about it was opened on chain");
+        return {};
+    });
+}
+
+}  // namespace
+
+Status follow_games(const Context& context, TickSummary& summary) {
+    const auto contract = context.deps.chain.dispute_game();
+    if (!contract) return {};
+    GYM_CHECK(read_news(context, *contract));
+    GYM_TRY(const auto faults, context.transact([&](db::Transaction& tx) {
+        return registry::new_faults(tx, *contract);
+    }));
+    for (const DisputedUnit& fault : faults)
+        GYM_CHECK(take_fault(context, *contract, fault, summary));
+    return {};
+}
+
+Result<std::optional<GameWatch>> game_watch(const Context& context) {
+    const auto contract = context.deps.chain.dispute_game();
+    if (!contract) return std::optional<GameWatch>();
+    GYM_TRY(const auto watch, context.transact([&](db::Transaction& tx) {
+        return registry::find_game_watch(tx, *contract);
+    }));
+    return std::optional(watch.value_or(GameWatch{*contract, 0, 0}));
+}
+
+Status note_challenges(const Context& context, const registry::Job& job, TickSummary& summary) {
+    const auto contract = context.deps.chain.dispute_game();
+    if (!contract) return {};
+    GYM_TRY(const auto open, context.transact([&](db::Transaction& tx) {
+        return registry::units_in_games(tx, *contract);
+    }));
+    for (const DisputedUnit& unit : open)
+        if (!unit.faulty) GYM_CHECK(challenge(context, job, unit, summary));
+    return {};
+}
+
+Result<GameVerdict> verdict_on(const Context& context, const GameWatch& games,
+                               const registry::Unit& unit) {
+    return context.transact([&](db::Transaction& tx) -> Result<GameVerdict> {
+        GYM_TRY(const registry::Round round,
+                registry::get_round(tx, unit.key.job_id, unit.key.round));
+        GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
+        if (!stored || !round.posted_block) return GameVerdict::kOpen;
+        GYM_TRY(const Digest name, game::unit_of(context.options.domain, stored->commitment));
+        GYM_TRY(const auto known, registry::find_disputed_unit(tx, games.contract, name));
+        if (known && (known->faulty || known->open_games > 0)) return GameVerdict::kOpen;
+        if (games.is_window_open(*round.posted_block)) return GameVerdict::kOpen;
+        return known ? GameVerdict::kUpheld : GameVerdict::kNeverOpened;
+    });
+}
+
+}  // namespace gym::coordinator

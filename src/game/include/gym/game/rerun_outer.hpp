@@ -1,0 +1,96 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "gym/engine/state.hpp"
+#include "gym/game/outer_work.hpp"
+#include "gym/game/rerun_work.hpp"
+
+namespace gym::game {
+
+/// A delta's bytes by their root. @errors of whoever has them; kNotFound.
+using DeltaSource = std::function<Result<Bytes>(const Digest& root)>;
+
+/// An aggregate unit with its inputs; all but the last three are borrowed.
+struct OuterInputs {
+    const program::Program& train;
+    const engine::State& base;      ///< before the step
+    const engine::State& momentum;  ///< before the step; no tensors: zeros
+    const protocol::RoundRecord& record;
+    std::vector<protocol::SignedCommitment> epoch;  ///< may be empty: then no inclusion is disputed
+    std::vector<OuterDelta> included;               ///< ascending by slot
+    crypto::Eip712Domain domain;
+};
+
+/// An outer step that is made again for a dispute, with engine::run_aggregate()'s bits. Memory:
+/// base and momentum as they are given, one tensor that is disputed; deltas beyond
+/// options.spill.heap_bytes_max lie in files. Not thread-safe.
+class RerunOuter final : public OuterWork {
+  public:
+    /// @errors of trace_program(); kShapeMismatch if base or momentum is not the program's;
+    /// kInvalidArgument: not a train program, or included is not ascending.
+    [[nodiscard]] static Result<std::unique_ptr<RerunOuter>> create(OuterInputs inputs,
+                                                                    DeltaSource deltas,
+                                                                    RerunWorkOptions options = {});
+    ~RerunOuter() override;
+
+    [[nodiscard]] const dispute::TraceProgram& trace() const override { return trace_; }
+    [[nodiscard]] const dispute::TraceTrees& records() const override { return records_; }
+    [[nodiscard]] const protocol::RoundRecord& round_record() const override {
+        return inputs_.record;
+    }
+    [[nodiscard]] const crypto::Eip712Domain& domain() const override { return inputs_.domain; }
+    [[nodiscard]] std::span<const protocol::SignedCommitment> epoch() const override {
+        return inputs_.epoch;
+    }
+    [[nodiscard]] std::span<const OuterDelta> included() const override { return inputs_.included; }
+    // @errors kInvalidArgument: none, or too many; of the source; kShapeMismatch: bytes that are
+    // not as long as a delta; kMismatch: not of the root; kCancelled; kIo where a file finds no
+    // room.
+    Result<const OuterTrees*> run(std::span<const OuterDelta> deltas) override;
+    // @errors kConflict: nothing was run; kOutOfRange: no such parameter, element or delta.
+    Result<const dispute::TracedTensor*> tensor(OuterTree tree, std::uint32_t parameter) override;
+    Result<Bytes> column(std::uint32_t parameter, std::uint64_t element) override;
+    Result<dispute::ChunksOpening> delta_element(std::uint32_t position, std::uint32_t parameter,
+                                                 std::uint64_t element) override;
+    Result<Before> before(std::uint32_t parameter, std::uint64_t element) override;
+
+  private:
+    /// A parameter's two tensors after the step.
+    struct After {
+        dispute::TensorMemory base, momentum;
+    };
+    RerunOuter(OuterInputs inputs, DeltaSource source, dispute::TraceProgram trace,
+               RerunWorkOptions options);
+    Status fetch(std::span<const OuterDelta> deltas);
+    Result<dispute::TensorMemory> fetch(const OuterDelta& delta);
+    Result<After> make(std::uint32_t parameter);
+    [[nodiscard]] const engine::State& momentum() const;
+    [[nodiscard]] dispute::SpillOptions spill_for(std::uint64_t size_bytes) const;
+    /// The state slot that is parameter number `parameter`. @errors kOutOfRange, kConflict.
+    Result<const dispute::StateRecord*> slot_of(std::uint32_t parameter,
+                                                std::uint64_t element = 0) const;
+
+    OuterInputs inputs_;
+    DeltaSource source_;
+    dispute::TraceProgram trace_;
+    dispute::TraceTrees records_;
+    RerunWorkOptions options_;
+    engine::State zeros_;                             ///< momenta where none were given
+    std::vector<const dispute::StateRecord*> slots_;  ///< by parameter
+    std::vector<OuterDelta> deltas_;                  ///< of the last run
+    std::vector<dispute::TensorMemory> bytes_;        ///< of these
+    std::optional<OuterTrees> trees_;
+    struct Place {
+        OuterTree tree = OuterTree::none;
+        std::uint32_t parameter = 0;
+        friend bool operator==(const Place&, const Place&) = default;
+    };
+    Place tensor_place_;
+    std::optional<dispute::TracedTensor> tensor_;
+    std::vector<Digest> base_roots_, momentum_roots_;
+};
+
+}  // namespace gym::game

@@ -1,0 +1,36 @@
+#include "outer_plan.hpp"
+
+#include "gym/commit/codec.hpp"
+
+namespace gym::game {
+
+Bytes slots_of(std::span<const OuterDelta> deltas) {
+    commit::Encoder out;
+    for (const OuterDelta& delta : deltas)
+        out.u32(delta.slot);
+    return out.take();
+}
+
+std::vector<Digest> leaves_of(const OuterTrees& trees, OuterTree tree) {
+    std::vector<Digest> leaves;
+    if (tree != OuterTree::momentum) leaves = trees.base;
+    if (tree != OuterTree::base)
+        leaves.insert(leaves.end(), trees.momentum.begin(), trees.momentum.end());
+    return leaves;
+}
+
+bool is_commitment_to(const protocol::SignedCommitment& commitment, const OuterDelta& delta,
+                      const Digest& round_record) {
+    const protocol::UnitCommitment& says = commitment.commitment;
+    return says.kind == protocol::UnitKind::kTrain && says.slot == delta.slot &&
+           says.delta_root == delta.root && says.round_record == round_record;
+}
+
+std::vector<Digest> epoch_leaves(std::span<const protocol::SignedCommitment> epoch) {
+    std::vector<Digest> leaves;
+    for (const protocol::SignedCommitment& commitment : epoch)
+        leaves.push_back(protocol::commitment_leaf(commitment));
+    return leaves;
+}
+
+}  // namespace gym::game

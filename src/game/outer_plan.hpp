@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "gym/game/line.hpp"
+#include "gym/game/outer_work.hpp"
+
+/// What both sides of a game about an aggregate ask for.
+namespace gym::game {
+
+/// Slots of deltas, u32 big-endian each.
+Bytes slots_of(std::span<const OuterDelta> deltas);
+/// The tensor roots that are the leaves of a tree.
+std::vector<Digest> leaves_of(const OuterTrees& trees, OuterTree tree);
+/// Whether it is a worker's commitment to this delta, in this round.
+bool is_commitment_to(const protocol::SignedCommitment& commitment, const OuterDelta& delta,
+                      const Digest& round_record);
+std::vector<Digest> epoch_leaves(std::span<const protocol::SignedCommitment> epoch);
+
+}  // namespace gym::game

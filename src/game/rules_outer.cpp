@@ -1,0 +1,230 @@
+#include <algorithm>
+
+#include "gym/commit/codec.hpp"
+#include "gym/commit/sha256.hpp"
+#include "gym/crypto/keccak.hpp"
+#include "gym/crypto/key.hpp"
+#include "gym/program/train_program.hpp"
+#include "rules_common.hpp"
+
+// contracts/src/dispute/OuterRules.sol: from an aggregate to a tensor of it, to one element of all
+// included deltas, or to one of them. OpeningRules.proveSigner.
+namespace gym::game::rules {
+namespace {
+
+constexpr std::uint64_t kWordBytes = 4;
+
+Digest tagged(std::string_view tag, ByteView bytes) {
+    commit::Hasher hasher;
+    return hasher.update(as_bytes(tag)).update(bytes).finish();
+}
+
+/// The record of the one step that an aggregate has.
+Result<engine::StepRecord> open_outer_record(ByteView bytes, const Digest& records_root) {
+    GYM_TRY(const engine::StepRecord record, open_record(bytes, Digest{}, records_root));
+    const bool plain = record.step == 0 && record.loss_bits == 0 && record.grad_norm_bits == 0 &&
+                       !record.skipped && !record.gradient_root && record.state_root;
+    if (!plain) return fail(ErrorCode::kMismatch, "not the record of an outer step");
+    GYM_CHECK(check_not_zero(*record.state_root));
+    return record;
+}
+
+/// Ascending slots of workers, one a delta.
+Status check_slots(ByteView slots, std::size_t deltas) {
+    if (slots.size() / kWordBytes != deltas || slots.size() % kWordBytes != 0)
+        return fail(ErrorCode::kMalformed, "every delta has a slot");
+    for (std::size_t i = 0; i < deltas; ++i) {
+        const std::uint32_t slot = slot_at(slots, i);
+        if (slot >= protocol::kSlotsMax || (i > 0 && slot <= slot_at(slots, i - 1)))
+            return fail(ErrorCode::kMalformed, "slots are workers' and ascend");
+    }
+    return {};
+}
+
+Status check_facts(const OuterFrame& frame, const OuterFacts& facts) {
+    if (hash_of(facts) == frame.facts) return {};
+    return fail(ErrorCode::kMismatch, "the facts are not the aggregate's");
+}
+
+bool is_one_tree(OuterTree tree) {
+    return tree == OuterTree::base || tree == OuterTree::momentum;
+}
+
+}  // namespace
+
+std::uint32_t slot_at(ByteView slots, std::size_t position) {
+    std::uint32_t slot = 0;
+    for (const std::uint8_t byte : slots.subspan(position * kWordBytes, kWordBytes))
+        slot = slot << 8 | byte;
+    return slot;
+}
+
+Result<protocol::SignedCommitment> read_commitment(ByteView bytes) {
+    // Of the kinds there are, with the one that it names put in afterwards.
+    constexpr std::size_t kKindAt = 2;
+    Bytes known(bytes.begin(), bytes.end());
+    if (known.size() > kKindAt)
+        known[kKindAt] = static_cast<std::uint8_t>(protocol::UnitKind::kTrain);
+    GYM_TRY(protocol::SignedCommitment out, protocol::decode_signed_commitment(known));
+    out.commitment.kind = static_cast<protocol::UnitKind>(bytes[kKindAt]);
+    return out;
+}
+
+std::optional<std::uint8_t> signer_fault(const crypto::Eip712Domain& domain,
+                                         const protocol::SignedCommitment& commitment,
+                                         const protocol::RoundRecord& record) {
+    const Digest digest = protocol::signing_digest(domain, commitment.commitment);
+    const auto signer = crypto::recover_address(digest, commitment.signature);
+    if (!signer.ok()) return kSignatureField;
+    return train_contradiction(commitment.commitment, record, *signer);
+}
+
+Result<Step> decide(const Cursor& c, const move::DeclareOuter& m) {
+    GYM_CHECK(expect(c, Stage::unit, false));
+    const Digest facts_hash = hash_of(m.facts);
+    GYM_CHECK(check_frame(c, facts_hash));
+    GYM_TRY(const engine::StepRecord record, open_outer_record(m.record, m.facts.records_root));
+    if (m.deltas.empty() || m.deltas.size() > program::kDeltasMax)
+        return fail(ErrorCode::kMalformed, "an aggregate has 1 to 1024 deltas");
+    for (const Digest& delta : m.deltas)
+        GYM_CHECK(check_not_zero(delta));
+    if (commit::merkle_root(m.deltas) != record.batch_root)
+        return fail(ErrorCode::kMismatch, "the deltas are not the record's");
+    GYM_CHECK(check_slots(m.slots, m.deltas.size()));
+    OuterFrame frame;
+    frame.facts = facts_hash;
+    frame.program = m.facts.trace_root;
+    frame.deltas_root = record.batch_root;
+    frame.deltas = static_cast<std::uint32_t>(m.deltas.size());
+    frame.slots = crypto::keccak256(m.slots);
+    frame.state_root = *record.state_root;
+    Cursor next;
+    next.stage = Stage::outer;
+    next.answered = true;
+    next.leaves = m.deltas.size();
+    next.node = record.batch_root;
+    next.frame = hash_of(frame);
+    return Step{next, std::nullopt, std::nullopt, frame};
+}
+
+Result<Step> decide(const Cursor& c, const move::ShowIncluded& m) {
+    GYM_CHECK(expect(c, Stage::included, false));
+    GYM_CHECK(check_frame(c, hash_of(m.facts)));
+    GYM_TRY(const protocol::SignedCommitment shown, read_commitment(m.commitment));
+    const protocol::UnitCommitment& says = shown.commitment;
+    if (says.kind != protocol::UnitKind::kTrain || says.slot != c.index ||
+        says.delta_root != c.node || says.round_record != m.facts.round_record)
+        return fail(ErrorCode::kMismatch, "the commitment is not of the delta in this slot");
+    Cursor next = c;
+    next.answered = true;
+    next.node = tagged("gym.commitment.v1", m.commitment);
+    GYM_CHECK(commit::merkle_verify(m.facts.epoch_root, {m.index, m.facts.epoch_leaves}, next.node,
+                                    m.path));
+    return Step{next};
+}
+
+Result<Step> decide(const Cursor& c, const move::PostColumn& m) {
+    GYM_CHECK(expect(c, Stage::column, false));
+    if (m.values.size() % kWordBytes != 0 || m.values.size() / kWordBytes != c.leaves)
+        return fail(ErrorCode::kMalformed, "a column has a value of every delta");
+    Cursor next = c;
+    next.answered = true;
+    next.twin = crypto::keccak256(m.values);
+    return Step{next};
+}
+
+Result<Step> decide(const Cursor& c, const move::PickOuter& m) {
+    GYM_CHECK(expect(c, Stage::outer, true));
+    GYM_CHECK(check_frame(c, hash_of(m.frame)));
+    GYM_CHECK(check_facts(m.frame, m.facts));
+    GYM_TRY(const dispute::TraceHeader header, open_header(m.header, m.frame.program));
+    OuterFrame frame = m.frame;
+    frame.tree = m.tree;
+    Digest root = m.facts.final_state_root;
+    std::uint64_t leaves = header.parameters;
+    if (m.tree == OuterTree::momentum) {
+        root = m.facts.momentum_after;
+    } else if (m.tree == OuterTree::both) {
+        root = frame.state_root;
+        leaves *= 2;
+    } else if (m.tree != OuterTree::base) {
+        return fail(ErrorCode::kOutOfRange, "an aggregate has no such tree");
+    }
+    GYM_TRY(const Cursor next, root_of(Stage::outer_state, root, leaves, hash_of(frame)));
+    return Step{next, std::nullopt, std::nullopt, frame};
+}
+
+Result<Step> decide(const Cursor& c, const move::PickIncluded& m) {
+    GYM_CHECK(expect(c, Stage::outer, true));
+    GYM_CHECK(check_frame(c, hash_of(m.frame)));
+    if (crypto::keccak256(m.slots) != m.frame.slots)
+        return fail(ErrorCode::kMismatch, "the slots are not those that were declared");
+    GYM_CHECK(
+        commit::merkle_verify(m.frame.deltas_root, {m.position, m.frame.deltas}, m.delta, m.path));
+    if (m.position >= m.slots.size() / kWordBytes)
+        return fail(ErrorCode::kOutOfRange, "no delta has this position");
+    Cursor next;
+    next.stage = Stage::included;
+    next.index = slot_at(m.slots, m.position);
+    next.node = m.delta;
+    next.frame = m.frame.facts;
+    return Step{next};
+}
+
+Result<Step> decide(const Cursor& c, const move::PickOuterTensor& m) {
+    GYM_CHECK(expect(c, Stage::outer_state, true));
+    GYM_CHECK(check_frame(c, hash_of(m.frame)));
+    if (!is_one_tree(m.frame.tree))
+        return fail(ErrorCode::kConflict, "tensors are opened in the trees that were committed to");
+    GYM_CHECK(check_leaf_pick(c, m.to));
+    GYM_TRY(const dispute::TraceHeader header, open_header(m.header, m.frame.program));
+    GYM_TRY(const dispute::StateRecord slot, dispute::check_state_record(header, m.slot));
+    if (slot.delta_offset == 0 || slot.parameter != m.to.index)
+        return fail(ErrorCode::kMismatch, "the record of another parameter, or of none");
+    OpFrame op;
+    op.step = c.frame;
+    op.program = m.frame.program;
+    op.leaf = dispute::kNoLeaf;
+    op.primitive = slot.parameter;
+    op.record = dispute::state_record_digest(m.slot.record);
+    op.shape = slot.shape;
+    Cursor next;
+    next.stage = Stage::tensor;
+    next.leaves = chunk_count(slot.shape);
+    next.node = m.to.node;
+    next.frame = hash_of(op);
+    return Step{next, std::nullopt, op};
+}
+
+Result<Step> decide(const Cursor& c, const move::PickElement& m) {
+    GYM_CHECK(enter_chunk(c, m.op, hash_of(m.outer)));
+    if (!is_one_tree(m.outer.tree))
+        return fail(ErrorCode::kConflict, "the tensor is not the outer step's");
+    GYM_TRY(const std::uint64_t claimed, claimed_in(c, m.op, Word{m.element, kWordBytes}, m.chunk));
+    Cursor next;
+    next.stage = Stage::column;
+    next.index = m.element;
+    next.leaves = m.outer.deltas;
+    next.node = word_of(claimed);
+    next.frame = c.frame;
+    return Step{next};
+}
+
+Result<Finding> decide(const Cursor& c, const move::ProveSigner& m,
+                       const crypto::Eip712Domain* commitments) {
+    GYM_CHECK(expect(c, Stage::included, true));
+    GYM_CHECK(check_frame(c, hash_of(m.facts)));
+    if (commitments == nullptr)
+        return fail(ErrorCode::kInvalidArgument, "no domain to check signatures by was given");
+    if (tagged("gym.commitment.v1", m.commitment) != c.node)
+        return fail(ErrorCode::kMismatch, "the commitment is not the one that was shown");
+    if (tagged("gym.round.v1", m.record) != m.facts.round_record)
+        return fail(ErrorCode::kMismatch, "the record is not the round's");
+    GYM_TRY(const protocol::SignedCommitment shown, read_commitment(m.commitment));
+    GYM_TRY(const protocol::RoundRecord record, protocol::decode_round_record(m.record));
+    const auto field = signer_fault(*commitments, shown, record);
+    if (!field) return fail(ErrorCode::kConflict, "there is no fault");
+    return Finding{*field, {}, {}};
+}
+
+}  // namespace gym::game::rules

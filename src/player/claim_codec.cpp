@@ -1,0 +1,185 @@
+#include "gym/commit/codec.hpp"
+#include "gym/player/claim.hpp"
+
+namespace gym::player {
+namespace {
+
+constexpr std::uint16_t kTrainUnitsOnly = 2;  ///< the format before there were other subjects
+constexpr std::uint16_t kFormat = 3;
+constexpr std::uint32_t kPartBytesMax = 64U << 20;
+constexpr std::uint32_t kPathMax = 64;
+
+Result<Role> decode_role(commit::Decoder& in) {
+    GYM_TRY(const std::uint8_t role, in.u8());
+    if (role == static_cast<std::uint8_t>(Role::kDefend)) return Role::kDefend;
+    if (role == static_cast<std::uint8_t>(Role::kChallenge)) return Role::kChallenge;
+    return fail(ErrorCode::kMalformed, "a claim has no role " + std::to_string(role));
+}
+
+Result<Subject> decode_subject(commit::Decoder& in) {
+    GYM_TRY(const std::uint8_t subject, in.u8());
+    for (const Subject known : {Subject::kTrainUnit, Subject::kAggregate, Subject::kConflict})
+        if (subject == static_cast<std::uint8_t>(known)) return known;
+    return fail(ErrorCode::kMalformed, "a claim has no subject " + std::to_string(subject));
+}
+
+Result<game::Evidence> decode_evidence(commit::Decoder& in) {
+    game::Evidence evidence;
+    GYM_TRY(const ByteView commitment, in.bytes(kPartBytesMax));
+    GYM_TRY(evidence.commitment, protocol::decode_signed_commitment(commitment));
+    GYM_TRY(const ByteView record, in.bytes(kPartBytesMax));
+    GYM_TRY(evidence.record, protocol::decode_round_record(record));
+    GYM_TRY(evidence.index, in.u32());
+    GYM_TRY(const std::uint32_t count, in.count(kPathMax));
+    for (std::uint32_t i = 0; i < count; ++i) {
+        GYM_TRY(const Digest sibling, in.digest());
+        evidence.path.push_back(sibling);
+    }
+    return evidence;
+}
+
+/// What claims on train units do not have.
+Status decode_others(commit::Decoder& in, Claim& claim) {
+    GYM_TRY(const ByteView other, in.bytes(kPartBytesMax));
+    claim.other.assign(other.begin(), other.end());
+    GYM_TRY(claim.momentum_blob, in.digest());
+    GYM_TRY(const std::uint32_t count, in.count(protocol::kSlotsMax));
+    for (std::uint32_t i = 0; i < count; ++i) {
+        protocol::IncludedDelta delta;
+        GYM_TRY(delta.slot, in.u32());
+        GYM_TRY(delta.unit, in.digest());
+        GYM_TRY(delta.delta_root, in.digest());
+        claim.deltas.push_back(delta);
+    }
+    GYM_TRY(const std::uint32_t commitments, in.count(protocol::kSlotsMax));
+    for (std::uint32_t i = 0; i < commitments; ++i) {
+        GYM_TRY(const ByteView commitment, in.bytes(kPartBytesMax));
+        GYM_TRY(const auto decoded, protocol::decode_signed_commitment(commitment));
+        claim.epoch.push_back(decoded);
+    }
+    return {};
+}
+
+Error wrong(const Claim& claim, const std::string& what) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a claim on " + std::string(to_string(claim.subject)) + ": " + what);
+}
+
+Status check_train_unit(const Claim& claim) {
+    if (claim.key.slot >= protocol::kSlotsMax) return wrong(claim, "the slot is no worker's");
+    if (!claim.other.empty() || !claim.momentum_blob.is_zero() || !claim.deltas.empty() ||
+        !claim.epoch.empty())
+        return wrong(claim, "it has parts of another subject");
+    return {};
+}
+
+Status check_aggregate(const Claim& claim) {
+    const auto& [commitment, record, index, path] = claim.evidence;
+    if (claim.key.slot != protocol::kAggregateSlot ||
+        commitment.commitment.kind != protocol::UnitKind::kAggregate)
+        return wrong(claim, "the commitment is on another unit");
+    if (index != 0 || !path.empty()) return wrong(claim, "aggregates are in no epoch's tree");
+    if (!claim.other.empty() || !claim.dataset_blob.is_zero())
+        return wrong(claim, "it has parts of another subject");
+    if (claim.deltas.empty()) return wrong(claim, "it names no deltas");
+    for (std::size_t i = 1; i < claim.deltas.size(); ++i)
+        if (claim.deltas[i - 1].slot >= claim.deltas[i].slot)
+            return wrong(claim, "the deltas are not in the order of their slots");
+    return {};
+}
+
+Status check_conflict(const Claim& claim) {
+    if (claim.role != Role::kChallenge) return wrong(claim, "nobody can defend one");
+    if (!claim.evidence.path.empty() || claim.evidence.index != 0 || !claim.deltas.empty() ||
+        !claim.epoch.empty() || !blobs_of(claim).empty())
+        return wrong(claim, "it has parts of another subject");
+    GYM_CHECK(conflict_of(claim));
+    return {};
+}
+
+}  // namespace
+
+Result<game::Conflict> conflict_of(const Claim& claim) {
+    if (claim.subject != Subject::kConflict) return wrong(claim, "it is no conflict");
+    game::Conflict out{claim.evidence.commitment, claim.evidence.record, {}};
+    if (auto commitment = protocol::decode_signed_commitment(claim.other); commitment.ok()) {
+        out.other = std::move(commitment).value();
+        return out;
+    }
+    auto next = protocol::decode_round_record(claim.other);
+    if (!next.ok())
+        return wrong(claim, "what contradicts is neither a commitment nor a round record");
+    out.other = std::move(next).value();
+    return out;
+}
+
+Status check(const Claim& claim) {
+    const protocol::UnitCommitment& commitment = claim.evidence.commitment.commitment;
+    const protocol::RoundRecord& record = claim.evidence.record;
+    if (claim.key !=
+        protocol::UnitKey{record.job_id, record.round, commitment.slot, commitment.attempt})
+        return wrong(claim, "the commitment is on another unit");
+    if (commitment.round_record != protocol::hash(record))
+        return wrong(claim, "the commitment names another round record");
+    switch (claim.subject) {
+        case Subject::kTrainUnit:
+            return check_train_unit(claim);
+        case Subject::kAggregate:
+            return check_aggregate(claim);
+        case Subject::kConflict:
+            return check_conflict(claim);
+    }
+    return wrong(claim, "there is no such subject");
+}
+
+Bytes encode(const Claim& claim) {
+    commit::Encoder out;
+    out.u16(kFormat).u8(static_cast<std::uint8_t>(claim.role));
+    out.u8(static_cast<std::uint8_t>(claim.subject));
+    out.fixed(claim.key.job_id).u64(claim.key.round).u32(claim.key.slot).u32(claim.key.attempt);
+    out.bytes(protocol::encode(claim.evidence.commitment));
+    out.bytes(protocol::encode(claim.evidence.record)).u32(claim.evidence.index);
+    out.u32(static_cast<std::uint32_t>(claim.evidence.path.size()));
+    for (const Digest& sibling : claim.evidence.path)
+        out.fixed(sibling);
+    out.fixed(claim.program_blob).fixed(claim.dataset_blob).fixed(claim.base_state_blob);
+    out.u64(claim.from_block).u64(claim.epoch_block).fixed(claim.salt);
+    out.bytes(claim.other).fixed(claim.momentum_blob);
+    out.u32(static_cast<std::uint32_t>(claim.deltas.size()));
+    for (const protocol::IncludedDelta& delta : claim.deltas)
+        out.u32(delta.slot).fixed(delta.unit).fixed(delta.delta_root);
+    out.u32(static_cast<std::uint32_t>(claim.epoch.size()));
+    for (const protocol::SignedCommitment& commitment : claim.epoch)
+        out.bytes(protocol::encode(commitment));
+    return out.take();
+}
+
+Result<Claim> decode_claim(ByteView bytes) {
+    commit::Decoder in(bytes);
+    GYM_TRY(const std::uint16_t format, in.u16());
+    if (format != kFormat && format != kTrainUnitsOnly)
+        return fail(ErrorCode::kMalformed, "claim format " + std::to_string(format));
+    Claim claim;
+    GYM_TRY(claim.role, decode_role(in));
+    if (format == kFormat) {
+        GYM_TRY(claim.subject, decode_subject(in));
+    }
+    GYM_TRY(claim.key.job_id, in.digest());
+    GYM_TRY(claim.key.round, in.u64());
+    GYM_TRY(claim.key.slot, in.u32());
+    GYM_TRY(claim.key.attempt, in.u32());
+    GYM_TRY(claim.evidence, decode_evidence(in));
+    GYM_TRY(claim.program_blob, in.digest());
+    GYM_TRY(claim.dataset_blob, in.digest());
+    GYM_TRY(claim.base_state_blob, in.digest());
+    GYM_TRY(claim.from_block, in.u64());
+    GYM_TRY(claim.epoch_block, in.u64());
+    GYM_TRY(claim.salt, in.digest());
+    if (format == kFormat) GYM_CHECK(decode_others(in, claim));
+    GYM_CHECK(in.expect_end());
+    const Status belongs = check(claim);
+    if (!belongs.ok()) return fail(ErrorCode::kMalformed, belongs.error().message);
+    return claim;
+}
+
+}  // namespace gym::player

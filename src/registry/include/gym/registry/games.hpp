@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/db/database.hpp"
+
+/// What the chain says of games about units (schema registry, migrations 0074 and 0092).
+namespace gym::registry {
+
+/// How far the games of a DisputeGame have been read.
+struct GameWatch {
+    Address contract;
+    std::uint64_t seen_block = 0;     ///< everything up to this block is known
+    std::uint64_t window_blocks = 0;  ///< after an epoch's root in which games are opened
+
+    /// Whether a game about a unit whose epoch's root is in `posted_block` can still be opened, as
+    /// far as is known.
+    [[nodiscard]] bool is_window_open(std::uint64_t posted_block) const noexcept {
+        return seen_block <= posted_block + window_blocks;
+    }
+};
+
+/// A unit by the chain's name for it (game::unit_of): perhaps one that the registry does not have.
+struct DisputedUnit {
+    Digest name;
+    Address asserter;              ///< who signed it; zero: the chain knows no game about it
+    std::uint64_t open_games = 0;  ///< that are played now
+    bool faulty = false;           ///< a fault is proven, or the asserter's clock ran out
+    /// No game that is open now was opened before it; absent: not known, or none of them is new.
+    std::optional<std::uint64_t> opened_block = std::nullopt;
+    friend bool operator==(const DisputedUnit&, const DisputedUnit&) = default;
+};
+
+/// Absent: nothing was read yet.
+Result<std::optional<GameWatch>> find_game_watch(db::Transaction& tx, const Address& contract);
+/// The least block of an epoch's root in which a unit is not decided; absent if there is none.
+Result<std::optional<std::uint64_t>> first_open_epoch_block(db::Transaction& tx);
+/// Stores what was read up to `watch.seen_block`: of each unit as it is there. A unit without
+/// asserter is forgotten: a reorganisation took its games. Of a unit that stays in games the first
+/// `opened_block` stays.
+/// @return false, and nothing is stored, if as much was read before.
+Result<bool> store_games(db::Transaction& tx, const GameWatch& watch,
+                         const std::vector<DisputedUnit>& units);
+
+Result<std::optional<DisputedUnit>> find_disputed_unit(db::Transaction& tx, const Address& contract,
+                                                       const Digest& name);
+/// Units about which games are open, in the order of their names.
+Result<std::vector<DisputedUnit>> units_in_games(db::Transaction& tx, const Address& contract);
+/// Faults whose consequences the registry has not taken yet, in the order of their names.
+Result<std::vector<DisputedUnit>> new_faults(db::Transaction& tx, const Address& contract);
+/// @return false if they were taken before.
+Result<bool> mark_fault_handled(db::Transaction& tx, const Address& contract, const Digest& name,
+                                UnixMs now_ms);
+
+}  // namespace gym::registry

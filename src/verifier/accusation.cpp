@@ -1,0 +1,81 @@
+#include "accusation.hpp"
+
+#include <utility>
+
+#include "gym/commit/merkle.hpp"
+#include "gym/crypto/secret.hpp"
+#include "gym/protocol/unit.hpp"
+#include "gym/verifier/round_commitments.hpp"
+
+namespace gym::verifier {
+namespace {
+
+using worker::ChainView;
+
+Result<ChainView::Epoch> epoch_on_chain(ChainView& chain, const protocol::RoundRecord& record) {
+    GYM_TRY(const auto round, chain.round(record.job_id, record.round));
+    if (!round || round->epoch == 0)
+        return fail(ErrorCode::kNotFound, "its round has no epoch on the chain");
+    GYM_TRY(const auto epoch, chain.epoch(round->epoch));
+    if (!epoch) return fail(ErrorCode::kNotFound, "its epoch is not on the chain");
+    return *epoch;
+}
+
+player::Claim claim_on(const rpc::VerifyTask& task, const ChainView::Epoch& epoch) {
+    player::Claim claim;
+    claim.role = player::Role::kChallenge;
+    claim.key = task.unit;
+    claim.evidence = {task.commitment, task.record, 0, {}};
+    claim.program_blob = task.inputs.program_blob;
+    claim.base_state_blob = task.inputs.base_state_blob;
+    claim.epoch_block = epoch.block;
+    claim.from_block = epoch.block;
+    claim.salt = crypto::random_digest();
+    return claim;
+}
+
+Status add_path(rpc::Coordinator& coordinator, const ChainView::Epoch& epoch,
+                player::Claim& claim) {
+    GYM_TRY(const rpc::UnitView view, coordinator.unit(protocol::unit_id(claim.key)));
+    if (!view.receipt) return fail(ErrorCode::kNotFound, "the coordinator has no receipt for it");
+    GYM_CHECK(commit::merkle_verify(epoch.commitments_root, {view.receipt->leaf_index, epoch.count},
+                                    protocol::commitment_leaf(claim.evidence.commitment),
+                                    view.receipt->siblings));
+    claim.evidence.index = static_cast<std::uint32_t>(view.receipt->leaf_index);
+    claim.evidence.path = view.receipt->siblings;
+    return {};
+}
+
+}  // namespace
+
+Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator, ChainView& chain,
+                                  const rpc::VerifyTask& task) {
+    GYM_TRY(const ChainView::Epoch epoch, epoch_on_chain(chain, task.record));
+    player::Claim claim = claim_on(task, epoch);
+    if (task.commitment.commitment.kind == protocol::UnitKind::kTrain) {
+        claim.dataset_blob = task.inputs.dataset_blob.value_or(Digest());
+        GYM_CHECK(add_path(coordinator, epoch, claim));
+        return claim;
+    }
+    claim.subject = player::Subject::kAggregate;
+    claim.momentum_blob = task.inputs.momentum_blob.value_or(Digest());
+    claim.deltas = task.deltas;
+    // Without them it can still be shown that the sums are wrong.
+    auto round = round_commitments(coordinator, task.record, epoch);
+    if (round.ok()) claim.epoch = std::move(round->epoch);
+    return claim;
+}
+
+player::Claim accuse_conflict(const WatchedRound& round, Bytes other, std::uint64_t head) {
+    player::Claim claim;
+    claim.role = player::Role::kChallenge;
+    claim.subject = player::Subject::kConflict;
+    claim.key = round.unit();
+    claim.evidence = {round.commitment, round.record, 0, {}};
+    claim.other = std::move(other);
+    claim.from_block = head;
+    claim.salt = crypto::random_digest();
+    return claim;
+}
+
+}  // namespace gym::verifier

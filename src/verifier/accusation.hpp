@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gym/player/claim.hpp"
+#include "gym/rpc/coordinator.hpp"
+#include "gym/verifier/round_watch.hpp"
+#include "gym/worker/chain_view.hpp"
+
+// What a verifier leaves to the thread that plays games.
+
+namespace gym::verifier {
+
+/// A claim to challenge the unit of a task. @errors kNotFound: its round has no epoch, or the
+/// coordinator no receipt for it; those of asking both.
+[[nodiscard]] Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator,
+                                                worker::ChainView& chain,
+                                                const rpc::VerifyTask& task);
+
+/// A claim that two signed commitments to an aggregate, or one and the next round's record, cannot
+/// both be right. @param head the newest block that is known.
+[[nodiscard]] player::Claim accuse_conflict(const WatchedRound& round, Bytes other,
+                                            std::uint64_t head);
+
+}  // namespace gym::verifier

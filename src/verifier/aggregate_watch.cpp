@@ -1,0 +1,113 @@
+#include <bit>
+#include <utility>
+
+#include "accusation.hpp"
+#include "gym/verifier/chain_audit.hpp"
+#include "gym/verifier/shown_deltas.hpp"
+#include "gym/worker/patience.hpp"
+#include "verifier_impl.hpp"
+
+// What a verifier does about the coordinator: it looks at what an aggregate was made from, at what
+// comes after it, and leaves to the player what a game is to be played about.
+
+namespace gym::verifier {
+
+/// Which deltas went in. A wrong choice is no reason not to compute what was made from them.
+Status VerifierImpl::audit_deltas(const rpc::VerifyTask& task,
+                                  const worker::ChainView::Epoch& epoch) {
+    GYM_TRY(const RoundCommitments round, round_commitments(coordinator_, task.record, epoch));
+    GYM_TRY(const auto program, loader_.load_program(task.record, task.inputs.program_blob));
+    const auto norm_of = [&](const Digest& root) -> Result<double> {
+        GYM_TRY(const Bytes bytes, cache_.fetch(root));
+        GYM_TRY(const engine::State delta, engine::decode_delta(*program, bytes));
+        GYM_CHECK(cache_.store().remove(root));
+        return static_cast<double>(std::bit_cast<float>(engine::delta_norm_bits(delta)));
+    };
+    GYM_TRY(const auto contradictions, audit_inclusion(task, round, norm_of));
+    for (const std::string& sentence : contradictions)
+        contradict(task.unit, sentence);
+    uncommitted_.reset();
+    if (!round.epoch.empty() && !can_be_committed(task.deltas, round.epoch))
+        uncommitted_ = Uncommitted{task.unit, round.epoch};
+    return {};
+}
+
+/// The next round must go on from this aggregate, and nobody may be shown another one.
+Status VerifierImpl::watch_round(const rpc::VerifyTask& task) {
+    GYM_TRY(const WatchedRound first, watch_.add({task.record, task.commitment, task.deltas}));
+    if (!protocol::is_equivocation(first.commitment.commitment, task.commitment.commitment))
+        return {};
+    contradict(task.unit, "two different commitments to it are signed");
+    if (options_.claims != nullptr)
+        challenge(task.unit, accuse_conflict(first, protocol::encode(task.commitment),
+                                             options_.claims->head()));
+    return {};
+}
+
+/// Never keeps a task waiting: what cannot be looked at now is looked at later.
+void VerifierImpl::look_at_next_records() {
+    if (options_.chain == nullptr) return;
+    const std::vector<WatchedRound> rounds = watch_.list();
+    for (const WatchedRound& round : rounds) {
+        const Status looked = look_at_next_record(round);
+        if (looked.ok() || worker::is_transient(looked.error().code)) continue;
+        const std::string failing =
+            protocol::name_unit(round.unit()) + ": the record after it: " + looked.error().message;
+        if (failing != failing_) spdlog::warn("{}", failing);
+        failing_ = failing;
+    }
+}
+
+Status VerifierImpl::look_at_next_record(const WatchedRound& round) {
+    const std::uint64_t number = round.record.round + 1;
+    GYM_TRY(const auto posted, options_.chain->round(round.record.job_id, number));
+    if (!posted) return {};
+    GYM_TRY(const protocol::RoundRecord next,
+            coordinator_.round_record(round.record.job_id, number));
+    if (protocol::hash(next) != posted->record_hash)
+        return fail(ErrorCode::kMismatch,
+                    "the coordinator serves another one than the chain has the hash of");
+    const NextRecordAudit audit = audit_next_record(round, next);
+    for (const std::string& sentence : audit.contradictions)
+        contradict(round.unit(), sentence);
+    if (audit.conflict && options_.claims != nullptr)
+        challenge(round.unit(),
+                  accuse_conflict(round, protocol::encode(next), options_.claims->head()));
+    return watch_.remove(round.unit());
+}
+
+/// A game is decided by the deltas that were committed to, and the task's list is signed by nobody:
+/// who plays for a list that only this verifier was shown loses its bond.
+/// @param claimed the step records that are said to be the commitment's.
+void VerifierImpl::accuse_aggregate(const rpc::VerifyTask& task, const PendingReport& pending,
+                                    ByteView claimed) {
+    const auto records = engine::decode_records(claimed);
+    const Status shown = records.ok() ? check_shown_deltas(task, *records) : records.error();
+    if (!shown.ok()) return mistrust(task.unit, shown.error().message);
+    if (options_.claims == nullptr || options_.chain == nullptr) return;
+    const bool uncommitted = uncommitted_ && uncommitted_->unit == task.unit;
+    if (!uncommitted && !differs(task, pending.report)) return;
+    auto claim = accuse_unit(coordinator_, *options_.chain, task);
+    // As they were when they were audited: without them right sums are not to be won against.
+    if (uncommitted && claim.ok()) claim->epoch = uncommitted_->epoch;
+    challenge(task.unit, claim);
+}
+
+void VerifierImpl::mistrust(const protocol::UnitKey& unit, const std::string& sentence) {
+    if (mistrusted_ == unit) return;
+    mistrusted_ = unit;
+    contradict(unit, sentence);
+}
+
+/// Leaves it to the thread that plays; the report stands without it.
+void VerifierImpl::challenge(const protocol::UnitKey& unit, const Result<player::Claim>& claim) {
+    if (claim.ok() && options_.claims->contains(*claim)) return;  // announced already, perhaps
+    const Status saved = claim.ok() ? options_.claims->save(*claim) : claim.error();
+    if (saved.ok())
+        tell("challenged", unit, "a game about it follows on chain");
+    else
+        spdlog::error("{} is not challenged on chain: {}", protocol::name_unit(unit),
+                      saved.error().message);
+}
+
+}  // namespace gym::verifier

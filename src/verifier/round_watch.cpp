@@ -1,0 +1,120 @@
+#include "gym/verifier/round_watch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "gym/commit/codec.hpp"
+#include "gym/common/file.hpp"
+#include "gym/protocol/reason.hpp"
+
+namespace gym::verifier {
+namespace {
+
+constexpr std::uint16_t kFormat = 1;
+constexpr std::uint32_t kPartBytesMax = 64U << 20;
+constexpr const char* kSuffix = ".round";
+
+std::string differ(const std::string& what, const Digest& next, const Digest& committed) {
+    return what + " is " + next.hex() + ", the aggregate that was committed to made " +
+           committed.hex();
+}
+
+}  // namespace
+
+Bytes encode(const WatchedRound& round) {
+    commit::Encoder out;
+    out.u16(kFormat).bytes(protocol::encode(round.record));
+    out.bytes(protocol::encode(round.commitment));
+    out.u32(static_cast<std::uint32_t>(round.deltas.size()));
+    for (const protocol::IncludedDelta& delta : round.deltas)
+        out.u32(delta.slot).fixed(delta.unit).fixed(delta.delta_root);
+    return out.take();
+}
+
+Result<WatchedRound> decode_watched_round(ByteView bytes) {
+    commit::Decoder in(bytes);
+    GYM_TRY(const std::uint16_t format, in.u16());
+    if (format != kFormat)
+        return fail(ErrorCode::kMalformed, "watched round format " + std::to_string(format));
+    WatchedRound out;
+    GYM_TRY(const ByteView record, in.bytes(kPartBytesMax));
+    GYM_TRY(out.record, protocol::decode_round_record(record));
+    GYM_TRY(const ByteView commitment, in.bytes(kPartBytesMax));
+    GYM_TRY(out.commitment, protocol::decode_signed_commitment(commitment));
+    GYM_TRY(const std::uint32_t count, in.count(protocol::kSlotsMax));
+    for (std::uint32_t i = 0; i < count; ++i) {
+        protocol::IncludedDelta delta;
+        GYM_TRY(delta.slot, in.u32());
+        GYM_TRY(delta.unit, in.digest());
+        GYM_TRY(delta.delta_root, in.digest());
+        out.deltas.push_back(delta);
+    }
+    GYM_CHECK(in.expect_end());
+    return out;
+}
+
+NextRecordAudit audit_next_record(const WatchedRound& round, const protocol::RoundRecord& next) {
+    NextRecordAudit out;
+    const std::string name = "the record of round " + std::to_string(next.round);
+    const protocol::UnitCommitment& made = round.commitment.commitment;
+    if (next.previous_record != protocol::hash(round.record)) {
+        out.contradictions.push_back(name + " goes on from another record than that of round " +
+                                     std::to_string(round.record.round));
+        return out;  // the chain's rules compare records that go on from each other only
+    }
+    if (next.base_state_root != made.final_state_root)
+        out.contradictions.push_back(
+            differ("the base state in " + name, next.base_state_root, made.final_state_root));
+    if (next.momentum_root != made.delta_root)
+        out.contradictions.push_back(
+            differ("the momentum in " + name, next.momentum_root, made.delta_root));
+    out.conflict = !out.contradictions.empty();
+    if (next.included != round.deltas)
+        out.contradictions.push_back(name + " says that the aggregate was made from " +
+                                     std::to_string(next.included.size()) +
+                                     " deltas, which are not the " +
+                                     std::to_string(round.deltas.size()) + " that were shown");
+    return out;
+}
+
+std::filesystem::path RoundWatch::path_of(const protocol::UnitKey& unit) const {
+    return directory_ / (to_hex(protocol::unit_id(unit).view()) + kSuffix);
+}
+
+Result<RoundWatch> RoundWatch::open(const std::filesystem::path& directory) {
+    std::error_code code;
+    std::filesystem::create_directories(directory, code);
+    if (code) return fail(ErrorCode::kIo, directory.string() + ": " + code.message());
+    RoundWatch out(directory);
+    for (const auto& file : std::filesystem::directory_iterator(directory, code)) {
+        if (file.path().extension() != kSuffix) continue;
+        GYM_TRY(const Bytes bytes, read_file(file.path()));
+        auto round = decode_watched_round(bytes);
+        if (!round.ok()) return round.error().in(file.path().string());
+        out.rounds_.push_back(std::move(*round));
+    }
+    if (code) return fail(ErrorCode::kIo, directory.string() + ": " + code.message());
+    std::ranges::sort(out.rounds_, {}, [](const auto& round) { return round.record.round; });
+    return out;
+}
+
+Result<WatchedRound> RoundWatch::add(const WatchedRound& round) {
+    const auto known = std::ranges::find(rounds_, round.unit(), &WatchedRound::unit);
+    if (known != rounds_.end()) return *known;
+    while (rounds_.size() >= kRoundsMax)
+        GYM_CHECK(remove(rounds_.front().unit()));
+    GYM_CHECK(write_file_atomic(path_of(round.unit()), encode(round), 0600));
+    rounds_.push_back(round);
+    return round;
+}
+
+Status RoundWatch::remove(const protocol::UnitKey& unit) {
+    const std::filesystem::path path = path_of(unit);
+    std::error_code code;
+    std::filesystem::remove(path, code);
+    if (code) return fail(ErrorCode::kIo, path.string() + ": " + code.message());
+    std::erase_if(rounds_, [&](const WatchedRound& round) { return round.unit() == unit; });
+    return {};
+}
+
+}  // namespace gym::verifier

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <spdlog/spdlog.h>
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gym/protocol/reason.hpp"
+#include "gym/rpc/blob_cache.hpp"
+#include "gym/verifier/reexecution.hpp"
+#include "gym/verifier/report_journal.hpp"
+#include "gym/verifier/round_watch.hpp"
+#include "gym/verifier/verifier.hpp"
+
+namespace gym::verifier {
+
+/// Whether this verifier computed something else than what was committed to.
+inline bool differs(const rpc::VerifyTask& task, const protocol::Report& report) {
+    const protocol::UnitCommitment& committed = task.commitment.commitment;
+    return report.records_root != committed.records_root ||
+           report.final_state_root != committed.final_state_root ||
+           report.delta_root != committed.delta_root;
+}
+
+inline bool is_aggregate(const rpc::VerifyTask& task) {
+    return task.commitment.commitment.kind == protocol::UnitKind::kAggregate;
+}
+
+/// Whether the step record that an aggregate was committed to with is not this verifier's own: then
+/// it is not known from what deltas it was made.
+inline bool is_other_aggregate(const rpc::VerifyTask& task, const protocol::Report& report) {
+    return is_aggregate(task) && report.records_root != task.commitment.commitment.records_root;
+}
+
+class VerifierImpl final : public Verifier {
+  public:
+    VerifierImpl(rpc::Coordinator& coordinator, const crypto::PrivateKey& key,
+                 VerifierOptions options, rpc::BlobCache cache, ReportJournal journal,
+                 RoundWatch watch)
+        : coordinator_(coordinator),
+          key_(key),
+          options_(std::move(options)),
+          cache_(std::move(cache)),
+          journal_(std::move(journal)),
+          watch_(std::move(watch)),
+          loader_(cache_) {}
+
+    Result<bool> run_once(const std::stop_token& stop) override;
+    [[nodiscard]] rpc::Activity activity() const override {
+        const std::scoped_lock lock(mutex_);
+        return activity_;
+    }
+
+  private:
+    Status carry_out(const rpc::VerifyTask& task, const std::stop_token& stop);
+    Status check_chain(const rpc::VerifyTask& task, const rpc::NetworkInfo& network);
+    Result<PendingReport> compute(const rpc::VerifyTask& task, const std::stop_token& stop);
+    Status report(const rpc::VerifyTask& task, const PendingReport& pending,
+                  const std::stop_token& stop);
+    void keep_trace(const rpc::VerifyTask& task, std::uint64_t step, const std::stop_token& stop);
+    Status audit_deltas(const rpc::VerifyTask& task, const worker::ChainView::Epoch& epoch);
+    Status watch_round(const rpc::VerifyTask& task);
+    void look_at_next_records();
+    Status look_at_next_record(const WatchedRound& round);
+    void accuse(const rpc::VerifyTask& task, const PendingReport& pending);
+    void accuse_aggregate(const rpc::VerifyTask& task, const PendingReport& pending,
+                          ByteView claimed);
+    void mistrust(const protocol::UnitKey& unit, const std::string& sentence);
+    void challenge(const protocol::UnitKey& unit, const Result<player::Claim>& claim);
+    Status release(const rpc::VerifyTask& task);
+    [[nodiscard]] ReexecutionOptions run_options(const rpc::VerifyTask& task,
+                                                 const std::stop_token& stop);
+
+    void contradict(const protocol::UnitKey& unit, const std::string& sentence) const {
+        spdlog::error("the coordinator contradicts itself or the chain: {}", sentence);
+        tell("contradiction", unit, sentence);
+    }
+    void set_activity(rpc::Activity activity) {
+        const std::scoped_lock lock(mutex_);
+        activity_ = std::move(activity);
+    }
+    void tell(const char* name, const protocol::UnitKey& unit, std::string detail,
+              std::optional<engine::RecordDifference> where = std::nullopt) const {
+        spdlog::info("{}: {} {}", protocol::name_unit(unit), name, detail);
+        if (options_.on_event) options_.on_event({name, unit, std::move(detail), std::move(where)});
+    }
+
+    rpc::Coordinator& coordinator_;
+    const crypto::PrivateKey& key_;
+    const VerifierOptions options_;
+    rpc::BlobCache cache_;
+    ReportJournal journal_;
+    RoundWatch watch_;
+    worker::InputLoader loader_;
+    std::optional<Digest> audited_;  ///< record of the round whose sample was compared last
+    std::optional<protocol::UnitKey> audited_aggregate_;  ///< whose deltas were compared last
+    /// The aggregate audited last if it has deltas that nobody committed to, with all commitments
+    /// that there are.
+    struct Uncommitted {
+        protocol::UnitKey unit;
+        std::vector<protocol::SignedCommitment> epoch;
+    };
+    std::optional<Uncommitted> uncommitted_;
+    std::optional<protocol::UnitKey> mistrusted_;  ///< aggregate whose deltas may be others; told
+    std::string failing_;  ///< why a next record could not be looked at; told once
+    mutable std::mutex mutex_;
+    rpc::Activity activity_;
+};
+
+}  // namespace gym::verifier

@@ -1,0 +1,122 @@
+#include <boost/json.hpp>
+
+#include "command.hpp"
+#include "gym/ledger/ledger.hpp"
+#include "gym/ledger/sealer.hpp"
+#include "gym/rewards/epoch_file.hpp"
+#include "postgres.hpp"
+
+namespace gym::ledger {
+namespace {
+
+namespace json = boost::json;
+using gym::testing::Outcome;
+using gym::testing::spill;
+
+/// A sealed ledger, read through the auditor's role.
+class LedgerCommands : public ::testing::Test {
+  protected:
+    LedgerCommands() {
+        const db::ConnectionConfig config = test_.config_as("gym_auditor");
+        ::setenv("PGPASSWORD", config.password.c_str(), 1);
+        database_ = {"--host",     config.host,     "--port", std::to_string(config.port),
+                     "--database", config.database, "--user", config.user};
+        const auto rewards = test_.as("gym_rewards");
+        Ledger ledger(*rewards, clock_);
+        TransferRequest request;
+        request.id = transfer_id("payment");
+        request.debit = *ledger.open_account({"system", "erc20:1:t", AccountKind::kChainEscrow});
+        request.credit = *ledger.open_account({"0xa", "erc20:1:t", AccountKind::kAvailable});
+        request.amount = Amount(250);
+        EXPECT_EQ(ledger.submit(std::vector{request})->at(0), TransferStatus::kCreated);
+        Sealer sealer(*rewards, clock_, key_);
+        seal_ = sealer.tick().value();
+    }
+    ~LedgerCommands() override { ::unsetenv("PGPASSWORD"); }
+
+    Outcome gym(std::vector<std::string> command, bool with_database = true) {
+        command.insert(command.begin(), "ledger");
+        if (with_database) command.insert(command.end(), database_.begin(), database_.end());
+        return run(place_, std::move(command));
+    }
+    void tamper(const std::string& sql) {
+        ASSERT_TRUE(test_.owner()
+                        .transact([&](db::Transaction& tx) {
+                            return tx.exec_script("SET LOCAL session_replication_role = replica;" +
+                                                  sql);
+                        })
+                        .ok());
+    }
+
+    gym::testing::TemporaryFolder place_;
+    gym::testing::TestDatabase test_;
+    ManualClock clock_{1'800'000'000'000};
+    const crypto::PrivateKey key_ = crypto::PrivateKey::generate();
+    const std::string id_ = to_uuid(transfer_id("payment"));
+    std::vector<std::string> database_;
+    std::optional<Seal> seal_;
+};
+
+TEST_F(LedgerCommands, VerifySaysWhatItSawAndNamesTheFirstBadRow) {
+    const Outcome good = gym({"verify"});
+    EXPECT_EQ(good.exit_code, 0) << good.err;
+    EXPECT_NE(good.out.find("every balance, entry and seal follows"), std::string::npos);
+    const json::object counts = json::parse(gym({"verify", "--json"}).out).as_object();
+    EXPECT_EQ(counts.at("transfers").as_int64(), 1);
+    EXPECT_EQ(counts.at("seals").as_int64(), 1);
+    EXPECT_EQ(gym({"verify", "--signer", key_.address().hex()}).exit_code, 0);
+    EXPECT_EQ(gym({"verify", "--signer", "0x1111111111111111111111111111111111111111"}).exit_code,
+              3);
+
+    tamper("UPDATE ledger.account SET credits = credits + 1 WHERE owner = '0xa'");
+    const Outcome bad = gym({"verify"});
+    EXPECT_EQ(bad.exit_code, 3);
+    EXPECT_NE(bad.err.find("account "), std::string::npos) << bad.err;
+    EXPECT_NE(bad.err.find("expected debits 0, credits 250"), std::string::npos) << bad.err;
+    EXPECT_NE(bad.err.find("found debits 0, credits 251"), std::string::npos) << bad.err;
+}
+
+TEST_F(LedgerCommands, VerifyHoldsPublishedEpochFilesAgainstTheSeals) {
+    rewards::EpochFile file;
+    file.epoch = 1;
+    file.ledger_seal = SealHead{1, seal_->hash};
+    spill(place_ / "epoch-1.json", rewards::encode_epoch_file(file));
+    const std::string path = (place_ / "epoch-1.json").string();
+    EXPECT_EQ(gym({"verify", "--epoch-file", path}).exit_code, 0);
+    file.ledger_seal->hash.data[0] ^= 1;
+    spill(place_ / "epoch-1.json", rewards::encode_epoch_file(file));
+    const Outcome other = gym({"verify", "--epoch-file", path});
+    EXPECT_EQ(other.exit_code, 3);
+    EXPECT_NE(other.err.find("seal 1: a file from outside names another"), std::string::npos)
+        << other.err;
+}
+
+TEST_F(LedgerCommands, AProofHoldsWithoutTheDatabaseUntilAByteIsChanged) {
+    const Outcome proof = gym({"prove", id_});
+    ASSERT_EQ(proof.exit_code, 0) << proof.err;
+    spill(place_ / "proof.json", proof.out);
+    const std::string path = (place_ / "proof.json").string();
+    const Outcome checked =
+        gym({"verify", "--proof", path, "--signer", key_.address().hex()}, false);
+    EXPECT_EQ(checked.exit_code, 0) << checked.err;
+    EXPECT_NE(checked.out.find("250 of erc20:1:t"), std::string::npos) << checked.out;
+    EXPECT_EQ(
+        gym({"verify", "--proof", path, "--signer", "0x1111111111111111111111111111111111111111"},
+            false)
+            .exit_code,
+        3);
+    std::string more = proof.out;
+    more.replace(more.find("\"250\""), 5, "\"251\"");
+    spill(place_ / "proof.json", more);
+    EXPECT_EQ(gym({"verify", "--proof", path}, false).exit_code, 3);
+    spill(place_ / "proof.json", proof.out.substr(1));
+    EXPECT_EQ(gym({"verify", "--proof", path}, false).exit_code, 1);
+}
+
+TEST_F(LedgerCommands, ATransferThatIsNotThereHasNoProof) {
+    EXPECT_NE(gym({"prove", "00000000-0000-8000-8000-000000000000"}).exit_code, 0);
+    EXPECT_NE(gym({"prove", "payment"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace gym::ledger

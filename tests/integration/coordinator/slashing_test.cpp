@@ -1,0 +1,72 @@
+// A worker that signs two commitments for one unit, from the second signature to its empty stake:
+// the real coordinator has the evidence, opens the game that is won by it, and has the stake taken.
+#include <csignal>
+
+#include "coordinator_peers.hpp"
+#include "gym/chain/dispute_contracts.hpp"
+
+namespace gym::testing {
+namespace {
+
+using protocol::UnitState;
+
+class Slashing : public PeersTest {
+  protected:
+    void prepare(chain::DeployParams& params) override {
+        params.dispute.bond = Amount(10);
+        params.dispute.announce_blocks = 1;
+    }
+    void prepare(const chain::Deployment& deployed, chain::TxManager& sender) override {
+        deployment_ = deployed;
+        peers_.emplace_back();
+        const chain::GymToken token(deployed.chain_id, deployed.token);
+        for (const auto& [id, call] :
+             {std::pair{"approve", token.approve(deployed.stake, Amount(70))},
+              std::pair{"stake", stake().stake(peers_[0].key.address(), Amount(70))}}) {
+            const auto done = sender.execute(call.intent(id), 20'000);
+            ASSERT_TRUE(done.ok()) << done.error().message;
+        }
+    }
+    chain::Stake stake() const { return chain::Stake(deployment_.stake); }
+    Amount staked() {
+        return stake().stake_of(anvil_.client(), peers_[0].key.address()).value().active;
+    }
+    std::uint64_t locks() {
+        return stake().stake_of(anvil_.client(), peers_[0].key.address()).value().locks;
+    }
+    void restart() {
+        process_->signal(SIGKILL);
+        ASSERT_TRUE(process_->wait(10'000).ok());
+        process_ = start();
+    }
+    chain::Deployment deployment_;
+};
+
+TEST_F(Slashing, a_worker_that_signs_twice_loses_its_stake) {
+    ASSERT_NO_FATAL_FAILURE(start_with(0));  // the one that staked
+    Peer& peer = peers_[0];
+    const PeerWork work = train(peer);
+    ASSERT_TRUE(upload(peer, work).ok());
+    ASSERT_TRUE(peer.coordinator->submit_commitment(work.submission).ok());
+    EXPECT_EQ(refused(peer, changed(work, peer,
+                                    [](protocol::UnitCommitment& c) {
+                                        c.final_state_root.data[0] ^= 1;
+                                    })),
+              ErrorCode::kConflict);
+    EXPECT_EQ(unit(peer).status.state, UnitState::kRejected);
+    EXPECT_EQ(staked(), Amount(70));
+    // Killed while it announces and opens: it goes on.
+    restart();
+    ASSERT_TRUE(eventually([&] { return locks() == 1; })) << text_of(folder() / "coordinator.log");
+    restart();
+    EXPECT_EQ(staked(), Amount(70)) << "an earlier announcement may still prove it, too";
+    const chain::DisputeParams terms;
+    anvil_.rpc("evm_increaseTime", "[" + std::to_string(terms.settling_s + 1) + "]");
+    EXPECT_TRUE(eventually([&] { return staked().is_zero(); }))
+        << text_of(folder() / "coordinator.log");
+    const std::string log = text_of(folder() / "coordinator.log");
+    EXPECT_NE(log.find("its worker signed twice"), std::string::npos) << log;
+}
+
+}  // namespace
+}  // namespace gym::testing

@@ -1,0 +1,188 @@
+#include "random_outer.hpp"
+
+#include <algorithm>
+
+namespace gym::game::testing {
+
+using commit::MerkleTree;
+
+namespace {
+
+enum Ending : std::uint64_t { kBySigner, kBySlot, kByColumn, kByOuter };
+constexpr std::uint64_t kEndings = 4;
+
+Bytes slots_of(const std::vector<OuterDelta>& deltas) {
+    Bytes slots;
+    for (const OuterDelta& delta : deltas)
+        for (int shift = 24; shift >= 0; shift -= 8)
+            slots.push_back(static_cast<std::uint8_t>(delta.slot >> shift));
+    return slots;
+}
+
+std::vector<Digest> roots_of(const std::vector<OuterDelta>& deltas) {
+    std::vector<Digest> roots;
+    for (const OuterDelta& delta : deltas)
+        roots.push_back(delta.root);
+    return roots;
+}
+
+}  // namespace
+
+TracedOuter::TracedOuter(const dispute::testing::Sample& kind, const crypto::Eip712Domain& domain)
+    : sample(kind, 1, domain) {
+    sample.epoch.clear();
+    const auto add = [&](std::uint32_t slot, std::uint64_t signer, auto change) {
+        protocol::UnitCommitment says = sample.commitment(slot, sample.add_delta());
+        change(says);
+        sample.epoch.push_back(sample.sign(says, signer));
+    };
+    const auto right = [](protocol::UnitCommitment&) {};
+    add(0, 0, right);
+    add(1, 99, right);
+    add(4, 4, [](auto& says) { says.tokens += 1; });
+    add(7, 7, right);
+    sample.epoch.back().signature.data[64] = 0;
+    add(9, 9, right);  // the round has no such slot
+    add(65'535, 65'535, [](auto& says) { says.records_root = {}; });
+    add(65'535, 65'535, right);
+    work = sample.rerun();
+    header = encode(work->trace().header);
+}
+
+RandomOuter::RandomOuter(Rng& rng, TracedOuter& unit, std::uint64_t ending)
+    : GameWriter(rng),
+      unit_(unit),
+      ending_(ending % kEndings),
+      tree_(below(2) == 0 ? OuterTree::base : OuterTree::momentum) {
+    choose_deltas();
+    trees_ = *must(unit_.work->run(deltas_));
+    const std::uint32_t parameters = unit_.work->trace().header.parameters;
+    parameter_ = static_cast<std::uint32_t>(below(parameters));
+    tensor_ = *must(unit_.work->tensor(tree_, parameter_));
+    element_ = below(dispute::element_count(tensor_->shape));
+    lie();
+}
+
+void RandomOuter::choose_deltas() {
+    while (deltas_.empty())
+        for (const auto& [says, signature] : unit_.sample.epoch) {
+            const bool again = !deltas_.empty() && deltas_.back().slot == says.slot;
+            if (!again && below(2) == 0) deltas_.push_back({says.slot, says.delta_root});
+        }
+}
+
+void RandomOuter::lie() {
+    if (ending_ != kBySlot && below(4) != 0) {
+        *tensor_ = with_flipped_bit(*tensor_, 32 * element_ + below(32));
+        auto& roots = tree_ == OuterTree::base ? trees_.base : trees_.momentum;
+        roots[parameter_] = tensor_->root();
+        if (below(8) == 0) element_ = below(dispute::element_count(tensor_->shape));
+    }
+    joint_ = leaves(OuterTree::both);
+    if (ending_ == kBySlot && below(4) != 0) joint_[below(joint_.size())] = random_digest(rng_);
+    trees_.state_root = commit::merkle_root(joint_);
+}
+
+std::vector<Digest> RandomOuter::leaves(OuterTree tree) const {
+    std::vector<Digest> out;
+    if (tree != OuterTree::momentum) out = trees_.base;
+    if (tree != OuterTree::base)
+        out.insert(out.end(), trees_.momentum.begin(), trees_.momentum.end());
+    return out;
+}
+
+void RandomOuter::declare() {
+    engine::StepRecord record;
+    record.batch_root = trees_.deltas_root;
+    record.state_root = trees_.state_root;
+    protocol::UnitCommitment says;
+    says.round_record = protocol::hash(unit_.sample.record);
+    says.slot = protocol::kAggregateSlot;
+    says.records_root = engine::records_root({&record, 1});
+    says.final_state_root = commit::merkle_root(trees_.base);
+    says.delta_root = commit::merkle_root(trees_.momentum);
+    const OuterFacts facts = outer_facts_of(says, unit_.sample.record, unit_.sample.epoch_root());
+    line_.emplace(facts, start_of(random_digest(rng_), facts));
+    move(move::DeclareOuter{facts, engine::encode_step_record(record), roots_of(deltas_),
+                            slots_of(deltas_)});
+}
+
+std::vector<Case> RandomOuter::play() {
+    declare();
+    if (ending_ == kBySigner)
+        prove_signer();
+    else if (ending_ == kBySlot)
+        prove_slot();
+    else
+        descend_to_element();
+    return std::move(cases_);
+}
+
+void RandomOuter::prove_signer() {
+    const std::vector<Digest> roots = roots_of(deltas_);
+    const auto position = static_cast<std::uint32_t>(below(roots.size()));
+    move(move::PickIncluded{frame(), slots_of(deltas_), position, roots[position],
+                            must(commit::merkle_prove(roots, position))});
+    const auto& epoch = unit_.sample.epoch;
+    std::vector<Digest> all;
+    std::uint32_t index = 0;
+    for (std::uint32_t i = 0; i < epoch.size(); ++i) {
+        all.push_back(protocol::commitment_leaf(epoch[i]));
+        if (epoch[i].commitment.delta_root == roots[position]) index = i;
+    }
+    move(move::ShowIncluded{line_->outer_facts(), index, protocol::encode(epoch[index]),
+                            must(commit::merkle_prove(all, index))});
+    cases_.push_back(
+        {line_->at(), move::ProveSigner{line_->outer_facts(), protocol::encode(unit_.sample.record),
+                                        line_->commitment()}});
+}
+
+void RandomOuter::prove_slot() {
+    move(move::PickOuter{frame(), line_->outer_facts(), unit_.header, OuterTree::both});
+    const std::vector<Digest> right = leaves(OuterTree::both);
+    std::uint64_t leaf = below(joint_.size());
+    for (std::size_t i = 0; i < joint_.size(); ++i)
+        if (joint_[i] != right[i] && below(4) != 0) leaf = i;
+    const MerkleTree tree(joint_);
+    descend(tree, leaf, false);
+    const std::uint64_t count = trees_.base.size();
+    const MerkleTree source(leaf < count ? trees_.base : trees_.momentum);
+    cases_.push_back({line_->at(), move::ProveOuterSlot{frame(), line_->outer_facts(), unit_.header,
+                                                        leaf_pick(tree, leaf),
+                                                        root_pick(source, leaf % count)}});
+}
+
+dispute::RecordProof RandomOuter::slot_record() const {
+    const auto& state = unit_.work->trace().state;
+    const auto slot = std::ranges::find_if(state, [&](const dispute::StateRecord& record) {
+        return record.delta_offset != 0 && record.parameter == parameter_;
+    });
+    return must(unit_.work->records().state(static_cast<std::uint32_t>(slot - state.begin())));
+}
+
+void RandomOuter::descend_to_element() {
+    move(move::PickOuter{frame(), line_->outer_facts(), unit_.header, tree_});
+    const MerkleTree tree(leaves(tree_));
+    descend(tree, parameter_, false);
+    move(move::PickOuterTensor{frame(), unit_.header, leaf_pick(tree, parameter_), slot_record()});
+    descend_chunks(*tensor_, element_ * sizeof(float) / commit::kChunkBytes);
+    move(move::PickElement{*line_->op(), frame(), element_, line_->chunk()});
+    Bytes values = must(unit_.work->column(parameter_, element_));
+    const auto position = static_cast<std::uint32_t>(below(deltas_.size()));
+    if (ending_ == kByColumn && below(4) != 0)
+        values[std::size_t{4} * position + below(4)] ^= static_cast<std::uint8_t>(1U << below(8));
+    move(move::PostColumn{values});
+    if (ending_ == kByColumn) {
+        cases_.push_back(
+            {line_->at(),
+             move::ProveColumn{*line_->op(), frame(), unit_.header, values, position, slot_record(),
+                               must(unit_.work->delta_element(position, parameter_, element_))}});
+        return;
+    }
+    OuterWork::Before before = must(unit_.work->before(parameter_, element_));
+    cases_.push_back({line_->at(), move::ProveOuter{*line_->op(), frame(), line_->outer_facts(),
+                                                    unit_.header, values, std::move(before.base),
+                                                    std::move(before.momentum)}});
+}
+
+}  // namespace gym::game::testing

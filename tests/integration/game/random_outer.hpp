@@ -1,0 +1,50 @@
+#pragma once
+
+#include "random_game.hpp"
+#include "sample_outer.hpp"
+
+/// The same of aggregates.
+namespace gym::game::testing {
+
+/// A sample aggregate, under whose epoch there are commitments that no worker would have made.
+class TracedOuter {
+  public:
+    /// @param domain of commitments.
+    TracedOuter(const dispute::testing::Sample& kind, const crypto::Eip712Domain& domain);
+
+    SampleOuter sample;
+    std::unique_ptr<RerunOuter> work;
+    Bytes header;
+};
+
+class RandomOuter : private GameWriter {
+  public:
+    /// @param ending by which proof, modulo how many there are.
+    RandomOuter(Rng& rng, TracedOuter& unit, std::uint64_t ending);
+    /// As RandomGame::play().
+    std::vector<Case> play();
+
+  private:
+    void choose_deltas();
+    /// Changes a bit of a tensor that the outer step made, or of what the record says of it.
+    void lie();
+    void declare();
+    void prove_signer();
+    void prove_slot();
+    void descend_to_element();
+    [[nodiscard]] std::vector<Digest> leaves(OuterTree tree) const;
+    [[nodiscard]] dispute::RecordProof slot_record() const;
+    [[nodiscard]] OuterFrame frame() const { return *line_->outer(); }
+
+    TracedOuter& unit_;
+    std::uint64_t ending_;
+    std::vector<OuterDelta> deltas_;
+    OuterTrees trees_;
+    std::vector<Digest> joint_;
+    OuterTree tree_;
+    std::uint32_t parameter_ = 0;
+    std::uint64_t element_ = 0;
+    std::optional<dispute::TracedTensor> tensor_;
+};
+
+}  // namespace gym::game::testing

@@ -1,0 +1,139 @@
+#pragma once
+
+#include "outer_liars.hpp"
+#include "players_fixture.hpp"
+
+namespace gym::testing {
+
+/// The aggregate of a round, which a staked coordinator committed to on a real chain.
+class OuterPlayTest : public PlayersTest {
+  protected:
+    using Liar = game::testing::OuterLiar;
+    using OuterTree = game::OuterTree;
+
+    /// One side with its own run of the outer step.
+    struct Side final : Party {
+        Result<game::Strategy*> open(const player::Claim& /*claim*/) override {
+            strategy = std::make_unique<Played>(*this);
+            return strategy.get();
+        }
+        game::OuterWork& work() { return lie ? *lie : static_cast<game::OuterWork&>(*run); }
+        std::unique_ptr<game::RerunOuter> run;
+        std::unique_ptr<Liar> lie;  ///< in the place of `run`
+        std::unique_ptr<game::Strategy> strategy;
+    };
+    /// A liar answers with what it says itself.
+    struct Played final : game::Strategy {
+        explicit Played(Side& of) : side(of) {}
+        Result<game::Move> answer(const game::Line& line) override {
+            return side.lie ? side.lie->player()(line) : game::plan_answer(side.work(), line);
+        }
+        Result<game::Move> challenge(const game::Line& line) override {
+            return game::plan_challenge(side.work(), line);
+        }
+        Side& side;
+    };
+    Party& asserter() override { return coordinator_; }
+    Party& challenger() override { return verifier_; }
+
+    void SetUp() override {
+        DeployedTest::SetUp();
+        coordinator_.role = player::Role::kDefend;
+        enter_chain(coordinator_, "coordinator", 2);
+        enter_chain(verifier_, "verifier", 3);
+        stake(coordinator_, "500");
+        // The workers sign for this chain.
+        const auto signed_elsewhere = std::exchange(sample_.epoch, {});
+        sample_.domain = domain();
+        for (const protocol::SignedCommitment& one : signed_elsewhere)
+            sample_.epoch.push_back(sample_.sign(one.commitment, one.commitment.slot));
+        run();
+    }
+    /// Both sides begin with the sample as it is now.
+    void run() {
+        coordinator_.run = sample_.rerun();
+        verifier_.run = sample_.rerun();
+    }
+    static Liar& lie(Side& side) {
+        side.lie = std::make_unique<Liar>(*side.run);
+        return *side.lie;
+    }
+
+    void post_round() {
+        send(admin_,
+             commitments().post_round(sample_.record.job_id, sample_.record.round,
+                                      protocol::hash(sample_.record)),
+             "round");
+    }
+    /// Round, epoch and the coordinator's claim to its run; the verifier calls it wrong.
+    void commit() {
+        post_round();
+        const game::EpochRoot root = sample_.epoch_root();
+        const auto posted =
+            send(admin_,
+                 commitments().post_epoch(
+                     {1, sample_.record.job_id, sample_.record.round, root.root, root.leaves}),
+                 "epoch");
+        epoch_block_ = posted.block_number.value_or(0);
+        outcome_ = sample_.outcome(coordinator_.work());
+        if (change_) change_(outcome_);
+        commitment_ = protocol::sign(domain(), outcome_, coordinator_.key);
+        for (Side* side : {&coordinator_, &verifier_})
+            ASSERT_TRUE(side->claims->save(claim_of(*side)).ok());
+    }
+
+    [[nodiscard]] player::Claim claim_of(const Side& side) const {
+        player::Claim claim;
+        claim.role = side.role;
+        claim.subject = player::Subject::kAggregate;
+        claim.key = {sample_.record.job_id, sample_.record.round, protocol::kAggregateSlot, 0};
+        claim.evidence = {commitment_, sample_.record, 0, {}};
+        for (const game::OuterDelta& delta : sample_.included)
+            claim.deltas.push_back({delta.slot, Digest(), delta.root});
+        claim.epoch = sample_.epoch;
+        claim.epoch_block = claim.from_block = epoch_block_;
+        if (side.role == player::Role::kChallenge) claim.salt = engine::testing::seed_of(side.name);
+        return claim;
+    }
+    /// That what was committed to and `other` cannot both be right.
+    [[nodiscard]] player::Claim conflict_with(Bytes other) {
+        player::Claim claim = claim_of(verifier_);
+        claim.subject = player::Subject::kConflict;
+        claim.deltas.clear();
+        claim.epoch.clear();
+        claim.epoch_block = 0;
+        claim.from_block = head();
+        claim.other = std::move(other);
+        claim.salt = engine::testing::seed_of("a conflict");
+        return claim;
+    }
+    /// The record of the next round, right but for what a test changes in it.
+    [[nodiscard]] protocol::RoundRecord next_record() const {
+        protocol::RoundRecord next = sample_.record;
+        next.round += 1;
+        next.previous_record = protocol::hash(sample_.record);
+        next.base_state_root = outcome_.final_state_root;
+        next.momentum_root = outcome_.delta_root;
+        return next;
+    }
+    void post(const protocol::RoundRecord& next) {
+        send(admin_, commitments().post_round(next.job_id, next.round, protocol::hash(next)),
+             "next");
+    }
+
+    [[nodiscard]] Digest chain_unit() const override {
+        return game::unit_of(domain(), commitment_).value();
+    }
+    [[nodiscard]] std::optional<game::EpochRoot> epoch_root() const override {
+        return sample_.epoch_root();
+    }
+
+    game::testing::SampleOuter sample_{dispute::testing::kSamples[0]};
+    Side coordinator_, verifier_;
+    std::function<void(protocol::UnitCommitment&)> change_;  ///< before it is signed
+    protocol::UnitCommitment outcome_;
+    protocol::SignedCommitment commitment_;
+    std::uint64_t epoch_block_ = 0;
+};
+
+}  // namespace gym::testing

@@ -1,0 +1,238 @@
+// What a dishonest coordinator may try with the aggregate of a round, or a challenger against an
+// honest one, each against the automatic player of the other side on a real chain.
+
+#include "outer_fixture.hpp"
+
+namespace gym::testing {
+namespace {
+
+class OuterZoo : public OuterPlayTest {
+  protected:
+    void expect_proven(const std::string& move) {
+        play_until([&] { return proven(); });
+        const auto played = games();
+        ASSERT_EQ(played.size(), 1U);
+        ASSERT_TRUE(played[0].ended && played[0].fault);
+        EXPECT_EQ(played[0].ended->status, chain::GameStatus::kFaultProven);
+        EXPECT_TRUE(verifier_.told("proved: " + move));
+        expect_slashed();
+    }
+    void expect_lost_by_opening(std::uint64_t field) {
+        play_until([&] { return proven(); });
+        const auto played = games();
+        ASSERT_EQ(played.size(), 1U);
+        ASSERT_TRUE(played[0].fault);
+        EXPECT_EQ(played[0].fault->element, Amount(field));
+        EXPECT_FALSE(played[0].line.has_value() && played[0].line->at().answered);
+        expect_slashed();
+    }
+    /// It has no legal answer, so its clock decides.
+    void expect_lost_by_clock() {
+        play_until([&] { return coordinator_.told("stuck"); });
+        pass(terms().clock_s + 1);
+        play_until([&] { return proven(); });
+        EXPECT_EQ(games().at(0).ended->status, chain::GameStatus::kFaultByClock);
+        expect_slashed();
+    }
+    void expect_slashed() {
+        const Amount before = balance(verifier_);
+        pass(terms().settling_s + 1);
+        play_until([&] { return on_chain().settled && verifier_.claims->list().empty(); });
+        EXPECT_TRUE(stake_of(coordinator_).active.is_zero());
+        EXPECT_GT(balance(verifier_), before) << "the reward";
+    }
+    void expect_upheld() {
+        play_until([&] { return verifier_.told("stuck"); });
+        const Amount before = balance(coordinator_);
+        pass(terms().clock_s + 1);
+        play_until([&] { return verifier_.claims->list().empty() && all_ended(); });
+        EXPECT_EQ(games().at(0).ended->status, chain::GameStatus::kUpheld);
+        EXPECT_EQ(on_chain().proven_at_s, 0U);
+        EXPECT_EQ(stake_of(coordinator_).active, tokens("500"));
+        EXPECT_GT(balance(coordinator_), before) << "half of the bond";
+    }
+};
+
+TEST_F(OuterZoo, wrong_base) {
+    lie(coordinator_).lie_about(OuterTree::base, 3, 9);
+    commit();
+    expect_proven("proveOuter");
+    EXPECT_EQ(games().at(0).fault->element, Amount(2)) << "byte 9 is in element 2";
+}
+
+TEST_F(OuterZoo, wrong_momentum) {
+    lie(coordinator_).lie_about(OuterTree::momentum, 5, 0);
+    commit();
+    expect_proven("proveOuter");
+}
+
+TEST_F(OuterZoo, wrong_column) {
+    // The sums would be right if a delta had other numbers.
+    Liar& liar = lie(coordinator_);
+    liar.lie_about(OuterTree::base, 0, 0);
+    liar.values = coordinator_.run->column(0, 0).value();
+    liar.values->at(5) ^= 1;
+    commit();
+    expect_proven("proveColumn");
+    EXPECT_EQ(games().at(0).fault->element, Amount(1)) << "the second delta";
+}
+
+TEST_F(OuterZoo, wrong_record) {
+    lie(coordinator_).lie_about_joint(1, engine::testing::seed_of("another tensor"));
+    commit();
+    expect_proven("proveOuterSlot");
+}
+
+TEST_F(OuterZoo, a_delta_that_nobody_committed_to) {
+    Liar& liar = lie(coordinator_);
+    liar.list = sample_.included;
+    liar.list->at(1).root = sample_.add_delta();
+    commit();
+    expect_lost_by_clock();
+}
+
+TEST_F(OuterZoo, a_commitment_that_is_no_workers) {
+    // The coordinator posts the epoch's root: it can put anything under it.
+    const std::uint32_t slot = sample_.included[1].slot;
+    const protocol::UnitCommitment says = sample_.commitment(slot, sample_.add_delta());
+    sample_.epoch[2] = protocol::sign(domain(), says, coordinator_.key);
+    ASSERT_EQ(sample_.epoch[2].commitment.slot, slot);
+    sample_.included[1].root = says.delta_root;
+    run();
+    commit();
+    expect_proven("proveSigner");
+    EXPECT_EQ(games().at(0).fault->element, Amount(1)) << "another worker's slot";
+}
+
+TEST_F(OuterZoo, two_steps) {
+    change_ = [](protocol::UnitCommitment& claim) { claim.steps = 2; };
+    commit();
+    expect_lost_by_opening(3);
+}
+
+TEST_F(OuterZoo, another_record_was_signed_than_is_shown) {
+    change_ = [](protocol::UnitCommitment& claim) {
+        claim.records_root = engine::testing::seed_of("no records");
+    };
+    commit();
+    expect_lost_by_clock();
+}
+
+TEST_F(OuterZoo, silence) {
+    lie(coordinator_).lie_about(OuterTree::base, 0, 0);
+    commit();
+    play_until([&] { return !games().empty(); }, false);
+    pass(terms().clock_s + 1);
+    play_until([&] { return proven(); }, false);
+    EXPECT_EQ(games().at(0).ended->status, chain::GameStatus::kFaultByClock);
+}
+
+TEST_F(OuterZoo, a_challenger_that_sums_wrongly) {
+    lie(verifier_).lie_about(OuterTree::base, 2, 4);
+    commit();
+    expect_upheld();
+}
+
+TEST_F(OuterZoo, a_challenger_without_a_reason) {
+    commit();
+    expect_upheld();
+}
+
+TEST_F(OuterZoo, a_challenger_that_never_heard_of_a_commitment) {
+    lie(verifier_).known_epoch = sample_.epoch;
+    verifier_.lie->known_epoch.erase(verifier_.lie->known_epoch.begin());
+    commit();
+    expect_upheld();
+}
+
+class Conflicts : public OuterZoo {
+  protected:
+    /// The verifier has nothing else against the coordinator.
+    void accuse(Bytes other) {
+        ASSERT_TRUE(verifier_.claims->remove(claim_of(verifier_)).ok());
+        ASSERT_TRUE(verifier_.claims->save(conflict_with(std::move(other))).ok());
+    }
+};
+
+TEST_F(Conflicts, two_aggregates_of_one_round) {
+    commit();
+    protocol::UnitCommitment second = outcome_;
+    second.final_state_root = engine::testing::seed_of("another base");
+    const auto other = protocol::sign(domain(), second, coordinator_.key);
+    accuse(protocol::encode(other));
+    // The unit is the one with the lower digest, whichever is named first.
+    if (protocol::signing_digest(domain(), second) < protocol::signing_digest(domain(), outcome_))
+        commitment_ = other;
+    expect_lost_by_opening(game::kEquivocationField);
+    EXPECT_EQ(games().at(0).ended->status, chain::GameStatus::kFaultProven);
+}
+
+TEST_F(Conflicts, two_aggregates_of_a_round_without_an_epoch) {
+    post_round();
+    outcome_ = sample_.outcome(coordinator_.work());
+    commitment_ = protocol::sign(domain(), outcome_, coordinator_.key);
+    protocol::UnitCommitment second = outcome_;
+    second.delta_root = engine::testing::seed_of("another momentum");
+    const auto other = protocol::sign(domain(), second, coordinator_.key);
+    ASSERT_TRUE(verifier_.claims->save(conflict_with(protocol::encode(other))).ok());
+    if (protocol::signing_digest(domain(), second) < protocol::signing_digest(domain(), outcome_))
+        commitment_ = other;
+    expect_lost_by_opening(game::kEquivocationField);
+}
+
+TEST_F(Conflicts, a_next_round_with_another_base) {
+    commit();
+    protocol::RoundRecord next = next_record();
+    next.base_state_root = engine::testing::seed_of("another base");
+    post(next);
+    accuse(protocol::encode(next));
+    expect_lost_by_opening(game::kNextRecordField);
+}
+
+TEST_F(Conflicts, a_next_round_with_another_momentum) {
+    commit();
+    protocol::RoundRecord next = next_record();
+    next.momentum_root = engine::testing::seed_of("another momentum");
+    post(next);
+    accuse(protocol::encode(next));
+    expect_lost_by_opening(game::kNextRecordField);
+}
+
+/// What contradicts nothing is not announced: the bond would be lost.
+TEST_F(Conflicts, a_next_round_that_goes_on_from_the_aggregate) {
+    commit();
+    const protocol::RoundRecord next = next_record();
+    post(next);
+    accuse(protocol::encode(next));
+    const Amount before = balance(verifier_);
+    for (int i = 0; i < 3; ++i)
+        tick(verifier_);
+    EXPECT_TRUE(verifier_.told("stuck"));
+    EXPECT_FALSE(verifier_.told("announced"));
+    EXPECT_EQ(balance(verifier_), before);
+}
+
+/// A game about an aggregate is in vain once the next record has decided it: its bond comes back.
+TEST_F(Conflicts, the_next_round_decides_a_game_that_is_played) {
+    lie(coordinator_).lie_about(OuterTree::base, 3, 9);
+    commit();
+    play_until([&] { return !games().empty(); });
+    const Amount before = balance(verifier_);
+    protocol::RoundRecord next = next_record();
+    next.base_state_root = engine::testing::seed_of("another base");
+    post(next);
+    ASSERT_TRUE(verifier_.claims->save(conflict_with(protocol::encode(next))).ok());
+    play_until(
+        [&] {
+            const auto played = games();
+            return played.size() == 2 && played[0].ended && played[1].ended;
+        },
+        false);
+    EXPECT_EQ(games()[0].ended->status, chain::GameStatus::kMoot);
+    EXPECT_EQ(games()[1].ended->status, chain::GameStatus::kFaultProven);
+    EXPECT_EQ(balance(verifier_), before.plus(terms().bond).value());
+    expect_slashed();
+}
+
+}  // namespace
+}  // namespace gym::testing

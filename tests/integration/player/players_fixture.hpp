@@ -1,0 +1,142 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "deployed.hpp"
+#include "gym/chain/dispute_contracts.hpp"
+#include "gym/player/game_log.hpp"
+#include "gym/player/player.hpp"
+#include "temporary_folder.hpp"
+
+namespace gym::testing {
+
+/// The players of both sides of a dispute on a real chain. A player's process is an object: every
+/// tick is the first one of a new process.
+class PlayersTest : public DeployedTest {
+  protected:
+    [[nodiscard]] chain::DisputeParams dispute_terms() const override {
+        chain::DisputeParams terms;
+        terms.window_blocks = 400;  // 40 s, and nobody waits for them
+        return terms;
+    }
+
+    /// One side: its claims on disk, its transactions, what it plays.
+    struct Party : player::UnitSource {
+        void release(const player::Claim& claim) override { released.push_back(claim.name()); }
+        player::Role role = player::Role::kChallenge;
+        std::string name;
+        std::unique_ptr<player::ClaimStore> claims;
+        std::unique_ptr<Sender> sender;
+        crypto::PrivateKey key = crypto::PrivateKey::generate();
+        std::vector<std::string> events;
+        std::vector<std::string> released;
+
+        [[nodiscard]] bool told(const std::string& beginning) const {
+            return std::ranges::any_of(
+                events, [&](const std::string& event) { return event.starts_with(beginning); });
+        }
+    };
+    virtual Party& asserter() = 0;
+    virtual Party& challenger() = 0;
+    [[nodiscard]] virtual Digest chain_unit() const = 0;
+    /// Of the unit's round; only games about aggregates need it.
+    [[nodiscard]] virtual std::optional<game::EpochRoot> epoch_root() const { return std::nullopt; }
+
+    void enter_chain(Party& party, std::string name, std::uint32_t key) {
+        party.name = std::move(name);
+        party.key = anvil_.funded_key(key);
+        party.claims = player::ClaimStore::open(folder_.path() / party.name).value();
+        party.sender = std::make_unique<Sender>(anvil_, party.key.clone(), clock_);
+        send(payer_, token().transfer(party.key.address(), tokens("1000")), party.name);
+    }
+    void stake(Party& party, const char* amount) {
+        const chain::Stake stake(deployment_.stake);
+        send(*party.sender, token().approve(stake.address(), tokens(amount)), "approve");
+        send(*party.sender, stake.stake(party.key.address(), tokens(amount)), "stake");
+    }
+
+    std::unique_ptr<player::Player> player_of(Party& party) {
+        player::PlayerSetup setup{anvil_.client(),
+                                  *party.sender->manager,
+                                  contract(),
+                                  domain(),
+                                  *party.claims,
+                                  party,
+                                  [&party](const player::PlayerEvent& event) {
+                                      party.events.push_back(event.name + ": " + event.detail);
+                                  }};
+        return party.role == player::Role::kDefend ? player::make_defender(std::move(setup))
+                                                   : player::make_challenger(std::move(setup));
+    }
+
+    /// Ticks both sides until `done`.
+    void play_until(const std::function<bool()>& done, bool asserter_plays = true,
+                    bool challenger_plays = true) {
+        for (int ticks = 0; ticks < 600 && !done(); ++ticks) {
+            if (asserter_plays) tick(asserter());
+            if (challenger_plays) tick(challenger());
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+        std::string story;
+        for (const Party* party : {&asserter(), &challenger()})
+            for (const std::string& event : party->events)
+                story += party->name + " " + event + "\n";
+        ASSERT_TRUE(done()) << story;
+    }
+    void tick(Party& party) {
+        const Status done = player_of(party)->tick();
+        EXPECT_TRUE(done.ok()) << done.error().message;
+    }
+    /// Moves the chain's clock.
+    void pass(std::uint64_t seconds) {
+        anvil_.rpc("evm_increaseTime", "[" + std::to_string(seconds) + "]");
+        anvil_.mine(1);
+    }
+    std::uint64_t head() { return anvil_.client().block(chain::BlockTag::kLatest).value()->number; }
+    std::uint64_t window() { return contract().opening(anvil_.client()).value().window_blocks; }
+    chain::DisputeGame::Terms terms() { return contract().terms(anvil_.client()).value(); }
+
+    [[nodiscard]] chain::DisputeGame contract() const {
+        return chain::DisputeGame(deployment_.dispute_game);
+    }
+    [[nodiscard]] crypto::Eip712Domain domain() const {
+        return protocol::signing_domain(deployment_.chain_id, deployment_.commitment_log);
+    }
+    chain::DisputeGame::Unit on_chain() {
+        return contract().unit_of(anvil_.client(), chain_unit()).value();
+    }
+    chain::Stake::Holding stake_of(const Party& party) {
+        return chain::Stake(deployment_.stake)
+            .stake_of(anvil_.client(), party.key.address())
+            .value();
+    }
+    Amount balance(const Party& party) {
+        return token().balance_of(anvil_.client(), party.key.address()).value();
+    }
+    std::vector<player::GameRecord> games() {
+        const auto events =
+            player::unit_events(anvil_.client(), contract(), chain_unit(), {0, head()}).value();
+        return player::replay(events, epoch_root()).games;
+    }
+
+    /// Whether a fault is proven, in the logs, too: they come after the state.
+    bool proven() {
+        return on_chain().proven_at_s != 0 && std::ranges::any_of(games(), [](const auto& game) {
+                   return game.ended && (game.ended->status == chain::GameStatus::kFaultProven ||
+                                         game.ended->status == chain::GameStatus::kFaultByClock);
+               });
+    }
+    /// Whether games were opened and all are over, by the logs.
+    bool all_ended() {
+        const auto played = games();
+        return !played.empty() &&
+               std::ranges::all_of(played, [](const auto& game) { return game.ended.has_value(); });
+    }
+
+    TemporaryFolder folder_;
+};
+
+}  // namespace gym::testing

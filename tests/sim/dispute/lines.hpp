@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "gym/game/line.hpp"
+#include "gym/game/table.hpp"
+
+namespace gym::game::sim {
+
+/// Lines by what led to them. A move on a line is a pure function, and whoever crashed plays the
+/// same moves again: each is decided once, however often a log is read.
+class Lines {
+  public:
+    struct Reached {
+        explicit Reached(Line reached);
+        Line line;
+        Digest at;    ///< hash of its cursor
+        Digest plan;  ///< the same for units of other names: what is planned there does not differ
+    };
+    /// The line of a game that begins. The pointer lives as long as this.
+    const Reached* begin(const UnitFacts& facts, const Cursor& start);
+    /// Where a move leads. @errors as Line::play().
+    Result<const Reached*> play(const Reached* from, const std::shared_ptr<const SentMove>& sent);
+
+  private:
+    std::map<std::pair<Digest, Digest>, Reached> begun_;
+    /// The moves are kept with it, so that no other one gets the address.
+    std::map<std::pair<const Reached*, std::shared_ptr<const SentMove>>, Result<Reached>> played_;
+};
+
+}  // namespace gym::game::sim

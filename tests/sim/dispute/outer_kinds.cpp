@@ -1,0 +1,119 @@
+#include <algorithm>
+
+#include "unit_library.hpp"
+
+// Aggregates, right and wrong in many ways.
+namespace gym::game::sim {
+
+using testing::OuterLiar;
+using testing::SampleOuter;
+
+namespace {
+
+constexpr std::uint32_t kNobodysSlot = 9, kForgedSlot = 12;
+
+dispute::testing::Sample sample_of(std::size_t program) {
+    return testing::kSamples[program == 0 ? 4 : 0];  // mlp, gpt
+}
+
+}  // namespace
+
+struct UnitLibrary::Outer {
+    explicit Outer(std::size_t program) : sample(sample_of(program), 1, domain()) {
+        unknown = sample.add_delta();
+        // The coordinator posts the epoch's root: workers would not have signed these.
+        sample.commit(kNobodysSlot, sample.add_delta());
+        sample.commit(kForgedSlot, sample.add_delta());
+        sample.epoch.back().signature.data[64] = 0;
+        honest = sample.rerun();
+    }
+    SampleOuter sample;
+    Digest unknown;  ///< of a delta that nobody committed to
+    std::unique_ptr<RerunOuter> honest;
+};
+
+void UnitLibrary::make_aggregate(UnitKind& kind, std::size_t variant, std::mt19937_64& rng) {
+    std::shared_ptr<Outer>& outer = outers_[kind.program];
+    if (outer == nullptr) outer = std::make_shared<Outer>(kind.program);
+    kind.what = "right aggregate";
+    kind.facts = outer->sample.facts(*outer->honest);
+    kind.answer = testing::asserter_of(*outer->honest);
+    kind.challenge = testing::challenger_of(*outer->honest);
+    if (variant == 0) return;
+    constexpr std::uint8_t kFields[] = {0, 2, 3, 4, 6};
+    switch (variant % 8) {
+        case 1: {
+            kind.what = "an aggregate that is garbage";
+            OuterFacts garbage = outer->sample.facts(*outer->honest);
+            garbage.records_root.data[rng() % Digest::kSize] ^= 1;
+            kind.facts = garbage;
+            return;
+        }
+        case 2:
+            kind.what = "an aggregate that contradicts its round";
+            kind.contradiction = kFields[rng() % std::size(kFields)];
+            return;
+        default:
+            break;
+    }
+    kind.outer_liar = std::make_unique<OuterLiar>(*outer->honest);
+    if (variant % 8 == 3 || variant % 8 == 4)
+        make_other_list(kind, *outer, rng);
+    else
+        make_outer_liar(kind, *outer, rng);
+    kind.facts = outer->sample.facts(*kind.outer_liar);
+    kind.answer = kind.outer_liar->player();
+    kind.challenge = testing::challenger_of(*kind.outer_liar);
+}
+
+void UnitLibrary::make_outer_liar(UnitKind& kind, Outer& outer, std::mt19937_64& rng) {
+    OuterLiar& liar = *kind.outer_liar;
+    const std::uint32_t parameters = outer.honest->trace().header.parameters;
+    if (rng() % 4 == 0) {
+        kind.what = "another tensor in the record's state";
+        liar.lie_about_joint(rng() % (2 * std::uint64_t{parameters}), outer.unknown);
+        return;
+    }
+    const OuterTree tree = rng() % 2 == 0 ? OuterTree::base : OuterTree::momentum;
+    const auto parameter = static_cast<std::uint32_t>(rng() % parameters);
+    const std::uint64_t bytes = outer.sample.base.tensors[parameter].bytes.size();
+    const std::uint64_t byte = rng() % bytes;
+    kind.what = "an element that the outer step does not give";
+    liar.lie_about(tree, parameter, byte, 1 + rng() % 8);
+    if (rng() % 3 != 0) return;
+    kind.what = "an element of deltas that are not so";
+    liar.values = testing::must(outer.honest->column(parameter, byte / sizeof(float)));
+    liar.values->at(rng() % liar.values->size()) ^= 0x40;
+}
+
+void UnitLibrary::make_other_list(UnitKind& kind, Outer& outer, std::mt19937_64& rng) {
+    std::vector<OuterDelta> list = outer.sample.included;
+    const auto in_slot = [&](std::uint32_t slot) {
+        const auto found = std::ranges::find_if(
+            outer.sample.epoch,
+            [&](const protocol::SignedCommitment& one) { return one.commitment.slot == slot; });
+        return OuterDelta{slot, found->commitment.delta_root};
+    };
+    switch (rng() % 4) {
+        case 0:
+            kind.what = "a delta that nobody committed to";
+            list[rng() % list.size()].root = outer.unknown;
+            break;
+        case 1:
+            kind.what = "deltas of other slots";
+            std::swap(list.front().root, list.back().root);
+            break;
+        case 2:
+            kind.what = "a delta of who has no slot";
+            list.push_back(in_slot(kNobodysSlot));
+            break;
+        default:
+            kind.what = "a delta under a forged signature";
+            list.push_back(in_slot(kForgedSlot));
+            break;
+    }
+    std::ranges::sort(list, {}, &OuterDelta::slot);
+    kind.outer_liar->list = std::move(list);
+}
+
+}  // namespace gym::game::sim

@@ -1,0 +1,68 @@
+// gym-coordinator with a fault: one bit of every aggregate's first parameter is flipped before it
+// is signed. Its referee has the same fault; what it runs again for a game on chain has not.
+
+#include "coordinator_program.hpp"
+#include "gym/common/assert.hpp"
+#include "gym/engine/state.hpp"
+#include "program_main.hpp"
+
+namespace {
+
+using namespace gym;
+using coordinator::Compute;
+
+class WrongAggregates final : public Compute {
+  public:
+    explicit WrongAggregates(std::unique_ptr<Compute> engine) : engine_(std::move(engine)) {}
+
+    Result<Prepared> prepare(const std::string& spec_yaml, ByteView dataset,
+                             const Digest& dataset_root, const Digest& job_seed) override {
+        return engine_->prepare(spec_yaml, dataset, dataset_root, job_seed);
+    }
+    Result<RoundRoots> round_roots(ByteView program, ByteView base) override {
+        return engine_->round_roots(program, base);
+    }
+    Result<double> delta_norm(ByteView program, ByteView delta) override {
+        return engine_->delta_norm(program, delta);
+    }
+    Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
+                                 const std::vector<Bytes>& deltas) override {
+        GYM_TRY(Aggregated out, engine_->aggregate(program, base, momentum, deltas));
+        GYM_TRY(engine::State state, engine::decode_state(out.base.bytes));
+        state.tensors.at(0).bytes.at(2) ^= 1;
+        out.base = {engine::state_root(state), engine::encode_state(state)};
+        return out;
+    }
+    Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
+                            const Digest& dataset_root, std::uint32_t windows_max) override {
+        return engine_->evaluate(evaluate_program, base, dataset, dataset_root, windows_max);
+    }
+    Result<Digest> records_root(ByteView records) override {
+        return engine_->records_root(records);
+    }
+    Result<std::optional<Difference>> first_difference(ByteView committed,
+                                                       ByteView recomputed) override {
+        return engine_->first_difference(committed, recomputed);
+    }
+    Result<Reexecuted> run_unit(const protocol::RoundRecord& record, std::uint32_t slot,
+                                ByteView program, ByteView base, ByteView dataset,
+                                const crypto::Signature* challenge) override {
+        return engine_->run_unit(record, slot, program, base, dataset, challenge);
+    }
+    Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override {
+        return engine_->aggregate_trace(records, challenge);
+    }
+
+  private:
+    std::unique_ptr<Compute> engine_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return app::program_main("gym-faulty-coordinator", [&] {
+        return app::run_coordinator(argc, argv, [](std::unique_ptr<Compute> engine) {
+            return std::make_unique<WrongAggregates>(std::move(engine));
+        });
+    });
+}

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <optional>
+
+#include "liars.hpp"
+#include "sample_outer.hpp"
+
+/// Coordinators that commit to and post what no outer step gives.
+namespace gym::game::testing {
+
+/// Answers with the honest run's data where nothing else was put in its place.
+class OuterLiar final : public OuterWork {
+  public:
+    explicit OuterLiar(OuterWork& honest) : work_(honest) {}
+
+    std::optional<std::vector<OuterDelta>> list;  ///< what it says was included
+    std::optional<OuterTrees> trees;
+    std::map<std::pair<OuterTree, std::uint32_t>, dispute::TracedTensor> tensors;
+    std::optional<Bytes> values;               ///< of whichever column is asked for
+    std::optional<std::vector<Digest>> joint;  ///< tensors under its record's state root
+    std::vector<protocol::SignedCommitment> known_epoch;
+
+    /// A copy of the honest run's roots, to be changed.
+    OuterTrees& lie_about_roots() {
+        const OuterTrees& right = *must(work_.run(included()));
+        if (!trees) trees = right;
+        return *trees;
+    }
+    /// Changes bytes of a tensor, and all roots above it.
+    void lie_about(OuterTree tree, std::uint32_t parameter, std::uint64_t byte,
+                   std::uint64_t count = 1) {
+        OuterTrees& roots = lie_about_roots();
+        const auto tensor = changed(*must(work_.tensor(tree, parameter)), byte, count);
+        (tree == OuterTree::base ? roots.base : roots.momentum)[parameter] = tensor.root();
+        tensors.insert_or_assign({tree, parameter}, tensor);
+        std::vector<Digest> both = roots.base;
+        both.insert(both.end(), roots.momentum.begin(), roots.momentum.end());
+        roots.state_root = commit::merkle_root(both);
+    }
+    /// Another tensor under the record's state root than under the commitment's.
+    void lie_about_joint(std::size_t leaf, const Digest& root) {
+        OuterTrees& roots = lie_about_roots();
+        joint = roots.base;
+        joint->insert(joint->end(), roots.momentum.begin(), roots.momentum.end());
+        joint->at(leaf) = root;
+        roots.state_root = commit::merkle_root(*joint);
+    }
+
+    [[nodiscard]] const dispute::TraceProgram& trace() const override { return work_.trace(); }
+    [[nodiscard]] const dispute::TraceTrees& records() const override { return work_.records(); }
+    [[nodiscard]] const protocol::RoundRecord& round_record() const override {
+        return work_.round_record();
+    }
+    [[nodiscard]] const crypto::Eip712Domain& domain() const override { return work_.domain(); }
+    [[nodiscard]] std::span<const protocol::SignedCommitment> epoch() const override {
+        return known_epoch.empty() ? work_.epoch() : known_epoch;
+    }
+    [[nodiscard]] std::span<const OuterDelta> included() const override {
+        return list ? *list : work_.included();
+    }
+    Result<const OuterTrees*> run(std::span<const OuterDelta> deltas) override {
+        GYM_TRY(const OuterTrees* right, work_.run(deltas));
+        return trees ? &*trees : right;
+    }
+    Result<const dispute::TracedTensor*> tensor(OuterTree tree, std::uint32_t parameter) override {
+        const auto found = tensors.find({tree, parameter});
+        if (found == tensors.end()) return work_.tensor(tree, parameter);
+        return &found->second;
+    }
+    Result<Bytes> column(std::uint32_t parameter, std::uint64_t element) override {
+        if (values) return *values;
+        return work_.column(parameter, element);
+    }
+    Result<dispute::ChunksOpening> delta_element(std::uint32_t position, std::uint32_t parameter,
+                                                 std::uint64_t element) override {
+        return work_.delta_element(position, parameter, element);
+    }
+    Result<Before> before(std::uint32_t parameter, std::uint64_t element) override {
+        return work_.before(parameter, element);
+    }
+
+    Player player() {
+        return [this](const Line& line) -> Result<Move> {
+            const bool of_joint = joint && line.at().stage == Stage::outer_state &&
+                                  line.outer()->tree == OuterTree::both;
+            if (!of_joint) return plan_answer(*this, line);
+            return Move(
+                move::Answer{answer_to(commit::MerkleTree(*joint),
+                                       {line.at().height, line.at().index}, kAnswerLevelsMax)});
+        };
+    }
+
+  private:
+    OuterWork& work_;
+};
+
+}  // namespace gym::game::testing

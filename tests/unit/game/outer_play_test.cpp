@@ -1,0 +1,294 @@
+#include <gtest/gtest.h>
+
+#include "gym/game/strategy.hpp"
+#include "outer_liars.hpp"
+#include "random_outer_challenger.hpp"
+#include "random_seed.hpp"
+#include "rules_common.hpp"
+
+// Whole games about aggregates: a lying coordinator against an honest challenger, and the other way
+// round.
+
+namespace gym::game {
+namespace {
+
+using testing::kSamples;
+using testing::must;
+using testing::Outcome;
+using testing::OuterLiar;
+using testing::RandomOuterChallenger;
+using testing::SampleOuter;
+
+class OuterGames : public ::testing::TestWithParam<dispute::testing::Sample> {
+  protected:
+    Outcome play(OuterLiar& liar) { return play(liar, sample_.facts(liar)); }
+    Outcome play(OuterLiar& liar, const OuterFacts& facts) {
+        return testing::play(testing::line_of(facts), liar.player(),
+                             testing::challenger_of(*honest_), &sample_.domain);
+    }
+    /// A challenger with `own` data against the honest asserter.
+    Outcome challenge(OuterWork& own) {
+        return testing::play(testing::line_of(sample_.facts(*asserter_)),
+                             testing::asserter_of(*asserter_), testing::challenger_of(own),
+                             &sample_.domain);
+    }
+    [[nodiscard]] std::uint32_t parameters() const { return honest_->trace().header.parameters; }
+    [[nodiscard]] std::uint64_t elements(std::uint32_t parameter) const {
+        return sample_.base.tensors.at(parameter).bytes.size() / 4;
+    }
+    Digest random_digest() {
+        Digest digest;
+        for (std::uint8_t& byte : digest.data)
+            byte = static_cast<std::uint8_t>(rng_());
+        return digest;
+    }
+    void begin_again() {
+        honest_ = sample_.rerun();
+        asserter_ = sample_.rerun();
+    }
+
+    SampleOuter sample_{GetParam()};
+    std::unique_ptr<RerunOuter> honest_ = sample_.rerun(), asserter_ = sample_.rerun();
+    std::mt19937_64 rng_{gym::testing::random_seed()};
+};
+INSTANTIATE_TEST_SUITE_P(Samples, OuterGames, ::testing::ValuesIn(kSamples),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST_P(OuterGames, AWrongElementIsFoundWhereverItIs) {
+    for (const OuterTree tree : {OuterTree::base, OuterTree::momentum}) {
+        for (std::uint32_t i = 0; i < parameters(); ++i) {
+            (void)must(honest_->run(sample_.included));
+            OuterLiar liar(*asserter_);
+            const std::uint64_t element = rng_() % elements(i);
+            liar.lie_about(tree, i, 4 * element + rng_() % 4);
+            const Outcome outcome = play(liar);
+            ASSERT_EQ(outcome.end, Outcome::End::proof) << outcome.moves << outcome.reason.message;
+            ASSERT_EQ(name_of(outcome.last), "proveOuter") << outcome.moves;
+            EXPECT_EQ(outcome.finding.element, element);
+            const auto& proof = std::get<move::ProveOuter>(outcome.last);
+            EXPECT_EQ(proof.outer.tree, tree);
+            EXPECT_EQ(proof.op.primitive, i);
+            const auto word = [&](OuterWork& work) {
+                std::uint32_t bits = 0;
+                std::memcpy(&bits, must(work.tensor(tree, i))->bytes().data() + 4 * element, 4);
+                return rules::word_of(bits);
+            };
+            EXPECT_EQ(outcome.finding.claimed, word(liar));
+            EXPECT_EQ(outcome.finding.computed, word(*honest_));
+        }
+    }
+}
+
+TEST_P(OuterGames, TheFirstOfManyDifferencesIsFound) {
+    OuterLiar liar(*asserter_);
+    const std::uint32_t first = static_cast<std::uint32_t>(rng_() % parameters());
+    const std::uint64_t element = rng_() % elements(first);
+    for (std::uint32_t i = first; i < parameters(); ++i)
+        liar.lie_about(OuterTree::base, i, i == first ? 4 * element : 0, 4 * elements(i));
+    for (std::uint32_t i = 0; i < parameters(); ++i)
+        liar.lie_about(OuterTree::momentum, i, 0, 4 * elements(i));
+    const Outcome outcome = play(liar);
+    ASSERT_EQ(name_of(outcome.last), "proveOuter") << outcome.moves << outcome.reason.message;
+    EXPECT_EQ(outcome.finding.element, element);
+    EXPECT_EQ(std::get<move::ProveOuter>(outcome.last).op.primitive, first);
+}
+
+/// Nobody asks for them unless something is computed from them.
+TEST_P(OuterGames, AWrongColumnIsFound) {
+    for (std::uint32_t position = 0; position < sample_.included.size(); ++position) {
+        OuterLiar liar(*asserter_);
+        const auto parameter = static_cast<std::uint32_t>(rng_() % parameters());
+        const std::uint64_t element = rng_() % elements(parameter);
+        liar.lie_about(OuterTree::momentum, parameter, 4 * element);
+        liar.values = must(asserter_->column(parameter, element));
+        for (std::size_t i = std::size_t{4} * position; i < liar.values->size(); ++i)
+            liar.values->at(i) ^= 0x41;
+        const Outcome outcome = play(liar);
+        ASSERT_EQ(name_of(outcome.last), "proveColumn") << outcome.moves << outcome.reason.message;
+        EXPECT_EQ(outcome.finding.element, position);
+        std::uint32_t right = 0;
+        std::memcpy(&right,
+                    &must(asserter_->column(parameter, element)).at(std::size_t{4} * position), 4);
+        EXPECT_EQ(outcome.finding.computed, rules::word_of(right));
+        EXPECT_EQ(outcome.finding.claimed, rules::word_of(right ^ 0x41414141));
+    }
+}
+
+TEST_P(OuterGames, AnotherTensorUnderTheRecordsStateIsFound) {
+    for (std::uint32_t leaf = 0; leaf < 2 * parameters(); ++leaf) {
+        OuterLiar liar(*asserter_);
+        liar.lie_about_joint(leaf, random_digest());
+        const Outcome outcome = play(liar);
+        ASSERT_EQ(name_of(outcome.last), "proveOuterSlot")
+            << outcome.moves << outcome.reason.message;
+        EXPECT_EQ(outcome.finding.element, leaf);
+        EXPECT_EQ(outcome.finding.claimed, liar.joint->at(leaf));
+    }
+}
+
+TEST_P(OuterGames, ADeltaThatNobodyCommittedToCannotBeShown) {
+    const auto expect_silence = [&](const std::vector<OuterDelta>& list) {
+        OuterLiar liar(*asserter_);
+        liar.list = list;
+        const Outcome outcome = play(liar);
+        EXPECT_EQ(outcome.end, Outcome::End::asserter_silent) << outcome.reason.message;
+        EXPECT_EQ(outcome.moves, "declareOuter pickIncluded ");
+    };
+    std::vector<OuterDelta> list = sample_.included;
+    list[1].root = sample_.add_delta();  // of nobody
+    expect_silence(list);
+    list = sample_.included;
+    std::swap(list[0].root, list[2].root);  // of other slots
+    expect_silence(list);
+    list = sample_.included;
+    list[2].slot = 65'000;
+    expect_silence(list);
+    list = sample_.included;
+    list.insert(list.begin() + 1, {3, sample_.included[0].root});  // once more
+    expect_silence(list);
+}
+
+/// The coordinator posts the epoch's root: what is under it need not be a worker's.
+TEST_P(OuterGames, ACommitmentThatIsNoWorkersIsFound) {
+    const auto play_with = [&](const protocol::SignedCommitment& forged) {
+        sample_.epoch[2] = forged;
+        sample_.included[1].root = forged.commitment.delta_root;
+        begin_again();
+        OuterLiar liar(*asserter_);
+        const Outcome outcome = play(liar);
+        EXPECT_EQ(outcome.moves, "declareOuter pickIncluded showIncluded proveSigner ")
+            << outcome.reason.message;
+        return outcome.finding.element;
+    };
+    const std::uint32_t slot = SampleOuter::kSlots[2];
+    protocol::UnitCommitment says = sample_.commitment(slot, sample_.add_delta());
+    protocol::SignedCommitment forged = sample_.sign(says, slot);
+    forged.signature.data[64] = 0;
+    EXPECT_EQ(play_with(forged), kSignatureField);
+    EXPECT_EQ(play_with(sample_.sign(says, 99)), 1U);
+    says.steps += 1;
+    EXPECT_EQ(play_with(sample_.sign(says, slot)), 3U);
+    says.steps -= 1;
+    says.final_state_root = {};
+    EXPECT_EQ(play_with(sample_.sign(says, slot)), 6U);
+}
+
+TEST_P(OuterGames, WhoDoesNotKnowTheEpochBelievesInIt) {
+    OuterLiar liar(*asserter_);
+    liar.list = sample_.included;
+    liar.list->at(1).root = sample_.add_delta();
+    const auto facts = sample_.facts(liar);
+    sample_.epoch.clear();
+    honest_ = sample_.rerun();
+    const Outcome outcome = play(liar, facts);
+    EXPECT_EQ(outcome.end, Outcome::End::challenger_silent);
+    EXPECT_EQ(outcome.moves, "declareOuter ");
+}
+
+TEST_P(OuterGames, WhatWasNotCommittedToCannotBeDeclared) {
+    OuterLiar liar(*asserter_);
+    OuterFacts facts = sample_.facts(liar);
+    facts.records_root = random_digest();
+    const Outcome outcome = play(liar, facts);
+    EXPECT_EQ(outcome.end, Outcome::End::asserter_silent);
+    EXPECT_EQ(outcome.moves, "");
+    // Deltas that are not the record's.
+    facts = sample_.facts(liar);
+    liar.list = sample_.included;
+    liar.list->pop_back();
+    EXPECT_EQ(play(liar, facts).end, Outcome::End::asserter_silent);
+}
+
+/// Other included deltas than the challenger expects, all of them committed to: no fault.
+TEST_P(OuterGames, WhatIsIncludedIsTheCoordinatorsChoice) {
+    OuterLiar other(*asserter_);
+    other.list = {{SampleOuter::kSlots[1], sample_.epoch[1].commitment.delta_root},
+                  {SampleOuter::kSlots[4], sample_.epoch[4].commitment.delta_root}};
+    const Outcome outcome = play(other);
+    EXPECT_EQ(outcome.end, Outcome::End::challenger_silent) << outcome.moves;
+    EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict);
+    // And a fault in it is one.
+    other.lie_about(OuterTree::base, 0, 3);
+    EXPECT_EQ(name_of(play(other).last), "proveOuter");
+}
+
+TEST_P(OuterGames, AgainstARightAggregateThereIsNoMove) {
+    const Outcome outcome = challenge(*honest_);
+    EXPECT_EQ(outcome.end, Outcome::End::challenger_silent);
+    EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict) << outcome.reason.message;
+    EXPECT_EQ(outcome.moves, "declareOuter ");
+}
+
+/// A challenger whose data is wrong anywhere.
+TEST_P(OuterGames, AChallengerThatIsWrongHasNoProof) {
+    const auto expect_silence = [&](OuterLiar& wrong, const char* moves) {
+        const Outcome outcome = challenge(wrong);
+        EXPECT_EQ(outcome.end, Outcome::End::challenger_silent) << outcome.moves;
+        EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict) << outcome.reason.message;
+        EXPECT_NE(outcome.moves.find(moves), std::string::npos) << outcome.moves;
+    };
+    for (const OuterTree tree : {OuterTree::base, OuterTree::momentum}) {
+        OuterLiar wrong(*honest_);
+        const auto parameter = static_cast<std::uint32_t>(rng_() % parameters());
+        wrong.lie_about(tree, parameter, rng_() % (4 * elements(parameter)));
+        expect_silence(wrong, "postColumn ");
+        wrong.values = Bytes(4 * sample_.included.size(), 0x11);
+        expect_silence(wrong, "postColumn ");
+    }
+    OuterLiar joint(*honest_);
+    joint.lie_about_joint(rng_() % (2 * parameters()), random_digest());
+    expect_silence(joint, "pickOuter ");
+    // It has not heard of the epoch's commitments, but of others.
+    OuterLiar elsewhere(*honest_);
+    elsewhere.known_epoch = sample_.epoch;
+    elsewhere.known_epoch.pop_back();
+    expect_silence(elsewhere, "declareOuter ");
+}
+
+TEST_P(OuterGames, NoStrategyWinsAgainstAnHonestAsserter) {
+    RandomOuterChallenger challenger(*honest_, rng_);
+    const OuterFacts facts = sample_.facts(*asserter_);
+    std::map<std::string, std::size_t> refused;
+    const std::size_t games = 60 * gym::testing::test_scale();
+    for (std::size_t game = 0; game < games; ++game) {
+        Line line = testing::line_of(facts);
+        for (std::size_t moves = 0; moves < testing::kMovesMax; ++moves) {
+            const bool challenges = line.at().answered;
+            const auto move =
+                challenges ? Result<Move>(challenger.choose(line)) : plan_answer(*asserter_, line);
+            ASSERT_TRUE(move.ok()) << move.error().message;
+            if (is_proof(*move)) {
+                const auto ruling = decide(line.at(), *move, &sample_.domain);
+                ASSERT_FALSE(ruling.ok()) << name_of(*move) << " against an honest asserter";
+                EXPECT_EQ(ruling.error().code, ErrorCode::kConflict) << ruling.error().message;
+                ++refused[std::string(name_of(*move))];
+                break;
+            }
+            const Status played = line.play(*move);
+            ASSERT_TRUE(played.ok()) << name_of(*move) << ": " << played.error().message;
+        }
+    }
+    for (const char* name : {"proveSigner", "proveOuterSlot", "proveColumn", "proveOuter"})
+        EXPECT_GT(refused[name], 0U) << name;
+}
+
+TEST(OuterStrategies, AreOfEitherKindOfWork) {
+    const SampleOuter sample(kSamples[4]);
+    const auto outer = sample.rerun();
+    const auto strategy = strategy_of(static_cast<OuterWork&>(*outer));
+    Line line = testing::line_of(sample.facts(*outer));
+    const Move declared = must(strategy->answer(line));
+    EXPECT_EQ(name_of(declared), "declareOuter");
+    ASSERT_TRUE(line.play(declared).ok());
+    EXPECT_EQ(strategy->challenge(line).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(line.included(), sample.included);
+
+    const auto train = testing::rerun(sample.unit);
+    const Facts facts = testing::facts_of(sample.unit, *train, must(train->states())->initial_root);
+    EXPECT_EQ(
+        name_of(must(strategy_of(static_cast<UnitWork&>(*train))->answer(testing::line_of(facts)))),
+        "declareStates");
+}
+
+}  // namespace
+}  // namespace gym::game

@@ -1,0 +1,156 @@
+#include <gtest/gtest.h>
+
+#include "gym/engine/unit.hpp"
+#include "gym/program/train_program.hpp"
+#include "players.hpp"
+#include "sample_outer.hpp"
+#include "temporary_folder.hpp"
+
+namespace gym::game {
+namespace {
+
+using testing::kSamples;
+using testing::must;
+using testing::SampleOuter;
+
+class OuterWorkOf : public ::testing::TestWithParam<dispute::testing::Sample> {
+  protected:
+    [[nodiscard]] engine::AggregateResult aggregate(const std::vector<OuterDelta>& included) const {
+        std::vector<engine::State> deltas;
+        for (const OuterDelta& delta : included)
+            deltas.push_back(
+                must(engine::decode_delta(sample_.unit.program, sample_.deltas.at(delta.root))));
+        const auto program = must(program::aggregate_program(
+            sample_.unit.program, static_cast<std::uint32_t>(deltas.size())));
+        return must(engine::run_aggregate(program, sample_.base, sample_.momentum, deltas));
+    }
+    SampleOuter sample_{GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(Samples, OuterWorkOf, ::testing::ValuesIn(kSamples),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST_P(OuterWorkOf, GivesTheEnginesBits) {
+    const auto work = sample_.rerun();
+    for (std::size_t count = 1; count <= SampleOuter::kSlots.size(); ++count) {
+        std::vector<OuterDelta> included;
+        for (std::size_t i = 0; i < count; ++i)
+            included.push_back({SampleOuter::kSlots[i], sample_.epoch[i].commitment.delta_root});
+        const engine::AggregateResult right = aggregate(included);
+        const OuterTrees& trees = *must(work->run(included));
+        EXPECT_EQ(commit::merkle_root(trees.base), right.base_root);
+        EXPECT_EQ(commit::merkle_root(trees.momentum), right.momentum_root);
+        EXPECT_EQ(trees.state_root, right.records.at(0).state_root);
+        EXPECT_EQ(trees.deltas_root, right.records.at(0).batch_root);
+        const std::uint32_t last = work->trace().header.parameters - 1;
+        for (const std::uint32_t i : {0U, last}) {
+            EXPECT_EQ(must(work->tensor(OuterTree::base, i))->root(), trees.base[i]);
+            EXPECT_TRUE(std::ranges::equal(must(work->tensor(OuterTree::momentum, i))->bytes(),
+                                           right.momentum.tensors[i].bytes));
+        }
+    }
+}
+
+/// NaN, infinities, -0, numbers far apart.
+TEST_P(OuterWorkOf, GivesTheEnginesBitsOfStrangeNumbers) {
+    Bytes strange = sample_.deltas.at(sample_.included[1].root);
+    const std::uint32_t words[] = {0x7FC00000, 0x7F800000, 0xFF800000, 0x80000000,
+                                   0x00000001, 0x7F7FFFFF, 0x33000000};
+    for (std::size_t i = 0; i < std::size(words); ++i)
+        std::memcpy(&strange[16 + 4 * i], &words[i], 4);
+    sample_.included[1].root = blob::blob_root(strange);
+    sample_.deltas[sample_.included[1].root] = strange;
+    const auto work = sample_.rerun();
+    const engine::AggregateResult right = aggregate(sample_.included);
+    const OuterTrees& trees = *must(work->run(sample_.included));
+    EXPECT_EQ(commit::merkle_root(trees.base), right.base_root);
+    EXPECT_EQ(commit::merkle_root(trees.momentum), right.momentum_root);
+}
+
+TEST_P(OuterWorkOf, OpensWhatAnElementIsMadeFrom) {
+    const auto work = sample_.rerun();
+    const OuterTrees& trees = *must(work->run(sample_.included));
+    const dispute::TraceHeader& header = work->trace().header;
+    const std::uint32_t parameter = header.parameters - 1;
+    const auto& tensor = sample_.base.tensors[parameter];
+    const std::uint64_t element = tensor.bytes.size() / 4 - 1;
+    const dispute::Shape shape{program::DType::f32,
+                               program::Dims(tensor.dims.begin(), tensor.dims.end())};
+    const auto before = must(work->before(parameter, element));
+    for (const auto& [opening, root] : {std::pair{before.base, sample_.record.base_state_root},
+                                        std::pair{before.momentum, sample_.record.momentum_root}})
+        EXPECT_TRUE(commit::merkle_verify(root, {parameter, header.parameters},
+                                          tensor_digest(shape, opening.tree_root), opening.path)
+                        .ok());
+    const Bytes values = must(work->column(parameter, element));
+    ASSERT_EQ(values.size(), 4 * sample_.included.size());
+    for (std::uint32_t k = 0; k < sample_.included.size(); ++k) {
+        const Bytes& delta = sample_.deltas.at(sample_.included[k].root);
+        EXPECT_TRUE(std::ranges::equal(ByteView(delta).last(4),
+                                       ByteView(values).subspan(std::size_t{4} * k, 4)));
+        const auto opening = must(work->delta_element(k, parameter, element));
+        const dispute::Shape bytes{program::DType::u8, {static_cast<std::uint32_t>(delta.size())}};
+        EXPECT_TRUE(commit::merkle_verify(trees.deltas_root, {k, sample_.included.size()},
+                                          tensor_digest(bytes, opening.tree_root), opening.path)
+                        .ok());
+    }
+}
+
+TEST(OuterWork, FilesAndThreadsChangeNothing) {
+    const gym::testing::TemporaryFolder folder;
+    RerunWorkOptions small;
+    small.engine.threads = 3;
+    small.spill = {folder.path(), 256};
+    const SampleOuter sample(kSamples[2]);
+    const auto a = sample.rerun(), b = sample.rerun(small);
+    EXPECT_EQ(must(a->run(sample.included))->base, must(b->run(sample.included))->base);
+    EXPECT_EQ(must(a->run(sample.included))->state_root, must(b->run(sample.included))->state_root);
+    EXPECT_EQ(must(b->tensor(OuterTree::base, 1))->root(), must(a->run(sample.included))->base[1]);
+    EXPECT_EQ(must(a->column(1, 3)), must(b->column(1, 3)));
+}
+
+TEST(OuterWork, BeginsWithNoMomentum) {
+    SampleOuter sample(kSamples[4]);
+    sample.momentum = engine::zero_momentum(sample.base);
+    const Digest right = must(sample.rerun()->run(sample.included))->state_root;
+    sample.momentum.tensors.clear();
+    EXPECT_EQ(must(sample.rerun()->run(sample.included))->state_root, right);
+}
+
+TEST(OuterWork, SaysWhatIsWrongWithItsInputs) {
+    SampleOuter sample(kSamples[4]);
+    const auto code = [&] {
+        const auto work = RerunOuter::create(sample.inputs(), sample.source());
+        return work.ok() ? ErrorCode::kInternal : work.error().code;
+    };
+    const engine::State base = sample.base;
+    sample.base.tensors.pop_back();
+    EXPECT_EQ(code(), ErrorCode::kShapeMismatch);
+    sample.base = base;
+    sample.base.tensors[0].bytes.pop_back();
+    EXPECT_EQ(code(), ErrorCode::kShapeMismatch);
+    sample.base = base;
+    std::swap(sample.included[0], sample.included[1]);
+    EXPECT_EQ(code(), ErrorCode::kInvalidArgument);
+    std::swap(sample.included[0], sample.included[1]);
+
+    const auto work = sample.rerun();
+    EXPECT_EQ(work->column(0, 0).error().code, ErrorCode::kConflict) << "nothing was run";
+    EXPECT_EQ(work->run({}).error().code, ErrorCode::kInvalidArgument);
+    std::vector<OuterDelta> other = sample.included;
+    other[2].root.data[0] ^= 1;
+    EXPECT_EQ(work->run(other).error().code, ErrorCode::kNotFound);
+    sample.deltas[other[2].root] = sample.deltas.at(sample.included[2].root);
+    EXPECT_EQ(work->run(other).error().code, ErrorCode::kMismatch);
+    sample.deltas[other[2].root].pop_back();
+    EXPECT_EQ(work->run(other).error().code, ErrorCode::kShapeMismatch);
+
+    (void)must(work->run(sample.included));
+    const std::uint32_t parameters = work->trace().header.parameters;
+    EXPECT_EQ(work->tensor(OuterTree::base, parameters).error().code, ErrorCode::kOutOfRange);
+    EXPECT_EQ(work->tensor(OuterTree::both, 0).error().code, ErrorCode::kOutOfRange);
+    EXPECT_EQ(work->column(0, 1U << 30).error().code, ErrorCode::kOutOfRange);
+    EXPECT_EQ(work->delta_element(3, 0, 0).error().code, ErrorCode::kOutOfRange);
+}
+
+}  // namespace
+}  // namespace gym::game

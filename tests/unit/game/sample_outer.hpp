@@ -1,0 +1,155 @@
+#pragma once
+
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "gym/blob/blob_store.hpp"
+#include "gym/game/evidence.hpp"
+#include "gym/game/rerun_outer.hpp"
+#include "sample_unit.hpp"
+
+/// An aggregate of a sample program: five workers of a round committed to deltas, of which three
+/// are included.
+namespace gym::game::testing {
+
+class SampleOuter {
+  public:
+    /// @param number of the job: with another one everything is another.
+    /// @param signed_for of commitments.
+    explicit SampleOuter(const dispute::testing::Sample& sample, std::uint64_t number = 1,
+                         crypto::Eip712Domain signed_for = protocol::signing_domain(31'337,
+                                                                                    Address{}))
+        : unit(sample), domain(std::move(signed_for)), rng_(number) {
+        record.job_id = engine::testing::seed_of("job " + std::to_string(number));
+        base = noisy(unit.base, 0.5F);
+        momentum = noisy(engine::zero_momentum(unit.base), 0.01F);
+        write_record();
+        for (const std::uint32_t slot : kSlots)
+            commit(slot, add_delta());
+        for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{3}})
+            included.push_back({kSlots[i], epoch[i].commitment.delta_root});
+    }
+
+    static constexpr std::array<std::uint32_t, 5> kSlots{0, 1, 4, 7, 65'535};
+
+    /// The signer of a slot; number 99 is the coordinator.
+    static crypto::PrivateKey key(std::uint64_t number) {
+        return crypto::PrivateKey::from_bytes(
+                   engine::testing::seed_of("key " + std::to_string(number)).view())
+            .value();
+    }
+    /// Bytes of a new delta are known from now on. @return their root.
+    Digest add_delta() {
+        const Bytes bytes =
+            engine::encode_delta(unit.program, unit.base, noisy(unit.base, 0.02F)).value();
+        const Digest root = blob::blob_root(bytes);
+        deltas[root] = bytes;
+        return root;
+    }
+    /// A right commitment of a slot's worker to a delta, under the epoch.
+    void commit(std::uint32_t slot, const Digest& delta) {
+        epoch.push_back(sign(commitment(slot, delta), slot));
+    }
+    [[nodiscard]] protocol::UnitCommitment commitment(std::uint32_t slot,
+                                                      const Digest& delta) const {
+        protocol::UnitCommitment out;
+        out.round_record = protocol::hash(record);
+        out.slot = slot;
+        out.records_root = engine::testing::seed_of("records " + std::to_string(slot));
+        out.final_state_root = engine::testing::seed_of("state " + std::to_string(slot));
+        out.delta_root = delta;
+        out.steps = record.steps;
+        out.tokens = record.tokens_per_step * record.steps;
+        out.flops = record.flops_per_step * record.steps;
+        return out;
+    }
+    [[nodiscard]] protocol::SignedCommitment sign(const protocol::UnitCommitment& what,
+                                                  std::uint64_t by) const {
+        return protocol::sign(domain, what, key(by));
+    }
+
+    [[nodiscard]] OuterInputs inputs() const {
+        return {unit.program, base, momentum, record, epoch, included, domain};
+    }
+    [[nodiscard]] DeltaSource source() const {
+        return [this](const Digest& root) -> Result<Bytes> {
+            const auto found = deltas.find(root);
+            if (found == deltas.end()) return fail(ErrorCode::kNotFound, "no delta " + root.hex());
+            return found->second;
+        };
+    }
+    [[nodiscard]] std::unique_ptr<RerunOuter> rerun(RerunWorkOptions options = {}) const {
+        auto work = RerunOuter::create(inputs(), source(), std::move(options));
+        EXPECT_TRUE(work.ok()) << (work.ok() ? "" : work.error().message);
+        return std::move(work).value();
+    }
+    [[nodiscard]] EpochRoot epoch_root() const {
+        std::vector<Digest> leaves;
+        for (const auto& one : epoch)
+            leaves.push_back(protocol::commitment_leaf(one));
+        return {commit::merkle_root(leaves), static_cast<std::uint32_t>(leaves.size())};
+    }
+    /// What the coordinator commits to by its run.
+    [[nodiscard]] protocol::UnitCommitment outcome(OuterWork& work) const {
+        const OuterTrees& trees = *work.run(work.included()).value();
+        engine::StepRecord step;
+        step.batch_root = trees.deltas_root;
+        step.state_root = trees.state_root;
+        protocol::UnitCommitment out;
+        out.kind = protocol::UnitKind::kAggregate;
+        out.round_record = protocol::hash(record);
+        out.slot = protocol::kAggregateSlot;
+        out.records_root = engine::records_root({&step, 1});
+        out.final_state_root = commit::merkle_root(trees.base);
+        out.delta_root = commit::merkle_root(trees.momentum);
+        out.steps = 1;
+        out.flops = 77;
+        return out;
+    }
+    [[nodiscard]] OuterFacts facts(OuterWork& work) const {
+        return outer_facts_of(outcome(work), record, epoch_root());
+    }
+
+    /// A state of the same shapes with other numbers.
+    engine::State noisy(engine::State state, float size) {
+        std::uniform_real_distribution<float> noise(-size, size);
+        for (engine::StateTensor& tensor : state.tensors)
+            for (std::size_t i = 0; i < tensor.bytes.size(); i += sizeof(float)) {
+                float value = 0;
+                std::memcpy(&value, &tensor.bytes[i], sizeof value);
+                value += noise(rng_);
+                std::memcpy(&tensor.bytes[i], &value, sizeof value);
+            }
+        return state;
+    }
+
+    dispute::testing::SampleUnit unit;
+    engine::State base, momentum;
+    crypto::Eip712Domain domain;
+    protocol::RoundRecord record;
+    std::vector<protocol::SignedCommitment> epoch;
+    std::vector<OuterDelta> included;
+    std::map<Digest, Bytes> deltas;
+
+  private:
+    void write_record() {
+        record.round = 2;
+        record.previous_record = engine::testing::seed_of("before");
+        record.base_state_root = engine::state_root(base);
+        record.momentum_root = engine::state_root(momentum);
+        record.program_root = unit.spec.program_root;
+        record.dataset_root = unit.spec.dataset_root;
+        record.job_seed = unit.spec.job_seed;
+        record.trace_root = dispute::trace_root(unit.trace.header);
+        record.initial_state_root = engine::testing::seed_of("initial");
+        record.steps = 4;
+        record.checkpoint_every = 2;
+        record.tokens_per_step = record.flops_per_step = 64;
+        for (const std::uint32_t slot : kSlots)
+            record.slots.push_back({slot, key(slot).address(), protocol::kPpm});
+    }
+    std::mt19937_64 rng_;
+};
+
+}  // namespace gym::game::testing

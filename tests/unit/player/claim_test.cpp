@@ -1,0 +1,217 @@
+#include "gym/player/claim.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "gym/commit/codec.hpp"
+#include "gym/common/file.hpp"
+#include "samples.hpp"
+#include "temporary_folder.hpp"
+
+namespace gym::player {
+namespace {
+
+using gym::testing::digest;
+
+Claim claim_on(protocol::UnitCommitment commitment, const protocol::RoundRecord& record) {
+    Claim claim;
+    claim.role = Role::kChallenge;
+    claim.key = {record.job_id, record.round, commitment.slot, commitment.attempt};
+    claim.evidence.commitment =
+        protocol::sign(gym::testing::domain(), commitment, gym::testing::key(1));
+    claim.evidence.record = record;
+    claim.from_block = 17;
+    claim.epoch_block = 18;
+    claim.salt = digest(70);
+    return claim;
+}
+
+Claim train_unit() {
+    const protocol::RoundRecord record = gym::testing::round_record();
+    Claim claim = claim_on(gym::testing::commitment(record), record);
+    claim.evidence.index = 1;
+    claim.evidence.path = {digest(71), digest(72)};
+    claim.program_blob = digest(80);
+    claim.dataset_blob = digest(81);
+    claim.base_state_blob = digest(82);
+    return claim;
+}
+
+protocol::UnitCommitment outer_step(const protocol::RoundRecord& record) {
+    protocol::UnitCommitment commitment = gym::testing::commitment(record);
+    commitment.kind = protocol::UnitKind::kAggregate;
+    commitment.slot = protocol::kAggregateSlot;
+    return commitment;
+}
+
+Claim aggregate() {
+    const protocol::RoundRecord record = gym::testing::round_record();
+    Claim claim = claim_on(outer_step(record), record);
+    claim.subject = Subject::kAggregate;
+    claim.program_blob = digest(80);
+    claim.base_state_blob = digest(82);
+    claim.momentum_blob = digest(83);
+    claim.deltas = {{0, digest(90), digest(91)}, {7, digest(92), digest(93)}};
+    for (std::uint32_t slot = 0; slot < 2; ++slot) {
+        protocol::UnitCommitment other = gym::testing::commitment(record);
+        other.slot = slot;
+        claim.epoch.push_back(
+            protocol::sign(gym::testing::domain(), other, gym::testing::key(slot)));
+    }
+    return claim;
+}
+
+/// Of a second commitment on the same unit.
+Claim equivocation() {
+    const protocol::RoundRecord record = gym::testing::round_record();
+    protocol::UnitCommitment second = gym::testing::commitment(record);
+    Claim claim = claim_on(second, record);
+    claim.subject = Subject::kConflict;
+    second.delta_root = digest(33);
+    claim.other =
+        protocol::encode(protocol::sign(gym::testing::domain(), second, gym::testing::key(1)));
+    return claim;
+}
+
+/// Of the record of the next round with an aggregate.
+Claim next_record() {
+    const protocol::RoundRecord record = gym::testing::round_record();
+    Claim claim = claim_on(outer_step(record), record);
+    claim.subject = Subject::kConflict;
+    protocol::RoundRecord next = record;
+    next.round += 1;
+    next.previous_record = protocol::hash(record);
+    claim.other = protocol::encode(next);
+    return claim;
+}
+
+const std::vector<std::function<Claim()>> kSamples{train_unit, aggregate, equivocation,
+                                                   next_record};
+
+TEST(Claim, HasOneEncoding) {
+    for (const auto& sample : kSamples) {
+        const Claim claim = sample();
+        const Bytes bytes = encode(claim);
+        const auto decoded = decode_claim(bytes);
+        ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+        EXPECT_EQ(*decoded, claim);
+        for (std::size_t size = 0; size < bytes.size(); ++size)
+            EXPECT_FALSE(decode_claim(ByteView(bytes).first(size)).ok()) << size;
+        Bytes longer = bytes;
+        longer.push_back(0);
+        EXPECT_FALSE(decode_claim(longer).ok());
+    }
+}
+
+TEST(Claim, WhatAnotherVersionWroteIsRefused) {
+    for (const std::uint8_t format : {0, 1, 4}) {
+        Bytes bytes = encode(train_unit());
+        bytes[1] = format;
+        EXPECT_FALSE(decode_claim(bytes).ok()) << int{format};
+    }
+    for (const std::size_t place : {2U, 3U}) {  // role, subject
+        Bytes bytes = encode(train_unit());
+        bytes[place] = 9;
+        EXPECT_FALSE(decode_claim(bytes).ok()) << place;
+    }
+}
+
+/// A node that is updated still stands by what it committed to before.
+TEST(Claim, OfTheFormatBeforeIsOnATrainUnit) {
+    const Claim claim = train_unit();
+    Bytes old = encode(claim);
+    old[1] = 2;
+    old.erase(old.begin() + 3);                 // its subject
+    old.resize(old.size() - (4 + 32 + 4 + 4));  // other, momentum, deltas, epoch
+    const auto decoded = decode_claim(old);
+    ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+    EXPECT_EQ(*decoded, claim);
+}
+
+TEST(Claim, PartsThatDoNotBelongTogetherAreRefused) {
+    const auto refused = [](Claim claim, const std::function<void(Claim&)>& change) {
+        EXPECT_TRUE(check(claim).ok());
+        change(claim);
+        EXPECT_FALSE(check(claim).ok());
+        EXPECT_FALSE(decode_claim(encode(claim)).ok());
+    };
+    for (const auto& sample : kSamples) {
+        refused(sample(), [](Claim& claim) { claim.key.round += 1; });
+        refused(sample(), [](Claim& claim) { claim.key.slot -= 1; });
+        refused(sample(), [](Claim& claim) { claim.evidence.record.steps += 1; });
+    }
+    refused(train_unit(), [](Claim& claim) { claim.subject = Subject::kAggregate; });
+    refused(train_unit(), [](Claim& claim) { claim.momentum_blob = digest(83); });
+    refused(train_unit(), [](Claim& claim) { claim.other = {1}; });
+    refused(train_unit(), [](Claim& claim) { claim.epoch = aggregate().epoch; });
+    refused(aggregate(), [](Claim& claim) { claim.subject = Subject::kTrainUnit; });
+    refused(aggregate(), [](Claim& claim) { claim.deltas.clear(); });
+    refused(aggregate(), [](Claim& claim) { std::swap(claim.deltas[0], claim.deltas[1]); });
+    refused(aggregate(), [](Claim& claim) { claim.deltas[1].slot = claim.deltas[0].slot; });
+    refused(aggregate(), [](Claim& claim) { claim.evidence.path = {digest(1)}; });
+    refused(aggregate(), [](Claim& claim) { claim.dataset_blob = digest(81); });
+    refused(equivocation(), [](Claim& claim) { claim.role = Role::kDefend; });
+    refused(equivocation(), [](Claim& claim) { claim.other.pop_back(); });
+    refused(equivocation(), [](Claim& claim) { claim.epoch = aggregate().epoch; });
+    refused(next_record(), [](Claim& claim) { claim.other.pop_back(); });
+    refused(next_record(), [](Claim& claim) { claim.program_blob = digest(80); });
+}
+
+class ClaimStoreTest : public ::testing::Test {
+  protected:
+    std::unique_ptr<ClaimStore> open() { return ClaimStore::open(folder_.path()).value(); }
+    gym::testing::TemporaryFolder folder_;
+};
+
+/// Of one unit: a game about it, two commitments, and what the next round says.
+TEST_F(ClaimStoreTest, KeepsAGameAndConflictsAboutOneUnitApart) {
+    {
+        const auto store = open();
+        for (const auto& sample : kSamples)
+            ASSERT_TRUE(store->save(sample()).ok());
+        ASSERT_TRUE(store->save(aggregate()).ok()) << "again";
+    }
+    const auto store = open();
+    EXPECT_EQ(store->list().size(), kSamples.size());
+    for (const auto& sample : kSamples)
+        EXPECT_TRUE(store->contains(sample()));
+    EXPECT_EQ(*store->find(aggregate()), aggregate());
+    ASSERT_TRUE(store->remove(*store->list().front()).ok());
+    EXPECT_EQ(store->list().size(), kSamples.size() - 1);
+    EXPECT_EQ(open()->list().size(), kSamples.size() - 1);
+}
+
+TEST_F(ClaimStoreTest, NeedsEveryBlobOfItsClaims) {
+    const auto store = open();
+    ASSERT_TRUE(store->save(aggregate()).ok());
+    for (const std::uint64_t blob : {80U, 82U, 83U, 91U, 93U})
+        EXPECT_TRUE(store->needs(digest(blob))) << blob;
+    for (const std::uint64_t other : {81U, 90U, 92U})
+        EXPECT_FALSE(store->needs(digest(other))) << other;
+    EXPECT_FALSE(store->needs(Digest()));
+    ASSERT_TRUE(store->remove(aggregate()).ok());
+    EXPECT_FALSE(store->needs(digest(91)));
+}
+
+TEST_F(ClaimStoreTest, TakesNoClaimThatItCouldNotRead) {
+    const auto store = open();
+    Claim claim = aggregate();
+    claim.deltas.clear();
+    EXPECT_FALSE(store->save(claim).ok());
+    EXPECT_TRUE(open()->list().empty());
+}
+
+TEST_F(ClaimStoreTest, NamesTheFileThatIsDamaged) {
+    ASSERT_TRUE(open()->save(train_unit()).ok());
+    const auto file = std::filesystem::directory_iterator(folder_.path())->path();
+    Bytes bytes = read_file(file).value();
+    bytes.back() ^= 1;
+    ASSERT_TRUE(write_file_atomic(file, bytes).ok());
+    const auto opened = ClaimStore::open(folder_.path());
+    ASSERT_FALSE(opened.ok());
+    EXPECT_NE(opened.error().message.find(file.filename().string()), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gym::player

@@ -1,0 +1,25 @@
+#include "desk.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gym::player {
+namespace {
+
+constexpr std::uint64_t kGwei = 1'000'000'000;
+
+TEST(EtherOfGames, IsTakenOutWhereItPaysForManyTransactions) {
+    const Amount base_fee(9 * kGwei);
+    // 50'000 gas at 10 gwei, with what a block's maker gets.
+    const Amount transaction(500'000 * kGwei);
+    const auto times = [&](std::uint64_t count) {
+        return transaction.mul_div(Amount(count), Amount(1)).value();
+    };
+    EXPECT_FALSE(is_worth_taking(Amount(0), Amount(0)));
+    EXPECT_FALSE(is_worth_taking(times(1), base_fee));
+    EXPECT_FALSE(is_worth_taking(times(49), base_fee));
+    EXPECT_TRUE(is_worth_taking(times(50), base_fee));
+    EXPECT_TRUE(is_worth_taking(times(49), Amount(8 * kGwei))) << "it became cheaper";
+}
+
+}  // namespace
+}  // namespace gym::player

@@ -1,0 +1,194 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "fake_chain_view.hpp"
+#include "gym/commit/merkle.hpp"
+#include "gym/commit/sha256.hpp"
+#include "gym/program/train_program.hpp"
+#include "gym/verifier/round_watch.hpp"
+#include "gym/verifier/shown_deltas.hpp"
+#include "gym/verifier/verifier.hpp"
+#include "local_coordinator.hpp"
+#include "memory_handler.hpp"
+#include "temporary_folder.hpp"
+#include "tiny_job.hpp"
+
+/// A round of three workers with its aggregate, and a verifier that gets the aggregate as its task.
+namespace gym::verifier {
+
+using player::Subject;
+using protocol::UnitState;
+
+inline constexpr std::uint64_t kEpoch = 5;
+inline constexpr std::uint64_t kRootBlock = 100;
+inline constexpr std::uint32_t kDelayBlocks = 2;
+inline constexpr std::uint32_t kWorkers = 3;
+
+class AggregateTest : public ::testing::Test {
+  protected:
+    const crypto::PrivateKey coordinator_key_ = testing::test_key(99);
+    const crypto::PrivateKey key_ = testing::test_key(7);
+    const crypto::Eip712Domain domain_ = testing::MemoryHandler::network_info().domain();
+    testing::MemoryHandler handler_;
+    testing::TinyJob job_ = testing::make_tiny_job(workers(), handler_.blobs);
+    testing::LocalCoordinator coordinator_{handler_, key_.address()};
+    testing::FakeChainView chain_;
+    testing::TemporaryFolder dir_;
+    std::unique_ptr<player::ClaimStore> claims_ =
+        player::ClaimStore::open(dir_.path() / "disputes").value();
+    std::vector<VerifierEvent> events_;
+    std::vector<engine::UnitResult> units_;
+    engine::AggregateResult right_;
+    rpc::VerifyTask task_;
+    std::unique_ptr<Verifier> verifier_;
+
+    static std::vector<Address> workers() {
+        std::vector<Address> out;
+        for (std::uint8_t i = 1; i <= kWorkers; ++i)
+            out.push_back(testing::test_key(i).address());
+        return out;
+    }
+
+    /// An honest round: all units are accepted, and its aggregate is made from all deltas.
+    void SetUp() override {
+        for (std::uint32_t slot = 0; slot < kWorkers; ++slot)
+            units_.push_back(job_.run(slot));
+        show_units();
+        task_.unit = job_.unit(protocol::kAggregateSlot);
+        task_.record = job_.record;
+        task_.inputs = job_.inputs;
+        task_.inputs.momentum_blob =
+            handler_.blobs.put(engine::encode_state(engine::zero_momentum(job_.base))).value();
+        task_.committer = coordinator_key_.address();
+        task_.beacon = commit::sha256(as_bytes("beacon"));
+        chain_.post(job_.record, kEpoch);
+        chain_.beacons[kRootBlock + kDelayBlocks] = task_.beacon;
+        include({0, 1, 2});
+        open();
+    }
+    void open() {
+        VerifierOptions options;
+        options.data_dir = dir_.path();
+        options.chain = &chain_;
+        options.claims = claims_.get();
+        options.on_event = [this](const VerifierEvent& event) { events_.push_back(event); };
+        verifier_.reset();
+        verifier_ = Verifier::open(coordinator_, key_, options).value();
+    }
+    rpc::UnitView& view(std::uint32_t slot) {
+        return handler_.units[protocol::unit_id(job_.unit(slot))];
+    }
+    void show_units() {
+        std::vector<Digest> leaves;
+        for (std::uint32_t slot = 0; slot < kWorkers; ++slot) {
+            rpc::UnitView& unit = view(slot);
+            unit.unit = job_.unit(slot);
+            unit.worker = job_.record.slots[slot].worker;
+            unit.state = slot == 0 ? UnitState::kVerified : UnitState::kFinal;
+            unit.commitment =
+                protocol::sign(domain_, job_.commitment(slot, units_[slot]),
+                               testing::test_key(static_cast<std::uint8_t>(1 + slot)));
+            leaves.push_back(protocol::commitment_leaf(*unit.commitment));
+            ASSERT_TRUE(handler_.blobs.put(units_[slot].delta).ok());
+        }
+        chain_.epochs[kEpoch] = {commit::merkle_root(leaves), kWorkers, kRootBlock};
+        for (std::uint32_t slot = 0; slot < kWorkers; ++slot)
+            view(slot).receipt =
+                rpc::InclusionReceipt{kEpoch, chain_.epochs[kEpoch].commitments_root, slot,
+                                      kWorkers, commit::merkle_prove(leaves, slot).value()};
+    }
+    /// The coordinator makes the aggregate from these.
+    void include(const std::vector<std::uint32_t>& slots) {
+        std::vector<engine::State> deltas;
+        task_.deltas.clear();
+        for (const std::uint32_t slot : slots) {
+            task_.deltas.push_back(
+                {slot, protocol::unit_id(job_.unit(slot)), units_[slot].delta_root});
+            deltas.push_back(engine::decode_delta(job_.program, units_[slot].delta).value());
+        }
+        const auto program =
+            program::aggregate_program(job_.program, static_cast<std::uint32_t>(slots.size()))
+                .value();
+        right_ = engine::run_aggregate(program, job_.base, engine::zero_momentum(job_.base), deltas)
+                     .value();
+        sign(right_.base_root);
+    }
+    void sign(const Digest& base_root) {
+        protocol::UnitCommitment commitment;
+        commitment.kind = protocol::UnitKind::kAggregate;
+        commitment.round_record = protocol::hash(job_.record);
+        commitment.slot = protocol::kAggregateSlot;
+        commitment.records_root = right_.records_root;
+        commitment.final_state_root = base_root;
+        commitment.delta_root = right_.momentum_root;
+        commitment.steps = 1;
+        task_.commitment = protocol::sign(domain_, commitment, coordinator_key_);
+    }
+    /// Wrong in all of its results, made from the deltas that are shown.
+    void sign_other_record() {
+        right_.records[0].state_root = commit::sha256(as_bytes("another state"));
+        right_.records_root = engine::records_root(right_.records);
+        sign(commit::sha256(as_bytes("another base")));
+    }
+    /// The verifier gets the task, once more, as a new process.
+    void verify_anew() {
+        open();
+        verify();
+    }
+    /// The verifier gets the task, once more.
+    void verify() {
+        const Digest id = protocol::unit_id(task_.unit);
+        handler_.report_commits.clear();
+        handler_.commitments[id] = {task_.commitment, engine::encode_records(right_.records)};
+        handler_.tasks[key_.address()] = task_;
+        const auto ran = verifier_->run_once({});
+        ASSERT_TRUE(ran.ok()) << ran.error().message;
+        ASSERT_TRUE(*ran);
+    }
+    void look() { ASSERT_FALSE(verifier_->run_once({}).value()) << "there is no task"; }
+
+    std::vector<std::string> told(std::string_view name) const {
+        std::vector<std::string> out;
+        for (const VerifierEvent& event : events_)
+            if (event.name == name) out.push_back(event.detail);
+        return out;
+    }
+    std::ptrdiff_t contradictions(const std::string& part) const {
+        return std::ranges::count_if(told("contradiction"), [&](const std::string& detail) {
+            return detail.find(part) != std::string::npos;
+        });
+    }
+    void expect_contradiction(const std::string& part) {
+        const auto all = told("contradiction");
+        ASSERT_EQ(all.size(), 1u);
+        EXPECT_NE(all[0].find(part), std::string::npos) << all[0];
+        events_.clear();
+    }
+    protocol::RoundRecord next_record() const {
+        protocol::RoundRecord next = job_.record;
+        next.round = 2;
+        next.previous_record = protocol::hash(job_.record);
+        next.base_state_root = right_.base_root;
+        next.momentum_root = right_.momentum_root;
+        next.included = task_.deltas;
+        return next;
+    }
+    void post(const protocol::RoundRecord& next) {
+        handler_.records = {next};
+        chain_.post(next, 0);
+    }
+    bool is_stored(const Digest& blob) const {
+        return std::filesystem::exists(dir_.path() / "blobs") &&
+               std::ranges::any_of(
+                   std::filesystem::recursive_directory_iterator(dir_.path() / "blobs"),
+                   [&](const auto& file) {
+                       return file.path().filename().string().find(to_hex(blob.view()).substr(2)) !=
+                              std::string::npos;
+                   });
+    }
+};
+
+}  // namespace gym::verifier

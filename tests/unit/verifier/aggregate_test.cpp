@@ -1,0 +1,205 @@
+// A verifier that looks after the coordinator: what an aggregate is made from, whether it is right,
+// and whether the next round goes on from it.
+
+#include "aggregate_fixture.hpp"
+
+namespace gym::verifier {
+namespace {
+
+TEST_F(AggregateTest, ARightOneIsVerifiedAndNothingElseIsSaid) {
+    verify();
+    EXPECT_EQ(events_.back().name, "verified");
+    EXPECT_EQ(events_.size(), 3u);
+    EXPECT_TRUE(claims_->list().empty());
+    EXPECT_FALSE(is_stored(task_.inputs.base_state_blob));
+    post(next_record());
+    look();
+    EXPECT_EQ(events_.size(), 3u);
+    EXPECT_TRUE(RoundWatch::open(dir_.path() / "rounds")->list().empty());
+}
+
+TEST_F(AggregateTest, AWrongOneIsChallengedWithAllThatAGameNeeds) {
+    sign(commit::sha256(as_bytes("another base")));
+    verify();
+    EXPECT_EQ(told("challenged").size(), 1u);
+    EXPECT_EQ(told("differs").size(), 1u);
+    ASSERT_EQ(claims_->list().size(), 1u);
+    const player::Claim& claim = *claims_->list()[0];
+    EXPECT_EQ(claim.subject, Subject::kAggregate);
+    EXPECT_EQ(claim.role, player::Role::kChallenge);
+    EXPECT_EQ(claim.evidence.commitment, task_.commitment);
+    EXPECT_EQ(claim.deltas, task_.deltas);
+    EXPECT_EQ(claim.epoch_block, kRootBlock);
+    ASSERT_EQ(claim.epoch.size(), kWorkers);
+    for (std::uint32_t slot = 0; slot < kWorkers; ++slot)
+        EXPECT_EQ(claim.epoch[slot], *view(slot).commitment);
+    // Who is accused may hand out nothing any more.
+    for (const Digest& blob : player::blobs_of(claim))
+        EXPECT_TRUE(is_stored(blob)) << blob.hex();
+    EXPECT_FALSE(claim.salt.is_zero());
+    // Drawn again: one claim is enough.
+    verify();
+    EXPECT_EQ(told("challenged").size(), 1u);
+    EXPECT_EQ(claims_->list().size(), 1u);
+}
+
+/// The judge of the report is who is accused by it.
+TEST_F(AggregateTest, AWrongOneThatTheCoordinatorCallsRightIsChallenged) {
+    sign(commit::sha256(as_bytes("another base")));
+    handler_.calls_every_report_equal = true;
+    verify();
+    EXPECT_EQ(claims_->list().size(), 1u);
+    EXPECT_TRUE(told("verified").empty());
+    expect_contradiction("calls a report equal that differs");
+}
+
+/// Without it the step begins at zero, and would not be the one that was committed to.
+TEST_F(AggregateTest, ATaskWithoutTheMomentumOfItsRecordIsRefused) {
+    engine::State moving = engine::zero_momentum(job_.base);
+    moving.tensors[0].bytes[2] = 0x80;
+    task_.record.momentum_root = engine::state_root(moving);
+    chain_.post(task_.record, kEpoch);
+    task_.commitment.commitment.round_record = protocol::hash(task_.record);
+    task_.commitment = protocol::sign(domain_, task_.commitment.commitment, coordinator_key_);
+    task_.inputs.momentum_blob.reset();
+    handler_.tasks[key_.address()] = task_;
+    const auto ran = verifier_->run_once({});
+    ASSERT_FALSE(ran.ok());
+    EXPECT_NE(ran.error().message.find("without the momentum"), std::string::npos)
+        << ran.error().message;
+    EXPECT_TRUE(claims_->list().empty());
+}
+
+/// Its own record is the one that was committed to: nobody need show it.
+TEST_F(AggregateTest, AReportThatIsRefusedIsNoReasonNotToChallenge) {
+    sign(commit::sha256(as_bytes("another base")));
+    handler_.failures["submit_report_commit"] = fail(ErrorCode::kPermissionDenied, "not you");
+    handler_.tasks[key_.address()] = task_;
+    EXPECT_FALSE(verifier_->run_once({}).ok());
+    EXPECT_EQ(claims_->list().size(), 1u);
+}
+
+TEST_F(AggregateTest, ACommitmentThatIsNotShownLeavesTheEpochUnknown) {
+    sign(commit::sha256(as_bytes("another base")));
+    include({0, 1});
+    sign(commit::sha256(as_bytes("another base")));
+    view(2).commitment->signature.data[5] ^= 1;
+    verify();
+    ASSERT_EQ(claims_->list().size(), 1u);
+    EXPECT_TRUE(claims_->list()[0]->epoch.empty());
+}
+
+TEST_F(AggregateTest, AnAcceptedDeltaThatIsLeftOutIsTold) {
+    include({0, 1});
+    verify_anew();
+    expect_contradiction("unit 2 of round 1 is accepted, and the aggregate is without its delta");
+    verify();
+    EXPECT_TRUE(told("contradiction").empty()) << "once, however often it is drawn";
+    // Every reason that the rules know.
+    const rpc::UnitView honest = view(2);
+    view(2).state = UnitState::kDisputed;
+    verify_anew();
+    view(2).state = UnitState::kRejected;
+    verify_anew();
+    view(2) = honest;
+    view(2).reason = "a report that was refuted kept it from being accepted in time";
+    verify_anew();
+    view(2) = honest;
+    task_.delta_norm_max = 1e-9;
+    verify_anew();
+    EXPECT_TRUE(told("contradiction").empty());
+    task_.delta_norm_max = 1e9;
+    verify_anew();
+    expect_contradiction("unit 2 of round 1");
+    // Nor may it be lost: then the unit would not be accepted.
+    task_.delta_norm_max = 1e-9;
+    ASSERT_TRUE(handler_.blobs.remove(units_[2].delta_root).ok());
+    verify_anew();
+    expect_contradiction("unit 2 of round 1");
+    EXPECT_TRUE(claims_->list().empty()) << "no rule on chain decides this";
+}
+
+TEST_F(AggregateTest, ADeltaThatIsUnderNoRootIsTold) {
+    const Digest real = view(1).commitment->commitment.delta_root;
+    view(1).commitment->commitment.delta_root = commit::sha256(as_bytes("another delta"));
+    verify_anew();
+    expect_contradiction("has delta " + real.hex() + " of unit 1 of round 1, which no commitment");
+    show_units();
+    view(1).receipt.reset();
+    verify_anew();
+    expect_contradiction("unit 1 of round 1");
+    show_units();
+    task_.deltas[1].unit = task_.deltas[0].unit;
+    verify_anew();
+    expect_contradiction("unit 1 of round 1");
+}
+
+TEST_F(AggregateTest, ANextRoundThatDoesNotGoOnFromItIsChallenged) {
+    verify();
+    protocol::RoundRecord next = next_record();
+    next.base_state_root = commit::sha256(as_bytes("another base"));
+    post(next);
+    open();
+    look();
+    ASSERT_EQ(claims_->list().size(), 1u);
+    const player::Claim claim = *claims_->list()[0];
+    EXPECT_EQ(claim.subject, Subject::kConflict);
+    EXPECT_EQ(claim.other, protocol::encode(next));
+    EXPECT_EQ(game::decide_conflict(domain_, player::conflict_of(claim).value()).value().field,
+              game::kNextRecordField);
+    expect_contradiction("the base state in the record of round 2 is");
+    look();
+    EXPECT_TRUE(events_.empty()) << "once";
+}
+
+TEST_F(AggregateTest, ANextRoundThatSaysWhatWasNotShownIsTold) {
+    verify();
+    protocol::RoundRecord next = next_record();
+    next.included.pop_back();
+    post(next);
+    look();
+    expect_contradiction("made from 2 deltas, which are not the 3");
+    EXPECT_TRUE(claims_->list().empty()) << "base and momentum are right";
+}
+
+TEST_F(AggregateTest, ANextRoundThatSkipsARecordIsTold) {
+    verify();
+    protocol::RoundRecord next = next_record();
+    next.previous_record = commit::sha256(as_bytes("another record"));
+    next.base_state_root = commit::sha256(as_bytes("another base"));
+    post(next);
+    look();
+    expect_contradiction("goes on from another record");
+    EXPECT_TRUE(claims_->list().empty()) << "the chain's rule compares records in a row";
+}
+
+TEST_F(AggregateTest, ANextRecordIsTheChainsOrLookedAtLater) {
+    verify();
+    protocol::RoundRecord next = next_record();
+    post(next);
+    handler_.records[0].included.pop_back();
+    look();
+    chain_.answers = false;
+    look();
+    EXPECT_TRUE(told("contradiction").empty());
+    EXPECT_EQ(RoundWatch::open(dir_.path() / "rounds")->list().size(), 1u);
+}
+
+/// Shown to one verifier and to the next one, or to the same in another draw.
+TEST_F(AggregateTest, TwoCommitmentsToItAreAConflict) {
+    verify();
+    sign(commit::sha256(as_bytes("another base")));
+    task_.draw = 1;
+    verify();
+    const auto claims = claims_->list();
+    ASSERT_EQ(claims.size(), 2u) << "and the second one is wrong";
+    const auto conflict = std::ranges::find(claims, Subject::kConflict,
+                                            [](const auto& claim) { return claim->subject; });
+    ASSERT_NE(conflict, claims.end());
+    EXPECT_EQ(game::decide_conflict(domain_, player::conflict_of(**conflict).value()).value().field,
+              game::kEquivocationField);
+    expect_contradiction("two different commitments");
+}
+
+}  // namespace
+}  // namespace gym::verifier
