@@ -91,6 +91,9 @@ Result<rpc::NetworkInfo> GrpcService::network() {
     info.heartbeat_every_ms = options_.heartbeat_every_ms;
     info.software_version = options_.software_version;
     info.beacon_delay_blocks = options_.beacon_delay_blocks;
+    info.stake = options_.stake;
+    info.dispute_game = options_.dispute_game;
+    info.minimum_stake = options_.minimum_stake;
     return info;
 }
 

@@ -115,10 +115,11 @@ Result<NodeStatus> node_status(const Context& context, const Address& address) {
         }
         return out;
     }));
-    if (out.node.role == registry::NodeRole::kWorker)
+    // Who is excluded gets no unit for any stake: to advise one would only put it at risk.
+    if (out.node.role == registry::NodeRole::kWorker && !out.node.excluded)
         out.stake_because = stake_missing(context, address);
     // Nothing else that it might wait for would help.
-    if (!out.stake_because.empty() && !out.node.excluded && !out.idle_because.empty())
+    if (!out.stake_because.empty() && !out.idle_because.empty())
         out.idle_because = out.stake_because;
     return out;
 }

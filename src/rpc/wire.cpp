@@ -167,6 +167,10 @@ void write(const NetworkInfo& info, v1::GetNetworkResponse& out) {
     out.set_heartbeat_every_ms(info.heartbeat_every_ms);
     out.set_software_version(info.software_version);
     out.set_beacon_delay_blocks(info.beacon_delay_blocks);
+    if (!info.stake.is_zero()) out.set_stake(text_of(info.stake));
+    if (!info.dispute_game.is_zero()) out.set_dispute_game(text_of(info.dispute_game));
+    if (!info.minimum_stake.is_zero())
+        out.set_minimum_stake_wei(text_of(Digest{info.minimum_stake.to_be32()}));
 }
 
 Result<NetworkInfo> read(const v1::GetNetworkResponse& in) {
@@ -178,6 +182,12 @@ Result<NetworkInfo> read(const v1::GetNetworkResponse& in) {
     out.heartbeat_every_ms = in.heartbeat_every_ms();
     GYM_TRY(out.software_version, read_text("software_version", in.software_version()));
     out.beacon_delay_blocks = in.beacon_delay_blocks();
+    GYM_TRY(const auto stake, read_optional<Address>("stake", in.stake()));
+    GYM_TRY(const auto game, read_optional<Address>("dispute_game", in.dispute_game()));
+    GYM_TRY(const auto minimum, read_optional<Digest>("minimum_stake_wei", in.minimum_stake_wei()));
+    out.stake = stake.value_or(Address{});
+    out.dispute_game = game.value_or(Address{});
+    if (minimum) out.minimum_stake = Amount::from_be32(minimum->data);
     return out;
 }
 

@@ -136,6 +136,9 @@ Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
     service_options.heartbeat_every_ms = file.heartbeat_every_ms;
     service_options.software_version = GYM_VERSION;
     service_options.beacon_delay_blocks = file.beacon_delay_blocks;
+    service_options.stake = deployment.stake;
+    service_options.dispute_game = deployment.dispute_game;
+    service_options.minimum_stake = file.minimum_stake;
     coordinator::GrpcService service(core, *database, blobs, clock, service_options);
     GYM_TRY(const auto server, rpc::Server::start(file.server, service, clock));
     if (!file.port_file.empty())

@@ -66,9 +66,16 @@ TEST_F(CoordinatorFaults, a_cheat_is_rejected_with_its_step_and_excluded) {
     const auto status = world.core().node_status(other.address());
     EXPECT_TRUE(status->node.excluded);
     EXPECT_EQ(status->node.excluded_reason, rejected.reason);
+    EXPECT_EQ(status->idle_because, "excluded: " + rejected.reason);
     EXPECT_EQ(status->units.rejected, 1U);
     EXPECT_EQ(world.core().next_unit(other.address()).error().code, ErrorCode::kPermissionDenied);
     EXPECT_EQ(world.unit(good).status.state, UnitState::kFinal);
+    // Stake would not bring it back: it is not told to add any.
+    world.options.minimum_stake = Amount(100);
+    world.stake.each = Amount(0);
+    world.restart();
+    EXPECT_TRUE(world.core().node_status(other.address())->stake_because.empty());
+    EXPECT_FALSE(world.core().node_status(honest.address())->stake_because.empty());
 }
 
 TEST_F(CoordinatorFaults, a_disputed_worker_gets_no_new_unit) {

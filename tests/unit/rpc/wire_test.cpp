@@ -156,13 +156,25 @@ TEST_F(WireTest, SubmissionsAndNetworkFactsRoundTrip) {
     ASSERT_TRUE(submission.ok());
     EXPECT_EQ(submission->commitment, commitment());
     EXPECT_EQ(submission->records, (Bytes{1, 2, 3}));
-    NetworkInfo info{31337, key_.address(), 5, 6, 7, "v"};
+    NetworkInfo info{31337, key_.address(), 5, 6, 7, "v", 2, {}, {}, {}};
     v1::GetNetworkResponse response;
     wire::write(info, response);
     const auto back = wire::read(response);
     ASSERT_TRUE(back.ok());
     EXPECT_EQ(back->commitment_log, info.commitment_log);
     EXPECT_EQ(back->chain_id, 31337u);
+    EXPECT_TRUE(back->stake.is_zero() && back->dispute_game.is_zero()) << "a coordinator of before";
+    EXPECT_TRUE(back->minimum_stake.is_zero());
+    info.stake.data.fill(1);
+    info.dispute_game.data.fill(2);
+    info.minimum_stake = Amount::parse_tokens("123456789.5").value();
+    v1::GetNetworkResponse staked;
+    wire::write(info, staked);
+    EXPECT_EQ(wire::read(staked)->stake, info.stake);
+    EXPECT_EQ(wire::read(staked)->dispute_game, info.dispute_game);
+    EXPECT_EQ(wire::read(staked)->minimum_stake, info.minimum_stake);
+    staked.set_minimum_stake_wei("short");
+    EXPECT_EQ(wire::read(staked).error().code, ErrorCode::kMalformed);
     response.set_commitment_log("short");
     EXPECT_EQ(wire::read(response).error().code, ErrorCode::kMalformed);
 }

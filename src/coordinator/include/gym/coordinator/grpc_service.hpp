@@ -20,6 +20,9 @@ struct GrpcServiceOptions {
     std::uint32_t heartbeat_every_ms = 5'000;
     std::string software_version;
     std::uint32_t beacon_delay_blocks = 2;  ///< as Options::beacon_delay_blocks
+    Address stake;                          ///< contract with the workers' stakes
+    Address dispute_game;                   ///< contract whose verdicts the coordinator follows
+    Amount minimum_stake;                   ///< as Options::minimum_stake
 };
 
 /// What rpc::Server serves: the coordinator core and its blob store, asked by authenticated nodes.

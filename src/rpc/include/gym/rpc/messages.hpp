@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/protocol/commitment.hpp"
@@ -28,6 +29,9 @@ struct NetworkInfo {
     std::string software_version;
     /// From the block of an epoch's root to the one that draws its sample.
     std::uint32_t beacon_delay_blocks = 0;
+    Address stake;         ///< contract with the workers' stakes; zero: not said
+    Address dispute_game;  ///< contract whose verdicts the coordinator follows; zero: not said
+    Amount minimum_stake;  ///< what a worker needs for a unit, in wei; zero: nothing
 
     [[nodiscard]] crypto::Eip712Domain domain() const {
         return protocol::signing_domain(chain_id, commitment_log);
