@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "claim_units.hpp"
+#include "dispute_check.hpp"
 #include "gym/chain/contracts.hpp"
 #include "gym/chain_store/sqlite.hpp"
 
@@ -25,11 +26,13 @@ class DisputeThreadImpl final : public DisputeThread {
         std::unique_ptr<player::ClaimStore> claims;
         rpc::BlobCache cache;
         Address contract;
+        bool checked = false;  ///< that the contract is the network's game
     };
 
     DisputeThreadImpl(const NodeConfig& config, const rpc::NetworkInfo& network,
                       const crypto::PrivateKey& key, Parts parts)
         : parts_(std::move(parts)),
+          network_(network),
           intents_(parts_.store->intents(network.chain_id, key.address())),
           transactions_(*parts_.client, *intents_, key.clone(), clock_, policy(network),
                         chain::describe_revert),
@@ -72,12 +75,18 @@ class DisputeThreadImpl final : public DisputeThread {
         return options;
     }
 
+    Status tick() {
+        if (!parts_.checked) GYM_CHECK(check_game(*parts_.client, parts_.contract, network_));
+        parts_.checked = true;
+        return player_->tick();
+    }
+
     void run() {
         std::mutex mutex;
         std::condition_variable_any never;
         std::string failing;
         while (!stop_.stop_requested()) {
-            const Status done = player_->tick();
+            const Status done = tick();
             if (!done.ok() && done.error().message != failing && !stop_.stop_requested())
                 spdlog::warn("disputes: {}", done.error().message);  // one line an outage
             if (done.ok() && !failing.empty()) spdlog::info("disputes: the chain answers again");
@@ -90,6 +99,7 @@ class DisputeThreadImpl final : public DisputeThread {
     std::stop_source stop_;
     SystemClock clock_;
     Parts parts_;
+    rpc::NetworkInfo network_;
     std::unique_ptr<chain::IntentStore> intents_;
     chain::TxManager transactions_;
     crypto::Eip712Domain domain_;
@@ -98,15 +108,30 @@ class DisputeThreadImpl final : public DisputeThread {
     std::thread thread_;
 };
 
-Result<Address> game_address(const NodeConfig& config) {
-    const auto address = Address::parse(config.dispute_game);
-    if (!address.ok())
-        return fail(ErrorCode::kInvalidArgument, "dispute_game '" + config.dispute_game +
-                                                     "' is no address: " + address.error().message);
-    if (config.chain_rpc.empty())
-        return fail(ErrorCode::kInvalidArgument,
-                    "dispute_game needs chain_rpc: games are played on the chain");
-    return *address;
+/// @return whether the game could be checked: a chain that does not answer now is asked again.
+Result<bool> check_now(chain::ChainClient& client, const Address& game,
+                       const rpc::NetworkInfo& network) {
+    const Status checked = check_game(client, game, network);
+    if (checked.ok()) return true;
+    const ErrorCode code = checked.error().code;
+    if (code != ErrorCode::kUnavailable && code != ErrorCode::kTimeout) return checked.error();
+    spdlog::warn("disputes: {}; no game can be played until the chain answers",
+                 checked.error().message);
+    return false;
+}
+
+void warn_about_money(chain::ChainClient& client, const Address& game,
+                      const rpc::NetworkInfo& network, player::Role role, const Address& self) {
+    const auto money = game_money(client, game, network, role, self);
+    if (!money.ok()) {
+        spdlog::warn("disputes: what the moves may cost is not known: {}", money.error().message);
+        return;
+    }
+    const std::string missing = money_missing(*money, self);
+    if (missing.empty()) return;
+    spdlog::error(
+        "DISPUTES: {}; without it this node {}", missing,
+        role == player::Role::kDefend ? "loses its stake by the clock" : "challenges nobody");
 }
 
 }  // namespace
@@ -117,11 +142,15 @@ Result<std::unique_ptr<DisputeThread>> DisputeThread::start(const NodeConfig& co
                                                             const crypto::PrivateKey& key,
                                                             player::Role role, OnEvent on_event) {
     if (config.dispute_game.empty()) {
+        if (role == player::Role::kDefend)
+            GYM_CHECK(check_plays_nothing(config, network, key.address()));
         spdlog::warn("no dispute_game: this node plays no disputes on chain");
         return std::unique_ptr<DisputeThread>();
     }
-    GYM_TRY(const Address contract, game_address(config));
+    GYM_TRY(const Address contract, configured_game(config));
     GYM_TRY(auto client, chain::make_http_client(config.chain_rpc));
+    GYM_TRY(const bool checked, check_now(*client, contract, network));
+    if (checked) warn_about_money(*client, contract, network, role, key.address());
     GYM_TRY(auto store,
             chain_store::SqliteChainStore::open(config.data_dir / "transactions.sqlite"));
     GYM_TRY(auto claims, player::ClaimStore::open(config.data_dir / "disputes"));
@@ -129,7 +158,7 @@ Result<std::unique_ptr<DisputeThread>> DisputeThread::start(const NodeConfig& co
     auto out = std::make_unique<DisputeThreadImpl>(
         config, network, key,
         DisputeThreadImpl::Parts{std::move(client), std::move(store), std::move(claims),
-                                 std::move(cache), contract});
+                                 std::move(cache), contract, checked});
     spdlog::info("disputes are played in contract {}", contract.hex());
     out->run_as(role, std::move(on_event));
     return std::unique_ptr<DisputeThread>(std::move(out));

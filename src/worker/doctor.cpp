@@ -1,6 +1,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "dispute_check.hpp"
+#include "gym/chain/client.hpp"
 #include "gym/common/file.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/worker/node_program.hpp"
@@ -11,6 +13,8 @@ namespace {
 constexpr std::uint64_t kFreeBytesMin = std::uint64_t{2} << 30;
 constexpr std::int64_t kBenchmarkMs = 500;
 constexpr std::int64_t kClockSkewMsMax = 30'000;
+// Somebody waits for the answer.
+constexpr chain::HttpOptions kHttp{.timeout_ms = 5'000, .attempts = 1};
 
 Finding bad(std::string check, std::string remedy) {
     return {std::move(check), false, std::move(remedy)};
@@ -46,10 +50,12 @@ Finding check_disk(const NodeConfig& config) {
 }
 
 Finding check_engine(const NodeConfig& config) {
+    const auto device = device_of(config);
+    if (!device.ok()) return bad("engine", device.error().message);
     const auto benchmark = run_benchmark(config.engine(), kBenchmarkMs);
     if (!benchmark.ok()) return bad("engine", benchmark.error().message);
     return good("engine", std::to_string(benchmark->flops_per_second / 1'000'000) + " MFLOP/s on " +
-                              config.device + " with " + std::to_string(config.threads_used()) +
+                              *device + " with " + std::to_string(config.threads_used()) +
                               " threads");
 }
 
@@ -81,8 +87,7 @@ Finding check_chain(rpc::Coordinator& coordinator, const NodeConfig& config) {
 }
 
 /// Registration and, of a worker, its stake.
-std::vector<Finding> check_standing(rpc::Coordinator& coordinator) {
-    const auto status = coordinator.node_status(std::nullopt);
+std::vector<Finding> check_standing(const Result<rpc::NodeStatus>& status) {
     if (!status.ok()) return {bad("registration", status.error().message)};
     if (!status->excluded_because.empty())
         return {bad("registration", "excluded: " + status->excluded_because)};
@@ -91,6 +96,52 @@ std::vector<Finding> check_standing(rpc::Coordinator& coordinator) {
     out.push_back(status->stake_because.empty()
                       ? good("stake", "what this network asks of a worker")
                       : bad("stake", status->stake_because));
+    return out;
+}
+
+Finding check_no_disputes(const NodeConfig& config, const rpc::NetworkInfo& network,
+                          player::Role role, const Address& self) {
+    if (role == player::Role::kChallenge)
+        return good("disputes",
+                    "not played: without dispute_game it reports, but challenges "
+                    "nobody on chain");
+    const Status nothing = check_plays_nothing(config, network, self);
+    if (!nothing.ok()) return bad("disputes", nothing.error().message);
+    return good("disputes",
+                "not played, as long as this key has no stake: set dispute_game "
+                "before `gym stake add`");
+}
+
+/// Whether the node could play a game now.
+Finding check_disputes(const NodeConfig& config, const rpc::NetworkInfo& network, player::Role role,
+                       const Address& self) {
+    if (config.dispute_game.empty()) return check_no_disputes(config, network, role, self);
+    const auto game = configured_game(config);
+    if (!game.ok()) return bad("disputes", game.error().message);
+    const auto client = chain::make_http_client(config.chain_rpc, kHttp);
+    if (!client.ok()) return bad("disputes", client.error().in("chain_rpc").message);
+    const Status found = check_game(**client, *game, network);
+    if (!found.ok()) return bad("disputes", found.error().message);
+    const auto money = game_money(**client, *game, network, role, self);
+    if (!money.ok()) return bad("disputes", money.error().message);
+    std::string missing = money_missing(*money, self);
+    if (!missing.empty()) return bad("disputes", std::move(missing));
+    return good("disputes", "contract " + game->hex() + "; " + money->ether.to_tokens() +
+                                " ether, a game may cost " + money->ether_needed.to_tokens());
+}
+
+/// What is asked with the node's key.
+std::vector<Finding> check_as(rpc::Coordinator& coordinator, const NodeConfig& config,
+                              const Address& self) {
+    const auto status = coordinator.node_status(std::nullopt);
+    std::vector<Finding> out = check_standing(status);
+    const bool verifies = status.ok() && status->role == rpc::NodeRole::kVerifier;
+    const auto network = coordinator.network();
+    out.push_back(
+        network.ok()
+            ? check_disputes(config, *network,
+                             verifies ? player::Role::kChallenge : player::Role::kDefend, self)
+            : bad("disputes", "not checked: the coordinator does not name its contracts"));
     return out;
 }
 
@@ -109,18 +160,19 @@ std::vector<Finding> run_doctor(const NodeConfig& config) {
         rpc::connect(client, key.ok() ? key->clone() : crypto::PrivateKey::generate(), clock);
     if (!coordinator.ok()) {
         findings.push_back(bad("coordinator", coordinator.error().message));
-        for (const char* check : {"chain", "registration"})
+        for (const char* check : {"chain", "registration", "disputes"})
             findings.push_back(bad(check, "not checked: no coordinator could be asked"));
         return findings;
     }
     findings.push_back(check_coordinator(**coordinator, config));
     findings.push_back(check_chain(**coordinator, config));
     if (!key.ok()) {
-        findings.push_back(bad("registration", "not checked: it is asked with the key"));
+        for (const char* check : {"registration", "disputes"})
+            findings.push_back(bad(check, "not checked: it is asked with the key"));
         return findings;
     }
-    const auto standing = check_standing(**coordinator);
-    findings.insert(findings.end(), standing.begin(), standing.end());
+    const auto asked = check_as(**coordinator, config, key->address());
+    findings.insert(findings.end(), asked.begin(), asked.end());
     return findings;
 }
 

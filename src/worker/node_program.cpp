@@ -52,7 +52,7 @@ Result<std::pair<crypto::PrivateKey, bool>> key_of(const NodeConfig& config) {
 
 /// @return what the network is told about the device.
 Result<std::string> check_device(const NodeConfig& config, const std::string& claimed) {
-    GYM_TRY(std::string model, engine::device_model(config.device));
+    GYM_TRY(std::string model, device_of(config));
     if (claimed.empty()) return model;
     if (config.device == "cpu" && claimed != "cpu")
         return fail(ErrorCode::kInvalidArgument,
@@ -92,6 +92,18 @@ Result<std::int64_t> check_network(const NodeConfig& config, const Clock& clock)
 }
 
 }  // namespace
+
+Result<std::string> device_of(const NodeConfig& config) {
+    auto model = engine::device_model(config.device);
+    if (model.ok()) return model;
+    const Error error = model.error().in("device '" + config.device + "'");
+    // Of the configuration, or of the build: the message says what to change already.
+    if (error.code == ErrorCode::kInvalidArgument) return error;
+    return fail(ErrorCode::kNotFound,
+                error.message +
+                    ": does `nvidia-smi` show it here? Set another --device (`device` in the "
+                    "configuration; cpu always works), then look with `gym node doctor`");
+}
 
 Result<std::unique_ptr<ChainView>> open_chain(const NodeConfig& config,
                                               const rpc::NetworkInfo& network) {
@@ -187,6 +199,8 @@ Result<Registration> register_node(const NodeConfig& config, const RegisterOptio
 
 Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,
                     const std::stop_token& stop) {
+    // Before a unit is taken: one that cannot be computed would only be held until it expires.
+    GYM_TRY(const std::string device, device_of(config));
     GYM_TRY(const crypto::PrivateKey key, load_key(config));
     GYM_TRY(const NodeLock lock, NodeLock::acquire(config));
     const SystemClock clock;
@@ -210,8 +224,8 @@ Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,
                                  }));
     if (disputes) options.claims = &disputes->claims();
     GYM_TRY(const auto worker, Worker::open(*coordinator, key, clock, options));
-    spdlog::info("worker {} at {}, {} threads", key.address().hex(), config.coordinator,
-                 options.engine.threads);
+    spdlog::info("worker {} at {}, on {}, {} threads", key.address().hex(), config.coordinator,
+                 device, options.engine.threads);
     {
         const Heartbeat heartbeat(
             *coordinator, [&] { return worker->activity(); }, network.heartbeat_every_ms);

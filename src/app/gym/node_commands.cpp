@@ -138,8 +138,9 @@ void print_status(const rpc::NodeStatus& status) {
         std::printf("state        no unit is assigned yet\n");
     else
         std::printf("state        working\n");
-    // A unit that runs goes on; the next one is not given.
-    if (!status.stake_because.empty() && status.stake_because != status.idle_because)
+    // A unit that runs goes on; the next one is not given. Stake does not help who is excluded.
+    if (status.excluded_because.empty() && !status.stake_because.empty() &&
+        status.stake_because != status.idle_because)
         std::printf("stake        %s\n", status.stake_because.c_str());
     std::printf("units        %llu final, %llu rejected, %llu open, %llu without pay\n",
                 static_cast<unsigned long long>(status.units_final),

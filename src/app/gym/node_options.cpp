@@ -13,6 +13,8 @@ void NodeOptions::add_to(CLI::App& command) {
                        "JSON-RPC of the chain, http://host:port: check the coordinator against it");
     command.add_option("--commitment-log", commitment_log,
                        "Contract with rounds and epochs (default: the one the coordinator names)");
+    command.add_option("--dispute-game", dispute_game,
+                       "Contract in which the node plays disputes; who has stake needs it");
     command.add_option("--checkpoint-seconds", checkpoint_s,
                        "How often a unit's progress is saved; 0: after every step");
     command.add_option("--data-dir", data_dir, "Key, blobs and commitments (default ~/.gym)");
@@ -38,11 +40,13 @@ std::string NodeOptions::given() const {
     if (insecure) out += " --insecure";
     add("--chain-rpc", chain_rpc);
     add("--commitment-log", commitment_log);
+    add("--dispute-game", dispute_game);
     add("--data-dir", data_dir);
     add("--keystore", keystore_file);
     add("--passphrase-file", passphrase_file);
     if (threads) add("--threads", std::to_string(*threads));
     add("--isa", isa);
+    add("--device", device);
     add("--api", api);
     return out;
 }
@@ -54,6 +58,7 @@ Result<worker::NodeConfig> NodeOptions::resolve() const {
     if (insecure) config.insecure = true;
     if (chain_rpc) config.chain_rpc = *chain_rpc;
     if (commitment_log) config.commitment_log = *commitment_log;
+    if (dispute_game) config.dispute_game = *dispute_game;
     if (checkpoint_s) config.checkpoint_s = *checkpoint_s;
     if (data_dir) config.data_dir = *data_dir;
     if (keystore_file) config.keystore_file = *keystore_file;

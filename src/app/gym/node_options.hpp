@@ -16,6 +16,7 @@ struct NodeOptions {
     std::optional<std::string> tls_ca_file;
     std::optional<std::string> chain_rpc;
     std::optional<std::string> commitment_log;
+    std::optional<std::string> dispute_game;
     std::optional<std::uint32_t> checkpoint_s;
     bool insecure = false;
     std::optional<std::string> data_dir;

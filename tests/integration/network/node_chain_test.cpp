@@ -5,6 +5,7 @@
 
 #include "anvil.hpp"
 #include "gym/chain/contracts.hpp"
+#include "gym/chain/dispute_contracts.hpp"
 #include "gym/chain_store/sqlite.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/verifier/chain_audit.hpp"
@@ -32,6 +33,7 @@ class NodeChainTest : public testing::NodeProcess {
         const auto deployed = chain::deploy(manager_, anvil_.client(),
                                             chain::find_artifacts().value(), params, 20'000);
         ASSERT_TRUE(deployed.ok()) << deployed.error().message;
+        deployed_ = *deployed;
         log_ = deployed->commitment_log;
         server_.reset();
         handler_.info.chain_id = anvil_.chain_id();
@@ -103,6 +105,7 @@ class NodeChainTest : public testing::NodeProcess {
                               testing::test_policy(anvil_.chain_id()),
                               chain::describe_revert};
     Address log_;
+    chain::Deployment deployed_;
     int calls_ = 0;
 };
 
@@ -227,6 +230,80 @@ TEST_F(NodeChainTest, TheVerifierProgramReportsOnWhatTheChainConfirms) {
     }
     EXPECT_TRUE(eventually([this] { return handler_.reveals.contains(unit_); })) << log();
     EXPECT_TRUE(node->stop().ok());
+}
+
+/// The coordinator names its contracts, so that a node can see what it has at stake.
+class NodeDisputesTest : public NodeChainTest {
+  protected:
+    void SetUp() override {
+        NodeChainTest::SetUp();
+        handler_.tasks.clear();
+        coordinator_names(deployed_.stake, deployed_.dispute_game);
+    }
+    void coordinator_names(const Address& stake, const Address& game) {
+        const std::scoped_lock lock(handler_.mutex);
+        handler_.info.stake = stake;
+        handler_.info.dispute_game = game;
+    }
+    SubprocessOptions node(const char* sub, const std::string& game) const {
+        std::vector<std::string> argv{program("gym"), "node", sub, "--chain-rpc", anvil_.url()};
+        if (!game.empty()) argv.insert(argv.end(), {"--dispute-game", game});
+        return command(argv);
+    }
+    void expect_refused(const std::string& game, int code, const std::string& says) {
+        const Ended ended = run(node("start", game));
+        EXPECT_EQ(ended.code, code) << ended.text;
+        EXPECT_NE(ended.text.find(says), std::string::npos) << says << "\n" << ended.text;
+        EXPECT_EQ(std::ranges::count(handler_.calls, "next_task"), 0);
+        const Ended doctor = run(node("doctor", game));
+        EXPECT_NE(doctor.text.find("FAIL disputes "), std::string::npos) << doctor.text;
+        EXPECT_NE(doctor.text.find(says), std::string::npos) << says << "\n" << doctor.text;
+    }
+    void set_ether(const Address& owner, const Amount& wei) {
+        anvil_.rpc("anvil_setBalance",
+                   "[\"" + owner.hex() + "\",\"" + testing::quantity(wei) + "\"]");
+    }
+};
+
+TEST_F(NodeDisputesTest, AWorkerWithStakeDoesNotStartWithoutTheGame) {
+    send(chain::GymToken(deployed_.chain_id, deployed_.token).approve(deployed_.stake, Amount(7)));
+    send(chain::Stake(deployed_.stake).stake(key_.address(), Amount(7)));
+    expect_refused("", 2,
+                   "has a stake of 0.000000000000000007 tokens, but dispute_game is not set");
+    expect_refused(key_.address().hex(), 2,
+                   "there is no contract at dispute_game " + key_.address().hex());
+    expect_refused(log_.hex(), 2, "the contract at dispute_game " + log_.hex() + " is another one");
+    coordinator_names(key_.address(), deployed_.dispute_game);
+    expect_refused("", 2, "there is no contract at stake " + key_.address().hex());
+    expect_refused(deployed_.dispute_game.hex(), 3,
+                   "the coordinator works with the stake contract");
+    coordinator_names(deployed_.stake, log_);
+    expect_refused(deployed_.dispute_game.hex(), 3, "the coordinator works with the dispute game");
+    const Ended verifier = run(command({program("gym-verifier"), "--chain-rpc", anvil_.url(),
+                                        "--dispute-game", key_.address().hex()}));
+    EXPECT_EQ(verifier.code, 2) << verifier.text;
+    EXPECT_NE(verifier.text.find("there is no contract at dispute_game"), std::string::npos)
+        << verifier.text;
+}
+
+TEST_F(NodeDisputesTest, AWorkerWithoutEtherForAGameIsToldSoLoudly) {
+    set_ether(key_.address(), Amount(5));
+    const std::string game = deployed_.dispute_game.hex();
+    const std::string says = "has 0.000000000000000005 ether, the moves of one game may cost ";
+    const Ended doctor = run(node("doctor", game));
+    EXPECT_NE(doctor.text.find("FAIL disputes     this node's key " + says), std::string::npos)
+        << doctor.text;
+    auto started = Subprocess::start(node("start", game));
+    ASSERT_TRUE(started.ok());
+    EXPECT_TRUE(eventually([&] { return log().find("DISPUTES: ") != std::string::npos; })) << log();
+    EXPECT_NE(log().find(says), std::string::npos) << log();
+    EXPECT_TRUE(started->stop().ok());
+
+    set_ether(key_.address(), Amount::parse_tokens("10").value());
+    const Ended rich = run(node("doctor", game));
+    EXPECT_NE(rich.text.find("ok   disputes     contract " + game + "; 10 ether, a game may cost "),
+              std::string::npos)
+        << rich.text;
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ TEST_F(NodeUsageTest, DoctorMakesEveryCheckWhateverIsMissing) {
         std::map<std::string, bool> out;
         for (const json::object& finding : lines(doctor))
             out[std::string(finding.at("check").as_string())] = finding.at("ok").as_bool();
-        EXPECT_EQ(out.size(), 7U) << doctor.text;
+        EXPECT_EQ(out.size(), 8U) << doctor.text;
         return out;
     };
     auto without_key = results(node({"--json", "doctor"}, {{"--keystore", "none.json"}}));
@@ -135,11 +135,13 @@ TEST_F(NodeUsageTest, DoctorMakesEveryCheckWhateverIsMissing) {
     EXPECT_TRUE(without_key["coordinator"]) << "what is not signed needs no key";
     EXPECT_TRUE(without_key["chain"]);
     EXPECT_FALSE(without_key["registration"]);
+    EXPECT_FALSE(without_key["disputes"]);
     auto alone = results(node({"--json", "doctor"}, {{"--coordinator", "127.0.0.1:1"}}));
     EXPECT_TRUE(alone["key"]);
     EXPECT_FALSE(alone["coordinator"]);
     EXPECT_FALSE(alone["chain"]);
     EXPECT_FALSE(alone["registration"]);
+    EXPECT_FALSE(alone["disputes"]);
 }
 
 TEST_F(NodeUsageTest, AWrongClockIsNamedWithItsRemedy) {
@@ -156,6 +158,67 @@ TEST_F(NodeUsageTest, AnotherChainThanTheNodesIsAMismatch) {
            "this node is set to");
     expect(node({"start", "--commitment-log", "0x12"}), kUsage, "is no address");
     expect(node({"start", "--chain-rpc", "nonsense"}), kUsage, "chain_rpc");
+}
+
+TEST_F(NodeUsageTest, WhoNeedsAStakeNeedsTheGame) {
+    const auto finding = [&](const Ended& doctor) {
+        for (const json::object& one : lines(doctor))
+            if (one.at("check").as_string() == "disputes") return one;
+        return json::object{{"ok", nullptr}, {"detail", doctor.text}};
+    };
+    EXPECT_TRUE(finding(node({"--json", "doctor"})).at("ok").as_bool()) << "nothing is at stake";
+    {
+        const std::scoped_lock lock(handler_.mutex);
+        handler_.info.minimum_stake = Amount::parse_tokens("100").value();
+    }
+    const std::string says = "a stake of 100 tokens on, but dispute_game is not set";
+    const json::object missing = finding(node({"--json", "doctor"}));
+    EXPECT_FALSE(missing.at("ok").as_bool());
+    EXPECT_NE(missing.at("detail").as_string().find(says), json::string::npos) << missing;
+    const Ended refused = node({"start"});
+    EXPECT_EQ(refused.code, kUsage) << refused.text;
+    EXPECT_NE(refused.text.find(says), std::string::npos) << refused.text;
+    EXPECT_NE(refused.text.find("--dispute-game"), std::string::npos) << refused.text;
+    for (const auto& [game, why] : {std::pair{"0x12", "dispute_game: '0x12' is no address"},
+                                    {"0x1111111111111111111111111111111111111111",
+                                     "dispute_game needs chain_rpc (--chain-rpc)"}}) {
+        const Ended ended = node({"start", "--dispute-game", game});
+        EXPECT_EQ(ended.code, kUsage) << ended.text;
+        EXPECT_NE(ended.text.find(why), std::string::npos) << ended.text;
+        const json::object bad = finding(node({"--json", "doctor", "--dispute-game", game}));
+        EXPECT_FALSE(bad.at("ok").as_bool());
+        EXPECT_NE(bad.at("detail").as_string().find(why), json::string::npos) << bad;
+    }
+    EXPECT_EQ(std::ranges::count(handler_.calls, "next_task"), 0) << "no unit was asked for";
+}
+
+TEST_F(NodeUsageTest, WithoutItsDeviceANodeTakesNoWork) {
+    // On a machine with a device, too, nobody has the hundredth; a build without CUDA has none.
+    const auto refused = [&](const Ended& ended) {
+        EXPECT_TRUE(ended.code == kFailed || ended.code == kUsage) << ended.code << ended.text;
+        EXPECT_NE(ended.text.find("device 'cuda:99': "), std::string::npos) << ended.text;
+        EXPECT_NE(ended.text.find("--device"), std::string::npos) << ended.text;
+        EXPECT_EQ(std::ranges::count(ended.text, '\n'), 1) << "one sentence: " << ended.text;
+    };
+    refused(node({"start", "--device", "cuda:99"}));
+    refused(node({"register", "--device", "cuda:99"}));
+    refused(run(command({program("gym-verifier"), "--device", "cuda:99"})));
+    EXPECT_TRUE(handler_.calls.empty()) << handler_.calls[0];
+    const Ended doctor = node({"doctor", "--device", "cuda:99"});
+    EXPECT_EQ(doctor.code, kFailed);
+    EXPECT_NE(doctor.text.find("FAIL engine       device 'cuda:99': "), std::string::npos)
+        << doctor.text;
+}
+
+TEST_F(NodeUsageTest, WhoIsExcludedIsToldWhyAndNotToStake) {
+    handler_.excluded_because = "unit 3 of round 1 differs";
+    handler_.stake_because = "stakes 0 tokens: `gym stake add 100`";
+    for (const char* sub : {"status", "doctor"}) {
+        const Ended ended = node({sub});
+        EXPECT_NE(ended.text.find("excluded: unit 3 of round 1 differs"), std::string::npos)
+            << ended.text;
+        EXPECT_EQ(ended.text.find("gym stake add 100"), std::string::npos) << ended.text;
+    }
 }
 
 TEST_F(NodeUsageTest, ConfigurationMistakesNameTheLine) {
@@ -192,7 +255,7 @@ TEST_F(NodeUsageTest, EveryCommandSpeaksJson) {
     for (const json::object& finding : lines(asked("doctor", here)))
         checks.insert(std::string(finding.at("check").as_string()));
     EXPECT_EQ(checks, (std::set<std::string>{"memory", "disk", "engine", "key", "coordinator",
-                                             "chain", "registration", "stake"}));
+                                             "chain", "registration", "stake", "disputes"}));
 }
 
 TEST_F(NodeUsageTest, BenchSaysWhatTheMachineDoesAndEarns) {

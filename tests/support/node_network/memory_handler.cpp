@@ -130,6 +130,8 @@ Result<rpc::NodeStatus> MemoryHandler::node_status(const Address&, const Address
     status.address = subject;
     status.idle_because = "no job is running";
     status.last_seen_ms = last_seen_ms;
+    status.excluded_because = excluded_because;
+    status.stake_because = stake_because;
     for (const auto& [id, view] : units)
         if (view.worker == subject) status.recent_units.push_back(view);
     return status;

@@ -18,9 +18,14 @@ class MemoryHandler final : public rpc::NodeHandler {
     static constexpr std::uint64_t kChainId = 31337;
     [[nodiscard]] static rpc::NetworkInfo network_info();
 
-    Result<rpc::NetworkInfo> network() override { return info; }
+    Result<rpc::NetworkInfo> network() override {
+        const std::scoped_lock lock(mutex);
+        return info;
+    }
     Result<bool> is_registered(const Address& address) override;
-    UnixMs last_seen_ms = 0;  ///< what node_status() says; 0: not known
+    // What node_status() says.
+    UnixMs last_seen_ms = 0;  ///< 0: not known
+    std::string excluded_because, stake_because;
     Result<bool> register_node(const Address& caller, const rpc::NodeProfile& profile) override;
     Result<rpc::HeartbeatAnswer> heartbeat(const Address& caller,
                                            const rpc::Activity& activity) override;

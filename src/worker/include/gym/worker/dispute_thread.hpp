@@ -17,9 +17,11 @@ namespace gym::worker {
 class DisputeThread {
   public:
     using OnEvent = std::function<void(const player::PlayerEvent&)>;  ///< from its thread
-    /// nullptr if `config` names no dispute_game. `coordinator` must outlive the thread.
-    /// @errors kInvalidArgument: an address that is none, no chain_rpc; kIo; kMalformed: a damaged
-    /// claim.
+    /// nullptr if `config` names no dispute_game and the node has nothing to lose without. Warns of
+    /// what the node lacks for a game's gas or bond. `coordinator` must outlive the thread.
+    /// @errors kInvalidArgument: a worker with stake, or that needs one, and no dispute_game; an
+    /// address that is none or has no such contract; no chain_rpc; kMismatch: another chain or game
+    /// than the coordinator's; kIo; kMalformed: a damaged claim.
     static Result<std::unique_ptr<DisputeThread>> start(const NodeConfig& config,
                                                         const rpc::NetworkInfo& network,
                                                         rpc::Coordinator& coordinator,

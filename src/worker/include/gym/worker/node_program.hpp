@@ -78,6 +78,11 @@ struct Finding {
 /// Checks everything a node needs, each with its remedy. Never fails as a whole.
 [[nodiscard]] std::vector<Finding> run_doctor(const NodeConfig& config);
 
+/// What the device that the node is set to calls itself, as engine::device_model().
+/// @errors kInvalidArgument: no name of a device, or a build without it; kNotFound: this machine
+/// has none, with what to do.
+[[nodiscard]] Result<std::string> device_of(const NodeConfig& config);
+
 /// Bytes of memory of this machine. @errors kIo.
 [[nodiscard]] Result<std::uint64_t> machine_memory_bytes();
 

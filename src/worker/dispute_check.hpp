@@ -1,0 +1,48 @@
+#pragma once
+
+#include "gym/chain/client.hpp"
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/player/claim.hpp"
+#include "gym/rpc/messages.hpp"
+#include "gym/worker/node_config.hpp"
+
+/// Whether a node could play the games that its signatures may lead to. Asked before it signs: who
+/// does not answer a game loses it by the clock, and with it the stake.
+namespace gym::worker {
+
+/// @errors kInvalidArgument: dispute_game is no address, or there is no chain_rpc to play on.
+[[nodiscard]] Result<Address> configured_game(const NodeConfig& config);
+
+/// That the network's game is at `game`: right chain, code there and at its Stake, which knows this
+/// game. @errors kInvalidArgument: no such contract, with the remedy; kMismatch: another chain, or
+/// another game or Stake than the coordinator's; kUnavailable and kTimeout of the chain.
+Status check_game(chain::ChainClient& client, const Address& game, const rpc::NetworkInfo& network);
+
+/// What can be taken from the stake of `owner`, thawing included; zero where the coordinator names
+/// no Stake. @errors as chain::Stake::stake_of; kInvalidArgument: no code at that address.
+[[nodiscard]] Result<Amount> stake_at_risk(chain::ChainClient& client, const Address& owner,
+                                           const rpc::NetworkInfo& network);
+
+/// That a worker without dispute_game has nothing to lose: it neither has stake nor needs one.
+/// A chain that does not answer, or none, counts as no stake.
+/// @errors kInvalidArgument with what is at stake and what to set.
+Status check_plays_nothing(const NodeConfig& config, const rpc::NetworkInfo& network,
+                           const Address& self);
+
+/// What a node has for one game, and what one may take. All in wei.
+struct GameMoney {
+    Amount ether;
+    Amount ether_needed;  ///< the gas of its moves at twice the base fee of now, and a tip
+    Amount tokens;
+    Amount bond;  ///< of a challenger; zero for who defends
+};
+/// @errors as chain::ChainClient.
+[[nodiscard]] Result<GameMoney> game_money(chain::ChainClient& client, const Address& game,
+                                           const rpc::NetworkInfo& network, player::Role role,
+                                           const Address& self);
+/// What `self` lacks and who has to send it; empty if nothing.
+[[nodiscard]] std::string money_missing(const GameMoney& money, const Address& self);
+
+}  // namespace gym::worker
