@@ -80,11 +80,13 @@ Status serve(const std::string& config_file) {
 
 Status create_key(const std::string& config_file, const std::string& owner,
                   const std::string& label) {
+    const auto address = crypto::parse_address(owner);
+    if (!address.ok())
+        return fail(ErrorCode::kInvalidArgument, "--owner: " + address.error().message);
     GYM_TRY(const app::ApiConfig config, app::load_api_config(config_file));
-    GYM_TRY(const Address address, crypto::parse_address(owner));
     GYM_TRY(const auto database, open_database(config));
     GYM_TRY(const std::string key,
-            api::create_key(*database, address, label, SystemClock().now_ms()));
+            api::create_key(*database, *address, label, SystemClock().now_ms()));
     // The only time that the key is readable: on standard output alone, so that it can be piped.
     std::printf("%s\n", key.c_str());
     return {};

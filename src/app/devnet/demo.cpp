@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "gym/blob/dataset.hpp"
+#include "gym/common/file.hpp"
 #include "gym/db/private_cluster.hpp"
 #include "gym/devnet/infrastructure.hpp"
 #include "job.hpp"
@@ -44,6 +46,16 @@ Result<Report> end_demo(const DemoOptions& options, const Layout& layout,
 }
 
 }  // namespace
+
+Status check_inputs(const DemoOptions& options) {
+    const auto text = read_file(options.text);
+    if (!text.ok()) return text.error().in("--text");
+    const auto dataset = blob::Dataset::build_from_text(*text);
+    if (!dataset.ok()) return dataset.error().in("--text " + options.text.string());
+    const auto job = read_file(options.job_file);
+    if (!job.ok()) return job.error().in("--job");
+    return {};
+}
 
 Result<Report> run_demo(const DemoOptions& options, const Announce& announce) {
     const auto started = std::chrono::steady_clock::now();

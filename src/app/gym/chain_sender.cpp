@@ -48,9 +48,4 @@ Status check_holds(const ChainSender& sender, const Amount& amount) {
                                                    " tokens, less than " + amount.to_tokens());
 }
 
-Result<Address> owner_or_sender(const std::string& owner, const ChainSender& sender) {
-    if (owner.empty()) return sender.account->address();
-    return crypto::parse_address(owner);
-}
-
 }  // namespace gym::app

@@ -23,7 +23,5 @@ struct ChainSender {
 
 /// That the sender's wallet holds `amount` tokens. @errors kInsufficientFunds; those of the chain.
 [[nodiscard]] Status check_holds(const ChainSender& sender, const Amount& amount);
-/// The address in an option, or the sender's own where it was not given. @errors kMalformed.
-[[nodiscard]] Result<Address> owner_or_sender(const std::string& owner, const ChainSender& sender);
 
 }  // namespace gym::app

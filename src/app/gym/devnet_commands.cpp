@@ -119,6 +119,8 @@ Status demo(const CliContext& context, DevnetFlags& flags) {
     flags.demo.expected.with_cheater = !flags.network.cheating_worker.empty();
     if (flags.demo.job_file.empty())
         flags.demo.job_file = data_folder() / "examples" / "demo-job.yaml";
+    GYM_CHECK(
+        devnet::check_inputs(flags.demo));  // nothing is removed or started for a typing error
     GYM_CHECK(devnet::network_down(flags.network.root));  // of an earlier run that was cut off
     Status status = report_of(context, flags);
     if (flags.keep) return status;

@@ -10,6 +10,7 @@
 #include "gym/ledger/proof.hpp"
 #include "gym/ledger/verify.hpp"
 #include "gym/rewards/epoch_file.hpp"
+#include "network_options.hpp"
 
 namespace gym::app {
 namespace {
@@ -30,8 +31,10 @@ struct LedgerOptions {
     [[nodiscard]] Result<std::vector<Address>> signer_addresses() const {
         std::vector<Address> out;
         for (const std::string& text : signers) {
-            GYM_TRY(const Address address, crypto::parse_address(text));
-            out.push_back(address);
+            GYM_TRY(const auto address, address_option("--signer", text));
+            if (!address)  // as if it were not there, any signer would do
+                return fail(ErrorCode::kInvalidArgument, "--signer: an address is expected");
+            out.push_back(*address);
         }
         return out;
     }
@@ -115,10 +118,10 @@ Status verify_ledger(const CliContext& context, const LedgerOptions& options) {
 
 /// Needs nothing but the file and who is trusted to sign.
 Status verify_proof(const CliContext& context, const LedgerOptions& options) {
+    GYM_TRY(const auto signers, options.signer_addresses());
     GYM_TRY(const std::string text, read_text(options.proof, kProofBytesMax));
     GYM_TRY(const ledger::TransferProof proof, ledger::parse_proof(text));
     GYM_CHECK(ledger::check_proof(proof));
-    GYM_TRY(const auto signers, options.signer_addresses());
     const ledger::SealRecord& seal = proof.seal.record;
     if (!signers.empty() && std::find(signers.begin(), signers.end(), seal.signer) == signers.end())
         return fail(ErrorCode::kMismatch, "the seal is signed by " + seal.signer.hex());

@@ -2,18 +2,33 @@
 
 #include <cstdlib>
 
+#include "gym/crypto/key.hpp"
 #include "gym/crypto/keystore.hpp"
 
 namespace gym::app {
 namespace {
 
 constexpr const char* kDefaultApi = "http://127.0.0.1:8080";
+constexpr std::size_t kShownMax = 80;
+constexpr std::size_t kTokenDecimals = 18;
 
 /// The flag's value, else the environment's, else empty.
 std::string flag_or_environment(const std::string& flag, const char* variable) {
     if (!flag.empty()) return flag;
     const char* const value = std::getenv(variable);
     return value == nullptr ? "" : value;
+}
+
+/// Of an amount that is refused.
+std::string what_is_wrong(const std::string& text, const Result<Amount>& amount) {
+    if (amount.ok()) return "more than 0 is expected";
+    if (amount.error().code == ErrorCode::kOutOfRange) return "it is more than there can be";
+    if (text.find_first_not_of("0123456789.") != std::string::npos)
+        return "only digits and a point are expected, no sign, exponent or unit";
+    const std::size_t point = text.find('.');
+    const std::size_t decimals = point == std::string::npos ? 0 : text.size() - point - 1;
+    if (decimals > kTokenDecimals) return "it has " + std::to_string(decimals) + " decimals";
+    return "digits are expected before and behind one point";
 }
 
 }  // namespace
@@ -89,7 +104,26 @@ Result<Amount> tokens_argument(const std::string& text) {
     auto amount = Amount::parse_tokens(text);
     if (amount.ok() && !amount->is_zero()) return amount;
     return fail(ErrorCode::kInvalidArgument,
-                "'" + text + "' is no amount of tokens: like 12.5, with at most 18 decimals");
+                "'" + text.substr(0, kShownMax) + "' is no amount of tokens: " +
+                    what_is_wrong(text, amount) + " (like 12.5, with at most 18 decimals)");
+}
+
+Result<std::optional<Address>> address_option(const char* flag, const std::string& text) {
+    if (text.empty()) return std::optional<Address>();
+    const auto address = crypto::parse_address(text);
+    if (!address.ok())
+        return fail(ErrorCode::kInvalidArgument,
+                    std::string(flag) + ": " + address.error().message);
+    if (address->is_zero())
+        return fail(ErrorCode::kInvalidArgument,
+                    std::string(flag) + ": nobody has the zero address, what goes there is lost");
+    return std::optional(*address);
+}
+
+Result<Address> asked_address(const std::string& text, const KeyOptions& keys) {
+    GYM_TRY(const auto given, address_option("--address", text));
+    if (given) return *given;
+    return keys.address();
 }
 
 }  // namespace gym::app

@@ -49,7 +49,14 @@ struct ChainOptions {
     [[nodiscard]] Result<chain::Deployment> contracts() const;
 };
 
-/// An amount of tokens on the command line, more than nothing. @errors kInvalidArgument.
+/// An amount of tokens on the command line, more than nothing.
+/// @errors kInvalidArgument with what is expected instead.
 [[nodiscard]] Result<Amount> tokens_argument(const std::string& text);
+/// The address behind `flag`, absent where it was not given.
+/// @errors kInvalidArgument: no address, a mistyped one, or the zero address, which is nobody's.
+[[nodiscard]] Result<std::optional<Address>> address_option(const char* flag,
+                                                            const std::string& text);
+/// What --address says, else the address of the key. @errors as address_option(), KeyOptions.
+[[nodiscard]] Result<Address> asked_address(const std::string& text, const KeyOptions& keys);
 
 }  // namespace gym::app

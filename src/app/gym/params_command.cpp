@@ -71,8 +71,9 @@ std::string bound(double value, const char* otherwise) {
     return text.data();
 }
 
-void print_text(const IncentiveParams& params, const std::vector<Condition>& conditions,
-                const protocol::SafeBounds& bounds) {
+void print_text(const IncentiveParams& params, const std::string& file,
+                const std::vector<Condition>& conditions, const protocol::SafeBounds& bounds) {
+    std::printf("parameters of %s\n\n", file.c_str());
     std::printf("%-7s  %-22s %11s %17s %9s   %s\n", "verdict", "condition", "have", "need",
                 "margin", "what it says");
     for (const Condition& one : conditions)
@@ -134,7 +135,8 @@ Status check(const CliContext& context, const ParamsOptions& options) {
     if (context.json)
         print_json(context, params, file, conditions, bounds, refused == 0);
     else
-        print_text(params, conditions, bounds);
+        print_text(params, options.file.empty() ? file + " (no other file was named)" : file,
+                   conditions, bounds);
     if (refused == 0) return {};
     const auto first = std::find_if(conditions.begin(), conditions.end(),
                                     [](const Condition& one) { return !one.holds; });

@@ -32,13 +32,8 @@ std::string text_of(const json::object& object, const char* key) {
     return value.is_string() ? std::string(value.as_string()) : json::serialize(value);
 }
 
-Result<Address> asked_address(const RewardsOptions& options) {
-    if (options.address.empty()) return options.keys.address();
-    return crypto::parse_address(options.address);
-}
-
 Status show(const CliContext& context, const RewardsOptions& options) {
-    GYM_TRY(const Address address, asked_address(options));
+    GYM_TRY(const Address address, asked_address(options.address, options.keys));
     GYM_TRY(const json::value answer,
             api_get(options.api.base_url(), "/v1/accounts/" + address.hex()));
     const json::object& account = answer.as_object();
@@ -124,12 +119,10 @@ Result<chain::Claim> claim_of(const json::object& proof, const chain::Deployment
 }
 
 Status claim(const CliContext& context, const RewardsOptions& options) {
+    GYM_TRY(const auto asked, address_option("--address", options.address));
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
     chain_store::Account& account = *sender.account;
-    Address earner = account.address();
-    if (!options.address.empty()) {
-        GYM_TRY(earner, crypto::parse_address(options.address));
-    }
+    const Address earner = asked.value_or(account.address());
     GYM_TRY(const json::value answer,
             api_get(options.api.base_url(), "/v1/rewards/" + earner.hex() + "/proof"));
     GYM_TRY(const chain::Claim claim, claim_of(answer.as_object(), sender.contracts));

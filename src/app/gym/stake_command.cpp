@@ -96,12 +96,7 @@ void print(const Address& owner, const StakeState& state) {
 }
 
 Status show(const CliContext& context, const StakeOptions& options) {
-    Address owner;
-    if (options.address.empty()) {
-        GYM_TRY(owner, options.keys.address());
-    } else {
-        GYM_TRY(owner, crypto::parse_address(options.address));
-    }
+    GYM_TRY(const Address owner, asked_address(options.address, options.keys));
     GYM_TRY(const chain::Deployment contracts, options.chain.contracts());
     GYM_TRY(const std::string url, options.chain.rpc_url());
     GYM_TRY(const auto client, chain::make_http_client(url));
@@ -135,8 +130,9 @@ Status report(const CliContext& context, const ChainSender& sender, const Addres
 
 Status add(const CliContext& context, const StakeOptions& options) {
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
+    GYM_TRY(const auto whose, address_option("--owner", options.owner));
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
-    GYM_TRY(const Address owner, owner_or_sender(options.owner, sender));
+    const Address owner = whose.value_or(sender.account->address());
     GYM_CHECK(check_holds(sender, amount));
     GYM_TRY(const chain::Outcome outcome, sender.account->stake(sender.contracts, owner, amount));
     return report(context, sender, owner, "staked", amount, outcome);

@@ -66,13 +66,8 @@ Status add_chain_balances(const ChainOptions& options, const Address& address, j
     return {};
 }
 
-Result<Address> asked_address(const WalletOptions& options) {
-    if (options.address.empty()) return options.keys.address();
-    return crypto::parse_address(options.address);
-}
-
 Status balance(const CliContext& context, const WalletOptions& options) {
-    GYM_TRY(const Address address, asked_address(options));
+    GYM_TRY(const Address address, asked_address(options.address, options.keys));
     GYM_TRY(const json::value answer,
             api_get(options.api.base_url(), "/v1/accounts/" + address.hex()));
     json::object out = answer.as_object();
@@ -99,8 +94,9 @@ Status balance(const CliContext& context, const WalletOptions& options) {
 
 Status deposit(const CliContext& context, const WalletOptions& options) {
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
+    GYM_TRY(const auto credited, address_option("--owner", options.owner));
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
-    GYM_TRY(const Address owner, owner_or_sender(options.owner, sender));
+    const Address owner = credited.value_or(sender.account->address());
     GYM_CHECK(check_holds(sender, amount));
     GYM_TRY(const chain::Outcome outcome, sender.account->deposit(sender.contracts, owner, amount));
     const std::string hash =

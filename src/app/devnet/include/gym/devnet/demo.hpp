@@ -49,6 +49,10 @@ struct DemoOptions {
     Expectations expected;
 };
 
+/// That text and job file can be read and used, before anything is started.
+/// @errors kNotFound, kIo, kInvalidArgument naming the flag and the file.
+Status check_inputs(const DemoOptions& options);
+
 /// The whole main job: network, deposit, dataset, job, training with one cheat, settlement, claims.
 /// The network is left running. @errors of every part; kTimeout, kCancelled.
 Result<Report> run_demo(const DemoOptions& options, const Announce& announce);

@@ -1,0 +1,119 @@
+// What `gym` says about command lines with a word, an address, an amount or a file that is wrong.
+// None of them comes as far as a network.
+#include <gtest/gtest.h>
+
+#include "command.hpp"
+
+namespace gym::testing {
+namespace {
+
+constexpr int kOk = 0, kFailed = 1, kUsage = 2;
+
+class Usage : public ::testing::Test {
+  protected:
+    [[nodiscard]] std::string path(const char* name) const { return (place_ / name).string(); }
+    [[nodiscard]] Outcome gym(std::vector<std::string> arguments) const {
+        return run(place_, std::move(arguments));
+    }
+    void expect(const std::vector<std::string>& arguments, int exit_code,
+                const std::string& says) const {
+        const Outcome outcome = gym(arguments);
+        EXPECT_EQ(outcome.exit_code, exit_code) << says << ": " << outcome.err;
+        EXPECT_TRUE(outcome.err.starts_with("gym: ")) << outcome.err;
+        EXPECT_NE(outcome.err.find(says), std::string::npos) << says << ": " << outcome.err;
+    }
+    TemporaryFolder place_;
+};
+
+TEST_F(Usage, AWordThatIsNoCommandIsNamedWithWhatWasMeant) {
+    expect({"nod", "start"}, kUsage, "'nod' is no command of `gym`; did you mean 'node'?");
+    expect({"node", "strat"}, kUsage, "'strat' is no command of `gym node`; did you mean 'start'");
+    expect({"stake", "foo"}, kUsage,
+           "'foo' is no command of `gym stake`; it has show, add, thaw, withdraw");
+    expect({"stake", "job"}, kUsage, "'job' is no command of `gym stake`");
+    expect({"wallet", "with"}, kUsage, "did you mean 'withdraw'?");
+    // On standard output, as every answer with --json.
+    const Outcome json = gym({"--json", "nod", "start"});
+    EXPECT_EQ(json.exit_code, kUsage);
+    EXPECT_NE(json.out.find("did you mean 'node'?"), std::string::npos) << json.out;
+    // What is missing, or too much, is no wrong word.
+    EXPECT_EQ(gym({"stake"}).err.find("no command"), std::string::npos);
+    EXPECT_EQ(gym({"wallet", "show", "much"}).err.find("no command"), std::string::npos);
+}
+
+TEST_F(Usage, EveryWrongAddressIsAMistakeOfUsageThatNamesItsFlag) {
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"stake", "add", "1", "--owner"},
+          {"stake", "show", "--address"},
+          {"wallet", "deposit", "1", "--owner"},
+          {"wallet", "balance", "--address"},
+          {"rewards", "show", "--address"},
+          {"rewards", "claim", "--address"},
+          {"ledger", "verify", "--port", "1", "--signer"}}) {
+        const std::string flag = command.back();
+        const auto with = [&](const std::string& address) {
+            std::vector<std::string> out = command;
+            out.push_back(address);
+            return out;
+        };
+        expect(with("0x0"), kUsage,
+               flag + ": '0x0' is no address: 0x and 40 hexadecimal digits are expected");
+        expect(with("0x" + std::string(40, '0')), kUsage, flag + ": nobody has the zero address");
+        expect(with("0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"), kUsage,
+               "has a wrong checksum (EIP-55)");
+    }
+}
+
+TEST_F(Usage, AWrongAmountSaysWhatIsExpected) {
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"stake", "add"}, {"stake", "thaw"}, {"wallet", "deposit"}}) {
+        const auto with = [&](const std::string& amount) {
+            std::vector<std::string> out = command;
+            out.push_back(amount);
+            return out;
+        };
+        for (const char* word : {"abc", "-1", "1e30", "1,5"})
+            expect(with(word), kUsage,
+                   "'" + std::string(word) +
+                       "' is no amount of tokens: only digits and a point are expected");
+        expect(with("0"), kUsage, "more than 0 is expected");
+        expect(with("1.5."), kUsage, "digits are expected before and behind one point");
+        expect(with("0.1234567890123456789"), kUsage, "it has 19 decimals");
+        expect(with("1" + std::string(70, '0')), kUsage, "it is more than there can be");
+        expect(with("abc"), kUsage, "(like 12.5, with at most 18 decimals)");
+    }
+}
+
+TEST_F(Usage, AParameterCheckSaysWhichFileItRead) {
+    const Outcome unnamed = gym({"params", "check"});
+    ASSERT_EQ(unnamed.exit_code, kOk) << unnamed.err;
+    EXPECT_NE(unnamed.out.find("/examples/params.yaml (no other file was named)\n"),
+              std::string::npos)
+        << unnamed.out;
+    const std::string example =
+        slurp(std::getenv("GYM_SOURCE_DIR") + std::string("/examples/params.yaml"));
+    spill(place_ / "own.yaml", example);
+    const Outcome named = gym({"params", "check", path("own.yaml")});
+    ASSERT_EQ(named.exit_code, kOk) << named.err;
+    EXPECT_TRUE(named.out.starts_with("parameters of " + path("own.yaml") + "\n")) << named.out;
+}
+
+TEST_F(Usage, ADemoLooksAtItsFilesBeforeItRemovesOrStartsANetwork) {
+    spill(place_ / "text", "to be learnt");
+    spill(place_ / "empty", "");
+    // What an earlier network left: a demo would begin by removing it.
+    std::filesystem::create_directories(place_ / "net");
+    spill(place_ / "net" / "mine", "x");
+    const auto demo = [&](const char* text, const char* job) {
+        return std::vector<std::string>{"devnet", "demo",     "--root", path("net"),
+                                        "--text", path(text), "--job",  path(job)};
+    };
+    expect(demo("none", "text"), kFailed, "--text: ");
+    expect(demo("none", "text"), kFailed, path("none"));
+    expect(demo("empty", "text"), kUsage, "--text " + path("empty") + ": the text is empty");
+    expect(demo("text", "none"), kFailed, "--job: ");
+    EXPECT_EQ(slurp(place_ / "net" / "mine"), "x");
+}
+
+}  // namespace
+}  // namespace gym::testing
