@@ -175,6 +175,10 @@ class Challenger final : public Player {
     }
 
     Status play(const Claim& claim, const Case& now) {
+        if (now.state.status == chain::GameStatus::kChallengerMoves) {
+            GYM_TRY(const bool moving, desk_.is_moving(now.game, now.state.position));
+            if (moving) return {};
+        }
         GYM_TRY(const auto games, desk_.open_games(claim, now.unit));
         for (const OpenGame& game : games.playable) {
             if (game.id != now.game) continue;
