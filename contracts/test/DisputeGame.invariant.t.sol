@@ -128,6 +128,19 @@ contract DisputeOfAnHonestUnitInvariantTest is DisputeInvariants {
         _handler = new UnitHandler(true);
     }
 
+    function test_anAnnouncementIsMadeAgain() public {
+        for (uint256 round = 0; round < 2; ++round) {
+            _handler.announce(0, 0);
+            assertEq(_handler.bondsHeld(), _handler.bondsDue(), "one bond");
+            for (uint256 i = 0; i < 10; ++i) {
+                _handler.pass(0, 8);
+            }
+            _handler.endAnnouncement(0, true);
+            assertEq(_handler.bondsHeld(), 0, "forfeited");
+            assertEq(_handler.burned(), _handler.burnsDue(), "burned");
+        }
+    }
+
     function test_aGameUpholdsIt() public {
         _expectEnd(0, "proveElement", IDisputeGame.Status.Upheld);
     }
@@ -135,7 +148,7 @@ contract DisputeOfAnHonestUnitInvariantTest is DisputeInvariants {
 
 /// forge-config: default.invariant.runs = 6
 /// forge-config: default.invariant.depth = 50
-/// forge-config: check.invariant.runs = 64
+/// forge-config: check.invariant.runs = 32
 /// forge-config: check.invariant.depth = 128
 contract DisputeOfAWrongAggregateInvariantTest is DisputeInvariants {
     function setUp() public {
@@ -173,7 +186,7 @@ contract DisputeOfAWrongAggregateInvariantTest is DisputeInvariants {
 
 /// forge-config: default.invariant.runs = 6
 /// forge-config: default.invariant.depth = 50
-/// forge-config: check.invariant.runs = 64
+/// forge-config: check.invariant.runs = 32
 /// forge-config: check.invariant.depth = 128
 contract DisputeOfAnHonestAggregateInvariantTest is DisputeInvariants {
     uint256 private constant GAMES = 6;

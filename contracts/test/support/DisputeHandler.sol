@@ -63,7 +63,8 @@ abstract contract DisputeHandler is DisputePlay {
         if (_pending.length >= GAMES_MAX) return;
         vm.prank(who(i));
         _game.announce(id);
-        _pending.push(id);
+        // The same one can be announced again when its bond is gone.
+        if (_ownerOf[id] == address(0)) _pending.push(id);
         (_saltOf[id], _ownerOf[id]) = (salt, who(i));
     }
 

@@ -73,15 +73,17 @@ TEST_F(PlayTest, PlayersThatLiveLongFollowReorgs) {
     const auto verifier = player_of(verifier_);
     anvil_.rpc("evm_setIntervalMining", "[0]");
     int ticks = 0;
-    for (; ticks < 300 && !proven(); ++ticks) {
+    for (; ticks < 600 && !proven(); ++ticks) {
         for (const auto& one : {worker.get(), verifier.get()}) {
             const Status done = one->tick();
             ASSERT_TRUE(done.ok()) << done.error().message;
         }
         anvil_.mine(1);
         // Not deeper than what is not final.
-        if (ticks % 2 == 0) anvil_.rpc("anvil_reorg", "[1,[]]");
-        if (ticks % 8 == 7) anvil_.mine(static_cast<std::uint32_t>(player::kReorgBlocks));
+        if (ticks % 3 == 0) anvil_.rpc("anvil_reorg", "[1,[]]");
+        if (ticks % 8 == 7 && !games().empty())
+            anvil_.mine(static_cast<std::uint32_t>(player::kReorgBlocks));
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     ASSERT_TRUE(proven()) << ticks << " ticks";
     const auto played = games();
