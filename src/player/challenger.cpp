@@ -33,7 +33,7 @@ class Challenger final : public Player {
             if (code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout) return done;
             desk_.tell_once("stuck", *claim, {}, done.error().message);
         }
-        const Status taken = desk_.withdraw_ether(busy);
+        Status taken = desk_.withdraw_ether(busy);
         GYM_CHECK(desk_.push());  // moves are due, whatever becomes of the ether
         return taken;
     }

@@ -29,7 +29,7 @@ class Defender final : public Player {
             else
                 return busy.error();
         }
-        const Status taken = desk_.withdraw_ether(open);
+        Status taken = desk_.withdraw_ether(open);
         GYM_CHECK(desk_.push());  // moves are due, whatever becomes of the ether
         return taken;
     }
