@@ -148,7 +148,7 @@ contract DisputeOfAnHonestUnitInvariantTest is DisputeInvariants {
 
 /// forge-config: default.invariant.runs = 6
 /// forge-config: default.invariant.depth = 50
-/// forge-config: check.invariant.runs = 32
+/// forge-config: check.invariant.runs = 128
 /// forge-config: check.invariant.depth = 128
 contract DisputeOfAWrongAggregateInvariantTest is DisputeInvariants {
     function setUp() public {
@@ -186,7 +186,7 @@ contract DisputeOfAWrongAggregateInvariantTest is DisputeInvariants {
 
 /// forge-config: default.invariant.runs = 6
 /// forge-config: default.invariant.depth = 50
-/// forge-config: check.invariant.runs = 32
+/// forge-config: check.invariant.runs = 128
 /// forge-config: check.invariant.depth = 128
 contract DisputeOfAnHonestAggregateInvariantTest is DisputeInvariants {
     uint256 private constant GAMES = 6;
