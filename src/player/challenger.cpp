@@ -33,7 +33,7 @@ class Challenger final : public Player {
             if (code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout) return done;
             desk_.tell_once("stuck", *claim, {}, done.error().message);
         }
-        const Status taken = desk_.withdraw_ether(busy);
+        Status taken = desk_.withdraw_ether(busy);
         GYM_CHECK(desk_.push());  // moves are due, whatever becomes of the ether
         return taken;
     }
@@ -175,6 +175,10 @@ class Challenger final : public Player {
     }
 
     Status play(const Claim& claim, const Case& now) {
+        if (now.state.status == chain::GameStatus::kChallengerMoves) {
+            GYM_TRY(const bool moving, desk_.is_moving(now.game, now.state.position));
+            if (moving) return {};
+        }
         GYM_TRY(const auto games, desk_.open_games(claim, now.unit));
         for (const OpenGame& game : games.playable) {
             if (game.id != now.game) continue;

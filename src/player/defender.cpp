@@ -18,10 +18,10 @@ class Defender final : public Player {
         std::uint64_t first = claims.front()->from_block;
         for (const auto& claim : claims)
             first = std::min(first, claim->from_block);
-        GYM_TRY(const auto* opened, desk_.units_opened(desk_.self(), first));
+        GYM_TRY(const auto opened, desk_.units_opened(desk_.self(), first));
         bool open = false;
         for (const auto& claim : claims) {
-            const auto busy = defend(*claim, *opened);
+            const auto busy = defend(*claim, opened);
             if (busy.ok())
                 open = open || *busy;
             else if (!is_connection(busy.error()))
@@ -29,7 +29,7 @@ class Defender final : public Player {
             else
                 return busy.error();
         }
-        const Status taken = desk_.withdraw_ether(open);
+        Status taken = desk_.withdraw_ether(open);
         GYM_CHECK(desk_.push());  // moves are due, whatever becomes of the ether
         return taken;
     }
@@ -64,6 +64,8 @@ class Defender final : public Player {
             (void)ended;
             return {};
         }
+        GYM_TRY(const bool moving, desk_.is_moving(game.id, game.state.position));
+        if (moving) return {};
         GYM_TRY(game::Strategy* const own, desk_.setup().units.open(claim));
         GYM_TRY(const game::Move move, own->answer(game.line));
         return desk_.play(claim, game, move);

@@ -27,6 +27,15 @@ std::string describe(const OpenGame& game) {
     return where;
 }
 
+/// What `id` is called when it is tried for the `repeat`-th time after the first.
+std::string repeated(const std::string& id, int repeat) {
+    return repeat == 0 ? id : fmt::format("{}#{}", id, repeat);
+}
+
+std::string move_id(const Digest& game, const Digest& position) {
+    return "dispute-move:" + game.hex() + ":" + position.hex();
+}
+
 }  // namespace
 
 bool is_worth_taking(const Amount& due, const Amount& base_fee_wei) {
@@ -41,7 +50,7 @@ Status Desk::look() {
     if (!head) return fail(ErrorCode::kUnavailable, "the node has no latest block");
     head_ = *head;
     setup_.claims.note_head(head_.number);
-    return {};
+    return logs_.follow(head_);
 }
 
 Result<const chain::DisputeGame::Terms*> Desk::terms() {
@@ -95,7 +104,7 @@ Status Desk::forget(const Claim& claim) {
 
 Status Desk::send(const std::string& id, const chain::ContractCall& call) {
     for (int repeat = 0; repeat < kRepeatsMax; ++repeat) {
-        const std::string name = repeat == 0 ? id : fmt::format("{}#{}", id, repeat);
+        const std::string name = repeated(id, repeat);
         const auto known = setup_.transactions.find(name);
         if (known.ok() && !chain::is_settled(known->state)) return {};  // on its way
         if (known.ok() && known->state != chain::IntentState::kRejected) continue;
@@ -109,11 +118,14 @@ Status Desk::send(const std::string& id, const chain::ContractCall& call) {
     return fail(ErrorCode::kConflict, call.label + ": the chain refused it again and again");
 }
 
-Result<bool> Desk::is_sent(const std::string& id) {
-    const auto known = setup_.transactions.find(id);
-    if (!known.ok() && known.error().code == ErrorCode::kNotFound) return false;
-    if (!known.ok()) return known.error();
-    return !chain::is_settled(known->state) || known->state == chain::IntentState::kDone;
+Result<bool> Desk::is_moving(const Digest& game, const Digest& position) {
+    for (int repeat = 0; repeat < kRepeatsMax; ++repeat) {
+        const auto known = setup_.transactions.find(repeated(move_id(game, position), repeat));
+        if (!known.ok() && known.error().code == ErrorCode::kNotFound) return false;
+        if (!known.ok()) return known.error();
+        if (!chain::is_settled(known->state)) return true;
+    }
+    return false;
 }
 
 Status Desk::push() {
@@ -123,30 +135,23 @@ Status Desk::push() {
     return {};
 }
 
-Result<const std::set<Digest>*> Desk::units_opened(const Address& asserter,
-                                                   std::uint64_t first_block) {
-    std::uint64_t first = first_block;
-    if (read_until_ && first_block >= read_from_)
-        first = std::max(first, *read_until_ - std::min(*read_until_, kReorgBlocks));
-    else
-        read_from_ = first_block;  // of an older claim than all that were here
-    Digest topic;                  // an address on the right of a word
+Result<std::set<Digest>> Desk::units_opened(const Address& asserter, std::uint64_t first_block) {
+    Digest topic;  // an address on the right of a word
     std::ranges::copy(asserter.view(), topic.data.end() - Address::kSize);
-    const chain::LogQuery query{
-        setup_.contract.address(), {{}, {}, {}, topic}, first, head_.number};
-    GYM_TRY(const auto logs, chain::find_all_logs(setup_.client, query));
-    for (const chain::Log& log : logs) {
-        GYM_TRY(const auto event, setup_.contract.parse_event(log));
-        const auto* opened = event ? std::get_if<chain::Opened>(&*event) : nullptr;
-        if (opened != nullptr) units_opened_.insert(opened->unit);
-    }
-    read_until_ = head_.number;
-    return &units_opened_;
+    GYM_TRY(const auto logs,
+            logs_.read(setup_.contract.address(), {{}, {}, {}, topic}, first_block));
+    GYM_TRY(const auto events, parse_events(setup_.contract, logs));
+    std::set<Digest> units;
+    for (const Happened& happened : events)
+        if (const auto* opened = std::get_if<chain::Opened>(&happened.event))
+            units.insert(opened->unit);
+    return units;
 }
 
 Result<OpenGames> Desk::open_games(const Claim& claim, const Digest& unit) {
-    GYM_TRY(const auto events,
-            unit_events(setup_.client, setup_.contract, unit, {claim.from_block, head_.number}));
+    GYM_TRY(const auto logs,
+            logs_.read(setup_.contract.address(), topics_of_unit(unit), claim.from_block));
+    GYM_TRY(const auto events, parse_events(setup_.contract, logs));
     OpenGames out;
     if (events.empty()) return out;
     std::optional<game::EpochRoot> root;
@@ -194,7 +199,7 @@ Status Desk::play(const Claim& claim, const OpenGame& game, const game::Move& mo
               : game::is_proof(move) ? "proved"
                                      : "moved",
               claim, game.id, name + " at " + describe(game));
-    return send("dispute-move:" + game.id.hex() + ":" + game.state.position.hex(),
+    return send(move_id(game.id, game.state.position),
                 setup_.contract.move(game::encode_call({game.id, game.line.at(), move}),
                                      name + " in dispute game " + game.id.hex()));
 }

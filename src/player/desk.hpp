@@ -8,11 +8,9 @@
 #include "gym/game/line.hpp"
 #include "gym/player/game_log.hpp"
 #include "gym/player/player.hpp"
+#include "log_cache.hpp"
 
 namespace gym::player {
-
-/// A reorganisation may move what happened in blocks as new as these.
-inline constexpr std::uint64_t kReorgBlocks = 64;
 
 /// One game with what the contract says of it at the same time.
 struct OpenGame {
@@ -34,7 +32,7 @@ struct OpenGames {
 /// What both players do with the chain.
 class Desk {
   public:
-    explicit Desk(PlayerSetup setup) : setup_(std::move(setup)) {}
+    explicit Desk(PlayerSetup setup) : setup_(std::move(setup)), logs_(setup_.client) {}
 
     [[nodiscard]] PlayerSetup& setup() { return setup_; }
     [[nodiscard]] std::uint64_t chain_id() const { return setup_.domain.chain_id.value(); }
@@ -58,20 +56,19 @@ class Desk {
     /// Sends a call once under `id`; again under another id if the first was in vain and its cause
     /// is still there. Call it in every tick as long as it is due.
     Status send(const std::string& id, const chain::ContractCall& call);
-    /// Whether something was ever sent under this id and has not failed.
-    Result<bool> is_sent(const std::string& id);
     /// Pushes what was sent. Last thing of every tick.
     Status push();
 
-    /// Units of `asserter` about which games were opened from `first_block` on. Blocks are read
-    /// once, but for the last ones, which a reorg may replace.
-    Result<const std::set<Digest>*> units_opened(const Address& asserter,
-                                                 std::uint64_t first_block);
+    /// Units of `asserter` about which games were opened from `first_block` on.
+    Result<std::set<Digest>> units_opened(const Address& asserter, std::uint64_t first_block);
     /// The unit's open games with their lines. One that cannot be followed is told of, and keeps no
     /// other from being played.
     Result<OpenGames> open_games(const Claim& claim, const Digest& unit);
     /// Ends a game in which the side on turn has no time left. @return whether it had none.
     Result<bool> call_time(const Claim& claim, const OpenGame& game);
+    /// Whether a move from the game's position was sent and may still come to be. To be asked
+    /// before a move is planned, which may take a whole run.
+    Result<bool> is_moving(const Digest& game, const Digest& position);
     /// Sends a planned move.
     Status play(const Claim& claim, const OpenGame& game, const game::Move& move);
     /// Takes the ether out that games credited to this node, if there is any; while others are
@@ -88,9 +85,7 @@ class Desk {
     std::optional<chain::DisputeGame::Terms> terms_;
     std::optional<std::uint64_t> window_blocks_;
     std::set<std::string> told_;
-    std::set<Digest> units_opened_;
-    std::uint64_t read_from_ = 0;
-    std::optional<std::uint64_t> read_until_;
+    LogCache logs_;
 };
 
 }  // namespace gym::player

@@ -104,18 +104,23 @@ UnitLog replay(std::span<const Happened> events, const std::optional<game::Epoch
     return std::move(replay).log();
 }
 
-namespace {
-
-Result<std::vector<Happened>> find_events(chain::ChainClient& client,
-                                          const chain::DisputeGame& contract,
-                                          chain::LogQuery query) {
-    GYM_TRY(const std::vector<chain::Log> logs, chain::find_all_logs(client, std::move(query)));
+Result<std::vector<Happened>> parse_events(const chain::DisputeGame& contract,
+                                           std::span<const chain::Log> logs) {
     std::vector<Happened> out;
     for (const chain::Log& log : logs) {
         GYM_TRY(auto event, contract.parse_event(log));
         if (event) out.push_back({std::move(*event), log.transaction_hash, log.block_number});
     }
     return out;
+}
+
+namespace {
+
+Result<std::vector<Happened>> find_events(chain::ChainClient& client,
+                                          const chain::DisputeGame& contract,
+                                          chain::LogQuery query) {
+    GYM_TRY(const std::vector<chain::Log> logs, chain::find_all_logs(client, std::move(query)));
+    return parse_events(contract, logs);
 }
 
 bool is_answer(const chain::DisputeEvent& event) {
@@ -127,11 +132,15 @@ bool is_answer(const chain::DisputeEvent& event) {
 
 // The topics of IDisputeGame's events about games: their kind, the game, the unit.
 
+std::vector<std::optional<Digest>> topics_of_unit(const Digest& unit) {
+    return {{}, {}, unit};
+}
+
 Result<std::vector<Happened>> unit_events(chain::ChainClient& client,
                                           const chain::DisputeGame& contract, const Digest& unit,
                                           Blocks blocks) {
     return find_events(client, contract,
-                       {contract.address(), {{}, {}, unit}, blocks.first, blocks.last});
+                       {contract.address(), topics_of_unit(unit), blocks.first, blocks.last});
 }
 
 Result<std::vector<Happened>> game_events(chain::ChainClient& client,

@@ -198,6 +198,7 @@ Result<std::vector<BlockHeader>> SimChain::blocks(std::uint64_t first, std::uint
 
 Result<std::vector<chain::Log>> SimChain::find_logs(const chain::LogQuery& query) {
     GYM_CHECK(check("find_logs"));
+    queries.push_back(query);
     const auto wanted = [&](const chain::Log& log) {
         if (log.address != query.address) return false;
         for (std::size_t i = 0; i < query.topics.size(); ++i)

@@ -52,6 +52,8 @@ class SimChain final : public chain::ChainClient {
     std::optional<chain::SendOutcome> refusal;
     /// Called after a transaction entered the pool.
     std::function<void()> after_send;
+    /// What find_logs() was asked.
+    std::vector<chain::LogQuery> queries;
     /// Leaves the first log out of the receipts that it serves.
     bool hides_a_log = false;
 

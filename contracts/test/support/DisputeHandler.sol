@@ -2,19 +2,17 @@
 pragma solidity ^0.8.35;
 
 import {IDisputeGame} from "../../src/interfaces/IDisputeGame.sol";
-import {DisputePlayer, Play} from "./DisputePlayer.sol";
-import {Fault, StepRun, Wrong} from "./DisputeRunner.sol";
+import {DisputePlay} from "./DisputePlay.sol";
 
 /// Three challengers and one asserter with random moves and delays; counts what must add up. Who is right, the asserter of an honest
 /// unit or challenger 0 of a cheat's, is prompt: it moves before time passes.
-contract DisputeHandler is DisputePlayer {
+abstract contract DisputeHandler is DisputePlay {
     uint256 public constant CHALLENGERS = 3;
     uint256 private constant SUPPLY = 1e30;
     uint256 private constant GAMES_MAX = 8;
     uint256 private constant MOVES_MAX = 20;
 
     bytes32[] public ids;
-    mapping(bytes32 id => Play) private _plays;
     mapping(bytes32 id => IDisputeGame.Status) private _ended;
     bytes32[] private _pending;
     mapping(bytes32 id => bytes32) private _saltOf;
@@ -31,13 +29,18 @@ contract DisputeHandler is DisputePlayer {
     /// @param honest_ Whether the asserter is right; else the challengers are.
     constructor(bool honest_) {
         honest = honest_;
-        _deployGame();
-        _runs.keep("wrong", _runner.run(Fault(Wrong.Primitive, 1, 11, 2)));
-        _post(_theirs());
-        for (uint256 i = 0; i < CHALLENGERS; ++i) {
-            _fund(who(i));
-        }
     }
+
+    // --- what the unit is and how its games are played ---
+
+    /// Posts the unit, if there is none yet. @param seed What is wrong with it.
+    function _commit(uint256 seed) internal virtual;
+
+    /// A game was opened.
+    function _begin(bytes32 id, address challenger) internal virtual;
+
+    /// Plans the next move of a game, and makes it if _isDue().
+    function _moveIn(bytes32 id, bool tried) internal virtual returns (bool made);
 
     function who(uint256 i) public pure returns (address) {
         return address(uint160(0x50000 + i % CHALLENGERS));
@@ -53,13 +56,15 @@ contract DisputeHandler is DisputePlayer {
 
     function announce(uint256 i, bytes32 salt) external {
         _wait(0, 0);
+        _commit(uint256(salt));
         bytes32 id = _game.announcementOf(who(i), _unit, salt);
         (uint256 order,) = _game.announced(id);
         if (order != 0 || _game.gameOf(id).challenger != address(0)) return;
         if (_pending.length >= GAMES_MAX) return;
         vm.prank(who(i));
         _game.announce(id);
-        _pending.push(id);
+        // The same one can be announced again when its bond is gone.
+        if (_ownerOf[id] == address(0)) _pending.push(id);
         (_saltOf[id], _ownerOf[id]) = (salt, who(i));
     }
 
@@ -71,10 +76,7 @@ contract DisputeHandler is DisputePlayer {
         try _game.open{value: 1 ether}(_commitment, _record, _index, _path, _saltOf[id]) {
             deposited += 1 ether;
             ids.push(id);
-            Play memory p;
-            (p.id, p.challenger) = (id, _ownerOf[id]);
-            _start(p);
-            _plays[id] = p;
+            _begin(id, _ownerOf[id]);
         } catch {} // not in its time, reclaimed, forfeit, or the unit is settled
     }
 
@@ -83,12 +85,7 @@ contract DisputeHandler is DisputePlayer {
         _wait(0, 0);
         if (ids.length == 0) return;
         bytes32 id = ids[i % ids.length];
-        if (!_isOpen(id)) return;
-        Play memory p = _plays[id];
-        _plan(p, _theirs(), _ours());
-        _tryAs(_mover == _asserter ? p.challenger : _asserter);
-        _tryAs(address(0xbad));
-        _moveOn(p);
+        if (_isOpen(id)) _moveIn(id, true);
     }
 
     function timeout(uint256 i) external {
@@ -147,6 +144,15 @@ contract DisputeHandler is DisputePlayer {
     }
 
     // --- what must hold ---
+
+    function statusOf(uint256 i) external view returns (IDisputeGame.Status) {
+        return _game.gameOf(ids[i]).status;
+    }
+
+    /// What the last planned move is called.
+    function lastMove() external view returns (string memory) {
+        return _name;
+    }
 
     function bondsDue() external view returns (uint256 due) {
         for (uint256 i = 0; i < _pending.length; ++i) {
@@ -234,40 +240,41 @@ contract DisputeHandler is DisputePlayer {
             IDisputeGame.Status turn =
                 honest ? IDisputeGame.Status.AsserterMoves : IDisputeGame.Status.ChallengerMoves;
             for (uint256 moves = 0; moves < MOVES_MAX; ++moves) {
-                if (_game.gameOf(id).status != turn) break;
-                Play memory p = _plays[id];
-                _plan(p, _theirs(), _ours());
-                _moveOn(p);
+                if (_game.gameOf(id).status != turn || !_moveIn(id, false)) break;
             }
         }
     }
 
-    /// Sends the planned move, if there is time for it and it is one: who is wrong ends with a proof that is none.
-    function _moveOn(Play memory p) private {
-        (uint256 challengers, uint256 asserters) = _game.clocksOf(p.id);
-        if ((p.c.answered ? challengers : asserters) == 0) return;
-        bool proof = keccak256(bytes(_name)) == keccak256("proveElement");
-        if (!honest || !proof) {
-            _send(p);
-            _plays[p.id] = p;
-            return;
+    function _fundChallengers() internal {
+        for (uint256 i = 0; i < CHALLENGERS; ++i) {
+            _fund(who(i));
         }
-        vm.prank(p.challenger);
+    }
+
+    /// Whether the planned move can be made: there is time for it, and it is not the proof that ends a game against who is right. That
+    /// one is tried here. @param tried Whether others than its mover try it first.
+    function _isDue(bytes32 id, bool tried) internal returns (bool) {
+        IDisputeGame.Game memory g = _game.gameOf(id);
+        if (tried) {
+            _tryAs(_mover == _asserter ? g.challenger : _asserter);
+            _tryAs(address(0xbad));
+        }
+        (uint256 challengers, uint256 asserters) = _game.clocksOf(id);
+        if ((_mover == _asserter ? asserters : challengers) == 0) return false;
+        if (!honest || !_isProof()) return true;
+        vm.prank(g.challenger);
         (bool ok,) = address(_game).call(_call);
         if (ok) ++provenAgainstTheRight;
+        return false;
+    }
+
+    function _isProof() private view returns (bool) {
+        return bytes(_name).length > 5 && bytes5(bytes(_name)) == "prove";
     }
 
     function _tryAs(address mover) private {
         vm.prank(mover);
         (bool ok,) = address(_game).call(_call);
         if (ok) ++outOfTurn;
-    }
-
-    function _theirs() private view returns (StepRun[] memory) {
-        return honest ? _right() : _runs.get("wrong");
-    }
-
-    function _ours() private view returns (StepRun[] memory) {
-        return honest ? _runs.get("wrong") : _right();
     }
 }

@@ -9,7 +9,7 @@ import {
     StepFrame,
     TensorProof
 } from "../../src/dispute/DisputeTypes.sol";
-
+import {IDisputeGame} from "../../src/interfaces/IDisputeGame.sol";
 import {IOneStep} from "../../src/onestep/IOneStep.sol";
 import {DisputeFixture} from "./DisputeFixture.sol";
 import {Operand, Primitive} from "./DisputeProgram.sol";
@@ -34,6 +34,30 @@ abstract contract DisputePlay is DisputeFixture {
     address internal _mover;
     address internal _ruler;
     string internal _name;
+
+    /// The last call was a move.
+    function _afterMove() internal virtual {}
+
+    /// Sends the planned move as its player; a call, so that a test can expect its refusal.
+    function sendPlanned() external {
+        sendPlannedAs(_mover);
+    }
+
+    function sendPlannedAs(address mover) public {
+        vm.prank(mover);
+        (bool ok, bytes memory reason) = address(_game).call(_call);
+        if (!ok) {
+            assembly {
+                revert(add(reason, 32), mload(reason))
+            }
+        }
+    }
+
+    function _isOpen(bytes32 id) internal view returns (bool) {
+        IDisputeGame.Status status = _game.gameOf(id).status;
+        return status == IDisputeGame.Status.AsserterMoves
+            || status == IDisputeGame.Status.ChallengerMoves;
+    }
 
     function _disputed(Play memory p, StepRun memory run) internal pure returns (Tensor memory) {
         if (p.op.leaf == type(uint32).max) return p.delta;

@@ -14,7 +14,6 @@ import {
     TokenProof
 } from "../../src/dispute/DisputeTypes.sol";
 import {IDisputeMoves} from "../../src/dispute/IDisputeMoves.sol";
-import {IDisputeGame} from "../../src/interfaces/IDisputeGame.sol";
 import {IOneStep} from "../../src/onestep/IOneStep.sol";
 import {DisputeDeltaPlay} from "./DisputeDeltaPlay.sol";
 import {Play} from "./DisputePlay.sol";
@@ -34,9 +33,6 @@ abstract contract DisputePlayer is DisputeDeltaPlay {
         _start(p);
     }
 
-    /// The last call was a move.
-    function _afterMove() internal virtual {}
-
     /// The game was opened.
     function _start(Play memory p) internal {
         (p.c.stage, p.c.node, p.c.frame) = (Stage.UNIT, _unit, keccak256(abi.encode(_facts)));
@@ -48,27 +44,6 @@ abstract contract DisputePlayer is DisputeDeltaPlay {
         for (; moves > 0 && _isOpen(p.id); --moves) {
             _plan(p, a, c);
             _send(p);
-        }
-    }
-
-    function _isOpen(bytes32 id) internal view returns (bool) {
-        IDisputeGame.Status status = _game.gameOf(id).status;
-        return status == IDisputeGame.Status.AsserterMoves
-            || status == IDisputeGame.Status.ChallengerMoves;
-    }
-
-    /// Sends the planned move as its player; a call, so that a test can expect its refusal.
-    function sendPlanned() external {
-        sendPlannedAs(_mover);
-    }
-
-    function sendPlannedAs(address mover) public {
-        vm.prank(mover);
-        (bool ok, bytes memory reason) = address(_game).call(_call);
-        if (!ok) {
-            assembly {
-                revert(add(reason, 32), mload(reason))
-            }
         }
     }
 

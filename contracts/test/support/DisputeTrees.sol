@@ -83,8 +83,8 @@ library DisputeTrees {
     function chunk(bytes memory data, uint256 index) internal pure returns (bytes memory part) {
         uint256 rest = data.length - 1024 * index;
         part = new bytes(rest < 1024 ? rest : 1024);
-        for (uint256 i = 0; i < part.length; ++i) {
-            part[i] = data[1024 * index + i];
+        assembly {
+            mcopy(add(part, 32), add(add(data, 32), mul(1024, index)), mload(part))
         }
     }
 

@@ -12,7 +12,6 @@ import {
     Stage
 } from "../../src/dispute/DisputeTypes.sol";
 import {IDisputeMoves} from "../../src/dispute/IDisputeMoves.sol";
-import {IDisputeGame} from "../../src/interfaces/IDisputeGame.sol";
 import {DisputePlay} from "./DisputePlay.sol";
 import {DisputeProgram} from "./DisputeProgram.sol";
 import {DisputeTrees, Tensor} from "./DisputeTrees.sol";
@@ -46,9 +45,6 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
         _followOuter(p, p.c);
     }
 
-    /// The last call was a move.
-    function _afterMove() internal virtual {}
-
     function _playOuter(OuterPlay memory p, OuterRun memory a, OuterRun memory c, uint256 moves)
         internal
     {
@@ -58,30 +54,9 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
         }
     }
 
-    function _isOpen(bytes32 id) internal view returns (bool) {
-        IDisputeGame.Status status = _game.gameOf(id).status;
-        return status == IDisputeGame.Status.AsserterMoves
-            || status == IDisputeGame.Status.ChallengerMoves;
-    }
-
-    /// Sends the planned move as its player; a call, so that a test can expect its refusal.
-    function sendPlanned() external {
-        _sendAs(_mover);
-    }
-
-    function _sendAs(address mover) private {
-        vm.prank(mover);
-        (bool ok, bytes memory reason) = address(_game).call(_call);
-        if (!ok) {
-            assembly {
-                revert(add(reason, 32), mload(reason))
-            }
-        }
-    }
-
     function _sendOuter(OuterPlay memory p) internal {
         (, bytes memory out) = _ruler.staticcall(_call);
-        _sendAs(_mover);
+        sendPlannedAs(_mover);
         _afterMove();
         if (_isOpen(p.id)) _followOuter(p, abi.decode(out, (Cursor)));
     }
@@ -129,20 +104,24 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
 
     function _planDeclareOuter(OuterPlay memory p, OuterRun memory a) private {
         _name = "declareOuter";
+        p.frame = _frameOf(a);
         bytes32[] memory deltas = DisputeTrees.tensorRoots(a.deltas);
-        bytes memory slots = _packed(a.slots);
-        p.frame = OuterFrame({
+        _call = abi.encodeCall(
+            IDisputeMoves.declareOuter, (p.id, p.c, _outerFacts, a.record, deltas, _packed(a.slots))
+        );
+    }
+
+    /// What the asserter of a run declares.
+    function _frameOf(OuterRun memory a) internal view returns (OuterFrame memory) {
+        return OuterFrame({
             facts: keccak256(abi.encode(_outerFacts)),
             program: _outerFacts.traceRoot,
-            deltasRoot: DisputeTrees.root(deltas),
-            deltas: uint32(deltas.length),
-            slots: keccak256(slots),
+            deltasRoot: DisputeTrees.root(DisputeTrees.tensorRoots(a.deltas)),
+            deltas: uint32(a.deltas.length),
+            slots: keccak256(_packed(a.slots)),
             stateRoot: DisputeTrees.root(a.state),
             tree: 0
         });
-        _call = abi.encodeCall(
-            IDisputeMoves.declareOuter, (p.id, p.c, _outerFacts, a.record, deltas, slots)
-        );
     }
 
     function _planShow(OuterPlay memory p) private {

@@ -16,12 +16,14 @@ class PlayTest : public PlayersTest {
     /// One side with its own run of the unit.
     struct Side final : Party {
         Result<game::Strategy*> open(const player::Claim& /*claim*/) override {
+            ++opened;
             if (failures > 0 && failures-- > 0)
                 return fail(ErrorCode::kMismatch, "the device is broken");
             strategy = game::strategy_of(work());
             return strategy.get();
         }
         game::UnitWork& work() { return lie ? *lie : *run; }
+        int opened = 0;    ///< so many times its run was asked for
         int failures = 0;  ///< so many times there is no run to play by
         std::unique_ptr<game::RerunWork> run;
         std::unique_ptr<game::UnitWork> lie;  ///< in the place of `run`

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "log_cache.hpp"
 #include "play_fixture.hpp"
 
 namespace gym::testing {
@@ -44,6 +45,52 @@ TEST_F(PlayTest, AChallengerThatIsWrongLosesItsBond) {
     EXPECT_EQ(stake_of_worker(), tokens("500"));
     EXPECT_LT(balance(verifier_), before);
     EXPECT_GT(balance(worker_), workers) << "half of the bond";
+}
+
+/// Planning can be a run of the whole unit, on a machine that has other work.
+TEST_F(PlayTest, AMoveOnItsWayIsNotPlannedAgain) {
+    break_device(worker_, {.step = 2, .op = 5, .output = 0, .bit = 30});
+    commit();
+    play_until([&] { return !games().empty(); }, false);
+    anvil_.rpc("evm_setIntervalMining", "[0]");
+    for (int i = 0; i < 5; ++i)
+        tick(worker_);
+    EXPECT_EQ(worker_.opened, 1);
+    anvil_.mine(1);
+    for (int i = 0; i < 5; ++i)
+        tick(verifier_);
+    EXPECT_EQ(verifier_.opened, 1);
+    anvil_.mine(1);
+    tick(worker_);
+    EXPECT_EQ(worker_.opened, 2) << "the next one";
+}
+
+/// One process for a whole game, which has read most of it long ago; blocks are replaced meanwhile.
+TEST_F(PlayTest, PlayersThatLiveLongFollowReorgs) {
+    break_device(worker_, {.step = 2, .op = 5, .output = 0, .bit = 30});
+    commit();
+    const auto worker = player_of(worker_);
+    const auto verifier = player_of(verifier_);
+    anvil_.rpc("evm_setIntervalMining", "[0]");
+    int ticks = 0;
+    for (; ticks < 600 && !proven(); ++ticks) {
+        for (const auto& one : {worker.get(), verifier.get()}) {
+            const Status done = one->tick();
+            ASSERT_TRUE(done.ok()) << done.error().message;
+        }
+        anvil_.mine(1);
+        // Not deeper than what is not final.
+        if (ticks % 3 == 0) anvil_.rpc("anvil_reorg", "[1,[]]");
+        if (ticks % 8 == 7 && !games().empty())
+            anvil_.mine(static_cast<std::uint32_t>(player::kReorgBlocks));
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    ASSERT_TRUE(proven()) << ticks << " ticks";
+    const auto played = games();
+    ASSERT_EQ(played.size(), 1U);
+    EXPECT_EQ(played[0].ended->status, chain::GameStatus::kFaultProven);
+    EXPECT_FALSE(worker_.told("stuck"));
+    EXPECT_FALSE(verifier_.told("stuck"));
 }
 
 /// Each game has a clock of its own.

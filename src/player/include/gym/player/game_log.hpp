@@ -53,6 +53,12 @@ struct UnitLog {
 [[nodiscard]] UnitLog replay(std::span<const Happened> events,
                              const std::optional<game::EpochRoot>& epoch = std::nullopt);
 
+/// What the contract's logs say, in their order. @errors kMalformed.
+[[nodiscard]] Result<std::vector<Happened>> parse_events(const chain::DisputeGame& contract,
+                                                         std::span<const chain::Log> logs);
+/// Of all events of games about a unit, as chain::LogQuery has them.
+[[nodiscard]] std::vector<std::optional<Digest>> topics_of_unit(const Digest& unit);
+
 struct Blocks {
     std::uint64_t first = 0;
     std::uint64_t last = 0;

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gym/chain/client.hpp"
+
+namespace gym::player {
+
+/// A reorganisation may move what happened in blocks as new as these.
+inline constexpr std::uint64_t kReorgBlocks = 64;
+
+/// Logs that are asked for in every tick. Those of blocks under the last kReorgBlocks are read once
+/// and kept; if such a block is replaced after all, everything is read again. Nothing is on disk: a
+/// new process reads from the first block. Not thread-safe.
+class LogCache {
+  public:
+    using Topics = std::vector<std::optional<Digest>>;  ///< as in chain::LogQuery
+
+    /// @param client must outlive the cache.
+    explicit LogCache(chain::ChainClient& client) : client_(client) {}
+
+    /// The head up to which read() reads; first thing of every tick. Drops what nobody has asked
+    /// for at the head before. @errors as ChainClient.
+    Status follow(const chain::BlockHeader& head);
+    /// As chain::find_all_logs() from `first_block` to the head of follow(). @errors as it.
+    [[nodiscard]] Result<std::vector<chain::Log>> read(const Address& address, const Topics& topics,
+                                                       std::uint64_t first_block);
+
+  private:
+    struct Block {
+        std::uint64_t number = 0;
+        Digest hash;
+    };
+    /// Logs of blocks [first, next).
+    struct Kept {
+        std::uint64_t first = 0;
+        std::uint64_t next = 0;
+        std::vector<chain::Log> logs;
+        bool asked = false;  ///< at this head
+    };
+    [[nodiscard]] Result<std::optional<Block>> find(std::uint64_t number);
+    void drop_unasked();
+
+    chain::ChainClient& client_;
+    std::optional<Block> head_;
+    std::optional<Block> settled_;  ///< the newest block whose logs are kept
+    std::map<std::pair<Address, Topics>, Kept> kept_;
+};
+
+}  // namespace gym::player
