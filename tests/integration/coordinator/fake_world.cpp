@@ -85,18 +85,16 @@ void FakeChain::play(const registry::DisputedUnit& unit) {
 }
 
 Result<std::optional<coordinator::GameNews>> FakeChain::games_since(
-    const std::optional<std::uint64_t>& seen_block, const std::vector<Digest>& open) {
+    const std::optional<std::uint64_t>& seen_block, const std::vector<Digest>& /*open*/) {
     const std::lock_guard lock(mutex_);
     ++game_looks;
     GYM_CHECK(reachable());
     const std::uint64_t seen = seen_block.value_or(head_ - 1);
     if (head_ <= seen) return std::optional<coordinator::GameNews>();
     coordinator::GameNews news{head_, window_blocks, {}};
-    for (const auto& [name, entry] : games_) {
-        const bool asked = std::find(open.begin(), open.end(), name) != open.end();
-        if (entry.first <= head_ && (entry.first > seen || asked))
-            news.units.push_back(entry.second);
-    }
+    // None of those that are open and unchanged: nothing may wait for their turn.
+    for (const auto& [name, entry] : games_)
+        if (entry.first > seen && entry.first <= head_) news.units.push_back(entry.second);
     return std::optional(std::move(news));
 }
 
