@@ -2,20 +2,17 @@
 
 #include <spdlog/spdlog.h>
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
+#include <vector>
 
 #include "claim_units.hpp"
 #include "gym/chain/contracts.hpp"
 #include "gym/chain_store/sqlite.hpp"
+#include "gym/player/player_thread.hpp"
 
 namespace gym::worker {
 namespace {
-
-constexpr std::chrono::milliseconds kTickEvery{500};
 
 class DisputeThreadImpl final : public DisputeThread {
   public:
@@ -37,11 +34,6 @@ class DisputeThreadImpl final : public DisputeThread {
           units_(make_claim_units(std::move(parts_.cache), *parts_.claims, domain_,
                                   rerun_options(config))) {}
 
-    ~DisputeThreadImpl() override {
-        stop_.request_stop();
-        if (thread_.joinable()) thread_.join();
-    }
-
     void run_as(player::Role role, OnEvent on_event) {
         player::PlayerSetup setup{*parts_.client,
                                   transactions_,
@@ -50,9 +42,11 @@ class DisputeThreadImpl final : public DisputeThread {
                                   *parts_.claims,
                                   *units_,
                                   std::move(on_event)};
-        player_ = role == player::Role::kDefend ? player::make_defender(std::move(setup))
-                                                : player::make_challenger(std::move(setup));
-        thread_ = std::thread([this] { run(); });
+        std::vector<std::unique_ptr<player::Player>> players;
+        players.push_back(role == player::Role::kDefend
+                              ? player::make_defender(std::move(setup))
+                              : player::make_challenger(std::move(setup)));
+        thread_.emplace(std::move(players), stop_);
     }
 
     player::ClaimStore& claims() override { return *parts_.claims; }
@@ -72,21 +66,6 @@ class DisputeThreadImpl final : public DisputeThread {
         return options;
     }
 
-    void run() {
-        std::mutex mutex;
-        std::condition_variable_any never;
-        std::string failing;
-        while (!stop_.stop_requested()) {
-            const Status done = player_->tick();
-            if (!done.ok() && done.error().message != failing && !stop_.stop_requested())
-                spdlog::warn("disputes: {}", done.error().message);  // one line an outage
-            if (done.ok() && !failing.empty()) spdlog::info("disputes: the chain answers again");
-            failing = done.ok() ? "" : done.error().message;
-            std::unique_lock lock(mutex);
-            never.wait_for(lock, stop_.get_token(), kTickEvery, [] { return false; });
-        }
-    }
-
     std::stop_source stop_;
     SystemClock clock_;
     Parts parts_;
@@ -94,8 +73,7 @@ class DisputeThreadImpl final : public DisputeThread {
     chain::TxManager transactions_;
     crypto::Eip712Domain domain_;
     std::unique_ptr<player::UnitSource> units_;
-    std::unique_ptr<player::Player> player_;
-    std::thread thread_;
+    std::optional<player::PlayerThread> thread_;  ///< the first to end
 };
 
 Result<Address> game_address(const NodeConfig& config) {
