@@ -51,7 +51,8 @@ Status look_at_money(const chain::Deployment& deployment, chain::ChainClient& cl
             self.hex(), stake.active.to_tokens(), terms.bond.to_tokens());
     if (!minimum_stake.is_zero() && minimum_stake < terms.bond)
         spdlog::warn(
-            "'minimum_stake' is {} tokens, less than the bond of a game, {}: nobody opens one about "
+            "'minimum_stake' is {} tokens, less than the bond of a game, {}: nobody opens one "
+            "about "
             "a worker that has no more",
             minimum_stake.to_tokens(), terms.bond.to_tokens());
     GYM_TRY(const Amount tokens,

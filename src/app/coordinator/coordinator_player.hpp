@@ -15,10 +15,12 @@ namespace gym::app {
 
 /// The coordinator's two sides of disputes: it stands by its aggregates, and has the stake of
 /// workers taken that signed two commitments for one unit. In a thread of its own: a move waits for
-/// no audit and no aggregation. Both send with one key: one transaction manager gives out its nonces.
+/// no audit and no aggregation. Both send with one key: one transaction manager gives out its
+/// nonces.
 class CoordinatorPlayer {
   public:
-    /// Starts to play. References must outlive the player. @errors kIo, kMalformed: the folder of claims.
+    /// Starts to play. References must outlive the player. @errors kIo, kMalformed: the folder of
+    /// claims.
     static Result<std::unique_ptr<CoordinatorPlayer>> open(const CoordinatorFile& file,
                                                            const chain::Deployment& deployment,
                                                            chain::ChainClient& client,

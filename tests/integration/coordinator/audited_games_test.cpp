@@ -32,10 +32,11 @@ TEST_F(AuditedGames, no_game_puts_an_audit_off) {
     aggregate();  // the third worker joins the next round
     verify_all();
     std::vector<Digest> wrong;
-    for (const FakeNode* worker : {&honest, &other, &third})
+    const std::vector<const FakeNode*> workers{&honest, &other, &third};
+    for (const FakeNode* worker : workers)
         wrong.push_back(commit_wrong(*worker));
     copy_all();
-    for (const FakeNode* worker : {&honest, &other, &third})
+    for (const FakeNode* worker : workers)
         open_game(*worker);
     for (const Digest& unit : wrong)
         ASSERT_EQ(state(unit), UnitState::kVerified) << "nothing shows yet";

@@ -1,4 +1,5 @@
-// What pauses a job, resumes it and ends it: its budget, its owner, a specification that cannot run.
+// What pauses a job, resumes it and ends it: its budget, its owner, a specification that cannot
+// run.
 #include <gtest/gtest.h>
 
 #include "fake_world.hpp"

@@ -135,8 +135,7 @@ TEST_F(RegistryUnits, a_unit_in_a_game_is_to_be_disputed_once_and_not_before_its
         GYM_CHECK(mark_posted(tx, job, 1, 5, 7));
         GYM_CHECK(set_beacon(tx, job, 1, digest(41)));
         return set_aggregated(
-            tx, job, 1,
-            {{digest(42), digest(43)}, {digest(44), digest(45)}, {}, {}, 1.0}, kNow);
+            tx, job, 1, {{digest(42), digest(43)}, {digest(44), digest(45)}, {}, {}, 1.0}, kNow);
     });
     EXPECT_EQ(names(), (std::set<Digest>{units[0], units[1]}));
     move(units[0], protocol::event::Challenged{});
