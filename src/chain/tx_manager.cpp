@@ -83,11 +83,13 @@ Result<std::uint64_t> TxManager::nonce_after(const View& view) {
 }
 
 Result<std::uint64_t> TxManager::next_nonce() {
+    const std::lock_guard lock(mutex_);
     GYM_TRY(const View view, look());
     return nonce_after(view);
 }
 
 Result<TickReport> TxManager::tick() {
+    const std::lock_guard lock(mutex_);
     GYM_TRY(const View view, look());
     GYM_TRY(const std::vector<Intent> open, store_.open(kOpenMax));
     TickReport report;

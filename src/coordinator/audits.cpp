@@ -11,7 +11,6 @@
 namespace gym::coordinator {
 namespace {
 
-using protocol::UnitState;
 using registry::AuditResult;
 
 struct Audit {
@@ -34,7 +33,7 @@ Result<std::optional<Audit>> read_next(const Context& context, const registry::J
         GYM_TRY(const auto stored, registry::find_commitment(tx, unit->id));
         GYM_TRY(const auto reports, registry::list_reports(tx, unit->id));
         if (!stored || reports.empty() || !reports.back().revealed)
-            return fail(ErrorCode::kInternal, "a verified unit has no commitment or no report");
+            return fail(ErrorCode::kInternal, "a unit to audit has no commitment or no report");
         out.claim = stored->commitment.commitment;
         out.report = *reports.back().revealed;
         return std::optional(std::move(out));
@@ -88,7 +87,8 @@ Status conclude(const Context& context, const registry::Job& job, const Audit& a
     return context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));
         GYM_TRY(const registry::Unit now, registry::get_unit(tx, audit.unit.id));
-        if (now.status.state != UnitState::kVerified) return {};
+        // A game may have made another open state of it; the report is the same.
+        if (now.ended_at_ms) return {};
         const std::uint32_t draw = audit.report.draw;
         if (!mine.ok()) {
             note(summary, protocol::name_unit(audit.unit.key) + ": its report cannot be audited, " +

@@ -8,7 +8,7 @@ namespace gym::coordinator {
 /// coordinator's own signature, which nobody else can compute before the report is committed to.
 [[nodiscard]] bool is_audited(const Context& context, const Digest& unit, std::uint32_t draw);
 
-/// Re-executes one verified unit whose report is to be audited. A report whose trace was not
+/// Re-executes one unit whose report agreed and is to be audited. A report whose trace was not
 /// computed excludes its verifier; one that passed a wrong unit also rejects that.
 Status audit_reports(const Context& context, const registry::Job& job, TickSummary& summary);
 

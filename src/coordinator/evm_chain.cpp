@@ -14,6 +14,8 @@ namespace {
 
 /// A reorganisation that is deeper than the confirmations is seen if it is not deeper than this.
 constexpr std::uint64_t kReorgBlocks = 64;
+/// Units about which nothing happened and that are asked for in one look nonetheless.
+constexpr std::size_t kAskedAgainMax = 8;
 
 /// Units about which something happened, and in which block the first game among that was opened.
 using Events = std::map<Digest, std::optional<std::uint64_t>>;
@@ -116,7 +118,9 @@ class EvmChain final : public ChainPort {
         news.seen_block = std::min(*at, first + chain::ChainClient::kBlocksPerQueryMax - 1);
         GYM_TRY(news.window_blocks, window_blocks());
         GYM_TRY(Events asked, units_in_logs(first, news.seen_block));
-        for (const Digest& unit : open)
+        for (const Digest& unit : recent(asked, news.seen_block))
+            asked.try_emplace(unit);
+        for (const Digest& unit : next_of(open))
             asked.try_emplace(unit);
         for (const auto& [unit, opened] : asked) {
             GYM_TRY(const auto now, games_->unit_of(client_, unit, *at));
@@ -158,6 +162,29 @@ class EvmChain final : public ChainPort {
         return out;
     }
 
+    /// What has a log in `now`, or had one that a reorganisation may have taken since.
+    std::vector<Digest> recent(const Events& now, std::uint64_t seen_block) {
+        for (const auto& [unit, opened] : now)
+            logged_[unit] = seen_block;
+        std::vector<Digest> out;
+        for (const auto& [unit, block] : logged_)
+            out.push_back(unit);
+        std::erase_if(logged_,
+                      [&](const auto& last) { return last.second + kReorgBlocks < seen_block; });
+        return out;
+    }
+
+    /// Whatever changes how a unit stands leaves a log, so nothing new is to be heard of the others
+    /// but after a reorganisation that is deeper than all that is looked at again: they take turns.
+    std::vector<Digest> next_of(std::vector<Digest> open) {
+        std::ranges::sort(open);
+        const auto first = std::ranges::upper_bound(open, asked_last_);
+        std::ranges::rotate(open, first);
+        if (open.size() > kAskedAgainMax) open.resize(kAskedAgainMax);
+        if (!open.empty()) asked_last_ = open.back();
+        return open;
+    }
+
     /// The newest block that counts; absent while the chain is shorter than the confirmations.
     Result<std::optional<std::uint64_t>> deep_block() {
         GYM_TRY(const auto head, client_.block(chain::BlockTag::kLatest));
@@ -172,6 +199,9 @@ class EvmChain final : public ChainPort {
     chain::CommitmentLog log_;
     std::optional<chain::DisputeGame> games_;
     std::optional<std::uint64_t> window_blocks_;
+    // Not durable on purpose: a new port looks at the last blocks again.
+    std::map<Digest, std::uint64_t> logged_;  ///< by unit: how far was read when it had a log
+    Digest asked_last_;                       ///< of those without one
     std::uint32_t confirmations_;
 };
 

@@ -41,17 +41,19 @@ Status read_news(const Context& context, const Address& contract) {
     return {};
 }
 
-/// The unit that the chain calls `name`, of those that `signer` signed: all, or those that wait to
-/// become final in one job.
+/// What the chain calls a unit.
+Digest name_of(const Context& context, const registry::SignedUnit& unit) {
+    return game::unit_name(
+        protocol::signing_digest(context.options.domain, unit.commitment.commitment), unit.worker);
+}
+
+/// The unit that the chain calls `name`, of those that `signer` signed.
 Result<std::optional<registry::Unit>> find_named(const Context& context, db::Transaction& tx,
-                                                 const Address& signer,
-                                                 const std::optional<Digest>& open_of_job,
-                                                 const Digest& name) {
+                                                 const Address& signer, const Digest& name) {
     using Found = std::optional<registry::Unit>;
-    GYM_TRY(const auto signed_units, registry::signed_commitments(tx, signer, open_of_job));
+    GYM_TRY(const auto signed_units, registry::signed_commitments(tx, signer));
     for (const registry::SignedUnit& candidate : signed_units) {
-        GYM_TRY(const Digest own, game::unit_of(context.options.domain, candidate.commitment));
-        if (own != name) continue;
+        if (name_of(context, candidate) != name) continue;
         GYM_TRY(registry::Unit unit, registry::get_unit(tx, candidate.unit));
         return Found(std::move(unit));
     }
@@ -81,7 +83,7 @@ Result<std::optional<registry::Unit>> slash(const Context& context, db::Transact
 
 Status punish_worker(const Context& context, db::Transaction& tx, const DisputedUnit& fault,
                      TickSummary& summary) {
-    GYM_TRY(const auto unit, find_named(context, tx, fault.asserter, {}, fault.name));
+    GYM_TRY(const auto unit, find_named(context, tx, fault.asserter, fault.name));
     if (unit) {
         GYM_TRY(const auto ended, slash(context, tx, *unit, summary));
         if (ended) return exclude_worker(context, tx, *ended, context.now());
@@ -99,7 +101,7 @@ Status punish_worker(const Context& context, db::Transaction& tx, const Disputed
 /// would cost the coordinator nothing.
 Status distrust(const Context& context, db::Transaction& tx, const DisputedUnit& fault,
                 TickSummary& summary) {
-    GYM_TRY(const auto unit, find_named(context, tx, fault.asserter, {}, fault.name));
+    GYM_TRY(const auto unit, find_named(context, tx, fault.asserter, fault.name));
     std::vector<Digest> jobs;
     std::string what = "a game on chain proved a fault of the coordinator";
     if (unit) {
@@ -136,20 +138,28 @@ Status take_fault(const Context& context, const Address& contract, const Dispute
     });
 }
 
-/// A unit of `open` becomes disputed if it can.
-Status challenge(const Context& context, const registry::Job& job, const DisputedUnit& open,
-                 TickSummary& summary) {
-    return context.transact([&](db::Transaction& tx) -> Status {
-        GYM_TRY(const auto unit, find_named(context, tx, open.asserter, job.id, open.name));
-        if (!unit) return {};
-        GYM_TRY(const registry::Round round, registry::get_round(tx, job.id, unit->key.round));
-        if (!round.next_base) return {};
-        GYM_CHECK(registry::advance(tx, unit->id, protocol::event::Challenged{},
-                                    job.terms.lifecycle, context.now(),
-                                    protocol::challenged(unit->key)));
-        note(summary, protocol::name_unit(unit->key) + ": a game about it was opened on chain");
-        return {};
-    });
+/// The units of the job that are in open games and not disputed yet.
+Result<std::vector<Digest>> undisputed(const Context& context, db::Transaction& tx,
+                                       const Digest& job_id, const Address& contract) {
+    std::vector<Digest> out;
+    GYM_TRY(const auto candidates, registry::units_to_challenge(tx, job_id, contract));
+    if (candidates.empty()) return out;
+    GYM_TRY(const auto games, registry::units_in_games(tx, contract));
+    std::set<Digest> open;
+    for (const DisputedUnit& unit : games)
+        if (!unit.faulty) open.insert(unit.name);
+    for (const registry::SignedUnit& candidate : candidates)
+        if (open.contains(name_of(context, candidate))) out.push_back(candidate.unit);
+    return out;
+}
+
+Status challenge(const Context& context, db::Transaction& tx, const registry::Job& job,
+                 const Digest& id, TickSummary& summary) {
+    GYM_TRY(const registry::Unit unit, registry::get_unit(tx, id));
+    GYM_CHECK(registry::advance(tx, id, protocol::event::Challenged{}, job.terms.lifecycle,
+                                context.now(), protocol::challenged(unit.key)));
+    note(summary, protocol::name_unit(unit.key) + ": a game about it was opened on chain");
+    return {};
 }
 
 }  // namespace
@@ -178,12 +188,17 @@ Result<std::optional<GameWatch>> game_watch(const Context& context) {
 Status note_challenges(const Context& context, const registry::Job& job, TickSummary& summary) {
     const auto contract = context.deps.chain.dispute_game();
     if (!contract) return {};
-    GYM_TRY(const auto open, context.transact([&](db::Transaction& tx) {
-        return registry::units_in_games(tx, *contract);
+    GYM_TRY(const auto seen, context.transact([&](db::Transaction& tx) {
+        return undisputed(context, tx, job.id, *contract);
     }));
-    for (const DisputedUnit& unit : open)
-        if (!unit.faulty) GYM_CHECK(challenge(context, job, unit, summary));
-    return {};
+    if (seen.empty()) return {};
+    return context.transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::lock_feed(tx));
+        GYM_TRY(const auto units, undisputed(context, tx, job.id, *contract));
+        for (const Digest& unit : units)
+            GYM_CHECK(challenge(context, tx, job, unit, summary));
+        return {};
+    });
 }
 
 Result<GameVerdict> verdict_on(const Context& context, const GameWatch& games,

@@ -12,7 +12,5 @@ inline constexpr std::size_t kSelectorBytes = 4;
 chain::AbiSignature parsed_signature(const char* text);
 /// @errors kNotFound: the call is another function's.
 Status check_selector(const chain::AbiSignature& signature, ByteView calldata);
-/// keccak256(abi.encode(EIP-712 digest, signer)).
-Digest unit_name(const Digest& digest, const Address& signer);
 
 }  // namespace gym::game

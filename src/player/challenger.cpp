@@ -142,22 +142,26 @@ class Challenger final : public Player {
         return desk_.head().base_fee_wei.mul_div(gas, Amount(1));
     }
 
-    /// Whether there is something to win. Asked again in the next tick: stake may come.
-    Result<bool> has_stake(const Claim& claim, const Address& stake) {
+    /// Whether as much can be taken as is put at risk: a name with a wei of stake could otherwise
+    /// have a bond and the gas of a game spent on it for nothing. Asked again in the next tick:
+    /// stake may come.
+    Result<bool> is_worth_a_bond(const Claim& claim, const Address& stake, const Amount& bond) {
         const protocol::SignedCommitment& signed_one = claim.evidence.commitment;
         const Digest digest = protocol::signing_digest(desk_.setup().domain, signed_one.commitment);
         GYM_TRY(const Address asserter, crypto::recover_address(digest, signed_one.signature));
         GYM_TRY(const auto held, chain::Stake(stake).stake_of(client(), asserter));
-        if (!held.active.is_zero() || !held.thawing.is_zero()) return true;
+        GYM_TRY(const Amount all, held.active.plus(held.thawing));
+        if (!all.is_zero() && all >= bond) return true;
         desk_.tell_once("skipped", claim, {},
-                        asserter.hex() + " has no stake: a game about it would win nothing");
+                        fmt::format("{} stakes {} tokens: a game about it takes a bond of {}",
+                                    asserter.hex(), all.to_tokens(), bond.to_tokens()));
         return false;
     }
 
     Status announce(const Claim& claim, const Case& now, const chain::DisputeGame::Terms& terms) {
         GYM_TRY(const auto contracts, contract().contracts(client()));
-        GYM_TRY(const bool stake, has_stake(claim, contracts.stake));
-        if (!stake) return {};
+        GYM_TRY(const bool worth, is_worth_a_bond(claim, contracts.stake, terms.bond));
+        if (!worth) return {};
         const chain::GymToken token(desk_.chain_id(), contracts.token);
         GYM_TRY(const Amount balance, token.balance_of(client(), desk_.self()));
         if (balance < terms.bond)

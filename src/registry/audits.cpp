@@ -29,7 +29,7 @@ Status require_audits_of(db::Transaction& tx, const Address& verifier) {
     GYM_TRY([[maybe_unused]] const db::Rows rows,
             tx.exec("UPDATE registry.report p SET audit = 'due' FROM registry.unit u "
                     "WHERE p.verifier = $1 AND p.accepted_seq IS NULL AND p.is_equal "
-                    "AND p.audit IS NULL AND u.id = p.unit_id AND u.state = 'verified' "
+                    "AND p.audit IS NULL AND u.id = p.unit_id AND u.ended_at_ms IS NULL "
                     "AND u.kind = 'train' AND p.draw = u.draws - 1",
                     {verifier}));
     return {};
@@ -39,7 +39,7 @@ Result<std::optional<Unit>> next_audit(db::Transaction& tx, const Digest& job_id
     GYM_TRY(const auto row,
             tx.exec_optional("SELECT u.id FROM registry.report p JOIN registry.unit u ON u.id = "
                              "p.unit_id AND p.draw = u.draws - 1 WHERE p.audit = 'due' "
-                             "AND u.state = 'verified' AND u.job_id = $1 "
+                             "AND u.ended_at_ms IS NULL AND u.job_id = $1 "
                              "ORDER BY u.deadline_ms, u.id LIMIT 1",
                              {job_id}));
     if (!row) return std::optional<Unit>();

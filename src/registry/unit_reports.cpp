@@ -34,6 +34,15 @@ StoredReport to_stored_report(const db::Row& row) {
     return out;
 }
 
+Result<std::vector<SignedUnit>> to_signed_units(const db::Rows& rows) {
+    std::vector<SignedUnit> out;
+    for (const db::Row row : rows) {
+        GYM_TRY(auto commitment, protocol::decode_signed_commitment(row.get<Bytes>("commitment")));
+        out.push_back({row.get<Digest>("id"), row.get<Address>("worker"), std::move(commitment)});
+    }
+    return out;
+}
+
 }  // namespace
 
 Status store_commitment(db::Transaction& tx, const Digest& unit,
@@ -66,20 +75,27 @@ Result<std::optional<StoredCommitment>> find_commitment(db::Transaction& tx, con
 }
 
 Result<std::vector<SignedUnit>> signed_commitments(db::Transaction& tx, const Address& worker,
-                                                   const std::optional<Digest>& open_of_job,
                                                    std::uint32_t limit) {
     GYM_TRY(const db::Rows rows,
-            tx.exec("SELECT u.id, c.commitment FROM registry.unit u "
+            tx.exec("SELECT u.id, u.worker, c.commitment FROM registry.unit u "
                     "JOIN registry.unit_commitment c ON c.unit_id = u.id WHERE u.worker = $1 "
-                    "AND ($2::bytea IS NULL OR (u.job_id = $2 AND u.state IN ('unsampled', "
-                    "'verified'))) ORDER BY u.round DESC, u.id LIMIT $3",
-                    {worker, open_of_job, limit}));
-    std::vector<SignedUnit> out;
-    for (const db::Row row : rows) {
-        GYM_TRY(auto commitment, protocol::decode_signed_commitment(row.get<Bytes>("commitment")));
-        out.push_back({row.get<Digest>("id"), std::move(commitment)});
-    }
-    return out;
+                    "ORDER BY u.round DESC, u.id LIMIT $2",
+                    {worker, limit}));
+    return to_signed_units(rows);
+}
+
+Result<std::vector<SignedUnit>> units_to_challenge(db::Transaction& tx, const Digest& job_id,
+                                                   const Address& contract) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT u.id, u.worker, c.commitment FROM registry.unit u "
+                    "JOIN registry.unit_commitment c ON c.unit_id = u.id "
+                    "JOIN registry.round r ON r.job_id = u.job_id AND r.round = u.round "
+                    "WHERE u.job_id = $1 AND u.state IN ('unsampled', 'verified') "
+                    "AND r.next_base_root IS NOT NULL AND u.worker IN (SELECT d.asserter FROM "
+                    "registry.disputed_unit d WHERE d.contract = $2 AND d.open_games > 0 "
+                    "AND NOT d.is_faulty) ORDER BY u.round, u.id",
+                    {job_id, contract}));
+    return to_signed_units(rows);
 }
 
 Status store_equivocation(db::Transaction& tx, const Digest& unit,

@@ -281,9 +281,9 @@ Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_i
     GYM_TRY(const db::Rows rows,
             tx.exec(std::string(kSelect) +
                         "WHERE job_id = $1 AND ended_at_ms IS NULL AND deadline_ms > 0 AND "
-                        "deadline_ms < $2 AND NOT (state = 'verified' AND EXISTS (SELECT FROM "
+                        "deadline_ms < $2 AND NOT EXISTS (SELECT FROM "
                         "registry.report p WHERE p.unit_id = u.id AND p.draw = u.draws - 1 AND "
-                        "p.audit = 'due')) "
+                        "p.audit = 'due') "
                         "AND NOT ($3::bytea IS NOT NULL AND state IN ('unsampled', 'verified', "
                         "'upheld') AND (EXISTS (SELECT FROM registry.round r WHERE r.job_id = "
                         "u.job_id AND r.round = u.round AND (r.posted_block IS NULL OR "

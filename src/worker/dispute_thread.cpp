@@ -2,21 +2,37 @@
 
 #include <spdlog/spdlog.h>
 
-#include <condition_variable>
-#include <mutex>
+#include <functional>
 #include <optional>
-#include <thread>
 #include <utility>
+#include <vector>
 
 #include "claim_units.hpp"
 #include "dispute_check.hpp"
 #include "gym/chain/contracts.hpp"
 #include "gym/chain_store/sqlite.hpp"
+#include "gym/player/player_thread.hpp"
 
 namespace gym::worker {
 namespace {
 
-constexpr std::chrono::milliseconds kTickEvery{500};
+/// Plays once the contract is known to be the network's game.
+class CheckedPlayer final : public player::Player {
+  public:
+    CheckedPlayer(std::function<Status()> check, std::unique_ptr<player::Player> player)
+        : check_(std::move(check)), player_(std::move(player)) {}
+
+    Status tick() override {
+        if (!checked_) GYM_CHECK(check_());
+        checked_ = true;
+        return player_->tick();
+    }
+
+  private:
+    std::function<Status()> check_;
+    std::unique_ptr<player::Player> player_;
+    bool checked_ = false;
+};
 
 class DisputeThreadImpl final : public DisputeThread {
   public:
@@ -40,11 +56,6 @@ class DisputeThreadImpl final : public DisputeThread {
           units_(make_claim_units(std::move(parts_.cache), *parts_.claims, domain_,
                                   rerun_options(config))) {}
 
-    ~DisputeThreadImpl() override {
-        stop_.request_stop();
-        if (thread_.joinable()) thread_.join();
-    }
-
     void run_as(player::Role role, OnEvent on_event) {
         player::PlayerSetup setup{*parts_.client,
                                   transactions_,
@@ -53,9 +64,14 @@ class DisputeThreadImpl final : public DisputeThread {
                                   *parts_.claims,
                                   *units_,
                                   std::move(on_event)};
-        player_ = role == player::Role::kDefend ? player::make_defender(std::move(setup))
-                                                : player::make_challenger(std::move(setup));
-        thread_ = std::thread([this] { run(); });
+        auto player = role == player::Role::kDefend ? player::make_defender(std::move(setup))
+                                                    : player::make_challenger(std::move(setup));
+        auto check = [this] { return check_game(*parts_.client, parts_.contract, network_); };
+        if (!parts_.checked)
+            player = std::make_unique<CheckedPlayer>(std::move(check), std::move(player));
+        std::vector<std::unique_ptr<player::Player>> players;
+        players.push_back(std::move(player));
+        thread_.emplace(std::move(players), stop_);
     }
 
     player::ClaimStore& claims() override { return *parts_.claims; }
@@ -75,27 +91,6 @@ class DisputeThreadImpl final : public DisputeThread {
         return options;
     }
 
-    Status tick() {
-        if (!parts_.checked) GYM_CHECK(check_game(*parts_.client, parts_.contract, network_));
-        parts_.checked = true;
-        return player_->tick();
-    }
-
-    void run() {
-        std::mutex mutex;
-        std::condition_variable_any never;
-        std::string failing;
-        while (!stop_.stop_requested()) {
-            const Status done = tick();
-            if (!done.ok() && done.error().message != failing && !stop_.stop_requested())
-                spdlog::warn("disputes: {}", done.error().message);  // one line an outage
-            if (done.ok() && !failing.empty()) spdlog::info("disputes: the chain answers again");
-            failing = done.ok() ? "" : done.error().message;
-            std::unique_lock lock(mutex);
-            never.wait_for(lock, stop_.get_token(), kTickEvery, [] { return false; });
-        }
-    }
-
     std::stop_source stop_;
     SystemClock clock_;
     Parts parts_;
@@ -104,8 +99,7 @@ class DisputeThreadImpl final : public DisputeThread {
     chain::TxManager transactions_;
     crypto::Eip712Domain domain_;
     std::unique_ptr<player::UnitSource> units_;
-    std::unique_ptr<player::Player> player_;
-    std::thread thread_;
+    std::optional<player::PlayerThread> thread_;  ///< the first to end
 };
 
 /// @return whether the game could be checked: a chain that does not answer now is asked again.

@@ -3,6 +3,8 @@
 #include <spdlog/spdlog.h>
 
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "gym/chain/contracts.hpp"
 #include "gym/chain/dispute_contracts.hpp"
@@ -10,11 +12,6 @@
 #include "gym/protocol/commitment.hpp"
 
 namespace gym::app {
-namespace {
-
-constexpr std::chrono::milliseconds kTickEvery{500};
-
-}  // namespace
 
 Result<std::unique_ptr<CoordinatorPlayer>> CoordinatorPlayer::open(
     const CoordinatorFile& file, const chain::Deployment& deployment, chain::ChainClient& client,
@@ -27,45 +24,37 @@ Result<std::unique_ptr<CoordinatorPlayer>> CoordinatorPlayer::open(
     options.engine.threads = file.engine_threads;
     options.engine.isa = file.engine_isa;
     options.spill.folder = file.disputes_folder;
+    const std::stop_source stop;
+    options.cancel = stop.get_token();
     out->units_ = coordinator::make_aggregate_units(blobs, domain, std::move(options));
     const player::PlayerSetup setup{
         client, transactions,  chain::DisputeGame(deployment.dispute_game),
         domain, *out->claims_, *out->units_,
         {}};
-    out->defender_ = player::make_defender(setup);
-    out->challenger_ = player::make_challenger(setup);
+    std::vector<std::unique_ptr<player::Player>> players;
+    players.push_back(player::make_defender(setup));
+    players.push_back(player::make_challenger(setup));
+    out->thread_.emplace(std::move(players), stop);
     return out;
-}
-
-void CoordinatorPlayer::tick() {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_) return;
-    next_ = now + kTickEvery;
-    const Status defended = defender_->tick();
-    say(defended.ok() ? challenger_->tick() : defended);
-}
-
-void CoordinatorPlayer::say(const Status& done) {
-    const std::string message = done.ok() ? "" : done.error().message;
-    if (message == failing_) return;
-    if (done.ok())
-        spdlog::info("disputes: the chain answers again");
-    else
-        spdlog::warn("disputes: {}", message);  // one line an outage
-    failing_ = message;
 }
 
 namespace {
 
 Status look_at_money(const chain::Deployment& deployment, chain::ChainClient& client,
-                     const Address& self) {
-    GYM_TRY(const auto stake, chain::Stake(deployment.stake).stake_of(client, self));
-    if (stake.active.is_zero())
-        spdlog::warn(
-            "{} has no stake: nothing speaks against a wrong aggregate but its name (`gym stake "
-            "add` with the operator's key)",
-            self.hex());
+                     const Address& self, const Amount& minimum_stake) {
     GYM_TRY(const auto terms, chain::DisputeGame(deployment.dispute_game).terms(client));
+    GYM_TRY(const auto stake, chain::Stake(deployment.stake).stake_of(client, self));
+    if (stake.active < terms.bond)
+        spdlog::warn(
+            "{} stakes {} tokens, less than the bond of a game, {}: nobody opens one about a wrong "
+            "aggregate (`gym stake add` with the operator's key)",
+            self.hex(), stake.active.to_tokens(), terms.bond.to_tokens());
+    if (!minimum_stake.is_zero() && minimum_stake < terms.bond)
+        spdlog::warn(
+            "'minimum_stake' is {} tokens, less than the bond of a game, {}: nobody opens one "
+            "about "
+            "a worker that has no more",
+            minimum_stake.to_tokens(), terms.bond.to_tokens());
     GYM_TRY(const Amount tokens,
             chain::GymToken(deployment.chain_id, deployment.token).balance_of(client, self));
     if (tokens < terms.bond)
@@ -85,7 +74,8 @@ void warn_about_disputes(const CoordinatorFile& file, const chain::Deployment& d
             "workers that sign twice keep their stake");
         return;
     }
-    if (const Status looked = look_at_money(deployment, client, self); !looked.ok())
+    if (const Status looked = look_at_money(deployment, client, self, file.minimum_stake);
+        !looked.ok())
         spdlog::warn("stake and tokens of {} could not be read: {}", self.hex(),
                      looked.error().message);
 }

@@ -67,15 +67,14 @@ class TickLog {
     std::vector<std::string> last_errors_;
 };
 
-/// Moves the jobs and plays until a stop is asked for. An error waits for the next tick: all state
-/// is in the database, on the chain or in claims, so nothing is lost by trying again.
-void drive(coordinator::Coordinator& core, CoordinatorPlayer* player, rpc::Server& server,
-           const sigset_t& signals, std::int64_t tick_interval_ms) {
+/// Moves the jobs until a stop is asked for. An error waits for the next tick: all state is in the
+/// database or on the chain, so nothing is lost by trying again.
+void drive(coordinator::Coordinator& core, rpc::Server& server, const sigset_t& signals,
+           std::int64_t tick_interval_ms) {
     TickLog log;
     std::int64_t wait_ms = 0;
     while (!wait_for_stop(signals, wait_ms)) {
         const auto tick = core.tick();
-        if (player != nullptr) player->tick();
         if (tick.ok())
             log.write(*tick);
         else
@@ -154,7 +153,7 @@ Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
             "addresses "
             "decides most draws");
     warn_about_disputes(file, deployment, *client, key.address());
-    drive(core, player.get(), *server, stop_signals, file.tick_interval_ms);
+    drive(core, *server, stop_signals, file.tick_interval_ms);
     spdlog::info("stopping on request");
     server->stop();
     return {};

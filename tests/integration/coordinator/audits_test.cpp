@@ -26,11 +26,7 @@ class ReportAudits : public ::testing::Test {
         world.options.audit_ppm = ppm;
         world.restart();
     }
-    void pass_deadline() {
-        world.clock.advance_ms(60'001);
-        world.beat({&worker, &other, &verifier});
-        world.settle();
-    }
+    void pass_deadline() { world.pass_deadline({&worker, &other, &verifier}); }
     std::vector<registry::AcceptedReport> paid() {
         return world.database()
             .transact(

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "anvil.hpp"
@@ -99,6 +101,28 @@ class EvmChainTest : public ::testing::Test {
             contract.open(game::encode_open(evidence, salt), Amount::parse_tokens("1").value()));
         return unit;
     }
+    /// The network has a dispute game, in which the worker's stake is locked and games are opened.
+    void play_games() {
+        port = coordinator::make_evm_chain(anvil_.client(), manager_,
+                                           {deployment.commitment_log, deployment.dispute_game}, 1);
+        const Address worker = chain::private_chain_key(5).address();
+        const chain::GymToken token(deployment.chain_id, deployment.token);
+        execute(token.approve(deployment.stake, Amount(70)));
+        execute(chain::Stake(deployment.stake).stake(worker, Amount(70)));
+        execute(token.approve(deployment.dispute_game, Amount(100)));
+    }
+    std::uint64_t head() { return anvil_.client().block(chain::BlockTag::kLatest).value()->number; }
+    /// What is new behind `seen`, once there is a block behind it.
+    coordinator::GameNews look(std::uint64_t seen, const std::vector<Digest>& open) {
+        for (int i = 0; i < 1'000; ++i) {
+            const auto news = port->games_since(seen, open);
+            EXPECT_TRUE(news.ok()) << news.error().message;
+            if (!news.ok() || *news) return news.ok() ? **news : coordinator::GameNews();
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+        ADD_FAILURE() << "no block came";
+        return {};
+    }
     crypto::Eip712Domain domain() const {
         return protocol::signing_domain(deployment.chain_id, deployment.commitment_log);
     }
@@ -152,14 +176,9 @@ TEST_F(EvmChainTest, a_node_that_is_away_is_unavailable_and_then_goes_on) {
 
 TEST_F(EvmChainTest, games_are_read_once_for_all_units_and_again_after_a_restart) {
     EXPECT_FALSE(port->dispute_game()) << "a network without games";
-    port = coordinator::make_evm_chain(anvil_.client(), manager_,
-                                       {deployment.commitment_log, deployment.dispute_game}, 1);
+    play_games();
     EXPECT_EQ(port->dispute_game(), deployment.dispute_game);
     const crypto::PrivateKey worker = chain::private_chain_key(5);
-    const chain::GymToken token(deployment.chain_id, deployment.token);
-    execute(token.approve(deployment.stake, Amount(70)));
-    execute(chain::Stake(deployment.stake).stake(worker.address(), Amount(70)));
-    execute(token.approve(deployment.dispute_game, Amount(100)));
 
     const auto start = port->games_since({}, {}).value();
     ASSERT_TRUE(start);
@@ -199,9 +218,49 @@ TEST_F(EvmChainTest, games_are_read_once_for_all_units_and_again_after_a_restart
     anvil_.mine(100);
     seen = anvil_.client().block(chain::BlockTag::kLatest).value()->number;
     const auto later = wait_for([&] { return port->games_since(seen, {right}).value(); });
-    ASSERT_EQ(later->units.size(), 1U);
     open.opened_block.reset();  // not among what is new: what was stored stays
-    EXPECT_EQ(later->units[0], open);
+    EXPECT_EQ(both_at(later).at(right), open);
+}
+
+TEST_F(EvmChainTest, what_is_open_for_long_is_asked_for_in_turns_and_what_has_a_log_at_once) {
+    play_games();
+    const Digest unit = open_game(post_unit(1, chain::private_chain_key(5), false));
+    std::vector<Digest> open;
+    for (int i = 0; i < 30; ++i)
+        open.push_back(digest("game " + std::to_string(i)));
+    std::set<Digest> asked;
+    std::uint64_t seen = head();
+    for (int looks = 0; looks < 4; ++looks) {
+        anvil_.mine(1);
+        const auto news = look(seen, open);
+        EXPECT_LE(news.units.size(), 9U);
+        for (const registry::DisputedUnit& now : news.units)
+            asked.insert(now.name);
+        EXPECT_TRUE(std::ranges::any_of(news.units, [&](const auto& now) {
+            return now.name == unit && now.open_games == 1;
+        })) << "its opening is new";
+        seen = news.seen_block;
+    }
+    EXPECT_EQ(asked.size(), open.size() + 1);
+}
+
+TEST_F(EvmChainTest, a_verdict_that_a_reorganisation_took_is_taken_back) {
+    play_games();
+    anvil_.mine(100);
+    const std::uint64_t start = head();
+    const game::Evidence wrong = post_unit(1, chain::private_chain_key(5), true);
+    const std::string before = anvil_.rpc("evm_snapshot", "[]");
+    const Digest unit = open_game(wrong);
+    anvil_.mine(1);
+    const auto proven = look(start, {});
+    ASSERT_EQ(proven.units.size(), 1U);
+    EXPECT_TRUE(proven.units[0].faulty);
+    anvil_.rpc("evm_revert", "[" + before + "]");
+    anvil_.mine(100);
+    const auto gone = look(proven.seen_block, {});
+    ASSERT_EQ(gone.units.size(), 1U) << "no log speaks of it any more";
+    EXPECT_EQ(gone.units[0], (registry::DisputedUnit{unit, Address(), 0, false, {}}));
+    EXPECT_TRUE(look(gone.seen_block, {}).units.empty()) << "not for ever";
 }
 
 TEST_F(EvmChainTest, games_of_another_log_are_none_of_ours) {

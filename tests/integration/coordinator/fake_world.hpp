@@ -120,6 +120,13 @@ class World {
     Digest submit_job(const registry::JobTerms& terms, std::uint64_t budget_wei = 1'000'000'000);
     FakeNode add_node(registry::NodeRole role);
     void beat(const std::vector<const FakeNode*>& nodes);
+    /// Moves the clock past every deadline of the default terms but a unit's, with `nodes` still
+    /// there.
+    void pass_deadline(const std::vector<const FakeNode*>& nodes) {
+        clock.advance_ms(60'001);
+        beat(nodes);
+        settle();
+    }
 
     /// The commitment that `worker` would make honestly for its assignment; its delta is uploaded.
     struct Work {

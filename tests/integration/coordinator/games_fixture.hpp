@@ -25,11 +25,7 @@ class CoordinatorGames : public ::testing::Test {
         job = world.submit_job(terms);
         world.settle();
     }
-    void pass_deadline() {
-        world.clock.advance_ms(60'001);
-        world.beat({&honest, &other, &verifier});
-        world.settle();
-    }
+    void pass_deadline() { world.pass_deadline({&honest, &other, &verifier}); }
     void pass_window() {
         world.chain.mine(world.chain.window_blocks);
         world.settle();

@@ -11,14 +11,6 @@ namespace {
 using protocol::UnitState;
 using registry::NodeRole;
 
-/// Moves the clock past every deadline of the default terms but a unit's, with the nodes still
-/// there.
-void pass_deadline(World& world, const std::vector<const FakeNode*>& nodes) {
-    world.clock.advance_ms(60'001);
-    world.beat(nodes);
-    world.settle();
-}
-
 TEST(CoordinatorRounds, a_job_runs_from_submission_to_completion) {
     World world;
     const FakeNode a = world.add_node(NodeRole::kWorker);
@@ -37,7 +29,7 @@ TEST(CoordinatorRounds, a_job_runs_from_submission_to_completion) {
         world.settle();
         while (world.verify(verifier)) {
         }  // the aggregate unit
-        pass_deadline(world, {&a, &b, &verifier});
+        world.pass_deadline({&a, &b, &verifier});
     }
     const auto rounds = world.rounds(job);
     ASSERT_EQ(rounds.size(), 3U);
@@ -235,154 +227,13 @@ TEST(CoordinatorRounds, without_a_verifier_units_end_unpaid_and_the_job_goes_on)
     const Digest unit = world.commit(worker, world.work(worker))->unit;
     world.settle();
     EXPECT_EQ(world.unit(unit).status.state, UnitState::kSampled);
-    pass_deadline(world, {&worker});
-    pass_deadline(world, {&worker});
+    world.pass_deadline({&worker});
+    world.pass_deadline({&worker});
     EXPECT_EQ(world.unit(unit).status.state, UnitState::kUnpaid);
     EXPECT_EQ(world.unit(unit).reason_code, "no_report");
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kCompleted);
     EXPECT_EQ(world.rounds(job)[0].next_base, world.rounds(job)[0].base)
         << "nothing was accepted, so the base state stays";
-}
-
-TEST(CoordinatorRounds, a_job_pauses_without_budget_and_resumes_with_more) {
-    World world;
-    const FakeNode worker = world.add_node(NodeRole::kWorker);
-    registry::JobTerms terms = World::terms();
-    terms.price_wei_per_pflop = Amount(1'000'000'000'000);  // a unit of 20 MFLOP: 20,000 wei
-    const Digest job = world.submit_job(terms, 100'000);
-    world.settle();
-    EXPECT_EQ(world.job(job).status, registry::JobStatus::kPaused);
-    const std::string reason = world.job(job).status_reason;
-    EXPECT_TRUE(reason.starts_with("budget: with another round the job may cost ")) << reason;
-    EXPECT_NE(reason.find("its budget is " + world.job(job).budget_wei.to_tokens() + ";"),
-              std::string::npos)
-        << reason;
-    EXPECT_TRUE(world.rounds(job).empty());
-    ASSERT_TRUE(world.owner()
-                    .transact([&](db::Transaction& tx) {
-                        return registry::add_budget(tx, job, Amount(500'000));
-                    })
-                    .ok());
-    world.settle();
-    EXPECT_EQ(world.job(job).status, registry::JobStatus::kRunning);
-    EXPECT_EQ(world.rounds(job).size(), 1U);
-    EXPECT_TRUE(world.core().next_unit(worker.address())->has_value());
-}
-
-TEST(CoordinatorRounds, reports_on_rejected_units_count_against_the_budget) {
-    World world;
-    const FakeNode honest = world.add_node(NodeRole::kWorker);
-    const FakeNode cheat = world.add_node(NodeRole::kWorker);
-    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
-    registry::JobTerms terms = World::terms();
-    terms.rounds = 3;
-    terms.slots_max = 2;
-    terms.price_wei_per_pflop = Amount(1'000'000'000'000);  // a unit: 20,000 wei, 50,000 at most
-    // Two honest units and one more round of two, and not the report on a third unit.
-    const Digest job = world.submit_job(terms, 205'000);
-    world.settle();
-    ASSERT_TRUE(world.commit(honest, world.work(honest)).ok());
-    const Digest bad = world.commit(cheat, world.cheat(cheat, 3))->unit;
-    const auto verify_all = [&] {
-        world.settle();
-        while (world.verify(verifier)) {
-        }
-        pass_deadline(world, {&honest, &cheat, &verifier});
-    };
-    verify_all();
-    ASSERT_EQ(world.unit(bad).status.state, UnitState::kRejected);
-    ASSERT_EQ(world.rounds(job).size(), 2U);
-    ASSERT_TRUE(world.commit(honest, world.work(honest)).ok());
-    verify_all();
-    EXPECT_EQ(world.job(job).status, registry::JobStatus::kPaused);
-    EXPECT_TRUE(world.job(job).status_reason.starts_with("budget: "))
-        << world.job(job).status_reason;
-    EXPECT_EQ(world.rounds(job).size(), 2U);
-    const auto add = world.owner().transact(
-        [&](db::Transaction& tx) { return registry::add_budget(tx, job, Amount(30'000)); });
-    ASSERT_TRUE(add.ok());
-    world.settle();
-    EXPECT_EQ(world.rounds(job).size(), 3U);
-}
-
-TEST(CoordinatorRounds, owners_pause_resume_and_cancel) {
-    World world;
-    const FakeNode worker = world.add_node(NodeRole::kWorker);
-    registry::JobTerms terms = World::terms();
-    terms.workers_min = 2;
-    const Digest job = world.submit_job(terms);
-    world.settle();
-    const auto request = [&](registry::JobRequest what) {
-        ASSERT_TRUE(
-            world.owner()
-                .transact([&](db::Transaction& tx) { return registry::request_job(tx, job, what); })
-                .ok());
-        world.settle();
-    };
-    request(registry::JobRequest::kPause);
-    EXPECT_EQ(world.job(job).status, registry::JobStatus::kPaused);
-    EXPECT_EQ(world.job(job).status_reason, "paused by its owner");
-    EXPECT_EQ(world.job(job).request, std::nullopt);
-    const FakeNode second = world.add_node(NodeRole::kWorker);
-    world.settle();
-    EXPECT_TRUE(world.rounds(job).empty()) << "a paused job begins no round";
-    request(registry::JobRequest::kResume);
-    EXPECT_EQ(world.rounds(job).size(), 1U);
-    request(registry::JobRequest::kCancel);
-    EXPECT_EQ(world.job(job).status, registry::JobStatus::kCancelled);
-    // Work that was given out is still taken and settled.
-    EXPECT_TRUE(world.commit(worker, world.work(worker)).ok());
-    EXPECT_TRUE(world.commit(second, world.work(second)).ok());
-}
-
-TEST(CoordinatorRounds, a_pause_that_was_asked_for_in_the_owners_place_says_why) {
-    World world;
-    const FakeNode worker = world.add_node(NodeRole::kWorker);
-    registry::JobTerms terms = World::terms();
-    terms.workers_min = 2;  // so that no round begins
-    const Digest job = world.submit_job(terms);
-    world.settle();
-    const auto write = [&](auto&& body) {
-        const Status written = world.owner().transact(body);
-        ASSERT_TRUE(written.ok()) << written.error().message;
-    };
-    const auto pause = [&](db::Transaction& tx) {
-        return registry::request_pause_for_owner(tx, job, "budget: used up");
-    };
-    write(pause);
-    EXPECT_EQ(world.job(job).request_reason, "budget: used up");
-    world.settle();
-    EXPECT_EQ(world.job(job).status, registry::JobStatus::kPaused);
-    EXPECT_EQ(world.job(job).status_reason, "budget: used up");
-    const auto fund = [&](db::Transaction& tx) {
-        return registry::add_budget(tx, job, Amount(500'000));
-    };
-    write(fund);
-    world.settle();
-    EXPECT_EQ(world.job(job).status, registry::JobStatus::kRunning);
-    write(pause);
-    write(fund);
-    EXPECT_EQ(world.job(job).request, std::nullopt) << "money came before the coordinator acted";
-}
-
-TEST(CoordinatorRounds, a_job_that_cannot_run_fails_with_the_reason) {
-    World world;
-    registry::NewJob job;
-    job.owner = world.key.address();
-    job.name = "broken";
-    job.spec_yaml = "broken";
-    job.id = registry::make_job_id(job.owner, "broken");
-    job.dataset_root = world.job(world.submit_job(World::terms())).dataset_root;
-    job.terms = World::terms();
-    job.budget_wei = Amount(1);
-    ASSERT_TRUE(world.owner()
-                    .transact([&](db::Transaction& tx) {
-                        return registry::submit_job(tx, job, world.clock.now_ms());
-                    })
-                    .ok());
-    world.settle();
-    EXPECT_EQ(world.job(job.id).status, registry::JobStatus::kFailed);
-    EXPECT_EQ(world.job(job.id).status_reason, "model: zero layers");
 }
 
 TEST(CoordinatorRounds, the_feed_has_no_gaps_and_names_who_is_credited) {
@@ -395,7 +246,7 @@ TEST(CoordinatorRounds, the_feed_has_no_gaps_and_names_who_is_credited) {
     world.settle();
     while (world.verify(verifier)) {
     }
-    pass_deadline(world, {&worker, &verifier});
+    world.pass_deadline({&worker, &verifier});
     const auto events =
         world.database()
             .transact([](db::Transaction& tx) { return registry::read_events(tx, 0, 1000); })

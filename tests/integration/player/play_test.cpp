@@ -207,17 +207,23 @@ class NoStakeTest : public PlayTest {
     NoStakeTest() { staked_ = false; }
 };
 
-TEST_F(NoStakeTest, NothingIsAnnouncedWhereThereIsNothingToWin) {
+TEST_F(NoStakeTest, NothingIsAnnouncedWhereLessThanABondCanBeWon) {
     break_device(worker_, {.step = 0, .op = 8, .output = 0, .bit = 30});
     commit();
     const Amount before = balance(verifier_);
+    const std::string stakes = "skipped: " + worker_.key.address().hex() + " stakes ";
+    tick(verifier_);
+    EXPECT_TRUE(verifier_.told(stakes + "0 tokens"));
+    const Amount less = terms().bond.minus(Amount(1)).value();
+    stake(worker_, less.to_tokens().c_str());
     for (int i = 0; i < 3; ++i)
         tick(verifier_);
-    EXPECT_TRUE(verifier_.told("skipped: " + worker_.key.address().hex() + " has no stake"));
+    EXPECT_TRUE(verifier_.told(stakes + less.to_tokens() + " tokens"));
     EXPECT_EQ(balance(verifier_), before) << "no bond";
     EXPECT_FALSE(verifier_.told("announced"));
-    // It may come as long as games can be opened.
-    stake(worker_, "500");
+    // More may come as long as games can be opened.
+    stake(worker_, "0.000000000000000001");
+    ASSERT_EQ(stake_of_worker(), terms().bond);
     play_until([&] { return !games().empty(); }, false);
 }
 

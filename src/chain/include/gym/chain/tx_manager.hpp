@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,7 +54,7 @@ using OnSent = std::function<void(const Digest& hash)>;
 /// leaving a gap in the nonces. Order per intent: stored -> nonce and signed bytes stored ->
 /// broadcast (again and again) -> receipt in a finalized block -> settled. The key must not sign
 /// elsewhere. Two managers of one key at a time are safe (the store's unique nonce decides) but
-/// useless. Not thread-safe.
+/// useless. Thread-safe if client and store are: one tick at a time.
 class TxManager {
   public:
     /// References must outlive the manager.
@@ -136,6 +137,7 @@ class TxManager {
     const Clock& clock_;
     TxPolicy policy_;
     RevertDecoder decoder_;
+    std::mutex mutex_;  ///< of what follows, and of nonces between look and store
     bool chain_checked_ = false;
     // Not durable on purpose: a new manager broadcasts at once and waits anew before it gives a
     // nonce up.

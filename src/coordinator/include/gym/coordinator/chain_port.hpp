@@ -53,9 +53,11 @@ class ChainPort {
 
     /// The contract in which this network plays games; absent: it plays none.
     [[nodiscard]] virtual std::optional<Address> dispute_game() const = 0;
-    /// Units with something new behind `seen_block`, and those of `open` whatever happened. The
-    /// blocks before it are looked at again as far as a reorganisation reaches. Absent: there is no
-    /// block behind it yet. @param seen_block absent: begin with the newest block.
+    /// Units with something new behind `seen_block`. The blocks before it are looked at again as
+    /// far as a reorganisation reaches; for what a deeper one took, a few of `open` are in as well,
+    /// in turns, however little happened to them. Absent: there is no block behind it yet.
+    /// @param seen_block absent: begin with the newest block. @param open units in games, as far as
+    /// is known.
     [[nodiscard]] virtual Result<std::optional<GameNews>> games_since(
         const std::optional<std::uint64_t>& seen_block, const std::vector<Digest>& open) = 0;
 };

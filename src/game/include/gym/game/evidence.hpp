@@ -41,7 +41,9 @@ struct EpochRoot {
 /// Of either, by the commitment's slot.
 [[nodiscard]] UnitFacts unit_facts_of(const protocol::UnitCommitment& commitment,
                                       const protocol::RoundRecord& record, const EpochRoot& epoch);
-/// keccak256(EIP-712 digest, signer). @errors kUnauthenticated: nobody's signature.
+/// The chain's name of a unit: keccak256(abi.encode(EIP-712 digest of the commitment, signer)).
+[[nodiscard]] Digest unit_name(const Digest& digest, const Address& signer);
+/// The same; the signature says who signed. @errors kUnauthenticated: nobody's signature.
 [[nodiscard]] Result<Digest> unit_of(const crypto::Eip712Domain& domain,
                                      const protocol::SignedCommitment& commitment);
 /// Where every game about the unit begins.

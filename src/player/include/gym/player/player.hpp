@@ -68,9 +68,9 @@ inline constexpr std::uint64_t kWindowsWithoutEpoch = 8;
 [[nodiscard]] std::unique_ptr<Player> make_defender(PlayerSetup setup);
 
 /// Announces, opens and plays a game about every claim to challenge, ends it if the asserter is
-/// silent, and has the stake taken. Announces nothing while the asserter has no stake, active or
-/// thawing: there is nothing to win. Forgets a claim once its game is over and settled, or when it
-/// is too late to open one.
+/// silent, and has the stake taken. Announces nothing while the asserter's stake, active and
+/// thawing, is less than the bond of a game. Forgets a claim once its game is over and settled, or
+/// when it is too late to open one.
 [[nodiscard]] std::unique_ptr<Player> make_challenger(PlayerSetup setup);
 
 }  // namespace gym::player

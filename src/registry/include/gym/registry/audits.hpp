@@ -14,11 +14,12 @@ enum class AuditResult : std::uint8_t {
     kImpossible,  ///< the inputs are lost
 };
 
-/// The report of a verified unit is to be audited before the unit is final.
+/// The report that verified a unit is to be audited before the unit is final, whatever games make
+/// of it meanwhile: opening one needs a bond, and no more.
 Status require_audit(db::Transaction& tx, const Digest& unit, std::uint32_t draw);
-/// The same for every report of `verifier` on a unit that is not final yet.
+/// The same for every report of `verifier` that agreed and whose unit has not ended yet.
 Status require_audits_of(db::Transaction& tx, const Address& verifier);
-/// A verified unit of the job whose audit is due, the one with the earliest deadline.
+/// A unit of the job that has not ended and whose audit is due, the one with the earliest deadline.
 Result<std::optional<Unit>> next_audit(db::Transaction& tx, const Digest& job_id);
 /// @errors kConflict if no audit of the report is due.
 Status finish_audit(db::Transaction& tx, const Digest& unit, std::uint32_t draw,

@@ -134,13 +134,16 @@ Status store_commitment(db::Transaction& tx, const Digest& unit,
 Result<std::optional<StoredCommitment>> find_commitment(db::Transaction& tx, const Digest& unit);
 struct SignedUnit {
     Digest unit;
+    Address worker;  ///< who signed
     protocol::SignedCommitment commitment;
 };
-/// What a worker signed, without the records, newest round first: of all its units, or of those of
-/// one job that wait to become final (unsampled, verified).
+/// What a worker signed, without the records, newest round first.
 Result<std::vector<SignedUnit>> signed_commitments(db::Transaction& tx, const Address& worker,
-                                                   const std::optional<Digest>& open_of_job,
                                                    std::uint32_t limit = kUnitsListMax);
+/// What may be in an open game that has proven nothing yet and is not disputed: of the workers that
+/// are in such games the units of a job that are unsampled or verified, in aggregated rounds.
+Result<std::vector<SignedUnit>> units_to_challenge(db::Transaction& tx, const Digest& job_id,
+                                                   const Address& contract);
 /// Keeps the second signed commitment as evidence; of more than two the first two.
 Status store_equivocation(db::Transaction& tx, const Digest& unit,
                           const protocol::SignedCommitment& second, UnixMs now_ms);

@@ -1,0 +1,51 @@
+#include "gym/player/player_thread.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+namespace gym::player {
+namespace {
+
+constexpr std::chrono::milliseconds kTickEvery{500};
+
+}  // namespace
+
+PlayerThread::PlayerThread(std::vector<std::unique_ptr<Player>> players, std::stop_source stop)
+    : players_(std::move(players)), stop_(std::move(stop)), thread_([this] { run(); }) {}
+
+PlayerThread::~PlayerThread() {
+    stop_.request_stop();
+    thread_.join();
+}
+
+void PlayerThread::run() {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    while (!stop_.stop_requested()) {
+        say(tick());
+        std::unique_lock lock(mutex);
+        never.wait_for(lock, stop_.get_token(), kTickEvery, [] { return false; });
+    }
+}
+
+Status PlayerThread::tick() {
+    for (const auto& player : players_)
+        GYM_CHECK(player->tick());
+    return {};
+}
+
+void PlayerThread::say(const Status& done) {
+    std::string message = done.ok() ? "" : done.error().message;
+    if (message == failing_ || stop_.stop_requested()) return;
+    if (done.ok())
+        spdlog::info("disputes: the chain answers again");
+    else
+        spdlog::warn("disputes: {}", message);
+    failing_ = std::move(message);
+}
+
+}  // namespace gym::player

@@ -1,0 +1,146 @@
+// Which units the registry says are to be audited, are final, or are in a game.
+#include <algorithm>
+#include <set>
+
+#include "gym/registry/audits.hpp"
+#include "gym/registry/games.hpp"
+#include "registry_fixture.hpp"
+
+namespace gym::registry::testing {
+namespace {
+
+using protocol::UnitState;
+
+class RegistryUnits : public RegistryDatabase {
+  protected:
+    void move(const Digest& unit, const protocol::UnitEvent& event) {
+        run([&](db::Transaction& tx) -> Status {
+            GYM_TRY(const Unit before, get_unit(tx, unit));
+            std::optional<protocol::Reason> reason;
+            const auto* compared = std::get_if<protocol::event::Compared>(&event);
+            if (std::holds_alternative<protocol::event::Challenged>(event))
+                reason = protocol::challenged(before.key);
+            else if (compared != nullptr && !compared->equal)
+                reason = protocol::step_differs(before.key, 1, digest(1), digest(2));
+            else if (std::holds_alternative<protocol::event::Voided>(event))
+                reason = protocol::worker_excluded(before.key);
+            GYM_CHECK(advance(tx, unit, event, params, kNow, reason));
+            return {};
+        });
+    }
+    /// A report of the verifier on the unit that is revealed and, if `equal`, agrees.
+    void verify(const Digest& unit, bool equal = true) {
+        run([&](db::Transaction& tx) -> Status {
+            GYM_CHECK(commit(tx, unit));
+            GYM_CHECK(advance(tx, unit, protocol::event::Drawn{true}, params, kNow));
+            GYM_CHECK(set_verifier(tx, unit, address(9)));
+            GYM_CHECK(advance(tx, unit, protocol::event::Reported{}, params, kNow));
+            GYM_CHECK(store_report(tx, unit, 0, address(9), digest(20), kNow));
+            GYM_CHECK(advance(tx, unit, protocol::event::Revealed{}, params, kNow));
+            protocol::Report report;
+            report.unit = unit;
+            report.verifier = address(9);
+            return store_reveal(tx, report, as_bytes("records"), equal, kNow);
+        });
+        move(unit, protocol::event::Compared{equal});
+    }
+    /// The units whose audit is due, in the order of their audits, which pass.
+    std::set<Digest> audit_all() {
+        std::set<Digest> out;
+        run([&](db::Transaction& tx) -> Status {
+            for (;;) {
+                GYM_TRY(const auto next, next_audit(tx, new_job().id));
+                if (!next) return {};
+                GYM_CHECK(finish_audit(tx, next->id, 0, AuditResult::kPassed));
+                out.insert(next->id);
+            }
+        });
+        return out;
+    }
+    bool is_overdue(const Digest& unit) {
+        const auto units = coordinator->transact([&](db::Transaction& tx) {
+            return overdue_units(tx, new_job().id, kNow + params.challenge_ms + 1, std::nullopt);
+        });
+        return std::ranges::any_of(*units, [&](const Unit& late) { return late.id == unit; });
+    }
+};
+
+TEST_F(RegistryUnits, an_audit_is_due_whatever_games_make_of_the_unit) {
+    const std::vector<Digest> units = open_round_with_units();
+    for (const std::size_t i : {0, 1, 2, 3}) {
+        verify(units[i]);
+        run([&](db::Transaction& tx) { return require_audit(tx, units[i], 0); });
+    }
+    for (const std::size_t i : {1, 2})
+        move(units[i], protocol::event::Challenged{});
+    move(units[2], protocol::event::GameEnded{true});
+    move(units[3], protocol::event::Voided{});
+    EXPECT_FALSE(is_overdue(units[0]));
+    EXPECT_FALSE(is_overdue(units[2])) << "upheld, and not final before its audit";
+    EXPECT_EQ(audit_all(), (std::set<Digest>{units[0], units[1], units[2]}))
+        << "what is void is nobody's credit";
+    EXPECT_TRUE(is_overdue(units[0]));
+    EXPECT_TRUE(is_overdue(units[2]));
+}
+
+TEST_F(RegistryUnits, all_that_a_verifier_passed_and_that_is_open_is_to_be_audited) {
+    const std::vector<Digest> units = open_round_with_units();
+    for (const std::size_t i : {0, 1, 2, 3, 4})
+        verify(units[i]);
+    verify(units[5], false);
+    for (const std::size_t i : {1, 2})
+        move(units[i], protocol::event::Challenged{});
+    move(units[2], protocol::event::GameEnded{true});
+    move(units[3], protocol::event::Voided{});
+    run([&](db::Transaction& tx) -> Status {
+        return advance(tx, units[4], protocol::event::TimePassed{}, params,
+                       kNow + params.challenge_ms + 1)
+                       .ok()
+                   ? Status()
+                   : fail(ErrorCode::kInternal, "it is final");
+    });
+    run([&](db::Transaction& tx) { return require_audits_of(tx, address(9)); });
+    EXPECT_EQ(audit_all(), (std::set<Digest>{units[0], units[1], units[2]}));
+    run([&](db::Transaction& tx) { return require_audits_of(tx, address(9)); });
+    EXPECT_TRUE(audit_all().empty()) << "once each";
+}
+
+TEST_F(RegistryUnits, a_unit_in_a_game_is_to_be_disputed_once_and_not_before_its_round_is_decided) {
+    const std::vector<Digest> units = open_round_with_units();
+    for (const std::size_t i : {0, 1, 2, 3})
+        verify(units[i]);
+    const Digest job = new_job().id;
+    const auto names = [&] {
+        std::set<Digest> out;
+        const auto found = coordinator->transact(
+            [&](db::Transaction& tx) { return units_to_challenge(tx, job, address(77)); });
+        EXPECT_TRUE(found.ok());
+        for (const SignedUnit& unit : *found)
+            out.insert(unit.unit);
+        return out;
+    };
+    run([&](db::Transaction& tx) -> Status {
+        // Of the workers of units 0, 1 and 2; the third's game has proven a fault, and the fourth's
+        // is over.
+        GYM_CHECK(store_games(tx, {address(77), 1, 100},
+                              {{digest(30), address(1), 1, false, 1},
+                               {digest(31), address(2), 2, false, 1},
+                               {digest(32), address(3), 1, true, 1},
+                               {digest(33), address(4), 0, false, 1}}));
+        return {};
+    });
+    EXPECT_TRUE(names().empty()) << "a bond keeps no delta out";
+    run([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(seal_round(tx, job, 1, digest(40), 4, kNow));
+        GYM_CHECK(mark_posted(tx, job, 1, 5, 7));
+        GYM_CHECK(set_beacon(tx, job, 1, digest(41)));
+        return set_aggregated(
+            tx, job, 1, {{digest(42), digest(43)}, {digest(44), digest(45)}, {}, {}, 1.0}, kNow);
+    });
+    EXPECT_EQ(names(), (std::set<Digest>{units[0], units[1]}));
+    move(units[0], protocol::event::Challenged{});
+    EXPECT_EQ(names(), (std::set<Digest>{units[1]}));
+}
+
+}  // namespace
+}  // namespace gym::registry::testing
