@@ -130,14 +130,14 @@ Status claim(const CliContext& context, const RewardsOptions& options) {
     if (!options.address.empty()) {
         GYM_TRY(earner, crypto::parse_address(options.address));
     }
-    const auto asked = api_get(options.api.base_url(), "/v1/rewards/" + earner.hex() + "/proof");
-    if (!asked.ok() && asked.error().code == ErrorCode::kNotFound)
+    const auto reply = api_get(options.api.base_url(), "/v1/rewards/" + earner.hex() + "/proof");
+    if (!reply.ok() && reply.error().code == ErrorCode::kNotFound)
         return fail(ErrorCode::kNotFound,
                     "nothing to claim for " + earner.hex() +
                         " yet: no payout root on chain pays it. `gym rewards show --address " +
                         earner.hex() + "` tells which credits are pending, posted or payable (" +
-                        asked.error().message + ")");
-    GYM_TRY(const json::value answer, asked);
+                        reply.error().message + ")");
+    GYM_TRY(const json::value answer, reply);
     GYM_TRY(const chain::Claim claim, claim_of(answer.as_object(), sender.contracts));
     if (claim.earner != earner)
         return fail(ErrorCode::kMismatch, "gym-api sent a proof of another earner");
