@@ -45,7 +45,7 @@ std::string dispute_text(const DisputeReport& dispute) {
     return fmt::format(
         "the cheat's game on chain: {} transactions, {} gas of the verifier, {} of the worker\n"
         "  element {}: the worker claimed {}, the contract computed {}\n"
-        "  stake taken {} tokens: {} burned ({} %, so that a cheat which finds itself loses it), "
+        "  stake taken {} tokens: {} burned ({:g} %, so that a cheat which finds itself loses it), "
         "{} to "
         "the verifier that found it\n",
         dispute.transactions, dispute.challenger_gas, dispute.worker_gas,
