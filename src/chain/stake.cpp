@@ -70,9 +70,9 @@ Result<Stake::Holding> Stake::stake_of(ChainClient& client, const Address& owner
     return out;
 }
 
-Result<std::uint64_t> Stake::thaw_count(ChainClient& client, const Address& owner) const {
-    GYM_TRY(const Amount count,
-            view_amount(client, address_, BlockTag::kLatest, "thawCount(address)", {owner}));
+Result<std::uint64_t> Stake::thaw_count(ChainClient& client, const Address& owner,
+                                        const BlockId& at) const {
+    GYM_TRY(const Amount count, view_amount(client, address_, at, "thawCount(address)", {owner}));
     return count.to_u64();
 }
 

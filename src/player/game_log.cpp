@@ -128,6 +128,13 @@ bool is_answer(const chain::DisputeEvent& event) {
     return moved != nullptr && moved->by_asserter;
 }
 
+bool is_of_a_side(const chain::DisputeEvent& event) {
+    return std::holds_alternative<chain::Announced>(event) ||
+           std::holds_alternative<chain::Opened>(event) ||
+           std::holds_alternative<chain::Moved>(event) ||
+           std::holds_alternative<chain::FaultFound>(event);
+}
+
 }  // namespace
 
 // The topics of IDisputeGame's events about games: their kind, the game, the unit.
@@ -150,22 +157,36 @@ Result<std::vector<Happened>> game_events(chain::ChainClient& client,
                        {contract.address(), {{}, game}, blocks.first, blocks.last});
 }
 
-Result<GameCost> game_cost(chain::ChainClient& client, std::span<const Happened> events) {
-    std::map<Digest, bool> by_asserter;  // of transactions: one makes several events
+std::vector<GameTransaction> transactions_of(std::span<const Happened> events) {
+    std::vector<GameTransaction> out;
     for (const Happened& happened : events) {
-        const bool answer = is_answer(happened.event);
-        by_asserter[happened.transaction] = by_asserter[happened.transaction] || answer;
+        if (!is_of_a_side(happened.event)) continue;
+        auto known = std::ranges::find(out, happened.transaction, &GameTransaction::hash);
+        if (known == out.end())
+            known = out.insert(out.end(), {happened.transaction, happened.block_number, false});
+        known->by_asserter = known->by_asserter || is_answer(happened.event);
     }
+    return out;
+}
+
+Result<GameCost> game_cost(std::span<const Happened> events, const GasOf& gas_of) {
     GameCost cost;
-    for (const auto& [transaction, answer] : by_asserter) {
+    for (const GameTransaction& transaction : transactions_of(events)) {
+        GYM_TRY(const std::uint64_t gas, gas_of(transaction.hash));
+        ++cost.transactions;
+        (transaction.by_asserter ? cost.asserter_gas : cost.challenger_gas) += gas;
+    }
+    return cost;
+}
+
+Result<GameCost> game_cost(chain::ChainClient& client, std::span<const Happened> events) {
+    return game_cost(events, [&](const Digest& transaction) -> Result<std::uint64_t> {
         GYM_TRY(const auto receipt, client.receipt(transaction));
         if (!receipt)
             return fail(ErrorCode::kNotFound,
                         "the chain has no transaction " + transaction.hex() + " any more");
-        ++cost.transactions;
-        (answer ? cost.asserter_gas : cost.challenger_gas) += receipt->gas_used;
-    }
-    return cost;
+        return receipt->gas_used;
+    });
 }
 
 }  // namespace gym::player

@@ -63,7 +63,7 @@ Result<std::vector<Digest>> PayoutTree::prove(const Address& earner) const {
         std::lower_bound(payouts_.begin(), payouts_.end(), earner,
                          [](const Payout& p, const Address& a) { return p.earner < a; });
     if (found == payouts_.end() || found->earner != earner)
-        return fail(ErrorCode::kNotFound, "no payout for " + earner.hex());
+        return fail(ErrorCode::kNotFound, "the payout root pays nothing to " + earner.hex());
     auto index = static_cast<std::size_t>(found - payouts_.begin());
     std::vector<Digest> proof;
     for (const std::vector<Digest>& level : levels_) {

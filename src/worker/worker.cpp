@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kAskWhyIdleEvery{30};
 }  // namespace
 
 void WorkerImpl::tell(const char* name, const protocol::UnitKey& unit, std::string detail) const {
-    spdlog::info("{}: {} {}", protocol::name_unit(unit), name, detail);
+    spdlog::info("{}: {}{}{}", protocol::name_unit(unit), name, detail.empty() ? "" : " ", detail);
     if (options_.on_event) options_.on_event({name, unit, std::move(detail)});
 }
 

@@ -85,6 +85,14 @@ std::string figure(double value) {
     return text;
 }
 
+/// A figure in a printed row.
+std::string cell(const char* format, double value) {
+    if (std::isnan(value)) return "-";
+    char text[32];
+    std::snprintf(text, sizeof text, format, value);
+    return text;
+}
+
 std::string to_json(const Options& options, const Row& row) {
     std::string json =
         "{\"name\": \"" + row.name + "\", \"ours\": " + figure(row.ours) +
@@ -174,9 +182,15 @@ std::vector<double> interleaved_seconds(std::span<const std::function<void()>> c
 
 void report(const Options& options, const Row& row) {
     const std::string line = to_json(options, row);
-    std::printf("%-44s %10.4g %10.4g  %6.3fx  %s, %d threads, %s%s%s\n", row.name.c_str(), row.ours,
-                row.peer, row.ratio, row.unit.c_str(), row.threads, row.isa.c_str(),
-                row.note.empty() ? "" : "; ", row.note.c_str());
+    if (std::isnan(row.ours)) {
+        std::printf("%-44s %s\n", row.name.c_str(),
+                    row.note.empty() ? "not measured" : row.note.c_str());
+    } else {
+        std::printf("%-44s %10s %10s %8s  %s, %d threads, %s%s%s\n", row.name.c_str(),
+                    cell("%.4g", row.ours).c_str(), cell("%.4g", row.peer).c_str(),
+                    cell("%.3fx", row.ratio).c_str(), row.unit.c_str(), row.threads,
+                    row.isa.c_str(), row.note.empty() ? "" : "; ", row.note.c_str());
+    }
     std::fflush(stdout);
     const std::filesystem::path path(options.output);
     if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());

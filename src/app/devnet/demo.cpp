@@ -32,6 +32,7 @@ Result<Report> end_demo(const DemoOptions& options, const Layout& layout,
                           .deployment = deployment,
                           .blobs = layout.blobs(),
                           .job_id = job_id};
+    GYM_TRY(sources.verifier, holder_address(layout, kVerifier));
     for (const std::string& name : layout.worker_names()) {
         GYM_TRY(const Address address, holder_address(layout, name));
         sources.workers.emplace(address, name);

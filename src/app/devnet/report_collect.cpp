@@ -4,6 +4,7 @@
 #include "gym/blob/blob_store.hpp"
 #include "gym/blob/directory_store.hpp"
 #include "gym/chain/contracts.hpp"
+#include "gym/devnet/layout.hpp"
 #include "gym/devnet/report.hpp"
 #include "gym/engine/generate.hpp"
 #include "gym/engine/state.hpp"
@@ -28,6 +29,7 @@ struct JobHistory {
     std::vector<registry::Unit> units;
     std::uint64_t sampled = 0;
     std::uint64_t mismatches = 0;
+    std::map<Address, std::uint64_t> reports;  ///< of each verifier
     std::map<Address, registry::Node> nodes;
     std::string ledger_sum_wei;
     Amount ledger_paid;
@@ -41,6 +43,8 @@ Status read_reports(db::Transaction& tx, JobHistory& history) {
         GYM_TRY(const auto reports, registry::list_reports(tx, unit.id));
         history.mismatches += static_cast<std::uint64_t>(std::ranges::count_if(
             reports, [](const auto& r) { return r.revealed.has_value() && !r.equal; }));
+        for (const registry::StoredReport& one : reports)
+            if (one.revealed) ++history.reports[one.verifier];
     }
     return {};
 }
@@ -118,6 +122,7 @@ Status read_chain(const ReportSources& sources, Report& report) {
     for (WorkerLine& line : report.workers) {
         GYM_TRY(line.paid, distributor.claimed(sources.chain, line.address));
     }
+    GYM_TRY(report.verifier.paid, distributor.claimed(sources.chain, report.verifier.address));
     GYM_TRY(report.onchain_paid, distributor.total_claimed(sources.chain));
     GYM_TRY(const chain::RootSubmitted root, distributor.active_root(sources.chain));
     report.payout_root = root.root;
@@ -153,6 +158,9 @@ Result<Report> collect_report(const ReportSources& sources) {
     std::ranges::sort(report.workers, {}, &WorkerLine::name);
     for (const WorkerLine& line : report.workers)
         if (!line.cheats) report.honest_units_rejected += line.units_rejected;
+    report.verifier = {.name = kVerifier, .address = sources.verifier};
+    if (const auto told = history.reports.find(sources.verifier); told != history.reports.end())
+        report.verifier.reports = told->second;
     report.units_sampled = history.sampled;
     report.mismatches = history.mismatches;
     report.ledger_sum_wei = history.ledger_sum_wei;

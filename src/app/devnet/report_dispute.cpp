@@ -3,6 +3,7 @@
 #include "gym/chain/dispute_contracts.hpp"
 #include "gym/devnet/report.hpp"
 #include "gym/player/game_log.hpp"
+#include "gym/protocol/sampling.hpp"
 
 namespace gym::devnet {
 namespace {
@@ -42,6 +43,11 @@ Result<std::optional<chain::FaultFound>> find_fault(const ReportSources& sources
 }
 
 }  // namespace
+
+std::uint64_t DisputeReport::burned_ppm() const {
+    const auto ppm = burned.mul_div(Amount(protocol::kPpm), slashed);
+    return ppm.ok() ? ppm->to_u64().value_or(0) : 0;  // nothing is taken yet
+}
 
 Result<std::optional<DisputeReport>> read_dispute(const ReportSources& sources) {
     using Found = std::optional<DisputeReport>;

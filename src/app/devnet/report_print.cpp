@@ -45,10 +45,13 @@ std::string dispute_text(const DisputeReport& dispute) {
     return fmt::format(
         "the cheat's game on chain: {} transactions, {} gas of the verifier, {} of the worker\n"
         "  element {}: the worker claimed {}, the contract computed {}\n"
-        "  stake taken {} tokens: {} burned, {} to the verifier that found it\n",
+        "  stake taken {} tokens: {} burned ({:g} %, so that a cheat which finds itself loses it), "
+        "{} to "
+        "the verifier that found it\n",
         dispute.transactions, dispute.challenger_gas, dispute.worker_gas,
         dispute.element.to_string(), hex_of(dispute.claimed), hex_of(dispute.computed),
-        dispute.slashed.to_tokens(), dispute.burned.to_tokens(), dispute.reward.to_tokens());
+        dispute.slashed.to_tokens(), dispute.burned.to_tokens(),
+        static_cast<double>(dispute.burned_ppm()) / 10'000.0, dispute.reward.to_tokens());
 }
 
 }  // namespace
@@ -64,34 +67,42 @@ std::string to_json(const Report& report) {
                                        {"units_pending", line.units_pending},
                                        {"paid_wei", line.paid.to_string()},
                                        {"excluded_because", line.excluded}});
-    const json::object object{{"rounds", report.rounds},
-                              {"workers", std::move(workers)},
-                              {"validation_losses", json::value_from(report.validation_losses)},
-                              {"units_sampled", report.units_sampled},
-                              {"mismatches", report.mismatches},
-                              {"honest_units_rejected", report.honest_units_rejected},
-                              {"ledger_sum_wei", report.ledger_sum_wei},
-                              {"onchain_paid_wei", report.onchain_paid.to_string()},
-                              {"ledger_paid_wei", report.ledger_paid.to_string()},
-                              {"payout_root", report.payout_root.hex()},
-                              {"program_root", report.program_root.hex()},
-                              {"final_state_root", report.final_state_root.hex()},
-                              {"gas_used", report.gas_used},
-                              {"dispute", dispute_json(report.dispute)},
-                              {"sample", printable(report.sample)},
-                              {"wall_s", report.wall_s}};
+    const json::object object{
+        {"rounds", report.rounds},
+        {"workers", std::move(workers)},
+        {"verifier", json::object{{"address", report.verifier.address.hex()},
+                                  {"name", report.verifier.name},
+                                  {"reports", report.verifier.reports},
+                                  {"paid_wei", report.verifier.paid.to_string()}}},
+        {"validation_losses", json::value_from(report.validation_losses)},
+        {"units_sampled", report.units_sampled},
+        {"mismatches", report.mismatches},
+        {"honest_units_rejected", report.honest_units_rejected},
+        {"ledger_sum_wei", report.ledger_sum_wei},
+        {"onchain_paid_wei", report.onchain_paid.to_string()},
+        {"ledger_paid_wei", report.ledger_paid.to_string()},
+        {"payout_root", report.payout_root.hex()},
+        {"program_root", report.program_root.hex()},
+        {"final_state_root", report.final_state_root.hex()},
+        {"gas_used", report.gas_used},
+        {"dispute", dispute_json(report.dispute)},
+        {"sample", printable(report.sample)},
+        {"wall_s", report.wall_s}};
     return json::serialize(object);
 }
 
 std::string to_text(const Report& report) {
-    std::string out = fmt::format("\n{:<10} {:<42}  {:>5} {:>8} {:>7}  {:>22}\n", "worker",
-                                  "address", "final", "rejected", "pending", "paid (tokens)");
+    constexpr const char* kRow = "{:<10} {:<42}  {:>5} {:>8} {:>7}  {:>22}\n";
+    std::string out = "\n" + fmt::format(kRow, "node", "address", "final", "rejected", "pending",
+                                         "paid (tokens)");
     for (const WorkerLine& line : report.workers) {
-        out += fmt::format("{:<10} {:<42}  {:>5} {:>8} {:>7}  {:>22}\n", line.name,
-                           line.address.hex(), line.units_final, line.units_rejected,
-                           line.units_pending, line.paid.to_tokens());
+        out += fmt::format(kRow, line.name, line.address.hex(), line.units_final,
+                           line.units_rejected, line.units_pending, line.paid.to_tokens());
         if (!line.excluded.empty()) out += fmt::format("{:<10} excluded: {}\n", "", line.excluded);
     }
+    out += fmt::format(kRow, report.verifier.name, report.verifier.address.hex(), "-", "-", "-",
+                       report.verifier.paid.to_tokens());
+    out += fmt::format("{:<10} ran {} units again\n", "", report.verifier.reports);
     out += "\nvalidation loss after each round (nats per byte):";
     for (const double loss : report.validation_losses)
         out += fmt::format(" {:.3f}", loss);

@@ -106,8 +106,9 @@ Status report_of(const CliContext& context, const DevnetFlags& flags) {
     for (const std::string& sentence : failed)
         sentences += (sentences.empty() ? "" : "; ") + sentence;
     if (!failed.empty()) return fail(ErrorCode::kMismatch, "the demo failed: " + sentences);
-    if (!context.json)
-        std::printf("every check held, %llu s\n", static_cast<unsigned long long>(report.wall_s));
+    if (context.json) return {};
+    std::printf("every check held, %llu s\n", static_cast<unsigned long long>(report.wall_s));
+    if (!flags.report.empty()) std::printf("every figure, as JSON: %s\n", flags.report.c_str());
     return {};
 }
 

@@ -18,7 +18,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::chrono::milliseconds kWatchInterval{1'000};
-constexpr std::size_t kPrefixMin = 6;  // "0x" and two bytes
 
 struct DisputeOptions {
     ChainOptions chain;
@@ -52,56 +51,60 @@ Result<DisputeReport> report_of(Source& source, const DisputeLog& log, const Gam
     if (const auto unit = log.units.find(game.opened.unit); unit != log.units.end())
         out.unit = unit->second;
     GYM_TRY(out.now, game_now(*source.client, source.contracts, out.log, out.unit));
+    GYM_TRY(out.cost, source.reader->cost_of(out.log));
     return out;
-}
-
-/// The one game whose id, or whose unit, begins with `wanted`.
-Result<const GameLog*> find_game(const DisputeLog& log, const std::string& wanted) {
-    if (wanted.size() < kPrefixMin || !wanted.starts_with("0x") ||
-        wanted.find_first_not_of("0123456789abcdef", 2) != std::string::npos)
-        return fail(ErrorCode::kInvalidArgument,
-                    "'" + wanted +
-                        "' is no game: give its id, or its first digits, as `gym dispute list` "
-                        "shows them (0x1234...)");
-    const GameLog* found = nullptr;
-    std::size_t count = 0;
-    for (const GameLog& game : log.games)
-        if (game.id().hex().starts_with(wanted) || game.opened.unit.hex().starts_with(wanted)) {
-            found = &game;
-            ++count;
-        }
-    if (count == 1) return found;
-    if (count > 1)
-        return fail(ErrorCode::kInvalidArgument, std::to_string(count) + " games begin with " +
-                                                     wanted + ", or are about units that do");
-    return fail(ErrorCode::kNotFound, "no game and no disputed unit begins with " + wanted +
-                                          "; `gym dispute list` shows all");
 }
 
 Status list(const CliContext& context, const DisputeOptions& options) {
     GYM_TRY(Source source, open_source(options));
     GYM_TRY(const DisputeLog log, source.reader->read());
     json::array games;
+    std::vector<std::string> lines;
     for (const GameLog& game : log.games) {
         if (options.open_only && game.ended) continue;
         GYM_TRY(const DisputeReport report, report_of(source, log, game));
-        if (context.json) {
-            json::object one = to_json(report);
-            for (const char* detail : {"moves", "transactions"})
-                one.erase(detail);
-            // What the contract counted: exact gas would take a question a transaction.
-            one["asserter_gas"] = report.now.game.asserter_gas;
-            one["challenger_gas"] = report.now.game.challenger_gas;
-            one["moves"] = report.log.moves.size();
-            games.push_back(std::move(one));
-        } else {
-            std::printf("%s\n", summary_line(report).c_str());
-        }
+        games.push_back(to_json(report));
+        lines.push_back(summary_line(report));
     }
-    if (context.json)
+    if (context.json) {
         context.print_json({{"games", std::move(games)}});
-    else if (log.games.empty())
-        std::printf("no game was opened yet\n");
+        return {};
+    }
+    if (lines.empty())
+        std::printf(log.games.empty() ? "no game was opened yet\n" : "no game is open\n");
+    else
+        std::printf("%s\n", summary_header().c_str());
+    for (const std::string& line : lines)
+        std::printf("%s\n", line.c_str());
+    return {};
+}
+
+Result<json::object> with_course(Source& source, const DisputeReport& report) {
+    json::object out = to_json(report);
+    json::array course;
+    for (std::size_t i = 0; i < report.log.course.size(); ++i)
+        course.push_back(event_json(report.log, i));
+    json::array transactions;
+    for (const auto& [hash, block, by_asserter] : player::transactions_of(report.log.course)) {
+        GYM_TRY(const std::uint64_t gas, source.reader->gas_of(hash));
+        transactions.push_back(json::object{{"transaction", hash.hex()},
+                                            {"block", block},
+                                            {"by", by_asserter ? "asserter" : "challenger"},
+                                            {"gas_used", gas}});
+    }
+    out["course"] = std::move(course);
+    out["transactions"] = std::move(transactions);
+    return out;
+}
+
+Status print(const CliContext& context, Source& source, const DisputeReport& report,
+             bool course_too) {
+    if (!context.json) {
+        print_dispute(report, course_too);
+        return {};
+    }
+    GYM_TRY(const json::object object, with_course(source, report));
+    context.print_json(object);
     return {};
 }
 
@@ -109,13 +112,8 @@ Status show(const CliContext& context, const DisputeOptions& options) {
     GYM_TRY(Source source, open_source(options));
     GYM_TRY(const DisputeLog log, source.reader->read());
     GYM_TRY(const GameLog* game, find_game(log, options.game));
-    GYM_TRY(DisputeReport report, report_of(source, log, *game));
-    GYM_CHECK(source.reader->read_gas(report.log));
-    if (context.json)
-        context.print_json(to_json(report));
-    else
-        print_dispute(report, true);
-    return {};
+    GYM_TRY(const DisputeReport report, report_of(source, log, *game));
+    return print(context, source, report, true);
 }
 
 /// The game that is watched: the one that was named, or the newest one that is open. nullptr: none
@@ -127,18 +125,22 @@ Result<const GameLog*> choose(const DisputeLog& log, const std::string& wanted) 
     return static_cast<const GameLog*>(nullptr);
 }
 
-/// Prints the moves that were not printed yet.
+/// Prints what happened and was not printed yet.
 void print_news(const CliContext& context, const GameLog& game, std::size_t& printed) {
     // A reorganisation can take moves back: what comes instead is printed.
-    printed = std::min(printed, game.moves.size());
-    for (; printed < game.moves.size(); ++printed) {
-        const GameMove& move = game.moves[printed];
+    printed = std::min(printed, game.course.size());
+    for (; printed < game.course.size(); ++printed) {
         if (context.json)
-            context.print_json(to_json(move, game));
+            context.print_json(event_json(game, printed));
         else
-            std::printf("%s\n", move_line(move, game).c_str());
+            std::printf("%s\n", event_line(game, printed).c_str());
     }
     (void)std::fflush(stdout);
+}
+
+/// The node does not answer just now, or takes back what it said.
+bool is_passing(const Error& error) {
+    return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
 }
 
 /// Until the game has ended. A node that does not answer meanwhile is waited for.
@@ -149,12 +151,8 @@ Status watch(const CliContext& context, const DisputeOptions& options) {
     bool told = false;
     for (;; std::this_thread::sleep_for(kWatchInterval)) {
         const auto log = source.reader->read();
-        if (!log.ok()) {
-            if (log.error().code != ErrorCode::kUnavailable &&
-                log.error().code != ErrorCode::kTimeout)
-                return log.error();
-            continue;
-        }
+        if (!log.ok() && is_passing(log.error())) continue;
+        if (!log.ok()) return log.error();
         GYM_TRY(const GameLog* game, choose(*log, wanted));
         if (game == nullptr) {
             if (!told && !context.json)
@@ -167,13 +165,10 @@ Status watch(const CliContext& context, const DisputeOptions& options) {
         wanted = game->id().hex();
         print_news(context, *game, printed);
         if (!game->ended) continue;
-        GYM_TRY(DisputeReport report, report_of(source, *log, *game));
-        GYM_CHECK(source.reader->read_gas(report.log));
-        if (context.json)
-            context.print_json(to_json(report));
-        else
-            print_dispute(report, false);
-        return {};
+        const auto report = report_of(source, *log, *game);
+        if (!report.ok() && is_passing(report.error())) continue;
+        if (!report.ok()) return report.error();
+        return print(context, source, *report, false);
     }
 }
 
@@ -194,11 +189,14 @@ void add_dispute_commands(CLI::App& app, CliContext& context) {
     listing->add_flag("--open", list_options->open_only, "Only those that have not ended");
     const auto [showing, show_options] =
         add("show", "One game: its course, where it is, gas of each side, how it ended", show);
-    showing->add_option("game", show_options->game, "Its id or its unit's, or the first digits")
+    showing
+        ->add_option("game", show_options->game,
+                     "Its id or its unit's, on chain or at the API; or the first digits")
         ->required();
     const auto [watching, watch_options] = add("watch", "Follow a game to its end", watch);
     watching->add_option("game", watch_options->game,
-                         "Its id or its unit's, or the first digits; else the newest open one");
+                         "Its id or its unit's, on chain or at the API, or the first digits; else "
+                         "the newest open one");
 }
 
 }  // namespace gym::app

@@ -1,34 +1,132 @@
 #include "dispute_log.hpp"
 
 #include <algorithm>
+#include <cctype>
+
+#include "gym/game/evidence.hpp"
 
 namespace gym::app {
 namespace {
 
-/// Transactions of one game that are asked for: more than any game has.
-constexpr std::size_t kGasAskedMax = 1'000;
+constexpr std::size_t kPrefixMin = 6;  // "0x" and two bytes
+constexpr std::size_t kIdsShown = 5;   // of games that an argument could mean
 
-/// The game that an event belongs to; nullptr for events of units, announcements and money.
-GameLog* game_of(DisputeLog& log, const std::map<Digest, std::size_t>& index, const Digest& id) {
-    const auto found = index.find(id);
-    return found == index.end() ? nullptr : &log.games[found->second];
+/// What the call that opened a game is about.
+std::optional<protocol::UnitKey> key_of(const chain::Opened& opened) {
+    const auto name = [](const protocol::UnitCommitment& says,
+                         const protocol::RoundRecord& record) {
+        return protocol::UnitKey{record.job_id, record.round, says.slot, says.attempt};
+    };
+    if (const auto call = game::read_open(opened.data); call.ok())
+        return name(call->evidence.commitment.commitment, call->evidence.record);
+    if (const auto call = game::read_conflict(opened.data); call.ok())
+        return name(call->conflict.commitment.commitment, call->conflict.record);
+    return std::nullopt;
 }
 
-Bytes selector_of(ByteView call) {
-    const ByteView selector = call.first(std::min<std::size_t>(4, call.size()));
-    return {selector.begin(), selector.end()};
+/// Sorts events by the games that they belong to.
+class Sorter {
+  public:
+    void take(const player::Happened& happened) {
+        happened_ = &happened;
+        std::visit(*this, happened.event);
+    }
+    DisputeLog log() && { return std::move(log_); }
+
+    void operator()(const chain::Announced& announced) {
+        announcements_.insert_or_assign(announced.announcement, *happened_);
+    }
+    void operator()(const chain::Opened& opened) {
+        GameLog game;
+        game.opened = opened;
+        game.key = key_of(opened);
+        if (const auto first = announcements_.find(opened.game); first != announcements_.end())
+            game.course.push_back(first->second);
+        game.course.push_back(*happened_);
+        index_of_game_[opened.game] = log_.games.size();
+        log_.games.push_back(std::move(game));
+    }
+    void operator()(const chain::Moved& moved) { add(moved.game); }
+    void operator()(const chain::FaultFound& fault) {
+        if (GameLog* game = add(fault.game)) game->fault = fault;
+    }
+    void operator()(const chain::GameEnded& ended) {
+        if (GameLog* game = add(ended.game)) game->ended = ended;
+    }
+    void operator()(const chain::GasPaid& paid) {
+        GameLog* const game = find(paid.game);
+        if (game == nullptr) return;
+        game->gas_paid_wei = game->gas_paid_wei.plus(paid.amount_wei).value_or(game->gas_paid_wei);
+    }
+    void operator()(const chain::UnitFaulty& faulty) { log_.units[faulty.unit].faulty = faulty; }
+    void operator()(const chain::UnitSettled& settled) {
+        log_.units[settled.unit].settled = settled;
+        log_.units[settled.unit].settled_in = happened_->transaction;
+    }
+    template <class Other>
+    void operator()(const Other& /*event*/) {}  // announcements without a game, ether taken out
+
+  private:
+    GameLog* find(const Digest& id) {
+        const auto found = index_of_game_.find(id);
+        return found == index_of_game_.end() ? nullptr : &log_.games[found->second];
+    }
+    GameLog* add(const Digest& id) {
+        GameLog* const game = find(id);
+        if (game != nullptr) game->course.push_back(*happened_);
+        return game;
+    }
+
+    const player::Happened* happened_ = nullptr;
+    std::map<Digest, std::size_t> index_of_game_;
+    std::map<Digest, player::Happened> announcements_;
+    DisputeLog log_;
+};
+
+bool is_meant(const GameLog& game, const std::string& prefix) {
+    const auto registry_unit = game.registry_unit();
+    return game.id().hex().starts_with(prefix) || game.chain_unit().hex().starts_with(prefix) ||
+           (registry_unit && registry_unit->hex().starts_with(prefix));
 }
 
-/// An announcement's log says nothing but what was announced.
-Bytes announce_selector() {
-    return selector_of(chain::DisputeGame({}).announce({}).data);
+Error ambiguous(const std::string& wanted, const std::vector<const GameLog*>& found) {
+    std::string ids;
+    for (std::size_t i = 0; i < std::min(found.size(), kIdsShown); ++i)
+        ids += (i == 0 ? " " : ", ") + found[i]->id().hex();
+    return fail(ErrorCode::kInvalidArgument,
+                std::to_string(found.size()) + " games have, or are about units that have, " +
+                    wanted + " in front; give one of the games' ids:" + ids +
+                    (found.size() > kIdsShown ? ", ..." : ""));
 }
 
 }  // namespace
 
-Result<std::vector<DisputeReader::Entry>> DisputeReader::read_blocks(std::uint64_t first,
-                                                                     std::uint64_t last) {
-    std::vector<Entry> out;
+std::optional<Digest> GameLog::registry_unit() const {
+    if (!key) return std::nullopt;
+    return protocol::unit_id(*key);
+}
+
+Result<const GameLog*> find_game(const DisputeLog& log, const std::string& wanted) {
+    std::string prefix = wanted;
+    std::ranges::transform(prefix, prefix.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (prefix.size() < kPrefixMin || !prefix.starts_with("0x") ||
+        prefix.find_first_not_of("0123456789abcdef", 2) != std::string::npos)
+        return fail(ErrorCode::kInvalidArgument,
+                    "'" + wanted +
+                        "' is no id: give a game's or a unit's, or at least its first four digits, "
+                        "as `gym dispute list` shows them (0x1234...)");
+    std::vector<const GameLog*> found;
+    for (const GameLog& game : log.games)
+        if (is_meant(game, prefix)) found.push_back(&game);
+    if (found.size() == 1) return found.front();
+    if (found.size() > 1) return ambiguous(wanted, found);
+    return fail(ErrorCode::kNotFound, "no game and no disputed unit has " + wanted +
+                                          " in front; `gym dispute list` shows all");
+}
+
+Result<std::vector<player::Happened>> DisputeReader::read_blocks(std::uint64_t first,
+                                                                 std::uint64_t last) {
+    std::vector<player::Happened> out;
     if (first > last) return out;
     chain::LogQuery query;
     query.address = game_.address();
@@ -42,51 +140,6 @@ Result<std::vector<DisputeReader::Entry>> DisputeReader::read_blocks(std::uint64
     return out;
 }
 
-void DisputeReader::add(DisputeLog& log, const Entry& entry,
-                        std::map<Digest, std::size_t>& index_of_game,
-                        std::map<Digest, GameTransaction>& announcements) {
-    const auto spend = [&](GameLog& game, ByteView call, bool by_asserter) {
-        game.transactions.push_back(
-            {entry.transaction, selector_of(call), entry.block_number, by_asserter, 0});
-    };
-    if (const auto* announced = std::get_if<chain::Announced>(&entry.event)) {
-        announcements[announced->announcement] = {entry.transaction, announce_selector(),
-                                                  entry.block_number, false, 0};
-    } else if (const auto* opened = std::get_if<chain::Opened>(&entry.event)) {
-        GameLog game;
-        game.opened = *opened;
-        game.opened_block = entry.block_number;
-        if (const auto first = announcements.find(opened->game); first != announcements.end())
-            game.transactions.push_back(first->second);
-        spend(game, opened->data, false);
-        index_of_game[opened->game] = log.games.size();
-        log.games.push_back(std::move(game));
-    } else if (const auto* moved = std::get_if<chain::Moved>(&entry.event)) {
-        if (GameLog* game = game_of(log, index_of_game, moved->game)) {
-            game->moves.push_back({*moved, entry.transaction, entry.block_number});
-            spend(*game, moved->data, moved->by_asserter);
-        }
-    } else if (const auto* fault = std::get_if<chain::FaultFound>(&entry.event)) {
-        if (GameLog* game = game_of(log, index_of_game, fault->game)) {
-            game->fault = *fault;
-            // An opening that proves a fault by itself is counted already.
-            if (game->transactions.back().hash != entry.transaction)
-                spend(*game, fault->move, false);
-        }
-    } else if (const auto* ended = std::get_if<chain::GameEnded>(&entry.event)) {
-        if (GameLog* game = game_of(log, index_of_game, ended->game)) game->ended = *ended;
-    } else if (const auto* paid = std::get_if<chain::GasPaid>(&entry.event)) {
-        if (GameLog* game = game_of(log, index_of_game, paid->game))
-            game->gas_paid_wei =
-                game->gas_paid_wei.plus(paid->amount_wei).value_or(game->gas_paid_wei);
-    } else if (const auto* faulty = std::get_if<chain::UnitFaulty>(&entry.event)) {
-        log.units[faulty->unit].faulty = *faulty;
-    } else if (const auto* settled = std::get_if<chain::UnitSettled>(&entry.event)) {
-        log.units[settled->unit].settled = *settled;
-        log.units[settled->unit].settled_in = entry.transaction;
-    }
-}
-
 Result<DisputeLog> DisputeReader::read() {
     // Finality before the head: what is read later can only be further on.
     GYM_TRY(const auto finalized, client_.block(chain::BlockTag::kFinalized));
@@ -97,32 +150,29 @@ Result<DisputeLog> DisputeReader::read() {
         std::move(more.begin(), more.end(), std::back_inserter(final_));
         next_block_ = finalized->number + 1;
     }
-    GYM_TRY(const auto recent, read_blocks(next_block_, head->number));
-    DisputeLog out;
-    std::map<Digest, std::size_t> index_of_game;
-    std::map<Digest, GameTransaction> announcements;
-    for (const Entry& entry : final_)
-        add(out, entry, index_of_game, announcements);
-    for (const Entry& entry : recent)
-        add(out, entry, index_of_game, announcements);
-    return out;
+    GYM_TRY(auto recent, read_blocks(next_block_, head->number));
+    recent_gas_.clear();
+    Sorter sorter;
+    for (const auto* events : {&final_, &recent})
+        for (const player::Happened& happened : *events)
+            sorter.take(happened);
+    return std::move(sorter).log();
 }
 
-Status DisputeReader::read_gas(GameLog& game) {
-    std::size_t asked = 0;
-    for (GameTransaction& transaction : game.transactions) {
-        const auto known = gas_of_.find(transaction.hash);
-        if (known != gas_of_.end()) {
-            transaction.gas_used = known->second;
-            continue;
-        }
-        if (++asked > kGasAskedMax) break;
-        GYM_TRY(const auto receipt, client_.receipt(transaction.hash));
-        if (!receipt) continue;  // a reorganisation took it back just now
-        transaction.gas_used = receipt->gas_used;
-        if (receipt->block_number < next_block_) gas_of_[transaction.hash] = receipt->gas_used;
-    }
-    return {};
+Result<player::GameCost> DisputeReader::cost_of(const GameLog& game) {
+    return player::game_cost(game.course, [this](const Digest& hash) { return gas_of(hash); });
+}
+
+Result<std::uint64_t> DisputeReader::gas_of(const Digest& transaction) {
+    for (const auto* known : {&final_gas_, &recent_gas_})
+        if (const auto gas = known->find(transaction); gas != known->end()) return gas->second;
+    GYM_TRY(const auto receipt, client_.receipt(transaction));
+    if (!receipt)
+        return fail(ErrorCode::kUnavailable, "the chain took transaction " + transaction.hex() +
+                                                 " back just now: ask again");
+    (receipt->block_number < next_block_ ? final_gas_ : recent_gas_)[transaction] =
+        receipt->gas_used;
+    return receipt->gas_used;
 }
 
 Result<GameNow> game_now(chain::ChainClient& client, const chain::Deployment& contracts,

@@ -3,44 +3,33 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "gym/chain/client.hpp"
 #include "gym/chain/deploy.hpp"
 #include "gym/chain/dispute_contracts.hpp"
 #include "gym/common/result.hpp"
+#include "gym/player/game_log.hpp"
+#include "gym/protocol/unit.hpp"
 
 /// Disputes as the chain tells them: nothing is asked of anybody else.
 namespace gym::app {
 
-/// A transaction of a game. Gas is known once it was asked for.
-struct GameTransaction {
-    Digest hash;
-    Bytes call;  ///< the function's selector
-    std::uint64_t block_number = 0;
-    bool by_asserter = false;
-    std::uint64_t gas_used = 0;
-};
-
-struct GameMove {
-    chain::Moved event;
-    Digest transaction;
-    std::uint64_t block_number = 0;
-};
-
 struct GameLog {
     chain::Opened opened;
-    std::uint64_t opened_block = 0;
-    std::vector<GameMove> moves;
+    /// Everything that happened in the game, in order: from its announcement to its end.
+    std::vector<player::Happened> course;
     std::optional<chain::FaultFound> fault;
     std::optional<chain::GameEnded> ended;
-    /// Of announcement, opening, moves and proof, in order; who ended a game by its clock can be
-    /// anybody.
-    std::vector<GameTransaction> transactions;
     Amount gas_paid_wei;  ///< from the challenger's escrow to the asserter
+    /// What the opening says the unit is; absent if it cannot be read.
+    std::optional<protocol::UnitKey> key;
 
     [[nodiscard]] const Digest& id() const { return opened.game; }
+    [[nodiscard]] const Digest& chain_unit() const { return opened.unit; }
+    /// The unit's name in the registry, the API and the ledger.
+    [[nodiscard]] std::optional<Digest> registry_unit() const;
 };
 
 struct UnitLog {
@@ -52,8 +41,13 @@ struct UnitLog {
 /// Every game that was opened, oldest first, and what became of their units.
 struct DisputeLog {
     std::vector<GameLog> games;
-    std::map<Digest, UnitLog> units;
+    std::map<Digest, UnitLog> units;  ///< by their name on chain
 };
+
+/// The one game whose id, or the id of whose unit (on chain, or the registry's), is or begins with
+/// `wanted`.
+/// @errors kInvalidArgument: no such thing as an id, or several games; kNotFound.
+[[nodiscard]] Result<const GameLog*> find_game(const DisputeLog& log, const std::string& wanted);
 
 /// Follows the logs of one DisputeGame contract.
 class DisputeReader {
@@ -65,25 +59,20 @@ class DisputeReader {
     /// What the chain says now; reads again only what a reorganisation could change.
     /// @errors as ChainClient, kMalformed.
     [[nodiscard]] Result<DisputeLog> read();
-    /// Fills in the gas of a game's transactions; asks for each once.
-    Status read_gas(GameLog& game);
+    /// What both sides' transactions cost; asks for each once. @errors as gas_of().
+    [[nodiscard]] Result<player::GameCost> cost_of(const GameLog& game);
+    /// Gas of one of them. @errors as ChainClient; kUnavailable: a reorganisation took it back.
+    [[nodiscard]] Result<std::uint64_t> gas_of(const Digest& transaction);
 
   private:
-    struct Entry {
-        chain::DisputeEvent event;
-        Digest transaction;
-        std::uint64_t block_number = 0;
-    };
-    Result<std::vector<Entry>> read_blocks(std::uint64_t first, std::uint64_t last);
-    static void add(DisputeLog& log, const Entry& entry,
-                    std::map<Digest, std::size_t>& index_of_game,
-                    std::map<Digest, GameTransaction>& announcements);
+    Result<std::vector<player::Happened>> read_blocks(std::uint64_t first, std::uint64_t last);
 
     chain::ChainClient& client_;
     chain::DisputeGame game_;
     std::uint64_t next_block_;  ///< everything before is final and in final_
-    std::vector<Entry> final_;
-    std::map<Digest, std::uint64_t> gas_of_;
+    std::vector<player::Happened> final_;
+    std::map<Digest, std::uint64_t> final_gas_;
+    std::map<Digest, std::uint64_t> recent_gas_;  ///< since the last read()
 };
 
 /// A game with the contract's view of it now.

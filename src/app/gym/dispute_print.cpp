@@ -1,8 +1,10 @@
 #include "dispute_print.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <boost/json.hpp>
 #include <cstdio>
+#include <span>
 
 #include "dispute_words.hpp"
 #include "gym/common/clock.hpp"
@@ -12,7 +14,6 @@ namespace gym::app {
 namespace {
 
 namespace json = boost::json;
-using chain::GameStatus;
 
 std::string text_of(std::uint64_t value) {
     return std::to_string(value);
@@ -22,43 +23,19 @@ std::string utc(std::uint64_t unix_s) {
     return utc_text(static_cast<UnixMs>(unix_s) * 1'000);
 }
 
-/// The moves up to and with number `count` decide what is known at it.
-Whereabouts whereabouts_until(const GameLog& log, const GameMove& last) {
-    GameLog cut = log;
-    std::size_t count = 0;
-    while (count < log.moves.size() && &log.moves[count] != &last)
-        ++count;
-    cut.moves.resize(std::min(count + 1, log.moves.size()));
-    return whereabouts(cut);
-}
-
-std::string turn_words(const DisputeReport& report) {
-    switch (report.now.game.status) {
-        case GameStatus::kAsserterMoves:
-            return "the asserter must answer";
-        case GameStatus::kChallengerMoves:
-            return "the challenger must move";
-        case GameStatus::kUpheld:
-            return "over: the challenger ran out of time, the unit stands as far as this game goes";
-        case GameStatus::kFaultProven:
-            return "over: the fault is proven";
-        case GameStatus::kFaultByClock:
-            return "over: the asserter ran out of time";
-        case GameStatus::kMoot:
-            return "over: another game showed the unit to be faulty";
-        case GameStatus::kNone:
-            return "unknown to the contract";
-    }
-    return "?";
-}
-
 /// Where the game is, or where it ended.
 std::string place_of(const DisputeReport& report) {
-    const Whereabouts where = whereabouts(report.log);
+    const Whereabouts where = whereabouts(report.log.course);
     if (report.log.fault) return fault_words(*report.log.fault, where);
-    const chain::GameCursor& cursor =
-        report.log.moves.empty() ? report.log.opened.cursor : report.log.moves.back().event.next;
-    return place_words(cursor, where);
+    const chain::GameCursor* cursor = &report.log.opened.cursor;
+    for (const player::Happened& happened : report.log.course)
+        if (const auto* moved = std::get_if<chain::Moved>(&happened.event)) cursor = &moved->next;
+    return place_words(*cursor, where);
+}
+
+/// A fault that an opening shows has no numbers: what was signed contradicts itself.
+bool has_numbers(const chain::FaultFound& fault) {
+    return fault.claimed != fault.computed;
 }
 
 std::string bond_words(const DisputeReport& report) {
@@ -69,15 +46,58 @@ std::string bond_words(const DisputeReport& report) {
            report.log.ended->to_asserter.to_tokens() + " to the asserter";
 }
 
-json::object fault_json(const DisputeReport& report) {
-    const chain::FaultFound& fault = *report.log.fault;
-    const Whereabouts where = whereabouts(report.log);
+json::object fault_json(const chain::FaultFound& fault, const Whereabouts& where) {
     return {{"place", fault_words(fault, where)},
             {"element", fault.element.to_string()},
             {"claimed", fault.claimed.hex()},
             {"claimed_text", value_words(fault.claimed, fault, where)},
             {"computed", fault.computed.hex()},
             {"computed_text", value_words(fault.computed, fault, where)}};
+}
+
+/// One event of a game's course in words.
+struct Told {
+    std::string event;  ///< "announced", ...
+    std::string by;     ///< a side; empty: anybody can end a game by its clock
+    std::string call;   ///< empty where the log does not say
+    std::string words;  ///< where it led; empty for an announcement
+    std::size_t calldata_bytes = 0;
+};
+
+/// Tells events; `where` is what is known with the event.
+struct Teller {
+    const Whereabouts& where;
+
+    Told operator()(const chain::Announced& /*announced*/) const {
+        return {"announced", "challenger", "announce", "", 0};
+    }
+    Told operator()(const chain::Opened& opened) const {
+        return {"opened", "challenger", move_name(opened.data), place_words(opened.cursor, where),
+                opened.data.size()};
+    }
+    Told operator()(const chain::Moved& moved) const {
+        return {"moved", moved.by_asserter ? "asserter" : "challenger", move_name(moved.data),
+                place_words(moved.next, where), moved.data.size()};
+    }
+    Told operator()(const chain::FaultFound& fault) const {
+        std::string words = "a fault: " + fault_words(fault, where);
+        if (has_numbers(fault))
+            words += "; the asserter claimed " + value_words(fault.claimed, fault, where) +
+                     ", the contract computed " + value_words(fault.computed, fault, where);
+        return {"fault_found", "challenger", move_name(fault.move), std::move(words), 0};
+    }
+    Told operator()(const chain::GameEnded& ended) const {
+        return {"ended", "", "", status_words(ended.status), 0};
+    }
+    template <class Other>
+    Told operator()(const Other& /*event*/) const {
+        return {};  // no part of a course
+    }
+};
+
+Told tell(const GameLog& log, std::size_t index) {
+    const Whereabouts where = whereabouts(std::span(log.course).first(index + 1));
+    return std::visit(Teller{where}, log.course[index].event);
 }
 
 json::value stake_json(const DisputeReport& report) {
@@ -100,44 +120,36 @@ void line(const char* label, const std::string& text) {
 void print_head(const DisputeReport& report) {
     const chain::Opened& opened = report.log.opened;
     line("game", report.log.id().hex());
-    line("unit", opened.unit.hex());
+    const auto& key = report.log.key;
+    line("unit", key ? report.log.registry_unit()->hex() : "not known: its opening cannot be read");
+    line("unit on chain", report.log.chain_unit().hex());
+    if (key) {
+        line("job", key->job_id.hex());
+        line("round", text_of(key->round) + ", slot " + slot_words(key) +
+                          (key->attempt == 0 ? "" : ", attempt " + text_of(key->attempt)));
+    }
     line("asserter", crypto::to_checksum(opened.asserter));
     line("challenger", crypto::to_checksum(opened.challenger));
-    line("opened", "in block " + text_of(report.log.opened_block));
     line("place", place_of(report));
-    line("turn", turn_words(report));
+    line("turn", status_words(report.now.game.status));
     line("clocks", "asserter " + text_of(report.now.clocks.asserter_s) + " s, challenger " +
                        text_of(report.now.clocks.challenger_s) + " s left");
 }
 
 void print_money(const DisputeReport& report) {
-    const std::uint64_t asserter = gas_of_side(report.log, true);
-    const std::uint64_t challenger = gas_of_side(report.log, false);
-    line("gas", "asserter " + text_of(asserter) + ", challenger " + text_of(challenger) +
-                    ", together " + text_of(asserter + challenger) + " in " +
-                    text_of(report.log.transactions.size()) + " transactions");
+    const player::GameCost& cost = report.cost;
+    line("gas", "asserter " + text_of(cost.asserter_gas) + ", challenger " +
+                    text_of(cost.challenger_gas) + ", together " +
+                    text_of(cost.asserter_gas + cost.challenger_gas) + " in " +
+                    text_of(cost.transactions) + " moves");
     line("escrow", report.now.game.escrow_wei.to_tokens() + " ETH left, " +
                        report.log.gas_paid_wei.to_tokens() + " ETH paid to the asserter");
     line("bond", bond_words(report));
 }
 
-/// What has no move in the logs: announcement, opening, proof.
-void print_others(const DisputeReport& report, bool before_moves) {
-    const auto& moves = report.log.moves;
-    for (const GameTransaction& one : report.log.transactions) {
-        const std::string name = move_name(one.call);
-        const bool begins = name == "announce" || name == "open";
-        const bool is_move = std::ranges::any_of(
-            moves, [&](const GameMove& move) { return move.transaction == one.hash; });
-        if (is_move || begins != before_moves) continue;
-        std::printf("block %s  challenger  %s  (%s)\n", text_of(one.block_number).c_str(),
-                    name.c_str(), one.hash.hex().c_str());
-    }
-}
-
 void print_end(const DisputeReport& report) {
-    if (report.log.fault) {
-        const Whereabouts where = whereabouts(report.log);
+    if (report.log.fault && has_numbers(*report.log.fault)) {
+        const Whereabouts where = whereabouts(report.log.course);
         line("claimed", value_words(report.log.fault->claimed, *report.log.fault, where));
         line("computed", value_words(report.log.fault->computed, *report.log.fault, where) +
                              ", by the contract");
@@ -159,92 +171,115 @@ void print_end(const DisputeReport& report) {
 
 }  // namespace
 
-std::uint64_t gas_of_side(const GameLog& log, bool asserter) {
-    std::uint64_t out = 0;
-    for (const GameTransaction& transaction : log.transactions)
-        if (transaction.by_asserter == asserter) out += transaction.gas_used;
+json::object event_json(const GameLog& log, std::size_t index) {
+    const player::Happened& happened = log.course[index];
+    const Told told = tell(log, index);
+    const auto text = [](const std::string& words) {
+        return words.empty() ? json::value(nullptr) : json::value(words);
+    };
+    json::object out{{"event", told.event},
+                     {"by", text(told.by)},
+                     {"call", text(told.call)},
+                     {"words", text(told.words)},
+                     {"block", happened.block_number},
+                     {"transaction", happened.transaction.hex()}};
+    if (const auto* moved = std::get_if<chain::Moved>(&happened.event)) {
+        out["stage"] = moved->next.stage;
+        out["height"] = moved->next.height;
+        out["index"] = moved->next.index;
+        out["leaves"] = moved->next.leaves;
+    }
+    if (told.calldata_bytes != 0) out["calldata_bytes"] = told.calldata_bytes;
+    if (const auto* fault = std::get_if<chain::FaultFound>(&happened.event))
+        out["fault"] = fault_json(*fault, whereabouts(log.course));
     return out;
 }
 
-json::object to_json(const GameMove& move, const GameLog& log) {
-    return {{"move", move_name(move.event.data)},
-            {"by", move.event.by_asserter ? "asserter" : "challenger"},
-            {"place", place_words(move.event.next, whereabouts_until(log, move))},
-            {"stage", move.event.next.stage},
-            {"height", move.event.next.height},
-            {"index", move.event.next.index},
-            {"leaves", move.event.next.leaves},
-            {"calldata_bytes", move.event.data.size()},
-            {"block", move.block_number},
-            {"transaction", move.transaction.hex()}};
-}
-
 json::object to_json(const DisputeReport& report) {
-    json::array moves;
-    for (const GameMove& move : report.log.moves)
-        moves.push_back(to_json(move, report.log));
-    json::array transactions;
-    for (const GameTransaction& transaction : report.log.transactions)
-        transactions.push_back(
-            json::object{{"call", move_name(transaction.call)},
-                         {"transaction", transaction.hash.hex()},
-                         {"block", transaction.block_number},
-                         {"by", transaction.by_asserter ? "asserter" : "challenger"},
-                         {"gas_used", transaction.gas_used}});
-    json::object out{{"game", report.log.id().hex()},
-                     {"unit", report.log.opened.unit.hex()},
-                     {"asserter", report.log.opened.asserter.hex()},
-                     {"challenger", report.log.opened.challenger.hex()},
+    const GameLog& log = report.log;
+    json::object out{{"game", log.id().hex()},
+                     {"unit", nullptr},
+                     {"chain_unit", log.chain_unit().hex()},
+                     {"job", nullptr},
+                     {"round", nullptr},
+                     {"slot", nullptr},
+                     {"attempt", nullptr},
+                     {"aggregate", nullptr},
+                     {"asserter", log.opened.asserter.hex()},
+                     {"challenger", log.opened.challenger.hex()},
                      {"status", std::string(to_string(report.now.game.status))},
                      {"open", is_open(report.now.game.status)},
                      {"place", place_of(report)},
-                     {"opened_block", report.log.opened_block},
                      {"asserter_clock_s", report.now.clocks.asserter_s},
                      {"challenger_clock_s", report.now.clocks.challenger_s},
-                     {"asserter_gas", gas_of_side(report.log, true)},
-                     {"challenger_gas", gas_of_side(report.log, false)},
+                     {"moves", report.cost.transactions},
+                     {"asserter_gas", report.cost.asserter_gas},
+                     {"challenger_gas", report.cost.challenger_gas},
                      {"escrow_wei", report.now.game.escrow_wei.to_string()},
-                     {"gas_paid_wei", report.log.gas_paid_wei.to_string()},
-                     {"bond_wei", report.terms.bond.to_string()},
-                     {"moves", std::move(moves)},
-                     {"transactions", std::move(transactions)}};
-    out["fault"] = report.log.fault ? json::value(fault_json(report)) : json::value(nullptr);
+                     {"gas_paid_wei", log.gas_paid_wei.to_string()},
+                     {"bond_wei", report.terms.bond.to_string()}};
+    if (log.key) {
+        out["unit"] = log.registry_unit()->hex();
+        out["job"] = log.key->job_id.hex();
+        out["round"] = log.key->round;
+        out["slot"] = log.key->slot;
+        out["attempt"] = log.key->attempt;
+        out["aggregate"] = log.key->slot == protocol::kAggregateSlot;
+    }
+    out["fault"] = log.fault ? json::value(fault_json(*log.fault, whereabouts(log.course)))
+                             : json::value(nullptr);
     out["bond_burned_wei"] =
-        report.log.ended ? json::value(report.log.ended->burned.to_string()) : json::value(nullptr);
+        log.ended ? json::value(log.ended->burned.to_string()) : json::value(nullptr);
     out["unit_faulty"] = report.now.unit.proven_at_s != 0;
     out["slash"] = stake_json(report);
     return out;
 }
 
+namespace {
+
+constexpr const char* kSummaryFormat =
+    "{:<12}  {:<12}  {:<12}  {:>5}  {:>9}  {:<16}  {:>5}  {:>12}  {:>14}  {}";
+
+std::string brief(const Digest& digest) {
+    return digest.hex().substr(0, 12);
+}
+
+}  // namespace
+
+std::string summary_header() {
+    return fmt::format(kSummaryFormat, "game", "unit", "job", "round", "slot", "status", "moves",
+                       "gas asserter", "gas challenger", "place");
+}
+
 std::string summary_line(const DisputeReport& report) {
-    const auto brief = [](const std::string& hex) { return hex.substr(0, 12); };
-    std::string out =
-        brief(report.log.id().hex()) + "  unit " + brief(report.log.opened.unit.hex()) + "  " +
-        std::string(to_string(report.now.game.status)) + "  " + place_of(report) + "  " +
-        text_of(report.log.moves.size()) + " moves, gas " + text_of(report.now.game.asserter_gas) +
-        " + " + text_of(report.now.game.challenger_gas);
+    const GameLog& log = report.log;
+    std::string place = place_of(report);
     if (is_open(report.now.game.status))
-        out += ", clocks " + text_of(report.now.clocks.asserter_s) + " s + " +
-               text_of(report.now.clocks.challenger_s) + " s";
-    return out;
+        place += ", clocks " + text_of(report.now.clocks.asserter_s) + " s + " +
+                 text_of(report.now.clocks.challenger_s) + " s";
+    return fmt::format(
+        kSummaryFormat, brief(log.id()), brief(log.registry_unit().value_or(log.chain_unit())),
+        log.key ? brief(log.key->job_id) : "-", log.key ? text_of(log.key->round) : "-",
+        slot_words(log.key), to_string(report.now.game.status), report.cost.transactions,
+        report.cost.asserter_gas, report.cost.challenger_gas, place);
 }
 
-std::string move_line(const GameMove& move, const GameLog& log) {
-    return "block " + text_of(move.block_number) + "  " +
-           (move.event.by_asserter ? "asserter    " : "challenger  ") + move_name(move.event.data) +
-           " -> " + place_words(move.event.next, whereabouts_until(log, move)) + "  (" +
-           text_of(move.event.data.size()) + " bytes, " + move.transaction.hex() + ")";
+std::string event_line(const GameLog& log, std::size_t index) {
+    const player::Happened& happened = log.course[index];
+    const Told told = tell(log, index);
+    std::string out = fmt::format("block {}  {:<10}  {}", happened.block_number,
+                                  told.by.empty() ? "end" : told.by, told.call);
+    if (!told.words.empty()) out += (told.call.empty() ? "" : " -> ") + told.words;
+    const std::string bytes =
+        told.calldata_bytes == 0 ? "" : text_of(told.calldata_bytes) + " bytes, ";
+    return out + "  (" + bytes + happened.transaction.hex() + ")";
 }
 
-void print_dispute(const DisputeReport& report, bool with_moves) {
+void print_dispute(const DisputeReport& report, bool with_course) {
     print_head(report);
     print_money(report);
-    if (with_moves) {
-        print_others(report, true);
-        for (const GameMove& move : report.log.moves)
-            std::printf("%s\n", move_line(move, report.log).c_str());
-        print_others(report, false);
-    }
+    for (std::size_t i = 0; with_course && i < report.log.course.size(); ++i)
+        std::printf("%s\n", event_line(report.log, i).c_str());
     print_end(report);
 }
 

@@ -14,20 +14,22 @@ struct DisputeReport {
     UnitLog unit;
     GameNow now;
     chain::DisputeGame::Terms terms;
+    player::GameCost cost;
 };
 
-/// Gas of one side's transactions; 0 before it was asked for.
-[[nodiscard]] std::uint64_t gas_of_side(const GameLog& log, bool asserter);
-
-/// Members in the order of the text: game, unit, sides, place, turn, clocks, gas, bond, moves, end.
+/// Members in the order of the text: game, unit, sides, place, turn, clocks, gas, bond, end.
+/// `moves` counts both sides' transactions, of which the gas is.
 [[nodiscard]] boost::json::object to_json(const DisputeReport& report);
-[[nodiscard]] boost::json::object to_json(const GameMove& move, const GameLog& log);
-/// One line, for lists.
+/// What happened as number `index` of the game's course.
+[[nodiscard]] boost::json::object event_json(const GameLog& log, std::size_t index);
+
+/// Header of a table of summary_line()s.
+[[nodiscard]] std::string summary_header();
 [[nodiscard]] std::string summary_line(const DisputeReport& report);
 /// One line of a game's course.
-[[nodiscard]] std::string move_line(const GameMove& move, const GameLog& log);
-/// Head, course and end of a game on standard output. @param with_moves false where they were
-/// printed as they came.
-void print_dispute(const DisputeReport& report, bool with_moves);
+[[nodiscard]] std::string event_line(const GameLog& log, std::size_t index);
+/// Head, course and end of a game on standard output. @param with_course false where it was printed
+/// as it came.
+void print_dispute(const DisputeReport& report, bool with_course);
 
 }  // namespace gym::app

@@ -245,13 +245,41 @@ void Whereabouts::follow(const game::Move& move) {
         move);
 }
 
-Whereabouts whereabouts(const GameLog& game) {
+Whereabouts whereabouts(std::span<const player::Happened> course) {
     Whereabouts out;
-    for (const GameMove& move : game.moves) {
-        const auto sent = game::read_call(move.event.data);
+    for (const player::Happened& happened : course) {
+        const auto* moved = std::get_if<chain::Moved>(&happened.event);
+        if (moved == nullptr) continue;
+        const auto sent = game::read_call(moved->data);
         if (sent.ok()) out.follow(sent->move);
     }
     return out;
+}
+
+std::string status_words(chain::GameStatus status) {
+    using enum chain::GameStatus;
+    switch (status) {
+        case kAsserterMoves:
+            return "the asserter must answer";
+        case kChallengerMoves:
+            return "the challenger must move";
+        case kUpheld:
+            return "over: the challenger ran out of time, the unit stands as far as this game goes";
+        case kFaultProven:
+            return "over: the fault is proven";
+        case kFaultByClock:
+            return "over: the asserter ran out of time";
+        case kMoot:
+            return "over: another game showed the unit to be faulty";
+        case kNone:
+            return "unknown to the contract";
+    }
+    return "?";
+}
+
+std::string slot_words(const std::optional<protocol::UnitKey>& key) {
+    if (!key) return "-";
+    return key->slot == protocol::kAggregateSlot ? "aggregate" : number(key->slot);
 }
 
 std::string move_name(ByteView call_data) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "dispute_log.hpp"
@@ -32,9 +33,13 @@ struct Whereabouts {
     void follow(const game::Move& move);
 };
 
-/// Of all moves of a game.
-[[nodiscard]] Whereabouts whereabouts(const GameLog& game);
+/// After what happened in a game so far. @param course of one game, or its beginning.
+[[nodiscard]] Whereabouts whereabouts(std::span<const player::Happened> course);
 
+/// How a game stands: "the asserter must answer", "over: the fault is proven".
+[[nodiscard]] std::string status_words(chain::GameStatus status);
+/// "2", "aggregate", "-" if it is not known.
+[[nodiscard]] std::string slot_words(const std::optional<protocol::UnitKey>& key);
 /// "pickStep", ...; the selector in hexadecimal if no move has it.
 [[nodiscard]] std::string move_name(ByteView call_data);
 /// Where a cursor is: "step 12, trace leaves 256 to 511 of 900".

@@ -123,8 +123,14 @@ Status claim(const CliContext& context, const RewardsOptions& options) {
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
     chain_store::Account& account = *sender.account;
     const Address earner = asked.value_or(account.address());
-    GYM_TRY(const json::value answer,
-            api_get(options.api.base_url(), "/v1/rewards/" + earner.hex() + "/proof"));
+    const auto reply = api_get(options.api.base_url(), "/v1/rewards/" + earner.hex() + "/proof");
+    if (!reply.ok() && reply.error().code == ErrorCode::kNotFound)
+        return fail(ErrorCode::kNotFound,
+                    "nothing to claim for " + earner.hex() +
+                        " yet: no payout root on chain pays it. `gym rewards show --address " +
+                        earner.hex() + "` tells which credits are pending, posted or payable (" +
+                        reply.error().message + ")");
+    GYM_TRY(const json::value answer, reply);
     GYM_TRY(const chain::Claim claim, claim_of(answer.as_object(), sender.contracts));
     if (claim.earner != earner)
         return fail(ErrorCode::kMismatch, "gym-api sent a proof of another earner");

@@ -34,13 +34,11 @@ std::uint64_t wait_s(const StakeState& state, const OpenThaw& thaw) {
     return thaw.available_at_s > state.chain_time_s ? thaw.available_at_s - state.chain_time_s : 0;
 }
 
-/// The contract keeps thaws in order and takes the oldest off: what is open are the last ones.
-Result<std::vector<OpenThaw>> open_thaws(chain::ChainClient& client,
-                                         const chain::Deployment& contracts, const Address& owner,
-                                         std::uint64_t head) {
+/// What happened to the owner's stake up to block `head`.
+Result<std::vector<chain::StakeEvent>> stake_events(chain::ChainClient& client,
+                                                    const chain::Deployment& contracts,
+                                                    const Address& owner, std::uint64_t head) {
     const chain::Stake stake(contracts.stake);
-    GYM_TRY(const std::uint64_t count, stake.thaw_count(client, owner));
-    if (count == 0) return std::vector<OpenThaw>();
     Digest topic;
     std::copy(owner.data.begin(), owner.data.end(), topic.data.begin() + 12);
     chain::LogQuery query;
@@ -49,20 +47,26 @@ Result<std::vector<OpenThaw>> open_thaws(chain::ChainClient& client,
     query.first_block = contracts.start_block;
     query.last_block = head;
     GYM_TRY(const auto logs, chain::find_all_logs(client, query));
-    std::vector<OpenThaw> out;
+    std::vector<chain::StakeEvent> out;
     for (const chain::Log& log : logs) {
         GYM_TRY(const auto event, stake.parse_event(log));
-        const auto* thaw = event ? std::get_if<chain::ThawStarted>(&*event) : nullptr;
-        if (thaw != nullptr) out.push_back({thaw->amount, thaw->available_at_s});
+        if (event) out.push_back(*event);
     }
-    if (out.size() > count) out.erase(out.begin(), out.end() - static_cast<std::ptrdiff_t>(count));
     return out;
+}
+
+/// "3 tokens", "1.5 tokens, left of 3 after a slash", "nothing, left of 3 tokens after a slash".
+std::string worth_words(const OpenThaw& thaw) {
+    const std::string worth = thaw.worth.is_zero() ? "nothing" : thaw.worth.to_tokens() + " tokens";
+    if (thaw.worth == thaw.amount) return worth;
+    return worth + ", left of " + thaw.amount.to_tokens() + " after a slash";
 }
 
 json::object to_json(const Address& owner, const StakeState& state) {
     json::array thaws;
     for (const OpenThaw& thaw : state.thaws)
         thaws.push_back(json::object{{"amount_wei", thaw.amount.to_string()},
+                                     {"worth_wei", thaw.worth.to_string()},
                                      {"available_at_s", thaw.available_at_s},
                                      {"wait_s", wait_s(state, thaw)}});
     return {{"owner", owner.hex()},
@@ -85,7 +89,7 @@ void print(const Address& owner, const StakeState& state) {
         const std::string when = wait == 0 ? "can be withdrawn"
                                            : "until " + time_text(thaw.available_at_s) + ", in " +
                                                  std::to_string(wait) + " s";
-        std::printf("  %s tokens, %s\n", thaw.amount.to_tokens().c_str(), when.c_str());
+        std::printf("  %s, %s\n", worth_words(thaw).c_str(), when.c_str());
     }
     if (state.locks != 0)
         std::printf(
@@ -153,6 +157,14 @@ Status thaw(const CliContext& context, const StakeOptions& options) {
     return report(context, sender, account.address(), "thawing", amount, outcome);
 }
 
+/// What has thawed, as it is worth now.
+Amount withdrawable(const StakeState& state) {
+    Amount out;
+    for (const OpenThaw& thaw : state.thaws)
+        if (wait_s(state, thaw) == 0) out = out.plus(thaw.worth).value_or(out);
+    return out;
+}
+
 /// Why nothing can be withdrawn now.
 Status check_withdrawable(const StakeState& state) {
     if (state.locks != 0)
@@ -164,8 +176,8 @@ Status check_withdrawable(const StakeState& state) {
         return fail(ErrorCode::kConflict, "nothing thaws: `gym stake thaw AMOUNT` begins it");
     if (const std::uint64_t wait = wait_s(state, state.thaws.front()); wait > 0)
         return fail(ErrorCode::kConflict,
-                    "nothing has thawed yet: " + state.thaws.front().amount.to_tokens() +
-                        " tokens will at " + time_text(state.thaws.front().available_at_s) +
+                    "nothing has thawed yet: " + worth_words(state.thaws.front()) +
+                        ", can be withdrawn from " + time_text(state.thaws.front().available_at_s) +
                         ", in " + std::to_string(wait) + " s");
     return {};
 }
@@ -176,6 +188,10 @@ Status withdraw(const CliContext& context, const StakeOptions& options) {
     GYM_TRY(const StakeState before,
             read_stake(account.client(), sender.contracts, account.address()));
     GYM_CHECK(check_withdrawable(before));
+    if (withdrawable(before).is_zero())
+        (void)std::fprintf(stderr,
+                           "stake: a slash left nothing of what has thawed; this only takes it off "
+                           "the list\n");
     GYM_TRY(const chain::Outcome outcome,
             account.execute(chain::Stake(sender.contracts.stake).withdraw()));
     GYM_TRY(const StakeState after,
@@ -192,13 +208,16 @@ Result<StakeState> read_stake(chain::ChainClient& client, const chain::Deploymen
     const chain::Stake stake(contracts.stake);
     GYM_TRY(const auto head, client.block(chain::BlockTag::kLatest));
     if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
+    const chain::BlockId at = head->number;  // what is counted and what happened agree
     StakeState out;
     out.chain_time_s = head->timestamp_s;
-    GYM_TRY(const chain::Stake::Holding holding, stake.stake_of(client, owner));
+    GYM_TRY(const chain::Stake::Holding holding, stake.stake_of(client, owner, at));
     out.active = holding.active;
     out.thawing = holding.thawing;
     out.locks = holding.locks;
-    GYM_TRY(out.thaws, open_thaws(client, contracts, owner, head->number));
+    GYM_TRY(const std::uint64_t thaws, stake.thaw_count(client, owner, at));
+    GYM_TRY(const auto events, stake_events(client, contracts, owner, head->number));
+    GYM_TRY(out.thaws, open_thaws(events, thaws));
     GYM_TRY(out.thaw_period_s, stake.thaw_period_s(client));
     GYM_TRY(out.wallet,
             chain::GymToken(contracts.chain_id, contracts.token).balance_of(client, owner));

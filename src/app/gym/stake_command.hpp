@@ -1,19 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "gym/chain/client.hpp"
 #include "gym/chain/deploy.hpp"
+#include "gym/chain/dispute_contracts.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/result.hpp"
 
 namespace gym::app {
 
-/// Stake that was taken back and waits; after a slash it is worth less than it was.
+/// Stake that was taken back and waits.
 struct OpenThaw {
-    Amount amount;
+    Amount amount;  ///< when it began
+    Amount worth;   ///< what `gym stake withdraw` would pay for it now: less after a slash
     std::uint64_t available_at_s = 0;
 };
 
@@ -27,6 +30,12 @@ struct StakeState {
     std::uint64_t chain_time_s = 0;
     Amount wallet;  ///< tokens that the address holds itself
 };
+
+/// What `events` left of an owner's thaws: the last `count` of them, oldest first, with what each
+/// is worth as Stake.sol computes it. @param events all of the owner's, in the chain's order.
+/// @errors kMismatch: the events are not all, or of several owners.
+[[nodiscard]] Result<std::vector<OpenThaw>> open_thaws(std::span<const chain::StakeEvent> events,
+                                                       std::uint64_t count);
 
 /// @errors as chain::ChainClient.
 [[nodiscard]] Result<StakeState> read_stake(chain::ChainClient& client,

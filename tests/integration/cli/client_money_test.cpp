@@ -228,12 +228,15 @@ TEST_F(MoneyCommandsTest, StakeIsAddedThawedAndWithdrawnAfterTheDelay) {
     ASSERT_EQ(gym({"stake", "thaw", "3"}, true).exit_code, 0) << "the same amount once more";
     const auto early = gym({"stake", "withdraw"}, true);
     EXPECT_EQ(early.exit_code, 5);
-    EXPECT_NE(early.err.find("nothing has thawed yet: 3 tokens will at"), std::string::npos)
+    EXPECT_NE(early.err.find("nothing has thawed yet: 3 tokens, can be withdrawn from "),
+              std::string::npos)
         << early.err;
     const auto shown = gym({"stake", "show", "--json"}, false);
     ASSERT_EQ(shown.exit_code, 0) << shown.err;
     EXPECT_EQ(json::parse(shown.out).at("thaws").as_array().size(), 2U) << shown.out;
     EXPECT_EQ(json::parse(shown.out).at("thawing_wei").as_string(), tokens("6").to_string());
+    EXPECT_EQ(json::parse(shown.out).at("thaws").at(0).at("worth_wei").as_string(),
+              tokens("3").to_string());
 
     anvil_.rpc("evm_increaseTime",
                "[" + std::to_string(chain::DisputeParams{}.thaw_period_s) + "]");
@@ -266,6 +269,17 @@ TEST_F(MoneyCommandsTest, ClaimPaysOnceWithTheProofOfTheApi) {
     EXPECT_EQ(again.exit_code, 0) << again.err;
     EXPECT_NE(again.out.find("nothing to claim"), std::string::npos) << again.out;
     EXPECT_EQ(balance_of(owner_.address()), before.plus(tokens("30")).value());
+}
+
+TEST_F(MoneyCommandsTest, NothingToClaimIsSaidWithTheCommandThatTellsWhy) {
+    const auto early = gym({"rewards", "claim"}, true);
+    EXPECT_NE(early.exit_code, 0);
+    const std::string earner = owner_.address().hex();
+    EXPECT_NE(early.err.find("nothing to claim for " + earner + " yet: no payout root on chain"),
+              std::string::npos)
+        << early.err;
+    EXPECT_NE(early.err.find("`gym rewards show --address " + earner + "`"), std::string::npos)
+        << early.err;
 }
 
 TEST_F(MoneyCommandsTest, AClaimWithoutGasMoneyIsRefusedAtOnce) {

@@ -45,7 +45,21 @@ class CommandsOn : public Fixture {
     }
 };
 
-using DisputeCommands = CommandsOn<PlayTest>;
+class DisputeCommands : public CommandsOn<PlayTest> {
+  protected:
+    /// The unit's name on chain and the API's both lead to the game.
+    void expect_found_by_either_unit(const Digest& game) {
+        const std::string registry = protocol::unit_id(claim_of(worker_, worker_.role).key).hex();
+        for (const std::string& unit : {chain_unit().hex(), registry, registry.substr(0, 12)})
+            EXPECT_EQ(gym_json({"dispute", "show", unit}).at("game").as_string(), game.hex());
+        const Outcome table = gym({"dispute", "list"});
+        EXPECT_TRUE(table.out.starts_with("game          unit          job ")) << table.out;
+        EXPECT_NE(table.out.find(registry.substr(0, 12)), std::string::npos) << table.out;
+        const Outcome unknown = gym({"dispute", "show", "0x00000000000000000000"});
+        EXPECT_NE(unknown.err.find("no game and no disputed unit has 0x0000"), std::string::npos)
+            << unknown.err;
+    }
+};
 using OuterDisputeCommands = CommandsOn<OuterPlayTest>;
 
 TEST_F(OuterDisputeCommands, TellAGameAboutAnAggregate) {
@@ -65,7 +79,8 @@ TEST_F(OuterDisputeCommands, TellAGameAboutAnAggregate) {
           "pickOuter -> the aggregate, momentum tensors 0 to ",
           "pickOuterTensor -> the aggregate, parameter 3, its momentum, its tensor",
           "pickElement -> the aggregate, parameter 3, its momentum, element 2 of 3 deltas",
-          "challenger  proveOuter  (0x"})
+          "challenger  proveOuter -> a fault: the aggregate, parameter 3, its momentum, element 2; "
+          "the asserter claimed "})
         EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in\n" << text.out;
 }
 
@@ -97,16 +112,24 @@ TEST_F(OuterDisputeCommands, TellAConflict) {
     const json::object shown = gym_json({"dispute", "show", chain_unit().hex()});
     EXPECT_EQ(shown.at("status").as_string(), "fault_proven");
     EXPECT_EQ(shown.at("place").as_string(), "two different commitments to one unit are signed");
-    EXPECT_TRUE(shown.at("moves").as_array().empty());
+    EXPECT_EQ(shown.at("moves").to_number<int>(), 2) << "announce and openConflict";
+    EXPECT_EQ(shown.at("unit").as_string(), protocol::unit_id(claim_of(verifier_).key).hex());
+    EXPECT_TRUE(shown.at("aggregate").as_bool());
     const Outcome listed = gym({"dispute", "list"});
     EXPECT_NE(listed.out.find("two different commitments"), std::string::npos) << listed.out;
+    EXPECT_NE(listed.out.find("  aggregate  fault_proven"), std::string::npos) << listed.out;
     const Outcome text = gym({"dispute", "show", chain_unit().hex()});
-    EXPECT_NE(text.out.find("challenger  openConflict  (0x"), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("openConflict -> a fault: two different commitments to one unit are "
+                            "signed  (0x"),
+              std::string::npos)
+        << text.out;
+    EXPECT_EQ(text.out.find("computed"), std::string::npos) << "no number decides it";
 }
 
 TEST_F(DisputeCommands, TellAWholeGameFromTheChainAlone) {
     EXPECT_EQ(gym({"dispute", "list"}).out, "no game was opened yet\n");
     EXPECT_EQ(gym({"dispute", "show", "0x12"}).exit_code, 2) << "too short";
+    send(*worker_.sender, chain::Stake(deployment_.stake).thaw(tokens("100")), "thaw");
     break_device(worker_, {.step = 2, .op = 5, .output = 0, .bit = 30});
     commit();
     play_until([&] { return proven(); });
@@ -117,6 +140,7 @@ TEST_F(DisputeCommands, TellAWholeGameFromTheChainAlone) {
     const json::object& line = listed.at("games").as_array()[0].as_object();
     EXPECT_EQ(line.at("game").as_string(), played.id.hex());
     EXPECT_EQ(line.at("status").as_string(), "fault_proven");
+    EXPECT_FALSE(line.contains("course"));
     EXPECT_TRUE(gym_json({"dispute", "list", "--open"}).at("games").as_array().empty());
 
     const json::object shown = gym_json({"dispute", "show", played.id.hex().substr(0, 10)});
@@ -138,8 +162,15 @@ TEST_F(DisputeCommands, TellAWholeGameFromTheChainAlone) {
     EXPECT_EQ(shown.at("asserter_gas").to_number<std::uint64_t>(), cost.asserter_gas);
     EXPECT_EQ(shown.at("challenger_gas").to_number<std::uint64_t>(), cost.challenger_gas);
     EXPECT_EQ(shown.at("transactions").as_array().size(), cost.transactions);
-    for (const json::value& move : shown.at("moves").as_array())
-        EXPECT_FALSE(move.at("move").as_string().starts_with("0x")) << json::serialize(move);
+    for (const char* counted : {"moves", "asserter_gas", "challenger_gas", "unit", "chain_unit"})
+        EXPECT_EQ(line.at(counted), shown.at(counted)) << counted << ": list and show differ";
+    EXPECT_EQ(shown.at("moves").to_number<std::uint64_t>(), cost.transactions);
+    for (const json::value& event : shown.at("course").as_array()) {
+        const json::value& call = event.at("call");
+        EXPECT_FALSE(call.is_string() && call.as_string().starts_with("0x"))
+            << json::serialize(event);
+    }
+    expect_found_by_either_unit(played.id);
 
     pass(contract().terms(anvil_.client()).value().settling_s + 1);
     play_until([&] { return on_chain().settled; });
@@ -151,9 +182,15 @@ TEST_F(DisputeCommands, TellAWholeGameFromTheChainAlone) {
     for (const char* part :
          {"over: the fault is proven", "claimed            ", "computed           ",
           "slashed            500 tokens", "reward             200 tokens",
-          "challenger  announce  (0x", "challenger  proveElement  (0x",
-          "pickStep -> step 2, its record", "bond               10 tokens, returned"})
+          "challenger  announce  (0x", "challenger  open -> the unit  (",
+          "challenger  proveElement -> a fault: step 2, trace leaf ",
+          "end         over: the fault is proven  (0x", "pickStep -> step 2, its record",
+          "bond               10 tokens, returned"})
         EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in\n" << text.out;
+
+    const Outcome stake = gym({"stake", "show", "--address", worker_.key.address().hex()});
+    EXPECT_NE(stake.out.find("  nothing, left of 100 after a slash, until "), std::string::npos)
+        << stake.out;
 }
 
 TEST_F(DisputeCommands, WatchWaitsForAGameAndFollowsItToItsEnd) {
@@ -171,9 +208,15 @@ TEST_F(DisputeCommands, WatchWaitsForAGameAndFollowsItToItsEnd) {
     const json::object& end = told.back();
     EXPECT_EQ(end.at("status").as_string(), "fault_proven");
     EXPECT_EQ(end.at("game").as_string(), games().at(0).id.hex());
-    ASSERT_EQ(told.size(), end.at("moves").as_array().size() + 1) << "each move once, then the end";
+    ASSERT_EQ(told.size(), end.at("course").as_array().size() + 1) << "each event once, then all";
     for (std::size_t i = 0; i + 1 < told.size(); ++i)
-        EXPECT_EQ(told[i].at("transaction"), end.at("moves").as_array()[i].at("transaction"));
+        EXPECT_EQ(told[i], end.at("course").as_array()[i].as_object());
+    EXPECT_EQ(told[0].at("call").as_string(), "announce");
+    EXPECT_EQ(told[1].at("call").as_string(), "open");
+    const json::object& proof = told[told.size() - 3];
+    EXPECT_EQ(proof.at("event").as_string(), "fault_found");
+    EXPECT_EQ(proof.at("fault"), end.at("fault")) << "what was claimed, and what was computed";
+    EXPECT_EQ(told[told.size() - 2].at("words").as_string(), "over: the fault is proven");
 }
 
 TEST_F(DisputeCommands, ShowWhoseTurnItIsAndTheClocks) {

@@ -191,5 +191,40 @@ TEST_F(AggregateLogTest, AConflictIsOverWithItsOpening) {
     EXPECT_NE(replayed(std::nullopt).unreadable, "");
 }
 
+/// A player can send through a contract that makes several calls in one transaction.
+TEST(GameCostTest, CountsEachTransactionOfASideOnce) {
+    chain::Moved answer, pick;
+    answer.by_asserter = true;
+    const std::vector<Happened> events{{chain::Announced{}, digest(1), 10},
+                                       {chain::Opened{}, digest(2), 11},
+                                       {answer, digest(3), 12},
+                                       {chain::GasPaid{}, digest(3), 12},
+                                       {pick, digest(4), 13},
+                                       {chain::FaultFound{}, digest(4), 13},
+                                       {chain::UnitFaulty{}, digest(4), 13},
+                                       {chain::GameEnded{}, digest(4), 13}};
+    const auto cost = game_cost(events, [](const Digest& transaction) -> Result<std::uint64_t> {
+        std::uint64_t gas = 1;  // another power of ten for each
+        for (int i = 1; digest(static_cast<std::uint64_t>(i)) != transaction; ++i)
+            gas *= 10;
+        return gas;
+    });
+    ASSERT_TRUE(cost.ok()) << cost.error().message;
+    EXPECT_EQ(cost->transactions, 4U);
+    EXPECT_EQ(cost->challenger_gas, 1'011U);
+    EXPECT_EQ(cost->asserter_gas, 100U);
+}
+
+/// Anybody can end a game by its clock: what that costs is no side's.
+TEST(GameCostTest, AnEndByTheClockIsNotCounted) {
+    const std::vector<Happened> events{{chain::Opened{}, digest(2), 11},
+                                       {chain::GameEnded{}, digest(5), 90},
+                                       {chain::UnitSettled{}, digest(6), 95}};
+    const auto all = transactions_of(events);
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].hash, digest(2));
+    EXPECT_EQ(all[0].block_number, 11U);
+}
+
 }  // namespace
 }  // namespace gym::player

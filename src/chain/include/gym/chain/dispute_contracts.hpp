@@ -77,7 +77,8 @@ class Stake {
     };
     [[nodiscard]] Result<Holding> stake_of(ChainClient& client, const Address& owner,
                                            const BlockId& at = BlockTag::kLatest) const;
-    [[nodiscard]] Result<std::uint64_t> thaw_count(ChainClient& client, const Address& owner) const;
+    [[nodiscard]] Result<std::uint64_t> thaw_count(ChainClient& client, const Address& owner,
+                                                   const BlockId& at = BlockTag::kLatest) const;
     [[nodiscard]] Result<std::uint64_t> thaw_period_s(ChainClient& client) const;
     [[nodiscard]] Result<Address> token(ChainClient& client) const;
     [[nodiscard]] Result<Address> game(ChainClient& client) const;

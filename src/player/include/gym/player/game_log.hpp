@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -72,14 +73,27 @@ struct Blocks {
                                                         const chain::DisputeGame& contract,
                                                         const Digest& game, Blocks blocks);
 
-/// What a game cost in transactions that succeeded: of the challenger from announce() to the proof,
-/// of the asserter its answers.
+/// A transaction of one of the two sides. The challenger announces, opens, moves and proves, the
+/// asserter answers. Who ends a game by its clock, or closes it, can be anybody: no side's.
+struct GameTransaction {
+    Digest hash;
+    std::uint64_t block_number = 0;
+    bool by_asserter = false;
+};
+/// Those of one game, each once, in the chain's order. @param events of game_events().
+[[nodiscard]] std::vector<GameTransaction> transactions_of(std::span<const Happened> events);
+
+/// What a game cost: gas of transactions_of().
 struct GameCost {
     std::uint64_t transactions = 0;
     std::uint64_t challenger_gas = 0;
     std::uint64_t asserter_gas = 0;
 };
-/// @param events of game_events(). @errors as ChainClient; kNotFound: the chain forgot one.
+/// Gas that a transaction used. @errors kNotFound: the chain forgot it.
+using GasOf = std::function<Result<std::uint64_t>(const Digest& transaction)>;
+/// The one count of a game's gas. @errors of `gas_of`.
+[[nodiscard]] Result<GameCost> game_cost(std::span<const Happened> events, const GasOf& gas_of);
+/// @errors as ChainClient; kNotFound: the chain forgot one.
 [[nodiscard]] Result<GameCost> game_cost(chain::ChainClient& client,
                                          std::span<const Happened> events);
 

@@ -27,6 +27,13 @@ struct WorkerLine {
     std::string excluded;  ///< the registry's sentence, empty in good standing
 };
 
+struct VerifierLine {
+    std::string name;
+    Address address;
+    std::uint64_t reports = 0;  ///< units that it ran again and told the result of
+    Amount paid;                ///< what the distributor contract paid out to it
+};
+
 /// The game on chain in which the cheat lost its stake.
 struct DisputeReport {
     Digest game;
@@ -40,6 +47,8 @@ struct DisputeReport {
     Amount burned;
     Amount reward;   ///< of the finder
     Address finder;  ///< zero until then
+    /// Part of a slash that is burned, in millionths: so much a cheat loses that is its own finder.
+    [[nodiscard]] std::uint64_t burned_ppm() const;
 };
 
 /// What a finished job left behind. Every figure is read back: from PostgreSQL (registry, ledger),
@@ -47,6 +56,7 @@ struct DisputeReport {
 struct Report {
     std::uint64_t rounds = 0;
     std::vector<WorkerLine> workers;
+    VerifierLine verifier;
     std::vector<double> validation_losses;  ///< nats per token after each round
     std::uint64_t units_sampled = 0;        ///< train units that were drawn for re-execution
     std::uint64_t mismatches = 0;           ///< revealed reports that differ from the commitment
@@ -70,7 +80,8 @@ struct ReportSources {
     std::filesystem::path blobs;
     Digest job_id;
     std::map<Address, std::string> workers;  ///< address -> name
-    Address cheater;                         ///< zero: nobody cheats
+    Address verifier;
+    Address cheater;  ///< zero: nobody cheats
 };
 
 /// Reads everything but `wall_s`. @errors of the sources; kMismatch if the final state's blob does
