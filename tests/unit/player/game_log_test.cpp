@@ -130,7 +130,7 @@ class AggregateLogTest : public GameLogTest {
         says.steps = 1;
         says.tokens = 0;
         engine::StepRecord step;
-        step.batch_root = digest(301);  // the tree of one delta
+        step.batch_root = engine::included_root(1, digest(301));  // the tree of one delta
         step.state_root = digest(302);
         record_ = engine::encode_step_record(step);
         says.records_root = engine::records_root({&step, 1});

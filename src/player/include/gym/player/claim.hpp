@@ -39,7 +39,8 @@ struct Claim {
     Bytes other;
     // Blobs of the unit's inputs; zero: it has none. A conflict has none at all.
     Digest program_blob;
-    Digest dataset_blob;  ///< of train units
+    /// Of train units; of an aggregate, for deltas that nobody gives away.
+    Digest dataset_blob;
     Digest base_state_blob;
     Digest momentum_blob;                         ///< of aggregates
     std::vector<protocol::IncludedDelta> deltas;  ///< of aggregates: what went in, by slot
