@@ -87,10 +87,11 @@ void VerifierImpl::accuse_delta(const rpc::VerifyTask& aggregate, const worker::
     const auto view = coordinator_.unit(protocol::unit_id(unit));
     if (!view.ok()) return challenge(unit, view.error());
     // Of another delta nobody is guilty but who includes it (audit_inclusion).
-    if (!view->commitment || view->commitment->commitment.delta_root != root) return;
+    const std::optional<protocol::SignedCommitment>& commitment = view->commitment;
+    if (!commitment || commitment->commitment.delta_root != root) return;
     rpc::VerifyTask train = aggregate;
     train.unit = unit;
-    train.commitment = *view->commitment;
+    train.commitment = *commitment;
     challenge(unit, accuse_unit(coordinator_, *options_.chain, train));
 }
 
