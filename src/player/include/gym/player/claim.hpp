@@ -60,7 +60,8 @@ struct Claim {
 
 /// What a claim on a conflict says. @pre check(claim). @errors kInvalidArgument: another subject.
 [[nodiscard]] Result<game::Conflict> conflict_of(const Claim& claim);
-/// Every blob that the unit is computed from. Not the dataset of an aggregate: its deltas are there.
+/// Every blob that the unit is computed from. Not the dataset of an aggregate: its deltas are
+/// there.
 [[nodiscard]] std::vector<Digest> blobs_of(const Claim& claim);
 
 /// @pre check(claim).
