@@ -55,8 +55,7 @@ contract DisputeOuterListsTest is OuterPlayer {
         OuterRun memory right = _rightOuter();
         _mover = _asserter;
         _call = abi.encodeCall(
-            IDisputeMoves.declareOuter,
-            (_play.id, _play.c, _outerFacts, right.record, list, slots)
+            IDisputeMoves.declareOuter, (_play.id, _play.c, _outerFacts, right.record, list, slots)
         );
     }
 

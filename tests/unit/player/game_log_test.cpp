@@ -179,8 +179,8 @@ TEST_F(AggregateLogTest, AConflictIsOverWithItsOpening) {
     chain::Opened opened;
     opened.game = digest(1);
     opened.unit = unit_;
-    opened.data =
-        game::encode_conflict({evidence_.commitment, evidence_.record, sign(other)}, digest(0));
+    opened.data = game::encode_conflict(
+        {evidence_.commitment, evidence_.record, protocol::encode(sign(other))}, digest(0));
     happened_.push_back({opened, Digest(), 0});
     happened_.push_back({chain::FaultFound{.game = digest(1), .unit = unit_}, Digest(), 0});
     const GameRecord game = replayed(std::nullopt);
