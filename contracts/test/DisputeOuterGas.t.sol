@@ -87,7 +87,7 @@ contract DisputeOuterGasTest is OuterPlayer {
         }
         OuterRun memory run = _rightOuter();
         bytes memory head =
-            abi.encodePacked(uint64(0), DisputeTrees.root(deltas), uint64(0), uint8(0));
+            abi.encodePacked(uint64(0), _outerRunner.batchRoot(deltas), uint64(0), uint8(0));
         run.record = abi.encodePacked(head, uint8(1), DisputeTrees.root(run.state));
         OuterPlay memory p = _opened(run, "680 deltas: ");
         (_mover, _ruler, _name) = (_asserter, address(_outer), "declareOuter");

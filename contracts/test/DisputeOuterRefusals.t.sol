@@ -60,8 +60,8 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         _refusedDeclaration(p, d, abi.encodeWithSelector(IDisputeErrors.ZeroDigest.selector));
         d = _declared();
         (d.deltas[0], d.deltas[1]) = (d.deltas[1], d.deltas[0]);
-        bytes32 root = DisputeTrees.root(_declared().deltas);
-        bytes32 swapped = DisputeTrees.root(d.deltas);
+        bytes32 root = _outerRunner.batchRoot(_declared().deltas);
+        bytes32 swapped = _outerRunner.batchRoot(d.deltas);
         _refusedDeclaration(p, d, abi.encodeWithSelector(MISMATCH, swapped, root));
     }
 
@@ -165,7 +165,7 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         }
         OuterRun memory right = _rightOuter();
         bytes memory head =
-            abi.encodePacked(uint64(0), DisputeTrees.root(deltas), uint64(0), uint8(0));
+            abi.encodePacked(uint64(0), _outerRunner.batchRoot(deltas), uint64(0), uint8(0));
         right.record = abi.encodePacked(head, uint8(1), DisputeTrees.root(right.state));
         _postOuter(right);
         OuterPlay memory p = _beginOuter(CHALLENGER, SALT);

@@ -41,9 +41,10 @@ class AggregateUnits final : public player::UnitSource {
             claim.epoch,   {},         domain_};
         for (const protocol::IncludedDelta& delta : claim.deltas)
             inputs.included.push_back({delta.slot, delta.delta_root});
-        GYM_TRY(held->work, game::RerunOuter::create(
-                                std::move(inputs),
-                                [this](const Digest& root) { return blobs_.get(root); }, options_));
+        const auto source = [this](const game::OuterDelta& delta) {
+            return blobs_.get(delta.root);
+        };
+        GYM_TRY(held->work, game::RerunOuter::create(std::move(inputs), source, options_));
         held->strategy = game::strategy_of(*held->work);
         held_ = std::move(held);
         return held_->strategy.get();

@@ -55,16 +55,16 @@ std::vector<Bytes> stack(const State& base, std::span<const State> deltas) {
     return stacked;
 }
 
-Digest deltas_root(std::span<const State> deltas) {
+Digest batch_root(std::span<const State> deltas) {
     std::vector<Digest> roots;
     for (const State& delta : deltas)
         roots.push_back(blob::blob_root(encode_delta_state(delta)));
-    return commit::merkle_root(roots);
+    return included_root(roots.size(), commit::merkle_root(roots));
 }
 
 StepRecord make_record(const AggregateResult& result, std::span<const State> deltas) {
     StepRecord record;
-    record.batch_root = deltas_root(deltas);
+    record.batch_root = batch_root(deltas);
     State both = result.base;
     both.tensors.insert(both.tensors.end(), result.momentum.tensors.begin(),
                         result.momentum.tensors.end());

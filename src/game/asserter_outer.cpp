@@ -37,7 +37,7 @@ class OuterAnswer {
         const auto included = own_.included();
         GYM_TRY(const OuterTrees* trees, own_.run(included));
         engine::StepRecord record;
-        record.batch_root = trees->deltas_root;
+        record.batch_root = engine::included_root(included.size(), trees->deltas_root);
         record.state_root = trees->state_root;
         move::DeclareOuter move{
             line_.outer_facts(), engine::encode_step_record(record), {}, slots_of(included)};

@@ -3,12 +3,13 @@
 #include "calls.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/game/evidence.hpp"
+#include "rules_common.hpp"
 
 namespace gym::game {
 namespace {
 
-/// Bytes of a signed commitment, and the least of a round record.
-constexpr std::size_t kCommitmentBytes = 226, kRecordBytesMin = 400;
+/// Bytes of a signed commitment.
+constexpr std::size_t kCommitmentBytes = 226;
 
 struct Signed {
     Digest digest;
@@ -45,7 +46,7 @@ Result<ConflictFinding> equivocation(const crypto::Eip712Domain& domain, const C
 }
 
 Result<ConflictFinding> next_record(const crypto::Eip712Domain& domain, const Conflict& conflict,
-                                    const protocol::RoundRecord& next) {
+                                    const protocol::RoundRecordHead& next) {
     const protocol::UnitCommitment& says = conflict.commitment.commitment;
     if (says.slot != protocol::kAggregateSlot || says.kind != protocol::UnitKind::kAggregate)
         return mismatch("the commitment is not an aggregate's");
@@ -69,34 +70,38 @@ Result<ConflictCall> conflict_call(const std::vector<chain::AbiValue>& values) {
     GYM_TRY(call.conflict.commitment, protocol::decode_signed_commitment(commitment));
     GYM_TRY(const Bytes record, values.at(1).bytes());
     GYM_TRY(call.conflict.record, protocol::decode_round_record(record));
-    GYM_TRY(const Bytes other, values.at(2).bytes());
-    if (other.size() == kCommitmentBytes) {
-        GYM_TRY(call.conflict.other, protocol::decode_signed_commitment(other));
-    } else if (other.size() >= kRecordBytesMin) {
-        GYM_TRY(call.conflict.other, protocol::decode_round_record(other));
-    } else {
-        return fail(ErrorCode::kMalformed, "neither a commitment nor a round record");
-    }
+    GYM_TRY(call.conflict.other, values.at(2).bytes());
+    GYM_CHECK(read_conflict_other(call.conflict.other));
     GYM_TRY(call.salt, values.at(3).digest());
     return call;
 }
 
 }  // namespace
 
+Result<ConflictOther> read_conflict_other(ByteView other) {
+    if (other.size() == kCommitmentBytes) {
+        GYM_TRY(const protocol::SignedCommitment commitment, rules::read_commitment(other));
+        return ConflictOther(commitment);
+    }
+    const auto next = protocol::read_round_record_head(other);
+    if (!next.ok()) return next.error().in("neither a commitment nor a round record");
+    return ConflictOther(*next);
+}
+
 Result<ConflictFinding> decide_conflict(const crypto::Eip712Domain& domain,
                                         const Conflict& conflict) {
     if (conflict.commitment.commitment.round_record != protocol::hash(conflict.record))
         return mismatch("the commitment names another round record");
-    if (const auto* other = std::get_if<protocol::SignedCommitment>(&conflict.other))
-        return equivocation(domain, conflict, *other);
-    return next_record(domain, conflict, std::get<protocol::RoundRecord>(conflict.other));
+    GYM_TRY(const ConflictOther other, read_conflict_other(conflict.other));
+    if (const auto* commitment = std::get_if<protocol::SignedCommitment>(&other))
+        return equivocation(domain, conflict, *commitment);
+    return next_record(domain, conflict, std::get<protocol::RoundRecordHead>(other));
 }
 
 Bytes encode_conflict(const Conflict& conflict, const Digest& salt) {
-    const Bytes other =
-        std::visit([](const auto& one) { return protocol::encode(one); }, conflict.other);
-    auto call = conflict_signature().encode_call(
-        {protocol::encode(conflict.commitment), protocol::encode(conflict.record), other, salt});
+    auto call =
+        conflict_signature().encode_call({protocol::encode(conflict.commitment),
+                                          protocol::encode(conflict.record), conflict.other, salt});
     GYM_ASSERT(call.ok(), "a conflict has the types of openConflict()");
     return std::move(call).value();
 }

@@ -105,7 +105,7 @@ dispute::SpillOptions RerunOuter::spill_for(std::uint64_t size_bytes) const {
 }
 
 Result<TensorMemory> RerunOuter::fetch(const OuterDelta& delta) {
-    GYM_TRY(const Bytes bytes, source_(delta.root));
+    GYM_TRY(const Bytes bytes, source_(delta));
     const std::string name = "the delta of slot " + std::to_string(delta.slot);
     if (bytes.size() != trace_.header.delta_bytes)
         return fail(ErrorCode::kShapeMismatch, name + " has " + std::to_string(bytes.size()) +

@@ -88,13 +88,14 @@ Result<Step> decide(const Cursor& c, const move::DeclareOuter& m) {
         return fail(ErrorCode::kMalformed, "an aggregate has 1 to 1024 deltas");
     for (const Digest& delta : m.deltas)
         GYM_CHECK(check_not_zero(delta));
-    if (commit::merkle_root(m.deltas) != record.batch_root)
+    const Digest deltas_root = commit::merkle_root(m.deltas);
+    if (engine::included_root(m.deltas.size(), deltas_root) != record.batch_root)
         return fail(ErrorCode::kMismatch, "the deltas are not the record's");
     GYM_CHECK(check_slots(m.slots, m.deltas.size()));
     OuterFrame frame;
     frame.facts = facts_hash;
     frame.program = m.facts.trace_root;
-    frame.deltas_root = record.batch_root;
+    frame.deltas_root = deltas_root;
     frame.deltas = static_cast<std::uint32_t>(m.deltas.size());
     frame.slots = crypto::keccak256(m.slots);
     frame.state_root = *record.state_root;
@@ -102,7 +103,7 @@ Result<Step> decide(const Cursor& c, const move::DeclareOuter& m) {
     next.stage = Stage::outer;
     next.answered = true;
     next.leaves = m.deltas.size();
-    next.node = record.batch_root;
+    next.node = deltas_root;
     next.frame = hash_of(frame);
     return Step{next, std::nullopt, std::nullopt, frame};
 }

@@ -95,7 +95,8 @@ class Challenger final : public Player {
         std::uint64_t round = claim.key.round;
         if (claim.subject == Subject::kConflict) {
             GYM_TRY(const game::Conflict conflict, conflict_of(claim));
-            if (std::holds_alternative<protocol::RoundRecord>(conflict.other)) ++round;
+            GYM_TRY(const game::ConflictOther other, game::read_conflict_other(conflict.other));
+            if (std::holds_alternative<protocol::RoundRecordHead>(other)) ++round;
         }
         GYM_TRY(const auto epoch, desk_.epoch_of(claim.key.job_id, round));
         return (epoch ? epoch->block_number : claim.from_block) + window;

@@ -32,9 +32,10 @@ std::string Claim::name() const {
 
 std::vector<Digest> blobs_of(const Claim& claim) {
     std::vector<Digest> out;
-    for (const Digest& blob :
-         {claim.program_blob, claim.dataset_blob, claim.base_state_blob, claim.momentum_blob})
+    for (const Digest& blob : {claim.program_blob, claim.base_state_blob, claim.momentum_blob})
         if (!blob.is_zero()) out.push_back(blob);
+    if (claim.subject != Subject::kAggregate && !claim.dataset_blob.is_zero())
+        out.push_back(claim.dataset_blob);
     for (const protocol::IncludedDelta& delta : claim.deltas)
         out.push_back(delta.delta_root);
     return out;

@@ -79,8 +79,7 @@ Status check_aggregate(const Claim& claim) {
         commitment.commitment.kind != protocol::UnitKind::kAggregate)
         return wrong(claim, "the commitment is on another unit");
     if (index != 0 || !path.empty()) return wrong(claim, "aggregates are in no epoch's tree");
-    if (!claim.other.empty() || !claim.dataset_blob.is_zero())
-        return wrong(claim, "it has parts of another subject");
+    if (!claim.other.empty()) return wrong(claim, "it has parts of another subject");
     if (claim.deltas.empty()) return wrong(claim, "it names no deltas");
     for (std::size_t i = 1; i < claim.deltas.size(); ++i)
         if (claim.deltas[i - 1].slot >= claim.deltas[i].slot)
@@ -101,16 +100,9 @@ Status check_conflict(const Claim& claim) {
 
 Result<game::Conflict> conflict_of(const Claim& claim) {
     if (claim.subject != Subject::kConflict) return wrong(claim, "it is no conflict");
-    game::Conflict out{claim.evidence.commitment, claim.evidence.record, {}};
-    if (auto commitment = protocol::decode_signed_commitment(claim.other); commitment.ok()) {
-        out.other = std::move(commitment).value();
-        return out;
-    }
-    auto next = protocol::decode_round_record(claim.other);
-    if (!next.ok())
-        return wrong(claim, "what contradicts is neither a commitment nor a round record");
-    out.other = std::move(next).value();
-    return out;
+    const auto other = game::read_conflict_other(claim.other);
+    if (!other.ok()) return wrong(claim, "what contradicts is " + other.error().message);
+    return game::Conflict{claim.evidence.commitment, claim.evidence.record, claim.other};
 }
 
 Status check(const Claim& claim) {

@@ -11,6 +11,13 @@ namespace gym::protocol {
 namespace {
 
 constexpr std::uint16_t kFormat = 2;
+/// What contracts take for a record (RoundRecords.sol).
+constexpr std::size_t kChainBytesMin = 400, kChainBytesMax = 65'536;
+static_assert(kRoundRecordBytesMax <= kChainBytesMax);
+
+Error unknown_format(std::uint16_t format) {
+    return fail(ErrorCode::kMalformed, "round record: unknown format " + std::to_string(format));
+}
 
 void encode_roots(const RoundRecord& record, commit::Encoder& out) {
     for (const Digest* root :
@@ -121,9 +128,7 @@ Result<RoundRecord> decode_round_record(ByteView bytes) {
     commit::Decoder in(bytes);
     RoundRecord record;
     GYM_TRY(const std::uint16_t format, in.u16());
-    if (format != kFormat)
-        return fail(ErrorCode::kMalformed,
-                    "round record: unknown format " + std::to_string(format));
+    if (format != kFormat) return unknown_format(format);
     GYM_TRY(record.job_id, in.digest());
     GYM_TRY(record.round, in.u64());
     GYM_CHECK(decode_roots(in, record));
@@ -146,12 +151,39 @@ Status validate(const RoundRecord& record) {
     if (record.included.size() > kSlotsMax) return invalid("too many included deltas");
     if (!ascending_by_slot(record.included))
         return invalid("included deltas are not in ascending order");
+    const std::uint64_t size = round_record_bytes(record.slots.size(), record.included.size());
+    if (size > kRoundRecordBytesMax)
+        return invalid(std::to_string(size) + " bytes for " + std::to_string(record.slots.size()) +
+                       " slots and " + std::to_string(record.included.size()) +
+                       " included deltas; games about it can be opened with at most " +
+                       std::to_string(kRoundRecordBytesMax) + ": use fewer slots");
     return validate_slots(record);
 }
 
 Digest hash(const RoundRecord& record) {
+    return hash_round_record(encode(record));
+}
+
+Digest hash_round_record(ByteView bytes) {
     commit::Hasher hasher;
-    return hasher.update(as_bytes("gym.round.v1")).update(encode(record)).finish();
+    return hasher.update(as_bytes("gym.round.v1")).update(bytes).finish();
+}
+
+Result<RoundRecordHead> read_round_record_head(ByteView bytes) {
+    if (bytes.size() < kChainBytesMin || bytes.size() > kChainBytesMax)
+        return fail(ErrorCode::kMalformed,
+                    "round record: " + std::to_string(bytes.size()) + " bytes, contracts take " +
+                        std::to_string(kChainBytesMin) + " to " + std::to_string(kChainBytesMax));
+    commit::Decoder in(bytes);
+    RoundRecordHead head;
+    GYM_TRY(const std::uint16_t format, in.u16());
+    if (format != kFormat) return unknown_format(format);
+    GYM_TRY(head.job_id, in.digest());
+    GYM_TRY(head.round, in.u64());
+    GYM_TRY(head.previous_record, in.digest());
+    GYM_TRY(head.base_state_root, in.digest());
+    GYM_TRY(head.momentum_root, in.digest());
+    return head;
 }
 
 }  // namespace gym::protocol

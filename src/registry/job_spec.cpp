@@ -2,7 +2,13 @@
 
 #include <limits>
 
+#include "gym/protocol/round_record.hpp"
+
 namespace gym::registry {
+
+static_assert(protocol::round_record_bytes(kJobSlotsMax, kJobSlotsMax) <=
+              protocol::kRoundRecordBytesMax);
+
 namespace {
 
 constexpr std::int64_t kDurationMsMax = std::int64_t{30} * 24 * 3600 * 1000;

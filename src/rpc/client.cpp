@@ -90,7 +90,7 @@ class GrpcCoordinator final : public Coordinator {
     Result<bool> submit_report_reveal(const ReportReveal& reveal) override;
     Status defend_unit(const Digest& unit) override;
     Result<NodeStatus> node_status(const std::optional<Address>& address) override;
-    Result<protocol::RoundRecord> round_record(const Digest& job_id, std::uint64_t round) override;
+    Result<Bytes> round_record(const Digest& job_id, std::uint64_t round) override;
     Result<UnitView> unit(const Digest& unit_id) override;
 
   private:
@@ -331,14 +331,14 @@ Result<NodeStatus> GrpcCoordinator::node_status(const std::optional<Address>& ad
     return wire::read(response.status());
 }
 
-Result<protocol::RoundRecord> GrpcCoordinator::round_record(const Digest& job_id,
-                                                            std::uint64_t round) {
+Result<Bytes> GrpcCoordinator::round_record(const Digest& job_id, std::uint64_t round) {
     v1::GetRoundRecordRequest request;
     request.set_job_id(wire::text_of(job_id));
     request.set_round(round);
     v1::GetRoundRecordResponse response;
     GYM_CHECK(call("GetRoundRecord", &Stub::GetRoundRecord, request, response));
-    return protocol::decode_round_record(wire::bytes_of(response.round_record()));
+    const ByteView record = wire::bytes_of(response.round_record());
+    return Bytes(record.begin(), record.end());
 }
 
 Result<UnitView> GrpcCoordinator::unit(const Digest& unit_id) {

@@ -27,6 +27,7 @@ player::Claim claim_on(const rpc::VerifyTask& task, const ChainView::Epoch& epoc
     claim.key = task.unit;
     claim.evidence = {task.commitment, task.record, 0, {}};
     claim.program_blob = task.inputs.program_blob;
+    claim.dataset_blob = task.inputs.dataset_blob.value_or(Digest());
     claim.base_state_blob = task.inputs.base_state_blob;
     claim.epoch_block = epoch.block;
     claim.from_block = epoch.block;
@@ -53,7 +54,6 @@ Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator, ChainView& chai
     GYM_TRY(const ChainView::Epoch epoch, epoch_on_chain(chain, task.record));
     player::Claim claim = claim_on(task, epoch);
     if (task.commitment.commitment.kind == protocol::UnitKind::kTrain) {
-        claim.dataset_blob = task.inputs.dataset_blob.value_or(Digest());
         GYM_CHECK(add_path(coordinator, epoch, claim));
         return claim;
     }

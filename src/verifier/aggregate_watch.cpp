@@ -62,18 +62,37 @@ Status VerifierImpl::look_at_next_record(const WatchedRound& round) {
     const std::uint64_t number = round.record.round + 1;
     GYM_TRY(const auto posted, options_.chain->round(round.record.job_id, number));
     if (!posted) return {};
-    GYM_TRY(const protocol::RoundRecord next,
-            coordinator_.round_record(round.record.job_id, number));
-    if (protocol::hash(next) != posted->record_hash)
+    // In its bytes: one that does not decode is on trial, too.
+    GYM_TRY(Bytes next, coordinator_.round_record(round.record.job_id, number));
+    if (protocol::hash_round_record(next) != posted->record_hash)
         return fail(ErrorCode::kMismatch,
                     "the coordinator serves another one than the chain has the hash of");
     const NextRecordAudit audit = audit_next_record(round, next);
     for (const std::string& sentence : audit.contradictions)
         contradict(round.unit(), sentence);
     if (audit.conflict && options_.claims != nullptr)
-        challenge(round.unit(),
-                  accuse_conflict(round, protocol::encode(next), options_.claims->head()));
+        challenge(round.unit(), accuse_conflict(round, std::move(next), options_.claims->head()));
     return watch_.remove(round.unit());
+}
+
+/// Nobody can compute an aggregate that was made from what no unit gives, and a game about it
+/// cannot be won. Who committed to that can be challenged.
+void VerifierImpl::accuse_delta(const rpc::VerifyTask& aggregate, const worker::WrongDelta& wrong) {
+    const auto& [slot, root] = wrong.claimed;
+    const protocol::UnitKey unit{aggregate.unit.job_id, aggregate.unit.round, slot, 0};
+    contradict(unit, "the aggregate has delta " + root.hex() + " of " + protocol::name_unit(unit) +
+                         ", which running the unit again does not give: that is " +
+                         wrong.computed.hex());
+    if (options_.claims == nullptr || options_.chain == nullptr) return;
+    const auto view = coordinator_.unit(protocol::unit_id(unit));
+    if (!view.ok()) return challenge(unit, view.error());
+    // Of another delta nobody is guilty but who includes it (audit_inclusion).
+    const std::optional<protocol::SignedCommitment>& commitment = view->commitment;
+    if (!commitment || commitment->commitment.delta_root != root) return;
+    rpc::VerifyTask train = aggregate;
+    train.unit = unit;
+    train.commitment = *commitment;
+    challenge(unit, accuse_unit(coordinator_, *options_.chain, train));
 }
 
 /// A game is decided by the deltas that were committed to, and the task's list is signed by nobody:

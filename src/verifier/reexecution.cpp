@@ -1,5 +1,7 @@
 #include "gym/verifier/reexecution.hpp"
 
+#include <span>
+#include <string>
 #include <utility>
 
 #include "gym/commit/tensor_root.hpp"
@@ -35,20 +37,29 @@ Result<Reexecution> reexecute_train(worker::InputLoader& loader, const rpc::Veri
     return out;
 }
 
-Result<engine::State> load_delta(rpc::BlobCache& cache, const program::Program& train,
-                                 const Digest& root) {
-    GYM_TRY(const Bytes bytes, cache.fetch(root));
-    return engine::decode_delta(train, bytes);
+Result<engine::State> load_delta(worker::DeltaLoader& deltas, const program::Program& train,
+                                 const rpc::VerifyTask& task, const worker::RoundDelta& delta,
+                                 const ReexecutionOptions& options) {
+    const worker::DeltaRound round{task.record, task.inputs};
+    const worker::DeltaRunOptions run{options.engine, options.progress, options.stop};
+    GYM_TRY(const Bytes bytes, deltas.load(round, delta, run));
+    auto decoded = engine::decode_delta(train, bytes);
+    if (decoded.ok() || !task.inputs.dataset_blob) return decoded;
+    // No unit gives what is no delta: which one it is of is found as for one that is withheld.
+    GYM_CHECK(deltas.run_again(round, delta, run));
+    return decoded;
 }
 
-/// The outer step: its results are the next base state and the next momentum.
-Result<Reexecution> reexecute_aggregate(worker::InputLoader& loader, rpc::BlobCache& cache,
+/// The outer step: its results are the next base state and the next momentum. A game about it goes
+/// by the record's trace root, as it does for train units.
+Result<Reexecution> reexecute_aggregate(worker::InputLoader& loader,
+                                        worker::DeltaLoader& delta_loader,
                                         const rpc::VerifyTask& task,
                                         const crypto::Signature& challenge,
                                         const ReexecutionOptions& options) {
     const auto& [program_blob, dataset_blob, base_blob, momentum_blob] = task.inputs;
     GYM_TRY(const auto train, loader.load_program(task.record, program_blob));
-    GYM_TRY(const engine::State base, loader.load_state(base_blob, task.record.base_state_root));
+    GYM_TRY(const engine::State base, loader.load_base(task.record, *train, base_blob));
     engine::State momentum;
     if (momentum_blob) {
         GYM_TRY(momentum, loader.load_state(*momentum_blob, task.record.momentum_root));
@@ -58,7 +69,8 @@ Result<Reexecution> reexecute_aggregate(worker::InputLoader& loader, rpc::BlobCa
     }
     std::vector<engine::State> deltas;
     for (const protocol::IncludedDelta& delta : task.deltas) {
-        GYM_TRY(engine::State decoded, load_delta(cache, *train, delta.delta_root));
+        GYM_TRY(engine::State decoded,
+                load_delta(delta_loader, *train, task, {delta.slot, delta.delta_root}, options));
         deltas.push_back(std::move(decoded));
     }
     GYM_TRY(const program::Program aggregate,
@@ -77,6 +89,24 @@ Result<Reexecution> reexecute_aggregate(worker::InputLoader& loader, rpc::BlobCa
     return out;
 }
 
+/// Whoever is shown a list that no aggregate can be made from is shown none.
+Status check_deltas(std::span<const protocol::IncludedDelta> deltas) {
+    if (deltas.empty() || deltas.size() > program::kDeltasMax)
+        return fail(ErrorCode::kMismatch, "an aggregate of " + std::to_string(deltas.size()) +
+                                              " deltas; there are 1 to " +
+                                              std::to_string(program::kDeltasMax));
+    for (std::size_t i = 0; i < deltas.size(); ++i) {
+        const std::string slot = "slot " + std::to_string(deltas[i].slot);
+        if (deltas[i].slot >= protocol::kSlotsMax)
+            return fail(ErrorCode::kMismatch, "a delta of " + slot + ", which is no worker's");
+        if (i > 0 && deltas[i].slot <= deltas[i - 1].slot)
+            return fail(ErrorCode::kMismatch,
+                        "the aggregate's deltas do not ascend by slot: " + slot +
+                            " is behind slot " + std::to_string(deltas[i - 1].slot));
+    }
+    return {};
+}
+
 }  // namespace
 
 Status check_task(const crypto::Eip712Domain& domain, const rpc::VerifyTask& task) {
@@ -92,17 +122,18 @@ Status check_task(const crypto::Eip712Domain& domain, const rpc::VerifyTask& tas
                                              task.committer, task.unit.attempt);
     if (commitment.round_record != protocol::hash(task.record))
         return fail(ErrorCode::kMismatch, "the commitment names another round record");
+    if (commitment.kind == protocol::UnitKind::kAggregate) return check_deltas(task.deltas);
     return {};
 }
 
-Result<Reexecution> reexecute(worker::InputLoader& loader, rpc::BlobCache& cache,
+Result<Reexecution> reexecute(worker::InputLoader& loader, worker::DeltaLoader& deltas,
                               const rpc::VerifyTask& task, const crypto::Signature& challenge,
                               const ReexecutionOptions& options) {
     switch (task.commitment.commitment.kind) {
         case protocol::UnitKind::kTrain:
             return reexecute_train(loader, task, challenge, options);
         case protocol::UnitKind::kAggregate:
-            return reexecute_aggregate(loader, cache, task, challenge, options);
+            return reexecute_aggregate(loader, deltas, task, challenge, options);
         case protocol::UnitKind::kEvaluate:
             break;
     }

@@ -53,25 +53,37 @@ Result<WatchedRound> decode_watched_round(ByteView bytes) {
     return out;
 }
 
-NextRecordAudit audit_next_record(const WatchedRound& round, const protocol::RoundRecord& next) {
+NextRecordAudit audit_next_record(const WatchedRound& round, ByteView next) {
     NextRecordAudit out;
-    const std::string name = "the record of round " + std::to_string(next.round);
+    const std::string name = "the record of round " + std::to_string(round.record.round + 1);
     const protocol::UnitCommitment& made = round.commitment.commitment;
-    if (next.previous_record != protocol::hash(round.record)) {
+    const auto head = protocol::read_round_record_head(next);
+    if (!head.ok()) {
+        out.contradictions.push_back(name + " is none: " + head.error().message);
+        return out;  // the chain's rules refuse it, too, and no node works on it
+    }
+    const bool follows = head->job_id == round.record.job_id &&
+                         head->round == round.record.round + 1 &&
+                         head->previous_record == protocol::hash(round.record);
+    if (!follows) {
         out.contradictions.push_back(name + " goes on from another record than that of round " +
                                      std::to_string(round.record.round));
         return out;  // the chain's rules compare records that go on from each other only
     }
-    if (next.base_state_root != made.final_state_root)
+    if (head->base_state_root != made.final_state_root)
         out.contradictions.push_back(
-            differ("the base state in " + name, next.base_state_root, made.final_state_root));
-    if (next.momentum_root != made.delta_root)
+            differ("the base state in " + name, head->base_state_root, made.final_state_root));
+    if (head->momentum_root != made.delta_root)
         out.contradictions.push_back(
-            differ("the momentum in " + name, next.momentum_root, made.delta_root));
+            differ("the momentum in " + name, head->momentum_root, made.delta_root));
     out.conflict = !out.contradictions.empty();
-    if (next.included != round.deltas)
+    const auto record = protocol::decode_round_record(next);
+    if (!record.ok())
+        out.contradictions.push_back(name +
+                                     " is not as records are written: " + record.error().message);
+    else if (record->included != round.deltas)
         out.contradictions.push_back(name + " says that the aggregate was made from " +
-                                     std::to_string(next.included.size()) +
+                                     std::to_string(record->included.size()) +
                                      " deltas, which are not the " +
                                      std::to_string(round.deltas.size()) + " that were shown");
     return out;

@@ -92,14 +92,17 @@ Result<PendingReport> VerifierImpl::compute(const rpc::VerifyTask& task,
     report.verifier = key_.address();
     report.challenge_signature = key_.sign_digest(
         protocol::trace_challenge_digest(network.domain(), task.beacon, report.unit));
-    GYM_TRY(const Reexecution result,
-            reexecute(loader_, cache_, task, report.challenge_signature, run_options(task, stop)));
-    report.records_root = result.records_root;
-    report.final_state_root = result.final_state_root;
-    report.delta_root = result.delta_root;
-    report.trace = result.trace;
+    const auto result =
+        reexecute(loader_, deltas_, task, report.challenge_signature, run_options(task, stop));
+    for (const worker::WrongDelta& wrong : deltas_.take_wrong())
+        accuse_delta(task, wrong);
+    if (!result.ok()) return result.error();
+    report.records_root = result->records_root;
+    report.final_state_root = result->final_state_root;
+    report.delta_root = result->delta_root;
+    report.trace = result->trace;
     report.salt = crypto::random_digest();
-    pending.records = engine::encode_records(result.records);
+    pending.records = engine::encode_records(result->records);
     return pending;
 }
 

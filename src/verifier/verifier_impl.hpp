@@ -14,6 +14,7 @@
 #include "gym/verifier/report_journal.hpp"
 #include "gym/verifier/round_watch.hpp"
 #include "gym/verifier/verifier.hpp"
+#include "gym/worker/delta_loader.hpp"
 
 namespace gym::verifier {
 
@@ -46,7 +47,8 @@ class VerifierImpl final : public Verifier {
           cache_(std::move(cache)),
           journal_(std::move(journal)),
           watch_(std::move(watch)),
-          loader_(cache_) {}
+          loader_(cache_),
+          deltas_(cache_, loader_) {}
 
     Result<bool> run_once(const std::stop_token& stop) override;
     [[nodiscard]] rpc::Activity activity() const override {
@@ -68,6 +70,7 @@ class VerifierImpl final : public Verifier {
     void accuse(const rpc::VerifyTask& task, const PendingReport& pending);
     void accuse_aggregate(const rpc::VerifyTask& task, const PendingReport& pending,
                           ByteView claimed);
+    void accuse_delta(const rpc::VerifyTask& aggregate, const worker::WrongDelta& wrong);
     void mistrust(const protocol::UnitKey& unit, const std::string& sentence);
     void challenge(const protocol::UnitKey& unit, const Result<player::Claim>& claim);
     Status release(const rpc::VerifyTask& task);
@@ -95,6 +98,7 @@ class VerifierImpl final : public Verifier {
     ReportJournal journal_;
     RoundWatch watch_;
     worker::InputLoader loader_;
+    worker::DeltaLoader deltas_;
     std::optional<Digest> audited_;  ///< record of the round whose sample was compared last
     std::optional<protocol::UnitKey> audited_aggregate_;  ///< whose deltas were compared last
     /// The aggregate audited last if it has deltas that nobody committed to, with all commitments

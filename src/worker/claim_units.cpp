@@ -8,6 +8,7 @@
 #include "gym/game/rerun_outer.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/protocol/unit_spec.hpp"
+#include "gym/worker/delta_loader.hpp"
 #include "gym/worker/unit_inputs.hpp"
 
 namespace gym::worker {
@@ -32,8 +33,17 @@ struct HeldOuter final : Held {
     using Held::Held;
     std::shared_ptr<const program::Program> program;
     engine::State base, momentum;
+    rpc::UnitInputs units;  ///< of the round, for deltas that nobody gives away
     std::unique_ptr<game::RerunOuter> work;
 };
+
+rpc::UnitInputs inputs_of(const player::Claim& claim) {
+    rpc::UnitInputs inputs;
+    inputs.program_blob = claim.program_blob;
+    if (!claim.dataset_blob.is_zero()) inputs.dataset_blob = claim.dataset_blob;
+    inputs.base_state_blob = claim.base_state_blob;
+    return inputs;
+}
 
 class ClaimUnits final : public player::UnitSource {
   public:
@@ -41,6 +51,7 @@ class ClaimUnits final : public player::UnitSource {
                const crypto::Eip712Domain& domain, game::RerunWorkOptions options)
         : cache_(std::move(cache)),
           loader_(cache_),
+          deltas_(cache_, loader_),
           claims_(claims),
           domain_(domain),
           options_(std::move(options)) {}
@@ -80,13 +91,9 @@ class ClaimUnits final : public player::UnitSource {
 
   private:
     Result<std::unique_ptr<Held>> open_train(const player::Claim& claim) {
-        rpc::UnitInputs inputs;
-        inputs.program_blob = claim.program_blob;
-        inputs.dataset_blob = claim.dataset_blob;
-        inputs.base_state_blob = claim.base_state_blob;
         auto held = std::make_unique<HeldTrain>(claim);
         held->spec = protocol::unit_spec(claim.evidence.record, claim.key.slot);
-        GYM_TRY(held->inputs, loader_.load_train(claim.evidence.record, inputs));
+        GYM_TRY(held->inputs, loader_.load_train(claim.evidence.record, inputs_of(claim)));
         GYM_TRY(held->work, game::RerunWork::create({*held->inputs.program, held->inputs.base,
                                                      *held->inputs.dataset, held->spec},
                                                     options_));
@@ -106,10 +113,12 @@ class ClaimUnits final : public player::UnitSource {
                                  claim.epoch,    {},         domain_};
         for (const protocol::IncludedDelta& delta : claim.deltas)
             inputs.included.push_back({delta.slot, delta.delta_root});
-        GYM_TRY(held->work,
-                game::RerunOuter::create(
-                    std::move(inputs), [this](const Digest& root) { return cache_.fetch(root); },
-                    options_));
+        held->units = inputs_of(claim);
+        const auto source = [this, &of = *held](const game::OuterDelta& delta) {
+            return deltas_.load({of.claim.evidence.record, of.units}, {delta.slot, delta.root},
+                                {options_.engine, options_.progress, options_.cancel});
+        };
+        GYM_TRY(held->work, game::RerunOuter::create(std::move(inputs), source, options_));
         const Digest trace_root = dispute::trace_root(held->work->trace().header);
         if (trace_root != record.trace_root)
             return fail(ErrorCode::kMismatch, "the trace program has root " + trace_root.hex() +
@@ -121,6 +130,7 @@ class ClaimUnits final : public player::UnitSource {
 
     rpc::BlobCache cache_;
     InputLoader loader_;
+    DeltaLoader deltas_;
     const player::ClaimStore& claims_;
     const crypto::Eip712Domain domain_;
     const game::RerunWorkOptions options_;

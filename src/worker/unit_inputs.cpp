@@ -76,9 +76,17 @@ Result<TrainInputs> InputLoader::load_train(const protocol::RoundRecord& record,
         dataset_ = std::make_shared<const blob::Dataset>(std::move(dataset));
     }
     out.dataset = dataset_;
-    GYM_TRY(out.base, load_state(inputs.base_state_blob, record.base_state_root, progress));
-    GYM_CHECK(check_dispute_roots(record, *out.program, out.base));
+    GYM_TRY(out.base, load_base(record, *out.program, inputs.base_state_blob, progress));
     return out;
+}
+
+Result<engine::State> InputLoader::load_base(const protocol::RoundRecord& record,
+                                             const program::Program& train,
+                                             const Digest& base_state_blob,
+                                             const rpc::BlobCache::Progress& progress) {
+    GYM_TRY(engine::State base, load_state(base_state_blob, record.base_state_root, progress));
+    GYM_CHECK(check_dispute_roots(record, train, base));
+    return base;
 }
 
 Result<std::shared_ptr<const program::Program>> InputLoader::load_program(

@@ -60,14 +60,14 @@ contract OuterRules {
         f.facts = facts.hash();
         c.check(f.facts);
         StepRecord memory r = _record(facts.recordsRoot, record);
-        _checkDeltas(deltas, r.batchRoot);
+        f.deltasRoot = _deltasRoot(deltas, r.batchRoot);
         _checkSlots(slots, deltas.length);
-        (f.program, f.deltasRoot, f.stateRoot) = (facts.traceRoot, r.batchRoot, r.stateRoot);
+        (f.program, f.stateRoot) = (facts.traceRoot, r.stateRoot);
         // At most DELTAS_MAX.
         // forge-lint: disable-next-line(unsafe-typecast)
         (f.deltas, f.slots) = (uint32(deltas.length), keccak256(slots));
         (next.stage, next.answered, next.leaves) = (Stage.OUTER, true, f.deltas);
-        (next.node, next.frame) = (r.batchRoot, f.hash());
+        (next.node, next.frame) = (f.deltasRoot, f.hash());
     }
 
     /// @notice See IDisputeMoves.pickOuter.
@@ -211,14 +211,23 @@ contract OuterRules {
         Frames.nonZero(r.stateRoot);
     }
 
-    function _checkDeltas(bytes32[] calldata deltas, bytes32 root) private view {
+    /// @dev The deltas are those of the record. Their number is hashed with their tree: else a list with inner nodes or absent leaves, which
+    /// nobody can open, would have the same root. @return root Of their tree.
+    function _deltasRoot(bytes32[] calldata deltas, bytes32 batchRoot)
+        private
+        view
+        returns (bytes32 root)
+    {
         uint256 count = deltas.length;
         if (count == 0 || count > OuterStep.DELTAS_MAX) revert IDisputeErrors.Malformed(count);
         for (uint256 i = 0; i < count; ++i) {
             Frames.nonZero(deltas[i]);
         }
-        bytes32 computed = MerkleSha256.fold(deltas, MerkleSha256.depthOf(count), 0);
-        if (computed != root) revert MerkleSha256.RootMismatch(computed, root);
+        root = MerkleSha256.fold(deltas, MerkleSha256.depthOf(count), 0);
+        // At most DELTAS_MAX.
+        // forge-lint: disable-next-line(unsafe-typecast)
+        bytes32 computed = sha256(abi.encodePacked("gym.included.v1", uint32(count), root));
+        if (computed != batchRoot) revert MerkleSha256.RootMismatch(computed, batchRoot);
     }
 
     /// @dev Workers' slots, none twice.

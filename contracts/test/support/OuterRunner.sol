@@ -51,9 +51,15 @@ contract OuterRunner {
     }
 
     function recordOf(OuterRun memory r) public pure returns (bytes memory) {
-        bytes32 deltas = DisputeTrees.root(DisputeTrees.tensorRoots(r.deltas));
-        bytes memory head = abi.encodePacked(uint64(0), deltas, uint64(0), uint8(0), uint8(1));
+        bytes32 batch = batchRoot(DisputeTrees.tensorRoots(r.deltas));
+        bytes memory head = abi.encodePacked(uint64(0), batch, uint64(0), uint8(0), uint8(1));
         return abi.encodePacked(head, DisputeTrees.root(r.state));
+    }
+
+    /// Of the record of an aggregate that was made from these.
+    function batchRoot(bytes32[] memory deltas) public pure returns (bytes32) {
+        uint32 count = uint32(deltas.length);
+        return sha256(abi.encodePacked("gym.included.v1", count, DisputeTrees.root(deltas)));
     }
 
     /// Element `i` of parameter `k` in every delta.

@@ -124,7 +124,7 @@ template <class M>
 void reseal_outer(Rng& rng, Cursor& c, M& m) {
     constexpr std::size_t kBatchRootAt = 8;
     if constexpr (std::same_as<M, move::DeclareOuter>) {
-        const Digest root = commit::merkle_root(m.deltas);
+        const Digest root = engine::included_root(m.deltas.size(), commit::merkle_root(m.deltas));
         if (rng() % 2 == 0 && m.record.size() >= kBatchRootAt + Digest::kSize)
             std::ranges::copy(root.data, m.record.begin() + kBatchRootAt);
         commit::Hasher hasher;
@@ -140,6 +140,21 @@ void reseal_outer(Rng& rng, Cursor& c, M& m) {
         commit::Hasher hasher;
         c.node = hasher.update(as_bytes("gym.commitment.v1")).update(m.commitment).finish();
     }
+}
+
+/// Another list with the same tree, of which contracts know that it is not the record's.
+inline void refold(Rng& rng, move::DeclareOuter& m) {
+    std::vector<Digest>& list = m.deltas;
+    if (rng() % 2 == 0) {
+        list.push_back(commit::absent_leaf());
+        m.slots.insert(m.slots.end(), {0, 0, 0xff, 0xff});
+        return;
+    }
+    for (std::size_t i = 0; 2 * i < list.size(); ++i)
+        list[i] = commit::merkle_node(
+            list[2 * i], 2 * i + 1 < list.size() ? list[2 * i + 1] : commit::absent_leaf());
+    list.resize((list.size() + 1) / 2);
+    m.slots.resize(4 * list.size());
 }
 
 /// A case with one or two things changed; sometimes at once visible, sometimes not.
@@ -161,6 +176,8 @@ inline Case mutated(Rng& rng, const Case& original) {
                 reseal_outer(rng, changed.at, m);
                 reseal(rng, changed.at, m);
             }
+            if constexpr (std::same_as<std::remove_cvref_t<decltype(m)>, move::DeclareOuter>)
+                if (rng() % 4 == 0) refold(rng, m);
         },
         changed.move);
     return changed;

@@ -93,7 +93,7 @@ std::vector<Digest> RandomOuter::leaves(OuterTree tree) const {
 
 void RandomOuter::declare() {
     engine::StepRecord record;
-    record.batch_root = trees_.deltas_root;
+    record.batch_root = engine::included_root(deltas_.size(), trees_.deltas_root);
     record.state_root = trees_.state_root;
     protocol::UnitCommitment says;
     says.round_record = protocol::hash(unit_.sample.record);

@@ -154,11 +154,11 @@ ChainUnit TableChain::post_aggregate(std::uint32_t asserter, const SampleOuter& 
         next.previous_record = says.round_record;
         next.base_state_root = record.momentum_root;
         post_round(next, {}, time + 2);
-        unit.conflict->other = next;
+        unit.conflict->other = protocol::encode(next);
         window.reset();
     } else {
         says.flops += 1;
-        unit.conflict->other = protocol::sign(domain(), says, keys_[asserter]);
+        unit.conflict->other = protocol::encode(protocol::sign(domain(), says, keys_[asserter]));
     }
     unit.conflict_opening =
         ConflictOpening{must(decide_conflict(domain(), *unit.conflict), "conflict"), window};

@@ -64,6 +64,7 @@ class MemoryHandler final : public rpc::NodeHandler {
     std::map<std::string, Error> failures;  ///< a call by this name fails so
     /// Bytes sent instead of a blob's own: a coordinator that lies.
     std::map<Digest, Bytes> lies;
+    std::set<Digest> silent;  ///< blobs that it does not answer about
 
   private:
     /// Notes the call; the error a test planted for it.

@@ -185,6 +185,34 @@ TEST_P(OuterGames, WhoDoesNotKnowTheEpochBelievesInIt) {
     EXPECT_EQ(outcome.moves, "declareOuter ");
 }
 
+/// Nobody can open an inner node or an absent leaf as a delta: with an accomplice that committed to
+/// one, any value could be posted for it.
+TEST_P(OuterGames, AListWithTheSameTreeIsNotTheCommittedOne) {
+    const Line line = testing::line_of(sample_.facts(*asserter_));
+    const auto right = std::get<move::DeclareOuter>(must(plan_answer(*asserter_, line)));
+    const auto declare = [&](const std::vector<Digest>& deltas) {
+        EXPECT_EQ(commit::merkle_root(deltas), commit::merkle_root(right.deltas));
+        move::DeclareOuter move = right;
+        move.deltas = deltas;
+        move.slots.clear();
+        for (std::size_t i = 0; i < deltas.size(); ++i)
+            move.slots.insert(move.slots.end(), {0, 0, 0, static_cast<std::uint8_t>(i)});
+        return decide(line.at(), move);
+    };
+    ASSERT_TRUE(declare(right.deltas).ok());
+    ASSERT_EQ(right.deltas.size(), 3U);
+    const auto [a, b, c] = std::array{right.deltas[0], right.deltas[1], right.deltas[2]};
+    const Digest none = commit::absent_leaf();
+    for (const auto& list :
+         std::vector<std::vector<Digest>>{{a, b, c, none},
+                                          {commit::merkle_node(a, b), commit::merkle_node(c, none)},
+                                          {commit::merkle_root(right.deltas)}}) {
+        const auto declared = declare(list);
+        ASSERT_FALSE(declared.ok()) << list.size();
+        EXPECT_EQ(declared.error().code, ErrorCode::kMismatch) << declared.error().message;
+    }
+}
+
 TEST_P(OuterGames, WhatWasNotCommittedToCannotBeDeclared) {
     OuterLiar liar(*asserter_);
     OuterFacts facts = sample_.facts(liar);

@@ -73,9 +73,10 @@ class SampleOuter {
         return {unit.program, base, momentum, record, epoch, included, domain};
     }
     [[nodiscard]] DeltaSource source() const {
-        return [this](const Digest& root) -> Result<Bytes> {
-            const auto found = deltas.find(root);
-            if (found == deltas.end()) return fail(ErrorCode::kNotFound, "no delta " + root.hex());
+        return [this](const OuterDelta& delta) -> Result<Bytes> {
+            const auto found = deltas.find(delta.root);
+            if (found == deltas.end())
+                return fail(ErrorCode::kNotFound, "no delta " + delta.root.hex());
             return found->second;
         };
     }
@@ -94,7 +95,7 @@ class SampleOuter {
     [[nodiscard]] protocol::UnitCommitment outcome(OuterWork& work) const {
         const OuterTrees& trees = *work.run(work.included()).value();
         engine::StepRecord step;
-        step.batch_root = trees.deltas_root;
+        step.batch_root = engine::included_root(work.included().size(), trees.deltas_root);
         step.state_root = trees.state_root;
         protocol::UnitCommitment out;
         out.kind = protocol::UnitKind::kAggregate;

@@ -187,7 +187,7 @@ TEST_F(TableTest, AnAggregateMayIncludeManyDeltas) {
             slots.insert(slots.end(),
                          {0, 0, static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i)});
         engine::StepRecord step;
-        step.batch_root = commit::merkle_root(roots);
+        step.batch_root = engine::included_root(deltas, commit::merkle_root(roots));
         step.state_root = filled(4);
         OuterFacts facts = testing::sample_outer_facts();
         facts.records_root = engine::records_root({&step, 1});

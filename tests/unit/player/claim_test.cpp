@@ -129,6 +129,15 @@ TEST(Claim, OfTheFormatBeforeIsOnATrainUnit) {
     EXPECT_EQ(*decoded, claim);
 }
 
+/// No node would write such a record, but it is the one whose hash is on chain.
+TEST(Claim, OnARecordIsOnTheBytesThatWerePosted) {
+    Claim claim = next_record();
+    claim.other.push_back(0);
+    ASSERT_TRUE(check(claim).ok());
+    EXPECT_EQ(decode_claim(encode(claim)).value(), claim);
+    EXPECT_EQ(conflict_of(claim)->other, claim.other);
+}
+
 TEST(Claim, PartsThatDoNotBelongTogetherAreRefused) {
     const auto refused = [](Claim claim, const std::function<void(Claim&)>& change) {
         EXPECT_TRUE(check(claim).ok());
@@ -150,11 +159,11 @@ TEST(Claim, PartsThatDoNotBelongTogetherAreRefused) {
     refused(aggregate(), [](Claim& claim) { std::swap(claim.deltas[0], claim.deltas[1]); });
     refused(aggregate(), [](Claim& claim) { claim.deltas[1].slot = claim.deltas[0].slot; });
     refused(aggregate(), [](Claim& claim) { claim.evidence.path = {digest(1)}; });
-    refused(aggregate(), [](Claim& claim) { claim.dataset_blob = digest(81); });
+    refused(aggregate(), [](Claim& claim) { claim.other = {1}; });
     refused(equivocation(), [](Claim& claim) { claim.role = Role::kDefend; });
     refused(equivocation(), [](Claim& claim) { claim.other.pop_back(); });
     refused(equivocation(), [](Claim& claim) { claim.epoch = aggregate().epoch; });
-    refused(next_record(), [](Claim& claim) { claim.other.pop_back(); });
+    refused(next_record(), [](Claim& claim) { claim.other.resize(399); });
     refused(next_record(), [](Claim& claim) { claim.program_blob = digest(80); });
 }
 

@@ -130,7 +130,7 @@ class AggregateLogTest : public GameLogTest {
         says.steps = 1;
         says.tokens = 0;
         engine::StepRecord step;
-        step.batch_root = digest(301);  // the tree of one delta
+        step.batch_root = engine::included_root(1, digest(301));  // the tree of one delta
         step.state_root = digest(302);
         record_ = engine::encode_step_record(step);
         says.records_root = engine::records_root({&step, 1});
@@ -179,8 +179,8 @@ TEST_F(AggregateLogTest, AConflictIsOverWithItsOpening) {
     chain::Opened opened;
     opened.game = digest(1);
     opened.unit = unit_;
-    opened.data =
-        game::encode_conflict({evidence_.commitment, evidence_.record, sign(other)}, digest(0));
+    opened.data = game::encode_conflict(
+        {evidence_.commitment, evidence_.record, protocol::encode(sign(other))}, digest(0));
     happened_.push_back({opened, Digest(), 0});
     happened_.push_back({chain::FaultFound{.game = digest(1), .unit = unit_}, Digest(), 0});
     const GameRecord game = replayed(std::nullopt);

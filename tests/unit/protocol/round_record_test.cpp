@@ -62,6 +62,57 @@ TEST(RoundRecord, a_record_that_breaks_a_rule_is_refused) {
     }
 }
 
+/// Records of n workers whose deltas of the round before are all included.
+RoundRecord full_record(std::uint32_t n) {
+    RoundRecord record = round_record();
+    record.slots.clear();
+    record.included.clear();
+    for (std::uint32_t i = 0; i < n; ++i) {
+        Address worker = testing::address(1);
+        worker.data[1] = static_cast<std::uint8_t>(i);
+        worker.data[2] = static_cast<std::uint8_t>(i >> 8);
+        record.slots.push_back({i, worker, kPpm});
+        record.included.push_back({i, testing::digest(i), testing::digest(i + 1)});
+    }
+    return record;
+}
+
+TEST(RoundRecord, no_game_could_be_opened_about_a_larger_one) {
+    const RoundRecord largest = full_record(673);
+    EXPECT_EQ(encode(largest).size(), round_record_bytes(673, 673));
+    EXPECT_TRUE(validate(largest).ok());
+    EXPECT_TRUE(decode_round_record(encode(largest)).ok());
+    const RoundRecord larger = full_record(674);
+    ASSERT_GT(encode(larger).size(), kRoundRecordBytesMax);
+    EXPECT_EQ(validate(larger).error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(validate(larger).error().message.find("674 slots"), std::string::npos);
+    EXPECT_EQ(decode_round_record(encode(larger)).error().code, ErrorCode::kMalformed);
+}
+
+TEST(RoundRecord, its_head_is_read_as_contracts_read_it) {
+    const RoundRecord record = round_record();
+    const RoundRecordHead head{record.job_id, record.round, record.previous_record,
+                               record.base_state_root, record.momentum_root};
+    Bytes bytes = encode(record);
+    EXPECT_EQ(read_round_record_head(bytes).value(), head);
+    EXPECT_EQ(hash_round_record(bytes), hash(record));
+    bytes.push_back(0);
+    EXPECT_FALSE(decode_round_record(bytes).ok());
+    EXPECT_EQ(read_round_record_head(bytes).value(), head) << "whatever is behind it";
+    EXPECT_NE(hash_round_record(bytes), hash(record));
+    bytes.resize(65'536);
+    EXPECT_TRUE(read_round_record_head(bytes).ok());
+    bytes.push_back(0);
+    EXPECT_EQ(read_round_record_head(bytes).error().code, ErrorCode::kMalformed);
+    bytes.resize(400);
+    EXPECT_TRUE(read_round_record_head(bytes).ok());
+    bytes.pop_back();
+    EXPECT_EQ(read_round_record_head(bytes).error().code, ErrorCode::kMalformed);
+    bytes = encode(record);
+    bytes[1] ^= 1;
+    EXPECT_EQ(read_round_record_head(bytes).error().code, ErrorCode::kMalformed);
+}
+
 TEST(RoundRecord, finds_slots_by_number) {
     const RoundRecord record = round_record();
     ASSERT_NE(record.find_slot(7), nullptr);

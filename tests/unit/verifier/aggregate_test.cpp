@@ -152,6 +152,39 @@ TEST_F(AggregateTest, ANextRoundThatDoesNotGoOnFromItIsChallenged) {
     EXPECT_TRUE(events_.empty()) << "once";
 }
 
+/// What is on chain is the hash of bytes: in another encoding they are on trial all the same.
+TEST_F(AggregateTest, ANextRecordThatDoesNotDecodeIsChallenged) {
+    verify();
+    protocol::RoundRecord next = next_record();
+    next.base_state_root = commit::sha256(as_bytes("another base"));
+    coordinator_.record = protocol::encode(next);
+    coordinator_.record.push_back(0);
+    post(next);
+    chain_.rounds[{next.job_id, next.round}].record_hash =
+        protocol::hash_round_record(coordinator_.record);
+    look();
+    ASSERT_EQ(claims_->list().size(), 1u);
+    const player::Claim claim = *claims_->list()[0];
+    EXPECT_EQ(claim.subject, Subject::kConflict);
+    EXPECT_EQ(claim.other, coordinator_.record);
+    EXPECT_EQ(game::decide_conflict(domain_, player::conflict_of(claim).value()).value().field,
+              game::kNextRecordField);
+    EXPECT_EQ(contradictions("the base state in the record of round 2 is"), 1);
+    EXPECT_EQ(contradictions("is not as records are written"), 1);
+}
+
+TEST_F(AggregateTest, ANextRecordThatIsNoneIsTold) {
+    verify();
+    coordinator_.record = Bytes(399, 2);
+    const protocol::RoundRecord next = next_record();
+    post(next);
+    chain_.rounds[{next.job_id, next.round}].record_hash =
+        protocol::hash_round_record(coordinator_.record);
+    look();
+    expect_contradiction("the record of round 2 is none");
+    EXPECT_TRUE(claims_->list().empty()) << "nor do contracts take it for one";
+}
+
 TEST_F(AggregateTest, ANextRoundThatSaysWhatWasNotShownIsTold) {
     verify();
     protocol::RoundRecord next = next_record();

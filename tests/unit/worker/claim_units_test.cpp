@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gym/commit/merkle.hpp"
+#include "gym/commit/sha256.hpp"
 #include "gym/game/evidence.hpp"
 #include "gym/program/train_program.hpp"
 #include "local_coordinator.hpp"
@@ -101,6 +102,30 @@ TEST_F(ClaimUnitsTest, AnAggregateIsRunFromItsInputs) {
     EXPECT_EQ(game::name_of(*move), "declareOuter");
     ASSERT_TRUE(line.play(*move).ok()) << "it is what was committed to";
     EXPECT_EQ((*strategy)->challenge(line).error().code, ErrorCode::kConflict) << "and right";
+}
+
+/// Who is accused need not give the deltas away any more.
+TEST_F(ClaimUnitsTest, ADeltaThatIsWithheldIsMadeAgain) {
+    player::Claim claim = outer_claim();
+    ASSERT_TRUE(handler_.blobs.remove(unit_.delta_root).ok());
+    const auto answer = [&] {
+        const auto strategy = units_->open(claim);
+        EXPECT_TRUE(strategy.ok()) << strategy.error().message;
+        const auto move = (*strategy)->answer(line_of(claim));
+        units_->release(claim);
+        return move;
+    };
+    EXPECT_EQ(answer().error().code, ErrorCode::kNotFound) << "without the dataset";
+    claim.dataset_blob = *job_.inputs.dataset_blob;
+    const auto move = answer();
+    ASSERT_TRUE(move.ok()) << move.error().message;
+    game::Line line = line_of(claim);
+    EXPECT_TRUE(line.play(*move).ok()) << "it is what was committed to";
+    // One that its unit does not give.
+    claim.deltas[0].delta_root = commit::sha256(as_bytes("of nobody"));
+    const auto wrong = answer();
+    ASSERT_EQ(wrong.error().code, ErrorCode::kMismatch);
+    EXPECT_NE(wrong.error().message.find("the delta of slot 0"), std::string::npos);
 }
 
 TEST_F(ClaimUnitsTest, AnAggregateOfAnotherTraceProgramIsRefused) {

@@ -15,7 +15,7 @@ namespace gym::engine {
 /// Floats are their bits: records are compared for equality, never with a tolerance.
 struct StepRecord {
     std::uint64_t step = 0;  ///< 0-based within the unit
-    Digest batch_root;       ///< tensor root of the step's token windows
+    Digest batch_root;       ///< tensor root of the token windows; an aggregate's: included_root()
     std::uint32_t loss_bits = 0;
     std::uint32_t grad_norm_bits = 0;
     bool skipped = false;  ///< the program's guard kept the state as it was
@@ -41,6 +41,11 @@ struct StepRecord {
 /// Merkle root over the chain's hashes: one leaf commits to a record and every record before it,
 /// and any leaf can be opened alone. This is what a unit commitment calls the records root.
 [[nodiscard]] Digest records_root(std::span<const StepRecord> records);
+
+/// Batch root of an aggregate's record: H("gym.included.v1" | count u32 | tree root). Without the
+/// count a list with inner nodes, or with absent leaves, in place of deltas would have it, too.
+/// @param deltas_root Merkle root over the roots of the included deltas. @param count of them.
+[[nodiscard]] Digest included_root(std::size_t count, const Digest& deltas_root);
 
 /// Canonical bytes of a record list. @errors of decode: kMalformed; at most 2^20 records.
 [[nodiscard]] Bytes encode_records(std::span<const StepRecord> records);

@@ -78,10 +78,15 @@ struct Conflict {
     protocol::SignedCommitment commitment;
     protocol::RoundRecord record;  ///< that the commitment names
     /// Another commitment of the same signer for the same unit; or, of an aggregate, the record of
-    /// the next round.
-    std::variant<protocol::SignedCommitment, protocol::RoundRecord> other;
+    /// the next round: the bytes that were signed or posted, canonical or not.
+    Bytes other;
     friend bool operator==(const Conflict&, const Conflict&) = default;
 };
+
+/// What the contracts see in Conflict::other, by its length. A commitment's kind may be any.
+using ConflictOther = std::variant<protocol::SignedCommitment, protocol::RoundRecordHead>;
+/// @errors kMalformed: they take it for neither.
+[[nodiscard]] Result<ConflictOther> read_conflict_other(ByteView other);
 
 inline constexpr std::uint8_t kNextRecordField = 7;
 inline constexpr std::uint8_t kEquivocationField = 8;
@@ -95,7 +100,8 @@ struct ConflictFinding {
 
 /// Decides a conflict. Whether the records are posted, and the window, are the chain's business.
 /// @errors kConflict: there is none; kMismatch: the commitment does not name the record, or `other`
-/// is of another unit, signer, job or round; kUnauthenticated: nobody's signature.
+/// is of another unit, signer, job or round; kUnauthenticated: nobody's signature; kMalformed:
+/// `other` is neither.
 [[nodiscard]] Result<ConflictFinding> decide_conflict(const crypto::Eip712Domain& domain,
                                                       const Conflict& conflict);
 

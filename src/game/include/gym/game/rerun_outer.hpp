@@ -10,8 +10,8 @@
 
 namespace gym::game {
 
-/// A delta's bytes by their root. @errors of whoever has them; kNotFound.
-using DeltaSource = std::function<Result<Bytes>(const Digest& root)>;
+/// A delta's bytes. @errors of whoever has them; kNotFound.
+using DeltaSource = std::function<Result<Bytes>(const OuterDelta& delta)>;
 
 /// An aggregate unit with its inputs; all but the last three are borrowed.
 struct OuterInputs {

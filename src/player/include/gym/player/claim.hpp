@@ -39,7 +39,8 @@ struct Claim {
     Bytes other;
     // Blobs of the unit's inputs; zero: it has none. A conflict has none at all.
     Digest program_blob;
-    Digest dataset_blob;  ///< of train units
+    /// Of train units; of an aggregate, for deltas that nobody gives away.
+    Digest dataset_blob;
     Digest base_state_blob;
     Digest momentum_blob;                         ///< of aggregates
     std::vector<protocol::IncludedDelta> deltas;  ///< of aggregates: what went in, by slot
@@ -59,7 +60,8 @@ struct Claim {
 
 /// What a claim on a conflict says. @pre check(claim). @errors kInvalidArgument: another subject.
 [[nodiscard]] Result<game::Conflict> conflict_of(const Claim& claim);
-/// Every blob that the unit is computed from.
+/// Every blob that the unit is computed from. Not the dataset of an aggregate: its deltas are
+/// there.
 [[nodiscard]] std::vector<Digest> blobs_of(const Claim& claim);
 
 /// @pre check(claim).

@@ -59,14 +59,40 @@ struct RoundRecord {
     [[nodiscard]] const SlotAssignment* find_slot(std::uint32_t slot) const noexcept;
 };
 
+/// Canonical bytes of a record with so many slots and included deltas.
+[[nodiscard]] constexpr std::uint64_t round_record_bytes(std::uint64_t slots,
+                                                         std::uint64_t included) {
+    return 404 + 28 * slots + 68 * included;
+}
+/// The chain takes 65,536 bytes of a record, and nodes 131,072 of a transaction: one that opens a
+/// game about two records must have room for both.
+inline constexpr std::size_t kRoundRecordBytesMax = 65'024;
+
 /// Canonical bytes; equal records have equal bytes and unequal ones do not.
 [[nodiscard]] Bytes encode(const RoundRecord& record);
 /// @errors kMalformed for bytes that encode() would not have written, or that validate() refuses.
 [[nodiscard]] Result<RoundRecord> decode_round_record(ByteView bytes);
-/// Steps and checkpoint_every at least 1, slots ascending and below kSlotsMax, no worker twice,
-/// rates within [floor, 1], included ascending and empty in round 1. @errors kInvalidArgument.
+/// At most kRoundRecordBytesMax, steps and checkpoint_every at least 1, slots ascending and below
+/// kSlotsMax, no worker twice, rates within [floor, 1], included ascending and empty in round 1.
+/// @errors kInvalidArgument.
 [[nodiscard]] Status validate(const RoundRecord& record);
 /// SHA-256 over a domain tag and encode(): what goes on chain and into every commitment.
 [[nodiscard]] Digest hash(const RoundRecord& record);
+
+/// What the contracts read of the record behind an aggregate. They look at nothing else of it, so
+/// bytes that are no canonical record have a head, too.
+struct RoundRecordHead {
+    Digest job_id;
+    std::uint64_t round = 0;
+    Digest previous_record;
+    Digest base_state_root;
+    Digest momentum_root;
+
+    friend bool operator==(const RoundRecordHead&, const RoundRecordHead&) = default;
+};
+/// @errors kMalformed where the contracts refuse the bytes: not 400 to 65,536, another format.
+[[nodiscard]] Result<RoundRecordHead> read_round_record_head(ByteView bytes);
+/// hash() of the record that has these bytes.
+[[nodiscard]] Digest hash_round_record(ByteView bytes);
 
 }  // namespace gym::protocol

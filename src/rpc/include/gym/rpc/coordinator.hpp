@@ -45,8 +45,8 @@ class Coordinator {
 
     /// The caller's own status, or another node's.
     virtual Result<NodeStatus> node_status(const std::optional<Address>& address) = 0;
-    virtual Result<protocol::RoundRecord> round_record(const Digest& job_id,
-                                                       std::uint64_t round) = 0;
+    /// In the bytes that are served, which need not decode: disputes are about those.
+    virtual Result<Bytes> round_record(const Digest& job_id, std::uint64_t round) = 0;
     virtual Result<UnitView> unit(const Digest& unit_id) = 0;
 };
 

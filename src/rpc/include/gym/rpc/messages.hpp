@@ -68,7 +68,7 @@ struct HeartbeatAnswer {
 /// Where a unit's inputs are: blob roots. What they must decode to is in the round record.
 struct UnitInputs {
     Digest program_blob;
-    std::optional<Digest> dataset_blob;  ///< train and evaluate units
+    std::optional<Digest> dataset_blob;  ///< of aggregates for deltas that nobody gives away
     Digest base_state_blob;
     std::optional<Digest> momentum_blob;  ///< aggregate units after round 1
 

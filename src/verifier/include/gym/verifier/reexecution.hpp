@@ -11,6 +11,7 @@
 #include "gym/protocol/report.hpp"
 #include "gym/rpc/messages.hpp"
 #include "gym/verifier/trace.hpp"
+#include "gym/worker/delta_loader.hpp"
 #include "gym/worker/unit_inputs.hpp"
 
 namespace gym::verifier {
@@ -31,15 +32,17 @@ struct ReexecutionOptions {
 };
 
 /// Whether the task is what it says: record, commitment, its signature and its committer belong
-/// together. A fault here is the coordinator's. @errors kMismatch, kUnauthenticated, and those of
-/// the protocol.
+/// together; the deltas of an aggregate are of workers' slots, each once and ascending. A fault
+/// here is the coordinator's. @errors kMismatch, kUnauthenticated, and those of the protocol.
 Status check_task(const crypto::Eip712Domain& domain, const rpc::VerifyTask& task);
 
 /// Computes the unit of `task` from its public inputs alone. `challenge` is this verifier's
 /// signature on the beacon, which decides the traced positions.
+/// @param deltas of aggregates; afterwards it names those that their units do not give.
 /// @errors kMismatch when an input is not what the round record fixes; kCancelled; those of the
-/// engine.
-[[nodiscard]] Result<Reexecution> reexecute(worker::InputLoader& loader, rpc::BlobCache& cache,
+/// engine and of DeltaLoader.
+[[nodiscard]] Result<Reexecution> reexecute(worker::InputLoader& loader,
+                                            worker::DeltaLoader& deltas,
                                             const rpc::VerifyTask& task,
                                             const crypto::Signature& challenge,
                                             const ReexecutionOptions& options);

@@ -33,9 +33,8 @@ struct NextRecordAudit {
     std::vector<std::string> contradictions;  ///< one sentence each
     bool conflict = false;
 };
-/// Pure. @param next the record that is on chain for the round after.
-[[nodiscard]] NextRecordAudit audit_next_record(const WatchedRound& round,
-                                                const protocol::RoundRecord& next);
+/// Pure. @param next the record whose hash is on chain for the round after, canonical or not.
+[[nodiscard]] NextRecordAudit audit_next_record(const WatchedRound& round, ByteView next);
 
 /// Rounds on disk until their next record was looked at; a job's last round has none, so the oldest
 /// go beyond kRoundsMax. Not thread-safe.

@@ -32,6 +32,11 @@ class InputLoader {
     Result<TrainInputs> load_train(const protocol::RoundRecord& record,
                                    const rpc::UnitInputs& inputs,
                                    const rpc::BlobCache::Progress& progress = {});
+    /// A round's base state; trace root and initial state root of the record are what program and
+    /// base state give. @errors as above.
+    Result<engine::State> load_base(const protocol::RoundRecord& record,
+                                    const program::Program& train, const Digest& base_state_blob,
+                                    const rpc::BlobCache::Progress& progress = {});
     /// The train program of a round. @errors as above.
     Result<std::shared_ptr<const program::Program>> load_program(
         const protocol::RoundRecord& record, const Digest& program_blob,

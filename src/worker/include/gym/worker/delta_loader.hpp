@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/engine/unit.hpp"
+#include "gym/protocol/round_record.hpp"
+#include "gym/rpc/blob_cache.hpp"
+#include "gym/rpc/messages.hpp"
+#include "gym/worker/unit_inputs.hpp"
+
+namespace gym::worker {
+
+/// A round whose deltas are looked at; borrowed.
+struct DeltaRound {
+    const protocol::RoundRecord& record;
+    const rpc::UnitInputs& inputs;  ///< of its train units
+};
+
+/// A delta that a round's aggregate is said to be made from.
+struct RoundDelta {
+    std::uint32_t slot = 0;
+    Digest root;  ///< of its bytes
+    friend auto operator<=>(const RoundDelta&, const RoundDelta&) = default;
+};
+
+/// A delta that running its unit does not give: whoever committed to it is at fault.
+struct WrongDelta {
+    RoundDelta claimed;
+    Digest computed;  ///< root of what the unit gives
+};
+
+struct DeltaRunOptions {
+    engine::EngineOptions engine;
+    std::function<void(const engine::UnitProgress&)> progress;  ///< of a unit that is run again
+    std::stop_token stop;
+};
+
+/// The deltas that an aggregate was made from. A coordinator that gives one to nobody hides nothing
+/// by it: a delta is a pure function of round record and slot, so its unit is run again. Remembers
+/// what it found of the last round. Not thread-safe.
+class DeltaLoader {
+  public:
+    /// Failures that may pass, such as a coordinator that does not answer, in a row of one delta;
+    /// then its unit is run again.
+    static constexpr unsigned kTriesMax = 5;
+
+    /// Both must outlive the loader.
+    DeltaLoader(rpc::BlobCache& cache, InputLoader& inputs) : cache_(cache), inputs_(inputs) {}
+
+    /// From disk, from the coordinator, or by run_again(): at once if it is not found or not of its
+    /// root. Without a dataset among the round's inputs nothing is run again.
+    /// @errors those of BlobCache::fetch for the first kTriesMax - 1 failures that may pass; those
+    /// of run_again().
+    Result<Bytes> load(const DeltaRound& round, const RoundDelta& delta,
+                       const DeltaRunOptions& options);
+    /// What the unit in the delta's slot gives, if that is the delta; it is kept as if it had been
+    /// fetched. @errors kMismatch: it is another one, or the round has no such slot; those of
+    /// InputLoader::load_train and run_unit.
+    Result<Bytes> run_again(const DeltaRound& round, const RoundDelta& delta,
+                            const DeltaRunOptions& options);
+    /// Those that were found since the last call, each once.
+    [[nodiscard]] std::vector<WrongDelta> take_wrong() { return std::exchange(found_, {}); }
+
+  private:
+    void begin(const DeltaRound& round);
+
+    rpc::BlobCache& cache_;
+    InputLoader& inputs_;
+    Digest round_;                        ///< hash of the record that the rest is about
+    std::map<RoundDelta, Digest> wrong_;  ///< roots of what the units give instead
+    std::map<Digest, unsigned> tries_;    ///< that failed
+    std::vector<WrongDelta> found_;
+};
+
+}  // namespace gym::worker

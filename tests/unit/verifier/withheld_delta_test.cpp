@@ -1,0 +1,173 @@
+// Aggregates whose deltas are withheld, or are what no unit gives.
+
+#include "aggregate_fixture.hpp"
+#include "gym/verifier/reexecution.hpp"
+
+namespace gym::verifier {
+namespace {
+
+class WithheldDeltaTest : public AggregateTest {
+  protected:
+    static constexpr std::uint32_t kSlot = 1;
+
+    const Digest& delta() const { return units_[kSlot].delta_root; }
+    void withhold() { ASSERT_TRUE(handler_.blobs.remove(delta()).ok()); }
+    /// The worker of the slot commits to these bytes, and the aggregate includes them.
+    void commit_to(const Bytes& bytes) {
+        units_[kSlot].delta = bytes;
+        units_[kSlot].delta_root = blob::blob_root(bytes);
+        show_units();
+        task_.deltas[kSlot].delta_root = delta();
+    }
+    Result<bool> run() {
+        handler_.tasks[key_.address()] = task_;
+        return verifier_->run_once({});
+    }
+    void expect_refused(ErrorCode code, const std::string& part) {
+        const auto ran = run();
+        ASSERT_FALSE(ran.ok());
+        EXPECT_EQ(ran.error().code, code) << ran.error().message;
+        EXPECT_NE(ran.error().message.find(part), std::string::npos) << ran.error().message;
+    }
+    /// What the verifier reported is what the right deltas give.
+    void expect_right() {
+        const protocol::Report& report = handler_.reveals.at(protocol::unit_id(task_.unit)).report;
+        EXPECT_EQ(report.records_root, right_.records_root);
+        EXPECT_EQ(report.final_state_root, right_.base_root);
+        EXPECT_EQ(report.delta_root, right_.momentum_root);
+        EXPECT_EQ(told("verified").size(), 1u);
+        EXPECT_TRUE(told("contradiction").empty());
+    }
+};
+
+TEST_F(WithheldDeltaTest, IsMadeAgainByRunningItsUnit) {
+    withhold();
+    verify();
+    expect_right();
+}
+
+TEST_F(WithheldDeltaTest, OfOtherBytesIsMadeAgain) {
+    handler_.lies[delta()] = units_[0].delta;
+    verify();
+    expect_right();
+}
+
+TEST_F(WithheldDeltaTest, ThatIsNotAnsweredForIsAskedForAgainFirst) {
+    handler_.silent.insert(delta());
+    for (unsigned i = 1; i < worker::DeltaLoader::kTriesMax; ++i)
+        expect_refused(ErrorCode::kUnavailable, "no answer");
+    verify();
+    expect_right();
+}
+
+TEST_F(WithheldDeltaTest, WithoutADatasetThereIsNothingToRun) {
+    withhold();
+    task_.inputs.dataset_blob.reset();
+    expect_refused(ErrorCode::kNotFound, "");
+    EXPECT_TRUE(told("contradiction").empty());
+}
+
+/// Then the worker is at fault, and can be proven to be.
+TEST_F(WithheldDeltaTest, ThatItsUnitDoesNotGiveIsTheWorkersFault) {
+    const Digest right = delta();
+    Bytes other = units_[kSlot].delta;
+    other[20] ^= 1;
+    commit_to(other);
+    withhold();
+    expect_refused(ErrorCode::kMismatch, "the delta of slot 1 in round 1 has root " +
+                                             delta().hex() + ", its unit gives " + right.hex());
+    ASSERT_EQ(told("contradiction").size(), 1u);
+    EXPECT_NE(told("contradiction")[0].find("of unit 1 of round 1, which running the unit again"),
+              std::string::npos)
+        << told("contradiction")[0];
+    ASSERT_EQ(claims_->list().size(), 1u);
+    const player::Claim& claim = *claims_->list()[0];
+    EXPECT_EQ(claim.subject, Subject::kTrainUnit);
+    EXPECT_EQ(claim.role, player::Role::kChallenge);
+    EXPECT_EQ(claim.key, job_.unit(kSlot));
+    EXPECT_EQ(claim.evidence.commitment, *view(kSlot).commitment);
+    EXPECT_EQ(claim.evidence.path, view(kSlot).receipt->siblings);
+    EXPECT_EQ(claim.dataset_blob, *job_.inputs.dataset_blob);
+    // Once, however often the task comes.
+    const std::size_t before = events_.size();
+    expect_refused(ErrorCode::kMismatch, "its unit gives");
+    EXPECT_EQ(told("contradiction").size(), 1u);
+    EXPECT_EQ(events_.size(), before + 1) << "started again, and nothing was run";
+    EXPECT_EQ(claims_->list().size(), 1u);
+}
+
+/// The same root, but nothing that an outer step can be made with.
+TEST_F(WithheldDeltaTest, ThatIsNoDeltaIsTheWorkersFault) {
+    commit_to({1, 2, 3});
+    expect_refused(ErrorCode::kMismatch, "its unit gives");
+    EXPECT_EQ(contradictions("running the unit again does not give"), 1);
+    ASSERT_EQ(claims_->list().size(), 1u);
+    EXPECT_EQ(claims_->list()[0]->key, job_.unit(kSlot));
+}
+
+TEST_F(WithheldDeltaTest, ThatNobodyCommittedToIsNoWorkersFault) {
+    task_.deltas[kSlot].delta_root = commit::sha256(as_bytes("of nobody"));
+    expect_refused(ErrorCode::kMismatch, "its unit gives");
+    EXPECT_EQ(contradictions("which no commitment under the epoch's root has"), 1);
+    EXPECT_EQ(contradictions("running the unit again does not give"), 1);
+    EXPECT_TRUE(claims_->list().empty());
+}
+
+TEST_F(WithheldDeltaTest, OfASlotThatTheRoundHasNotIsRefused) {
+    task_.deltas[2] = {9, task_.deltas[2].unit, commit::sha256(as_bytes("of nobody"))};
+    expect_refused(ErrorCode::kMismatch, "the round has no such slot");
+}
+
+/// A claim has all that a player needs to make it again.
+TEST_F(WithheldDeltaTest, TheClaimOnAnAggregateNamesTheDataset) {
+    sign(commit::sha256(as_bytes("another base")));
+    verify();
+    ASSERT_EQ(claims_->list().size(), 1u);
+    EXPECT_EQ(claims_->list()[0]->dataset_blob, *job_.inputs.dataset_blob);
+}
+
+// --- tasks that are refused ---
+
+TEST_F(WithheldDeltaTest, TheDeltasOfATaskAreOfWorkersAndAscend) {
+    ASSERT_TRUE(check_task(domain_, task_).ok());
+    const auto expect_mismatch = [&](const rpc::VerifyTask& task, const std::string& part) {
+        const Status checked = check_task(domain_, task);
+        ASSERT_FALSE(checked.ok());
+        EXPECT_EQ(checked.error().code, ErrorCode::kMismatch);
+        EXPECT_NE(checked.error().message.find(part), std::string::npos) << checked.error().message;
+    };
+    rpc::VerifyTask task = task_;
+    std::swap(task.deltas[0], task.deltas[1]);
+    expect_mismatch(task, "do not ascend by slot: slot 0 is behind slot 1");
+    task = task_;
+    task.deltas[2] = task.deltas[1];
+    expect_mismatch(task, "slot 1 is behind slot 1");
+    task = task_;
+    task.deltas[2].slot = protocol::kSlotsMax;
+    expect_mismatch(task, "slot 65536, which is no worker's");
+    task.deltas.clear();
+    expect_mismatch(task, "an aggregate of 0 deltas");
+    for (std::uint32_t i = 0; i <= program::kDeltasMax; ++i)
+        task.deltas.push_back({i, {}, {}});
+    expect_mismatch(task, "an aggregate of 1025 deltas");
+}
+
+/// A game about the aggregate goes by the trace root: with another one it would be lost.
+TEST_F(WithheldDeltaTest, ARecordWithAnotherTraceRootIsRefused) {
+    const protocol::RoundRecord right = task_.record;
+    for (const auto root :
+         {&protocol::RoundRecord::trace_root, &protocol::RoundRecord::initial_state_root}) {
+        task_.record = right;
+        (task_.record.*root).data[0] ^= 1;
+        chain_.post(task_.record, kEpoch);
+        task_.commitment.commitment.round_record = protocol::hash(task_.record);
+        task_.commitment = protocol::sign(domain_, task_.commitment.commitment, coordinator_key_);
+        expect_refused(ErrorCode::kMismatch, root == &protocol::RoundRecord::trace_root
+                                                 ? "the trace program has root"
+                                                 : "the training state before the first step");
+    }
+    EXPECT_TRUE(claims_->list().empty());
+}
+
+}  // namespace
+}  // namespace gym::verifier
