@@ -57,7 +57,7 @@ Result<std::vector<chain::StakeEvent>> stake_events(chain::ChainClient& client,
 
 /// "3 tokens", "1.5 tokens, left of 3 after a slash", "nothing, left of 3 tokens after a slash".
 std::string worth_words(const OpenThaw& thaw) {
-    const std::string worth = thaw.worth.is_zero() ? "nothing" : thaw.worth.to_tokens() + " tokens";
+    std::string worth = thaw.worth.is_zero() ? "nothing" : thaw.worth.to_tokens() + " tokens";
     if (thaw.worth == thaw.amount) return worth;
     return worth + ", left of " + thaw.amount.to_tokens() + " after a slash";
 }
