@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::size_t kIdBytesMax = 200;
 constexpr std::size_t kLabelBytesMax = 300;
-constexpr std::size_t kDataBytesMax = 120 << 10;  // nodes refuse transactions above 128 KiB
 constexpr std::uint32_t kOpenMax = 1024;
 constexpr std::uint64_t kMillion = 1'000'000;
 
@@ -47,7 +46,7 @@ Result<Intent> TxManager::submit(const IntentRequest& request) {
     if (request.label.size() > kLabelBytesMax || !is_plain(request.label))
         return fail(ErrorCode::kInvalidArgument,
                     "an intent's label is up to 300 printable characters");
-    if (request.data.size() > kDataBytesMax)
+    if (request.data.size() > kCallDataBytesMax)
         return fail(ErrorCode::kInvalidArgument,
                     "intent '" + request.id + "' carries more than 120 KiB of data");
     return store_.submit(request, clock_.now_ms());

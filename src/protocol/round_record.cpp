@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::uint16_t kFormat = 2;
 /// What contracts take for a record (RoundRecords.sol).
-constexpr std::size_t kChainBytesMin = 400, kChainBytesMax = 65'536;
-static_assert(kRoundRecordBytesMax <= kChainBytesMax);
+constexpr std::size_t kChainBytesMin = 400;
 
 Error unknown_format(std::uint16_t format) {
     return fail(ErrorCode::kMalformed, "round record: unknown format " + std::to_string(format));
@@ -170,10 +169,11 @@ Digest hash_round_record(ByteView bytes) {
 }
 
 Result<RoundRecordHead> read_round_record_head(ByteView bytes) {
-    if (bytes.size() < kChainBytesMin || bytes.size() > kChainBytesMax)
-        return fail(ErrorCode::kMalformed,
-                    "round record: " + std::to_string(bytes.size()) + " bytes, contracts take " +
-                        std::to_string(kChainBytesMin) + " to " + std::to_string(kChainBytesMax));
+    if (bytes.size() < kChainBytesMin || bytes.size() > kRoundRecordBytesMax)
+        return fail(ErrorCode::kMalformed, "round record: " + std::to_string(bytes.size()) +
+                                               " bytes, contracts take " +
+                                               std::to_string(kChainBytesMin) + " to " +
+                                               std::to_string(kRoundRecordBytesMax));
     commit::Decoder in(bytes);
     RoundRecordHead head;
     GYM_TRY(const std::uint16_t format, in.u16());

@@ -97,7 +97,9 @@ Result<ClaimProof> claim_proof(db::Transaction& transaction, const Address& earn
                 "WHERE state = 'submitted' AND active_at_ms <= $1 "
                 "ORDER BY epoch DESC LIMIT 1",
                 {now_ms}));
-    if (!row) return fail(ErrorCode::kNotFound, "no payout root is active yet: the first follows the first final credits");
+    if (!row)
+        return fail(ErrorCode::kNotFound,
+                    "no payout root is active yet: the first follows the first final credits");
     GYM_TRY(const EpochFile file, parse_epoch_file(row->get<std::string>("file")));
     GYM_TRY(const PayoutTree tree, PayoutTree::build(file.domain, file.payouts));
     ClaimProof out;

@@ -10,7 +10,8 @@ import {Facts, IDisputeErrors, OuterFacts} from "./DisputeTypes.sol";
 library RoundRecords {
     uint256 private constant HEAD_BYTES = 400;
     uint256 private constant SLOT_BYTES = 28;
-    uint256 private constant BYTES_MAX = 65_536;
+    /// @dev A game about two records is opened by one transaction, for which nodes take 128 KiB.
+    uint256 private constant BYTES_MAX = 60_928;
     uint256 private constant FORMAT = 2;
 
     /// @notice What is posted of it. Reverts if it is no record.

@@ -152,7 +152,7 @@ TEST_F(SubmitTest, TermsThatLeaveNodesNoChanceAreRefused) {
     EXPECT_TRUE(has(unpaid.error().message, "'price_per_pflop' must be above zero"))
         << unpaid.error().message;
     std::string wide = job_spec(dataset_, "1");
-    wide.replace(wide.find("slots: 2"), 8, "slots: 673");
+    wide.replace(wide.find("slots: 2"), 8, "slots: 631");
     EXPECT_FALSE(backend().submit_job({owner_, "key", wide}).ok())
         << "more than a round record has room for: no round could begin";
     EXPECT_EQ(count("registry.job"), 0U);

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "gym/chain/tx_manager.hpp"
 #include "gym/crypto/keccak.hpp"
 #include "move_samples.hpp"
 #include "samples.hpp"
@@ -288,7 +289,6 @@ TEST_F(Conflicts, ACommitmentOfNoKindIsOne) {
 
 /// Nodes refuse transactions above 128 KiB: two records must fit into one.
 TEST_F(Conflicts, TheLargestRecordsFitIntoOneTransaction) {
-    constexpr std::size_t kTransactionBytesMax = 131'072, kEnvelopeBytesMax = 256;
     const protocol::SlotAssignment slot = record_.slots[0];
     record_.slots.resize((protocol::kRoundRecordBytesMax - 404 - 68 * record_.included.size()) / 28,
                          slot);
@@ -297,7 +297,7 @@ TEST_F(Conflicts, TheLargestRecordsFitIntoOneTransaction) {
     ASSERT_LE(record.size(), protocol::kRoundRecordBytesMax);
     const Bytes call =
         encode_conflict({sign(aggregate_, 9), record_, Bytes(protocol::kRoundRecordBytesMax)}, {});
-    EXPECT_LE(call.size() + kEnvelopeBytesMax, kTransactionBytesMax);
+    EXPECT_LE(call.size(), chain::kCallDataBytesMax);
 }
 
 TEST_F(Conflicts, AreReadBack) {

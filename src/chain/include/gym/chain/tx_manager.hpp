@@ -15,6 +15,9 @@
 
 namespace gym::chain {
 
+/// Of one transaction: nodes refuse those above 128 KiB.
+inline constexpr std::size_t kCallDataBytesMax = 120 << 10;
+
 struct TxPolicy {
     std::uint64_t chain_id = 0;
     Amount fee_ceiling_wei{500'000'000'000};       ///< never offer more per gas (500 gwei)

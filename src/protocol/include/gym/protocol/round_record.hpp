@@ -64,9 +64,9 @@ struct RoundRecord {
                                                          std::uint64_t included) {
     return 404 + 28 * slots + 68 * included;
 }
-/// The chain takes 65,536 bytes of a record, and nodes 131,072 of a transaction: one that opens a
-/// game about two records must have room for both.
-inline constexpr std::size_t kRoundRecordBytesMax = 65'024;
+/// More the contracts do not take: one transaction, of at most chain::kCallDataBytesMax, must have
+/// room for two records to open a game about both.
+inline constexpr std::size_t kRoundRecordBytesMax = 60'928;
 
 /// Canonical bytes; equal records have equal bytes and unequal ones do not.
 [[nodiscard]] Bytes encode(const RoundRecord& record);
@@ -90,7 +90,7 @@ struct RoundRecordHead {
 
     friend bool operator==(const RoundRecordHead&, const RoundRecordHead&) = default;
 };
-/// @errors kMalformed where the contracts refuse the bytes: not 400 to 65,536, another format.
+/// @errors kMalformed where the contracts refuse the bytes: not 400 to 60,928, another format.
 [[nodiscard]] Result<RoundRecordHead> read_round_record_head(ByteView bytes);
 /// hash() of the record that has these bytes.
 [[nodiscard]] Digest hash_round_record(ByteView bytes);

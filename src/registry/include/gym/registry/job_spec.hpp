@@ -14,7 +14,7 @@ inline constexpr std::size_t kJobSpecBytesMax = 1 << 20;
 /// Slots of a round: what a round record has room for with a delta of each slot of the round before
 /// (protocol::kRoundRecordBytesMax), and less than one aggregate program takes
 /// (program::kDeltasMax). No round with more could be made.
-inline constexpr std::uint32_t kJobSlotsMax = 672;
+inline constexpr std::uint32_t kJobSlotsMax = 630;
 /// The shortest times that leave the other side a chance: a unit whose verifiers cannot report in
 /// time ends unpaid, so a report may take at least half of what the unit may.
 inline constexpr std::int64_t kUnitMsMin = 10'000;
