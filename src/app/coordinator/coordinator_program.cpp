@@ -85,6 +85,45 @@ void drive(coordinator::Coordinator& core, rpc::Server& server, const sigset_t& 
     }
 }
 
+coordinator::Options core_options(const CoordinatorFile& file,
+                                  const chain::Deployment& deployment) {
+    coordinator::Options options;
+    options.domain = protocol::signing_domain(deployment.chain_id, deployment.commitment_log);
+    options.node_live_ms = file.node_live_ms;
+    options.beacon_delay_blocks = file.beacon_delay_blocks;
+    options.cost_bound_ppm = file.cost_bound_ppm;
+    options.audit_ppm = file.report_audit_ppm;
+    options.deltas_bytes_max = file.deltas_bytes_max;
+    options.minimum_stake = file.minimum_stake;
+    options.workers_allowed = file.workers;
+    options.verifiers_allowed = file.verifiers;
+    return options;
+}
+
+coordinator::GrpcServiceOptions service_options(const CoordinatorFile& file,
+                                                const chain::Deployment& deployment) {
+    coordinator::GrpcServiceOptions options;
+    options.chain_id = deployment.chain_id;
+    options.commitment_log = deployment.commitment_log;
+    options.blob_bytes_max = file.server.blob_bytes_max;
+    options.heartbeat_every_ms = file.heartbeat_every_ms;
+    options.software_version = GYM_VERSION;
+    options.beacon_delay_blocks = file.beacon_delay_blocks;
+    options.stake = deployment.stake;
+    options.dispute_game = deployment.dispute_game;
+    options.minimum_stake = file.minimum_stake;
+    return options;
+}
+
+void warn_about_strangers(const CoordinatorFile& file) {
+    if (file.minimum_stake.is_zero())
+        spdlog::warn("workers need no stake ('minimum_stake' is 0): who is caught loses nothing");
+    if (file.verifiers.empty())
+        spdlog::warn(
+            "anybody may register as a verifier ('verifiers' is empty): who makes up many "
+            "addresses decides most draws");
+}
+
 Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
              const WrapCompute& wrap_compute) {
     GYM_TRY(const chain::Deployment deployment, chain::load_deployment(file.deployment_file));
@@ -113,45 +152,19 @@ Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
     if (!file.disputes_folder.empty()) {
         GYM_TRY(player, CoordinatorPlayer::open(file, deployment, *client, transactions, blobs));
     }
-
-    coordinator::Options options;
-    options.domain = protocol::signing_domain(deployment.chain_id, deployment.commitment_log);
-    options.node_live_ms = file.node_live_ms;
-    options.beacon_delay_blocks = file.beacon_delay_blocks;
-    options.cost_bound_ppm = file.cost_bound_ppm;
-    options.audit_ppm = file.report_audit_ppm;
-    options.deltas_bytes_max = file.deltas_bytes_max;
-    options.minimum_stake = file.minimum_stake;
-    options.workers_allowed = file.workers;
-    options.verifiers_allowed = file.verifiers;
     const auto stake = coordinator::make_evm_stake(*client, deployment.stake, clock, kStakeFreshMs);
     coordinator::Coordinator core({*database, blobs, *chain_port, *compute, clock, key, stake.get(),
                                    player ? &player->claims() : nullptr},
-                                  options);
-    coordinator::GrpcServiceOptions service_options;
-    service_options.chain_id = deployment.chain_id;
-    service_options.commitment_log = deployment.commitment_log;
-    service_options.blob_bytes_max = file.server.blob_bytes_max;
-    service_options.heartbeat_every_ms = file.heartbeat_every_ms;
-    service_options.software_version = GYM_VERSION;
-    service_options.beacon_delay_blocks = file.beacon_delay_blocks;
-    service_options.stake = deployment.stake;
-    service_options.dispute_game = deployment.dispute_game;
-    service_options.minimum_stake = file.minimum_stake;
-    coordinator::GrpcService service(core, *database, blobs, clock, service_options);
+                                  core_options(file, deployment));
+    coordinator::GrpcService service(core, *database, blobs, clock,
+                                     service_options(file, deployment));
     GYM_TRY(const auto server, rpc::Server::start(file.server, service, clock));
     if (!file.port_file.empty())
         GYM_CHECK(
             write_file_atomic(file.port_file, as_bytes(std::to_string(server->port()) + "\n")));
     spdlog::info("coordinating as {} on chain {}, port {}, database {}", key.address().hex(),
                  deployment.chain_id, server->port(), file.database.describe());
-    if (file.minimum_stake.is_zero())
-        spdlog::warn("workers need no stake ('minimum_stake' is 0): who is caught loses nothing");
-    if (file.verifiers.empty())
-        spdlog::warn(
-            "anybody may register as a verifier ('verifiers' is empty): who makes up many "
-            "addresses "
-            "decides most draws");
+    warn_about_strangers(file);
     warn_about_disputes(file, deployment, *client, key.address());
     drive(core, *server, stop_signals, file.tick_interval_ms);
     spdlog::info("stopping on request");
