@@ -50,9 +50,11 @@ Result<ConflictFinding> next_record(const crypto::Eip712Domain& domain, const Co
     const protocol::UnitCommitment& says = conflict.commitment.commitment;
     if (says.slot != protocol::kAggregateSlot || says.kind != protocol::UnitKind::kAggregate)
         return mismatch("the commitment is not an aggregate's");
-    if (next.job_id != conflict.record.job_id || next.round != conflict.record.round + 1 ||
-        next.previous_record != says.round_record)
-        return mismatch("the other record is not the next round's");
+    // As the contracts count: nothing comes after round 2^64 - 1.
+    const bool follows = next.job_id == conflict.record.job_id && next.round != 0 &&
+                         next.round - 1 == conflict.record.round &&
+                         next.previous_record == says.round_record;
+    if (!follows) return mismatch("the other record is not the next round's");
     if (next.base_state_root == says.final_state_root && next.momentum_root == says.delta_root)
         return no_conflict("the next round begins where the aggregate ends");
     GYM_TRY(const Signed by, read(domain, conflict.commitment));

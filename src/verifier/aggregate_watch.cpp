@@ -1,4 +1,5 @@
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include "accusation.hpp"
@@ -17,8 +18,9 @@ Status VerifierImpl::audit_deltas(const rpc::VerifyTask& task,
                                   const worker::ChainView::Epoch& epoch) {
     GYM_TRY(const RoundCommitments round, round_commitments(coordinator_, task.record, epoch));
     GYM_TRY(const auto program, loader_.load_program(task.record, task.inputs.program_blob));
-    const auto norm_of = [&](const Digest& root) -> Result<double> {
-        GYM_TRY(const Bytes bytes, cache_.fetch(root));
+    const worker::DeltaRound of{task.record, task.inputs};
+    const auto norm_of = [&](std::uint32_t slot, const Digest& root) -> Result<double> {
+        GYM_TRY(const Bytes bytes, deltas_.fetch(of, {slot, root}));
         GYM_TRY(const engine::State delta, engine::decode_delta(*program, bytes));
         GYM_CHECK(cache_.store().remove(root));
         return static_cast<double>(std::bit_cast<float>(engine::delta_norm_bits(delta)));
@@ -59,6 +61,8 @@ void VerifierImpl::look_at_next_records() {
 }
 
 Status VerifierImpl::look_at_next_record(const WatchedRound& round) {
+    if (round.record.round == std::numeric_limits<std::uint64_t>::max())
+        return watch_.remove(round.unit());  // nothing comes after it
     const std::uint64_t number = round.record.round + 1;
     GYM_TRY(const auto posted, options_.chain->round(round.record.job_id, number));
     if (!posted) return {};
@@ -76,23 +80,30 @@ Status VerifierImpl::look_at_next_record(const WatchedRound& round) {
 }
 
 /// Nobody can compute an aggregate that was made from what no unit gives, and a game about it
-/// cannot be won. Who committed to that can be challenged.
+/// cannot be won. Who committed to that can be challenged, whenever the coordinator and the chain
+/// show all that it takes: told once, it is tried until the claim is there.
 void VerifierImpl::accuse_delta(const rpc::VerifyTask& aggregate, const worker::WrongDelta& wrong) {
     const auto& [slot, root] = wrong.claimed;
     const protocol::UnitKey unit{aggregate.unit.job_id, aggregate.unit.round, slot, 0};
-    contradict(unit, "the aggregate has delta " + root.hex() + " of " + protocol::name_unit(unit) +
-                         ", which running the unit again does not give: that is " +
-                         wrong.computed.hex());
+    if (!wrong.named)
+        contradict(unit, "the aggregate has delta " + root.hex() + " of " +
+                             protocol::name_unit(unit) +
+                             ", which running the unit again does not give: that is " +
+                             wrong.computed.hex());
     if (options_.claims == nullptr || options_.chain == nullptr) return;
     const auto view = coordinator_.unit(protocol::unit_id(unit));
-    if (!view.ok()) return challenge(unit, view.error());
+    if (!view.ok()) {
+        challenge(unit, view.error());
+        return;
+    }
     // Of another delta nobody is guilty but who includes it (audit_inclusion).
     const std::optional<protocol::SignedCommitment>& commitment = view->commitment;
     if (!commitment || commitment->commitment.delta_root != root) return;
     rpc::VerifyTask train = aggregate;
     train.unit = unit;
     train.commitment = *commitment;
-    challenge(unit, accuse_unit(coordinator_, *options_.chain, train));
+    if (challenge(unit, accuse_unit(coordinator_, *options_.chain, train)))
+        deltas_.settle(wrong.claimed);
 }
 
 /// A game is decided by the deltas that were committed to, and the task's list is signed by nobody:
@@ -113,20 +124,22 @@ void VerifierImpl::accuse_aggregate(const rpc::VerifyTask& task, const PendingRe
 }
 
 void VerifierImpl::mistrust(const protocol::UnitKey& unit, const std::string& sentence) {
-    if (mistrusted_ == unit) return;
-    mistrusted_ = unit;
+    std::pair now(unit, sentence);
+    if (mistrusted_ == now) return;
+    mistrusted_ = std::move(now);
     contradict(unit, sentence);
 }
 
-/// Leaves it to the thread that plays; the report stands without it.
-void VerifierImpl::challenge(const protocol::UnitKey& unit, const Result<player::Claim>& claim) {
-    if (claim.ok() && options_.claims->contains(*claim)) return;  // announced already, perhaps
+/// Leaves it to the thread that plays; the report stands without it. @return whether it is there.
+bool VerifierImpl::challenge(const protocol::UnitKey& unit, const Result<player::Claim>& claim) {
+    if (claim.ok() && options_.claims->contains(*claim)) return true;  // announced already, perhaps
     const Status saved = claim.ok() ? options_.claims->save(*claim) : claim.error();
     if (saved.ok())
         tell("challenged", unit, "a game about it follows on chain");
     else
         spdlog::error("{} is not challenged on chain: {}", protocol::name_unit(unit),
                       saved.error().message);
+    return saved.ok();
 }
 
 }  // namespace gym::verifier

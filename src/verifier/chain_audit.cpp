@@ -1,12 +1,14 @@
 #include "gym/verifier/chain_audit.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "gym/commit/merkle.hpp"
 #include "gym/protocol/inclusion.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/protocol/sampling.hpp"
+#include "gym/worker/patience.hpp"
 
 namespace gym::verifier {
 namespace {
@@ -152,10 +154,15 @@ bool is_committed(const RoundCommitments& round, const protocol::IncludedDelta& 
 }
 
 /// Deltas that may have been left out against the rule.
-Result<std::vector<protocol::DeltaCandidate>> left_out(const rpc::VerifyTask& aggregate,
-                                                       const RoundCommitments& round,
-                                                       const DeltaNorm& norm_of) {
-    std::vector<protocol::DeltaCandidate> out;
+struct LeftOut {
+    std::vector<protocol::DeltaCandidate> deltas;
+    std::map<std::uint32_t, Error> unknown;  ///< by slot: why there is no norm
+};
+
+Result<LeftOut> left_out(const rpc::VerifyTask& aggregate, const RoundCommitments& round,
+                         const DeltaNorm& norm_of) {
+    LeftOut out;
+    Status unanswered;
     for (const auto& [slot, unit] : round.units) {
         const auto& included = aggregate.deltas;
         if (std::ranges::find(included, slot, &protocol::IncludedDelta::slot) != included.end())
@@ -163,11 +170,13 @@ Result<std::vector<protocol::DeltaCandidate>> left_out(const rpc::VerifyTask& ag
         if (!unit.commitment || !protocol::is_accepted(unit.state) || !unit.reason.empty())
             continue;
         const Digest& root = unit.commitment->commitment.delta_root;
-        const auto norm = norm_of(root);
+        const auto norm = norm_of(slot, root);
+        if (!norm.ok() && worker::is_transient(norm.error().code)) unanswered = norm.error();
         // Who accepted it must still have it: a unit whose delta is lost is void.
-        if (!norm.ok() && norm.error().code != ErrorCode::kNotFound) return norm.error();
-        out.push_back({slot, unit.id, root, unit.state, norm.ok() ? *norm : 0});
+        if (!norm.ok()) out.unknown.emplace(slot, norm.error());
+        out.deltas.push_back({slot, unit.id, root, unit.state, norm.ok() ? *norm : 0});
     }
+    GYM_CHECK(unanswered);
     return out;
 }
 
@@ -186,10 +195,15 @@ Result<std::vector<std::string>> audit_inclusion(const rpc::VerifyTask& aggregat
                                      name(delta.slot) +
                                      ", which no commitment under the epoch's root has");
     GYM_TRY(const auto missing, left_out(aggregate, round, norm_of));
-    const auto rule = protocol::include_deltas(missing, {aggregate.delta_norm_max});
-    for (const protocol::IncludedDelta& delta : rule.included)
+    const auto rule = protocol::include_deltas(missing.deltas, {aggregate.delta_norm_max});
+    for (const protocol::IncludedDelta& delta : rule.included) {
+        const auto unknown = missing.unknown.find(delta.slot);
         contradictions.push_back(name(delta.slot) + " is accepted, and the aggregate is without " +
-                                 "its delta " + delta.delta_root.hex() + " for no reason");
+                                 "its delta " + delta.delta_root.hex() +
+                                 (unknown == missing.unknown.end()
+                                      ? " for no reason"
+                                      : ", which cannot be had: " + unknown->second.message));
+    }
     return contradictions;
 }
 

@@ -44,7 +44,7 @@ Result<engine::State> load_delta(worker::DeltaLoader& deltas, const program::Pro
     const worker::DeltaRunOptions run{options.engine, options.progress, options.stop};
     GYM_TRY(const Bytes bytes, deltas.load(round, delta, run));
     auto decoded = engine::decode_delta(train, bytes);
-    if (decoded.ok() || !task.inputs.dataset_blob) return decoded;
+    if (decoded.ok()) return decoded;
     // No unit gives what is no delta: which one it is of is found as for one that is withheld.
     GYM_CHECK(deltas.run_again(round, delta, run));
     return decoded;
@@ -122,8 +122,12 @@ Status check_task(const crypto::Eip712Domain& domain, const rpc::VerifyTask& tas
                                              task.committer, task.unit.attempt);
     if (commitment.round_record != protocol::hash(task.record))
         return fail(ErrorCode::kMismatch, "the commitment names another round record");
-    if (commitment.kind == protocol::UnitKind::kAggregate) return check_deltas(task.deltas);
-    return {};
+    if (commitment.kind != protocol::UnitKind::kAggregate) return {};
+    if (!task.inputs.dataset_blob)
+        return fail(ErrorCode::kMismatch,
+                    "the task of an aggregate is without the dataset, from which a delta that is "
+                    "withheld is made again");
+    return check_deltas(task.deltas);
 }
 
 Result<Reexecution> reexecute(worker::InputLoader& loader, worker::DeltaLoader& deltas,

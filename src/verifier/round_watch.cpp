@@ -62,8 +62,8 @@ NextRecordAudit audit_next_record(const WatchedRound& round, ByteView next) {
         out.contradictions.push_back(name + " is none: " + head.error().message);
         return out;  // the chain's rules refuse it, too, and no node works on it
     }
-    const bool follows = head->job_id == round.record.job_id &&
-                         head->round == round.record.round + 1 &&
+    const bool follows = head->job_id == round.record.job_id && head->round != 0 &&
+                         head->round - 1 == round.record.round &&
                          head->previous_record == protocol::hash(round.record);
     if (!follows) {
         out.contradictions.push_back(name + " goes on from another record than that of round " +

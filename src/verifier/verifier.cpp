@@ -78,7 +78,9 @@ Status VerifierImpl::check_chain(const rpc::VerifyTask& task, const rpc::Network
 Result<PendingReport> VerifierImpl::compute(const rpc::VerifyTask& task,
                                             const std::stop_token& stop) {
     GYM_TRY(const rpc::NetworkInfo network, coordinator_.network());
-    GYM_CHECK(check_task(network.domain(), task));
+    const Status task_ok = check_task(network.domain(), task);
+    if (!task_ok.ok() && is_aggregate(task)) mistrust(task.unit, task_ok.error().message);
+    GYM_CHECK(task_ok);
     GYM_CHECK(check_chain(task, network));
     tell("started", task.unit,
          "committed by " + task.committer.hex() +

@@ -72,7 +72,7 @@ class VerifierImpl final : public Verifier {
                           ByteView claimed);
     void accuse_delta(const rpc::VerifyTask& aggregate, const worker::WrongDelta& wrong);
     void mistrust(const protocol::UnitKey& unit, const std::string& sentence);
-    void challenge(const protocol::UnitKey& unit, const Result<player::Claim>& claim);
+    bool challenge(const protocol::UnitKey& unit, const Result<player::Claim>& claim);
     Status release(const rpc::VerifyTask& task);
     [[nodiscard]] ReexecutionOptions run_options(const rpc::VerifyTask& task,
                                                  const std::stop_token& stop);
@@ -108,7 +108,8 @@ class VerifierImpl final : public Verifier {
         std::vector<protocol::SignedCommitment> epoch;
     };
     std::optional<Uncommitted> uncommitted_;
-    std::optional<protocol::UnitKey> mistrusted_;  ///< aggregate whose deltas may be others; told
+    /// An aggregate that is not shown as it must be, and why: told.
+    std::optional<std::pair<protocol::UnitKey, std::string>> mistrusted_;
     std::string failing_;  ///< why a next record could not be looked at; told once
     mutable std::mutex mutex_;
     rpc::Activity activity_;

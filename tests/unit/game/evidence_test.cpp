@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 #include "gym/chain/tx_manager.hpp"
 #include "gym/crypto/keccak.hpp"
@@ -250,6 +251,16 @@ TEST_F(Conflicts, OnlyTheNextRecordOfTheJobCounts) {
     wrong = aggregate_;
     wrong.slot = 1;
     expect_none({sign(wrong, 9), record_, encode(right)}, ErrorCode::kMismatch);
+}
+
+/// Numbers of rounds do not wrap, here as in the contracts.
+TEST_F(Conflicts, NothingComesAfterTheLastRound) {
+    record_.round = std::numeric_limits<std::uint64_t>::max();
+    aggregate_.round_record = protocol::hash(record_);
+    protocol::RoundRecord other = next();
+    ASSERT_EQ(other.round, 0u);
+    other.base_state_root = filled(3);
+    expect_none({sign(aggregate_, 9), record_, encode(other)}, ErrorCode::kMismatch);
 }
 
 /// No node takes such a record for one, but the contracts read it.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "fake_chain_view.hpp"
 #include "gym/commit/merkle.hpp"
@@ -11,6 +12,7 @@
 #include "gym/verifier/round_watch.hpp"
 #include "gym/verifier/shown_deltas.hpp"
 #include "gym/verifier/verifier.hpp"
+#include "gym/worker/delta_loader.hpp"
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
 #include "temporary_folder.hpp"
@@ -40,6 +42,7 @@ class AggregateTest : public ::testing::Test {
     std::unique_ptr<player::ClaimStore> claims_ =
         player::ClaimStore::open(dir_.path() / "disputes").value();
     std::vector<VerifierEvent> events_;
+    std::function<void()> while_running_;  ///< a unit
     std::vector<engine::UnitResult> units_;
     engine::AggregateResult right_;
     rpc::VerifyTask task_;
@@ -75,6 +78,9 @@ class AggregateTest : public ::testing::Test {
         options.chain = &chain_;
         options.claims = claims_.get();
         options.on_event = [this](const VerifierEvent& event) { events_.push_back(event); };
+        options.on_progress = [this](const engine::UnitProgress&) {
+            if (while_running_) while_running_();
+        };
         verifier_.reset();
         verifier_ = Verifier::open(coordinator_, key_, options).value();
     }

@@ -1,6 +1,8 @@
 // A verifier that looks after the coordinator: what an aggregate is made from, whether it is right,
 // and whether the next round goes on from it.
 
+#include <limits>
+
 #include "aggregate_fixture.hpp"
 
 namespace gym::verifier {
@@ -117,6 +119,50 @@ TEST_F(AggregateTest, AnAcceptedDeltaThatIsLeftOutIsTold) {
     verify_anew();
     expect_contradiction("unit 2 of round 1");
     EXPECT_TRUE(claims_->list().empty()) << "no rule on chain decides this";
+}
+
+/// Nor can the aggregate be kept from being verified by what is not in it.
+TEST_F(AggregateTest, ADeltaThatIsLeftOutAndNotShownIsTold) {
+    include({0, 1});
+    const Digest& delta = units_[2].delta_root;
+    handler_.lies[delta] = units_[0].delta;
+    verify();
+    EXPECT_EQ(contradictions("unit 2 of round 1 is accepted, and the aggregate is without its "
+                             "delta " +
+                             delta.hex() + ", which cannot be had: "),
+              1);
+    EXPECT_EQ(told("verified").size(), 1u);
+    events_.clear();
+    handler_.lies.clear();
+    handler_.silent.insert(delta);
+    open();
+    handler_.tasks[key_.address()] = task_;
+    handler_.report_commits.clear();
+    for (unsigned i = 1; i < worker::DeltaLoader::kTriesMax; ++i) {
+        EXPECT_EQ(verifier_->run_once({}).error().code, ErrorCode::kUnavailable);
+        EXPECT_TRUE(events_.empty()) << "it may pass";
+    }
+    verify();
+    EXPECT_EQ(contradictions("which cannot be had: asked for 5 times: "), 1);
+    EXPECT_EQ(told("verified").size(), 1u);
+}
+
+TEST_F(AggregateTest, NothingComesAfterTheLastRound) {
+    WatchedRound last{task_.record, task_.commitment, task_.deltas};
+    last.record.round = std::numeric_limits<std::uint64_t>::max();
+    protocol::RoundRecord first = next_record();
+    first.round = 0;
+    first.previous_record = protocol::hash(last.record);
+    first.base_state_root = commit::sha256(as_bytes("another base"));
+    const NextRecordAudit audit = audit_next_record(last, protocol::encode(first));
+    EXPECT_FALSE(audit.conflict);
+    ASSERT_EQ(audit.contradictions.size(), 1u);
+    // Nor is it waited for.
+    ASSERT_TRUE(RoundWatch::open(dir_.path() / "rounds")->add(last).ok());
+    open();
+    look();
+    EXPECT_TRUE(RoundWatch::open(dir_.path() / "rounds")->list().empty());
+    EXPECT_TRUE(events_.empty());
 }
 
 TEST_F(AggregateTest, ADeltaThatIsUnderNoRootIsTold) {

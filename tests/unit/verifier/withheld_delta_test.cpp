@@ -60,11 +60,13 @@ TEST_F(WithheldDeltaTest, ThatIsNotAnsweredForIsAskedForAgainFirst) {
     expect_right();
 }
 
-TEST_F(WithheldDeltaTest, WithoutADatasetThereIsNothingToRun) {
+TEST_F(WithheldDeltaTest, WithoutTheDatasetItCannotBeMadeAgainWhichIsTold) {
     withhold();
     task_.inputs.dataset_blob.reset();
-    expect_refused(ErrorCode::kNotFound, "");
-    EXPECT_TRUE(told("contradiction").empty());
+    for (int i = 0; i < 2; ++i)
+        expect_refused(ErrorCode::kMismatch, "the task of an aggregate is without the dataset");
+    EXPECT_EQ(told("contradiction").size(), 1u) << "once, however often the task comes";
+    EXPECT_EQ(contradictions("is without the dataset"), 1);
 }
 
 /// Then the worker is at fault, and can be proven to be.
@@ -94,6 +96,30 @@ TEST_F(WithheldDeltaTest, ThatItsUnitDoesNotGiveIsTheWorkersFault) {
     EXPECT_EQ(told("contradiction").size(), 1u);
     EXPECT_EQ(events_.size(), before + 1) << "started again, and nothing was run";
     EXPECT_EQ(claims_->list().size(), 1u);
+}
+
+/// Who commits to such a delta escapes neither by an accomplice nor by an outage.
+TEST_F(WithheldDeltaTest, ThatItsUnitDoesNotGiveIsChallengedWhenItCanBe) {
+    Bytes other = units_[kSlot].delta;
+    other[20] ^= 1;
+    commit_to(other);
+    withhold();
+    while_running_ = [this] { handler_.failures["unit"] = fail(ErrorCode::kUnavailable, "busy"); };
+    for (int i = 0; i < 2; ++i)
+        expect_refused(ErrorCode::kMismatch, "its unit gives");
+    EXPECT_TRUE(claims_->list().empty());
+    handler_.failures.clear();
+    while_running_ = [] { FAIL() << "it was run already"; };
+    for (int i = 0; i < 2; ++i)
+        expect_refused(ErrorCode::kMismatch, "its unit gives");
+    ASSERT_EQ(claims_->list().size(), 1u);
+    EXPECT_EQ(claims_->list()[0]->key, job_.unit(kSlot));
+    EXPECT_EQ(told("challenged").size(), 1u);
+    EXPECT_EQ(told("contradiction").size(), 1u);
+    // The claim goes when its game is over: there is no second one.
+    ASSERT_TRUE(claims_->remove(*claims_->list()[0]).ok());
+    expect_refused(ErrorCode::kMismatch, "its unit gives");
+    EXPECT_TRUE(claims_->list().empty());
 }
 
 /// The same root, but nothing that an outer step can be made with.

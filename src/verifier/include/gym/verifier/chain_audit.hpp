@@ -40,14 +40,16 @@ struct EpochOnChain {
                                                             const protocol::RoundRecord& record,
                                                             const Digest& beacon);
 
-/// The Euclidean norm of a delta by its root.
-using DeltaNorm = std::function<Result<double>(const Digest& delta_root)>;
+/// The Euclidean norm of a unit's delta.
+using DeltaNorm = std::function<Result<double>(std::uint32_t slot, const Digest& delta_root)>;
 
 /// Whether an aggregate was made from what the rule of inclusion says (protocol::include_deltas):
 /// each of its deltas is a commitment's under the epoch, and each accepted unit's is in it. What
 /// may have been accepted only later is not missed: those units have a reason.
-/// @param norm_of asked about deltas that are missing; kNotFound: the coordinator lost it.
-/// @return one sentence for each delta. @errors those of `norm_of`.
+/// @param norm_of asked about deltas that are missing. Who accepted one must still show it: without
+/// its norm it is missed.
+/// @return one sentence for each delta. @errors those of `norm_of` that may pass
+/// (worker::is_transient), after all deltas were asked about.
 [[nodiscard]] Result<std::vector<std::string>> audit_inclusion(const rpc::VerifyTask& aggregate,
                                                                const RoundCommitments& round,
                                                                const DeltaNorm& norm_of);

@@ -32,8 +32,9 @@ struct ReexecutionOptions {
 };
 
 /// Whether the task is what it says: record, commitment, its signature and its committer belong
-/// together; the deltas of an aggregate are of workers' slots, each once and ascending. A fault
-/// here is the coordinator's. @errors kMismatch, kUnauthenticated, and those of the protocol.
+/// together; that of an aggregate names the dataset, and its deltas are of workers' slots, each
+/// once and ascending. A fault here is the coordinator's. @errors kMismatch, kUnauthenticated, and
+/// those of the protocol.
 Status check_task(const crypto::Eip712Domain& domain, const rpc::VerifyTask& task);
 
 /// Computes the unit of `task` from its public inputs alone. `challenge` is this verifier's

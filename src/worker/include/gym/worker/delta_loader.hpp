@@ -1,9 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <map>
 #include <stop_token>
-#include <utility>
 #include <vector>
 
 #include "gym/common/bytes.hpp"
@@ -32,7 +32,8 @@ struct RoundDelta {
 /// A delta that running its unit does not give: whoever committed to it is at fault.
 struct WrongDelta {
     RoundDelta claimed;
-    Digest computed;  ///< root of what the unit gives
+    Digest computed;     ///< root of what the unit gives
+    bool named = false;  ///< take_wrong() named it before
 };
 
 struct DeltaRunOptions {
@@ -43,16 +44,21 @@ struct DeltaRunOptions {
 
 /// The deltas that an aggregate was made from. A coordinator that gives one to nobody hides nothing
 /// by it: a delta is a pure function of round record and slot, so its unit is run again. Remembers
-/// what it found of the last round. Not thread-safe.
+/// what it found of the last kRoundsMax rounds. Not thread-safe.
 class DeltaLoader {
   public:
     /// Failures that may pass, such as a coordinator that does not answer, in a row of one delta;
     /// then its unit is run again.
     static constexpr unsigned kTriesMax = 5;
+    /// Rounds in turns: who is asked about several at a time forgets none of them.
+    static constexpr std::size_t kRoundsMax = 8;
 
     /// Both must outlive the loader.
     DeltaLoader(rpc::BlobCache& cache, InputLoader& inputs) : cache_(cache), inputs_(inputs) {}
 
+    /// From disk or from the coordinator; nothing is run. @errors those of BlobCache::fetch; from
+    /// the kTriesMax-th on a failure that may pass is kNotFound.
+    Result<Bytes> fetch(const DeltaRound& round, const RoundDelta& delta);
     /// From disk, from the coordinator, or by run_again(): at once if it is not found or not of its
     /// root. Without a dataset among the round's inputs nothing is run again.
     /// @errors those of BlobCache::fetch for the first kTriesMax - 1 failures that may pass; those
@@ -60,22 +66,35 @@ class DeltaLoader {
     Result<Bytes> load(const DeltaRound& round, const RoundDelta& delta,
                        const DeltaRunOptions& options);
     /// What the unit in the delta's slot gives, if that is the delta; it is kept as if it had been
-    /// fetched. @errors kMismatch: it is another one, or the round has no such slot; those of
-    /// InputLoader::load_train and run_unit.
+    /// fetched, unless the disk does not take it. @errors kMismatch: it is another one, or the
+    /// round has no such slot; those of InputLoader::load_train and run_unit.
     Result<Bytes> run_again(const DeltaRound& round, const RoundDelta& delta,
                             const DeltaRunOptions& options);
-    /// Those that were found since the last call, each once.
-    [[nodiscard]] std::vector<WrongDelta> take_wrong() { return std::exchange(found_, {}); }
+    /// Those of the last round that were asked for since the last call, until they are settled.
+    [[nodiscard]] std::vector<WrongDelta> take_wrong();
+    /// This one of the last round is in good hands: take_wrong() names it no more.
+    void settle(const RoundDelta& wrong);
 
   private:
-    void begin(const DeltaRound& round);
+    struct Wrong {
+        Digest computed;       ///< root of what the unit gives instead
+        bool asked = true;     ///< since take_wrong()
+        bool named = false;    ///< by take_wrong()
+        bool settled = false;  ///< see settle()
+    };
+    struct Findings {
+        Digest round;  ///< hash of the record that the rest is about
+        std::map<RoundDelta, Wrong> wrong;
+        std::map<Digest, unsigned> tries;  ///< that failed
+    };
+    /// What is known of the round, which is the last one from now on.
+    Findings& begin(const DeltaRound& round);
+    /// @errors kMismatch: it is known to be wrong.
+    Status check_known(const DeltaRound& round, const RoundDelta& delta);
 
     rpc::BlobCache& cache_;
     InputLoader& inputs_;
-    Digest round_;                        ///< hash of the record that the rest is about
-    std::map<RoundDelta, Digest> wrong_;  ///< roots of what the units give instead
-    std::map<Digest, unsigned> tries_;    ///< that failed
-    std::vector<WrongDelta> found_;
+    std::list<Findings> rounds_;  ///< the last one first
 };
 
 }  // namespace gym::worker
