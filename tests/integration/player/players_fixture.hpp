@@ -54,8 +54,9 @@ class PlayersTest : public DeployedTest {
     }
     void stake(Party& party, const char* amount) {
         const chain::Stake stake(deployment_.stake);
-        send(*party.sender, token().approve(stake.address(), tokens(amount)), "approve");
-        send(*party.sender, stake.stake(party.key.address(), tokens(amount)), "stake");
+        const std::string id = std::string("stake:") + amount;
+        send(*party.sender, token().approve(stake.address(), tokens(amount)), "approve:" + id);
+        send(*party.sender, stake.stake(party.key.address(), tokens(amount)), id);
     }
 
     std::unique_ptr<player::Player> player_of(Party& party) {
