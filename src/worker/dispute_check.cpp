@@ -27,10 +27,10 @@ Error wrong_contract(chain::ChainClient& client, const std::string& what) {
     const std::int64_t age_s =
         SystemClock().now_ms() / 1'000 - static_cast<std::int64_t>((*head)->timestamp_s);
     if (age_s <= kBehindS) return fail(ErrorCode::kInvalidArgument, what + kWhere);
-    return fail(ErrorCode::kUnavailable,
-                what + ", but block " + std::to_string((*head)->number) +
-                    ", the newest one of the chain's node, is " + std::to_string(age_s) +
-                    " s old: the node is behind, and is asked again");
+    return fail(ErrorCode::kUnavailable, what + ", but block " + std::to_string((*head)->number) +
+                                             ", the newest one of the chain's node, is " +
+                                             std::to_string(age_s) +
+                                             " s old: the node is behind, and is asked again");
 }
 
 Status check_code(chain::ChainClient& client, const std::string& name, const Address& address,
@@ -130,8 +130,7 @@ Status check_plays_nothing(const NodeConfig& config, const rpc::NetworkInfo& net
     if (config.chain_rpc.empty()) return {};
     GYM_TRY(const auto client, chain::make_http_client(config.chain_rpc, kHttp));
     const auto staked = stake_at_risk(*client, self, network);
-    if (!staked.ok())
-        return is_lasting(staked.error().code) ? Status(staked.error()) : Status();
+    if (!staked.ok()) return is_lasting(staked.error().code) ? Status(staked.error()) : Status();
     if (staked->is_zero()) return {};
     return needs_game(crypto::to_checksum(self) + " has a stake of " + staked->to_tokens() +
                       " tokens");

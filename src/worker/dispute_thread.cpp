@@ -145,7 +145,8 @@ Status first_look(GameCheck& check, bool defends) {
         spdlog::error(
             "DISPUTES: {}; this node takes no new work, and goes on for what it signed: {}",
             lasting.error().message,
-            found.ok() ? "its games are played" : "the chain is asked again until games can be played");
+            found.ok() ? "its games are played"
+                       : "the chain is asked again until games can be played");
     else if (!found.ok())
         spdlog::warn("disputes: {}; no game can be played until the chain answers",
                      found.error().message);

@@ -151,8 +151,7 @@ class Watch {
     Result<const GameLog*> look(const DisputeLog& log) {
         const auto game = choose(log, wanted_);
         // Its opening was taken back: it comes again, in another block.
-        const bool taken_back =
-            found_ && !game.ok() && game.error().code == ErrorCode::kNotFound;
+        const bool taken_back = found_ && !game.ok() && game.error().code == ErrorCode::kNotFound;
         if (!game.ok() && !taken_back) return game.error();
         if (taken_back || *game == nullptr) {
             wait_for(taken_back ? "the chain took the game's opening back: waiting for it"

@@ -42,7 +42,7 @@ struct WorkerOptions {
     std::chrono::milliseconds chain_wait{60'000};        ///< for a round record to appear there
     std::chrono::milliseconds checkpoint_every{30'000};  ///< 0: after every step
     std::chrono::milliseconds poll_wait{10'000};
-    std::chrono::milliseconds track_every{3'000};      ///< how often open units are asked about
+    std::chrono::milliseconds track_every{3'000};  ///< how often open units are asked about
     /// Asked before a unit is asked for, and again before it is signed for: an error is why nothing
     /// more may be signed. Empty: nothing ever is.
     std::function<Status()> check_signing;
