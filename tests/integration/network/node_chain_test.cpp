@@ -313,6 +313,19 @@ TEST_F(NodeDisputesTest, AWorkerWithAClaimToDefendStaysUpAndTakesNoNewWork) {
     expect_up(log_.hex(), "the contract at dispute_game " + log_.hex() + " is another one");
 }
 
+TEST_F(NodeDisputesTest, WhatDoesNotFitIsFoundWhenTheChainComesBack) {
+    coordinator_names(deployed_.stake, log_);
+    anvil_.stop(false);
+    auto started = Subprocess::start(node("start", deployed_.dispute_game.hex()));
+    ASSERT_TRUE(started.ok());
+    ASSERT_TRUE(eventually([&] {
+        return log().find("no game can be played until") != std::string::npos;
+    })) << log();
+    anvil_.start();
+    EXPECT_EQ(started->wait(60'000).value_or(-1), 3) << log();
+    EXPECT_NE(log().find("the coordinator works with the dispute game"), std::string::npos);
+}
+
 TEST_F(NodeDisputesTest, AWorkerWithoutEtherForAGameIsToldSoLoudly) {
     set_ether(key_.address(), Amount(5));
     const std::string game = deployed_.dispute_game.hex();
