@@ -155,6 +155,7 @@ Result<std::vector<Digest>> undisputed(const Context& context, db::Transaction& 
 
 Status challenge(const Context& context, db::Transaction& tx, const registry::Job& job,
                  const Digest& id, TickSummary& summary) {
+    GYM_CHECK(registry::lock_feed(tx));
     GYM_TRY(const registry::Unit unit, registry::get_unit(tx, id));
     GYM_CHECK(registry::advance(tx, id, protocol::event::Challenged{}, job.terms.lifecycle,
                                 context.now(), protocol::challenged(unit.key)));
@@ -192,13 +193,17 @@ Status note_challenges(const Context& context, const registry::Job& job, TickSum
         return undisputed(context, tx, job.id, *contract);
     }));
     if (seen.empty()) return {};
-    return context.transact([&](db::Transaction& tx) -> Status {
-        GYM_CHECK(registry::lock_feed(tx));
-        GYM_TRY(const auto units, undisputed(context, tx, job.id, *contract));
-        for (const Digest& unit : units)
-            GYM_CHECK(challenge(context, tx, job, unit, summary));
-        return {};
-    });
+    for (const Digest& unit : seen) {
+        // One by one: a unit that refuses must keep no other one's game from being noted.
+        const Status noted = context.transact(
+            [&](db::Transaction& tx) { return challenge(context, tx, job, unit, summary); });
+        if (noted.ok()) continue;
+        const ErrorCode code = noted.error().code;
+        if (code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout) return noted;
+        summary.errors.push_back("job " + short_id(job.id) + ": the game about unit " +
+                                 short_id(unit) + " cannot be noted: " + noted.error().message);
+    }
+    return {};
 }
 
 Result<GameVerdict> verdict_on(const Context& context, const GameWatch& games,

@@ -14,7 +14,8 @@ Status follow_games(const Context& context, TickSummary& summary);
 Result<std::optional<registry::GameWatch>> game_watch(const Context& context);
 
 /// Units that nobody disputed here and about which a game is open become disputed, once the base
-/// state of the next round is made: a bond keeps no delta out of it.
+/// state of the next round is made: a bond keeps no delta out of it. A unit that refuses is an
+/// error of the summary, and keeps no other one waiting. @errors of the connection.
 Status note_challenges(const Context& context, const registry::Job& job, TickSummary& summary);
 
 /// What the chain says of a disputed unit.

@@ -29,8 +29,7 @@ class Challenger final : public Player {
             busy = true;
             Status done = challenge(*claim);
             if (done.ok()) continue;
-            const ErrorCode code = done.error().code;
-            if (code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout) return done;
+            if (ends_tick(done.error())) return done;
             desk_.tell_once("stuck", *claim, {}, done.error().message);
         }
         Status taken = desk_.withdraw_ether(busy);

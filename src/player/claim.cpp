@@ -100,6 +100,12 @@ bool ClaimStore::contains(const Claim& claim) const {
     return find(claim) != nullptr;
 }
 
+bool ClaimStore::has_any(Role role) const {
+    const std::scoped_lock lock(mutex_);
+    return std::ranges::any_of(claims_,
+                               [role](const Shared& claim) { return claim->role == role; });
+}
+
 bool ClaimStore::needs(const Digest& blob) const {
     const std::scoped_lock lock(mutex_);
     return std::ranges::any_of(claims_, [&](const Shared& claim) {

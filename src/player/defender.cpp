@@ -24,7 +24,7 @@ class Defender final : public Player {
             const auto busy = defend(*claim, opened);
             if (busy.ok())
                 open = open || *busy;
-            else if (!is_connection(busy.error()))
+            else if (!ends_tick(busy.error()))
                 desk_.tell_once("stuck", *claim, {}, busy.error().message);
             else
                 return busy.error();
@@ -35,10 +35,6 @@ class Defender final : public Player {
     }
 
   private:
-    static bool is_connection(const Error& error) {
-        return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
-    }
-
     /// @return whether a game about it is open.
     Result<bool> defend(const Claim& claim, const std::set<Digest>& opened) {
         GYM_TRY(const Digest unit, game::unit_of(desk_.setup().domain, claim.evidence.commitment));
@@ -50,7 +46,7 @@ class Defender final : public Player {
             const Status answered = answer(claim, game);
             if (answered.ok()) continue;
             // Each game has its own clock: the others are not kept waiting.
-            if (is_connection(answered.error())) return answered.error();
+            if (ends_tick(answered.error())) return answered.error();
             desk_.tell_once("stuck", claim, game.id, answered.error().message);
         }
         if (games.any()) return true;

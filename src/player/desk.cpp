@@ -45,6 +45,11 @@ bool is_worth_taking(const Amount& due, const Amount& base_fee_wei) {
     return least.ok() && due >= *least;
 }
 
+bool ends_tick(const Error& error) {
+    return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
+           error.code == ErrorCode::kCancelled;
+}
+
 Status Desk::look() {
     GYM_TRY(const auto head, setup_.client.block(chain::BlockTag::kLatest));
     if (!head) return fail(ErrorCode::kUnavailable, "the node has no latest block");

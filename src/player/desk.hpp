@@ -29,6 +29,10 @@ struct OpenGames {
 /// Whether ether that a game credited pays many times for the transaction that takes it out.
 [[nodiscard]] bool is_worth_taking(const Amount& due, const Amount& base_fee_wei);
 
+/// Whether the tick ends with it: the chain does not answer, or the player is asked to stop.
+/// Everything else is wrong with one claim or game alone, and told.
+[[nodiscard]] bool ends_tick(const Error& error);
+
 /// What both players do with the chain.
 class Desk {
   public:

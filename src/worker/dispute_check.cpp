@@ -1,7 +1,10 @@
 #include "dispute_check.hpp"
 
+#include <algorithm>
+
 #include "gym/chain/contracts.hpp"
 #include "gym/chain/dispute_contracts.hpp"
+#include "gym/common/clock.hpp"
 #include "gym/crypto/key.hpp"
 
 namespace gym::worker {
@@ -11,37 +14,52 @@ constexpr const char* kWhere = ": its address is in the network's published depl
 // A check: whoever asks comes back, and a start must not wait long for a dead chain.
 constexpr chain::HttpOptions kHttp{.timeout_ms = 5'000, .attempts = 2};
 
-bool may_answer_later(ErrorCode code) {
-    return code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout;
+/// A node whose newest block is older than this is behind: what it does not know yet may be there.
+constexpr std::int64_t kBehindS = 600;
+
+/// That the contract is not what it should be. The last word only of a node that has the chain's
+/// head: one that is still syncing knows no new contract, nor what was set in it since. A head
+/// that is ahead of this clock, as on private chains, is new.
+Error wrong_contract(chain::ChainClient& client, const std::string& what) {
+    const auto head = client.block(chain::BlockTag::kLatest);
+    if (!head.ok()) return head.error();
+    if (!*head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
+    const std::int64_t age_s =
+        SystemClock().now_ms() / 1'000 - static_cast<std::int64_t>((*head)->timestamp_s);
+    if (age_s <= kBehindS) return fail(ErrorCode::kInvalidArgument, what + kWhere);
+    return fail(ErrorCode::kUnavailable, what + ", but block " + std::to_string((*head)->number) +
+                                             ", the newest one of the chain's node, is " +
+                                             std::to_string(age_s) +
+                                             " s old: the node is behind, and is asked again");
 }
 
 Status check_code(chain::ChainClient& client, const std::string& name, const Address& address,
                   std::uint64_t chain_id) {
     GYM_TRY(const Bytes code, client.code(address, chain::BlockTag::kLatest));
     if (!code.empty()) return {};
-    return fail(ErrorCode::kInvalidArgument, "there is no contract at " + name + " " +
-                                                 address.hex() + " on chain " +
-                                                 std::to_string(chain_id) + kWhere);
+    return wrong_contract(client, "there is no contract at " + name + " " + address.hex() +
+                                      " on chain " + std::to_string(chain_id));
 }
 
-/// Another contract than ours answers with a revert or with something that does not decode.
-Error not_ours(const Error& error, const std::string& name, const Address& address) {
-    if (may_answer_later(error.code)) return error;
-    return fail(ErrorCode::kInvalidArgument, "the contract at " + name + " " + address.hex() +
-                                                 " is another one (" + error.message + ")" +
-                                                 kWhere);
+/// Another contract than ours answers with a revert, with nothing, or with something that does not
+/// decode. What else fails is the endpoint's (a refused key, its own errors), and passes.
+Error not_ours(chain::ChainClient& client, const Error& error, const std::string& name,
+               const Address& address) {
+    constexpr ErrorCode kOfTheContract[] = {ErrorCode::kConflict, ErrorCode::kNotFound,
+                                            ErrorCode::kMalformed};
+    if (std::ranges::find(kOfTheContract, error.code) == std::end(kOfTheContract)) return error;
+    return wrong_contract(client, "the contract at " + name + " " + address.hex() +
+                                      " is another one (" + error.message + ")");
 }
 
 Status check_stake(chain::ChainClient& client, const Address& game, const Address& stake,
                    const rpc::NetworkInfo& network) {
     GYM_CHECK(check_code(client, "stake", stake, network.chain_id));
     const auto known = chain::Stake(stake).game(client);
-    if (!known.ok()) return not_ours(known.error(), "stake", stake);
-    if (*known != game)
-        return fail(ErrorCode::kInvalidArgument,
-                    "the stake contract " + stake.hex() + " is slashed by the game " +
-                        known->hex() + ", not by dispute_game " + game.hex() + kWhere);
-    return {};
+    if (!known.ok()) return not_ours(client, known.error(), "stake", stake);
+    if (*known == game) return {};
+    return wrong_contract(client, "the stake contract " + stake.hex() + " is slashed by the game " +
+                                      known->hex() + ", not by dispute_game " + game.hex());
 }
 
 Status check_same(const char* what, const Address& here, const Address& coordinator) {
@@ -71,15 +89,29 @@ Result<Address> configured_game(const NodeConfig& config) {
     return *address;
 }
 
-Status check_game(chain::ChainClient& client, const Address& game,
-                  const rpc::NetworkInfo& network) {
+bool is_lasting(ErrorCode code) noexcept {
+    return code == ErrorCode::kInvalidArgument || code == ErrorCode::kMismatch;
+}
+
+Result<Address> find_stake(chain::ChainClient& client, const Address& game,
+                           const rpc::NetworkInfo& network) {
     GYM_CHECK(chain::check_chain_id(client, network.chain_id));
     GYM_CHECK(check_code(client, "dispute_game", game, network.chain_id));
     const auto contracts = chain::DisputeGame(game).contracts(client);
-    if (!contracts.ok()) return not_ours(contracts.error(), "dispute_game", game);
+    if (!contracts.ok()) return not_ours(client, contracts.error(), "dispute_game", game);
     GYM_CHECK(check_stake(client, game, contracts->stake, network));
+    return contracts->stake;
+}
+
+Status check_named(const Address& game, const Address& stake, const rpc::NetworkInfo& network) {
     GYM_CHECK(check_same("dispute game", game, network.dispute_game));
-    return check_same("stake contract", contracts->stake, network.stake);
+    return check_same("stake contract", stake, network.stake);
+}
+
+Status check_game(chain::ChainClient& client, const Address& game,
+                  const rpc::NetworkInfo& network) {
+    GYM_TRY(const Address stake, find_stake(client, game, network));
+    return check_named(game, stake, network);
 }
 
 Result<Amount> stake_at_risk(chain::ChainClient& client, const Address& owner,
@@ -98,8 +130,7 @@ Status check_plays_nothing(const NodeConfig& config, const rpc::NetworkInfo& net
     if (config.chain_rpc.empty()) return {};
     GYM_TRY(const auto client, chain::make_http_client(config.chain_rpc, kHttp));
     const auto staked = stake_at_risk(*client, self, network);
-    if (!staked.ok())
-        return may_answer_later(staked.error().code) ? Status() : Status(staked.error());
+    if (!staked.ok()) return is_lasting(staked.error().code) ? Status(staked.error()) : Status();
     if (staked->is_zero()) return {};
     return needs_game(crypto::to_checksum(self) + " has a stake of " + staked->to_tokens() +
                       " tokens");

@@ -15,9 +15,19 @@ namespace gym::worker {
 /// @errors kInvalidArgument: dispute_game is no address, or there is no chain_rpc to play on.
 [[nodiscard]] Result<Address> configured_game(const NodeConfig& config);
 
-/// That the network's game is at `game`: right chain, code there and at its Stake, which knows this
-/// game. @errors kInvalidArgument: no such contract, with the remedy; kMismatch: another chain, or
-/// another game or Stake than the coordinator's; kUnavailable and kTimeout of the chain.
+/// Whether an error of these checks is the last word: settings and network do not fit. Everything
+/// else is asked again: a node of the chain that does not answer, answers wrongly or is behind.
+[[nodiscard]] bool is_lasting(ErrorCode code) noexcept;
+
+/// That a game is at `game`: right chain, code there and at its Stake, which knows this game. The
+/// coordinator is not asked. @return its Stake. @errors kInvalidArgument: no such contract, said by
+/// a node that has a block of the last ten minutes, with the remedy; kMismatch: another chain;
+/// kUnavailable also of a node that is behind; else those of chain::ChainClient.
+[[nodiscard]] Result<Address> find_stake(chain::ChainClient& client, const Address& game,
+                                         const rpc::NetworkInfo& network);
+/// That these are the coordinator's. @errors kMismatch.
+Status check_named(const Address& game, const Address& stake, const rpc::NetworkInfo& network);
+/// Both: that the network's game is at `game`. @errors of both.
 Status check_game(chain::ChainClient& client, const Address& game, const rpc::NetworkInfo& network);
 
 /// What can be taken from the stake of `owner`, thawing included; zero where the coordinator names

@@ -2,7 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include <functional>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,22 +16,59 @@
 namespace gym::worker {
 namespace {
 
-/// Plays once the contract is known to be the network's game.
+/// Whether games can be played in the contract, asked until the chain has said so.
+class GameCheck {
+  public:
+    GameCheck(chain::ChainClient& client, const Address& game, const rpc::NetworkInfo& network)
+        : client_(client), game_(game), network_(network) {}
+
+    /// That the contract is a game, whatever the coordinator says of it: claims are defended
+    /// nonetheless. From one thread at a time. @errors of find_stake().
+    Status look() {
+        if (found_) return {};
+        const auto stake = find_stake(client_, game_, network_);
+        found_ = stake.ok();
+        if (found_)
+            set_lasting(check_named(game_, *stake, network_));
+        else if (is_lasting(stake.error().code))
+            set_lasting(stake.error());
+        return found_ ? Status() : Status(stake.error());
+    }
+    [[nodiscard]] bool is_found() const { return found_; }
+    /// What is wrong until somebody changes something. Thread-safe.
+    [[nodiscard]] Status lasting() const {
+        const std::scoped_lock lock(mutex_);
+        return lasting_;
+    }
+
+  private:
+    void set_lasting(Status status) {
+        const std::scoped_lock lock(mutex_);
+        lasting_ = std::move(status);
+    }
+
+    chain::ChainClient& client_;
+    const Address game_;
+    const rpc::NetworkInfo network_;
+    bool found_ = false;
+    mutable std::mutex mutex_;
+    Status lasting_;
+};
+
+/// Plays once the contract is known to be a game.
 class CheckedPlayer final : public player::Player {
   public:
-    CheckedPlayer(std::function<Status()> check, std::unique_ptr<player::Player> player)
-        : check_(std::move(check)), player_(std::move(player)) {}
+    CheckedPlayer(GameCheck& check, std::unique_ptr<player::Player> player)
+        : check_(check), player_(std::move(player)) {}
 
     Status tick() override {
-        if (!checked_) GYM_CHECK(check_());
-        checked_ = true;
+        GYM_CHECK(check_.look());
         return player_->tick();
     }
 
   private:
-    std::function<Status()> check_;
+    GameCheck& check_;
     std::unique_ptr<player::Player> player_;
-    bool checked_ = false;
 };
 
 class DisputeThreadImpl final : public DisputeThread {
@@ -41,14 +78,13 @@ class DisputeThreadImpl final : public DisputeThread {
         std::unique_ptr<chain_store::SqliteChainStore> store;
         std::unique_ptr<player::ClaimStore> claims;
         rpc::BlobCache cache;
+        std::unique_ptr<GameCheck> check;  ///< of the client
         Address contract;
-        bool checked = false;  ///< that the contract is the network's game
     };
 
     DisputeThreadImpl(const NodeConfig& config, const rpc::NetworkInfo& network,
                       const crypto::PrivateKey& key, Parts parts)
         : parts_(std::move(parts)),
-          network_(network),
           intents_(parts_.store->intents(network.chain_id, key.address())),
           transactions_(*parts_.client, *intents_, key.clone(), clock_, policy(network),
                         chain::describe_revert),
@@ -66,15 +102,13 @@ class DisputeThreadImpl final : public DisputeThread {
                                   std::move(on_event)};
         auto player = role == player::Role::kDefend ? player::make_defender(std::move(setup))
                                                     : player::make_challenger(std::move(setup));
-        auto check = [this] { return check_game(*parts_.client, parts_.contract, network_); };
-        if (!parts_.checked)
-            player = std::make_unique<CheckedPlayer>(std::move(check), std::move(player));
         std::vector<std::unique_ptr<player::Player>> players;
-        players.push_back(std::move(player));
+        players.push_back(std::make_unique<CheckedPlayer>(*parts_.check, std::move(player)));
         thread_.emplace(std::move(players), stop_);
     }
 
     player::ClaimStore& claims() override { return *parts_.claims; }
+    [[nodiscard]] Status lasting_failure() const override { return parts_.check->lasting(); }
 
   private:
     static chain::TxPolicy policy(const rpc::NetworkInfo& network) {
@@ -94,7 +128,6 @@ class DisputeThreadImpl final : public DisputeThread {
     std::stop_source stop_;
     SystemClock clock_;
     Parts parts_;
-    rpc::NetworkInfo network_;
     std::unique_ptr<chain::IntentStore> intents_;
     chain::TxManager transactions_;
     crypto::Eip712Domain domain_;
@@ -102,16 +135,22 @@ class DisputeThreadImpl final : public DisputeThread {
     std::optional<player::PlayerThread> thread_;  ///< the first to end
 };
 
-/// @return whether the game could be checked: a chain that does not answer now is asked again.
-Result<bool> check_now(chain::ChainClient& client, const Address& game,
-                       const rpc::NetworkInfo& network) {
-    const Status checked = check_game(client, game, network);
-    if (checked.ok()) return true;
-    const ErrorCode code = checked.error().code;
-    if (code != ErrorCode::kUnavailable && code != ErrorCode::kTimeout) return checked.error();
-    spdlog::warn("disputes: {}; no game can be played until the chain answers",
-                 checked.error().message);
-    return false;
+/// @errors a lasting one of a node that has nothing to defend: with claims on disk it would lose
+/// its stake by the clock while it is down, so it starts, and only takes no new work.
+Status first_look(GameCheck& check, bool defends) {
+    const Status found = check.look();
+    const Status lasting = check.lasting();
+    if (!lasting.ok() && !defends) return lasting;
+    if (!lasting.ok())
+        spdlog::error(
+            "DISPUTES: {}; this node takes no new work, and goes on for what it signed: {}",
+            lasting.error().message,
+            found.ok() ? "its games are played"
+                       : "the chain is asked again until games can be played");
+    else if (!found.ok())
+        spdlog::warn("disputes: {}; no game can be played until the chain answers",
+                     found.error().message);
+    return {};
 }
 
 void warn_about_money(chain::ChainClient& client, const Address& game,
@@ -142,17 +181,18 @@ Result<std::unique_ptr<DisputeThread>> DisputeThread::start(const NodeConfig& co
         return std::unique_ptr<DisputeThread>();
     }
     GYM_TRY(const Address contract, configured_game(config));
-    GYM_TRY(auto client, chain::make_http_client(config.chain_rpc));
-    GYM_TRY(const bool checked, check_now(*client, contract, network));
-    if (checked) warn_about_money(*client, contract, network, role, key.address());
     GYM_TRY(auto store,
             chain_store::SqliteChainStore::open(config.data_dir / "transactions.sqlite"));
     GYM_TRY(auto claims, player::ClaimStore::open(config.data_dir / "disputes"));
+    GYM_TRY(auto client, chain::make_http_client(config.chain_rpc));
+    auto check = std::make_unique<GameCheck>(*client, contract, network);
+    GYM_CHECK(first_look(*check, claims->has_any(player::Role::kDefend)));
+    if (check->is_found()) warn_about_money(*client, contract, network, role, key.address());
     GYM_TRY(rpc::BlobCache cache, rpc::BlobCache::open(config.data_dir / "blobs", coordinator));
     auto out = std::make_unique<DisputeThreadImpl>(
         config, network, key,
         DisputeThreadImpl::Parts{std::move(client), std::move(store), std::move(claims),
-                                 std::move(cache), contract, checked});
+                                 std::move(cache), std::move(check), contract});
     spdlog::info("disputes are played in contract {}", contract.hex());
     out->run_as(role, std::move(on_event));
     return std::unique_ptr<DisputeThread>(std::move(out));

@@ -222,7 +222,10 @@ Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,
                                  [&hooks](const player::PlayerEvent& event) {
                                      if (hooks.on_dispute) hooks.on_dispute(event);
                                  }));
-    if (disputes) options.claims = &disputes->claims();
+    if (disputes) {
+        options.claims = &disputes->claims();
+        options.check_signing = [&disputes] { return disputes->lasting_failure(); };
+    }
     GYM_TRY(const auto worker, Worker::open(*coordinator, key, clock, options));
     spdlog::info("worker {} at {}, on {}, {} threads", key.address().hex(), config.coordinator,
                  device, options.engine.threads);

@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::chrono::seconds kAskWhyIdleEvery{30};
 
+bool has_claims_to_defend(const WorkerOptions& options) {
+    return options.claims != nullptr && options.claims->has_any(player::Role::kDefend);
+}
+
 }  // namespace
 
 void WorkerImpl::tell(const char* name, const protocol::UnitKey& unit, std::string detail) const {
@@ -142,6 +146,7 @@ Result<protocol::SignedCommitment> WorkerImpl::sign(const protocol::UnitKey& uni
 Result<JournalEntry> WorkerImpl::commit(const rpc::TrainTask& task,
                                         const engine::UnitResult& result) {
     const protocol::RoundRecord& record = task.record;
+    if (options_.check_signing) GYM_CHECK(options_.check_signing());
     protocol::UnitCommitment commitment;
     commitment.kind = protocol::UnitKind::kTrain;
     commitment.round_record = protocol::hash(record);
@@ -195,6 +200,11 @@ Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_
         if (done.ok() && std::chrono::steady_clock::now() >= next_track) {
             done = worker.track(stop);
             next_track = std::chrono::steady_clock::now() + options.track_every;
+        }
+        if (done.ok() && options.check_signing) {
+            done = options.check_signing();
+            if (!done.ok() && !has_claims_to_defend(options)) return done;
+            if (!done.ok()) done = done.error().in("DISPUTES: no unit is asked for");
         }
         if (done.ok()) {
             const auto ran = worker.run_once(stop);

@@ -1,9 +1,9 @@
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "cli_context.hpp"
@@ -126,14 +126,12 @@ Result<const GameLog*> choose(const DisputeLog& log, const std::string& wanted) 
 }
 
 /// Prints what happened and was not printed yet.
-void print_news(const CliContext& context, const GameLog& game, std::size_t& printed) {
-    // A reorganisation can take moves back: what comes instead is printed.
-    printed = std::min(printed, game.course.size());
-    for (; printed < game.course.size(); ++printed) {
+void print_news(const CliContext& context, const GameLog& game, CourseNews& news) {
+    for (std::size_t i = news.take(game); i < game.course.size(); ++i) {
         if (context.json)
-            context.print_json(event_json(game, printed));
+            context.print_json(event_json(game, i));
         else
-            std::printf("%s\n", event_line(game, printed).c_str());
+            std::printf("%s\n", event_line(game, i).c_str());
     }
     (void)std::fflush(stdout);
 }
@@ -143,29 +141,56 @@ bool is_passing(const Error& error) {
     return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
 }
 
+/// What `dispute watch` is at.
+class Watch {
+  public:
+    Watch(const CliContext& context, std::string wanted)
+        : context_(context), wanted_(std::move(wanted)) {}
+
+    /// Prints what is new. @return the game once it has ended; nullptr: look again.
+    Result<const GameLog*> look(const DisputeLog& log) {
+        const auto game = choose(log, wanted_);
+        // Its opening was taken back: it comes again, in another block.
+        const bool taken_back = found_ && !game.ok() && game.error().code == ErrorCode::kNotFound;
+        if (!game.ok() && !taken_back) return game.error();
+        if (taken_back || *game == nullptr) {
+            wait_for(taken_back ? "the chain took the game's opening back: waiting for it"
+                                : "no game is open: waiting for one");
+            return static_cast<const GameLog*>(nullptr);
+        }
+        if (wanted_.empty() && !context_.json)
+            std::printf("game               %s\n", (*game)->id().hex().c_str());
+        wanted_ = (*game)->id().hex();
+        found_ = true;
+        told_.clear();
+        print_news(context_, **game, news_);
+        return (*game)->ended ? *game : nullptr;
+    }
+
+  private:
+    void wait_for(const char* what) {
+        if (told_ != what && !context_.json) (void)std::fprintf(stderr, "%s\n", what);
+        told_ = what;
+    }
+
+    const CliContext& context_;
+    std::string wanted_;
+    bool found_ = false;
+    std::string told_;
+    CourseNews news_;
+};
+
 /// Until the game has ended. A node that does not answer meanwhile is waited for.
 Status watch(const CliContext& context, const DisputeOptions& options) {
     GYM_TRY(Source source, open_source(options));
-    std::string wanted = options.game;
-    std::size_t printed = 0;
-    bool told = false;
+    Watch watched(context, options.game);
     for (;; std::this_thread::sleep_for(kWatchInterval)) {
         const auto log = source.reader->read();
         if (!log.ok() && is_passing(log.error())) continue;
         if (!log.ok()) return log.error();
-        GYM_TRY(const GameLog* game, choose(*log, wanted));
-        if (game == nullptr) {
-            if (!told && !context.json)
-                (void)std::fprintf(stderr, "no game is open: waiting for one\n");
-            told = true;
-            continue;
-        }
-        if (wanted.empty() && !context.json)
-            std::printf("game               %s\n", game->id().hex().c_str());
-        wanted = game->id().hex();
-        print_news(context, *game, printed);
-        if (!game->ended) continue;
-        const auto report = report_of(source, *log, *game);
+        GYM_TRY(const GameLog* const ended, watched.look(*log));
+        if (ended == nullptr) continue;
+        const auto report = report_of(source, *log, *ended);
         if (!report.ok() && is_passing(report.error())) continue;
         if (!report.ok()) return report.error();
         return print(context, source, *report, false);

@@ -49,6 +49,18 @@ struct DisputeLog {
 /// @errors kInvalidArgument: no such thing as an id, or several games; kNotFound.
 [[nodiscard]] Result<const GameLog*> find_game(const DisputeLog& log, const std::string& wanted);
 
+/// Which events of a game were not told yet.
+class CourseNews {
+  public:
+    /// The first event that is new, all behind it are, too; then all count as told. A
+    /// reorganisation can put other transactions, as many or more, in the place of told ones: those
+    /// are new.
+    [[nodiscard]] std::size_t take(const GameLog& game);
+
+  private:
+    std::vector<Digest> told_;  ///< transactions of events, in the chain's order
+};
+
 /// Follows the logs of one DisputeGame contract.
 class DisputeReader {
   public:

@@ -181,6 +181,34 @@ TEST_F(CoordinatorGames, a_fresh_instance_after_every_tick_changes_nothing) {
     EXPECT_TRUE(node(other).excluded);
 }
 
+TEST_F(CoordinatorGames, a_unit_that_cannot_become_disputed_keeps_no_other_one_waiting) {
+    const Digest stuck = commit(honest);
+    const Digest unit = commit(other);
+    aggregate();
+    ASSERT_TRUE(world.owner()
+                    .transact([&](db::Transaction& tx) -> Status {
+                        GYM_TRY([[maybe_unused]] const auto function,
+                                tx.exec("CREATE FUNCTION registry.refuse() RETURNS trigger AS $$ "
+                                        "BEGIN RAISE EXCEPTION 'not this one'; END $$ "
+                                        "LANGUAGE plpgsql"));
+                        GYM_TRY([[maybe_unused]] const auto trigger,
+                                tx.exec("CREATE TRIGGER refuse BEFORE UPDATE ON registry.unit FOR "
+                                        "EACH ROW WHEN (NEW.state = 'disputed' AND NEW.id = '\\x" +
+                                        to_hex(stuck.view()) +
+                                        "'::bytea) EXECUTE FUNCTION registry.refuse()"));
+                        return {};
+                    })
+                    .ok());
+    open_game(honest);
+    open_game(other);
+    world.settle();
+    EXPECT_EQ(state(unit), UnitState::kDisputed);
+    EXPECT_EQ(state(stuck), UnitState::kVerified);
+    const auto errors = world.tick().errors;
+    ASSERT_EQ(errors.size(), 1U);
+    EXPECT_NE(errors[0].find("not this one"), std::string::npos) << errors[0];
+}
+
 TEST_F(CoordinatorGames, the_chain_is_looked_at_once_a_tick) {
     commit(honest);
     commit(other);

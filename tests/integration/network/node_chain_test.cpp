@@ -8,6 +8,7 @@
 #include "gym/chain/dispute_contracts.hpp"
 #include "gym/chain_store/sqlite.hpp"
 #include "gym/commit/merkle.hpp"
+#include "gym/player/claim.hpp"
 #include "gym/verifier/chain_audit.hpp"
 #include "gym/worker/chain_view.hpp"
 #include "local_coordinator.hpp"
@@ -284,6 +285,45 @@ TEST_F(NodeDisputesTest, AWorkerWithStakeDoesNotStartWithoutTheGame) {
     EXPECT_EQ(verifier.code, 2) << verifier.text;
     EXPECT_NE(verifier.text.find("there is no contract at dispute_game"), std::string::npos)
         << verifier.text;
+}
+
+TEST_F(NodeDisputesTest, AWorkerWithAClaimToDefendStaysUpAndTakesNoNewWork) {
+    const engine::UnitResult result = job_.run(0);
+    player::Claim claim;
+    claim.key = job_.unit(0);
+    claim.evidence.commitment =
+        protocol::sign(handler_.info.domain(), job_.commitment(0, result), key_);
+    claim.evidence.record = job_.record;
+    claim.program_blob = job_.inputs.program_blob;
+    claim.dataset_blob = *job_.inputs.dataset_blob;
+    claim.base_state_blob = job_.inputs.base_state_blob;
+    ASSERT_TRUE(player::ClaimStore::open(dir_.path() / "disputes").value()->save(claim).ok());
+    const auto expect_up = [&](const std::string& game, const std::string& says) {
+        auto started = Subprocess::start(node("start", game));
+        ASSERT_TRUE(started.ok());
+        EXPECT_TRUE(eventually([&] {
+            return log().find("DISPUTES: no unit is asked for: " + says) != std::string::npos;
+        })) << log();
+        EXPECT_TRUE(started->stop().ok()) << "it was still there";
+        EXPECT_EQ(std::ranges::count(handler_.calls, "next_task"), 0);
+    };
+    coordinator_names(deployed_.stake, log_);
+    expect_up(deployed_.dispute_game.hex(), "the coordinator works with the dispute game");
+    EXPECT_NE(log().find("its games are played"), std::string::npos) << log();
+    expect_up(log_.hex(), "the contract at dispute_game " + log_.hex() + " is another one");
+}
+
+TEST_F(NodeDisputesTest, WhatDoesNotFitIsFoundWhenTheChainComesBack) {
+    coordinator_names(deployed_.stake, log_);
+    anvil_.stop(false);
+    auto started = Subprocess::start(node("start", deployed_.dispute_game.hex()));
+    ASSERT_TRUE(started.ok());
+    ASSERT_TRUE(eventually([&] {
+        return log().find("no game can be played until") != std::string::npos;
+    })) << log();
+    anvil_.start();
+    EXPECT_EQ(started->wait(60'000).value_or(-1), 3) << log();
+    EXPECT_NE(log().find("the coordinator works with the dispute game"), std::string::npos);
 }
 
 TEST_F(NodeDisputesTest, AWorkerWithoutEtherForAGameIsToldSoLoudly) {

@@ -70,6 +70,25 @@ TEST_F(FindGame, WhatIsNoIdAndWhatIsUnknownAreToldApart) {
     EXPECT_NE(unknown.message.find("gym dispute list"), std::string::npos);
 }
 
+/// A game in which these transactions took part.
+GameLog course_of(std::initializer_list<std::uint8_t> transactions) {
+    GameLog out = game(digest(0x11, 1), digest(0xaa, 1), 1);
+    for (const std::uint8_t one : transactions)
+        out.course.push_back({.event = {}, .transaction = digest(one, 0), .block_number = 7});
+    return out;
+}
+
+TEST(CourseNews, AreToldOnceAndAgainFromWhereTheChainChanged) {
+    CourseNews news;
+    EXPECT_EQ(news.take(course_of({1, 2})), 0U);
+    EXPECT_EQ(news.take(course_of({1, 2})), 2U);
+    EXPECT_EQ(news.take(course_of({1, 2, 3, 3})), 2U);
+    EXPECT_EQ(news.take(course_of({1, 2, 4, 4, 5})), 2U) << "as many came instead, and one more";
+    EXPECT_EQ(news.take(course_of({1})), 1U) << "taken back";
+    EXPECT_EQ(news.take(course_of({1, 2})), 1U) << "and there again";
+    EXPECT_EQ(news.take(course_of({6, 2})), 0U);
+}
+
 TEST(DisputeTable, HasAHeaderOverEachColumn) {
     DisputeReport report;
     report.log = game(digest(0x11, 1), digest(0xaa, 1), 12);

@@ -21,5 +21,14 @@ TEST(EtherOfGames, IsTakenOutWhereItPaysForManyTransactions) {
     EXPECT_TRUE(is_worth_taking(times(49), Amount(8 * kGwei))) << "it became cheaper";
 }
 
+TEST(EndOfATick, IsTheChainsOrTheStopAndNothingOfOneClaim) {
+    for (const ErrorCode code :
+         {ErrorCode::kUnavailable, ErrorCode::kTimeout, ErrorCode::kCancelled})
+        EXPECT_TRUE(ends_tick(fail(code, "")));
+    for (const ErrorCode code : {ErrorCode::kInternal, ErrorCode::kMismatch, ErrorCode::kNotFound,
+                                 ErrorCode::kInsufficientFunds, ErrorCode::kIo})
+        EXPECT_FALSE(ends_tick(fail(code, "")));
+}
+
 }  // namespace
 }  // namespace gym::player

@@ -80,6 +80,18 @@ TEST_F(WorkerTest, NoTaskIsNoError) {
     EXPECT_FALSE(run_once().value());
 }
 
+TEST_F(WorkerTest, WhereNothingMayBeSignedTheRunEndsWithoutAUnit) {
+    WorkerOptions refused = options();
+    refused.check_signing = [] { return Status(fail(ErrorCode::kMismatch, "another game")); };
+    EXPECT_EQ(run_worker(*worker_, refused, {}).error().code, ErrorCode::kMismatch);
+    EXPECT_EQ(count("next_task"), 0U);
+    // Found while the unit is computed: it is not signed for.
+    worker_.reset();
+    worker_ = Worker::open(coordinator_, key_, clock_, refused).value();
+    EXPECT_EQ(run_once().error().code, ErrorCode::kMismatch);
+    EXPECT_TRUE(worker_->journal().entries().empty());
+}
+
 TEST_F(WorkerTest, AfterALostAnswerTheSameCommitmentIsSentAgain) {
     handler_.failures["submit_commitment"] = fail(ErrorCode::kUnavailable, "gone");
     EXPECT_EQ(run_once().error().code, ErrorCode::kUnavailable);

@@ -88,6 +88,7 @@ class ClaimStore {
     [[nodiscard]] std::vector<Shared> list() const;
     /// The claim of this one's name; null: there is none.
     [[nodiscard]] Shared find(const Claim& claim) const;
+    [[nodiscard]] bool has_any(Role role) const;
     /// Whether there is a claim of this one's name.
     [[nodiscard]] bool contains(const Claim& claim) const;
     /// The newest block that the player has seen; 0 before the first. What is signed now is in no

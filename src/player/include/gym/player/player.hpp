@@ -54,8 +54,8 @@ class Player {
   public:
     virtual ~Player() = default;
     /// Looks at the chain and does what is due in every game of this node's claims.
-    /// @errors kUnavailable, kTimeout (try later); what is wrong with one claim is an event and
-    /// does not keep the others waiting.
+    /// @errors kUnavailable, kTimeout (try later), kCancelled (asked to stop); what is wrong with
+    /// one claim is an event and does not keep the others waiting.
     virtual Status tick() = 0;
 };
 

@@ -42,7 +42,10 @@ struct WorkerOptions {
     std::chrono::milliseconds chain_wait{60'000};        ///< for a round record to appear there
     std::chrono::milliseconds checkpoint_every{30'000};  ///< 0: after every step
     std::chrono::milliseconds poll_wait{10'000};
-    std::chrono::milliseconds track_every{3'000};      ///< how often open units are asked about
+    std::chrono::milliseconds track_every{3'000};  ///< how often open units are asked about
+    /// Asked before a unit is asked for, and again before it is signed for: an error is why nothing
+    /// more may be signed. Empty: nothing ever is.
+    std::function<Status()> check_signing;
     std::function<void(const WorkerEvent&)> on_event;  ///< from the worker's thread
     std::function<void(const engine::UnitProgress&)> on_progress;
 };
@@ -73,8 +76,9 @@ class Worker {
     [[nodiscard]] virtual const UnitJournal& journal() const = 0;
 };
 
-/// Runs a worker until `stop`: resume, poll, track, with pauses after errors.
-/// @errors only what no repetition cures: the local disk.
+/// Runs a worker until `stop`: resume, poll, track, with pauses after errors. Where nothing may be
+/// signed any more, it goes on without new units as long as there are claims to defend.
+/// @errors those of `check_signing` once there is nothing to defend.
 Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_token& stop);
 
 }  // namespace gym::worker
