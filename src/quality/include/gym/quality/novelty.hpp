@@ -37,11 +37,13 @@ struct Novelty {
 /// key of a registered chunk or of an earlier chunk of the same dataset; edges are compared with
 /// nothing and count as not novel, because whoever splits a dataset makes edges.
 ///
-/// So splitting a dataset of level 0 never makes more tokens novel in sum, as far as copies are
-/// copies: every chunk of the parts is a chunk of the whole, and only chunks at the cut are lost.
-/// (Leaving a chunk out may make novel two later ones that are both like it and not like each
-/// other; that needs no split.) In ppm the sum may exceed the whole's by the rounding, less than 1
-/// ppm of the tokens.
+/// So splitting a dataset of level 0 never makes more tokens novel in sum where chunks are alike
+/// only if they are equal: every chunk of the parts is a chunk of the whole, and only chunks at the
+/// cut are lost. In ppm the sum may exceed the whole's by the rounding, less than 1 ppm of the
+/// tokens. Where chunks are merely similar, a cut can gain: the chunk that it destroys may be all
+/// that made later ones duplicates, which may be longer, or several that are not like each other.
+/// Each cut costs its edges, so that splitting loses on average; leaving the chunk out would gain
+/// the same without.
 ///
 /// Samples of different levels meet only in chunks of the higher one: of 8 chunks copied from a
 /// dataset of level 3, seven are not registered. Therefore the share is estimated for every level
