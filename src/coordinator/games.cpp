@@ -195,7 +195,7 @@ Status note_challenges(const Context& context, const registry::Job& job, TickSum
     if (seen.empty()) return {};
     for (const Digest& unit : seen) {
         // One by one: a unit that refuses must keep no other one's game from being noted.
-        const Status noted = context.transact(
+        Status noted = context.transact(
             [&](db::Transaction& tx) { return challenge(context, tx, job, unit, summary); });
         if (noted.ok()) continue;
         const ErrorCode code = noted.error().code;
