@@ -38,7 +38,7 @@ Result<std::vector<SignedUnit>> to_signed_units(const db::Rows& rows) {
     std::vector<SignedUnit> out;
     for (const db::Row row : rows) {
         GYM_TRY(auto commitment, protocol::decode_signed_commitment(row.get<Bytes>("commitment")));
-        out.push_back({row.get<Digest>("id"), row.get<Address>("worker"), std::move(commitment)});
+        out.push_back({row.get<Digest>("id"), row.get<Address>("worker"), commitment});
     }
     return out;
 }
@@ -125,7 +125,7 @@ Result<std::vector<Equivocation>> unfiled_equivocations(db::Transaction& tx, std
         GYM_TRY(found.first, protocol::decode_signed_commitment(row.get<Bytes>("commitment")));
         GYM_TRY(found.second, protocol::decode_signed_commitment(row.get<Bytes>("second")));
         found.received_at_ms = row.get<UnixMs>("received_at_ms");
-        out.push_back(std::move(found));
+        out.push_back(found);
     }
     return out;
 }

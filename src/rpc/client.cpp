@@ -251,7 +251,7 @@ Status GrpcCoordinator::get_blob(const Digest& root, std::uint64_t offset, const
             }
         }
         if (!local.ok()) one.context.TryCancel();
-        const grpc::Status end = reader->Finish();
+        grpc::Status end = reader->Finish();
         if (!local.ok()) return to_grpc(local);
         if (guard.silent())
             return to_grpc(fail(ErrorCode::kUnavailable, "the download stopped making progress"));
@@ -284,7 +284,7 @@ Status GrpcCoordinator::put_blob(const Digest& root, ByteView content) {
             guard.touch();
         }
         if (open) writer->WritesDone();
-        const grpc::Status end = writer->Finish();
+        grpc::Status end = writer->Finish();
         if (guard.silent())
             return to_grpc(fail(ErrorCode::kUnavailable, "the upload stopped making progress"));
         return end;

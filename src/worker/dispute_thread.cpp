@@ -139,7 +139,7 @@ class DisputeThreadImpl final : public DisputeThread {
 /// its stake by the clock while it is down, so it starts, and only takes no new work.
 Status first_look(GameCheck& check, bool defends) {
     const Status found = check.look();
-    const Status lasting = check.lasting();
+    Status lasting = check.lasting();
     if (!lasting.ok() && !defends) return lasting;
     if (!lasting.ok())
         spdlog::error(
