@@ -1,6 +1,8 @@
 # Two commands do everything on a fresh Debian 12: `make demo` and `make test`. `make help` lists the rest.
 BUILD ?= build/release
 JOBS ?= $(shell nproc)
+# Tests start servers of their own and wait a lot: two at a time use a small machine well.
+TEST_JOBS ?= 2
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test check soak determinism bench parity fmt lint clean
 
@@ -20,7 +22,7 @@ demo: build ## train, catch a cheat, pay on chain: the main job on embedded defa
 	@scripts/demo.sh $(BUILD)
 
 test: build ## every unit and integration test (real PostgreSQL, anvil, sockets)
-	@ctest --test-dir $(BUILD) --output-on-failure --timeout 300
+	@ctest --test-dir $(BUILD) --output-on-failure --timeout 300 --parallel $(TEST_JOBS)
 
 check: build ## large counts, fuzz, sanitizers, contracts' fuzz and invariants, lint
 	@scripts/check.sh

@@ -1,4 +1,5 @@
 #include "gym/chain/deploy.hpp"
+#include "gym/common/ppm.hpp"
 
 namespace gym::chain {
 namespace {
@@ -9,7 +10,6 @@ constexpr std::uint64_t kSettlingMaxS = 90 * kDayS;
 constexpr std::uint64_t kThawMaxS = 90 * kDayS;  // of Stake
 constexpr std::uint64_t kWindowBlocksMax = 100'000'000;
 constexpr std::uint32_t kBlockTimeMaxS = 3'600;
-constexpr std::uint32_t kPpm = 1'000'000;
 
 Error wrong(const std::string& message) {
     return fail(ErrorCode::kInvalidArgument, "dispute terms: " + message);

@@ -36,11 +36,10 @@ class AggregateUnits final : public player::UnitSource {
         GYM_TRY(engine::State momentum, load(claim.momentum_blob));
         auto held = std::unique_ptr<Held>(
             new Held{claim, std::move(program), std::move(base), std::move(momentum), {}, {}});
-        game::OuterInputs inputs{
-            held->program, held->base, held->momentum, held->claim.evidence.record,
-            claim.epoch,   {},         domain_};
-        for (const protocol::IncludedDelta& delta : claim.deltas)
-            inputs.included.push_back({delta.slot, delta.delta_root});
+        game::OuterInputs inputs{held->program,  held->base,
+                                 held->momentum, held->claim.evidence.record,
+                                 claim.epoch,    player::outer_deltas_of(claim),
+                                 domain_};
         const auto source = [this](const game::OuterDelta& delta) {
             return blobs_.get(delta.root);
         };

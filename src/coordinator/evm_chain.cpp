@@ -12,8 +12,6 @@
 namespace gym::coordinator {
 namespace {
 
-/// A reorganisation that is deeper than the confirmations is seen if it is not deeper than this.
-constexpr std::uint64_t kReorgBlocks = 64;
 /// Units about which nothing happened and that are asked for in one look nonetheless.
 constexpr std::size_t kAskedAgainMax = 8;
 
@@ -113,7 +111,7 @@ class EvmChain final : public ChainPort {
         GYM_TRY(const auto at, deep_block());
         if (!at || (seen_block && *at <= *seen_block)) return std::optional<GameNews>();
         const std::uint64_t next = seen_block ? *seen_block + 1 : *at;
-        const std::uint64_t first = next - std::min(next, kReorgBlocks);
+        const std::uint64_t first = next - std::min(next, chain::kReorgBlocks);
         GameNews news;
         news.seen_block = std::min(*at, first + chain::ChainClient::kBlocksPerQueryMax - 1);
         GYM_TRY(news.window_blocks, window_blocks());
@@ -169,8 +167,9 @@ class EvmChain final : public ChainPort {
         std::vector<Digest> out;
         for (const auto& [unit, block] : logged_)
             out.push_back(unit);
-        std::erase_if(logged_,
-                      [&](const auto& last) { return last.second + kReorgBlocks < seen_block; });
+        std::erase_if(logged_, [&](const auto& last) {
+            return last.second + chain::kReorgBlocks < seen_block;
+        });
         return out;
     }
 

@@ -13,7 +13,7 @@ using protocol::UnitState;
 using registry::DisputedUnit;
 using registry::GameWatch;
 
-/// Reads on from where the last look ended. @return whether something was stored.
+/// Reads on from where the last look ended.
 Status read_news(const Context& context, const Address& contract) {
     struct Known {
         std::optional<std::uint64_t> seen_block;

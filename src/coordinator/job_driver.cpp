@@ -144,7 +144,7 @@ Result<Amount> cost_bound(const Context& context, const registry::Job& job,
     constexpr std::uint64_t kMtoken = 1'000'000;
     GYM_TRY(const Amount compute, flops.mul_div(job.terms.price_wei_per_pflop, Amount(kPflop)));
     GYM_TRY(const Amount paid,
-            compute.mul_div(Amount(context.options.cost_bound_ppm), Amount(protocol::kPpm)));
+            compute.mul_div(Amount(context.options.cost_bound_ppm), Amount(kPpm)));
     const Amount flops_per_step(std::max<std::uint64_t>(job.artifacts->flops_per_step, 1));
     GYM_TRY(const Amount tokens,
             flops.mul_div(Amount(job.artifacts->tokens_per_step), flops_per_step));
@@ -159,8 +159,8 @@ Result<Amount> verification_bound(const Context& context, const registry::Job& j
                                   const Amount& flops) {
     GYM_TRY(const Amount compute, flops.mul_div(job.terms.price_wei_per_pflop, Amount(kPflop)));
     const std::uint64_t on_top_ppm =
-        std::max<std::uint64_t>(context.options.cost_bound_ppm, protocol::kPpm) - protocol::kPpm;
-    GYM_TRY(const Amount paid, compute.mul_div(Amount(on_top_ppm), Amount(protocol::kPpm)));
+        std::max<std::uint64_t>(context.options.cost_bound_ppm, kPpm) - kPpm;
+    GYM_TRY(const Amount paid, compute.mul_div(Amount(on_top_ppm), Amount(kPpm)));
     return paid.plus(Amount(2));  // as above
 }
 

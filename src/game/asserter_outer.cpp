@@ -39,11 +39,8 @@ class OuterAnswer {
         engine::StepRecord record;
         record.batch_root = engine::included_root(included.size(), trees->deltas_root);
         record.state_root = trees->state_root;
-        move::DeclareOuter move{
-            line_.outer_facts(), engine::encode_step_record(record), {}, slots_of(included)};
-        for (const OuterDelta& delta : included)
-            move.deltas.push_back(delta.root);
-        return Move(std::move(move));
+        return Move(move::DeclareOuter{line_.outer_facts(), engine::encode_step_record(record),
+                                       roots_of(included), slots_of(included)});
     }
 
     Result<Move> tree() {

@@ -82,9 +82,7 @@ class OuterChallenge {
     }
 
     Result<Move> pick_included(std::uint32_t position) {
-        std::vector<Digest> roots;
-        for (const OuterDelta& delta : line_.included())
-            roots.push_back(delta.root);
+        const std::vector<Digest> roots = roots_of(line_.included());
         GYM_TRY(std::vector<Digest> path, commit::merkle_prove(roots, position));
         return Move(move::PickIncluded{*line_.outer(), slots_of(line_.included()), position,
                                        roots[position], std::move(path)});

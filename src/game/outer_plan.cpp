@@ -11,6 +11,13 @@ Bytes slots_of(std::span<const OuterDelta> deltas) {
     return out.take();
 }
 
+std::vector<Digest> roots_of(std::span<const OuterDelta> deltas) {
+    std::vector<Digest> roots;
+    for (const OuterDelta& delta : deltas)
+        roots.push_back(delta.root);
+    return roots;
+}
+
 std::vector<Digest> leaves_of(const OuterTrees& trees, OuterTree tree) {
     std::vector<Digest> leaves;
     if (tree != OuterTree::momentum) leaves = trees.base;

@@ -11,6 +11,7 @@ namespace gym::game {
 
 /// Slots of deltas, u32 big-endian each.
 Bytes slots_of(std::span<const OuterDelta> deltas);
+std::vector<Digest> roots_of(std::span<const OuterDelta> deltas);
 /// The tensor roots that are the leaves of a tree.
 std::vector<Digest> leaves_of(const OuterTrees& trees, OuterTree tree);
 /// Whether it is a worker's commitment to this delta, in this round.

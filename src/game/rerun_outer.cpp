@@ -10,6 +10,7 @@
 #include "gym/engine/unit.hpp"
 #include "gym/kernels/float_environment.hpp"
 #include "gym/program/train_program.hpp"
+#include "outer_plan.hpp"
 #include "rerun_common.hpp"
 
 namespace gym::game {
@@ -178,12 +179,10 @@ Result<const OuterTrees*> RerunOuter::run(std::span<const OuterDelta> deltas) {
         trees.base.push_back(root(after.base.bytes()));
         trees.momentum.push_back(root(after.momentum.bytes()));
     }
-    std::vector<Digest> both = trees.base, roots;
+    std::vector<Digest> both = trees.base;
     both.insert(both.end(), trees.momentum.begin(), trees.momentum.end());
     trees.state_root = commit::merkle_root(both);
-    for (const OuterDelta& delta : deltas_)
-        roots.push_back(delta.root);
-    trees.deltas_root = commit::merkle_root(roots);
+    trees.deltas_root = commit::merkle_root(roots_of(deltas_));
     trees_ = std::move(trees);
     return &*trees_;
 }
@@ -233,10 +232,7 @@ Result<dispute::ChunksOpening> RerunOuter::delta_element(std::uint32_t position,
     GYM_TRY(dispute::ChunksOpening opening,
             open_chunk(std::as_const(bytes_[position]).bytes(),
                        slot->delta_offset + element * sizeof(float), options_.engine.threads));
-    std::vector<Digest> roots;
-    for (const OuterDelta& delta : deltas_)
-        roots.push_back(delta.root);
-    GYM_TRY(opening.path, commit::merkle_prove(roots, position));
+    GYM_TRY(opening.path, commit::merkle_prove(roots_of(deltas_), position));
     return opening;
 }
 

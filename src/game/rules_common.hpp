@@ -16,6 +16,9 @@
 /// What several rules need: libraries Frames, Descent and StepRecords of contracts/src/dispute.
 namespace gym::game::rules {
 
+/// Of a float, or of a slot in a list.
+inline constexpr std::uint64_t kWordBytes = 4;
+
 /// Where a move leads, with the frames that it fixes.
 struct Step {
     Cursor next;

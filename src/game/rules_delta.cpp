@@ -16,7 +16,6 @@ using dispute::TraceHeader;
 
 constexpr std::string_view kMagic = "GYMDLTA1";
 constexpr std::uint32_t kCodec = 0;
-constexpr std::uint64_t kWordBytes = 4;
 
 dispute::Shape delta_shape(const TraceHeader& header) {
     return {program::DType::u8, {static_cast<std::uint32_t>(header.delta_bytes)}};

@@ -12,8 +12,6 @@
 namespace gym::game::rules {
 namespace {
 
-constexpr std::uint64_t kWordBytes = 4;
-
 Digest tagged(std::string_view tag, ByteView bytes) {
     commit::Hasher hasher;
     return hasher.update(as_bytes(tag)).update(bytes).finish();

@@ -12,8 +12,6 @@ namespace {
 
 using dispute::TraceHeader;
 
-constexpr std::uint64_t kWordBytes = 4;
-
 /// That the column was posted of this element and these are its values.
 Status enter_column(const Cursor& c, const OpFrame& op, const OuterFrame& outer,
                     const Bytes& values) {

@@ -253,7 +253,7 @@ Status Table::settle(const Tx& tx, const Digest& id) {
     unit.locked = false;
     const Amount taken = take_stake(unit.asserter);
     const Amount reward =
-        money::share(taken, money::kPpm - terms_.burned_ppm - terms_.compensation_ppm, money::kPpm);
+        money::share(taken, kPpm - terms_.burned_ppm - terms_.compensation_ppm, kPpm);
     money::add(tokens_[unit.finder], reward);
     money::add(burned_, money::difference(taken, reward));
     --accounts_.at(unit.asserter).locks;

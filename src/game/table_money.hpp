@@ -2,11 +2,10 @@
 
 #include "gym/common/amount.hpp"
 #include "gym/common/assert.hpp"
+#include "gym/common/ppm.hpp"
 
 /// Sums whose results are known to fit.
 namespace gym::game::money {
-
-inline constexpr std::uint32_t kPpm = 1'000'000;
 
 inline Amount must(const Result<Amount>& sum) {
     GYM_ASSERT(sum.ok(), "amounts are below 2^256 and not below zero");

@@ -41,6 +41,13 @@ std::vector<Digest> blobs_of(const Claim& claim) {
     return out;
 }
 
+std::vector<game::OuterDelta> outer_deltas_of(const Claim& claim) {
+    std::vector<game::OuterDelta> out;
+    for (const protocol::IncludedDelta& delta : claim.deltas)
+        out.push_back({delta.slot, delta.delta_root});
+    return out;
+}
+
 Result<std::unique_ptr<ClaimStore>> ClaimStore::open(const std::filesystem::path& directory) {
     std::error_code code;
     std::filesystem::create_directories(directory, code);

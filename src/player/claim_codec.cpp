@@ -43,14 +43,7 @@ Status decode_others(commit::Decoder& in, Claim& claim) {
     GYM_TRY(const ByteView other, in.bytes(kPartBytesMax));
     claim.other.assign(other.begin(), other.end());
     GYM_TRY(claim.momentum_blob, in.digest());
-    GYM_TRY(const std::uint32_t count, in.count(protocol::kSlotsMax));
-    for (std::uint32_t i = 0; i < count; ++i) {
-        protocol::IncludedDelta delta;
-        GYM_TRY(delta.slot, in.u32());
-        GYM_TRY(delta.unit, in.digest());
-        GYM_TRY(delta.delta_root, in.digest());
-        claim.deltas.push_back(delta);
-    }
+    GYM_TRY(claim.deltas, protocol::decode_included(in));
     GYM_TRY(const std::uint32_t commitments, in.count(protocol::kSlotsMax));
     for (std::uint32_t i = 0; i < commitments; ++i) {
         GYM_TRY(const ByteView commitment, in.bytes(kPartBytesMax));
@@ -137,9 +130,7 @@ Bytes encode(const Claim& claim) {
     out.fixed(claim.program_blob).fixed(claim.dataset_blob).fixed(claim.base_state_blob);
     out.u64(claim.from_block).u64(claim.epoch_block).fixed(claim.salt);
     out.bytes(claim.other).fixed(claim.momentum_blob);
-    out.u32(static_cast<std::uint32_t>(claim.deltas.size()));
-    for (const protocol::IncludedDelta& delta : claim.deltas)
-        out.u32(delta.slot).fixed(delta.unit).fixed(delta.delta_root);
+    protocol::encode_included(claim.deltas, out);
     out.u32(static_cast<std::uint32_t>(claim.epoch.size()));
     for (const protocol::SignedCommitment& commitment : claim.epoch)
         out.bytes(protocol::encode(commitment));

@@ -72,7 +72,7 @@ class Defender final : public Player {
     Status forget_if_over(const Claim& claim) {
         GYM_TRY(const std::uint64_t window, desk_.window_blocks());
         if (claim.epoch_block != 0) {
-            if (desk_.head().number < claim.epoch_block + window + kReorgBlocks) return {};
+            if (desk_.head().number < claim.epoch_block + window + chain::kReorgBlocks) return {};
             return desk_.forget(claim);
         }
         // Its epoch may come, whoever says that it did not: the chain is asked, at the end.

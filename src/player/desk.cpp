@@ -84,7 +84,7 @@ Result<std::vector<ClaimStore::Shared>> Desk::claims(Role role) {
         if (claim->from_block != 0) continue;
         Claim dated = *claim;
         dated.from_block =
-            std::max<std::uint64_t>(1, head_.number - std::min(head_.number, kReorgBlocks));
+            std::max<std::uint64_t>(1, head_.number - std::min(head_.number, chain::kReorgBlocks));
         GYM_CHECK(store.save(dated));
     }
     std::vector<ClaimStore::Shared> out = store.list();

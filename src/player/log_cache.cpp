@@ -21,8 +21,8 @@ Status LogCache::follow(const chain::BlockHeader& head) {
     if (head_ && head_->hash == head.hash) return {};
     drop_unasked();
     std::optional<Block> next;
-    if (head.number > kReorgBlocks) {
-        GYM_TRY(next, find(head.number - kReorgBlocks));
+    if (head.number > chain::kReorgBlocks) {
+        GYM_TRY(next, find(head.number - chain::kReorgBlocks));
     }
     // After the new one: a reorg between the two calls shows here, or in the next tick.
     if (settled_) {

@@ -10,12 +10,9 @@
 
 namespace gym::player {
 
-/// A reorganisation may move what happened in blocks as new as these.
-inline constexpr std::uint64_t kReorgBlocks = 64;
-
-/// Logs that are asked for in every tick. Those of blocks under the last kReorgBlocks are read once
-/// and kept; if such a block is replaced after all, everything is read again. Nothing is on disk: a
-/// new process reads from the first block. Not thread-safe.
+/// Logs that are asked for in every tick. Those of blocks under the last chain::kReorgBlocks are
+/// read once and kept; if such a block is replaced after all, everything is read again. Nothing is
+/// on disk: a new process reads from the first block. Not thread-safe.
 class LogCache {
   public:
     using Topics = std::vector<std::optional<Digest>>;  ///< as in chain::LogQuery

@@ -4,7 +4,6 @@
 #include <set>
 #include <string>
 
-#include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 
 namespace gym::protocol {
@@ -59,18 +58,6 @@ Status decode_slots(commit::Decoder& in, RoundRecord& record) {
     return {};
 }
 
-Status decode_included(commit::Decoder& in, RoundRecord& record) {
-    GYM_TRY(const std::uint32_t count, in.count(kSlotsMax));
-    for (std::uint32_t i = 0; i < count; ++i) {
-        IncludedDelta delta;
-        GYM_TRY(delta.slot, in.u32());
-        GYM_TRY(delta.unit, in.digest());
-        GYM_TRY(delta.delta_root, in.digest());
-        record.included.push_back(delta);
-    }
-    return {};
-}
-
 Error invalid(const std::string& what) {
     return fail(ErrorCode::kInvalidArgument, "round record: " + what);
 }
@@ -107,6 +94,25 @@ const SlotAssignment* RoundRecord::find_slot(std::uint32_t slot) const noexcept 
     return found != slots.end() && found->slot == slot ? &*found : nullptr;
 }
 
+void encode_included(std::span<const IncludedDelta> included, commit::Encoder& out) {
+    out.u32(static_cast<std::uint32_t>(included.size()));
+    for (const IncludedDelta& delta : included)
+        out.u32(delta.slot).fixed(delta.unit).fixed(delta.delta_root);
+}
+
+Result<std::vector<IncludedDelta>> decode_included(commit::Decoder& in) {
+    GYM_TRY(const std::uint32_t count, in.count(kSlotsMax));
+    std::vector<IncludedDelta> included;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        IncludedDelta delta;
+        GYM_TRY(delta.slot, in.u32());
+        GYM_TRY(delta.unit, in.digest());
+        GYM_TRY(delta.delta_root, in.digest());
+        included.push_back(delta);
+    }
+    return included;
+}
+
 Bytes encode(const RoundRecord& record) {
     commit::Encoder out;
     out.u16(kFormat).fixed(record.job_id).u64(record.round);
@@ -117,9 +123,7 @@ Bytes encode(const RoundRecord& record) {
     out.u32(static_cast<std::uint32_t>(record.slots.size()));
     for (const SlotAssignment& slot : record.slots)
         out.u32(slot.slot).fixed(slot.worker).u32(slot.sampling_rate_ppm);
-    out.u32(static_cast<std::uint32_t>(record.included.size()));
-    for (const IncludedDelta& delta : record.included)
-        out.u32(delta.slot).fixed(delta.unit).fixed(delta.delta_root);
+    encode_included(record.included, out);
     return out.take();
 }
 
@@ -133,7 +137,7 @@ Result<RoundRecord> decode_round_record(ByteView bytes) {
     GYM_CHECK(decode_roots(in, record));
     GYM_CHECK(decode_scalars(in, record));
     GYM_CHECK(decode_slots(in, record));
-    GYM_CHECK(decode_included(in, record));
+    GYM_TRY(record.included, decode_included(in));
     GYM_CHECK(in.expect_end());
     if (const Status valid = validate(record); !valid.ok())
         return fail(ErrorCode::kMalformed, valid.error().message);

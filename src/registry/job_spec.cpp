@@ -46,9 +46,9 @@ Status read_sampling(YamlMap& map, JobTerms& terms) {
     if (!map.has("sampling")) return {};
     GYM_TRY(YamlMap keys, map.map("sampling"));
     // Nobody may be sampled below the floor of the protocol, whatever a job says.
-    GYM_CHECK(keys.read_integer("floor_ppm", protocol::kSamplingFloorPpm, protocol::kPpm,
+    GYM_CHECK(keys.read_integer("floor_ppm", protocol::kSamplingFloorPpm, kPpm,
                                 terms.sampling.floor_ppm));
-    GYM_CHECK(keys.read_integer("aggregate_ppm", 0, protocol::kPpm, terms.sampling.aggregate_ppm));
+    GYM_CHECK(keys.read_integer("aggregate_ppm", 0, kPpm, terms.sampling.aggregate_ppm));
     GYM_CHECK(keys.read_integer("draws_max", 1, kDrawsMax, terms.lifecycle.draws_max));
     return keys.finish();
 }

@@ -38,7 +38,7 @@ Result<Reexecution> reexecute_train(worker::InputLoader& loader, const rpc::Veri
 }
 
 Result<engine::State> load_delta(worker::DeltaLoader& deltas, const program::Program& train,
-                                 const rpc::VerifyTask& task, const worker::RoundDelta& delta,
+                                 const rpc::VerifyTask& task, const game::OuterDelta& delta,
                                  const ReexecutionOptions& options) {
     const worker::DeltaRound round{task.record, task.inputs};
     const worker::DeltaRunOptions run{options.engine, options.progress, options.stop};

@@ -25,9 +25,7 @@ Bytes encode(const WatchedRound& round) {
     commit::Encoder out;
     out.u16(kFormat).bytes(protocol::encode(round.record));
     out.bytes(protocol::encode(round.commitment));
-    out.u32(static_cast<std::uint32_t>(round.deltas.size()));
-    for (const protocol::IncludedDelta& delta : round.deltas)
-        out.u32(delta.slot).fixed(delta.unit).fixed(delta.delta_root);
+    protocol::encode_included(round.deltas, out);
     return out.take();
 }
 
@@ -41,14 +39,7 @@ Result<WatchedRound> decode_watched_round(ByteView bytes) {
     GYM_TRY(out.record, protocol::decode_round_record(record));
     GYM_TRY(const ByteView commitment, in.bytes(kPartBytesMax));
     GYM_TRY(out.commitment, protocol::decode_signed_commitment(commitment));
-    GYM_TRY(const std::uint32_t count, in.count(protocol::kSlotsMax));
-    for (std::uint32_t i = 0; i < count; ++i) {
-        protocol::IncludedDelta delta;
-        GYM_TRY(delta.slot, in.u32());
-        GYM_TRY(delta.unit, in.digest());
-        GYM_TRY(delta.delta_root, in.digest());
-        out.deltas.push_back(delta);
-    }
+    GYM_TRY(out.deltas, protocol::decode_included(in));
     GYM_CHECK(in.expect_end());
     return out;
 }

@@ -109,13 +109,12 @@ class ClaimUnits final : public player::UnitSource {
         if (!claim.momentum_blob.is_zero()) {
             GYM_TRY(held->momentum, loader_.load_state(claim.momentum_blob, record.momentum_root));
         }
-        game::OuterInputs inputs{*held->program, held->base, held->momentum, record,
-                                 claim.epoch,    {},         domain_};
-        for (const protocol::IncludedDelta& delta : claim.deltas)
-            inputs.included.push_back({delta.slot, delta.delta_root});
+        game::OuterInputs inputs{*held->program, held->base,  held->momentum,
+                                 record,         claim.epoch, player::outer_deltas_of(claim),
+                                 domain_};
         held->units = inputs_of(claim);
         const auto source = [this, &of = *held](const game::OuterDelta& delta) {
-            return deltas_.load({of.claim.evidence.record, of.units}, {delta.slot, delta.root},
+            return deltas_.load({of.claim.evidence.record, of.units}, delta,
                                 {options_.engine, options_.progress, options_.cancel});
         };
         GYM_TRY(held->work, game::RerunOuter::create(std::move(inputs), source, options_));

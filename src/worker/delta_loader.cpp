@@ -12,12 +12,12 @@
 namespace gym::worker {
 namespace {
 
-std::string name_of(const DeltaRound& round, const RoundDelta& delta) {
+std::string name_of(const DeltaRound& round, const game::OuterDelta& delta) {
     return "the delta of slot " + std::to_string(delta.slot) + " in round " +
            std::to_string(round.record.round);
 }
 
-Error wrong(const DeltaRound& round, const RoundDelta& delta, const Digest& computed) {
+Error wrong(const DeltaRound& round, const game::OuterDelta& delta, const Digest& computed) {
     return fail(ErrorCode::kMismatch, name_of(round, delta) + " has root " + delta.root.hex() +
                                           ", its unit gives " + computed.hex());
 }
@@ -36,15 +36,15 @@ DeltaLoader::Findings& DeltaLoader::begin(const DeltaRound& round) {
     return rounds_.front();
 }
 
-Status DeltaLoader::check_known(const DeltaRound& round, const RoundDelta& delta) {
-    std::map<RoundDelta, Wrong>& all = begin(round).wrong;
+Status DeltaLoader::check_known(const DeltaRound& round, const game::OuterDelta& delta) {
+    std::map<game::OuterDelta, Wrong>& all = begin(round).wrong;
     const auto known = all.find(delta);
     if (known == all.end()) return {};
     known->second.asked = true;
     return wrong(round, delta, known->second.computed);
 }
 
-Result<Bytes> DeltaLoader::fetch(const DeltaRound& round, const RoundDelta& delta) {
+Result<Bytes> DeltaLoader::fetch(const DeltaRound& round, const game::OuterDelta& delta) {
     auto fetched = cache_.fetch(delta.root);
     std::map<Digest, unsigned>& tries = begin(round).tries;
     if (fetched.ok()) tries.erase(delta.root);
@@ -54,7 +54,7 @@ Result<Bytes> DeltaLoader::fetch(const DeltaRound& round, const RoundDelta& delt
                 "asked for " + std::to_string(kTriesMax) + " times: " + fetched.error().message);
 }
 
-Result<Bytes> DeltaLoader::load(const DeltaRound& round, const RoundDelta& delta,
+Result<Bytes> DeltaLoader::load(const DeltaRound& round, const game::OuterDelta& delta,
                                 const DeltaRunOptions& options) {
     GYM_CHECK(check_known(round, delta));
     if (!round.inputs.dataset_blob) return cache_.fetch(delta.root);
@@ -66,7 +66,7 @@ Result<Bytes> DeltaLoader::load(const DeltaRound& round, const RoundDelta& delta
     return run_again(round, delta, options);
 }
 
-Result<Bytes> DeltaLoader::run_again(const DeltaRound& round, const RoundDelta& delta,
+Result<Bytes> DeltaLoader::run_again(const DeltaRound& round, const game::OuterDelta& delta,
                                      const DeltaRunOptions& options) {
     GYM_CHECK(check_known(round, delta));
     if (round.record.find_slot(delta.slot) == nullptr)
@@ -103,9 +103,9 @@ std::vector<WrongDelta> DeltaLoader::take_wrong() {
     return out;
 }
 
-void DeltaLoader::settle(const RoundDelta& wrong) {
+void DeltaLoader::settle(const game::OuterDelta& wrong) {
     if (rounds_.empty()) return;
-    std::map<RoundDelta, Wrong>& all = rounds_.front().wrong;
+    std::map<game::OuterDelta, Wrong>& all = rounds_.front().wrong;
     const auto known = all.find(wrong);
     if (known != all.end()) known->second.settled = true;
 }

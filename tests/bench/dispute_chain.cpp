@@ -86,7 +86,7 @@ Bytes DisputeChain::post(const Sides& sides, const Digest& salt, Digest& unit) {
         record.slots.push_back({slot,
                                 slot == facts.slot ? worker_.address()
                                                    : chain::private_chain_key(100 + slot).address(),
-                                protocol::kPpm});
+                                kPpm});
     game::Evidence evidence;
     protocol::UnitCommitment& says = evidence.commitment.commitment;
     says.round_record = protocol::hash(record);

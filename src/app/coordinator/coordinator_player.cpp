@@ -52,8 +52,8 @@ Status look_at_money(const chain::Deployment& deployment, chain::ChainClient& cl
     if (!minimum_stake.is_zero() && minimum_stake < terms.bond)
         spdlog::warn(
             "'minimum_stake' is {} tokens, less than the bond of a game, {}: nobody opens one "
-            "about "
-            "a worker that has no more",
+            "about a "
+            "worker that has no more",
             minimum_stake.to_tokens(), terms.bond.to_tokens());
     GYM_TRY(const Amount tokens,
             chain::GymToken(deployment.chain_id, deployment.token).balance_of(client, self));

@@ -45,7 +45,7 @@ Result<std::optional<chain::FaultFound>> find_fault(const ReportSources& sources
 }  // namespace
 
 std::uint64_t DisputeReport::burned_ppm() const {
-    const auto ppm = burned.mul_div(Amount(protocol::kPpm), slashed);
+    const auto ppm = burned.mul_div(Amount(kPpm), slashed);
     return ppm.ok() ? ppm->to_u64().value_or(0) : 0;  // nothing is taken yet
 }
 

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "gym/common/file.hpp"
+#include "gym/common/ppm.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
@@ -17,7 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kFlopsPerPflop = 1'000'000'000'000'000;
 constexpr std::uint64_t kSecondsPerDay = 86'400;
-constexpr std::uint64_t kPpm = 1'000'000;
 
 Result<std::string> read_yaml(const fs::path& path) {
     GYM_TRY(const Bytes bytes, read_file(path, registry::kJobSpecBytesMax));

@@ -33,7 +33,7 @@ class QueriesTest : public testing::ApiDatabaseTest {
         record.round = 1;
         record.steps = 4;
         record.checkpoint_every = 4;
-        record.slots = {{0, worker_, protocol::kPpm}};
+        record.slots = {{0, worker_, kPpm}};
         GYM_TRY([[maybe_unused]] const auto round,
                 registry::record_round(tx, record, {}, {}, clock_.now_ms()));
         registry::NewUnit unit;

@@ -57,7 +57,7 @@ class DisputesOnAnvil : public DeployedTest {
         record.checkpoint_every = 1;
         record.tokens_per_step = 10;
         record.flops_per_step = 100;
-        record.slots = {{0, owner_.address(), protocol::kPpm}};
+        record.slots = {{0, owner_.address(), kPpm}};
         protocol::UnitCommitment says;
         says.round_record = protocol::hash(record);
         says.records_root = says.final_state_root = says.delta_root = record.job_id;

@@ -25,7 +25,7 @@ class AuditedGames : public CoordinatorGames {
 };
 
 TEST_F(AuditedGames, no_game_puts_an_audit_off) {
-    audit(protocol::kPpm);
+    audit(kPpm);
     const FakeNode third = world.add_node(NodeRole::kWorker);
     commit(honest);
     commit(other);

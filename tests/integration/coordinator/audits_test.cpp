@@ -16,7 +16,7 @@ class ReportAudits : public ::testing::Test {
         : worker(world.add_node(NodeRole::kWorker)),
           other(world.add_node(NodeRole::kWorker)),
           verifier(world.add_node(NodeRole::kVerifier)) {
-        audit(protocol::kPpm);
+        audit(kPpm);
         registry::JobTerms terms = World::terms();
         terms.sampling.aggregate_ppm = 0;
         world.submit_job(terms);

@@ -77,7 +77,7 @@ class EvmChainTest : public ::testing::Test {
         record.checkpoint_every = 1;
         record.tokens_per_step = 10;
         record.flops_per_step = 100;
-        record.slots = {{0, worker.address(), protocol::kPpm}};
+        record.slots = {{0, worker.address(), kPpm}};
         protocol::UnitCommitment says;
         says.round_record = protocol::hash(record);
         says.records_root = says.final_state_root = says.delta_root = job;

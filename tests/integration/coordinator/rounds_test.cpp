@@ -214,8 +214,8 @@ TEST(CoordinatorRounds, the_sampling_rate_falls_with_a_run_of_valid_units) {
     std::vector<std::uint32_t> rates;
     for (const registry::Round& round : world.rounds(job))
         rates.push_back(round.record.slots.at(0).sampling_rate_ppm);
-    EXPECT_EQ(rates.front(), protocol::kPpm);
-    EXPECT_LT(rates.back(), protocol::kPpm);
+    EXPECT_EQ(rates.front(), kPpm);
+    EXPECT_LT(rates.back(), kPpm);
     EXPECT_TRUE(std::is_sorted(rates.rbegin(), rates.rend()));
 }
 

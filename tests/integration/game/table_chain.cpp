@@ -98,7 +98,7 @@ ChainUnit TableChain::post(std::uint32_t asserter, const Facts& facts, bool cont
     record.steps = facts.steps;
     record.checkpoint_every = facts.checkpoint_every;
     record.tokens_per_step = record.flops_per_step = 64;
-    record.slots = {{facts.slot, accounts_[asserter], protocol::kPpm}};
+    record.slots = {{facts.slot, accounts_[asserter], kPpm}};
     protocol::UnitCommitment says;
     says.round_record = protocol::hash(record);
     says.slot = facts.slot;

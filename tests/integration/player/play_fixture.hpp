@@ -122,7 +122,7 @@ class PlayTest : public PlayersTest {
         record.checkpoint_every = unit_.spec.checkpoint_every;
         record.tokens_per_step = 64;
         record.flops_per_step = 1'000'000;
-        record.slots = {{unit_.spec.slot, worker_.key.address(), protocol::kPpm}};
+        record.slots = {{unit_.spec.slot, worker_.key.address(), kPpm}};
         return record;
     }
 

@@ -82,7 +82,7 @@ TEST_F(PlayTest, PlayersThatLiveLongFollowReorgs) {
         // Not deeper than what is not final.
         if (ticks % 3 == 0) anvil_.rpc("anvil_reorg", "[1,[]]");
         if (ticks % 8 == 7 && !games().empty())
-            anvil_.mine(static_cast<std::uint32_t>(player::kReorgBlocks));
+            anvil_.mine(static_cast<std::uint32_t>(chain::kReorgBlocks));
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     ASSERT_TRUE(proven()) << ticks << " ticks";

@@ -12,7 +12,7 @@ namespace gym::sim {
 struct UnitRow {
     protocol::UnitKey key;
     NodeId worker = 0;
-    std::uint32_t rate_ppm = protocol::kPpm;
+    std::uint32_t rate_ppm = kPpm;
     protocol::UnitStatus status;
     std::optional<protocol::UnitCommitment> commitment;
     std::optional<NodeId> verifier;

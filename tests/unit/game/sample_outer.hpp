@@ -148,7 +148,7 @@ class SampleOuter {
         record.checkpoint_every = 2;
         record.tokens_per_step = record.flops_per_step = 64;
         for (const std::uint32_t slot : kSlots)
-            record.slots.push_back({slot, key(slot).address(), protocol::kPpm});
+            record.slots.push_back({slot, key(slot).address(), kPpm});
     }
     std::mt19937_64 rng_;
 };

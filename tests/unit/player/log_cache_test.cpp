@@ -64,11 +64,11 @@ TEST_F(LogCacheTest, WhatNoReorgReplacesIsReadOnce) {
     send_and_mine(10);
     const std::uint64_t head = chain_.head();
     ASSERT_EQ(read(1).size(), 2U);
-    EXPECT_EQ(blocks_read(1), (Range{head - kReorgBlocks + 1, head}));
+    EXPECT_EQ(blocks_read(1), (Range{head - chain::kReorgBlocks + 1, head}));
     EXPECT_EQ(read(1), direct(1));
     send_and_mine(100);
-    EXPECT_EQ(blocks_read(1), (Range{head - kReorgBlocks + 1, head + 100}));
-    EXPECT_EQ(blocks_read(1), (Range{head + 100 - kReorgBlocks + 1, head + 100}));
+    EXPECT_EQ(blocks_read(1), (Range{head - chain::kReorgBlocks + 1, head + 100}));
+    EXPECT_EQ(blocks_read(1), (Range{head + 100 - chain::kReorgBlocks + 1, head + 100}));
     EXPECT_EQ(read(1), direct(1));
     EXPECT_EQ(read(1).size(), 3U);
 }
@@ -78,7 +78,8 @@ TEST_F(LogCacheTest, AReorgOfNewBlocksIsSeen) {
     send_and_mine(20);
     ASSERT_EQ(read(1).size(), 2U);
     chain_.reorg(30, true);
-    EXPECT_EQ(blocks_read(1).first, chain_.head() - 1 - kReorgBlocks + 1) << "the old ones stay";
+    EXPECT_EQ(blocks_read(1).first, chain_.head() - 1 - chain::kReorgBlocks + 1)
+        << "the old ones stay";
     EXPECT_EQ(read(1).size(), 1U);
     EXPECT_EQ(read(1), direct(1));
 }

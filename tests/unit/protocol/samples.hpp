@@ -41,7 +41,7 @@ inline protocol::RoundRecord round_record() {
     out.checkpoint_every = 10;
     out.tokens_per_step = 512;
     out.flops_per_step = 1'000'000;
-    out.slots = {{0, key(0).address(), protocol::kPpm},
+    out.slots = {{0, key(0).address(), kPpm},
                  {1, key(1).address(), 500'000},
                  {7, key(2).address(), protocol::kSamplingFloorPpm}};
     out.included = {{0, digest(20), digest(21)}, {3, digest(22), digest(23)}};

@@ -26,17 +26,17 @@ class DeltaLoaderTest : public ::testing::Test {
     InputLoader inputs_{cache_};
     DeltaLoader loader_{cache_, inputs_};
     const engine::UnitResult unit_ = job_.run(0);
-    const RoundDelta delta_{0, unit_.delta_root};
+    const game::OuterDelta delta_{0, unit_.delta_root};
     /// No unit gives it.
-    const RoundDelta wrong_{0, commit::sha256(as_bytes("of no unit"))};
+    const game::OuterDelta wrong_{0, commit::sha256(as_bytes("of no unit"))};
     unsigned ran_ = 0;  ///< units
 
-    Result<Bytes> load(const RoundDelta& delta, const protocol::RoundRecord& record) {
+    Result<Bytes> load(const game::OuterDelta& delta, const protocol::RoundRecord& record) {
         DeltaRunOptions options;
         options.progress = [&](const engine::UnitProgress& now) { ran_ += now.step == now.steps; };
         return loader_.load({record, job_.inputs}, delta, options);
     }
-    Result<Bytes> load(const RoundDelta& delta) { return load(delta, job_.record); }
+    Result<Bytes> load(const game::OuterDelta& delta) { return load(delta, job_.record); }
     /// Another round's record, of the same state.
     protocol::RoundRecord other(std::uint64_t round) const {
         protocol::RoundRecord out = job_.record;

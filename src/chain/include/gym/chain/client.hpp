@@ -13,6 +13,9 @@
 
 namespace gym::chain {
 
+/// A reorganisation may move what happened in blocks as new as these; deeper ones are not expected.
+inline constexpr std::uint64_t kReorgBlocks = 64;
+
 using Bloom = FixedBytes<256, struct BloomTag>;
 
 /// What the protocol and the follower need of a block.

@@ -73,7 +73,7 @@ struct OpenCall {
 [[nodiscard]] Result<OpenCall> read_open(ByteView calldata);
 
 /// Two things that were signed, or posted, and cannot both be right: a game that is won when it is
-/// opened (ConflictRules).
+/// opened (OpeningRules).
 struct Conflict {
     protocol::SignedCommitment commitment;
     protocol::RoundRecord record;  ///< that the commitment names

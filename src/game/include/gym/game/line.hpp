@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct Played {
 struct OuterDelta {
     std::uint32_t slot = 0;
     Digest root;  ///< of its bytes
-    friend bool operator==(const OuterDelta&, const OuterDelta&) = default;
+    friend auto operator<=>(const OuterDelta&, const OuterDelta&) = default;
 };
 
 /// The moves that led from the unit to the present cursor, in order.

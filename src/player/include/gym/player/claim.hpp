@@ -12,6 +12,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/game/evidence.hpp"
+#include "gym/game/line.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "gym/protocol/unit.hpp"
 
@@ -63,6 +64,8 @@ struct Claim {
 /// Every blob that the unit is computed from. Not the dataset of an aggregate: its deltas are
 /// there.
 [[nodiscard]] std::vector<Digest> blobs_of(const Claim& claim);
+/// Of an aggregate, what went in, as its game lists it.
+[[nodiscard]] std::vector<game::OuterDelta> outer_deltas_of(const Claim& claim);
 
 /// @pre check(claim).
 [[nodiscard]] Bytes encode(const Claim& claim);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "gym/commit/codec.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/protocol/sampling.hpp"
@@ -67,6 +69,12 @@ struct RoundRecord {
 /// More the contracts do not take: one transaction, of at most chain::kCallDataBytesMax, must have
 /// room for two records to open a game about both.
 inline constexpr std::size_t kRoundRecordBytesMax = 60'928;
+
+/// A list of included deltas as it stands in records and in what nodes keep: u32 count, then slot
+/// u32, unit, delta root. No order is asked for here.
+void encode_included(std::span<const IncludedDelta> included, commit::Encoder& out);
+/// @errors kMalformed: more than kSlotsMax, or too short.
+[[nodiscard]] Result<std::vector<IncludedDelta>> decode_included(commit::Decoder& in);
 
 /// Canonical bytes; equal records have equal bytes and unequal ones do not.
 [[nodiscard]] Bytes encode(const RoundRecord& record);

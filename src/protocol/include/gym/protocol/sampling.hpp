@@ -5,11 +5,10 @@
 #include <span>
 
 #include "gym/common/bytes.hpp"
+#include "gym/common/ppm.hpp"
 
 namespace gym::protocol {
 
-/// Rates are integers in parts per million.
-inline constexpr std::uint32_t kPpm = 1'000'000;
 /// No worker's unit is ever sampled below this.
 inline constexpr std::uint32_t kSamplingFloorPpm = 50'000;
 

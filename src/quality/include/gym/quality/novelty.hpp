@@ -6,12 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "gym/common/ppm.hpp"
 #include "gym/common/result.hpp"
 #include "gym/quality/sketch.hpp"
 
 namespace gym::quality {
 
-inline constexpr std::uint32_t kPpm = 1'000'000;
 /// Keys that one call of a lookup asks for.
 inline constexpr std::size_t kLookupKeysMax = 16'384;
 /// A sample of fewer chunks than this decides nothing (see novelty()).

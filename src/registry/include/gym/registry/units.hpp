@@ -46,7 +46,7 @@ struct NewUnit {
     protocol::UnitKind kind = protocol::UnitKind::kTrain;
     Address worker;
     Address owner;
-    std::uint32_t sampling_rate_ppm = protocol::kPpm;
+    std::uint32_t sampling_rate_ppm = kPpm;
 };
 
 /// Inserts a unit as assigned. @errors kAlreadyExists.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gym/common/amount.hpp"
+#include "gym/common/ppm.hpp"
 #include "gym/common/result.hpp"
 
 /// What work earns (docs/REWARDS.md). Pure integer functions; every division rounds down, so a node
@@ -12,7 +13,6 @@
 /// payer. Every function: @errors kOutOfRange when the result does not fit 256 bits.
 namespace gym::rewards {
 
-inline constexpr std::uint32_t kPpm = 1'000'000;
 inline constexpr std::uint64_t kFlopsPerPflop = 1'000'000'000'000'000;
 inline constexpr std::uint32_t kUptimeBonusFromPpm = 950'000;  ///< 95 %: no bonus up to here
 

@@ -9,6 +9,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/game/line.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "gym/rpc/blob_cache.hpp"
 #include "gym/rpc/messages.hpp"
@@ -22,16 +23,9 @@ struct DeltaRound {
     const rpc::UnitInputs& inputs;  ///< of its train units
 };
 
-/// A delta that a round's aggregate is said to be made from.
-struct RoundDelta {
-    std::uint32_t slot = 0;
-    Digest root;  ///< of its bytes
-    friend auto operator<=>(const RoundDelta&, const RoundDelta&) = default;
-};
-
 /// A delta that running its unit does not give: whoever committed to it is at fault.
 struct WrongDelta {
-    RoundDelta claimed;
+    game::OuterDelta claimed;
     Digest computed;     ///< root of what the unit gives
     bool named = false;  ///< take_wrong() named it before
 };
@@ -58,22 +52,22 @@ class DeltaLoader {
 
     /// From disk or from the coordinator; nothing is run. @errors those of BlobCache::fetch; from
     /// the kTriesMax-th on a failure that may pass is kNotFound.
-    Result<Bytes> fetch(const DeltaRound& round, const RoundDelta& delta);
+    Result<Bytes> fetch(const DeltaRound& round, const game::OuterDelta& delta);
     /// From disk, from the coordinator, or by run_again(): at once if it is not found or not of its
     /// root. Without a dataset among the round's inputs nothing is run again.
     /// @errors those of BlobCache::fetch for the first kTriesMax - 1 failures that may pass; those
     /// of run_again().
-    Result<Bytes> load(const DeltaRound& round, const RoundDelta& delta,
+    Result<Bytes> load(const DeltaRound& round, const game::OuterDelta& delta,
                        const DeltaRunOptions& options);
     /// What the unit in the delta's slot gives, if that is the delta; it is kept as if it had been
     /// fetched, unless the disk does not take it. @errors kMismatch: it is another one, or the
     /// round has no such slot; those of InputLoader::load_train and run_unit.
-    Result<Bytes> run_again(const DeltaRound& round, const RoundDelta& delta,
+    Result<Bytes> run_again(const DeltaRound& round, const game::OuterDelta& delta,
                             const DeltaRunOptions& options);
     /// Those of the last round that were asked for since the last call, until they are settled.
     [[nodiscard]] std::vector<WrongDelta> take_wrong();
     /// This one of the last round is in good hands: take_wrong() names it no more.
-    void settle(const RoundDelta& wrong);
+    void settle(const game::OuterDelta& wrong);
 
   private:
     struct Wrong {
@@ -84,13 +78,13 @@ class DeltaLoader {
     };
     struct Findings {
         Digest round;  ///< hash of the record that the rest is about
-        std::map<RoundDelta, Wrong> wrong;
+        std::map<game::OuterDelta, Wrong> wrong;
         std::map<Digest, unsigned> tries;  ///< that failed
     };
     /// What is known of the round, which is the last one from now on.
     Findings& begin(const DeltaRound& round);
     /// @errors kMismatch: it is known to be wrong.
-    Status check_known(const DeltaRound& round, const RoundDelta& delta);
+    Status check_known(const DeltaRound& round, const game::OuterDelta& delta);
 
     rpc::BlobCache& cache_;
     InputLoader& inputs_;
