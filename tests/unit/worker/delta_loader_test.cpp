@@ -110,6 +110,24 @@ TEST_F(DeltaLoaderTest, AWrongOneIsNamedUntilItIsSettled) {
     EXPECT_TRUE(loader_.take_wrong().empty());
 }
 
+TEST_F(DeltaLoaderTest, WhatIsNamedIsOfTheRoundThatWasAskedForLast) {
+    const game::OuterDelta another{0, commit::sha256(as_bytes("of no unit either"))};
+    expect_wrong(load(wrong_), 1);
+    expect_wrong(load(another, other(2)), 2);
+    expect_wrong(load(wrong_), 2);
+    const auto found = loader_.take_wrong();
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].claimed, wrong_);
+}
+
+TEST_F(DeltaLoaderTest, AWrongOneIsNotRightWhenItsBytesAreShownAfterAll) {
+    const Bytes bytes(8, 1);
+    const game::OuterDelta shown{0, blob::blob_root(bytes)};
+    expect_wrong(load(shown), 1);
+    ASSERT_TRUE(handler_.blobs.put(bytes).ok());
+    expect_wrong(load(shown), 1);
+}
+
 TEST_F(DeltaLoaderTest, ADiskThatTakesNothingLosesNoRun) {
     const std::string hex = to_hex(delta_.root.view());
     const std::filesystem::path folder = dir_.path() / "blobs" / hex.substr(0, 2);
