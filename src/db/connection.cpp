@@ -181,6 +181,8 @@ void Transaction::Impl::rollback() noexcept {
 
 Result<pqxx::result> Transaction::Impl::run(std::string_view sql, std::span<const Param> params) {
     if (failure.connection_lost) return failure.error;
+    if (++statements_ > 1 && single_)
+        return fail(ErrorCode::kInternal, "a second statement in a transaction of one");
     try {
         if (params.empty()) return driver_.exec(std::string(sql));
         std::vector<const char*> values;
@@ -200,7 +202,16 @@ Result<pqxx::result> Transaction::Impl::run(std::string_view sql, std::span<cons
     }
 }
 
+Status Transaction::Impl::begin_single(const TransactOptions& options) {
+    if (options.isolation != Isolation::kReadCommitted || options.read_only || !options.idempotent)
+        return fail(ErrorCode::kInternal,
+                    "a transaction of one statement is read committed and idempotent");
+    single_ = true;
+    return {};
+}
+
 Status Transaction::Impl::begin(const TransactOptions& options) {
+    if (options.single_statement) return begin_single(options);
     std::string sql = "BEGIN ISOLATION LEVEL ";
     switch (options.isolation) {
         case Isolation::kReadCommitted:
@@ -239,6 +250,7 @@ Status Transaction::Impl::savepoint(const std::function<Status()>& body) {
 Status Transaction::Impl::commit() {
     // PostgreSQL answers COMMIT of a failed transaction with success and rolls back.
     if (aborted_ || failure.connection_lost) return failure.error;
+    if (single_) return {};
     const auto result = run("COMMIT", {});
     open_ = false;
     if (result.ok()) return {};

@@ -64,12 +64,15 @@ class Transaction::Impl {
     Failure failure;  ///< the last one
 
   private:
+    [[nodiscard]] Status begin_single(const TransactOptions& options);
     Result<pqxx::result> run(std::string_view sql, std::span<const Param> params);
     void rollback() noexcept;
     Connection& connection_;
     pqxx::nontransaction driver_;
     bool open_ = false;
+    bool single_ = false;  ///< see TransactOptions::single_statement
     bool aborted_ = false;
+    unsigned statements_ = 0;
     unsigned savepoints_ = 0;
 };
 

@@ -249,8 +249,10 @@ Result<AccountId> Ledger::open_account(const AccountKey& key) {
 }
 
 Result<std::vector<TransferStatus>> Ledger::submit(std::span<const TransferRequest> requests) {
+    db::TransactOptions options = idempotent();
+    options.single_statement = true;
     return database_.transact(
-        [&](Transaction& t) { return ledger::submit(t, requests, clock_.now_ms()); }, idempotent());
+        [&](Transaction& t) { return ledger::submit(t, requests, clock_.now_ms()); }, options);
 }
 
 Result<std::size_t> Ledger::expire(std::size_t count_max) {

@@ -221,6 +221,61 @@ TEST_F(DatabaseTest, AnUnknownCommitIsReportedUnlessTheBodyIsIdempotent) {
     EXPECT_EQ(runs, 2);
 }
 
+TransactOptions of_one_statement() {
+    TransactOptions options;
+    options.idempotent = true;
+    options.single_statement = true;
+    return options;
+}
+
+TEST_F(DatabaseTest, OneStatementIsATransactionByItself) {
+    const auto added =
+        test_.owner().transact([](Transaction& t) { return add(t, 1, 3); }, of_one_statement());
+    EXPECT_EQ(added.value(), 1);
+    const auto refused =
+        test_.owner().transact([](Transaction& t) { return add(t, 1, -4); }, of_one_statement());
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(*value(1), 3);
+    const auto two = test_.owner().transact(
+        [](Transaction& t) -> Result<int> {
+            GYM_CHECK(add(t, 1, 1));
+            return add(t, 2, 1);
+        },
+        of_one_statement());
+    EXPECT_EQ(two.error().code, ErrorCode::kInternal);
+    EXPECT_EQ(*value(1), 4);
+    EXPECT_EQ(*value(2), 0);
+}
+
+TEST_F(DatabaseTest, OneStatementIsOnlyWhatCanBeRepeated) {
+    TransactOptions once = of_one_statement(), serializable = once, reading = once;
+    once.idempotent = false;
+    serializable.isolation = Isolation::kSerializable;
+    reading.read_only = true;
+    for (const TransactOptions& options : {once, serializable, reading}) {
+        const auto refused =
+            test_.owner().transact([](Transaction& t) { return add(t, 1, 3); }, options);
+        EXPECT_EQ(refused.error().code, ErrorCode::kInternal);
+    }
+    EXPECT_EQ(*value(1), 0);
+}
+
+TEST_F(DatabaseTest, OneStatementWhoseAnswerIsLostIsRunAgain) {
+    ASSERT_TRUE(
+        test_.owner().transact([](Transaction& t) { return t.exec("CREATE SEQUENCE ends"); }).ok());
+    int runs = 0;
+    const auto status = test_.owner().transact(
+        [&](Transaction& transaction) -> Status {
+            ++runs;
+            return transaction.exec_script(
+                "SELECT CASE WHEN nextval('ends') = 1 THEN "
+                "pg_terminate_backend(pg_backend_pid()) END");
+        },
+        of_one_statement());
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    EXPECT_EQ(runs, 2);
+}
+
 TEST(Database, RefusesAWrongPasswordClearlyAndWithoutShowingIt) {
     testing::TestDatabase test;
     ConnectionConfig config = test.owner_config();

@@ -61,6 +61,10 @@ struct TransactOptions {
     /// (it finds its own work by an id), run it again. False: kUnavailable, saying that the outcome
     /// is unknown.
     bool idempotent = false;
+    /// The body runs one statement, which is a transaction by itself: BEGIN and COMMIT are not
+    /// sent, which saves two round trips. Read committed and idempotent only. An error that the
+    /// body returns after its statement undoes nothing; another statement is kInternal.
+    bool single_statement = false;
 };
 
 /// A bounded pool of connections to one database; opens them on demand, drops broken ones.
