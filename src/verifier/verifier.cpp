@@ -82,6 +82,7 @@ Result<PendingReport> VerifierImpl::compute(const rpc::VerifyTask& task,
     if (!task_ok.ok() && is_aggregate(task)) mistrust(task.unit, task_ok.error().message);
     GYM_CHECK(task_ok);
     GYM_CHECK(check_chain(task, network));
+    if (auto late = take_late(task)) return *std::move(late);
     tell("started", task.unit,
          "committed by " + task.committer.hex() +
              (options_.chain == nullptr ? "" : "; round, root, beacon and draw are the chain's"));
@@ -108,6 +109,25 @@ Result<PendingReport> VerifierImpl::compute(const rpc::VerifyTask& task,
     return pending;
 }
 
+/// What an earlier draw of this verifier was too slow for.
+std::optional<PendingReport> VerifierImpl::take_late(const rpc::VerifyTask& task) {
+    auto late = late_.take(protocol::hash(task.record), protocol::unit_id(task.unit), task.beacon);
+    if (!late) return std::nullopt;
+    late->report.draw = task.draw;
+    late->report.salt = crypto::random_digest();
+    tell("resumed", task.unit, "was run for an earlier draw");
+    return late;
+}
+
+/// The coordinator takes no such report any more.
+Status VerifierImpl::drop(const rpc::VerifyTask& task, const PendingReport& pending,
+                          const Error& why) {
+    tell("dropped", task.unit, why.message);
+    if (!is_aggregate(task)) late_.keep(protocol::hash(task.record), pending);
+    GYM_CHECK(journal_.remove(pending.report.unit, pending.report.draw));
+    return why;
+}
+
 Status VerifierImpl::report(const rpc::VerifyTask& task, const PendingReport& pending,
                             const std::stop_token& stop) {
     const protocol::Report& report = pending.report;
@@ -115,23 +135,18 @@ Status VerifierImpl::report(const rpc::VerifyTask& task, const PendingReport& pe
         {report.unit, report.draw, protocol::report_digest(pending.beacon, report)});
     if (!claimed.ok()) {
         if (worker::is_transient(claimed.error().code)) return claimed.error();
-        tell("dropped", task.unit, claimed.error().message);
         if (is_other_aggregate(task, report))
             mistrust(task.unit,
                      "the aggregate is not what the deltas that are shown give, and the "
                      "coordinator does not show its step record");
-        GYM_CHECK(journal_.remove(report.unit, report.draw));
-        return claimed.error();
+        return drop(task, pending, claimed.error());
     }
     tell("reported", task.unit, "");
     if (is_other_aggregate(task, report)) accuse_aggregate(task, pending, *claimed);
     const auto verified = coordinator_.submit_report_reveal({report, pending.records});
     if (!verified.ok() && worker::is_transient(verified.error().code)) return verified.error();
+    if (!verified.ok()) return drop(task, pending, verified.error());
     GYM_CHECK(journal_.remove(report.unit, report.draw));
-    if (!verified.ok()) {
-        tell("dropped", task.unit, verified.error().message);
-        return verified.error();
-    }
     if (*verified && differs(task, report))
         contradict(task.unit, "the coordinator calls a report equal that differs");
     else if (*verified)

@@ -15,6 +15,7 @@
 #include "gym/verifier/round_watch.hpp"
 #include "gym/verifier/verifier.hpp"
 #include "gym/worker/delta_loader.hpp"
+#include "late_reports.hpp"
 
 namespace gym::verifier {
 
@@ -60,6 +61,8 @@ class VerifierImpl final : public Verifier {
     Status carry_out(const rpc::VerifyTask& task, const std::stop_token& stop);
     Status check_chain(const rpc::VerifyTask& task, const rpc::NetworkInfo& network);
     Result<PendingReport> compute(const rpc::VerifyTask& task, const std::stop_token& stop);
+    std::optional<PendingReport> take_late(const rpc::VerifyTask& task);
+    Status drop(const rpc::VerifyTask& task, const PendingReport& pending, const Error& why);
     Status report(const rpc::VerifyTask& task, const PendingReport& pending,
                   const std::stop_token& stop);
     void keep_trace(const rpc::VerifyTask& task, std::uint64_t step, const std::stop_token& stop);
@@ -99,6 +102,7 @@ class VerifierImpl final : public Verifier {
     RoundWatch watch_;
     worker::InputLoader loader_;
     worker::DeltaLoader deltas_;
+    LateReports late_;
     std::optional<Digest> audited_;  ///< record of the round whose sample was compared last
     std::optional<protocol::UnitKey> audited_aggregate_;  ///< whose deltas were compared last
     /// The aggregate audited last if it has deltas that nobody committed to, with all commitments

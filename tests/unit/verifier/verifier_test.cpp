@@ -128,6 +128,35 @@ TEST_F(VerifierTest, AfterACrashBetweenTheHalvesTheRevealOpensTheFirst) {
     EXPECT_EQ(std::ranges::count(names(), "started"), 1);
 }
 
+/// On a slow machine the next draw would be too late, too, if the unit was run once more.
+TEST_F(VerifierTest, WhatIsTooLateForOneDrawIsReportedInTheNext) {
+    for (const char* half : {"submit_report_commit", "submit_report_reveal"}) {
+        draw(job_.run(0));
+        handler_.report_commits.clear();
+        handler_.failures[half] = fail(ErrorCode::kPermissionDenied, "draw 0 is not assigned");
+        EXPECT_EQ(run_once().error().code, ErrorCode::kPermissionDenied);
+        EXPECT_EQ(names().back(), "dropped") << half;
+        handler_.failures.clear();
+        handler_.report_commits.clear();
+        task().draw = 1;
+        events_.clear();
+        ASSERT_TRUE(run_once().value());
+        EXPECT_EQ(names(), (std::vector<std::string>{"resumed", "reported", "verified"})) << half;
+        EXPECT_EQ(handler_.reveals.at(unit_).report.draw, 1u);
+    }
+}
+
+TEST_F(VerifierTest, AnotherBeaconMakesItRunTheUnitAgain) {
+    draw(job_.run(0));
+    handler_.failures["submit_report_commit"] = fail(ErrorCode::kPermissionDenied, "too late");
+    EXPECT_FALSE(run_once().ok());
+    handler_.failures.clear();
+    task().beacon.data.fill(0x43);
+    events_.clear();
+    ASSERT_TRUE(run_once().value());
+    EXPECT_EQ(names().front(), "started") << "what is traced depends on the beacon";
+}
+
 TEST_F(VerifierTest, AReportCommittedElsewhereCannotBeRevealedHere) {
     draw(job_.run(0));
     task().report_committed = true;

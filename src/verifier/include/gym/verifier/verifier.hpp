@@ -20,10 +20,10 @@
 
 namespace gym::verifier {
 
-/// "started", "reported", "verified", "differs", "traced", "challenged", "dropped"; "contradiction"
-/// when the coordinator's sample is not the beacon's, its aggregate is not made from what the rules
-/// say or from other deltas than it shows, a task about it is refused, or its next round does not
-/// go on from it.
+/// "started", "resumed", "reported", "verified", "differs", "traced", "challenged", "dropped";
+/// "contradiction" when the coordinator's sample is not the beacon's, its aggregate is not made
+/// from what the rules say or from other deltas than it shows, a task about it is refused, or its
+/// next round does not go on from it.
 struct VerifierEvent {
     std::string name;
     protocol::UnitKey unit;
