@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "credits.hpp"
-#include "gym/registry/nodes.hpp"
+#include "gym/registry/challenges.hpp"
 
 // What follows from a round or a job as a whole: uptime bonuses, late funding, refunds.
 namespace gym::rewards {

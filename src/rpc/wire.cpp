@@ -191,21 +191,56 @@ Result<NetworkInfo> read(const v1::GetNetworkResponse& in) {
     return out;
 }
 
-void write(const Activity& activity, v1::HeartbeatRequest& out) {
+void write(const Beat& beat, v1::HeartbeatRequest& out) {
+    const Activity& activity = beat.activity;
     if (activity.unit) write(*activity.unit, *out.mutable_unit());
     out.set_step(activity.step);
     out.set_steps(activity.steps);
     out.set_phase(activity.phase);
+    if (!beat.answer) return;
+    out.mutable_answer()->set_nonce(text_of(beat.answer->nonce));
+    out.mutable_answer()->set_signature(text_of(beat.answer->signature));
 }
 
-Result<Activity> read(const v1::HeartbeatRequest& in) {
-    Activity out;
+Result<Beat> read(const v1::HeartbeatRequest& in) {
+    Beat out;
     if (in.has_unit()) {
-        GYM_TRY(out.unit, read(in.unit()));
+        GYM_TRY(out.activity.unit, read(in.unit()));
     }
-    out.step = in.step();
-    out.steps = in.steps();
-    GYM_TRY(out.phase, read_text("phase", in.phase()));
+    out.activity.step = in.step();
+    out.activity.steps = in.steps();
+    GYM_TRY(out.activity.phase, read_text("phase", in.phase()));
+    if (in.has_answer()) {
+        protocol::UptimeAnswer& answer = out.answer.emplace();
+        GYM_TRY(answer.nonce, read<Digest>("answer.nonce", in.answer().nonce()));
+        GYM_TRY(answer.signature,
+                read<crypto::Signature>("answer.signature", in.answer().signature()));
+    }
+    return out;
+}
+
+void write(const HeartbeatAnswer& answer, v1::HeartbeatResponse& out) {
+    out.set_server_unix_ms(answer.server_ms);
+    out.set_excluded_because(answer.excluded_because);
+    out.set_answer_refused(answer.answer_refused);
+    if (!answer.challenge) return;
+    v1::UptimeChallenge& challenge = *out.mutable_challenge();
+    challenge.set_nonce(text_of(answer.challenge->nonce));
+    challenge.set_issued_unix_ms(answer.challenge->issued_ms);
+    challenge.set_deadline_unix_ms(answer.challenge->deadline_ms);
+}
+
+Result<HeartbeatAnswer> read(const v1::HeartbeatResponse& in) {
+    HeartbeatAnswer out;
+    out.server_ms = in.server_unix_ms();
+    GYM_TRY(out.excluded_because, read_text("excluded_because", in.excluded_because()));
+    GYM_TRY(out.answer_refused, read_text("answer_refused", in.answer_refused()));
+    if (in.has_challenge()) {
+        protocol::UptimeChallenge& challenge = out.challenge.emplace();
+        GYM_TRY(challenge.nonce, read<Digest>("challenge.nonce", in.challenge().nonce()));
+        challenge.issued_ms = in.challenge().issued_unix_ms();
+        challenge.deadline_ms = in.challenge().deadline_unix_ms();
+    }
     return out;
 }
 
@@ -357,6 +392,7 @@ void write(const NodeStatus& status, v1::NodeStatus& out) {
     out.set_units_rejected(status.units_rejected);
     out.set_units_open(status.units_open);
     out.set_units_other(status.units_other);
+    out.set_challenges(status.challenges);
     out.set_uptime_ppm(status.uptime_ppm);
     out.set_last_seen_unix_ms(status.last_seen_ms);
     for (const UnitView& view : status.open_units)
@@ -376,6 +412,7 @@ Result<NodeStatus> read(const v1::NodeStatus& in) {
     out.units_rejected = in.units_rejected();
     out.units_open = in.units_open();
     out.units_other = in.units_other();
+    out.challenges = in.challenges();
     out.uptime_ppm = in.uptime_ppm();
     out.last_seen_ms = in.last_seen_unix_ms();
     GYM_TRY(out.open_units, read_views(in.open_units()));
