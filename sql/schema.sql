@@ -1324,12 +1324,27 @@ CREATE TABLE rewards.credit (
     epoch bigint,
     created_at_ms bigint NOT NULL,
     changed_at_ms bigint NOT NULL,
+    challenges bigint DEFAULT 0 NOT NULL,
+    answered bigint DEFAULT 0 NOT NULL,
+    charged ledger.amount DEFAULT 0 NOT NULL,
+    fee_ppm bigint DEFAULT 0 NOT NULL,
+    burned_ppm bigint DEFAULT 0 NOT NULL,
+    burned ledger.amount DEFAULT 0 NOT NULL,
+    emission_ppm bigint DEFAULT 0 NOT NULL,
+    compute_total ledger.amount DEFAULT 0 NOT NULL,
+    payer rewards.address,
+    CONSTRAINT credit_burned_ppm_check CHECK (((burned_ppm >= 0) AND (burned_ppm <= 1000000))),
+    CONSTRAINT credit_challenges_check CHECK ((challenges >= 0)),
     CONSTRAINT credit_check CHECK ((((posting IS NOT NULL) = (state = ANY (ARRAY['posted'::text, 'void'::text]))) OR ((state = 'void'::text) AND (posting IS NULL)))),
     CONSTRAINT credit_check1 CHECK (((epoch IS NULL) OR (state = 'posted'::text))),
     CONSTRAINT credit_check2 CHECK (((NOT due) OR (state = 'unfunded'::text) OR (state = 'posted'::text))),
-    CONSTRAINT credit_check3 CHECK (((kind = 'uptime'::text) = (unit_id IS NULL))),
+    CONSTRAINT credit_check3 CHECK (((answered >= 0) AND (answered <= challenges))),
+    CONSTRAINT credit_emission_ppm_check CHECK (((emission_ppm >= 0) AND (emission_ppm <= 1000000))),
+    CONSTRAINT credit_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
     CONSTRAINT credit_flops_check CHECK ((flops >= 0)),
-    CONSTRAINT credit_kind_check CHECK ((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'uptime'::text, 'data'::text]))),
+    CONSTRAINT credit_has_payer CHECK (((kind = 'emission'::text) = (payer IS NOT NULL))),
+    CONSTRAINT credit_has_unit CHECK (((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'data'::text])) = (unit_id IS NOT NULL))),
+    CONSTRAINT credit_kind_check CHECK ((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'uptime'::text, 'data'::text, 'fee'::text, 'burn'::text, 'emission'::text]))),
     CONSTRAINT credit_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'posted'::text, 'void'::text, 'unfunded'::text]))),
     CONSTRAINT credit_tokens_check CHECK ((tokens >= 0))
 );
@@ -1373,6 +1388,31 @@ CREATE VIEW audit.rewards_cumulative AS
             sum((p.earned)::numeric) OVER (PARTITION BY p.earner ORDER BY p.epoch) AS expected
            FROM rewards.payout p) s
   WHERE ((s.cumulative)::numeric <> s.expected);
+
+-- Name: rewards_emission_above_burned; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_emission_above_burned AS
+ SELECT format('job %s: emission %s, burned %s'::text, encode((j.job_id)::bytea, 'hex'::text), j.emission, j.burned) AS problem
+   FROM ( SELECT credit.job_id,
+            COALESCE(sum((credit.amount)::numeric) FILTER (WHERE (credit.kind = 'emission'::text)), (0)::numeric) AS emission,
+            COALESCE(sum((credit.amount)::numeric) FILTER (WHERE (credit.kind = 'burn'::text)), (0)::numeric) AS burned
+           FROM rewards.credit
+          WHERE (credit.state = 'posted'::text)
+          GROUP BY credit.job_id) j
+  WHERE (j.emission > j.burned);
+
+-- Name: rewards_fee_above_charge; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_fee_above_charge AS
+ SELECT format('job %s, round %s: fees on %s, credits are %s'::text, encode((r.job_id)::bytea, 'hex'::text), r.round, r.charged, r.credits) AS problem
+   FROM ( SELECT credit.job_id,
+            credit.round,
+            COALESCE(sum((credit.charged)::numeric) FILTER (WHERE (credit.kind = 'fee'::text)), (0)::numeric) AS charged,
+            COALESCE(sum((credit.amount)::numeric) FILTER (WHERE (credit.kind = ANY (ARRAY['compute'::text, 'verification'::text, 'uptime'::text, 'data'::text]))), (0)::numeric) AS credits
+           FROM rewards.credit
+          WHERE (credit.state = 'posted'::text)
+          GROUP BY credit.job_id, credit.round) r
+  WHERE (r.charged > r.credits);
 
 -- Name: rewards_paid_twice; Type: VIEW; Schema: audit; Owner: -
 
@@ -2838,6 +2878,18 @@ GRANT SELECT ON TABLE rewards.payout TO gym_api;
 GRANT SELECT ON TABLE audit.rewards_cumulative TO gym_rewards;
 GRANT SELECT ON TABLE audit.rewards_cumulative TO gym_api;
 GRANT SELECT ON TABLE audit.rewards_cumulative TO gym_auditor;
+
+-- Name: TABLE rewards_emission_above_burned; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_emission_above_burned TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_emission_above_burned TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_emission_above_burned TO gym_auditor;
+
+-- Name: TABLE rewards_fee_above_charge; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_fee_above_charge TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_fee_above_charge TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_fee_above_charge TO gym_auditor;
 
 -- Name: TABLE rewards_paid_twice; Type: ACL; Schema: audit; Owner: -
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "gym/common/ppm.hpp"
 #include "gym/registry/nodes.hpp"
 
 namespace gym::registry {
@@ -133,7 +134,7 @@ Result<AnswerOutcome> answer_challenge(db::Transaction& tx, const Address& node,
 
 std::uint32_t Uptime::ppm() const noexcept {
     if (issued == 0) return 0;
-    return static_cast<std::uint32_t>(std::min(answered, issued) * 1'000'000 / issued);
+    return static_cast<std::uint32_t>(std::min(answered, issued) * kPpm / issued);
 }
 
 Result<Uptime> uptime(db::Transaction& tx, const Address& node, UnixMs from_ms, UnixMs to_ms) {
