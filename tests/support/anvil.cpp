@@ -48,6 +48,14 @@ void TestAnvil::start() {
     options_.port = node_->port();
 }
 
+std::string TestAnvil::dump() {
+    return unquoted(rpc("anvil_dumpState", "[true]"));
+}
+
+void TestAnvil::restore(const std::string& dumped) {
+    rpc("anvil_loadState", "[\"" + dumped + "\"]");
+}
+
 std::string TestAnvil::rpc(const std::string& method, const std::string& params_json) {
     return must(node_->rpc(method, params_json), "call of the node");
 }

@@ -44,6 +44,10 @@ class TestAnvil {
     void stop(bool crash);
     /// Starts it again on the same port.
     void start();
+    /// All blocks, receipts and states; restore() brings them back after a start, as a node's own
+    /// database would.
+    std::string dump();
+    void restore(const std::string& dumped);
     /// A node method whose failure fails the test program.
     std::string rpc(const std::string& method, const std::string& params_json);
     /// A key of this chain, by index, with 1,000 ETH.
