@@ -12,6 +12,8 @@ namespace gym::rewards {
 /// The real program gym-rewards over the fixture's database and chain.
 class DaemonFixture : public SettlementFixture {
   protected:
+    using SettlementFixture::SettlementFixture;
+
     /// `more` is appended: the daemon's rates.
     void write_config(const std::string& more = "") {
         std::filesystem::create_directories(folder_);
