@@ -110,7 +110,9 @@ TEST_F(AuditTest, PublicDataAloneGivesTheRootOnChainAndNamesWhatIsWrong) {
     const std::string where = " WHERE id = '\\x" + unit.substr(2) + "'";
 
     // Records that do not have what the file pays for.
-    tamper("UPDATE registry.unit SET state = 'rejected'" + where);
+    const std::string reject =
+        "UPDATE registry.unit SET state = 'rejected', reason_code = 'step_differs', reason = 'x'";
+    tamper(reject + where);
     expect_named(audit("2"), "unit " + unit + " is rejected, not final");
     EXPECT_TRUE(audit("2", {"--files-only"}).ok()) << "in itself the file is right";
     EXPECT_TRUE(audit("1").ok());
@@ -122,8 +124,7 @@ TEST_F(AuditTest, PublicDataAloneGivesTheRootOnChainAndNamesWhatIsWrong) {
     tamper("UPDATE registry.job SET price_wei_per_pflop = price_wei_per_pflop + 1");
     tamper("UPDATE registry.unit SET state = 'final' WHERE state = 'rejected'");
     expect_named(audit("1"), "is final, and " + history_.earner(1).hex() + " has no credit for it");
-    tamper("UPDATE registry.unit SET state = 'rejected' WHERE worker = '\\x" +
-           history_.worker(1).hex().substr(2) + "'");
+    tamper(reject + " WHERE worker = '\\x" + history_.worker(1).hex().substr(2) + "'");
     EXPECT_TRUE(audit("1").ok()) << "as before";
 
     // Files that are not the posted ones.
