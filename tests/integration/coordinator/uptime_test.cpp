@@ -131,7 +131,7 @@ TEST_F(CoordinatorUptime, old_challenges_are_pruned_and_those_that_count_are_kep
                     .transact([&](db::Transaction& tx) {
                         return tx.exec(
                             "INSERT INTO registry.challenge (node, nonce, issued_at_ms, "
-                            "deadline_ms) VALUES ($1, $2, $3, $3 + 1)",
+                            "deadline_ms) VALUES ($1, $2, $3::bigint, $3::bigint + 1)",
                             {worker.address(), Digest{},
                              world.clock.now_ms() - world.options.challenges_kept_ms});
                     })

@@ -34,6 +34,7 @@ class CrashTest : public DaemonFixture {
     static chain::AnvilOptions persistent() {
         chain::AnvilOptions options;
         options.persist = true;
+        options.states_kept = 16;  // what is saved at each crash does not grow
         return options;
     }
     CrashTest() : DaemonFixture(persistent()) {
