@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # soak.sh BUILD_DIR: the long runs, pass after pass until SOAK_MINUTES (default 240) are over. A pass: every random
 # test at SOAK_SCALE (default 100) times its count with a seed of its own, the golden training matrix, settlement under
-# kill -9, the network whose every part dies, the demo. Each stage becomes a line of build/soak/report.jsonl; the first
-# failure ends it, and its seed repeats it: GYM_TEST_SEED=<seed>.
+# 50 crashes of daemon, database and chain, the network whose every part dies, the demo. Each stage becomes a line of
+# build/soak/report.jsonl; the first failure ends it, and its seed repeats it: GYM_TEST_SEED=<seed>.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/release}
@@ -25,6 +25,8 @@ stage() {  # stage PASS SEED NAME COMMAND...
 }
 
 run_ctest() { ctest --test-dir "$build" --output-on-failure --timeout 14400 "$@"; }
+# Fifty crashes of the rewards daemon, its database and its chain.
+run_crashes() { scripts/soak_rewards.sh "$build" 50; }
 # A million histories at the default scale: they are short.
 run_disputes() { scripts/soak_disputes.sh "$build" $((10000 * GYM_TEST_SCALE)); }
 
@@ -35,6 +37,7 @@ while ((SECONDS < end)); do
     stage "$pass" "$seed" demo env DEMO_FOLDER=build/soak/demo scripts/demo.sh "$build"
     stage "$pass" "$seed" restarts run_ctest -R '^devnet_restarts$'
     stage "$pass" "$seed" processes run_ctest -R 'settlement|network_processes|coordinator_process|chain_store'
+    stage "$pass" "$seed" crashes run_crashes
     stage "$pass" "$seed" golden run_ctest -R golden
     stage "$pass" "$seed" random run_ctest -L 'fuzz|sim|scaled' -E 'golden|^dispute_simulation$'
     stage "$pass" "$seed" disputes run_disputes

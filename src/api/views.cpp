@@ -75,7 +75,15 @@ json::object inputs_json(const rewards::CreditInputs& inputs) {
             {"quality_ppm", inputs.quality_ppm},
             {"compute_wei", inputs.compute.to_string()},
             {"uptime_ppm", inputs.uptime_ppm},
-            {"bonus_max_ppm", inputs.bonus_max_ppm}};
+            {"bonus_max_ppm", inputs.bonus_max_ppm},
+            {"challenges", inputs.challenges},
+            {"answered", inputs.answered},
+            {"charged_wei", inputs.charged.to_string()},
+            {"fee_ppm", inputs.fee_ppm},
+            {"burned_ppm", inputs.burned_ppm},
+            {"burned_wei", inputs.burned.to_string()},
+            {"emission_ppm", inputs.emission_ppm},
+            {"compute_total_wei", inputs.compute_total.to_string()}};
 }
 
 /// The registry stores an object; whatever else were there is shown as no detail.
@@ -107,6 +115,7 @@ json::object to_json(const rewards::Receipt& receipt) {
             {"amount_wei", credit.amount.to_string()},
             {"earner", credit.earner.hex()},
             {"node", or_null(credit.node)},
+            {"payer", or_null(credit.payer)},
             {"job_id", credit.job_id.hex()},
             {"round", credit.round},
             {"unit", or_null(credit.unit)},

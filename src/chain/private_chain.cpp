@@ -44,6 +44,10 @@ std::vector<std::string> command(const std::filesystem::path& binary,
         out.push_back("--block-time");
         out.push_back(seconds(options.block_time_ms));
     }
+    if (options.states_kept != 0) {
+        out.push_back("--prune-history");
+        out.push_back(std::to_string(options.states_kept));
+    }
     if (options.persist) {
         out.push_back("--state");
         out.push_back((folder / "anvil-state.json").string());

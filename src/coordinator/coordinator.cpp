@@ -5,7 +5,7 @@
 #include "claims.hpp"
 #include "context.hpp"
 #include "games.hpp"
-#include "gym/registry/nodes.hpp"
+#include "gym/registry/challenges.hpp"
 #include "job_driver.hpp"
 #include "node_calls.hpp"
 #include "verifier_calls.hpp"
@@ -52,7 +52,7 @@ struct Coordinator::Impl {
     /// Only saves work: an instance that starts anew prunes once more.
     std::atomic<UnixMs> pruned_at_ms = 0;
 
-    Status prune_heartbeats();
+    Status prune_challenges();
     Status leave_claims(TickSummary& summary);
 };
 
@@ -62,11 +62,11 @@ Status Coordinator::Impl::leave_claims(TickSummary& summary) {
     return file_conflicts(context, summary);
 }
 
-Status Coordinator::Impl::prune_heartbeats() {
+Status Coordinator::Impl::prune_challenges() {
     const UnixMs now = context.now();
-    if (now - pruned_at_ms < context.options.heartbeats_pruned_every_ms) return {};
+    if (now - pruned_at_ms < context.options.challenges_pruned_every_ms) return {};
     GYM_CHECK(context.transact([&](db::Transaction& tx) {
-        return registry::prune_heartbeats(tx, now - context.options.heartbeats_kept_ms);
+        return registry::prune_challenges(tx, now - context.options.challenges_kept_ms);
     }));
     pruned_at_ms = now;
     return {};
@@ -87,7 +87,7 @@ Result<TickSummary> Coordinator::tick() {
         summary.errors.push_back("games: " + games.error().message);
     if (const Status left = impl_->leave_claims(summary); !left.ok())
         summary.errors.push_back("claims: " + left.error().message);
-    GYM_CHECK(impl_->prune_heartbeats());
+    GYM_CHECK(impl_->prune_challenges());
     GYM_TRY(const auto jobs,
             context.transact([](db::Transaction& tx) { return registry::active_jobs(tx); }));
     for (const Digest& job : jobs)
@@ -99,8 +99,13 @@ Result<registry::Node> Coordinator::register_node(const registry::NewNode& node)
     return coordinator::register_node(impl_->context, node);
 }
 
-Status Coordinator::heartbeat(const Address& node) {
-    return coordinator::heartbeat(impl_->context, node);
+Result<std::uint32_t> Coordinator::challenge_nodes() {
+    return coordinator::challenge_nodes(impl_->context);
+}
+
+Result<HeartbeatOutcome> Coordinator::heartbeat(
+    const Address& node, const std::optional<protocol::UptimeAnswer>& answer) {
+    return coordinator::heartbeat(impl_->context, node, answer);
 }
 
 Status Coordinator::leave(const Address& node) {

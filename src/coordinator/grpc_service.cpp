@@ -123,12 +123,14 @@ Result<bool> GrpcService::register_node(const Address& caller, const rpc::NodePr
     return !known.has_value();
 }
 
-Result<rpc::HeartbeatAnswer> GrpcService::heartbeat(const Address& caller, const rpc::Activity&) {
-    GYM_CHECK(core_.heartbeat(caller));
+Result<rpc::HeartbeatAnswer> GrpcService::heartbeat(const Address& caller, const rpc::Beat& beat) {
+    GYM_TRY(HeartbeatOutcome outcome, core_.heartbeat(caller, beat.answer));
     GYM_TRY(const auto node, find_node(caller));
     rpc::HeartbeatAnswer answer;
     answer.server_ms = clock_.now_ms();
     if (node && node->excluded) answer.excluded_because = node->excluded_reason;
+    answer.challenge = outcome.challenge;
+    answer.answer_refused = std::move(outcome.answer_refused);
     return answer;
 }
 
@@ -224,6 +226,7 @@ Result<rpc::NodeStatus> GrpcService::node_status(const Address&, const Address& 
     out.units_rejected = status.units.rejected;
     out.units_open = status.units.open;
     out.units_other = status.units.other;
+    out.challenges = static_cast<std::uint32_t>(status.uptime_last_hour.issued);
     out.uptime_ppm = status.uptime_last_hour.ppm();
     out.last_seen_ms = status.node.last_seen_at_ms;
     out.open_units = views_of(status.open_units);

@@ -1,8 +1,11 @@
 #include "node_calls.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "disputes.hpp"
+#include "gym/crypto/secret.hpp"
+#include "gym/registry/challenges.hpp"
 #include "stake_gate.hpp"
 
 namespace gym::coordinator {
@@ -63,6 +66,44 @@ Status read_units(db::Transaction& tx, const Address& address, NodeStatus& out) 
     return {};
 }
 
+/// Exponentially distributed: however long a node waited, the rest of the wait is as long as ever.
+std::int64_t draw_wait_ms(std::int64_t mean_ms) {
+    const Digest random = crypto::random_digest();
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < sizeof bits; ++i)
+        bits = bits << 8U | random.data[i];
+    const double uniform = static_cast<double>((bits >> 11U) + 1) * 0x1p-53;  // (0, 1]
+    return std::max<std::int64_t>(std::llround(-std::log(uniform) * static_cast<double>(mean_ms)),
+                                  1);
+}
+
+/// Counts an answer. @return why it counts nothing, in one sentence; empty if it counts.
+Result<std::string> take_answer(const Context& context, db::Transaction& tx, const Address& node,
+                                const protocol::UptimeAnswer& answer, UnixMs now_ms) {
+    const std::string name = "challenge " + short_id(answer.nonce);
+    GYM_TRY(const auto challenge, registry::find_challenge(tx, node, answer.nonce));
+    if (!challenge) return name + " was not put to this node";
+    const Status is_signed =
+        protocol::check_uptime(context.options.domain, node, *challenge, answer);
+    if (!is_signed.ok()) return name + ": " + is_signed.error().message;
+    GYM_TRY(const auto outcome, registry::answer_challenge(tx, node, answer, now_ms));
+    switch (outcome) {
+        case registry::AnswerOutcome::kCounted:
+        case registry::AnswerOutcome::kRepeated:  // a call whose reply was lost comes again
+            return std::string();
+        case registry::AnswerOutcome::kLate:
+            return name + " was answered " + std::to_string(now_ms - challenge->deadline_ms) +
+                   " ms after its deadline, which was " +
+                   std::to_string(challenge->deadline_ms - challenge->issued_ms) +
+                   " ms after its issue";
+        case registry::AnswerOutcome::kWithdrawn:
+            return name + " was withdrawn: no coordinator was there meanwhile";
+        case registry::AnswerOutcome::kUnknown:
+            break;
+    }
+    return name + " was not put to this node";
+}
+
 }  // namespace
 
 Result<registry::Node> require_node(db::Transaction& tx, const Address& address,
@@ -88,9 +129,29 @@ Result<registry::Node> register_node(const Context& context, const registry::New
         [&](db::Transaction& tx) { return registry::register_node(tx, node, context.now()); });
 }
 
-Status heartbeat(const Context& context, const Address& node) {
-    return context.transact_idempotent(
-        [&](db::Transaction& tx) { return registry::heartbeat(tx, node, context.now()); });
+Result<std::uint32_t> challenge_nodes(const Context& context) {
+    registry::ChallengePolicy policy;
+    policy.answer_ms = context.options.challenge_answer_ms;
+    const registry::ChallengeDice dice{
+        crypto::random_digest, [&] { return draw_wait_ms(context.options.challenge_every_ms); }};
+    return context.transact([&](db::Transaction& tx) {
+        return registry::issue_challenges(tx, policy, dice, context.now());
+    });
+}
+
+Result<HeartbeatOutcome> heartbeat(const Context& context, const Address& node,
+                                   const std::optional<protocol::UptimeAnswer>& answer) {
+    // Of the call's arrival, not of its turn in the database.
+    const UnixMs now_ms = context.now();
+    return context.transact_idempotent([&](db::Transaction& tx) -> Result<HeartbeatOutcome> {
+        GYM_CHECK(registry::heartbeat(tx, node, now_ms));
+        HeartbeatOutcome out;
+        if (answer) {
+            GYM_TRY(out.answer_refused, take_answer(context, tx, node, *answer, now_ms));
+        }
+        GYM_TRY(out.challenge, registry::open_challenge(tx, node, now_ms));
+        return out;
+    });
 }
 
 Status leave(const Context& context, const Address& node) {

@@ -5,7 +5,9 @@
 namespace gym::coordinator {
 
 Result<registry::Node> register_node(const Context& context, const registry::NewNode& node);
-Status heartbeat(const Context& context, const Address& node);
+Result<std::uint32_t> challenge_nodes(const Context& context);
+Result<HeartbeatOutcome> heartbeat(const Context& context, const Address& node,
+                                   const std::optional<protocol::UptimeAnswer>& answer);
 Status leave(const Context& context, const Address& node);
 Result<NodeStatus> node_status(const Context& context, const Address& node);
 /// A node of this role in good standing. @errors kNotFound, kPermissionDenied.

@@ -111,10 +111,6 @@ Status heartbeat(db::Transaction& tx, const Address& address, UnixMs now_ms) {
                     "has_left = false WHERE address = $1",
                     {address, now_ms}));
     if (seen.affected() == 0) return unknown_node(address);
-    GYM_TRY([[maybe_unused]] const db::Rows window,
-            tx.exec("INSERT INTO registry.heartbeat (address, time_window) VALUES ($1, $2) "
-                    "ON CONFLICT DO NOTHING",
-                    {address, now_ms / kHeartbeatWindowMs}));
     return {};
 }
 
@@ -124,35 +120,6 @@ Status leave(db::Transaction& tx, const Address& address, UnixMs now_ms) {
                     "last_seen_at_ms = greatest(last_seen_at_ms, $2) WHERE address = $1",
                     {address, now_ms}));
     if (rows.affected() == 0) return unknown_node(address);
-    return {};
-}
-
-std::uint32_t Uptime::ppm() const noexcept {
-    if (expected == 0) return 0;
-    return static_cast<std::uint32_t>(std::min(answered, expected) * 1'000'000 / expected);
-}
-
-Result<Uptime> uptime(db::Transaction& tx, const Address& address, UnixMs from_ms, UnixMs to_ms) {
-    GYM_TRY(const Node node, get_node(tx, address));
-    // Whole windows only: a window that the node could see a part of proves nothing.
-    const std::int64_t begin = std::max(from_ms, node.registered_at_ms);
-    const std::int64_t first = (begin + kHeartbeatWindowMs - 1) / kHeartbeatWindowMs;
-    const std::int64_t end = to_ms / kHeartbeatWindowMs;
-    Uptime out;
-    if (end <= first) return out;
-    out.expected = static_cast<std::uint64_t>(end - first);
-    GYM_TRY(const db::Row row,
-            tx.exec_one("SELECT count(*) FROM registry.heartbeat WHERE address = "
-                        "$1 AND time_window >= $2 AND time_window < $3",
-                        {address, first, end}));
-    out.answered = row.get<std::uint64_t>(0);
-    return out;
-}
-
-Status prune_heartbeats(db::Transaction& tx, UnixMs before_ms) {
-    GYM_TRY([[maybe_unused]] const db::Rows rows,
-            tx.exec("DELETE FROM registry.heartbeat WHERE time_window < $1",
-                    {before_ms / kHeartbeatWindowMs}));
     return {};
 }
 

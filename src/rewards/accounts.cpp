@@ -1,3 +1,4 @@
+#include "gym/common/ppm.hpp"
 #include "gym/rewards/accounting.hpp"
 
 namespace gym::rewards {
@@ -25,6 +26,23 @@ AccountKey chain_escrow_account(const std::string& asset) {
 }
 AccountKey chain_distributor_account(const std::string& asset) {
     return {"system", asset, AccountKind::kChainDistributor};
+}
+
+Status FeeTerms::check() const {
+    const auto refuse = [](const char* why) { return fail(ErrorCode::kInvalidArgument, why); };
+    if (fee_ppm > kPpm || burned_ppm > kPpm)
+        return refuse("a fee and what is burned of it are at most 1000000 ppm");
+    if (fee_ppm != 0 && (account.is_zero() || account == kBurnAddress))
+        return refuse("a fee needs an account that gets what is not burned");
+    if (emission_ppm > kPpm)
+        return refuse(
+            "emission is at most what was burned (1000000 ppm), or dealing with oneself pays");
+    if (emission_ppm == 0) return {};
+    if (fee_ppm == 0 || burned_ppm == 0)
+        return refuse("emission follows what is burned: it needs a fee and burned_ppm above 0");
+    if (emission_account.is_zero() || emission_account == account)
+        return refuse("emission needs an account of its own that pays it");
+    return {};
 }
 
 }  // namespace gym::rewards

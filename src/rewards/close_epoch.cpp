@@ -87,7 +87,7 @@ Result<Closing> make_file(Books& books, const Previous& previous, std::vector<Fi
     std::map<Address, Amount> spent;
     for (const FileCredit& credit : credits) {
         GYM_TRY(const registry::Job job, books.job(credit.job_id));
-        GYM_CHECK(add(spent, job.owner, credit.amount));
+        GYM_CHECK(add(spent, credit.payer.value_or(job.owner), credit.amount));
         GYM_CHECK(add(closing.earned, credit.earner, credit.amount));
     }
     GYM_TRY(auto cumulative, read_cumulative(books.transaction));

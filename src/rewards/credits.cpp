@@ -68,21 +68,26 @@ Status insert_credit(Books& books, const NewCredit& credit, const Amount& amount
     std::optional<std::string> posting;
     if (state == CreditState::kPosted) posting = to_uuid(credit.id);
     const CreditInputs& in = credit.inputs;
+    std::optional<Address> node;
+    if (!credit.node.is_zero()) node = credit.node;
     GYM_CHECK(
         books.transaction.exec("INSERT INTO rewards.credit (id, kind, state, posting, due, earner, "
                                "node, job_id, round, unit_id, "
                                "flops, tokens, price, premium_ppm, quality_ppm, compute, "
                                "uptime_ppm, bonus_max_ppm, amount, reason, "
-                               "created_at_ms, changed_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, "
+                               "created_at_ms, changed_at_ms, challenges, answered, charged, "
+                               "fee_ppm, burned_ppm, burned, emission_ppm, compute_total, payer) "
+                               "VALUES ($1, $2, $3, $4, $5, $6, $7, "
                                "$8, $9, $10, $11, $12, $13, $14, "
-                               "$15, $16, $17, $18, $19, $20, $21, $21)",
+                               "$15, $16, $17, $18, $19, $20, $21, $21, $22, $23, $24, $25, $26, "
+                               "$27, $28, $29, $30)",
                                {to_uuid(credit.id),
                                 to_string(credit.kind),
                                 to_string(state),
                                 posting,
                                 due,
                                 credit.earner,
-                                credit.node,
+                                node,
                                 credit.job_id,
                                 credit.round,
                                 credit.unit,
@@ -96,7 +101,16 @@ Status insert_credit(Books& books, const NewCredit& credit, const Amount& amount
                                 in.bonus_max_ppm,
                                 amount,
                                 reason,
-                                books.now}));
+                                books.now,
+                                in.challenges,
+                                in.answered,
+                                in.charged,
+                                in.fee_ppm,
+                                in.burned_ppm,
+                                in.burned,
+                                in.emission_ppm,
+                                in.compute_total,
+                                credit.payer}));
     return {};
 }
 
@@ -111,9 +125,12 @@ Status book_credit(Books& books, const NewCredit& credit) {
                                (credit.unit ? " of unit " + credit.unit->hex()
                                             : " of round " + std::to_string(credit.round));
     GYM_TRY(const TransferStatus status,
-            books.move(credit.id, escrow_account(asset, credit.job_id),
+            books.move(credit.id,
+                       credit.payer ? available_account(asset, *credit.payer)
+                                    : escrow_account(asset, credit.job_id),
                        earned_account(asset, credit.earner), amount, reason,
                        waits ? TransferKind::kPending : TransferKind::kTransfer));
+    if (status == TransferStatus::kInsufficient && credit.payer) return {};
     if (status == TransferStatus::kInsufficient) {
         GYM_CHECK(insert_credit(books, credit, amount, CreditState::kUnfunded, !waits,
                                 "the job's escrow could not cover it"));

@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "gym/common/ppm.hpp"
 #include "gym/rewards/epoch_file.hpp"
 
 namespace gym::rewards {
@@ -15,6 +16,7 @@ class Checker {
     std::vector<std::string> run() {
         check_chain();
         check_credits();
+        check_emission();
         check_releases();
         check_payouts();
         check_tree();
@@ -22,6 +24,8 @@ class Checker {
     }
 
   private:
+    using RoundName = std::pair<Digest, std::uint64_t>;  // job and round
+
     void expect(bool holds, const std::string& problem) {
         if (!holds) problems_.push_back(problem);
     }
@@ -56,14 +60,50 @@ class Checker {
             const auto amount = evaluate(credit.kind, credit.inputs);
             expect(amount.ok() && *amount == credit.amount,
                    "credit " + credit.id + " is not what its formula gives");
-            expect(credit.unit.has_value() == (credit.kind != CreditKind::kUptime),
-                   "credit " + credit.id + ": only an uptime bonus has no unit");
+            expect(!credit.amount.is_zero(), "credit " + credit.id + " is worth nothing");
+            expect(credit.unit.has_value() == is_of_unit(credit.kind),
+                   "credit " + credit.id + ": credits for work have a unit, others none");
+            expect(credit.payer.has_value() == (credit.kind == CreditKind::kEmission),
+                   "credit " + credit.id + ": emission has a payer, all others are the job's");
             if (credit.kind == CreditKind::kCompute && credit.unit)
                 expect(computed.insert(*credit.unit).second,
                        "unit " + credit.unit->hex() + " is credited twice");
+            check_uptime(credit);
+            if (credit.kind == CreditKind::kBurn)
+                add(burned_[{credit.job_id, credit.round}], credit.amount);
             add(total_, credit.amount);
             add(earned_[credit.earner], credit.amount);
         }
+    }
+
+    void check_uptime(const FileCredit& credit) {
+        const CreditInputs& in = credit.inputs;
+        if (credit.kind != CreditKind::kUptime || in.challenges == 0) return;
+        expect(in.answered <= in.challenges &&
+                   in.uptime_ppm == in.answered * std::uint64_t{kPpm} / in.challenges,
+               "credit " + credit.id + ": its uptime is not answered / challenges");
+    }
+
+    /// A round gives back what it burned at most, and each node's share is of the same burn.
+    void check_emission() {
+        struct Given {
+            Amount emission, compute;
+        };
+        std::map<RoundName, Given> given;
+        for (const FileCredit& credit : file_.credits) {
+            if (credit.kind != CreditKind::kEmission) continue;
+            const RoundName name{credit.job_id, credit.round};
+            expect(credit.inputs.burned == burned_[name],
+                   "credit " + credit.id + " is emission on what its round did not burn");
+            add(given[name].emission, credit.amount);
+            add(given[name].compute, credit.inputs.compute);
+            expect(given[name].compute <= credit.inputs.compute_total,
+                   "credit " + credit.id + ": the shares of its round are more than the whole");
+        }
+        for (const auto& [name, sums] : given)
+            expect(sums.emission <= burned_[name], "round " + std::to_string(name.second) +
+                                                       " of job " + name.first.hex() +
+                                                       " gets more emission than it burned");
     }
 
     /// Job owners pay what the credits are worth, to the last unit.
@@ -108,6 +148,7 @@ class Checker {
     const std::optional<EpochFile>& previous_;
     std::vector<std::string> problems_;
     Amount total_;
+    std::map<RoundName, Amount> burned_;
     std::map<Address, Amount> earned_;
 };
 

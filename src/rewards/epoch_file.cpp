@@ -13,7 +13,8 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 4> kKinds = {"compute", "verification", "uptime", "data"};
+constexpr std::array<std::string_view, 7> kKinds = {"compute", "verification", "uptime",  "data",
+                                                    "fee",     "burn",         "emission"};
 constexpr std::int64_t kVersion = 1;
 
 /// An object whose members are written in the order of their keys; null members are left out.
@@ -70,7 +71,10 @@ void write_inputs(std::string& out, CreditKind kind, const CreditInputs& inputs)
             object.text("price", inputs.price.to_string());
             return;
         case CreditKind::kUptime:
+            // Absent in files from before there were challenges.
+            if (inputs.challenges != 0) object.number("answered", inputs.answered);
             object.number("bonus_max_ppm", inputs.bonus_max_ppm);
+            if (inputs.challenges != 0) object.number("challenges", inputs.challenges);
             object.text("compute", inputs.compute.to_string());
             object.number("uptime_ppm", inputs.uptime_ppm);
             return;
@@ -78,6 +82,18 @@ void write_inputs(std::string& out, CreditKind kind, const CreditInputs& inputs)
             object.text("price", inputs.price.to_string());
             object.number("quality_ppm", inputs.quality_ppm);
             object.number("tokens", inputs.tokens);
+            return;
+        case CreditKind::kFee:
+        case CreditKind::kBurn:
+            object.number("burned_ppm", inputs.burned_ppm);
+            object.text("charged", inputs.charged.to_string());
+            object.number("fee_ppm", inputs.fee_ppm);
+            return;
+        case CreditKind::kEmission:
+            object.text("burned", inputs.burned.to_string());
+            object.text("compute", inputs.compute.to_string());
+            object.text("compute_total", inputs.compute_total.to_string());
+            object.number("emission_ppm", inputs.emission_ppm);
             return;
     }
 }
@@ -91,6 +107,7 @@ void write_credit(std::string& out, const FileCredit& credit) {
     object.text("job", credit.job_id.hex());
     object.text("kind", to_string(credit.kind));
     if (credit.node) object.text("node", credit.node->hex());
+    if (credit.payer) object.text("payer", credit.payer->hex());
     object.number("round", credit.round);
     if (credit.unit) object.text("unit", credit.unit->hex());
 }
@@ -134,16 +151,29 @@ CreditInputs read_inputs(CreditKind kind, const json::object& object) {
     CreditInputs inputs;
     if (kind == CreditKind::kCompute || kind == CreditKind::kVerification)
         inputs.flops = number_of(object, "flops");
-    if (kind != CreditKind::kUptime) inputs.price = amount_of(object, "price");
+    if (is_of_unit(kind)) inputs.price = amount_of(object, "price");
     if (kind == CreditKind::kVerification) inputs.premium_ppm = ppm_of(object, "premium_ppm");
     if (kind == CreditKind::kData) {
         inputs.tokens = number_of(object, "tokens");
         inputs.quality_ppm = ppm_of(object, "quality_ppm");
     }
-    if (kind == CreditKind::kUptime) {
+    if (kind == CreditKind::kUptime || kind == CreditKind::kEmission)
         inputs.compute = amount_of(object, "compute");
+    if (kind == CreditKind::kUptime) {
         inputs.uptime_ppm = ppm_of(object, "uptime_ppm");
         inputs.bonus_max_ppm = ppm_of(object, "bonus_max_ppm");
+        if (object.contains("challenges")) inputs.challenges = number_of(object, "challenges");
+        if (object.contains("answered")) inputs.answered = number_of(object, "answered");
+    }
+    if (kind == CreditKind::kFee || kind == CreditKind::kBurn) {
+        inputs.charged = amount_of(object, "charged");
+        inputs.fee_ppm = ppm_of(object, "fee_ppm");
+        inputs.burned_ppm = ppm_of(object, "burned_ppm");
+    }
+    if (kind == CreditKind::kEmission) {
+        inputs.burned = amount_of(object, "burned");
+        inputs.emission_ppm = ppm_of(object, "emission_ppm");
+        inputs.compute_total = amount_of(object, "compute_total");
     }
     return inputs;
 }
@@ -158,6 +188,7 @@ FileCredit read_credit(const json::value& value) {
     credit.round = number_of(object, "round");
     if (object.contains("unit")) credit.unit = digest_of(object, "unit");
     if (object.contains("node")) credit.node = address_of(object, "node");
+    if (object.contains("payer")) credit.payer = address_of(object, "payer");
     credit.inputs = read_inputs(credit.kind, object.at("inputs").as_object());
     credit.amount = amount_of(object, "amount");
     return credit;
@@ -212,6 +243,11 @@ Result<CreditKind> parse_credit_kind(std::string_view text) {
     return static_cast<CreditKind>(found - kKinds.begin());
 }
 
+bool is_of_unit(CreditKind kind) noexcept {
+    return kind == CreditKind::kCompute || kind == CreditKind::kVerification ||
+           kind == CreditKind::kData;
+}
+
 Result<Amount> evaluate(CreditKind kind, const CreditInputs& inputs) {
     switch (kind) {
         case CreditKind::kCompute:
@@ -220,6 +256,17 @@ Result<Amount> evaluate(CreditKind kind, const CreditInputs& inputs) {
             return verification_credit(inputs.flops, inputs.price, inputs.premium_ppm);
         case CreditKind::kUptime:
             return uptime_bonus(inputs.compute, inputs.uptime_ppm, inputs.bonus_max_ppm);
+        case CreditKind::kFee: {
+            GYM_TRY(const Fee fee, fee_of(inputs.charged, inputs.fee_ppm, inputs.burned_ppm));
+            return fee.kept;
+        }
+        case CreditKind::kBurn: {
+            GYM_TRY(const Fee fee, fee_of(inputs.charged, inputs.fee_ppm, inputs.burned_ppm));
+            return fee.burned;
+        }
+        case CreditKind::kEmission:
+            return emission_share(inputs.burned, inputs.emission_ppm, inputs.compute,
+                                  inputs.compute_total);
         case CreditKind::kData:
             break;
     }
@@ -227,10 +274,14 @@ Result<Amount> evaluate(CreditKind kind, const CreditInputs& inputs) {
 }
 
 std::string_view formula_text(CreditKind kind) noexcept {
-    constexpr std::array<std::string_view, 4> kTexts = {
-        "flops * price / 10^15", "flops * price * premium_ppm / (10^15 * 10^6)",
+    constexpr std::array<std::string_view, 7> kTexts = {
+        "flops * price / 10^15",
+        "flops * price * premium_ppm / (10^15 * 10^6)",
         "compute * bonus_max_ppm * (uptime_ppm - 950000) / 50000 / 10^6",
-        "tokens * price * quality_ppm / (10^6 * 10^6)"};
+        "tokens * price * quality_ppm / (10^6 * 10^6)",
+        "charged * fee_ppm / 10^6, without the burned_ppm of it",
+        "burned_ppm of charged * fee_ppm / 10^6",
+        "burned * emission_ppm / 10^6 * compute / compute_total"};
     return kTexts[static_cast<std::size_t>(kind)];
 }
 

@@ -35,6 +35,26 @@ Result<Amount> uptime_bonus(const Amount& compute_wei, std::uint32_t uptime_ppm,
     return compute_wei.mul_div(Amount(uptime_bonus_ppm(uptime_ppm, bonus_max_ppm)), Amount(kPpm));
 }
 
+Result<Fee> fee_of(const Amount& charged, std::uint32_t fee_ppm, std::uint32_t burned_ppm) {
+    if (burned_ppm > kPpm)
+        return fail(ErrorCode::kInvalidArgument, "more than the whole fee cannot be burned");
+    GYM_TRY(const Amount whole, charged.mul_div(Amount(fee_ppm), Amount(kPpm)));
+    GYM_TRY(const auto parts,
+            split(whole, {{"burned", Amount(burned_ppm)}, {"kept", Amount(kPpm - burned_ppm)}}));
+    return Fee{parts[1], parts[0]};
+}
+
+Result<Amount> emission_share(const Amount& burned, std::uint32_t emission_ppm,
+                              const Amount& compute, const Amount& compute_total) {
+    if (emission_ppm > kPpm)
+        return fail(ErrorCode::kInvalidArgument, "emission is never more than what was burned");
+    if (compute > compute_total)
+        return fail(ErrorCode::kInvalidArgument, "a share of more than the whole round's compute");
+    if (compute_total.is_zero()) return Amount();
+    GYM_TRY(const Amount whole, burned.mul_div(Amount(emission_ppm), Amount(kPpm)));
+    return whole.mul_div(compute, compute_total);
+}
+
 Result<std::vector<Amount>> split(const Amount& total, const std::vector<Share>& shares) {
     Amount weight_sum;
     for (const Share& share : shares) {

@@ -34,11 +34,23 @@ Result<Receipt> to_receipt(const db::Row& row) {
     credit.job_id = row.get<Digest>("job_id");
     credit.round = row.get<std::uint64_t>("round");
     credit.unit = row.get<std::optional<Digest>>("unit_id");
-    credit.inputs = {
-        row.get<std::uint64_t>("flops"),       row.get<Amount>("price"),
-        row.get<std::uint32_t>("premium_ppm"), row.get<std::uint64_t>("tokens"),
-        row.get<std::uint32_t>("quality_ppm"), row.get<Amount>("compute"),
-        row.get<std::uint32_t>("uptime_ppm"),  row.get<std::uint32_t>("bonus_max_ppm")};
+    credit.payer = row.get<std::optional<Address>>("payer");
+    credit.inputs = {row.get<std::uint64_t>("flops"),
+                     row.get<Amount>("price"),
+                     row.get<std::uint32_t>("premium_ppm"),
+                     row.get<std::uint64_t>("tokens"),
+                     row.get<std::uint32_t>("quality_ppm"),
+                     row.get<Amount>("compute"),
+                     row.get<std::uint32_t>("uptime_ppm"),
+                     row.get<std::uint32_t>("bonus_max_ppm"),
+                     row.get<std::uint64_t>("challenges"),
+                     row.get<std::uint64_t>("answered"),
+                     row.get<Amount>("charged"),
+                     row.get<std::uint32_t>("fee_ppm"),
+                     row.get<std::uint32_t>("burned_ppm"),
+                     row.get<Amount>("burned"),
+                     row.get<std::uint32_t>("emission_ppm"),
+                     row.get<Amount>("compute_total")};
     credit.amount = row.get<Amount>("amount");
     GYM_TRY(receipt.state, parse_state(row.get<std::string>("state")));
     receipt.reason = row.get<std::string>("reason");

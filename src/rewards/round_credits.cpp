@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "credits.hpp"
-#include "gym/registry/nodes.hpp"
+#include "gym/registry/challenges.hpp"
 
 // What follows from a round or a job as a whole: uptime bonuses, late funding, refunds.
 namespace gym::rewards {
@@ -69,6 +69,8 @@ Status book_uptime(Books& books, const ClosedRound& round) {
         credit.round = round.round;
         credit.inputs.compute = row.get<Amount>("compute");
         credit.inputs.uptime_ppm = uptime.ppm();
+        credit.inputs.challenges = uptime.issued;
+        credit.inputs.answered = uptime.answered;
         credit.inputs.bonus_max_ppm = books.config.uptime_bonus_max_ppm;
         GYM_CHECK(book_credit(books, credit));
     }
@@ -86,6 +88,7 @@ Result<std::size_t> Accounting::finish_rounds() {
             Books books{transaction, config_, clock_.now_ms()};
             for (const ClosedRound& round : rounds) {
                 GYM_CHECK(book_uptime(books, round));
+                GYM_CHECK(book_round_fees(books, round.job_id, round.round));
                 GYM_CHECK(
                     transaction.exec("INSERT INTO rewards.finished_round (job_id, round, "
                                      "registry_epoch, finished_at_ms) "
@@ -129,6 +132,7 @@ Result<std::size_t> Accounting::fund_unfunded() {
                                      "WHERE id = $1",
                                      {uuid, due ? "posted" : "pending",
                                       due ? db::Param(uuid) : db::Param(std::nullopt), books.now}));
+                if (due) GYM_CHECK(book_late_fee(books, uuid));
                 ++funded;
             }
             return funded;

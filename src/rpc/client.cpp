@@ -80,7 +80,7 @@ class GrpcCoordinator final : public Coordinator {
 
     Result<NetworkInfo> network() override;
     Result<bool> register_node(const NodeProfile& profile) override;
-    Result<HeartbeatAnswer> heartbeat(const Activity& activity) override;
+    Result<HeartbeatAnswer> heartbeat(const Beat& beat) override;
     Status leave() override;
     Result<std::optional<Task>> next_task(milliseconds wait_max) override;
     Status get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) override;
@@ -203,13 +203,12 @@ Result<bool> GrpcCoordinator::register_node(const NodeProfile& profile) {
     return response.is_new();
 }
 
-Result<HeartbeatAnswer> GrpcCoordinator::heartbeat(const Activity& activity) {
+Result<HeartbeatAnswer> GrpcCoordinator::heartbeat(const Beat& beat) {
     v1::HeartbeatRequest request;
-    wire::write(activity, request);
+    wire::write(beat, request);
     v1::HeartbeatResponse response;
     GYM_CHECK(call("Heartbeat", &Stub::Heartbeat, request, response));
-    GYM_TRY(std::string excluded, wire::read_text("excluded_because", response.excluded_because()));
-    return HeartbeatAnswer{response.server_unix_ms(), std::move(excluded)};
+    return wire::read(response);
 }
 
 Status GrpcCoordinator::leave() {

@@ -55,10 +55,9 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
                                         v1::HeartbeatResponse* response) override {
         return signed_call(
             context, "Heartbeat", *request, [=, this](const Address& caller) -> Status {
-                GYM_TRY(const Activity activity, wire::read(*request));
-                GYM_TRY(const HeartbeatAnswer answer, core_.handler().heartbeat(caller, activity));
-                response->set_server_unix_ms(answer.server_ms);
-                response->set_excluded_because(answer.excluded_because);
+                GYM_TRY(const Beat beat, wire::read(*request));
+                GYM_TRY(const HeartbeatAnswer answer, core_.handler().heartbeat(caller, beat));
+                wire::write(answer, *response);
                 return {};
             });
     }

@@ -191,24 +191,6 @@ Result<NetworkInfo> read(const v1::GetNetworkResponse& in) {
     return out;
 }
 
-void write(const Activity& activity, v1::HeartbeatRequest& out) {
-    if (activity.unit) write(*activity.unit, *out.mutable_unit());
-    out.set_step(activity.step);
-    out.set_steps(activity.steps);
-    out.set_phase(activity.phase);
-}
-
-Result<Activity> read(const v1::HeartbeatRequest& in) {
-    Activity out;
-    if (in.has_unit()) {
-        GYM_TRY(out.unit, read(in.unit()));
-    }
-    out.step = in.step();
-    out.steps = in.steps();
-    GYM_TRY(out.phase, read_text("phase", in.phase()));
-    return out;
-}
-
 void write(const std::optional<Task>& task, v1::NextTaskResponse& out) {
     if (!task) return;
     if (const auto* train = std::get_if<TrainTask>(&*task)) write(*train, *out.mutable_train());
@@ -357,6 +339,7 @@ void write(const NodeStatus& status, v1::NodeStatus& out) {
     out.set_units_rejected(status.units_rejected);
     out.set_units_open(status.units_open);
     out.set_units_other(status.units_other);
+    out.set_challenges(status.challenges);
     out.set_uptime_ppm(status.uptime_ppm);
     out.set_last_seen_unix_ms(status.last_seen_ms);
     for (const UnitView& view : status.open_units)
@@ -376,6 +359,7 @@ Result<NodeStatus> read(const v1::NodeStatus& in) {
     out.units_rejected = in.units_rejected();
     out.units_open = in.units_open();
     out.units_other = in.units_other();
+    out.challenges = in.challenges();
     out.uptime_ppm = in.uptime_ppm();
     out.last_seen_ms = in.last_seen_unix_ms();
     GYM_TRY(out.open_units, read_views(in.open_units()));

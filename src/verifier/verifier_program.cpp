@@ -39,7 +39,8 @@ Status start_verifier(const worker::NodeConfig& config,
                  registration.key_created ? " (new key)" : "");
     {
         const worker::Heartbeat heartbeat(
-            *coordinator, [&] { return verifier->activity(); }, network.heartbeat_every_ms);
+            *coordinator, [&] { return verifier->activity(); }, key, network.domain(),
+            network.heartbeat_every_ms);
         GYM_CHECK(run_verifier(*verifier, stop));
     }
     worker::sign_off(config, key, clock);

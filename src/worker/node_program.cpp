@@ -231,7 +231,8 @@ Status start_worker(const NodeConfig& config, const WorkerHooks& hooks,
                  device, options.engine.threads);
     {
         const Heartbeat heartbeat(
-            *coordinator, [&] { return worker->activity(); }, network.heartbeat_every_ms);
+            *coordinator, [&] { return worker->activity(); }, key, network.domain(),
+            network.heartbeat_every_ms);
         GYM_CHECK(run_worker(*worker, options, stop));
     }
     sign_off(config, key, clock);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gym/common/file.hpp"
+#include "gym/common/subprocess.hpp"
 #include "gym/crypto/secret.hpp"
 #include "must.hpp"
 
@@ -46,6 +48,17 @@ void TestAnvil::start() {
     node_.reset();
     node_.emplace(must(chain::PrivateAnvil::start(folder_, options_), "start of anvil"));
     options_.port = node_->port();
+}
+
+void TestAnvil::save() {
+    GYM_ASSERT(options_.persist, "only such a node reads it again");
+    const Bytes packed = must(from_hex(unquoted(rpc("anvil_dumpState", "[true]"))), "state");
+    const std::string file = (folder_ / "anvil-state.json").string();
+    if (const Status written = write_file_atomic(file + ".gz", packed); !written.ok())
+        assertion_failed("state", written.error().message, __FILE__, __LINE__);
+    SubprocessOptions unpack;
+    unpack.argv = {"gzip", "--decompress", "--force", file + ".gz"};
+    must(run_command(unpack, 20'000), "gzip");
 }
 
 std::string TestAnvil::rpc(const std::string& method, const std::string& params_json) {

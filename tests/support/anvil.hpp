@@ -44,6 +44,9 @@ class TestAnvil {
     void stop(bool crash);
     /// Starts it again on the same port.
     void start();
+    /// Writes down all blocks, receipts and states as they are now, for the next start() of a node
+    /// that persists: what a crash does not take from a node with a database.
+    void save();
     /// A node method whose failure fails the test program.
     std::string rpc(const std::string& method, const std::string& params_json);
     /// A key of this chain, by index, with 1,000 ETH.

@@ -17,6 +17,13 @@ Status read_listen(YamlMap map, CoordinatorFile& file) {
     GYM_CHECK(
         map.read_integer("blob_bytes_max", 1, std::int64_t{1} << 40, file.server.blob_bytes_max));
     GYM_CHECK(map.read_integer("heartbeat_every_ms", 100, 10'000, file.heartbeat_every_ms));
+    GYM_CHECK(map.read_integer("challenge_every_ms", 100, 3'600'000, file.challenge_every_ms));
+    GYM_CHECK(map.read_integer("challenge_answer_ms", 100, 600'000, file.challenge_answer_ms));
+    // A node learns of a challenge with its next heartbeat, and answers over a real network.
+    if (file.challenge_answer_ms < 2 * std::int64_t{file.heartbeat_every_ms})
+        return map.error_at("challenge_answer_ms",
+                            "must be twice heartbeat_every_ms at least: a node learns of a "
+                            "challenge with its next heartbeat");
     return map.finish();
 }
 

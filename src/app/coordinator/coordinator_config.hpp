@@ -31,6 +31,8 @@ struct CoordinatorFile {
     std::string disputes_folder;  ///< empty: it plays no games
     unsigned engine_threads = 1;
     std::string engine_isa = "auto";
+    std::int64_t challenge_every_ms = 30'000;
+    std::int64_t challenge_answer_ms = 20'000;
     std::int64_t tick_interval_ms = 200;
     std::int64_t node_live_ms = 30'000;
     std::uint32_t beacon_delay_blocks = 2;

@@ -5,8 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <ctime>
+#include <mutex>
+#include <stop_token>
+#include <thread>
 
 #include "cli_context.hpp"
 #include "coordinator_config.hpp"
@@ -27,6 +31,7 @@ namespace gym::app {
 namespace {
 
 constexpr std::chrono::seconds kDependencyWait{60};  // services of one machine start in any order
+constexpr std::chrono::milliseconds kChallengePass{500};
 constexpr std::int64_t kStakeFreshMs = 10'000;
 constexpr const char* kDatabaseRole = "gym_coordinator";
 
@@ -85,11 +90,46 @@ void drive(coordinator::Coordinator& core, rpc::Server& server, const sigset_t& 
     }
 }
 
+/// Asks nodes whether they are there, from a thread of its own: a tick may compute for minutes.
+class ChallengeThread {
+  public:
+    /// The first pass is over when this returns, so that what nobody could answer while no
+    /// coordinator ran is withdrawn before a round closes.
+    explicit ChallengeThread(coordinator::Coordinator& core) : core_(core) {
+        pass();
+        thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    }
+
+  private:
+    void run(const std::stop_token& stop) {
+        std::mutex mutex;
+        std::condition_variable_any never;
+        while (!stop.stop_requested()) {
+            std::unique_lock lock(mutex);
+            never.wait_for(lock, stop, kChallengePass, [] { return false; });
+            if (!stop.stop_requested()) pass();
+        }
+    }
+    void pass() {
+        const auto issued = core_.challenge_nodes();
+        if (issued.ok())
+            log_.write_errors({});
+        else
+            log_.write_errors({"uptime challenges: " + issued.error().message});
+    }
+
+    coordinator::Coordinator& core_;
+    TickLog log_;
+    std::jthread thread_;  // last: it uses everything above
+};
+
 coordinator::Options core_options(const CoordinatorFile& file,
                                   const chain::Deployment& deployment) {
     coordinator::Options options;
     options.domain = protocol::signing_domain(deployment.chain_id, deployment.commitment_log);
     options.node_live_ms = file.node_live_ms;
+    options.challenge_every_ms = file.challenge_every_ms;
+    options.challenge_answer_ms = file.challenge_answer_ms;
     options.beacon_delay_blocks = file.beacon_delay_blocks;
     options.cost_bound_ppm = file.cost_bound_ppm;
     options.audit_ppm = file.report_audit_ppm;
@@ -166,6 +206,7 @@ Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
                  deployment.chain_id, server->port(), file.database.describe());
     warn_about_strangers(file);
     warn_about_disputes(file, deployment, *client, key.address());
+    const ChallengeThread challenges(core);
     drive(core, *server, stop_signals, file.tick_interval_ms);
     spdlog::info("stopping on request");
     server->stop();

@@ -23,7 +23,8 @@ Result<std::string> database_section(const Layout& layout, const std::string& us
 Result<std::string> coordinator_config(const Layout& layout) {
     GYM_TRY(const std::string database, database_section(layout, kDbCoordinator));
     return fmt::format(
-        "listen:\n  address: {}\n  port_file: {}\n  heartbeat_every_ms: 2000\n{}"
+        "listen:\n  address: {}\n  port_file: {}\n  heartbeat_every_ms: 2000\n  "
+        "challenge_every_ms: 3000\n  challenge_answer_ms: 6000\n{}"
         "chain:\n  rpc_url: {}\n  deployment_file: {}\n  confirmations: 1\n  beacon_delay_blocks: "
         "{}\n"
         "operator:\n  keystore_file: {}\n  passphrase_file: {}\n"

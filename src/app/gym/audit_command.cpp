@@ -1,11 +1,13 @@
 #include "audit_command.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
+#include "api_facts.hpp"
 #include "api_request.hpp"
 #include "cli_context.hpp"
 #include "gym/chain/contracts.hpp"
@@ -23,6 +25,7 @@ struct AuditOptions {
     ChainOptions chain;
     std::uint64_t epoch = 0;
     std::string folder;  ///< with epoch-N.json; empty: asks gym-api
+    bool files_only = false;
 };
 
 struct NamedFile {
@@ -89,25 +92,52 @@ void check_against_chain(const NamedFile& file, const chain::RootSubmitted& root
                     "the file is for other contracts");
 }
 
-/// Walks from the file that the chain names down to `epoch`: each file names the one before by its
-/// root.
-Result<NamedFile> follow_links(const AuditOptions& options, NamedFile newest, std::uint64_t epoch,
-                               Findings& findings) {
+/// All files from the first one to `epoch`, found from the one that the chain names: each names the
+/// one before by its root, so none can be another than the one that was posted.
+Result<std::vector<rewards::EpochFile>> follow_links(const AuditOptions& options, NamedFile newest,
+                                                     std::uint64_t epoch, Findings& findings) {
+    std::vector<rewards::EpochFile> files;
     NamedFile file = std::move(newest);
-    while (file.content.epoch > epoch) {
-        GYM_TRY(NamedFile before, fetch(options, file.content.epoch - 1));
-        findings.expect(file.content.previous == before.root,
-                        "file " + std::to_string(before.content.epoch) +
-                            " is not the one that file " + std::to_string(file.content.epoch) +
-                            " was made after");
-        file = std::move(before);
+    for (;;) {
+        const std::uint64_t number = file.content.epoch;
+        std::optional<NamedFile> before;
+        if (number > 1) {
+            GYM_TRY(before, fetch(options, number - 1));
+            findings.expect(file.content.previous == before->root,
+                            "file " + std::to_string(number - 1) + " is not the one that file " +
+                                std::to_string(number) + " was made after");
+        }
+        if (number <= epoch) files.push_back(std::move(file.content));
+        if (!before) break;
+        file = std::move(*before);
     }
-    return file;
+    std::reverse(files.begin(), files.end());
+    return files;
 }
 
-void print(const CliContext& context, const NamedFile& file, const chain::RootSubmitted& anchor,
-           const Findings& findings) {
-    const rewards::EpochFile& content = file.content;
+/// The roots under which the rounds' commitments are, as the chain has them.
+Status check_rounds(chain::ChainClient& client, const chain::Deployment& contracts,
+                    const rewards::EpochFile& file, Findings& findings) {
+    const chain::CommitmentLog log(contracts.commitment_log);
+    for (const rewards::FileRound& round : file.rounds) {
+        if (!round.commitments_root) continue;
+        GYM_TRY(const auto posted, log.epoch_of(client, round.epoch));
+        GYM_TRY(const auto recorded, log.round_of(client, round.job_id, round.round));
+        findings.expect(recorded.epoch == round.epoch,
+                        "round " + std::to_string(round.round) + " of job " + round.job_id.hex() +
+                            ": the chain has it in epoch " + std::to_string(recorded.epoch) +
+                            ", the file in " + std::to_string(round.epoch));
+        findings.expect(posted.commitments_root == *round.commitments_root,
+                        "round " + std::to_string(round.round) + " of job " + round.job_id.hex() +
+                            ": the chain has the commitments " + posted.commitments_root.hex() +
+                            ", the file " + round.commitments_root->hex());
+    }
+    return {};
+}
+
+void print(const CliContext& context, const rewards::EpochFile& content, bool with_units,
+           const chain::RootSubmitted& anchor, const Findings& findings) {
+    const Digest file_root = rewards::epoch_file_root(rewards::encode_epoch_file(content));
     const std::uint64_t seal = content.ledger_seal ? content.ledger_seal->number : 0;
     const std::string seal_hash = content.ledger_seal ? content.ledger_seal->hash.hex() : "";
     if (context.json) {
@@ -116,11 +146,12 @@ void print(const CliContext& context, const NamedFile& file, const chain::RootSu
              {"ledger_seal", seal},
              {"ledger_seal_hash", seal_hash},
              {"payout_root", content.payout_root.hex()},
-             {"file_root", file.root.hex()},
+             {"file_root", file_root.hex()},
              {"credits", content.credits.size()},
              {"earners", content.payouts.size()},
              {"total_wei", content.total_cumulative.to_string()},
              {"chain_epoch", anchor.epoch},
+             {"units_checked", with_units},
              {"deviations", json::array(findings.list().begin(), findings.list().end())}});
         return;
     }
@@ -134,6 +165,9 @@ void print(const CliContext& context, const NamedFile& file, const chain::RootSu
     if (seal != 0)
         std::printf("ledger             sealed up to seal %llu, %s\n",
                     static_cast<unsigned long long>(seal), seal_hash.c_str());
+    std::printf("units              %s\n",
+                with_units ? "each credit compared with the records of its job and unit"
+                           : "not compared (--files-only)");
     if (findings.list().empty())
         std::printf(
             "verdict            all of it follows from the files, and the chain has the same\n");
@@ -153,16 +187,18 @@ Status audit(const CliContext& context, const AuditOptions& options) {
     Findings findings;
     GYM_TRY(NamedFile newest, fetch(options, anchor.epoch));
     check_against_chain(newest, anchor, contracts, findings);
-    GYM_TRY(const NamedFile file, follow_links(options, std::move(newest), epoch, findings));
+    GYM_TRY(const auto files, follow_links(options, std::move(newest), epoch, findings));
+    const rewards::EpochFile& file = files.back();
     std::optional<rewards::EpochFile> previous;
-    if (epoch > 1) {
-        GYM_TRY(NamedFile before, fetch(options, epoch - 1));
-        findings.expect(file.content.previous == before.root,
-                        "the file before it is not the one that it was made after");
-        previous = std::move(before.content);
+    if (files.size() > 1) previous = files[files.size() - 2];
+    findings.add(rewards::check_epoch_file(file, previous));
+    GYM_CHECK(check_rounds(*client, contracts, file, findings));
+    if (!options.files_only) {
+        const auto facts = make_api_facts(options.api.base_url());
+        GYM_TRY(const auto deviations, rewards::check_facts(files, *facts));
+        findings.add(deviations);
     }
-    findings.add(rewards::check_epoch_file(file.content, previous));
-    print(context, file, anchor, findings);
+    print(context, file, !options.files_only, anchor, findings);
     if (findings.list().empty()) return {};
     return fail(ErrorCode::kMismatch, std::to_string(findings.list().size()) +
                                           " deviation(s); the first: " + findings.list().front());
@@ -173,10 +209,13 @@ Status audit(const CliContext& context, const AuditOptions& options) {
 void add_audit_command(CLI::App& rewards, CliContext& context) {
     auto options = std::make_shared<AuditOptions>();
     CLI::App* command = rewards.add_subcommand(
-        "audit", "Recompute a payout root from the public epoch files and compare with the chain");
+        "audit",
+        "Recompute a payout root from public data: epoch files, the chain, jobs and units");
     command->add_option("epoch", options->epoch, "Payout epoch (default: the newest on chain)");
     command->add_option("--files", options->folder,
                         "Folder with epoch-N.json files instead of asking gym-api");
+    command->add_flag("--files-only", options->files_only,
+                      "Do not compare credits with the records of jobs and units at gym-api");
     options->api.add_to(*command, false);
     options->chain.add_to(*command);
     command->callback([&context, options] { context.finish(audit(context, *options)); });

@@ -91,6 +91,7 @@ json::object status_json(const rpc::NodeStatus& status) {
             {"units_rejected", status.units_rejected},
             {"units_open", status.units_open},
             {"units_other", status.units_other},
+            {"challenges", status.challenges},
             {"uptime_ppm", status.uptime_ppm},
             {"last_seen_ms", status.last_seen_ms},
             {"open_units", units_json(status.open_units)},
@@ -147,8 +148,11 @@ void print_status(const rpc::NodeStatus& status) {
                 static_cast<unsigned long long>(status.units_rejected),
                 static_cast<unsigned long long>(status.units_open),
                 static_cast<unsigned long long>(status.units_other));
-    std::printf("uptime       %.1f %% of the last hour's heartbeats\n",
-                static_cast<double>(status.uptime_ppm) / 1e4);
+    if (status.challenges == 0)
+        std::printf("uptime       not challenged in the last hour\n");
+    else
+        std::printf("uptime       %.1f %% of the last hour's %u challenges\n",
+                    static_cast<double>(status.uptime_ppm) / 1e4, status.challenges);
     for (const rpc::UnitView& unit : status.recent_units)
         if (!unit.reason.empty())
             std::printf("%-12s %s\n", std::string(protocol::to_string(unit.state)).c_str(),

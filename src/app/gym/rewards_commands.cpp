@@ -78,6 +78,8 @@ Status explain(const CliContext& context, const RewardsOptions& options) {
     std::printf("for                %s in round %s of job %s\n", text_of(receipt, "kind").c_str(),
                 text_of(receipt, "round").c_str(), text_of(receipt, "job_id").c_str());
     std::printf("unit               %s\n", text_of(receipt, "unit").c_str());
+    if (!receipt.at("payer").is_null())
+        std::printf("paid by            %s (emission)\n", text_of(receipt, "payer").c_str());
     std::printf("formula            %s\n", text_of(receipt, "formula").c_str());
     for (const auto& input : receipt.at("inputs").as_object()) {
         const std::string value = input.value().is_string() ? std::string(input.value().as_string())

@@ -1,5 +1,7 @@
 #include "rewards_config.hpp"
 
+#include "gym/common/ppm.hpp"
+
 namespace gym::app {
 namespace {
 
@@ -27,6 +29,32 @@ Status read_rates(YamlMap& map, rewards::RewardsConfig& config) {
     return {};
 }
 
+Status read_address(YamlMap& map, const char* key, Address& out) {
+    GYM_TRY(const std::string text, map.string(key));
+    const auto address = Address::parse(text);
+    if (!address.ok()) return map.error_at(key, address.error().message);
+    out = *address;
+    return {};
+}
+
+Status read_fees(YamlMap& parent, rewards::FeeTerms& fees) {
+    if (!parent.has("fees")) return {};
+    GYM_TRY(YamlMap map, parent.map("fees"));
+    GYM_CHECK(map.read_integer("ppm", 0, kPpm, fees.fee_ppm));
+    GYM_CHECK(read_address(map, "account", fees.account));
+    GYM_CHECK(map.read_integer("burned_ppm", 0, kPpm, fees.burned_ppm));
+    if (map.has("emission")) {
+        GYM_TRY(YamlMap emission, map.map("emission"));
+        GYM_CHECK(emission.read_integer("ppm", 0, kPpm, fees.emission_ppm));
+        GYM_CHECK(read_address(emission, "account", fees.emission_account));
+        GYM_CHECK(emission.finish());
+    }
+    GYM_CHECK(map.finish());
+    if (const Status fits = fees.check(); !fits.ok())
+        return parent.error_at("fees", fits.error().message);
+    return {};
+}
+
 }  // namespace
 
 Result<RewardsFile> load_rewards_file(const std::string& path) {
@@ -43,6 +71,7 @@ Result<RewardsFile> load_rewards_file(const std::string& path) {
     GYM_TRY(file.blob_folder, map.string_or("blob_folder", ""));
     GYM_CHECK(map.read_integer("poll_interval_ms", 10, 60'000, file.poll_interval_ms));
     GYM_CHECK(read_rates(map, file.rewards));
+    GYM_CHECK(read_fees(map, file.rewards.fees));
     GYM_CHECK(map.finish());
     return file;
 }

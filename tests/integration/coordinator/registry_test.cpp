@@ -135,24 +135,7 @@ TEST_F(RegistryDatabase, a_commitment_and_its_state_are_one) {
     EXPECT_EQ(again.error().code, ErrorCode::kAlreadyExists);
 }
 
-TEST_F(RegistryDatabase, uptime_counts_answered_windows_once) {
-    const UnixMs start = (kNow / kHeartbeatWindowMs + 1) * kHeartbeatWindowMs;
-    run([&](db::Transaction& tx) -> Status {
-        for (const UnixMs offset : {0, 1, 9'999, 10'000, 30'000})  // windows 0, 1 and 3
-            GYM_CHECK(heartbeat(tx, address(1), start + offset));
-        return {};
-    });
-    const auto measure = [&](UnixMs from, UnixMs to) {
-        return coordinator
-            ->transact([&](db::Transaction& tx) { return uptime(tx, address(1), from, to); })
-            .value();
-    };
-    EXPECT_EQ(measure(start, start + 40'000).answered, 3U);
-    EXPECT_EQ(measure(start, start + 40'000).expected, 4U);
-    EXPECT_EQ(measure(start, start + 40'000).ppm(), 750'000U);
-    EXPECT_EQ(measure(start + 1, start + 39'999).expected, 2U) << "whole windows only";
-    EXPECT_EQ(measure(0, kNow).expected, 0U) << "nothing before the registration";
-    EXPECT_EQ(measure(start, start).ppm(), 0U);
+TEST_F(RegistryDatabase, a_heartbeat_of_a_stranger_is_refused) {
     EXPECT_EQ(
         coordinator->transact([&](db::Transaction& tx) { return heartbeat(tx, address(77), kNow); })
             .error()

@@ -149,34 +149,5 @@ TEST(CoordinatorRestart, two_instances_at_once_do_everything_once) {
     expect_sound(world);
 }
 
-TEST(CoordinatorHeartbeats, old_ones_are_pruned_and_those_that_count_are_kept) {
-    World world;
-    const FakeNode worker = world.add_node(NodeRole::kWorker);
-    world.tick();
-    const auto count = [&] {
-        return world.owner()
-            .transact([&](db::Transaction& tx) {
-                return tx.exec_one("SELECT count(*) AS n FROM registry.heartbeat");
-            })
-            ->get<std::int64_t>("n");
-    };
-    const std::int64_t before = count();
-    const UnixMs now = world.clock.now_ms();
-    ASSERT_TRUE(world.owner()
-                    .transact([&](db::Transaction& tx) -> Status {
-                        GYM_CHECK(registry::heartbeat(tx, worker.address(), now - 1'000));
-                        return registry::heartbeat(
-                            tx, worker.address(), now - world.options.heartbeats_kept_ms - 120'000);
-                    })
-                    .ok());
-    const std::int64_t recorded = count();
-    ASSERT_GT(recorded, before);
-    world.tick();
-    EXPECT_EQ(count(), recorded) << "not at every tick";
-    world.clock.advance_ms(world.options.heartbeats_pruned_every_ms);
-    world.tick();
-    EXPECT_EQ(count(), recorded - 1);
-}
-
 }  // namespace
 }  // namespace gym::testing

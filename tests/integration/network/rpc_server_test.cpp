@@ -80,6 +80,37 @@ class RpcServerTest : public ::testing::Test {
     }
 };
 
+TEST_F(RpcServerTest, AChallengeAndItsAnswerCrossTheNetwork) {
+    protocol::UptimeChallenge challenge{{}, 1'700'000'000'000, 1'700'000'020'000};
+    challenge.nonce.data.fill(7);
+    handler_.challenges = {challenge};
+    handler_.answer_refused = "too late";
+    const auto asked = client_->heartbeat({});
+    ASSERT_TRUE(asked.ok()) << asked.error().message;
+    EXPECT_EQ(asked->challenge, challenge);
+    EXPECT_EQ(asked->answer_refused, "");
+    Beat beat;
+    beat.answer =
+        protocol::answer_uptime(testing::MemoryHandler::network_info().domain(), key_, challenge);
+    const auto told = client_->heartbeat(beat);
+    ASSERT_TRUE(told.ok()) << told.error().message;
+    EXPECT_EQ(told->answer_refused, "too late");
+    EXPECT_FALSE(told->challenge);
+    EXPECT_EQ(handler_.answers, std::vector{*beat.answer});
+}
+
+TEST_F(RpcServerTest, AnAnswerWithoutTheRightBytesIsRefused) {
+    const auto raw = stub();
+    v1::HeartbeatRequest request;
+    request.mutable_answer()->set_nonce(std::string(31, 'n'));
+    request.mutable_answer()->set_signature(std::string(65, 's'));
+    const auto status = heartbeat(*raw, header("Heartbeat", request, key_), request);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_NE(status.error_message().find("answer.nonce"), std::string::npos)
+        << status.error_message();
+    EXPECT_TRUE(handler_.answers.empty());
+}
+
 TEST_F(RpcServerTest, HonestCallsGoThrough) {
     EXPECT_EQ(client_->network()->chain_id, testing::MemoryHandler::kChainId);
     EXPECT_FALSE(client_->register_node({NodeRole::kWorker, "cpu", 1, 1, "v"}).value());

@@ -38,7 +38,7 @@ TEST_F(RewardsTest, OnlyFinalUnitsArePaidAndTheVerifierIsPaidForTheFaultToo) {
                              {1, 2 * kPflop, Fate::kRejected},
                              {2, 2 * kPflop, Fate::kExpired}});
     settle();
-    // Compute 2000, and 5 % for answering every heartbeat.
+    // Compute 2000, and 5 % for answering every challenge.
     EXPECT_EQ(summary_of(history_.earner(0)).payable, Amount(2'100));
     EXPECT_EQ(summary_of(history_.earner(1)).payable, Amount(0));
     EXPECT_EQ(summary_of(history_.earner(1)).pending, Amount(0));
@@ -50,6 +50,27 @@ TEST_F(RewardsTest, OnlyFinalUnitsArePaidAndTheVerifierIsPaidForTheFaultToo) {
     EXPECT_NE(rejected.reason.find("differs"), std::string::npos) << rejected.reason;
     EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(100'000 - 2'100 - 4'400));
     EXPECT_EQ(chain_.distributor, Amount(6'500));
+}
+
+TEST_F(RewardsTest, WhoAnswersNoChallengeEarnsNoBonusAndWhoDoesNotWorkNeither) {
+    const Digest job = funded_job(100'000);
+    history_.silent = {1};
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}, {1, kPflop, Fate::kUnsampled}});
+    settle();
+    EXPECT_EQ(summary_of(history_.earner(0)).payable, Amount(1'050));
+    EXPECT_EQ(summary_of(history_.earner(1)).payable, Amount(1'000)) << "work, no answers";
+    EXPECT_EQ(summary_of(history_.earner(2)).payable, Amount(0)) << "answers, no work";
+}
+
+TEST_F(RewardsTest, WhoWasNotAskedEarnsNoBonus) {
+    const Digest job = funded_job(100'000);
+    const auto forgotten = test_.owner().transact([](db::Transaction& tx) {
+        return tx.exec("CREATE RULE nobody AS ON INSERT TO registry.challenge DO INSTEAD NOTHING");
+    });
+    ASSERT_TRUE(forgotten.ok()) << forgotten.error().message;
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
+    settle();
+    EXPECT_EQ(summary_of(history_.earner(0)).payable, Amount(1'000));
 }
 
 TEST_F(RewardsTest, TheDataProviderEarnsWithFinalUnits) {

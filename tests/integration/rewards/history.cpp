@@ -5,6 +5,7 @@
 
 #include "gym/commit/sha256.hpp"
 #include "gym/ledger/ledger.hpp"
+#include "gym/registry/challenges.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/nodes.hpp"
 #include "gym/rewards/accounting.hpp"
@@ -59,16 +60,32 @@ void History::register_nodes() {
     });
 }
 
-/// Lets time pass with every node answering.
+/// Lets time pass with every node but the silent ones answering what it is asked.
 void History::beat(std::int64_t ms) {
+    registry::ChallengePolicy policy;
+    policy.answer_ms = 1'000;
+    const registry::ChallengeDice dice{
+        [&] { return test_digest("nonce " + std::to_string(++nonces_)); }, [] { return 5'000; }};
     for (std::int64_t passed = 0; passed < ms; passed += 5'000) {
         write("heartbeat", [&](db::Transaction& tx) -> Status {
+            GYM_CHECK(registry::issue_challenges(tx, policy, dice, clock_.now_ms()));
             for (std::size_t i = 0; i < workers_; ++i)
-                GYM_CHECK(registry::heartbeat(tx, worker(i), clock_.now_ms()));
+                if (!silent.contains(i)) GYM_CHECK(answer_challenge(tx, worker(i)));
             return {};
         });
         clock_.advance_ms(5'000);
     }
+}
+
+Status History::answer_challenge(db::Transaction& tx, const Address& node) {
+    GYM_CHECK(registry::heartbeat(tx, node, clock_.now_ms()));
+    GYM_TRY(const auto challenge, registry::open_challenge(tx, node, clock_.now_ms()));
+    if (!challenge) return {};
+    protocol::UptimeAnswer answer{challenge->nonce, {}};  // the coordinator checks signatures
+    GYM_TRY(const auto outcome, registry::answer_challenge(tx, node, answer, clock_.now_ms()));
+    return outcome == registry::AnswerOutcome::kCounted
+               ? Status()
+               : Status(fail(ErrorCode::kInternal, "an answer in time did not count"));
 }
 
 registry::StateRef History::state_ref(const std::string& name) const {

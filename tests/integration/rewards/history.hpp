@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,7 @@ class History {
     [[nodiscard]] Address data_provider() const { return test_address(0x50, 1); }
 
     static constexpr std::uint64_t kTokens = 4'096;  ///< of every unit
+    std::set<std::size_t> silent;                    ///< workers that answer no uptime challenge
 
   private:
     void must(const Status& status, const char* what) const;
@@ -76,6 +78,7 @@ class History {
     }
     void register_nodes();
     void beat(std::int64_t ms);
+    Status answer_challenge(db::Transaction& tx, const Address& node);
     Status commit_unit(db::Transaction& tx, const registry::Round& round, std::size_t index);
     Status draw_unit(db::Transaction& tx, std::size_t index);
     Status advance(db::Transaction& tx, std::size_t index, const protocol::UnitEvent& event,
@@ -92,6 +95,7 @@ class History {
     std::vector<PlannedUnit> units_;  // of the open round
     std::vector<Digest> ids_;
     std::uint64_t epoch_ = 0;
+    std::uint64_t nonces_ = 0;
 };
 
 }  // namespace gym::testing

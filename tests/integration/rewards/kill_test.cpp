@@ -1,59 +1,15 @@
-#include <atomic>
 #include <cstdlib>
 #include <random>
 #include <thread>
 
-#include "gym/common/file.hpp"
-#include "gym/common/subprocess.hpp"
-#include "gym/crypto/keystore.hpp"
-#include "settlement_fixture.hpp"
+#include "daemon_fixture.hpp"
 
 namespace gym::rewards {
 namespace {
 
 /// The real program, killed by SIGKILL at random moments: within transactions, between a broadcast
 /// and its note, during start-up.
-class KillTest : public SettlementFixture {
-  protected:
-    void write_config() {
-        std::filesystem::create_directories(folder_);
-        const db::ConnectionConfig database = test_.config_as("gym_rewards");
-        ASSERT_TRUE(
-            write_file_atomic(folder_ / "db-password", as_bytes(database.password), 0600).ok());
-        ASSERT_TRUE(
-            write_file_atomic(folder_ / "passphrase", as_bytes("settler passphrase"), 0600).ok());
-        ASSERT_TRUE(
-            crypto::save_keystore(folder_ / "settler.json", settler_key_,
-                                  crypto::SecretBytes(std::string_view("settler passphrase")),
-                                  crypto::ScryptCost::light())
-                .ok());
-        ASSERT_TRUE(chain::save_deployment(folder_ / "deployment.json", deployment_).ok());
-        const std::string folder = folder_.string();
-        const std::string yaml =
-            "database:\n  host: " + database.host + "\n  port: " + std::to_string(database.port) +
-            "\n  database: " + database.database + "\n  user: " + database.user +
-            "\n  password_file: " + folder + "/db-password\nchain:\n  rpc_url: " + anvil_.url() +
-            "\n  deployment_file: " + folder +
-            "/deployment.json\nsettler:\n  keystore_file: " + folder +
-            "/settler.json\n  passphrase_file: " + folder +
-            "/passphrase\npublish_folder: " + folder + "/epochs\npoll_interval_ms: 10\n";
-        ASSERT_TRUE(write_file_atomic(folder_ / "rewards.yaml", as_bytes(yaml)).ok());
-    }
-    Result<Subprocess> start() {
-        SubprocessOptions command;
-        command.argv = {program(), "--config", (folder_ / "rewards.yaml").string()};
-        command.log_file = folder_ / "rewards.log";
-        return Subprocess::start(command);
-    }
-    static std::string program() {
-        return (std::filesystem::canonical("/proc/self/exe").parent_path() / "gym-rewards")
-            .string();
-    }
-    std::string log_text() {
-        const auto bytes = read_file(folder_ / "rewards.log");
-        return bytes.ok() ? std::string(bytes->begin(), bytes->end()) : "";
-    }
-};
+class KillTest : public DaemonFixture {};
 
 TEST_F(KillTest, KilledAtAnyMomentItCreditsNothingTwiceAndLosesNothing) {
     const char* seed_text = std::getenv("GYM_TEST_SEED");

@@ -20,8 +20,9 @@ namespace gym::rewards {
 /// with tokens, a list of units from a History.
 class SettlementFixture : public ::testing::Test {
   protected:
-    SettlementFixture()
-        : database_(test_.as("gym_rewards")),
+    explicit SettlementFixture(const chain::AnvilOptions& chain = {})
+        : anvil_(chain),
+          database_(test_.as("gym_rewards")),
           web_(test_.as("gym_api")),
           history_(test_.owner(), clock_, 3),
           owner_key_(anvil_.funded_key(1)),

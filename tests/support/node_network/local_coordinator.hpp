@@ -15,8 +15,8 @@ class LocalCoordinator final : public rpc::Coordinator {
     Result<bool> register_node(const rpc::NodeProfile& profile) override {
         return handler_.register_node(caller_, profile);
     }
-    Result<rpc::HeartbeatAnswer> heartbeat(const rpc::Activity& activity) override {
-        return handler_.heartbeat(caller_, activity);
+    Result<rpc::HeartbeatAnswer> heartbeat(const rpc::Beat& beat) override {
+        return handler_.heartbeat(caller_, beat);
     }
     Status leave() override { return handler_.leave(caller_); }
     Result<std::optional<rpc::Task>> next_task(std::chrono::milliseconds) override {

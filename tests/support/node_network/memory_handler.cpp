@@ -31,10 +31,17 @@ Result<bool> MemoryHandler::register_node(const Address& caller, const rpc::Node
     return registered.insert(caller).second;
 }
 
-Result<rpc::HeartbeatAnswer> MemoryHandler::heartbeat(const Address&, const rpc::Activity&) {
+Result<rpc::HeartbeatAnswer> MemoryHandler::heartbeat(const Address&, const rpc::Beat& beat) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("heartbeat"));
-    return rpc::HeartbeatAnswer{SystemClock().now_ms(), ""};
+    rpc::HeartbeatAnswer out{SystemClock().now_ms(), "", std::nullopt, ""};
+    if (beat.answer) {
+        answers.push_back(*beat.answer);
+        out.answer_refused = answer_refused;
+        if (!forgets_answers && !challenges.empty()) challenges.erase(challenges.begin());
+    }
+    if (!challenges.empty()) out.challenge = challenges.front();
+    return out;
 }
 
 Status MemoryHandler::leave(const Address&) {

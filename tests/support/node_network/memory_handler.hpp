@@ -27,8 +27,7 @@ class MemoryHandler final : public rpc::NodeHandler {
     UnixMs last_seen_ms = 0;  ///< 0: not known
     std::string excluded_because, stake_because;
     Result<bool> register_node(const Address& caller, const rpc::NodeProfile& profile) override;
-    Result<rpc::HeartbeatAnswer> heartbeat(const Address& caller,
-                                           const rpc::Activity& activity) override;
+    Result<rpc::HeartbeatAnswer> heartbeat(const Address& caller, const rpc::Beat& beat) override;
     Status leave(const Address& caller) override;
     Result<std::optional<rpc::Task>> next_task(const Address& caller) override;
     Result<Bytes> get_blob(const Address& caller, const Digest& root) override;
@@ -60,8 +59,13 @@ class MemoryHandler final : public rpc::NodeHandler {
     std::map<Digest, rpc::ReportReveal> reveals;
     bool calls_every_report_equal = false;
     std::set<Digest> defended;
-    std::vector<std::string> calls;         ///< names, in order
-    std::map<std::string, Error> failures;  ///< a call by this name fails so
+    /// Uptime challenges, the first of which each heartbeat brings until it is answered.
+    std::vector<protocol::UptimeChallenge> challenges;
+    std::vector<protocol::UptimeAnswer> answers;  ///< to them, in order
+    bool forgets_answers = false;                 ///< it asks the same again and again
+    std::string answer_refused;                   ///< what it says of every answer
+    std::vector<std::string> calls;               ///< names, in order
+    std::map<std::string, Error> failures;        ///< a call by this name fails so
     /// Bytes sent instead of a blob's own: a coordinator that lies.
     std::map<Digest, Bytes> lies;
     std::set<Digest> silent;  ///< blobs that it does not answer about

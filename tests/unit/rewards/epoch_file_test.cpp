@@ -33,8 +33,9 @@ FileCredit credit(std::uint8_t n, CreditKind kind, const CreditInputs& inputs,
     out.earner = address(earner);
     out.job_id = digest(0xaa);
     out.round = 1;
-    if (kind != CreditKind::kUptime) out.unit = digest(n);
-    out.node = address(earner);
+    if (is_of_unit(kind)) out.unit = digest(n);
+    if (kind != CreditKind::kFee && kind != CreditKind::kBurn) out.node = address(earner);
+    if (kind == CreditKind::kEmission) out.payer = address(0xef);
     out.inputs = inputs;
     out.amount = *evaluate(kind, inputs);
     return out;
@@ -52,12 +53,15 @@ void complete(EpochFile& file, const std::optional<EpochFile>& previous) {
     } else {
         file.epoch = 1;
     }
-    Amount spent;
+    std::map<Address, Amount> spent;
     for (const FileCredit& c : file.credits) {
         cumulative[c.earner] = *cumulative[c.earner].plus(c.amount);
-        spent = *spent.plus(c.amount);
+        Amount& paid = spent[c.payer.value_or(address(0xee))];
+        paid = *paid.plus(c.amount);
     }
-    file.releases = {{address(0xee), spent}};
+    file.releases.clear();
+    for (const auto& [owner, amount] : spent)
+        file.releases.push_back({owner, amount});
     file.payouts.clear();
     file.total_cumulative = Amount();
     for (const auto& [earner, amount] : cumulative) {
@@ -79,14 +83,26 @@ EpochFile first_file() {
     uptime.compute = Amount(2000);
     uptime.uptime_ppm = 1'000'000;
     uptime.bonus_max_ppm = 50'000;
+    uptime.challenges = uptime.answered = 20;
     CreditInputs data;
     data.tokens = 3'000'000;
     data.price = Amount(7);
     data.quality_ppm = 500'000;
+    CreditInputs fee;
+    fee.charged = Amount(4'310);
+    fee.fee_ppm = 20'000;
+    fee.burned_ppm = 500'000;
+    CreditInputs emission;
+    emission.burned = Amount(43);
+    emission.compute = emission.compute_total = Amount(2'000);
+    emission.emission_ppm = 1'000'000;
     file.credits = {credit(1, CreditKind::kCompute, compute, 0x01),
                     credit(2, CreditKind::kVerification, verification, 0x02),
                     credit(3, CreditKind::kUptime, uptime, 0x01),
-                    credit(4, CreditKind::kData, data, 0x03)};
+                    credit(4, CreditKind::kData, data, 0x03),
+                    credit(5, CreditKind::kFee, fee, 0x06),
+                    credit(6, CreditKind::kBurn, fee, 0xdd),
+                    credit(7, CreditKind::kEmission, emission, 0x01)};
     complete(file, std::nullopt);
     file.ledger_seal = ledger::SealHead{7, digest(0x5e)};
     return file;
@@ -98,7 +114,7 @@ EpochFile second_file() {
     CreditInputs compute;
     compute.flops = 1'000'000'000'000'000;
     compute.price = Amount(1000);
-    file.credits = {credit(5, CreditKind::kCompute, compute, 0x04)};
+    file.credits = {credit(8, CreditKind::kCompute, compute, 0x04)};
     complete(file, first_file());
     file.ledger_seal = ledger::SealHead{8, digest(0x5f)};
     return file;
@@ -134,6 +150,45 @@ TEST(EpochFile, AnotherSpellingOfTheSameContentIsRefused) {
     std::string padded = json;
     padded.replace(padded.find("\"amount\":\""), 10, "\"amount\":\"0");
     EXPECT_FALSE(parse_epoch_file(padded).ok());
+}
+
+TEST(EpochFile, NegativeNumbersAreRefused) {
+    const std::string json = encode_epoch_file(first_file());
+    for (const std::string key : {"\"flops\":", "\"tokens\":", "\"premium_ppm\":",
+                                  "\"uptime_ppm\":", "\"answered\":", "\"fee_ppm\":"}) {
+        std::string negative = json;
+        negative.insert(negative.find(key) + key.size(), "-");
+        EXPECT_EQ(parse_epoch_file(negative).error().code, ErrorCode::kMalformed) << key;
+    }
+    for (const std::string key : {"\"amount\":\"", "\"price\":\"", "\"compute\":\"",
+                                  "\"charged\":\"", "\"cumulative\":\""}) {
+        std::string negative = json;
+        negative.insert(negative.find(key) + key.size(), "-");
+        EXPECT_EQ(parse_epoch_file(negative).error().code, ErrorCode::kMalformed) << key;
+    }
+}
+
+TEST(EpochFile, TheRootDoesNotDependOnTheOrderInWhichCreditsCame) {
+    const std::uint64_t seed = test_seed();
+    SCOPED_TRACE("GYM_TEST_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    EpochFile file = first_file();
+    for (int n = 10; n < 60; ++n) {
+        CreditInputs compute;
+        compute.flops = any_u64(random);
+        compute.price = Amount(1'000'000'007);
+        file.credits.push_back(credit(static_cast<std::uint8_t>(n), CreditKind::kCompute, compute,
+                                      static_cast<std::uint8_t>(random() % 7)));
+    }
+    complete(file, std::nullopt);
+    for (int i = 0; i < 20; ++i) {
+        EpochFile shuffled = file;
+        std::shuffle(shuffled.credits.begin(), shuffled.credits.end(), random);
+        complete(shuffled, std::nullopt);
+        EXPECT_EQ(shuffled.payout_root, file.payout_root);
+        EXPECT_EQ(shuffled.payouts, file.payouts);
+        EXPECT_EQ(shuffled.releases, file.releases);
+    }
 }
 
 TEST(EpochFile, RefusesCutAndMutilatedText) {
@@ -185,6 +240,38 @@ TEST(CheckEpochFile, FindsEveryLie) {
         EpochFile file = second_file();
         lie(file);
         EXPECT_FALSE(check_epoch_file(file, first_file()).empty()) << name;
+    }
+    const std::vector<std::pair<const char*, std::function<void(EpochFile&)>>> lies_of_rounds = {
+        {"an uptime that the challenges do not give",
+         [](EpochFile& f) { f.credits[2].inputs.answered -= 1; }},
+        {"more answers than challenges", [](EpochFile& f) { f.credits[2].inputs.answered += 1; }},
+        {"a bonus with a unit", [](EpochFile& f) { f.credits[2].unit = digest(1); }},
+        {"a fee that is not charged",
+         [](EpochFile& f) { f.credits[4].inputs.charged = Amount(9'000); }},
+        {"emission without its burn", [](EpochFile& f) { f.credits.erase(f.credits.begin() + 5); }},
+        {"emission on more than was burned",
+         [](EpochFile& f) {
+             f.credits[6].inputs.burned = Amount(44);
+             f.credits[6].amount = Amount(44);
+         }},
+        {"emission twice",
+         [](EpochFile& f) {
+             f.credits.push_back(f.credits[6]);
+             f.credits.back().id.back() = '9';
+         }},
+        {"emission that the job pays", [](EpochFile& f) { f.credits[6].payer.reset(); }},
+        {"work that somebody else pays", [](EpochFile& f) { f.credits[0].payer = address(9); }},
+        {"a credit of nothing",
+         [](EpochFile& f) {
+             f.credits[0].inputs.flops = 0;
+             f.credits[0].amount = Amount();
+         }},
+    };
+    for (const auto& [name, lie] : lies_of_rounds) {
+        EpochFile file = first_file();
+        lie(file);
+        complete(file, std::nullopt);  // carried through to the root
+        EXPECT_FALSE(check_epoch_file(file, std::nullopt).empty()) << name;
     }
     EXPECT_FALSE(check_epoch_file(second_file(), std::nullopt).empty())
         << "the file before is missing";

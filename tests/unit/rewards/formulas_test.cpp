@@ -107,6 +107,124 @@ TEST_F(FormulaProperties, SplittingOneNodeNeverEarnsMore) {
     }
 }
 
+/// `whole` in 1 to 12 parts, zeros among them.
+std::vector<std::uint64_t> parts_of(std::uint64_t whole, std::mt19937_64& random) {
+    std::vector<std::uint64_t> parts;
+    for (std::size_t left = random() % 12; left > 0; --left) {
+        parts.push_back(whole == 0 ? 0 : random() % whole);
+        whole -= parts.back();
+    }
+    parts.push_back(whole);
+    return parts;
+}
+
+TEST_F(FormulaProperties, SplittingOneNodeIntoManyNeverEarnsMoreWhateverTheyAreCreditedFor) {
+    for (int i = 0; i < rounds_ / 2; ++i) {
+        const std::uint64_t whole = any_u64(random_);
+        const Amount price = any_amount(random_);
+        const auto premium = static_cast<std::uint32_t>(any_u64(random_));
+        const auto ppm = static_cast<std::uint32_t>(random_() % (kPpm + 1));
+        const auto bonus = static_cast<std::uint32_t>(random_() % (kPpm + 1));
+        const Amount burned = any_amount(random_);
+        const Amount compute_of_whole = *compute_credit(whole, price);
+        const Amount total = *compute_of_whole.plus(any_amount(random_));
+        Amount compute, verification, data, uptime, emission;
+        for (const std::uint64_t part : parts_of(whole, random_)) {
+            const Amount own = *compute_credit(part, price);
+            compute = *compute.plus(own);
+            verification = *verification.plus(*verification_credit(part, price, premium));
+            data = *data.plus(*data_credit(part, price, ppm));
+            // No part is there for longer than the whole was.
+            const auto there = static_cast<std::uint32_t>(random_() % (ppm + 1));
+            uptime = *uptime.plus(*uptime_bonus(own, there, bonus));
+            emission = *emission.plus(*emission_share(burned, ppm, own, total));
+        }
+        ASSERT_LE(compute, compute_of_whole);
+        ASSERT_LE(verification, *verification_credit(whole, price, premium));
+        ASSERT_LE(data, *data_credit(whole, price, ppm));
+        ASSERT_LE(uptime, *uptime_bonus(compute_of_whole, ppm, bonus));
+        ASSERT_LE(emission, *emission_share(burned, ppm, compute_of_whole, total));
+    }
+}
+
+TEST_F(FormulaProperties, AFeeIsExactAndMonotoneAndSplittingAJobNeverMakesItLarger) {
+    for (int i = 0; i < rounds_; ++i) {
+        const Amount a = any_amount(random_), b = any_amount(random_);
+        const auto ppm = static_cast<std::uint32_t>(random_() % (kPpm + 1));
+        const auto burned = static_cast<std::uint32_t>(random_() % (kPpm + 1));
+        const Fee of_a = *fee_of(a, ppm, burned), of_b = *fee_of(b, ppm, burned);
+        const Fee of_both = *fee_of(*a.plus(b), ppm, burned);
+        const Amount whole = *of_both.kept.plus(of_both.burned);
+        ASSERT_EQ(whole, *a.plus(b)->mul_div(Amount(ppm), Amount(kPpm))) << "to the last unit";
+        ASSERT_LE(*of_a.kept.plus(of_a.burned)->plus(*of_b.kept.plus(of_b.burned)), whole);
+        const Fee& less = a < b ? of_a : of_b;
+        const Fee& more = a < b ? of_b : of_a;
+        ASSERT_LE(*less.kept.plus(less.burned), *more.kept.plus(more.burned));
+        ASSERT_LE(less.burned, more.burned);
+    }
+}
+
+TEST_F(FormulaProperties, ARoundGetsBackAtMostWhatItBurned) {
+    for (int i = 0; i < rounds_ / 4; ++i) {
+        const Amount burned = any_amount(random_);
+        const auto ppm = static_cast<std::uint32_t>(random_() % (kPpm + 1));
+        std::vector<Amount> compute(1 + random_() % 20);
+        for (Amount& one : compute)
+            one = any_amount(random_);
+        const Amount total = sum(compute);
+        Amount given;
+        for (const Amount& one : compute)
+            given = *given.plus(*emission_share(burned, ppm, one, total));
+        ASSERT_LE(given, *burned.mul_div(Amount(ppm), Amount(kPpm)));
+        ASSERT_LE(given, burned);
+        const Amount more = std::max(compute.front(), compute.back());
+        const Amount less = std::min(compute.front(), compute.back());
+        ASSERT_LE(*emission_share(burned, ppm, less, total),
+                  *emission_share(burned, ppm, more, total));
+    }
+}
+
+TEST_F(FormulaProperties, NothingForNothing) {
+    for (int i = 0; i < rounds_ / 4; ++i) {
+        const std::uint64_t work = any_u64(random_);
+        const Amount price = any_amount(random_);
+        const auto ppm = static_cast<std::uint32_t>(random_() % (kPpm + 1));
+        ASSERT_TRUE(compute_credit(0, price)->is_zero());
+        ASSERT_TRUE(compute_credit(work, Amount())->is_zero());
+        ASSERT_TRUE(verification_credit(0, price, ppm)->is_zero());
+        ASSERT_TRUE(verification_credit(work, price, 0)->is_zero());
+        ASSERT_TRUE(data_credit(0, price, ppm)->is_zero());
+        ASSERT_TRUE(data_credit(work, price, 0)->is_zero());
+        ASSERT_TRUE(uptime_bonus(Amount(), kPpm, ppm)->is_zero());
+        ASSERT_TRUE(
+            uptime_bonus(price, static_cast<std::uint32_t>(random_() % 950'001), ppm)->is_zero());
+        ASSERT_TRUE(emission_share(Amount(), ppm, price, price)->is_zero());
+        ASSERT_TRUE(emission_share(price, ppm, Amount(), price)->is_zero());
+        ASSERT_TRUE(fee_of(Amount(), ppm, ppm)->kept.is_zero());
+    }
+}
+
+TEST(Fee, IsSplitByLargestRemainder) {
+    const Fee fee = *fee_of(Amount(1'000), 25'000, 500'000);  // 25 wei, half of them 12.5
+    EXPECT_EQ(fee.burned, Amount(13));
+    EXPECT_EQ(fee.kept, Amount(12));
+    EXPECT_TRUE(fee_of(Amount(39), 25'000, 500'000)->burned.is_zero()) << "less than one wei";
+    EXPECT_TRUE(fee_of(Amount(1'000), 25'000, 0)->burned.is_zero());
+    EXPECT_TRUE(fee_of(Amount(1'000), 25'000, kPpm)->kept.is_zero());
+    EXPECT_EQ(fee_of(Amount(1'000), 25'000, kPpm + 1).error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(Emission, IsAShareOfWhatWasBurned) {
+    EXPECT_EQ(*emission_share(Amount(100), kPpm, Amount(1), Amount(3)), Amount(33));
+    EXPECT_EQ(*emission_share(Amount(100), kPpm / 2, Amount(3), Amount(3)), Amount(50));
+    EXPECT_EQ(emission_share(Amount(100), kPpm + 1, Amount(1), Amount(3)).error().code,
+              ErrorCode::kInvalidArgument)
+        << "dealing with oneself would pay";
+    EXPECT_EQ(emission_share(Amount(100), kPpm, Amount(4), Amount(3)).error().code,
+              ErrorCode::kInvalidArgument);
+    EXPECT_TRUE(emission_share(Amount(100), kPpm, Amount(), Amount())->is_zero());
+}
+
 TEST_F(FormulaProperties, ASplitAddsUpExactlyAndIgnoresTheOrderOfItsShares) {
     for (int i = 0; i < rounds_ / 4; ++i) {
         const Amount total = any_amount(random_);

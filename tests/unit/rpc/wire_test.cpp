@@ -133,6 +133,7 @@ TEST_F(WireTest, StatusWithUnitsAndReceiptsRoundTrips) {
     status.excluded_because = "step 3 differs";
     status.units_final = 7;
     status.units_rejected = 1;
+    status.challenges = 40;
     status.uptime_ppm = 999'000;
     status.open_units = {unit};
     status.recent_units = {unit, unit};

@@ -21,6 +21,7 @@ struct AnvilOptions {
     std::uint64_t chain_id = 31337;
     std::uint32_t block_time_ms = 0;      ///< 0: a block per transaction, at once
     std::uint32_t slots_in_an_epoch = 1;  ///< finalized follows the head by twice this
+    std::uint32_t states_kept = 0;        ///< of past blocks, for calls at them; 0: all
     bool persist = false;                 ///< keep the chain in the folder over stop and start
     bool detached = false;                ///< outlives this process (gym devnet); else dies with it
     std::uint32_t start_timeout_ms = 20'000;

@@ -46,9 +46,13 @@ struct Options {
     /// Of one unit's step records: a job's largest number of steps, all checkpoints, fits, and so
     /// does the message that carries it (rpc::ServerConfig::message_bytes_max).
     std::uint32_t records_bytes_max = 4U << 20U;
+    /// Mean time between two uptime challenges to one node; the next one comes after an
+    /// exponentially distributed time, so no past tells when.
+    std::int64_t challenge_every_ms = 30'000;
+    std::int64_t challenge_answer_ms = 20'000;  ///< from a challenge to its deadline
     /// Longer than any round may last, since uptime is counted over a round.
-    std::int64_t heartbeats_kept_ms = std::int64_t{60} * 24 * 3600 * 1000;
-    std::int64_t heartbeats_pruned_every_ms = 3'600'000;
+    std::int64_t challenges_kept_ms = std::int64_t{60} * 24 * 3600 * 1000;
+    std::int64_t challenges_pruned_every_ms = 3'600'000;
 };
 
 struct Dependencies {
@@ -88,12 +92,18 @@ class Coordinator {
     /// run inside it. @errors kUnavailable when the database does not answer.
     [[nodiscard]] Result<TickSummary> tick();
 
+    /// Asks the nodes whose moment has come whether they are there; to be called every second or
+    /// so, apart from tick(), which may compute for minutes. @return challenges issued.
+    [[nodiscard]] Result<std::uint32_t> challenge_nodes();
+
     // --- nodes
     // -------------------------------------------------------------------------------------
     /// @errors kConflict (the address has the other role), kInvalidArgument.
     [[nodiscard]] Result<registry::Node> register_node(const registry::NewNode& node);
-    /// @errors kNotFound for an unknown node.
-    Status heartbeat(const Address& node);
+    /// The node is there, and may answer a challenge. An answer that counts nothing is no error:
+    /// the outcome says why. @errors kNotFound for an unknown node.
+    [[nodiscard]] Result<HeartbeatOutcome> heartbeat(
+        const Address& node, const std::optional<protocol::UptimeAnswer>& answer = std::nullopt);
     Status leave(const Address& node);
     [[nodiscard]] Result<NodeStatus> node_status(const Address& node);
 

@@ -40,8 +40,7 @@ class GrpcService final : public rpc::NodeHandler {
     Result<rpc::NetworkInfo> network() override;
     Result<bool> is_registered(const Address& address) override;
     Result<bool> register_node(const Address& caller, const rpc::NodeProfile& profile) override;
-    Result<rpc::HeartbeatAnswer> heartbeat(const Address& caller,
-                                           const rpc::Activity& activity) override;
+    Result<rpc::HeartbeatAnswer> heartbeat(const Address& caller, const rpc::Beat& beat) override;
     Status leave(const Address& caller) override;
     Result<std::optional<rpc::Task>> next_task(const Address& caller) override;
     Result<Bytes> get_blob(const Address& caller, const Digest& root) override;

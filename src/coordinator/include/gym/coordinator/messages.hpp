@@ -8,6 +8,8 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/protocol/round_record.hpp"
+#include "gym/protocol/uptime.hpp"
+#include "gym/registry/challenges.hpp"
 #include "gym/registry/nodes.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
@@ -80,6 +82,12 @@ struct VerificationTask {
 struct RevealOutcome {
     bool equal = false;
     std::string reason;  ///< of a difference, one sentence
+};
+
+struct HeartbeatOutcome {
+    std::optional<protocol::UptimeChallenge> challenge;  ///< the oldest that waits for an answer
+    std::string
+        answer_refused;  ///< why the answer counts nothing; empty if it does, or without one
 };
 
 struct NodeStatus {

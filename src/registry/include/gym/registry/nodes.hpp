@@ -69,24 +69,10 @@ struct NodeFilter {
 /// Ascending by address.
 Result<std::vector<Node>> list_nodes(db::Transaction& tx, const NodeFilter& filter);
 
-/// Length of one heartbeat window: a node answers a window when at least one heartbeat arrives in
-/// it.
-inline constexpr std::int64_t kHeartbeatWindowMs = 10'000;
-
-/// Marks the current window answered and the node as seen. @errors kNotFound for an unknown node.
+/// Marks the node as seen. @errors kNotFound for an unknown node.
 Status heartbeat(db::Transaction& tx, const Address& address, UnixMs now_ms);
 /// The node signs off: it gets no unit until its next heartbeat.
 Status leave(db::Transaction& tx, const Address& address, UnixMs now_ms);
-
-struct Uptime {
-    std::uint64_t answered = 0;
-    std::uint64_t expected = 0;
-    [[nodiscard]] std::uint32_t ppm() const noexcept;  ///< 0 when nothing was expected
-};
-/// Whole windows within [from_ms, to_ms) since the node's registration.
-Result<Uptime> uptime(db::Transaction& tx, const Address& address, UnixMs from_ms, UnixMs to_ms);
-/// Forgets heartbeat windows that ended before `before_ms`.
-Status prune_heartbeats(db::Transaction& tx, UnixMs before_ms);
 
 /// Excludes a node for good: it gets no unit, its rate returns to 1, and both reason and cause stay
 /// readable. Excluding it again keeps the first reason. @errors kNotFound.

@@ -13,9 +13,26 @@
 
 namespace gym::rewards {
 
+/// Who gets what is burned: an address without a key. Its payouts are never claimed for anybody.
+inline constexpr Address kBurnAddress{
+    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xde, 0xad}};
+
+/// What jobs pay on top of their credits, and what a network may add to them (docs/REWARDS.md).
+struct FeeTerms {
+    std::uint32_t fee_ppm = 0;       ///< of a round's credits; 0: no fee
+    std::uint32_t burned_ppm = 0;    ///< of the fee; the rest is `account`'s
+    Address account;                 ///< needed with a fee
+    std::uint32_t emission_ppm = 0;  ///< of what a round burns; 0: no emission
+    Address emission_account;        ///< whose deposit pays emission, as long as it lasts
+
+    /// @errors kInvalidArgument naming what does not fit together.
+    [[nodiscard]] Status check() const;
+};
+
 /// What is fixed for a network.
 struct RewardsConfig {
     PayoutDomain domain;
+    FeeTerms fees;
     std::uint32_t verification_premium_ppm = 1'100'000;  ///< re-execution earns 1.1 times the work
     std::uint32_t uptime_bonus_max_ppm = 50'000;         ///< 5 % of compute at 100 % uptime
     std::int64_t uptime_window_ms =

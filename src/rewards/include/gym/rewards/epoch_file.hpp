@@ -14,9 +14,19 @@
 
 namespace gym::rewards {
 
-enum class CreditKind { kCompute, kVerification, kUptime, kData };
+enum class CreditKind {
+    kCompute,
+    kVerification,
+    kUptime,
+    kData,
+    kFee,       ///< what the network keeps of what a job paid
+    kBurn,      ///< the part of the fee that is for nobody
+    kEmission,  ///< what the emission account adds to a round's compute
+};
 [[nodiscard]] std::string_view to_string(CreditKind kind) noexcept;
 [[nodiscard]] Result<CreditKind> parse_credit_kind(std::string_view text);
+/// Whether credits of this kind are for one unit; the others are for a round.
+[[nodiscard]] bool is_of_unit(CreditKind kind) noexcept;
 
 /// The inputs of a credit's formula; which fields count depends on the kind (docs/REWARDS.md).
 struct CreditInputs {
@@ -28,6 +38,14 @@ struct CreditInputs {
     Amount compute;                 ///< uptime: the compute credits it is a bonus on
     std::uint32_t uptime_ppm = 0;   ///< uptime
     std::uint32_t bonus_max_ppm = 0;
+    std::uint64_t challenges = 0;  ///< uptime_ppm = answered / challenges
+    std::uint64_t answered = 0;
+    Amount charged;                  ///< fee, burn: the round's credits that it is on
+    std::uint32_t fee_ppm = 0;       ///< fee, burn
+    std::uint32_t burned_ppm = 0;    ///< fee, burn
+    Amount burned;                   ///< emission: the round's burn credit; `compute` is the node's
+    std::uint32_t emission_ppm = 0;  ///< emission
+    Amount compute_total;            ///< emission: of all nodes in the round
     friend bool operator==(const CreditInputs&, const CreditInputs&) = default;
 };
 /// The formula of `kind` over `inputs`: the only way in which an amount comes about.
@@ -41,8 +59,9 @@ struct FileCredit {
     Address earner;
     Digest job_id;
     std::uint64_t round = 0;
-    std::optional<Digest> unit;   ///< absent for uptime
-    std::optional<Address> node;  ///< who did it
+    std::optional<Digest> unit;    ///< if is_of_unit(kind)
+    std::optional<Address> node;   ///< who did it; absent for fee and burn
+    std::optional<Address> payer;  ///< of emission; else the job pays
     CreditInputs inputs;
     Amount amount;
     friend bool operator==(const FileCredit&, const FileCredit&) = default;

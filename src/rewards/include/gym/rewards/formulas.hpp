@@ -36,6 +36,22 @@ inline constexpr std::uint32_t kUptimeBonusFromPpm = 950'000;  ///< 95 %: no bon
 [[nodiscard]] Result<Amount> uptime_bonus(const Amount& compute_wei, std::uint32_t uptime_ppm,
                                           std::uint32_t bonus_max_ppm);
 
+/// What a network takes of the credits that a job paid: floor(charged * fee_ppm / 10^6), of which
+/// `burned_ppm` is for nobody. Both parts by largest remainder: they add up exactly.
+struct Fee {
+    Amount kept;
+    Amount burned;
+};
+[[nodiscard]] Result<Fee> fee_of(const Amount& charged, std::uint32_t fee_ppm,
+                                 std::uint32_t burned_ppm);
+
+/// What a worker with `compute` of a round's `compute_total` gets back of what the round burned:
+/// floor(floor(burned * emission_ppm / 10^6) * compute / compute_total). All shares of a round are
+/// never more than it burned. @errors kInvalidArgument for emission_ppm above 10^6 (whoever is both
+/// owner and worker would earn by it), or more compute than there is in all.
+[[nodiscard]] Result<Amount> emission_share(const Amount& burned, std::uint32_t emission_ppm,
+                                            const Amount& compute, const Amount& compute_total);
+
 struct Share {
     std::string key;  ///< unique; breaks ties, so the order of the shares does not matter
     Amount weight;

@@ -20,7 +20,7 @@ class Coordinator {
     virtual Result<NetworkInfo> network() = 0;
     /// @return whether the node is new. @errors kPermissionDenied for an excluded node.
     virtual Result<bool> register_node(const NodeProfile& profile) = 0;
-    virtual Result<HeartbeatAnswer> heartbeat(const Activity& activity) = 0;
+    virtual Result<HeartbeatAnswer> heartbeat(const Beat& beat) = 0;
     /// Signs off: no work for this node until its next heartbeat.
     virtual Status leave() = 0;
     /// Waits at most `wait_max` for a task; none is no error.

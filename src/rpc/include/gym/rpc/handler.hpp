@@ -19,7 +19,7 @@ class NodeHandler {
     /// Whether `address` may call anything but register_node().
     virtual Result<bool> is_registered(const Address& address) = 0;
     virtual Result<bool> register_node(const Address& caller, const NodeProfile& profile) = 0;
-    virtual Result<HeartbeatAnswer> heartbeat(const Address& caller, const Activity& activity) = 0;
+    virtual Result<HeartbeatAnswer> heartbeat(const Address& caller, const Beat& beat) = 0;
     virtual Status leave(const Address& caller) = 0;
     /// Answers at once; the server asks again until the caller's wait is over.
     virtual Result<std::optional<Task>> next_task(const Address& caller) = 0;

@@ -14,6 +14,7 @@
 #include "gym/protocol/report.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "gym/protocol/unit.hpp"
+#include "gym/protocol/uptime.hpp"
 
 /// What nodes and the coordinator say to each other, as plain records. The wire form is
 /// proto/gym/v1.
@@ -60,9 +61,17 @@ struct Activity {
     std::string phase = "idle";  ///< "idle", "download", "run", "upload", "verify"
 };
 
+/// A sign of life, which may answer an uptime challenge.
+struct Beat {
+    Activity activity;
+    std::optional<protocol::UptimeAnswer> answer;
+};
+
 struct HeartbeatAnswer {
     UnixMs server_ms = 0;
     std::string excluded_because;  ///< one sentence; empty for a node in good standing
+    std::optional<protocol::UptimeChallenge> challenge;  ///< to be answered at once
+    std::string answer_refused;  ///< why the beat's answer counts nothing; else empty
 };
 
 /// Where a unit's inputs are: blob roots. What they must decode to is in the round record.
@@ -162,7 +171,8 @@ struct NodeStatus {
     std::uint64_t units_rejected = 0;
     std::uint64_t units_open = 0;   ///< committed and not decided
     std::uint64_t units_other = 0;  ///< expired, unpaid, void
-    std::uint32_t uptime_ppm = 0;   ///< heartbeats answered in the last hour
+    std::uint32_t challenges = 0;   ///< of the last hour, whose deadlines are over
+    std::uint32_t uptime_ppm = 0;   ///< challenges answered in the last hour
     UnixMs last_seen_ms = 0;
     std::vector<UnitView> open_units;
     std::vector<UnitView> recent_units;  ///< decided, newest first; at most kRecentUnitsMax

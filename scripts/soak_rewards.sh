@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# soak_rewards.sh BUILD_DIR [CRASHES]: gym-rewards settles epochs while it, PostgreSQL (-m immediate) and anvil are killed at
+# random moments, 50 times unless told otherwise; after each every audit view must be empty, at the end the chain has what the
+# ledger says and every earner what its units gave. A failure prints GYM_TEST_SEED, which repeats the choices, not the moments.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${1:-build/release}
+crashes=${2:-50}
+[[ $crashes =~ ^[1-9][0-9]*$ ]] || { echo "rewards: the number of crashes must be a positive integer" >&2; exit 2; }
+export GYM_TEST_SEED=${GYM_TEST_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+echo "rewards: $crashes crashes, GYM_TEST_SEED=$GYM_TEST_SEED"
+GYM_CRASHES=$crashes "$build/bin/test_rewards_settlement" --gtest_filter='CrashTest.*' --gtest_brief=1

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/crypto/eip712.hpp"
+#include "gym/crypto/key.hpp"
+
+// Whether a node is there (docs/PROTOCOL.md, "Uptime"). Pure functions.
+namespace gym::protocol {
+
+/// A coordinator's question to one node, at a moment that the node cannot foresee.
+struct UptimeChallenge {
+    Digest nonce;            ///< random, for one node and one answer
+    UnixMs issued_ms = 0;    ///< by the coordinator's clock, as the deadline
+    UnixMs deadline_ms = 0;  ///< the last moment at which the answer can arrive
+
+    friend bool operator==(const UptimeChallenge&, const UptimeChallenge&) = default;
+};
+
+struct UptimeAnswer {
+    Digest nonce;
+    crypto::Signature signature;  ///< the node's over uptime_digest()
+
+    friend bool operator==(const UptimeAnswer&, const UptimeAnswer&) = default;
+};
+
+/// EIP-712 `UptimeAnswer(address node,bytes32 nonce,uint64 issuedMs)` in the network's domain
+/// (signing_domain()): it means nothing as anything else, to anybody else, or for another moment.
+[[nodiscard]] Digest uptime_digest(const crypto::Eip712Domain& domain, const Address& node,
+                                   const UptimeChallenge& challenge);
+
+[[nodiscard]] UptimeAnswer answer_uptime(const crypto::Eip712Domain& domain,
+                                         const crypto::PrivateKey& key,
+                                         const UptimeChallenge& challenge);
+
+/// @errors kUnauthenticated if `answer` is not `node`'s to this challenge.
+[[nodiscard]] Status check_uptime(const crypto::Eip712Domain& domain, const Address& node,
+                                  const UptimeChallenge& challenge, const UptimeAnswer& answer);
+
+}  // namespace gym::protocol

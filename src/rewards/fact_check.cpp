@@ -1,0 +1,250 @@
+#include "gym/rewards/fact_check.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace gym::rewards {
+namespace {
+
+using RoundName = std::pair<Digest, std::uint64_t>;  // job and round
+
+/// What a credit is for: two credits of one cause pay it twice.
+std::string cause_of(const FileCredit& credit) {
+    std::string out(to_string(credit.kind));
+    if (credit.unit) return out + " of unit " + credit.unit->hex();
+    out += " of round " + std::to_string(credit.round) + " of job " + credit.job_id.hex();
+    if (credit.node) out += " for node " + credit.node->hex();
+    return out;
+}
+
+/// Reports on one unit and fees on late credits may be several.
+bool is_once(CreditKind kind) {
+    return kind == CreditKind::kCompute || kind == CreditKind::kData ||
+           kind == CreditKind::kUptime || kind == CreditKind::kEmission;
+}
+
+class FactChecker {
+  public:
+    FactChecker(const std::vector<EpochFile>& files, FactSource& facts)
+        : files_(files), file_(files.back()), facts_(facts) {}
+
+    Result<std::vector<std::string>> run() {
+        for (std::size_t i = 0; i + 1 < files_.size(); ++i)
+            for (const FileCredit& credit : files_[i].credits)
+                remember(credit, files_[i].epoch);
+        for (const FileCredit& credit : file_.credits) {
+            check_repeats(credit);
+            remember(credit, file_.epoch);
+        }
+        for (const FileCredit& credit : file_.credits)
+            GYM_CHECK(check_credit(credit));
+        for (const FileRound& round : file_.rounds)
+            GYM_CHECK(check_nobody_dropped({round.job_id, round.round}));
+        check_releases();
+        return std::move(problems_);
+    }
+
+  private:
+    void expect(bool holds, const std::string& problem) {
+        if (!holds) problems_.push_back(problem);
+    }
+    static void add(Amount& to, const Amount& amount) { to = to.plus(amount).value_or(to); }
+
+    void remember(const FileCredit& credit, std::uint64_t epoch) {
+        ids_.emplace(credit.id, epoch);
+        if (is_once(credit.kind)) causes_.emplace(cause_of(credit), epoch);
+        const RoundName round{credit.job_id, credit.round};
+        switch (credit.kind) {
+            case CreditKind::kCompute:
+                if (credit.node) add(compute_[{round, *credit.node}], credit.amount);
+                [[fallthrough]];
+            case CreditKind::kVerification:
+            case CreditKind::kUptime:
+            case CreditKind::kData:
+                add(work_[round], credit.amount);
+                break;
+            case CreditKind::kFee:
+                add(charged_[round], credit.inputs.charged);
+                break;
+            case CreditKind::kBurn:
+            case CreditKind::kEmission:
+                break;
+        }
+        if (credit.kind == CreditKind::kVerification && credit.unit && credit.node)
+            ++verified_[{*credit.unit, *credit.node}];
+    }
+
+    void check_repeats(const FileCredit& credit) {
+        if (const auto before = ids_.find(credit.id); before != ids_.end())
+            expect(false, "credit " + credit.id + " was paid by epoch " +
+                              std::to_string(before->second) + " already");
+        if (!is_once(credit.kind)) return;
+        const auto before = causes_.find(cause_of(credit));
+        if (before != causes_.end())
+            expect(false, "credit " + credit.id + ": " + cause_of(credit) + " was paid by epoch " +
+                              std::to_string(before->second) + " already");
+    }
+
+    Status check_credit(const FileCredit& credit) {
+        const auto job = job_of(credit.job_id);
+        if (!job.ok() && job.error().code == ErrorCode::kNotFound) {
+            expect(false, "credit " + credit.id + ": nobody knows its job " + credit.job_id.hex());
+            return {};
+        }
+        GYM_CHECK(job);
+        add(spent_[credit.payer.value_or(job->owner)], credit.amount);
+        if (is_of_unit(credit.kind)) return check_unit_credit(credit, *job);
+        const RoundName round{credit.job_id, credit.round};
+        if (credit.kind == CreditKind::kUptime && credit.node)
+            expect(credit.inputs.compute <= compute_[{round, *credit.node}],
+                   "credit " + credit.id + ": a bonus on more than the node's compute");
+        if (credit.kind == CreditKind::kFee)
+            expect(charged_[round] <= work_[round],
+                   "credit " + credit.id + ": fees on more than the round's credits");
+        return {};
+    }
+
+    Status check_unit_credit(const FileCredit& credit, const JobFacts& job) {
+        const std::string name = "credit " + credit.id + ": ";
+        if (!credit.unit) return {};  // check_epoch_file() says so
+        GYM_TRY(const UnitFacts* const unit, unit_of({credit.job_id, credit.round}, *credit.unit));
+        if (unit == nullptr) {
+            expect(false, name + "its round has no unit " + credit.unit->hex());
+            return {};
+        }
+        if (credit.kind == CreditKind::kVerification) return check_verification(credit, job, *unit);
+        expect(unit->is_train, name + "unit " + unit->id.hex() + " is no train unit");
+        expect(unit->state == "final",
+               name + "unit " + unit->id.hex() + " is " + unit->state + ", not final");
+        expect(credit.node == unit->worker,
+               name + "unit " + unit->id.hex() + " was done by " + unit->worker.hex());
+        if (credit.kind == CreditKind::kCompute) {
+            expect(credit.earner == unit->owner,
+                   name + "unit " + unit->id.hex() + " is credited to " + unit->owner.hex());
+            check_flops(credit, job, *unit);
+        } else {
+            expect(credit.earner == job.data_owner,
+                   name + "the dataset is " + job.data_owner.hex() + "'s");
+            expect(credit.inputs.tokens == unit->tokens, name + "unit " + unit->id.hex() + " has " +
+                                                             std::to_string(unit->tokens) +
+                                                             " tokens");
+            expect(credit.inputs.price == job.data_price_wei_per_mtoken,
+                   name + "the dataset's price is " + job.data_price_wei_per_mtoken.to_string());
+            expect(credit.inputs.quality_ppm == job.data_quality_ppm,
+                   name + "the dataset's quality is " + std::to_string(job.data_quality_ppm));
+        }
+        return {};
+    }
+
+    Status check_verification(const FileCredit& credit, const JobFacts& job,
+                              const UnitFacts& unit) {
+        check_flops(credit, job, unit);
+        if (!credit.node) {
+            expect(false, "credit " + credit.id + " is nobody's report");
+            return {};
+        }
+        GYM_TRY(const auto reports, facts_.accepted_reports(unit.id));
+        const auto accepted = std::count(reports.begin(), reports.end(), *credit.node);
+        expect(verified_[{unit.id, *credit.node}] <= accepted,
+               "credit " + credit.id + ": " + std::to_string(accepted) + " reports of " +
+                   credit.node->hex() + " on unit " + unit.id.hex() + " were accepted");
+        return {};
+    }
+
+    void check_flops(const FileCredit& credit, const JobFacts& job, const UnitFacts& unit) {
+        const std::string name = "credit " + credit.id + ": ";
+        expect(credit.inputs.flops == unit.flops,
+               name + "unit " + unit.id.hex() + " has " + std::to_string(unit.flops) + " FLOPs");
+        expect(!unit.is_train || job.flops_per_unit == 0 || unit.flops == job.flops_per_unit,
+               name + "the job's program counts " + std::to_string(job.flops_per_unit) +
+                   " FLOPs a unit, unit " + unit.id.hex() + " has " + std::to_string(unit.flops));
+        expect(credit.inputs.price == job.price_wei_per_pflop,
+               name + "the job's price is " + job.price_wei_per_pflop.to_string());
+    }
+
+    /// Each final unit of the round is paid by now, unless it has a reason to wait.
+    Status check_nobody_dropped(const RoundName& round) {
+        const auto units = units_of(round);
+        if (!units.ok() && units.error().code == ErrorCode::kNotFound) {
+            expect(false, "nobody knows round " + std::to_string(round.second) + " of job " +
+                              round.first.hex());
+            return {};
+        }
+        GYM_CHECK(units);
+        GYM_TRY(const JobFacts job, job_of(round.first));
+        for (const UnitFacts& unit : **units) {
+            if (!unit.is_train || unit.state != "final") continue;
+            if (causes_.contains("compute of unit " + unit.id.hex())) continue;
+            CreditInputs worth;
+            worth.flops = unit.flops;
+            worth.price = job.price_wei_per_pflop;
+            GYM_TRY(const Amount amount, evaluate(CreditKind::kCompute, worth));
+            if (amount.is_zero()) continue;
+            GYM_TRY(const auto reason, facts_.unpaid_because(unit.id));
+            expect(reason.has_value(), "unit " + unit.id.hex() + " of round " +
+                                           std::to_string(round.second) + " is final, and " +
+                                           unit.owner.hex() + " has no credit for it");
+        }
+        return {};
+    }
+
+    void check_releases() {
+        std::map<Address, Amount> expected = spent_;
+        for (const FileRelease& release : file_.releases) {
+            expect(expected[release.owner] == release.amount,
+                   release.owner.hex() + " pays " + release.amount.to_string() +
+                       ", the credits of its jobs are " + expected[release.owner].to_string());
+            expected.erase(release.owner);
+        }
+        for (const auto& [owner, amount] : expected)
+            expect(amount.is_zero(), owner.hex() + " pays nothing, the credits of its jobs are " +
+                                         amount.to_string());
+    }
+
+    Result<JobFacts> job_of(const Digest& id) {
+        if (const auto known = jobs_.find(id); known != jobs_.end()) return known->second;
+        GYM_TRY(const JobFacts job, facts_.job(id));
+        return jobs_.emplace(id, job).first->second;
+    }
+    Result<const std::vector<UnitFacts>*> units_of(const RoundName& round) {
+        auto known = units_.find(round);
+        if (known == units_.end()) {
+            GYM_TRY(auto units, facts_.units(round.first, round.second));
+            known = units_.emplace(round, std::move(units)).first;
+        }
+        return &known->second;
+    }
+    /// Null if the round has no such unit.
+    Result<const UnitFacts*> unit_of(const RoundName& round, const Digest& id) {
+        const auto units = units_of(round);
+        if (!units.ok() && units.error().code == ErrorCode::kNotFound) return nullptr;
+        GYM_CHECK(units);
+        for (const UnitFacts& unit : **units)
+            if (unit.id == id) return &unit;
+        return nullptr;
+    }
+
+    const std::vector<EpochFile>& files_;
+    const EpochFile& file_;
+    FactSource& facts_;
+    std::vector<std::string> problems_;
+    std::map<std::string, std::uint64_t> ids_, causes_;  // and the epoch that paid them
+    std::map<std::pair<RoundName, Address>, Amount> compute_;
+    std::map<RoundName, Amount> work_, charged_;
+    std::map<std::pair<Digest, Address>, std::ptrdiff_t> verified_;
+    std::map<Address, Amount> spent_;
+    std::map<Digest, JobFacts> jobs_;
+    std::map<RoundName, std::vector<UnitFacts>> units_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> check_facts(const std::vector<EpochFile>& files,
+                                             FactSource& facts) {
+    if (files.empty()) return fail(ErrorCode::kInvalidArgument, "there is no file to check");
+    return FactChecker(files, facts).run();
+}
+
+}  // namespace gym::rewards

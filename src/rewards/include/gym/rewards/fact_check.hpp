@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/rewards/epoch_file.hpp"
+
+// Whether the credits of an epoch are for what really was done: they are compared with public
+// records of jobs and units. check_epoch_file() says whether a file is right in itself.
+namespace gym::rewards {
+
+struct JobFacts {
+    Address owner;
+    Amount price_wei_per_pflop;
+    /// Counted from the job's program: what every train unit has. 0: not said.
+    std::uint64_t flops_per_unit = 0;
+    Address data_owner;
+    Amount data_price_wei_per_mtoken;
+    std::uint32_t data_quality_ppm = 0;
+};
+
+struct UnitFacts {
+    Digest id;
+    bool is_train = false;
+    std::string state;  ///< name of the lifecycle state
+    Address worker, owner;
+    std::uint64_t flops = 0;
+    std::uint64_t tokens = 0;
+};
+
+/// Where public records come from. Every method: @errors kNotFound for what nobody knows, and those
+/// of the source.
+class FactSource {
+  public:
+    virtual ~FactSource() = default;
+    virtual Result<JobFacts> job(const Digest& id) = 0;
+    /// All units of a round, whatever became of them.
+    virtual Result<std::vector<UnitFacts>> units(const Digest& job_id, std::uint64_t round) = 0;
+    /// Who had a report on the unit accepted, once for each report.
+    virtual Result<std::vector<Address>> accepted_reports(const Digest& unit) = 0;
+    /// Why a final unit has no credit in any file yet ("unfunded"); nothing if there is no reason.
+    virtual Result<std::optional<std::string>> unpaid_because(const Digest& unit) = 0;
+};
+
+/// Compares the last of `files` (epochs 1, 2, .. without a gap; those before it say what was paid
+/// already) with the records: units that are not final, repeated, mispriced or another's, counts
+/// that are not the unit's, final units of its rounds without a credit, bonuses and fees on more
+/// than there was, owners that pay another's units. One sentence a deviation, in the order of the
+/// file's credits; empty if all holds. @errors those of the source.
+[[nodiscard]] Result<std::vector<std::string>> check_facts(const std::vector<EpochFile>& files,
+                                                           FactSource& facts);
+
+}  // namespace gym::rewards

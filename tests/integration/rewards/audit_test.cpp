@@ -1,0 +1,144 @@
+// `gym rewards audit` from outside: the chain, gym-api over the network, published files. No access
+// to the database.
+#include "gym/api/api.hpp"
+#include "gym/api/postgres.hpp"
+#include "gym/api/server.hpp"
+#include "gym/blob/blob_store.hpp"
+#include "gym/common/file.hpp"
+#include "gym/common/subprocess.hpp"
+#include "settlement_fixture.hpp"
+
+namespace gym::rewards {
+namespace {
+
+class AuditTest : public SettlementFixture {
+  protected:
+    AuditTest() {
+        rewards_.fees.fee_ppm = 20'000;
+        rewards_.fees.burned_ppm = 500'000;
+        rewards_.fees.account = testing::test_address(0x81, 1);
+    }
+    void SetUp() override {
+        std::filesystem::create_directories(folder_);
+        ASSERT_TRUE(chain::save_deployment(folder_ / "deployment.json", deployment_).ok());
+        api::PostgresBackend::Options of_backend;
+        of_backend.asset = asset();
+        backend_.emplace(*web_, blobs_, system_clock_, of_backend);
+        api::ApiOptions of_api;
+        of_api.network = {deployment_.chain_id, deployment_.token, deployment_.escrow,
+                          deployment_.distributor, deployment_.commitment_log};
+        api_.emplace(api::ApiDependencies{*backend_, *backend_, *backend_, system_clock_}, of_api);
+        server_ = api::Server::start({}, *api_).value();
+    }
+    void TearDown() override { server_->stop(1'000); }
+
+    /// Runs a round, has its roots on chain, and settles an epoch over it.
+    void run_epoch(const Digest& job, const std::vector<testing::PlannedUnit>& units,
+                   std::uint64_t epoch) {
+        history_.run_round(job, units);
+        const registry::Round round = test_.owner()
+                                          .transact([&](db::Transaction& tx) {
+                                              return registry::get_round(tx, job, history_.round());
+                                          })
+                                          .value();
+        const chain::CommitmentLog log(deployment_.commitment_log);
+        const std::string name = std::to_string(epoch);
+        const crypto::PrivateKey coordinator = anvil_.funded_key(0);
+        execute(coordinator, "round:" + name, log.post_round(job, round.round, round.record_hash));
+        execute(coordinator, "epoch:" + name,
+                log.post_epoch({round.epoch, job, round.round, *round.commitments_root,
+                                *round.commitment_count}));
+        for (int i = 0; i < 60; ++i) {
+            const auto tick = fresh_tick();
+            ASSERT_TRUE(tick.ok()) << tick.error().message;
+            anvil_.mine(1);
+            const auto last = last_epoch();
+            if (last && last->epoch == epoch && last->state == "submitted") return;
+        }
+        FAIL() << "epoch " << epoch << " was not settled";
+    }
+    Result<std::string> audit(const std::string& epoch, const std::vector<std::string>& more = {}) {
+        SubprocessOptions command;
+        const auto program = std::filesystem::canonical("/proc/self/exe").parent_path() / "gym";
+        command.argv = {program.string(), "rewards",
+                        "audit",          epoch,
+                        "--api",          "http://127.0.0.1:" + std::to_string(server_->port()),
+                        "--chain",        anvil_.url(),
+                        "--deployment",   (folder_ / "deployment.json").string()};
+        command.argv.insert(command.argv.end(), more.begin(), more.end());
+        return run_command(command, 60'000);
+    }
+    void tamper(const std::string& sql) {
+        const auto done = test_.owner().transact([&](db::Transaction& tx) -> Status {
+            GYM_CHECK(tx.exec("SET LOCAL session_replication_role = replica"));
+            GYM_CHECK(tx.exec(sql));
+            return {};
+        });
+        ASSERT_TRUE(done.ok()) << done.error().message;
+    }
+    void expect_named(const Result<std::string>& output, const std::string& sentence) {
+        ASSERT_FALSE(output.ok()) << *output;
+        EXPECT_NE(output.error().message.find(sentence), std::string::npos)
+            << "expected: " << sentence << "\nfound: " << output.error().message;
+    }
+
+    blob::MemoryStore blobs_;
+    std::optional<api::PostgresBackend> backend_;
+    std::optional<api::Api> api_;
+    std::unique_ptr<api::Server> server_;
+};
+
+TEST_F(AuditTest, PublicDataAloneGivesTheRootOnChainAndNamesWhatIsWrong) {
+    deposit(*Amount::parse_tokens("10"), "1");
+    ASSERT_TRUE(fresh_tick().ok());
+    const Digest job =
+        history_.submit_job(*web_, asset(), owner_key_.address(), *Amount::parse_tokens("10"),
+                            *Amount::parse_tokens("0.1"));
+    constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
+    run_epoch(job, {{0, kPflop, Fate::kVerified}, {1, 2 * kPflop, Fate::kRejected}}, 1);
+    run_epoch(job, {{0, kPflop, Fate::kUnsampled}, {2, kPflop, Fate::kVerified}}, 2);
+    for (const char* epoch : {"1", "2"}) {
+        const auto fine = audit(epoch);
+        ASSERT_TRUE(fine.ok()) << fine.error().message;
+        EXPECT_NE(fine->find("verdict            all of it follows"), std::string::npos) << *fine;
+        EXPECT_NE(
+            fine->find(last_epoch()->epoch == std::stoull(epoch) ? last_epoch()->root.hex()
+                                                                 : std::string("payout root")),
+            std::string::npos);
+    }
+    const std::string unit = history_.unit_id(0).hex();
+    const std::string where = " WHERE id = '\\x" + unit.substr(2) + "'";
+
+    // Records that do not have what the file pays for.
+    const std::string reject =
+        "UPDATE registry.unit SET state = 'rejected', reason_code = 'step_differs', reason = 'x'";
+    tamper(reject + where);
+    expect_named(audit("2"), "unit " + unit + " is rejected, not final");
+    EXPECT_TRUE(audit("2", {"--files-only"}).ok()) << "in itself the file is right";
+    EXPECT_TRUE(audit("1").ok());
+    tamper("UPDATE registry.unit SET state = 'final', flops = flops - 1" + where);
+    expect_named(audit("2"), "unit " + unit + " has 999999999999999 FLOPs");
+    tamper("UPDATE registry.unit SET flops = flops + 1" + where);
+    tamper("UPDATE registry.job SET price_wei_per_pflop = price_wei_per_pflop - 1");
+    expect_named(audit("2"), "the job's price is 99999999999999999");
+    tamper("UPDATE registry.job SET price_wei_per_pflop = price_wei_per_pflop + 1");
+    tamper("UPDATE registry.unit SET state = 'final' WHERE state = 'rejected'");
+    expect_named(audit("1"), "is final, and " + history_.earner(1).hex() + " has no credit for it");
+    tamper(reject + " WHERE worker = '\\x" + history_.worker(1).hex().substr(2) + "'");
+    EXPECT_TRUE(audit("1").ok()) << "as before";
+
+    // Files that are not the posted ones.
+    const auto folder = folder_ / "epochs";
+    const auto bytes = read_file(folder / "epoch-1.json");
+    ASSERT_TRUE(bytes.ok());
+    std::string lie(bytes->begin(), bytes->end());
+    const std::string price = "\"price\":\"100000000000000000\"";
+    lie.replace(lie.find(price), price.size(), "\"price\":\"200000000000000000\"");
+    ASSERT_TRUE(write_file_atomic(folder / "epoch-1.json", as_bytes(lie)).ok());
+    const std::vector<std::string> files = {"--files", folder.string()};
+    expect_named(audit("1", files), "file 1 is not the one that file 2 was made after");
+    expect_named(audit("2", files), "file 1 is not the one that file 2 was made after");
+}
+
+}  // namespace
+}  // namespace gym::rewards

@@ -1,0 +1,177 @@
+// Fees, what is burned of them, and emission: exact, never more than was burned, visible in
+// receipts and files.
+#include "rewards_fixture.hpp"
+
+namespace gym::rewards {
+namespace {
+
+class FeesTest : public RewardsTest {
+  protected:
+    FeesTest() {
+        config_.fees.fee_ppm = 20'000;
+        config_.fees.burned_ppm = 500'000;
+        config_.fees.account = testing::test_address(0x81, 1);
+        restart();
+    }
+    void add_emission(std::uint64_t deposited) {
+        config_.fees.emission_ppm = 1'000'000;
+        config_.fees.emission_account = testing::test_address(0x82, 1);
+        restart();
+        chain_.deposit(config_.fees.emission_account, Amount(deposited));
+        tick();
+    }
+    Amount payable(const Address& earner) { return summary_of(earner).payable; }
+    std::vector<Receipt> receipts_of(const Address& earner) {
+        return database_->transact([&](db::Transaction& tx) { return list_receipts(tx, earner); })
+            .value_or({});
+    }
+};
+
+TEST_F(FeesTest, AJobPaysItsRoundsFeeOnTopAndThePartsAddUp) {
+    const Digest job = funded_job(1'000'000);
+    history_.run_round(job, {{0, 100 * kPflop, Fate::kUnsampled}, {1, kPflop, Fate::kRejected}});
+    settle();
+    // Compute 100,000, uptime 5,000, verification of the rejected unit 1,100.
+    constexpr std::uint64_t kCredits = 106'100;
+    EXPECT_EQ(payable(config_.fees.account), Amount(1'061));
+    EXPECT_EQ(payable(kBurnAddress), Amount(1'061));
+    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(),
+              Amount(1'000'000 - kCredits - 2'122));
+    EXPECT_EQ(chain_.distributor, Amount(kCredits + 2'122));
+    const auto receipts = receipts_of(config_.fees.account);
+    ASSERT_EQ(receipts.size(), 1U);
+    EXPECT_EQ(receipts[0].credit.inputs.charged, Amount(kCredits));
+    EXPECT_EQ(receipts[0].credit.inputs.fee_ppm, 20'000U);
+    EXPECT_EQ(receipts[0].formula, "charged * fee_ppm / 10^6, without the burned_ppm of it");
+    EXPECT_FALSE(receipts[0].credit.node);
+}
+
+TEST_F(FeesTest, ARoundWithoutFinalUnitsPaysNone) {
+    const Digest job = funded_job(1'000'000);
+    history_.run_round(job, {{0, 100 * kPflop, Fate::kExpired}});
+    for (int i = 0; i < 3; ++i)
+        tick();
+    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(1'000'000));
+    EXPECT_EQ(payable(kBurnAddress), Amount());
+}
+
+TEST_F(FeesTest, EmissionIsPaidByItsAccountAndIsWhatWasBurnedAtMost) {
+    const Digest job = funded_job(1'000'000);
+    add_emission(10'000);
+    history_.silent = {0, 1, 2};  // no bonuses, for round numbers
+    history_.run_round(job,
+                       {{0, 200 * kPflop, Fate::kUnsampled}, {1, 100 * kPflop, Fate::kUnsampled}});
+    settle();
+    // 300,000 charged, 6,000 fee, 3,000 burned, given back two to one.
+    EXPECT_EQ(payable(kBurnAddress), Amount(3'000));
+    EXPECT_EQ(payable(history_.earner(0)), Amount(202'000));
+    EXPECT_EQ(payable(history_.earner(1)), Amount(101'000));
+    EXPECT_EQ(balance(available_account(asset(), config_.fees.emission_account)).spendable(),
+              Amount(7'000));
+    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(694'000));
+    const auto file = parse_epoch_file(published_[1]);
+    ASSERT_TRUE(file.ok());
+    EXPECT_EQ(file->releases.size(), 2U) << "the job's owner, and the emission account";
+    bool explained = false;
+    for (const Receipt& receipt : receipts_of(history_.earner(1)))
+        if (receipt.credit.kind == CreditKind::kEmission) {
+            explained = true;
+            EXPECT_EQ(receipt.credit.payer, config_.fees.emission_account);
+            EXPECT_EQ(receipt.credit.inputs.burned, Amount(3'000));
+            EXPECT_EQ(receipt.credit.inputs.compute, Amount(100'000));
+            EXPECT_EQ(receipt.credit.inputs.compute_total, Amount(300'000));
+        }
+    EXPECT_TRUE(explained);
+}
+
+TEST_F(FeesTest, WhatRoundingLeavesOfEmissionStaysWithItsAccount) {
+    const Digest job = funded_job(1'000'000);
+    add_emission(10'000);
+    history_.silent = {0, 1, 2};
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled},
+                             {1, kPflop, Fate::kUnsampled},
+                             {2, kPflop, Fate::kUnsampled}});
+    settle();
+    // 3,000 charged, 60 fee, 30 burned: 10 each. Then 3,001: 60 and 30, in shares of 1001 and 1000.
+    EXPECT_EQ(payable(history_.earner(0)), Amount(1'010));
+    history_.run_round(job, {{0, kPflop + kPflop / 1'000, Fate::kUnsampled},
+                             {1, kPflop, Fate::kUnsampled},
+                             {2, kPflop, Fate::kUnsampled}});
+    settle();
+    EXPECT_EQ(payable(history_.earner(0)), Amount(1'010 + 1'001 + 10));
+    EXPECT_EQ(payable(history_.earner(1)), Amount(1'010 + 1'000 + 9));
+    EXPECT_EQ(balance(available_account(asset(), config_.fees.emission_account)).spendable(),
+              Amount(10'000 - 30 - 28));
+}
+
+TEST_F(FeesTest, AnEmissionAccountThatCannotPayAllSharesPaysNone) {
+    const Digest job = funded_job(1'000'000);
+    add_emission(2'999);
+    history_.silent = {0, 1, 2};
+    history_.run_round(job, {{0, 300 * kPflop, Fate::kUnsampled}});
+    settle();
+    EXPECT_EQ(payable(history_.earner(0)), Amount(300'000));
+    EXPECT_EQ(balance(available_account(asset(), config_.fees.emission_account)).spendable(),
+              Amount(2'999));
+}
+
+TEST_F(FeesTest, OwningJobWorkerVerifierAndDataNeverPays) {
+    add_emission(1'000'000);
+    const Digest job = funded_job(1'000'000);
+    history_.run_round(job, {{0, 300 * kPflop, Fate::kVerified}, {1, kPflop, Fate::kVerified}});
+    history_.end_job(job);
+    settle();
+    Amount back = balance(available_account(asset(), owner_)).spendable();
+    for (const Address& mine : {history_.earner(0), history_.earner(1), history_.verifier_earner()})
+        back = *back.plus(payable(mine));
+    EXPECT_LE(back, Amount(1'000'000)) << "though the emission account added to it";
+    EXPECT_FALSE(payable(kBurnAddress).is_zero());
+}
+
+TEST_F(FeesTest, ACreditThatIsPaidLateHasItsFeeThenAndAFeeHasNone) {
+    const Digest job = funded_job(2'000);
+    history_.silent = {0, 1, 2};
+    history_.commit_round(job,
+                          {{0, 2 * kPflop, Fate::kUnsampled}, {1, 2 * kPflop, Fate::kUnsampled}});
+    tick();
+    history_.finish_round();
+    tick();
+    // The escrow is empty: one unit and the round's fee of 40 wait.
+    EXPECT_EQ(receipt_of(history_.unit_id(1)).state, CreditState::kUnfunded);
+    add_budget(job, 10'000);
+    settle();
+    for (int i = 0; i < 3; ++i)
+        tick();
+    if (published_.size() == 1) settle();
+    EXPECT_EQ(receipt_of(history_.unit_id(1)).state, CreditState::kPosted);
+    EXPECT_EQ(*payable(config_.fees.account).plus(payable(kBurnAddress)), Amount(80));
+    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(12'000 - 4'080));
+}
+
+TEST(FeeTerms, ThatDoNotFitTogetherAreRefused) {
+    FeeTerms good;
+    EXPECT_TRUE(good.check().ok()) << "no fee is fine";
+    good.fee_ppm = 20'000;
+    good.burned_ppm = 500'000;
+    good.account = testing::test_address(0x81, 1);
+    good.emission_ppm = 1'000'000;
+    good.emission_account = testing::test_address(0x82, 1);
+    ASSERT_TRUE(good.check().ok());
+    const auto refused = [&](auto change) {
+        FeeTerms terms = good;
+        change(terms);
+        return terms.check().error().code == ErrorCode::kInvalidArgument;
+    };
+    EXPECT_TRUE(refused([](FeeTerms& t) { t.fee_ppm = 1'000'001; }));
+    EXPECT_TRUE(refused([](FeeTerms& t) { t.burned_ppm = 1'000'001; }));
+    EXPECT_TRUE(refused([](FeeTerms& t) { t.emission_ppm = 1'000'001; }));
+    EXPECT_TRUE(refused([](FeeTerms& t) { t.account = {}; }));
+    EXPECT_TRUE(refused([](FeeTerms& t) { t.account = kBurnAddress; }));
+    EXPECT_TRUE(refused([](FeeTerms& t) { t.emission_account = {}; }));
+    EXPECT_TRUE(refused([](FeeTerms& t) { t.emission_account = t.account; }));
+    EXPECT_TRUE(refused([](FeeTerms& t) { t.burned_ppm = 0; })) << "emission without a burn";
+    EXPECT_TRUE(refused([](FeeTerms& t) { t.fee_ppm = 0; }));
+}
+
+}  // namespace
+}  // namespace gym::rewards

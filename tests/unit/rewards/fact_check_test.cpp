@@ -1,0 +1,271 @@
+#include "gym/rewards/fact_check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+namespace gym::rewards {
+namespace {
+
+Digest digest(std::uint8_t byte) {
+    Digest out;
+    out.data.fill(byte);
+    return out;
+}
+Address address(std::uint8_t byte) {
+    Address out;
+    out.data.fill(byte);
+    return out;
+}
+
+constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
+const Digest kJob = digest(0xaa);
+const Address kOwner = address(0xee);
+
+class FakeFacts final : public FactSource {
+  public:
+    Result<JobFacts> job(const Digest& id) override {
+        if (const auto found = jobs.find(id); found != jobs.end()) return found->second;
+        return fail(ErrorCode::kNotFound, "no job " + id.hex());
+    }
+    Result<std::vector<UnitFacts>> units(const Digest& job_id, std::uint64_t round) override {
+        const auto found = rounds.find({job_id, round});
+        return found == rounds.end() ? std::vector<UnitFacts>{} : found->second;
+    }
+    Result<std::vector<Address>> accepted_reports(const Digest& unit) override {
+        return reports[unit];
+    }
+    Result<std::optional<std::string>> unpaid_because(const Digest& unit) override {
+        if (unfunded.contains(unit)) return std::optional<std::string>("unfunded");
+        return std::optional<std::string>();
+    }
+    std::map<Digest, JobFacts> jobs;
+    std::map<std::pair<Digest, std::uint64_t>, std::vector<UnitFacts>> rounds;
+    std::map<Digest, std::vector<Address>> reports;
+    std::map<Digest, bool> unfunded;
+};
+
+/// Two epochs over two rounds: unit 1 and 2 in the first, 3 in the second.
+class FactCheckTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        facts_.jobs[kJob] = {kOwner,        Amount(1'000),     2 * kPflop,
+                             address(0xdd), Amount(5'000'000), 500'000};
+        facts_.rounds[{kJob, 1}] = {unit(1, "final"), unit(2, "rejected"), aggregate(9)};
+        facts_.rounds[{kJob, 2}] = {unit(3, "final")};
+        facts_.reports[digest(2)] = {address(0x30)};
+        files_[0].rounds = {{kJob, 1, 1, digest(0xcc)}};
+        files_[0].credits = {compute(1), data(1), verification(2), uptime(1, 2'000),
+                             fee(2'000 + 100 + 10 + 2'200)};
+        files_[1].rounds = {{kJob, 2, 2, digest(0xcd)}};
+        files_[1].credits = {compute(3)};
+        for (std::size_t i = 0; i < 2; ++i) {
+            files_[i].epoch = i + 1;
+            release(files_[i]);
+        }
+    }
+    static UnitFacts unit(std::uint8_t n, const std::string& state) {
+        return {digest(n),  true, state, address(n), address(static_cast<std::uint8_t>(n + 0x40)),
+                2 * kPflop, 4};
+    }
+    static UnitFacts aggregate(std::uint8_t n) {
+        UnitFacts out = unit(n, "final");
+        out.is_train = false;
+        return out;
+    }
+    static FileCredit credit(CreditKind kind, std::uint8_t n, const CreditInputs& inputs) {
+        FileCredit out;
+        out.id = std::string(to_string(kind)) + "-" + std::to_string(n);
+        out.kind = kind;
+        out.job_id = kJob;
+        out.round = n == 3 ? 2 : 1;
+        out.earner = address(static_cast<std::uint8_t>(n + 0x40));
+        out.node = address(n);
+        if (is_of_unit(kind)) out.unit = digest(n);
+        out.inputs = inputs;
+        out.amount = *evaluate(kind, inputs);
+        return out;
+    }
+    static FileCredit compute(std::uint8_t n) {
+        CreditInputs in;
+        in.flops = 2 * kPflop;
+        in.price = Amount(1'000);
+        return credit(CreditKind::kCompute, n, in);
+    }
+    static FileCredit data(std::uint8_t n) {
+        CreditInputs in;
+        in.tokens = 4;
+        in.price = Amount(5'000'000);
+        in.quality_ppm = 500'000;
+        FileCredit out = credit(CreditKind::kData, n, in);
+        out.earner = address(0xdd);
+        return out;
+    }
+    static FileCredit verification(std::uint8_t n) {
+        CreditInputs in;
+        in.flops = 2 * kPflop;
+        in.price = Amount(1'000);
+        in.premium_ppm = 1'100'000;
+        FileCredit out = credit(CreditKind::kVerification, n, in);
+        out.node = address(0x30);
+        return out;
+    }
+    static FileCredit uptime(std::uint8_t n, std::uint64_t on) {
+        CreditInputs in;
+        in.compute = Amount(on);
+        in.uptime_ppm = 1'000'000;
+        in.bonus_max_ppm = 50'000;
+        return credit(CreditKind::kUptime, n, in);
+    }
+    static FileCredit fee(std::uint64_t on) {
+        CreditInputs in;
+        in.charged = Amount(on);
+        in.fee_ppm = 20'000;
+        FileCredit out = credit(CreditKind::kFee, 0x60, in);
+        out.node.reset();
+        return out;
+    }
+    static void release(EpochFile& file) {
+        Amount spent;
+        for (const FileCredit& credit : file.credits)
+            spent = *spent.plus(credit.amount);
+        file.releases = {{kOwner, spent}};
+    }
+    std::vector<std::string> check(const std::vector<EpochFile>& files) {
+        const auto problems = check_facts(files, facts_);
+        EXPECT_TRUE(problems.ok()) << problems.error().message;
+        return problems.value_or({});
+    }
+    /// The first sentence about epoch 1 after `lie`, whose sums are carried through.
+    std::string first_problem(const std::function<void(EpochFile&)>& lie) {
+        EpochFile file = files_[0];
+        lie(file);
+        release(file);
+        const auto problems = check({file});
+        return problems.empty() ? "" : problems.front();
+    }
+
+    FakeFacts facts_;
+    std::vector<EpochFile> files_{2};
+};
+
+TEST_F(FactCheckTest, WhatWasDoneIsAccepted) {
+    EXPECT_EQ(check({files_[0]}), std::vector<std::string>{});
+    EXPECT_EQ(check(files_), std::vector<std::string>{});
+}
+
+TEST_F(FactCheckTest, EveryLieIsNamedWithItsCredit) {
+    struct Lie {
+        const char* about;
+        std::function<void(EpochFile&)> tell;
+        const char* named;
+    };
+    const std::vector<Lie> lies = {
+        {"another price", [](EpochFile& f) { f.credits[0].inputs.price = Amount(1'001); },
+         "credit compute-1: the job's price is 1000"},
+        {"more FLOPs", [](EpochFile& f) { f.credits[0].inputs.flops += 1; },
+         "credit compute-1: unit 0x0101"},
+        {"another earner", [](EpochFile& f) { f.credits[0].earner = address(7); },
+         "credit compute-1: unit 0x0101"},
+        {"another worker", [](EpochFile& f) { f.credits[0].node = address(7); },
+         "credit compute-1: unit 0x0101"},
+        {"a unit that nobody knows", [](EpochFile& f) { f.credits[0].unit = digest(0x77); },
+         "credit compute-1: its round has no unit 0x7777"},
+        {"another round", [](EpochFile& f) { f.credits[0].round = 2; },
+         "credit compute-1: its round has no unit 0x0101"},
+        {"a job that nobody knows", [](EpochFile& f) { f.credits[0].job_id = digest(0x77); },
+         "credit compute-1: nobody knows its job 0x7777"},
+        {"a rejected unit", [](EpochFile& f) { f.credits.push_back(compute(2)); },
+         "credit compute-2: unit 0x0202"},
+        {"the coordinator's own work", [](EpochFile& f) { f.credits.push_back(compute(9)); },
+         "credit compute-9: unit 0x0909"},
+        {"a unit twice",
+         [](EpochFile& f) {
+             f.credits.push_back(compute(1));
+             f.credits.back().id = "again";
+         },
+         "credit again: compute of unit 0x0101"},
+        {"a credit twice", [](EpochFile& f) { f.credits.push_back(f.credits[2]); },
+         "credit verification-2 was paid by epoch 1 already"},
+        {"tokens that nobody used", [](EpochFile& f) { f.credits[1].inputs.tokens = 5; },
+         "credit data-1: unit 0x0101"},
+        {"a better dataset", [](EpochFile& f) { f.credits[1].inputs.quality_ppm = 1'000'000; },
+         "credit data-1: the dataset's quality is 500000"},
+        {"a dearer dataset", [](EpochFile& f) { f.credits[1].inputs.price = Amount(1); },
+         "credit data-1: the dataset's price is 5000000"},
+        {"another provider", [](EpochFile& f) { f.credits[1].earner = address(7); },
+         "credit data-1: the dataset is 0xdddd"},
+        {"a report that nobody accepted", [](EpochFile& f) { f.credits[2].node = address(0x31); },
+         "credit verification-2: 0 reports"},
+        {"one report as two",
+         [](EpochFile& f) {
+             f.credits.push_back(f.credits[2]);
+             f.credits.back().id = "again";
+         },
+         "credit verification-2: 1 reports"},
+        {"a bonus on what was not earned",
+         [](EpochFile& f) { f.credits[3].inputs.compute = Amount(2'001); },
+         "credit uptime-1: a bonus on more"},
+        {"a fee on what was not credited",
+         [](EpochFile& f) { f.credits[4].inputs.charged = Amount(4'311); },
+         "credit fee-96: fees on more"},
+        {"an earner who is left out", [](EpochFile& f) { f.credits.erase(f.credits.begin()); },
+         "credit uptime-1: a bonus on more"},
+        {"an earner who is left out, with its bonus",
+         [](EpochFile& f) {
+             f.credits.erase(f.credits.begin());
+             f.credits.erase(f.credits.begin() + 2);
+             f.credits.back().inputs.charged = Amount(1);
+         },
+         "unit 0x0101010101010101010101010101010101010101010101010101010101010101 of round 1 is "
+         "final, and 0x4141"},
+    };
+    for (const auto& [about, tell, named] : lies)
+        EXPECT_TRUE(first_problem(tell).starts_with(named)) << about << ": " << first_problem(tell);
+}
+
+TEST_F(FactCheckTest, WhatAnEarlierEpochPaidIsNotPaidAgain) {
+    files_[1].credits.push_back(compute(1));
+    files_[1].credits.back().id = "again";
+    release(files_[1]);
+    const auto problems = check(files_);
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_TRUE(problems[0].ends_with("was paid by epoch 1 already")) << problems[0];
+}
+
+TEST_F(FactCheckTest, AUnitThatWaitsForBudgetIsNotDropped) {
+    files_[0].credits = {verification(2)};
+    release(files_[0]);
+    EXPECT_EQ(check({files_[0]}).size(), 1U);
+    facts_.unfunded[digest(1)] = true;
+    EXPECT_EQ(check({files_[0]}), std::vector<std::string>{});
+}
+
+TEST_F(FactCheckTest, ABonusMayCountWhatWasPaidBefore) {
+    files_[1].credits.push_back(uptime(1, 2'000));
+    files_[1].credits.back().round = 1;
+    files_[0].credits.erase(files_[0].credits.begin() + 3);
+    files_[0].credits.back() = fee(2'000 + 10 + 2'200);
+    release(files_[0]);
+    release(files_[1]);
+    EXPECT_EQ(check(files_), std::vector<std::string>{});
+}
+
+TEST_F(FactCheckTest, FlopsThatAreNotTheProgramsAreNamed) {
+    facts_.jobs[kJob].flops_per_unit = kPflop;
+    const auto problems = check({files_[0]});
+    ASSERT_FALSE(problems.empty());
+    EXPECT_NE(problems[0].find("the job's program counts"), std::string::npos) << problems[0];
+}
+
+TEST_F(FactCheckTest, OwnersPayForTheirOwnJobs) {
+    EpochFile file = files_[0];
+    file.releases = {{address(0x66), file.releases[0].amount}};
+    EXPECT_EQ(check({file}).size(), 2U);
+    facts_.jobs[kJob].owner = address(0x66);
+    EXPECT_EQ(check({file}), std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace gym::rewards
