@@ -739,6 +739,44 @@ BEGIN
 END
 $$;
 
+-- Name: fix_data_terms(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.fix_data_terms() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        SELECT price_wei_per_mtoken, quality_ppm INTO NEW.data_price_wei_per_mtoken, NEW.data_quality_ppm
+        FROM registry.dataset WHERE root = NEW.dataset_root;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'the dataset is not registered' USING ERRCODE = 'foreign_key_violation';
+        END IF;
+    ELSIF (NEW.dataset_root, NEW.data_price_wei_per_mtoken, NEW.data_quality_ppm)
+          IS DISTINCT FROM (OLD.dataset_root, OLD.data_price_wei_per_mtoken, OLD.data_quality_ppm) THEN
+        RAISE EXCEPTION 'the terms of a job never change' USING ERRCODE = 'P0001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- Name: guard_dataset(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.guard_dataset() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        -- Of generated columns a BEFORE trigger sees nothing: quality follows usefulness.
+        NEW.quality_ppm := OLD.quality_ppm;
+        IF to_jsonb(NEW) - 'usefulness_ppm' = to_jsonb(OLD) - 'usefulness_ppm' THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'what was registered as a dataset never changes, except for its usefulness'
+        USING ERRCODE = 'P0001';
+END
+$$;
+
 -- Name: guard_job(); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.guard_job() RETURNS trigger
@@ -1227,6 +1265,51 @@ CREATE VIEW audit.registry_commitment_mismatch AS
      LEFT JOIN registry.unit_commitment c ON (((c.unit_id)::bytea = (u.id)::bytea)))
   WHERE ((u.committed_at_ms IS NULL) <> (c.unit_id IS NULL));
 
+-- Name: dataset; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.dataset (
+    root registry.digest NOT NULL,
+    blob registry.digest NOT NULL,
+    owner registry.address NOT NULL,
+    name text NOT NULL,
+    tokens bigint NOT NULL,
+    vocabulary integer NOT NULL,
+    price_wei_per_mtoken registry.wei NOT NULL,
+    registered_at_ms bigint NOT NULL,
+    number bigint NOT NULL,
+    licence text NOT NULL,
+    novelty_ppm registry.ppm NOT NULL,
+    usefulness_ppm registry.ppm NOT NULL,
+    sketch_level integer,
+    sketch_chunks integer,
+    compared_tokens bigint,
+    nearest registry.digest,
+    nearest_ppm registry.ppm,
+    quality_ppm integer GENERATED ALWAYS AS (((((novelty_ppm)::bigint * (usefulness_ppm)::integer) / 1000000))::integer) STORED NOT NULL,
+    CONSTRAINT dataset_check CHECK (((compared_tokens >= 0) AND (compared_tokens <= tokens))),
+    CONSTRAINT dataset_check1 CHECK (((nearest)::bytea <> (root)::bytea)),
+    CONSTRAINT dataset_licence CHECK (((licence = 'NOASSERTION'::text) = (sketch_level IS NULL))),
+    CONSTRAINT dataset_licence_check CHECK (((char_length(licence) <= 256) AND (licence ~ '^[A-Za-z0-9.+:() -]+$'::text))),
+    CONSTRAINT dataset_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 128))),
+    CONSTRAINT dataset_nearest CHECK (((nearest IS NULL) = (nearest_ppm IS NULL))),
+    CONSTRAINT dataset_nearest_ppm_check CHECK (((nearest_ppm)::integer > 0)),
+    CONSTRAINT dataset_number_positive CHECK ((number >= 1)),
+    CONSTRAINT dataset_price CHECK (((price_wei_per_mtoken)::numeric <= '1000000000000000000000000000000'::numeric)),
+    CONSTRAINT dataset_sketch CHECK ((num_nonnulls(sketch_level, sketch_chunks, compared_tokens) = ANY (ARRAY[0, 3]))),
+    CONSTRAINT dataset_sketch_chunks_check CHECK (((sketch_chunks >= 0) AND (sketch_chunks <= 65536))),
+    CONSTRAINT dataset_sketch_level_check CHECK (((sketch_level >= 0) AND (sketch_level <= 64))),
+    CONSTRAINT dataset_tokens_check CHECK ((tokens > 0)),
+    CONSTRAINT dataset_vocabulary_check CHECK (((vocabulary >= 1) AND (vocabulary <= 65536)))
+);
+
+-- Name: registry_dataset_nearest; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.registry_dataset_nearest AS
+ SELECT format('dataset %s names one as nearest that was registered later'::text, encode((d.root)::bytea, 'hex'::text)) AS problem
+   FROM (registry.dataset d
+     JOIN registry.dataset n ON (((n.root)::bytea = (d.nearest)::bytea)))
+  WHERE (n.number >= d.number);
+
 -- Name: sequence; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.sequence (
@@ -1355,6 +1438,94 @@ CREATE VIEW audit.rewards_cumulative AS
             sum((p.earned)::numeric) OVER (PARTITION BY p.earner ORDER BY p.epoch) AS expected
            FROM rewards.payout p) s
   WHERE ((s.cumulative)::numeric <> s.expected);
+
+-- Name: rewards_data_paid_twice; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_data_paid_twice AS
+ SELECT format('unit %s has %s data credits'::text, encode((credit.unit_id)::bytea, 'hex'::text), count(*)) AS problem
+   FROM rewards.credit
+  WHERE (credit.kind = 'data'::text)
+  GROUP BY credit.unit_id
+ HAVING (count(*) > 1);
+
+-- Name: job; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.job (
+    id registry.digest NOT NULL,
+    owner registry.address NOT NULL,
+    name text NOT NULL,
+    spec_yaml text NOT NULL,
+    dataset_root registry.digest NOT NULL,
+    budget_wei registry.wei NOT NULL,
+    status text DEFAULT 'submitted'::text NOT NULL,
+    status_reason text DEFAULT ''::text NOT NULL,
+    request text,
+    rounds bigint NOT NULL,
+    slots_max integer NOT NULL,
+    workers_min integer NOT NULL,
+    steps integer NOT NULL,
+    checkpoint_every integer NOT NULL,
+    evaluate_windows integer NOT NULL,
+    delta_norm_max double precision,
+    price_wei_per_pflop registry.wei NOT NULL,
+    unit_ms bigint NOT NULL,
+    report_ms bigint NOT NULL,
+    reveal_ms bigint NOT NULL,
+    defence_ms bigint NOT NULL,
+    challenge_ms bigint NOT NULL,
+    draws_max integer NOT NULL,
+    sampling_floor_ppm registry.ppm NOT NULL,
+    sampling_aggregate_ppm registry.ppm NOT NULL,
+    seed registry.digest,
+    program_root registry.digest,
+    program_blob registry.digest,
+    evaluate_program_root registry.digest,
+    evaluate_program_blob registry.digest,
+    logits_program_root registry.digest,
+    logits_program_blob registry.digest,
+    base_state_root registry.digest,
+    base_state_blob registry.digest,
+    momentum_root registry.digest,
+    momentum_blob registry.digest,
+    tokens_per_step registry.counter,
+    flops_per_step registry.counter,
+    parameters registry.counter,
+    submitted_at_ms bigint NOT NULL,
+    started_at_ms bigint,
+    ended_at_ms bigint,
+    request_reason text DEFAULT ''::text NOT NULL,
+    data_price_wei_per_mtoken registry.wei NOT NULL,
+    data_quality_ppm registry.ppm NOT NULL,
+    CONSTRAINT job_challenge_ms_check CHECK ((challenge_ms > 0)),
+    CONSTRAINT job_check CHECK (((workers_min >= 1) AND (workers_min <= slots_max))),
+    CONSTRAINT job_check1 CHECK ((num_nonnulls(seed, program_root, program_blob, evaluate_program_root, evaluate_program_blob, logits_program_root, logits_program_blob, base_state_root, base_state_blob, momentum_root, momentum_blob, tokens_per_step, flops_per_step, parameters, started_at_ms) = ANY (ARRAY[0, 15]))),
+    CONSTRAINT job_check2 CHECK (((status = ANY (ARRAY['submitted'::text, 'failed'::text, 'cancelled'::text])) OR (started_at_ms IS NOT NULL))),
+    CONSTRAINT job_check3 CHECK (((ended_at_ms IS NOT NULL) = (status = ANY (ARRAY['completed'::text, 'cancelled'::text, 'failed'::text])))),
+    CONSTRAINT job_checkpoint_every_check CHECK ((checkpoint_every >= 1)),
+    CONSTRAINT job_defence_ms_check CHECK ((defence_ms > 0)),
+    CONSTRAINT job_delta_norm_max_check CHECK ((delta_norm_max > (0)::double precision)),
+    CONSTRAINT job_draws_max_check CHECK (((draws_max >= 1) AND (draws_max <= 1000))),
+    CONSTRAINT job_evaluate_windows_check CHECK ((evaluate_windows >= 1)),
+    CONSTRAINT job_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 128))),
+    CONSTRAINT job_report_ms_check CHECK ((report_ms > 0)),
+    CONSTRAINT job_request_check CHECK ((request = ANY (ARRAY['pause'::text, 'resume'::text, 'cancel'::text]))),
+    CONSTRAINT job_request_reason_check CHECK (((request IS NOT NULL) OR (request_reason = ''::text))),
+    CONSTRAINT job_reveal_ms_check CHECK ((reveal_ms > 0)),
+    CONSTRAINT job_rounds_check CHECK (((rounds >= 1) AND (rounds <= 1000000))),
+    CONSTRAINT job_slots_max_check CHECK (((slots_max >= 1) AND (slots_max <= 65536))),
+    CONSTRAINT job_spec_yaml_check CHECK ((octet_length(spec_yaml) <= 1048576)),
+    CONSTRAINT job_status_check CHECK ((status = ANY (ARRAY['submitted'::text, 'running'::text, 'paused'::text, 'completed'::text, 'cancelled'::text, 'failed'::text]))),
+    CONSTRAINT job_steps_check CHECK (((steps >= 1) AND (steps <= 1048576))),
+    CONSTRAINT job_unit_ms_check CHECK ((unit_ms > 0))
+);
+
+-- Name: rewards_data_terms; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_data_terms AS
+ SELECT format('data credit %s was booked with other terms than job %s has'::text, c.id, encode((j.id)::bytea, 'hex'::text)) AS problem
+   FROM (rewards.credit c
+     JOIN registry.job j ON (((j.id)::bytea = (c.job_id)::bytea)))
+  WHERE ((c.kind = 'data'::text) AND (((c.price)::numeric IS DISTINCT FROM (j.data_price_wei_per_mtoken)::numeric) OR (c.quality_ppm IS DISTINCT FROM (j.data_quality_ppm)::integer)));
 
 -- Name: rewards_paid_twice; Type: VIEW; Schema: audit; Owner: -
 
@@ -1539,21 +1710,11 @@ CREATE TABLE migration.applied (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
--- Name: dataset; Type: TABLE; Schema: registry; Owner: -
+-- Name: dataset_key; Type: TABLE; Schema: registry; Owner: -
 
-CREATE TABLE registry.dataset (
-    root registry.digest NOT NULL,
-    blob registry.digest NOT NULL,
-    owner registry.address NOT NULL,
-    name text NOT NULL,
-    tokens bigint NOT NULL,
-    vocabulary integer NOT NULL,
-    price_wei_per_mtoken registry.wei NOT NULL,
-    quality_ppm registry.ppm NOT NULL,
-    registered_at_ms bigint NOT NULL,
-    CONSTRAINT dataset_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 128))),
-    CONSTRAINT dataset_tokens_check CHECK ((tokens > 0)),
-    CONSTRAINT dataset_vocabulary_check CHECK (((vocabulary >= 1) AND (vocabulary <= 65536)))
+CREATE TABLE registry.dataset_key (
+    key bigint NOT NULL,
+    dataset bigint NOT NULL
 );
 
 -- Name: disputed_unit; Type: TABLE; Schema: registry; Owner: -
@@ -1593,75 +1754,6 @@ CREATE TABLE registry.game_watch (
 CREATE TABLE registry.heartbeat (
     address registry.address NOT NULL,
     time_window bigint NOT NULL
-);
-
--- Name: job; Type: TABLE; Schema: registry; Owner: -
-
-CREATE TABLE registry.job (
-    id registry.digest NOT NULL,
-    owner registry.address NOT NULL,
-    name text NOT NULL,
-    spec_yaml text NOT NULL,
-    dataset_root registry.digest NOT NULL,
-    budget_wei registry.wei NOT NULL,
-    status text DEFAULT 'submitted'::text NOT NULL,
-    status_reason text DEFAULT ''::text NOT NULL,
-    request text,
-    rounds bigint NOT NULL,
-    slots_max integer NOT NULL,
-    workers_min integer NOT NULL,
-    steps integer NOT NULL,
-    checkpoint_every integer NOT NULL,
-    evaluate_windows integer NOT NULL,
-    delta_norm_max double precision,
-    price_wei_per_pflop registry.wei NOT NULL,
-    unit_ms bigint NOT NULL,
-    report_ms bigint NOT NULL,
-    reveal_ms bigint NOT NULL,
-    defence_ms bigint NOT NULL,
-    challenge_ms bigint NOT NULL,
-    draws_max integer NOT NULL,
-    sampling_floor_ppm registry.ppm NOT NULL,
-    sampling_aggregate_ppm registry.ppm NOT NULL,
-    seed registry.digest,
-    program_root registry.digest,
-    program_blob registry.digest,
-    evaluate_program_root registry.digest,
-    evaluate_program_blob registry.digest,
-    logits_program_root registry.digest,
-    logits_program_blob registry.digest,
-    base_state_root registry.digest,
-    base_state_blob registry.digest,
-    momentum_root registry.digest,
-    momentum_blob registry.digest,
-    tokens_per_step registry.counter,
-    flops_per_step registry.counter,
-    parameters registry.counter,
-    submitted_at_ms bigint NOT NULL,
-    started_at_ms bigint,
-    ended_at_ms bigint,
-    request_reason text DEFAULT ''::text NOT NULL,
-    CONSTRAINT job_challenge_ms_check CHECK ((challenge_ms > 0)),
-    CONSTRAINT job_check CHECK (((workers_min >= 1) AND (workers_min <= slots_max))),
-    CONSTRAINT job_check1 CHECK ((num_nonnulls(seed, program_root, program_blob, evaluate_program_root, evaluate_program_blob, logits_program_root, logits_program_blob, base_state_root, base_state_blob, momentum_root, momentum_blob, tokens_per_step, flops_per_step, parameters, started_at_ms) = ANY (ARRAY[0, 15]))),
-    CONSTRAINT job_check2 CHECK (((status = ANY (ARRAY['submitted'::text, 'failed'::text, 'cancelled'::text])) OR (started_at_ms IS NOT NULL))),
-    CONSTRAINT job_check3 CHECK (((ended_at_ms IS NOT NULL) = (status = ANY (ARRAY['completed'::text, 'cancelled'::text, 'failed'::text])))),
-    CONSTRAINT job_checkpoint_every_check CHECK ((checkpoint_every >= 1)),
-    CONSTRAINT job_defence_ms_check CHECK ((defence_ms > 0)),
-    CONSTRAINT job_delta_norm_max_check CHECK ((delta_norm_max > (0)::double precision)),
-    CONSTRAINT job_draws_max_check CHECK (((draws_max >= 1) AND (draws_max <= 1000))),
-    CONSTRAINT job_evaluate_windows_check CHECK ((evaluate_windows >= 1)),
-    CONSTRAINT job_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 128))),
-    CONSTRAINT job_report_ms_check CHECK ((report_ms > 0)),
-    CONSTRAINT job_request_check CHECK ((request = ANY (ARRAY['pause'::text, 'resume'::text, 'cancel'::text]))),
-    CONSTRAINT job_request_reason_check CHECK (((request IS NOT NULL) OR (request_reason = ''::text))),
-    CONSTRAINT job_reveal_ms_check CHECK ((reveal_ms > 0)),
-    CONSTRAINT job_rounds_check CHECK (((rounds >= 1) AND (rounds <= 1000000))),
-    CONSTRAINT job_slots_max_check CHECK (((slots_max >= 1) AND (slots_max <= 65536))),
-    CONSTRAINT job_spec_yaml_check CHECK ((octet_length(spec_yaml) <= 1048576)),
-    CONSTRAINT job_status_check CHECK ((status = ANY (ARRAY['submitted'::text, 'running'::text, 'paused'::text, 'completed'::text, 'cancelled'::text, 'failed'::text]))),
-    CONSTRAINT job_steps_check CHECK (((steps >= 1) AND (steps <= 1048576))),
-    CONSTRAINT job_unit_ms_check CHECK ((unit_ms > 0))
 );
 
 -- Name: job_transition; Type: TABLE; Schema: registry; Owner: -
@@ -1933,6 +2025,16 @@ ALTER TABLE ONLY ledger.transfer
 ALTER TABLE ONLY migration.applied
     ADD CONSTRAINT applied_pkey PRIMARY KEY (number);
 
+-- Name: dataset_key dataset_key_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset_key
+    ADD CONSTRAINT dataset_key_pkey PRIMARY KEY (key);
+
+-- Name: dataset dataset_number; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset
+    ADD CONSTRAINT dataset_number UNIQUE (number);
+
 -- Name: dataset dataset_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.dataset
@@ -2140,6 +2242,10 @@ CREATE UNIQUE INDEX transfer_resolves_once ON ledger.transfer USING btree (pendi
 
 CREATE UNIQUE INDEX transfer_seq ON ledger.transfer USING btree (seq);
 
+-- Name: dataset_owner; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX dataset_owner ON registry.dataset USING btree (owner, number);
+
 -- Name: disputed_unit_open; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX disputed_unit_open ON registry.disputed_unit USING btree (asserter) WHERE ((open_games > 0) OR (is_faulty AND (handled_at_ms IS NULL)));
@@ -2256,6 +2362,10 @@ CREATE TRIGGER immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.transfer 
 
 CREATE TRIGGER only_forward BEFORE UPDATE ON ledger.account FOR EACH ROW WHEN (((old.id <> new.id) OR (old.owner <> new.owner) OR (old.asset <> new.asset) OR (old.kind <> new.kind) OR ((new.debits)::numeric < (old.debits)::numeric) OR ((new.credits)::numeric < (old.credits)::numeric) OR (new.version < old.version) OR (old.closed AND (NOT new.closed)))) EXECUTE FUNCTION ledger.refuse();
 
+-- Name: dataset_key append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.dataset_key FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
 -- Name: unit_commitment append_only; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.unit_commitment FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
@@ -2267,6 +2377,14 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.unit_
 -- Name: job drop_request_reason; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER drop_request_reason BEFORE UPDATE OF request ON registry.job FOR EACH ROW WHEN ((new.request IS NULL)) EXECUTE FUNCTION registry.drop_request_reason();
+
+-- Name: job fix_data_terms; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER fix_data_terms BEFORE INSERT OR UPDATE ON registry.job FOR EACH ROW EXECUTE FUNCTION registry.fix_data_terms();
+
+-- Name: dataset guard_dataset; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER guard_dataset BEFORE DELETE OR UPDATE ON registry.dataset FOR EACH ROW EXECUTE FUNCTION registry.guard_dataset();
 
 -- Name: job guard_job; Type: TRIGGER; Schema: registry; Owner: -
 
@@ -2299,6 +2417,16 @@ ALTER TABLE ONLY chain.block
 
 ALTER TABLE ONLY chain.log
     ADD CONSTRAINT log_service_follower_chain_id_block_hash_fkey FOREIGN KEY (service, follower, chain_id, block_hash) REFERENCES chain.block(service, follower, chain_id, hash);
+
+-- Name: dataset_key dataset_key_dataset_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset_key
+    ADD CONSTRAINT dataset_key_dataset_fkey FOREIGN KEY (dataset) REFERENCES registry.dataset(number);
+
+-- Name: dataset dataset_nearest_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset
+    ADD CONSTRAINT dataset_nearest_fkey FOREIGN KEY (nearest) REFERENCES registry.dataset(root);
 
 -- Name: disputed_unit disputed_unit_contract_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -2712,6 +2840,18 @@ GRANT SELECT ON TABLE audit.registry_commitment_mismatch TO gym_rewards;
 GRANT SELECT ON TABLE audit.registry_commitment_mismatch TO gym_api;
 GRANT SELECT ON TABLE audit.registry_commitment_mismatch TO gym_auditor;
 
+-- Name: TABLE dataset; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.dataset TO gym_coordinator;
+GRANT SELECT ON TABLE registry.dataset TO gym_rewards;
+GRANT SELECT,INSERT ON TABLE registry.dataset TO gym_api;
+
+-- Name: TABLE registry_dataset_nearest; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.registry_dataset_nearest TO gym_rewards;
+GRANT SELECT ON TABLE audit.registry_dataset_nearest TO gym_api;
+GRANT SELECT ON TABLE audit.registry_dataset_nearest TO gym_auditor;
+
 -- Name: TABLE sequence; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT,UPDATE ON TABLE registry.sequence TO gym_coordinator;
@@ -2762,6 +2902,46 @@ GRANT SELECT ON TABLE rewards.payout TO gym_api;
 GRANT SELECT ON TABLE audit.rewards_cumulative TO gym_rewards;
 GRANT SELECT ON TABLE audit.rewards_cumulative TO gym_api;
 GRANT SELECT ON TABLE audit.rewards_cumulative TO gym_auditor;
+
+-- Name: TABLE rewards_data_paid_twice; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_data_paid_twice TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_data_paid_twice TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_data_paid_twice TO gym_auditor;
+
+-- Name: TABLE job; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,UPDATE ON TABLE registry.job TO gym_coordinator;
+GRANT SELECT ON TABLE registry.job TO gym_rewards;
+GRANT SELECT,INSERT ON TABLE registry.job TO gym_api;
+
+-- Name: COLUMN job.id; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(id) ON TABLE registry.job TO gym_ledger_owner;
+
+-- Name: COLUMN job.owner; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(owner) ON TABLE registry.job TO gym_ledger_owner;
+
+-- Name: COLUMN job.budget_wei; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(budget_wei) ON TABLE registry.job TO gym_api;
+
+-- Name: COLUMN job.request; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(request) ON TABLE registry.job TO gym_api;
+GRANT UPDATE(request) ON TABLE registry.job TO gym_rewards;
+
+-- Name: COLUMN job.request_reason; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_api;
+GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_rewards;
+
+-- Name: TABLE rewards_data_terms; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_data_terms TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_data_terms TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_data_terms TO gym_auditor;
 
 -- Name: TABLE rewards_paid_twice; Type: ACL; Schema: audit; Owner: -
 
@@ -2875,11 +3055,11 @@ GRANT UPDATE(contract_address) ON TABLE chain.intent TO gym_rewards;
 GRANT UPDATE(reason) ON TABLE chain.intent TO gym_coordinator;
 GRANT UPDATE(reason) ON TABLE chain.intent TO gym_rewards;
 
--- Name: TABLE dataset; Type: ACL; Schema: registry; Owner: -
+-- Name: TABLE dataset_key; Type: ACL; Schema: registry; Owner: -
 
-GRANT SELECT,INSERT,UPDATE ON TABLE registry.dataset TO gym_coordinator;
-GRANT SELECT ON TABLE registry.dataset TO gym_rewards;
-GRANT SELECT,INSERT ON TABLE registry.dataset TO gym_api;
+GRANT SELECT,INSERT ON TABLE registry.dataset_key TO gym_api;
+GRANT SELECT ON TABLE registry.dataset_key TO gym_coordinator;
+GRANT SELECT ON TABLE registry.dataset_key TO gym_rewards;
 
 -- Name: TABLE disputed_unit; Type: ACL; Schema: registry; Owner: -
 
@@ -2907,34 +3087,6 @@ GRANT SELECT ON TABLE registry.game_watch TO gym_api;
 GRANT SELECT,INSERT,DELETE ON TABLE registry.heartbeat TO gym_coordinator;
 GRANT SELECT ON TABLE registry.heartbeat TO gym_rewards;
 GRANT SELECT ON TABLE registry.heartbeat TO gym_api;
-
--- Name: TABLE job; Type: ACL; Schema: registry; Owner: -
-
-GRANT SELECT,UPDATE ON TABLE registry.job TO gym_coordinator;
-GRANT SELECT ON TABLE registry.job TO gym_rewards;
-GRANT SELECT,INSERT ON TABLE registry.job TO gym_api;
-
--- Name: COLUMN job.id; Type: ACL; Schema: registry; Owner: -
-
-GRANT SELECT(id) ON TABLE registry.job TO gym_ledger_owner;
-
--- Name: COLUMN job.owner; Type: ACL; Schema: registry; Owner: -
-
-GRANT SELECT(owner) ON TABLE registry.job TO gym_ledger_owner;
-
--- Name: COLUMN job.budget_wei; Type: ACL; Schema: registry; Owner: -
-
-GRANT UPDATE(budget_wei) ON TABLE registry.job TO gym_api;
-
--- Name: COLUMN job.request; Type: ACL; Schema: registry; Owner: -
-
-GRANT UPDATE(request) ON TABLE registry.job TO gym_api;
-GRANT UPDATE(request) ON TABLE registry.job TO gym_rewards;
-
--- Name: COLUMN job.request_reason; Type: ACL; Schema: registry; Owner: -
-
-GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_api;
-GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_rewards;
 
 -- Name: TABLE job_transition; Type: ACL; Schema: registry; Owner: -
 

@@ -88,6 +88,8 @@ Fields job_fields() {
             {"steps_per_round", "count"},
             {"checkpoint_every", "count"},
             {"price_wei_per_pflop", "wei"},
+            {"data_price_wei_per_mtoken", "wei", "the dataset's, when the job was submitted"},
+            {"data_quality_ppm", "count", "likewise; both stay for the whole job"},
             {"budget_wei", "wei"},
             {"artifacts", "JobArtifacts?", "null until the coordinator has prepared the job"},
             {"submitted_at_ms", "time"},
@@ -151,11 +153,19 @@ void job_schemas(json::object& out) {
                              {"blob", "hash"},
                              {"owner", "address"},
                              {"name", "text"},
+                             {"licence", "text", "an SPDX license expression"},
                              {"tokens", "count"},
                              {"vocabulary", "count"},
-                             {"price_wei_per_mtoken", "wei"},
-                             {"quality_ppm", "count"},
+                             {"price_wei_per_mtoken", "wei", "per million tokens, times quality"},
+                             {"novelty_ppm", "count", "of its tokens, not registered before"},
+                             {"usefulness_ppm", "count", "measured, or the network's default"},
+                             {"quality_ppm", "count", "novelty * usefulness / 10^6"},
+                             {"nearest", "NearestDataset?",
+                              "what was registered before and is like most of it"},
+                             {"number", "count", "in the order of registration, from 1"},
                              {"registered_at_ms", "time"}});
+    out["NearestDataset"] = schema(
+        {{"root", "hash"}, {"ppm", "count", "of the sampled tokens that are like some of it"}});
     out["DatasetList"] = schema({{"datasets", "Dataset[]"}});
 }
 

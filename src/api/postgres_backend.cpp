@@ -149,9 +149,15 @@ Result<UnitView> PostgresBackend::unit(const Digest& id) {
     });
 }
 
-Result<std::vector<registry::Dataset>> PostgresBackend::datasets() {
+Result<std::vector<registry::Dataset>> PostgresBackend::datasets(
+    const registry::DatasetFilter& filter) {
     return calls::read(database_, options_,
-                       [&](db::Transaction& tx) { return registry::list_datasets(tx); });
+                       [&](db::Transaction& tx) { return registry::list_datasets(tx, filter); });
+}
+
+Result<registry::Dataset> PostgresBackend::dataset(const Digest& root) {
+    return calls::read(database_, options_,
+                       [&](db::Transaction& tx) { return registry::get_dataset(tx, root); });
 }
 
 Result<rewards::ClaimProof> PostgresBackend::proof(const Address& earner) {

@@ -1,5 +1,4 @@
 #include "gym/api/postgres.hpp"
-#include "gym/blob/dataset.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/ledger/ledger.hpp"
 #include "gym/program/train_config_yaml.hpp"
@@ -170,26 +169,6 @@ Result<registry::Job> PostgresBackend::fund_job(const Funding& funding) {
                            "job-fund:" + job.id.hex() + ":" + funding.idempotency_key, now_ms));
         if (fresh) GYM_CHECK(registry::add_budget(tx, job.id, funding.amount));
         return registry::get_job(tx, job.id);
-    });
-}
-
-Result<AddedDataset> PostgresBackend::add_dataset(const Address& owner, const std::string& name,
-                                                  ByteView file) {
-    GYM_TRY(const auto decoded, blob::Dataset::decode(file, std::nullopt));
-    registry::Dataset dataset;
-    dataset.root = decoded.root();
-    dataset.owner = owner;
-    dataset.name = name;
-    dataset.tokens = decoded.tokens().size();
-    dataset.vocabulary = decoded.vocabulary();
-    dataset.registered_at_ms = clock_.now_ms();
-    // First the bytes, then the row that promises them.
-    GYM_TRY(dataset.blob, blobs_.put(file));
-    return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<AddedDataset> {
-        AddedDataset out;
-        GYM_TRY(out.is_new, registry::register_dataset(tx, dataset));
-        GYM_TRY(out.dataset, registry::get_dataset(tx, dataset.root));
-        return out;
     });
 }
 

@@ -54,6 +54,19 @@ Result<Response> list_jobs(RouteContext& context, const Call& call) {
     return ok({{"jobs", to_json_list(jobs)}});
 }
 
+Result<Response> list_datasets(RouteContext& context, const Call& call) {
+    registry::DatasetFilter filter;
+    GYM_TRY(const std::uint64_t limit, call.number("limit", kListMax, kListDefault));
+    GYM_TRY(const std::uint64_t offset, call.number("offset", 1'000'000, 0));
+    filter.limit = static_cast<std::uint32_t>(limit);
+    filter.offset = static_cast<std::uint32_t>(offset);
+    if (call.has("owner")) {
+        GYM_TRY(filter.owner, call.address("owner"));
+    }
+    GYM_TRY(const auto datasets, context.with.queries.datasets(filter));
+    return ok({{"datasets", to_json_list(datasets)}});
+}
+
 Result<Response> list_units(RouteContext& context, const Call& call) {
     registry::UnitFilter filter;
     GYM_TRY(const std::uint64_t limit, call.number("limit", kListMax, kListDefault));
@@ -186,14 +199,28 @@ void add_job_routes(Router& router, RouteContext& context) {
                     GYM_TRY(const JobView view, context.with.queries.job(id));
                     return ok(to_json(view));
                 }});
+}
+
+void add_dataset_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/datasets",
                 .id = "listDatasets",
                 .summary = "Registered datasets, newest first.",
+                .query = {{"owner", "Only datasets of this owner."},
+                          {"offset", "How many to skip."},
+                          kLimit},
                 .schema = "DatasetList",
-                .run = [&context](const Call&) -> Result<Response> {
-                    GYM_TRY(const auto datasets, context.with.queries.datasets());
-                    return ok({{"datasets", to_json_list(datasets)}});
+                .run = [&context](const Call& call) { return list_datasets(context, call); }});
+    router.add({.method = "GET",
+                .pattern = "/v1/datasets/{root}",
+                .id = "getDataset",
+                .summary = "One dataset: licence, price, what its tokens are worth and why.",
+                .path = {{"root", "The root of its tokens."}},
+                .schema = "Dataset",
+                .run = [&context](const Call& call) -> Result<Response> {
+                    GYM_TRY(const Digest root, call.digest("root"));
+                    GYM_TRY(const auto dataset, context.with.queries.dataset(root));
+                    return ok(to_json(dataset));
                 }});
 }
 
@@ -229,6 +256,7 @@ void add_read_routes(Router& router, RouteContext& context) {
     add_epoch_routes(router, context);
     add_node_routes(router, context);
     add_job_routes(router, context);
+    add_dataset_routes(router, context);
     add_unit_routes(router, context);
 }
 

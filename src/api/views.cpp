@@ -85,6 +85,11 @@ json::value hardware_json(const std::string& text) {
     return error || !parsed.is_object() ? json::value(json::object{}) : parsed;
 }
 
+json::value nearest_json(const std::optional<registry::NearestDataset>& nearest) {
+    if (!nearest) return nullptr;
+    return json::object{{"root", nearest->root.hex()}, {"ppm", nearest->ppm}};
+}
+
 }  // namespace
 
 json::object to_json(const AccountView& view) {
@@ -162,6 +167,8 @@ json::object to_json(const registry::Job& job) {
             {"steps_per_round", terms.steps},
             {"checkpoint_every", terms.checkpoint_every},
             {"price_wei_per_pflop", terms.price_wei_per_pflop.to_string()},
+            {"data_price_wei_per_mtoken", job.data_price_wei_per_mtoken.to_string()},
+            {"data_quality_ppm", job.data_quality_ppm},
             {"budget_wei", job.budget_wei.to_string()},
             {"artifacts", artifacts_json(job.artifacts)},
             {"submitted_at_ms", job.submitted_at_ms},
@@ -228,10 +235,15 @@ json::object to_json(const registry::Dataset& dataset) {
             {"blob", dataset.blob.hex()},
             {"owner", dataset.owner.hex()},
             {"name", dataset.name},
+            {"licence", dataset.licence},
             {"tokens", dataset.tokens},
             {"vocabulary", dataset.vocabulary},
             {"price_wei_per_mtoken", dataset.price_wei_per_mtoken.to_string()},
+            {"novelty_ppm", dataset.novelty_ppm},
+            {"usefulness_ppm", dataset.usefulness_ppm},
             {"quality_ppm", dataset.quality_ppm},
+            {"nearest", nearest_json(dataset.nearest)},
+            {"number", dataset.number},
             {"registered_at_ms", dataset.registered_at_ms}};
 }
 

@@ -33,12 +33,29 @@ Result<Response> submit_job(RouteContext& context, const Call& call) {
     return response;
 }
 
+/// @errors kMalformed for a query without it.
+Result<std::string> required(const Call& call, const char* name, const char* what) {
+    const auto found = call.query.find(name);
+    if (found != call.query.end() && !found->second.empty()) return found->second;
+    return fail(ErrorCode::kMalformed, "the query needs '" + std::string(name) + "': " + what);
+}
+
 Result<Response> add_dataset(RouteContext& context, const Call& call) {
-    const auto name = call.query.find("name");
-    if (name == call.query.end() || name->second.empty() || name->second.size() > 128)
-        return fail(ErrorCode::kMalformed, "'name' must be 1 to 128 bytes long");
-    GYM_TRY(const auto added, context.with.submissions.add_dataset(*call.owner, name->second,
-                                                                   as_bytes(call.request.body)));
+    DatasetOffer offer;
+    offer.owner = *call.owner;
+    GYM_TRY(offer.name, required(call, "name", "1 to 128 bytes"));
+    GYM_TRY(offer.licence,
+            required(call, "licence", "an SPDX expression such as CC-BY-4.0, percent-encoded"));
+    if (call.has("price_wei_per_mtoken")) {
+        const auto price = Amount::parse(call.query.find("price_wei_per_mtoken")->second);
+        if (!price.ok()) return price.error().in("'price_wei_per_mtoken'");
+        offer.price_wei_per_mtoken = *price;
+    }
+    if (call.has("root")) {
+        GYM_TRY(offer.root, call.digest("root"));
+    }
+    offer.file = as_bytes(call.request.body);
+    GYM_TRY(const auto added, context.with.submissions.add_dataset(offer));
     return json_response(added.is_new ? 201 : 200, json::serialize(to_json(added.dataset)));
 }
 
@@ -124,10 +141,17 @@ void add_write_routes(Router& router, RouteContext& context) {
     router.add({.method = "POST",
                 .pattern = "/v1/datasets",
                 .id = "addDataset",
-                .summary = "Keeps a token file (`gym data build`) and registers it for the owner. "
-                           "The same content again answers 200 with the record as it is: the name "
-                           "of the first time stays. 409: it is registered by somebody else.",
-                .query = {{"name", "For people, 1 to 128 bytes; kept from the first time."}},
+                .summary =
+                    "Keeps a token file (`gym data build`) and registers it for the owner, with "
+                    "its novelty against all that was registered before. The same content again "
+                    "answers 200 with the record as it is: the name of the first time stays. 409: "
+                    "it is registered by somebody else, or with another licence or price.",
+                .query = {{"name", "For people, 1 to 128 bytes; kept from the first time. Required."},
+                          {"licence", "An SPDX license expression, like CC-BY-4.0. Required."},
+                          {"price_wei_per_mtoken",
+                           "Base units for a million tokens that final units consume, times the "
+                           "quality (default 0)."},
+                          {"root", "The root that the tokens must have; 422 if they have not."}},
                 .needs_key = true,
                 .body_type = "application/octet-stream",
                 .body_bytes_max = context.options.dataset_bytes_max,

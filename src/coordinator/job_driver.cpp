@@ -138,9 +138,8 @@ Status complete_if_done(const Context& context, const registry::Job& job, TickSu
 constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
 
 /// An upper bound of what `flops` of training may cost the job in all: compute with what comes on
-/// top of it, and the dataset's price for the tokens that so many FLOPs consume.
-Result<Amount> cost_bound(const Context& context, const registry::Job& job,
-                          const registry::Dataset& dataset, const Amount& flops) {
+/// top of it, and the tokens that so many FLOPs consume.
+Result<Amount> cost_bound(const Context& context, const registry::Job& job, const Amount& flops) {
     constexpr std::uint64_t kMtoken = 1'000'000;
     GYM_TRY(const Amount compute, flops.mul_div(job.terms.price_wei_per_pflop, Amount(kPflop)));
     GYM_TRY(const Amount paid,
@@ -148,9 +147,10 @@ Result<Amount> cost_bound(const Context& context, const registry::Job& job,
     const Amount flops_per_step(std::max<std::uint64_t>(job.artifacts->flops_per_step, 1));
     GYM_TRY(const Amount tokens,
             flops.mul_div(Amount(job.artifacts->tokens_per_step), flops_per_step));
-    GYM_TRY(const Amount data, tokens.mul_div(dataset.price_wei_per_mtoken, Amount(kMtoken)));
+    GYM_TRY(const Amount full, tokens.mul_div(job.data_price_wei_per_mtoken, Amount(kMtoken)));
+    GYM_TRY(const Amount data, full.mul_div(Amount(job.data_quality_ppm), Amount(protocol::kPpm)));
     GYM_TRY(const Amount bound, paid.plus(data));
-    return bound.plus(Amount(4));  // each division above may have dropped up to one unit
+    return bound.plus(Amount(5));  // each division above may have dropped up to one unit
 }
 
 /// An upper bound of what reports on `flops` cost whose units earn nothing: what comes on top of
@@ -174,8 +174,7 @@ Result<Amount> budget_for_round(const Context& context, db::Transaction& tx,
             Amount(job.artifacts->flops_per_step).mul_div(Amount(job.terms.steps), Amount(1)));
     GYM_TRY(const Amount round, per_unit.mul_div(Amount(job.terms.slots_max), Amount(1)));
     GYM_TRY(const Amount flops, billable.plus(round));
-    GYM_TRY(const registry::Dataset dataset, registry::get_dataset(tx, job.dataset_root));
-    GYM_TRY(const Amount training, cost_bound(context, job, dataset, flops));
+    GYM_TRY(const Amount training, cost_bound(context, job, flops));
     GYM_TRY(const Amount reported, registry::verification_only_flops(tx, job.id));
     GYM_TRY(const Amount reports, verification_bound(context, job, reported));
     return training.plus(reports);

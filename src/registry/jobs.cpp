@@ -75,6 +75,8 @@ Result<Job> to_job(const db::Row& row) {
     job.dataset_root = row.get<Digest>("dataset_root");
     job.terms = to_terms(row);
     job.budget_wei = row.get<Amount>("budget_wei");
+    job.data_price_wei_per_mtoken = row.get<Amount>("data_price_wei_per_mtoken");
+    job.data_quality_ppm = row.get<std::uint32_t>("data_quality_ppm");
     GYM_TRY(job.status, parse_job_status(row.get<std::string>("status")));
     job.status_reason = row.get<std::string>("status_reason");
     job.request = to_request(row.get<std::optional<std::string>>("request"));

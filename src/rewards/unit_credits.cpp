@@ -42,7 +42,8 @@ Status credit_committed(Books& books, const registry::UnitEventRow& event) {
     return book_credit(books, credit);
 }
 
-/// The dataset's provider earns with every final unit that consumed its tokens.
+/// The dataset's provider earns with every final unit that consumed its tokens, by the terms of the
+/// job: those of the dataset when it was submitted.
 Status credit_data(Books& books, const registry::UnitEventRow& event) {
     GYM_TRY(const registry::Job job, books.job(event.key.job_id));
     GYM_TRY(const registry::Dataset dataset,
@@ -56,8 +57,8 @@ Status credit_data(Books& books, const registry::UnitEventRow& event) {
     credit.round = event.key.round;
     credit.unit = event.unit;
     credit.inputs.tokens = event.tokens;
-    credit.inputs.price = dataset.price_wei_per_mtoken;
-    credit.inputs.quality_ppm = dataset.quality_ppm;
+    credit.inputs.price = job.data_price_wei_per_mtoken;
+    credit.inputs.quality_ppm = job.data_quality_ppm;
     return book_credit(books, credit);
 }
 

@@ -46,13 +46,18 @@ class ApiDatabaseTest : public ::testing::Test {
     void SetUp() override {
         api_db_ = database_.as("gym_api");
         const std::string text(2'000, 'x');
-        dataset_ = backend().add_dataset(owner_, "text", dataset_file(text)).value().dataset.root;
+        dataset_ = add(owner_, "text", dataset_file(text)).value().dataset.root;
     }
 
     PostgresBackend backend() {
         PostgresBackend::Options options;
         options.asset = kAsset;
         return PostgresBackend(*api_db_, blobs_, clock_, options);
+    }
+
+    Result<AddedDataset> add(const Address& owner, const std::string& name, const Bytes& file) {
+        return backend().add_dataset(
+            {.owner = owner, .name = name, .licence = "CC0-1.0", .file = file});
     }
 
     static Bytes dataset_file(const std::string& text) {

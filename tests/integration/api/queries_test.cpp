@@ -73,7 +73,7 @@ TEST_F(QueriesTest, JobsShowRoundsAndUnits) {
     EXPECT_EQ(view->rounds.size(), 1U);
     EXPECT_EQ(view->units.at("expired"), 1U);
     EXPECT_EQ(backend().jobs({}).value().size(), 1U);
-    EXPECT_EQ(backend().datasets().value().size(), 1U);
+    EXPECT_EQ(backend().datasets({}).value().size(), 1U);
 }
 
 TEST_F(QueriesTest, UnitsThatMustStillEndAreCountedWithTheEndOfTheirWindows) {

@@ -198,7 +198,7 @@ TEST_F(SubmitTest, ADatasetMustExistAndHoldAWindow) {
     ASSERT_FALSE(unknown.ok());
     EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
     const auto tiny =
-        backend().add_dataset(owner_, "tiny", dataset_file(std::string(160, 'y'))).value().dataset;
+        add(owner_, "tiny", dataset_file(std::string(160, 'y'))).value().dataset;
     const auto short_text = backend().submit_job({owner_, "k", job_spec(tiny.root)});
     ASSERT_FALSE(short_text.ok());
     EXPECT_NE(short_text.error().message.find("16 tokens, one window of the model needs 17"),
@@ -208,18 +208,18 @@ TEST_F(SubmitTest, ADatasetMustExistAndHoldAWindow) {
 
 TEST_F(SubmitTest, DatasetsAreCheckedAndKeptOnce) {
     Bytes file = dataset_file("hello, hello");
-    const auto first = backend().add_dataset(owner_, "hello", file);
+    const auto first = add(owner_, "hello", file);
     ASSERT_TRUE(first.ok()) << first.error().message;
     EXPECT_TRUE(first->is_new);
     EXPECT_EQ(blobs_.get(first->dataset.blob).value(), file);
-    const auto again = backend().add_dataset(owner_, "another name", file);
+    const auto again = add(owner_, "another name", file);
     ASSERT_TRUE(again.ok()) << again.error().message;
     EXPECT_FALSE(again->is_new);
     EXPECT_EQ(again->dataset.name, "hello") << "what stands there stays";
-    EXPECT_EQ(backend().add_dataset(address_of(2), "mine", file).error().code,
+    EXPECT_EQ(add(address_of(2), "mine", file).error().code,
               ErrorCode::kConflict);
     file.pop_back();
-    EXPECT_FALSE(backend().add_dataset(owner_, "cut", file).ok());
+    EXPECT_FALSE(add(owner_, "cut", file).ok());
 }
 
 TEST_F(SubmitTest, OnlyTheOwnerSteersAJob) {

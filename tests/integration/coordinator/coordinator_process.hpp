@@ -116,6 +116,8 @@ class CoordinatorProcess : public ::testing::Test {
         dataset.name = "text";
         dataset.tokens = 4'000;
         dataset.vocabulary = 256;
+        dataset.licence = "CC0-1.0";
+        dataset.sample.emplace();
         registry::NewJob job;
         job.id = registry::make_job_id(key_.address(), "process test");
         job.owner = key_.address();

@@ -132,7 +132,9 @@ World::World() : database_(test_database_.as("gym_coordinator")) {
     dataset.name = "three tokens";
     dataset.tokens = 3;
     dataset.vocabulary = 256;
-    const auto registered = database_->transact(
+    dataset.licence = "CC0-1.0";
+    dataset.sample.emplace();
+    const auto registered = test_database_.owner().transact(
         [&](db::Transaction& tx) { return registry::register_dataset(tx, dataset); });
     GYM_ASSERT(registered.ok(), "register the dataset");
     restart();

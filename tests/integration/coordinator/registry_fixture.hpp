@@ -41,6 +41,9 @@ class RegistryDatabase : public ::testing::Test {
                 node.role = i < 9 ? NodeRole::kWorker : NodeRole::kVerifier;
                 GYM_CHECK(register_node(tx, node, kNow));
             }
+            return {};
+        });
+        const Status registered = api->transact([&](db::Transaction& tx) -> Status {
             Dataset dataset;
             dataset.root = digest(1);
             dataset.blob = digest(2);
@@ -48,9 +51,12 @@ class RegistryDatabase : public ::testing::Test {
             dataset.name = "text";
             dataset.tokens = 100;
             dataset.vocabulary = 256;
+            dataset.licence = "CC0-1.0";
+            dataset.sample.emplace();
             GYM_CHECK(register_dataset(tx, dataset));
             return {};
         });
+        EXPECT_TRUE(registered.ok()) << registered.error().message;
     }
 
     template <class F>

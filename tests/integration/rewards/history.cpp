@@ -84,6 +84,8 @@ Digest History::submit_job(db::Database& web, const std::string& asset, const Ad
     dataset.name = "text";
     dataset.tokens = 1'000'000;
     dataset.vocabulary = 256;
+    dataset.licence = "CC0-1.0";
+    dataset.sample.emplace();
     dataset.price_wei_per_mtoken = data_price_;
     dataset.registered_at_ms = clock_.now_ms();
     write("dataset", [&](db::Transaction& tx) -> Status {

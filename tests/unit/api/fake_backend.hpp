@@ -96,9 +96,20 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         view.reports = {{}};
         return view;
     }
-    Result<std::vector<registry::Dataset>> datasets() override {
-        return std::vector<registry::Dataset>{{}};
+    Result<std::vector<registry::Dataset>> datasets(
+        const registry::DatasetFilter& filter) override {
+        last_dataset_filter = filter;
+        return std::vector<registry::Dataset>{sample_dataset()};
     }
+    registry::DatasetFilter last_dataset_filter;
+    Result<registry::Dataset> dataset(const Digest& root) override {
+        GYM_CHECK(ping());
+        if (unknown_dataset) return fail(ErrorCode::kNotFound, "no dataset " + root.hex());
+        registry::Dataset out = sample_dataset();
+        out.root = root;
+        return out;
+    }
+    bool unknown_dataset = false;
     Result<rewards::ClaimProof> proof(const Address& earner) override {
         if (payout) return *payout;
         if (earner != address_of(1)) return fail(ErrorCode::kNotFound, "nothing to claim");
@@ -151,18 +162,36 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         last_funding_key = funding.idempotency_key;
         return job;
     }
-    Result<AddedDataset> add_dataset(const Address& owner, const std::string& name,
-                                     ByteView file) override {
-        registry::Dataset dataset;
-        dataset.owner = owner;
-        dataset.name = name;
-        dataset.tokens = file.size();
-        return AddedDataset{dataset, name != "known"};
+    Result<AddedDataset> add_dataset(const DatasetOffer& offer) override {
+        registry::Dataset dataset = sample_dataset();
+        dataset.owner = offer.owner;
+        dataset.name = offer.name;
+        dataset.licence = offer.licence;
+        dataset.price_wei_per_mtoken = offer.price_wei_per_mtoken;
+        dataset.tokens = offer.file.size();
+        last_offer_root = offer.root;
+        return AddedDataset{dataset, offer.name != "known"};
     }
+    std::optional<Digest> last_offer_root;
     Result<Address> authenticate(std::string_view key) override {
         GYM_CHECK(ping());
         if (key == kGoodKey) return address_of(1);
         return fail(ErrorCode::kUnauthenticated, "the API key is not valid");
+    }
+
+    static registry::Dataset sample_dataset() {
+        registry::Dataset out;
+        out.root = digest_of(4);
+        out.name = "sample";
+        out.licence = "CC0-1.0";
+        out.tokens = 1'000;
+        out.price_wei_per_mtoken = Amount(2'000'000);
+        out.novelty_ppm = 900'000;
+        out.usefulness_ppm = 500'000;
+        out.quality_ppm = 450'000;
+        out.nearest = registry::NearestDataset{digest_of(5), 100'000};
+        out.number = 2;
+        return out;
     }
 
   private:

@@ -74,13 +74,14 @@ class Validator {
 };
 
 std::string filled(std::string pattern) {
-    for (const char* name : {"{address}", "{id}", "{epoch}"}) {
+    for (const char* name : {"{address}", "{id}", "{root}", "{epoch}"}) {
         const auto position = pattern.find(name);
         if (position == std::string::npos) continue;
         const std::string value = std::string_view(name) == "{address}"
                                       ? testing::address_of(1).hex()
-                                  : std::string_view(name) == "{id}" ? testing::digest_of(1).hex()
-                                                                     : "1";
+                                  : std::string_view(name) == "{epoch}"
+                                      ? "1"
+                                      : testing::digest_of(1).hex();
         pattern.replace(position, std::string_view(name).size(), value);
     }
     return pattern;
@@ -95,7 +96,7 @@ TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
     int checked = 0;
     for (const Route& route : api.router().routes()) {
         Request request{route.method, filled(route.pattern), {}, "x", "r"};
-        if (route.id == "addDataset") request.target += "?name=n";
+        if (route.id == "addDataset") request.target += "?name=n&licence=MIT";
         request.headers["authorization"] = std::string("Bearer ") + testing::kGoodKey;
         request.headers["idempotency-key"] = "k";
         if (route.id == "fundJob") request.body = "{\"amount_wei\":\"5\"}";

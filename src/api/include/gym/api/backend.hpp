@@ -109,7 +109,10 @@ class Queries {
     virtual Result<JobView> job(const Digest& id) = 0;
     virtual Result<std::vector<registry::Unit>> units(const registry::UnitFilter& filter) = 0;
     virtual Result<UnitView> unit(const Digest& id) = 0;
-    virtual Result<std::vector<registry::Dataset>> datasets() = 0;
+    virtual Result<std::vector<registry::Dataset>> datasets(
+        const registry::DatasetFilter& filter) = 0;
+    /// @errors kNotFound.
+    virtual Result<registry::Dataset> dataset(const Digest& root) = 0;
     /// The arguments of RewardsDistributor.claim(). @errors kNotFound for an address that the
     /// active root does not pay.
     virtual Result<rewards::ClaimProof> proof(const Address& earner) = 0;
@@ -132,6 +135,15 @@ struct Submitted {
     bool replayed = false;  ///< the same request was answered before
 };
 
+/// A token file and the terms under which its owner offers it.
+struct DatasetOffer {
+    Address owner;
+    std::string name;                    ///< for people, 1 to 128 bytes
+    std::string licence;                 ///< an SPDX license expression
+    Amount price_wei_per_mtoken;         ///< per million tokens that final units consume
+    std::optional<Digest> root = {};     ///< refused unless the file has this one
+    ByteView file;                       ///< blob::Dataset::encode()
+};
 struct AddedDataset {
     registry::Dataset dataset;
     bool is_new = false;
@@ -158,11 +170,13 @@ class Submissions {
     /// again adds nothing. @errors as request_job; kInsufficientFunds; kConflict (the key was used
     /// with another amount).
     virtual Result<registry::Job> fund_job(const Funding& funding) = 0;
-    /// Keeps a token file and registers it. A root is registered once: the owner who sends it
-    /// again, under whatever name, gets the record as it is.
-    /// @errors kMalformed, kOutOfRange, kConflict (it is somebody else's).
-    virtual Result<AddedDataset> add_dataset(const Address& owner, const std::string& name,
-                                             ByteView file) = 0;
+    /// Keeps a token file and registers it with its novelty against all that was registered
+    /// before. A root is registered once: the owner who sends it again, under whatever name, gets
+    /// the record as it is.
+    /// @errors kMalformed, kOutOfRange (the file); kMismatch (another root); kInvalidArgument (name
+    /// or licence); kOutOfRange (the price); kConflict (it is somebody else's, or was registered
+    /// with other terms).
+    virtual Result<AddedDataset> add_dataset(const DatasetOffer& offer) = 0;
 };
 
 class Keys {

@@ -20,6 +20,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
         std::string asset;  ///< ledger::erc20_asset() of the network's token
         std::chrono::milliseconds give_up_after{2'000};
         std::int64_t node_live_ms = 30'000;
+        /// Of datasets whose usefulness nobody has measured yet (docs/REWARDS.md, "Usefulness").
+        std::uint32_t usefulness_default_ppm = 500'000;
     };
     PostgresBackend(db::Database& database, blob::BlobStore& blobs, const Clock& clock,
                     Options options);
@@ -31,7 +33,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<JobView> job(const Digest& id) override;
     Result<std::vector<registry::Unit>> units(const registry::UnitFilter& filter) override;
     Result<UnitView> unit(const Digest& id) override;
-    Result<std::vector<registry::Dataset>> datasets() override;
+    Result<std::vector<registry::Dataset>> datasets(const registry::DatasetFilter& filter) override;
+    Result<registry::Dataset> dataset(const Digest& root) override;
     Result<rewards::ClaimProof> proof(const Address& earner) override;
     Result<rewards::Receipt> receipt(std::string_view id) override;
     Result<std::vector<rewards::PayoutEpoch>> epochs(std::uint32_t limit) override;
@@ -43,8 +46,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<registry::Job> request_job(const Address& owner, const Digest& id,
                                       registry::JobRequest request) override;
     Result<registry::Job> fund_job(const Funding& funding) override;
-    Result<AddedDataset> add_dataset(const Address& owner, const std::string& name,
-                                     ByteView file) override;
+    Result<AddedDataset> add_dataset(const DatasetOffer& offer) override;
 
     Result<Address> authenticate(std::string_view key) override;
 

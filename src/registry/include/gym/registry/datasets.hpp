@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,25 +13,80 @@
 
 namespace gym::registry {
 
+/// The registered dataset that most of another's tokens are like.
+struct NearestDataset {
+    Digest root;
+    std::uint32_t ppm = 0;  ///< of the sampled tokens; above 0
+};
+
+/// What of a dataset was compared with others (quality::DatasetSketch).
+struct DatasetSample {
+    std::uint32_t level = 0;
+    std::uint32_t chunks = 0;
+    std::uint64_t compared_tokens = 0;
+};
+
 struct Dataset {
     Digest root;  ///< tensor root of the tokens (blob::Dataset::root)
     Digest blob;  ///< blob root of the token file
     Address owner;
     std::string name;
+    std::string licence;  ///< an SPDX license expression; NOASSERTION: registered before one was
+                          ///< asked for
     std::uint64_t tokens = 0;
     std::uint32_t vocabulary = 0;
     Amount price_wei_per_mtoken;  ///< per million tokens consumed by final units; zero: free
+    std::uint32_t novelty_ppm = 1'000'000;
+    std::uint32_t usefulness_ppm = 1'000'000;
+    /// novelty * usefulness / 10^6, computed by the database; registration ignores it.
     std::uint32_t quality_ppm = 1'000'000;
+    std::optional<DatasetSample> sample;    ///< absent: registered before there were sketches
+    std::optional<NearestDataset> nearest;  ///< absent: nothing before it is like any of it
+    std::uint64_t number = 0;               ///< from 1 in the order of registration, which sets it
     UnixMs registered_at_ms = 0;
 };
 
-/// Registers a dataset; registering the same one again (same root, blob and owner) changes nothing,
-/// its name neither.
-/// @return whether it is new. @errors kConflict if the root belongs to somebody else.
+/// The most that a million tokens may cost: 10^12 tokens of money. No product with it overflows.
+[[nodiscard]] Amount dataset_price_max();
+
+/// Holds all other registrations up until the transaction ends: what is registered does not change
+/// between a lookup and what is stored on its account. Needs READ COMMITTED.
+Status lock_registrations(db::Transaction& tx);
+
+/// Registers a dataset under the next number; registering the same one again (same root, blob and
+/// owner) changes nothing, its name neither.
+/// @return whether it is new. @errors kConflict if the root belongs to somebody else, or to the
+/// same owner with another licence or price; kInvalidArgument for a record that the schema refuses.
 Result<bool> register_dataset(db::Transaction& tx, const Dataset& dataset);
 /// @errors kNotFound.
 Result<Dataset> get_dataset(db::Transaction& tx, const Digest& root);
-/// Newest first, at most 1,000.
-Result<std::vector<Dataset>> list_datasets(db::Transaction& tx);
+Result<std::optional<Dataset>> find_dataset(db::Transaction& tx, const Digest& root);
+/// @errors kConflict, as register_dataset(), if `offered` is not what `stored` is.
+Status check_same_offer(const Dataset& stored, const Dataset& offered);
+
+struct DatasetFilter {
+    std::optional<Address> owner;
+    std::uint32_t limit = 100;  ///< at most 1,000
+    std::uint32_t offset = 0;
+};
+/// Newest first.
+Result<std::vector<Dataset>> list_datasets(db::Transaction& tx, const DatasetFilter& filter);
+
+/// Keys that one statement asks for or writes; add_keys() makes as many as it needs.
+inline constexpr std::size_t kDatasetKeysMax = 16'384;
+
+struct KnownKey {
+    std::uint64_t key = 0;
+    std::uint64_t dataset = 0;  ///< number of the first that had it
+};
+/// Those of `keys` that are registered; looks at no other.
+/// @param keys at most kDatasetKeysMax. @errors kOutOfRange for more.
+Result<std::vector<KnownKey>> known_keys(db::Transaction& tx, std::span<const std::uint64_t> keys);
+/// Those of `keys` that nobody had before are `dataset`'s from now on.
+Status add_keys(db::Transaction& tx, std::span<const std::uint64_t> keys, std::uint64_t dataset);
+/// The highest sampling level of a registered dataset; 0 if there is none.
+Result<std::uint32_t> sample_level_max(db::Transaction& tx);
+/// @errors kNotFound.
+Result<Digest> dataset_root(db::Transaction& tx, std::uint64_t number);
 
 }  // namespace gym::registry

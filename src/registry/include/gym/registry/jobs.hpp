@@ -77,6 +77,9 @@ struct Job {
     Digest dataset_root;
     JobTerms terms;
     Amount budget_wei;
+    /// What the dataset's tokens cost this job: as they were registered when it was submitted.
+    Amount data_price_wei_per_mtoken;
+    std::uint32_t data_quality_ppm = 0;
     JobStatus status = JobStatus::kSubmitted;
     std::string status_reason;          ///< one sentence, empty when there is nothing to say
     std::optional<JobRequest> request;  ///< asked for, and not acted on yet

@@ -1,0 +1,332 @@
+// Registration of datasets on a real PostgreSQL: what is new of them, what that is worth, and what
+// the database itself refuses.
+#include <thread>
+
+#include "api_fixture.hpp"
+#include "gym/api/api.hpp"
+#include "gym/quality/usefulness.hpp"
+#include "gym/rewards/formulas.hpp"
+#include "random_seed.hpp"
+#include "streams.hpp"
+
+namespace gym::api {
+namespace {
+
+using quality::joined;
+using quality::kPpm;
+using quality::prose;
+using quality::Tokens;
+using testing::address_of;
+
+Bytes file_of(const Tokens& tokens) {
+    return blob::Dataset::from_tokens(tokens, 256).value().encode();
+}
+
+class DatasetsTest : public testing::ApiDatabaseTest {
+  protected:
+    registry::Dataset enter(const Tokens& tokens, std::uint8_t owner = 1) {
+        const auto added = add(address_of(owner), "text", file_of(tokens));
+        EXPECT_TRUE(added.ok()) << added.error().message;
+        return added.value().dataset;
+    }
+    /// What a million of its tokens earn at a price of a million base units.
+    static std::uint64_t worth(const registry::Dataset& dataset) {
+        return rewards::data_credit(kPpm, Amount(kPpm), dataset.quality_ppm)
+            .value()
+            .to_u64()
+            .value();
+    }
+    /// What all of its tokens earn at one base unit each.
+    static std::uint64_t worth_of_all(const registry::Dataset& dataset) {
+        return rewards::data_credit(dataset.tokens, Amount(kPpm), dataset.quality_ppm)
+            .value()
+            .to_u64()
+            .value();
+    }
+    static std::uint64_t worth_of_all(const quality::Novelty& found) {
+        const auto half = PostgresBackend::Options().usefulness_default_ppm;
+        return rewards::data_credit(found.tokens, Amount(kPpm),
+                                    quality::quality_ppm(found.ppm, half).value())
+            .value()
+            .to_u64()
+            .value();
+    }
+    ErrorCode sql(db::Database& as, const std::string& text) {
+        const auto rows = as.transact([&](db::Transaction& tx) { return tx.exec(text); });
+        return rows.ok() ? ErrorCode::kCancelled  // it went through
+                         : rows.error().code;
+    }
+
+    std::mt19937_64 random_{gym::testing::random_seed()};
+};
+
+TEST_F(DatasetsTest, ANewTextIsNovelAndOfTheDefaultUsefulness) {
+    const Tokens text = prose(random_, 100'000);
+    const auto dataset = enter(text);
+    EXPECT_GT(dataset.novelty_ppm, 970'000U);
+    EXPECT_LT(dataset.novelty_ppm, kPpm) << "edges are not";
+    EXPECT_EQ(dataset.novelty_ppm, quality::Book().novelty_of(text).ppm);
+    EXPECT_EQ(dataset.usefulness_ppm, PostgresBackend::Options().usefulness_default_ppm);
+    EXPECT_EQ(dataset.quality_ppm,
+              quality::quality_ppm(dataset.novelty_ppm, dataset.usefulness_ppm).value());
+    EXPECT_FALSE(dataset.nearest);
+    ASSERT_TRUE(dataset.sample);
+    EXPECT_EQ(dataset.sample->compared_tokens, quality::sketch(text).compared_tokens);
+    EXPECT_EQ(dataset.number, 2U) << "the fixture's text is the first";
+    EXPECT_EQ(dataset.licence, "CC0-1.0");
+}
+
+TEST_F(DatasetsTest, ADuplicateUnderAnotherRootEarnsNothing) {
+    const Tokens text = prose(random_, 100'000);
+    const auto original = enter(text, 1);
+    Tokens copy = text;
+    copy.back() = static_cast<std::uint16_t>(copy.back() ^ 1);
+    copy.insert(copy.begin(), 'x');
+    const auto dataset = enter(copy, 2);
+    ASSERT_NE(dataset.root, original.root);
+    EXPECT_LT(worth(dataset), worth(original) / 100);
+    ASSERT_TRUE(dataset.nearest);
+    EXPECT_EQ(dataset.nearest->root, original.root);
+    EXPECT_GT(dataset.nearest->ppm, 990'000U);
+    // A copy of the copy is one of the original, whose keys they are.
+    copy.insert(copy.begin(), 'y');
+    EXPECT_EQ(enter(copy, 3).nearest->root, original.root);
+}
+
+TEST_F(DatasetsTest, HalfADuplicateEarnsHalf) {
+    const Tokens text = prose(random_, 100'000);
+    const auto original = enter(text, 1);
+    const auto half = enter(joined(text, prose(random_, 100'000)), 2);
+    const double share = static_cast<double>(worth(half)) / static_cast<double>(worth(original));
+    EXPECT_GT(share, 0.47);
+    EXPECT_LT(share, 0.53);
+    EXPECT_EQ(half.nearest->root, original.root);
+    EXPECT_NEAR(half.nearest->ppm, 500'000, 30'000);
+}
+
+// Chunks that are alike only if they are equal: a random stream. (Where they are merely similar a
+// cut may gain some hundred tokens, docs/REWARDS.md.)
+TEST_F(DatasetsTest, SplittingADatasetNeverEarnsMore) {
+    for (std::uint64_t i = 0; i < 3 * gym::testing::test_scale(); ++i) {
+        const Tokens text = quality::random_tokens(random_, 40'000, 256);
+        // In a network of its own, where nothing was registered before.
+        const std::uint64_t whole = worth_of_all(quality::Book().novelty_of(text));
+        std::uint64_t parts = 0;
+        std::size_t first = 0;
+        while (first < text.size()) {
+            const std::size_t count =
+                std::min<std::size_t>(text.size() - first, 1 + random_() % 20'000);
+            const auto from = text.begin() + static_cast<std::ptrdiff_t>(first);
+            parts += worth_of_all(enter({from, from + static_cast<std::ptrdiff_t>(count)}));
+            first += count;
+        }
+        EXPECT_LE(parts, whole);
+        EXPECT_GT(parts, whole / 2) << "of parts that are not mere edges";
+    }
+}
+
+// They all look before any has registered, if nothing holds them apart.
+TEST_F(DatasetsTest, OfConcurrentCopiesOneIsNovel) {
+    const Tokens text = prose(random_, 60'000);
+    std::vector<std::thread> providers;
+    std::vector<std::optional<registry::Dataset>> entered(6);
+    for (std::size_t i = 0; i < entered.size(); ++i)
+        providers.emplace_back([&, i] {
+            Tokens copy = text;
+            copy.push_back(static_cast<std::uint16_t>('a' + i));
+            const auto added =
+                add(address_of(static_cast<std::uint8_t>(i + 1)), "copy", file_of(copy));
+            EXPECT_TRUE(added.ok()) << added.error().message;
+            if (added.ok()) entered[i] = added->dataset;
+        });
+    for (std::thread& provider : providers)
+        provider.join();
+    std::uint64_t novel = 0;
+    std::uint64_t earliest = ~std::uint64_t{0};
+    for (const auto& dataset : entered) {
+        ASSERT_TRUE(dataset);
+        earliest = std::min(earliest, dataset->number);
+    }
+    for (const auto& dataset : entered) {
+        novel += dataset->novelty_ppm > 900'000U ? 1 : 0;
+        const std::uint32_t most = dataset->number == earliest ? kPpm : 0;
+        EXPECT_LE(dataset->novelty_ppm, most);
+    }
+    EXPECT_EQ(novel, 1U);
+}
+
+TEST_F(DatasetsTest, TheTermsOfTheFirstTimeStay) {
+    DatasetOffer offer{.owner = owner_,
+                       .name = "mine",
+                       .licence = "MIT",
+                       .price_wei_per_mtoken = Amount(5),
+                       .file = {}};
+    const Bytes file = file_of(prose(random_, 5'000));
+    offer.file = file;
+    ASSERT_TRUE(backend().add_dataset(offer).value().is_new);
+    EXPECT_FALSE(backend().add_dataset(offer).value().is_new);
+    DatasetOffer dearer = offer;
+    dearer.price_wei_per_mtoken = Amount(6);
+    const auto refused = backend().add_dataset(dearer);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+    EXPECT_NE(refused.error().message.find("neither changes afterwards"), std::string::npos)
+        << refused.error().message;
+    DatasetOffer freer = offer;
+    freer.licence = "CC0-1.0";
+    EXPECT_EQ(backend().add_dataset(freer).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(count("registry.dataset"), 2U);
+}
+
+TEST_F(DatasetsTest, BadOffersAreRefusedWithoutATrace) {
+    const Bytes file = file_of(prose(random_, 5'000));
+    const DatasetOffer good{.owner = owner_, .name = "n", .licence = "MIT", .file = file};
+    const auto code = [&](auto change) {
+        DatasetOffer offer = good;
+        change(offer);
+        const auto added = backend().add_dataset(offer);
+        return added.ok() ? ErrorCode::kInternal : added.error().code;
+    };
+    using enum ErrorCode;
+    EXPECT_EQ(code([](auto& offer) { offer.licence = "MIT OR"; }), kInvalidArgument);
+    EXPECT_EQ(code([](auto& offer) { offer.licence = "NOASSERTION"; }), kInvalidArgument);
+    EXPECT_EQ(code([](auto& offer) { offer.licence = ""; }), kInvalidArgument);
+    EXPECT_EQ(code([](auto& offer) { offer.name = std::string(129, 'n'); }), kInvalidArgument);
+    EXPECT_EQ(code([](auto& offer) { offer.name = ""; }), kInvalidArgument);
+    EXPECT_EQ(code([](auto& offer) { offer.root = Digest{}; }),
+              kMismatch);
+    EXPECT_EQ(code([](auto& offer) { offer.file = {}; }), kMalformed);
+    EXPECT_EQ(code([](auto& offer) {
+                  offer.price_wei_per_mtoken =
+                      registry::dataset_price_max().plus(Amount(1)).value();
+              }),
+              kOutOfRange);
+    // 2^36 tokens announced, none sent.
+    Bytes absurd = file;
+    absurd.resize(20);
+    for (std::size_t i = 12; i < 20; ++i)
+        absurd[i] = i == 15 ? 16 : 0;
+    EXPECT_EQ(code([&](auto& offer) { offer.file = absurd; }), kMalformed);
+    EXPECT_EQ(count("registry.dataset"), 1U);
+    EXPECT_EQ(code([](auto& offer) {
+                  offer.price_wei_per_mtoken = registry::dataset_price_max();
+                  offer.licence = "(MIT AND GPL-2.0+ WITH Classpath-exception-2.0) OR LicenseRef-x";
+              }),
+              kInternal)
+        << "what is allowed goes through";
+}
+
+TEST_F(DatasetsTest, ABlobThatWasLostComesBackWithTheSameFile) {
+    const Bytes file = file_of(prose(random_, 5'000));
+    const auto first = add(owner_, "n", file).value().dataset;
+    ASSERT_TRUE(blobs_.remove(first.blob).ok());
+    EXPECT_FALSE(add(owner_, "n", file).value().is_new);
+    EXPECT_EQ(blobs_.get(first.blob).value(), file);
+}
+
+TEST_F(DatasetsTest, TheListIsByOwnerNewestFirst) {
+    const auto mine = enter(prose(random_, 3'000), 5);
+    const auto later = enter(prose(random_, 3'000), 5);
+    enter(prose(random_, 3'000), 6);
+    const auto listed = backend().datasets({.owner = address_of(5)}).value();
+    ASSERT_EQ(listed.size(), 2U);
+    EXPECT_EQ(listed[0].root, later.root);
+    EXPECT_EQ(listed[1].root, mine.root);
+    EXPECT_EQ(backend().datasets({.limit = 1, .offset = 1}).value().at(0).root, later.root);
+    EXPECT_EQ(backend().dataset(mine.root).value().number, mine.number);
+    EXPECT_EQ(backend().dataset(Digest{}).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(DatasetsTest, WhatIsRegisteredNeverChangesNotEvenForTheOwnerOfTheSchema) {
+    const auto dataset = enter(prose(random_, 20'000));
+    db::Database& superuser = database_.owner();
+    const std::string mine = " WHERE number = " + std::to_string(dataset.number);
+    for (const char* change :
+         {"novelty_ppm = 1000000", "price_wei_per_mtoken = 7", "licence = 'MIT'", "name = 'x'",
+          "owner = root", "number = 77", "nearest = root, nearest_ppm = 1"})
+        EXPECT_NE(sql(superuser, std::string("UPDATE registry.dataset SET ") + change + mine),
+                  ErrorCode::kCancelled)
+            << change;
+    EXPECT_NE(sql(superuser, "DELETE FROM registry.dataset" + mine), ErrorCode::kCancelled);
+    EXPECT_NE(sql(superuser, "UPDATE registry.dataset_key SET dataset = 1"), ErrorCode::kCancelled);
+    EXPECT_NE(sql(superuser, "DELETE FROM registry.dataset_key"), ErrorCode::kCancelled);
+    EXPECT_NE(sql(superuser, "INSERT INTO registry.dataset_key VALUES (1, 999)"),
+              ErrorCode::kCancelled)
+        << "a key of nobody's";
+    EXPECT_EQ(sql(superuser, "UPDATE registry.dataset SET usefulness_ppm = 250000" + mine),
+              ErrorCode::kCancelled);
+    EXPECT_EQ(backend().dataset(dataset.root)->quality_ppm,
+              quality::quality_ppm(dataset.novelty_ppm, 250'000).value());
+    // The roles: the API adds and never changes, the coordinator only reads.
+    EXPECT_EQ(sql(*api_db_, "UPDATE registry.dataset SET usefulness_ppm = 1" + mine),
+              ErrorCode::kPermissionDenied);
+    const auto coordinator = database_.as("gym_coordinator");
+    EXPECT_EQ(sql(*coordinator, "UPDATE registry.dataset SET usefulness_ppm = 1" + mine),
+              ErrorCode::kPermissionDenied);
+    EXPECT_EQ(sql(*coordinator, "INSERT INTO registry.dataset_key VALUES (1, 1)"),
+              ErrorCode::kPermissionDenied);
+}
+
+TEST_F(DatasetsTest, AJobKeepsTheTermsOfItsSubmission) {
+    deposit(owner_, "250", "d1");
+    const Bytes file = file_of(prose(random_, 20'000));
+    const auto dataset = backend()
+                             .add_dataset({.owner = address_of(2),
+                                           .name = "n",
+                                           .licence = "MIT",
+                                           .price_wei_per_mtoken = Amount(1'000),
+                                           .file = file})
+                             .value()
+                             .dataset;
+    const auto first =
+        backend().submit_job({owner_, "k1", testing::job_spec(dataset.root)}).value().job;
+    EXPECT_EQ(first.data_price_wei_per_mtoken, Amount(1'000));
+    EXPECT_EQ(first.data_quality_ppm, dataset.quality_ppm);
+    ASSERT_EQ(sql(database_.owner(), "UPDATE registry.dataset SET usefulness_ppm = 1000000 "
+                                     "WHERE price_wei_per_mtoken = 1000"),
+              ErrorCode::kCancelled);
+    EXPECT_EQ(backend().job(first.id)->job.data_quality_ppm, dataset.quality_ppm);
+    const auto second =
+        backend().submit_job({owner_, "k2", testing::job_spec(dataset.root)}).value().job;
+    EXPECT_EQ(second.data_quality_ppm, dataset.novelty_ppm);
+    EXPECT_EQ(sql(database_.owner(), "UPDATE registry.job SET data_quality_ppm = 1"),
+              ErrorCode::kConflict);
+    EXPECT_EQ(sql(database_.owner(), "UPDATE registry.job SET data_price_wei_per_mtoken = 1"),
+              ErrorCode::kConflict);
+}
+
+TEST_F(DatasetsTest, RefusalsAreProblemsThatSayWhatIsWrong) {
+    PostgresBackend storage = backend();
+    Api api({storage, storage, storage, clock_}, {.dataset_bytes_max = 10'000});
+    const std::string key = create_key(*api_db_, owner_, "test", 1).value();
+    const Bytes file = file_of(prose(random_, 1'000));
+    const auto post = [&](const std::string& query) {
+        Request request{.method = "POST", .target = "/v1/datasets?" + query};
+        request.headers["authorization"] = "Bearer " + key;
+        request.body.assign(file.begin(), file.end());
+        return api.handle(request);
+    };
+    const auto none = post("name=n");
+    EXPECT_EQ(none.status, 400U);
+    EXPECT_NE(none.body.find("the query needs 'licence'"), std::string::npos) << none.body;
+    const auto odd = post("name=n&licence=MIT%20AND");
+    EXPECT_EQ(odd.status, 422U);
+    EXPECT_NE(odd.body.find("no licence identifier: the end"), std::string::npos) << odd.body;
+    const auto root = post("name=n&licence=MIT&root=" + std::string(64, '1'));
+    EXPECT_EQ(root.status, 422U);
+    EXPECT_NE(root.body.find("the dataset's root is"), std::string::npos) << root.body;
+    EXPECT_EQ(post("name=n&licence=MIT&price_wei_per_mtoken=-1").status, 400U);
+    EXPECT_EQ(post("name=n&licence=MIT&price_wei_per_mtoken=1" + std::string(31, '0')).status,
+              422U);
+    EXPECT_EQ(post("name=n&licence=MIT&price_wei_per_mtoken=1" + std::string(80, '0')).status,
+              422U);
+    Request large{.method = "POST", .target = "/v1/datasets?name=n&licence=MIT"};
+    large.headers["authorization"] = "Bearer " + key;
+    EXPECT_EQ(api.admit(large).body_bytes_max, 10'000U);
+    EXPECT_EQ(post("name=n&licence=MIT&price_wei_per_mtoken=7").status, 201U);
+    const auto unknown = api.handle({.target = "/v1/datasets/" + std::string(64, '1')});
+    EXPECT_EQ(unknown.status, 404U);
+}
+
+}  // namespace
+}  // namespace gym::api
