@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # demo.sh BUILD_DIR: the main job on embedded defaults. The text is the King James Bible of Debian's package
-# bible-kjv, which is in the public domain; TEXT=FILE takes another one.
+# bible-kjv, which is in the public domain; TEXT=FILE takes another one, LICENCE=SPDX says under which licence it is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?usage: demo.sh BUILD_DIR}
@@ -12,5 +12,6 @@ if [[ ! -s $text ]]; then
     mv "$text.part" "$text"
 fi
 exec "$build/bin/gym" devnet demo --root "$folder/network" --text "$text" \
+    --licence "${LICENCE:-LicenseRef-public-domain}" \
     --cheating-worker-program "$build/bin/gym-faulty-worker" \
     --report "$folder/report.json" "${@:2}"

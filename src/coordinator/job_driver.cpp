@@ -148,7 +148,7 @@ Result<Amount> cost_bound(const Context& context, const registry::Job& job, cons
     GYM_TRY(const Amount tokens,
             flops.mul_div(Amount(job.artifacts->tokens_per_step), flops_per_step));
     GYM_TRY(const Amount full, tokens.mul_div(job.data_price_wei_per_mtoken, Amount(kMtoken)));
-    GYM_TRY(const Amount data, full.mul_div(Amount(job.data_quality_ppm), Amount(protocol::kPpm)));
+    GYM_TRY(const Amount data, full.mul_div(Amount(job.data_quality_ppm), Amount(kPpm)));
     GYM_TRY(const Amount bound, paid.plus(data));
     return bound.plus(Amount(5));  // each division above may have dropped up to one unit
 }

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "gym/quality/novelty.hpp"
+#include "gym/common/ppm.hpp"
 
 namespace gym::quality {
 namespace {

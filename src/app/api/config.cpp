@@ -40,6 +40,8 @@ Result<ApiConfig> load_api_config(const std::string& path) {
     GYM_CHECK(map.read_integer("node_live_ms", 1, kTimeoutMsMax, config.node_live_ms));
     GYM_CHECK(
         map.read_integer("dataset_bytes_max", 1, std::int64_t{1} << 40, config.dataset_bytes_max));
+    GYM_CHECK(
+        map.read_integer("usefulness_default_ppm", 0, 1'000'000, config.usefulness_default_ppm));
     GYM_TRY(config.log_level, map.string_or("log_level", config.log_level));
     GYM_CHECK(map.finish());
     return config;

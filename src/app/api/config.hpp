@@ -17,6 +17,7 @@ struct ApiConfig {
     std::string blobs;
     std::int64_t node_live_ms = 30'000;
     std::uint64_t dataset_bytes_max = std::uint64_t{256} << 20;
+    std::uint32_t usefulness_default_ppm = 500'000;
     std::string log_level = "info";
 };
 

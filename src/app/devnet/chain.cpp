@@ -29,7 +29,8 @@ chain::DisputeParams dispute_params(const ChainOptions& options) {
 
 Status fund_holders(const Layout& layout) {
     GYM_TRY(const Amount gas_money, Amount::parse_tokens("100"));
-    std::vector<std::string> holders{kDeployer, kCoordinator, kSettler, kJobOwner, kVerifier};
+    std::vector<std::string> holders{kDeployer, kCoordinator, kSettler,
+                                     kJobOwner, kProvider,    kVerifier};
     for (const std::string& worker : layout.worker_names())
         holders.push_back(worker);
     for (const std::string& holder : holders) {

@@ -67,9 +67,11 @@ Result<Report> run_demo(const DemoOptions& options, const Announce& announce) {
     const Patience patience{options.timeout_s, options.network.interrupted};
     announce("depositing the job's budget on chain");
     GYM_CHECK(fund_owner(layout, deployment, *database, deposit));
-    announce("registering the text and submitting the job");
+    announce("registering the text as its provider and submitting the job");
+    GYM_TRY(const Digest dataset,
+            register_text(layout, options.network.programs, options.text, options.licence));
     GYM_TRY(const Digest job_id,
-            submit_job(layout, options.network.programs, options.text, options.job_file));
+            submit_job(layout, options.network.programs, dataset, options.job_file));
     announce("training: job " + job_id.hex());
     GYM_CHECK(watch_job(*database, job_id, patience));
     GYM_TRY(Report report, end_demo(options, layout, deployment, *database, job_id, announce));

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "api_request.hpp"
+#include "dataset_client.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
 #include "gym/devnet/infrastructure.hpp"
@@ -19,6 +20,8 @@ namespace {
 constexpr std::uint32_t kPollMs = 300;
 constexpr std::uint32_t kDepositTimeoutS = 60;
 constexpr const char* kDatasetName = "demo text";
+/// Of a million tokens of the text, times its quality.
+constexpr const char* kDataPriceTokens = "0.1";
 
 /// Asks `done` again and again until it says true.
 /// @errors its own, except kUnavailable; kTimeout, kCancelled.
@@ -115,19 +118,21 @@ Status fund_owner(const Layout& layout, const chain::Deployment& deployment, db:
         });
 }
 
-Result<Digest> submit_job(const Layout& layout, const Programs& programs,
-                          const std::filesystem::path& text,
-                          const std::filesystem::path& job_file) {
-    GYM_TRY(const std::string key, ensure_api_key(layout, programs, kJobOwner));
+Result<Digest> register_text(const Layout& layout, const Programs& programs,
+                             const std::filesystem::path& text, const std::string& licence) {
+    GYM_TRY(const std::string key, ensure_api_key(layout, programs, kProvider));
     GYM_TRY(const Bytes words, read_file(text));
     GYM_TRY(const blob::Dataset dataset, blob::Dataset::build_from_text(words));
-    const Bytes file = dataset.encode();
-    GYM_TRY(const auto registered,
-            app::api_post(layout.api_url(), {.path = "/v1/datasets?name=demo",
-                                             .content_type = "application/octet-stream",
-                                             .api_key = key,
-                                             .body = std::string(file.begin(), file.end())}));
-    GYM_TRY(const std::string job, fill_in(job_file, text_of(registered, "root")));
+    GYM_TRY(const Amount price, Amount::parse_tokens(kDataPriceTokens));
+    GYM_TRY(const auto registered, app::register_dataset(layout.api_url(), key, dataset,
+                                                         {kDatasetName, licence, price}));
+    return Digest::parse(text_of(registered, "root"));
+}
+
+Result<Digest> submit_job(const Layout& layout, const Programs& programs, const Digest& dataset,
+                          const std::filesystem::path& job_file) {
+    GYM_TRY(const std::string key, ensure_api_key(layout, programs, kJobOwner));
+    GYM_TRY(const std::string job, fill_in(job_file, dataset.hex()));
     GYM_TRY(const auto submitted,
             app::api_post(layout.api_url(), {.path = "/v1/jobs",
                                              .content_type = "application/yaml",
@@ -172,6 +177,7 @@ Status settle_and_claim(const Layout& layout, const chain::Deployment& deploymen
     }));
     std::vector<std::string> earners = layout.worker_names();
     earners.emplace_back(kVerifier);
+    earners.emplace_back(kProvider);
     for (const std::string& holder : earners)
         GYM_CHECK(claim_for(layout, deployment, database, holder));
     return {};

@@ -21,9 +21,12 @@ struct Patience {
 /// Deposits `amount` on chain and waits until the ledger shows it as available.
 Status fund_owner(const Layout& layout, const chain::Deployment& deployment, db::Database& database,
                   const Amount& amount);
-/// Registers the text as a dataset and submits the job file for it over REST. @return the job's id.
-Result<Digest> submit_job(const Layout& layout, const Programs& programs,
-                          const std::filesystem::path& text, const std::filesystem::path& job_file);
+/// The data provider offers the text over REST. @return the dataset's root.
+Result<Digest> register_text(const Layout& layout, const Programs& programs,
+                             const std::filesystem::path& text, const std::string& licence);
+/// The job's owner submits the job file for a registered dataset over REST. @return the job's id.
+Result<Digest> submit_job(const Layout& layout, const Programs& programs, const Digest& dataset,
+                          const std::filesystem::path& job_file);
 /// Shows progress until the job has ended and every unit is decided. @errors kTimeout, kCancelled;
 /// kConflict when the job failed, pauses or was cancelled.
 Status watch_job(db::Database& database, const Digest& job_id, const Patience& patience);

@@ -33,6 +33,8 @@ struct JobHistory {
     std::map<Address, registry::Node> nodes;
     std::string ledger_sum_wei;
     Amount ledger_paid;
+    LedgerReport ledger;
+    ProviderLine provider;
 };
 
 Status read_reports(db::Transaction& tx, JobHistory& history) {
@@ -72,6 +74,8 @@ Result<JobHistory> read_history(db::Transaction& tx, const ReportSources& source
     }
     GYM_CHECK(read_reports(tx, out));
     GYM_CHECK(read_ledger(tx, out));
+    GYM_TRY(out.ledger, read_ledger_report(tx));
+    GYM_TRY(out.provider, read_provider(tx, sources.job_id));
     return out;
 }
 
@@ -123,6 +127,7 @@ Status read_chain(const ReportSources& sources, Report& report) {
         GYM_TRY(line.paid, distributor.claimed(sources.chain, line.address));
     }
     GYM_TRY(report.verifier.paid, distributor.claimed(sources.chain, report.verifier.address));
+    GYM_TRY(report.provider.paid, distributor.claimed(sources.chain, report.provider.address));
     GYM_TRY(report.onchain_paid, distributor.total_claimed(sources.chain));
     GYM_TRY(const chain::RootSubmitted root, distributor.active_root(sources.chain));
     report.payout_root = root.root;
@@ -161,6 +166,8 @@ Result<Report> collect_report(const ReportSources& sources) {
     report.verifier = {.name = kVerifier, .address = sources.verifier};
     if (const auto told = history.reports.find(sources.verifier); told != history.reports.end())
         report.verifier.reports = told->second;
+    report.provider = history.provider;
+    report.ledger = history.ledger;
     report.units_sampled = history.sampled;
     report.mismatches = history.mismatches;
     report.ledger_sum_wei = history.ledger_sum_wei;

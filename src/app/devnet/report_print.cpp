@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "gym/devnet/layout.hpp"
 #include "gym/devnet/report.hpp"
 
 namespace gym::devnet {
@@ -17,6 +18,10 @@ std::string printable(const std::string& text) {
     for (char& c : out)
         if (c != '\n' && (c < ' ' || c > '~')) c = '.';
     return out;
+}
+
+double percent(std::uint64_t ppm) {
+    return static_cast<double>(ppm) / 10'000.0;
 }
 
 /// The 32 bits that a finding's word ends with; all of it if it is a root.
@@ -51,7 +56,53 @@ std::string dispute_text(const DisputeReport& dispute) {
         dispute.transactions, dispute.challenger_gas, dispute.worker_gas,
         dispute.element.to_string(), hex_of(dispute.claimed), hex_of(dispute.computed),
         dispute.slashed.to_tokens(), dispute.burned.to_tokens(),
-        static_cast<double>(dispute.burned_ppm()) / 10'000.0, dispute.reward.to_tokens());
+        percent(dispute.burned_ppm()), dispute.reward.to_tokens());
+}
+
+json::object provider_json(const ProviderLine& line) {
+    return {{"address", line.address.hex()},
+            {"name", kProvider},
+            {"dataset_root", line.dataset_root.hex()},
+            {"licence", line.licence},
+            {"tokens", line.tokens},
+            {"price_wei_per_mtoken", line.price_wei_per_mtoken.to_string()},
+            {"novelty_ppm", line.novelty_ppm},
+            {"usefulness_ppm", line.usefulness_ppm},
+            {"quality_ppm", line.quality_ppm},
+            {"paid_wei", line.paid.to_string()}};
+}
+
+json::array epochs_json(const std::vector<rewards::PayoutEpoch>& epochs) {
+    json::array out;
+    for (const rewards::PayoutEpoch& epoch : epochs)
+        out.push_back(
+            json::object{{"epoch", epoch.epoch},
+                         {"root", epoch.root.hex()},
+                         {"total_cumulative_wei", epoch.total_cumulative.to_string()}});
+    return out;
+}
+
+void add_ledger(json::object& out, const LedgerReport& ledger) {
+    for (const char* kind : {"compute", "verification", "uptime", "data"})
+        out[std::string(kind) + "_credit_wei"] = ledger.credit(kind).to_string();
+    out["ledger_transfers"] = ledger.transfers;
+    out["audit_violations"] = ledger.audit_violations;
+    out["epochs"] = epochs_json(ledger.epochs);
+}
+
+std::string credits_text(const Report& report) {
+    const LedgerReport& ledger = report.ledger;
+    const ProviderLine& provider = report.provider;
+    return fmt::format(
+        "credited: compute {}, verification {}, uptime {}, data {} tokens, in {} transfers\n"
+        "  data: {} tokens of text under {}, {} tokens a million, quality {:g} % (novelty {:g} %, "
+        "usefulness {:g} %)\n"
+        "payout epochs {}, rows in all audit views {}\n",
+        ledger.credit("compute").to_tokens(), ledger.credit("verification").to_tokens(),
+        ledger.credit("uptime").to_tokens(), ledger.credit("data").to_tokens(), ledger.transfers,
+        provider.tokens, provider.licence, provider.price_wei_per_mtoken.to_tokens(),
+        percent(provider.quality_ppm), percent(provider.novelty_ppm),
+        percent(provider.usefulness_ppm), ledger.epochs.size(), ledger.audit_violations);
 }
 
 }  // namespace
@@ -67,13 +118,14 @@ std::string to_json(const Report& report) {
                                        {"units_pending", line.units_pending},
                                        {"paid_wei", line.paid.to_string()},
                                        {"excluded_because", line.excluded}});
-    const json::object object{
+    json::object object{
         {"rounds", report.rounds},
         {"workers", std::move(workers)},
         {"verifier", json::object{{"address", report.verifier.address.hex()},
                                   {"name", report.verifier.name},
                                   {"reports", report.verifier.reports},
                                   {"paid_wei", report.verifier.paid.to_string()}}},
+        {"provider", provider_json(report.provider)},
         {"validation_losses", json::value_from(report.validation_losses)},
         {"units_sampled", report.units_sampled},
         {"mismatches", report.mismatches},
@@ -88,21 +140,24 @@ std::string to_json(const Report& report) {
         {"dispute", dispute_json(report.dispute)},
         {"sample", printable(report.sample)},
         {"wall_s", report.wall_s}};
+    add_ledger(object, report.ledger);
     return json::serialize(object);
 }
 
 std::string to_text(const Report& report) {
-    constexpr const char* kRow = "{:<10} {:<42}  {:>5} {:>8} {:>7}  {:>22}\n";
+    constexpr const char* kRow = "{:<13} {:<42}  {:>5} {:>8} {:>7}  {:>22}\n";
     std::string out = "\n" + fmt::format(kRow, "node", "address", "final", "rejected", "pending",
                                          "paid (tokens)");
     for (const WorkerLine& line : report.workers) {
         out += fmt::format(kRow, line.name, line.address.hex(), line.units_final,
                            line.units_rejected, line.units_pending, line.paid.to_tokens());
-        if (!line.excluded.empty()) out += fmt::format("{:<10} excluded: {}\n", "", line.excluded);
+        if (!line.excluded.empty()) out += fmt::format("{:<13} excluded: {}\n", "", line.excluded);
     }
     out += fmt::format(kRow, report.verifier.name, report.verifier.address.hex(), "-", "-", "-",
                        report.verifier.paid.to_tokens());
-    out += fmt::format("{:<10} ran {} units again\n", "", report.verifier.reports);
+    out += fmt::format("{:<13} ran {} units again\n", "", report.verifier.reports);
+    out += fmt::format(kRow, kProvider, report.provider.address.hex(), "-", "-", "-",
+                       report.provider.paid.to_tokens());
     out += "\nvalidation loss after each round (nats per byte):";
     for (const double loss : report.validation_losses)
         out += fmt::format(" {:.3f}", loss);
@@ -114,6 +169,7 @@ std::string to_text(const Report& report) {
         report.onchain_paid.to_tokens(), report.ledger_paid.to_tokens(), report.ledger_sum_wei,
         report.gas_used, report.payout_root.hex(), report.program_root.hex(),
         report.final_state_root.hex());
+    out += credits_text(report);
     if (report.dispute) out += dispute_text(*report.dispute);
     out += "\nthe trained model writes:\n" + printable(report.sample) + "\n";
     return out;
@@ -136,6 +192,16 @@ std::vector<std::string> failed_checks(const Report& report, const Expectations&
     require(report.onchain_paid == report.ledger_paid,
             "chain and ledger disagree on what was paid");
     require(!report.onchain_paid.is_zero(), "nobody was paid");
+    for (const char* kind : {"compute", "data"})
+        require(!report.ledger.credit(kind).is_zero(), std::string("nothing was credited for ") + kind);
+    require(report.provider.paid == report.ledger.credit("data"),
+            "the provider of the text was not paid what the ledger credited for data");
+    require(report.ledger.audit_violations == 0,
+            "audit views have rows: " + fmt::format("{}", fmt::join(report.ledger.violated, ", ")));
+    require(!report.ledger.epochs.empty() &&
+                report.ledger.epochs.back().root == report.payout_root &&
+                report.ledger.epochs.back().total_cumulative == report.ledger_paid,
+            "the last payout epoch is not what the chain pays");
     for (const WorkerLine& line : report.workers) {
         if (line.cheats) {
             require(line.units_rejected > 0, line.name + " cheats and was not caught");
@@ -147,6 +213,7 @@ std::vector<std::string> failed_checks(const Report& report, const Expectations&
         require(line.units_pending == 0, line.name + " has units that are not decided");
     }
     if (!expected.with_cheater) return out;
+    require(!report.ledger.credit("verification").is_zero(), "no verifier was credited");
     require(report.mismatches > 0, "no verifier found a mismatch");
     require(report.dispute.has_value(), "no fault was proven on chain");
     if (!report.dispute) return out;

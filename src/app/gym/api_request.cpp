@@ -9,16 +9,16 @@ namespace {
 
 using http::Reply;
 
-constexpr std::uint32_t kTimeoutMs = 10'000;
 constexpr std::uint64_t kReplyBytesMax = 256U << 20;  // an epoch file of a large network
 
-Result<Reply> exchange(const std::string& url, http::Request request) {
+Result<Reply> exchange(const std::string& url, http::Request request,
+                       std::uint32_t timeout_ms = kApiTimeoutMs) {
     const auto parsed = http::parse_url(url);
     if (!parsed.ok()) return parsed.error().in("gym-api");
     request.headers.emplace_back("Accept", "application/json");
     request.headers.emplace_back("Connection", "close");
     auto reply = http::Connection::create(*parsed, {.peer = "gym-api",
-                                                    .timeout_ms = kTimeoutMs,
+                                                    .timeout_ms = timeout_ms,
                                                     .reply_bytes_max = kReplyBytesMax})
                      ->exchange(request);
     if (reply.ok()) return reply;
@@ -96,7 +96,7 @@ Result<boost::json::value> api_post(const std::string& url, const ApiPost& post)
                        {"Authorization", "Bearer " + post.api_key}};
     if (!post.idempotency_key.empty())
         request.headers.emplace_back("Idempotency-Key", post.idempotency_key);
-    GYM_TRY(const Reply reply, exchange(url, std::move(request)));
+    GYM_TRY(const Reply reply, exchange(url, std::move(request), post.timeout_ms));
     return json_of(reply);
 }
 

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <cstdint>
 #include <string>
 
 #include "gym/common/result.hpp"
 
 namespace gym::app {
+
+/// Of one request, unless it says otherwise.
+inline constexpr std::uint32_t kApiTimeoutMs = 10'000;
 
 /// GET of `path` ("/v1/accounts/0x..") at a gym-api ("http(s)://host:port"). One request, bounded
 /// time and size. @errors kInvalidArgument for another kind of URL; kUnavailable when nobody
@@ -22,6 +26,7 @@ struct ApiPost {
     std::string api_key;
     std::string idempotency_key;  ///< empty: none
     std::string body;
+    std::uint32_t timeout_ms = kApiTimeoutMs;
 };
 /// The same for a POST; the answer to a success of any kind. @errors as api_get, with the problem's
 /// detail; kUnauthenticated, kPermissionDenied, kConflict, kInsufficientFunds, kInvalidArgument by

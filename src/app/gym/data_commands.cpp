@@ -7,6 +7,8 @@
 #include <string>
 
 #include "cli_context.hpp"
+#include "data_print.hpp"
+#include "data_registry.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
 #include "inputs.hpp"
@@ -69,12 +71,6 @@ Status build(const CliContext& context, const BuildOptions& options) {
     return {};
 }
 
-Status show(const CliContext& context, const std::string& path) {
-    GYM_TRY(const auto dataset, blob::Dataset::load(path, std::nullopt));
-    print(context, dataset, path, dataset.encode().size());
-    return {};
-}
-
 void add_build(CLI::App& data, CliContext& context) {
     CLI::App* command = data.add_subcommand(
         "build", "Make a token file from a text: a token is a byte, or a piece of --sentencepiece");
@@ -90,15 +86,17 @@ void add_build(CLI::App& data, CliContext& context) {
 
 }  // namespace
 
+Status show_dataset_file(const CliContext& context, const std::string& path) {
+    GYM_TRY(const auto dataset, blob::Dataset::load(path, std::nullopt));
+    print(context, dataset, path, dataset.encode().size());
+    return {};
+}
+
 void add_data_commands(CLI::App& app, CliContext& context) {
     CLI::App* data = app.add_subcommand("data", "Datasets: token files with a Merkle root");
     data->require_subcommand(1);
     add_build(*data, context);
-    CLI::App* command =
-        data->add_subcommand("show", "Print a token file's root, size and vocabulary");
-    auto path = std::make_shared<std::string>();
-    command->add_option("file", *path, "Token file")->required();
-    command->callback([&context, path] { context.finish(show(context, *path)); });
+    add_data_registry_commands(*data, context);
 }
 
 }  // namespace gym::app

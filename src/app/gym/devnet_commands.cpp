@@ -171,6 +171,8 @@ void add_devnet_commands(CLI::App& app, CliContext& context) {
     add_network_options(*demo_command, *flags);
     add_start_options(*demo_command, *flags);
     demo_command->add_option("--text", flags->demo.text, "Text to train on")->required();
+    demo_command->add_option("--licence", flags->demo.licence,
+                             "Of the text, an SPDX expression (default LicenseRef-public-domain)");
     demo_command->add_option("--job", flags->demo.job_file,
                              "Job file (default examples/demo-job.yaml)");
     demo_command->add_option("--report", flags->report, "Where to write the report (JSON)");

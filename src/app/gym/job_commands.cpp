@@ -9,6 +9,7 @@
 
 #include "api_request.hpp"
 #include "cli_context.hpp"
+#include "dataset_client.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/db/database.hpp"
 #include "job_file.hpp"
@@ -29,6 +30,7 @@ struct JobOptions {
     std::string idempotency_key;
     std::string owner;
     std::string amount;
+    std::string licence;
     ApiOptions api;
 };
 
@@ -36,18 +38,6 @@ std::string random_key() {
     std::array<std::uint8_t, 16> random{};
     crypto::secure_random(random);
     return to_hex(random);
-}
-
-/// Percent-encodes all but letters, digits and "-._".
-std::string encode_query(const std::string& text) {
-    std::string out;
-    for (const char c : text) {
-        const bool plain =
-            std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '_';
-        const auto byte = static_cast<std::uint8_t>(c);
-        out += plain ? std::string(1, c) : "%" + to_hex(ByteView(&byte, 1));
-    }
-    return out;
 }
 
 Result<Digest> job_id(const std::string& text) {
@@ -58,28 +48,33 @@ Result<Digest> job_id(const std::string& text) {
 
 Status print_quote(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const ResolvedJob job, resolve_job_file(options.file));
-    GYM_TRY(const JobQuote costs, quote(job));
+    GYM_TRY(const DataPrice data, data_price(options.api.base_url(), job));
+    GYM_TRY(const JobQuote costs, quote(job, data.terms));
     if (context.json)
         context.print_json(quote_json(job, costs));
     else
-        print_quote(job, costs);
+        print_quote(job, costs, data.unknown);
     return {};
 }
 
-Status upload_dataset(const ResolvedJob& job, const std::string& url, const std::string& key) {
-    if (!job.dataset) return {};
-    const Bytes file = job.dataset->encode();
-    ApiPost post;
-    post.path = "/v1/datasets?name=" + encode_query(job.dataset_name);
-    post.content_type = "application/octet-stream";
-    post.api_key = key;
-    post.body.assign(file.begin(), file.end());
-    // Content addressed: sending it again changes nothing.
-    const auto answer = db::with_retry([&] { return api_post(url, post); }, kRetryFor);
-    if (answer.ok()) return {};
-    if (answer.error().code != ErrorCode::kConflict) return answer.error();
-    // Somebody else sent the same text before. A job names its dataset by root, whoever owns it.
-    (void)std::fprintf(stderr, "the job uses what is there: %s\n", answer.error().message.c_str());
+/// The dataset is there when this returns, if it can be; says what it costs before anything is
+/// locked for it.
+Status ready_dataset(const CliContext& context, const JobOptions& options, const ResolvedJob& job,
+                     const std::string& key) {
+    const std::string url = options.api.base_url();
+    GYM_TRY(auto record,
+            db::with_retry([&] { return fetch_dataset(url, job.dataset_root); }, kRetryFor));
+    if (!record && job.dataset) {
+        if (options.licence.empty())
+            return fail(ErrorCode::kInvalidArgument,
+                        job.dataset_name + " (" + job.dataset_root.hex() +
+                            ") is not registered: say under which licence with --licence (an SPDX "
+                            "expression like CC-BY-4.0, or LicenseRef-private), or offer it for a "
+                            "price with `gym data register`");
+        GYM_TRY(record, register_dataset(url, key, *job.dataset,
+                                         {job.dataset_name, options.licence, Amount()}));
+    }
+    if (!context.json && record) print_data_price(*record);
     return {};
 }
 
@@ -98,8 +93,7 @@ Result<json::value> post_once(const JobOptions& options, ApiPost post, const std
 Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const ResolvedJob job, resolve_job_file(options.file));
     GYM_TRY(const std::string key, options.api.key());
-    const std::string url = options.api.base_url();
-    GYM_CHECK(upload_dataset(job, url, key));
+    GYM_CHECK(ready_dataset(context, options, job, key));
     ApiPost post;
     post.path = "/v1/jobs";
     post.content_type = "application/yaml";
@@ -236,14 +230,16 @@ void add_job_commands(CLI::App& app, CliContext& context) {
         command->callback([&context, options, run] { context.finish(run(context, *options)); });
         return command;
     };
-    CLI::App* quote_command =
-        job->add_subcommand("quote", "Count what a job will cost; asks nobody");
-    quote_command->add_option("file", options->file, "Job file (examples/job.yaml)")->required();
-    quote_command->callback(
-        [&context, options] { context.finish(print_quote(context, *options)); });
+    add("quote", "Count what a job will cost; only the dataset's price is asked for", false,
+        [](const CliContext& with, const JobOptions& given) { return print_quote(with, given); })
+        ->add_option("file", options->file, "Job file (examples/job.yaml)")
+        ->required();
     CLI::App* submit_command =
-        add("submit", "Upload the dataset, submit the job, lock its budget", true, submit);
+        add("submit", "Register the dataset, submit the job, lock its budget", true, submit);
     submit_command->add_option("file", options->file, "Job file (examples/job.yaml)")->required();
+    submit_command->add_option("--licence", options->licence,
+                               "Of a text that is not registered yet: an SPDX expression; it is "
+                               "registered for nothing (`gym data register` sets a price)");
     submit_command->add_option("--idempotency-key", options->idempotency_key,
                                "Names this submission: repeating it submits nothing twice");
     add("list", "Jobs, newest first", false, list)

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kFlopsPerPflop = 1'000'000'000'000'000;
 constexpr std::uint64_t kSecondsPerDay = 86'400;
+constexpr std::uint64_t kMtoken = 1'000'000;
 
 Result<std::string> read_yaml(const fs::path& path) {
     GYM_TRY(const Bytes bytes, read_file(path, registry::kJobSpecBytesMax));
@@ -85,7 +86,30 @@ Result<Amount> plus_share(const Amount& sum, const Amount& amount, std::uint64_t
     return sum.plus(share);
 }
 
+/// Of all units of all rounds, rounded down once.
+Result<Amount> data_cost(const ResolvedJob& job, const DataTerms& data) {
+    const registry::JobTerms& terms = job.terms;
+    GYM_TRY(const Amount unit_tokens,
+            Amount(std::uint64_t{job.config.batch} * job.config.model.context)
+                .mul_div(Amount(terms.steps), Amount(1)));
+    GYM_TRY(const Amount round, unit_tokens.mul_div(Amount(terms.slots_max), Amount(1)));
+    GYM_TRY(const Amount tokens, round.mul_div(Amount(terms.rounds), Amount(1)));
+    GYM_TRY(const Amount weighted, tokens.mul_div(Amount(data.quality_ppm), Amount(1)));
+    return weighted.mul_div(data.price_wei_per_mtoken, Amount(kPpm * kMtoken));
+}
+
 }  // namespace
+
+Result<DataPrice> data_price(const std::string& url, const ResolvedJob& job) {
+    const auto record = fetch_dataset(url, job.dataset_root);
+    if (!record.ok()) return DataPrice{std::nullopt, record.error().message};
+    if (!*record && job.dataset) return DataPrice{DataTerms{}};
+    if (!*record)
+        return DataPrice{std::nullopt, "dataset " + job.dataset_root.hex() + " is not registered"};
+    DataPrice out;
+    GYM_TRY(out.terms, data_terms_of(**record));
+    return out;
+}
 
 Result<ResolvedJob> resolve_job_file(const fs::path& path) {
     ResolvedJob job;
@@ -107,7 +131,7 @@ Result<ResolvedJob> resolve_job_file(const fs::path& path) {
     return job;
 }
 
-Result<JobQuote> quote(const ResolvedJob& job) {
+Result<JobQuote> quote(const ResolvedJob& job, const std::optional<DataTerms>& data) {
     GYM_TRY(const auto program, program::train_program(job.config));
     JobQuote out;
     out.flops_per_step = program::flops_per_step(program);
@@ -122,6 +146,11 @@ Result<JobQuote> quote(const ResolvedJob& job) {
     GYM_TRY(out.most_wei,
             plus_share(out.compute_wei, out.compute_wei, rates.verification_premium_ppm));
     GYM_TRY(out.most_wei, plus_share(out.most_wei, out.compute_wei, rates.uptime_bonus_max_ppm));
+    if (data) {
+        out.data = data;
+        GYM_TRY(out.data_wei, data_cost(job, *data));
+        GYM_TRY(out.most_wei, out.most_wei.plus(out.data_wei));
+    }
     GYM_TRY(out.pflop_day_wei, terms.price_wei_per_pflop.mul_div(Amount(kSecondsPerDay), one));
     out.rounds_covered = terms.rounds;
     if (!out.most_wei.is_zero()) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "dataset_client.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
@@ -37,11 +38,22 @@ struct JobQuote {
     std::uint64_t parameters = 0;
     Amount flops;                      ///< of all units of all rounds
     Amount compute_wei;                ///< their price
-    Amount most_wei;                   ///< with every unit verified and every uptime bonus
+    Amount most_wei;                   ///< with every unit verified, every uptime bonus and data
+    std::optional<DataTerms> data;     ///< absent: not known
+    Amount data_wei;                   ///< for the tokens of all units, as far as known
     Amount pflop_day_wei;              ///< price of 10^15 FLOP/s for a day
     std::uint64_t rounds_covered = 0;  ///< by the budget at the most, up to all
 };
 /// @errors kInvalidArgument (the model), kOutOfRange.
-[[nodiscard]] Result<JobQuote> quote(const ResolvedJob& job);
+[[nodiscard]] Result<JobQuote> quote(const ResolvedJob& job, const std::optional<DataTerms>& data);
+
+/// What the job's tokens cost; a file that nobody has registered costs nothing.
+struct DataPrice {
+    std::optional<DataTerms> terms;
+    std::string unknown = {};  ///< why there are no terms
+};
+/// Asks the gym-api at `url`; where none answers, the price is not known.
+/// @errors kMalformed for an answer that is none.
+[[nodiscard]] Result<DataPrice> data_price(const std::string& url, const ResolvedJob& job);
 
 }  // namespace gym::app

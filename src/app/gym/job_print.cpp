@@ -3,6 +3,8 @@
 #include <boost/json/serialize.hpp>
 #include <cstdio>
 
+#include "dataset_print.hpp"
+
 namespace gym::app {
 namespace {
 
@@ -35,6 +37,12 @@ json::object quote_json(const ResolvedJob& job, const JobQuote& quote) {
             {"flops_per_step", quote.flops_per_step},
             {"flops", quote.flops.to_string()},
             {"compute_wei", quote.compute_wei.to_string()},
+            {"data_price_wei_per_mtoken",
+             quote.data ? json::value(quote.data->price_wei_per_mtoken.to_string())
+                        : json::value(nullptr)},
+            {"data_quality_ppm",
+             quote.data ? json::value(quote.data->quality_ppm) : json::value(nullptr)},
+            {"data_wei", quote.data ? json::value(quote.data_wei.to_string()) : json::value(nullptr)},
             {"most_wei", quote.most_wei.to_string()},
             {"price_wei_per_pflop_day", quote.pflop_day_wei.to_string()},
             {"budget_wei", job.budget_wei.to_string()},
@@ -42,7 +50,7 @@ json::object quote_json(const ResolvedJob& job, const JobQuote& quote) {
             {"rounds_covered", quote.rounds_covered}};
 }
 
-void print_quote(const ResolvedJob& job, const JobQuote& quote) {
+void print_quote(const ResolvedJob& job, const JobQuote& quote, const std::string& unknown) {
     const double pflop = std::strtod(quote.flops.to_string().c_str(), nullptr) / kFlopsPerPflop;
     std::printf("job                %s\n", job.name.c_str());
     std::printf("dataset root       %s\n", job.dataset_root.hex().c_str());
@@ -52,6 +60,13 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote) {
                 static_cast<unsigned long long>(job.terms.rounds), job.terms.slots_max,
                 job.terms.steps);
     std::printf("compute            %s tokens\n", quote.compute_wei.to_tokens().c_str());
+    if (quote.data)
+        std::printf("data               %s tokens (%s per million tokens of text, quality %s)\n",
+                    quote.data_wei.to_tokens().c_str(),
+                    quote.data->price_wei_per_mtoken.to_tokens().c_str(),
+                    percent(quote.data->quality_ppm).c_str());
+    else
+        std::printf("data               price not known: %s\n", unknown.c_str());
     std::printf("at most            %s tokens (every unit verified, full uptime bonus)\n",
                 quote.most_wei.to_tokens().c_str());
     std::printf("price              %s tokens per PFLOP-day\n",
@@ -60,6 +75,14 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote) {
                 job.budget_wei.to_tokens().c_str(),
                 static_cast<unsigned long long>(quote.rounds_covered),
                 static_cast<unsigned long long>(job.terms.rounds));
+}
+
+void print_data_price(const json::object& dataset) {
+    std::string name, licence;
+    std::printf("data               %s tokens per million tokens of text, quality %s (%s, %s)\n",
+                tokens_of(dataset.at("price_wei_per_mtoken")).c_str(),
+                percent(dataset.at("quality_ppm").to_number<std::uint64_t>()).c_str(),
+                text(dataset, "name", name), text(dataset, "licence", licence));
 }
 
 void print_job(const json::object& job) {

@@ -8,7 +8,10 @@
 namespace gym::app {
 
 [[nodiscard]] boost::json::object quote_json(const ResolvedJob& job, const JobQuote& quote);
-void print_quote(const ResolvedJob& job, const JobQuote& quote);
+/// @param unknown why the data's price is not, if it is not.
+void print_quote(const ResolvedJob& job, const JobQuote& quote, const std::string& unknown);
+/// What the tokens of a registered dataset cost, in one line.
+void print_data_price(const boost::json::object& dataset);
 void print_job(const boost::json::object& job);
 void print_job_line(const boost::json::object& job);
 void print_job_detail(const boost::json::object& job);

@@ -13,7 +13,6 @@ namespace gym::api {
 namespace {
 
 using quality::joined;
-using quality::kPpm;
 using quality::prose;
 using quality::Tokens;
 using testing::address_of;
@@ -322,6 +321,7 @@ TEST_F(DatasetsTest, RefusalsAreProblemsThatSayWhatIsWrong) {
               422U);
     Request large{.method = "POST", .target = "/v1/datasets?name=n&licence=MIT"};
     large.headers["authorization"] = "Bearer " + key;
+    large.headers["content-type"] = "application/octet-stream";
     EXPECT_EQ(api.admit(large).body_bytes_max, 10'000U);
     EXPECT_EQ(post("name=n&licence=MIT&price_wei_per_mtoken=7").status, 201U);
     const auto unknown = api.handle({.target = "/v1/datasets/" + std::string(64, '1')});

@@ -1,10 +1,11 @@
-// `gym job` against a real gym-api on a real PostgreSQL.
+// `gym job` and `gym data` against a real gym-api on a real PostgreSQL.
 #include <boost/json.hpp>
 
 #include "api_fixture.hpp"
 #include "command.hpp"
 #include "gym/api/api.hpp"
 #include "gym/api/server.hpp"
+#include "random_seed.hpp"
 
 namespace gym::api {
 namespace {
@@ -56,7 +57,8 @@ class JobCommandsTest : public testing::ApiDatabaseTest {
 
 TEST_F(JobCommandsTest, SubmitUploadsLocksAndIsRepeatable) {
     deposit(owner_, "100", "d1");
-    const auto first = gym({"job", "submit", job_file(), "--idempotency-key", "k", "--json"});
+    const auto first = gym({"job", "submit", job_file(), "--licence", "CC0-1.0",
+                            "--idempotency-key", "k", "--json"});
     ASSERT_EQ(first.exit_code, 0) << first.err << first.out;
     const std::string id(parse_line(first.out).at("id").as_string());
     const auto again = gym({"job", "submit", job_file(), "--idempotency-key", "k", "--json"});
@@ -79,7 +81,7 @@ TEST_F(JobCommandsTest, SubmitUploadsLocksAndIsRepeatable) {
 
 TEST_F(JobCommandsTest, TheStoredJobIsSelfContained) {
     deposit(owner_, "100", "d1");
-    const auto submitted = gym({"job", "submit", job_file(), "--json"});
+    const auto submitted = gym({"job", "submit", job_file(), "--licence", "MIT", "--json"});
     ASSERT_EQ(submitted.exit_code, 0) << submitted.err << submitted.out;
     const auto jobs = backend().jobs({}).value();
     ASSERT_EQ(jobs.size(), 1U);
@@ -90,7 +92,13 @@ TEST_F(JobCommandsTest, TheStoredJobIsSelfContained) {
 }
 
 TEST_F(JobCommandsTest, RefusalsHaveTheirExitCodes) {
-    EXPECT_EQ(gym({"job", "submit", job_file()}).exit_code, 5) << "no money";
+    const auto unlicensed = gym({"job", "submit", job_file()});
+    EXPECT_EQ(unlicensed.exit_code, 2);
+    EXPECT_NE(unlicensed.err.find("is not registered: say under which licence with --licence"),
+              std::string::npos)
+        << unlicensed.err;
+    EXPECT_EQ(count("registry.dataset"), 1U) << "the fixture's";
+    EXPECT_EQ(gym({"job", "submit", job_file(), "--licence", "MIT"}).exit_code, 5) << "no money";
     write_job("roundz: 1\n");
     const auto unknown = gym({"job", "submit", job_file()});
     EXPECT_EQ(unknown.exit_code, 2);
@@ -122,13 +130,103 @@ TEST_F(JobCommandsTest, WatchFollowsAJobToItsEnd) {
     EXPECT_NE(outcome.out.find("the dataset is gone"), std::string::npos) << outcome.out;
 }
 
-TEST_F(JobCommandsTest, QuoteAsksNobody) {
+TEST_F(JobCommandsTest, QuoteNeedsNobody) {
     server_->stop(0);
     const auto quote = gym({"job", "quote", job_file(), "--json"});
     ASSERT_EQ(quote.exit_code, 0) << quote.err;
     const json::object object = parse_line(quote.out);
+    EXPECT_TRUE(object.at("data_price_wei_per_mtoken").is_null());
+    EXPECT_NE(gym({"job", "quote", job_file()}).out.find("price not known"), std::string::npos);
     EXPECT_GT(object.at("flops_per_step").to_number<std::uint64_t>(), 0U);
     EXPECT_EQ(object.at("rounds_covered").to_number<int>(), 3);
+}
+
+TEST_F(JobCommandsTest, ADatasetIsOfferedShownAndItsPriceQuotedBeforeItIsPaid) {
+    const auto text = (place_ / "text.txt").string();
+    const auto offered = gym({"data", "register", text, "--name", "zzz", "--licence",
+                              "LicenseRef-z OR CC0-1.0", "--price", "2.5", "--json"});
+    ASSERT_EQ(offered.exit_code, 0) << offered.err << offered.out;
+    const json::object record = parse_line(offered.out);
+    const std::string root(record.at("root").as_string());
+    EXPECT_EQ(record.at("licence").as_string(), "LicenseRef-z OR CC0-1.0");
+    EXPECT_EQ(record.at("price_wei_per_mtoken").as_string(), "2500000000000000000");
+    EXPECT_EQ(record.at("owner").as_string(), owner_.hex());
+
+    const auto shown = gym({"data", "show", root});
+    EXPECT_EQ(shown.exit_code, 0) << shown.err;
+    for (const char* line :
+         {"licence            LicenseRef-z OR CC0-1.0", "tokens             4000",
+          "price              2.5 tokens per million tokens of text", "novelty            0 %",
+          "usefulness         50 %", "quality            0 %"})
+        EXPECT_NE(shown.out.find(line), std::string::npos) << line << " in:\n" << shown.out;
+    const auto list = gym({"data", "list"});
+    EXPECT_NE(list.out.find(root + "          4000 tokens  2.5 per million, quality 0 %  "
+                                   "LicenseRef-z OR CC0-1.0  zzz"),
+              std::string::npos)
+        << list.out;
+    EXPECT_EQ(gym({"data", "list", "--owner", testing::address_of(9).hex()}).out, "no datasets\n");
+
+    const auto quoted = parse_line(gym({"job", "quote", job_file(), "--json"}).out);
+    EXPECT_EQ(quoted.at("data_price_wei_per_mtoken").as_string(), "2500000000000000000");
+    EXPECT_EQ(quoted.at("data_quality_ppm").to_number<int>(), 0);
+    deposit(owner_, "100", "d1");
+    const auto submitted = gym({"job", "submit", job_file()});
+    EXPECT_EQ(submitted.exit_code, 0) << submitted.err;
+    EXPECT_LT(submitted.out.find("data               2.5 tokens per million tokens of text, "
+                                 "quality 0 % (zzz, LicenseRef-z OR CC0-1.0)"),
+              submitted.out.find("job  "))
+        << submitted.out;
+}
+
+TEST_F(JobCommandsTest, TheDataOfAQuoteIsPartOfTheMost) {
+    std::mt19937_64 random(gym::testing::random_seed());
+    std::string text;
+    for (int i = 0; i < 20'000; ++i)
+        text.push_back(static_cast<char>('a' + random() % 26));
+    spill(place_ / "text.txt", text);
+    const auto before = parse_line(gym({"job", "quote", job_file(), "--json"}).out);
+    EXPECT_EQ(before.at("data_wei").as_string(), "0") << "nobody has registered it";
+    ASSERT_EQ(gym({"data", "register", (place_ / "text.txt").string(), "--licence", "MIT",
+                   "--price", "1000"})
+                  .exit_code,
+              0);
+    const auto after = parse_line(gym({"job", "quote", job_file(), "--json"}).out);
+    const auto wei = [](const json::object& quote, const char* key) {
+        return Amount::parse(std::string(quote.at(key).as_string())).value();
+    };
+    // 3 rounds of 2 units of 4 steps of 2 windows of 16 tokens.
+    const Amount tokens(3 * 2 * 4 * 2 * 16);
+    const Amount expected = tokens.mul_div(Amount(after.at("data_quality_ppm").as_int64()), Amount(1))
+                                .value()
+                                .mul_div(wei(after, "data_price_wei_per_mtoken"),
+                                         Amount(1'000'000'000'000))
+                                .value();
+    EXPECT_FALSE(expected.is_zero());
+    EXPECT_EQ(wei(after, "data_wei"), expected);
+    EXPECT_EQ(wei(after, "most_wei"), wei(before, "most_wei").plus(expected).value());
+}
+
+TEST_F(JobCommandsTest, BadOffersAreRefusedWithTheirReasons) {
+    const std::string text = (place_ / "text.txt").string();
+    const auto refused = [&](std::vector<std::string> more, int exit_code, const char* part) {
+        std::vector<std::string> command{"data", "register"};
+        command.insert(command.end(), more.begin(), more.end());
+        const auto outcome = gym(command);
+        EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
+        EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+    };
+    refused({text}, 2, "--licence is required");
+    refused({text, "--licence", "MIT OR"}, 2, "no licence identifier: the end");
+    refused({text, "--licence", "MIT", "--price", "cheap"}, 2, "is no amount of tokens");
+    refused({text, "--licence", "MIT", "--price", "-1"}, 2, "");
+    refused({text, "--licence", "MIT", "--price", "1000000000001"}, 2, "at most 1000000000000");
+    refused({text, "--licence", "MIT", "--name", std::string(129, 'n')}, 2, "1 to 128 bytes");
+    refused({(place_ / "none").string(), "--licence", "MIT"}, 1, "none");
+    EXPECT_EQ(gym({"data", "register", text, "--licence", "MIT", "--price", "1"}).exit_code, 0);
+    refused({text, "--licence", "MIT", "--price", "2"}, 5, "neither changes afterwards");
+    const auto unknown = gym({"data", "show", std::string(64, '7')});
+    EXPECT_EQ(unknown.exit_code, 1);
+    EXPECT_NE(unknown.err.find("is not registered"), std::string::npos) << unknown.err;
 }
 
 }  // namespace

@@ -85,6 +85,9 @@ class JsonTest : public ::testing::Test {
         return {
             {{"data", "build"}, {"--text", text, "-o", path("data.bin")}},
             {{"data", "show"}, {path("data.bin")}},
+            {{"data", "show"}, {id}},
+            {{"data", "register"}, {text, "--licence", "CC0-1.0", "--price", "0.5"}},
+            {{"data", "list"}, {}},
             {{"program", "build"}, {path("model.yaml"), "-o", p}},
             {{"program", "show"}, {p}},
             {{"program", "run"}, {p, "--data", text, "--steps", "2", "--state", path("s.gym")}},

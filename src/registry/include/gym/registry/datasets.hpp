@@ -9,6 +9,7 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/common/ppm.hpp"
 #include "gym/db/database.hpp"
 
 namespace gym::registry {
@@ -36,10 +37,10 @@ struct Dataset {
     std::uint64_t tokens = 0;
     std::uint32_t vocabulary = 0;
     Amount price_wei_per_mtoken;  ///< per million tokens consumed by final units; zero: free
-    std::uint32_t novelty_ppm = 1'000'000;
-    std::uint32_t usefulness_ppm = 1'000'000;
+    std::uint32_t novelty_ppm = kPpm;
+    std::uint32_t usefulness_ppm = kPpm;
     /// novelty * usefulness / 10^6, computed by the database; registration ignores it.
-    std::uint32_t quality_ppm = 1'000'000;
+    std::uint32_t quality_ppm = kPpm;
     std::optional<DatasetSample> sample;    ///< absent: registered before there were sketches
     std::optional<NearestDataset> nearest;  ///< absent: nothing before it is like any of it
     std::uint64_t number = 0;               ///< from 1 in the order of registration, which sets it

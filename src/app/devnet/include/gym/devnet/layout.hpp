@@ -14,6 +14,7 @@ inline constexpr const char* kDeployer = "deployer";        ///< admin and guard
 inline constexpr const char* kCoordinator = "coordinator";  ///< posts rounds and commitment roots
 inline constexpr const char* kSettler = "settler";          ///< releases escrow, posts payout roots
 inline constexpr const char* kJobOwner = "job-owner";
+inline constexpr const char* kProvider = "data-provider";  ///< offers the text of the demo
 inline constexpr const char* kVerifier = "verifier";
 
 /// Where everything of one development network is, and on which ports. Saved as devnet.json.

@@ -13,6 +13,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/db/database.hpp"
+#include "gym/rewards/queries.hpp"
 
 namespace gym::devnet {
 
@@ -32,6 +33,29 @@ struct VerifierLine {
     Address address;
     std::uint64_t reports = 0;  ///< units that it ran again and told the result of
     Amount paid;                ///< what the distributor contract paid out to it
+};
+
+/// Who offered the text that the model was trained on, and under which terms.
+struct ProviderLine {
+    Address address;
+    Digest dataset_root;
+    std::string licence;
+    std::uint64_t tokens = 0;
+    Amount price_wei_per_mtoken;  ///< of the job, as the next four
+    std::uint32_t novelty_ppm = 0;
+    std::uint32_t usefulness_ppm = 0;
+    std::uint32_t quality_ppm = 0;
+    Amount paid;  ///< what the distributor contract paid out to it
+};
+
+/// What the ledger and its auditors say.
+struct LedgerReport {
+    std::uint64_t transfers = 0;
+    std::map<std::string, Amount> credits;  ///< compute, verification, uptime, data: what was posted
+    std::uint64_t audit_violations = 0;     ///< rows of all audit views
+    std::vector<std::string> violated;      ///< the views that have any
+    std::vector<rewards::PayoutEpoch> epochs;  ///< ascending
+    [[nodiscard]] Amount credit(const std::string& kind) const;
 };
 
 /// The game on chain in which the cheat lost its stake.
@@ -57,6 +81,8 @@ struct Report {
     std::uint64_t rounds = 0;
     std::vector<WorkerLine> workers;
     VerifierLine verifier;
+    ProviderLine provider;
+    LedgerReport ledger;
     std::vector<double> validation_losses;  ///< nats per token after each round
     std::uint64_t units_sampled = 0;        ///< train units that were drawn for re-execution
     std::uint64_t mismatches = 0;           ///< revealed reports that differ from the commitment
@@ -87,6 +113,10 @@ struct ReportSources {
 /// Reads everything but `wall_s`. @errors of the sources; kMismatch if the final state's blob does
 /// not hash to the root that the registry names.
 [[nodiscard]] Result<Report> collect_report(const ReportSources& sources);
+
+[[nodiscard]] Result<LedgerReport> read_ledger_report(db::Transaction& tx);
+/// All but what was paid. @errors kNotFound.
+[[nodiscard]] Result<ProviderLine> read_provider(db::Transaction& tx, const Digest& job_id);
 
 /// Only the dispute; absent if no fault of `sources.cheater` was proven on chain.
 [[nodiscard]] Result<std::optional<DisputeReport>> read_dispute(const ReportSources& sources);
