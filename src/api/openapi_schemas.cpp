@@ -149,21 +149,21 @@ void job_schemas(json::object& out) {
                                      {"units", "counts", "train units by state"},
                                      {"faults", "Unit[]", "disputed, rejected and slashed units"}});
     out["JobList"] = schema({{"jobs", "Job[]"}});
-    out["Dataset"] = schema({{"root", "hash"},
-                             {"blob", "hash"},
-                             {"owner", "address"},
-                             {"name", "text"},
-                             {"licence", "text", "an SPDX license expression"},
-                             {"tokens", "count"},
-                             {"vocabulary", "count"},
-                             {"price_wei_per_mtoken", "wei", "per million tokens, times quality"},
-                             {"novelty_ppm", "count", "of its tokens, not registered before"},
-                             {"usefulness_ppm", "count", "measured, or the network's default"},
-                             {"quality_ppm", "count", "novelty * usefulness / 10^6"},
-                             {"nearest", "NearestDataset?",
-                              "what was registered before and is like most of it"},
-                             {"number", "count", "in the order of registration, from 1"},
-                             {"registered_at_ms", "time"}});
+    out["Dataset"] =
+        schema({{"root", "hash"},
+                {"blob", "hash"},
+                {"owner", "address"},
+                {"name", "text"},
+                {"licence", "text", "an SPDX license expression"},
+                {"tokens", "count"},
+                {"vocabulary", "count"},
+                {"price_wei_per_mtoken", "wei", "per million tokens, times quality"},
+                {"novelty_ppm", "count", "of its tokens, not registered before"},
+                {"usefulness_ppm", "count", "measured, or the network's default"},
+                {"quality_ppm", "count", "novelty * usefulness / 10^6"},
+                {"nearest", "NearestDataset?", "what was registered before and is like most of it"},
+                {"number", "count", "in the order of registration, from 1"},
+                {"registered_at_ms", "time"}});
     out["NearestDataset"] = schema(
         {{"root", "hash"}, {"ppm", "count", "of the sampled tokens that are like some of it"}});
     out["DatasetList"] = schema({{"datasets", "Dataset[]"}});

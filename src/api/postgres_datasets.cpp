@@ -105,9 +105,8 @@ Result<AddedDataset> PostgresBackend::add_dataset(const DatasetOffer& offer) {
     if (before) return *before;
     // Seconds for large files: outside of the lock that others wait for.
     const quality::DatasetSketch sketch = quality::sketch(decoded.tokens());
-    dataset.sample =
-        registry::DatasetSample{sketch.level, static_cast<std::uint32_t>(sketch.chunks.size()),
-                                sketch.compared_tokens};
+    dataset.sample = registry::DatasetSample{
+        sketch.level, static_cast<std::uint32_t>(sketch.chunks.size()), sketch.compared_tokens};
     return calls::write(database_, options_,
                         [&](db::Transaction& tx) { return add_new(tx, sketch, dataset); });
 }

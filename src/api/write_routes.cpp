@@ -138,27 +138,27 @@ void add_write_routes(Router& router, RouteContext& context) {
     router.add(
         request_route(context, "cancel", registry::JobRequest::kCancel,
                       "Ends a job after its running round; the rest of its budget returns."));
-    router.add({.method = "POST",
-                .pattern = "/v1/datasets",
-                .id = "addDataset",
-                .summary =
-                    "Keeps a token file (`gym data build`) and registers it for the owner, with "
+    router.add(
+        {.method = "POST",
+         .pattern = "/v1/datasets",
+         .id = "addDataset",
+         .summary = "Keeps a token file (`gym data build`) and registers it for the owner, with "
                     "its novelty against all that was registered before. The same content again "
                     "answers 200 with the record as it is: the name of the first time stays. 409: "
                     "it is registered by somebody else, or with another licence or price.",
-                .query = {{"name", "For people, 1 to 128 bytes; kept from the first time. Required."},
-                          {"licence", "An SPDX license expression, like CC-BY-4.0. Required."},
-                          {"price_wei_per_mtoken",
-                           "Base units for a million tokens that final units consume, times the "
-                           "quality (default 0)."},
-                          {"root", "The root that the tokens must have; 422 if they have not."}},
-                .needs_key = true,
-                .body_type = "application/octet-stream",
-                .body_bytes_max = context.options.dataset_bytes_max,
-                .success = 201,
-                .also_success = {200},
-                .schema = "Dataset",
-                .run = [&context](const Call& call) { return add_dataset(context, call); }});
+         .query = {{"name", "For people, 1 to 128 bytes; kept from the first time. Required."},
+                   {"licence", "An SPDX license expression, like CC-BY-4.0. Required."},
+                   {"price_wei_per_mtoken",
+                    "Base units for a million tokens that final units consume, times the "
+                    "quality (default 0)."},
+                   {"root", "The root that the tokens must have; 422 if they have not."}},
+         .needs_key = true,
+         .body_type = "application/octet-stream",
+         .body_bytes_max = context.options.dataset_bytes_max,
+         .success = 201,
+         .also_success = {200},
+         .schema = "Dataset",
+         .run = [&context](const Call& call) { return add_dataset(context, call); }});
 }
 
 }  // namespace gym::api

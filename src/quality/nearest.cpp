@@ -33,8 +33,9 @@ std::optional<Nearest> nearest(const DatasetSketch& sketch, const KeyOwners& own
         most = tokens;
         out.dataset = dataset;
     }
+    if (sampled_tokens == 0) return std::nullopt;
     // At most 2^26 sampled tokens: 65,536 chunks of 1,024.
-    if (most > 0) out.ppm = static_cast<std::uint32_t>(most * kPpm / sampled_tokens);
+    out.ppm = static_cast<std::uint32_t>(most * kPpm / sampled_tokens);
     if (out.ppm == 0) return std::nullopt;
     return out;
 }

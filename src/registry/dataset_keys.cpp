@@ -19,9 +19,9 @@ db::Param key_array(std::span<const std::uint64_t> keys) {
 
 Result<std::vector<KnownKey>> known_keys(db::Transaction& tx, std::span<const std::uint64_t> keys) {
     if (keys.size() > kDatasetKeysMax)
-        return fail(ErrorCode::kOutOfRange,
-                    std::to_string(keys.size()) + " keys at once, at most " +
-                        std::to_string(kDatasetKeysMax));
+        return fail(ErrorCode::kOutOfRange, std::to_string(keys.size()) +
+                                                " keys at once, at most " +
+                                                std::to_string(kDatasetKeysMax));
     GYM_TRY(const db::Rows rows,
             tx.exec("SELECT key, dataset FROM registry.dataset_key WHERE key = ANY($1::bigint[])",
                     {key_array(keys)}));
@@ -36,10 +36,11 @@ Result<std::vector<KnownKey>> known_keys(db::Transaction& tx, std::span<const st
 Status add_keys(db::Transaction& tx, std::span<const std::uint64_t> keys, std::uint64_t dataset) {
     for (std::size_t first = 0; first < keys.size(); first += kDatasetKeysMax) {
         const auto batch = keys.subspan(first, std::min(kDatasetKeysMax, keys.size() - first));
-        GYM_CHECK(tx.exec("INSERT INTO registry.dataset_key (key, dataset) "
-                          "SELECT key, $2 FROM unnest($1::bigint[]) AS key "
-                          "ON CONFLICT (key) DO NOTHING",
-                          {key_array(batch), dataset}));
+        GYM_CHECK(
+            tx.exec("INSERT INTO registry.dataset_key (key, dataset) "
+                    "SELECT key, $2 FROM unnest($1::bigint[]) AS key "
+                    "ON CONFLICT (key) DO NOTHING",
+                    {key_array(batch), dataset}));
     }
     return {};
 }

@@ -57,20 +57,20 @@ Result<bool> register_dataset(db::Transaction& tx, const Dataset& dataset) {
     using Number = std::optional<std::uint64_t>;
     GYM_TRY(
         const db::Rows inserted,
-        tx.exec("INSERT INTO registry.dataset (number, root, blob, owner, name, licence, tokens, "
-                "vocabulary, price_wei_per_mtoken, novelty_ppm, usefulness_ppm, sketch_level, "
-                "sketch_chunks, compared_tokens, nearest, nearest_ppm, registered_at_ms) "
-                "VALUES ((SELECT coalesce(max(number), 0) + 1 FROM registry.dataset), $1, $2, $3, "
-                "$4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) "
-                "ON CONFLICT (root) DO NOTHING",
-                {dataset.root, dataset.blob, dataset.owner, dataset.name, dataset.licence,
-                 dataset.tokens, dataset.vocabulary, dataset.price_wei_per_mtoken,
-                 dataset.novelty_ppm, dataset.usefulness_ppm,
-                 sample ? Number(sample->level) : Number(),
-                 sample ? Number(sample->chunks) : Number(),
-                 sample ? Number(sample->compared_tokens) : Number(),
-                 nearest ? std::optional<Digest>(nearest->root) : std::optional<Digest>(),
-                 nearest ? Number(nearest->ppm) : Number(), dataset.registered_at_ms}));
+        tx.exec(
+            "INSERT INTO registry.dataset (number, root, blob, owner, name, licence, tokens, "
+            "vocabulary, price_wei_per_mtoken, novelty_ppm, usefulness_ppm, sketch_level, "
+            "sketch_chunks, compared_tokens, nearest, nearest_ppm, registered_at_ms) "
+            "VALUES ((SELECT coalesce(max(number), 0) + 1 FROM registry.dataset), $1, $2, $3, "
+            "$4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) "
+            "ON CONFLICT (root) DO NOTHING",
+            {dataset.root, dataset.blob, dataset.owner, dataset.name, dataset.licence,
+             dataset.tokens, dataset.vocabulary, dataset.price_wei_per_mtoken, dataset.novelty_ppm,
+             dataset.usefulness_ppm, sample ? Number(sample->level) : Number(),
+             sample ? Number(sample->chunks) : Number(),
+             sample ? Number(sample->compared_tokens) : Number(),
+             nearest ? std::optional<Digest>(nearest->root) : std::optional<Digest>(),
+             nearest ? Number(nearest->ppm) : Number(), dataset.registered_at_ms}));
     if (inserted.affected() == 1) return true;
     GYM_TRY(const Dataset stored, get_dataset(tx, dataset.root));
     GYM_CHECK(check_same_offer(stored, dataset));

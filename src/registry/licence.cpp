@@ -96,9 +96,10 @@ class Parser {
 
     Status wrong(std::string_view what) const {
         const std::string where =
-            word_.empty() ? "the end" : "'" + std::string(word_) + "' at " + std::to_string(at_ + 1);
-        return fail(ErrorCode::kInvalidArgument, "the licence '" + std::string(text_) + "': " +
-                                                     std::string(what) + " " + where +
+            word_.empty() ? "the end"
+                          : "'" + std::string(word_) + "' at " + std::to_string(at_ + 1);
+        return fail(ErrorCode::kInvalidArgument, "the licence '" + std::string(text_) +
+                                                     "': " + std::string(what) + " " + where +
                                                      std::string(kHint));
     }
 
@@ -117,8 +118,7 @@ Status check_licence(std::string_view text) {
         return fail(ErrorCode::kInvalidArgument, "the licence has " + std::to_string(text.size()) +
                                                      " bytes, at most " +
                                                      std::to_string(kLicenceBytesMax));
-    const bool printable =
-        std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+    const bool printable = std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
     if (!printable)
         return fail(ErrorCode::kInvalidArgument,
                     "the licence has characters that are not printable ASCII" + std::string(kHint));

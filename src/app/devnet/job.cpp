@@ -124,8 +124,8 @@ Result<Digest> register_text(const Layout& layout, const Programs& programs,
     GYM_TRY(const Bytes words, read_file(text));
     GYM_TRY(const blob::Dataset dataset, blob::Dataset::build_from_text(words));
     GYM_TRY(const Amount price, Amount::parse_tokens(kDataPriceTokens));
-    GYM_TRY(const auto registered, app::register_dataset(layout.api_url(), key, dataset,
-                                                         {kDatasetName, licence, price}));
+    GYM_TRY(const auto registered,
+            app::register_dataset(layout.api_url(), key, dataset, {kDatasetName, licence, price}));
     return Digest::parse(text_of(registered, "root"));
 }
 

@@ -7,7 +7,8 @@ namespace {
 constexpr std::uint32_t kTransactionTimeoutMs = 60'000;
 
 std::vector<std::string> key_holders(const Layout& layout) {
-    std::vector<std::string> out{kDeployer, kCoordinator, kSettler, kJobOwner, kProvider, kVerifier};
+    std::vector<std::string> out{kDeployer, kCoordinator, kSettler,
+                                 kJobOwner, kProvider,    kVerifier};
     for (std::string& name : layout.worker_names())
         out.push_back(std::move(name));
     return out;

@@ -55,8 +55,8 @@ std::string dispute_text(const DisputeReport& dispute) {
         "the verifier that found it\n",
         dispute.transactions, dispute.challenger_gas, dispute.worker_gas,
         dispute.element.to_string(), hex_of(dispute.claimed), hex_of(dispute.computed),
-        dispute.slashed.to_tokens(), dispute.burned.to_tokens(),
-        percent(dispute.burned_ppm()), dispute.reward.to_tokens());
+        dispute.slashed.to_tokens(), dispute.burned.to_tokens(), percent(dispute.burned_ppm()),
+        dispute.reward.to_tokens());
 }
 
 json::object provider_json(const ProviderLine& line) {
@@ -75,10 +75,9 @@ json::object provider_json(const ProviderLine& line) {
 json::array epochs_json(const std::vector<rewards::PayoutEpoch>& epochs) {
     json::array out;
     for (const rewards::PayoutEpoch& epoch : epochs)
-        out.push_back(
-            json::object{{"epoch", epoch.epoch},
-                         {"root", epoch.root.hex()},
-                         {"total_cumulative_wei", epoch.total_cumulative.to_string()}});
+        out.push_back(json::object{{"epoch", epoch.epoch},
+                                   {"root", epoch.root.hex()},
+                                   {"total_cumulative_wei", epoch.total_cumulative.to_string()}});
     return out;
 }
 
@@ -118,28 +117,27 @@ std::string to_json(const Report& report) {
                                        {"units_pending", line.units_pending},
                                        {"paid_wei", line.paid.to_string()},
                                        {"excluded_because", line.excluded}});
-    json::object object{
-        {"rounds", report.rounds},
-        {"workers", std::move(workers)},
-        {"verifier", json::object{{"address", report.verifier.address.hex()},
-                                  {"name", report.verifier.name},
-                                  {"reports", report.verifier.reports},
-                                  {"paid_wei", report.verifier.paid.to_string()}}},
-        {"provider", provider_json(report.provider)},
-        {"validation_losses", json::value_from(report.validation_losses)},
-        {"units_sampled", report.units_sampled},
-        {"mismatches", report.mismatches},
-        {"honest_units_rejected", report.honest_units_rejected},
-        {"ledger_sum_wei", report.ledger_sum_wei},
-        {"onchain_paid_wei", report.onchain_paid.to_string()},
-        {"ledger_paid_wei", report.ledger_paid.to_string()},
-        {"payout_root", report.payout_root.hex()},
-        {"program_root", report.program_root.hex()},
-        {"final_state_root", report.final_state_root.hex()},
-        {"gas_used", report.gas_used},
-        {"dispute", dispute_json(report.dispute)},
-        {"sample", printable(report.sample)},
-        {"wall_s", report.wall_s}};
+    json::object object{{"rounds", report.rounds},
+                        {"workers", std::move(workers)},
+                        {"verifier", json::object{{"address", report.verifier.address.hex()},
+                                                  {"name", report.verifier.name},
+                                                  {"reports", report.verifier.reports},
+                                                  {"paid_wei", report.verifier.paid.to_string()}}},
+                        {"provider", provider_json(report.provider)},
+                        {"validation_losses", json::value_from(report.validation_losses)},
+                        {"units_sampled", report.units_sampled},
+                        {"mismatches", report.mismatches},
+                        {"honest_units_rejected", report.honest_units_rejected},
+                        {"ledger_sum_wei", report.ledger_sum_wei},
+                        {"onchain_paid_wei", report.onchain_paid.to_string()},
+                        {"ledger_paid_wei", report.ledger_paid.to_string()},
+                        {"payout_root", report.payout_root.hex()},
+                        {"program_root", report.program_root.hex()},
+                        {"final_state_root", report.final_state_root.hex()},
+                        {"gas_used", report.gas_used},
+                        {"dispute", dispute_json(report.dispute)},
+                        {"sample", printable(report.sample)},
+                        {"wall_s", report.wall_s}};
     add_ledger(object, report.ledger);
     return json::serialize(object);
 }
@@ -193,7 +191,8 @@ std::vector<std::string> failed_checks(const Report& report, const Expectations&
             "chain and ledger disagree on what was paid");
     require(!report.onchain_paid.is_zero(), "nobody was paid");
     for (const char* kind : {"compute", "data"})
-        require(!report.ledger.credit(kind).is_zero(), std::string("nothing was credited for ") + kind);
+        require(!report.ledger.credit(kind).is_zero(),
+                std::string("nothing was credited for ") + kind);
     require(report.provider.paid == report.ledger.credit("data"),
             "the provider of the text was not paid what the ledger credited for data");
     require(report.ledger.audit_violations == 0,

@@ -54,9 +54,8 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
 }
 
 Status list(const CliContext& context, const RegistryOptions& options) {
-    const std::string path =
-        "/v1/datasets?limit=1000" +
-        (options.owner.empty() ? "" : "&owner=" + encode_query(options.owner));
+    const std::string path = "/v1/datasets?limit=1000" +
+                             (options.owner.empty() ? "" : "&owner=" + encode_query(options.owner));
     GYM_TRY(const json::value answer, api_get(options.api.base_url(), path));
     const json::array& datasets = answer.at("datasets").as_array();
     for (const json::value& dataset : datasets) {
@@ -96,8 +95,8 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
         command->callback([&context, options, run] { context.finish(run(context, *options)); });
         return command;
     };
-    CLI::App* enter = add("register", "Offer a text or token file to jobs; its owner is paid",
-                          true, register_file);
+    CLI::App* enter = add("register", "Offer a text or token file to jobs; its owner is paid", true,
+                          register_file);
     enter->add_option("file", options->file, "Text (a token is a byte) or token file")->required();
     enter
         ->add_option("--licence", options->licence,

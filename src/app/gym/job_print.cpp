@@ -31,23 +31,24 @@ std::string tokens_of(const json::value& wei) {
 }
 
 json::object quote_json(const ResolvedJob& job, const JobQuote& quote) {
-    return {{"name", job.name},
-            {"dataset_root", job.dataset_root.hex()},
-            {"parameters", quote.parameters},
-            {"flops_per_step", quote.flops_per_step},
-            {"flops", quote.flops.to_string()},
-            {"compute_wei", quote.compute_wei.to_string()},
-            {"data_price_wei_per_mtoken",
-             quote.data ? json::value(quote.data->price_wei_per_mtoken.to_string())
-                        : json::value(nullptr)},
-            {"data_quality_ppm",
-             quote.data ? json::value(quote.data->quality_ppm) : json::value(nullptr)},
-            {"data_wei", quote.data ? json::value(quote.data_wei.to_string()) : json::value(nullptr)},
-            {"most_wei", quote.most_wei.to_string()},
-            {"price_wei_per_pflop_day", quote.pflop_day_wei.to_string()},
-            {"budget_wei", job.budget_wei.to_string()},
-            {"rounds", job.terms.rounds},
-            {"rounds_covered", quote.rounds_covered}};
+    return {
+        {"name", job.name},
+        {"dataset_root", job.dataset_root.hex()},
+        {"parameters", quote.parameters},
+        {"flops_per_step", quote.flops_per_step},
+        {"flops", quote.flops.to_string()},
+        {"compute_wei", quote.compute_wei.to_string()},
+        {"data_price_wei_per_mtoken",
+         quote.data ? json::value(quote.data->price_wei_per_mtoken.to_string())
+                    : json::value(nullptr)},
+        {"data_quality_ppm",
+         quote.data ? json::value(quote.data->quality_ppm) : json::value(nullptr)},
+        {"data_wei", quote.data ? json::value(quote.data_wei.to_string()) : json::value(nullptr)},
+        {"most_wei", quote.most_wei.to_string()},
+        {"price_wei_per_pflop_day", quote.pflop_day_wei.to_string()},
+        {"budget_wei", job.budget_wei.to_string()},
+        {"rounds", job.terms.rounds},
+        {"rounds_covered", quote.rounds_covered}};
 }
 
 void print_quote(const ResolvedJob& job, const JobQuote& quote, const std::string& unknown) {

@@ -192,8 +192,7 @@ TEST_F(DatasetsTest, BadOffersAreRefusedWithoutATrace) {
     EXPECT_EQ(code([](auto& offer) { offer.licence = ""; }), kInvalidArgument);
     EXPECT_EQ(code([](auto& offer) { offer.name = std::string(129, 'n'); }), kInvalidArgument);
     EXPECT_EQ(code([](auto& offer) { offer.name = ""; }), kInvalidArgument);
-    EXPECT_EQ(code([](auto& offer) { offer.root = Digest{}; }),
-              kMismatch);
+    EXPECT_EQ(code([](auto& offer) { offer.root = Digest{}; }), kMismatch);
     EXPECT_EQ(code([](auto& offer) { offer.file = {}; }), kMalformed);
     EXPECT_EQ(code([](auto& offer) {
                   offer.price_wei_per_mtoken =
@@ -281,8 +280,9 @@ TEST_F(DatasetsTest, AJobKeepsTheTermsOfItsSubmission) {
         backend().submit_job({owner_, "k1", testing::job_spec(dataset.root)}).value().job;
     EXPECT_EQ(first.data_price_wei_per_mtoken, Amount(1'000));
     EXPECT_EQ(first.data_quality_ppm, dataset.quality_ppm);
-    ASSERT_EQ(sql(database_.owner(), "UPDATE registry.dataset SET usefulness_ppm = 1000000 "
-                                     "WHERE price_wei_per_mtoken = 1000"),
+    ASSERT_EQ(sql(database_.owner(),
+                  "UPDATE registry.dataset SET usefulness_ppm = 1000000 "
+                  "WHERE price_wei_per_mtoken = 1000"),
               ErrorCode::kCancelled);
     EXPECT_EQ(backend().job(first.id)->job.data_quality_ppm, dataset.quality_ppm);
     const auto second =

@@ -197,8 +197,7 @@ TEST_F(SubmitTest, ADatasetMustExistAndHoldAWindow) {
     const auto unknown = backend().submit_job({owner_, "k", job_spec(Digest{})});
     ASSERT_FALSE(unknown.ok());
     EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
-    const auto tiny =
-        add(owner_, "tiny", dataset_file(std::string(160, 'y'))).value().dataset;
+    const auto tiny = add(owner_, "tiny", dataset_file(std::string(160, 'y'))).value().dataset;
     const auto short_text = backend().submit_job({owner_, "k", job_spec(tiny.root)});
     ASSERT_FALSE(short_text.ok());
     EXPECT_NE(short_text.error().message.find("16 tokens, one window of the model needs 17"),
@@ -216,8 +215,7 @@ TEST_F(SubmitTest, DatasetsAreCheckedAndKeptOnce) {
     ASSERT_TRUE(again.ok()) << again.error().message;
     EXPECT_FALSE(again->is_new);
     EXPECT_EQ(again->dataset.name, "hello") << "what stands there stays";
-    EXPECT_EQ(add(address_of(2), "mine", file).error().code,
-              ErrorCode::kConflict);
+    EXPECT_EQ(add(address_of(2), "mine", file).error().code, ErrorCode::kConflict);
     file.pop_back();
     EXPECT_FALSE(add(owner_, "cut", file).ok());
 }

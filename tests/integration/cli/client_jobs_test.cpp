@@ -57,8 +57,8 @@ class JobCommandsTest : public testing::ApiDatabaseTest {
 
 TEST_F(JobCommandsTest, SubmitUploadsLocksAndIsRepeatable) {
     deposit(owner_, "100", "d1");
-    const auto first = gym({"job", "submit", job_file(), "--licence", "CC0-1.0",
-                            "--idempotency-key", "k", "--json"});
+    const auto first = gym(
+        {"job", "submit", job_file(), "--licence", "CC0-1.0", "--idempotency-key", "k", "--json"});
     ASSERT_EQ(first.exit_code, 0) << first.err << first.out;
     const std::string id(parse_line(first.out).at("id").as_string());
     const auto again = gym({"job", "submit", job_file(), "--idempotency-key", "k", "--json"});
@@ -196,11 +196,11 @@ TEST_F(JobCommandsTest, TheDataOfAQuoteIsPartOfTheMost) {
     };
     // 3 rounds of 2 units of 4 steps of 2 windows of 16 tokens.
     const Amount tokens(3 * 2 * 4 * 2 * 16);
-    const Amount expected = tokens.mul_div(Amount(after.at("data_quality_ppm").as_int64()), Amount(1))
-                                .value()
-                                .mul_div(wei(after, "data_price_wei_per_mtoken"),
-                                         Amount(1'000'000'000'000))
-                                .value();
+    const Amount expected =
+        tokens.mul_div(Amount(after.at("data_quality_ppm").as_int64()), Amount(1))
+            .value()
+            .mul_div(wei(after, "data_price_wei_per_mtoken"), Amount(1'000'000'000'000))
+            .value();
     EXPECT_FALSE(expected.is_zero());
     EXPECT_EQ(wei(after, "data_wei"), expected);
     EXPECT_EQ(wei(after, "most_wei"), wei(before, "most_wei").plus(expected).value());

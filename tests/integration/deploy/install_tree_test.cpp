@@ -92,10 +92,10 @@ class InstallTree : public ::testing::Test {
         EXPECT_TRUE(write_file_atomic(network_.path("api-key"), as_bytes(key + "\n"), 0600).ok());
         write("text.txt", std::string(4'000, 'a'));
         write("job.yaml", kJob);
-        return text_at(network_.gym({"job", "submit", network_.path("job.yaml").string(),
-                                     "--api-key-file", network_.path("api-key").string(), "--licence",
-                                     "CC0-1.0"}),
-                       "id");
+        return text_at(
+            network_.gym({"job", "submit", network_.path("job.yaml").string(), "--api-key-file",
+                          network_.path("api-key").string(), "--licence", "CC0-1.0"}),
+            "id");
     }
 
     TestAnvil anvil_{quick_blocks()};

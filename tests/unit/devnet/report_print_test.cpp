@@ -17,6 +17,18 @@ Report report() {
     Report out;
     out.workers = {{.name = "worker-1", .cheats = true, .excluded = "step 7 differs"}};
     out.verifier = {.name = "verifier", .reports = 6, .paid = tokens("0.5")};
+    out.provider = {.licence = "CC0-1.0",
+                    .tokens = 4'000'000,
+                    .price_wei_per_mtoken = tokens("0.1"),
+                    .novelty_ppm = 970'000,
+                    .usefulness_ppm = 500'000,
+                    .quality_ppm = 485'000,
+                    .paid = tokens("0.04")};
+    out.ledger.transfers = 90;
+    out.ledger.credits = {
+        {"compute", tokens("0.06")}, {"verification", tokens("0.07")}, {"data", tokens("0.04")}};
+    out.ledger.epochs = {{.epoch = 1, .total_cumulative = tokens("0.17")}};
+    out.ledger_paid = tokens("0.17");
     out.ledger_sum_wei = "0";
     DisputeReport dispute;
     dispute.slashed = tokens("100");
@@ -45,6 +57,58 @@ TEST(ReportText, SaysWhichPartOfASlashIsBurnedAndWhy) {
         << text;
     EXPECT_EQ(report().dispute->burned_ppm(), 625'000U);
     EXPECT_EQ(DisputeReport().burned_ppm(), 0U) << "nothing is taken yet";
+}
+
+TEST(ReportText, TellsWhatWasCreditedForWhat) {
+    const std::string text = to_text(report());
+    EXPECT_NE(text.find("credited: compute 0.06, verification 0.07, uptime 0, data 0.04 tokens, in "
+                        "90 transfers\n  data: 4000000 tokens of text under CC0-1.0, 0.1 tokens a "
+                        "million, quality 48.5 % (novelty 97 %, usefulness 50 %)\npayout epochs 1, "
+                        "rows in all audit views 0\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("\ndata-provider "), std::string::npos) << text;
+    const auto json = boost::json::parse(to_json(report()));
+    EXPECT_EQ(json.at("data_credit_wei").as_string(), tokens("0.04").to_string());
+    EXPECT_EQ(json.at("uptime_credit_wei").as_string(), "0");
+    EXPECT_EQ(json.at("compute_credit_wei").as_string(), tokens("0.06").to_string());
+    EXPECT_EQ(json.at("verification_credit_wei").as_string(), tokens("0.07").to_string());
+    EXPECT_EQ(json.at("ledger_transfers").to_number<int>(), 90);
+    EXPECT_EQ(json.at("audit_violations").to_number<int>(), 0);
+    EXPECT_EQ(json.at("epochs").as_array().size(), 1U);
+    EXPECT_EQ(json.at("epochs").at(0).at("total_cumulative_wei").as_string(),
+              tokens("0.17").to_string());
+    EXPECT_EQ(json.at("provider").at("quality_ppm").to_number<int>(), 485'000);
+}
+
+TEST(ReportChecks, MoneyThatDoesNotAddUpFailsTheDemo) {
+    const auto fails = [](const auto& change, const std::string& part) {
+        Report changed = report();
+        change(changed);
+        for (const std::string& sentence : failed_checks(changed, {}))
+            if (sentence.find(part) != std::string::npos) return true;
+        return false;
+    };
+    const auto nothing = [](Report&) {};
+    for (const char* part : {"nothing was credited", "the provider of the text", "audit views",
+                             "the last payout epoch"})
+        EXPECT_FALSE(fails(nothing, part)) << part;
+    EXPECT_TRUE(
+        fails([](Report& r) { r.ledger.credits.erase("data"); }, "nothing was credited for data"));
+    EXPECT_TRUE(fails([](Report& r) { r.ledger.credits.erase("compute"); },
+                      "nothing was credited for compute"));
+    EXPECT_TRUE(fails([](Report& r) { r.ledger.credits.erase("verification"); },
+                      "no verifier was credited"));
+    EXPECT_TRUE(fails([](Report& r) { r.provider.paid = Amount(1); }, "the provider of the text"));
+    EXPECT_TRUE(fails(
+        [](Report& r) {
+            r.ledger.audit_violations = 1;
+            r.ledger.violated = {"rewards_paid_twice"};
+        },
+        "audit views have rows: rewards_paid_twice"));
+    EXPECT_TRUE(fails([](Report& r) { r.ledger.epochs.clear(); }, "the last payout epoch"));
+    EXPECT_TRUE(fails([](Report& r) { r.ledger.epochs[0].total_cumulative = Amount(1); },
+                      "the last payout epoch"));
 }
 
 }  // namespace

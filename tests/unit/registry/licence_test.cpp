@@ -17,7 +17,8 @@ TEST(Licence, ExpressionsOfTheSpecificationAreTaken) {
           "LGPL-2.1-only OR BSD-3-Clause AND MIT", "(MIT)", "((MIT OR ISC) AND (CC-BY-4.0))",
           "GPL-2.0-or-later WITH Bison-exception-2.2", " MIT ", "(LGPL-2.1-only OR MIT) AND X",
           "( MIT )", "ORDER"})
-        EXPECT_TRUE(check_licence(text).ok()) << text << ": " << check_licence(text).error().message;
+        EXPECT_TRUE(check_licence(text).ok())
+            << text << ": " << check_licence(text).error().message;
 }
 
 TEST(Licence, WhatIsNoExpressionIsRefusedAndNamed) {

@@ -138,11 +138,11 @@ struct Submitted {
 /// A token file and the terms under which its owner offers it.
 struct DatasetOffer {
     Address owner;
-    std::string name;                    ///< for people, 1 to 128 bytes
-    std::string licence;                 ///< an SPDX license expression
-    Amount price_wei_per_mtoken;         ///< per million tokens that final units consume
-    std::optional<Digest> root = {};     ///< refused unless the file has this one
-    ByteView file;                       ///< blob::Dataset::encode()
+    std::string name;                 ///< for people, 1 to 128 bytes
+    std::string licence;              ///< an SPDX license expression
+    Amount price_wei_per_mtoken;      ///< per million tokens that final units consume
+    std::optional<Digest> root = {};  ///< refused unless the file has this one
+    ByteView file;                    ///< blob::Dataset::encode()
 };
 struct AddedDataset {
     registry::Dataset dataset;

@@ -43,9 +43,9 @@ Status network_down(const std::filesystem::path& root);
 
 struct DemoOptions {
     NetworkOptions network;
-    std::filesystem::path text;      ///< what the model is trained on
+    std::filesystem::path text;                        ///< what the model is trained on
     std::string licence = "LicenseRef-public-domain";  ///< of the text, an SPDX expression
-    std::filesystem::path job_file;  ///< examples/demo-job.yaml
+    std::filesystem::path job_file;                    ///< examples/demo-job.yaml
     std::uint32_t timeout_s = 900;
     Expectations expected;
 };

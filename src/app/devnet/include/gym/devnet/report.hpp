@@ -51,9 +51,10 @@ struct ProviderLine {
 /// What the ledger and its auditors say.
 struct LedgerReport {
     std::uint64_t transfers = 0;
-    std::map<std::string, Amount> credits;  ///< compute, verification, uptime, data: what was posted
-    std::uint64_t audit_violations = 0;     ///< rows of all audit views
-    std::vector<std::string> violated;      ///< the views that have any
+    std::map<std::string, Amount>
+        credits;                         ///< compute, verification, uptime, data: what was posted
+    std::uint64_t audit_violations = 0;  ///< rows of all audit views
+    std::vector<std::string> violated;   ///< the views that have any
     std::vector<rewards::PayoutEpoch> epochs;  ///< ascending
     [[nodiscard]] Amount credit(const std::string& kind) const;
 };
