@@ -31,7 +31,7 @@ struct RegistryOptions {
 
 /// Unlike other amounts on the command line, a price may be zero.
 Result<Amount> price_argument(const std::string& text) {
-    if (const auto price = Amount::parse_tokens(text); price.ok()) return price;
+    if (auto price = Amount::parse_tokens(text); price.ok()) return price;
     return fail(ErrorCode::kInvalidArgument,
                 "--price: '" + text + "' is no amount of tokens (like 0.25; 0: free)");
 }

@@ -60,6 +60,20 @@ TEST_F(RewardsTest, TheDataProviderEarnsWithFinalUnits) {
     EXPECT_EQ(summary_of(history_.data_provider()).payable, Amount(testing::History::kTokens));
 }
 
+TEST_F(RewardsTest, AMeasurementDoesNotChangeWhatTheDataOfARunningJobEarns) {
+    history_.set_data_price(Amount(1'000'000));
+    const Digest job = funded_job(100'000);
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
+    settle();
+    const auto measured = test_.owner().transact([](db::Transaction& tx) {
+        return tx.exec("UPDATE registry.dataset SET usefulness_ppm = 250000");
+    });
+    ASSERT_TRUE(measured.ok()) << measured.error().message;
+    history_.run_round(job, {{1, kPflop, Fate::kUnsampled}});
+    settle();
+    EXPECT_EQ(summary_of(history_.data_provider()).payable, Amount(2 * testing::History::kTokens));
+}
+
 TEST_F(RewardsTest, CumulativeTotalsGrowOverEpochsAndProofsLeadToTheRoot) {
     const Digest job = funded_job(100'000);
     for (int round = 0; round < 3; ++round) {
