@@ -8,12 +8,14 @@
 #include "gym/common/data_folder.hpp"
 #include "gym/common/file.hpp"
 #include "gym/devnet/demo.hpp"
+#include "gym/devnet/root_lock.hpp"
 #include "training_progress.hpp"
 
 namespace gym::app {
 namespace {
 
 constexpr const char* kDefaultRoot = "build/devnet";
+constexpr const char* kWaitOrMove = "wait for it or use another --root";
 
 struct DevnetFlags {
     devnet::NetworkOptions network;
@@ -50,6 +52,8 @@ Status up(const CliContext& context, DevnetFlags& flags) {
     fill_defaults(flags.network);
     const InterruptGuard guard;
     flags.network.interrupted = [&guard] { return guard.interrupted(); };
+    GYM_TRY(const auto lock,
+            devnet::RootLock::acquire(flags.network.root, "gym devnet up", kWaitOrMove));
     const auto started = devnet::network_up(flags.network, announcer());
     if (!started.ok()) return with_way_out(started.error(), flags);
     const devnet::Layout& layout = *started;
@@ -84,8 +88,15 @@ Status up(const CliContext& context, DevnetFlags& flags) {
 
 Status down(const CliContext& context, const DevnetFlags& flags) {
     const std::string root = std::filesystem::absolute(flags.network.root).lexically_normal();
-    const bool found = devnet::load_layout(root).ok();
-    GYM_CHECK(devnet::network_down(root));
+    const auto layout = devnet::load_layout(root);
+    if (!layout.ok() && layout.error().code != ErrorCode::kNotFound) return layout.error();
+    const bool found = layout.ok();
+    if (devnet::is_root(root)) {
+        GYM_TRY(auto lock, devnet::RootLock::acquire(root, "gym devnet down",
+                                                     "wait for it, or end it with Ctrl-C"));
+        GYM_CHECK(devnet::network_down(root));
+        lock.remove();
+    }
     if (context.json)
         context.print_json({{"stopped", root}, {"found", found}});
     else if (found)
@@ -122,17 +133,21 @@ Status demo(const CliContext& context, DevnetFlags& flags) {
         flags.demo.job_file = data_folder() / "examples" / "demo-job.yaml";
     GYM_CHECK(
         devnet::check_inputs(flags.demo));  // nothing is removed or started for a typing error
+    GYM_TRY(auto lock,
+            devnet::RootLock::acquire(flags.network.root, "gym devnet demo", kWaitOrMove));
     GYM_CHECK(devnet::network_down(flags.network.root));  // of an earlier run that was cut off
     Status status = report_of(context, flags);
     if (flags.keep) return status;
     const bool cancelled = !status.ok() && status.error().code == ErrorCode::kCancelled;
-    if (!status.ok() && !cancelled)
+    if (!status.ok() && !cancelled) {
         (void)std::fprintf(
             stderr,
             "devnet: the network is left for a look: %s/logs; `gym devnet down --root %s`\n",
             flags.network.root.c_str(), flags.network.root.c_str());
-    else
-        GYM_CHECK(devnet::network_down(flags.network.root));
+        return status;
+    }
+    GYM_CHECK(devnet::network_down(flags.network.root));
+    lock.remove();
     return status;
 }
 
