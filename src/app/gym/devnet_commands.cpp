@@ -109,10 +109,10 @@ Status down(const CliContext& context, const DevnetFlags& flags) {
 /// Runs the demo, prints and writes the report; fails if any check of it does not hold.
 Status report_of(const CliContext& context, const DevnetFlags& flags) {
     GYM_TRY(const devnet::Report report, devnet::run_demo(flags.demo, announcer()));
-    const std::string json = devnet::to_json(report);
+    const auto failed = devnet::failed_checks(report, flags.demo.expected);
+    const std::string json = devnet::to_json(report, failed);
     if (!flags.report.empty()) GYM_CHECK(write_file_atomic(flags.report, as_bytes(json + "\n")));
     std::printf("%s\n", context.json ? json.c_str() : devnet::to_text(report).c_str());
-    const auto failed = devnet::failed_checks(report, flags.demo.expected);
     std::string sentences;
     for (const std::string& sentence : failed)
         sentences += (sentences.empty() ? "" : "; ") + sentence;
@@ -129,8 +129,10 @@ Status demo(const CliContext& context, DevnetFlags& flags) {
     flags.network.interrupted = [&guard] { return guard.interrupted(); };
     flags.demo.network = flags.network;
     flags.demo.expected.with_cheater = !flags.network.cheating_worker.empty();
-    if (flags.demo.job_file.empty())
+    if (flags.demo.job_file.empty()) {
         flags.demo.job_file = data_folder() / "examples" / "demo-job.yaml";
+        flags.demo.expected.final_loss_max = devnet::kDemoJobLossMax;
+    }
     GYM_CHECK(
         devnet::check_inputs(flags.demo));  // nothing is removed or started for a typing error
     GYM_TRY(auto lock,

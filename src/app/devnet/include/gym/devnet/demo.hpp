@@ -42,6 +42,9 @@ Result<Layout> network_up(const NetworkOptions& options, const Announce& announc
 /// Stops and removes the network in `root`. Success if there is none.
 Status network_down(const std::filesystem::path& root);
 
+/// What the model of examples/demo-job.yaml must come to on any English text, in nats per token.
+inline constexpr double kDemoJobLossMax = 2.55;
+
 struct DemoOptions {
     NetworkOptions network;
     std::filesystem::path text;                        ///< what the model is trained on
