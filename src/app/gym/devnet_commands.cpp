@@ -123,6 +123,15 @@ Status report_of(const CliContext& context, const DevnetFlags& flags) {
     return {};
 }
 
+void tell_what_stays(const DevnetFlags& flags) {
+    const auto layout = devnet::load_layout(flags.network.root);
+    if (!layout.ok()) return;  // it ended before there was a network
+    (void)std::fprintf(stderr,
+                       "devnet: the network stays up (logs: %s); `gym devnet down%s` stops and "
+                       "removes it\n",
+                       layout->logs().c_str(), root_flag(flags).c_str());
+}
+
 Status demo(const CliContext& context, DevnetFlags& flags) {
     fill_defaults(flags.network);
     const InterruptGuard guard;
@@ -139,13 +148,9 @@ Status demo(const CliContext& context, DevnetFlags& flags) {
             devnet::RootLock::acquire(flags.network.root, "gym devnet demo", kWaitOrMove));
     GYM_CHECK(devnet::network_down(flags.network.root));  // of an earlier run that was cut off
     Status status = report_of(context, flags);
-    if (flags.keep) return status;
     const bool cancelled = !status.ok() && status.error().code == ErrorCode::kCancelled;
-    if (!status.ok() && !cancelled) {
-        (void)std::fprintf(
-            stderr,
-            "devnet: the network is left for a look: %s/logs; `gym devnet down --root %s`\n",
-            flags.network.root.c_str(), flags.network.root.c_str());
+    if (flags.keep || (!status.ok() && !cancelled)) {
+        tell_what_stays(flags);
         return status;
     }
     GYM_CHECK(devnet::network_down(flags.network.root));

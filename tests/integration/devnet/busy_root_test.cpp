@@ -91,5 +91,27 @@ TEST_F(BusyRoot, every_command_is_refused_and_nothing_is_stopped) {
     EXPECT_FALSE(std::filesystem::exists(root_)) << "only to look";
 }
 
+TEST_F(BusyRoot, a_demo_that_keeps_its_network_says_so_when_it_is_interrupted) {
+    auto demo = start({"demo", "--keep", "--text", text_.string()});
+    ASSERT_TRUE(demo.ok()) << demo.error().message;
+    ASSERT_TRUE(wait_for("starting PostgreSQL")) << output();
+    EXPECT_EQ(
+        run_command({.argv = {program_, "devnet", "down", "--root", root_.string()}}, kWaitMs).ok(),
+        false)
+        << "a running demo holds its root";
+    demo->signal(SIGINT);
+    const auto code = demo->wait(kWaitMs);
+    ASSERT_TRUE(code.ok()) << code.error().message;
+    EXPECT_EQ(*code, kCancelled);
+    const std::string told = output();
+    EXPECT_NE(told.find("the network stays up"), std::string::npos) << told;
+    EXPECT_NE(told.find("`gym devnet down --root " + root_.string() + "` stops and removes it"),
+              std::string::npos)
+        << told;
+    EXPECT_TRUE(load_layout(root_).ok());
+    EXPECT_EQ(run({"down"}).code, 0) << output();
+    EXPECT_FALSE(std::filesystem::exists(root_));
+}
+
 }  // namespace
 }  // namespace gym::devnet
