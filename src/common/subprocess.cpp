@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "gym/common/file.hpp"
+#include "gym/common/process_view.hpp"
 #include "gym/common/temporary_folder.hpp"
 
 namespace gym {
@@ -80,6 +81,14 @@ ChildPlan make_plan(const SubprocessOptions& options) {
     ::execvpe(plan.argv[0], plan.argv.data(), plan.envp.data());
     give_up();
     ::_exit(kExecFailed);
+}
+
+/// Also of a zombie that is not ours to reap: its id stays taken until its parent asks for it.
+bool has_ended(pid_t pid) {
+    ::waitpid(pid, nullptr, WNOHANG);  // in case it is a child of ours
+    if (::kill(pid, 0) != 0) return true;
+    const auto view = view_process(pid);
+    return view.ok() && view->ended;
 }
 
 int code_of(int status) {
@@ -172,8 +181,7 @@ Status stop_process(pid_t pid, int grace_ms) {
                         "cannot stop process " + std::to_string(pid) + ": " + std::strerror(errno));
         }
         for (int waited_ms = 0; waited_ms < grace_ms; waited_ms += kPollMs) {
-            ::waitpid(pid, nullptr, WNOHANG);  // in case it is a child of ours
-            if (::kill(pid, 0) != 0) return {};
+            if (has_ended(pid)) return {};
             std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
         }
     }

@@ -145,7 +145,8 @@ Result<Digest> submit_job(const Layout& layout, const Programs& programs, const 
 Status watch_job(db::Database& database, const Digest& job_id, const Patience& patience) {
     ProgressPrinter printer;
     Status status = wait_until("the job to end", patience, [&]() -> Result<bool> {
-        GYM_TRY(const JobProgress progress, read_progress(database, job_id));
+        GYM_TRY(const JobProgress progress,
+                read_progress(database, job_id, SystemClock().now_ms()));
         printer.show(progress);
         using enum registry::JobStatus;
         if (progress.status == kFailed || progress.status == kCancelled ||

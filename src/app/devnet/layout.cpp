@@ -43,26 +43,44 @@ std::filesystem::path postgres_folder(const std::filesystem::path& root) {
     return std::filesystem::path("/var/tmp") / ("gym-devnet-" + name);
 }
 
+Error unusable(const std::filesystem::path& root, const std::error_code& error) {
+    return fail(ErrorCode::kIo, "cannot make the network's folder " + root.string() + ": " +
+                                    error.message() + "; choose another one (--root)");
+}
+
 /// remove_layout() removes all of the root, so it must hold nothing of anybody else.
 Status make_root(const std::filesystem::path& root) {
     std::error_code error;
     if (std::filesystem::exists(root / kFile, error))
         return fail(ErrorCode::kAlreadyExists,
                     root.string() + " holds a network; `gym devnet down` removes it");
-    std::filesystem::create_directories(root, error);
-    const auto first = std::filesystem::directory_iterator(root, error);
-    if (error)
-        return fail(ErrorCode::kIo, "cannot make the network's folder " + root.string() + ": " +
-                                        error.message() + "; choose another one (--root)");
-    if (first != std::filesystem::directory_iterator())
-        return fail(ErrorCode::kConflict,
-                    root.string() + " holds other files (" + first->path().filename().string() +
-                        "), which `gym devnet down` would remove: choose an empty or new folder "
-                        "(--root)");
-    return {};
+    return prepare_root(root);
 }
 
 }  // namespace
+
+Status prepare_root(const std::filesystem::path& root) {
+    std::error_code error;
+    if (std::filesystem::exists(root / kFile, error)) return {};
+    std::filesystem::create_directories(root, error);
+    if (error) return unusable(root, error);
+    auto entry = std::filesystem::directory_iterator(root, error);
+    if (error) return unusable(root, error);
+    while (entry != std::filesystem::directory_iterator() && entry->path().filename() == kLockFile)
+        entry.increment(error);
+    if (error) return unusable(root, error);
+    if (entry == std::filesystem::directory_iterator()) return {};
+    return fail(ErrorCode::kConflict,
+                root.string() + " holds other files (" + entry->path().filename().string() +
+                    "), which `gym devnet down` would remove: choose an empty or new folder "
+                    "(--root)");
+}
+
+bool is_root(const std::filesystem::path& root) {
+    std::error_code error;
+    return std::filesystem::exists(root / kFile, error) ||
+           std::filesystem::exists(root / kLockFile, error);
+}
 
 std::string Layout::api_url() const {
     return "http://127.0.0.1:" + std::to_string(api_port);
@@ -150,13 +168,19 @@ Result<Layout> load_layout(const std::filesystem::path& root) {
 }
 
 Status remove_layout(const Layout& layout) {
-    for (const auto& folder : {layout.postgres, layout.root}) {
-        std::error_code error;
-        std::filesystem::remove_all(folder, error);
+    std::vector<std::filesystem::path> all{layout.postgres};
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(layout.root, error))
+        if (entry.path().filename() != kFile && entry.path().filename() != kLockFile)
+            all.push_back(entry.path());
+    // Last the file that says what the folder is: a removal that is cut off here can go on.
+    all.push_back(layout.root / kFile);
+    for (const auto& path : all) {
+        std::filesystem::remove_all(path, error);
         if (error)
-            return fail(ErrorCode::kIo,
-                        "cannot remove " + folder.string() + ": " + error.message());
+            return fail(ErrorCode::kIo, "cannot remove " + path.string() + ": " + error.message());
     }
+    std::filesystem::remove(layout.root, error);  // not with a lock in it
     return {};
 }
 

@@ -4,33 +4,13 @@
 #include <sstream>
 
 #include "gym/common/file.hpp"
+#include "gym/common/process_view.hpp"
 
 namespace gym::devnet {
 namespace {
 
 constexpr std::uint64_t kPidFileBytesMax = 256;
 constexpr const char* kSuffix = ".pid";
-
-/// Start time of a process in clock ticks since boot, and whether it is a zombie: fields 22 and 3
-/// of /proc/PID/stat (proc(5)).
-struct KernelView {
-    std::string start_ticks;
-    bool zombie = false;
-};
-
-Result<KernelView> look_up(pid_t pid) {
-    GYM_TRY(const Bytes bytes, read_file("/proc/" + std::to_string(pid) + "/stat"));
-    std::string text(bytes.begin(), bytes.end());
-    // The command name in parentheses may hold blanks; fields count from after it.
-    std::istringstream fields(text.substr(text.rfind(')') + 1));
-    KernelView out;
-    std::string field;
-    for (int number = 3; number <= 22 && fields >> field; ++number) {
-        if (number == 3) out.zombie = field == "Z";
-        if (number == 22) out.start_ticks = field;
-    }
-    return out;
-}
 
 }  // namespace
 
@@ -50,7 +30,7 @@ Status ProcessTable::start(const std::string& name, SubprocessOptions options) {
 }
 
 Status ProcessTable::adopt(const std::string& name, pid_t pid) {
-    GYM_TRY(const KernelView view, look_up(pid));
+    GYM_TRY(const ProcessView view, view_process(pid));
     std::error_code error;
     std::filesystem::create_directories(folder_, error);
     return write_file_atomic(file_of(name),
@@ -64,8 +44,8 @@ Result<ProcessEntry> ProcessTable::find(const std::string& name) const {
     std::string start_ticks;
     if (!(text >> entry.pid >> start_ticks))
         return fail(ErrorCode::kMalformed, file_of(name).string() + " is no process record");
-    const auto view = look_up(entry.pid);
-    entry.running = view.ok() && view->start_ticks == start_ticks && !view->zombie;
+    const auto view = view_process(entry.pid);
+    entry.running = view.ok() && view->start_ticks == start_ticks && !view->ended;
     return entry;
 }
 

@@ -7,7 +7,6 @@
 #include <cstdio>
 
 #include "gym/registry/rounds.hpp"
-#include "gym/registry/units.hpp"
 
 namespace gym::devnet {
 namespace {
@@ -25,20 +24,24 @@ bool is_fault(protocol::UnitState state) {
     return state == protocol::UnitState::kRejected || state == protocol::UnitState::kSlashed;
 }
 
-void count_units(const std::vector<registry::Unit>& units, std::optional<std::uint64_t> newest,
-                 JobProgress& out) {
-    for (const registry::Unit& unit : units) {
-        out.units_open += !protocol::is_terminal(unit.status.state);
-        if (unit.key.round != newest) continue;
-        ++out.units;
-        out.units_committed += unit.committed_at_ms.has_value();
-        out.units_checked += is_checked(unit.status.state);
-    }
-    for (auto unit = units.rbegin(); unit != units.rend(); ++unit)
-        if (is_fault(unit->status.state)) out.faults.push_back(unit->reason);
+bool is_unpaid(protocol::UnitState state) {
+    return state == protocol::UnitState::kUnpaid || state == protocol::UnitState::kVoid;
 }
 
-Result<JobProgress> read(db::Transaction& tx, const Digest& job_id) {
+bool waits_for_verifier(protocol::UnitState state) {
+    using enum protocol::UnitState;
+    return state == kSampled || state == kReported || state == kRevealed;
+}
+
+void count_waiting(const registry::Unit& unit, UnixMs now_ms, JobProgress& out) {
+    ++out.units_waiting;
+    const UnixMs since_ms = unit.committed_at_ms.value_or(now_ms);
+    if (now_ms > since_ms)
+        out.waiting_s =
+            std::max(out.waiting_s, static_cast<std::uint64_t>(now_ms - since_ms) / 1000);
+}
+
+Result<JobProgress> read(db::Transaction& tx, const Digest& job_id, UnixMs now_ms) {
     GYM_TRY(const registry::Job job, registry::get_job(tx, job_id));
     JobProgress out{.status = job.status,
                     .status_reason = job.status_reason,
@@ -54,7 +57,7 @@ Result<JobProgress> read(db::Transaction& tx, const Digest& job_id) {
     GYM_TRY(const auto units,
             registry::list_units(
                 tx, {.job_id = job_id, .kind = protocol::UnitKind::kTrain, .limit = kUnitsMax}));
-    count_units(units, newest, out);
+    count_units(units, newest, now_ms, out);
     return out;
 }
 
@@ -63,10 +66,30 @@ std::string bar(std::uint64_t done, std::uint64_t all) {
     return std::string(full, '#') + std::string(kBarWidth - full, '.');
 }
 
+std::string unpaid_part(const JobProgress& progress) {
+    return progress.units_unpaid == 0 ? ""
+                                      : fmt::format(", unpaid units: {}", progress.units_unpaid);
+}
+
 }  // namespace
 
-Result<JobProgress> read_progress(db::Database& database, const Digest& job_id) {
-    return database.transact([&](db::Transaction& tx) { return read(tx, job_id); },
+void count_units(const std::vector<registry::Unit>& units, std::optional<std::uint64_t> newest,
+                 UnixMs now_ms, JobProgress& out) {
+    for (const registry::Unit& unit : units) {
+        out.units_open += !protocol::is_terminal(unit.status.state);
+        out.units_unpaid += is_unpaid(unit.status.state);
+        if (waits_for_verifier(unit.status.state)) count_waiting(unit, now_ms, out);
+        if (unit.key.round != newest) continue;
+        ++out.units;
+        out.units_committed += unit.committed_at_ms.has_value();
+        out.units_checked += is_checked(unit.status.state);
+    }
+    for (auto unit = units.rbegin(); unit != units.rend(); ++unit)
+        if (is_fault(unit->status.state)) out.faults.push_back(unit->reason);
+}
+
+Result<JobProgress> read_progress(db::Database& database, const Digest& job_id, UnixMs now_ms) {
+    return database.transact([&](db::Transaction& tx) { return read(tx, job_id, now_ms); },
                              {.isolation = db::Isolation::kRepeatableRead, .read_only = true});
 }
 
@@ -80,27 +103,51 @@ std::string progress_line(const JobProgress& progress) {
                             progress.units);
     if (!progress.validation_losses.empty())
         line += fmt::format(", loss {:.3f}", progress.validation_losses.back());
-    return line;
+    return line + unpaid_part(progress);
 }
 
 std::string round_line(const JobProgress& progress) {
     return fmt::format("round {}/{} [{}] validation loss {:.3f}", progress.validation_losses.size(),
                        progress.rounds, bar(progress.validation_losses.size(), progress.rounds),
-                       progress.validation_losses.back());
+                       progress.validation_losses.back()) +
+           unpaid_part(progress);
+}
+
+std::string behind_line(const JobProgress& progress) {
+    if (progress.units_waiting == 0 || progress.waiting_s < kBehindS) return "";
+    return fmt::format(
+        "verification is behind: {} {} for it, the first for {} s", progress.units_waiting,
+        progress.units_waiting == 1 ? "unit waits" : "units wait", progress.waiting_s);
 }
 
 ProgressPrinter::ProgressPrinter() : terminal_(::isatty(STDERR_FILENO) == 1) {}
 
+std::vector<std::string> ProgressPrinter::news(const JobProgress& progress) {
+    std::vector<std::string> out;
+    for (; faults_shown_ < progress.faults.size(); ++faults_shown_)
+        out.push_back("fault found: " + progress.faults[faults_shown_]);
+    if (losses_shown_ != progress.validation_losses.size()) {
+        losses_shown_ = progress.validation_losses.size();
+        out.push_back(round_line(progress));
+    }
+    if (unpaid_shown_ != progress.units_unpaid)
+        out.push_back(fmt::format("units that ended unpaid so far: {}", progress.units_unpaid));
+    unpaid_shown_ = progress.units_unpaid;
+    const std::string behind = behind_line(progress);
+    if (behind.empty()) {
+        behind_next_s_ = kBehindS;
+    } else if (progress.waiting_s >= behind_next_s_) {
+        behind_next_s_ = progress.waiting_s + kBehindS;
+        out.push_back(behind);
+    }
+    return out;
+}
+
 void ProgressPrinter::show(const JobProgress& progress) {
     const char* const clear = terminal_ ? "\r\033[K" : "";
-    for (; faults_shown_ < progress.faults.size(); ++faults_shown_)
-        (void)std::fprintf(stderr, "%sfault found: %s\n", clear,
-                           progress.faults[faults_shown_].c_str());
-    if (!terminal_ && losses_shown_ == progress.validation_losses.size()) return;
-    losses_shown_ = progress.validation_losses.size();
-    (void)std::fprintf(stderr, "%s%s%s", clear,
-                       (terminal_ ? progress_line(progress) : round_line(progress)).c_str(),
-                       terminal_ ? "" : "\n");
+    for (const std::string& line : news(progress))
+        (void)std::fprintf(stderr, "%s%s\n", clear, line.c_str());
+    if (terminal_) (void)std::fprintf(stderr, "%s%s", clear, progress_line(progress).c_str());
     (void)std::fflush(stderr);
 }
 

@@ -89,6 +89,9 @@ WorkerLine worker_line(const JobHistory& history, const Address& address, const 
         line.units_rejected +=
             state == protocol::UnitState::kRejected || state == protocol::UnitState::kSlashed;
         line.units_pending += !protocol::is_terminal(state);
+        line.units_unpaid += state == protocol::UnitState::kExpired ||
+                             state == protocol::UnitState::kUnpaid ||
+                             state == protocol::UnitState::kVoid;
     }
     if (const auto node = history.nodes.find(address); node != history.nodes.end())
         line.excluded = node->second.excluded_reason;
@@ -153,6 +156,8 @@ Result<Report> collect_report(const ReportSources& sources) {
                 [&](db::Transaction& tx) { return read_history(tx, sources); },
                 {.isolation = db::Isolation::kRepeatableRead, .read_only = true}));
     Report report;
+    report.rounds_planned = history.job.terms.rounds;
+    report.slots = history.job.terms.slots_max;
     for (const registry::Round& round : history.rounds) {
         if (!round.validation_loss) continue;
         ++report.rounds;

@@ -8,12 +8,14 @@
 #include "gym/common/data_folder.hpp"
 #include "gym/common/file.hpp"
 #include "gym/devnet/demo.hpp"
+#include "gym/devnet/root_lock.hpp"
 #include "training_progress.hpp"
 
 namespace gym::app {
 namespace {
 
 constexpr const char* kDefaultRoot = "build/devnet";
+constexpr const char* kWaitOrMove = "wait for it or use another --root";
 
 struct DevnetFlags {
     devnet::NetworkOptions network;
@@ -50,6 +52,8 @@ Status up(const CliContext& context, DevnetFlags& flags) {
     fill_defaults(flags.network);
     const InterruptGuard guard;
     flags.network.interrupted = [&guard] { return guard.interrupted(); };
+    GYM_TRY(const auto lock,
+            devnet::RootLock::acquire(flags.network.root, "gym devnet up", kWaitOrMove));
     const auto started = devnet::network_up(flags.network, announcer());
     if (!started.ok()) return with_way_out(started.error(), flags);
     const devnet::Layout& layout = *started;
@@ -84,8 +88,15 @@ Status up(const CliContext& context, DevnetFlags& flags) {
 
 Status down(const CliContext& context, const DevnetFlags& flags) {
     const std::string root = std::filesystem::absolute(flags.network.root).lexically_normal();
-    const bool found = devnet::load_layout(root).ok();
-    GYM_CHECK(devnet::network_down(root));
+    const auto layout = devnet::load_layout(root);
+    if (!layout.ok() && layout.error().code != ErrorCode::kNotFound) return layout.error();
+    const bool found = layout.ok();
+    if (devnet::is_root(root)) {
+        GYM_TRY(auto lock, devnet::RootLock::acquire(root, "gym devnet down",
+                                                     "wait for it, or end it with Ctrl-C"));
+        GYM_CHECK(devnet::network_down(root));
+        lock.remove();
+    }
     if (context.json)
         context.print_json({{"stopped", root}, {"found", found}});
     else if (found)
@@ -98,10 +109,10 @@ Status down(const CliContext& context, const DevnetFlags& flags) {
 /// Runs the demo, prints and writes the report; fails if any check of it does not hold.
 Status report_of(const CliContext& context, const DevnetFlags& flags) {
     GYM_TRY(const devnet::Report report, devnet::run_demo(flags.demo, announcer()));
-    const std::string json = devnet::to_json(report);
+    const auto failed = devnet::failed_checks(report, flags.demo.expected);
+    const std::string json = devnet::to_json(report, failed);
     if (!flags.report.empty()) GYM_CHECK(write_file_atomic(flags.report, as_bytes(json + "\n")));
     std::printf("%s\n", context.json ? json.c_str() : devnet::to_text(report).c_str());
-    const auto failed = devnet::failed_checks(report, flags.demo.expected);
     std::string sentences;
     for (const std::string& sentence : failed)
         sentences += (sentences.empty() ? "" : "; ") + sentence;
@@ -112,27 +123,38 @@ Status report_of(const CliContext& context, const DevnetFlags& flags) {
     return {};
 }
 
+void tell_what_stays(const DevnetFlags& flags) {
+    const auto layout = devnet::load_layout(flags.network.root);
+    if (!layout.ok()) return;  // it ended before there was a network
+    (void)std::fprintf(stderr,
+                       "devnet: the network stays up (logs: %s); `gym devnet down%s` stops and "
+                       "removes it\n",
+                       layout->logs().c_str(), root_flag(flags).c_str());
+}
+
 Status demo(const CliContext& context, DevnetFlags& flags) {
     fill_defaults(flags.network);
     const InterruptGuard guard;
     flags.network.interrupted = [&guard] { return guard.interrupted(); };
     flags.demo.network = flags.network;
     flags.demo.expected.with_cheater = !flags.network.cheating_worker.empty();
-    if (flags.demo.job_file.empty())
+    if (flags.demo.job_file.empty()) {
         flags.demo.job_file = data_folder() / "examples" / "demo-job.yaml";
+        flags.demo.expected.final_loss_max = devnet::kDemoJobLossMax;
+    }
     GYM_CHECK(
         devnet::check_inputs(flags.demo));  // nothing is removed or started for a typing error
+    GYM_TRY(auto lock,
+            devnet::RootLock::acquire(flags.network.root, "gym devnet demo", kWaitOrMove));
     GYM_CHECK(devnet::network_down(flags.network.root));  // of an earlier run that was cut off
     Status status = report_of(context, flags);
-    if (flags.keep) return status;
     const bool cancelled = !status.ok() && status.error().code == ErrorCode::kCancelled;
-    if (!status.ok() && !cancelled)
-        (void)std::fprintf(
-            stderr,
-            "devnet: the network is left for a look: %s/logs; `gym devnet down --root %s`\n",
-            flags.network.root.c_str(), flags.network.root.c_str());
-    else
-        GYM_CHECK(devnet::network_down(flags.network.root));
+    if (flags.keep || (!status.ok() && !cancelled)) {
+        tell_what_stays(flags);
+        return status;
+    }
+    GYM_CHECK(devnet::network_down(flags.network.root));
+    lock.remove();
     return status;
 }
 

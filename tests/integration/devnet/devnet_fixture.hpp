@@ -108,7 +108,8 @@ class DevnetTest : public ::testing::Test {
                 database->transact([](db::Transaction& tx) { return registry::list_jobs(tx, {}); },
                                    {.read_only = true});
             if (!jobs.ok() || jobs->empty()) continue;
-            const auto progress = read_progress(*database, jobs->front().id);
+            const auto progress =
+                read_progress(*database, jobs->front().id, SystemClock().now_ms());
             if (!progress.ok()) continue;
             const std::uint64_t now = progress->rounds_done + 1;
             if (now > round || (now == round && progress->round_state == state)) return true;

@@ -3,6 +3,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
+#include <thread>
+
+#include "gym/common/file.hpp"
+#include "gym/common/process_view.hpp"
+#include "gym/common/temporary_folder.hpp"
+
 namespace gym {
 namespace {
 
@@ -49,6 +56,31 @@ TEST(Subprocess, AReleasedChildIsStoppedById) {
     EXPECT_TRUE(stop_process(pid, 2'000).ok());
     EXPECT_NE(::kill(pid, 0), 0);
     EXPECT_TRUE(stop_process(pid, 10).ok());
+}
+
+/// The id of a process that has ended and whose parent, `sleep`, never asks how.
+pid_t zombie_of(const std::filesystem::path& file) {
+    for (int i = 0; i < 500; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
+        const auto bytes = read_file(file);
+        if (!bytes.ok() || bytes->empty() || bytes->back() != '\n') continue;
+        const pid_t pid = std::stoi(std::string(bytes->begin(), bytes->end()));
+        if (const auto view = view_process(pid); view.ok() && view->ended) return pid;
+    }
+    return -1;
+}
+
+TEST(Subprocess, AZombieOfAnotherProcessIsStopped) {
+    const auto folder = TemporaryFolder::create("gym-zombie").value();
+    const auto file = folder / "pid";
+    const auto parent =
+        Subprocess::start(
+            {.argv = {"sh", "-c", "true & echo $! > " + file.string() + "; exec sleep 100"}})
+            .value();
+    const pid_t zombie = zombie_of(file);
+    ASSERT_GT(zombie, 1);
+    EXPECT_EQ(::kill(zombie, 0), 0) << "it still has its id";
+    const Status stopped = stop_process(zombie, 50);
+    EXPECT_TRUE(stopped.ok()) << stopped.error().message;
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // What the demo tells people.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
+#include <cmath>
 
 #include "gym/devnet/report.hpp"
 
@@ -45,7 +47,7 @@ TEST(ReportText, HasARowForTheVerifierThatWasPaid) {
     const std::string line = text.substr(row + 1, text.find('\n', row + 1) - row - 1);
     EXPECT_TRUE(line.ends_with("-        -       -                     0.5")) << line;
     EXPECT_NE(text.find("ran 6 units again"), std::string::npos) << text;
-    const auto json = boost::json::parse(to_json(report()));
+    const auto json = boost::json::parse(to_json(report(), {}));
     EXPECT_EQ(json.at("verifier").at("paid_wei").as_string(), tokens("0.5").to_string());
 }
 
@@ -68,7 +70,7 @@ TEST(ReportText, TellsWhatWasCreditedForWhat) {
               std::string::npos)
         << text;
     EXPECT_NE(text.find("\ndata-provider "), std::string::npos) << text;
-    const auto json = boost::json::parse(to_json(report()));
+    const auto json = boost::json::parse(to_json(report(), {}));
     EXPECT_EQ(json.at("data_credit_wei").as_string(), tokens("0.04").to_string());
     EXPECT_EQ(json.at("uptime_credit_wei").as_string(), "0");
     EXPECT_EQ(json.at("compute_credit_wei").as_string(), tokens("0.06").to_string());
@@ -81,13 +83,61 @@ TEST(ReportText, TellsWhatWasCreditedForWhat) {
     EXPECT_EQ(json.at("provider").at("quality_ppm").to_number<int>(), 485'000);
 }
 
+bool says(const std::vector<std::string>& failed, const std::string& part) {
+    return std::ranges::any_of(
+        failed, [&](const auto& sentence) { return sentence.find(part) != std::string::npos; });
+}
+
+TEST(ReportChecks, RoundsAndLossAreThoseOfTheJob) {
+    Report short_job = report();
+    short_job.rounds = short_job.rounds_planned = 2;
+    short_job.validation_losses = {5.9, 5.7};
+    const auto of_default = failed_checks(short_job, {.final_loss_max = 2.55});
+    EXPECT_TRUE(says(of_default, "the last validation loss is above 2.55"));
+    const auto failed = failed_checks(short_job, {});
+    EXPECT_FALSE(says(failed, "rounds were aggregated"));
+    EXPECT_FALSE(says(failed, "validation loss"));
+
+    short_job.rounds_planned = 3;
+    EXPECT_TRUE(says(failed_checks(short_job, {}), "2 rounds were aggregated, not the job's 3"));
+    short_job.validation_losses = {5.7, 5.7};
+    EXPECT_TRUE(says(failed_checks(short_job, {}), "not below the first"));
+    short_job.validation_losses = {5.7};
+    EXPECT_FALSE(says(failed_checks(short_job, {}), "not below the first")) << "only one round";
+    for (const std::vector<double>& losses : {std::vector<double>(), {std::nan("")}}) {
+        short_job.validation_losses = losses;
+        EXPECT_TRUE(says(failed_checks(short_job, {}), "not below the first"));
+    }
+    EXPECT_TRUE(says(failed_checks(Report(), {}), "0 rounds were aggregated"));
+}
+
+TEST(ReportChecks, AWorkerWithoutAUnitIsRightOnlyWhereSlotsAreFewer) {
+    Report idle = report();
+    idle.workers.push_back({.name = "worker-2"});
+    idle.slots = 1;
+    EXPECT_FALSE(says(failed_checks(idle, {}), "worker-2"));
+    idle.slots = 2;
+    EXPECT_TRUE(says(failed_checks(idle, {}), "worker-2 is honest and was not paid"));
+    idle.slots = 1;
+    idle.workers.back().units_unpaid = 1;
+    EXPECT_TRUE(says(failed_checks(idle, {}), "worker-2 is honest and was not paid"));
+    EXPECT_NE(to_text(idle).find("units that ended unpaid: 1\n"), std::string::npos);
+}
+
+TEST(ReportJson, HasTheVerdict) {
+    const auto passed = boost::json::parse(to_json(report(), {}));
+    EXPECT_TRUE(passed.at("passed").as_bool());
+    EXPECT_TRUE(passed.at("failed_checks").as_array().empty());
+    const auto failed = boost::json::parse(to_json(report(), {"nobody was paid"}));
+    EXPECT_FALSE(failed.at("passed").as_bool());
+    EXPECT_EQ(failed.at("failed_checks").at(0).as_string(), "nobody was paid");
+}
+
 TEST(ReportChecks, MoneyThatDoesNotAddUpFailsTheDemo) {
     const auto fails = [](const auto& change, const std::string& part) {
         Report changed = report();
         change(changed);
-        for (const std::string& sentence : failed_checks(changed, {}))
-            if (sentence.find(part) != std::string::npos) return true;
-        return false;
+        return says(failed_checks(changed, {}), part);
     };
     const auto nothing = [](Report&) {};
     for (const char* part : {"nothing was credited", "the provider of the text", "audit views",

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <filesystem>
-#include <vector>
+#include <utility>
 
+#include "gym/common/file_lock.hpp"
 #include "gym/common/result.hpp"
 #include "gym/worker/node_config.hpp"
 
@@ -13,15 +13,13 @@ namespace gym::worker {
 /// not need them.
 class NodeLock {
   public:
-    /// @errors kConflict naming the process that holds one of them; kIo; kNotFound without a key.
+    /// @errors kConflict naming the process that holds one of them; kIo, also without a key.
     static Result<NodeLock> acquire(const NodeConfig& config);
-    NodeLock(NodeLock&& other) noexcept : files_(std::move(other.files_)) { other.files_.clear(); }
-    NodeLock& operator=(NodeLock&&) = delete;
-    ~NodeLock();
 
   private:
-    NodeLock() = default;
-    std::vector<int> files_;
+    NodeLock(FileLock folder, FileLock key) : folder_(std::move(folder)), key_(std::move(key)) {}
+    FileLock folder_;
+    FileLock key_;
 };
 
 }  // namespace gym::worker

@@ -34,12 +34,16 @@ struct NetworkOptions {
 };
 
 /// Starts database, chain, services, verifier and workers. Idempotent: what runs is left running,
-/// and a start that was cut off anywhere goes on.
+/// and a start that was cut off anywhere goes on. A command that calls this, network_down() or
+/// run_demo() holds a RootLock.
 /// @errors kConflict if `root` holds other files or a network with another number of workers or
 /// another port than `options` ask for, kUnavailable if a process ended, kCancelled.
 Result<Layout> network_up(const NetworkOptions& options, const Announce& announce);
 /// Stops and removes the network in `root`. Success if there is none.
 Status network_down(const std::filesystem::path& root);
+
+/// What the model of examples/demo-job.yaml must come to on any English text, in nats per token.
+inline constexpr double kDemoJobLossMax = 2.55;
 
 struct DemoOptions {
     NetworkOptions network;

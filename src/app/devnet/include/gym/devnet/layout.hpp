@@ -54,6 +54,15 @@ struct Layout {
     [[nodiscard]] std::vector<std::string> worker_names() const;
 };
 
+/// Of RootLock, in the root: it outlives the network, until the lock's holder takes it away.
+inline constexpr const char* kLockFile = "devnet.lock";
+
+/// Makes the folder `root` unless it is there. @errors kConflict if it holds files but no network;
+/// kIo.
+Status prepare_root(const std::filesystem::path& root);
+/// Whether `root` holds a network, or a command's lock on the place for one.
+[[nodiscard]] bool is_root(const std::filesystem::path& root);
+
 /// Makes the folders of a new network below `root` and picks free loopback ports (0) for it.
 /// @errors kAlreadyExists if `root` holds a network, kConflict if it holds anything else, kIo.
 [[nodiscard]] Result<Layout> create_layout(const std::filesystem::path& root, std::uint32_t workers,
@@ -63,7 +72,7 @@ Status make_folders(const Layout& layout);
 /// @errors kNotFound if `root` holds no network, kMalformed.
 [[nodiscard]] Result<Layout> load_layout(const std::filesystem::path& root);
 Status save_layout(const Layout& layout);
-/// Removes all files of a network that was stopped. @errors kIo.
+/// Removes all files of a network that was stopped, but for a lock's and its folder. @errors kIo.
 Status remove_layout(const Layout& layout);
 
 /// A new file of mode 0600 with a random word in it, unless the file exists. @return the word.

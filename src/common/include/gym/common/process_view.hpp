@@ -1,0 +1,20 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "gym/common/result.hpp"
+
+namespace gym {
+
+/// What the kernel tells of a process (proc(5), /proc/PID/stat).
+struct ProcessView {
+    std::string start_ticks;  ///< since boot: tells a process from a later one with its id
+    bool ended = false;       ///< a zombie: only its parent has not asked yet how it ended
+};
+
+/// @errors kNotFound or kIo if there is no such process.
+[[nodiscard]] Result<ProcessView> view_process(pid_t pid);
+
+}  // namespace gym
