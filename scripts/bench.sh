@@ -26,6 +26,9 @@ else
 fi
 echo "bench: ledger -> build/bench/ledger.json"
 "$build/bin/bench_ledger" build/bench/ledger.json
+echo "bench: settlement -> build/bench/settlement.json"
+rm -f build/bench/settlement.json
+"$build/bin/bench_settlement" --output build/bench/settlement.json
 echo "bench: disputes -> build/bench/dispute.json"
 rm -f build/bench/dispute.json
 "$build/bin/bench_dispute" --output build/bench/dispute.json

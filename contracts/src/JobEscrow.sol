@@ -9,6 +9,7 @@ import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC2
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 import {IJobEscrow} from "./interfaces/IJobEscrow.sol";
 
@@ -21,6 +22,7 @@ contract JobEscrow is
     ReentrancyGuardTransient
 {
     using SafeERC20 for IERC20;
+    using SafeCast for uint256;
 
     /// @notice May release() and trimWithdrawal().
     bytes32 public constant SETTLER_ROLE = keccak256("SETTLER_ROLE");
@@ -48,7 +50,9 @@ contract JobEscrow is
     mapping(uint64 epoch => mapping(address owner => uint256)) private _releasedOf;
     uint256 private _totalBalance;
     uint256 private _depositCount;
-    uint256 private _releaseCap;
+    // One slot: a release reads both.
+    uint128 private _releaseCap;
+    uint128 private _ownerReleaseCap = type(uint128).max;
     uint256 private _releasedInEpoch;
     uint64 private _epoch;
     uint64 private _epochStartedAt;
@@ -60,7 +64,7 @@ contract JobEscrow is
     /// @param adminDelay Seconds that a change of the admin takes.
     /// @param withdrawalDelay_ Seconds between a request and its withdrawal.
     /// @param epochInterval_ Least seconds between the first releases of two epochs.
-    /// @param releaseCap_ The most that one epoch may release, in base units.
+    /// @param releaseCap_ The most that one epoch may release, in base units, below 2^128.
     constructor(
         IERC20 token_,
         address distributor_,
@@ -83,7 +87,7 @@ contract JobEscrow is
         _distributor = distributor_;
         _withdrawalDelay = withdrawalDelay_;
         _epochInterval = epochInterval_;
-        _releaseCap = releaseCap_;
+        _releaseCap = releaseCap_.toUint128();
         emit ReleaseCapSet(releaseCap_);
     }
 
@@ -171,8 +175,14 @@ contract JobEscrow is
 
     /// @inheritdoc IJobEscrow
     function setReleaseCap(uint256 cap) external onlyRole(DEFAULT_ADMIN_ROLE) {
-        _releaseCap = cap;
+        _releaseCap = cap.toUint128();
         emit ReleaseCapSet(cap);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function setOwnerReleaseCap(uint256 cap) external onlyRole(DEFAULT_ADMIN_ROLE) {
+        _ownerReleaseCap = cap.toUint128();
+        emit OwnerReleaseCapSet(cap);
     }
 
     /// @inheritdoc IJobEscrow
@@ -236,6 +246,11 @@ contract JobEscrow is
     }
 
     /// @inheritdoc IJobEscrow
+    function ownerReleaseCap() external view returns (uint256) {
+        return _ownerReleaseCap;
+    }
+
+    /// @inheritdoc IJobEscrow
     function releaseState() external view returns (uint64 epoch, uint256 released) {
         return (_epoch, _releasedInEpoch);
     }
@@ -273,6 +288,9 @@ contract JobEscrow is
     function _debit(uint64 epoch, address owner, uint256 amount) private {
         if (amount == 0) revert ZeroAmount();
         if (_releasedOf[epoch][owner] != 0) revert AlreadyReleased(epoch, owner);
+        if (amount > _ownerReleaseCap) {
+            revert OwnerReleaseCapExceeded(epoch, owner, amount, _ownerReleaseCap);
+        }
         uint256 balance = _balances[owner];
         if (amount > balance) revert InsufficientBalance(owner, balance, amount);
         _releasedOf[epoch][owner] = amount;

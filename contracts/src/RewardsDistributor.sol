@@ -112,12 +112,25 @@ contract RewardsDistributor is
 
     /// @inheritdoc IRewardsDistributor
     function disable(uint64 epoch) external onlyRole(GUARDIAN_ROLE) {
-        StoredRoot storage last = _roots[_last];
-        if (epoch == 0 || last.epoch != epoch || !_isPending(last.activeAt)) {
-            revert NotPending(epoch);
+        _disable(_pending(epoch));
+    }
+
+    /// @inheritdoc IRewardsDistributor
+    function disableFallen(
+        uint64 epoch,
+        address earner,
+        uint256 activeCumulative,
+        bytes32[] calldata activeProof,
+        uint256 pendingCumulative,
+        bytes32[] calldata pendingProof
+    ) external {
+        StoredRoot storage pending = _pending(epoch);
+        if (pendingCumulative >= activeCumulative) {
+            revert NotFallen(earner, activeCumulative, pendingCumulative);
         }
-        last.activeAt = NEVER;
-        emit RootDisabled(epoch);
+        _requireLeaf(_active().root, earner, activeCumulative, activeProof);
+        _requireLeaf(pending.root, earner, pendingCumulative, pendingProof);
+        _disable(pending);
     }
 
     /// @inheritdoc IRewardsDistributor
@@ -298,6 +311,18 @@ contract RewardsDistributor is
         if (!MerkleProof.verifyCalldata(proof, root, leafOf(earner, cumulative))) {
             revert InvalidProof(earner, cumulative);
         }
+    }
+
+    function _pending(uint64 epoch) private view returns (StoredRoot storage pending) {
+        pending = _roots[_last];
+        if (epoch == 0 || pending.epoch != epoch || !_isPending(pending.activeAt)) {
+            revert NotPending(epoch);
+        }
+    }
+
+    function _disable(StoredRoot storage pending) private {
+        pending.activeAt = NEVER;
+        emit RootDisabled(pending.epoch);
     }
 
     function _isPending(uint64 activeAt) private view returns (bool) {

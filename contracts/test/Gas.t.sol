@@ -55,6 +55,14 @@ contract GasTest is DistributorFixture {
         escrow.release(2, owners, amounts);
         _snapshot("release, one owner");
 
+        escrow.requestWithdrawal(50);
+        _snapshot("requestWithdrawal");
+        escrow.withdraw();
+        assertLe(_snapshot("withdraw"), 60_000, "withdrawal of a part");
+        escrow.requestWithdrawal(escrow.balanceOf(address(this)));
+        escrow.withdraw();
+        _snapshot("withdraw, all");
+
         CommitmentLog log = new CommitmentLog(address(this), 0);
         log.grantRole(log.COORDINATOR_ROLE(), address(this));
         log.postRound(FILE_ROOT, 0, FILE_ROOT);

@@ -4,6 +4,7 @@ pragma solidity ^0.8.35;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 import {JobEscrow} from "../src/JobEscrow.sol";
 import {IJobEscrow} from "../src/interfaces/IJobEscrow.sol";
@@ -181,6 +182,42 @@ contract JobEscrowTest is EscrowFixture {
         _release(2, BOB, 1);
     }
 
+    /// Whatever the jobs of one owner cost, an epoch takes no more than the cap of its balance.
+    function test_releaseIsCappedPerOwnerAndEpoch(uint256 cap, uint256 amount) public {
+        cap = bound(cap, 1, CAP / 2);
+        amount = bound(amount, 1, CAP - cap);
+        _deposit(ALICE, 3 * CAP);
+        _deposit(BOB, 3 * CAP);
+        assertEq(_escrow.ownerReleaseCap(), type(uint128).max, "not limited at first");
+        vm.expectEmit(address(_escrow));
+        emit IJobEscrow.OwnerReleaseCapSet(cap);
+        vm.prank(ADMIN);
+        _escrow.setOwnerReleaseCap(cap);
+        assertEq(_escrow.ownerReleaseCap(), cap, "cap");
+        if (amount > cap) {
+            vm.expectRevert(
+                abi.encodeWithSelector(
+                    IJobEscrow.OwnerReleaseCapExceeded.selector, uint64(1), ALICE, amount, cap
+                )
+            );
+        }
+        _release(1, ALICE, amount);
+        // Each owner has a cap of its own, and a new one in the next epoch.
+        _release(1, BOB, cap);
+        vm.warp(block.timestamp + INTERVAL);
+        _release(2, ALICE, cap);
+        assertEq(_escrow.releasedOf(2, ALICE), cap, "released");
+    }
+
+    function test_capsOf128BitsAndMoreAreRejected() public {
+        vm.expectPartialRevert(SafeCast.SafeCastOverflowedUintDowncast.selector);
+        vm.prank(ADMIN);
+        _escrow.setOwnerReleaseCap(uint256(type(uint128).max) + 1);
+        vm.expectPartialRevert(SafeCast.SafeCastOverflowedUintDowncast.selector);
+        vm.prank(ADMIN);
+        _escrow.setReleaseCap(uint256(type(uint128).max) + 1);
+    }
+
     function test_epochZeroIsRejected() public {
         _deposit(ALICE, 1);
         vm.expectRevert(
@@ -317,6 +354,9 @@ contract JobEscrowTest is EscrowFixture {
         _expectRefused(stranger, 0);
         vm.prank(stranger);
         _escrow.setReleaseCap(0);
+        _expectRefused(stranger, 0);
+        vm.prank(stranger);
+        _escrow.setOwnerReleaseCap(0);
     }
 
     function test_constructorChecksItsParameters() public {

@@ -42,6 +42,10 @@ contract SettlementInvariantTest is TestBase {
         assertEq(_handler.paidByDisabledRoots(), 0, "paid by disabled roots");
     }
 
+    function invariant_anybodyDisablesWrongRootsAndNobodyRightOnes() public view {
+        assertEq(_handler.falseVerdicts(), 0, "false verdicts");
+    }
+
     function invariant_escrowIsBackedOneToOne() public view {
         uint256 sum = 0;
         for (uint256 i = 0; i < _handler.OWNERS(); ++i) {

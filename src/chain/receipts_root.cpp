@@ -116,4 +116,33 @@ bool bloom_may_contain(const Bloom& bloom, ByteView value) {
     return true;
 }
 
+Status check_receipt(const BlockHeader& header, const std::vector<ConsensusReceipt>& receipts,
+                     const Receipt& receipt) {
+    const auto contradicts = [&](const std::string& what) {
+        return fail(ErrorCode::kMismatch,
+                    "the node's receipt of transaction " + receipt.transaction_hash.hex() +
+                        " contradicts block " + std::to_string(header.number) + " (" +
+                        header.hash.hex() + "): " + what);
+    };
+    if (receipts_root(receipts) != header.receipts_root)
+        return contradicts("its receipts do not hash to the block's receipts root");
+    const std::uint64_t at = receipt.transaction_index;
+    if (at >= receipts.size())
+        return contradicts("it has " + std::to_string(receipts.size()) + " transactions, not " +
+                           std::to_string(at + 1));
+    const ConsensusReceipt& there = receipts[at];
+    if (there.success != receipt.success)
+        return contradicts(there.success ? "there it succeeded" : "there it reverted");
+    const std::uint64_t before = at == 0 ? 0 : receipts[at - 1].cumulative_gas;
+    if (there.cumulative_gas - before != receipt.gas_used)
+        return contradicts("there it used " + std::to_string(there.cumulative_gas - before) +
+                           " gas, not " + std::to_string(receipt.gas_used));
+    const bool same_logs =
+        std::equal(there.logs.begin(), there.logs.end(), receipt.logs.begin(), receipt.logs.end(),
+                   [](const Log& a, const Log& b) {
+                       return a.address == b.address && a.topics == b.topics && a.data == b.data;
+                   });
+    return same_logs ? Status() : contradicts("there it has other logs");
+}
+
 }  // namespace gym::chain

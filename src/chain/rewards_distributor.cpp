@@ -48,6 +48,16 @@ ContractCall RewardsDistributor::disable(std::uint64_t epoch) const {
                      "disable the payout root of epoch " + std::to_string(epoch));
 }
 
+ContractCall RewardsDistributor::disable_fallen(std::uint64_t epoch, const Claim& active,
+                                                const Claim& pending) const {
+    GYM_ASSERT(active.earner == pending.earner, "two leaves of one earner");
+    return make_call(address_, "disableFallen(uint64,address,uint256,bytes32[],uint256,bytes32[])",
+                     {epoch, active.earner, active.cumulative, AbiValue::array(active.proof),
+                      pending.cumulative, AbiValue::array(pending.proof)},
+                     "disable the payout root of epoch " + std::to_string(epoch) +
+                         ", under which " + active.earner.hex() + " has less than before");
+}
+
 ContractCall RewardsDistributor::claim(const Claim& claim) const {
     return make_call(address_, "claim(address,uint256,bytes32[])", claim_values(claim),
                      "claim the rewards of " + claim.earner.hex());

@@ -63,7 +63,8 @@ constexpr SendPhrase kSendPhrases[] = {
 
 class HttpClient final : public ChainClient {
   public:
-    explicit HttpClient(std::unique_ptr<HttpTransport> transport) : rpc_(std::move(transport)) {}
+    HttpClient(std::unique_ptr<HttpTransport> transport, bool verify_headers)
+        : verify_headers_(verify_headers), rpc_(std::move(transport)) {}
 
     Result<std::uint64_t> chain_id() override {
         GYM_TRY(const json::value value, result("eth_chainId", {}));
@@ -72,10 +73,14 @@ class HttpClient final : public ChainClient {
 
     Result<std::optional<BlockHeader>> block(const BlockId& id) override {
         const auto* hash = std::get_if<Digest>(&id);
+        const auto* number = std::get_if<std::uint64_t>(&id);
         GYM_TRY(const json::value value,
                 hash ? result("eth_getBlockByHash", {hash->hex(), false})
                      : result("eth_getBlockByNumber", {block_param(id), false}));
-        return optional_header(value);
+        GYM_TRY(auto header, optional_header(value));
+        if (header && ((hash && header->hash != *hash) || (number && header->number != *number)))
+            return another_block();
+        return header;
     }
 
     Result<std::vector<BlockHeader>> blocks(std::uint64_t first, std::uint32_t count) override {
@@ -92,8 +97,7 @@ class HttpClient final : public ChainClient {
                 return error->as_error("eth_getBlockByNumber");
             GYM_TRY(const auto header, optional_header(std::get<json::value>(reply)));
             if (!header) break;
-            if (header->number != first + out.size())
-                return fail(ErrorCode::kMalformed, "the node answers with another block's header");
+            if (header->number != first + out.size()) return another_block();
             out.push_back(*header);
         }
         return out;
@@ -218,12 +222,17 @@ class HttpClient final : public ChainClient {
         const std::lock_guard lock(mutex_);
         return rpc_.call(method, params);
     }
-    static Result<std::optional<BlockHeader>> optional_header(const json::value& value) {
+    [[nodiscard]] Result<std::optional<BlockHeader>> optional_header(
+        const json::value& value) const {
         if (value.is_null()) return std::optional<BlockHeader>();
-        GYM_TRY(const BlockHeader header, parse_header(value));
+        GYM_TRY(const BlockHeader header, parse_header(value, verify_headers_));
         return std::optional<BlockHeader>(header);
     }
+    static Error another_block() {
+        return fail(ErrorCode::kMalformed, "the node answers with another block's header");
+    }
 
+    const bool verify_headers_;
     std::mutex mutex_;  // the connection serves one request at a time
     JsonRpc rpc_;
 };
@@ -233,7 +242,8 @@ class HttpClient final : public ChainClient {
 Result<std::unique_ptr<ChainClient>> make_http_client(const std::string& url,
                                                       const HttpOptions& options) {
     GYM_TRY(auto transport, HttpTransport::create(url, options));
-    return std::unique_ptr<ChainClient>(std::make_unique<HttpClient>(std::move(transport)));
+    return std::unique_ptr<ChainClient>(
+        std::make_unique<HttpClient>(std::move(transport), options.verify_headers));
 }
 
 Result<std::string> http_rpc_call(const std::string& url, const std::string& method,

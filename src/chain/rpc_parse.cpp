@@ -98,22 +98,6 @@ Result<Bytes> parse_bytes(const json::value& value, const char* what) {
     return decode_data(std::string_view(value.as_string()), what);
 }
 
-Result<BlockHeader> parse_header(const json::value& value) {
-    GYM_TRY(const Fields fields, Fields::of(value, "block"));
-    BlockHeader out;
-    GYM_TRY(out.number, fields.u64("number"));
-    GYM_TRY(out.hash, fields.fixed<Digest>("hash"));
-    GYM_TRY(out.parent_hash, fields.fixed<Digest>("parentHash"));
-    GYM_TRY(out.prevrandao, fields.fixed<Digest>("mixHash"));
-    GYM_TRY(out.timestamp_s, fields.u64("timestamp"));
-    GYM_TRY(out.base_fee_wei, fields.amount("baseFeePerGas"));
-    GYM_TRY(out.gas_limit, fields.u64("gasLimit"));
-    GYM_TRY(out.gas_used, fields.u64("gasUsed"));
-    GYM_TRY(out.logs_bloom, fields.fixed<Bloom>("logsBloom"));
-    GYM_TRY(out.receipts_root, fields.fixed<Digest>("receiptsRoot"));
-    return out;
-}
-
 Result<Log> parse_log(const json::value& value) {
     GYM_TRY(const Fields fields, Fields::of(value, "log"));
     Log out;
@@ -152,6 +136,7 @@ Result<Receipt> parse_receipt(const json::value& value) {
     GYM_TRY(out.transaction_hash, fields.fixed<Digest>("transactionHash"));
     GYM_TRY(out.block_hash, fields.fixed<Digest>("blockHash"));
     GYM_TRY(out.block_number, fields.u64("blockNumber"));
+    GYM_TRY(out.transaction_index, fields.u64("transactionIndex"));
     GYM_TRY(const std::uint64_t status, fields.u64("status"));
     out.success = status == 1;
     GYM_TRY(out.gas_used, fields.u64("gasUsed"));

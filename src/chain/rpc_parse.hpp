@@ -40,7 +40,8 @@ class Fields {
 [[nodiscard]] Result<std::uint64_t> parse_u64(const boost::json::value& value, const char* what);
 [[nodiscard]] Result<Amount> parse_amount(const boost::json::value& value, const char* what);
 [[nodiscard]] Result<Bytes> parse_bytes(const boost::json::value& value, const char* what);
-[[nodiscard]] Result<BlockHeader> parse_header(const boost::json::value& value);
+/// @errors also kMismatch if `verify_hash` and the fields do not hash to the hash.
+[[nodiscard]] Result<BlockHeader> parse_header(const boost::json::value& value, bool verify_hash);
 [[nodiscard]] Result<Log> parse_log(const boost::json::value& value);
 [[nodiscard]] Result<std::vector<Log>> parse_logs(const boost::json::array& values);
 [[nodiscard]] Result<Receipt> parse_receipt(const boost::json::value& value);

@@ -138,6 +138,10 @@ Status TxManager::follow_mined(const View& view, const Intent& intent, TickRepor
         GYM_TRY(const auto block, client_.block(receipt->block_number));
         if (!block || block->hash != receipt->block_hash)
             return {};  // a reorg in between: look again
+        if (policy_.verify_receipts) {
+            GYM_TRY(const auto receipts, client_.receipts(block->hash));
+            GYM_CHECK(check_receipt(*block, receipts, *receipt));
+        }
         return settle_mined(intent, *attempt, *receipt, report);
     }
     const auto final_count = client_.nonce(sender(), view.finalized.number);

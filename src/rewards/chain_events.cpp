@@ -124,7 +124,7 @@ Status book(Books& books, const ChainEvent&, const RootSubmitted& root) {
 Status book(Books& books, const ChainEvent&, const RootDisabled& root) {
     GYM_CHECK(books.transaction.exec(
         "UPDATE rewards.settlement SET state = 'disabled', changed_at_ms = $2, "
-        "problem = 'disabled by the guardian before it was active' WHERE epoch = $1",
+        "problem = 'disabled on chain before it was active' WHERE epoch = $1",
         {root.epoch, books.now}));
     return {};
 }

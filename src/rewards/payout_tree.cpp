@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <thread>
 
 #include "gym/crypto/keccak.hpp"
 
@@ -12,6 +13,20 @@ std::array<std::uint8_t, 32> word(const Address& address) {
     std::array<std::uint8_t, 32> out{};
     std::copy(address.data.begin(), address.data.end(), out.end() - Address::kSize);
     return out;
+}
+
+constexpr std::size_t kHashesPerThreadMin = 4'096;  // fewer take less time than a thread's start
+constexpr unsigned kThreadsMax = 64;
+
+/// Calls work(begin, end) for parts of [0, count), which it must be able to do in any order.
+template <class Work>
+void in_parts(std::size_t count, unsigned threads, const Work& work) {
+    const std::size_t parts =
+        std::clamp<std::size_t>(count / kHashesPerThreadMin, 1, std::min(threads, kThreadsMax));
+    std::vector<std::jthread> pool;
+    for (std::size_t i = 1; i < parts; ++i)
+        pool.emplace_back([&, i] { work(count * i / parts, count * (i + 1) / parts); });
+    work(std::size_t{0}, count / parts);
 }
 
 Digest node(const Digest& a, const Digest& b) {
@@ -31,28 +46,36 @@ Digest payout_leaf(const PayoutDomain& domain, const Payout& payout) {
     return crypto::keccak256(inner.view());
 }
 
-Result<PayoutTree> PayoutTree::build(const PayoutDomain& domain, std::vector<Payout> payouts) {
+Result<PayoutTree> PayoutTree::build(const PayoutDomain& domain, std::vector<Payout> payouts,
+                                     unsigned threads) {
     if (payouts.empty()) return fail(ErrorCode::kInvalidArgument, "a payout tree needs a payout");
-    std::sort(payouts.begin(), payouts.end(),
-              [](const Payout& a, const Payout& b) { return a.earner < b.earner; });
-    std::vector<Digest> leaves;
+    if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+    const auto by_earner = [](const Payout& a, const Payout& b) { return a.earner < b.earner; };
+    if (!std::is_sorted(payouts.begin(), payouts.end(), by_earner))
+        std::sort(payouts.begin(), payouts.end(), by_earner);
     for (std::size_t i = 0; i < payouts.size(); ++i) {
         if (payouts[i].cumulative.is_zero())
             return fail(ErrorCode::kInvalidArgument,
                         "a payout of zero for " + payouts[i].earner.hex());
         if (i > 0 && payouts[i - 1].earner == payouts[i].earner)
             return fail(ErrorCode::kInvalidArgument, "two payouts for " + payouts[i].earner.hex());
-        leaves.push_back(payout_leaf(domain, payouts[i]));
     }
+    std::vector<Digest> leaves(payouts.size());
+    in_parts(leaves.size(), threads, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i)
+            leaves[i] = payout_leaf(domain, payouts[i]);
+    });
     PayoutTree tree;
     tree.payouts_ = std::move(payouts);
     tree.levels_.push_back(std::move(leaves));
     while (tree.levels_.back().size() > 1) {
         const std::vector<Digest>& below = tree.levels_.back();
-        std::vector<Digest> level;
-        for (std::size_t i = 0; i + 1 < below.size(); i += 2)
-            level.push_back(node(below[i], below[i + 1]));
-        if (below.size() % 2 == 1) level.push_back(below.back());
+        std::vector<Digest> level((below.size() + 1) / 2);
+        in_parts(below.size() / 2, threads, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i)
+                level[i] = node(below[2 * i], below[2 * i + 1]);
+        });
+        if (below.size() % 2 == 1) level.back() = below.back();
         tree.levels_.push_back(std::move(level));
     }
     return tree;

@@ -107,7 +107,7 @@ Status set_state(db::Database& database, std::uint64_t epoch, const std::string&
                  const std::string& to, const std::string& problem, UnixMs now) {
     return database.transact(
         [&](db::Transaction& transaction) -> Status {
-            // Left alone if the guardian disabled the root meanwhile.
+            // Left alone if the root was disabled meanwhile.
             GYM_CHECK(transaction.exec(
                 "UPDATE rewards.settlement SET state = $3, problem = $4, changed_at_ms = $5 "
                 "WHERE epoch = $1 AND state = $2",

@@ -244,9 +244,12 @@ Result<std::vector<chain::ConsensusReceipt>> SimChain::receipts(const Digest& bl
 Result<std::optional<chain::Receipt>> SimChain::receipt(const Digest& transaction_hash) {
     GYM_CHECK(check("receipt"));
     for (const Block& block : blocks_) {
-        for (const Executed& done : block.transactions) {
+        for (std::size_t i = 0; i < block.transactions.size(); ++i) {
+            const Executed& done = block.transactions[i];
             if (done.recovered.hash != transaction_hash) continue;
             chain::Receipt out;
+            out.transaction_index = i;
+            out.logs = block.receipts[i].logs;
             out.transaction_hash = transaction_hash;
             out.block_hash = block.header.hash;
             out.block_number = block.header.number;

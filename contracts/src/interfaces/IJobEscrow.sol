@@ -35,6 +35,9 @@ interface IJobEscrow {
     /// @notice The most that one epoch may release changed.
     /// @param cap In base units of the token.
     event ReleaseCapSet(uint256 cap);
+    /// @notice The most that one epoch may release of one owner's balance changed.
+    /// @param cap In base units of the token.
+    event OwnerReleaseCapSet(uint256 cap);
 
     /// @notice An address that must not be zero is.
     error ZeroAddress();
@@ -56,6 +59,8 @@ interface IJobEscrow {
     error AlreadyReleased(uint64 epoch, address owner);
     /// @notice The epoch's releases would exceed the cap.
     error ReleaseCapExceeded(uint64 epoch, uint256 released, uint256 cap);
+    /// @notice The epoch releases more of one owner's balance than its cap.
+    error OwnerReleaseCapExceeded(uint64 epoch, address owner, uint256 amount, uint256 cap);
     /// @notice There is no withdrawal request.
     error NoWithdrawal(address owner);
     /// @notice The delay of the request has not passed.
@@ -110,6 +115,10 @@ interface IJobEscrow {
     /// @param cap In base units of the token.
     function setReleaseCap(uint256 cap) external;
 
+    /// @notice Sets the most that one epoch may release of one owner's balance, for all its jobs together.
+    /// @param cap In base units of the token, below 2^128; not limited at first.
+    function setOwnerReleaseCap(uint256 cap) external;
+
     /// @notice Stops deposits and releases. Withdrawals go on.
     function pause() external;
 
@@ -146,6 +155,9 @@ interface IJobEscrow {
 
     /// @notice The most that one epoch may release.
     function releaseCap() external view returns (uint256);
+
+    /// @notice The most that one epoch may release of one owner's balance.
+    function ownerReleaseCap() external view returns (uint256);
 
     /// @notice The last epoch that released, and how much it has released.
     /// @return epoch 0 before the first release.

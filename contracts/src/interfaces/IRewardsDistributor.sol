@@ -4,8 +4,8 @@ pragma solidity ^0.8.35;
 /// @title Pays rewards from one Merkle root of cumulative earnings per epoch
 /// @notice A leaf is keccak256(keccak256(abi.encode(chainid, this, token, earner, cumulative))), pairs are hashed
 /// in sorted order (OpenZeppelin's MerkleProof). An earner is paid what the active root says minus what it was
-/// paid before. A root becomes active after a delay, in which the guardian may disable it; the root before it
-/// stays active until then.
+/// paid before. A root becomes active after a delay, in which the guardian may disable it, and anybody may who proves
+/// that an earner has less under it; the root before it stays active until then.
 interface IRewardsDistributor {
     /// @notice One call's worth of claimMany().
     /// @param earner Who earned.
@@ -86,11 +86,13 @@ interface IRewardsDistributor {
     error GrowthLimitExceeded(uint256 growth, uint256 limit);
     /// @notice Only a pending root of this epoch can be disabled.
     error NotPending(uint64 epoch);
+    /// @notice The earner has not less under the pending root than under the active one.
+    error NotFallen(address earner, uint256 active, uint256 pending);
     /// @notice No root is active yet.
     error NoActiveRoot();
     /// @notice The proof is longer than PROOF_LENGTH_MAX or there are more than CLAIMS_MAX claims.
     error TooLong(uint256 length);
-    /// @notice The leaf is not under the active root.
+    /// @notice The leaf is not under the root.
     error InvalidProof(address earner, uint256 cumulative);
     /// @notice The earner was paid this much already.
     error NothingToClaim(address earner, uint256 claimed);
@@ -117,6 +119,23 @@ interface IRewardsDistributor {
     /// @notice Disables the pending root of `epoch`.
     /// @param epoch The root's epoch.
     function disable(uint64 epoch) external;
+
+    /// @notice Disables the root of `epoch` if it is pending and an earner has less under it than under the active
+    /// root: what was earned never falls. Anyone may call.
+    /// @param epoch The pending root's epoch.
+    /// @param earner Whose leaf fell.
+    /// @param activeCumulative The amount in the earner's leaf under the active root.
+    /// @param activeProof Siblings of that leaf, from the leaf up.
+    /// @param pendingCumulative The amount in a leaf of the earner under the pending root.
+    /// @param pendingProof Siblings of that leaf, from the leaf up.
+    function disableFallen(
+        uint64 epoch,
+        address earner,
+        uint256 activeCumulative,
+        bytes32[] calldata activeProof,
+        uint256 pendingCumulative,
+        bytes32[] calldata pendingProof
+    ) external;
 
     /// @notice Pays `earner` what the active root says minus what it was paid. Anyone may call.
     /// @param earner Who earned.

@@ -32,6 +32,8 @@ contract SettlementHandler is TestBase {
     uint256 public deposited;
     uint256 public withdrawn;
     uint256 public paidByDisabledRoots;
+    /// Roots under which an earner fell and that nobody could disable; right roots that somebody could.
+    uint256 public falseVerdicts;
 
     Posted[] private _posted;
     uint256 private _now = 1_000_000;
@@ -114,6 +116,27 @@ contract SettlementHandler is TestBase {
             return;
         }
         _posted[_posted.length - 1].disabled = true;
+    }
+
+    /// Posts a root that takes from one earner and gives to another; a stranger disables it.
+    function submitFallen(uint256 seed) external {
+        uint256[EARNERS] memory earned = _lastActiveEarned();
+        uint256 who = seed % EARNERS;
+        if (earned[who] == 0) return;
+        uint256 by = 1 + (seed >> 8) % earned[who];
+        earned[who] -= by;
+        earned[(who + 1) % EARNERS] += by;
+        uint256 before = _posted.length;
+        _submit(earned);
+        if (_posted.length == before) return;
+        if (!_disprove(who)) ++falseVerdicts;
+        _posted[before].disabled = true;
+    }
+
+    /// Tries to disable a right root by any earner's leaves.
+    function disprove(uint256 who) external {
+        if (distributor.pendingRoot().epoch == 0) return;
+        if (_disprove(who % EARNERS)) ++falseVerdicts;
     }
 
     /// Claims under any root ever posted, which only the active one may honour.
@@ -207,6 +230,26 @@ contract SettlementHandler is TestBase {
         posted.epoch = epoch;
         posted.activeAt = uint64(_now) + DELAY;
         posted.earned = earned;
+    }
+
+    /// By the leaves of one earner under the active and the last root.
+    function _disprove(uint256 who) private returns (bool ok) {
+        (bool found, uint256 index) = _activeIndex();
+        if (!found) return false;
+        uint256[EARNERS] memory active = _posted[index].earned;
+        uint256[EARNERS] memory pending = _posted[_posted.length - 1].earned;
+        bytes memory call = abi.encodeCall(
+            distributor.disableFallen,
+            (
+                distributor.pendingRoot().epoch,
+                earner(who),
+                active[who],
+                Tree.proof(_leaves(active), who),
+                pending[who],
+                Tree.proof(_leaves(pending), who)
+            )
+        );
+        return _try(address(0x57a), address(distributor), call);
     }
 
     function _claim(uint256 which, uint256 who, bool many) private {

@@ -47,6 +47,25 @@ TEST(PayoutTree, ProvesEveryEarnerForEverySize) {
     }
 }
 
+// Sizes around where parts of a level go to threads.
+TEST(PayoutTree, IsTheSameOnAnyNumberOfThreads) {
+    std::mt19937_64 random(9);
+    for (const std::size_t n : {2U, 8'191U, 8'192U, 20'001U}) {
+        const auto payouts = some_payouts(random, n);
+        const auto one = PayoutTree::build(kDomain, payouts, 1);
+        ASSERT_TRUE(one.ok());
+        for (const unsigned threads : {0U, 2U, 3U, 1'000U}) {
+            const auto many = PayoutTree::build(kDomain, payouts, threads);
+            EXPECT_EQ(many->root(), one->root()) << n << " on " << threads;
+        }
+        for (const std::size_t i : {std::size_t{0}, n / 2, n - 1}) {
+            const Payout& payout = one->payouts()[i];
+            EXPECT_EQ(fold_proof(payout_leaf(kDomain, payout), *one->prove(payout.earner)),
+                      one->root());
+        }
+    }
+}
+
 TEST(PayoutTree, AnyChangeOfTheLeafOrTheProofMissesTheRoot) {
     std::mt19937_64 random(8);
     const auto tree = PayoutTree::build(kDomain, some_payouts(random, 9));

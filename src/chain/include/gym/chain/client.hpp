@@ -52,6 +52,7 @@ struct Receipt {
     Digest transaction_hash;
     Digest block_hash;
     std::uint64_t block_number = 0;
+    std::uint64_t transaction_index = 0;  ///< position in its block
     bool success = false;
     std::uint64_t gas_used = 0;
     Amount gas_price_wei;  ///< effective
@@ -116,7 +117,7 @@ enum class SendOutcome {
 /// An Ethereum node, as much of it as we use. An interface, so that rules are tested on simulated
 /// chains. Every method: @errors kUnavailable or kTimeout when the node does not answer (after the
 /// transport's own retries), kMalformed when its answer is not what the specification says,
-/// kInternal for an error it reports.
+/// kMismatch when it contradicts itself, kInternal for an error it reports.
 class ChainClient {
   public:
     virtual ~ChainClient() = default;
@@ -169,6 +170,9 @@ struct HttpOptions {
     std::uint32_t attempts = 4;         ///< 1 .. 10
     std::uint32_t retry_delay_ms = 100;
     std::uint64_t reply_bytes_max = 32 << 20;
+    /// Rebuild each header's hash from its fields, so that a node cannot alter one unnoticed. Off
+    /// only for chains whose headers have fields of their own.
+    bool verify_headers = true;
 };
 
 /// A client of a node's JSON-RPC endpoint "http(s)://host:port/path". Thread-safe (calls are
@@ -195,5 +199,11 @@ Status check_chain_id(ChainClient& client, std::uint64_t expected);
 /// receipts_root exactly if no receipt or log is missing, added or altered (yellow paper, appendix
 /// D).
 [[nodiscard]] Digest receipts_root(const std::vector<ConsensusReceipt>& receipts);
+
+/// That `receipt` is what the block of `header` has at its place, by all receipts of that block:
+/// its status, its gas and its logs. Which transaction stands there the receipts root does not say.
+/// @errors kMismatch naming what differs.
+Status check_receipt(const BlockHeader& header, const std::vector<ConsensusReceipt>& receipts,
+                     const Receipt& receipt);
 
 }  // namespace gym::chain

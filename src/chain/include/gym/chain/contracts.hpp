@@ -236,6 +236,10 @@ class RewardsDistributor {
     /// `root.active_at_s` is not part of the call.
     [[nodiscard]] ContractCall submit_root(const RootSubmitted& root) const;
     [[nodiscard]] ContractCall disable(std::uint64_t epoch) const;
+    /// Anybody may, as long as the root is pending. `active` and `pending` are leaves of one earner
+    /// under the active and the pending root, the latter with less.
+    [[nodiscard]] ContractCall disable_fallen(std::uint64_t epoch, const Claim& active,
+                                              const Claim& pending) const;
     [[nodiscard]] ContractCall claim(const Claim& claim) const;
     /// At most 256 claims.
     [[nodiscard]] ContractCall claim_many(const std::vector<Claim>& claims) const;

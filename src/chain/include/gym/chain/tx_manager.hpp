@@ -30,6 +30,9 @@ struct TxPolicy {
     std::uint32_t rebroadcast_ms = 2'000;       ///< nodes forget: the same bytes are sent again
     std::uint32_t supersede_after_ms = 60'000;  ///< a nonce used by a stranger: be sure first
     std::uint32_t poll_interval_ms = 200;       ///< between ticks of wait()
+    /// Compare a receipt with its block's receipts root before it settles anything. Off only for
+    /// chains whose receipts have fields of their own.
+    bool verify_receipts = true;
 };
 
 /// What one tick saw and did; counts for gauges and logs.
@@ -79,8 +82,9 @@ class TxManager {
 
     /// One pass over all open intents. An error leaves everything in a state that the next tick
     /// goes on from.
-    /// @errors kUnavailable, kTimeout (try later); kMismatch if the node serves another chain, or a
-    /// chain that went back below what was final: a person has to look.
+    /// @errors kUnavailable, kTimeout (try later); kMismatch if the node serves another chain, a
+    /// chain that went back below what was final, or receipts that contradict it: a person has to
+    /// look.
     [[nodiscard]] Result<TickReport> tick();
 
     /// Ticks until the intent is settled. Failures to reach the node are retried until the

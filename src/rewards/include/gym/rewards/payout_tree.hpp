@@ -32,9 +32,11 @@ struct Payout {
 /// two children; the last node of a level with an odd number goes up as it is.
 class PayoutTree {
   public:
-    /// Leaves are ordered by earner. @errors kInvalidArgument for no payout, a repeated earner, or
-    /// a cumulative amount of zero.
-    static Result<PayoutTree> build(const PayoutDomain& domain, std::vector<Payout> payouts);
+    /// Leaves are ordered by earner. `threads` hash it, as many as the machine has if 0; the tree
+    /// is the same. @errors kInvalidArgument for no payout, a repeated earner, or a cumulative
+    /// amount of zero.
+    static Result<PayoutTree> build(const PayoutDomain& domain, std::vector<Payout> payouts,
+                                    unsigned threads = 0);
 
     [[nodiscard]] const Digest& root() const { return levels_.back().front(); }
     [[nodiscard]] const std::vector<Payout>& payouts() const { return payouts_; }

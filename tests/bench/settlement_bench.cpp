@@ -1,0 +1,100 @@
+// The payout tree of a million earners: from unordered payouts to the root, all levels kept for
+// proofs, against the same rules as plain loops on one thread. Bound: 2 s on two cores.
+//
+// Rows: settlement/payout_tree (seconds; lower is better).
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <random>
+
+#include "bench_must.hpp"
+#include "bench_support.hpp"
+#include "gym/crypto/keccak.hpp"
+#include "gym/rewards/payout_tree.hpp"
+
+namespace {
+
+using namespace gym;
+using bench::must;
+
+constexpr std::size_t kEarners = 1'000'000;
+
+rewards::PayoutDomain some_domain() {
+    rewards::PayoutDomain out;
+    out.chain_id = 31337;
+    out.distributor.data.fill(0x11);
+    out.token.data.fill(0x22);
+    return out;
+}
+
+std::vector<rewards::Payout> some_payouts() {
+    std::mt19937_64 random(1);
+    std::vector<rewards::Payout> out(kEarners);
+    for (rewards::Payout& payout : out) {
+        for (std::uint8_t& byte : payout.earner.data)
+            byte = static_cast<std::uint8_t>(random());
+        payout.cumulative =
+            must(Amount(1 + random() / 2).mul_div(Amount(1'000'000'000), Amount(1)));
+    }
+    return out;
+}
+
+/// As docs/REWARDS.md says it, once more.
+Digest plain_root(const rewards::PayoutDomain& domain, std::vector<rewards::Payout> payouts) {
+    std::sort(payouts.begin(), payouts.end(),
+              [](const auto& a, const auto& b) { return a.earner < b.earner; });
+    std::vector<Digest> level;
+    for (const rewards::Payout& payout : payouts)
+        level.push_back(rewards::payout_leaf(domain, payout));
+    while (level.size() > 1) {
+        std::vector<Digest> above;
+        for (std::size_t i = 0; i + 1 < level.size(); i += 2) {
+            const Digest &low = std::min(level[i], level[i + 1]),
+                         &high = std::max(level[i], level[i + 1]);
+            above.push_back(crypto::keccak256({low.view(), high.view()}));
+        }
+        if (level.size() % 2 == 1) above.push_back(level.back());
+        level = std::move(above);
+    }
+    return level.front();
+}
+
+/// Of all threads together: what the figure is made of where others use the machine, too.
+double cpu_seconds(const std::function<void()>& call) {
+    const std::clock_t begin = std::clock();
+    call();
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const bench::Options options = bench::parse_options(argc, argv);
+    const rewards::PayoutDomain domain = some_domain();
+    const std::vector<rewards::Payout> payouts = some_payouts();
+    for (const int threads : options.threads) {
+        Digest root, plain;
+        const std::vector<std::function<void()>> calls{
+            [&] {
+                root = must(rewards::PayoutTree::build(domain, payouts,
+                                                       static_cast<unsigned>(threads)))
+                           .root();
+            },
+            [&] { plain = plain_root(domain, payouts); }};
+        char note[80];
+        std::snprintf(note, sizeof note, "bound: 2 s on two threads; %.2f s of CPU",
+                      cpu_seconds(calls[0]));
+        const auto seconds = bench::interleaved_seconds(calls, options.repeats);
+        if (root != plain) return 1;
+        bench::report(options, {.name = "settlement/payout_tree/earners=1000000",
+                                .ours = seconds[0],
+                                .peer = seconds[1],
+                                .ratio = seconds[1] / seconds[0],
+                                .unit = "s",
+                                .threads = threads,
+                                .isa = std::string(isa_name(options.isa)),
+                                .peer_name = "plain loops over Crypto++ Keccak-256, one thread",
+                                .note = note});
+    }
+    return 0;
+}
