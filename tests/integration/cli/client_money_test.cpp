@@ -250,6 +250,31 @@ TEST_F(MoneyCommandsTest, StakeIsAddedThawedAndWithdrawnAfterTheDelay) {
     EXPECT_NE(text.out.find("active             4 tokens"), std::string::npos) << text.out;
 }
 
+TEST_F(MoneyCommandsTest, CommandsThatSendFromOneKeyAtOnceAllDoWhatTheySay) {
+    const gym::testing::TemporaryFolder second_place, third_place;
+    const auto start = [&](const gym::testing::TemporaryFolder& output, const char* amount) {
+        return gym::testing::Command(
+            output, {"stake", "add", amount, "--json", "--data-dir", (place_ / ".").string(),
+                     "--passphrase-file", (place_ / "pass").string()});
+    };
+    const auto one = start(place_, "5");
+    const auto same = start(second_place, "5");
+    const auto other = start(third_place, "4");
+    std::set<std::string> hashes;
+    int waited = 0;
+    for (const auto* command : {&one, &same, &other}) {
+        const auto done = command->wait();
+        ASSERT_EQ(done.exit_code, 0) << done.err << done.out;
+        hashes.emplace(json::parse(done.out).at("transaction").as_string());
+        if (done.err.find("waiting            until another gym command that sends from 0x") !=
+            std::string::npos)
+            ++waited;
+    }
+    EXPECT_EQ(hashes.size(), 3U) << "a transaction of another command was taken for an own one";
+    EXPECT_GE(waited, 1);
+    EXPECT_EQ(balance_of(owner_.address()).to_tokens(), "986");
+}
+
 TEST_F(MoneyCommandsTest, SomebodyElseCanAddToTheStakeOfANode) {
     const Address node = chain::private_chain_key(5).address();
     const auto added = gym({"stake", "add", "7", "--owner", node.hex()}, true);
