@@ -107,6 +107,33 @@ struct YamlMap::Impl {
         out->origin = origin + " (" + std::string(key) + suffix + ")";
         return out;
     }
+
+    /// That no key stands twice in this mapping or below: of two values only the first would be
+    /// read. @param seen positions of the mappings and lists that were looked at: an alias leads to
+    /// one once more, or around in a circle.
+    Status check_keys(std::set<int>& seen) const {
+        std::set<std::string> keys;
+        for (const auto& item : node) {
+            const auto key = item.first.as<std::string>();
+            if (!keys.insert(key).second) return error(item.first, key, "stands here twice");
+            GYM_CHECK(check_value(item.second, key, "", seen));
+        }
+        return {};
+    }
+
+    Status check_value(const YAML::Node& value, std::string_view key, const std::string& suffix,
+                       std::set<int>& seen) const {
+        if (!value.IsMap() && !value.IsSequence()) return {};
+        if (!seen.insert(value.Mark().pos).second) return {};
+        if (value.IsMap()) {
+            GYM_TRY(const auto below, child(value, key, suffix));
+            return below->check_keys(seen);
+        }
+        std::size_t index = 0;
+        for (const YAML::Node& item : value)
+            GYM_CHECK(check_value(item, key, suffix + "[" + std::to_string(index++) + "]", seen));
+        return {};
+    }
 };
 
 YamlMap::YamlMap(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -133,10 +160,8 @@ Result<YamlMap> YamlMap::parse(const std::string& text, const std::string& origi
         if (!impl->node.IsMap())
             return fail(ErrorCode::kInvalidArgument,
                         origin + " must hold a mapping of keys to values");
-        std::set<std::string> keys;
-        for (const auto& item : impl->node)
-            if (!keys.insert(item.first.as<std::string>()).second)
-                return impl->error(item.first, item.first.as<std::string>(), "stands here twice");
+        std::set<int> seen;
+        GYM_CHECK(impl->check_keys(seen));
         return YamlMap(std::move(impl));
     } catch (const YAML::Exception& error) {
         return fail(ErrorCode::kInvalidArgument, origin + " is not valid YAML: " + error.what());

@@ -150,8 +150,10 @@ std::string encode_proof(const TransferProof& proof) {
 Result<TransferProof> parse_proof(std::string_view text) {
     try {
         return read_proof(json::parse(json::string_view(text.data(), text.size())).as_object());
+    } catch (const boost::system::system_error& e) {  // its what() names lines of Boost
+        return fail(ErrorCode::kMalformed, "no proof of a transfer: " + e.code().message());
     } catch (const std::exception& e) {
-        return fail(ErrorCode::kMalformed, std::string("proof of a transfer: ") + e.what());
+        return fail(ErrorCode::kMalformed, std::string("no proof of a transfer: ") + e.what());
     }
 }
 

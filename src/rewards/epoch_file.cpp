@@ -326,6 +326,8 @@ Result<EpochFile> parse_epoch_file(std::string_view text) {
         if (encode_epoch_file(file) != text)
             return fail(ErrorCode::kMalformed, "epoch file: not in canonical form");
         return file;
+    } catch (const boost::system::system_error& e) {  // its what() names lines of Boost
+        return fail(ErrorCode::kMalformed, "epoch file: " + e.code().message());
     } catch (const std::exception& e) {
         return fail(ErrorCode::kMalformed, std::string("epoch file: ") + e.what());
     }

@@ -16,22 +16,28 @@ void tell_sent(const Digest& hash) {
 
 }  // namespace
 
-Result<std::unique_ptr<chain_store::Account>> open_account(const KeyOptions& keys,
-                                                           const std::string& url) {
+Result<LockedAccount> open_account(const KeyOptions& keys, const std::string& url) {
     GYM_TRY(const worker::NodeConfig config, keys.config());
     GYM_TRY(crypto::PrivateKey key, worker::load_key(config));
     std::error_code ignored;
     std::filesystem::create_directories(config.data_dir, ignored);
-    return chain_store::Account::open(
-        {.url = url, .store = config.data_dir / "transactions.sqlite", .on_sent = tell_sent},
-        std::move(key));
+    LockedAccount out;
+    GYM_TRY(out.lock, SendLock::acquire(config.data_dir, key.address()));
+    GYM_TRY(
+        out.account,
+        chain_store::Account::open(
+            {.url = url, .store = config.data_dir / "transactions.sqlite", .on_sent = tell_sent},
+            std::move(key)));
+    return out;
 }
 
 Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chain) {
     ChainSender out;
     GYM_TRY(out.contracts, chain.contracts());
     GYM_TRY(const std::string url, chain.rpc_url());
-    GYM_TRY(out.account, open_account(keys, url));
+    GYM_TRY(LockedAccount locked, open_account(keys, url));
+    out.lock = std::move(locked.lock);
+    out.account = std::move(locked.account);
     if (out.account->chain_id() != out.contracts.chain_id)
         return fail(ErrorCode::kMismatch,
                     url + " is chain " + std::to_string(out.account->chain_id()) +

@@ -5,19 +5,26 @@
 
 #include "gym/chain_store/account.hpp"
 #include "network_options.hpp"
+#include "send_lock.hpp"
 
 namespace gym::app {
 
-/// The user's key on the chain of a deployment.
+/// The user's key on a chain, for this command alone.
+struct LockedAccount {
+    SendLock lock;
+    std::unique_ptr<chain_store::Account> account;
+};
+
+/// The same on the chain of a deployment.
 struct ChainSender {
     chain::Deployment contracts;
+    SendLock lock;
     std::unique_ptr<chain_store::Account> account;
 };
 
 /// The user's key on the chain at `url`; transactions are remembered in the data directory.
-/// @errors those of the keystore and the chain.
-[[nodiscard]] Result<std::unique_ptr<chain_store::Account>> open_account(const KeyOptions& keys,
-                                                                         const std::string& url);
+/// @errors those of the keystore, SendLock and the chain.
+[[nodiscard]] Result<LockedAccount> open_account(const KeyOptions& keys, const std::string& url);
 /// @errors as open_account(); kMismatch if the chain is not the deployment's.
 [[nodiscard]] Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chain);
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "cli_context.hpp"
 #include "dispute_log.hpp"
@@ -180,14 +181,35 @@ class Watch {
     CourseNews news_;
 };
 
+/// Whether the chain answers; tells each change once, on standard error, also with --json.
+class Contact {
+  public:
+    void lost(const Error& error) {
+        if (!std::exchange(lost_, true))
+            (void)std::fprintf(stderr, "the chain does not answer, it is asked again: %s\n",
+                               error.message.c_str());
+    }
+    void made() {
+        if (std::exchange(lost_, false)) (void)std::fprintf(stderr, "the chain answers again\n");
+    }
+
+  private:
+    bool lost_ = false;
+};
+
 /// Until the game has ended. A node that does not answer meanwhile is waited for.
 Status watch(const CliContext& context, const DisputeOptions& options) {
     GYM_TRY(Source source, open_source(options));
     Watch watched(context, options.game);
+    Contact contact;
     for (;; std::this_thread::sleep_for(kWatchInterval)) {
         const auto log = source.reader->read();
-        if (!log.ok() && is_passing(log.error())) continue;
+        if (!log.ok() && is_passing(log.error())) {
+            contact.lost(log.error());
+            continue;
+        }
         if (!log.ok()) return log.error();
+        contact.made();
         GYM_TRY(const GameLog* const ended, watched.look(*log));
         if (ended == nullptr) continue;
         const auto report = report_of(source, *log, *ended);

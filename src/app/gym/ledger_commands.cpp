@@ -120,7 +120,9 @@ Status verify_ledger(const CliContext& context, const LedgerOptions& options) {
 Status verify_proof(const CliContext& context, const LedgerOptions& options) {
     GYM_TRY(const auto signers, options.signer_addresses());
     GYM_TRY(const std::string text, read_text(options.proof, kProofBytesMax));
-    GYM_TRY(const ledger::TransferProof proof, ledger::parse_proof(text));
+    const auto read = ledger::parse_proof(text);
+    if (!read.ok()) return read.error().in(options.proof);
+    const ledger::TransferProof& proof = *read;
     GYM_CHECK(ledger::check_proof(proof));
     const ledger::SealRecord& seal = proof.seal.record;
     if (!signers.empty() && std::find(signers.begin(), signers.end(), seal.signer) == signers.end())

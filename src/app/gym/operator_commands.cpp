@@ -86,7 +86,8 @@ Status deploy_contracts(const CliContext& context, const DeployFlags& flags) {
     chain.url = flags.url;
     GYM_TRY(const std::string url, chain.rpc_url());
     GYM_TRY(const auto artifacts, chain::find_artifacts());
-    GYM_TRY(const auto account, open_account(flags.keys, url));
+    GYM_TRY(const LockedAccount locked, open_account(flags.keys, url));
+    const auto& account = locked.account;
     if (account->chain_id() != file.chain_id)
         return fail(ErrorCode::kMismatch, url + " is chain " + std::to_string(account->chain_id()) +
                                               ", " + flags.file + " is for chain " +

@@ -64,16 +64,32 @@ void print_line(const Condition& one) {
                 claim.c_str());
 }
 
-std::string bound(double value, const char* otherwise) {
+std::string bound(const char* safe, double value, const char* otherwise) {
     if (!std::isfinite(value)) return otherwise;
-    std::array<char, 32> text{};
-    (void)std::snprintf(text.data(), text.size(), "%.6g tokens", value);
+    std::array<char, 64> text{};
+    (void)std::snprintf(text.data(), text.size(), "%s %.6g tokens", safe, value);
     return text.data();
 }
 
-void print_text(const IncentiveParams& params, const std::string& file,
-                const std::vector<Condition>& conditions, const protocol::SafeBounds& bounds) {
-    std::printf("parameters of %s\n\n", file.c_str());
+/// All digits of a whole number that contracts take.
+std::string number(double value) {
+    std::array<char, 32> text{};
+    (void)std::snprintf(text.data(), text.size(), "%.10g", value);
+    return text.data();
+}
+
+/// Or a file would pass that promises better terms than are deployed.
+void print_overruled(const ParamsOptions& options, const std::string& file,
+                     const std::vector<Overruled>& overruled) {
+    for (const Overruled& one : overruled)
+        std::printf("%s is %s in %s, which is checked (%s says %s)\n", one.key.c_str(),
+                    number(one.deployed).c_str(), options.contracts.c_str(), file.c_str(),
+                    number(one.written).c_str());
+    if (!overruled.empty()) std::printf("\n");
+}
+
+void print_text(const IncentiveParams& params, const std::vector<Condition>& conditions,
+                const protocol::SafeBounds& bounds) {
     std::printf("%-7s  %-22s %11s %17s %9s   %s\n", "verdict", "condition", "have", "need",
                 "margin", "what it says");
     for (const Condition& one : conditions)
@@ -85,11 +101,11 @@ void print_text(const IncentiveParams& params, const std::string& file,
         static_cast<unsigned long long>(params.sampling.verifiers -
                                         protocol::colluding_verifiers(params.sampling)),
         static_cast<unsigned long long>(params.sampling.verifiers));
-    std::printf("stake              safe above %s (%.6g here)\n",
-                bound(bounds.stake_tokens, "any number of tokens").c_str(),
+    std::printf("stake              %s (%.6g here)\n",
+                bound("safe above", bounds.stake_tokens, "no stake is enough").c_str(),
                 params.worker.stake_tokens);
-    std::printf("unit reward        safe below %s (%.6g here)\n",
-                bound(bounds.unit_reward_tokens, "any number of tokens").c_str(),
+    std::printf("unit reward        %s (%.6g here)\n",
+                bound("safe below", bounds.unit_reward_tokens, "none is too high").c_str(),
                 params.worker.unit_reward_tokens);
     const std::string open = bounds.open_units == protocol::kOpenUnitsLimit
                                  ? "their number does not matter"
@@ -102,12 +118,17 @@ void print_text(const IncentiveParams& params, const std::string& file,
                         one.remedy.c_str());
 }
 
-void print_json(const CliContext& context, const IncentiveParams& params, const std::string& file,
+void print_json(const CliContext& context, const ParamsFile& read, const std::string& file,
                 const std::vector<Condition>& conditions, const protocol::SafeBounds& bounds,
                 bool safe) {
+    const IncentiveParams& params = read.params;
     json::array list;
     for (const Condition& one : conditions)
         list.push_back(to_json(one));
+    json::array overruled;
+    for (const Overruled& one : read.overruled)
+        overruled.push_back(
+            json::object{{"key", one.key}, {"written", one.written}, {"deployed", one.deployed}});
     context.print_json({{"file", file},
                         {"verdict", safe ? "safe" : "refused"},
                         {"detection_rate", protocol::detection_rate(params.sampling)},
@@ -116,27 +137,32 @@ void print_json(const CliContext& context, const IncentiveParams& params, const 
                          {{"stake_tokens", bounds.stake_tokens},
                           {"unit_reward_tokens", bounds.unit_reward_tokens},
                           {"open_units", bounds.open_units}}},
+                        {"overruled", std::move(overruled)},
                         {"conditions", std::move(list)}});
 }
 
 Status check(const CliContext& context, const ParamsOptions& options) {
-    chain::DisputeParams contracts;
+    std::optional<chain::DisputeParams> contracts;
     if (!options.contracts.empty()) {
         GYM_TRY(const ContractsFile file, load_contracts_file(options.contracts));
         contracts = file.params.dispute;
     }
     const std::string file =
         options.file.empty() ? (data_folder() / "examples" / "params.yaml").string() : options.file;
-    GYM_TRY(const IncentiveParams params, load_params_file(file, contracts));
+    GYM_TRY(const ParamsFile read, load_params_file(file, contracts));
+    const IncentiveParams& params = read.params;
     const std::vector<Condition> conditions = protocol::check_incentives(params);
     const protocol::SafeBounds bounds = protocol::safe_bounds(params);
     const auto refused = std::count_if(conditions.begin(), conditions.end(),
                                        [](const Condition& one) { return !one.holds; });
-    if (context.json)
-        print_json(context, params, file, conditions, bounds, refused == 0);
-    else
-        print_text(params, options.file.empty() ? file + " (no other file was named)" : file,
-                   conditions, bounds);
+    if (context.json) {
+        print_json(context, read, file, conditions, bounds, refused == 0);
+    } else {
+        std::printf("parameters of %s%s\n\n", file.c_str(),
+                    options.file.empty() ? " (no other file was named)" : "");
+        print_overruled(options, file, read.overruled);
+        print_text(params, conditions, bounds);
+    }
     if (refused == 0) return {};
     const auto first = std::find_if(conditions.begin(), conditions.end(),
                                     [](const Condition& one) { return !one.holds; });
@@ -157,8 +183,8 @@ void add_params_commands(CLI::App& app, CliContext& context) {
     command->add_option("file", options->file,
                         "Parameters (default: examples/params.yaml, which explains every key)");
     command->add_option("--contracts", options->contracts,
-                        "Take the terms of stake and disputes from this file of "
-                        "`gym operator deploy-contracts` (default: its defaults)");
+                        "Check the terms of stake and disputes in this file of `gym operator "
+                        "deploy-contracts`, whatever the parameters say of them");
     command->callback([&context, options] { context.finish(check(context, *options)); });
 }
 

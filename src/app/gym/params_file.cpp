@@ -17,15 +17,17 @@ constexpr std::int64_t kGasMax = 1'000'000'000;
 /// Keys of one mapping, read until the first error, which finish() returns.
 class Reader {
   public:
-    static Result<Reader> below(YamlMap& file, std::string_view name) {
+    /// @param overruled where to note terms that the contracts have otherwise; nullptr: they are
+    /// taken from the file.
+    static Result<Reader> below(YamlMap& file, std::string_view name,
+                                std::vector<Overruled>* overruled) {
         GYM_TRY(YamlMap map, file.map(name));
-        return Reader(std::move(map));
+        return Reader(std::move(map), name, overruled);
     }
-    explicit Reader(YamlMap map) : map_(std::move(map)) {}
 
     void real(std::string_view key, double max, double& out) { keep(map_.real(key, 0, max), out); }
-    void real_or_same(std::string_view key, double max, double& out) {
-        if (map_.has(key)) real(key, max, out);
+    void real_of_contracts(std::string_view key, double max, double& out) {
+        if (map_.has(key)) keep_of_contracts(key, map_.real(key, 0, max), out);
     }
     void boolean(std::string_view key, bool& out) { keep(map_.boolean(key), out); }
     template <class Integer>
@@ -33,8 +35,9 @@ class Reader {
         keep(map_.integer(key, min, max), out);
     }
     template <class Integer>
-    void count_or_same(std::string_view key, std::int64_t min, std::int64_t max, Integer& out) {
-        if (map_.has(key)) count(key, min, max, out);
+    void count_of_contracts(std::string_view key, std::int64_t min, std::int64_t max,
+                            Integer& out) {
+        if (map_.has(key)) keep_of_contracts(key, map_.integer(key, min, max), out);
     }
     [[nodiscard]] Status finish() const {
         GYM_CHECK(status_);
@@ -43,6 +46,20 @@ class Reader {
     [[nodiscard]] YamlMap& map() { return map_; }
 
   private:
+    Reader(YamlMap map, std::string_view name, std::vector<Overruled>* overruled)
+        : map_(std::move(map)), name_(name), overruled_(overruled) {}
+
+    /// `out` holds what the contracts have.
+    template <class Value, class Out>
+    void keep_of_contracts(std::string_view key, const Result<Value>& read, Out& out) {
+        Out written = out;
+        keep(read, written);
+        if (overruled_ == nullptr)
+            out = written;
+        else if (written != out)
+            overruled_->push_back({name_ + "." + std::string(key), static_cast<double>(written),
+                                   static_cast<double>(out)});
+    }
     template <class Value, class Out>
     void keep(const Result<Value>& read, Out& out) {
         if (!status_.ok()) return;
@@ -53,6 +70,8 @@ class Reader {
     }
 
     YamlMap map_;
+    std::string name_;
+    std::vector<Overruled>* overruled_;
     Status status_;
 };
 
@@ -78,14 +97,14 @@ Status read_sampling(Reader in, protocol::SamplingTerms& out) {
 }
 
 Status read_challenge(Reader in, protocol::ChallengeTerms& out) {
-    in.real_or_same("bond", kTokensMax, out.bond_tokens);
+    in.real_of_contracts("bond", kTokensMax, out.bond_tokens);
     in.count("first_ppm", 0, kPpmMax, out.first_ppm);
     in.count("outage_ppm", 0, kPpmMax, out.outage_ppm);
     in.real("gas_price_gwei", kTokensMax, out.gas_price_gwei);
     in.real("ether_price", kTokensMax, out.ether_price_tokens);
     in.count("challenger_gas", 0, kGasMax, out.challenger_gas);
     in.count("defender_gas", 0, kGasMax, out.defender_gas);
-    in.count_or_same("escrow_gas", 0, kGasMax, out.escrow_gas);
+    in.count_of_contracts("escrow_gas", 0, kGasMax, out.escrow_gas);
     return in.finish();
 }
 
@@ -105,8 +124,8 @@ Status read_verifier(Reader in, protocol::VerifierTerms& out) {
 
 Status read_slash(Reader in, protocol::SlashTerms& out) {
     // Stake.sol burns half at least.
-    in.count_or_same("burned_ppm", kPpmMax / 2, kPpmMax, out.burned_ppm);
-    in.count_or_same("compensation_ppm", 0, kPpmMax, out.compensation_ppm);
+    in.count_of_contracts("burned_ppm", kPpmMax / 2, kPpmMax, out.burned_ppm);
+    in.count_of_contracts("compensation_ppm", 0, kPpmMax, out.compensation_ppm);
     GYM_CHECK(in.finish());
     if (std::int64_t{out.burned_ppm} + out.compensation_ppm <= kPpmMax) return {};
     return in.map().error_at("compensation_ppm",
@@ -114,11 +133,11 @@ Status read_slash(Reader in, protocol::SlashTerms& out) {
 }
 
 Status read_times(Reader in, protocol::TimeTerms& out) {
-    in.real_or_same("window_s", kSecondsMax, out.window_seconds);
-    in.real_or_same("clock_s", kSecondsMax, out.clock_seconds);
-    in.real_or_same("settling_s", kSecondsMax, out.settling_seconds);
-    in.real_or_same("thaw_s", kSecondsMax, out.thaw_seconds);
-    in.real_or_same("forced_inclusion_s", kSecondsMax, out.forced_inclusion_seconds);
+    in.real_of_contracts("window_s", kSecondsMax, out.window_seconds);
+    in.real_of_contracts("clock_s", kSecondsMax, out.clock_seconds);
+    in.real_of_contracts("settling_s", kSecondsMax, out.settling_seconds);
+    in.real_of_contracts("thaw_s", kSecondsMax, out.thaw_seconds);
+    in.real_of_contracts("forced_inclusion_s", kSecondsMax, out.forced_inclusion_seconds);
     in.real("slowest_verifier_s", kSecondsMax, out.slowest_verifier_seconds);
     return in.finish();
 }
@@ -139,22 +158,25 @@ protocol::IncentiveParams terms_of(const chain::DisputeParams& contracts) {
 
 }  // namespace
 
-Result<protocol::IncentiveParams> load_params_file(const std::string& path,
-                                                   const chain::DisputeParams& contracts) {
+Result<ParamsFile> load_params_file(const std::string& path,
+                                    const std::optional<chain::DisputeParams>& contracts) {
     GYM_TRY(YamlMap file, YamlMap::load_file(path));
-    protocol::IncentiveParams params = terms_of(contracts);
-    GYM_TRY(Reader worker, Reader::below(file, "worker"));
+    ParamsFile out;
+    out.params = terms_of(contracts.value_or(chain::DisputeParams{}));
+    protocol::IncentiveParams& params = out.params;
+    std::vector<Overruled>* const overruled = contracts ? &out.overruled : nullptr;
+    GYM_TRY(Reader worker, Reader::below(file, "worker", overruled));
     GYM_CHECK(read_worker(std::move(worker), params.worker));
-    GYM_TRY(Reader sampling, Reader::below(file, "sampling"));
+    GYM_TRY(Reader sampling, Reader::below(file, "sampling", overruled));
     GYM_CHECK(read_sampling(std::move(sampling), params.sampling));
-    GYM_TRY(Reader challenge, Reader::below(file, "challenge"));
+    GYM_TRY(Reader challenge, Reader::below(file, "challenge", overruled));
     GYM_CHECK(read_challenge(std::move(challenge), params.challenge));
-    GYM_TRY(Reader verifier, Reader::below(file, "verifier"));
+    GYM_TRY(Reader verifier, Reader::below(file, "verifier", overruled));
     GYM_CHECK(read_verifier(std::move(verifier), params.verifier));
-    GYM_TRY(Reader times, Reader::below(file, "times"));
+    GYM_TRY(Reader times, Reader::below(file, "times", overruled));
     GYM_CHECK(read_times(std::move(times), params.times));
     if (file.has("slash")) {
-        GYM_TRY(Reader slash, Reader::below(file, "slash"));
+        GYM_TRY(Reader slash, Reader::below(file, "slash", overruled));
         GYM_CHECK(read_slash(std::move(slash), params.slash));
     }
     GYM_TRY(const std::int64_t capital_ppm, file.integer("capital_cost_ppm", 0, kPpmMax));
@@ -162,7 +184,7 @@ Result<protocol::IncentiveParams> load_params_file(const std::string& path,
     GYM_CHECK(file.finish());
     const Status fits = protocol::validate(params);
     if (!fits.ok()) return fits.error().in(path);
-    return params;
+    return out;
 }
 
 }  // namespace gym::app

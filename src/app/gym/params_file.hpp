@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "gym/chain/deploy.hpp"
 #include "gym/common/result.hpp"
@@ -8,10 +10,24 @@
 
 namespace gym::app {
 
-/// Reads what `gym params check` checks; examples/params.yaml documents every key. What `contracts`
-/// fixes may be left out of the file and is then as there.
+/// A term that the file says otherwise than the contracts, which cannot be changed.
+struct Overruled {
+    std::string key;  ///< "times.clock_s"
+    double written = 0;
+    double deployed = 0;
+};
+
+struct ParamsFile {
+    protocol::IncentiveParams params;
+    std::vector<Overruled> overruled;  ///< empty without contracts
+};
+
+/// Reads what `gym params check` checks; examples/params.yaml documents every key. What contracts
+/// fix may be left out of the file and is then as `contracts` says, or as they are deployed by
+/// default. @param contracts what is or will be deployed: the file cannot change it, and what it
+/// says otherwise is told. nullopt: the file's own terms are checked.
 /// @errors kIo, kNotFound, kInvalidArgument naming file, line and key.
-[[nodiscard]] Result<protocol::IncentiveParams> load_params_file(
-    const std::string& path, const chain::DisputeParams& contracts);
+[[nodiscard]] Result<ParamsFile> load_params_file(
+    const std::string& path, const std::optional<chain::DisputeParams>& contracts);
 
 }  // namespace gym::app

@@ -1,6 +1,8 @@
 // `gym wallet` and `gym rewards` against a real EVM; gym-api answers from memory.
 #include <boost/json.hpp>
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include "anvil.hpp"
 #include "command.hpp"
@@ -28,6 +30,7 @@ Amount tokens(const char* text) {
 chain::AnvilOptions quick_blocks() {
     chain::AnvilOptions options;
     options.block_time_ms = 100;  // so that the chain goes on and blocks become final
+    options.persist = true;       // for the test that stops it
     return options;
 }
 
@@ -248,6 +251,53 @@ TEST_F(MoneyCommandsTest, StakeIsAddedThawedAndWithdrawnAfterTheDelay) {
     EXPECT_EQ(balance_of(owner_.address()).to_tokens(), "996");
     const auto text = gym({"stake", "show"}, false);
     EXPECT_NE(text.out.find("active             4 tokens"), std::string::npos) << text.out;
+}
+
+TEST_F(MoneyCommandsTest, CommandsThatSendFromOneKeyAtOnceAllDoWhatTheySay) {
+    const gym::testing::TemporaryFolder second_place, third_place;
+    const auto start = [&](const gym::testing::TemporaryFolder& output, const char* amount) {
+        return gym::testing::Command(
+            output, {"stake", "add", amount, "--json", "--data-dir", (place_ / ".").string(),
+                     "--passphrase-file", (place_ / "pass").string()});
+    };
+    const auto one = start(place_, "5");
+    const auto same = start(second_place, "5");
+    const auto other = start(third_place, "4");
+    std::set<std::string> hashes;
+    int waited = 0;
+    for (const auto* command : {&one, &same, &other}) {
+        const auto done = command->wait();
+        ASSERT_EQ(done.exit_code, 0) << done.err << done.out;
+        hashes.emplace(json::parse(done.out).at("transaction").as_string());
+        if (done.err.find("waiting            until another gym command that sends from 0x") !=
+            std::string::npos)
+            ++waited;
+    }
+    EXPECT_EQ(hashes.size(), 3U) << "a transaction of another command was taken for an own one";
+    EXPECT_GE(waited, 1);
+    EXPECT_EQ(balance_of(owner_.address()).to_tokens(), "986");
+}
+
+TEST_F(MoneyCommandsTest, WatchingDisputesTellsThatTheChainIsGoneAndThatItIsBack) {
+    const gym::testing::Command watching(place_, {"dispute", "watch"});
+    const auto told = [&](const char* words) {
+        for (int look = 0; look < 600; ++look) {
+            if (watching.errors_so_far().find(words) != std::string::npos) return true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        }
+        return false;
+    };
+    EXPECT_TRUE(told("no game is open: waiting for one\n"));
+    anvil_.stop(false);
+    EXPECT_TRUE(told("the chain does not answer, it is asked again: "));
+    anvil_.start();
+    EXPECT_TRUE(told("the chain answers again\n"));
+    watching.send(SIGTERM);
+    const std::string errors = watching.wait().err;
+    const std::size_t first = errors.find("does not answer");
+    EXPECT_EQ(errors.find("does not answer", first + 1), std::string::npos)
+        << "once for an outage\n"
+        << errors;
 }
 
 TEST_F(MoneyCommandsTest, SomebodyElseCanAddToTheStakeOfANode) {

@@ -61,6 +61,7 @@ class Command {
     }
     void send(int signal) const { ::kill(process_, signal); }
     [[nodiscard]] std::string output_so_far() const { return slurp(out_); }
+    [[nodiscard]] std::string errors_so_far() const { return slurp(err_); }
     Outcome wait() const {
         int status = 0;
         ::waitpid(process_, &status, 0);

@@ -110,7 +110,11 @@ TEST_F(LedgerCommands, AProofHoldsWithoutTheDatabaseUntilAByteIsChanged) {
     spill(place_ / "proof.json", more);
     EXPECT_EQ(gym({"verify", "--proof", path}, false).exit_code, 3);
     spill(place_ / "proof.json", proof.out.substr(1));
-    EXPECT_EQ(gym({"verify", "--proof", path}, false).exit_code, 1);
+    const Outcome broken = gym({"verify", "--proof", path}, false);
+    EXPECT_EQ(broken.exit_code, 1);
+    EXPECT_TRUE(broken.err.starts_with("gym: " + path + ": no proof of a transfer: "))
+        << broken.err;
+    EXPECT_EQ(broken.err.find("function"), std::string::npos) << "a line of a library";
 }
 
 TEST_F(LedgerCommands, ATransferThatIsNotThereHasNoProof) {

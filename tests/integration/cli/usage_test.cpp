@@ -7,7 +7,7 @@
 namespace gym::testing {
 namespace {
 
-constexpr int kOk = 0, kFailed = 1, kUsage = 2;
+constexpr int kOk = 0, kFailed = 1, kUsage = 2, kRejected = 5;
 
 class Usage : public ::testing::Test {
   protected:
@@ -96,6 +96,28 @@ TEST_F(Usage, AParameterCheckSaysWhichFileItRead) {
     const Outcome named = gym({"params", "check", path("own.yaml")});
     ASSERT_EQ(named.exit_code, kOk) << named.err;
     EXPECT_TRUE(named.out.starts_with("parameters of " + path("own.yaml") + "\n")) << named.out;
+}
+
+TEST_F(Usage, AParameterCheckChecksTheTermsOfTheContractsWhateverTheFileSays) {
+    std::string contracts =
+        slurp(std::getenv("GYM_SOURCE_DIR") + std::string("/deploy/config/contracts.yaml"));
+    spill(place_ / "same.yaml", contracts);
+    const Outcome same = gym({"params", "check", "--contracts", path("same.yaml")});
+    EXPECT_EQ(same.exit_code, kOk) << same.err;
+    EXPECT_EQ(same.out.find("which is checked"), std::string::npos) << same.out;
+    contracts.replace(contracts.find("clock_s: 172800"), 15, "clock_s: 150");
+    contracts.replace(contracts.find("settling_s: 345600"), 18, "settling_s: 300");
+    spill(place_ / "quick.yaml", contracts);
+    const Outcome quick = gym({"params", "check", "--contracts", path("quick.yaml")});
+    EXPECT_EQ(quick.exit_code, kRejected) << "clocks shorter than a unit takes\n" << quick.out;
+    for (const std::string& told :
+         {"\ntimes.clock_s is 150 in " + path("quick.yaml") + ", which is checked (/",
+          std::string("/examples/params.yaml says 172800)\n"), std::string("\ntimes.settling_s")})
+        EXPECT_NE(quick.out.find(told), std::string::npos) << told << " is not in\n" << quick.out;
+    const Outcome json = gym({"params", "check", "--contracts", path("quick.yaml"), "--json"});
+    EXPECT_NE(json.out.find(R"({"key":"times.clock_s","written":1.728E5,"deployed":1.5E2})"),
+              std::string::npos)
+        << json.out;
 }
 
 TEST_F(Usage, ADemoLooksAtItsFilesBeforeItRemovesOrStartsANetwork) {

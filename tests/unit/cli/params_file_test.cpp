@@ -25,8 +25,8 @@ std::string example() {
 class ParamsFileTest : public ::testing::Test {
   protected:
     /// The example with `from` replaced by `to`.
-    Result<protocol::IncentiveParams> load(const std::string& from, const std::string& to,
-                                           const chain::DisputeParams& contracts = {}) {
+    Result<ParamsFile> load(const std::string& from, const std::string& to,
+                            const std::optional<chain::DisputeParams>& contracts = {}) {
         std::string text = example();
         const std::size_t at = text.find(from);
         GYM_ASSERT(at != std::string::npos, "the example has the words");
@@ -50,8 +50,9 @@ bool safe(const protocol::IncentiveParams& params) {
 }
 
 TEST_F(ParamsFileTest, the_example_is_safe_and_has_the_terms_of_a_deployment) {
-    const auto written = load_params_file(source("examples/params.yaml"), {});
-    ASSERT_TRUE(written.ok()) << written.error().message;
+    const auto read = load_params_file(source("examples/params.yaml"), {});
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    const protocol::IncentiveParams* const written = &read->params;
     EXPECT_TRUE(safe(*written));
     EXPECT_EQ(written->worker.stake_tokens, 1'000);
     EXPECT_EQ(written->times.slowest_verifier_seconds, 600);
@@ -77,10 +78,27 @@ TEST_F(ParamsFileTest, what_is_left_out_is_what_the_contracts_have) {
     contracts.clock_s = 7;
     contracts.window_blocks = 50;
     contracts.block_time_s = 2;
-    EXPECT_EQ(load("  bond: 10 ", "", contracts)->challenge.bond_tokens, 2.5);
-    EXPECT_EQ(load("  clock_s: 172800 ", "", contracts)->times.clock_seconds, 7);
-    EXPECT_EQ(load("  window_s: 86400 ", "", contracts)->times.window_seconds, 100);
-    EXPECT_EQ(load("  bond: 10 ", "  bond: 3 ", contracts)->challenge.bond_tokens, 3);
+    EXPECT_EQ(load("  bond: 10 ", "", contracts)->params.challenge.bond_tokens, 2.5);
+    EXPECT_EQ(load("  clock_s: 172800 ", "", contracts)->params.times.clock_seconds, 7);
+    EXPECT_EQ(load("  window_s: 86400 ", "", contracts)->params.times.window_seconds, 100);
+}
+
+TEST_F(ParamsFileTest, a_file_does_not_change_what_contracts_say_and_is_told_to_differ) {
+    chain::DisputeParams contracts;
+    contracts.bond = Amount::parse_tokens("2.5").value();
+    contracts.burned_ppm = 600'000;
+    const auto read = load("  clock_s: 172800 ", "", contracts);
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read->params.challenge.bond_tokens, 2.5);
+    EXPECT_EQ(read->params.slash.burned_ppm, 600'000U);
+    ASSERT_EQ(read->overruled.size(), 2U) << "and no key that is left out or says the same";
+    EXPECT_EQ(read->overruled[0].key, "challenge.bond");
+    EXPECT_EQ(read->overruled[0].written, 10);
+    EXPECT_EQ(read->overruled[0].deployed, 2.5);
+    EXPECT_EQ(read->overruled[1].key, "slash.burned_ppm");
+    const auto own = load("  bond: 10 ", "  bond: 3 ");
+    EXPECT_EQ(own->params.challenge.bond_tokens, 3) << "without contracts the file's terms hold";
+    EXPECT_TRUE(own->overruled.empty());
 }
 
 TEST_F(ParamsFileTest, errors_name_file_key_and_what_is_expected) {

@@ -70,7 +70,20 @@ TEST(YamlMap, RejectsTextThatIsNoMapping) {
     EXPECT_EQ(YamlMap::parse("- 1\n", "x").error().code, ErrorCode::kInvalidArgument);
     EXPECT_EQ(YamlMap::parse("a: [1\n", "x").error().code, ErrorCode::kInvalidArgument);
     EXPECT_EQ(YamlMap::parse("", "x").error().code, ErrorCode::kInvalidArgument);
-    EXPECT_FALSE(YamlMap::parse("a: 1\na: 2\n", "x").ok());
+}
+
+TEST(YamlMap, AKeyThatStandsTwiceIsRefusedAtEveryDepth) {
+    const auto error_of = [](const char* text) {
+        const auto map = YamlMap::parse(text, "x");
+        return map.ok() ? "accepted" : map.error().message;
+    };
+    EXPECT_EQ(error_of("a: 1\na: 2\n"), "x:2: 'a' stands here twice");
+    EXPECT_EQ(error_of("a:\n  b: 1\n  c: 2\n  b: 1\n"), "x (a):4: 'b' stands here twice");
+    EXPECT_EQ(error_of("a: {b: {c: 1, c: 2}}\n"), "x (a) (b):1: 'c' stands here twice");
+    EXPECT_EQ(error_of("a:\n  - b: 1\n  - b: 1\n    b: 2\n"), "x (a[1]):4: 'b' stands here twice");
+    EXPECT_EQ(error_of("a: [[{b: 1, b: 2}]]\n"), "x (a[0][0]):1: 'b' stands here twice");
+    EXPECT_EQ(error_of("a: {b: 1}\nc: {b: 1}\nd: [{b: 1}, {b: 1}]\n"), "accepted");
+    EXPECT_EQ(error_of("a: &x {b: [1, *x]}\nc: [*x, *x]\n"), "accepted") << "a circle ends";
 }
 
 TEST(YamlMap, ASecondDocumentIsNotIgnored) {
