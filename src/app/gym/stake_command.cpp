@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <cstdio>
 #include <memory>
+#include <set>
 
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
@@ -23,6 +24,7 @@ struct StakeOptions {
     std::string address;
     std::string owner;
     std::string amount;
+    bool despite_disputes = false;
 };
 
 std::string time_text(std::uint64_t unix_s) {
@@ -34,24 +36,43 @@ std::uint64_t wait_s(const StakeState& state, const OpenThaw& thaw) {
     return thaw.available_at_s > state.chain_time_s ? thaw.available_at_s - state.chain_time_s : 0;
 }
 
+/// Logs of one of our contracts up to block `head` whose indexed parameter `index`, counted from 1,
+/// is `owner`.
+Result<std::vector<chain::Log>> logs_about(chain::ChainClient& client,
+                                           const chain::Deployment& contracts,
+                                           const Address& contract, std::size_t index,
+                                           const Address& owner, std::uint64_t head) {
+    Digest topic;
+    std::copy(owner.data.begin(), owner.data.end(), topic.data.begin() + 12);
+    chain::LogQuery query;
+    query.address = contract;
+    query.topics.resize(index + 1);
+    query.topics[index] = topic;
+    query.first_block = contracts.start_block;
+    query.last_block = head;
+    return chain::find_all_logs(client, query);
+}
+
 /// What happened to the owner's stake up to block `head`.
 Result<std::vector<chain::StakeEvent>> stake_events(chain::ChainClient& client,
                                                     const chain::Deployment& contracts,
                                                     const Address& owner, std::uint64_t head) {
     const chain::Stake stake(contracts.stake);
-    Digest topic;
-    std::copy(owner.data.begin(), owner.data.end(), topic.data.begin() + 12);
-    chain::LogQuery query;
-    query.address = contracts.stake;
-    query.topics = {std::nullopt, topic};
-    query.first_block = contracts.start_block;
-    query.last_block = head;
-    GYM_TRY(const auto logs, chain::find_all_logs(client, query));
+    GYM_TRY(const auto logs, logs_about(client, contracts, contracts.stake, 1, owner, head));
     std::vector<chain::StakeEvent> out;
     for (const chain::Log& log : logs) {
         GYM_TRY(const auto event, stake.parse_event(log));
         if (event) out.push_back(*event);
     }
+    return out;
+}
+
+Amount slashed_in(const std::vector<chain::StakeEvent>& events) {
+    Amount out;
+    for (const chain::StakeEvent& event : events)
+        if (const auto* const slash = std::get_if<chain::Slashed>(&event))
+            for (const Amount& part : {slash->burned, slash->reward, slash->compensation})
+                out = out.plus(part).value_or(out);
     return out;
 }
 
@@ -73,6 +94,7 @@ json::object to_json(const Address& owner, const StakeState& state) {
             {"active_wei", state.active.to_string()},
             {"thawing_wei", state.thawing.to_string()},
             {"locks", state.locks},
+            {"slashed_wei", state.slashed.to_string()},
             {"thaws", thaws},
             {"thaw_period_s", state.thaw_period_s},
             {"wallet_wei", state.wallet.to_string()}};
@@ -91,6 +113,11 @@ void print(const Address& owner, const StakeState& state) {
                                                  std::to_string(wait) + " s";
         std::printf("  %s, %s\n", worth_words(thaw).c_str(), when.c_str());
     }
+    if (!state.slashed.is_zero())
+        std::printf(
+            "slashed            %s tokens so far, for proven faults; `gym dispute list` shows "
+            "them\n",
+            state.slashed.to_tokens().c_str());
     if (state.locks != 0)
         std::printf(
             "locked             by disputes about %llu unit(s); `gym dispute list` shows "
@@ -132,11 +159,52 @@ Status report(const CliContext& context, const ChainSender& sender, const Addres
     return {};
 }
 
+/// How many units of `owner` have a proven fault that is not settled yet.
+Result<std::size_t> units_to_be_slashed(chain::ChainClient& client,
+                                        const chain::Deployment& contracts, const Address& owner) {
+    const chain::DisputeGame game(contracts.dispute_game);
+    GYM_TRY(const auto head, client.block(chain::BlockTag::kLatest));
+    if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
+    GYM_TRY(const auto logs,
+            logs_about(client, contracts, contracts.dispute_game, 2, owner, head->number));
+    std::set<Digest> out;  // a fault can be proven by several
+    for (const chain::Log& log : logs) {
+        GYM_TRY(const auto event, game.parse_event(log));
+        const auto* const faulty = event ? std::get_if<chain::UnitFaulty>(&*event) : nullptr;
+        if (faulty == nullptr) continue;
+        GYM_TRY(const auto unit, game.unit_of(client, faulty->unit));
+        if (!unit.settled) out.insert(faulty->unit);
+    }
+    return out.size();
+}
+
+/// A proven fault takes the whole stake when it is settled, also what was added after the proof.
+Status check_not_lost(const ChainSender& sender, const Address& owner) {
+    chain::ChainClient& client = sender.account->client();
+    GYM_TRY(const chain::Stake::Holding holding,
+            chain::Stake(sender.contracts.stake).stake_of(client, owner));
+    if (holding.locks == 0) return {};
+    GYM_TRY(const std::size_t proven, units_to_be_slashed(client, sender.contracts, owner));
+    if (proven == 0) {
+        (void)std::fprintf(stderr,
+                           "stake: disputes about %llu unit(s) are open; a fault that is proven "
+                           "takes what is added now, too\n",
+                           static_cast<unsigned long long>(holding.locks));
+        return {};
+    }
+    return fail(ErrorCode::kConflict,
+                "a fault is proven in " + std::to_string(proven) + " unit(s) of " +
+                    crypto::to_checksum(owner) +
+                    ", and its settlement will take the whole stake, with what is added before: "
+                    "wait until `gym dispute list` shows it slashed, or add --despite-disputes");
+}
+
 Status add(const CliContext& context, const StakeOptions& options) {
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
     GYM_TRY(const auto whose, address_option("--owner", options.owner));
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
     const Address owner = whose.value_or(sender.account->address());
+    if (!options.despite_disputes) GYM_CHECK(check_not_lost(sender, owner));
     GYM_CHECK(check_holds(sender, amount));
     GYM_TRY(const chain::Outcome outcome, sender.account->stake(sender.contracts, owner, amount));
     return report(context, sender, owner, "staked", amount, outcome);
@@ -218,6 +286,7 @@ Result<StakeState> read_stake(chain::ChainClient& client, const chain::Deploymen
     GYM_TRY(const std::uint64_t thaws, stake.thaw_count(client, owner, at));
     GYM_TRY(const auto events, stake_events(client, contracts, owner, head->number));
     GYM_TRY(out.thaws, open_thaws(events, thaws));
+    out.slashed = slashed_in(events);
     GYM_TRY(out.thaw_period_s, stake.thaw_period_s(client));
     GYM_TRY(out.wallet,
             chain::GymToken(contracts.chain_id, contracts.token).balance_of(client, owner));
@@ -243,6 +312,8 @@ void add_stake_commands(CLI::App& app, CliContext& context) {
     adding->add_option("amount", options->amount, "Tokens, like 12.5")->required();
     adding->add_option("--owner", options->owner,
                        "Whose stake grows, such as a node's; else the key's");
+    adding->add_flag("--despite-disputes", options->despite_disputes,
+                     "Also if a fault is proven whose settlement will take it");
     command("thaw", "Take stake back: it backs nothing new, and can be withdrawn after the delay",
             true, thaw)
         ->add_option("amount", options->amount, "Tokens, like 12.5")

@@ -26,6 +26,7 @@ struct StakeState {
     Amount thawing;
     std::uint64_t locks = 0;
     std::vector<OpenThaw> thaws;  ///< oldest first
+    Amount slashed;               ///< what proven faults took so far
     std::uint64_t thaw_period_s = 0;
     std::uint64_t chain_time_s = 0;
     Amount wallet;  ///< tokens that the address holds itself

@@ -6,6 +6,8 @@
 #include <sstream>
 
 #include "command.hpp"
+#include "gym/common/file.hpp"
+#include "gym/crypto/keystore.hpp"
 #include "outer_fixture.hpp"
 #include "play_fixture.hpp"
 
@@ -58,6 +60,37 @@ class DisputeCommands : public CommandsOn<PlayTest> {
         const Outcome unknown = gym({"dispute", "show", "0x00000000000000000000"});
         EXPECT_NE(unknown.err.find("no game and no disputed unit has 0x0000"), std::string::npos)
             << unknown.err;
+    }
+    /// What is added between a proof and its settlement would be taken, too.
+    void expect_stake_is_kept_from_the_slash() {
+        ASSERT_TRUE(crypto::save_keystore(folder_ / "key.json", crypto::PrivateKey::generate(),
+                                          crypto::SecretBytes(std::string_view("pass")),
+                                          crypto::ScryptCost::light())
+                        .ok());
+        ASSERT_TRUE(write_file_atomic(folder_ / "pass", as_bytes("pass\n"), 0600).ok());
+        const std::string worker = worker_.key.address().hex(),
+                          other = verifier_.key.address().hex();
+        const auto add = [&](const std::string& owner, std::vector<std::string> more) {
+            std::vector<std::string> words{"stake",
+                                           "add",
+                                           "1",
+                                           "--owner",
+                                           owner,
+                                           "--data-dir",
+                                           folder_.path().string(),
+                                           "--passphrase-file",
+                                           (folder_ / "pass").string()};
+            words.insert(words.end(), more.begin(), more.end());
+            return gym(words);
+        };
+        const Outcome refused = add(worker, {});
+        EXPECT_EQ(refused.exit_code, 5);
+        EXPECT_NE(refused.err.find("a fault is proven in 1 unit(s) of 0x"), std::string::npos)
+            << refused.err;
+        // Both come as far as the wallet, which is empty.
+        for (const Outcome& outcome : {add(worker, {"--despite-disputes"}), add(other, {})})
+            EXPECT_NE(outcome.err.find("the wallet holds 0 tokens"), std::string::npos)
+                << outcome.err;
     }
 };
 using OuterDisputeCommands = CommandsOn<OuterPlayTest>;
@@ -172,6 +205,7 @@ TEST_F(DisputeCommands, TellAWholeGameFromTheChainAlone) {
     }
     expect_found_by_either_unit(played.id);
 
+    expect_stake_is_kept_from_the_slash();
     pass(contract().terms(anvil_.client()).value().settling_s + 1);
     play_until([&] { return on_chain().settled; });
     const json::object settled = gym_json({"dispute", "watch", chain_unit().hex()});
@@ -191,6 +225,13 @@ TEST_F(DisputeCommands, TellAWholeGameFromTheChainAlone) {
     const Outcome stake = gym({"stake", "show", "--address", worker_.key.address().hex()});
     EXPECT_NE(stake.out.find("  nothing, left of 100 after a slash, until "), std::string::npos)
         << stake.out;
+    EXPECT_NE(stake.out.find("slashed            500 tokens so far, for proven faults"),
+              std::string::npos)
+        << stake.out;
+    EXPECT_EQ(gym_json({"stake", "show", "--address", worker_.key.address().hex()})
+                  .at("slashed_wei")
+                  .as_string(),
+              tokens("500").to_string());
 }
 
 TEST_F(DisputeCommands, WatchWaitsForAGameAndFollowsItToItsEnd) {
