@@ -219,7 +219,8 @@ void add_node_commands(CLI::App& app, CliContext& context) {
     flags->node.add_to(*registering);
     registering->add_option("--gpu-type", flags->device,
                             "What to call the device, such as rtx4090; else its own name");
-    registering->add_option("--memory", flags->memory, "Memory to lend, such as 8GB or 512MB; no more than there is");
+    registering->add_option("--memory", flags->memory,
+                            "Memory to lend, such as 8GB or 512MB; no more than there is");
     registering->callback([&context, flags] { context.finish(register_command(context, *flags)); });
 
     const auto add = [&](const char* name, const char* help, auto command) {
