@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <chrono>
-#include <thread>
+#include <array>
 
-#include "gym/common/file.hpp"
 #include "gym/common/process_view.hpp"
-#include "gym/common/temporary_folder.hpp"
 
 namespace gym {
 namespace {
@@ -58,29 +58,44 @@ TEST(Subprocess, AReleasedChildIsStoppedById) {
     EXPECT_TRUE(stop_process(pid, 10).ok());
 }
 
-/// The id of a process that has ended and whose parent, `sleep`, never asks how.
-pid_t zombie_of(const std::filesystem::path& file) {
-    for (int i = 0; i < 500; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
-        const auto bytes = read_file(file);
-        if (!bytes.ok() || bytes->empty() || bytes->back() != '\n') continue;
-        const pid_t pid = std::stoi(std::string(bytes->begin(), bytes->end()));
-        if (const auto view = view_process(pid); view.ok() && view->ended) return pid;
+/// A process that never asks how its child has ended.
+class ForgetfulParent {
+  public:
+    ForgetfulParent() {
+        std::array<int, 2> told{};
+        EXPECT_EQ(::pipe(told.data()), 0);
+        parent_ = ::fork();
+        if (parent_ == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            const pid_t child = ::fork();
+            if (child == 0) ::_exit(0);
+            if (::write(told[1], &child, sizeof child) == sizeof child) ::pause();
+            ::_exit(0);
+        }
+        EXPECT_EQ(::read(told[0], &child_, sizeof child_), ssize_t{sizeof child_});
+        for (const int end : told)
+            ::close(end);
     }
-    return -1;
-}
+    ~ForgetfulParent() {
+        ::kill(parent_, SIGKILL);
+        ::waitpid(parent_, nullptr, 0);
+    }
+    ForgetfulParent(const ForgetfulParent&) = delete;
+    ForgetfulParent& operator=(const ForgetfulParent&) = delete;
+    [[nodiscard]] pid_t child() const { return child_; }
+
+  private:
+    pid_t parent_ = -1;
+    pid_t child_ = -1;
+};
 
 TEST(Subprocess, AZombieOfAnotherProcessIsStopped) {
-    const auto folder = TemporaryFolder::create("gym-zombie").value();
-    const auto file = folder / "pid";
-    const auto parent =
-        Subprocess::start(
-            {.argv = {"sh", "-c", "true & echo $! > " + file.string() + "; exec sleep 100"}})
-            .value();
-    const pid_t zombie = zombie_of(file);
-    ASSERT_GT(zombie, 1);
-    EXPECT_EQ(::kill(zombie, 0), 0) << "it still has its id";
-    const Status stopped = stop_process(zombie, 50);
+    const ForgetfulParent parent;
+    ASSERT_GT(parent.child(), 1);
+    const Status stopped = stop_process(parent.child(), 5'000);
     EXPECT_TRUE(stopped.ok()) << stopped.error().message;
+    EXPECT_EQ(::kill(parent.child(), 0), 0) << "a zombie keeps its id";
+    EXPECT_TRUE(view_process(parent.child()).value().ended);
 }
 
 }  // namespace
