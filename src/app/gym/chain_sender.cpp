@@ -22,7 +22,7 @@ Result<LockedAccount> open_account(const KeyOptions& keys, const std::string& ur
     std::error_code ignored;
     std::filesystem::create_directories(config.data_dir, ignored);
     LockedAccount out;
-    GYM_TRY(out.lock, SendLock::acquire(config.data_dir, key.address()));
+    GYM_TRY(out.lock, lock_sender(config.data_dir, key.address()));
     GYM_TRY(
         out.account,
         chain_store::Account::open(

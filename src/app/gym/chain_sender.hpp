@@ -23,7 +23,7 @@ struct ChainSender {
 };
 
 /// The user's key on the chain at `url`; transactions are remembered in the data directory.
-/// @errors those of the keystore, SendLock and the chain.
+/// @errors those of the keystore, lock_sender() and the chain.
 [[nodiscard]] Result<LockedAccount> open_account(const KeyOptions& keys, const std::string& url);
 /// @errors as open_account(); kMismatch if the chain is not the deployment's.
 [[nodiscard]] Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chain);
