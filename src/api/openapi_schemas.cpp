@@ -188,7 +188,7 @@ void unit_schemas(json::object& out) {
     out["UnitList"] = schema({{"units", "Unit[]"}});
 }
 
-void account_schemas(json::object& out) {
+void credit_schemas(json::object& out) {
     out["CreditInputs"] = schema({{"flops", "count"},
                                   {"price_wei", "wei"},
                                   {"premium_ppm", "count"},
@@ -223,6 +223,9 @@ void account_schemas(json::object& out) {
                 {"payout_epoch", "count?", "whose root includes it"},
                 {"created_at_ms", "time"},
                 {"changed_at_ms", "time"}});
+}
+
+void account_schemas(json::object& out) {
     out["Account"] = schema({{"address", "address"},
                              {"available_wei", "wei", "can pay for jobs"},
                              {"escrowed_wei", "wei", "locked in own jobs"},
@@ -271,6 +274,7 @@ json::object openapi_schemas() {
     json::object out;
     job_schemas(out);
     unit_schemas(out);
+    credit_schemas(out);
     account_schemas(out);
     out["Network"] = schema({{"chain_id", "count"},
                              {"token", "address"},
