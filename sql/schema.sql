@@ -728,6 +728,24 @@ CREATE FUNCTION ledger.writers() RETURNS text[]
       AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 $$;
 
+-- Name: challenge_is_kept(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.challenge_is_kept() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF (new.node, new.nonce, new.issued_at_ms, new.deadline_ms)
+       IS DISTINCT FROM (old.node, old.nonce, old.issued_at_ms, old.deadline_ms)
+       OR (old.answered_at_ms IS NOT NULL AND (new.answered_at_ms, new.signature)
+           IS DISTINCT FROM (old.answered_at_ms, old.signature))
+       OR (old.late_at_ms IS NOT NULL AND new.late_at_ms IS DISTINCT FROM old.late_at_ms)
+       OR (old.withdrawn AND NOT new.withdrawn) THEN
+        RAISE EXCEPTION 'what a challenge says does not change' USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN new;
+END
+$$;
+
 -- Name: drop_request_reason(); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.drop_request_reason() RETURNS trigger
@@ -1389,12 +1407,27 @@ CREATE TABLE rewards.credit (
     epoch bigint,
     created_at_ms bigint NOT NULL,
     changed_at_ms bigint NOT NULL,
+    challenges bigint DEFAULT 0 NOT NULL,
+    answered bigint DEFAULT 0 NOT NULL,
+    charged ledger.amount DEFAULT 0 NOT NULL,
+    fee_ppm bigint DEFAULT 0 NOT NULL,
+    burned_ppm bigint DEFAULT 0 NOT NULL,
+    burned ledger.amount DEFAULT 0 NOT NULL,
+    emission_ppm bigint DEFAULT 0 NOT NULL,
+    compute_total ledger.amount DEFAULT 0 NOT NULL,
+    payer rewards.address,
+    CONSTRAINT credit_burned_ppm_check CHECK (((burned_ppm >= 0) AND (burned_ppm <= 1000000))),
+    CONSTRAINT credit_challenges_check CHECK ((challenges >= 0)),
     CONSTRAINT credit_check CHECK ((((posting IS NOT NULL) = (state = ANY (ARRAY['posted'::text, 'void'::text]))) OR ((state = 'void'::text) AND (posting IS NULL)))),
     CONSTRAINT credit_check1 CHECK (((epoch IS NULL) OR (state = 'posted'::text))),
     CONSTRAINT credit_check2 CHECK (((NOT due) OR (state = 'unfunded'::text) OR (state = 'posted'::text))),
-    CONSTRAINT credit_check3 CHECK (((kind = 'uptime'::text) = (unit_id IS NULL))),
+    CONSTRAINT credit_check3 CHECK (((answered >= 0) AND (answered <= challenges))),
+    CONSTRAINT credit_emission_ppm_check CHECK (((emission_ppm >= 0) AND (emission_ppm <= 1000000))),
+    CONSTRAINT credit_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
     CONSTRAINT credit_flops_check CHECK ((flops >= 0)),
-    CONSTRAINT credit_kind_check CHECK ((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'uptime'::text, 'data'::text]))),
+    CONSTRAINT credit_has_payer CHECK (((kind = 'emission'::text) = (payer IS NOT NULL))),
+    CONSTRAINT credit_has_unit CHECK (((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'data'::text])) = (unit_id IS NOT NULL))),
+    CONSTRAINT credit_kind_check CHECK ((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'uptime'::text, 'data'::text, 'fee'::text, 'burn'::text, 'emission'::text]))),
     CONSTRAINT credit_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'posted'::text, 'void'::text, 'unfunded'::text]))),
     CONSTRAINT credit_tokens_check CHECK ((tokens >= 0))
 );
@@ -1526,6 +1559,31 @@ CREATE VIEW audit.rewards_data_terms AS
    FROM (rewards.credit c
      JOIN registry.job j ON (((j.id)::bytea = (c.job_id)::bytea)))
   WHERE ((c.kind = 'data'::text) AND (((c.price)::numeric IS DISTINCT FROM (j.data_price_wei_per_mtoken)::numeric) OR (c.quality_ppm IS DISTINCT FROM (j.data_quality_ppm)::integer)));
+
+-- Name: rewards_emission_above_burned; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_emission_above_burned AS
+ SELECT format('job %s: emission %s, burned %s'::text, encode((j.job_id)::bytea, 'hex'::text), j.emission, j.burned) AS problem
+   FROM ( SELECT credit.job_id,
+            COALESCE(sum((credit.amount)::numeric) FILTER (WHERE (credit.kind = 'emission'::text)), (0)::numeric) AS emission,
+            COALESCE(sum((credit.amount)::numeric) FILTER (WHERE (credit.kind = 'burn'::text)), (0)::numeric) AS burned
+           FROM rewards.credit
+          WHERE (credit.state = 'posted'::text)
+          GROUP BY credit.job_id) j
+  WHERE (j.emission > j.burned);
+
+-- Name: rewards_fee_above_charge; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_fee_above_charge AS
+ SELECT format('job %s, round %s: fees on %s, credits are %s'::text, encode((r.job_id)::bytea, 'hex'::text), r.round, r.charged, r.credits) AS problem
+   FROM ( SELECT credit.job_id,
+            credit.round,
+            COALESCE(sum((credit.charged)::numeric) FILTER (WHERE (credit.kind = 'fee'::text)), (0)::numeric) AS charged,
+            COALESCE(sum((credit.amount)::numeric) FILTER (WHERE (credit.kind = ANY (ARRAY['compute'::text, 'verification'::text, 'uptime'::text, 'data'::text]))), (0)::numeric) AS credits
+           FROM rewards.credit
+          WHERE (credit.state = 'posted'::text)
+          GROUP BY credit.job_id, credit.round) r
+  WHERE (r.charged > r.credits);
 
 -- Name: rewards_paid_twice; Type: VIEW; Schema: audit; Owner: -
 
@@ -1710,6 +1768,40 @@ CREATE TABLE migration.applied (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+-- Name: challenge; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.challenge (
+    node registry.address NOT NULL,
+    nonce registry.digest NOT NULL,
+    issued_at_ms bigint NOT NULL,
+    deadline_ms bigint NOT NULL,
+    answered_at_ms bigint,
+    signature bytea,
+    late_at_ms bigint,
+    withdrawn boolean DEFAULT false NOT NULL,
+    CONSTRAINT challenge_check CHECK ((deadline_ms > issued_at_ms)),
+    CONSTRAINT challenge_check1 CHECK (((answered_at_ms >= issued_at_ms) AND (answered_at_ms <= deadline_ms))),
+    CONSTRAINT challenge_check2 CHECK ((late_at_ms > deadline_ms)),
+    CONSTRAINT challenge_check3 CHECK (((answered_at_ms IS NULL) = (signature IS NULL))),
+    CONSTRAINT challenge_check4 CHECK (((answered_at_ms IS NULL) OR (NOT withdrawn))),
+    CONSTRAINT challenge_signature_check CHECK ((octet_length(signature) = 65))
+);
+
+-- Name: challenge_pass; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.challenge_pass (
+    id boolean DEFAULT true NOT NULL,
+    at_ms bigint NOT NULL,
+    CONSTRAINT challenge_pass_id_check CHECK (id)
+);
+
+-- Name: challenge_schedule; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.challenge_schedule (
+    node registry.address NOT NULL,
+    next_at_ms bigint NOT NULL
+);
+
 -- Name: dataset_key; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.dataset_key (
@@ -1747,13 +1839,6 @@ CREATE TABLE registry.game_watch (
     contract registry.address NOT NULL,
     seen_block registry.counter NOT NULL,
     window_blocks registry.counter NOT NULL
-);
-
--- Name: heartbeat; Type: TABLE; Schema: registry; Owner: -
-
-CREATE TABLE registry.heartbeat (
-    address registry.address NOT NULL,
-    time_window bigint NOT NULL
 );
 
 -- Name: job_transition; Type: TABLE; Schema: registry; Owner: -
@@ -2025,6 +2110,21 @@ ALTER TABLE ONLY ledger.transfer
 ALTER TABLE ONLY migration.applied
     ADD CONSTRAINT applied_pkey PRIMARY KEY (number);
 
+-- Name: challenge_pass challenge_pass_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.challenge_pass
+    ADD CONSTRAINT challenge_pass_pkey PRIMARY KEY (id);
+
+-- Name: challenge challenge_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.challenge
+    ADD CONSTRAINT challenge_pkey PRIMARY KEY (nonce);
+
+-- Name: challenge_schedule challenge_schedule_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.challenge_schedule
+    ADD CONSTRAINT challenge_schedule_pkey PRIMARY KEY (node);
+
 -- Name: dataset_key dataset_key_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.dataset_key
@@ -2054,11 +2154,6 @@ ALTER TABLE ONLY registry.equivocation
 
 ALTER TABLE ONLY registry.game_watch
     ADD CONSTRAINT game_watch_pkey PRIMARY KEY (contract);
-
--- Name: heartbeat heartbeat_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
-
-ALTER TABLE ONLY registry.heartbeat
-    ADD CONSTRAINT heartbeat_pkey PRIMARY KEY (address, time_window);
 
 -- Name: job job_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
@@ -2242,6 +2337,18 @@ CREATE UNIQUE INDEX transfer_resolves_once ON ledger.transfer USING btree (pendi
 
 CREATE UNIQUE INDEX transfer_seq ON ledger.transfer USING btree (seq);
 
+-- Name: challenge_issued; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX challenge_issued ON registry.challenge USING btree (issued_at_ms);
+
+-- Name: challenge_node; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX challenge_node ON registry.challenge USING btree (node, issued_at_ms);
+
+-- Name: challenge_open; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX challenge_open ON registry.challenge USING btree (node, deadline_ms) WHERE ((answered_at_ms IS NULL) AND (NOT withdrawn));
+
 -- Name: dataset_owner; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX dataset_owner ON registry.dataset USING btree (owner, number);
@@ -2374,6 +2481,10 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.unit_
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.unit_event FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
+-- Name: challenge challenge_is_kept; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER challenge_is_kept BEFORE UPDATE ON registry.challenge FOR EACH ROW EXECUTE FUNCTION registry.challenge_is_kept();
+
 -- Name: job drop_request_reason; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER drop_request_reason BEFORE UPDATE OF request ON registry.job FOR EACH ROW WHEN ((new.request IS NULL)) EXECUTE FUNCTION registry.drop_request_reason();
@@ -2418,6 +2529,16 @@ ALTER TABLE ONLY chain.block
 ALTER TABLE ONLY chain.log
     ADD CONSTRAINT log_service_follower_chain_id_block_hash_fkey FOREIGN KEY (service, follower, chain_id, block_hash) REFERENCES chain.block(service, follower, chain_id, hash);
 
+-- Name: challenge challenge_node_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.challenge
+    ADD CONSTRAINT challenge_node_fkey FOREIGN KEY (node) REFERENCES registry.node(address);
+
+-- Name: challenge_schedule challenge_schedule_node_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.challenge_schedule
+    ADD CONSTRAINT challenge_schedule_node_fkey FOREIGN KEY (node) REFERENCES registry.node(address);
+
 -- Name: dataset_key dataset_key_dataset_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.dataset_key
@@ -2437,11 +2558,6 @@ ALTER TABLE ONLY registry.disputed_unit
 
 ALTER TABLE ONLY registry.equivocation
     ADD CONSTRAINT equivocation_unit_id_fkey FOREIGN KEY (unit_id) REFERENCES registry.unit(id);
-
--- Name: heartbeat heartbeat_address_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
-
-ALTER TABLE ONLY registry.heartbeat
-    ADD CONSTRAINT heartbeat_address_fkey FOREIGN KEY (address) REFERENCES registry.node(address);
 
 -- Name: job job_dataset_root_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -2943,6 +3059,18 @@ GRANT SELECT ON TABLE audit.rewards_data_terms TO gym_rewards;
 GRANT SELECT ON TABLE audit.rewards_data_terms TO gym_api;
 GRANT SELECT ON TABLE audit.rewards_data_terms TO gym_auditor;
 
+-- Name: TABLE rewards_emission_above_burned; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_emission_above_burned TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_emission_above_burned TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_emission_above_burned TO gym_auditor;
+
+-- Name: TABLE rewards_fee_above_charge; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_fee_above_charge TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_fee_above_charge TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_fee_above_charge TO gym_auditor;
+
 -- Name: TABLE rewards_paid_twice; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.rewards_paid_twice TO gym_rewards;
@@ -3055,6 +3183,36 @@ GRANT UPDATE(contract_address) ON TABLE chain.intent TO gym_rewards;
 GRANT UPDATE(reason) ON TABLE chain.intent TO gym_coordinator;
 GRANT UPDATE(reason) ON TABLE chain.intent TO gym_rewards;
 
+-- Name: TABLE challenge; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,DELETE ON TABLE registry.challenge TO gym_coordinator;
+GRANT SELECT ON TABLE registry.challenge TO gym_rewards;
+GRANT SELECT ON TABLE registry.challenge TO gym_api;
+
+-- Name: COLUMN challenge.answered_at_ms; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(answered_at_ms) ON TABLE registry.challenge TO gym_coordinator;
+
+-- Name: COLUMN challenge.signature; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(signature) ON TABLE registry.challenge TO gym_coordinator;
+
+-- Name: COLUMN challenge.late_at_ms; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(late_at_ms) ON TABLE registry.challenge TO gym_coordinator;
+
+-- Name: COLUMN challenge.withdrawn; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(withdrawn) ON TABLE registry.challenge TO gym_coordinator;
+
+-- Name: TABLE challenge_pass; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE registry.challenge_pass TO gym_coordinator;
+
+-- Name: TABLE challenge_schedule; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE registry.challenge_schedule TO gym_coordinator;
+
 -- Name: TABLE dataset_key; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT,INSERT ON TABLE registry.dataset_key TO gym_api;
@@ -3081,12 +3239,6 @@ GRANT UPDATE(filed_at_ms) ON TABLE registry.equivocation TO gym_coordinator;
 GRANT SELECT,INSERT,UPDATE ON TABLE registry.game_watch TO gym_coordinator;
 GRANT SELECT ON TABLE registry.game_watch TO gym_rewards;
 GRANT SELECT ON TABLE registry.game_watch TO gym_api;
-
--- Name: TABLE heartbeat; Type: ACL; Schema: registry; Owner: -
-
-GRANT SELECT,INSERT,DELETE ON TABLE registry.heartbeat TO gym_coordinator;
-GRANT SELECT ON TABLE registry.heartbeat TO gym_rewards;
-GRANT SELECT ON TABLE registry.heartbeat TO gym_api;
 
 -- Name: TABLE job_transition; Type: ACL; Schema: registry; Owner: -
 
