@@ -230,14 +230,14 @@ Status Transaction::Impl::begin(const TransactOptions& options) {
 }
 
 Result<Rows> Transaction::Impl::exec(std::string_view sql, std::span<const Param> params) {
-    GYM_TRY(pqxx::result result, run(sql, params));
-    return Rows(std::make_shared<detail::ResultData>(detail::ResultData{std::move(result)}));
+    GYM_TRY(const pqxx::result result, run(sql, params));
+    return Rows(std::make_shared<detail::ResultData>(detail::ResultData{result}));
 }
 
 Status Transaction::Impl::savepoint(const std::function<Status()>& body) {
     const std::string name = "gym_" + std::to_string(++savepoints_);
     GYM_CHECK(run("SAVEPOINT " + name, {}));
-    const Status status = body();
+    Status status = body();
     if (status.ok()) {
         GYM_CHECK(run("RELEASE SAVEPOINT " + name, {}));
         return {};

@@ -61,7 +61,7 @@ TEST_F(Inputs, AConfigurationThatIsNoYamlIsWrongUsageLikeAWrongValue) {
 }
 
 TEST_F(Inputs, ACommandLineThatDoesNotParseIsAnErrorLineToo) {
-    expect(gym({"data", "show"}), kUsage, "gym: file is required");
+    expect(gym({"data", "show"}), kUsage, "gym: dataset is required");
     expect(gym({"nothing"}), kUsage, "gym: ");
 }
 
