@@ -50,7 +50,7 @@ void Heartbeat::beat() {
 }
 
 Result<rpc::HeartbeatAnswer> Heartbeat::call(const std::optional<protocol::UptimeAnswer>& answer) {
-    const auto reply = coordinator_.heartbeat({activity_(), answer});
+    auto reply = coordinator_.heartbeat({activity_(), answer});
     if (!reply.ok()) {
         // One line an outage, not one a beat.
         if (reply.error().code != ErrorCode::kCancelled && !std::exchange(failing_, true))
