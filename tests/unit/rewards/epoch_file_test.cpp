@@ -175,7 +175,8 @@ TEST(EpochFile, TheRootDoesNotDependOnTheOrderInWhichCreditsCame) {
     EpochFile file = first_file();
     for (int n = 10; n < 60; ++n) {
         CreditInputs compute;
-        compute.flops = any_u64(random);
+        // 2^20 FLOPs are worth one unit at this price: a credit of nothing is none.
+        compute.flops = any_u64(random) | (std::uint64_t{1} << 20);
         compute.price = Amount(1'000'000'007);
         file.credits.push_back(credit(static_cast<std::uint8_t>(n), CreditKind::kCompute, compute,
                                       static_cast<std::uint8_t>(random() % 7)));
