@@ -24,6 +24,18 @@ Bytes little_endian(std::span<const std::uint16_t> tokens) {
     return out;
 }
 
+std::string_view part_name(Split split) {
+    switch (split) {
+        case Split::kTrain:
+            return "its training part";
+        case Split::kValidation:
+            return "its validation part";
+        case Split::kAll:
+            return "it";
+    }
+    return {};
+}
+
 }  // namespace
 
 Dataset::Dataset(std::vector<std::uint16_t> tokens, std::uint32_t vocabulary)
@@ -91,6 +103,7 @@ Bytes Dataset::encode() const {
 }
 
 std::span<const std::uint16_t> Dataset::tokens(Split split) const {
+    if (split == Split::kAll) return tokens_;
     const std::size_t validation = tokens_.size() / 10;
     const std::span<const std::uint16_t> all(tokens_);
     return split == Split::kTrain ? all.first(all.size() - validation) : all.last(validation);
@@ -101,8 +114,7 @@ Result<std::uint64_t> Dataset::window_count(Split split, std::uint64_t length) c
     if (length == 0) return fail(ErrorCode::kInvalidArgument, "a window needs at least one token");
     if (available < length)
         return fail(ErrorCode::kInvalidArgument,
-                    std::string("the text is too short: its ") +
-                        (split == Split::kTrain ? "training" : "validation") + " part has " +
+                    "the text is too short: " + std::string(part_name(split)) + " has " +
                         std::to_string(available) + " tokens, one window needs " +
                         std::to_string(length));
     return available - length + 1;

@@ -59,7 +59,7 @@ Result<WindowStarts> window_starts(const blob::Dataset& dataset, blob::Split spl
     WindowStarts starts;
     starts.stride = stride;
     const std::uint64_t begins =
-        split == blob::Split::kTrain ? 0 : dataset.tokens(blob::Split::kTrain).size();
+        split == blob::Split::kValidation ? dataset.tokens(blob::Split::kTrain).size() : 0;
     starts.first = (stride - begins % stride) % stride;
     const std::uint64_t length = std::uint64_t{window_tokens} + 1;
     // The windows that fit, as if the split began with a row.
@@ -82,10 +82,10 @@ Result<Batch> training_batch(const blob::Dataset& dataset, const BatchKey& key, 
 
 Result<Batch> validation_batch(const blob::Dataset& dataset, std::uint32_t first,
                                std::uint32_t windows, std::uint32_t total,
-                               std::uint32_t window_tokens, std::uint32_t stride) {
+                               std::uint32_t window_tokens, std::uint32_t stride,
+                               blob::Split split) {
     GYM_CHECK(check_shape(windows, window_tokens));
-    GYM_TRY(const WindowStarts all,
-            window_starts(dataset, blob::Split::kValidation, window_tokens, stride));
+    GYM_TRY(const WindowStarts all, window_starts(dataset, split, window_tokens, stride));
     std::vector<std::uint64_t> starts(windows);
     for (std::uint32_t i = 0; i < windows; ++i) {
         const auto spread =
@@ -95,7 +95,7 @@ Result<Batch> validation_batch(const blob::Dataset& dataset, std::uint32_t first
             return fail(ErrorCode::kOutOfRange, "validation window " + std::to_string(first + i) +
                                                     " of " + std::to_string(total));
     }
-    return gather(dataset, blob::Split::kValidation, starts, window_tokens);
+    return gather(dataset, split, starts, window_tokens);
 }
 
 }  // namespace gym::engine

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "gym/blob/dataset.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/engine/batch.hpp"
@@ -87,10 +86,10 @@ Result<std::uint32_t> correct_rows(Runner& runner, std::size_t parts, const Wind
 }
 
 /// Whole batches, at least one, of no more windows than there are places for.
-Result<std::uint32_t> batch_count(const blob::Dataset& dataset, const WindowShape& shape,
-                                  std::uint32_t windows_max) {
+Result<std::uint32_t> batch_count(const blob::Dataset& dataset, blob::Split split,
+                                  const WindowShape& shape, std::uint32_t windows_max) {
     GYM_TRY(const WindowStarts places,
-            window_starts(dataset, blob::Split::kValidation, shape.window_tokens, shape.stride));
+            window_starts(dataset, split, shape.window_tokens, shape.stride));
     const auto windows =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(windows_max, places.count));
     return std::max(1U, windows / shape.windows);
@@ -98,9 +97,10 @@ Result<std::uint32_t> batch_count(const blob::Dataset& dataset, const WindowShap
 
 /// docs/NUMERICS.md, "Evaluation".
 Digest evaluation_root(const Evaluation& result, const Digest& parameters_root,
-                       const Digest& dataset_root, const std::vector<float>& losses) {
+                       const Digest& dataset_root, blob::Split split,
+                       const std::vector<float>& losses) {
     commit::Encoder encoder;
-    encoder.raw(as_bytes("GYMEVAL1"));
+    encoder.raw(as_bytes(split == blob::Split::kAll ? "GYMEVALA" : "GYMEVAL1"));
     encoder.fixed(result.program_root).fixed(parameters_root).fixed(dataset_root);
     encoder.u32(result.windows).u32(static_cast<std::uint32_t>(losses.size()));
     for (const float loss : losses)
@@ -114,13 +114,13 @@ Digest evaluation_root(const Evaluation& result, const Digest& parameters_root,
 
 Result<Evaluation> evaluate(const Program& train, const State& base, const blob::Dataset& dataset,
                             std::uint32_t windows_max, const EngineOptions& options,
-                            const EvaluationProgress& progress) {
+                            const EvaluationProgress& progress, blob::Split split) {
     GYM_TRY(const Program evaluation, program::evaluation_program(train));
     GYM_TRY(const WindowShape shape, window_shape(evaluation));
     GYM_CHECK(check_vocabulary(evaluation, dataset));
     GYM_TRY(State state, parameters_for(evaluation, base));
     const Digest parameters_root = state_root(state, options.threads);
-    GYM_TRY(const std::uint32_t batches, batch_count(dataset, shape, windows_max));
+    GYM_TRY(const std::uint32_t batches, batch_count(dataset, split, shape, windows_max));
     const bool classifies = shape.classes != 0;
     std::pair<Program, std::size_t> scored{evaluation, 0};
     if (classifies) {
@@ -132,7 +132,8 @@ Result<Evaluation> evaluate(const Program& train, const State& base, const blob:
     Evaluation result;
     for (std::uint32_t i = 0; i < batches; ++i) {
         GYM_TRY(const Batch batch, validation_batch(dataset, i * shape.windows, shape.windows,
-                                                    total, shape.window_tokens, shape.stride));
+                                                    total, shape.window_tokens, shape.stride,
+                                                    split));
         GYM_CHECK(check_classes(shape, batch.tokens));
         GYM_TRY(const float loss, loss_of(*runner, batch));
         losses.push_back(loss);
@@ -154,7 +155,7 @@ Result<Evaluation> evaluate(const Program& train, const State& base, const blob:
     result.classifies = classifies;
     result.windows = total;
     result.tokens = std::uint64_t{total} * shape.window_tokens;
-    result.root = evaluation_root(result, parameters_root, dataset.root(), losses);
+    result.root = evaluation_root(result, parameters_root, dataset.root(), split, losses);
     return result;
 }
 

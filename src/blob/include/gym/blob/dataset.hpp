@@ -14,8 +14,9 @@ namespace gym::blob {
 inline constexpr std::uint32_t kByteVocabulary = 256;
 inline constexpr std::uint64_t kDatasetTokensMax = std::uint64_t{1} << 36;
 
-/// The first nine tenths of the tokens train, the last tenth (rounded down) validates.
-enum class Split { kTrain, kValidation };
+/// The first nine tenths of the tokens train, the last tenth (rounded down) validates. kAll: a text
+/// of which nothing trains.
+enum class Split { kTrain, kValidation, kAll };
 
 /// A token array committed to by its root, tensor_root(u16, [token count]).
 /// File: "GYMDATA1" | vocabulary u32 | token count u64 (big-endian) | tokens u16 little-endian.

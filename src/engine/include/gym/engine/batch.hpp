@@ -41,10 +41,10 @@ struct WindowStarts {
                                            std::uint64_t step, std::uint32_t windows,
                                            std::uint32_t window_tokens, std::uint32_t stride = 1);
 
-/// Validation windows `first` .. `first + windows`, spread evenly over the validation split out of
-/// `total`.
+/// Validation windows `first` .. `first + windows`, spread evenly over `split` out of `total`.
 [[nodiscard]] Result<Batch> validation_batch(const blob::Dataset& dataset, std::uint32_t first,
                                              std::uint32_t windows, std::uint32_t total,
-                                             std::uint32_t window_tokens, std::uint32_t stride = 1);
+                                             std::uint32_t window_tokens, std::uint32_t stride = 1,
+                                             blob::Split split = blob::Split::kValidation);
 
 }  // namespace gym::engine

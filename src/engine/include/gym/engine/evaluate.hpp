@@ -3,14 +3,11 @@
 #include <cstdint>
 #include <functional>
 
+#include "gym/blob/dataset.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/engine/engine.hpp"
 #include "gym/engine/state.hpp"
-
-namespace gym::blob {
-class Dataset;
-}
 
 namespace gym::engine {
 
@@ -32,15 +29,15 @@ using EvaluationProgress =
     std::function<bool(std::uint32_t done, std::uint32_t windows, float batch_loss)>;
 
 /// Mean validation loss over about `windows_max` windows (whole batches, at least one, and no more
-/// windows than the validation split has places for) spread evenly over the validation split. The
-/// window set depends on the dataset and `windows_max` alone, so losses of different rounds
-/// compare. `train` may be its evaluation program as well; `base` holds its parameters (a training
+/// windows than `split` has places for) spread evenly over `split`. The window set depends on the
+/// dataset, `windows_max` and `split` alone, so losses of different rounds compare. `train` may be its evaluation program as well; `base` holds its parameters (a training
 /// state works).
 /// @errors kOutOfRange if the validation split is shorter than one window; kShapeMismatch;
 /// kCancelled when `progress` says so.
 [[nodiscard]] Result<Evaluation> evaluate(const program::Program& train, const State& base,
                                           const blob::Dataset& dataset, std::uint32_t windows_max,
                                           const EngineOptions& options = {},
-                                          const EvaluationProgress& progress = {});
+                                          const EvaluationProgress& progress = {},
+                                          blob::Split split = blob::Split::kValidation);
 
 }  // namespace gym::engine

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gym/blob/dataset.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/program/program.hpp"
+#include "gym/program/train_program.hpp"
+
+/// A network's yardstick for the usefulness of datasets (docs/REWARDS.md, "Usefulness"): a model, a
+/// base state, a reference text and a text that nobody trains on. Pure; safe to share by threads.
+namespace gym::measure {
+
+/// What everybody knows of an evaluation from the day that it is published.
+struct EvaluationTerms {
+    Digest program_root;           ///< of the train program
+    Digest seed;                   ///< of the base state and of all batches
+    std::uint32_t vocabulary = 0;  ///< of the model and of every dataset that it applies to
+    /// Steps on the reference that make the base state; 0: it is the initial state of the seed.
+    std::uint32_t base_steps = 0;
+    std::uint32_t steps = 0;    ///< of training on what is measured, and on the reference
+    std::uint32_t windows = 0;  ///< of the held-out text, as engine::evaluate() takes them
+    Digest reference_root;      ///< of its tokens
+    Digest held_out;            ///< held_out_commitment() of the held-out tokens
+
+    friend bool operator==(const EvaluationTerms&, const EvaluationTerms&) = default;
+};
+
+/// SHA-256 of "GYMHELD1", `salt` and `root`. Without the salt nobody can try texts that it might
+/// be.
+[[nodiscard]] Digest held_out_commitment(const Digest& salt, const Digest& root);
+
+/// SHA-256 of "GYMUSEF1" and the terms in order (integers big-endian).
+[[nodiscard]] Digest evaluation_id(const EvaluationTerms& terms);
+
+/// The largest numbers that an evaluation may have.
+inline constexpr std::uint32_t kEvaluationStepsMax = 1U << 20;
+inline constexpr std::uint32_t kEvaluationWindowsMax = 1U << 16;
+
+struct EvaluationInputs {
+    program::TrainConfig model;
+    Digest seed;
+    std::uint32_t base_steps = 0;
+    std::uint32_t steps = 0;
+    std::uint32_t windows = 0;
+    blob::Dataset reference;
+    blob::Dataset held_out;
+    Digest salt;  ///< 32 random bytes, as secret as the held-out text
+};
+
+/// An evaluation with everything that it takes to measure.
+class Evaluation {
+  public:
+    /// @errors kInvalidArgument: the model or a number is out of bounds; a classifier; a text of
+    /// another vocabulary than the model's, or too short for a window.
+    static Result<Evaluation> create(EvaluationInputs inputs);
+
+    [[nodiscard]] const Digest& id() const { return id_; }
+    [[nodiscard]] const EvaluationTerms& terms() const { return terms_; }
+    [[nodiscard]] const program::Program& program() const { return program_; }
+    [[nodiscard]] const blob::Dataset& reference() const { return inputs_.reference; }
+    [[nodiscard]] const blob::Dataset& held_out() const { return inputs_.held_out; }
+    [[nodiscard]] const Digest& salt() const { return inputs_.salt; }
+    /// Tokens of a window.
+    [[nodiscard]] std::uint32_t context() const { return inputs_.model.model.context; }
+
+    /// Whether it can measure `dataset`: one vocabulary, room for a window where a job would train.
+    /// @errors kInvalidArgument saying what is wrong.
+    [[nodiscard]] Status check(const blob::Dataset& dataset) const;
+
+  private:
+    Evaluation(EvaluationInputs inputs, program::Program program);
+    EvaluationInputs inputs_;
+    program::Program program_;
+    EvaluationTerms terms_;
+    Digest id_;
+};
+
+}  // namespace gym::measure
