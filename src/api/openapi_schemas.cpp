@@ -32,6 +32,10 @@ json::object type_json(std::string_view type) {
     if (type == "wei")
         return {{"type", "string"}, {"pattern", "^[0-9]+$"}, {"description", "base units"}};
     if (type == "hash") return {{"type", "string"}, {"pattern", "^0x[0-9a-f]{64}$"}};
+    if (type == "bits")
+        return {{"type", "string"},
+                {"pattern", "^0x[0-9a-f]{8}$"},
+                {"description", "bits of a binary32"}};
     if (type == "address") return {{"type", "string"}, {"pattern", "^0x[0-9a-f]{40}$"}};
     if (type == "object") return {{"type", "object"}};
     if (type == "counts")
@@ -149,6 +153,9 @@ void job_schemas(json::object& out) {
                                      {"units", "counts", "train units by state"},
                                      {"faults", "Unit[]", "disputed, rejected and slashed units"}});
     out["JobList"] = schema({{"jobs", "Job[]"}});
+}
+
+void dataset_schemas(json::object& out) {
     out["Dataset"] =
         schema({{"root", "hash"},
                 {"blob", "hash"},
@@ -162,11 +169,44 @@ void job_schemas(json::object& out) {
                 {"usefulness_ppm", "count", "measured, or the network's default"},
                 {"quality_ppm", "count", "novelty * usefulness / 10^6"},
                 {"nearest", "NearestDataset?", "what was registered before and is like most of it"},
+                {"measurement", "Measurement?", "null: usefulness is the network's default"},
                 {"number", "count", "in the order of registration, from 1"},
                 {"registered_at_ms", "time"}});
     out["NearestDataset"] = schema(
         {{"root", "hash"}, {"ppm", "count", "of the sampled tokens that are like some of it"}});
     out["DatasetList"] = schema({{"datasets", "Dataset[]"}});
+    out["Measurement"] =
+        schema({{"evaluation", "hash", "what it was measured with"},
+                {"state_root", "hash", "of the training state after the steps on the dataset"},
+                {"before_bits", "bits", "loss of the base state"},
+                {"after_bits", "bits", "loss after the steps on the dataset"},
+                {"baseline_bits", "bits", "loss after as many steps on the reference"},
+                {"measured_at_ms", "time"}});
+    out["Evaluation"] =
+        schema({{"id", "hash", "of the terms, program_root to held_out"},
+                {"number", "count", "in the order of publication, from 1"},
+                {"program_root", "hash", "of the train program"},
+                {"seed", "hash"},
+                {"vocabulary", "count", "of all datasets that it measures"},
+                {"base_steps", "count", "on the reference, that make the base state"},
+                {"steps", "count", "of training on what is measured"},
+                {"windows", "count", "of the held-out text"},
+                {"reference_root", "hash", "a registered dataset"},
+                {"held_out", "hash", "commitment to the held-out tokens"},
+                {"model", "text", "the model file, YAML"},
+                {"base_state_root", "hash"},
+                {"before_bits", "bits", "loss of the base state"},
+                {"baseline_state_root", "hash", "after the steps on the reference"},
+                {"baseline_bits", "bits", "loss then"},
+                {"datasets_before", "count", "it measures datasets of higher numbers"},
+                {"published_at_ms", "time"},
+                {"retired", "Retirement?", "null: in force"}});
+    out["Retirement"] =
+        schema({{"salt", "hash", "opens held_out, with the root"},
+                {"held_out_root", "hash", "of the held-out tokens"},
+                {"datasets_until", "count", "number of the last dataset that it measures"},
+                {"retired_at_ms", "time"}});
+    out["EvaluationList"] = schema({{"evaluations", "Evaluation[]"}});
 }
 
 void unit_schemas(json::object& out) {
@@ -273,6 +313,7 @@ void account_schemas(json::object& out) {
 json::object openapi_schemas() {
     json::object out;
     job_schemas(out);
+    dataset_schemas(out);
     unit_schemas(out);
     credit_schemas(out);
     account_schemas(out);

@@ -160,6 +160,16 @@ Result<registry::Dataset> PostgresBackend::dataset(const Digest& root) {
                        [&](db::Transaction& tx) { return registry::get_dataset(tx, root); });
 }
 
+Result<std::vector<registry::Evaluation>> PostgresBackend::evaluations(std::uint32_t limit) {
+    return calls::read(database_, options_,
+                       [&](db::Transaction& tx) { return registry::list_evaluations(tx, limit); });
+}
+
+Result<registry::Evaluation> PostgresBackend::evaluation(const Digest& id) {
+    return calls::read(database_, options_,
+                       [&](db::Transaction& tx) { return registry::get_evaluation(tx, id); });
+}
+
 Result<rewards::ClaimProof> PostgresBackend::proof(const Address& earner) {
     return calls::read(database_, options_, [&](db::Transaction& tx) {
         return rewards::claim_proof(tx, earner, clock_.now_ms());

@@ -224,6 +224,32 @@ void add_dataset_routes(Router& router, RouteContext& context) {
                 }});
 }
 
+void add_evaluation_routes(Router& router, RouteContext& context) {
+    router.add({.method = "GET",
+                .pattern = "/v1/evaluations",
+                .id = "listEvaluations",
+                .summary = "What the usefulness of datasets is measured with, newest first.",
+                .query = {kLimit},
+                .schema = "EvaluationList",
+                .run = [&context](const Call& call) -> Result<Response> {
+                    GYM_TRY(const auto limit, call.number("limit", kListMax, kListDefault));
+                    GYM_TRY(const auto evaluations,
+                            context.with.queries.evaluations(static_cast<std::uint32_t>(limit)));
+                    return ok({{"evaluations", to_json_list(evaluations)}});
+                }});
+    router.add({.method = "GET",
+                .pattern = "/v1/evaluations/{id}",
+                .id = "getEvaluation",
+                .summary = "One evaluation; the held-out text is a commitment until it is retired.",
+                .path = {{"id", "Hash of its terms."}},
+                .schema = "Evaluation",
+                .run = [&context](const Call& call) -> Result<Response> {
+                    GYM_TRY(const Digest id, call.digest("id"));
+                    GYM_TRY(const auto evaluation, context.with.queries.evaluation(id));
+                    return ok(to_json(evaluation));
+                }});
+}
+
 void add_unit_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/units",
@@ -257,6 +283,7 @@ void add_read_routes(Router& router, RouteContext& context) {
     add_node_routes(router, context);
     add_job_routes(router, context);
     add_dataset_routes(router, context);
+    add_evaluation_routes(router, context);
     add_unit_routes(router, context);
 }
 

@@ -93,11 +93,6 @@ json::value hardware_json(const std::string& text) {
     return error || !parsed.is_object() ? json::value(json::object{}) : parsed;
 }
 
-json::value nearest_json(const std::optional<registry::NearestDataset>& nearest) {
-    if (!nearest) return nullptr;
-    return json::object{{"root", nearest->root.hex()}, {"ppm", nearest->ppm}};
-}
-
 }  // namespace
 
 json::object to_json(const AccountView& view) {
@@ -237,23 +232,6 @@ json::object to_json(const UnitView& view) {
         reports.push_back(report_json(report));
     out["reports"] = std::move(reports);
     return out;
-}
-
-json::object to_json(const registry::Dataset& dataset) {
-    return {{"root", dataset.root.hex()},
-            {"blob", dataset.blob.hex()},
-            {"owner", dataset.owner.hex()},
-            {"name", dataset.name},
-            {"licence", dataset.licence},
-            {"tokens", dataset.tokens},
-            {"vocabulary", dataset.vocabulary},
-            {"price_wei_per_mtoken", dataset.price_wei_per_mtoken.to_string()},
-            {"novelty_ppm", dataset.novelty_ppm},
-            {"usefulness_ppm", dataset.usefulness_ppm},
-            {"quality_ppm", dataset.quality_ppm},
-            {"nearest", nearest_json(dataset.nearest)},
-            {"number", dataset.number},
-            {"registered_at_ms", dataset.registered_at_ms}};
 }
 
 json::object to_json(const Address& earner, const rewards::ClaimProof& claim,

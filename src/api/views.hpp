@@ -19,6 +19,7 @@ namespace gym::api {
 [[nodiscard]] boost::json::object to_json(const registry::Unit& unit);
 [[nodiscard]] boost::json::object to_json(const UnitView& view);
 [[nodiscard]] boost::json::object to_json(const registry::Dataset& dataset);
+[[nodiscard]] boost::json::object to_json(const registry::Evaluation& evaluation);
 [[nodiscard]] boost::json::object to_json(const rewards::Receipt& receipt);
 [[nodiscard]] boost::json::object to_json(const rewards::PayoutEpoch& epoch);
 [[nodiscard]] boost::json::object to_json(const Address& earner, const rewards::ClaimProof& proof,

@@ -10,9 +10,21 @@ constexpr std::uint32_t kListMax = 1000;
 constexpr std::int64_t kRegistrationLock = 0x67796d5f64617461;  // "gym_data"
 
 constexpr std::string_view kColumns =
-    "SELECT root, blob, owner, name, licence, tokens, vocabulary, price_wei_per_mtoken, "
-    "novelty_ppm, usefulness_ppm, quality_ppm, sketch_level, sketch_chunks, compared_tokens, "
-    "nearest, nearest_ppm, number, registered_at_ms FROM registry.dataset ";
+    "SELECT d.root, d.blob, d.owner, d.name, d.licence, d.tokens, d.vocabulary, "
+    "d.price_wei_per_mtoken, d.novelty_ppm, d.usefulness_ppm, d.quality_ppm, d.sketch_level, "
+    "d.sketch_chunks, d.compared_tokens, d.nearest, d.nearest_ppm, d.number, d.registered_at_ms, "
+    "m.evaluation, m.state_root, m.before_bits, m.after_bits, m.baseline_bits, m.measured_at_ms "
+    "FROM registry.dataset d LEFT JOIN registry.measurement m ON m.dataset = d.root ";
+
+std::optional<DatasetMeasurement> to_measurement(const db::Row& row) {
+    if (row.is_null("evaluation")) return std::nullopt;
+    return DatasetMeasurement{row.get<Digest>("evaluation"),
+                              row.get<Digest>("state_root"),
+                              row.get<std::uint32_t>("before_bits"),
+                              row.get<std::uint32_t>("after_bits"),
+                              row.get<std::uint32_t>("baseline_bits"),
+                              row.get<UnixMs>("measured_at_ms")};
+}
 
 Dataset to_dataset(const db::Row& row) {
     Dataset out;
@@ -34,6 +46,7 @@ Dataset to_dataset(const db::Row& row) {
     if (!row.is_null("nearest"))
         out.nearest =
             NearestDataset{row.get<Digest>("nearest"), row.get<std::uint32_t>("nearest_ppm")};
+    out.measurement = to_measurement(row);
     out.number = row.get<std::uint64_t>("number");
     out.registered_at_ms = row.get<UnixMs>("registered_at_ms");
     return out;
@@ -91,7 +104,7 @@ Status check_same_offer(const Dataset& stored, const Dataset& offered) {
 }
 
 Result<std::optional<Dataset>> find_dataset(db::Transaction& tx, const Digest& root) {
-    GYM_TRY(const auto row, tx.exec_optional(std::string(kColumns) + "WHERE root = $1", {root}));
+    GYM_TRY(const auto row, tx.exec_optional(std::string(kColumns) + "WHERE d.root = $1", {root}));
     if (!row) return std::optional<Dataset>();
     return std::optional(to_dataset(*row));
 }
@@ -104,8 +117,8 @@ Result<Dataset> get_dataset(db::Transaction& tx, const Digest& root) {
 
 Result<std::vector<Dataset>> list_datasets(db::Transaction& tx, const DatasetFilter& filter) {
     GYM_TRY(const db::Rows rows,
-            tx.exec(std::string(kColumns) + "WHERE $1::bytea IS NULL OR owner = $1::bytea "
-                                            "ORDER BY number DESC LIMIT $2 OFFSET $3",
+            tx.exec(std::string(kColumns) + "WHERE $1::bytea IS NULL OR d.owner = $1::bytea "
+                                            "ORDER BY d.number DESC LIMIT $2 OFFSET $3",
                     {filter.owner, std::min(filter.limit, kListMax), filter.offset}));
     std::vector<Dataset> out;
     out.reserve(rows.size());

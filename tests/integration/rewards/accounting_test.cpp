@@ -2,6 +2,7 @@
 
 #include "concurrent_write.hpp"
 #include "rewards_fixture.hpp"
+#include "sample_evaluation.hpp"
 
 namespace gym::rewards {
 namespace {
@@ -81,15 +82,39 @@ TEST_F(RewardsTest, TheDataProviderEarnsWithFinalUnits) {
     EXPECT_EQ(summary_of(history_.data_provider()).payable, Amount(testing::History::kTokens));
 }
 
+/// An evaluation over a reference that it registers. @return its id.
+Digest publish_evaluation(db::Database& registry) {
+    registry::Dataset reference;
+    reference.root = testing::test_digest("reference");
+    reference.owner = testing::test_address(0x77, 1);
+    reference.name = "reference";
+    reference.tokens = 1'000;
+    reference.vocabulary = 256;
+    reference.licence = "CC0-1.0";
+    reference.sample.emplace();
+    const registry::Evaluation evaluation = gym::testing::sample_evaluation(reference.root);
+    const Status published = registry.transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::register_dataset(tx, reference));
+        GYM_CHECK(registry::publish_evaluation(tx, evaluation));
+        return {};
+    });
+    EXPECT_TRUE(published.ok()) << published.error().message;
+    return evaluation.id;
+}
+
 TEST_F(RewardsTest, AMeasurementDoesNotChangeWhatTheDataOfARunningJobEarns) {
     history_.set_data_price(Amount(1'000'000));
+    const Digest evaluation = publish_evaluation(test_.owner());
     const Digest job = funded_job(100'000);
     history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
     settle();
-    const auto measured = test_.owner().transact([](db::Transaction& tx) {
-        return tx.exec("UPDATE registry.dataset SET usefulness_ppm = 250000");
+    const auto measured = test_.owner().transact([&](db::Transaction& tx) {
+        return registry::record_measurement(
+            tx, gym::testing::sample_measurement(testing::test_digest("dataset job"), evaluation,
+                                                 4.5F));
     });
     ASSERT_TRUE(measured.ok()) << measured.error().message;
+    EXPECT_EQ(measured->usefulness_ppm, 250'000U);
     history_.run_round(job, {{1, kPflop, Fate::kUnsampled}});
     settle();
     EXPECT_EQ(summary_of(history_.data_provider()).payable, Amount(2 * testing::History::kTokens));

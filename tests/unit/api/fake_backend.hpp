@@ -110,6 +110,18 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         return out;
     }
     bool unknown_dataset = false;
+    Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t) override {
+        GYM_CHECK(ping());
+        registry::Evaluation retired = sample_evaluation();
+        retired.retired = registry::Retirement{digest_of(11), digest_of(12), 9, 2'000};
+        return std::vector<registry::Evaluation>{sample_evaluation(), retired};
+    }
+    Result<registry::Evaluation> evaluation(const Digest& id) override {
+        GYM_CHECK(ping());
+        registry::Evaluation out = sample_evaluation();
+        out.id = id;
+        return out;
+    }
     Result<rewards::ClaimProof> proof(const Address& earner) override {
         if (payout) return *payout;
         if (earner != address_of(1)) return fail(ErrorCode::kNotFound, "nothing to claim");
@@ -179,6 +191,18 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         return fail(ErrorCode::kUnauthenticated, "the API key is not valid");
     }
 
+    static registry::Evaluation sample_evaluation() {
+        registry::Evaluation out;
+        out.id = digest_of(8);
+        out.vocabulary = 256;
+        out.steps = 40;
+        out.windows = 64;
+        out.model_yaml = "batch: 8\n";
+        out.before_bits = 0x40b1'0000;
+        out.baseline_bits = 0x4010'0000;
+        out.number = 1;
+        return out;
+    }
     static registry::Dataset sample_dataset() {
         registry::Dataset out;
         out.root = digest_of(4);
@@ -190,6 +214,8 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         out.usefulness_ppm = 500'000;
         out.quality_ppm = 450'000;
         out.nearest = registry::NearestDataset{digest_of(5), 100'000};
+        out.measurement = registry::DatasetMeasurement{
+            digest_of(8), digest_of(9), 0x40b1'0000, 0x4060'8000, 0x4010'0000, 1'500};
         out.number = 2;
         return out;
     }

@@ -12,6 +12,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/common/result.hpp"
 #include "gym/registry/datasets.hpp"
+#include "gym/registry/evaluations.hpp"
 #include "gym/registry/feed.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/nodes.hpp"
@@ -113,6 +114,10 @@ class Queries {
         const registry::DatasetFilter& filter) = 0;
     /// @errors kNotFound.
     virtual Result<registry::Dataset> dataset(const Digest& root) = 0;
+    /// What datasets are measured with, newest first.
+    virtual Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t limit) = 0;
+    /// @errors kNotFound.
+    virtual Result<registry::Evaluation> evaluation(const Digest& id) = 0;
     /// The arguments of RewardsDistributor.claim(). @errors kNotFound for an address that the
     /// active root does not pay.
     virtual Result<rewards::ClaimProof> proof(const Address& earner) = 0;

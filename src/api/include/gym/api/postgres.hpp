@@ -35,6 +35,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<UnitView> unit(const Digest& id) override;
     Result<std::vector<registry::Dataset>> datasets(const registry::DatasetFilter& filter) override;
     Result<registry::Dataset> dataset(const Digest& root) override;
+    Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t limit) override;
+    Result<registry::Evaluation> evaluation(const Digest& id) override;
     Result<rewards::ClaimProof> proof(const Address& earner) override;
     Result<rewards::Receipt> receipt(std::string_view id) override;
     Result<std::vector<rewards::PayoutEpoch>> epochs(std::uint32_t limit) override;

@@ -27,6 +27,16 @@ struct DatasetSample {
     std::uint64_t compared_tokens = 0;
 };
 
+/// How a dataset's usefulness was measured: losses are the bits of a binary32.
+struct DatasetMeasurement {
+    Digest evaluation;
+    Digest state_root;  ///< of the training state after the steps on the dataset
+    std::uint32_t before_bits = 0;
+    std::uint32_t after_bits = 0;
+    std::uint32_t baseline_bits = 0;
+    UnixMs measured_at_ms = 0;
+};
+
 struct Dataset {
     Digest root;  ///< tensor root of the tokens (blob::Dataset::root)
     Digest blob;  ///< blob root of the token file
@@ -43,6 +53,8 @@ struct Dataset {
     std::uint32_t quality_ppm = kPpm;
     std::optional<DatasetSample> sample;    ///< absent: registered before there were sketches
     std::optional<NearestDataset> nearest;  ///< absent: nothing before it is like any of it
+    /// Absent: usefulness is the network's default; registration ignores it.
+    std::optional<DatasetMeasurement> measurement;
     std::uint64_t number = 0;               ///< from 1 in the order of registration, which sets it
     UnixMs registered_at_ms = 0;
 };
