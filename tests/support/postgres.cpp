@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 constexpr const char* kPrefix = "gym-test-pg-";
 constexpr const char* kTemplate = "gym_template";
 constexpr const char* kPassword = "only-for-tests";
-constexpr const char* kGroups[] = {"gym_coordinator", "gym_rewards", "gym_api", "gym_auditor"};
+constexpr const char* kGroups[] = {"gym_coordinator", "gym_rewards", "gym_api", "gym_auditor",
+                                   "gym_evaluator"};
 
 void require(const Status& status, const char* what) {
     if (status.ok()) return;

@@ -27,7 +27,7 @@ class TestDatabase {
     /// As the superuser, who owns everything.
     db::Database& owner() { return *owner_; }
     /// As a login role that is a member of one group role ("gym_rewards", "gym_coordinator",
-    /// "gym_api", "gym_auditor").
+    /// "gym_api", "gym_auditor", "gym_evaluator").
     std::unique_ptr<db::Database> as(const std::string& group, int connections_max = 8);
 
     /// Connection settings, for programs under test.
