@@ -27,7 +27,7 @@ say "applying migrations"
 "${as_owner[@]}" "$gym" operator migrate
 
 mkdir -p "$secrets"
-for service in coordinator rewards api auditor; do
+for service in coordinator rewards api auditor evaluator; do
     file=$secrets/db-$service
     [[ -s $file ]] || (umask 077 && openssl rand -hex 24 >"$file")
     # The password is neither in the arguments of a process nor in the server's log.
@@ -47,6 +47,6 @@ SQL
 done
 query <<SQL
 REVOKE ALL ON DATABASE "$database" FROM PUBLIC;
-GRANT CONNECT ON DATABASE "$database" TO gym_coordinator, gym_rewards, gym_api, gym_auditor;
+GRANT CONNECT ON DATABASE "$database" TO gym_coordinator, gym_rewards, gym_api, gym_auditor, gym_evaluator;
 SQL
 say "done"

@@ -131,9 +131,9 @@ Result<Evaluation> evaluate(const Program& train, const State& base, const blob:
     std::vector<float> losses;
     Evaluation result;
     for (std::uint32_t i = 0; i < batches; ++i) {
-        GYM_TRY(const Batch batch, validation_batch(dataset, i * shape.windows, shape.windows,
-                                                    total, shape.window_tokens, shape.stride,
-                                                    split));
+        GYM_TRY(const Batch batch,
+                validation_batch(dataset, i * shape.windows, shape.windows, total,
+                                 shape.window_tokens, shape.stride, split));
         GYM_CHECK(check_classes(shape, batch.tokens));
         GYM_TRY(const float loss, loss_of(*runner, batch));
         losses.push_back(loss);

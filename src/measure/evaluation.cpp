@@ -31,10 +31,9 @@ Status check_numbers(const EvaluationInputs& inputs) {
 
 Status check_vocabulary(const blob::Dataset& dataset, std::uint32_t vocabulary) {
     if (dataset.vocabulary() == vocabulary) return {};
-    return fail(ErrorCode::kInvalidArgument, "its vocabulary has " +
-                                                 std::to_string(dataset.vocabulary()) +
-                                                 " tokens, the evaluation is for " +
-                                                 std::to_string(vocabulary));
+    return fail(ErrorCode::kInvalidArgument,
+                "its vocabulary has " + std::to_string(dataset.vocabulary()) +
+                    " tokens, the evaluation is for " + std::to_string(vocabulary));
 }
 
 Status check_text(const blob::Dataset& dataset, blob::Split split,

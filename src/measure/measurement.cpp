@@ -43,14 +43,14 @@ Result<std::uint32_t> score(const Evaluation& evaluation, const engine::State& s
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
         const std::uint64_t tokens = std::uint64_t{done} * evaluation.context();
         if (options.progress)
-            options.progress("held-out text", {done, windows, loss,
-                                               static_cast<double>(tokens) / spent.count()});
+            options.progress("held-out text",
+                             {done, windows, loss, static_cast<double>(tokens) / spent.count()});
         return !options.cancel.stop_requested();
     };
-    GYM_TRY(const engine::Evaluation result,
-            engine::evaluate(evaluation.program(), state, evaluation.held_out(),
-                             evaluation.terms().windows, options.engine, progress,
-                             blob::Split::kAll));
+    GYM_TRY(
+        const engine::Evaluation result,
+        engine::evaluate(evaluation.program(), state, evaluation.held_out(),
+                         evaluation.terms().windows, options.engine, progress, blob::Split::kAll));
     return std::bit_cast<std::uint32_t>(result.mean_loss);
 }
 
@@ -58,8 +58,8 @@ Result<Scored> train_and_score(const Evaluation& evaluation, const Base& base,
                                const blob::Dataset& dataset, std::string_view what,
                                const MeasureOptions& options) {
     const EvaluationTerms& terms = evaluation.terms();
-    GYM_TRY(const engine::UnitResult unit, train(evaluation, base, dataset, measured_round(terms),
-                                                 terms.steps, what, options));
+    GYM_TRY(const engine::UnitResult unit,
+            train(evaluation, base, dataset, measured_round(terms), terms.steps, what, options));
     Scored out;
     out.state_root = unit.final_state_root;
     GYM_TRY(out.loss_bits, score(evaluation, unit.final_state, options));

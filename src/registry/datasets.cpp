@@ -18,12 +18,10 @@ constexpr std::string_view kColumns =
 
 std::optional<DatasetMeasurement> to_measurement(const db::Row& row) {
     if (row.is_null("evaluation")) return std::nullopt;
-    return DatasetMeasurement{row.get<Digest>("evaluation"),
-                              row.get<Digest>("state_root"),
-                              row.get<std::uint32_t>("before_bits"),
-                              row.get<std::uint32_t>("after_bits"),
-                              row.get<std::uint32_t>("baseline_bits"),
-                              row.get<UnixMs>("measured_at_ms")};
+    return DatasetMeasurement{
+        row.get<Digest>("evaluation"),           row.get<Digest>("state_root"),
+        row.get<std::uint32_t>("before_bits"),   row.get<std::uint32_t>("after_bits"),
+        row.get<std::uint32_t>("baseline_bits"), row.get<UnixMs>("measured_at_ms")};
 }
 
 Dataset to_dataset(const db::Row& row) {

@@ -56,18 +56,18 @@ Status check_same_results(const Evaluation& stored, const Evaluation& offered) {
 
 Result<bool> publish_evaluation(db::Transaction& tx, const Evaluation& evaluation) {
     // The database sets number and datasets_before.
-    GYM_TRY(const db::Rows inserted,
-            tx.exec("INSERT INTO registry.evaluation (id, program_root, seed, vocabulary, "
-                    "base_steps, steps, windows, reference, held_out, model_yaml, base_state_root, "
-                    "before_bits, baseline_state_root, baseline_bits, published_at_ms) "
-                    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) "
-                    "ON CONFLICT (id) DO NOTHING",
-                    {evaluation.id, evaluation.program_root, evaluation.seed,
-                     evaluation.vocabulary, evaluation.base_steps, evaluation.steps,
-                     evaluation.windows, evaluation.reference_root, evaluation.held_out,
-                     evaluation.model_yaml, evaluation.base_state_root, evaluation.before_bits,
-                     evaluation.baseline_state_root, evaluation.baseline_bits,
-                     evaluation.published_at_ms}));
+    GYM_TRY(
+        const db::Rows inserted,
+        tx.exec("INSERT INTO registry.evaluation (id, program_root, seed, vocabulary, "
+                "base_steps, steps, windows, reference, held_out, model_yaml, base_state_root, "
+                "before_bits, baseline_state_root, baseline_bits, published_at_ms) "
+                "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) "
+                "ON CONFLICT (id) DO NOTHING",
+                {evaluation.id, evaluation.program_root, evaluation.seed, evaluation.vocabulary,
+                 evaluation.base_steps, evaluation.steps, evaluation.windows,
+                 evaluation.reference_root, evaluation.held_out, evaluation.model_yaml,
+                 evaluation.base_state_root, evaluation.before_bits, evaluation.baseline_state_root,
+                 evaluation.baseline_bits, evaluation.published_at_ms}));
     if (inserted.affected() == 1) return true;
     GYM_TRY(const Evaluation stored, get_evaluation(tx, evaluation.id));
     GYM_CHECK(check_same_results(stored, evaluation));
@@ -110,14 +110,15 @@ Result<Dataset> record_measurement(db::Transaction& tx, const NewMeasurement& me
     GYM_TRY([[maybe_unused]] const Evaluation evaluation,
             get_evaluation(tx, measurement.evaluation));
     if (dataset.measurement)
-        return fail(ErrorCode::kAlreadyExists,
-                    "dataset " + dataset.root.hex() + " was measured already, with evaluation " +
-                        dataset.measurement->evaluation.hex());
+        return fail(ErrorCode::kAlreadyExists, "dataset " + dataset.root.hex() +
+                                                   " was measured already, with evaluation " +
+                                                   dataset.measurement->evaluation.hex());
     // The database puts the evaluation's two losses beside this one, and computes the usefulness.
-    GYM_CHECK(tx.exec("INSERT INTO registry.measurement (dataset, evaluation, state_root, "
-                      "after_bits, measured_at_ms) VALUES ($1, $2, $3, $4, $5)",
-                      {measurement.dataset, measurement.evaluation, measurement.state_root,
-                       measurement.after_bits, measurement.measured_at_ms}));
+    GYM_CHECK(
+        tx.exec("INSERT INTO registry.measurement (dataset, evaluation, state_root, "
+                "after_bits, measured_at_ms) VALUES ($1, $2, $3, $4, $5)",
+                {measurement.dataset, measurement.evaluation, measurement.state_root,
+                 measurement.after_bits, measurement.measured_at_ms}));
     return get_dataset(tx, measurement.dataset);
 }
 

@@ -12,6 +12,7 @@
 #include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
 #include "inputs.hpp"
+#include "measure_command.hpp"
 #include "tokenizer_process.hpp"
 
 namespace gym::app {
@@ -97,6 +98,7 @@ void add_data_commands(CLI::App& app, CliContext& context) {
     data->require_subcommand(1);
     add_build(*data, context);
     add_data_registry_commands(*data, context);
+    add_measure_command(*data, context);
 }
 
 }  // namespace gym::app

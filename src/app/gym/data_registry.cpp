@@ -11,6 +11,7 @@
 #include "data_print.hpp"
 #include "dataset_client.hpp"
 #include "dataset_print.hpp"
+#include "evaluation_records.hpp"
 #include "inputs.hpp"
 #include "network_options.hpp"
 
@@ -50,6 +51,19 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
         context.print_json(record);
     else
         print_dataset(record);
+    return {};
+}
+
+Status list_evaluations(const CliContext& context, const RegistryOptions& options) {
+    GYM_TRY(const auto evaluations, fetch_evaluations(options.api.base_url()));
+    for (const json::object& evaluation : evaluations) {
+        if (context.json)
+            context.print_json(evaluation);
+        else
+            print_evaluation_record(evaluation);
+    }
+    if (!context.json && evaluations.empty())
+        std::printf("no evaluations: the usefulness of all datasets is the network's default\n");
     return {};
 }
 
@@ -108,6 +122,8 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
                       "quality; never changes (default 0)");
     add("list", "Registered datasets, newest first", false, list)
         ->add_option("--owner", options->owner, "Only datasets of this address");
+    add("evaluations", "What the usefulness of datasets is measured with, newest first", false,
+        list_evaluations);
     add("show",
         "A token file's root, size and vocabulary; or, by its root, what a registered dataset "
         "costs and is worth",

@@ -8,6 +8,7 @@
 #include "cli_context.hpp"
 #include "contracts_file.hpp"
 #include "database_options.hpp"
+#include "evaluation_commands.hpp"
 #include "gym/common/data_folder.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/migrate.hpp"
@@ -130,10 +131,11 @@ void add_deploy_contracts(CLI::App& group, CliContext& context) {
 
 void add_operator_commands(CLI::App& app, CliContext& context) {
     CLI::App* group =
-        app.add_subcommand("operator", "Set a network up: its database and its contracts");
+        app.add_subcommand("operator", "Set a network up: its database, contracts and evaluations");
     group->require_subcommand(1);
     add_migrate(*group, context);
     add_deploy_contracts(*group, context);
+    add_evaluation_commands(*group, context);
 }
 
 }  // namespace gym::app

@@ -13,19 +13,6 @@ namespace {
 
 namespace json = boost::json;
 
-std::string bits_text(std::uint32_t bits) {
-    std::array<std::uint8_t, 4> bytes{};
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = static_cast<std::uint8_t>(bits >> (24 - 8 * i));
-    return to_hex0x(bytes);
-}
-
-/// JSON has no NaN.
-json::value readable(std::uint32_t bits) {
-    const auto value = std::bit_cast<float>(bits);
-    return std::isfinite(value) ? json::value(value) : json::value(nullptr);
-}
-
 json::value optional_root(const std::optional<Digest>& root) {
     return root ? json::value(root->hex()) : json::value(nullptr);
 }
@@ -106,13 +93,26 @@ Result<engine::UnitSpec> spec_from_json(const json::object& object) {
 
 }  // namespace
 
+std::string bits_text(std::uint32_t bits) {
+    std::array<std::uint8_t, 4> bytes{};
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<std::uint8_t>(bits >> (24 - 8 * i));
+    return to_hex0x(bytes);
+}
+
+/// JSON has no NaN.
+json::value number_of_bits(std::uint32_t bits) {
+    const auto value = std::bit_cast<float>(bits);
+    return std::isfinite(value) ? json::value(value) : json::value(nullptr);
+}
+
 json::object to_json(const engine::StepRecord& record) {
     return {{"step", record.step},
             {"batch_root", record.batch_root.hex()},
             {"loss_bits", bits_text(record.loss_bits)},
-            {"loss", readable(record.loss_bits)},
+            {"loss", number_of_bits(record.loss_bits)},
             {"grad_norm_bits", bits_text(record.grad_norm_bits)},
-            {"grad_norm", readable(record.grad_norm_bits)},
+            {"grad_norm", number_of_bits(record.grad_norm_bits)},
             {"skipped", record.skipped},
             {"gradient_root", optional_root(record.gradient_root)},
             {"state_root", optional_root(record.state_root)}};

@@ -11,6 +11,11 @@
 
 namespace gym::app {
 
+/// A float's bits as they are compared ("0x40b0..."), and as a number for readers; null for NaN and
+/// infinities.
+[[nodiscard]] std::string bits_text(std::uint32_t bits);
+[[nodiscard]] boost::json::value number_of_bits(std::uint32_t bits);
+
 /// One step record; floats as their bits ("0x40b0...") and, for readers, as numbers.
 [[nodiscard]] boost::json::object to_json(const engine::StepRecord& record);
 /// @errors kMalformed naming the member. The readable numbers are not looked at.

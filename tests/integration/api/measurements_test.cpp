@@ -29,14 +29,12 @@ class MeasurementsTest : public testing::ApiDatabaseTest {
         return add(testing::address_of(2), "text", file).value().dataset;
     }
     Result<bool> publish(const registry::Evaluation& evaluation) {
-        return evaluator_->transact([&](db::Transaction& tx) {
-            return registry::publish_evaluation(tx, evaluation);
-        });
+        return evaluator_->transact(
+            [&](db::Transaction& tx) { return registry::publish_evaluation(tx, evaluation); });
     }
     Result<registry::Dataset> record(const registry::NewMeasurement& measurement) {
-        return evaluator_->transact([&](db::Transaction& tx) {
-            return registry::record_measurement(tx, measurement);
-        });
+        return evaluator_->transact(
+            [&](db::Transaction& tx) { return registry::record_measurement(tx, measurement); });
     }
     Status retire(const Digest& id, const registry::Retirement& opening) {
         return evaluator_->transact([&](db::Transaction& tx) -> Status {
@@ -110,8 +108,7 @@ TEST_F(MeasurementsTest, RetirementOpensTheCommitmentAndEndsItForLaterDatasets) 
     const auto evaluation = sample_evaluation(dataset_);
     ASSERT_TRUE(publish(evaluation).ok());
     const auto before = enter();
-    EXPECT_EQ(retire(evaluation.id, sample_retirement(2)).error().code,
-              ErrorCode::kInvalidArgument)
+    EXPECT_EQ(retire(evaluation.id, sample_retirement(2)).error().code, ErrorCode::kInvalidArgument)
         << "another salt and text";
     EXPECT_EQ(retire(Digest{}, sample_retirement()).error().code, ErrorCode::kNotFound);
     ASSERT_TRUE(retire(evaluation.id, sample_retirement()).ok());
@@ -226,19 +223,18 @@ TEST_F(MeasurementsTest, NoRoleWritesWhatIsNotItsOwnAndNobodyRewrites) {
             << group;
     }
     for (const char* change :
-         {"UPDATE registry.dataset SET usefulness_ppm = 1", "UPDATE registry.evaluation SET steps = 1",
-          "DELETE FROM registry.evaluation", "UPDATE registry.measurement SET after_bits = 1",
-          "DELETE FROM registry.measurement", "TRUNCATE registry.measurement",
-          "INSERT INTO registry.dataset_key VALUES (1, 1)", "SELECT * FROM ledger.account",
-          "SELECT registry.last_dataset()"})
+         {"UPDATE registry.dataset SET usefulness_ppm = 1",
+          "UPDATE registry.evaluation SET steps = 1", "DELETE FROM registry.evaluation",
+          "UPDATE registry.measurement SET after_bits = 1", "DELETE FROM registry.measurement",
+          "TRUNCATE registry.measurement", "INSERT INTO registry.dataset_key VALUES (1, 1)",
+          "SELECT * FROM ledger.account", "SELECT registry.last_dataset()"})
         EXPECT_EQ(sql(*evaluator_, change), ErrorCode::kPermissionDenied) << change;
     // Whoever owns the schema is refused by the triggers.
-    for (const std::string& change :
-         {std::string("UPDATE registry.dataset SET usefulness_ppm = 1"),
-          std::string("UPDATE registry.evaluation SET steps = 1"),
-          std::string("DELETE FROM registry.evaluation"),
-          std::string("UPDATE registry.measurement SET after_bits = 1"),
-          std::string("DELETE FROM registry.measurement")})
+    for (const std::string& change : {std::string("UPDATE registry.dataset SET usefulness_ppm = 1"),
+                                      std::string("UPDATE registry.evaluation SET steps = 1"),
+                                      std::string("DELETE FROM registry.evaluation"),
+                                      std::string("UPDATE registry.measurement SET after_bits = 1"),
+                                      std::string("DELETE FROM registry.measurement")})
         EXPECT_EQ(sql(database_.owner(), change), ErrorCode::kConflict) << change;
     // Losses and usefulness that are offered beside the measured one are not taken.
     EXPECT_NE(sql(*evaluator_,

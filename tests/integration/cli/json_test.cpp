@@ -14,7 +14,7 @@ namespace json = boost::json;
 using gym::testing::Outcome;
 using gym::testing::spill;
 
-constexpr int kOk = 0, kFailed = 1, kUsage = 2, kUnavailable = 4, kRejected = 5;
+constexpr int kOk = 0, kFailed = 1, kUsage = 2, kMismatch = 3, kUnavailable = 4, kRejected = 5;
 
 struct Case {
     std::vector<std::string> command;  ///< the leaf's words
@@ -45,6 +45,12 @@ class JsonTest : public ::testing::Test {
             "batch: 1\nmodel: {vocabulary: 256, context: 16, layers: 1, heads: 1, width: 16}\n";
         spill(place_ / "model.yaml", model);
         spill(place_ / "text", std::string(4'000, 'z'));
+        spill(place_ / "evaluation.yaml",
+              "model: model.yaml\nseed: s\nsteps: 2\nwindows: 2\nreference: reference\n"
+              "held_out: held-out\nsalt: \"" +
+                  testing::digest_of(1).hex() + "\"\n");
+        spill(place_ / "reference", std::string(2'000, 'z') + std::string(2'000, 'a'));
+        spill(place_ / "held-out", std::string(200, 'z'));
         spill(place_ / "job.yaml",
               "name: j\nmodel: model.yaml\ndataset: text\nrounds: 1\nslots: 1\n"
               "steps_per_round: 2\nprice_per_pflop: 2\nbudget: 40\n");
@@ -88,6 +94,15 @@ class JsonTest : public ::testing::Test {
             {{"data", "show"}, {id}},
             {{"data", "register"}, {text, "--licence", "CC0-1.0", "--price", "0.5"}},
             {{"data", "list"}, {}},
+            {{"data", "evaluations"}, {}},
+            {{"data", "measure"}, {text, "--evaluation", path("evaluation.yaml")}},
+            {{"data", "measure"},
+             {text, "--evaluation", path("evaluation.yaml"), "--check"},
+             kMismatch},
+            {{"data", "measure"},
+             {text, "--evaluation", path("evaluation.yaml"), "--record", "--host", "127.0.0.1",
+              "--port", "1"},
+             kUnavailable},
             {{"program", "build"}, {path("model.yaml"), "-o", p}},
             {{"program", "show"}, {p}},
             {{"program", "run"}, {p, "--data", text, "--steps", "2", "--state", path("s.gym")}},
@@ -140,6 +155,12 @@ class JsonTest : public ::testing::Test {
              {"00000000-0000-8000-8000-000000000000", "--host", "127.0.0.1", "--port", "1"},
              kUnavailable},
             {{"operator", "migrate"}, {"--host", "127.0.0.1", "--port", "1"}, kUnavailable},
+            {{"operator", "publish-evaluation"},
+             {path("evaluation.yaml"), "--host", "127.0.0.1", "--port", "1"},
+             kUnavailable},
+            {{"operator", "retire-evaluation"},
+             {path("evaluation.yaml"), "--host", "127.0.0.1", "--port", "1"},
+             kUnavailable},
             {{"operator", "deploy-contracts"}, {path("none.yaml")}, kFailed},
             {{"params", "check"}, {}},
             {{"params", "check"}, {path("refused.yaml")}, kRejected},

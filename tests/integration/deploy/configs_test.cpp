@@ -13,6 +13,7 @@
 #include "config.hpp"
 #include "contracts_file.hpp"
 #include "coordinator_config.hpp"
+#include "evaluation_file.hpp"
 #include "gym/common/file.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/worker/node_config.hpp"
@@ -42,7 +43,8 @@ const std::vector<Shipped>& shipped() {
                                           {"api.yaml", loader(load_api_config)},
                                           {"worker.yaml", loader(worker::load_node_config)},
                                           {"verifier.yaml", loader(worker::load_node_config)},
-                                          {"contracts.yaml", loader(load_contracts_file)}};
+                                          {"contracts.yaml", loader(load_contracts_file)},
+                                          {"evaluation.yaml", loader(load_evaluation_file)}};
     return all;
 }
 
@@ -155,7 +157,7 @@ TEST_F(ConfigsTest, secrets_are_where_the_units_put_them) {
         const std::string program = fs::path(config.file).stem();
         const auto unit_bytes = read_file(config_folder().parent_path() / "systemd" /
                                           ("gym-" + program + ".service.in"));
-        if (program == "contracts") continue;
+        if (program == "contracts" || program == "evaluation") continue;
         ASSERT_TRUE(unit_bytes.ok());
         const std::string unit(unit_bytes->begin(), unit_bytes->end());
         const std::string folder = "/run/credentials/gym-" + program + ".service/";

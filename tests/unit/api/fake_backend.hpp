@@ -214,8 +214,8 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         out.usefulness_ppm = 500'000;
         out.quality_ppm = 450'000;
         out.nearest = registry::NearestDataset{digest_of(5), 100'000};
-        out.measurement = registry::DatasetMeasurement{
-            digest_of(8), digest_of(9), 0x40b1'0000, 0x4060'8000, 0x4010'0000, 1'500};
+        out.measurement = registry::DatasetMeasurement{digest_of(8), digest_of(9), 0x40b1'0000,
+                                                       0x4060'8000,  0x4010'0000,  1'500};
         out.number = 2;
         return out;
     }

@@ -151,8 +151,7 @@ TEST(Measurement, ProgressIsToldAndAStopIsHeeded) {
         EXPECT_LE(at.step, at.steps);
         if (what == "held-out text") stop.request_stop();
     };
-    const auto stopped =
-        measure_dataset(bench().evaluation, bench().base, english(), options);
+    const auto stopped = measure_dataset(bench().evaluation, bench().base, english(), options);
     ASSERT_FALSE(stopped.ok());
     EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
     EXPECT_EQ(told, (std::set<std::string>{"dataset", "held-out text"}));
@@ -169,8 +168,7 @@ TEST(Measurement, DatasetsThatItDoesNotApplyToAreRefused) {
     const auto measured = measure_dataset(bench().evaluation, bench().base, words);
     expect_refused(measured.ok() ? Status{} : Status(measured.error()),
                    "its vocabulary has 7 tokens, the evaluation is for 256");
-    expect_refused(bench().evaluation.check(bytes_of("sixteen letters.")),
-                   "one window needs 17");
+    expect_refused(bench().evaluation.check(bytes_of("sixteen letters.")), "one window needs 17");
 }
 
 TEST(EvaluationTest, BadOnesAreRefused) {

@@ -30,8 +30,8 @@ using EvaluationProgress =
 
 /// Mean validation loss over about `windows_max` windows (whole batches, at least one, and no more
 /// windows than `split` has places for) spread evenly over `split`. The window set depends on the
-/// dataset, `windows_max` and `split` alone, so losses of different rounds compare. `train` may be its evaluation program as well; `base` holds its parameters (a training
-/// state works).
+/// dataset, `windows_max` and `split` alone, so losses of different rounds compare. `train` may be
+/// its evaluation program as well; `base` holds its parameters (a training state works).
 /// @errors kOutOfRange if the validation split is shorter than one window; kShapeMismatch;
 /// kCancelled when `progress` says so.
 [[nodiscard]] Result<Evaluation> evaluate(const program::Program& train, const State& base,

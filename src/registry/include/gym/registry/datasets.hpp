@@ -55,7 +55,7 @@ struct Dataset {
     std::optional<NearestDataset> nearest;  ///< absent: nothing before it is like any of it
     /// Absent: usefulness is the network's default; registration ignores it.
     std::optional<DatasetMeasurement> measurement;
-    std::uint64_t number = 0;               ///< from 1 in the order of registration, which sets it
+    std::uint64_t number = 0;  ///< from 1 in the order of registration, which sets it
     UnixMs registered_at_ms = 0;
 };
 
