@@ -21,7 +21,7 @@ Status start_database(const Layout& layout, const std::filesystem::path& migrati
     GYM_TRY(auto database, db::Database::open(cluster.superuser(kDatabase)));
     GYM_TRY(const auto report, db::migrate(*database, migrations));
     (void)report;
-    for (const std::string service : {kDbCoordinator, kDbRewards, kDbApi}) {
+    for (const std::string service : {kDbCoordinator, kDbRewards, kDbApi, kDbEvaluator}) {
         GYM_TRY(const std::string password, ensure_secret(layout.secrets() / ("db-" + service)));
         GYM_CHECK(db::ensure_login_role(*database, service, password, "gym_" + service));
     }

@@ -2,16 +2,18 @@
 
 #include <chrono>
 
-#include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
 #include "gym/db/private_cluster.hpp"
 #include "gym/devnet/infrastructure.hpp"
 #include "job.hpp"
+#include "measurement.hpp"
 
 namespace gym::devnet {
 namespace {
 
 const char* const kDepositTokens = "1000";
+/// Of a million tokens of the text, times its quality.
+const char* const kDataPriceTokens = "0.1";
 
 Result<std::unique_ptr<db::Database>> open_database(const Layout& layout) {
     GYM_TRY(const db::PrivateCluster cluster,
@@ -46,13 +48,32 @@ Result<Report> end_demo(const DemoOptions& options, const Layout& layout,
     return collect_report(sources);
 }
 
+/// The network's evaluation comes first, so that it cannot have been made for the text.
+Result<Digest> offer_text(const DemoOptions& options, const Layout& layout,
+                          db::Database& database) {
+    const Programs& programs = options.network.programs;
+    GYM_TRY(const TextParts parts, cut_text(options.text));
+    GYM_CHECK(register_text(layout, programs,
+                            {.holder = kJobOwner,
+                             .name = "reference of the evaluation",
+                             .licence = options.licence,
+                             .text = parts.reference}));
+    GYM_CHECK(publish_evaluation(layout, programs, parts));
+    GYM_TRY(const Digest dataset, register_text(layout, programs,
+                                                {.holder = kProvider,
+                                                 .name = "demo text",
+                                                 .licence = options.licence,
+                                                 .price_tokens = kDataPriceTokens,
+                                                 .text = parts.offered}));
+    GYM_CHECK(measure_offered(layout, programs, dataset, parts, database));
+    return dataset;
+}
+
 }  // namespace
 
 Status check_inputs(const DemoOptions& options) {
-    const auto text = read_file(options.text);
-    if (!text.ok()) return text.error().in("--text");
-    const auto dataset = blob::Dataset::build_from_text(*text);
-    if (!dataset.ok()) return dataset.error().in("--text " + options.text.string());
+    const auto parts = cut_text(options.text);
+    if (!parts.ok()) return parts.error().in("--text");
     const auto job = read_file(options.job_file);
     if (!job.ok()) return job.error().in("--job");
     return {};
@@ -67,9 +88,9 @@ Result<Report> run_demo(const DemoOptions& options, const Announce& announce) {
     const Patience patience{options.timeout_s, options.network.interrupted};
     announce("depositing the job's budget on chain");
     GYM_CHECK(fund_owner(layout, deployment, *database, deposit));
-    announce("registering the text as its provider and submitting the job");
-    GYM_TRY(const Digest dataset,
-            register_text(layout, options.network.programs, options.text, options.licence));
+    announce("registering the text as its provider and measuring how useful it is");
+    GYM_TRY(const Digest dataset, offer_text(options, layout, *database));
+    announce("submitting the job");
     GYM_TRY(const Digest job_id,
             submit_job(layout, options.network.programs, dataset, options.job_file));
     announce("training: job " + job_id.hex());

@@ -19,9 +19,6 @@ namespace {
 
 constexpr std::uint32_t kPollMs = 300;
 constexpr std::uint32_t kDepositTimeoutS = 60;
-constexpr const char* kDatasetName = "demo text";
-/// Of a million tokens of the text, times its quality.
-constexpr const char* kDataPriceTokens = "0.1";
 
 /// Asks `done` again and again until it says true.
 /// @errors its own, except kUnavailable; kTimeout, kCancelled.
@@ -119,13 +116,12 @@ Status fund_owner(const Layout& layout, const chain::Deployment& deployment, db:
 }
 
 Result<Digest> register_text(const Layout& layout, const Programs& programs,
-                             const std::filesystem::path& text, const std::string& licence) {
-    GYM_TRY(const std::string key, ensure_api_key(layout, programs, kProvider));
-    GYM_TRY(const Bytes words, read_file(text));
-    GYM_TRY(const blob::Dataset dataset, blob::Dataset::build_from_text(words));
-    GYM_TRY(const Amount price, Amount::parse_tokens(kDataPriceTokens));
-    GYM_TRY(const auto registered,
-            app::register_dataset(layout.api_url(), key, dataset, {kDatasetName, licence, price}));
+                             const OfferedText& offered) {
+    GYM_TRY(const std::string key, ensure_api_key(layout, programs, offered.holder));
+    GYM_TRY(const blob::Dataset dataset, blob::Dataset::build_from_text(offered.text));
+    GYM_TRY(const Amount price, Amount::parse_tokens(offered.price_tokens));
+    GYM_TRY(const auto registered, app::register_dataset(layout.api_url(), key, dataset,
+                                                         {offered.name, offered.licence, price}));
     return Digest::parse(text_of(registered, "root"));
 }
 

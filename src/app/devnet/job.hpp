@@ -21,9 +21,17 @@ struct Patience {
 /// Deposits `amount` on chain and waits until the ledger shows it as available.
 Status fund_owner(const Layout& layout, const chain::Deployment& deployment, db::Database& database,
                   const Amount& amount);
-/// The data provider offers the text over REST. @return the dataset's root.
+/// A text that a key holder offers to jobs; a token is a byte.
+struct OfferedText {
+    std::string holder;
+    std::string name;
+    std::string licence;
+    std::string price_tokens = "0";  ///< of a million tokens of the text, times its quality
+    ByteView text;
+};
+/// Registers it over REST. @return the dataset's root.
 Result<Digest> register_text(const Layout& layout, const Programs& programs,
-                             const std::filesystem::path& text, const std::string& licence);
+                             const OfferedText& offered);
 /// The job's owner submits the job file for a registered dataset over REST. @return the job's id.
 Result<Digest> submit_job(const Layout& layout, const Programs& programs, const Digest& dataset,
                           const std::filesystem::path& job_file);

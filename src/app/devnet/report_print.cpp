@@ -69,6 +69,8 @@ json::object provider_json(const ProviderLine& line) {
             {"price_wei_per_mtoken", line.price_wei_per_mtoken.to_string()},
             {"novelty_ppm", line.novelty_ppm},
             {"usefulness_ppm", line.usefulness_ppm},
+            {"evaluation",
+             line.evaluation ? json::value(line.evaluation->hex()) : json::value(nullptr)},
             {"quality_ppm", line.quality_ppm},
             {"paid_wei", line.paid.to_string()}};
 }
@@ -96,13 +98,14 @@ std::string credits_text(const Report& report) {
     return fmt::format(
         "credited: compute {}, verification {}, uptime {}, data {} tokens, in {} transfers\n"
         "  data: {} tokens of text under {}, {} tokens a million, quality {:g} % (novelty {:g} %, "
-        "usefulness {:g} %)\n"
+        "usefulness {:g} %, {})\n"
         "payout epochs {}, rows in all audit views {}\n",
         ledger.credit("compute").to_tokens(), ledger.credit("verification").to_tokens(),
         ledger.credit("uptime").to_tokens(), ledger.credit("data").to_tokens(), ledger.transfers,
         provider.tokens, provider.licence, provider.price_wei_per_mtoken.to_tokens(),
         percent(provider.quality_ppm), percent(provider.novelty_ppm),
-        percent(provider.usefulness_ppm), ledger.epochs.size(), ledger.audit_violations);
+        percent(provider.usefulness_ppm), provider.evaluation ? "measured" : "the default",
+        ledger.epochs.size(), ledger.audit_violations);
 }
 
 /// A worker without a unit has done nothing wrong where a round has no slot for everybody.

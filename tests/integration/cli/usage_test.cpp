@@ -121,8 +121,8 @@ TEST_F(Usage, AParameterCheckChecksTheTermsOfTheContractsWhateverTheFileSays) {
 }
 
 TEST_F(Usage, ADemoLooksAtItsFilesBeforeItRemovesOrStartsANetwork) {
-    spill(place_ / "text", "to be learnt");
-    spill(place_ / "empty", "");
+    spill(place_ / "text", std::string(100'000, 'z'));
+    spill(place_ / "short", "to be learnt");
     // What an earlier network left: a demo would begin by removing it.
     std::filesystem::create_directories(place_ / "net");
     spill(place_ / "net" / "mine", "x");
@@ -132,7 +132,7 @@ TEST_F(Usage, ADemoLooksAtItsFilesBeforeItRemovesOrStartsANetwork) {
     };
     expect(demo("none", "text"), kFailed, "--text: ");
     expect(demo("none", "text"), kFailed, path("none"));
-    expect(demo("empty", "text"), kUsage, "--text " + path("empty") + ": the text is empty");
+    expect(demo("short", "text"), kUsage, "--text: " + path("short") + " has 12 bytes");
     expect(demo("text", "none"), kFailed, "--job: ");
     EXPECT_EQ(slurp(place_ / "net" / "mine"), "x");
 }

@@ -65,11 +65,16 @@ TEST(ReportText, TellsWhatWasCreditedForWhat) {
     const std::string text = to_text(report());
     EXPECT_NE(text.find("credited: compute 0.06, verification 0.07, uptime 0, data 0.04 tokens, in "
                         "90 transfers\n  data: 4000000 tokens of text under CC0-1.0, 0.1 tokens a "
-                        "million, quality 48.5 % (novelty 97 %, usefulness 50 %)\npayout epochs 1, "
-                        "rows in all audit views 0\n"),
+                        "million, quality 48.5 % (novelty 97 %, usefulness 50 %, the default)\n"
+                        "payout epochs 1, rows in all audit views 0\n"),
               std::string::npos)
         << text;
     EXPECT_NE(text.find("\ndata-provider "), std::string::npos) << text;
+    Report measured = report();
+    measured.provider.evaluation = Digest{};
+    EXPECT_NE(to_text(measured).find("usefulness 50 %, measured)"), std::string::npos);
+    EXPECT_EQ(boost::json::parse(to_json(measured, {})).at("provider").at("evaluation"),
+              boost::json::value(Digest{}.hex()));
     const auto json = boost::json::parse(to_json(report(), {}));
     EXPECT_EQ(json.at("data_credit_wei").as_string(), tokens("0.04").to_string());
     EXPECT_EQ(json.at("uptime_credit_wei").as_string(), "0");

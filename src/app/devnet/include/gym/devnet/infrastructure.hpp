@@ -16,11 +16,12 @@ namespace gym::devnet {
 /// Told what is being done, one line a step.
 using Announce = std::function<void(const std::string&)>;
 
-/// Database users of the services; each has secrets/db-NAME and the rights of group gym_NAME.
+/// Database users; each has secrets/db-NAME and the rights of group gym_NAME.
 inline constexpr const char* kDatabase = "gym";
 inline constexpr const char* kDbCoordinator = "coordinator";
 inline constexpr const char* kDbRewards = "rewards";
 inline constexpr const char* kDbApi = "api";
+inline constexpr const char* kDbEvaluator = "evaluator";  ///< no service: the operator's commands
 
 /// What a worker stakes, and must; the coordinator stakes as much.
 inline constexpr const char* kStakeTokens = "100";

@@ -42,9 +42,10 @@ struct ProviderLine {
     Digest dataset_root;
     std::string licence;
     std::uint64_t tokens = 0;
-    Amount price_wei_per_mtoken;  ///< of the job, as the next four
+    Amount price_wei_per_mtoken;  ///< of the job, as the next five
     std::uint32_t novelty_ppm = 0;
     std::uint32_t usefulness_ppm = 0;
+    std::optional<Digest> evaluation;  ///< that measured it; absent: the network's default
     std::uint32_t quality_ppm = 0;
     Amount paid;  ///< what the distributor contract paid out to it
 };
