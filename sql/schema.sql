@@ -85,6 +85,11 @@ CREATE DOMAIN registry.counter AS bigint
 CREATE DOMAIN registry.digest AS bytea
 	CONSTRAINT digest_check CHECK ((octet_length(VALUE) = 32));
 
+-- Name: loss; Type: DOMAIN; Schema: registry; Owner: -
+
+CREATE DOMAIN registry.loss AS integer
+	CONSTRAINT loss_check CHECK (((VALUE >= 0) AND (VALUE <= 2139095039)));
+
 -- Name: ppm; Type: DOMAIN; Schema: registry; Owner: -
 
 CREATE DOMAIN registry.ppm AS integer
@@ -728,6 +733,18 @@ CREATE FUNCTION ledger.writers() RETURNS text[]
       AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 $$;
 
+-- Name: apply_measurement(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.apply_measurement() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    UPDATE registry.dataset SET usefulness_ppm = NEW.usefulness_ppm WHERE root = NEW.dataset;
+    RETURN NULL;
+END
+$$;
+
 -- Name: challenge_is_kept(); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.challenge_is_kept() RETURNS trigger
@@ -746,6 +763,35 @@ BEGIN
 END
 $$;
 
+-- Name: check_measurement(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.check_measurement() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    used registry.evaluation;
+    measured registry.dataset;
+BEGIN
+    SELECT * INTO used FROM registry.evaluation e WHERE e.id = NEW.evaluation;
+    SELECT * INTO measured FROM registry.dataset d WHERE d.root = NEW.dataset;
+    IF used.id IS NULL OR measured.root IS NULL THEN
+        RETURN NEW;  -- the foreign keys say which
+    END IF;
+    IF measured.vocabulary <> used.vocabulary THEN
+        RAISE EXCEPTION 'the dataset''s vocabulary has % tokens, the evaluation is for %', measured.vocabulary,
+            used.vocabulary USING ERRCODE = 'P0001';
+    END IF;
+    IF registry.evaluation_for(NEW.dataset) IS DISTINCT FROM NEW.evaluation THEN
+        RAISE EXCEPTION 'the evaluation of a dataset is the newest that was in force when it was registered: %',
+            coalesce('0x' || encode(registry.evaluation_for(NEW.dataset), 'hex'), 'none') USING ERRCODE = 'P0001';
+    END IF;
+    NEW.before_bits := used.before_bits;
+    NEW.baseline_bits := used.baseline_bits;
+    RETURN NEW;
+END
+$$;
+
 -- Name: drop_request_reason(); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.drop_request_reason() RETURNS trigger
@@ -755,6 +801,18 @@ BEGIN
     NEW.request_reason := '';
     RETURN NEW;
 END
+$$;
+
+-- Name: evaluation_for(bytea); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.evaluation_for(dataset bytea) RETURNS bytea
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT e.id FROM registry.dataset d JOIN registry.evaluation e ON e.vocabulary = d.vocabulary
+    WHERE d.root = dataset AND e.datasets_before < d.number
+      AND (e.datasets_until IS NULL OR e.datasets_until >= d.number)
+    ORDER BY e.number DESC LIMIT 1
 $$;
 
 -- Name: fix_data_terms(); Type: FUNCTION; Schema: registry; Owner: -
@@ -786,11 +844,13 @@ BEGIN
     IF TG_OP = 'UPDATE' THEN
         -- Of generated columns a BEFORE trigger sees nothing: quality follows usefulness.
         NEW.quality_ppm := OLD.quality_ppm;
-        IF to_jsonb(NEW) - 'usefulness_ppm' = to_jsonb(OLD) - 'usefulness_ppm' THEN
+        IF to_jsonb(NEW) - 'usefulness_ppm' = to_jsonb(OLD) - 'usefulness_ppm'
+           AND EXISTS (SELECT FROM registry.measurement m
+                       WHERE m.dataset = NEW.root AND m.usefulness_ppm = NEW.usefulness_ppm) THEN
             RETURN NEW;
         END IF;
     END IF;
-    RAISE EXCEPTION 'what was registered as a dataset never changes, except for its usefulness'
+    RAISE EXCEPTION 'what was registered as a dataset never changes, except that its usefulness is measured once'
         USING ERRCODE = 'P0001';
 END
 $$;
@@ -853,12 +913,56 @@ BEGIN
 END
 $$;
 
+-- Name: last_dataset(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.last_dataset() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    -- Behind every registration that has begun (registry::lock_registrations): who registers may know them.
+    PERFORM pg_advisory_xact_lock(7456110914561995873);
+    RETURN (SELECT coalesce(max(d.number), 0) FROM registry.dataset d);
+END
+$$;
+
+-- Name: loss_units(integer); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.loss_units(bits integer) RETURNS numeric
+    LANGUAGE sql IMMUTABLE STRICT
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT CASE WHEN bits >> 23 = 0 THEN bits::numeric
+                ELSE (bits & 8388607 | 8388608) * trunc(power(2::numeric, ((bits >> 23) - 1)::numeric)) END
+$$;
+
 -- Name: next_number(text); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.next_number(which text) RETURNS bigint
     LANGUAGE sql
     AS $$
     UPDATE registry.sequence SET last = last + 1 WHERE name = which RETURNING last::bigint
+$$;
+
+-- Name: publish_evaluation(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.publish_evaluation() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF num_nonnulls(NEW.salt, NEW.held_out_root, NEW.datasets_until, NEW.retired_at_ms) > 0 THEN
+        RAISE EXCEPTION 'an evaluation is retired after it was published' USING ERRCODE = 'P0001';
+    END IF;
+    NEW.datasets_before := registry.last_dataset();
+    NEW.number := (SELECT coalesce(max(e.number), 0) + 1 FROM registry.evaluation e);
+    IF NOT EXISTS (SELECT FROM registry.dataset d
+                   WHERE d.root = NEW.reference AND d.vocabulary = NEW.vocabulary) THEN
+        RAISE EXCEPTION 'the reference is no registered dataset with the evaluation''s vocabulary'
+            USING ERRCODE = 'P0001';
+    END IF;
+    RETURN NEW;
+END
 $$;
 
 -- Name: refuse_change(); Type: FUNCTION; Schema: registry; Owner: -
@@ -869,6 +973,37 @@ CREATE FUNCTION registry.refuse_change() RETURNS trigger
 BEGIN
     RAISE EXCEPTION '%.% is append-only', TG_TABLE_SCHEMA, TG_TABLE_NAME USING ERRCODE = 'P0001';
 END
+$$;
+
+-- Name: retire_evaluation(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.retire_evaluation() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    retirement constant text[] := '{salt,held_out_root,datasets_until,retired_at_ms}';
+BEGIN
+    IF OLD.retired_at_ms IS NOT NULL OR NEW.retired_at_ms IS NULL
+       OR to_jsonb(NEW) - retirement <> to_jsonb(OLD) - retirement THEN
+        RAISE EXCEPTION 'an evaluation never changes, except that it is retired once' USING ERRCODE = 'P0001';
+    END IF;
+    NEW.datasets_until := registry.last_dataset();
+    RETURN NEW;
+END
+$$;
+
+-- Name: usefulness_ppm(integer, integer, integer); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.usefulness_ppm(before_bits integer, after_bits integer, baseline_bits integer) RETURNS integer
+    LANGUAGE sql IMMUTABLE STRICT SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT CASE
+        WHEN after_bits >= before_bits THEN 0
+        WHEN after_bits <= baseline_bits THEN 1000000
+        ELSE div(1000000 * (registry.loss_units(before_bits) - registry.loss_units(after_bits)),
+                 registry.loss_units(before_bits) - registry.loss_units(baseline_bits))::integer END
 $$;
 
 -- Name: write_unit_event(); Type: FUNCTION; Schema: registry; Owner: -
@@ -1328,6 +1463,28 @@ CREATE VIEW audit.registry_dataset_nearest AS
      JOIN registry.dataset n ON (((n.root)::bytea = (d.nearest)::bytea)))
   WHERE (n.number >= d.number);
 
+-- Name: measurement; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.measurement (
+    dataset registry.digest NOT NULL,
+    evaluation registry.digest NOT NULL,
+    state_root registry.digest NOT NULL,
+    before_bits registry.loss NOT NULL,
+    after_bits registry.loss NOT NULL,
+    baseline_bits registry.loss NOT NULL,
+    usefulness_ppm integer GENERATED ALWAYS AS (registry.usefulness_ppm((before_bits)::integer, (after_bits)::integer, (baseline_bits)::integer)) STORED NOT NULL,
+    measured_at_ms bigint NOT NULL,
+    CONSTRAINT measurement_usefulness_ppm_check CHECK (((usefulness_ppm >= 0) AND (usefulness_ppm <= 1000000)))
+);
+
+-- Name: registry_dataset_usefulness; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.registry_dataset_usefulness AS
+ SELECT format('dataset %s has usefulness %s, it was measured as %s'::text, encode((d.root)::bytea, 'hex'::text), d.usefulness_ppm, registry.usefulness_ppm((m.before_bits)::integer, (m.after_bits)::integer, (m.baseline_bits)::integer)) AS problem
+   FROM (registry.dataset d
+     JOIN registry.measurement m ON (((m.dataset)::bytea = (d.root)::bytea)))
+  WHERE (((d.usefulness_ppm)::integer <> registry.usefulness_ppm((m.before_bits)::integer, (m.after_bits)::integer, (m.baseline_bits)::integer)) OR (m.usefulness_ppm <> (d.usefulness_ppm)::integer));
+
 -- Name: sequence; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.sequence (
@@ -1367,6 +1524,51 @@ CREATE VIEW audit.registry_included_not_accepted AS
     u.state
    FROM registry.unit u
   WHERE (u.included AND (u.state = ANY (ARRAY['assigned'::text, 'expired'::text, 'unpaid'::text])));
+
+-- Name: evaluation; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.evaluation (
+    id registry.digest NOT NULL,
+    number bigint NOT NULL,
+    program_root registry.digest NOT NULL,
+    seed registry.digest NOT NULL,
+    vocabulary integer NOT NULL,
+    base_steps integer NOT NULL,
+    steps integer NOT NULL,
+    windows integer NOT NULL,
+    reference registry.digest NOT NULL,
+    held_out registry.digest NOT NULL,
+    model_yaml text NOT NULL,
+    base_state_root registry.digest NOT NULL,
+    before_bits registry.loss NOT NULL,
+    baseline_state_root registry.digest NOT NULL,
+    baseline_bits registry.loss NOT NULL,
+    datasets_before bigint NOT NULL,
+    published_at_ms bigint NOT NULL,
+    salt registry.digest,
+    held_out_root registry.digest,
+    datasets_until bigint,
+    retired_at_ms bigint,
+    CONSTRAINT evaluation_base_steps_check CHECK (((base_steps >= 0) AND (base_steps <= 1048576))),
+    CONSTRAINT evaluation_check CHECK (((id)::bytea = sha256((((((((('\x47594d5553454631'::bytea || (program_root)::bytea) || (seed)::bytea) || int4send(vocabulary)) || int4send(base_steps)) || int4send(steps)) || int4send(windows)) || (reference)::bytea) || (held_out)::bytea)))),
+    CONSTRAINT evaluation_check1 CHECK (((baseline_bits)::integer < (before_bits)::integer)),
+    CONSTRAINT evaluation_check2 CHECK ((datasets_until >= datasets_before)),
+    CONSTRAINT evaluation_check3 CHECK ((num_nonnulls(salt, held_out_root, datasets_until, retired_at_ms) = ANY (ARRAY[0, 4]))),
+    CONSTRAINT evaluation_check4 CHECK (((salt IS NULL) OR ((held_out)::bytea = sha256((('\x47594d48454c4431'::bytea || (salt)::bytea) || (held_out_root)::bytea))))),
+    CONSTRAINT evaluation_model_yaml_check CHECK (((octet_length(model_yaml) >= 1) AND (octet_length(model_yaml) <= 65536))),
+    CONSTRAINT evaluation_number_check CHECK ((number >= 1)),
+    CONSTRAINT evaluation_steps_check CHECK (((steps >= 1) AND (steps <= 1048576))),
+    CONSTRAINT evaluation_vocabulary_check CHECK (((vocabulary >= 2) AND (vocabulary <= 65536))),
+    CONSTRAINT evaluation_windows_check CHECK (((windows >= 1) AND (windows <= 65536)))
+);
+
+-- Name: registry_measurement; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.registry_measurement AS
+ SELECT format('dataset %s was measured with another evaluation or other losses than it should be'::text, encode((m.dataset)::bytea, 'hex'::text)) AS problem
+   FROM (registry.measurement m
+     JOIN registry.evaluation e ON (((e.id)::bytea = (m.evaluation)::bytea)))
+  WHERE ((registry.evaluation_for((m.dataset)::bytea) IS DISTINCT FROM (m.evaluation)::bytea) OR (((m.before_bits)::integer IS DISTINCT FROM (e.before_bits)::integer) OR ((m.baseline_bits)::integer IS DISTINCT FROM (e.baseline_bits)::integer)));
 
 -- Name: registry_state_without_event; Type: VIEW; Schema: audit; Owner: -
 
@@ -2150,6 +2352,16 @@ ALTER TABLE ONLY registry.disputed_unit
 ALTER TABLE ONLY registry.equivocation
     ADD CONSTRAINT equivocation_pkey PRIMARY KEY (unit_id);
 
+-- Name: evaluation evaluation_number_key; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.evaluation
+    ADD CONSTRAINT evaluation_number_key UNIQUE (number);
+
+-- Name: evaluation evaluation_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.evaluation
+    ADD CONSTRAINT evaluation_pkey PRIMARY KEY (id);
+
 -- Name: game_watch game_watch_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.game_watch
@@ -2164,6 +2376,11 @@ ALTER TABLE ONLY registry.job
 
 ALTER TABLE ONLY registry.job_transition
     ADD CONSTRAINT job_transition_pkey PRIMARY KEY (from_status, to_status);
+
+-- Name: measurement measurement_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.measurement
+    ADD CONSTRAINT measurement_pkey PRIMARY KEY (dataset);
 
 -- Name: missed_draw missed_draw_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
@@ -2361,6 +2578,10 @@ CREATE INDEX disputed_unit_open ON registry.disputed_unit USING btree (asserter)
 
 CREATE INDEX equivocation_unfiled ON registry.equivocation USING btree (received_at_ms) WHERE (filed_at_ms IS NULL);
 
+-- Name: evaluation_vocabulary; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX evaluation_vocabulary ON registry.evaluation USING btree (vocabulary, number);
+
 -- Name: job_owner; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX job_owner ON registry.job USING btree (owner, submitted_at_ms);
@@ -2473,6 +2694,14 @@ CREATE TRIGGER only_forward BEFORE UPDATE ON ledger.account FOR EACH ROW WHEN ((
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.dataset_key FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
+-- Name: evaluation append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON registry.evaluation FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
+-- Name: measurement append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.measurement FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
 -- Name: unit_commitment append_only; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.unit_commitment FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
@@ -2481,9 +2710,17 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.unit_
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.unit_event FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
+-- Name: measurement apply_measurement; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER apply_measurement AFTER INSERT ON registry.measurement FOR EACH ROW EXECUTE FUNCTION registry.apply_measurement();
+
 -- Name: challenge challenge_is_kept; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER challenge_is_kept BEFORE UPDATE ON registry.challenge FOR EACH ROW EXECUTE FUNCTION registry.challenge_is_kept();
+
+-- Name: measurement check_measurement; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER check_measurement BEFORE INSERT ON registry.measurement FOR EACH ROW EXECUTE FUNCTION registry.check_measurement();
 
 -- Name: job drop_request_reason; Type: TRIGGER; Schema: registry; Owner: -
 
@@ -2504,6 +2741,14 @@ CREATE TRIGGER guard_job BEFORE INSERT OR UPDATE ON registry.job FOR EACH ROW EX
 -- Name: unit guard_unit; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER guard_unit BEFORE INSERT OR UPDATE ON registry.unit FOR EACH ROW EXECUTE FUNCTION registry.guard_unit();
+
+-- Name: evaluation publish_evaluation; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER publish_evaluation BEFORE INSERT ON registry.evaluation FOR EACH ROW EXECUTE FUNCTION registry.publish_evaluation();
+
+-- Name: evaluation retire_evaluation; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER retire_evaluation BEFORE UPDATE ON registry.evaluation FOR EACH ROW EXECUTE FUNCTION registry.retire_evaluation();
 
 -- Name: unit write_unit_event; Type: TRIGGER; Schema: registry; Owner: -
 
@@ -2559,10 +2804,25 @@ ALTER TABLE ONLY registry.disputed_unit
 ALTER TABLE ONLY registry.equivocation
     ADD CONSTRAINT equivocation_unit_id_fkey FOREIGN KEY (unit_id) REFERENCES registry.unit(id);
 
+-- Name: evaluation evaluation_reference_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.evaluation
+    ADD CONSTRAINT evaluation_reference_fkey FOREIGN KEY (reference) REFERENCES registry.dataset(root);
+
 -- Name: job job_dataset_root_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.job
     ADD CONSTRAINT job_dataset_root_fkey FOREIGN KEY (dataset_root) REFERENCES registry.dataset(root);
+
+-- Name: measurement measurement_dataset_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.measurement
+    ADD CONSTRAINT measurement_dataset_fkey FOREIGN KEY (dataset) REFERENCES registry.dataset(root);
+
+-- Name: measurement measurement_evaluation_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.measurement
+    ADD CONSTRAINT measurement_evaluation_fkey FOREIGN KEY (evaluation) REFERENCES registry.evaluation(id);
 
 -- Name: missed_draw missed_draw_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -2722,6 +2982,7 @@ GRANT USAGE ON SCHEMA registry TO gym_coordinator;
 GRANT USAGE ON SCHEMA registry TO gym_rewards;
 GRANT USAGE ON SCHEMA registry TO gym_api;
 GRANT USAGE ON SCHEMA registry TO gym_ledger_owner;
+GRANT USAGE ON SCHEMA registry TO gym_evaluator;
 
 -- Name: SCHEMA rewards; Type: ACL; Schema: -; Owner: -
 
@@ -2782,6 +3043,10 @@ GRANT ALL ON FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigin
 -- Name: FUNCTION writers(); Type: ACL; Schema: ledger; Owner: -
 
 REVOKE ALL ON FUNCTION ledger.writers() FROM PUBLIC;
+
+-- Name: FUNCTION last_dataset(); Type: ACL; Schema: registry; Owner: -
+
+REVOKE ALL ON FUNCTION registry.last_dataset() FROM PUBLIC;
 
 -- Name: TABLE api_key; Type: ACL; Schema: api; Owner: -
 
@@ -2961,12 +3226,26 @@ GRANT SELECT ON TABLE audit.registry_commitment_mismatch TO gym_auditor;
 GRANT SELECT ON TABLE registry.dataset TO gym_coordinator;
 GRANT SELECT ON TABLE registry.dataset TO gym_rewards;
 GRANT SELECT,INSERT ON TABLE registry.dataset TO gym_api;
+GRANT SELECT ON TABLE registry.dataset TO gym_evaluator;
 
 -- Name: TABLE registry_dataset_nearest; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.registry_dataset_nearest TO gym_rewards;
 GRANT SELECT ON TABLE audit.registry_dataset_nearest TO gym_api;
 GRANT SELECT ON TABLE audit.registry_dataset_nearest TO gym_auditor;
+
+-- Name: TABLE measurement; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.measurement TO gym_api;
+GRANT SELECT ON TABLE registry.measurement TO gym_coordinator;
+GRANT SELECT ON TABLE registry.measurement TO gym_rewards;
+GRANT SELECT,INSERT ON TABLE registry.measurement TO gym_evaluator;
+
+-- Name: TABLE registry_dataset_usefulness; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.registry_dataset_usefulness TO gym_rewards;
+GRANT SELECT ON TABLE audit.registry_dataset_usefulness TO gym_api;
+GRANT SELECT ON TABLE audit.registry_dataset_usefulness TO gym_auditor;
 
 -- Name: TABLE sequence; Type: ACL; Schema: registry; Owner: -
 
@@ -2990,6 +3269,31 @@ GRANT SELECT ON TABLE audit.registry_feed_gaps TO gym_auditor;
 GRANT SELECT ON TABLE audit.registry_included_not_accepted TO gym_rewards;
 GRANT SELECT ON TABLE audit.registry_included_not_accepted TO gym_api;
 GRANT SELECT ON TABLE audit.registry_included_not_accepted TO gym_auditor;
+
+-- Name: TABLE evaluation; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.evaluation TO gym_api;
+GRANT SELECT ON TABLE registry.evaluation TO gym_coordinator;
+GRANT SELECT ON TABLE registry.evaluation TO gym_rewards;
+GRANT SELECT,INSERT ON TABLE registry.evaluation TO gym_evaluator;
+
+-- Name: COLUMN evaluation.salt; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(salt) ON TABLE registry.evaluation TO gym_evaluator;
+
+-- Name: COLUMN evaluation.held_out_root; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(held_out_root) ON TABLE registry.evaluation TO gym_evaluator;
+
+-- Name: COLUMN evaluation.retired_at_ms; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(retired_at_ms) ON TABLE registry.evaluation TO gym_evaluator;
+
+-- Name: TABLE registry_measurement; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.registry_measurement TO gym_rewards;
+GRANT SELECT ON TABLE audit.registry_measurement TO gym_api;
+GRANT SELECT ON TABLE audit.registry_measurement TO gym_auditor;
 
 -- Name: TABLE registry_state_without_event; Type: ACL; Schema: audit; Owner: -
 

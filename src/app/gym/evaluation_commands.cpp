@@ -17,8 +17,6 @@
 namespace gym::app {
 namespace {
 
-namespace json = boost::json;
-
 struct Options {
     std::string file;
     DatabaseOptions database;
@@ -73,14 +71,11 @@ void print(const CliContext& context, const registry::Evaluation& stored, bool i
                             {"datasets_before", stored.datasets_before}});
         return;
     }
-    const auto loss = [](std::uint32_t bits) {
-        return json::serialize(number_of_bits(bits)) + " (" + bits_text(bits) + ")";
-    };
     std::printf("evaluation         %s, %s\n", stored.id.hex().c_str(),
                 is_new ? "published" : "published before, with the same results");
     std::printf("held-out text      commitment %s\n", stored.held_out.hex().c_str());
-    std::printf("loss before        %s\n", loss(stored.before_bits).c_str());
-    std::printf("baseline           %s\n", loss(stored.baseline_bits).c_str());
+    std::printf("loss before        %s\n", loss_text(stored.before_bits).c_str());
+    std::printf("baseline           %s\n", loss_text(stored.baseline_bits).c_str());
     std::printf("measures           datasets of vocabulary %u registered after number %llu\n",
                 stored.vocabulary, static_cast<unsigned long long>(stored.datasets_before));
 }

@@ -1,7 +1,5 @@
 #include "evaluation_records.hpp"
 
-#include <bit>
-#include <boost/json/serialize.hpp>
 #include <charconv>
 #include <cstdio>
 
@@ -36,7 +34,7 @@ std::string loss(const json::object& object, const char* key) {
     std::uint32_t value = 0;
     if (!bits.ok() || bits->size() != 10) return "?";
     std::from_chars(bits->data() + 2, bits->data() + bits->size(), value, 16);
-    return json::serialize(number_of_bits(value));
+    return loss_text(value);
 }
 
 /// Whether `evaluation` was in force when the dataset of this number and vocabulary was registered.

@@ -128,9 +128,7 @@ Result<Measured> run(const Options& options, const measure::Evaluation& evaluati
 }
 
 void print_loss(const char* label, const measure::Scored& scored, const char* what) {
-    std::printf("%-18s %s (%s), %s\n", label,
-                json::serialize(number_of_bits(scored.loss_bits)).c_str(),
-                bits_text(scored.loss_bits).c_str(), what);
+    std::printf("%-18s %s, %s\n", label, loss_text(scored.loss_bits).c_str(), what);
     std::printf("  state root       %s\n", scored.state_root.hex().c_str());
 }
 

@@ -5,6 +5,7 @@
 #include <boost/json/array.hpp>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 #include "gym/common/bytes.hpp"
 
@@ -104,6 +105,13 @@ std::string bits_text(std::uint32_t bits) {
 json::value number_of_bits(std::uint32_t bits) {
     const auto value = std::bit_cast<float>(bits);
     return std::isfinite(value) ? json::value(value) : json::value(nullptr);
+}
+
+std::string loss_text(std::uint32_t bits) {
+    std::array<char, 64> out{};
+    std::snprintf(out.data(), out.size(), "%.6f (%s)",
+                  static_cast<double>(std::bit_cast<float>(bits)), bits_text(bits).c_str());
+    return out.data();
 }
 
 json::object to_json(const engine::StepRecord& record) {

@@ -15,6 +15,8 @@ namespace gym::app {
 /// infinities.
 [[nodiscard]] std::string bits_text(std::uint32_t bits);
 [[nodiscard]] boost::json::value number_of_bits(std::uint32_t bits);
+/// Both, for people: "2.444429 (0x401c7187)".
+[[nodiscard]] std::string loss_text(std::uint32_t bits);
 
 /// One step record; floats as their bits ("0x40b0...") and, for readers, as numbers.
 [[nodiscard]] boost::json::object to_json(const engine::StepRecord& record);

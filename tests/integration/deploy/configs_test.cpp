@@ -43,8 +43,8 @@ const std::vector<Shipped>& shipped() {
                                           {"api.yaml", loader(load_api_config)},
                                           {"worker.yaml", loader(worker::load_node_config)},
                                           {"verifier.yaml", loader(worker::load_node_config)},
-                                          {"contracts.yaml", loader(load_contracts_file)},
-                                          {"evaluation.yaml", loader(load_evaluation_file)}};
+                                          {"evaluation.yaml", loader(load_evaluation_file)},
+                                          {"contracts.yaml", loader(load_contracts_file)}};
     return all;
 }
 
