@@ -162,7 +162,7 @@ Result<registry::Dataset> PostgresBackend::dataset(const Digest& root) {
 
 Result<rewards::ClaimProof> PostgresBackend::proof(const Address& earner) {
     return calls::read(database_, options_, [&](db::Transaction& tx) {
-        return rewards::claim_proof(tx, earner, clock_.now_ms());
+        return proofs_.of(tx, earner, clock_.now_ms());
     });
 }
 
