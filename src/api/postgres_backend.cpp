@@ -172,7 +172,7 @@ Result<registry::Evaluation> PostgresBackend::evaluation(const Digest& id) {
 
 Result<rewards::ClaimProof> PostgresBackend::proof(const Address& earner) {
     return calls::read(database_, options_, [&](db::Transaction& tx) {
-        return rewards::claim_proof(tx, earner, clock_.now_ms());
+        return proofs_.of(tx, earner, clock_.now_ms());
     });
 }
 

@@ -47,10 +47,13 @@ Status money_gauges(db::Transaction& tx, UnixMs now_ms, Gauges& gauges) {
                         {now_ms}));
     gauges.payout_epoch = payout.get<std::uint64_t>("newest");
     gauges.payout_under_way_s = payout.get<std::uint64_t>("age");
-    gauges.payout_problem = payout.get<bool>("problem");
+    GYM_TRY(const db::Row held, tx.exec_one("SELECT EXISTS (SELECT FROM rewards.finished_round "
+                                            "WHERE held <> '')"));
+    gauges.payout_problem = payout.get<bool>("problem") || held.get<bool>(0);
     GYM_TRY(const auto books,
-            tx.exec_optional("SELECT escrow_ledger = escrow_chain AND distributor_ledger = "
-                             "distributor_chain AS equal FROM rewards.reconciliation "
+            tx.exec_optional("SELECT escrow_ledger = escrow_chain AND distributor_ledger <= "
+                             "distributor_chain AND claimed_ledger IS NOT DISTINCT FROM "
+                             "claimed_chain AS equal FROM rewards.reconciliation "
                              "ORDER BY block DESC LIMIT 1"));
     if (books) gauges.books_equal = books->get<bool>("equal");
     return {};

@@ -1,9 +1,11 @@
 #include "gym/api/postgres.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/ledger/ledger.hpp"
+#include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/rewards/accounting.hpp"
+#include "gym/rewards/formulas.hpp"
 #include "postgres_calls.hpp"
 
 namespace gym::api {
@@ -18,12 +20,31 @@ struct CheckedSpec {
     std::uint32_t vocabulary = 0;
 };
 
-Result<CheckedSpec> check_spec(const Submission& submission) {
+/// Credits are whole base units, rounded down: a price that makes a unit worth less than one is
+/// work for nothing.
+Status check_price(const registry::JobTerms& terms, const program::Program& program,
+                   const Amount& price_min) {
+    const Amount& price = terms.price_wei_per_pflop;
+    if (price < price_min)
+        return fail(ErrorCode::kInvalidArgument, "'price_per_pflop' is " + price.to_tokens() +
+                                                     ", this network takes no job below " +
+                                                     price_min.to_tokens());
+    GYM_TRY(const Amount flops,
+            Amount(program::flops_per_step(program)).mul_div(Amount(terms.steps), Amount(1)));
+    GYM_TRY(const Amount unit, price.mul_div(flops, Amount(rewards::kFlopsPerPflop)));
+    if (!unit.is_zero()) return {};
+    return fail(ErrorCode::kInvalidArgument,
+                "'price_per_pflop' is " + price.to_tokens() + ": a unit of " + flops.to_string() +
+                    " FLOPs would earn less than one base unit, that is nothing");
+}
+
+Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price_min) {
     GYM_TRY(auto submitted, registry::parse_submitted_spec(submission.spec_yaml, kSpecName));
     GYM_TRY(const auto config, program::read_train_config(*submitted.spec.model));
     GYM_CHECK(submitted.spec.model->finish());
     // Building the program checks everything that a model file can get wrong.
-    GYM_TRY([[maybe_unused]] const auto built, program::train_program(config));
+    GYM_TRY(const auto built, program::train_program(config));
+    GYM_CHECK(check_price(submitted.spec.terms, built, price_min));
     CheckedSpec out;
     out.window_tokens = std::uint64_t{config.model.context} + 1;
     out.vocabulary = config.model.vocabulary;
@@ -131,7 +152,7 @@ Result<bool> lock_money(db::Transaction& tx, const std::string& asset, const Fun
 }  // namespace
 
 Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
-    GYM_TRY(const CheckedSpec spec, check_spec(submission));
+    GYM_TRY(const CheckedSpec spec, check_spec(submission, options_.price_per_pflop_min));
     const UnixMs now_ms = clock_.now_ms();
     return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<Submitted> {
         Submitted out;

@@ -89,6 +89,10 @@ Result<Amount> JobEscrow::release_cap(ChainClient& client) const {
     return view_amount(client, address_, BlockTag::kLatest, "releaseCap()", {});
 }
 
+Result<Amount> JobEscrow::owner_release_cap(ChainClient& client) const {
+    return view_amount(client, address_, BlockTag::kLatest, "ownerReleaseCap()", {});
+}
+
 Result<std::pair<Amount, std::uint64_t>> JobEscrow::withdrawal_of(ChainClient& client,
                                                                   const Address& owner) const {
     GYM_TRY(const auto values, call_view(client, address_, BlockTag::kLatest,

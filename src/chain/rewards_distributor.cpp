@@ -98,6 +98,10 @@ Result<Amount> RewardsDistributor::claimed(ChainClient& client, const Address& e
     return view_amount(client, address_, at, "claimed(address)", {earner});
 }
 
+Result<Amount> RewardsDistributor::growth_limit(ChainClient& client) const {
+    return view_amount(client, address_, BlockTag::kLatest, "growthLimit()", {});
+}
+
 Result<Amount> RewardsDistributor::total_claimed(ChainClient& client, const BlockId& at) const {
     return view_amount(client, address_, at, "totalClaimed()", {});
 }

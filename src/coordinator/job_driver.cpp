@@ -149,8 +149,11 @@ Result<Amount> cost_bound(const Context& context, const registry::Job& job, cons
             flops.mul_div(Amount(job.artifacts->tokens_per_step), flops_per_step));
     GYM_TRY(const Amount full, tokens.mul_div(job.data_price_wei_per_mtoken, Amount(kMtoken)));
     GYM_TRY(const Amount data, full.mul_div(Amount(job.data_quality_ppm), Amount(kPpm)));
-    GYM_TRY(const Amount bound, paid.plus(data));
-    return bound.plus(Amount(5));  // each division above may have dropped up to one unit
+    // The fee is on these credits, too.
+    GYM_TRY(const Amount fee, data.mul_div(Amount(context.options.fee_ppm), Amount(kPpm)));
+    GYM_TRY(const Amount with_fee, data.plus(fee));
+    GYM_TRY(const Amount bound, paid.plus(with_fee));
+    return bound.plus(Amount(6));  // each division above may have dropped up to one unit
 }
 
 /// An upper bound of what reports on `flops` cost whose units earn nothing: what comes on top of

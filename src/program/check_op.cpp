@@ -8,6 +8,7 @@ std::uint64_t block_count(std::uint64_t n) {
 
 std::optional<Broadcast> broadcast(const Dims& operand, const Dims& output) {
     const std::uint64_t count = element_count(operand), total = element_count(output);
+    if (count == 0 || total == 0) return std::nullopt;  // a dim that overflowed: build() names it
     if (count == total) return Broadcast{1, count};
     if (count == 1) return Broadcast{1, 1};
     if (operand == with_last(output, 1)) return Broadcast{output.back(), count};

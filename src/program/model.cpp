@@ -26,6 +26,13 @@ Status check_llama(const ModelConfig& c) {
     GYM_CHECK(require(c.width / c.heads % 2 == 0,
                       "width / heads must be even: rotary positions turn pairs"));
     GYM_CHECK(check_between("hidden_width", c.hidden_width, 0, kHiddenWidthMax));
+    // Two tables of rotary positions, made before anything looks at their size.
+    const std::uint64_t table_bytes = std::uint64_t{c.context} * (c.width / c.heads / 2) * 4;
+    GYM_CHECK(require(table_bytes <= kConstantBytesMax / 2,
+                      "context * width / heads is too large: its rotary positions take " +
+                          std::to_string(2 * table_bytes) +
+                          " bytes, a program's constants at most " +
+                          std::to_string(kConstantBytesMax)));
     return require(c.rope_theta >= 1 && c.rope_theta <= 1e12, "rope_theta must be 1 to 1e12");
 }
 
@@ -87,6 +94,13 @@ Status check_model(const ModelConfig& config) {
     if (!(config.init_std > 0 && config.init_std <= 10))
         return fail(ErrorCode::kInvalidArgument, "init_std must be above 0 and at most 10");
     return {};
+}
+
+Status check_windows(const ModelConfig& config, std::uint32_t windows) {
+    const std::uint64_t tokens = std::uint64_t{windows} * (std::uint64_t{config.context} + 1);
+    return require(tokens <= kSlotElementsMax, "a batch of " + std::to_string(windows) +
+                                                   " windows of " + std::to_string(config.context) +
+                                                   " has more than 2^31 tokens");
 }
 
 SlotId batch_input(Builder& builder, const ModelConfig& config, std::uint32_t windows) {

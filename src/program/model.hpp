@@ -27,6 +27,8 @@ struct Model {
 
 /// @errors kInvalidArgument naming the setting that is out of bounds.
 Status check_model(const ModelConfig& config);
+/// That so many windows are a batch whose rows can be counted. @errors kInvalidArgument.
+Status check_windows(const ModelConfig& config, std::uint32_t windows);
 
 /// An imported model has its number of windows built in.
 Status check_imported(const ModelConfig& config, std::uint32_t windows);

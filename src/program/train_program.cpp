@@ -274,6 +274,7 @@ Result<Program> train_program(const TrainConfig& config) {
     GYM_CHECK(require(config.micro_batches >= 1 && config.micro_batches <= kMicroBatchesMax &&
                           config.batch % config.micro_batches == 0,
                       "micro_batches must be 1 to 12 and divide batch"));
+    GYM_CHECK(check_windows(config.model, config.batch));
     if (config.model.architecture == Architecture::imported)
         GYM_CHECK(check_imported(config.model, config.batch / config.micro_batches));
     return TrainWriter(config).write();

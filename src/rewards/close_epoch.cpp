@@ -1,6 +1,7 @@
 #include <map>
 
 #include "credits.hpp"
+#include "epoch_rounds.hpp"
 #include "gym/ledger/sealer.hpp"
 #include "gym/rewards/settlement.hpp"
 
@@ -10,8 +11,6 @@ namespace gym::rewards {
 using ledger::transfer_id;
 
 namespace {
-
-constexpr std::uint32_t kCreditsOfAnEpochMax = 100'000;
 
 struct Previous {
     std::uint64_t epoch = 0;
@@ -33,13 +32,16 @@ Result<std::optional<Previous>> read_previous(db::Transaction& transaction, Unix
     return std::optional(Previous{row->get<std::uint64_t>("epoch"), row->get<Digest>("file_root")});
 }
 
-Result<std::vector<FileCredit>> read_credits(db::Transaction& transaction) {
+Result<std::vector<FileCredit>> read_credits(db::Transaction& transaction,
+                                             const LeftOut& left_out) {
     GYM_TRY(const db::Rows rows,
             transaction.exec(
                 std::string(kReceiptSelect) +
                     "JOIN rewards.finished_round f ON f.job_id = c.job_id AND f.round = c.round "
-                    "WHERE c.state = 'posted' AND c.epoch IS NULL ORDER BY c.id LIMIT $1",
-                {kCreditsOfAnEpochMax}));
+                    "WHERE c.state = 'posted' AND c.epoch IS NULL AND NOT EXISTS (SELECT FROM "
+                    "unnest($1::bytea[], $2::bigint[]) AS o (job_id, round) "
+                    "WHERE o.job_id = c.job_id AND o.round = c.round) ORDER BY c.id",
+                left_out.params()));
     std::vector<FileCredit> credits;
     for (const db::Row row : rows) {
         GYM_TRY(Receipt receipt, to_receipt(row));
@@ -48,12 +50,16 @@ Result<std::vector<FileCredit>> read_credits(db::Transaction& transaction) {
     return credits;
 }
 
-Result<std::vector<FileRound>> read_rounds(db::Transaction& transaction) {
+Result<std::vector<FileRound>> read_rounds(db::Transaction& transaction, const LeftOut& left_out) {
     GYM_TRY(const db::Rows rows,
             transaction.exec("SELECT f.job_id, f.round, f.registry_epoch, r.commitments_root FROM "
                              "rewards.finished_round f "
                              "JOIN registry.round r ON r.job_id = f.job_id AND r.round = f.round "
-                             "WHERE f.epoch IS NULL ORDER BY f.registry_epoch"));
+                             "WHERE f.epoch IS NULL AND NOT EXISTS (SELECT FROM "
+                             "unnest($1::bytea[], $2::bigint[]) AS o (job_id, round) "
+                             "WHERE o.job_id = f.job_id AND o.round = f.round) "
+                             "ORDER BY f.registry_epoch",
+                             left_out.params()));
     std::vector<FileRound> rounds;
     for (const db::Row row : rows)
         rounds.push_back({row.get<Digest>("job_id"), row.get<std::uint64_t>("round"),
@@ -82,7 +88,8 @@ struct Closing {
     std::map<Address, Amount> earned;  ///< of this epoch
 };
 
-Result<Closing> make_file(Books& books, const Previous& previous, std::vector<FileCredit> credits) {
+Result<Closing> make_file(Books& books, const Previous& previous, const LeftOut& left_out) {
+    GYM_TRY(auto credits, read_credits(books.transaction, left_out));
     Closing closing;
     std::map<Address, Amount> spent;
     for (const FileCredit& credit : credits) {
@@ -99,7 +106,7 @@ Result<Closing> make_file(Books& books, const Previous& previous, std::vector<Fi
     file.previous = previous.file_root;
     file.domain = books.config.domain;
     file.credits = std::move(credits);
-    GYM_TRY(file.rounds, read_rounds(books.transaction));
+    GYM_TRY(file.rounds, read_rounds(books.transaction, left_out));
     GYM_TRY(file.ledger_seal, ledger::seal_head(books.transaction));
     for (const auto& [owner, amount] : spent)
         file.releases.push_back({owner, amount});
@@ -135,8 +142,10 @@ Status store(Books& books, const Closing& closing) {
         books.transaction.exec("UPDATE rewards.credit SET epoch = $1 WHERE id = ANY($2::uuid[])",
                                {file.epoch, db::Param::array(ids)}));
     GYM_ASSERT(marked.affected() == ids.size(), "each credit of the file is paid by this epoch");
-    GYM_CHECK(books.transaction.exec(
-        "UPDATE rewards.finished_round SET epoch = $1 WHERE epoch IS NULL", {file.epoch}));
+    for (const FileRound& round : file.rounds)
+        GYM_CHECK(books.transaction.exec(
+            "UPDATE rewards.finished_round SET epoch = $1 WHERE job_id = $2 AND round = $3",
+            {file.epoch, round.job_id, round.round}));
     for (const FileRelease& release : file.releases)
         GYM_CHECK(books.transaction.exec("INSERT INTO rewards.release VALUES ($1, $2, $3)",
                                          {file.epoch, release.owner, release.amount}));
@@ -165,6 +174,16 @@ Status make_payable(Books& books, const Closing& closing) {
 
 Result<std::optional<std::uint64_t>> Settlement::close_epoch() {
     using Closed = std::optional<std::uint64_t>;
+    // The chain is asked only when there is something to close.
+    GYM_TRY(const bool is_due,
+            database_.transact(
+                [&](db::Transaction& transaction) -> Result<bool> {
+                    GYM_TRY(const auto previous, read_previous(transaction, clock_.now_ms()));
+                    return previous ? any_credit_waits(transaction) : Result<bool>(false);
+                },
+                idempotent()));
+    if (!is_due) return Closed();
+    GYM_TRY(const PayoutLimits limits, chain_.limits());
     return database_.transact(
         [&](db::Transaction& transaction) -> Result<Closed> {
             // One closer at a time, and none while a feed is being booked.
@@ -172,9 +191,9 @@ Result<std::optional<std::uint64_t>> Settlement::close_epoch() {
             Books books{transaction, config_, clock_.now_ms()};
             GYM_TRY(const auto previous, read_previous(transaction, books.now));
             if (!previous) return Closed();
-            GYM_TRY(auto credits, read_credits(transaction));
-            if (credits.empty()) return Closed();
-            GYM_TRY(const Closing closing, make_file(books, *previous, std::move(credits)));
+            GYM_TRY(const EpochRounds rounds, choose_rounds(transaction, config_, limits));
+            if (!rounds.pays) return Closed();
+            GYM_TRY(const Closing closing, make_file(books, *previous, rounds.left_out));
             GYM_CHECK(store(books, closing));
             GYM_CHECK(make_payable(books, closing));
             return Closed(closing.file.epoch);

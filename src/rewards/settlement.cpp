@@ -183,20 +183,25 @@ Result<Reconciliation> Settlement::reconcile(std::uint64_t block) {
             out.block = block;
             out.escrow_chain = holdings.escrow;
             out.distributor_chain = holdings.distributor;
+            out.claimed_chain = holdings.claimed;
             GYM_TRY(const ledger::Balance escrow,
                     ledger::balance(transaction, chain_escrow_account(config_.asset())));
             GYM_TRY(const ledger::Balance distributor,
                     ledger::balance(transaction, chain_distributor_account(config_.asset())));
             GYM_TRY(out.escrow_ledger, escrow.held());
             GYM_TRY(out.distributor_ledger, distributor.held());
+            out.claimed_ledger = distributor.credits;  // nothing else is booked to it
             GYM_CHECK(transaction.exec(
-                "INSERT INTO rewards.reconciliation VALUES ($1, $2, $3, $4, $5, $6) "
+                "INSERT INTO rewards.reconciliation (block, escrow_ledger, escrow_chain, "
+                "distributor_ledger, distributor_chain, at_ms, claimed_ledger, claimed_chain) "
+                "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
                 "ON CONFLICT (block) DO UPDATE SET (escrow_ledger, escrow_chain, "
-                "distributor_ledger, "
-                "distributor_chain, at_ms) = (excluded.escrow_ledger, excluded.escrow_chain, "
-                "excluded.distributor_ledger, excluded.distributor_chain, excluded.at_ms)",
+                "distributor_ledger, distributor_chain, at_ms, claimed_ledger, claimed_chain) = "
+                "(excluded.escrow_ledger, excluded.escrow_chain, excluded.distributor_ledger, "
+                "excluded.distributor_chain, excluded.at_ms, excluded.claimed_ledger, "
+                "excluded.claimed_chain)",
                 {block, out.escrow_ledger, out.escrow_chain, out.distributor_ledger,
-                 out.distributor_chain, clock_.now_ms()}));
+                 out.distributor_chain, clock_.now_ms(), out.claimed_ledger, out.claimed_chain}));
             return out;
         },
         idempotent());

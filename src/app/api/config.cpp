@@ -42,6 +42,10 @@ Result<ApiConfig> load_api_config(const std::string& path) {
         map.read_integer("dataset_bytes_max", 1, std::int64_t{1} << 40, config.dataset_bytes_max));
     GYM_CHECK(
         map.read_integer("usefulness_default_ppm", 0, 1'000'000, config.usefulness_default_ppm));
+    GYM_TRY(const std::string price, map.string_or("price_per_pflop_min", "0"));
+    const auto price_min = Amount::parse_tokens(price);
+    if (!price_min.ok()) return map.error_at("price_per_pflop_min", price_min.error().message);
+    config.price_per_pflop_min = *price_min;
     GYM_TRY(config.log_level, map.string_or("log_level", config.log_level));
     GYM_CHECK(map.finish());
     return config;

@@ -64,6 +64,7 @@ Status serve(const std::string& config_file) {
     options.asset = ledger::erc20_asset(deployment.chain_id, deployment.token);
     options.node_live_ms = config.node_live_ms;
     options.usefulness_default_ppm = config.usefulness_default_ppm;
+    options.price_per_pflop_min = config.price_per_pflop_min;
     api::PostgresBackend backend(*database, blobs, clock, std::move(options));
     api::Api handler({backend, backend, backend, clock}, api_options(config, deployment));
     GYM_TRY(const auto server, api::Server::start(config.listen, handler));

@@ -132,6 +132,7 @@ coordinator::Options core_options(const CoordinatorFile& file,
     options.challenge_answer_ms = file.challenge_answer_ms;
     options.beacon_delay_blocks = file.beacon_delay_blocks;
     options.cost_bound_ppm = file.cost_bound_ppm;
+    options.fee_ppm = file.fee_ppm;
     options.audit_ppm = file.report_audit_ppm;
     options.deltas_bytes_max = file.deltas_bytes_max;
     options.minimum_stake = file.minimum_stake;

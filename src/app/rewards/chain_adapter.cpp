@@ -122,7 +122,16 @@ Result<rewards::Holdings> ContractChain::holdings(std::uint64_t block) {
     holdings.block = block;
     GYM_TRY(holdings.escrow, escrow_.total_balance(client_, block));
     GYM_TRY(holdings.distributor, token_.balance_of(client_, distributor_.address(), block));
+    GYM_TRY(holdings.claimed, distributor_.total_claimed(client_, block));
     return holdings;
+}
+
+Result<rewards::PayoutLimits> ContractChain::limits() {
+    rewards::PayoutLimits limits;
+    GYM_TRY(limits.release, escrow_.release_cap(client_));
+    GYM_TRY(limits.owner_release, escrow_.owner_release_cap(client_));
+    GYM_TRY(limits.growth, distributor_.growth_limit(client_));
+    return limits;
 }
 
 ChainFeed::ChainFeed(chain::ChainClient& client, chain::FollowerStore& store,

@@ -26,6 +26,7 @@ class ContractChain final : public rewards::SettlementChain {
     Result<rewards::OrderStatus> trim_withdrawal(const std::string& id, const Address& owner,
                                                  const Amount& amount) override;
     Result<rewards::Holdings> holdings(std::uint64_t block) override;
+    Result<rewards::PayoutLimits> limits() override;
 
   private:
     Result<rewards::OrderStatus> bring(const std::string& id, const chain::ContractCall& call);

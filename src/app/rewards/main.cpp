@@ -48,13 +48,15 @@ void log_tick(const app::RewardsService::Tick& tick, std::string& last_warning) 
         spdlog::info("booked {} unit events, {} reports, {} rounds", rewards.unit_events,
                      rewards.reports, rewards.rounds);
     if (rewards.epoch_closed) spdlog::info("closed payout epoch {}", *rewards.epoch_closed);
-    if (rewards.reconciliation && !rewards.reconciliation->equal())
-        spdlog::error("block {}: the contracts hold {} and {} wei, the ledger says {} and {}",
-                      rewards.reconciliation->block,
-                      rewards.reconciliation->escrow_chain.to_string(),
-                      rewards.reconciliation->distributor_chain.to_string(),
-                      rewards.reconciliation->escrow_ledger.to_string(),
-                      rewards.reconciliation->distributor_ledger.to_string());
+    if (rewards.reconciliation && !rewards.reconciliation->agrees())
+        spdlog::error(
+            "block {}: the contracts hold {} and {} wei and paid {}, the ledger says {}, {}, {}",
+            rewards.reconciliation->block, rewards.reconciliation->escrow_chain.to_string(),
+            rewards.reconciliation->distributor_chain.to_string(),
+            rewards.reconciliation->claimed_chain.to_string(),
+            rewards.reconciliation->escrow_ledger.to_string(),
+            rewards.reconciliation->distributor_ledger.to_string(),
+            rewards.reconciliation->claimed_ledger.to_string());
     std::string warning;
     for (const std::string& text : tick.chain.warnings)
         warning += (warning.empty() ? "" : "; ") + text;

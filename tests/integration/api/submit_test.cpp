@@ -151,6 +151,19 @@ TEST_F(SubmitTest, TermsThatLeaveNodesNoChanceAreRefused) {
     ASSERT_FALSE(unpaid.ok());
     EXPECT_TRUE(has(unpaid.error().message, "'price_per_pflop' must be above zero"))
         << unpaid.error().message;
+    std::string crumbs = job_spec(dataset_, "1");
+    crumbs.replace(crumbs.find("1.5"), 3, "0.000000000000000001");
+    const auto rounded = backend().submit_job({owner_, "key", crumbs});
+    ASSERT_FALSE(rounded.ok());
+    EXPECT_TRUE(has(rounded.error().message, "would earn less than one base unit"))
+        << rounded.error().message;
+    PostgresBackend::Options dear;
+    dear.asset = kAsset;
+    dear.price_per_pflop_min = Amount::parse_tokens("1.6").value();
+    PostgresBackend floor(*api_db_, blobs_, clock_, dear);
+    const auto cheap = floor.submit_job({owner_, "key", job_spec(dataset_, "1")});
+    ASSERT_FALSE(cheap.ok());
+    EXPECT_TRUE(has(cheap.error().message, "no job below 1.6")) << cheap.error().message;
     std::string wide = job_spec(dataset_, "1");
     wide.replace(wide.find("slots: 2"), 8, "slots: 631");
     EXPECT_FALSE(backend().submit_job({owner_, "key", wide}).ok())

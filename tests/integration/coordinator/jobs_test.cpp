@@ -35,6 +35,33 @@ TEST(CoordinatorJobs, a_job_pauses_without_budget_and_resumes_with_more) {
     EXPECT_TRUE(world.core().next_unit(worker.address())->has_value());
 }
 
+// Or a job whose data costs much more than its compute ran out of budget by the fee on it, before
+// the last workers were paid.
+TEST(CoordinatorJobs, the_fee_on_data_counts_against_the_budget) {
+    World world;
+    world.options.fee_ppm = 100'000;
+    world.restart();
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    const auto priced = world.owner().transact([](db::Transaction& tx) {
+        return tx.exec(
+            "ALTER TABLE registry.dataset DISABLE TRIGGER guard_dataset; "
+            "UPDATE registry.dataset SET price_wei_per_mtoken = 1000000000, novelty_ppm = 1000000, "
+            "usefulness_ppm = 1000000");
+    });
+    ASSERT_TRUE(priced.ok()) << priced.error().message;
+    registry::JobTerms terms = World::terms();
+    terms.slots_max = 1;  // 1,280 tokens: 1,280,000 wei, and 128,000 of fee
+    const Digest job = world.submit_job(terms, 1'400'000);
+    world.settle();
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kPaused);
+    EXPECT_TRUE(world.rounds(job).empty());
+    const auto add = world.owner().transact(
+        [&](db::Transaction& tx) { return registry::add_budget(tx, job, Amount(8'100)); });
+    ASSERT_TRUE(add.ok());
+    world.settle();
+    EXPECT_EQ(world.rounds(job).size(), 1U);
+}
+
 TEST(CoordinatorJobs, reports_on_rejected_units_count_against_the_budget) {
     World world;
     const FakeNode honest = world.add_node(NodeRole::kWorker);

@@ -170,6 +170,44 @@ TEST_F(LedgerTest, AGroupIsBookedWholeOrNotAtAll) {
     EXPECT_EQ(book(good), (Statuses{kExists, kExists}));
 }
 
+TEST_F(LedgerTest, ARepeatWithinAGroupThatFailsIsNotThereEither) {
+    const AccountId a = account("0xa");
+    const AccountId b = account("0xb");
+    fund(a, 10);
+    TransferRequest first = move("twice", a, b, 1);
+    TransferRequest last = move("too much", a, b, 1'000);
+    first.group = last.group = transfer_id("group");
+    EXPECT_EQ(book({first, first, last}), (Statuses{kGroupFailed, kGroupFailed, kInsufficient}));
+    EXPECT_EQ(spendable(b), Amount(0));
+    EXPECT_EQ(book({first, first}), (Statuses{kCreated, kExists}));
+    EXPECT_EQ(book({first, first, last}), (Statuses{kExists, kExists, kInsufficient}))
+        << "what was there before stays";
+}
+
+TEST_F(LedgerTest, WithoutATimeNothingThatMayHaveExpiredIsPosted) {
+    const AccountId a = account("0xa");
+    const AccountId b = account("0xb");
+    fund(a, 10);
+    TransferRequest expiring = move("p", a, b, 4, TransferKind::kPending);
+    expiring.expires_at = clock_.now_ms() + 1;
+    EXPECT_EQ(book({expiring, move("q", a, b, 4, TransferKind::kPending)}),
+              (Statuses{kCreated, kCreated}));
+    const auto post_without_time = [&](const std::string& pending) {
+        return database_
+            ->transact([&](db::Transaction& tx) -> Result<std::string> {
+                GYM_TRY(const db::Row row,
+                        tx.exec_one("SELECT (ledger.submit(ARRAY[gen_random_uuid()], '{post}', "
+                                    "'{NULL}', '{NULL}', '{NULL}', ARRAY[$1::uuid], '{NULL}', "
+                                    "'{NULL}', '{late}', NULL))[1]",
+                                    {to_uuid(transfer_id(pending))}));
+                return row.get<std::string>(0);
+            })
+            .value();
+    };
+    EXPECT_EQ(post_without_time("p"), "closed");
+    EXPECT_EQ(post_without_time("q"), "created") << "this one never expires";
+}
+
 TEST_F(LedgerTest, AFailedGroupAlsoTakesResolutionsBack) {
     const AccountId a = account("0xa");
     const AccountId b = account("0xb");

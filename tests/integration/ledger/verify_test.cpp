@@ -301,7 +301,9 @@ TEST_F(VerifyTest, TheAuditorsRoleReadsAllOfItAndWritesNothing) {
           "SELECT ledger.settle()", "SELECT ledger.open_account('x', 'y', 'available')",
           "INSERT INTO ledger.seal SELECT * FROM ledger.seal",
           "SELECT file FROM rewards.settlement", "SELECT * FROM registry.job",
-          "SELECT * FROM api.api_key"})
+          "SELECT * FROM api.api_key", "SELECT lo_creat(-1)", "SELECT lo_from_bytea(0, 'x')",
+          "SELECT pg_advisory_lock(1)", "SELECT pg_try_advisory_xact_lock(1, 2)",
+          "SELECT pg_advisory_xact_lock_shared(1)"})
         EXPECT_EQ(refusal(*auditor, sql), "permission_denied") << sql;
 }
 

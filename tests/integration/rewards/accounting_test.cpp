@@ -325,14 +325,20 @@ TEST_F(RewardsTest, ReconciliationSeesASingleWei) {
     settle();
     auto same = settlement_->reconcile(chain_.block);
     ASSERT_TRUE(same.ok());
-    EXPECT_TRUE(same->equal());
+    EXPECT_TRUE(same->agrees());
     chain_.distributor = *chain_.distributor.minus(Amount(1));
     auto off = settlement_->reconcile(chain_.block + 1);
-    EXPECT_FALSE(off->equal());
+    EXPECT_FALSE(off->agrees());
     const auto problems = ledger::Ledger(*database_, clock_).audit();
     EXPECT_EQ(problems->size(), 1u);
     chain_.distributor = *chain_.distributor.plus(Amount(1));
-    EXPECT_TRUE(settlement_->reconcile(chain_.block + 2)->equal());
+    EXPECT_TRUE(settlement_->reconcile(chain_.block + 2)->agrees());
+    chain_.claimed = Amount(1);
+    EXPECT_FALSE(settlement_->reconcile(chain_.block + 3)->agrees())
+        << "a claim that nobody booked";
+    EXPECT_EQ(ledger::Ledger(*database_, clock_).audit()->size(), 1u);
+    chain_.claimed = Amount(0);
+    EXPECT_TRUE(settlement_->reconcile(chain_.block + 4)->agrees());
 }
 
 TEST_F(RewardsTest, TwoDaemonsOverOneDatabaseBookEverythingOnce) {

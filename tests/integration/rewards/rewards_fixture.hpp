@@ -18,6 +18,13 @@ namespace gym::rewards {
 class FakeChain final : public SettlementChain {
   public:
     Result<OrderStatus> release(const std::string& id, const ReleaseOrder& order) override {
+        Amount total;
+        for (const auto& [owner, amount] : order.spent) {
+            if (amount > caps.owner_release)
+                return OrderStatus{OrderState::kWaiting, "OwnerReleaseCapExceeded"};
+            total = *total.plus(amount);
+        }
+        if (total > caps.release) return OrderStatus{OrderState::kWaiting, "ReleaseCapExceeded"};
         return take(id, [&] {
             for (const auto& [owner, amount] : order.spent) {
                 emit(Released{order.epoch, owner, amount});
@@ -27,8 +34,14 @@ class FakeChain final : public SettlementChain {
         });
     }
     Result<OrderStatus> submit_root(const std::string& id, const RootOrder& order) override {
-        return take(id, [&] { emit(RootSubmitted{order.epoch, order.root, active_at_s}); });
+        if (order.total_cumulative.minus(active_total).value_or({}) > caps.growth)
+            return OrderStatus{OrderState::kWaiting, "GrowthLimitExceeded"};
+        return take(id, [&] {
+            emit(RootSubmitted{order.epoch, order.root, active_at_s});
+            active_total = order.total_cumulative;
+        });
     }
+    Result<PayoutLimits> limits() override { return caps; }
     Result<OrderStatus> trim_withdrawal(const std::string& id, const Address& owner,
                                         const Amount& amount) override {
         // As the contract: there must be a request, and a trim never raises it.
@@ -42,7 +55,7 @@ class FakeChain final : public SettlementChain {
         });
     }
     Result<Holdings> holdings(std::uint64_t at) override {
-        return Holdings{at, escrow, distributor};
+        return Holdings{at, escrow, distributor, claimed};
     }
 
     void deposit(const Address& owner, const Amount& amount) {
@@ -60,6 +73,7 @@ class FakeChain final : public SettlementChain {
     }
     void claim(const Address& earner, const Amount& amount) {
         distributor = *distributor.minus(amount);
+        claimed = *claimed.plus(amount);
         emit(Claimed{earner, amount});
     }
     void emit(decltype(ChainEvent::what) what) {
@@ -83,7 +97,10 @@ class FakeChain final : public SettlementChain {
     std::size_t delivered = 0;
     std::uint64_t block = 100;
     std::map<Address, Amount> requests;  ///< of withdrawals
-    Amount escrow, distributor;
+    Amount escrow, distributor, claimed;
+    Amount active_total;
+    PayoutLimits caps{Amount(kUnlimited), Amount(kUnlimited), Amount(kUnlimited)};
+    static constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 62;
 
   private:
     template <class F>

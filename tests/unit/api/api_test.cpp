@@ -166,7 +166,8 @@ TEST_F(ApiTest, FundingNeedsAKeyAnAmountAndAName) {
     ASSERT_EQ(funded.status, 200U) << funded.body;
     EXPECT_EQ(object_of(funded).at("id").as_string(), digest_of(1).hex());
     EXPECT_EQ(backend_.last_funding_key, "once");
-    for (const char* body : {"", "7", "{}", "{\"amount_wei\":7}", "{\"amount_wei\":\"7\",\"x\":1}"})
+    for (const char* body : {"", "7", "{}", "{\"amount_wei\":7}", "{\"amount_wei\":\"7\",\"x\":1}",
+                             "{\"amount_wei\":\"1\",\"amount_wei\":\"7\"}"})
         EXPECT_EQ(send("POST", target, body, headers).status, 400U) << body;
     EXPECT_EQ(send("POST", target, "{\"amount_wei\":\"0\"}", headers).status, 422U);
     EXPECT_EQ(send("POST", target, "{\"amount_wei\":\"1001\"}", headers).status, 402U);

@@ -168,6 +168,20 @@ INSTANTIATE_TEST_SUITE_P(
     Bounds, EverySetting,
     ::testing::Values(
         BadConfig{"batch", "batch", [](C& c) { c.batch = 0; }},
+        // 2^32 rows: counted in 32 bits they were none, and a division by them ended the program.
+        BadConfig{"rows", "more than 2^31 tokens",
+                  [](C& c) {
+                      c.batch = 65536;
+                      c.model.context = 65536;
+                  }},
+        // Tables of 16 GiB, computed before anybody refused them.
+        BadConfig{"rotary", "rotary positions",
+                  [](C& c) {
+                      c.model.architecture = Architecture::llama;
+                      c.model.context = 65536;
+                      c.model.heads = 1;
+                      c.model.width = 65536;
+                  }},
         BadConfig{"vocabulary", "vocabulary", [](C& c) { c.model.vocabulary = 1; }},
         BadConfig{"vocabulary_large", "vocabulary", [](C& c) { c.model.vocabulary = 70000; }},
         BadConfig{"context", "context", [](C& c) { c.model.context = 0; }},

@@ -188,6 +188,7 @@ TEST(Validate, KeepsStridedCopiesInsideTheirInput) {
 
 TEST(Broadcast, TakesTheFirstRuleThatFits) {
     EXPECT_EQ(broadcast({2, 3}, {2, 3}), (Broadcast{1, 6}));
+    EXPECT_EQ(broadcast({0, 3}, {2, 3}), std::nullopt) << "a dim that overflowed";
     EXPECT_EQ(broadcast({6}, {2, 3}), (Broadcast{1, 6}));
     EXPECT_EQ(broadcast({1}, {2, 3}), (Broadcast{1, 1}));
     EXPECT_EQ(broadcast({2, 1}, {2, 3}), (Broadcast{3, 2}));

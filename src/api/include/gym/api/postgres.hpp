@@ -22,6 +22,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
         std::int64_t node_live_ms = 30'000;
         /// Of datasets whose usefulness nobody has measured yet (docs/REWARDS.md, "Usefulness").
         std::uint32_t usefulness_default_ppm = 500'000;
+        Amount price_per_pflop_min;  ///< a job that pays less is refused
     };
     PostgresBackend(db::Database& database, blob::BlobStore& blobs, const Clock& clock,
                     Options options);
@@ -57,6 +58,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     blob::BlobStore& blobs_;
     const Clock& clock_;
     Options options_;
+    rewards::ClaimProofs proofs_;
 };
 
 /// A new API key of `owner`, shown once: only its hash is stored. @errors kUnavailable.

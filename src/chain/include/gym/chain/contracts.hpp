@@ -120,6 +120,7 @@ class JobEscrow {
     [[nodiscard]] Result<Amount> released_of(ChainClient& client, std::uint64_t epoch,
                                              const Address& owner) const;
     [[nodiscard]] Result<Amount> release_cap(ChainClient& client) const;
+    [[nodiscard]] Result<Amount> owner_release_cap(ChainClient& client) const;
     /// (amount, Unix seconds from which it can be withdrawn)
     [[nodiscard]] Result<std::pair<Amount, std::uint64_t>> withdrawal_of(
         ChainClient& client, const Address& owner) const;
@@ -253,6 +254,7 @@ class RewardsDistributor {
     [[nodiscard]] Result<std::uint64_t> last_epoch(ChainClient& client) const;
     [[nodiscard]] Result<Amount> claimed(ChainClient& client, const Address& earner,
                                          const BlockId& at = BlockTag::kLatest) const;
+    [[nodiscard]] Result<Amount> growth_limit(ChainClient& client) const;
     [[nodiscard]] Result<Amount> total_claimed(ChainClient& client,
                                                const BlockId& at = BlockTag::kLatest) const;
     [[nodiscard]] Result<Address> recipient_of(ChainClient& client, const Address& earner) const;

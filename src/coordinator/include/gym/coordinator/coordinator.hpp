@@ -38,6 +38,8 @@ struct Options {
     /// What is above 1 also bounds the reports on units that earn nothing. A round starts only when
     /// the budget covers both.
     std::uint64_t cost_bound_ppm = 2'500'000;
+    /// The network's fee (rewards::FeeTerms), for data: what compute costs with it is in the bound.
+    std::uint32_t fee_ppm = 0;
     /// All deltas of a round are in memory while it is aggregated: a round has no more slots than
     /// fit, but at least one.
     std::uint64_t deltas_bytes_max = std::uint64_t{16} << 30;

@@ -38,6 +38,7 @@ struct RewardsConfig {
     std::int64_t uptime_window_ms =
         600'000;                    ///< uptime counts at least so far back from a round's end
     std::uint32_t batch_max = 200;  ///< feed rows of one database transaction
+    std::uint64_t epoch_credits_max = 100'000;  ///< of one epoch file, but for a single round's
 
     [[nodiscard]] std::string asset() const {
         return ledger::erc20_asset(domain.chain_id, domain.token);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,6 +62,20 @@ struct ClaimProof {
 /// The proof against the newest root that is active at `now_ms`. @errors kNotFound if there is none
 /// with this earner.
 Result<ClaimProof> claim_proof(db::Transaction& transaction, const Address& earner, UnixMs now_ms);
+
+/// The same for many: an epoch's file is read and its tree built once, not for each question,
+/// which anybody may put as often as they like. Thread-safe.
+class ClaimProofs {
+  public:
+    Result<ClaimProof> of(db::Transaction& transaction, const Address& earner, UnixMs now_ms);
+
+  private:
+    struct Active;
+    Result<std::shared_ptr<const Active>> active(db::Transaction& transaction, UnixMs now_ms);
+
+    std::mutex mutex_;  // held while a tree is built: whoever asks meanwhile waits for that one
+    std::shared_ptr<const Active> active_;
+};
 
 struct PayoutEpoch {
     std::uint64_t epoch = 0;

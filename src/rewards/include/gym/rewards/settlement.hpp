@@ -21,8 +21,12 @@ struct Reconciliation {
     std::uint64_t block = 0;
     Amount escrow_ledger, escrow_chain;
     Amount distributor_ledger, distributor_chain;
-    [[nodiscard]] bool equal() const {
-        return escrow_ledger == escrow_chain && distributor_ledger == distributor_chain;
+    Amount claimed_ledger, claimed_chain;
+    /// Deposits and claims to the last unit, and tokens for all that is owed. More in the
+    /// distributor is no difference: a stranger's gift must not stop the network.
+    [[nodiscard]] bool agrees() const {
+        return escrow_ledger == escrow_chain && claimed_ledger == claimed_chain &&
+               distributor_ledger <= distributor_chain;
     }
 };
 
@@ -39,9 +43,10 @@ class Settlement {
           chain_(chain),
           publish_(std::move(publish)) {}
 
-    /// Closes an epoch over all finished rounds if there is something to pay and no epoch is under
-    /// way: earned -> payable, cumulative totals, file, root. @return the epoch that was closed, if
-    /// any.
+    /// Closes an epoch over the finished rounds, oldest first, that the contracts' limits let one
+    /// epoch pay, if there is something to pay and no epoch is under way: earned -> payable,
+    /// cumulative totals, file, root. A round is paid as a whole; one that does not fit keeps no
+    /// other waiting. @return the epoch that was closed, if any.
     Result<std::optional<std::uint64_t>> close_epoch();
     /// Takes the epoch under way one step further: file published -> released -> root submitted.
     /// @return true if nothing is under way (any more).

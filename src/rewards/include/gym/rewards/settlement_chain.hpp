@@ -78,11 +78,19 @@ struct OrderStatus {
     std::string reason;  ///< why it waits or failed; may be empty
 };
 
-/// Tokens in the contracts at the end of one block.
+/// What the contracts hold and paid at the end of one block.
 struct Holdings {
     std::uint64_t block = 0;
     Amount escrow;       ///< JobEscrow.totalBalance
-    Amount distributor;  ///< token balance of the RewardsDistributor
+    Amount distributor;  ///< token balance of the RewardsDistributor: anybody can add to it
+    Amount claimed;      ///< RewardsDistributor.totalClaimed
+};
+
+/// The most that the contracts take of one epoch.
+struct PayoutLimits {
+    Amount release;        ///< JobEscrow.releaseCap: of all owners
+    Amount owner_release;  ///< JobEscrow.ownerReleaseCap: of each owner
+    Amount growth;         ///< RewardsDistributor.growthLimit: above the root that pays
 };
 
 /// The chain as settlement needs it. Sending is by orders with permanent ids: the same id is the
@@ -96,6 +104,7 @@ class SettlementChain {
     virtual Result<OrderStatus> trim_withdrawal(const std::string& id, const Address& owner,
                                                 const Amount& amount) = 0;
     virtual Result<Holdings> holdings(std::uint64_t block) = 0;
+    virtual Result<PayoutLimits> limits() = 0;
 };
 
 }  // namespace gym::rewards
