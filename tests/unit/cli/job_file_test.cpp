@@ -102,7 +102,7 @@ TEST_F(JobFileTest, AKeyThatCannotBeReplacedIsAnError) {
 TEST_F(JobFileTest, QuotesAreCountedFromTheProgram) {
     const auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
-    const auto costs = quote(*job, {});
+    const auto costs = quote(*job, {}, {});
     ASSERT_TRUE(costs.ok()) << costs.error().message;
     EXPECT_GT(costs->flops_per_step, 0U);
     // 3 rounds, 2 workers, 4 steps, one token per GFLOP.
@@ -119,9 +119,9 @@ TEST_F(JobFileTest, QuotesAreCountedFromTheProgram) {
 TEST_F(JobFileTest, AQuoteCountsWhatTheTextCosts) {
     const auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
-    const auto free = quote(*job, {});
-    const auto half = quote(*job, DataTerms{Amount(2'000'000'000), 500'000});
-    const auto whole = quote(*job, DataTerms{Amount(2'000'000'000), 1'000'000});
+    const auto free = quote(*job, {}, {});
+    const auto half = quote(*job, DataTerms{Amount(2'000'000'000), 500'000}, {});
+    const auto whole = quote(*job, DataTerms{Amount(2'000'000'000), 1'000'000}, {});
     ASSERT_TRUE(free.ok() && half.ok() && whole.ok());
     EXPECT_TRUE(free->data_wei.is_zero());
     EXPECT_FALSE(half->data_wei.is_zero());
@@ -132,11 +132,11 @@ TEST_F(JobFileTest, AQuoteCountsWhatTheTextCosts) {
 TEST_F(JobFileTest, ASmallBudgetCoversFewerRounds) {
     auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
-    const Amount most = quote(*job, {})->most_wei;
+    const Amount most = quote(*job, {}, {})->most_wei;
     job->budget_wei = most.minus(Amount(1)).value();
-    EXPECT_EQ(quote(*job, {})->rounds_covered, 2U);
+    EXPECT_EQ(quote(*job, {}, {})->rounds_covered, 2U);
     job->budget_wei = Amount(1);
-    EXPECT_EQ(quote(*job, {})->rounds_covered, 0U);
+    EXPECT_EQ(quote(*job, {}, {})->rounds_covered, 0U);
 }
 
 TEST_F(JobFileTest, TheExampleIsValid) {
@@ -148,7 +148,7 @@ TEST_F(JobFileTest, TheExampleIsValid) {
     write("kjv.txt", std::string(20'000, 'a'));
     const auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
-    const auto costs = quote(*job, {});
+    const auto costs = quote(*job, {}, {});
     ASSERT_TRUE(costs.ok()) << costs.error().message;
     EXPECT_EQ(costs->rounds_covered, job->terms.rounds) << "the example's budget is too small";
 }

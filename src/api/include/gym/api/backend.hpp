@@ -15,6 +15,7 @@
 #include "gym/registry/feed.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/nodes.hpp"
+#include "gym/registry/published.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
 #include "gym/rewards/queries.hpp"
@@ -71,6 +72,12 @@ struct UnitView {
     std::vector<ReportLine> reports;
 };
 
+/// A round with what the coordinator signed for it.
+struct RoundView {
+    registry::Round round;
+    std::optional<Bytes> aggregate;  ///< its signed commitment
+};
+
 /// Where things are on chain.
 struct Network {
     std::uint64_t chain_id = 0;
@@ -113,6 +120,18 @@ class Queries {
         const registry::DatasetFilter& filter) = 0;
     /// @errors kNotFound.
     virtual Result<registry::Dataset> dataset(const Digest& root) = 0;
+    /// @errors kNotFound.
+    virtual Result<RoundView> round(const Digest& job_id, std::uint64_t round) = 0;
+    virtual Result<std::vector<registry::PublishedCommitment>> commitments(
+        const Digest& job_id, std::uint64_t round, const registry::Page& page) = 0;
+    virtual Result<std::vector<registry::PublishedReport>> reports(const Digest& job_id,
+                                                                   std::uint64_t round,
+                                                                   const registry::Page& page) = 0;
+    /// Whose deadlines are over. @errors kNotFound for an unknown node.
+    virtual Result<std::vector<registry::PublishedChallenge>> challenges(
+        const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) = 0;
+    /// @errors kNotFound before gym-rewards said it.
+    virtual Result<rewards::PublishedFee> fee() = 0;
     /// The arguments of RewardsDistributor.claim(). @errors kNotFound for an address that the
     /// active root does not pay.
     virtual Result<rewards::ClaimProof> proof(const Address& earner) = 0;
