@@ -30,8 +30,8 @@ Result<protocol::RoundRecord> open_record(const Digest& job_id, std::uint64_t ro
 Result<std::vector<protocol::SignedCommitment>> open_leaves(const RoundOnChain& chain,
                                                             const std::vector<Bytes>& published) {
     if (published.size() != chain.count)
-        return wrong("the chain has a root over " + std::to_string(chain.count) +
-                     " commitments, " + std::to_string(published.size()) + " are published");
+        return wrong("the chain has a root over " + std::to_string(chain.count) + " commitments, " +
+                     std::to_string(published.size()) + " are published");
     std::vector<protocol::SignedCommitment> commitments;
     std::vector<Digest> leaves;
     for (const Bytes& bytes : published) {

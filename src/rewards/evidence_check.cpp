@@ -156,13 +156,11 @@ class EvidenceChecker {
         expect(commitment.kind == protocol::UnitKind::kTrain, name + "is no train unit");
         expect(credit.node == unit.signer, name + "was committed to by " + unit.signer.hex());
         if (credit.kind == CreditKind::kCompute)
-            expect(
-                credit.inputs.flops == commitment.flops,
-                name + "was committed to with " + std::to_string(commitment.flops) + " FLOPs");
+            expect(credit.inputs.flops == commitment.flops,
+                   name + "was committed to with " + std::to_string(commitment.flops) + " FLOPs");
         else
-            expect(
-                credit.inputs.tokens == commitment.tokens,
-                name + "was committed to with " + std::to_string(commitment.tokens) + " tokens");
+            expect(credit.inputs.tokens == commitment.tokens,
+                   name + "was committed to with " + std::to_string(commitment.tokens) + " tokens");
         expect(!unit.is_drawn || round.reports.contains(*credit.unit),
                name + "is drawn by the beacon, and there is no report on it");
     }
@@ -196,8 +194,8 @@ class EvidenceChecker {
         const std::string& state = facts->second.state;
         if (state == "final" || state == "void") return agrees;
         const bool is_fault = state == "rejected" || state == "slashed";
-        const bool signed_twice = facts->second.reason_code ==
-                                  protocol::to_string(protocol::ReasonCode::kEquivocation);
+        const bool signed_twice =
+            facts->second.reason_code == protocol::to_string(protocol::ReasonCode::kEquivocation);
         return is_fault && (!agrees || signed_twice);
     }
 

@@ -15,8 +15,7 @@ Status check_answer(const crypto::Eip712Domain& domain, const Address& node,
     if (*published.answered_at_ms < challenge.issued_ms ||
         *published.answered_at_ms > challenge.deadline_ms)
         return fail(ErrorCode::kMismatch, "the answer did not come within its time");
-    return protocol::check_uptime(domain, node, challenge,
-                                  {challenge.nonce, *published.signature});
+    return protocol::check_uptime(domain, node, challenge, {challenge.nonce, *published.signature});
 }
 
 }  // namespace

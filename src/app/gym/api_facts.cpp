@@ -44,9 +44,8 @@ class ApiFacts final : public rewards::FactSource {
 
     Result<JobFacts> job(const Digest& id) override {
         GYM_TRY(const json::value answer, api_get(url_, "/v1/jobs/" + id.hex()));
-        GYM_TRY(const std::string root, read_answer("job", [&] {
-                    return text_of(answer.as_object(), "dataset_root");
-                }));
+        GYM_TRY(const std::string root,
+                read_answer("job", [&] { return text_of(answer.as_object(), "dataset_root"); }));
         const auto dataset = api_get(url_, "/v1/datasets/" + root);
         if (!dataset.ok() && dataset.error().code != ErrorCode::kNotFound) return dataset.error();
         return read_answer("job", [&] {

@@ -139,7 +139,7 @@ Status check_rounds(chain::ChainClient& client, const chain::Deployment& contrac
 }
 
 json::array strings(const std::vector<std::string>& sentences) {
-    return {sentences.begin(), sentences.end()};
+    return json::array(sentences.begin(), sentences.end());
 }
 
 /// What was signed is compared with the chain, then with the credits.
@@ -185,22 +185,21 @@ void print(const CliContext& context, const rewards::EpochFile& content, const E
     const std::uint64_t seal = content.ledger_seal ? content.ledger_seal->number : 0;
     const std::string seal_hash = content.ledger_seal ? content.ledger_seal->hash.hex() : "";
     if (context.json) {
-        context.print_json(
-            {{"epoch", content.epoch},
-             {"ledger_seal", seal},
-             {"ledger_seal_hash", seal_hash},
-             {"payout_root", content.payout_root.hex()},
-             {"file_root", file_root.hex()},
-             {"credits", content.credits.size()},
-             {"earners", content.payouts.size()},
-             {"total_wei", content.total_cumulative.to_string()},
-             {"chain_epoch", anchor.epoch},
-             {"units_checked", evidence.has_value()},
-             {"commitments_checked", evidence ? evidence->commitments : 0},
-             {"reports_checked", evidence ? evidence->reports : 0},
-             {"answers_checked", evidence ? evidence->answers : 0},
-             {"unchecked", evidence ? strings(evidence->unchecked) : json::array()},
-             {"deviations", strings(findings.list())}});
+        context.print_json({{"epoch", content.epoch},
+                            {"ledger_seal", seal},
+                            {"ledger_seal_hash", seal_hash},
+                            {"payout_root", content.payout_root.hex()},
+                            {"file_root", file_root.hex()},
+                            {"credits", content.credits.size()},
+                            {"earners", content.payouts.size()},
+                            {"total_wei", content.total_cumulative.to_string()},
+                            {"chain_epoch", anchor.epoch},
+                            {"units_checked", evidence.has_value()},
+                            {"commitments_checked", evidence ? evidence->commitments : 0},
+                            {"reports_checked", evidence ? evidence->reports : 0},
+                            {"answers_checked", evidence ? evidence->answers : 0},
+                            {"unchecked", evidence ? strings(evidence->unchecked) : json::array()},
+                            {"deviations", strings(findings.list())}});
         return;
     }
     std::printf("epoch              %llu (the chain's newest root is of epoch %llu)\n",

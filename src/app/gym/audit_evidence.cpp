@@ -65,10 +65,10 @@ class AuditEvidence final : public rewards::EvidenceSource {
                         read.aggregate = bytes_of(object, "aggregate");
                     return read;
                 }));
-        GYM_TRY(out.commitments, list<Bytes>(path + "/commitments?", "commitments",
-                                             [](const json::object& object) {
-                                                 return bytes_of(object, "commitment");
-                                             }));
+        GYM_TRY(out.commitments,
+                list<Bytes>(path + "/commitments?", "commitments", [](const json::object& object) {
+                    return bytes_of(object, "commitment");
+                }));
         return out;
     }
 
@@ -93,10 +93,10 @@ class AuditEvidence final : public rewards::EvidenceSource {
 
     Result<std::vector<PublishedChallenge>> challenges(const Address& node,
                                                        const rewards::UptimeSpan& span) override {
-        return list<PublishedChallenge>(
-            "/v1/nodes/" + node.hex() + "/challenges?from_ms=" + std::to_string(span.from_ms) +
-                "&to_ms=" + std::to_string(span.to_ms) + "&",
-            "challenges", challenge_of);
+        return list<PublishedChallenge>("/v1/nodes/" + node.hex() +
+                                            "/challenges?from_ms=" + std::to_string(span.from_ms) +
+                                            "&to_ms=" + std::to_string(span.to_ms) + "&",
+                                        "challenges", challenge_of);
     }
 
   private:

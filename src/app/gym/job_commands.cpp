@@ -234,7 +234,8 @@ void add_job_commands(CLI::App& app, CliContext& context) {
         command->callback([&context, options, run] { context.finish(run(context, *options)); });
         return command;
     };
-    add("quote", "Count what a job will cost; only the dataset's price and the fee are asked for", false,
+    add("quote", "Count what a job will cost; only the dataset's price and the fee are asked for",
+        false,
         [](const CliContext& with, const JobOptions& given) { return print_quote(with, given); })
         ->add_option("file", options->file, "Job file (examples/job.yaml)")
         ->required();

@@ -92,9 +92,10 @@ void print_fee(const NetworkFee& fee, const Amount& at_most_wei) {
         std::printf("fee                %s on top of what the work costs, %s of it burned\n",
                     percent(fee.rates->fee_ppm).c_str(), percent(fee.rates->burned_ppm).c_str());
     else
-        std::printf("fee                at most %s tokens (%s on top of the above, %s of it burned)\n",
-                    at_most_wei.to_tokens().c_str(), percent(fee.rates->fee_ppm).c_str(),
-                    percent(fee.rates->burned_ppm).c_str());
+        std::printf(
+            "fee                at most %s tokens (%s on top of the above, %s of it burned)\n",
+            at_most_wei.to_tokens().c_str(), percent(fee.rates->fee_ppm).c_str(),
+            percent(fee.rates->burned_ppm).c_str());
 }
 
 void print_data_price(const json::object& dataset) {
