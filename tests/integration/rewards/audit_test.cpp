@@ -183,9 +183,11 @@ TEST_F(AuditTest, NothingThatNodesSignedCanBeChangedUnseen) {
     tamper("UPDATE registry.unit SET epoch = NULL, leaf_index = NULL WHERE id = " + unit);
     expect_named(audit("1"), round + "the chain has a root over 2 commitments, 1 are published");
     tamper("UPDATE registry.unit SET epoch = 1, leaf_index = 0 WHERE id = " + unit);
-    tamper("UPDATE registry.round SET beacon_block = posted_block");
-    expect_named(audit("1"), round + "the sample is drawn by block ");
-    tamper("UPDATE registry.round SET beacon_block = posted_block + 1");
+    tamper("UPDATE registry.round SET posted_block = 1, beacon_block = 2");
+    expect_named(audit("1"), round + "the sample is drawn by block 2, and the commitments are in");
+    tamper("UPDATE registry.round SET beacon_block = " + std::to_string(history_.posted_block + 2));
+    expect_named(audit("1"), round + "report on unit 0x");
+    tamper("UPDATE registry.round SET beacon_block = " + std::to_string(history_.posted_block + 1));
     ASSERT_TRUE(audit("1").ok()) << "as before";
 
     const std::string of_node = "node = " + sql_of(history_.worker(0));
