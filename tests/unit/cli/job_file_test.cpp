@@ -129,6 +129,22 @@ TEST_F(JobFileTest, AQuoteCountsWhatTheTextCosts) {
     EXPECT_EQ(whole->most_wei, free->most_wei.plus(whole->data_wei).value());
 }
 
+TEST_F(JobFileTest, AQuoteHasTheFeeOnTopOfAllElse) {
+    const auto job = resolve_job_file(folder_ / "job.yaml");
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    const DataTerms data{Amount(2'000'000'000), 500'000};
+    const auto before = quote(*job, data, {});
+    const auto none = quote(*job, data, FeeRates{0, 0});
+    const auto fee = quote(*job, data, FeeRates{20'000, 500'000});
+    ASSERT_TRUE(before.ok() && none.ok() && fee.ok());
+    EXPECT_FALSE(before->fee.has_value());
+    EXPECT_TRUE(none->fee_wei.is_zero());
+    EXPECT_EQ(none->most_wei, before->most_wei);
+    EXPECT_EQ(fee->fee_wei, before->most_wei.mul_div(Amount(2), Amount(100)).value());
+    EXPECT_EQ(fee->most_wei, before->most_wei.plus(fee->fee_wei).value());
+    EXPECT_EQ(fee->compute_wei, before->compute_wei);
+}
+
 TEST_F(JobFileTest, ASmallBudgetCoversFewerRounds) {
     auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
