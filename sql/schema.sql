@@ -2120,6 +2120,27 @@ CREATE TABLE registry.report (
     CONSTRAINT report_draw_check CHECK ((draw >= 0))
 );
 
+-- Name: published_report; Type: VIEW; Schema: registry; Owner: -
+
+CREATE VIEW registry.published_report AS
+ SELECT u.job_id,
+    u.round,
+    p.unit_id,
+    p.draw,
+    p.verifier,
+    p.digest,
+    p.records_root,
+    p.final_state_root,
+    p.delta_root,
+    p.trace,
+    p.challenge_signature,
+    p.salt,
+    p.is_equal,
+    (p.accepted_seq IS NOT NULL) AS accepted
+   FROM (registry.report p
+     JOIN registry.unit u ON (((u.id)::bytea = (p.unit_id)::bytea)))
+  WHERE ((p.revealed_at_ms IS NOT NULL) AND (u.ended_at_ms IS NOT NULL));
+
 -- Name: round; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.round (
@@ -2206,6 +2227,18 @@ CREATE TABLE rewards.cursor (
     CONSTRAINT cursor_position_check CHECK (("position" >= 0))
 );
 
+-- Name: fee_terms; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.fee_terms (
+    id boolean DEFAULT true NOT NULL,
+    fee_ppm bigint NOT NULL,
+    burned_ppm bigint NOT NULL,
+    changed_at_ms bigint NOT NULL,
+    CONSTRAINT fee_terms_burned_ppm_check CHECK (((burned_ppm >= 0) AND (burned_ppm <= 1000000))),
+    CONSTRAINT fee_terms_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
+    CONSTRAINT fee_terms_id_check CHECK (id)
+);
+
 -- Name: finished_round; Type: TABLE; Schema: rewards; Owner: -
 
 CREATE TABLE rewards.finished_round (
@@ -2213,7 +2246,12 @@ CREATE TABLE rewards.finished_round (
     round bigint NOT NULL,
     registry_epoch bigint NOT NULL,
     epoch bigint,
-    finished_at_ms bigint NOT NULL
+    finished_at_ms bigint NOT NULL,
+    uptime_from_ms bigint,
+    uptime_to_ms bigint,
+    CONSTRAINT finished_round_check CHECK ((uptime_to_ms >= uptime_from_ms)),
+    CONSTRAINT finished_round_uptime CHECK (((uptime_from_ms IS NULL) = (uptime_to_ms IS NULL))),
+    CONSTRAINT finished_round_uptime_from_ms_check CHECK ((uptime_from_ms >= 0))
 );
 
 -- Name: trim; Type: TABLE; Schema: rewards; Owner: -
@@ -2486,6 +2524,11 @@ ALTER TABLE ONLY rewards.credit
 
 ALTER TABLE ONLY rewards.cursor
     ADD CONSTRAINT cursor_pkey PRIMARY KEY (name);
+
+-- Name: fee_terms fee_terms_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.fee_terms
+    ADD CONSTRAINT fee_terms_pkey PRIMARY KEY (id);
 
 -- Name: finished_round finished_round_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
 
@@ -3618,6 +3661,10 @@ GRANT SELECT(accepted_at_ms) ON TABLE registry.report TO gym_api;
 
 GRANT SELECT(found_fault) ON TABLE registry.report TO gym_api;
 
+-- Name: TABLE published_report; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.published_report TO gym_api;
+
 -- Name: TABLE round; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT,INSERT,UPDATE ON TABLE registry.round TO gym_coordinator;
@@ -3649,6 +3696,11 @@ GRANT SELECT ON TABLE rewards.chain_order TO gym_api;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE rewards.cursor TO gym_rewards;
 GRANT SELECT ON TABLE rewards.cursor TO gym_api;
+
+-- Name: TABLE fee_terms; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE rewards.fee_terms TO gym_rewards;
+GRANT SELECT ON TABLE rewards.fee_terms TO gym_api;
 
 -- Name: TABLE finished_round; Type: ACL; Schema: rewards; Owner: -
 

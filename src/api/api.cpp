@@ -40,6 +40,7 @@ struct Api::Impl {
     Impl(ApiDependencies dependencies, ApiOptions options)
         : context{dependencies, options, metrics} {
         add_read_routes(router, context);
+        add_evidence_routes(router, context);
         add_write_routes(router, context);
         add_service_routes(router, context);
     }

@@ -37,6 +37,7 @@ json::object type_json(std::string_view type) {
                 {"pattern", "^0x[0-9a-f]{8}$"},
                 {"description", "bits of a binary32"}};
     if (type == "address") return {{"type", "string"}, {"pattern", "^0x[0-9a-f]{40}$"}};
+    if (type == "bytes") return {{"type", "string"}, {"pattern", "^0x([0-9a-f]{2})*$"}};
     if (type == "object") return {{"type", "object"}};
     if (type == "counts")
         return {{"type", "object"}, {"additionalProperties", {{"type", "integer"}}}};
@@ -308,6 +309,52 @@ void account_schemas(json::object& out) {
     out["NodeList"] = schema({{"nodes", "Node[]"}});
 }
 
+void evidence_schemas(json::object& out) {
+    out["RoundDetail"] =
+        schema({{"job_id", "hash"},
+                {"round", "count"},
+                {"state", "text"},
+                {"epoch", "count", "of its commitments, in CommitmentLog"},
+                {"record", "bytes", "whose hash is on chain"},
+                {"record_hash", "hash"},
+                {"commitments_root", "hash?"},
+                {"commitment_count", "count?"},
+                {"posted_block", "count?", "of the commitments' root"},
+                {"beacon_block", "count?", "whose prevrandao draws the sample"},
+                {"beacon", "hash?"},
+                {"aggregate", "bytes?", "the coordinator's signed commitment, in no tree"},
+                {"opened_at_ms", "time?"},
+                {"closed_at_ms", "time?"}});
+    out["Commitment"] = schema({{"leaf_index", "count"},
+                                {"unit", "hash"},
+                                {"commitment", "bytes", "signed; what the leaf is the hash of"}});
+    out["CommitmentList"] = schema({{"commitments", "Commitment[]"}});
+    out["SignedReport"] =
+        schema({{"unit", "hash"},
+                {"draw", "count"},
+                {"verifier", "address"},
+                {"committed", "hash", "what it committed to before it revealed"},
+                {"records_root", "hash"},
+                {"final_state_root", "hash"},
+                {"delta_root", "hash"},
+                {"trace", "hash"},
+                {"challenge_signature", "bytes", "the verifier's over beacon and unit"},
+                {"salt", "hash"},
+                {"equal", "flag"},
+                {"accepted", "flag"}});
+    out["SignedReportList"] = schema({{"reports", "SignedReport[]"}});
+    out["Challenge"] = schema({{"nonce", "hash"},
+                               {"issued_at_ms", "time"},
+                               {"deadline_ms", "time"},
+                               {"answered_at_ms", "time?"},
+                               {"signature", "bytes?", "the node's over the challenge"},
+                               {"withdrawn", "flag", "it counts for nobody"}});
+    out["ChallengeList"] = schema({{"challenges", "Challenge[]"}});
+    out["Fee"] = schema({{"fee_ppm", "count", "of a round's credits"},
+                         {"burned_ppm", "count", "of the fee"},
+                         {"changed_at_ms", "time"}});
+}
+
 }  // namespace
 
 json::object openapi_schemas() {
@@ -317,6 +364,7 @@ json::object openapi_schemas() {
     unit_schemas(out);
     credit_schemas(out);
     account_schemas(out);
+    evidence_schemas(out);
     out["Network"] = schema({{"chain_id", "count"},
                              {"token", "address"},
                              {"job_escrow", "address"},

@@ -52,8 +52,8 @@ Result<std::vector<FileCredit>> read_credits(db::Transaction& transaction,
 
 Result<std::vector<FileRound>> read_rounds(db::Transaction& transaction, const LeftOut& left_out) {
     GYM_TRY(const db::Rows rows,
-            transaction.exec("SELECT f.job_id, f.round, f.registry_epoch, r.commitments_root FROM "
-                             "rewards.finished_round f "
+            transaction.exec("SELECT f.job_id, f.round, f.registry_epoch, r.commitments_root, "
+                             "f.uptime_from_ms, f.uptime_to_ms FROM rewards.finished_round f "
                              "JOIN registry.round r ON r.job_id = f.job_id AND r.round = f.round "
                              "WHERE f.epoch IS NULL AND NOT EXISTS (SELECT FROM "
                              "unnest($1::bytea[], $2::bigint[]) AS o (job_id, round) "
@@ -61,10 +61,14 @@ Result<std::vector<FileRound>> read_rounds(db::Transaction& transaction, const L
                              "ORDER BY f.registry_epoch",
                              left_out.params()));
     std::vector<FileRound> rounds;
-    for (const db::Row row : rows)
-        rounds.push_back({row.get<Digest>("job_id"), row.get<std::uint64_t>("round"),
-                          row.get<std::uint64_t>("registry_epoch"),
-                          row.get<std::optional<Digest>>("commitments_root")});
+    for (const db::Row row : rows) {
+        FileRound round{row.get<Digest>("job_id"), row.get<std::uint64_t>("round"),
+                        row.get<std::uint64_t>("registry_epoch"),
+                        row.get<std::optional<Digest>>("commitments_root")};
+        if (const auto from = row.get<std::optional<UnixMs>>("uptime_from_ms"))
+            round.uptime = {*from, row.get<UnixMs>("uptime_to_ms")};
+        rounds.push_back(std::move(round));
+    }
     return rounds;
 }
 

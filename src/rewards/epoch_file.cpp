@@ -118,6 +118,10 @@ void write_round(std::string& out, const FileRound& round) {
     object.number("epoch", round.epoch);
     object.text("job", round.job_id.hex());
     object.number("round", round.round);
+    if (round.uptime) {
+        object.number("uptime_from_ms", static_cast<std::uint64_t>(round.uptime->from_ms));
+        object.number("uptime_to_ms", static_cast<std::uint64_t>(round.uptime->to_ms));
+    }
 }
 
 // Reading: every accessor throws std::exception, which parse_epoch_file() catches.
@@ -200,6 +204,9 @@ FileRound read_round(const json::value& value) {
         digest_of(object, "job"), number_of(object, "round"), number_of(object, "epoch"), {}};
     if (object.contains("commitments_root"))
         round.commitments_root = digest_of(object, "commitments_root");
+    if (object.contains("uptime_from_ms"))
+        round.uptime = {object.at("uptime_from_ms").to_number<UnixMs>(),
+                        object.at("uptime_to_ms").to_number<UnixMs>()};
     return round;
 }
 

@@ -47,7 +47,13 @@ Result<std::vector<ClosedRound>> read_closed_rounds(db::Transaction& transaction
     return rounds;
 }
 
-Status book_uptime(Books& books, const ClosedRound& round) {
+/// Over the round, or the configured window if that is longer.
+UptimeSpan uptime_span(const Books& books, const ClosedRound& round) {
+    const UnixMs window = round.closed_at - books.config.uptime_window_ms;
+    return {std::max<UnixMs>(std::min(round.opened_at, window), 0), round.closed_at};
+}
+
+Status book_uptime(Books& books, const ClosedRound& round, const UptimeSpan& span) {
     GYM_TRY(
         const db::Rows rows,
         books.transaction.exec(
@@ -55,12 +61,11 @@ Status book_uptime(Books& books, const ClosedRound& round) {
             "round = $2 AND kind = 'compute' AND state = 'posted' GROUP BY node, earner ORDER BY "
             "node",
             {round.job_id, round.round}));
-    const UnixMs from = std::min(round.opened_at, round.closed_at - books.config.uptime_window_ms);
     for (const db::Row row : rows) {
         NewCredit credit;
         credit.node = row.get<Address>("node");
         GYM_TRY(const registry::Uptime uptime,
-                registry::uptime(books.transaction, credit.node, from, round.closed_at));
+                registry::uptime(books.transaction, credit.node, span.from_ms, span.to_ms));
         credit.id = transfer_id("uptime:" + round.job_id.hex() + ":" + std::to_string(round.round) +
                                 ":" + credit.node.hex());
         credit.kind = CreditKind::kUptime;
@@ -87,13 +92,15 @@ Result<std::size_t> Accounting::finish_rounds() {
             GYM_TRY(const auto rounds, read_closed_rounds(transaction, config_.batch_max));
             Books books{transaction, config_, clock_.now_ms()};
             for (const ClosedRound& round : rounds) {
-                GYM_CHECK(book_uptime(books, round));
+                const UptimeSpan span = uptime_span(books, round);
+                GYM_CHECK(book_uptime(books, round, span));
                 GYM_CHECK(book_round_fees(books, round.job_id, round.round));
                 GYM_CHECK(
                     transaction.exec("INSERT INTO rewards.finished_round (job_id, round, "
-                                     "registry_epoch, finished_at_ms) "
-                                     "VALUES ($1, $2, $3, $4)",
-                                     {round.job_id, round.round, round.registry_epoch, books.now}));
+                                     "registry_epoch, finished_at_ms, uptime_from_ms, "
+                                     "uptime_to_ms) VALUES ($1, $2, $3, $4, $5, $6)",
+                                     {round.job_id, round.round, round.registry_epoch, books.now,
+                                      span.from_ms, span.to_ms}));
             }
             return rounds.size();
         },

@@ -2,48 +2,35 @@
 
 #include <boost/json.hpp>
 
+#include "api_json.hpp"
 #include "api_request.hpp"
 
 namespace gym::app {
 namespace {
 
 namespace json = boost::json;
+using namespace api_json;
 using rewards::JobFacts;
 using rewards::UnitFacts;
 
 constexpr int kUnitsOfARoundMax = 1000;  // the API's largest page; a round has fewer slots
 
-// Reading: every accessor throws std::exception, which read() catches.
-template <class T>
-T take(Result<T> result) {
-    if (!result.ok()) throw std::runtime_error(result.error().message);
-    return std::move(result).value();
-}
-std::string text_of(const json::object& object, std::string_view key) {
-    return std::string(object.at(key).as_string());
-}
-std::uint64_t number_of(const json::object& object, std::string_view key) {
-    return object.at(key).to_number<std::uint64_t>();
-}
-Address address_of(const json::object& object, std::string_view key) {
-    return take(Address::parse(text_of(object, key)));
-}
-
 UnitFacts unit_of(const json::object& object) {
     UnitFacts unit;
-    unit.id = take(Digest::parse(text_of(object, "id")));
+    unit.id = fixed_of<Digest>(object, "id");
     unit.is_train = text_of(object, "kind") == "train";
     unit.state = text_of(object, "state");
-    unit.worker = address_of(object, "worker");
-    unit.owner = address_of(object, "owner");
+    unit.worker = fixed_of<Address>(object, "worker");
+    unit.owner = fixed_of<Address>(object, "owner");
     unit.flops = number_of(object, "flops");
     unit.tokens = number_of(object, "tokens");
+    if (object.at("reason_code").is_string()) unit.reason_code = text_of(object, "reason_code");
     return unit;
 }
 
 JobFacts job_of(const json::object& object) {
     JobFacts job;
-    job.owner = address_of(object, "owner");
+    job.owner = fixed_of<Address>(object, "owner");
     job.price_wei_per_pflop = take(Amount::parse(text_of(object, "price_wei_per_pflop")));
     if (object.at("artifacts").is_object())
         job.flops_per_unit = number_of(object.at("artifacts").as_object(), "flops_per_step") *
@@ -57,12 +44,13 @@ class ApiFacts final : public rewards::FactSource {
 
     Result<JobFacts> job(const Digest& id) override {
         GYM_TRY(const json::value answer, api_get(url_, "/v1/jobs/" + id.hex()));
-        GYM_TRY(const json::value datasets, api_get(url_, "/v1/datasets"));
-        return read("job", [&] {
+        GYM_TRY(const std::string root,
+                read_answer("job", [&] { return text_of(answer.as_object(), "dataset_root"); }));
+        const auto dataset = api_get(url_, "/v1/datasets/" + root);
+        if (!dataset.ok() && dataset.error().code != ErrorCode::kNotFound) return dataset.error();
+        return read_answer("job", [&] {
             JobFacts job = job_of(answer.as_object());
-            const std::string root = text_of(answer.as_object(), "dataset_root");
-            for (const json::value& value : datasets.as_object().at("datasets").as_array())
-                if (text_of(value.as_object(), "root") == root) read_data(value.as_object(), job);
+            if (dataset.ok()) read_data(dataset->as_object(), job);
             // The terms of the job, where it keeps those of its submission.
             read_terms(answer.as_object(), job);
             return job;
@@ -72,7 +60,7 @@ class ApiFacts final : public rewards::FactSource {
         GYM_TRY(const json::value answer,
                 api_get(url_, "/v1/units?job=" + job_id.hex() + "&round=" + std::to_string(round) +
                                   "&limit=" + std::to_string(kUnitsOfARoundMax)));
-        return read("units", [&] {
+        return read_answer("units", [&] {
             std::vector<UnitFacts> units;
             for (const json::value& value : answer.as_object().at("units").as_array())
                 units.push_back(unit_of(value.as_object()));
@@ -81,11 +69,11 @@ class ApiFacts final : public rewards::FactSource {
     }
     Result<std::vector<Address>> accepted_reports(const Digest& unit) override {
         GYM_TRY(const json::value answer, api_get(url_, "/v1/units/" + unit.hex()));
-        return read("unit", [&] {
+        return read_answer("unit", [&] {
             std::vector<Address> verifiers;
             for (const json::value& value : answer.as_object().at("reports").as_array())
                 if (value.as_object().at("accepted").as_bool())
-                    verifiers.push_back(address_of(value.as_object(), "verifier"));
+                    verifiers.push_back(fixed_of<Address>(value.as_object(), "verifier"));
             return verifiers;
         });
     }
@@ -94,7 +82,7 @@ class ApiFacts final : public rewards::FactSource {
         if (!answer.ok() && answer.error().code == ErrorCode::kNotFound)
             return std::optional<std::string>();
         GYM_CHECK(answer);
-        return read("receipt", [&] {
+        return read_answer("receipt", [&] {
             // One that is posted has to be in the file of its round.
             const json::object& receipt = answer->as_object();
             const bool waits =
@@ -105,17 +93,8 @@ class ApiFacts final : public rewards::FactSource {
     }
 
   private:
-    template <class F>
-    static auto read(const char* what, F&& body) -> Result<decltype(body())> {
-        try {
-            return body();
-        } catch (const std::exception& error) {
-            return fail(ErrorCode::kMalformed, std::string("gym-api's answer about a ") + what +
-                                                   " has another form: " + error.what());
-        }
-    }
     static void read_data(const json::object& dataset, JobFacts& job) {
-        job.data_owner = address_of(dataset, "owner");
+        job.data_owner = fixed_of<Address>(dataset, "owner");
         job.data_price_wei_per_mtoken =
             take(Amount::parse(text_of(dataset, "price_wei_per_mtoken")));
         job.data_quality_ppm = static_cast<std::uint32_t>(number_of(dataset, "quality_ppm"));

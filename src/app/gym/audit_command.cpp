@@ -9,9 +9,12 @@
 
 #include "api_facts.hpp"
 #include "api_request.hpp"
+#include "audit_evidence.hpp"
 #include "cli_context.hpp"
 #include "gym/chain/contracts.hpp"
+#include "gym/common/clock.hpp"
 #include "gym/common/file.hpp"
+#include "gym/protocol/commitment.hpp"
 #include "gym/rewards/epoch_file.hpp"
 #include "network_options.hpp"
 
@@ -135,24 +138,68 @@ Status check_rounds(chain::ChainClient& client, const chain::Deployment& contrac
     return {};
 }
 
-void print(const CliContext& context, const rewards::EpochFile& content, bool with_units,
+json::array strings(const std::vector<std::string>& sentences) {
+    return json::array(sentences.begin(), sentences.end());
+}
+
+/// What was signed is compared with the chain, then with the credits.
+Result<rewards::EvidenceFindings> check_records(const AuditOptions& options,
+                                                chain::ChainClient& client,
+                                                const chain::Deployment& contracts,
+                                                const std::vector<rewards::EpochFile>& files,
+                                                Findings& findings) {
+    const auto facts = make_api_facts(options.api.base_url());
+    GYM_TRY(const auto deviations, rewards::check_facts(files, *facts));
+    findings.add(deviations);
+    const auto evidence =
+        make_audit_evidence(options.api.base_url(), client, contracts.commitment_log);
+    const auto domain = protocol::signing_domain(contracts.chain_id, contracts.commitment_log);
+    GYM_TRY(auto found,
+            rewards::check_evidence(domain, files, *facts, *evidence, SystemClock().now_ms()));
+    findings.add(found.deviations);
+    return found;
+}
+
+/// Absent: files alone were checked.
+using Evidence = std::optional<rewards::EvidenceFindings>;
+
+void print_evidence(const Evidence& evidence) {
+    if (!evidence) {
+        std::printf("units              not compared (--files-only)\n");
+        return;
+    }
+    std::printf("units              each credit compared with the records of its job and unit\n");
+    std::printf(
+        "signed             %llu commitments under roots on chain, %llu reports, %llu answers to "
+        "uptime challenges\n",
+        static_cast<unsigned long long>(evidence->commitments),
+        static_cast<unsigned long long>(evidence->reports),
+        static_cast<unsigned long long>(evidence->answers));
+    for (const std::string& sentence : evidence->unchecked)
+        std::printf("not checked        %s\n", sentence.c_str());
+}
+
+void print(const CliContext& context, const rewards::EpochFile& content, const Evidence& evidence,
            const chain::RootSubmitted& anchor, const Findings& findings) {
     const Digest file_root = rewards::epoch_file_root(rewards::encode_epoch_file(content));
     const std::uint64_t seal = content.ledger_seal ? content.ledger_seal->number : 0;
     const std::string seal_hash = content.ledger_seal ? content.ledger_seal->hash.hex() : "";
     if (context.json) {
-        context.print_json(
-            {{"epoch", content.epoch},
-             {"ledger_seal", seal},
-             {"ledger_seal_hash", seal_hash},
-             {"payout_root", content.payout_root.hex()},
-             {"file_root", file_root.hex()},
-             {"credits", content.credits.size()},
-             {"earners", content.payouts.size()},
-             {"total_wei", content.total_cumulative.to_string()},
-             {"chain_epoch", anchor.epoch},
-             {"units_checked", with_units},
-             {"deviations", json::array(findings.list().begin(), findings.list().end())}});
+        context.print_json({{"epoch", content.epoch},
+                            {"ledger_seal", seal},
+                            {"ledger_seal_hash", seal_hash},
+                            {"payout_root", content.payout_root.hex()},
+                            {"file_root", file_root.hex()},
+                            {"credits", content.credits.size()},
+                            {"earners", content.payouts.size()},
+                            {"total_wei", content.total_cumulative.to_string()},
+                            {"chain_epoch", anchor.epoch},
+                            {"units_checked", evidence.has_value()},
+                            {"commitments_checked", evidence ? evidence->commitments : 0},
+                            {"reports_checked", evidence ? evidence->reports : 0},
+                            {"answers_checked", evidence ? evidence->answers : 0},
+                            {"unchecked", evidence ? strings(evidence->unchecked) : json::array()},
+                            {"deviations", strings(findings.list())}});
         return;
     }
     std::printf("epoch              %llu (the chain's newest root is of epoch %llu)\n",
@@ -165,9 +212,7 @@ void print(const CliContext& context, const rewards::EpochFile& content, bool wi
     if (seal != 0)
         std::printf("ledger             sealed up to seal %llu, %s\n",
                     static_cast<unsigned long long>(seal), seal_hash.c_str());
-    std::printf("units              %s\n",
-                with_units ? "each credit compared with the records of its job and unit"
-                           : "not compared (--files-only)");
+    print_evidence(evidence);
     if (findings.list().empty())
         std::printf(
             "verdict            all of it follows from the files, and the chain has the same\n");
@@ -193,12 +238,11 @@ Status audit(const CliContext& context, const AuditOptions& options) {
     if (files.size() > 1) previous = files[files.size() - 2];
     findings.add(rewards::check_epoch_file(file, previous));
     GYM_CHECK(check_rounds(*client, contracts, file, findings));
+    Evidence evidence;
     if (!options.files_only) {
-        const auto facts = make_api_facts(options.api.base_url());
-        GYM_TRY(const auto deviations, rewards::check_facts(files, *facts));
-        findings.add(deviations);
+        GYM_TRY(evidence, check_records(options, *client, contracts, files, findings));
     }
-    print(context, file, !options.files_only, anchor, findings);
+    print(context, file, evidence, anchor, findings);
     if (findings.list().empty()) return {};
     return fail(ErrorCode::kMismatch, std::to_string(findings.list().size()) +
                                           " deviation(s); the first: " + findings.list().front());
@@ -215,7 +259,7 @@ void add_audit_command(CLI::App& rewards, CliContext& context) {
     command->add_option("--files", options->folder,
                         "Folder with epoch-N.json files instead of asking gym-api");
     command->add_flag("--files-only", options->files_only,
-                      "Do not compare credits with the records of jobs and units at gym-api");
+                      "Compare credits neither with records at gym-api nor with what nodes signed");
     options->api.add_to(*command, false);
     options->chain.add_to(*command);
     command->callback([&context, options] { context.finish(audit(context, *options)); });

@@ -49,11 +49,12 @@ Result<Digest> job_id(const std::string& text) {
 Status print_quote(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const ResolvedJob job, resolve_job_file(options.file));
     GYM_TRY(const DataPrice data, data_price(options.api.base_url(), job));
-    GYM_TRY(const JobQuote costs, quote(job, data.terms));
+    GYM_TRY(const NetworkFee fee, network_fee(options.api.base_url()));
+    GYM_TRY(const JobQuote costs, quote(job, data.terms, fee.rates));
     if (context.json)
         context.print_json(quote_json(job, costs));
     else
-        print_quote(job, costs, data.unknown);
+        print_quote(job, costs, data, fee);
     return {};
 }
 
@@ -74,7 +75,10 @@ Status ready_dataset(const CliContext& context, const JobOptions& options, const
         GYM_TRY(record, register_dataset(url, key, *job.dataset,
                                          {job.dataset_name, options.licence, Amount()}));
     }
-    if (!context.json && record) print_data_price(*record);
+    if (context.json) return {};
+    if (record) print_data_price(*record);
+    GYM_TRY(const NetworkFee fee, network_fee(url));
+    print_fee(fee, Amount());
     return {};
 }
 
@@ -230,7 +234,8 @@ void add_job_commands(CLI::App& app, CliContext& context) {
         command->callback([&context, options, run] { context.finish(run(context, *options)); });
         return command;
     };
-    add("quote", "Count what a job will cost; only the dataset's price is asked for", false,
+    add("quote", "Count what a job will cost; only the dataset's price and the fee are asked for",
+        false,
         [](const CliContext& with, const JobOptions& given) { return print_quote(with, given); })
         ->add_option("file", options->file, "Job file (examples/job.yaml)")
         ->required();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "api_json.hpp"
+#include "api_request.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/ppm.hpp"
 #include "gym/program/cost.hpp"
@@ -111,6 +113,16 @@ Result<DataPrice> data_price(const std::string& url, const ResolvedJob& job) {
     return out;
 }
 
+Result<NetworkFee> network_fee(const std::string& url) {
+    const auto answer = api_get(url, "/v1/fee");
+    if (!answer.ok()) return NetworkFee{std::nullopt, answer.error().message};
+    return api_json::read_answer("fee", [&] {
+        const boost::json::object& fee = answer->as_object();
+        return NetworkFee{FeeRates{api_json::number_of<std::uint32_t>(fee, "fee_ppm"),
+                                   api_json::number_of<std::uint32_t>(fee, "burned_ppm")}};
+    });
+}
+
 Result<ResolvedJob> resolve_job_file(const fs::path& path) {
     ResolvedJob job;
     GYM_TRY(job.yaml, read_yaml(path));
@@ -131,7 +143,8 @@ Result<ResolvedJob> resolve_job_file(const fs::path& path) {
     return job;
 }
 
-Result<JobQuote> quote(const ResolvedJob& job, const std::optional<DataTerms>& data) {
+Result<JobQuote> quote(const ResolvedJob& job, const std::optional<DataTerms>& data,
+                       const std::optional<FeeRates>& fee) {
     GYM_TRY(const auto program, program::train_program(job.config));
     JobQuote out;
     out.flops_per_step = program::flops_per_step(program);
@@ -150,6 +163,11 @@ Result<JobQuote> quote(const ResolvedJob& job, const std::optional<DataTerms>& d
         out.data = data;
         GYM_TRY(out.data_wei, data_cost(job, *data));
         GYM_TRY(out.most_wei, out.most_wei.plus(out.data_wei));
+    }
+    if (fee) {
+        out.fee = fee;
+        GYM_TRY(out.fee_wei, plus_share(Amount(), out.most_wei, fee->fee_ppm));
+        GYM_TRY(out.most_wei, out.most_wei.plus(out.fee_wei));
     }
     GYM_TRY(out.pflop_day_wei, terms.price_wei_per_pflop.mul_div(Amount(kSecondsPerDay), one));
     out.rounds_covered = terms.rounds;

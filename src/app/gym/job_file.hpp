@@ -32,20 +32,29 @@ struct ResolvedJob {
 /// key.
 [[nodiscard]] Result<ResolvedJob> resolve_job_file(const std::filesystem::path& path);
 
+/// What the network takes on top of what a job's work costs.
+struct FeeRates {
+    std::uint32_t fee_ppm = 0;
+    std::uint32_t burned_ppm = 0;  ///< of the fee
+};
+
 /// What a job will cost, by counting.
 struct JobQuote {
     std::uint64_t flops_per_step = 0;
     std::uint64_t parameters = 0;
     Amount flops;                      ///< of all units of all rounds
     Amount compute_wei;                ///< their price
-    Amount most_wei;                   ///< with every unit verified, every uptime bonus and data
+    Amount most_wei;                   ///< with every unit verified, every bonus, data and fee
     std::optional<DataTerms> data;     ///< absent: not known
     Amount data_wei;                   ///< for the tokens of all units, as far as known
+    std::optional<FeeRates> fee;       ///< absent: not known
+    Amount fee_wei;                    ///< of most_wei, as far as known
     Amount pflop_day_wei;              ///< price of 10^15 FLOP/s for a day
     std::uint64_t rounds_covered = 0;  ///< by the budget at the most, up to all
 };
 /// @errors kInvalidArgument (the model), kOutOfRange.
-[[nodiscard]] Result<JobQuote> quote(const ResolvedJob& job, const std::optional<DataTerms>& data);
+[[nodiscard]] Result<JobQuote> quote(const ResolvedJob& job, const std::optional<DataTerms>& data,
+                                     const std::optional<FeeRates>& fee);
 
 /// What the job's tokens cost; a file that nobody has registered costs nothing.
 struct DataPrice {
@@ -55,5 +64,13 @@ struct DataPrice {
 /// Asks the gym-api at `url`; where none answers, the price is not known.
 /// @errors kMalformed for an answer that is none.
 [[nodiscard]] Result<DataPrice> data_price(const std::string& url, const ResolvedJob& job);
+
+struct NetworkFee {
+    std::optional<FeeRates> rates;
+    std::string unknown = {};  ///< why there are no rates
+};
+/// Asks the gym-api at `url` for today's; where none answers, the fee is not known.
+/// @errors kMalformed for an answer that is none.
+[[nodiscard]] Result<NetworkFee> network_fee(const std::string& url);
 
 }  // namespace gym::app

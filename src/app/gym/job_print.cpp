@@ -44,6 +44,9 @@ json::object quote_json(const ResolvedJob& job, const JobQuote& quote) {
         {"data_quality_ppm",
          quote.data ? json::value(quote.data->quality_ppm) : json::value(nullptr)},
         {"data_wei", quote.data ? json::value(quote.data_wei.to_string()) : json::value(nullptr)},
+        {"fee_ppm", quote.fee ? json::value(quote.fee->fee_ppm) : json::value(nullptr)},
+        {"fee_burned_ppm", quote.fee ? json::value(quote.fee->burned_ppm) : json::value(nullptr)},
+        {"fee_wei", quote.fee ? json::value(quote.fee_wei.to_string()) : json::value(nullptr)},
         {"most_wei", quote.most_wei.to_string()},
         {"price_wei_per_pflop_day", quote.pflop_day_wei.to_string()},
         {"budget_wei", job.budget_wei.to_string()},
@@ -51,7 +54,8 @@ json::object quote_json(const ResolvedJob& job, const JobQuote& quote) {
         {"rounds_covered", quote.rounds_covered}};
 }
 
-void print_quote(const ResolvedJob& job, const JobQuote& quote, const std::string& unknown) {
+void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice& data,
+                 const NetworkFee& fee) {
     const double pflop = std::strtod(quote.flops.to_string().c_str(), nullptr) / kFlopsPerPflop;
     std::printf("job                %s\n", job.name.c_str());
     std::printf("dataset root       %s\n", job.dataset_root.hex().c_str());
@@ -67,8 +71,9 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote, const std::strin
                     quote.data->price_wei_per_mtoken.to_tokens().c_str(),
                     percent(quote.data->quality_ppm).c_str());
     else
-        std::printf("data               price not known: %s\n", unknown.c_str());
-    std::printf("at most            %s tokens (every unit verified, full uptime bonus)\n",
+        std::printf("data               price not known: %s\n", data.unknown.c_str());
+    print_fee(fee, quote.fee_wei);
+    std::printf("at most            %s tokens (every unit verified, full uptime bonus, fee)\n",
                 quote.most_wei.to_tokens().c_str());
     std::printf("price              %s tokens per PFLOP-day\n",
                 quote.pflop_day_wei.to_tokens().c_str());
@@ -76,6 +81,21 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote, const std::strin
                 job.budget_wei.to_tokens().c_str(),
                 static_cast<unsigned long long>(quote.rounds_covered),
                 static_cast<unsigned long long>(job.terms.rounds));
+}
+
+void print_fee(const NetworkFee& fee, const Amount& at_most_wei) {
+    if (!fee.rates)
+        std::printf("fee                not known: %s\n", fee.unknown.c_str());
+    else if (fee.rates->fee_ppm == 0)
+        std::printf("fee                none\n");
+    else if (at_most_wei.is_zero())
+        std::printf("fee                %s on top of what the work costs, %s of it burned\n",
+                    percent(fee.rates->fee_ppm).c_str(), percent(fee.rates->burned_ppm).c_str());
+    else
+        std::printf(
+            "fee                at most %s tokens (%s on top of the above, %s of it burned)\n",
+            at_most_wei.to_tokens().c_str(), percent(fee.rates->fee_ppm).c_str(),
+            percent(fee.rates->burned_ppm).c_str());
 }
 
 void print_data_price(const json::object& dataset) {

@@ -8,8 +8,11 @@
 namespace gym::app {
 
 [[nodiscard]] boost::json::object quote_json(const ResolvedJob& job, const JobQuote& quote);
-/// @param unknown why the data's price is not, if it is not.
-void print_quote(const ResolvedJob& job, const JobQuote& quote, const std::string& unknown);
+/// @param data, fee say why what is not in the quote is not known.
+void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice& data,
+                 const NetworkFee& fee);
+/// One line. @param at_most_wei what it comes to; zero: not said.
+void print_fee(const NetworkFee& fee, const Amount& at_most_wei);
 /// What the tokens of a registered dataset cost, in one line.
 void print_data_price(const boost::json::object& dataset);
 void print_job(const boost::json::object& job);

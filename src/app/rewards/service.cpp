@@ -84,6 +84,8 @@ Result<std::size_t> RewardsService::seal() {
 
 Result<RewardsService::Tick> RewardsService::tick() {
     Tick out;
+    if (!fee_published_) GYM_CHECK(accounting_.publish_fee());
+    fee_published_ = true;
     GYM_TRY(out.seals, seal());
     GYM_TRY(out.rewards, daemon_.tick());
     GYM_TRY(out.chain, manager_.tick());

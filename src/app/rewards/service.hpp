@@ -54,6 +54,7 @@ class RewardsService {
     crypto::PrivateKey key_;
     ledger::Sealer sealer_;
     UnixMs sealed_at_ = 0;
+    bool fee_published_ = false;
     std::unique_ptr<chain::IntentStore> intents_;
     std::unique_ptr<chain::FollowerStore> follower_;
     chain::TxManager manager_;

@@ -101,6 +101,72 @@ TEST_F(QueriesTest, UnitsThatMustStillEndAreCountedWithTheEndOfTheirWindows) {
     EXPECT_EQ(open.window_end_ms, 5'000'002);
 }
 
+TEST_F(QueriesTest, OnlyWhatIsOverIsPublished) {
+    const auto view = backend().round(job_, 1);
+    ASSERT_TRUE(view.ok()) << view.error().message;
+    EXPECT_EQ(protocol::hash(view->round.record), view->round.record_hash);
+    EXPECT_FALSE(view->aggregate.has_value());
+    EXPECT_EQ(backend().round(job_, 2).error().code, ErrorCode::kNotFound);
+    const auto write = [&](const std::string& sql) {
+        const Status written = database_.owner().transact([&](db::Transaction& tx) -> Status {
+            // States that only work can lead to; what guards them is not what is tested here.
+            GYM_CHECK(tx.exec("SET LOCAL session_replication_role = replica"));
+            GYM_CHECK(tx.exec(sql));
+            return {};
+        });
+        ASSERT_TRUE(written.ok()) << written.error().message;
+    };
+    const std::string digest = "decode(repeat('07', 32), 'hex')";
+    write("INSERT INTO registry.unit_commitment SELECT id, '\\x0102', id, 1 FROM registry.unit");
+    write(
+        "INSERT INTO registry.report (unit_id, draw, verifier, digest, committed_at_ms, "
+        "records_root, final_state_root, delta_root, trace, challenge_signature, salt, records, "
+        "is_equal, revealed_at_ms) SELECT id, 0, worker, " +
+        digest + ", 1, " + digest + ", " + digest + ", " + digest + ", " + digest +
+        ", decode(repeat('08', 65), 'hex'), " + digest + ", '', true, 1 FROM registry.unit");
+    write(
+        "UPDATE registry.unit SET state = 'revealed', draws = 1, ended_at_ms = NULL, "
+        "committed_at_ms = 1");
+    EXPECT_EQ(backend().commitments(job_, 1, {}).value().size(), 0U) << "the round is not sealed";
+    EXPECT_EQ(backend().reports(job_, 1, {}).value().size(), 0U) << "the unit has not ended";
+    write("UPDATE registry.unit SET state = 'final', ended_at_ms = 2, epoch = 1, leaf_index = 0");
+    const auto commitments = backend().commitments(job_, 1, {}).value();
+    ASSERT_EQ(commitments.size(), 1U);
+    EXPECT_EQ(commitments[0].unit, unit_);
+    EXPECT_EQ(commitments[0].commitment, (Bytes{1, 2}));
+    EXPECT_EQ(backend().commitments(job_, 1, {1, 1000}).value().size(), 0U) << "the next page";
+    const auto reports = backend().reports(job_, 1, {}).value();
+    ASSERT_EQ(reports.size(), 1U);
+    EXPECT_EQ(reports[0].report.unit, unit_);
+    EXPECT_TRUE(reports[0].equal);
+    EXPECT_FALSE(reports[0].accepted);
+    EXPECT_EQ(backend().reports(job_, 2, {}).value().size(), 0U);
+}
+
+TEST_F(QueriesTest, ChallengesArePublishedByTheirSpan) {
+    const Status written = database_.owner().transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(
+            tx.exec("INSERT INTO registry.challenge (node, nonce, issued_at_ms, deadline_ms) "
+                    "SELECT $1, decode(lpad(to_hex(n), 64, '0'), 'hex'), 100 * n, 100 * n + 50 "
+                    "FROM generate_series(1, 3) AS n",
+                    {worker_}));
+        return {};
+    });
+    ASSERT_TRUE(written.ok()) << written.error().message;
+    const auto count = [&](UnixMs from, UnixMs to, const registry::Page& page = {}) {
+        return backend().challenges(worker_, from, to, page).value().size();
+    };
+    EXPECT_EQ(count(0, 1'000), 3U);
+    EXPECT_EQ(count(100, 351), 3U);
+    EXPECT_EQ(count(101, 351), 2U);
+    EXPECT_EQ(count(100, 350), 2U) << "a deadline at the end is not over";
+    EXPECT_EQ(count(0, 1'000, {1, 1}), 1U);
+    EXPECT_EQ(backend().challenges(worker_, 0, 1'000, {1, 1}).value()[0].challenge.issued_ms, 200);
+    EXPECT_EQ(backend().challenges(address_of(99), 0, 1'000, {}).error().code,
+              ErrorCode::kNotFound);
+    EXPECT_EQ(backend().fee().error().code, ErrorCode::kNotFound) << "no gym-rewards runs here";
+}
+
 TEST_F(QueriesTest, NodesShowWhyTheyAreExcluded) {
     const auto node = backend().node(worker_);
     ASSERT_TRUE(node.ok()) << node.error().message;
@@ -133,7 +199,9 @@ TEST_F(QueriesTest, TheApiCannotWriteWhatIsNotItsOwn) {
          {"UPDATE registry.unit SET state = 'final'", "DELETE FROM registry.job",
           "UPDATE registry.job SET status = 'completed'", "DELETE FROM ledger.transfer",
           "UPDATE ledger.account SET credits = 1", "DELETE FROM api.idempotency",
-          "SELECT records FROM registry.unit_records"}) {
+          "SELECT records FROM registry.unit_records", "SELECT salt FROM registry.report",
+          "SELECT trace FROM registry.report", "SELECT audit FROM registry.report",
+          "UPDATE rewards.fee_terms SET fee_ppm = 0"}) {
         const auto result =
             api_db_->transact([&](db::Transaction& tx) { return tx.exec(statement); });
         ASSERT_FALSE(result.ok()) << statement;

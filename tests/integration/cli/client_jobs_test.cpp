@@ -178,6 +178,46 @@ TEST_F(JobCommandsTest, ADatasetIsOfferedShownAndItsPriceQuotedBeforeItIsPaid) {
         << submitted.out;
 }
 
+TEST_F(JobCommandsTest, AQuoteAndASubmissionSayWhatTheNetworkTakes) {
+    const auto say = [&](int fee_ppm) {
+        const auto said = database_.owner().transact([&](db::Transaction& tx) {
+            return tx.exec(
+                "INSERT INTO rewards.fee_terms VALUES (true, $1, 500000, 1) "
+                "ON CONFLICT (id) DO UPDATE SET fee_ppm = excluded.fee_ppm",
+                {fee_ppm});
+        });
+        ASSERT_TRUE(said.ok()) << said.error().message;
+    };
+    const auto unknown = gym({"job", "quote", job_file()});
+    EXPECT_NE(unknown.out.find("fee                not known: "), std::string::npos) << unknown.out;
+    EXPECT_TRUE(
+        parse_line(gym({"job", "quote", job_file(), "--json"}).out).at("fee_wei").is_null());
+    say(0);
+    EXPECT_NE(gym({"job", "quote", job_file()}).out.find("fee                none\n"),
+              std::string::npos);
+    const auto before = parse_line(gym({"job", "quote", job_file(), "--json"}).out);
+    say(20'000);
+    const auto after = parse_line(gym({"job", "quote", job_file(), "--json"}).out);
+    EXPECT_EQ(after.at("fee_ppm").to_number<int>(), 20'000);
+    EXPECT_EQ(after.at("fee_burned_ppm").to_number<int>(), 500'000);
+    const auto wei = [](const json::object& quote, const char* key) {
+        return Amount::parse(std::string(quote.at(key).as_string())).value();
+    };
+    EXPECT_FALSE(wei(after, "fee_wei").is_zero());
+    EXPECT_EQ(wei(after, "most_wei"), wei(before, "most_wei").plus(wei(after, "fee_wei")).value());
+    EXPECT_NE(gym({"job", "quote", job_file()})
+                  .out.find(wei(after, "fee_wei").to_tokens() +
+                            " tokens (2 % on top of the above, 50 % of it burned)"),
+              std::string::npos);
+    deposit(owner_, "100", "d1");
+    const auto submitted = gym({"job", "submit", job_file(), "--licence", "MIT"});
+    EXPECT_EQ(submitted.exit_code, 0) << submitted.err;
+    EXPECT_NE(submitted.out.find("fee                2 % on top of what the work costs, 50 % of it "
+                                 "burned"),
+              std::string::npos)
+        << submitted.out;
+}
+
 TEST_F(JobCommandsTest, TheDataOfAQuoteIsPartOfTheMost) {
     std::mt19937_64 random(gym::testing::random_seed());
     std::string text;

@@ -11,6 +11,8 @@
 namespace gym::rewards {
 namespace {
 
+constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
+
 class AuditTest : public SettlementFixture {
   protected:
     AuditTest() {
@@ -25,9 +27,11 @@ class AuditTest : public SettlementFixture {
         of_backend.asset = asset();
         backend_.emplace(*web_, blobs_, system_clock_, of_backend);
         api::ApiOptions of_api;
+        history_.domain =
+            protocol::signing_domain(deployment_.chain_id, deployment_.commitment_log);
         of_api.network = {deployment_.chain_id, deployment_.token, deployment_.escrow,
                           deployment_.distributor, deployment_.commitment_log};
-        api_.emplace(api::ApiDependencies{*backend_, *backend_, *backend_, system_clock_}, of_api);
+        api_.emplace(api::ApiDependencies{*backend_, *backend_, *backend_, later_}, of_api);
         server_ = api::Server::start({}, *api_).value();
     }
     void TearDown() override { server_->stop(1'000); }
@@ -35,7 +39,7 @@ class AuditTest : public SettlementFixture {
     /// Runs a round, has its roots on chain, and settles an epoch over it.
     void run_epoch(const Digest& job, const std::vector<testing::PlannedUnit>& units,
                    std::uint64_t epoch) {
-        history_.run_round(job, units);
+        history_.commit_round(job, units);
         const registry::Round round = test_.owner()
                                           .transact([&](db::Transaction& tx) {
                                               return registry::get_round(tx, job, history_.round());
@@ -46,8 +50,12 @@ class AuditTest : public SettlementFixture {
         const crypto::PrivateKey coordinator = anvil_.funded_key(0);
         execute(coordinator, "round:" + name, log.post_round(job, round.round, round.record_hash));
         execute(coordinator, "epoch:" + name,
-                log.post_epoch({round.epoch, job, round.round, *round.commitments_root,
-                                *round.commitment_count}));
+                log.post_epoch({round.epoch, job, round.round, history_.commitments_root(),
+                                history_.commitment_count()}));
+        history_.posted_block = log.epoch_of(anvil_.client(), round.epoch).value().block_number;
+        history_.beacon =
+            anvil_.client().block(history_.posted_block + 1).value().value().prevrandao;
+        history_.finish_round();
         for (int i = 0; i < 60; ++i) {
             const auto tick = fresh_tick();
             ASSERT_TRUE(tick.ok()) << tick.error().message;
@@ -83,6 +91,7 @@ class AuditTest : public SettlementFixture {
     }
 
     blob::MemoryStore blobs_;
+    ManualClock later_{SystemClock().now_ms() + 86'400'000};  // histories run ahead of the day
     std::optional<api::PostgresBackend> backend_;
     std::optional<api::Api> api_;
     std::unique_ptr<api::Server> server_;
@@ -94,13 +103,15 @@ TEST_F(AuditTest, PublicDataAloneGivesTheRootOnChainAndNamesWhatIsWrong) {
     const Digest job =
         history_.submit_job(*web_, asset(), owner_key_.address(), *Amount::parse_tokens("10"),
                             *Amount::parse_tokens("0.1"));
-    constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
-    run_epoch(job, {{0, kPflop, Fate::kVerified}, {1, 2 * kPflop, Fate::kRejected}}, 1);
-    run_epoch(job, {{0, kPflop, Fate::kUnsampled}, {2, kPflop, Fate::kVerified}}, 2);
+    run_epoch(job, {{0, kPflop, Fate::kVerified}, {1, kPflop, Fate::kRejected}}, 1);
+    run_epoch(job, {{0, kPflop, Fate::kVerified}, {2, kPflop, Fate::kVerified}}, 2);
     for (const char* epoch : {"1", "2"}) {
         const auto fine = audit(epoch);
         ASSERT_TRUE(fine.ok()) << fine.error().message;
         EXPECT_NE(fine->find("verdict            all of it follows"), std::string::npos) << *fine;
+        EXPECT_NE(fine->find("2 commitments under roots on chain, 2 reports, "), std::string::npos)
+            << *fine;
+        EXPECT_EQ(fine->find("not checked"), std::string::npos) << *fine;
         EXPECT_NE(
             fine->find(last_epoch()->epoch == std::stoull(epoch) ? last_epoch()->root.hex()
                                                                  : std::string("payout root")),
@@ -138,6 +149,71 @@ TEST_F(AuditTest, PublicDataAloneGivesTheRootOnChainAndNamesWhatIsWrong) {
     const std::vector<std::string> files = {"--files", folder.string()};
     expect_named(audit("1", files), "file 1 is not the one that file 2 was made after");
     expect_named(audit("2", files), "file 1 is not the one that file 2 was made after");
+}
+
+/// What gym-api hands out is not what was signed.
+TEST_F(AuditTest, NothingThatNodesSignedCanBeChangedUnseen) {
+    deposit(*Amount::parse_tokens("10"), "1");
+    ASSERT_TRUE(fresh_tick().ok());
+    const Digest job =
+        history_.submit_job(*web_, asset(), owner_key_.address(), *Amount::parse_tokens("10"),
+                            *Amount::parse_tokens("0.1"));
+    run_epoch(job, {{0, kPflop, Fate::kVerified}, {1, kPflop, Fate::kRejected}}, 1);
+    ASSERT_TRUE(audit("1").ok()) << audit("1").error().message;
+    EXPECT_EQ(backend_->fee().value().fee_ppm, 20'000U);
+    EXPECT_EQ(backend_->fee().value().burned_ppm, 500'000U);
+
+    const auto sql_of = [](const auto& bytes) { return "'\\x" + bytes.hex().substr(2) + "'"; };
+    const std::string unit = sql_of(history_.unit_id(0));
+    const std::string bit = "set_byte(%, 40, get_byte(%, 40) # 1)";
+    const auto flip = [&](const std::string& table, const std::string& column,
+                          const std::string& where) {
+        std::string value = bit;
+        for (std::size_t at; (at = value.find('%')) != std::string::npos;)
+            value.replace(at, 1, column);
+        tamper("UPDATE registry." + table + " SET " + column + " = " + value + " WHERE " + where);
+    };
+    const std::string round = "round 1 of job " + job.hex() + ": ";
+    flip("unit_commitment", "commitment", "unit_id = " + unit);
+    expect_named(audit("1"), round + "the chain has the commitments 0x");
+    flip("unit_commitment", "commitment", "unit_id = " + unit);
+    flip("report", "challenge_signature", "unit_id = " + unit);
+    expect_named(audit("1"), round + "report on unit " + history_.unit_id(0).hex());
+    flip("report", "challenge_signature", "unit_id = " + unit);
+    tamper("UPDATE registry.unit SET epoch = NULL, leaf_index = NULL WHERE id = " + unit);
+    expect_named(audit("1"), round + "the chain has a root over 2 commitments, 1 are published");
+    tamper("UPDATE registry.unit SET epoch = 1, leaf_index = 0 WHERE id = " + unit);
+    tamper("UPDATE registry.round SET posted_block = 1, beacon_block = 2");
+    expect_named(audit("1"), round + "the sample is drawn by block 2, and the commitments are in");
+    tamper("UPDATE registry.round SET beacon_block = " + std::to_string(history_.posted_block + 2));
+    expect_named(audit("1"), round + "report on unit 0x");
+    tamper("UPDATE registry.round SET beacon_block = " + std::to_string(history_.posted_block + 1));
+    ASSERT_TRUE(audit("1").ok()) << "as before";
+
+    const std::string of_node = "node = " + sql_of(history_.worker(0));
+    const std::string node = "node " + history_.worker(0).hex();
+    flip("challenge", "signature", of_node);
+    expect_named(audit("1"), " to " + node + ": signed by 0x");
+    flip("challenge", "signature", of_node);
+    tamper(
+        "DELETE FROM registry.challenge WHERE nonce = (SELECT nonce FROM registry.challenge "
+        "WHERE " +
+        of_node + " AND answered_at_ms IS NOT NULL LIMIT 1)");
+    expect_named(audit("1"), node + " signed ");
+}
+
+/// The database says that a unit is final, its report is there, and the credit is right by the
+/// formula: only nobody signed it before the root was posted.
+TEST_F(AuditTest, ACreditForAUnitThatNobodyCommittedToIsNamed) {
+    deposit(*Amount::parse_tokens("10"), "1");
+    ASSERT_TRUE(fresh_tick().ok());
+    const Digest job =
+        history_.submit_job(*web_, asset(), owner_key_.address(), *Amount::parse_tokens("10"),
+                            *Amount::parse_tokens("0.1"));
+    history_.left_out = {1};
+    run_epoch(job, {{0, kPflop, Fate::kVerified}, {1, kPflop, Fate::kVerified}}, 1);
+    expect_named(audit("1"), ": nobody committed to unit " + history_.unit_id(1).hex());
+    EXPECT_TRUE(audit("1", {"--files-only"}).ok());
 }
 
 }  // namespace

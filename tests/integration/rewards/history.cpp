@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "gym/commit/merkle.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/ledger/ledger.hpp"
 #include "gym/registry/challenges.hpp"
@@ -43,6 +44,11 @@ void History::must(const Status& status, const char* what) const {
     std::abort();
 }
 
+crypto::PrivateKey History::key_of(std::size_t index) {
+    return crypto::PrivateKey::from_bytes(test_digest("node " + std::to_string(index)).view())
+        .value();
+}
+
 void History::register_nodes() {
     write("nodes", [&](db::Transaction& tx) -> Status {
         registry::NewNode node;
@@ -70,19 +76,20 @@ void History::beat(std::int64_t ms) {
         write("heartbeat", [&](db::Transaction& tx) -> Status {
             GYM_CHECK(registry::issue_challenges(tx, policy, dice, clock_.now_ms()));
             for (std::size_t i = 0; i < workers_; ++i)
-                if (!silent.contains(i)) GYM_CHECK(answer_challenge(tx, worker(i)));
+                if (!silent.contains(i)) GYM_CHECK(answer_challenge(tx, key_of(i)));
             return {};
         });
         clock_.advance_ms(5'000);
     }
 }
 
-Status History::answer_challenge(db::Transaction& tx, const Address& node) {
-    GYM_CHECK(registry::heartbeat(tx, node, clock_.now_ms()));
-    GYM_TRY(const auto challenge, registry::open_challenge(tx, node, clock_.now_ms()));
+Status History::answer_challenge(db::Transaction& tx, const crypto::PrivateKey& node) {
+    const Address& address = node.address();
+    GYM_CHECK(registry::heartbeat(tx, address, clock_.now_ms()));
+    GYM_TRY(const auto challenge, registry::open_challenge(tx, address, clock_.now_ms()));
     if (!challenge) return {};
-    protocol::UptimeAnswer answer{challenge->nonce, {}};  // the coordinator checks signatures
-    GYM_TRY(const auto outcome, registry::answer_challenge(tx, node, answer, clock_.now_ms()));
+    const auto answer = protocol::answer_uptime(domain, node, *challenge);
+    GYM_TRY(const auto outcome, registry::answer_challenge(tx, address, answer, clock_.now_ms()));
     return outcome == registry::AnswerOutcome::kCounted
                ? Status()
                : Status(fail(ErrorCode::kInternal, "an answer in time did not count"));
@@ -162,16 +169,19 @@ Status History::commit_unit(db::Transaction& tx, const registry::Round& round, s
     GYM_CHECK(registry::assign_unit(tx, unit, life_, clock_.now_ms()));
     ids_[index] = protocol::unit_id(key);
     if (units_[index].fate == Fate::kExpired) return {};
-    protocol::SignedCommitment commitment;
-    commitment.commitment.round_record = round.record_hash;
-    commitment.commitment.slot = key.slot;
-    commitment.commitment.records_root = test_digest("records");
-    commitment.commitment.final_state_root = test_digest("final");
-    commitment.commitment.delta_root = test_digest("delta");
-    commitment.commitment.steps = 1;
-    commitment.commitment.tokens = kTokens;
-    commitment.commitment.flops = units_[index].flops;
-    GYM_CHECK(registry::store_commitment(tx, ids_[index], commitment, kRecords, clock_.now_ms()));
+    protocol::UnitCommitment commitment;
+    commitment.round_record = round.record_hash;
+    commitment.slot = key.slot;
+    commitment.records_root = test_digest("records");
+    commitment.final_state_root = test_digest("final");
+    commitment.delta_root = test_digest("delta");
+    commitment.steps = 1;
+    commitment.tokens = kTokens;
+    commitment.flops = units_[index].flops;
+    const auto signed_commitment = protocol::sign(domain, commitment, key_of(units_[index].worker));
+    leaves_[index] = protocol::commitment_leaf(signed_commitment);
+    GYM_CHECK(
+        registry::store_commitment(tx, ids_[index], signed_commitment, kRecords, clock_.now_ms()));
     return advance(tx, index, protocol::event::Committed{});
 }
 
@@ -179,6 +189,7 @@ void History::commit_round(const Digest& job, const std::vector<PlannedUnit>& un
     job_ = job;
     units_ = units;
     ids_.assign(units.size(), Digest{});
+    leaves_.assign(units.size(), std::nullopt);
     write("round", [&](db::Transaction& tx) -> Status {
         GYM_TRY(const auto last, registry::last_round(tx, job));
         round_ = last ? last->round + 1 : 1;
@@ -187,6 +198,8 @@ void History::commit_round(const Digest& job, const std::vector<PlannedUnit>& un
         record.round = round_;
         if (last) record.previous_record = last->record_hash;
         record.steps = record.checkpoint_every = 1;
+        record.tokens_per_step = kTokens;
+        record.flops_per_step = units.empty() ? 0 : units.front().flops;
         for (std::size_t i = 0; i < units.size(); ++i)
             record.slots.push_back({static_cast<std::uint32_t>(i), worker(units[i].worker)});
         GYM_TRY(const registry::Round round,
@@ -201,6 +214,20 @@ void History::commit_round(const Digest& job, const std::vector<PlannedUnit>& un
     });
 }
 
+Digest History::commitments_root() const {
+    std::vector<Digest> leaves;
+    for (std::size_t i = 0; i < leaves_.size(); ++i)
+        if (leaves_[i] && !left_out.contains(i)) leaves.push_back(*leaves_[i]);
+    return commit::merkle_root(leaves);
+}
+
+std::uint32_t History::commitment_count() const {
+    std::uint32_t count = 0;
+    for (std::size_t i = 0; i < leaves_.size(); ++i)
+        count += leaves_[i] && !left_out.contains(i) ? 1 : 0;
+    return count;
+}
+
 /// The draw, and for a sampled unit the whole commit-reveal.
 Status History::draw_unit(db::Transaction& tx, std::size_t index) {
     const Fate fate = units_[index].fate;
@@ -212,10 +239,15 @@ Status History::draw_unit(db::Transaction& tx, std::size_t index) {
     report.unit = ids_[index];
     report.verifier = verifier();
     report.records_root = test_digest(equal ? "records" : "other records");
+    report.final_state_root = test_digest("final");
+    report.delta_root = test_digest("delta");
+    report.challenge_signature =
+        key_of(kVerifierKey)
+            .sign_digest(protocol::trace_challenge_digest(domain, beacon, ids_[index]));
     report.salt = test_digest("salt");
     GYM_CHECK(registry::set_verifier(tx, ids_[index], verifier()));
-    GYM_CHECK(registry::store_report(tx, ids_[index], 0, verifier(), test_digest("report"),
-                                     clock_.now_ms()));
+    GYM_CHECK(registry::store_report(tx, ids_[index], 0, verifier(),
+                                     protocol::report_digest(beacon, report), clock_.now_ms()));
     GYM_CHECK(advance(tx, index, protocol::event::Reported{}));
     GYM_CHECK(registry::store_reveal(tx, report, kRecords, equal, clock_.now_ms()));
     GYM_CHECK(advance(tx, index, protocol::event::Revealed{}));
@@ -229,15 +261,14 @@ Status History::draw_unit(db::Transaction& tx, std::size_t index) {
 void History::finish_round() {
     std::vector<Digest> committed;
     for (std::size_t i = 0; i < units_.size(); ++i)
-        if (units_[i].fate != Fate::kExpired) committed.push_back(ids_[i]);
+        if (leaves_[i] && !left_out.contains(i)) committed.push_back(ids_[i]);
     beat(kRoundMs);
     write("draws", [&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::set_epoch(tx, epoch_, committed));
-        GYM_CHECK(registry::seal_round(tx, job_, round_, test_digest("commitments"),
-                                       static_cast<std::uint32_t>(committed.size()),
+        GYM_CHECK(registry::seal_round(tx, job_, round_, commitments_root(), commitment_count(),
                                        clock_.now_ms()));
-        GYM_CHECK(registry::mark_posted(tx, job_, round_, 1, 2));
-        GYM_CHECK(registry::set_beacon(tx, job_, round_, test_digest("beacon")));
+        GYM_CHECK(registry::mark_posted(tx, job_, round_, posted_block, posted_block + 1));
+        GYM_CHECK(registry::set_beacon(tx, job_, round_, beacon));
         GYM_CHECK(registry::lock_feed(tx));
         for (std::size_t i = 0; i < units_.size(); ++i)
             GYM_CHECK(draw_unit(tx, i));

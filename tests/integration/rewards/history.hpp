@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "gym/common/clock.hpp"
+#include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
+#include "gym/protocol/commitment.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
@@ -54,31 +57,41 @@ class History {
     }
     void end_job(const Digest& job);
 
+    /// Over the commitments of the open round, and how many there are.
+    [[nodiscard]] Digest commitments_root() const;
+    [[nodiscard]] std::uint32_t commitment_count() const;
     [[nodiscard]] Digest unit_id(std::size_t index) const { return ids_.at(index); }
     [[nodiscard]] std::uint64_t round() const { return round_; }
-    [[nodiscard]] Address worker(std::size_t index) const {
-        return test_address(0x10, static_cast<std::uint8_t>(index));
-    }
+    [[nodiscard]] Address worker(std::size_t index) const { return key_of(index).address(); }
     /// Who is credited for a worker's units.
     [[nodiscard]] Address earner(std::size_t index) const {
         return test_address(0x20, static_cast<std::uint8_t>(index));
     }
-    [[nodiscard]] Address verifier() const { return test_address(0x30, 1); }
+    [[nodiscard]] Address verifier() const { return key_of(kVerifierKey).address(); }
     [[nodiscard]] Address verifier_earner() const { return test_address(0x40, 1); }
     [[nodiscard]] Address data_provider() const { return test_address(0x50, 1); }
 
     static constexpr std::uint64_t kTokens = 4'096;  ///< of every unit
     std::set<std::size_t> silent;                    ///< workers that answer no uptime challenge
+    /// What nodes sign for; a test that checks signatures sets its network's before it begins.
+    crypto::Eip712Domain domain = protocol::signing_domain(31'337, {});
+    /// Where the chain has the open round's root, and what the block after it draws by.
+    std::uint64_t posted_block = 1;
+    Digest beacon = test_digest("beacon");
+    std::set<std::size_t> left_out;  ///< units of the open round that are not under its root
 
   private:
+    static constexpr std::size_t kVerifierKey = 255;
+
     void must(const Status& status, const char* what) const;
+    [[nodiscard]] static crypto::PrivateKey key_of(std::size_t index);
     template <class F>
     void write(const char* what, F&& body) {
         must(registry_.transact(std::forward<F>(body)), what);
     }
     void register_nodes();
     void beat(std::int64_t ms);
-    Status answer_challenge(db::Transaction& tx, const Address& node);
+    Status answer_challenge(db::Transaction& tx, const crypto::PrivateKey& node);
     Status commit_unit(db::Transaction& tx, const registry::Round& round, std::size_t index);
     Status draw_unit(db::Transaction& tx, std::size_t index);
     Status advance(db::Transaction& tx, std::size_t index, const protocol::UnitEvent& event,
@@ -94,6 +107,7 @@ class History {
     std::uint64_t round_ = 0;
     std::vector<PlannedUnit> units_;  // of the open round
     std::vector<Digest> ids_;
+    std::vector<std::optional<Digest>> leaves_;  // none for a unit that never commits
     std::uint64_t epoch_ = 0;
     std::uint64_t nonces_ = 0;
 };

@@ -61,6 +61,21 @@ TEST_F(ApiTest, NodesAreFilteredAndShownLive) {
     EXPECT_EQ(get("/v1/nodes?limit=1001").status, 400U);
 }
 
+TEST_F(ApiTest, AnOpenChallengeIsToldToNobody) {
+    const std::string path = "/v1/nodes/" + address_of(9).hex() + "/challenges";
+    for (const auto& [query, to_ms] : {std::pair{"", 20'000}, std::pair{"?to_ms=20001", 20'000},
+                                       std::pair{"?to_ms=19999", 19'999}}) {
+        EXPECT_EQ(get(path + query).status, 200U);
+        EXPECT_EQ(backend_.last_span.second, to_ms) << query;
+    }
+    EXPECT_EQ(get(path + "?from_ms=7&offset=5&limit=2").status, 200U);
+    EXPECT_EQ(backend_.last_span.first, 7);
+    EXPECT_EQ(backend_.last_page.offset, 5U);
+    EXPECT_EQ(backend_.last_page.limit, 2U);
+    EXPECT_EQ(get(path + "?limit=1001").status, 400U);
+    EXPECT_EQ(get("/v1/jobs/" + digest_of(1).hex() + "/rounds/one").status, 400U);
+}
+
 TEST_F(ApiTest, UnitsSayWhyInOneSentence) {
     const auto body = object_of(get("/v1/units/" + digest_of(7).hex()));
     EXPECT_EQ(body.at("state").as_string(), "rejected");

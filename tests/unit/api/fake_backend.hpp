@@ -135,6 +135,34 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         return std::vector<rewards::PayoutEpoch>{{}};
     }
     Result<std::string> epoch_file(std::uint64_t) override { return std::string("{}"); }
+    Result<RoundView> round(const Digest& job_id, std::uint64_t number) override {
+        GYM_CHECK(ping());
+        RoundView view;
+        view.round.job_id = view.round.record.job_id = job_id;
+        view.round.round = view.round.record.round = number;
+        view.round.beacon = digest_of(3);
+        view.aggregate = Bytes{1, 2};
+        return view;
+    }
+    Result<std::vector<registry::PublishedCommitment>> commitments(
+        const Digest&, std::uint64_t, const registry::Page& page) override {
+        last_page = page;
+        return std::vector<registry::PublishedCommitment>{{0, digest_of(7), {1, 2, 255}}};
+    }
+    Result<std::vector<registry::PublishedReport>> reports(const Digest&, std::uint64_t,
+                                                           const registry::Page& page) override {
+        last_page = page;
+        return std::vector<registry::PublishedReport>{{}};
+    }
+    Result<std::vector<registry::PublishedChallenge>> challenges(
+        const Address&, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) override {
+        last_page = page;
+        last_span = {from_ms, to_ms};
+        return std::vector<registry::PublishedChallenge>{{{digest_of(1), 1, 2}, {}, {}, false}};
+    }
+    registry::Page last_page;
+    std::pair<UnixMs, UnixMs> last_span;
+    Result<rewards::PublishedFee> fee() override { return rewards::PublishedFee{20'000, 500'000}; }
     Result<Gauges> gauges() override {
         GYM_CHECK(ping());
         Gauges gauges;

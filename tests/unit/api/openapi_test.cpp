@@ -74,13 +74,14 @@ class Validator {
 };
 
 std::string filled(std::string pattern) {
-    for (const char* name : {"{address}", "{id}", "{root}", "{epoch}"}) {
+    for (const char* name : {"{address}", "{id}", "{root}", "{epoch}", "{round}"}) {
         const auto position = pattern.find(name);
         if (position == std::string::npos) continue;
         const std::string value =
             std::string_view(name) == "{address}" ? testing::address_of(1).hex()
-            : std::string_view(name) == "{epoch}" ? "1"
-                                                  : testing::digest_of(1).hex();
+            : std::string_view(name) == "{epoch}" || std::string_view(name) == "{round}"
+                ? "1"
+                : testing::digest_of(1).hex();
         pattern.replace(position, std::string_view(name).size(), value);
     }
     return pattern;

@@ -102,7 +102,7 @@ TEST_F(JobFileTest, AKeyThatCannotBeReplacedIsAnError) {
 TEST_F(JobFileTest, QuotesAreCountedFromTheProgram) {
     const auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
-    const auto costs = quote(*job, {});
+    const auto costs = quote(*job, {}, {});
     ASSERT_TRUE(costs.ok()) << costs.error().message;
     EXPECT_GT(costs->flops_per_step, 0U);
     // 3 rounds, 2 workers, 4 steps, one token per GFLOP.
@@ -119,9 +119,9 @@ TEST_F(JobFileTest, QuotesAreCountedFromTheProgram) {
 TEST_F(JobFileTest, AQuoteCountsWhatTheTextCosts) {
     const auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
-    const auto free = quote(*job, {});
-    const auto half = quote(*job, DataTerms{Amount(2'000'000'000), 500'000});
-    const auto whole = quote(*job, DataTerms{Amount(2'000'000'000), 1'000'000});
+    const auto free = quote(*job, {}, {});
+    const auto half = quote(*job, DataTerms{Amount(2'000'000'000), 500'000}, {});
+    const auto whole = quote(*job, DataTerms{Amount(2'000'000'000), 1'000'000}, {});
     ASSERT_TRUE(free.ok() && half.ok() && whole.ok());
     EXPECT_TRUE(free->data_wei.is_zero());
     EXPECT_FALSE(half->data_wei.is_zero());
@@ -129,14 +129,30 @@ TEST_F(JobFileTest, AQuoteCountsWhatTheTextCosts) {
     EXPECT_EQ(whole->most_wei, free->most_wei.plus(whole->data_wei).value());
 }
 
+TEST_F(JobFileTest, AQuoteHasTheFeeOnTopOfAllElse) {
+    const auto job = resolve_job_file(folder_ / "job.yaml");
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    const DataTerms data{Amount(2'000'000'000), 500'000};
+    const auto before = quote(*job, data, {});
+    const auto none = quote(*job, data, FeeRates{0, 0});
+    const auto fee = quote(*job, data, FeeRates{20'000, 500'000});
+    ASSERT_TRUE(before.ok() && none.ok() && fee.ok());
+    EXPECT_FALSE(before->fee.has_value());
+    EXPECT_TRUE(none->fee_wei.is_zero());
+    EXPECT_EQ(none->most_wei, before->most_wei);
+    EXPECT_EQ(fee->fee_wei, before->most_wei.mul_div(Amount(2), Amount(100)).value());
+    EXPECT_EQ(fee->most_wei, before->most_wei.plus(fee->fee_wei).value());
+    EXPECT_EQ(fee->compute_wei, before->compute_wei);
+}
+
 TEST_F(JobFileTest, ASmallBudgetCoversFewerRounds) {
     auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
-    const Amount most = quote(*job, {})->most_wei;
+    const Amount most = quote(*job, {}, {})->most_wei;
     job->budget_wei = most.minus(Amount(1)).value();
-    EXPECT_EQ(quote(*job, {})->rounds_covered, 2U);
+    EXPECT_EQ(quote(*job, {}, {})->rounds_covered, 2U);
     job->budget_wei = Amount(1);
-    EXPECT_EQ(quote(*job, {})->rounds_covered, 0U);
+    EXPECT_EQ(quote(*job, {}, {})->rounds_covered, 0U);
 }
 
 TEST_F(JobFileTest, TheExampleIsValid) {
@@ -148,7 +164,7 @@ TEST_F(JobFileTest, TheExampleIsValid) {
     write("kjv.txt", std::string(20'000, 'a'));
     const auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
-    const auto costs = quote(*job, {});
+    const auto costs = quote(*job, {}, {});
     ASSERT_TRUE(costs.ok()) << costs.error().message;
     EXPECT_EQ(costs->rounds_covered, job->terms.rounds) << "the example's budget is too small";
 }

@@ -73,7 +73,8 @@ void complete(EpochFile& file, const std::optional<EpochFile>& previous) {
 
 EpochFile first_file() {
     EpochFile file;
-    file.rounds = {{digest(0xaa), 1, 5, digest(0xcc)}, {digest(0xaa), 2, 6, std::nullopt}};
+    file.rounds = {{digest(0xaa), 1, 5, digest(0xcc), UptimeSpan{1'000, 2'000}},
+                   {digest(0xaa), 2, 6, std::nullopt}};  // as in files of old
     CreditInputs compute;
     compute.flops = 2'000'000'000'000'000;
     compute.price = Amount(1000);
@@ -154,8 +155,9 @@ TEST(EpochFile, AnotherSpellingOfTheSameContentIsRefused) {
 
 TEST(EpochFile, NegativeNumbersAreRefused) {
     const std::string json = encode_epoch_file(first_file());
-    for (const std::string key : {"\"flops\":", "\"tokens\":", "\"premium_ppm\":",
-                                  "\"uptime_ppm\":", "\"answered\":", "\"fee_ppm\":"}) {
+    for (const std::string key :
+         {"\"flops\":", "\"tokens\":", "\"premium_ppm\":", "\"uptime_ppm\":", "\"answered\":",
+          "\"fee_ppm\":", "\"uptime_from_ms\":", "\"uptime_to_ms\":"}) {
         std::string negative = json;
         negative.insert(negative.find(key) + key.size(), "-");
         EXPECT_EQ(parse_epoch_file(negative).error().code, ErrorCode::kMalformed) << key;

@@ -16,6 +16,7 @@
 #include "gym/registry/feed.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/nodes.hpp"
+#include "gym/registry/published.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
 #include "gym/rewards/queries.hpp"
@@ -72,6 +73,12 @@ struct UnitView {
     std::vector<ReportLine> reports;
 };
 
+/// A round with what the coordinator signed for it.
+struct RoundView {
+    registry::Round round;
+    std::optional<Bytes> aggregate;  ///< its signed commitment
+};
+
 /// Where things are on chain.
 struct Network {
     std::uint64_t chain_id = 0;
@@ -118,6 +125,18 @@ class Queries {
     virtual Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t limit) = 0;
     /// @errors kNotFound.
     virtual Result<registry::Evaluation> evaluation(const Digest& id) = 0;
+    /// @errors kNotFound.
+    virtual Result<RoundView> round(const Digest& job_id, std::uint64_t round) = 0;
+    virtual Result<std::vector<registry::PublishedCommitment>> commitments(
+        const Digest& job_id, std::uint64_t round, const registry::Page& page) = 0;
+    virtual Result<std::vector<registry::PublishedReport>> reports(const Digest& job_id,
+                                                                   std::uint64_t round,
+                                                                   const registry::Page& page) = 0;
+    /// Whose deadlines are over. @errors kNotFound for an unknown node.
+    virtual Result<std::vector<registry::PublishedChallenge>> challenges(
+        const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) = 0;
+    /// @errors kNotFound before gym-rewards said it.
+    virtual Result<rewards::PublishedFee> fee() = 0;
     /// The arguments of RewardsDistributor.claim(). @errors kNotFound for an address that the
     /// active root does not pay.
     virtual Result<rewards::ClaimProof> proof(const Address& earner) = 0;

@@ -42,6 +42,15 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<rewards::Receipt> receipt(std::string_view id) override;
     Result<std::vector<rewards::PayoutEpoch>> epochs(std::uint32_t limit) override;
     Result<std::string> epoch_file(std::uint64_t epoch) override;
+    Result<RoundView> round(const Digest& job_id, std::uint64_t round) override;
+    Result<std::vector<registry::PublishedCommitment>> commitments(
+        const Digest& job_id, std::uint64_t round, const registry::Page& page) override;
+    Result<std::vector<registry::PublishedReport>> reports(const Digest& job_id,
+                                                           std::uint64_t round,
+                                                           const registry::Page& page) override;
+    Result<std::vector<registry::PublishedChallenge>> challenges(
+        const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) override;
+    Result<rewards::PublishedFee> fee() override;
     Result<Gauges> gauges() override;
     Status ping() override;
 

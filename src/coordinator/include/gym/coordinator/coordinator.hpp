@@ -22,6 +22,7 @@
 #include "gym/player/claim.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/report.hpp"
+#include "gym/protocol/uptime.hpp"
 
 namespace gym::coordinator {
 
@@ -52,8 +53,7 @@ struct Options {
     /// exponentially distributed time, so no past tells when.
     std::int64_t challenge_every_ms = 30'000;
     std::int64_t challenge_answer_ms = 20'000;  ///< from a challenge to its deadline
-    /// Longer than any round may last, since uptime is counted over a round.
-    std::int64_t challenges_kept_ms = std::int64_t{60} * 24 * 3600 * 1000;
+    std::int64_t challenges_kept_ms = protocol::kChallengesKeptMs;
     std::int64_t challenges_pruned_every_ms = 3'600'000;
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/crypto/eip712.hpp"
@@ -7,6 +9,10 @@
 
 // Whether a node is there (docs/PROTOCOL.md, "Uptime"). Pure functions.
 namespace gym::protocol {
+
+/// How long challenges and their answers are kept, for whoever wants to count again. Longer than
+/// any round may last, since uptime is counted over a round.
+inline constexpr std::int64_t kChallengesKeptMs = std::int64_t{60} * 24 * 3600 * 1000;
 
 /// A coordinator's question to one node, at a moment that the node cannot foresee.
 struct UptimeChallenge {

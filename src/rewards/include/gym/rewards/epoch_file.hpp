@@ -11,6 +11,7 @@
 #include "gym/common/result.hpp"
 #include "gym/ledger/seal.hpp"
 #include "gym/rewards/payout_tree.hpp"
+#include "gym/rewards/uptime_recount.hpp"
 
 namespace gym::rewards {
 
@@ -72,6 +73,7 @@ struct FileRound {
     std::uint64_t round = 0;
     std::uint64_t epoch = 0;  ///< of its commitment root (CommitmentLog)
     std::optional<Digest> commitments_root;
+    std::optional<UptimeSpan> uptime = {};  ///< what its uptime credits count; absent in old files
     friend bool operator==(const FileRound&, const FileRound&) = default;
 };
 

@@ -31,6 +31,7 @@ struct UnitFacts {
     Address worker, owner;
     std::uint64_t flops = 0;
     std::uint64_t tokens = 0;
+    std::string reason_code = {};  ///< why it ended so; empty: nothing to say
 };
 
 /// Where public records come from. Every method: @errors kNotFound for what nobody knows, and those

@@ -43,6 +43,15 @@ Result<Receipt> explain(db::Transaction& transaction, std::string_view id);
 Result<std::vector<Receipt>> list_receipts(db::Transaction& transaction, const Address& earner,
                                            std::uint32_t limit = 100);
 
+/// What jobs pay on top of their credits as of now.
+struct PublishedFee {
+    std::uint32_t fee_ppm = 0;
+    std::uint32_t burned_ppm = 0;  ///< of the fee
+    UnixMs changed_at_ms = 0;
+};
+/// @errors kNotFound before a gym-rewards ran.
+Result<PublishedFee> published_fee(db::Transaction& transaction);
+
 struct EarnerSummary {
     Amount pending;  ///< units committed, not final
     Amount earned;   ///< final, before the epoch's close

@@ -1,0 +1,257 @@
+#include "gym/rewards/evidence_check.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "gym/protocol/reason.hpp"
+
+namespace gym::rewards {
+namespace {
+
+using RoundName = std::pair<Digest, std::uint64_t>;  // job and round
+
+std::string name_of(const RoundName& round) {
+    return "round " + std::to_string(round.second) + " of job " + round.first.hex();
+}
+
+/// A round with all that was signed for it.
+struct SignedRound {
+    CommittedRound committed;
+    std::multimap<Digest, protocol::Report> reports;  ///< valid ones, by unit
+    std::map<Digest, UnitFacts> units;                ///< as gym-api has them
+};
+
+class EvidenceChecker {
+  public:
+    EvidenceChecker(const crypto::Eip712Domain& domain, const std::vector<EpochFile>& files,
+                    FactSource& facts, EvidenceSource& evidence, UnixMs now_ms)
+        : domain_(domain),
+          file_(files.back()),
+          facts_(facts),
+          evidence_(evidence),
+          now_ms_(now_ms) {
+        for (const EpochFile& file : files) {
+            for (const FileRound& round : file.rounds)
+                listed_.emplace(RoundName{round.job_id, round.round}, round);
+            for (const FileCredit& credit : file.credits)
+                if (credit.kind == CreditKind::kVerification && credit.unit && credit.node)
+                    ++verified_[{*credit.unit, *credit.node}];
+        }
+    }
+
+    Result<EvidenceFindings> run() {
+        for (const FileRound& round : file_.rounds)
+            GYM_CHECK(round_of({round.job_id, round.round}));
+        for (const FileCredit& credit : file_.credits) {
+            if (is_of_unit(credit.kind)) GYM_CHECK(check_unit_credit(credit));
+            if (credit.kind == CreditKind::kUptime) GYM_CHECK(check_uptime_credit(credit));
+        }
+        return std::move(out_);
+    }
+
+  private:
+    void deviate(const std::string& sentence) { out_.deviations.push_back(sentence); }
+    void expect(bool holds, const std::string& otherwise) {
+        if (!holds) deviate(otherwise);
+    }
+
+    // --- rounds
+
+    /// Null if the round does not hold together; that was said once then.
+    Result<const SignedRound*> round_of(const RoundName& name) {
+        if (const auto known = rounds_.find(name); known != rounds_.end())
+            return known->second ? &*known->second : nullptr;
+        std::optional<SignedRound>& round = rounds_[name];
+        const auto listed = listed_.find(name);
+        if (listed == listed_.end() || !listed->second.commitments_root) {
+            deviate(name_of(name) + ": no file says under which root its commitments are");
+            return nullptr;
+        }
+        GYM_TRY(auto committed, rebuild(listed->second));
+        if (!committed) return nullptr;
+        round.emplace();
+        round->committed = std::move(*committed);
+        GYM_CHECK(compare_units(name, *round));
+        GYM_CHECK(read_reports(name, *round));
+        return &*round;
+    }
+
+    Result<std::optional<CommittedRound>> rebuild(const FileRound& round) {
+        const RoundName name{round.job_id, round.round};
+        const auto published = evidence_.round(round.job_id, round.round);
+        if (!published.ok() && published.error().code == ErrorCode::kNotFound) {
+            deviate(name_of(name) + ": it is not published");
+            return std::optional<CommittedRound>();
+        }
+        GYM_CHECK(published);
+        GYM_TRY(const RoundOnChain chain, evidence_.on_chain(round, published->beacon_block));
+        auto rebuilt = rebuild_round(domain_, round.job_id, round.round, chain, *published);
+        if (!rebuilt.ok()) {
+            deviate(name_of(name) + ": " + rebuilt.error().message);
+            return std::optional<CommittedRound>();
+        }
+        out_.commitments += chain.count;
+        return std::optional(std::move(*rebuilt));
+    }
+
+    Status compare_units(const RoundName& name, SignedRound& round) {
+        GYM_TRY(const auto units, facts_.units(name.first, name.second));
+        for (const UnitFacts& unit : units)
+            round.units.emplace(unit.id, unit);
+        for (const auto& [id, unit] : round.committed.units) {
+            const auto known = round.units.find(id);
+            const std::string who = name_of(name) + ": " + unit.signer.hex() +
+                                    " committed to unit " + id.hex() + ", and gym-api ";
+            expect(known != round.units.end(), who + "does not know it");
+            expect(known == round.units.end() || known->second.worker == unit.signer,
+                   who + "has it as another's");
+        }
+        return {};
+    }
+
+    Status read_reports(const RoundName& name, SignedRound& round) {
+        GYM_TRY(const auto reports, evidence_.reports(name.first, name.second));
+        std::set<std::pair<Digest, std::uint32_t>> draws;
+        for (const PublishedReport& published : reports) {
+            const protocol::Report& report = published.report;
+            const Status its_own = protocol::check_reveal(domain_, round.committed.beacon,
+                                                          published.committed, report);
+            const bool is_new = draws.emplace(report.unit, report.draw).second;
+            if (its_own.ok() && is_new)
+                round.reports.emplace(report.unit, report);
+            else
+                deviate(name_of(name) + ": report on unit " + report.unit.hex() + " by " +
+                        report.verifier.hex() + ": " +
+                        (its_own.ok() ? "there are two of one draw" : its_own.error().message));
+        }
+        return {};
+    }
+
+    // --- credits
+
+    Status check_unit_credit(const FileCredit& credit) {
+        if (!credit.unit || !credit.node) return {};  // check_epoch_file() says so
+        GYM_TRY(const SignedRound* const round, round_of({credit.job_id, credit.round}));
+        const std::string name = "credit " + credit.id + ": ";
+        if (round == nullptr) {
+            deviate(name + "the commitments of its round are not proven");
+            return {};
+        }
+        const auto found = round->committed.units.find(*credit.unit);
+        if (found == round->committed.units.end()) {
+            deviate(name + "nobody committed to unit " + credit.unit->hex());
+            return {};
+        }
+        if (credit.kind == CreditKind::kVerification)
+            check_verification(credit, *round, found->second);
+        else
+            check_work(credit, *round, found->second);
+        return {};
+    }
+
+    void check_work(const FileCredit& credit, const SignedRound& round, const CommittedUnit& unit) {
+        const std::string name = "credit " + credit.id + ": unit " + credit.unit->hex() + " ";
+        const protocol::UnitCommitment& commitment = unit.commitment;
+        expect(commitment.kind == protocol::UnitKind::kTrain, name + "is no train unit");
+        expect(credit.node == unit.signer, name + "was committed to by " + unit.signer.hex());
+        if (credit.kind == CreditKind::kCompute)
+            expect(credit.inputs.flops == commitment.flops,
+                   name + "was committed to with " + std::to_string(commitment.flops) + " FLOPs");
+        else
+            expect(credit.inputs.tokens == commitment.tokens,
+                   name + "was committed to with " + std::to_string(commitment.tokens) + " tokens");
+        expect(!unit.is_drawn || round.reports.contains(*credit.unit),
+               name + "is drawn by the beacon, and there is no report on it");
+    }
+
+    void check_verification(const FileCredit& credit, const SignedRound& round,
+                            const CommittedUnit& unit) {
+        const std::string name = "credit " + credit.id + ": unit " + credit.unit->hex() + " ";
+        expect(credit.inputs.flops == unit.commitment.flops,
+               name + "was committed to with " + std::to_string(unit.commitment.flops) + " FLOPs");
+        expect(unit.is_drawn, name + "is not drawn by the beacon at a rate of " +
+                                  std::to_string(unit.sampling_rate_ppm) + " ppm");
+        std::uint64_t count = 0;
+        const auto [first, last] = round.reports.equal_range(*credit.unit);
+        for (auto report = first; report != last; ++report)
+            if (report->second.verifier == credit.node && fits_end(round, unit, report->second))
+                ++count;
+        expect(verified_[{*credit.unit, *credit.node}] <= count,
+               name + "has " + std::to_string(count) + " reports signed by " + credit.node->hex() +
+                   " that say what became of it");
+        out_.reports += std::min<std::uint64_t>(count, 1);
+    }
+
+    /// Agreement is paid unless the unit was rejected for what was compared, a difference if it
+    /// was.
+    static bool fits_end(const SignedRound& round, const CommittedUnit& unit,
+                         const protocol::Report& report) {
+        const auto facts = round.units.find(report.unit);
+        if (facts == round.units.end()) return false;
+        const bool agrees =
+            protocol::compare(unit.commitment, report) == protocol::Difference::kNone;
+        const std::string& state = facts->second.state;
+        if (state == "final" || state == "void") return agrees;
+        const bool is_fault = state == "rejected" || state == "slashed";
+        const bool signed_twice =
+            facts->second.reason_code == protocol::to_string(protocol::ReasonCode::kEquivocation);
+        return is_fault && (!agrees || signed_twice);
+    }
+
+    Status check_uptime_credit(const FileCredit& credit) {
+        if (!credit.node) return {};  // check_epoch_file() says so
+        const std::string name = "credit " + credit.id + ": ";
+        const auto listed = listed_.find({credit.job_id, credit.round});
+        if (listed == listed_.end()) {
+            deviate(name + "no file lists its round");
+            return {};
+        }
+        if (!listed->second.uptime) {
+            out_.unchecked.push_back(name + "its file does not say over which span uptime counts");
+            return {};
+        }
+        const UptimeSpan span = *listed->second.uptime;
+        if (span.from_ms < now_ms_ - protocol::kChallengesKeptMs) {
+            out_.unchecked.push_back(name + "challenges of that time are not kept any more");
+            return {};
+        }
+        GYM_TRY(const auto challenges, evidence_.challenges(*credit.node, span));
+        const auto count = recount_uptime(domain_, *credit.node, span, challenges);
+        if (!count.ok()) {
+            deviate(name + count.error().message);
+            return {};
+        }
+        out_.answers += count->answered;
+        expect(credit.inputs.answered == count->answered,
+               name + "node " + credit.node->hex() + " signed " + std::to_string(count->answered) +
+                   " answers, not " + std::to_string(credit.inputs.answered));
+        // One that was withdrawn after it had been counted is not counted any more.
+        expect(credit.inputs.challenges >= count->issued &&
+                   credit.inputs.challenges <= count->issued + count->withdrawn,
+               name + "node " + credit.node->hex() + " was asked " + std::to_string(count->issued) +
+                   " times, not " + std::to_string(credit.inputs.challenges));
+        return {};
+    }
+
+    const crypto::Eip712Domain& domain_;
+    const EpochFile& file_;
+    FactSource& facts_;
+    EvidenceSource& evidence_;
+    const UnixMs now_ms_;
+    EvidenceFindings out_;
+    std::map<RoundName, FileRound> listed_;
+    std::map<RoundName, std::optional<SignedRound>> rounds_;
+    std::map<std::pair<Digest, Address>, std::uint64_t> verified_;  ///< credits, of all files
+};
+
+}  // namespace
+
+Result<EvidenceFindings> check_evidence(const crypto::Eip712Domain& domain,
+                                        const std::vector<EpochFile>& files, FactSource& facts,
+                                        EvidenceSource& evidence, UnixMs now_ms) {
+    if (files.empty()) return fail(ErrorCode::kInvalidArgument, "there is no file to check");
+    return EvidenceChecker(domain, files, facts, evidence, now_ms).run();
+}
+
+}  // namespace gym::rewards

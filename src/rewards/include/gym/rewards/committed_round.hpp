@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/crypto/eip712.hpp"
+#include "gym/protocol/commitment.hpp"
+#include "gym/protocol/round_record.hpp"
+
+// A round as its commitments and the chain prove it, whoever delivered their bytes. Pure functions.
+namespace gym::rewards {
+
+/// What CommitmentLog says of a round, and the block that draws its sample.
+struct RoundOnChain {
+    Digest record_hash;
+    Digest commitments_root;
+    std::uint32_t count = 0;
+    std::uint64_t posted_block = 0;  ///< of the commitments' root
+    Digest beacon;                   ///< prevrandao of PublishedRound::beacon_block
+};
+
+/// What anybody may hand out about a round: nothing of it is believed.
+struct PublishedRound {
+    Bytes record;                    ///< protocol::encode(RoundRecord)
+    std::vector<Bytes> commitments;  ///< signed, in the order of their leaves
+    std::optional<Bytes> aggregate;  ///< the coordinator's signed commitment, in no tree
+    std::uint64_t beacon_block = 0;
+};
+
+struct CommittedUnit {
+    Address signer;
+    protocol::UnitCommitment commitment;
+    std::uint32_t sampling_rate_ppm = 0;
+    bool is_drawn = false;  ///< by the beacon, at that rate
+};
+
+struct CommittedRound {
+    protocol::RoundRecord record;
+    Digest beacon;
+    std::map<Digest, CommittedUnit> units;  ///< by unit id; the aggregate among them
+};
+
+/// Rebuilds a round: the record has the hash on chain and is of this job and round; the leaves are
+/// as many as on chain and give its root; each commitment is to a train unit of the record, one a
+/// slot, with the counts that the record fixes, signed by the slot's worker; the aggregate, if
+/// there is one, names the record and is signed by somebody; the beacon's block is later than the
+/// root's.
+/// @errors kMismatch, a sentence that names the first thing that does not hold.
+[[nodiscard]] Result<CommittedRound> rebuild_round(const crypto::Eip712Domain& domain,
+                                                   const Digest& job_id, std::uint64_t round,
+                                                   const RoundOnChain& chain,
+                                                   const PublishedRound& published);
+
+}  // namespace gym::rewards

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gym/protocol/report.hpp"
+#include "gym/rewards/committed_round.hpp"
+#include "gym/rewards/fact_check.hpp"
+#include "gym/rewards/uptime_recount.hpp"
+
+// Whether what an epoch pays was signed by those who did it: commitments under the root on chain,
+// reports of verifiers, answers to uptime challenges. check_facts() compares with records instead,
+// which are somebody's word.
+namespace gym::rewards {
+
+/// A report that its verifier revealed, on a unit that has ended.
+struct PublishedReport {
+    Digest committed;  ///< what the verifier committed to before it saw the records
+    protocol::Report report;
+};
+
+/// Where evidence comes from: from anywhere but on_chain(), which is the auditor's own chain.
+/// Every method: @errors those of the source.
+class EvidenceSource {
+  public:
+    virtual ~EvidenceSource() = default;
+    /// @errors kNotFound for a round that is not published.
+    virtual Result<PublishedRound> round(const Digest& job_id, std::uint64_t round) = 0;
+    /// A zero root for an epoch, a zero hash for a round, a zero beacon for a block that is not
+    /// there.
+    virtual Result<RoundOnChain> on_chain(const FileRound& round, std::uint64_t beacon_block) = 0;
+    /// All of a round.
+    virtual Result<std::vector<PublishedReport>> reports(const Digest& job_id,
+                                                         std::uint64_t round) = 0;
+    virtual Result<std::vector<PublishedChallenge>> challenges(const Address& node,
+                                                               const UptimeSpan& span) = 0;
+};
+
+struct EvidenceFindings {
+    std::vector<std::string> deviations;  ///< one sentence each, rounds first, then credits
+    std::vector<std::string> unchecked;   ///< what nobody can check any more, and why
+    std::uint64_t commitments = 0;        ///< that were found under roots on chain
+    std::uint64_t reports = 0;            ///< that credits rest on
+    std::uint64_t answers = 0;            ///< that bonuses rest on
+};
+
+/// Checks the last of `files` (epochs 1, 2, .. without a gap, which say where each round is).
+/// - Its rounds are rebuilt (rebuild_round()), and gym-api knows each committed unit.
+/// - A compute or data credit is for a train unit that its node committed to, with its counts; if
+///   the beacon draws the unit, a verifier has revealed a report on it.
+/// - A verification credit is for a unit that the beacon draws; its verifier revealed a report
+///   whose positions it signed over beacon and unit, each credit of it another one; the report says
+///   what became of the unit; the FLOPs are what the unit's signed commitment counts.
+/// - An uptime credit counts what recount_uptime() counts over the span in the file.
+/// @param now_ms by the auditor's clock: challenges of kChallengesKeptMs ago may be forgotten.
+/// @errors those of the sources.
+[[nodiscard]] Result<EvidenceFindings> check_evidence(const crypto::Eip712Domain& domain,
+                                                      const std::vector<EpochFile>& files,
+                                                      FactSource& facts, EvidenceSource& evidence,
+                                                      UnixMs now_ms);
+
+}  // namespace gym::rewards
