@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <map>
 
 #include "credits.hpp"
 #include "gym/ledger/sealer.hpp"
 #include "gym/rewards/settlement.hpp"
+#include "release_room.hpp"
 
 // Closing an epoch: one transaction from final credits to a payout root.
 namespace gym::rewards {
@@ -33,13 +35,24 @@ Result<std::optional<Previous>> read_previous(db::Transaction& transaction, Unix
     return std::optional(Previous{row->get<std::uint64_t>("epoch"), row->get<Digest>("file_root")});
 }
 
+constexpr std::string_view kToBePaid =
+    "JOIN rewards.finished_round f ON f.job_id = c.job_id AND f.round = c.round "
+    "WHERE c.state = 'posted' AND c.epoch IS NULL ";
+
+Result<bool> is_due(db::Transaction& transaction, UnixMs now) {
+    GYM_TRY(const auto previous, read_previous(transaction, now));
+    if (!previous) return false;
+    GYM_TRY(const auto credit, transaction.exec_optional("SELECT FROM rewards.credit c " +
+                                                         std::string(kToBePaid) + "LIMIT 1"));
+    return credit.has_value();
+}
+
+/// Those of the oldest rounds first.
 Result<std::vector<FileCredit>> read_credits(db::Transaction& transaction) {
     GYM_TRY(const db::Rows rows,
-            transaction.exec(
-                std::string(kReceiptSelect) +
-                    "JOIN rewards.finished_round f ON f.job_id = c.job_id AND f.round = c.round "
-                    "WHERE c.state = 'posted' AND c.epoch IS NULL ORDER BY c.id LIMIT $1",
-                {kCreditsOfAnEpochMax}));
+            transaction.exec(std::string(kReceiptSelect) + std::string(kToBePaid) +
+                                 "ORDER BY f.registry_epoch, c.id LIMIT $1",
+                             {kCreditsOfAnEpochMax}));
     std::vector<FileCredit> credits;
     for (const db::Row row : rows) {
         GYM_TRY(Receipt receipt, to_receipt(row));
@@ -48,17 +61,20 @@ Result<std::vector<FileCredit>> read_credits(db::Transaction& transaction) {
     return credits;
 }
 
-Result<std::vector<FileRound>> read_rounds(db::Transaction& transaction) {
+Result<std::vector<FileRound>> read_rounds(db::Transaction& transaction,
+                                           const std::set<RoundName>& held) {
     GYM_TRY(const db::Rows rows,
             transaction.exec("SELECT f.job_id, f.round, f.registry_epoch, r.commitments_root FROM "
                              "rewards.finished_round f "
                              "JOIN registry.round r ON r.job_id = f.job_id AND r.round = f.round "
                              "WHERE f.epoch IS NULL ORDER BY f.registry_epoch"));
     std::vector<FileRound> rounds;
-    for (const db::Row row : rows)
-        rounds.push_back({row.get<Digest>("job_id"), row.get<std::uint64_t>("round"),
-                          row.get<std::uint64_t>("registry_epoch"),
-                          row.get<std::optional<Digest>>("commitments_root")});
+    for (const db::Row row : rows) {
+        FileRound round{row.get<Digest>("job_id"), row.get<std::uint64_t>("round"),
+                        row.get<std::uint64_t>("registry_epoch"),
+                        row.get<std::optional<Digest>>("commitments_root")};
+        if (!held.contains({round.job_id, round.round})) rounds.push_back(round);
+    }
     return rounds;
 }
 
@@ -82,12 +98,18 @@ struct Closing {
     std::map<Address, Amount> earned;  ///< of this epoch
 };
 
-Result<Closing> make_file(Books& books, const Previous& previous, std::vector<FileCredit> credits) {
+Result<Address> payer_of(Books& books, const FileCredit& credit) {
+    if (credit.payer) return *credit.payer;
+    GYM_TRY(const registry::Job job, books.job(credit.job_id));
+    return job.owner;
+}
+
+Result<Closing> make_file(Books& books, const Previous& previous, EpochChoice choice) {
     Closing closing;
     std::map<Address, Amount> spent;
-    for (const FileCredit& credit : credits) {
-        GYM_TRY(const registry::Job job, books.job(credit.job_id));
-        GYM_CHECK(add(spent, credit.payer.value_or(job.owner), credit.amount));
+    for (const FileCredit& credit : choice.credits) {
+        GYM_TRY(const Address payer, payer_of(books, credit));
+        GYM_CHECK(add(spent, payer, credit.amount));
         GYM_CHECK(add(closing.earned, credit.earner, credit.amount));
     }
     GYM_TRY(auto cumulative, read_cumulative(books.transaction));
@@ -98,8 +120,10 @@ Result<Closing> make_file(Books& books, const Previous& previous, std::vector<Fi
     file.epoch = previous.epoch + 1;
     file.previous = previous.file_root;
     file.domain = books.config.domain;
-    file.credits = std::move(credits);
-    GYM_TRY(file.rounds, read_rounds(books.transaction));
+    file.credits = std::move(choice.credits);
+    std::sort(file.credits.begin(), file.credits.end(),
+              [](const FileCredit& a, const FileCredit& b) { return a.id < b.id; });
+    GYM_TRY(file.rounds, read_rounds(books.transaction, choice.held));
     GYM_TRY(file.ledger_seal, ledger::seal_head(books.transaction));
     for (const auto& [owner, amount] : spent)
         file.releases.push_back({owner, amount});
@@ -135,8 +159,13 @@ Status store(Books& books, const Closing& closing) {
         books.transaction.exec("UPDATE rewards.credit SET epoch = $1 WHERE id = ANY($2::uuid[])",
                                {file.epoch, db::Param::array(ids)}));
     GYM_ASSERT(marked.affected() == ids.size(), "each credit of the file is paid by this epoch");
-    GYM_CHECK(books.transaction.exec(
-        "UPDATE rewards.finished_round SET epoch = $1 WHERE epoch IS NULL", {file.epoch}));
+    std::vector<std::uint64_t> rounds;
+    for (const FileRound& round : file.rounds)
+        rounds.push_back(round.epoch);
+    GYM_CHECK(
+        books.transaction.exec("UPDATE rewards.finished_round SET epoch = $1 WHERE epoch IS "
+                               "NULL AND registry_epoch = ANY($2::bigint[])",
+                               {file.epoch, db::Param::array(rounds)}));
     for (const FileRelease& release : file.releases)
         GYM_CHECK(books.transaction.exec("INSERT INTO rewards.release VALUES ($1, $2, $3)",
                                          {file.epoch, release.owner, release.amount}));
@@ -165,6 +194,12 @@ Status make_payable(Books& books, const Closing& closing) {
 
 Result<std::optional<std::uint64_t>> Settlement::close_epoch() {
     using Closed = std::optional<std::uint64_t>;
+    GYM_TRY(const bool due,
+            database_.transact(
+                [&](db::Transaction& transaction) { return is_due(transaction, clock_.now_ms()); },
+                idempotent()));
+    if (!due) return Closed();
+    GYM_TRY(const ReleaseCaps caps, chain_.release_caps());
     return database_.transact(
         [&](db::Transaction& transaction) -> Result<Closed> {
             // One closer at a time, and none while a feed is being booked.
@@ -174,7 +209,12 @@ Result<std::optional<std::uint64_t>> Settlement::close_epoch() {
             if (!previous) return Closed();
             GYM_TRY(auto credits, read_credits(transaction));
             if (credits.empty()) return Closed();
-            GYM_TRY(const Closing closing, make_file(books, *previous, std::move(credits)));
+            GYM_TRY(EpochChoice choice,
+                    choose_rounds(std::move(credits), caps, [&](const FileCredit& credit) {
+                        return payer_of(books, credit);
+                    }));
+            rounds_held_ = choice.held.size();
+            GYM_TRY(const Closing closing, make_file(books, *previous, std::move(choice)));
             GYM_CHECK(store(books, closing));
             GYM_CHECK(make_payable(books, closing));
             return Closed(closing.file.epoch);

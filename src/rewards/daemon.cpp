@@ -34,6 +34,7 @@ Result<TickReport> Daemon::tick() {
     GYM_CHECK(accounting_.fund_unfunded());
     GYM_CHECK(accounting_.refund_ended_jobs());
     GYM_TRY(report.epoch_closed, settlement_.close_epoch());
+    if (report.epoch_closed) report.rounds_held = settlement_.rounds_held();
     GYM_TRY(report.settled, settlement_.advance());
     GYM_CHECK(settlement_.trim_withdrawals());
     // Only at a block whose events are all booked do both sides describe the same moment.

@@ -102,27 +102,37 @@ Result<EarnerSummary> summary(db::Transaction& transaction, const std::string& a
                          payable.debits};
 }
 
-Result<ClaimProof> claim_proof(db::Transaction& transaction, const Address& earner, UnixMs now_ms) {
-    GYM_TRY(const auto row,
-            transaction.exec_optional(
-                "SELECT epoch, payout_root, file, active_at_ms FROM rewards.settlement "
-                "WHERE state = 'submitted' AND active_at_ms <= $1 "
-                "ORDER BY epoch DESC LIMIT 1",
-                {now_ms}));
+Result<ActiveRoot> active_root(db::Transaction& transaction, UnixMs now_ms) {
+    GYM_TRY(const auto row, transaction.exec_optional(
+                                "SELECT epoch, payout_root, active_at_ms FROM rewards.settlement "
+                                "WHERE state = 'submitted' AND active_at_ms <= $1 "
+                                "ORDER BY epoch DESC LIMIT 1",
+                                {now_ms}));
     if (!row)
         return fail(ErrorCode::kNotFound,
                     "no payout root is active yet: the first follows the first final credits");
-    GYM_TRY(const EpochFile file, parse_epoch_file(row->get<std::string>("file")));
-    GYM_TRY(const PayoutTree tree, PayoutTree::build(file.domain, file.payouts));
-    ClaimProof out;
+    return ActiveRoot{row->get<std::uint64_t>("epoch"), row->get<Digest>("payout_root"),
+                      row->get<UnixMs>("active_at_ms")};
+}
+
+Result<PayoutTree> tree_of_file(std::string_view epoch_file) {
+    GYM_TRY(EpochFile file, parse_epoch_file(epoch_file));
+    return PayoutTree::build(file.domain, std::move(file.payouts));
+}
+
+Result<ClaimProof> claim_proof(const ActiveRoot& root, const PayoutTree& tree,
+                               const Address& earner) {
+    ClaimProof out{root.epoch, root.root, {}, {}, root.active_at_ms};
+    GYM_TRY(out.cumulative, tree.cumulative_of(earner));
     GYM_TRY(out.proof, tree.prove(earner));
-    const auto payout = std::find_if(file.payouts.begin(), file.payouts.end(),
-                                     [&](const Payout& p) { return p.earner == earner; });
-    out.cumulative = payout->cumulative;
-    out.epoch = row->get<std::uint64_t>("epoch");
-    out.root = tree.root();
-    out.active_at_ms = row->get<UnixMs>("active_at_ms");
     return out;
+}
+
+Result<ClaimProof> claim_proof(db::Transaction& transaction, const Address& earner, UnixMs now_ms) {
+    GYM_TRY(const ActiveRoot root, active_root(transaction, now_ms));
+    GYM_TRY(const std::string file, epoch_file(transaction, root.epoch));
+    GYM_TRY(const PayoutTree tree, tree_of_file(file));
+    return claim_proof(root, tree, earner);
 }
 
 Result<std::vector<PayoutEpoch>> list_epochs(db::Transaction& transaction, std::uint32_t limit) {

@@ -19,6 +19,7 @@ class ContractChain final : public rewards::SettlementChain {
     ContractChain(chain::ChainClient& client, chain::TxManager& manager,
                   const chain::Deployment& deployment);
 
+    Result<rewards::ReleaseCaps> release_caps() override;
     Result<rewards::OrderStatus> release(const std::string& id,
                                          const rewards::ReleaseOrder& order) override;
     Result<rewards::OrderStatus> submit_root(const std::string& id,
@@ -28,7 +29,17 @@ class ContractChain final : public rewards::SettlementChain {
     Result<rewards::Holdings> holdings(std::uint64_t block) override;
 
   private:
-    Result<rewards::OrderStatus> bring(const std::string& id, const chain::ContractCall& call);
+    /// What an order wants to know of the contracts before it is sent, again or at all. Either may
+    /// be empty.
+    struct Asks {
+        std::function<Result<bool>()> happened;        ///< in a finalized block
+        std::function<Result<std::string>()> forbids;  ///< why not now; may be empty
+    };
+    Result<rewards::OrderStatus> bring(const std::string& id, const chain::ContractCall& call,
+                                       const Asks& asks);
+    Result<bool> is_released(const rewards::ReleaseOrder& order);
+    Result<std::string> above_caps(const rewards::ReleaseOrder& order);
+    Result<bool> is_posted(const rewards::RootOrder& order);
 
     chain::ChainClient& client_;
     chain::TxManager& manager_;

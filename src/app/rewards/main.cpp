@@ -48,6 +48,11 @@ void log_tick(const app::RewardsService::Tick& tick, std::string& last_warning) 
         spdlog::info("booked {} unit events, {} reports, {} rounds", rewards.unit_events,
                      rewards.reports, rewards.rounds);
     if (rewards.epoch_closed) spdlog::info("closed payout epoch {}", *rewards.epoch_closed);
+    if (rewards.rounds_held > 0)
+        spdlog::warn(
+            "{} round(s) wait for a later epoch: with them this one would release more "
+            "than JobEscrow's releaseCap or ownerReleaseCap",
+            rewards.rounds_held);
     if (rewards.reconciliation && !rewards.reconciliation->equal())
         spdlog::error("block {}: the contracts hold {} and {} wei, the ledger says {} and {}",
                       rewards.reconciliation->block,

@@ -17,7 +17,14 @@ namespace gym::rewards {
 /// later.
 class FakeChain final : public SettlementChain {
   public:
+    Result<ReleaseCaps> release_caps() override { return caps; }
     Result<OrderStatus> release(const std::string& id, const ReleaseOrder& order) override {
+        Amount total;
+        for (const auto& [owner, amount] : order.spent) {
+            total = *total.plus(amount);
+            if (amount > caps.owner || total > caps.epoch)
+                return OrderStatus{OrderState::kWaiting, "above a cap"};
+        }
         return take(id, [&] {
             for (const auto& [owner, amount] : order.spent) {
                 emit(Released{order.epoch, owner, amount});
@@ -75,6 +82,7 @@ class FakeChain final : public SettlementChain {
         return ChainProgress{block, true};
     }
 
+    ReleaseCaps caps{Amount(1'000'000'000), Amount(1'000'000'000)};
     bool holds_back = false;  ///< orders wait
     int failures = 0;         ///< so many orders fail in a block first
     std::uint64_t active_at_s = 0;

@@ -9,6 +9,7 @@
 #include "gym/blob/blob_store.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
+#include "gym/rewards/proof_cache.hpp"
 
 namespace gym::api {
 
@@ -55,6 +56,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     blob::BlobStore& blobs_;
     const Clock& clock_;
     Options options_;
+    rewards::PayoutTreeCache payout_trees_;
 };
 
 /// A new API key of `owner`, shown once: only its hash is stored. @errors kUnavailable.

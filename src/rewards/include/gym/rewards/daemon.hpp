@@ -20,7 +20,8 @@ struct TickReport {
     std::size_t reports = 0;
     std::size_t rounds = 0;
     std::optional<std::uint64_t> epoch_closed;
-    bool settled = false;  ///< no epoch is under way
+    std::size_t rounds_held = 0;  ///< left out of it, for the escrow's caps
+    bool settled = false;         ///< no epoch is under way
     std::optional<Reconciliation> reconciliation;
 };
 

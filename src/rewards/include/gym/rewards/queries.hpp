@@ -50,6 +50,17 @@ struct EarnerSummary {
 Result<EarnerSummary> summary(db::Transaction& transaction, const std::string& asset,
                               const Address& earner);
 
+/// The root that pays now, without its tree.
+struct ActiveRoot {
+    std::uint64_t epoch = 0;
+    Digest root;
+    UnixMs active_at_ms = 0;
+};
+/// The newest that is active at `now_ms`. @errors kNotFound.
+Result<ActiveRoot> active_root(db::Transaction& transaction, UnixMs now_ms);
+/// @errors as parse_epoch_file and PayoutTree::build.
+Result<PayoutTree> tree_of_file(std::string_view epoch_file);
+
 struct ClaimProof {
     std::uint64_t epoch = 0;
     Digest root;
@@ -57,8 +68,11 @@ struct ClaimProof {
     std::vector<Digest> proof;
     UnixMs active_at_ms = 0;
 };
-/// The proof against the newest root that is active at `now_ms`. @errors kNotFound if there is none
-/// with this earner.
+/// From the root's tree. @errors kNotFound if the earner is not in it.
+Result<ClaimProof> claim_proof(const ActiveRoot& root, const PayoutTree& tree,
+                               const Address& earner);
+/// The same, with a tree that is made for this proof alone; who answers many asks PayoutTreeCache.
+/// @errors kNotFound if there is no active root with this earner.
 Result<ClaimProof> claim_proof(db::Transaction& transaction, const Address& earner, UnixMs now_ms);
 
 struct PayoutEpoch {

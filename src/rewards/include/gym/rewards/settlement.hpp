@@ -39,10 +39,12 @@ class Settlement {
           chain_(chain),
           publish_(std::move(publish)) {}
 
-    /// Closes an epoch over all finished rounds if there is something to pay and no epoch is under
-    /// way: earned -> payable, cumulative totals, file, root. @return the epoch that was closed, if
-    /// any.
+    /// Closes an epoch over finished rounds, as many as the escrow's caps let it release, if there
+    /// is something to pay and no epoch is under way: earned -> payable, cumulative totals, file,
+    /// root. @return the epoch that was closed, if any.
     Result<std::optional<std::uint64_t>> close_epoch();
+    /// Rounds that the epoch closed last has left to a later one.
+    [[nodiscard]] std::size_t rounds_held() const noexcept { return rounds_held_; }
     /// Takes the epoch under way one step further: file published -> released -> root submitted.
     /// @return true if nothing is under way (any more).
     Result<bool> advance();
@@ -59,6 +61,7 @@ class Settlement {
     RewardsConfig config_;
     SettlementChain& chain_;
     PublishFile publish_;
+    std::size_t rounds_held_ = 0;
 };
 
 }  // namespace gym::rewards

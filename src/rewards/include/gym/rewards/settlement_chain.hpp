@@ -78,6 +78,12 @@ struct OrderStatus {
     std::string reason;  ///< why it waits or failed; may be empty
 };
 
+/// The most that an epoch may release (JobEscrow); an admin can change both.
+struct ReleaseCaps {
+    Amount epoch;  ///< of all owners together
+    Amount owner;  ///< of one
+};
+
 /// Tokens in the contracts at the end of one block.
 struct Holdings {
     std::uint64_t block = 0;
@@ -86,11 +92,14 @@ struct Holdings {
 };
 
 /// The chain as settlement needs it. Sending is by orders with permanent ids: the same id is the
-/// same order, sent once, however often it is asked for and whatever crashes in between. Every
+/// same order, sent once, however often it is asked for and whatever crashes in between. An order
+/// whose effect is in a finalized block is done, whatever became of its own transaction. Every
 /// method: @errors kUnavailable, kTimeout (try later).
 class SettlementChain {
   public:
     virtual ~SettlementChain() = default;
+    virtual Result<ReleaseCaps> release_caps() = 0;
+    /// Waits, unsent, while it is above a cap.
     virtual Result<OrderStatus> release(const std::string& id, const ReleaseOrder& order) = 0;
     virtual Result<OrderStatus> submit_root(const std::string& id, const RootOrder& order) = 0;
     virtual Result<OrderStatus> trim_withdrawal(const std::string& id, const Address& owner,
