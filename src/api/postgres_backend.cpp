@@ -167,7 +167,7 @@ Result<rewards::ClaimProof> PostgresBackend::proof(const Address& earner) {
             }));
     // No connection is held while the tree is made or waited for.
     GYM_TRY(const auto tree,
-            payout_trees_.tree(root, [&](std::uint64_t epoch) { return epoch_file(epoch); }));
+            payout_trees_->tree(root, [&](std::uint64_t epoch) { return epoch_file(epoch); }));
     return rewards::claim_proof(root, *tree, earner);
 }
 

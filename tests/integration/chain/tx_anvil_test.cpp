@@ -150,8 +150,8 @@ chain::SignedTransaction sent_elsewhere(std::uint64_t chain_id, std::uint64_t no
     chain::Transaction tx;
     tx.chain_id = chain_id;
     tx.nonce = nonce;
-    tx.fee_max_wei = Amount(900'000'000'000);
-    tx.priority_fee_wei = Amount(900'000'000'000);
+    tx.fee_max_wei = Amount(100'000'000'000);
+    tx.priority_fee_wei = Amount(100'000'000'000);
     tx.gas_limit = 21'000;
     tx.to = to;
     tx.value_wei = Amount(1'000);

@@ -10,6 +10,8 @@
 namespace gym::rewards {
 namespace {
 
+using testing::must;
+
 constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
 
 /// One daemon from beginning to end: what it remembers of a nonce is not on disk.
@@ -94,7 +96,7 @@ TEST_F(OrdersTest, AnOrderWhoseNonceAStrangerTookIsSentAgain) {
     chain::Transaction elsewhere;
     elsewhere.chain_id = anvil_.chain_id();
     elsewhere.nonce = *ours.nonce;
-    elsewhere.fee_max_wei = elsewhere.priority_fee_wei = Amount(900'000'000'000);
+    elsewhere.fee_max_wei = elsewhere.priority_fee_wei = Amount(100'000'000'000);
     elsewhere.gas_limit = 21'000;
     elsewhere.to = settler_key_.address();
     const auto sent = anvil_.client().send(chain::sign_transaction(elsewhere, settler_key_).raw);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     blob::BlobStore& blobs_;
     const Clock& clock_;
     Options options_;
-    rewards::PayoutTreeCache payout_trees_;
+    std::unique_ptr<rewards::PayoutTreeCache> payout_trees_ =
+        std::make_unique<rewards::PayoutTreeCache>();
 };
 
 /// A new API key of `owner`, shown once: only its hash is stored. @errors kUnavailable.
