@@ -55,13 +55,13 @@ contract RewardsDistributor is
     StoredRoot[2] private _roots;
     mapping(address earner => uint256) private _claimed;
     mapping(address earner => address) private _recipients;
-    uint128 private _growthLimit;
     uint256 private _totalClaimed;
-    // The rest is one slot, so that a claim reads its pause and its root's place at once.
-    uint64 private _claimsPausedUntil;
-    uint64 private _nextClaimPauseAt;
-    uint64 private _lastEpoch;
+    // The rest is one slot, so that a claim reads its pause and its root's place at once, and a post its limit
+    // and its root's place. Times are Unix seconds.
+    uint48 private _claimsPausedUntil;
+    uint48 private _nextClaimPauseAt;
     uint8 private _last;
+    uint128 private _growthLimit;
 
     /// @notice Creates a distributor without a root.
     /// @param token_ The token that is paid.
@@ -82,6 +82,9 @@ contract RewardsDistributor is
         }
         _token = token_;
         _activationDelay = activationDelay_;
+        // Zero would be a root that has been active since 1970.
+        _roots[0].activeAt = NEVER;
+        _roots[1].activeAt = NEVER;
         _setGrowthLimit(growthLimit_);
     }
 
@@ -92,12 +95,11 @@ contract RewardsDistributor is
         onlyRole(SETTLER_ROLE)
     {
         if (root == 0 || epochFileRoot == 0) revert ZeroRoot();
-        if (epoch <= _lastEpoch) revert EpochNotIncreasing(epoch, _lastEpoch);
         uint8 last = _last;
+        uint64 epochBefore = _roots[last].epoch;
+        if (epoch <= epochBefore) revert EpochNotIncreasing(epoch, epochBefore);
         uint64 lastActiveAt = _roots[last].activeAt;
-        if (lastActiveAt != NEVER && block.timestamp < lastActiveAt) {
-            revert RootPending(_roots[last].epoch, lastActiveAt);
-        }
+        if (_isPending(lastActiveAt)) revert RootPending(epochBefore, lastActiveAt);
         // A disabled root is overwritten, an active one is kept and the one before it is overwritten.
         uint8 active = lastActiveAt == NEVER ? 1 - last : last;
         _checkTotal(totalCumulative, _roots[active].totalCumulative);
@@ -106,7 +108,6 @@ contract RewardsDistributor is
         _roots[1 - active] =
             StoredRoot(root, epochFileRoot, totalCumulative.toUint128(), epoch, activeAt);
         _last = 1 - active;
-        _lastEpoch = epoch;
         emit RootSubmitted(epoch, root, totalCumulative, epochFileRoot, activeAt);
     }
 
@@ -193,16 +194,16 @@ contract RewardsDistributor is
     /// @inheritdoc IRewardsDistributor
     function pauseClaims() external onlyRole(GUARDIAN_ROLE) {
         if (block.timestamp < _nextClaimPauseAt) revert PauseTooSoon(_nextClaimPauseAt);
-        uint64 until = uint64(block.timestamp) + CLAIM_PAUSE_MAX;
+        uint48 until = uint48(block.timestamp + CLAIM_PAUSE_MAX);
         _claimsPausedUntil = until;
-        _nextClaimPauseAt = until + CLAIM_PAUSE_MAX;
+        _nextClaimPauseAt = until + uint48(CLAIM_PAUSE_MAX);
         emit ClaimsPaused(until);
     }
 
     /// @inheritdoc IRewardsDistributor
     function unpauseClaims() external onlyRole(GUARDIAN_ROLE) {
         if (block.timestamp >= _claimsPausedUntil) revert ClaimsNotPaused();
-        _claimsPausedUntil = uint64(block.timestamp);
+        _claimsPausedUntil = uint48(block.timestamp);
         emit ClaimsUnpaused();
     }
 
@@ -223,12 +224,13 @@ contract RewardsDistributor is
 
     /// @inheritdoc IRewardsDistributor
     function lastEpoch() external view returns (uint64) {
-        return _lastEpoch;
+        return _roots[_last].epoch;
     }
 
     /// @inheritdoc IRewardsDistributor
-    function activeRoot() external view returns (RootInfo memory) {
-        return _info(_roots[_activeIndex()]);
+    function activeRoot() external view returns (RootInfo memory info) {
+        StoredRoot storage active = _roots[_activeIndex()];
+        if (active.activeAt != NEVER) info = _info(active);
     }
 
     /// @inheritdoc IRewardsDistributor
@@ -315,7 +317,7 @@ contract RewardsDistributor is
 
     function _pending(uint64 epoch) private view returns (StoredRoot storage pending) {
         pending = _roots[_last];
-        if (epoch == 0 || pending.epoch != epoch || !_isPending(pending.activeAt)) {
+        if (pending.epoch != epoch || !_isPending(pending.activeAt)) {
             revert NotPending(epoch);
         }
     }

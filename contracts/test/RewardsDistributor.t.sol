@@ -16,6 +16,29 @@ contract RewardsDistributorTest is DistributorFixture {
         _deploy();
     }
 
+    function test_withoutARootNothingIsActivePendingOrPaid() public {
+        for (uint256 i = 0; i < 2; ++i) {
+            IRewardsDistributor.RootInfo memory active = _distributor.activeRoot();
+            assertEq(active.epoch, 0, "epoch");
+            assertEq(active.root, 0, "root");
+            assertEq(active.totalCumulative, 0, "total");
+            assertEq(active.epochFileRoot, 0, "file root");
+            assertEq(active.activeAt, 0, "active at");
+            assertEq(_distributor.pendingRoot().epoch, 0, "pending");
+            assertEq(_distributor.pendingRoot().activeAt, 0, "pending at");
+            _earn(0, 10);
+            _expectClaimReverts(
+                0, abi.encodeWithSelector(IRewardsDistributor.NoActiveRoot.selector)
+            );
+            // Neither is what was disabled.
+            _submit(1 + uint64(i));
+            assertEq(_distributor.lastEpoch(), 1 + i, "last");
+            vm.prank(GUARDIAN);
+            _distributor.disable(1 + uint64(i));
+            vm.warp(block.timestamp + 2 * DELAY);
+        }
+    }
+
     function test_aRootPaysOnlyAfterItsActivation() public {
         _earn(0, 10);
         vm.expectEmit(address(_distributor));

@@ -171,9 +171,14 @@ Result<registry::Evaluation> PostgresBackend::evaluation(const Digest& id) {
 }
 
 Result<rewards::ClaimProof> PostgresBackend::proof(const Address& earner) {
-    return calls::read(database_, options_, [&](db::Transaction& tx) {
-        return proofs_.of(tx, earner, clock_.now_ms());
-    });
+    GYM_TRY(const rewards::ActiveRoot root,
+            calls::read(database_, options_, [&](db::Transaction& tx) {
+                return rewards::active_root(tx, clock_.now_ms());
+            }));
+    // No connection is held while the tree is made or waited for.
+    GYM_TRY(const auto tree,
+            payout_trees_->tree(root, [&](std::uint64_t epoch) { return epoch_file(epoch); }));
+    return rewards::claim_proof(root, *tree, earner);
 }
 
 Result<rewards::Receipt> PostgresBackend::receipt(std::string_view id) {

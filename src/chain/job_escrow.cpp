@@ -70,6 +70,11 @@ ContractCall JobEscrow::set_release_cap(const Amount& cap) const {
                      "set the release cap to " + cap.to_string());
 }
 
+ContractCall JobEscrow::set_owner_release_cap(const Amount& cap) const {
+    return make_call(address_, "setOwnerReleaseCap(uint256)", {cap},
+                     "set the release cap of one owner to " + cap.to_string());
+}
+
 Result<Amount> JobEscrow::balance_of(ChainClient& client, const Address& owner,
                                      const BlockId& at) const {
     return view_amount(client, address_, at, "balanceOf(address)", {owner});
@@ -80,9 +85,8 @@ Result<Amount> JobEscrow::total_balance(ChainClient& client, const BlockId& at) 
 }
 
 Result<Amount> JobEscrow::released_of(ChainClient& client, std::uint64_t epoch,
-                                      const Address& owner) const {
-    return view_amount(client, address_, BlockTag::kLatest, "releasedOf(uint64,address)",
-                       {epoch, owner});
+                                      const Address& owner, const BlockId& at) const {
+    return view_amount(client, address_, at, "releasedOf(uint64,address)", {epoch, owner});
 }
 
 Result<Amount> JobEscrow::release_cap(ChainClient& client) const {
@@ -91,6 +95,14 @@ Result<Amount> JobEscrow::release_cap(ChainClient& client) const {
 
 Result<Amount> JobEscrow::owner_release_cap(ChainClient& client) const {
     return view_amount(client, address_, BlockTag::kLatest, "ownerReleaseCap()", {});
+}
+
+Result<std::pair<std::uint64_t, Amount>> JobEscrow::release_state(ChainClient& client) const {
+    GYM_TRY(const auto values, call_view(client, address_, BlockTag::kLatest, "releaseState()", {},
+                                         "_(uint64,uint256)"));
+    GYM_TRY(const std::uint64_t epoch, values[0].u64());
+    GYM_TRY(const Amount released, values[1].amount());
+    return std::make_pair(epoch, released);
 }
 
 Result<std::pair<Amount, std::uint64_t>> JobEscrow::withdrawal_of(ChainClient& client,

@@ -38,6 +38,7 @@ TxManager::TxManager(ChainClient& client, IntentStore& store, crypto::PrivateKey
       decoder_(std::move(decoder)) {
     GYM_ASSERT(policy_.bump_ppm >= 125'000, "nodes take a replacement only at 12.5 % more");
     GYM_ASSERT(policy_.in_flight_max >= 1 && policy_.in_flight_max <= kOpenMax / 2, "bounded");
+    GYM_ASSERT(policy_.unmined_max >= 1 && policy_.unmined_max <= kOpenMax / 2, "bounded");
 }
 
 Result<Intent> TxManager::submit(const IntentRequest& request) {
@@ -92,27 +93,26 @@ Result<TickReport> TxManager::tick() {
     GYM_TRY(const View view, look());
     GYM_TRY(const std::vector<Intent> open, store_.open(kOpenMax));
     TickReport report;
-    std::uint32_t unmined = 0;
     for (const Intent& intent : open) {
         if (intent.state != IntentState::kSigned) continue;
         const std::uint32_t settled_before = report.settled;
         GYM_CHECK(advance(view, intent, report));
         if (report.settled != settled_before) continue;
         ++report.in_flight;
-        if (*intent.nonce >= view.nonce_head) ++unmined;
+        if (*intent.nonce >= view.nonce_head) ++report.unmined;
     }
     for (const Intent& intent : open) {
         if (intent.state != IntentState::kQueued) continue;
-        if (report.in_flight >= policy_.in_flight_max) {
+        if (report.in_flight >= policy_.in_flight_max || report.unmined >= policy_.unmined_max) {
             ++report.queued_left;
             continue;
         }
         const std::uint32_t settled_before = report.settled;
-        GYM_TRY(const bool started, start(view, intent, unmined == 0, report));
+        GYM_TRY(const bool started, start(view, intent, report.unmined == 0, report));
         if (started) {
             ++report.in_flight;
             ++report.signed_new;
-            ++unmined;
+            ++report.unmined;
         } else if (report.settled == settled_before) {
             ++report.queued_left;
         }
@@ -124,16 +124,24 @@ Status TxManager::advance(const View& view, const Intent& intent, TickReport& re
     GYM_ASSERT(intent.nonce && !intent.attempts.empty(), "a signed intent has nonce and bytes");
     if (*intent.nonce < view.nonce_head) return follow_mined(view, intent, report);
     unexplained_since_ms_.erase(intent.request.id);
+    mined_.erase(intent.request.id);
     return keep_alive(view, intent, report);
 }
 
 /// The nonce is used on chain: by one of our versions, or by a stranger.
 Status TxManager::follow_mined(const View& view, const Intent& intent, TickReport& report) {
+    if (const auto known = mined_.find(intent.request.id);
+        known != mined_.end() && known->second.block_number > view.finalized.number) {
+        report.taken.insert_or_assign(intent.request.id, known->second.hash);
+        return {};
+    }
     for (auto attempt = intent.attempts.rbegin(); attempt != intent.attempts.rend(); ++attempt) {
         GYM_TRY(const auto receipt, client_.receipt(attempt->hash));
         if (!receipt) continue;
         unexplained_since_ms_.erase(intent.request.id);
         report.taken.insert_or_assign(intent.request.id, attempt->hash);
+        if (receipt->block_number <= view.head.number)
+            mined_.insert_or_assign(intent.request.id, Mined{attempt->hash, receipt->block_number});
         if (receipt->block_number > view.finalized.number) return {};
         GYM_TRY(const auto block, client_.block(receipt->block_number));
         if (!block || block->hash != receipt->block_hash)
@@ -166,6 +174,7 @@ Status TxManager::follow_mined(const View& view, const Intent& intent, TickRepor
                      " went to a transaction that was not sent from here; nothing of this intent "
                      "happened, submit it under another id if it is still wanted";
     GYM_CHECK(store_.settle(intent.request.id, outcome, now_ms));
+    unexplained_since_ms_.erase(intent.request.id);
     ++report.settled;
     return {};
 }
@@ -188,6 +197,7 @@ Status TxManager::settle_mined(const Intent& intent, const Attempt& attempt, con
     if (outcome.state == IntentState::kCancelled) outcome.reason = "cancelled on request";
     GYM_CHECK(store_.settle(intent.request.id, outcome, clock_.now_ms()));
     broadcast_at_ms_.erase(intent.request.id);
+    mined_.erase(intent.request.id);
     ++report.settled;
     return {};
 }

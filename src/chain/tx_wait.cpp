@@ -6,6 +6,17 @@
 
 namespace gym::chain {
 
+Result<Intent> TxManager::submit_idempotent(const IntentRequest& request) {
+    IntentRequest numbered = request;
+    for (int number = 1; number <= kRepeatsMax; ++number) {
+        if (number > 1) numbered.id = request.id + "#" + std::to_string(number);
+        GYM_TRY(Intent intent, submit(numbered));
+        if (!is_settled(intent.state) || intent.state == IntentState::kDone) return intent;
+    }
+    return fail(ErrorCode::kConflict, "'" + request.label + "' did not happen under " +
+                                          std::to_string(kRepeatsMax) + " intents");
+}
+
 Result<Intent> TxManager::wait(const std::string& id, std::uint32_t timeout_ms,
                                const OnSent& on_sent) {
     bool told = !on_sent;

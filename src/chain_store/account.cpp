@@ -43,7 +43,8 @@ Result<chain::Outcome> Account::execute(const chain::ContractCall& call, std::st
     GYM_CHECK(check_gas_money(call));
     // No time or block tells two calls apart: both may be made within one.
     if (id.empty()) id = call.label + "/" + to_hex(crypto::random_digest().view());
-    return manager_->execute(call.intent(id), timeout_ms_, on_sent_);
+    GYM_TRY(const chain::Intent intent, manager_->submit_idempotent(call.intent(id)));
+    return manager_->execute(intent.request, timeout_ms_, on_sent_);
 }
 
 Result<Account::Permit> Account::permit(const chain::Deployment& contracts, const Address& spender,

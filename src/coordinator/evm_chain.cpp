@@ -129,11 +129,8 @@ class EvmChain final : public ChainPort {
 
   private:
     Status submit(const std::string& id, const chain::ContractCall& call) {
-        GYM_TRY(const chain::Intent intent, transactions_.submit(call.intent(id)));
-        if (!chain::is_settled(intent.state) || intent.state == chain::IntentState::kDone)
-            return {};
-        return fail(ErrorCode::kConflict,
-                    call.label + ": " + (intent.outcome ? intent.outcome->reason : "not sent"));
+        GYM_CHECK(transactions_.submit_idempotent(call.intent(id)));
+        return {};
     }
 
     Result<std::uint64_t> window_blocks() {

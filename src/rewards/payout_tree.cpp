@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <thread>
 
 #include "gym/crypto/keccak.hpp"
@@ -81,13 +82,22 @@ Result<PayoutTree> PayoutTree::build(const PayoutDomain& domain, std::vector<Pay
     return tree;
 }
 
-Result<std::vector<Digest>> PayoutTree::prove(const Address& earner) const {
+Result<std::size_t> PayoutTree::index_of(const Address& earner) const {
     const auto found =
         std::lower_bound(payouts_.begin(), payouts_.end(), earner,
                          [](const Payout& p, const Address& a) { return p.earner < a; });
     if (found == payouts_.end() || found->earner != earner)
         return fail(ErrorCode::kNotFound, "the payout root pays nothing to " + earner.hex());
-    auto index = static_cast<std::size_t>(found - payouts_.begin());
+    return static_cast<std::size_t>(found - payouts_.begin());
+}
+
+Result<Amount> PayoutTree::cumulative_of(const Address& earner) const {
+    GYM_TRY(const std::size_t index, index_of(earner));
+    return payouts_[index].cumulative;
+}
+
+Result<std::vector<Digest>> PayoutTree::prove(const Address& earner) const {
+    GYM_TRY(std::size_t index, index_of(earner));
     std::vector<Digest> proof;
     for (const std::vector<Digest>& level : levels_) {
         const std::size_t sibling = index ^ 1;
@@ -95,6 +105,24 @@ Result<std::vector<Digest>> PayoutTree::prove(const Address& earner) const {
         index /= 2;
     }
     return proof;
+}
+
+std::optional<Fallen> most_fallen(const std::vector<Payout>& before,
+                                  const std::vector<Payout>& after) {
+    std::map<Address, Amount> had;
+    for (const Payout& payout : before)
+        had.emplace(payout.earner, payout.cumulative);
+    std::optional<Fallen> out;
+    Amount deepest;
+    for (const Payout& payout : after) {
+        const auto found = had.find(payout.earner);
+        if (found == had.end()) continue;
+        const auto fall = found->second.minus(payout.cumulative);
+        if (!fall.ok() || *fall <= deepest) continue;
+        deepest = *fall;
+        out = Fallen{payout.earner, found->second, payout.cumulative};
+    }
+    return out;
 }
 
 Digest fold_proof(const Digest& leaf, std::span<const Digest> siblings) {

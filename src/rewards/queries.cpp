@@ -102,53 +102,37 @@ Result<EarnerSummary> summary(db::Transaction& transaction, const std::string& a
                          payable.debits};
 }
 
-/// The root that pays, with all of its leaves.
-struct ClaimProofs::Active {
-    std::uint64_t epoch = 0;
-    UnixMs active_at_ms = 0;
-    std::vector<Payout> payouts;
-    PayoutTree tree;
-};
-
-Result<std::shared_ptr<const ClaimProofs::Active>> ClaimProofs::active(db::Transaction& transaction,
-                                                                       UnixMs now_ms) {
-    GYM_TRY(const auto row,
-            transaction.exec_optional("SELECT epoch, payout_root, active_at_ms FROM "
-                                      "rewards.settlement WHERE state = 'submitted' AND "
-                                      "active_at_ms <= $1 ORDER BY epoch DESC LIMIT 1",
-                                      {now_ms}));
+Result<ActiveRoot> active_root(db::Transaction& transaction, UnixMs now_ms) {
+    GYM_TRY(const auto row, transaction.exec_optional(
+                                "SELECT epoch, payout_root, active_at_ms FROM rewards.settlement "
+                                "WHERE state = 'submitted' AND active_at_ms <= $1 "
+                                "ORDER BY epoch DESC LIMIT 1",
+                                {now_ms}));
     if (!row)
         return fail(ErrorCode::kNotFound,
                     "no payout root is active yet: the first follows the first final credits");
-    const auto epoch = row->get<std::uint64_t>("epoch");
-    const std::scoped_lock lock(mutex_);
-    if (active_ && active_->epoch == epoch &&
-        active_->tree.root() == row->get<Digest>("payout_root"))
-        return active_;
-    GYM_TRY(const std::string json, epoch_file(transaction, epoch));
-    GYM_TRY(EpochFile file, parse_epoch_file(json));
-    GYM_TRY(PayoutTree tree, PayoutTree::build(file.domain, file.payouts));
-    active_ = std::make_shared<const Active>(
-        Active{epoch, row->get<UnixMs>("active_at_ms"), std::move(file.payouts), std::move(tree)});
-    return active_;
+    return ActiveRoot{row->get<std::uint64_t>("epoch"), row->get<Digest>("payout_root"),
+                      row->get<UnixMs>("active_at_ms")};
 }
 
-Result<ClaimProof> ClaimProofs::of(db::Transaction& transaction, const Address& earner,
-                                   UnixMs now_ms) {
-    GYM_TRY(const auto now, active(transaction, now_ms));
-    ClaimProof out;
-    GYM_TRY(out.proof, now->tree.prove(earner));
-    const auto payout = std::find_if(now->payouts.begin(), now->payouts.end(),
-                                     [&](const Payout& p) { return p.earner == earner; });
-    out.cumulative = payout->cumulative;
-    out.epoch = now->epoch;
-    out.root = now->tree.root();
-    out.active_at_ms = now->active_at_ms;
+Result<PayoutTree> tree_of_file(std::string_view epoch_file) {
+    GYM_TRY(EpochFile file, parse_epoch_file(epoch_file));
+    return PayoutTree::build(file.domain, std::move(file.payouts));
+}
+
+Result<ClaimProof> claim_proof(const ActiveRoot& root, const PayoutTree& tree,
+                               const Address& earner) {
+    ClaimProof out{root.epoch, root.root, {}, {}, root.active_at_ms};
+    GYM_TRY(out.cumulative, tree.cumulative_of(earner));
+    GYM_TRY(out.proof, tree.prove(earner));
     return out;
 }
 
 Result<ClaimProof> claim_proof(db::Transaction& transaction, const Address& earner, UnixMs now_ms) {
-    return ClaimProofs().of(transaction, earner, now_ms);
+    GYM_TRY(const ActiveRoot root, active_root(transaction, now_ms));
+    GYM_TRY(const std::string file, epoch_file(transaction, root.epoch));
+    GYM_TRY(const PayoutTree tree, tree_of_file(file));
+    return claim_proof(root, tree, earner);
 }
 
 Result<std::vector<PayoutEpoch>> list_epochs(db::Transaction& transaction, std::uint32_t limit) {

@@ -1,7 +1,10 @@
 // The payout tree of a million earners: from unordered payouts to the root, all levels kept for
 // proofs, against the same rules as plain loops on one thread. Bound: 2 s on two cores.
 //
-// Rows: settlement/payout_tree (seconds; lower is better).
+// And one proof from it, as gym-api answers a request: from the tree that PayoutTreeCache keeps,
+// against reading the epoch's file and making the tree for each.
+//
+// Rows: settlement/payout_tree, settlement/claim_proof (seconds; lower is better).
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -10,7 +13,7 @@
 #include "bench_must.hpp"
 #include "bench_support.hpp"
 #include "gym/crypto/keccak.hpp"
-#include "gym/rewards/payout_tree.hpp"
+#include "gym/rewards/proof_cache.hpp"
 
 namespace {
 
@@ -66,6 +69,43 @@ double cpu_seconds(const std::function<void()>& call) {
     return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
+constexpr std::size_t kProofs = 10'000;
+
+void bench_proofs(const bench::Options& options) {
+    rewards::EpochFile file;
+    file.epoch = 1;
+    file.domain = some_domain();
+    const auto tree = must(rewards::PayoutTree::build(file.domain, some_payouts()));
+    file.payouts = tree.payouts();
+    file.payout_root = tree.root();
+    const std::string json = rewards::encode_epoch_file(file);
+    const rewards::ActiveRoot root{1, tree.root(), 0};
+    rewards::PayoutTreeCache cache;
+    const auto load = [&](std::uint64_t) -> Result<std::string> { return json; };
+    (void)must(cache.tree(root, load));
+    const std::vector<std::function<void()>> calls{
+        [&] {
+            for (std::size_t i = 0; i < kProofs; ++i)
+                (void)must(rewards::claim_proof(root, *must(cache.tree(root, load)),
+                                                file.payouts[i * 97].earner));
+        },
+        [&] {
+            const auto made = must(rewards::tree_of_file(json));
+            (void)must(rewards::claim_proof(root, made, file.payouts[97].earner));
+        }};
+    const auto seconds = bench::interleaved_seconds(calls, options.repeats);
+    const double ours = seconds[0] / kProofs;
+    bench::report(options, {.name = "settlement/claim_proof/earners=1000000",
+                            .ours = ours,
+                            .peer = seconds[1],
+                            .ratio = seconds[1] / ours,
+                            .unit = "s",
+                            .threads = 1,
+                            .isa = std::string(isa_name(options.isa)),
+                            .peer_name = "the tree made from the epoch's file for each proof",
+                            .note = "the peer hashes on all threads"});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -96,5 +136,6 @@ int main(int argc, char** argv) {
                                 .peer_name = "plain loops over Crypto++ Keccak-256, one thread",
                                 .note = note});
     }
+    bench_proofs(options);
     return 0;
 }

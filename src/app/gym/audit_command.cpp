@@ -4,19 +4,16 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include "api_facts.hpp"
-#include "api_request.hpp"
 #include "audit_evidence.hpp"
 #include "cli_context.hpp"
+#include "epoch_files.hpp"
 #include "gym/chain/contracts.hpp"
 #include "gym/common/clock.hpp"
-#include "gym/common/file.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/rewards/epoch_file.hpp"
-#include "network_options.hpp"
 
 namespace gym::app {
 namespace {
@@ -24,42 +21,28 @@ namespace {
 namespace json = boost::json;
 
 struct AuditOptions {
-    ApiOptions api;
+    EpochFileOptions files;
     ChainOptions chain;
     std::uint64_t epoch = 0;
-    std::string folder;  ///< with epoch-N.json; empty: asks gym-api
     bool files_only = false;
 };
 
-struct NamedFile {
-    rewards::EpochFile content;
-    Digest root;  ///< of its bytes
+/// The roots on chain; epoch 0 for one that is not there.
+struct Roots {
+    chain::RootSubmitted pending;
+    chain::RootSubmitted active;
+    /// Nothing before it can differ from what it was made of.
+    [[nodiscard]] const chain::RootSubmitted& newest() const {
+        return pending.epoch != 0 ? pending : active;
+    }
 };
 
-Result<NamedFile> fetch(const AuditOptions& options, std::uint64_t epoch) {
-    const std::string name = "epoch-" + std::to_string(epoch) + ".json";
-    std::string text;
-    if (options.folder.empty()) {
-        GYM_TRY(text, api_get_text(options.api.base_url(),
-                                   "/v1/epochs/" + std::to_string(epoch) + "/file"));
-    } else {
-        GYM_TRY(const Bytes bytes, read_file(std::filesystem::path(options.folder) / name));
-        text.assign(bytes.begin(), bytes.end());
-    }
-    auto content = rewards::parse_epoch_file(text);
-    if (!content.ok()) return content.error().in(name);
-    if (content->epoch != epoch)
-        return fail(ErrorCode::kMismatch, name + " is of epoch " + std::to_string(content->epoch));
-    return NamedFile{std::move(*content), rewards::epoch_file_root(text)};
-}
-
-/// The newest root on chain: nothing before it can differ from what it was made of.
-Result<chain::RootSubmitted> newest_root(chain::ChainClient& client, const Address& address) {
+Result<Roots> roots_on_chain(chain::ChainClient& client, const Address& address) {
     const chain::RewardsDistributor distributor(address);
-    GYM_TRY(const chain::RootSubmitted pending, distributor.pending_root(client));
-    if (pending.epoch != 0) return pending;
-    GYM_TRY(const chain::RootSubmitted active, distributor.active_root(client));
-    if (active.epoch != 0) return active;
+    Roots out;
+    GYM_TRY(out.pending, distributor.pending_root(client));
+    GYM_TRY(out.active, distributor.active_root(client));
+    if (out.newest().epoch != 0) return out;
     return fail(ErrorCode::kNotFound, "no payout root is on chain yet");
 }
 
@@ -105,7 +88,7 @@ Result<std::vector<rewards::EpochFile>> follow_links(const AuditOptions& options
         const std::uint64_t number = file.content.epoch;
         std::optional<NamedFile> before;
         if (number > 1) {
-            GYM_TRY(before, fetch(options, number - 1));
+            GYM_TRY(before, fetch_epoch_file(options.files, number - 1));
             findings.expect(file.content.previous == before->root,
                             "file " + std::to_string(number - 1) + " is not the one that file " +
                                 std::to_string(number) + " was made after");
@@ -116,6 +99,21 @@ Result<std::vector<rewards::EpochFile>> follow_links(const AuditOptions& options
     }
     std::reverse(files.begin(), files.end());
     return files;
+}
+
+/// A pending root that takes from an earner need not be waited for: anybody can disable it.
+void check_fallen(const AuditOptions& options, const Roots& roots, Findings& findings) {
+    if (roots.pending.epoch == 0 || roots.active.epoch == 0) return;
+    const auto fallen = prove_fallen(options.files, roots.active, roots.pending);
+    if (!fallen.ok()) return findings.expect(false, fallen.error().message);
+    if (!*fallen) return;
+    const std::string epoch = std::to_string(roots.pending.epoch);
+    findings.expect(false, (*fallen)->active.earner.hex() + " has " +
+                               (*fallen)->pending.cumulative.to_string() +
+                               " wei under the pending root of epoch " + epoch + ", and " +
+                               (*fallen)->active.cumulative.to_string() +
+                               " under the active one: `gym rewards disable " + epoch +
+                               "` disables the pending root, before it pays");
 }
 
 /// The roots under which the rounds' commitments are, as the chain has them.
@@ -148,11 +146,11 @@ Result<rewards::EvidenceFindings> check_records(const AuditOptions& options,
                                                 const chain::Deployment& contracts,
                                                 const std::vector<rewards::EpochFile>& files,
                                                 Findings& findings) {
-    const auto facts = make_api_facts(options.api.base_url());
+    const auto facts = make_api_facts(options.files.api.base_url());
     GYM_TRY(const auto deviations, rewards::check_facts(files, *facts));
     findings.add(deviations);
     const auto evidence =
-        make_audit_evidence(options.api.base_url(), client, contracts.commitment_log);
+        make_audit_evidence(options.files.api.base_url(), client, contracts.commitment_log);
     const auto domain = protocol::signing_domain(contracts.chain_id, contracts.commitment_log);
     GYM_TRY(auto found,
             rewards::check_evidence(domain, files, *facts, *evidence, SystemClock().now_ms()));
@@ -224,14 +222,16 @@ Status audit(const CliContext& context, const AuditOptions& options) {
     GYM_TRY(const chain::Deployment contracts, options.chain.contracts());
     GYM_TRY(const std::string url, options.chain.rpc_url());
     GYM_TRY(const auto client, chain::make_http_client(url));
-    GYM_TRY(const chain::RootSubmitted anchor, newest_root(*client, contracts.distributor));
+    GYM_TRY(const Roots roots, roots_on_chain(*client, contracts.distributor));
+    const chain::RootSubmitted& anchor = roots.newest();
     const std::uint64_t epoch = options.epoch == 0 ? anchor.epoch : options.epoch;
     if (epoch > anchor.epoch)
         return fail(ErrorCode::kNotFound,
                     "the chain's newest payout root is of epoch " + std::to_string(anchor.epoch));
     Findings findings;
-    GYM_TRY(NamedFile newest, fetch(options, anchor.epoch));
+    GYM_TRY(NamedFile newest, fetch_epoch_file(options.files, anchor.epoch));
     check_against_chain(newest, anchor, contracts, findings);
+    check_fallen(options, roots, findings);
     GYM_TRY(const auto files, follow_links(options, std::move(newest), epoch, findings));
     const rewards::EpochFile& file = files.back();
     std::optional<rewards::EpochFile> previous;
@@ -256,11 +256,9 @@ void add_audit_command(CLI::App& rewards, CliContext& context) {
         "audit",
         "Recompute a payout root from public data: epoch files, the chain, jobs and units");
     command->add_option("epoch", options->epoch, "Payout epoch (default: the newest on chain)");
-    command->add_option("--files", options->folder,
-                        "Folder with epoch-N.json files instead of asking gym-api");
     command->add_flag("--files-only", options->files_only,
                       "Compare credits neither with records at gym-api nor with what nodes signed");
-    options->api.add_to(*command, false);
+    options->files.add_to(*command);
     options->chain.add_to(*command);
     command->callback([&context, options] { context.finish(audit(context, *options)); });
 }

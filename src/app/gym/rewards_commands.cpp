@@ -7,6 +7,7 @@
 #include "audit_command.hpp"
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
+#include "disable_command.hpp"
 #include "gym/chain/contracts.hpp"
 #include "job_print.hpp"
 #include "network_options.hpp"
@@ -183,6 +184,7 @@ void add_rewards_commands(CLI::App& app, CliContext& context) {
         ->add_option("id", options->id, "A credit's id, or a unit's")
         ->required();
     add_audit_command(*rewards, context);
+    add_disable_command(*rewards, context);
     CLI::App* claim_command = add("claim", "Have payable rewards paid out on chain", true, claim);
     claim_command->add_option("--address", options->address,
                               "Claim for another earner; it is paid, the key's owner pays the gas");

@@ -71,35 +71,77 @@ ContractChain::ContractChain(chain::ChainClient& client, chain::TxManager& manag
       escrow_(deployment.escrow),
       distributor_(deployment.distributor) {}
 
-Result<OrderStatus> ContractChain::bring(const std::string& id, const chain::ContractCall& call) {
+Result<OrderStatus> ContractChain::bring(const std::string& id, const chain::ContractCall& call,
+                                         const Asks& asks) {
     std::string refusal;
     const auto stored = manager_.find(id);
-    if (stored.ok() && stored->state == chain::IntentState::kRejected && stored->outcome)
-        refusal = stored->outcome->reason;
     if (!stored.ok() && stored.error().code != ErrorCode::kNotFound) return stored.error();
+    const bool on_its_way = stored.ok() && !chain::is_settled(stored->state);
+    if (stored.ok() && !on_its_way) {
+        if (stored->state == chain::IntentState::kDone) return OrderStatus{OrderState::kDone, ""};
+        // A node that kept a receipt back made it look as if a stranger had taken the nonce, or
+        // another attempt was faster: what the contract says decides.
+        if (asks.happened) {
+            GYM_TRY(const bool happened, asks.happened());
+            if (happened) return OrderStatus{OrderState::kDone, ""};
+        }
+        const std::string reason = stored->outcome ? stored->outcome->reason : "";
+        if (stored->state != chain::IntentState::kRejected)
+            return OrderStatus{OrderState::kFailed, std::string(chain::to_string(stored->state)) +
+                                                        (reason.empty() ? "" : ": " + reason)};
+        refusal = reason;
+    }
+    if (!on_its_way && asks.forbids) {
+        GYM_TRY(std::string reason, asks.forbids());
+        if (!reason.empty()) return OrderStatus{OrderState::kWaiting, std::move(reason)};
+    }
     // A call that the contract would not take now is queued again: it waits for its turn (a root
     // that is still pending, an interval that has not passed).
-    GYM_TRY(const chain::Intent intent, manager_.submit(call.intent(id)));
-    switch (intent.state) {
-        case chain::IntentState::kQueued:
-        case chain::IntentState::kSigned:
-        case chain::IntentState::kRejected:
-            return OrderStatus{OrderState::kWaiting, refusal};
-        case chain::IntentState::kDone:
-            return OrderStatus{OrderState::kDone, ""};
-        case chain::IntentState::kReverted:
-        case chain::IntentState::kCancelled:
-        case chain::IntentState::kSuperseded:
-            break;
+    GYM_CHECK(manager_.submit(call.intent(id)));
+    return OrderStatus{OrderState::kWaiting, refusal};
+}
+
+Result<bool> ContractChain::is_released(const rewards::ReleaseOrder& order) {
+    for (const auto& [owner, amount] : order.spent) {
+        GYM_TRY(const Amount released,
+                escrow_.released_of(client_, order.epoch, owner, chain::BlockTag::kFinalized));
+        if (released != amount) return false;
     }
-    const std::string reason = intent.outcome ? intent.outcome->reason : "";
-    return OrderStatus{OrderState::kFailed, std::string(chain::to_string(intent.state)) +
-                                                (reason.empty() ? "" : ": " + reason)};
+    return true;
+}
+
+Result<std::string> ContractChain::above_caps(const rewards::ReleaseOrder& order) {
+    GYM_TRY(const rewards::PayoutLimits caps, limits());
+    GYM_TRY(const auto state, escrow_.release_state(client_));
+    Amount total = state.first == order.epoch ? state.second : Amount();
+    for (const auto& [owner, amount] : order.spent) {
+        GYM_TRY(total, total.plus(amount));
+        if (amount > caps.owner_release)
+            return owner.hex() + " spent " + amount.to_string() + " wei, an epoch may release " +
+                   caps.owner_release.to_string() +
+                   " of one owner: nothing is sent until an admin raises JobEscrow's " +
+                   "ownerReleaseCap";
+    }
+    if (total > caps.release)
+        return "owners spent " + total.to_string() + " wei, an epoch may release " +
+               caps.release.to_string() +
+               ": nothing is sent until an admin raises JobEscrow's releaseCap";
+    return std::string();
+}
+
+Result<bool> ContractChain::is_posted(const rewards::RootOrder& order) {
+    for (const auto& read :
+         {&chain::RewardsDistributor::pending_root, &chain::RewardsDistributor::active_root}) {
+        GYM_TRY(const auto root, (distributor_.*read)(client_, chain::BlockTag::kFinalized));
+        if (root.epoch == order.epoch && root.root == order.root) return true;
+    }
+    return false;
 }
 
 Result<OrderStatus> ContractChain::release(const std::string& id,
                                            const rewards::ReleaseOrder& order) {
-    return bring(id, escrow_.release(order.epoch, order.spent));
+    return bring(id, escrow_.release(order.epoch, order.spent),
+                 {[&] { return is_released(order); }, [&] { return above_caps(order); }});
 }
 
 Result<OrderStatus> ContractChain::submit_root(const std::string& id,
@@ -109,12 +151,13 @@ Result<OrderStatus> ContractChain::submit_root(const std::string& id,
     root.root = order.root;
     root.total_cumulative = order.total_cumulative;
     root.epoch_file_root = order.epoch_file_root;
-    return bring(id, distributor_.submit_root(root));
+    return bring(id, distributor_.submit_root(root), {[&] { return is_posted(order); }, {}});
 }
 
 Result<OrderStatus> ContractChain::trim_withdrawal(const std::string& id, const Address& owner,
                                                    const Amount& amount) {
-    return bring(id, escrow_.trim_withdrawal(owner, amount));
+    // Accounting ends a trim that is not needed any more, from the contract's events.
+    return bring(id, escrow_.trim_withdrawal(owner, amount), {});
 }
 
 Result<rewards::Holdings> ContractChain::holdings(std::uint64_t block) {

@@ -29,7 +29,17 @@ class ContractChain final : public rewards::SettlementChain {
     Result<rewards::PayoutLimits> limits() override;
 
   private:
-    Result<rewards::OrderStatus> bring(const std::string& id, const chain::ContractCall& call);
+    /// What an order wants to know of the contracts before it is sent, again or at all. Either may
+    /// be empty.
+    struct Asks {
+        std::function<Result<bool>()> happened;        ///< in a finalized block
+        std::function<Result<std::string>()> forbids;  ///< why not now; may be empty
+    };
+    Result<rewards::OrderStatus> bring(const std::string& id, const chain::ContractCall& call,
+                                       const Asks& asks);
+    Result<bool> is_released(const rewards::ReleaseOrder& order);
+    Result<std::string> above_caps(const rewards::ReleaseOrder& order);
+    Result<bool> is_posted(const rewards::RootOrder& order);
 
     chain::ChainClient& client_;
     chain::TxManager& manager_;

@@ -144,6 +144,84 @@ TEST_F(TxOnAnvil, AReplacementThatIsTooCheapIsSaidSo) {
               chain::SendOutcome::kNoFunds);
 }
 
+/// What another program sends with the same key: so dear that it goes first.
+chain::SignedTransaction sent_elsewhere(std::uint64_t chain_id, std::uint64_t nonce,
+                                        const Address& to, const crypto::PrivateKey& key) {
+    chain::Transaction tx;
+    tx.chain_id = chain_id;
+    tx.nonce = nonce;
+    tx.fee_max_wei = Amount(100'000'000'000);
+    tx.priority_fee_wei = Amount(100'000'000'000);
+    tx.gas_limit = 21'000;
+    tx.to = to;
+    tx.value_wei = Amount(1'000);
+    return chain::sign_transaction(tx, key);
+}
+
+TEST_F(TxOnAnvil, ANonceThatAStrangerTookIsGivenUpAndTheRestGoesOn) {
+    const Address other = chain::private_chain_key(101).address();
+    automine(false);
+    for (const char* id : {"a", "b"})
+        submit(payment_to(payee_, id[0] == 'a' ? 7 : 11, id));
+    tick();
+    ASSERT_EQ(find("a").nonce, 0U);
+    const auto foreign = sent_elsewhere(anvil_.chain_id(), 0, other, key_);
+    ASSERT_EQ(anvil_.client().send(foreign.raw).value(), chain::SendOutcome::kAccepted)
+        << "it replaces ours in the node's pool";
+    anvil_.mine(4);
+    EXPECT_EQ(balance(other), Amount(1'000));
+    const chain::TickReport report = tick();
+    ASSERT_FALSE(report.warnings.empty());
+    EXPECT_NE(report.warnings.back().find("unknown transaction"), std::string::npos);
+    EXPECT_EQ(find("a").state, IntentState::kSigned) << "the node may lag";
+    EXPECT_EQ(find("b").state, IntentState::kDone);
+    clock_.advance_ms(60'000);
+    tick();
+    EXPECT_EQ(find("a").state, IntentState::kSuperseded);
+    EXPECT_EQ(balance(payee_), Amount(11)) << "nothing of it happened";
+
+    // Sent again it happens, once, and a nonce that was taken before it gets one is passed over.
+    ASSERT_EQ(anvil_.client().send(sent_elsewhere(anvil_.chain_id(), 2, other, key_).raw).value(),
+              chain::SendOutcome::kAccepted);
+    anvil_.mine(1);
+    ASSERT_TRUE(sender_.manager->submit_idempotent(payment_to(payee_, 7, "a")).ok());
+    tick();
+    EXPECT_EQ(find("a#2").nonce, 3U);
+    anvil_.mine(4);
+    tick();
+    EXPECT_EQ(find("a#2").state, IntentState::kDone);
+    EXPECT_EQ(balance(payee_), Amount(18));
+    EXPECT_EQ(nonce(), 4U);
+}
+
+// Both have the nonce: the stranger's waits in the pool, ours comes second and is refused until it
+// offers more.
+TEST_F(TxOnAnvil, AStrangersTransactionInThePoolIsOutbidOrGivenWayTo) {
+    const Address other = chain::private_chain_key(101).address();
+    automine(false);
+    chain::Transaction cheap;
+    cheap.chain_id = anvil_.chain_id();
+    cheap.fee_max_wei = Amount(2'000'000'000);
+    cheap.priority_fee_wei = Amount(1'000'000'000);
+    cheap.gas_limit = 21'000;
+    cheap.to = other;
+    cheap.value_wei = Amount(1'000);
+    ASSERT_EQ(anvil_.client().send(chain::sign_transaction(cheap, key_).raw).value(),
+              chain::SendOutcome::kAccepted);
+    submit(payment_to(payee_, 7, "a"));
+    for (int i = 0; i < 10; ++i) {
+        tick();
+        clock_.advance_ms(2'000);
+    }
+    EXPECT_EQ(find("a").nonce, 0U);
+    anvil_.mine(4);
+    tick();
+    EXPECT_EQ(find("a").state, IntentState::kDone);
+    EXPECT_EQ(balance(payee_), Amount(7));
+    EXPECT_TRUE(balance(other).is_zero());
+    EXPECT_EQ(nonce(), 1U);
+}
+
 TEST_F(TxOnAnvil, AnEmptyWalletIsAWarningAndPaysOnceItIsFunded) {
     Sender poor(anvil_, chain::private_chain_key(51), clock_);
     ASSERT_TRUE(poor.manager->submit(payment_to(payee_, 7, "a")).ok());

@@ -126,6 +126,7 @@ class JsonTest : public ::testing::Test {
             {{"rewards", "explain"}, {"00000000-0000-8000-8000-000000000000"}},
             {{"rewards", "audit"}, chain, kUnavailable},
             {{"rewards", "claim"}, chain, kUnavailable},
+            {{"rewards", "disable"}, with({"1"}, chain), kUnavailable},
             {{"stake", "show"}, chain, kUnavailable},
             {{"stake", "add"}, with({"1"}, chain), kUnavailable},
             {{"stake", "thaw"}, with({"1"}, chain), kUnavailable},

@@ -37,40 +37,6 @@ TEST_F(HostileTest, TokensThatAStrangerSendsToTheDistributorAreNoDifference) {
     EXPECT_EQ(ledger::Ledger(*database_, clock_).audit().value(), std::vector<std::string>{});
 }
 
-TEST_F(HostileTest, AnEpochsFileIsReadOnceHoweverOftenAProofIsAskedFor) {
-    const Digest job = funded_job(10'000);
-    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}, {1, 2 * kPflop, Fate::kUnsampled}});
-    settle();
-    ClaimProofs proofs;
-    const auto ask = [&](std::size_t worker) {
-        return web_->transact([&](db::Transaction& tx) {
-            return proofs.of(tx, history_.earner(worker), clock_.now_ms());
-        });
-    };
-    ASSERT_TRUE(ask(0).ok());
-    // Whoever reads it again sees what is no epoch file.
-    const auto set_file = [&](const char* sql) {
-        ASSERT_TRUE(test_.owner().transact([&](db::Transaction& tx) { return tx.exec(sql); }).ok());
-    };
-    set_file("CREATE TABLE kept AS SELECT epoch, file FROM rewards.settlement");
-    set_file("UPDATE rewards.settlement SET file = '{}' || file");
-    const auto other = ask(1);
-    ASSERT_TRUE(other.ok()) << other.error().message;
-    EXPECT_EQ(other->cumulative, Amount(2'100));
-    EXPECT_EQ(fold_proof(payout_leaf(config_.domain, {history_.earner(1), other->cumulative}),
-                         other->proof),
-              other->root);
-    EXPECT_EQ(ask(2).error().code, ErrorCode::kNotFound);
-    set_file("UPDATE rewards.settlement s SET file = k.file FROM kept k WHERE k.epoch = s.epoch");
-
-    history_.run_round(job, {{1, kPflop, Fate::kUnsampled}});
-    settle();
-    const auto next = ask(1);
-    ASSERT_TRUE(next.ok());
-    EXPECT_EQ(next->epoch, 2u);
-    EXPECT_EQ(next->cumulative, Amount(3'150));
-}
-
 TEST_F(HostileTest, ARoundAboveTheReleaseCapKeepsNoOtherRoundUnpaid) {
     chain_.caps.release = Amount(5'000);
     const Digest large = funded_job_of(rich_, 100'000, "large");

@@ -56,10 +56,12 @@ class SettlementFixture : public ::testing::Test {
     chain::TxManager manager_of(const crypto::PrivateKey& key) {
         stores_.push_back(chain_store::postgres_intents(test_.owner(), {"gym_coordinator"},
                                                         anvil_.chain_id(), key.address()));
-        chain::TxPolicy policy = testing::test_policy(anvil_.chain_id());
-        policy.in_flight_max = 64;  // all of a deployment, also where finality is far behind
-        return {anvil_.client(), *stores_.back(), key.clone(),
-                system_clock_,   policy,          chain::describe_revert};
+        return {anvil_.client(),
+                *stores_.back(),
+                key.clone(),
+                system_clock_,
+                testing::test_policy(anvil_.chain_id()),
+                chain::describe_revert};
     }
     void execute(const crypto::PrivateKey& key, const std::string& id,
                  const chain::ContractCall& call) {

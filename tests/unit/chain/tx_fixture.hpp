@@ -66,4 +66,23 @@ struct TxWorld {
     }
 };
 
+class TxManagerTest : public ::testing::Test {
+  protected:
+    Intent find(const std::string& id) { return manager_->find(id).value(); }
+    TickReport tick() {
+        auto report = manager_->tick();
+        EXPECT_TRUE(report.ok()) << report.error().message;
+        return report.ok() ? *report : TickReport{};
+    }
+    void submit(const IntentRequest& request) {
+        const auto submitted = manager_->submit(request);
+        ASSERT_TRUE(submitted.ok()) << submitted.error().message;
+    }
+    /// Mines until everything so far is final.
+    void finalize() { world_.chain.mine(SimChain::kFinalityDepth); }
+
+    TxWorld world_;
+    std::unique_ptr<TxManager> manager_ = world_.manager();
+};
+
 }  // namespace gym::chain

@@ -6,25 +6,6 @@
 namespace gym::chain {
 namespace {
 
-class TxManagerTest : public ::testing::Test {
-  protected:
-    Intent find(const std::string& id) { return manager_->find(id).value(); }
-    TickReport tick() {
-        auto report = manager_->tick();
-        EXPECT_TRUE(report.ok()) << report.error().message;
-        return report.ok() ? *report : TickReport{};
-    }
-    void submit(const IntentRequest& request) {
-        const auto submitted = manager_->submit(request);
-        ASSERT_TRUE(submitted.ok()) << submitted.error().message;
-    }
-    /// Mines until everything so far is final.
-    void finalize() { world_.chain.mine(SimChain::kFinalityDepth); }
-
-    TxWorld world_;
-    std::unique_ptr<TxManager> manager_ = world_.manager();
-};
-
 TEST_F(TxManagerTest, AnIntentIsDoneOnlyWhenItsBlockIsFinal) {
     const IntentRequest request = payment("a");
     submit(request);
@@ -310,28 +291,6 @@ TEST_F(TxManagerTest, FailuresOfTheNodeLeaveEverythingToBeRetried) {
     tick();
     EXPECT_EQ(find("a").state, IntentState::kDone);
     EXPECT_EQ(times_executed(world_.chain, payment("a")), 1U);
-}
-
-TEST_F(TxManagerTest, AtMostSoManyAreInFlight) {
-    TxPolicy policy = sim_policy();
-    policy.in_flight_max = 3;
-    manager_ = world_.manager(policy);
-    for (int i = 0; i < 8; ++i)
-        submit(payment("p" + std::to_string(i)));
-    const TickReport report = tick();
-    EXPECT_EQ(report.signed_new, 3U);
-    EXPECT_EQ(report.queued_left, 5U);
-    EXPECT_EQ(tick().signed_new, 0U);
-    for (int i = 0; i < 5; ++i) {
-        world_.chain.mine();
-        finalize();
-        tick();
-    }
-    for (int i = 0; i < 8; ++i) {
-        const std::string id = "p" + std::to_string(i);
-        EXPECT_EQ(find(id).state, IntentState::kDone) << id;
-        EXPECT_EQ(*find(id).nonce, static_cast<std::uint64_t>(i)) << "in the order of submission";
-    }
 }
 
 TEST_F(TxManagerTest, WaitReportsWhatItWaitedFor) {

@@ -118,6 +118,29 @@ TEST(PayoutTree, RefusesWhatNoRootMayPay) {
     EXPECT_FALSE(PayoutTree::build(kDomain, payouts).ok());
     const auto tree = PayoutTree::build(kDomain, some_payouts(random, 3));
     EXPECT_EQ(tree->prove(Address{}).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(tree->cumulative_of(Address{}).error().code, ErrorCode::kNotFound);
+}
+
+TEST(MostFallen, NamesTheDeepestFallOfWhoIsInBoth) {
+    std::mt19937_64 random(11);
+    const std::vector<Payout> before = some_payouts(random, 5);
+    std::vector<Payout> after = before;
+    EXPECT_EQ(most_fallen(before, after), std::nullopt);
+    after.push_back({any_address(random), Amount(1)});
+    after[0].cumulative = *after[0].cumulative.plus(Amount(1));
+    EXPECT_EQ(most_fallen(before, after), std::nullopt) << "who is new or has more did not fall";
+    after.erase(after.begin() + 1);
+    EXPECT_EQ(most_fallen(before, after), std::nullopt) << "who is left out has no leaf";
+    for (const auto& [index, wei] : {std::pair{1, 5}, {2, 7}, {3, 6}}) {
+        Amount& amount = after[static_cast<std::size_t>(index)].cumulative;
+        amount = *amount.minus(Amount(static_cast<std::uint64_t>(wei)));
+    }
+    std::shuffle(after.begin(), after.end(), random);
+    const auto fallen = most_fallen(before, after);
+    ASSERT_TRUE(fallen);
+    EXPECT_EQ(fallen->earner, before[3].earner);
+    EXPECT_EQ(fallen->before, before[3].cumulative);
+    EXPECT_EQ(fallen->before.minus(fallen->after).value(), Amount(7));
 }
 
 }  // namespace

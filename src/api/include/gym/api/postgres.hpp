@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "gym/blob/blob_store.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
+#include "gym/rewards/proof_cache.hpp"
 
 namespace gym::api {
 
@@ -67,7 +69,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     blob::BlobStore& blobs_;
     const Clock& clock_;
     Options options_;
-    rewards::ClaimProofs proofs_;
+    std::unique_ptr<rewards::PayoutTreeCache> payout_trees_ =
+        std::make_unique<rewards::PayoutTreeCache>();
 };
 
 /// A new API key of `owner`, shown once: only its hash is stored. @errors kUnavailable.

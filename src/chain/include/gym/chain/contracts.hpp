@@ -112,15 +112,20 @@ class JobEscrow {
     [[nodiscard]] ContractCall trim_withdrawal(const Address& owner, const Amount& amount) const;
     [[nodiscard]] ContractCall withdraw() const;
     [[nodiscard]] ContractCall set_release_cap(const Amount& cap) const;
+    [[nodiscard]] ContractCall set_owner_release_cap(const Amount& cap) const;
 
     [[nodiscard]] Result<Amount> balance_of(ChainClient& client, const Address& owner,
                                             const BlockId& at = BlockTag::kLatest) const;
     [[nodiscard]] Result<Amount> total_balance(ChainClient& client,
                                                const BlockId& at = BlockTag::kLatest) const;
     [[nodiscard]] Result<Amount> released_of(ChainClient& client, std::uint64_t epoch,
-                                             const Address& owner) const;
+                                             const Address& owner,
+                                             const BlockId& at = BlockTag::kLatest) const;
+    /// The most that one epoch may release, of all owners and of one.
     [[nodiscard]] Result<Amount> release_cap(ChainClient& client) const;
     [[nodiscard]] Result<Amount> owner_release_cap(ChainClient& client) const;
+    /// (the epoch that releases go on in, what it has released)
+    [[nodiscard]] Result<std::pair<std::uint64_t, Amount>> release_state(ChainClient& client) const;
     /// (amount, Unix seconds from which it can be withdrawn)
     [[nodiscard]] Result<std::pair<Amount, std::uint64_t>> withdrawal_of(
         ChainClient& client, const Address& owner) const;

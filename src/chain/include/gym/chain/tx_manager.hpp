@@ -26,7 +26,10 @@ struct TxPolicy {
     std::uint32_t bump_ppm = 125'000;        ///< by so much: at least 12.5 %, what nodes ask for
     std::uint32_t gas_margin_ppm = 250'000;  ///< over the estimate
     std::uint64_t gas_limit_max = 30'000'000;
-    std::uint32_t in_flight_max = 16;           ///< signed and not final
+    /// Signed and in no block: nodes keep so many of one sender without further conditions.
+    std::uint32_t unmined_max = 16;
+    /// Signed and not final, those in blocks included: 64 blocks long on a public chain.
+    std::uint32_t in_flight_max = 256;
     std::uint32_t rebroadcast_ms = 2'000;       ///< nodes forget: the same bytes are sent again
     std::uint32_t supersede_after_ms = 60'000;  ///< a nonce used by a stranger: be sure first
     std::uint32_t poll_interval_ms = 200;       ///< between ticks of wait()
@@ -41,7 +44,8 @@ struct TickReport {
     std::uint32_t bumped = 0;
     std::uint32_t settled = 0;
     std::uint32_t queued_left = 0;
-    std::uint32_t in_flight = 0;
+    std::uint32_t in_flight = 0;  ///< signed and not final
+    std::uint32_t unmined = 0;    ///< of these, in no block
     /// By intent: the version that the node took, or has in a block. Not what it refused.
     std::map<std::string, Digest> taken;
     /// Conditions that a person should see: no funds, fee ceiling reached, node refuses.
@@ -72,6 +76,12 @@ class TxManager {
     /// Stores the intent; no network. Repeat freely. @errors kInvalidArgument, and as
     /// IntentStore::submit.
     [[nodiscard]] Result<Intent> submit(const IntentRequest& request);
+    /// As submit(), for a call of which the contract takes one at most: if what was sent under the
+    /// id ended without happening (kReverted, kCancelled, kSuperseded), it is sent again, as
+    /// "id#2", "id#3" and so on. A nonce that a stranger took stops it no more than a receipt that
+    /// was kept back. @errors as submit(); kConflict after kRepeatsMax times.
+    [[nodiscard]] Result<Intent> submit_idempotent(const IntentRequest& request);
+    static constexpr int kRepeatsMax = 100;
     /// Asks for the intent not to happen; its outcome tells whether that came in time. @errors as
     /// the store.
     Status cancel(const std::string& id) { return store_.request_cancel(id); }
@@ -113,6 +123,11 @@ class TxManager {
         Amount fee_max_wei;
         Amount priority_fee_wei;
     };
+    /// Which version of an intent is in which block.
+    struct Mined {
+        Digest hash;
+        std::uint64_t block_number = 0;
+    };
     [[nodiscard]] Result<View> look();
     [[nodiscard]] Result<std::uint64_t> nonce_after(const View& view);
     Status advance(const View& view, const Intent& intent, TickReport& report);
@@ -150,6 +165,8 @@ class TxManager {
     // nonce up.
     std::map<std::string, UnixMs> broadcast_at_ms_;
     std::map<std::string, UnixMs> unexplained_since_ms_;
+    /// What was last seen of intents in blocks that are not final: nothing to ask about until then.
+    std::map<std::string, Mined> mined_;
 };
 
 }  // namespace gym::chain

@@ -39,6 +39,7 @@ class Account {
     [[nodiscard]] chain::TxManager& manager() noexcept { return *manager_; }
 
     /// Sends `call`, once per `id`, or once per call if it is empty, and waits until it is final.
+    /// What ended under that id without happening (TxManager::submit_idempotent) is sent again.
     /// @errors kInsufficientFunds at once if the account cannot pay for the gas, kConflict with the
     /// contract's reason, kTimeout.
     [[nodiscard]] Result<chain::Outcome> execute(const chain::ContractCall& call,

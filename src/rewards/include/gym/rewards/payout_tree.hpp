@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,12 +43,27 @@ class PayoutTree {
     [[nodiscard]] const std::vector<Payout>& payouts() const { return payouts_; }
     /// @errors kNotFound.
     [[nodiscard]] Result<std::vector<Digest>> prove(const Address& earner) const;
+    /// @errors kNotFound.
+    [[nodiscard]] Result<Amount> cumulative_of(const Address& earner) const;
 
   private:
     PayoutTree() = default;
+    [[nodiscard]] Result<std::size_t> index_of(const Address& earner) const;
     std::vector<Payout> payouts_;
     std::vector<std::vector<Digest>> levels_;  // [0] = leaves
 };
+
+/// An earner that has less in one list than in the other.
+struct Fallen {
+    Address earner;
+    Amount before;
+    Amount after;
+    friend bool operator==(const Fallen&, const Fallen&) = default;
+};
+/// The earner whose cumulative amount fell most from `before` to `after`; earners that `after`
+/// leaves out do not count, since nothing proves that somebody is not in a tree.
+[[nodiscard]] std::optional<Fallen> most_fallen(const std::vector<Payout>& before,
+                                                const std::vector<Payout>& after);
 
 /// What the contract computes from a leaf and its siblings.
 [[nodiscard]] Digest fold_proof(const Digest& leaf, std::span<const Digest> siblings);

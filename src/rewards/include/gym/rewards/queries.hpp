@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,6 +59,17 @@ struct EarnerSummary {
 Result<EarnerSummary> summary(db::Transaction& transaction, const std::string& asset,
                               const Address& earner);
 
+/// The root that pays now, without its tree.
+struct ActiveRoot {
+    std::uint64_t epoch = 0;
+    Digest root;
+    UnixMs active_at_ms = 0;
+};
+/// The newest that is active at `now_ms`. @errors kNotFound.
+Result<ActiveRoot> active_root(db::Transaction& transaction, UnixMs now_ms);
+/// @errors as parse_epoch_file and PayoutTree::build.
+Result<PayoutTree> tree_of_file(std::string_view epoch_file);
+
 struct ClaimProof {
     std::uint64_t epoch = 0;
     Digest root;
@@ -68,23 +77,12 @@ struct ClaimProof {
     std::vector<Digest> proof;
     UnixMs active_at_ms = 0;
 };
-/// The proof against the newest root that is active at `now_ms`. @errors kNotFound if there is none
-/// with this earner.
+/// From the root's tree. @errors kNotFound if the earner is not in it.
+Result<ClaimProof> claim_proof(const ActiveRoot& root, const PayoutTree& tree,
+                               const Address& earner);
+/// The same, with a tree that is made for this proof alone; who answers many asks PayoutTreeCache.
+/// @errors kNotFound if there is no active root with this earner.
 Result<ClaimProof> claim_proof(db::Transaction& transaction, const Address& earner, UnixMs now_ms);
-
-/// The same for many: an epoch's file is read and its tree built once, not for each question,
-/// which anybody may put as often as they like. Thread-safe.
-class ClaimProofs {
-  public:
-    Result<ClaimProof> of(db::Transaction& transaction, const Address& earner, UnixMs now_ms);
-
-  private:
-    struct Active;
-    Result<std::shared_ptr<const Active>> active(db::Transaction& transaction, UnixMs now_ms);
-
-    std::mutex mutex_;  // held while a tree is built: whoever asks meanwhile waits for that one
-    std::shared_ptr<const Active> active_;
-};
 
 struct PayoutEpoch {
     std::uint64_t epoch = 0;

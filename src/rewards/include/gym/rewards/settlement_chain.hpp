@@ -94,11 +94,13 @@ struct PayoutLimits {
 };
 
 /// The chain as settlement needs it. Sending is by orders with permanent ids: the same id is the
-/// same order, sent once, however often it is asked for and whatever crashes in between. Every
+/// same order, sent once, however often it is asked for and whatever crashes in between. An order
+/// whose effect is in a finalized block is done, whatever became of its own transaction. Every
 /// method: @errors kUnavailable, kTimeout (try later).
 class SettlementChain {
   public:
     virtual ~SettlementChain() = default;
+    /// Waits, unsent, while it is above a cap.
     virtual Result<OrderStatus> release(const std::string& id, const ReleaseOrder& order) = 0;
     virtual Result<OrderStatus> submit_root(const std::string& id, const RootOrder& order) = 0;
     virtual Result<OrderStatus> trim_withdrawal(const std::string& id, const Address& owner,

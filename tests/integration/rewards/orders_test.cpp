@@ -1,0 +1,144 @@
+// Orders to the contracts that something else came between: a node that keeps receipts back, the
+// settler's key used elsewhere, a cap below what owners spent.
+#include <chrono>
+#include <thread>
+
+#include "gym/chain/transaction.hpp"
+#include "rpc_proxy.hpp"
+#include "settlement_fixture.hpp"
+
+namespace gym::rewards {
+namespace {
+
+using testing::must;
+
+constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
+
+/// One daemon from beginning to end: what it remembers of a nonce is not on disk.
+class OrdersTest : public SettlementFixture {
+  protected:
+    void SetUp() override {
+        app::ServiceOptions with = options();
+        with.policy.supersede_after_ms = 100;
+        service_ = must(
+            app::RewardsService::create(*database_, *behind_, settler_key_, system_clock_, with));
+        const Amount budget = *Amount::parse_tokens("10");
+        deposit(budget, "1");
+        ASSERT_NO_FATAL_FAILURE(tick());
+        job_ = history_.submit_job(*web_, asset(), owner_key_.address(), budget,
+                                   *Amount::parse_tokens("0.1"));
+        history_.run_round(job_, {{0, kPflop, Fate::kUnsampled}});
+    }
+    void tick() {
+        const auto report = service_->tick();
+        ASSERT_TRUE(report.ok()) << report.error().message;
+    }
+    template <class Done>
+    void tick_until(const char* what, Done&& done) {
+        for (int i = 0; i < 100; ++i) {
+            ASSERT_NO_FATAL_FAILURE(tick());
+            if (done()) return;
+            anvil_.mine(1);
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        const auto last = last_epoch();
+        FAIL() << what << " did not happen: " << (last ? last->state + ", " + last->problem : "");
+    }
+    void settle(std::uint64_t epoch) {
+        tick_until("settlement", [&] {
+            const auto last = last_epoch();
+            return last && last->epoch == epoch && last->state == "submitted";
+        });
+    }
+    Result<chain::Intent> intent(const std::string& id) {
+        return chain_store::postgres_intents(*database_, {"gym_rewards"}, anvil_.chain_id(),
+                                             settler_key_.address())
+            ->find(id);
+    }
+    Amount released(std::uint64_t epoch) {
+        return must(chain::JobEscrow(deployment_.escrow)
+                        .released_of(anvil_.client(), epoch, owner_key_.address()));
+    }
+
+    testing::RpcProxy proxy_{anvil_.url()};
+    std::unique_ptr<chain::ChainClient> behind_ = must(chain::make_http_client(proxy_.url()));
+    std::unique_ptr<app::RewardsService> service_;
+    Digest job_;
+};
+
+TEST_F(OrdersTest, WhatTheContractsSayHappenedIsDoneThoughNoReceiptIsEverShown) {
+    proxy_.tell([](const std::string& method, const auto&, boost::json::object& reply) {
+        if (method == "eth_getTransactionReceipt") reply["result"] = nullptr;
+    });
+    settle(1);
+    for (const char* id : {"release:1:0:0", "root:1:0"})
+        EXPECT_EQ(must(intent(id)).state, chain::IntentState::kSuperseded) << id;
+    EXPECT_EQ(intent("release:1:0:1").error().code, ErrorCode::kNotFound) << "not sent again";
+    EXPECT_EQ(intent("root:1:1").error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(released(1), *Amount::parse_tokens("0.105"));
+
+    proxy_.tell({});
+    history_.run_round(job_, {{1, kPflop, Fate::kUnsampled}});
+    settle(2);
+    EXPECT_EQ(must(intent("root:2:0")).state, chain::IntentState::kDone);
+    anvil_.mine(3);
+    tick();
+    expect_reconciled();
+    expect_sound();
+}
+
+TEST_F(OrdersTest, AnOrderWhoseNonceAStrangerTookIsSentAgain) {
+    anvil_.rpc("evm_setAutomine", "[false]");
+    tick();  // closes the epoch and queues its release
+    tick();
+    const chain::Intent ours = must(intent("release:1:0:0"));
+    ASSERT_EQ(ours.state, chain::IntentState::kSigned);
+    chain::Transaction elsewhere;
+    elsewhere.chain_id = anvil_.chain_id();
+    elsewhere.nonce = *ours.nonce;
+    elsewhere.fee_max_wei = elsewhere.priority_fee_wei = Amount(100'000'000'000);
+    elsewhere.gas_limit = 21'000;
+    elsewhere.to = settler_key_.address();
+    const auto sent = anvil_.client().send(chain::sign_transaction(elsewhere, settler_key_).raw);
+    ASSERT_EQ(must(sent), chain::SendOutcome::kAccepted);
+    anvil_.mine(1);
+    anvil_.rpc("evm_setAutomine", "[true]");
+    settle(1);
+    EXPECT_EQ(must(intent("release:1:0:0")).state, chain::IntentState::kSuperseded);
+    EXPECT_EQ(must(intent("release:1:0:1")).state, chain::IntentState::kDone);
+    EXPECT_EQ(released(1), *Amount::parse_tokens("0.105"));
+}
+
+TEST_F(OrdersTest, AReleaseAboveACapIsNotSentAndSaysWhatItWaitsFor) {
+    const chain::JobEscrow escrow(deployment_.escrow);
+    const crypto::PrivateKey admin = anvil_.funded_key(0);
+    const Amount spent = *Amount::parse_tokens("0.105");
+    EXPECT_EQ(must(escrow.owner_release_cap(anvil_.client())),
+              Amount::parse("340282366920938463463374607431768211455").value())
+        << "none, until an admin sets one";
+    const auto expect_held = [&](const std::string& because) {
+        for (int i = 0; i < 3; ++i)
+            tick();
+        const auto last = last_epoch();
+        ASSERT_TRUE(last);
+        EXPECT_EQ(last->state, "closed");
+        EXPECT_NE(last->problem.find(because), std::string::npos) << last->problem;
+        EXPECT_EQ(intent("release:1:0:0").error().code, ErrorCode::kNotFound);
+    };
+    execute(admin, "own", escrow.set_owner_release_cap(*spent.minus(Amount(1))));
+    expect_held(owner_key_.address().hex() + " spent " + spent.to_string() +
+                " wei, an epoch may release 104999999999999999 of one owner");
+    execute(admin, "all", escrow.set_release_cap(*spent.minus(Amount(1))));
+    execute(admin, "own again", escrow.set_owner_release_cap(spent));
+    expect_held("owners spent " + spent.to_string() +
+                " wei, an epoch may release 104999999999999999: nothing is sent until an admin "
+                "raises JobEscrow's releaseCap");
+    execute(admin, "all again", escrow.set_release_cap(spent));
+    settle(1);
+    EXPECT_EQ(released(1), spent);
+    const auto state = must(escrow.release_state(anvil_.client()));
+    EXPECT_EQ(state, std::pair(std::uint64_t{1}, spent));
+}
+
+}  // namespace
+}  // namespace gym::rewards
