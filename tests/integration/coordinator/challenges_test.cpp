@@ -156,6 +156,46 @@ TEST_F(ChallengeTest, the_coordinators_silence_counts_against_nobody) {
     EXPECT_EQ(pass(back + wait_ms), nodes_known()) << "and they are asked again";
 }
 
+TEST_F(ChallengeTest, at_its_deadline_a_challenge_is_still_open) {
+    const UnixMs at = asked();
+    EXPECT_TRUE(open(address(1), at + policy.answer_ms));
+    EXPECT_FALSE(open(address(1), at + policy.answer_ms + 1));
+}
+
+TEST_F(ChallengeTest, a_gap_as_long_as_allowed_is_no_silence) {
+    const UnixMs at = asked();
+    EXPECT_EQ(pass(at + policy.silence_ms), nodes_known()) << "whose next moments had come";
+    EXPECT_TRUE(open(address(1), at + policy.silence_ms));
+    EXPECT_EQ(measure(address(1), at, at + policy.answer_ms + 1).issued, 1U);
+}
+
+TEST_F(ChallengeTest, what_could_be_answered_to_the_last_pass_is_withdrawn_with_the_silence) {
+    policy.answer_ms = 4'000;
+    wait_ms = 5'000;
+    const UnixMs at = asked();
+    wait_ms = 1'000'000;
+    const UnixMs deadline = at + policy.answer_ms;
+    pass(deadline);
+    pass(deadline + policy.silence_ms + 1);
+    EXPECT_EQ(measure(address(1), at, deadline + 1).issued, 0U) << "its last moment was not served";
+}
+
+TEST_F(ChallengeTest, an_answer_by_a_clock_that_is_behind_the_askers_counts) {
+    const UnixMs at = asked();
+    EXPECT_EQ(answer(address(1), open(address(1), at)->nonce, at - 3), AnswerOutcome::kCounted);
+    EXPECT_EQ(measure(address(1), at, at + policy.answer_ms + 1).answered, 1U);
+}
+
+TEST_F(ChallengeTest, what_is_as_old_as_what_is_kept_stays) {
+    const UnixMs at = asked();
+    const auto issued_after_pruning = [&](UnixMs before) {
+        run([&](db::Transaction& tx) { return prune_challenges(tx, before); });
+        return measure(address(1), at, at + policy.answer_ms + 1).issued;
+    };
+    EXPECT_EQ(issued_after_pruning(at), 1U);
+    EXPECT_EQ(issued_after_pruning(at + 1), 0U);
+}
+
 TEST_F(ChallengeTest, what_was_answered_cannot_be_rewritten) {
     const UnixMs at = asked();
     const Digest nonce = open(address(1), at)->nonce;

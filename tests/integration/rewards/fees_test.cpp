@@ -104,15 +104,49 @@ TEST_F(FeesTest, WhatRoundingLeavesOfEmissionStaysWithItsAccount) {
               Amount(10'000 - 30 - 28));
 }
 
-TEST_F(FeesTest, AnEmissionAccountThatCannotPayAllSharesPaysNone) {
+TEST_F(FeesTest, AnEmissionAccountPaysAllSharesOrNone) {
     const Digest job = funded_job(1'000'000);
     add_emission(2'999);
     history_.silent = {0, 1, 2};
+    const auto run = [&] {
+        history_.run_round(
+            job, {{0, 200 * kPflop, Fate::kUnsampled}, {1, 100 * kPflop, Fate::kUnsampled}});
+        settle();
+        return balance(available_account(asset(), config_.fees.emission_account)).spendable();
+    };
+    EXPECT_EQ(run(), Amount(2'999)) << "of 3,000; the first share alone would have fit";
+    EXPECT_EQ(payable(history_.earner(0)), Amount(200'000));
+    chain_.deposit(config_.fees.emission_account, Amount(1));
+    tick();
+    EXPECT_EQ(run(), Amount()) << "of as much as there is";
+    EXPECT_EQ(payable(history_.earner(0)), Amount(402'000));
+    EXPECT_EQ(payable(history_.earner(1)), Amount(201'000));
+}
+
+TEST_F(FeesTest, EmissionIsForComputeThatIsPaidAlone) {
+    const Digest job = funded_job(1'000'000);
+    add_emission(10'000);
+    history_.silent = {0, 1, 2};
+    history_.run_round(job,
+                       {{0, 200 * kPflop, Fate::kVerified}, {1, 100 * kPflop, Fate::kRejected}});
+    settle();
+    // Compute 200,000, verification 220,000 and 110,000; 10,600 fee, 5,300 burned.
+    EXPECT_EQ(payable(kBurnAddress), Amount(5'300));
+    EXPECT_EQ(payable(history_.earner(0)), Amount(205'300)) << "all of it";
+    EXPECT_EQ(payable(history_.earner(1)), Amount());
+    EXPECT_EQ(payable(history_.verifier_earner()), Amount(330'000));
+}
+
+TEST_F(FeesTest, WhatAJobCannotPayForIsNotGivenBack) {
+    const Digest job = funded_job(300'000);
+    add_emission(10'000);
+    history_.silent = {0, 1, 2};
     history_.run_round(job, {{0, 300 * kPflop, Fate::kUnsampled}});
     settle();
+    EXPECT_EQ(payable(kBurnAddress), Amount()) << "nothing is left of the budget";
     EXPECT_EQ(payable(history_.earner(0)), Amount(300'000));
     EXPECT_EQ(balance(available_account(asset(), config_.fees.emission_account)).spendable(),
-              Amount(2'999));
+              Amount(10'000));
 }
 
 TEST_F(FeesTest, OwningJobWorkerVerifierAndDataNeverPays) {
@@ -128,24 +162,59 @@ TEST_F(FeesTest, OwningJobWorkerVerifierAndDataNeverPays) {
     EXPECT_FALSE(payable(kBurnAddress).is_zero());
 }
 
-TEST_F(FeesTest, ACreditThatIsPaidLateHasItsFeeThenAndAFeeHasNone) {
-    const Digest job = funded_job(2'000);
+TEST_F(FeesTest, CreditsThatArePaidLateHaveTheirFeesThenAndAFeeHasNone) {
+    const Digest job = funded_job(2'000'000);
     history_.silent = {0, 1, 2};
-    history_.commit_round(job,
-                          {{0, 2 * kPflop, Fate::kUnsampled}, {1, 2 * kPflop, Fate::kUnsampled}});
+    const std::uint64_t flops = 2'000 * kPflop;
+    history_.commit_round(
+        job,
+        {{0, flops, Fate::kUnsampled}, {1, flops, Fate::kUnsampled}, {2, flops, Fate::kUnsampled}});
     tick();
     history_.finish_round();
     tick();
-    // The escrow is empty: one unit and the round's fee of 40 wait.
+    // The escrow is empty: two units and the round's fee of 40,000 wait.
     EXPECT_EQ(receipt_of(history_.unit_id(1)).state, CreditState::kUnfunded);
-    add_budget(job, 10'000);
+    EXPECT_EQ(receipt_of(history_.unit_id(2)).state, CreditState::kUnfunded);
+    add_budget(job, 10'000'000);
     settle();
     for (int i = 0; i < 3; ++i)
         tick();
     if (published_.size() == 1) settle();
     EXPECT_EQ(receipt_of(history_.unit_id(1)).state, CreditState::kPosted);
-    EXPECT_EQ(*payable(config_.fees.account).plus(payable(kBurnAddress)), Amount(80));
-    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(12'000 - 4'080));
+    EXPECT_EQ(*payable(config_.fees.account).plus(payable(kBurnAddress)), Amount(120'000))
+        << "a fee on the fee that was paid late would be 800 more";
+    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(12'000'000 - 6'120'000));
+}
+
+/// A unit is final before its round is: what is paid late meanwhile is in the round's fee.
+TEST_F(FeesTest, WhatIsPaidBeforeTheRoundIsFinishedHasItsFeeWithTheRound) {
+    const auto set_round = [&](const std::string& state, const std::string& closed_at) {
+        const Status done = test_.owner().transact([&](db::Transaction& tx) -> Status {
+            GYM_CHECK(tx.exec("SET LOCAL session_replication_role = replica"));
+            GYM_CHECK(tx.exec("UPDATE registry.round SET state = '" + state +
+                              "', closed_at_ms = " + closed_at));
+            return {};
+        });
+        ASSERT_TRUE(done.ok()) << done.error().message;
+    };
+    const Digest job = funded_job(2'000'000);
+    history_.silent = {0, 1, 2};
+    const std::uint64_t flops = 2'000 * kPflop;
+    history_.run_round(job, {{0, flops, Fate::kUnsampled}, {1, flops, Fate::kUnsampled}});
+    set_round("aggregated", "NULL");
+    tick();
+    const Digest waits = receipt_of(history_.unit_id(0)).state == CreditState::kUnfunded
+                             ? history_.unit_id(0)
+                             : history_.unit_id(1);
+    ASSERT_EQ(receipt_of(waits).state, CreditState::kUnfunded);
+    add_budget(job, 10'000'000);
+    tick();
+    ASSERT_EQ(receipt_of(waits).state, CreditState::kPosted);
+    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(8'000'000)) << "no fee yet";
+    set_round("closed", std::to_string(clock_.now_ms()));
+    settle();
+    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(8'000'000 - 80'000));
+    EXPECT_EQ(*payable(config_.fees.account).plus(payable(kBurnAddress)), Amount(80'000));
 }
 
 TEST(FeeTerms, ThatDoNotFitTogetherAreRefused) {

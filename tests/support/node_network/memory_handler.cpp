@@ -34,7 +34,8 @@ Result<bool> MemoryHandler::register_node(const Address& caller, const rpc::Node
 Result<rpc::HeartbeatAnswer> MemoryHandler::heartbeat(const Address&, const rpc::Beat& beat) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("heartbeat"));
-    rpc::HeartbeatAnswer out{SystemClock().now_ms(), "", std::nullopt, ""};
+    rpc::HeartbeatAnswer out{SystemClock().now_ms(), told_excluded, std::nullopt, ""};
+    phases.push_back(beat.activity.phase);
     if (beat.answer) {
         answers.push_back(*beat.answer);
         out.answer_refused = answer_refused;

@@ -78,6 +78,22 @@ TEST_F(HeartbeatTest, ACoordinatorThatForgetsAnswersIsNotCalledForEver) {
     EXPECT_LE(beats(), 16U);
 }
 
+TEST_F(HeartbeatTest, TellsWhatTheNodeDoesAndKeepsWhyItIsExcluded) {
+    handler_.told_excluded = "step 3 differs";
+    const Heartbeat heartbeat(
+        coordinator_, [] { return rpc::Activity{.phase = "upload"}; }, key_, domain_, 100);
+    ASSERT_TRUE(eventually([&] { return heartbeat.excluded_because() == "step 3 differs"; }));
+    const std::scoped_lock lock(handler_.mutex);
+    EXPECT_EQ(handler_.phases.at(0), "upload");
+}
+
+TEST_F(HeartbeatTest, AnIntervalOfNothingIsNoFlood) {
+    const auto heartbeat = start(0);
+    ASSERT_TRUE(eventually([&] { return beats() > 0; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_LE(beats(), 2U) << "a tenth of a second passes between two";
+}
+
 TEST_F(HeartbeatTest, AnAnswerThatWasLostIsGivenWithTheNextBeat) {
     handler_.challenges = {challenge(1)};
     handler_.failures["heartbeat"] = fail(ErrorCode::kUnavailable, "gone");
