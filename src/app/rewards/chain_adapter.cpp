@@ -25,6 +25,8 @@ template <class... F>
 struct Overloaded : F... {
     using F::operator()...;
 };
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;  // clang 14 asks for it
 
 What translate(const chain::EscrowEvent& event) {
     return std::visit(Overloaded{[](const chain::Deposited& e) -> What {
