@@ -337,7 +337,8 @@ Result<std::optional<TxManager::Fees>> TxManager::market_fees(const View& view,
                                                               TickReport& report) {
     GYM_TRY(const Amount suggested, client_.suggested_priority_fee());
     Fees fees;
-    fees.priority_fee_wei = std::max(suggested, policy_.priority_fee_floor_wei);
+    fees.priority_fee_wei = std::max(std::min(suggested, policy_.priority_fee_believed_wei),
+                                     policy_.priority_fee_floor_wei);
     GYM_TRY(const Amount needed, view.head.base_fee_wei.plus(fees.priority_fee_wei));
     if (needed > policy_.fee_ceiling_wei) {
         report.warnings.push_back("gas costs " + needed.to_string() +

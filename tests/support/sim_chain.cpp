@@ -295,7 +295,7 @@ Result<chain::GasEstimate> SimChain::estimate_gas(const chain::CallRequest& requ
 
 Result<Amount> SimChain::suggested_priority_fee() {
     GYM_CHECK(check("suggested_priority_fee"));
-    return Amount(1'000'000'000);
+    return priority_fee_wei_;
 }
 
 Result<SendOutcome> SimChain::send(ByteView raw_transaction) {

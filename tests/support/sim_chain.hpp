@@ -43,6 +43,7 @@ class SimChain final : public chain::ChainClient {
     void reorg(std::uint32_t depth, bool forget_transactions);
     void drop_pool() { pool_.clear(); }
     void set_base_fee(const Amount& wei) { base_fee_wei_ = wei; }
+    void suggest_priority_fee(const Amount& wei) { priority_fee_wei_ = wei; }
 
     Address emitter;
     Digest topic;
@@ -93,6 +94,7 @@ class SimChain final : public chain::ChainClient {
     std::vector<Block> blocks_;
     Pool pool_;
     Amount base_fee_wei_{1'000'000'000};
+    Amount priority_fee_wei_{1'000'000'000};
     std::uint64_t salt_ = 0;  // makes every block's hash differ from its twin in a reorg
     std::uint64_t finalized_highest_ = 0;  // finality never goes back, reorg or not
 };

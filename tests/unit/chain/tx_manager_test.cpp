@@ -87,6 +87,18 @@ TEST_F(TxManagerTest, OnlyTheFirstOfAQueueIsReplaced) {
     EXPECT_EQ(find("b").attempts.size(), 1U);
 }
 
+TEST_F(TxManagerTest, ANodeThatSuggestsAnAbsurdTipIsBelievedUpToABound) {
+    world_.chain.suggest_priority_fee(Amount(490'000'000'000));
+    submit(payment("a"));
+    tick();
+    ASSERT_EQ(find("a").attempts.size(), 1U);
+    EXPECT_EQ(find("a").attempts[0].priority_fee_wei, Amount(5'000'000'000));
+    world_.chain.suggest_priority_fee(Amount(3'000'000'000));
+    submit(payment("b"));
+    tick();
+    EXPECT_EQ(find("b").attempts[0].priority_fee_wei, Amount(3'000'000'000));
+}
+
 TEST_F(TxManagerTest, FeesNeverPassTheCeiling) {
     TxPolicy policy = sim_policy();
     policy.fee_ceiling_wei = Amount(3'100'000'000);

@@ -22,6 +22,9 @@ struct TxPolicy {
     std::uint64_t chain_id = 0;
     Amount fee_ceiling_wei{500'000'000'000};       ///< never offer more per gas (500 gwei)
     Amount priority_fee_floor_wei{1'000'000'000};  ///< 1 gwei
+    /// What a node suggests counts up to here (5 gwei): the tip is paid whatever the base fee is,
+    /// so a node that lies would spend the account. What is stuck at it is raised step by step.
+    Amount priority_fee_believed_wei{5'000'000'000};
     std::uint32_t bump_after_ms = 30'000;    ///< a version unmined for so long gets higher fees
     std::uint32_t bump_ppm = 125'000;        ///< by so much: at least 12.5 %, what nodes ask for
     std::uint32_t gas_margin_ppm = 250'000;  ///< over the estimate
