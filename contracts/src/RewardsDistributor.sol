@@ -31,13 +31,14 @@ contract RewardsDistributor is
     /// @notice Bound of the activation delay.
     uint64 public constant ACTIVATION_DELAY_MAX = 30 days;
     /// @notice The longest pause of claims, and the least time between two.
-    uint64 public constant CLAIM_PAUSE_MAX = 7 days;
+    uint64 public constant CLAIM_PAUSE_MAX = CLAIM_PAUSE;
     /// @notice Most claims in one claimMany().
     uint256 public constant CLAIMS_MAX = 256;
     /// @notice Longest proof: a tree of 2^40 earners.
     uint256 public constant PROOF_LENGTH_MAX = 40;
 
     uint64 private constant NEVER = type(uint64).max;
+    uint48 private constant CLAIM_PAUSE = 7 days;
 
     struct StoredRoot {
         bytes32 root;
@@ -194,9 +195,9 @@ contract RewardsDistributor is
     /// @inheritdoc IRewardsDistributor
     function pauseClaims() external onlyRole(GUARDIAN_ROLE) {
         if (block.timestamp < _nextClaimPauseAt) revert PauseTooSoon(_nextClaimPauseAt);
-        uint48 until = uint48(block.timestamp + CLAIM_PAUSE_MAX);
+        uint48 until = uint48(block.timestamp) + CLAIM_PAUSE;
         _claimsPausedUntil = until;
-        _nextClaimPauseAt = until + uint48(CLAIM_PAUSE_MAX);
+        _nextClaimPauseAt = until + CLAIM_PAUSE;
         emit ClaimsPaused(until);
     }
 
