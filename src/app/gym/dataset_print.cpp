@@ -21,6 +21,12 @@ std::string share(const json::object& object, const char* key) {
     return percent(object.at(key).to_number<std::uint64_t>());
 }
 
+/// Where the number comes from.
+std::string usefulness_from(const json::value& measurement) {
+    if (!measurement.is_object()) return "the network's default";
+    return "measured by evaluation " + text(measurement.get_object(), "evaluation");
+}
+
 }  // namespace
 
 std::string percent(std::uint64_t ppm) {
@@ -40,12 +46,8 @@ void print_dataset(const json::object& dataset) {
     std::printf("price              %s tokens per million tokens of text, times the quality\n",
                 tokens_of(dataset.at("price_wei_per_mtoken")).c_str());
     std::printf("novelty            %s\n", share(dataset, "novelty_ppm").c_str());
-    const json::value& measurement = dataset.at("measurement");
-    std::printf(
-        "usefulness         %s, %s\n", share(dataset, "usefulness_ppm").c_str(),
-        measurement.is_object()
-            ? ("measured by evaluation " + text(measurement.as_object(), "evaluation")).c_str()
-            : "the network's default");
+    std::printf("usefulness         %s, %s\n", share(dataset, "usefulness_ppm").c_str(),
+                usefulness_from(dataset.at("measurement")).c_str());
     std::printf("quality            %s\n", share(dataset, "quality_ppm").c_str());
     if (const json::value& nearest = dataset.at("nearest"); nearest.is_object())
         std::printf("nearest            %s: %s of the text are like it\n",

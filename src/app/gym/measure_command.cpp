@@ -185,7 +185,7 @@ Status measure_dataset(const CliContext& context, const Options& options) {
         GYM_TRY(published, check_recordable(*database, opened.evaluation.id(), dataset.root()));
     }
     GYM_TRY(const Measured found, run(options, opened.evaluation, dataset, published));
-    if (options.record) GYM_CHECK(record(*database, found));
+    if (database) GYM_CHECK(record(*database, found));
     std::optional<std::vector<std::string>> deviations;
     if (options.check) {
         GYM_TRY(deviations, deviations_from_records(options, found));

@@ -128,6 +128,27 @@ TEST_F(MeasureCommandTest, FromPublicationToRetirement) {
     EXPECT_NE(checked.out.find("the same, bit for bit"), std::string::npos) << checked.out;
 }
 
+// Before retirement: the model, the seed, the steps and the reference are public.
+TEST_F(MeasureCommandTest, ThePublicTrainingIsRepeatedWithoutTheHeldOutText) {
+    const json::object measured = parsed(measure({"--json"}));
+    const auto unit = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"unit", "run", path("p.gym"), "--seed", "one", "--json", "-o",
+                                   path("unit.json")});
+        return parsed(gym(std::move(more)));
+    };
+    ASSERT_EQ(gym({"program", "build", path("model.yaml"), "-o", path("p.gym")}).exit_code, 0);
+    unit({"--data", path("reference.txt"), "--steps", "10", "--state", path("base")});
+    for (const auto& [text, root] : {std::pair("reference.txt", "baseline_state_root"),
+                                     std::pair("dataset.txt", "after_state_root")}) {
+        const json::object repeated =
+            unit({"--data", path(text), "--steps", "30", "--round", "1", "--base", path("base")});
+        EXPECT_EQ(repeated.at("final_state_root"), measured.at(root)) << text;
+    }
+    const std::string file = gym::testing::slurp(path("unit.json"));
+    EXPECT_NE(file.find(std::string(measured.at("before_state_root").as_string())),
+              std::string::npos);
+}
+
 TEST_F(MeasureCommandTest, ADeviationIsNamedAndEndsWithItsOwnCode) {
     ASSERT_EQ(publish().exit_code, 0);
     const registry::Dataset dataset = enter();
