@@ -15,7 +15,7 @@ Result<db::PrivateCluster> open_cluster(const Layout& layout) {
 Status start_database(const Layout& layout, const std::filesystem::path& migrations) {
     GYM_TRY(db::PrivateCluster cluster, open_cluster(layout));
     GYM_CHECK(cluster.start());
-    if (const Status created = cluster.create_database(kDatabase);
+    if (Status created = cluster.create_database(kDatabase);
         !created.ok() && created.error().code != ErrorCode::kAlreadyExists)
         return created;
     GYM_TRY(auto database, db::Database::open(cluster.superuser(kDatabase)));

@@ -48,8 +48,11 @@ model:
 
 inline std::string counting_text() {
     std::string text;
-    for (int n = 0; text.size() < 200'000; ++n)
+    // Every line is new, and the end is like the beginning: it is what the text is measured with.
+    for (int line = 0; text.size() < 200'000; ++line) {
+        const int n = line * 7919 % 100'000;
         text += std::to_string(n) + " and then comes " + std::to_string(n + 1) + ".\n";
+    }
     return text;
 }
 
