@@ -175,7 +175,7 @@ class EvmChain final : public ChainPort {
     std::vector<Digest> next_of(std::vector<Digest> open) {
         std::ranges::sort(open);
         const auto first = std::ranges::upper_bound(open, asked_last_);
-        std::ranges::rotate(open, first);
+        std::rotate(open.begin(), first, open.end());
         if (open.size() > kAskedAgainMax) open.resize(kAskedAgainMax);
         if (!open.empty()) asked_last_ = open.back();
         return open;

@@ -67,7 +67,7 @@ Result<std::vector<FileRound>> read_rounds(db::Transaction& transaction, const L
                         row.get<std::optional<Digest>>("commitments_root")};
         if (const auto from = row.get<std::optional<UnixMs>>("uptime_from_ms"))
             round.uptime = {*from, row.get<UnixMs>("uptime_to_ms")};
-        rounds.push_back(std::move(round));
+        rounds.push_back(round);
     }
     return rounds;
 }

@@ -40,7 +40,7 @@ Result<std::vector<protocol::SignedCommitment>> open_leaves(const RoundOnChain& 
             return wrong("commitment " + std::to_string(leaves.size()) + ": " +
                          commitment.error().message);
         leaves.push_back(protocol::commitment_leaf(*commitment));
-        commitments.push_back(std::move(*commitment));
+        commitments.push_back(*commitment);
     }
     const Digest root = commit::merkle_root(leaves);
     if (root != chain.commitments_root)

@@ -32,7 +32,7 @@ class BusyRoot : public ::testing::Test {
         ASSERT_NE(build, nullptr) << "run through ctest";
         program_ = (std::filesystem::path(build) / "bin" / "gym").string();
         std::string text;
-        while (text.size() < 20'000)
+        while (text.size() < 120'000)
             text += "a text to train on, ";
         ASSERT_TRUE(write_file_atomic(text_, as_bytes(text)).ok());
     }
