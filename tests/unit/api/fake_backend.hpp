@@ -30,7 +30,8 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
     std::map<Digest, registry::Job> stored_jobs;
     registry::NodeFilter last_node_filter;
     int submissions = 0;
-    std::optional<rewards::ClaimProof> payout;  ///< what everybody may claim
+    Amount available{5}, escrowed, withdrawing;  ///< of every account
+    std::optional<rewards::ClaimProof> payout;   ///< what everybody may claim
 
     registry::Job sample_job(std::uint8_t id) const {
         registry::Job job;
@@ -59,7 +60,9 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         GYM_CHECK(ping());
         AccountView view;
         view.address = address;
-        view.available = Amount(5);
+        view.available = available;
+        view.escrowed = escrowed;
+        view.withdrawing = withdrawing;
         view.rewards.pending = Amount(7);
         view.last_credits.push_back(sample_receipt());
         return view;
