@@ -27,6 +27,8 @@ TEST_F(MoneyCommandsTest, StakeIsAddedThawedAndWithdrawnAfterTheDelay) {
     const auto too_much = gym({"stake", "thaw", "11"}, true);
     EXPECT_EQ(too_much.exit_code, 5);
     EXPECT_NE(too_much.err.find("only 10 tokens are active"), std::string::npos) << too_much.err;
+    const auto balance = gym({"wallet", "balance"}, false);
+    EXPECT_NE(balance.out.find("staked             10 tokens"), std::string::npos) << balance.out;
     ASSERT_EQ(gym({"stake", "thaw", "3"}, true).exit_code, 0);
     ASSERT_EQ(gym({"stake", "thaw", "3"}, true).exit_code, 0) << "the same amount once more";
     const auto early = gym({"stake", "withdraw"}, true);
@@ -114,6 +116,7 @@ TEST_F(MoneyCommandsTest, ClaimPaysOnceWithTheProofOfTheApi) {
     const auto claim = gym({"rewards", "claim", "--json"}, true);
     ASSERT_EQ(claim.exit_code, 0) << claim.err << claim.out;
     EXPECT_EQ(json::parse(claim.out).at("paid_wei").as_string(), tokens("30").to_string());
+    EXPECT_EQ(json::parse(claim.out).at("recipient").as_string(), owner_.address().hex());
     EXPECT_EQ(balance_of(owner_.address()), before.plus(tokens("30")).value());
     const auto again = gym({"rewards", "claim"}, true);
     EXPECT_EQ(again.exit_code, 0) << again.err;
@@ -170,6 +173,47 @@ TEST_F(MoneyCommandsTest, RewardsAreShownAndExplained) {
     ASSERT_EQ(explain.exit_code, 0) << explain.err;
     EXPECT_NE(explain.out.find("flops * price / 10^15"), std::string::npos) << explain.out;
     EXPECT_EQ(gym({"rewards", "explain", "../x"}, false).exit_code, 2);
+}
+
+TEST_F(MoneyCommandsTest, CreditsSayTheirJobTheirTimeAndWhatBecameOfThem) {
+    backend_.edit_account = [](AccountView& view) {
+        view.rewards.payable = Amount(30);
+        view.rewards.claimed = Amount(20);
+        view.last_credits.clear();
+        // Of payouts 2 (10, not claimed) and 1 (20, claimed), and one that waits for its epoch.
+        for (const auto& [amount, epoch] :
+             {std::pair{10U, 2U}, std::pair{20U, 1U}, std::pair{5U, 0U}}) {
+            rewards::Receipt credit = testing::FakeBackend::sample_receipt();
+            credit.credit.amount = Amount(amount);
+            credit.credit.job_id = Digest::parse("0xabcdef12" + std::string(56, '3')).value();
+            credit.state = rewards::CreditState::kPosted;
+            credit.created_at = 1'790'000'000'000;
+            if (epoch != 0) credit.payout_epoch = epoch;
+            view.last_credits.push_back(credit);
+        }
+    };
+    const auto shown = gym({"rewards", "show"}, false);
+    ASSERT_EQ(shown.exit_code, 0) << shown.err;
+    for (const char* part :
+         {"to be claimed      0.00000000000000001 tokens",
+          "0.00000000000000001 tokens  payable (payout 2)",
+          "0.00000000000000002 tokens  claimed (payout 1)", "0.000000000000000005 tokens  earned\n",
+          "job 0xabcdef12 round 0", "2026-09-21 "})
+        EXPECT_NE(shown.out.find(part), std::string::npos) << part << " in:\n" << shown.out;
+    EXPECT_EQ(shown.out.find("posted"), std::string::npos) << shown.out;
+}
+
+TEST_F(MoneyCommandsTest, AnEmptyAddressIsAMistakeAndNotTheOwnKey) {
+    for (const std::vector<std::string>& command : {std::vector<std::string>{"rewards", "show"},
+                                                    {"rewards", "claim"},
+                                                    {"stake", "show"},
+                                                    {"wallet", "balance"}}) {
+        std::vector<std::string> words = command;
+        words.insert(words.end(), {"--address", ""});
+        const auto refused = gym(words, false);
+        EXPECT_EQ(refused.exit_code, 2) << refused.out;
+        EXPECT_NE(refused.err.find("it is empty"), std::string::npos) << refused.err;
+    }
 }
 
 }  // namespace
