@@ -369,7 +369,9 @@ json::object openapi_schemas() {
                              {"token", "address"},
                              {"job_escrow", "address"},
                              {"rewards_distributor", "address"},
-                             {"commitment_log", "address"}});
+                             {"commitment_log", "address"},
+                             {"stake", "address"},
+                             {"dispute_game", "address"}});
     out["Funding"] = schema({{"amount_wei", "wei", "above zero"}});
     out["Health"] = schema({{"status", "text"}});
     out["Problem"] = schema({{"type", "text", "urn:gym:problem:<code>"},

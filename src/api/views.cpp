@@ -255,7 +255,9 @@ json::object to_json(const Network& network) {
             {"token", network.token.hex()},
             {"job_escrow", network.escrow.hex()},
             {"rewards_distributor", network.distributor.hex()},
-            {"commitment_log", network.commitment_log.hex()}};
+            {"commitment_log", network.commitment_log.hex()},
+            {"stake", network.stake.hex()},
+            {"dispute_game", network.dispute_game.hex()}};
 }
 
 }  // namespace gym::api

@@ -8,7 +8,35 @@ namespace {
 
 constexpr std::uint64_t kPermitLifeS = 3'600;
 
+/// That one of the receipt's logs is the event in which `contract` says that `amount` arrived.
+template <class Event, class Contract>
+Status check_arrived(const chain::Receipt& receipt, const Contract& contract, const Address& owner,
+                     const Address& from, const Amount& amount) {
+    for (const chain::Log& log : receipt.logs) {
+        GYM_TRY(const auto event, contract.parse_event(log));
+        const auto* const arrived = event ? std::get_if<Event>(&*event) : nullptr;
+        if (arrived != nullptr && arrived->owner == owner && arrived->from == from &&
+            arrived->amount == amount)
+            return {};
+    }
+    return fail(ErrorCode::kMismatch,
+                "transaction " + receipt.transaction_hash.hex() + " is on chain, but " +
+                    contract.address().hex() + " does not say that " + amount.to_tokens() +
+                    " tokens arrived for " + owner.hex() +
+                    ": it is not the network's contract, or it did something else. Look at the "
+                    "wallet's balance before you try again");
+}
+
 }  // namespace
+
+Status check_contract(chain::ChainClient& client, const Address& address, const char* name) {
+    GYM_TRY(const Bytes code, client.code(address, chain::BlockTag::kLatest));
+    if (!code.empty()) return {};
+    return fail(ErrorCode::kNotFound, "there is no contract at " + address.hex() + ", where the " +
+                                          name +
+                                          " should be: is this the deployment.json of this "
+                                          "network, and this its chain?");
+}
 
 Result<std::unique_ptr<Account>> Account::open(const AccountOptions& options,
                                                crypto::PrivateKey key) {
@@ -47,8 +75,21 @@ Result<chain::Outcome> Account::execute(const chain::ContractCall& call, std::st
     return manager_->execute(intent.request, timeout_ms_, on_sent_);
 }
 
+Result<chain::Receipt> Account::receipt_of(const chain::Outcome& outcome) {
+    if (!outcome.transaction_hash)
+        return fail(ErrorCode::kConflict, "the transaction was not sent");
+    GYM_TRY(auto receipt, client_->receipt(*outcome.transaction_hash));
+    if (receipt) return std::move(*receipt);
+    return fail(ErrorCode::kUnavailable, "the node has no receipt of transaction " +
+                                             outcome.transaction_hash->hex() +
+                                             ", which it said is final");
+}
+
 Result<Account::Permit> Account::permit(const chain::Deployment& contracts, const Address& spender,
                                         const Amount& amount) {
+    // Whoever has the permit can take the tokens: it is shown to nobody but our contract.
+    GYM_CHECK(check_contract(*client_, contracts.token, "token"));
+    GYM_CHECK(check_contract(*client_, spender, "contract that takes the tokens"));
     const chain::GymToken token(chain_id_, contracts.token);
     GYM_TRY(const Amount nonce, token.permit_nonce(*client_, address()));
     GYM_TRY(const auto head, client_->block(chain::BlockTag::kLatest));
@@ -64,18 +105,26 @@ Result<chain::Outcome> Account::deposit(const chain::Deployment& contracts, cons
                                         const Amount& amount, std::string id) {
     GYM_TRY(const Permit allowed, permit(contracts, contracts.escrow, amount));
     if (id.empty()) id = "deposit/" + allowed.name;
-    return execute(chain::JobEscrow(contracts.escrow)
-                       .deposit_with_permit(owner, amount, allowed.deadline_s, allowed.signature),
-                   id);
+    const chain::JobEscrow escrow(contracts.escrow);
+    GYM_TRY(const auto outcome, execute(escrow.deposit_with_permit(
+                                            owner, amount, allowed.deadline_s, allowed.signature),
+                                        id));
+    GYM_TRY(const auto receipt, receipt_of(outcome));
+    GYM_CHECK(check_arrived<chain::Deposited>(receipt, escrow, owner, address(), amount));
+    return outcome;
 }
 
 Result<chain::Outcome> Account::stake(const chain::Deployment& contracts, const Address& owner,
                                       const Amount& amount, std::string id) {
     GYM_TRY(const Permit allowed, permit(contracts, contracts.stake, amount));
     if (id.empty()) id = "stake/" + allowed.name;
-    return execute(chain::Stake(contracts.stake)
-                       .stake_with_permit(owner, amount, allowed.deadline_s, allowed.signature),
-                   id);
+    const chain::Stake stake(contracts.stake);
+    GYM_TRY(
+        const auto outcome,
+        execute(stake.stake_with_permit(owner, amount, allowed.deadline_s, allowed.signature), id));
+    GYM_TRY(const auto receipt, receipt_of(outcome));
+    GYM_CHECK(check_arrived<chain::Staked>(receipt, stake, owner, address(), amount));
+    return outcome;
 }
 
 }  // namespace gym::chain_store

@@ -81,17 +81,24 @@ Result<registry::Unit> uphold(const Context& context, db::Transaction& tx, const
                              protocol::worker_excluded(unit.key));
 }
 
-/// Lets the chain decide a dispute. @return whether it has the word: then the referee has none.
+/// Who decides a dispute.
+enum class Word : std::uint8_t {
+    kChain,          ///< or it has: the referee has nothing to say
+    kReferee,        ///< there are no games, or one that proved nothing
+    kRefereeTooLate  ///< no game was opened while it could be: whatever is found, no stake is taken
+};
+
+/// Lets the chain decide a dispute.
 /// Anybody can lose a game on purpose, so one that proved nothing speaks only for itself: what a
 /// report says is the referee's to look at, as if no game had been opened.
-Result<bool> decide_by_games(const Context& context, const registry::Job& job,
+Result<Word> decide_by_games(const Context& context, const registry::Job& job,
                              const std::optional<registry::GameWatch>& games,
                              const registry::Unit& unit, TickSummary& summary) {
-    if (!games) return false;
+    if (!games) return Word::kReferee;
     GYM_TRY(const GameVerdict verdict, verdict_on(context, *games, unit));
-    if (verdict == GameVerdict::kNeverOpened) return false;
-    if (verdict == GameVerdict::kOpen) return true;
-    if (!is_only_challenged(unit)) return false;
+    if (verdict == GameVerdict::kNeverOpened) return Word::kRefereeTooLate;
+    if (verdict == GameVerdict::kOpen) return Word::kChain;
+    if (!is_only_challenged(unit)) return Word::kReferee;
     const Status written = context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));
         GYM_TRY(const registry::Unit current, registry::get_unit(tx, unit.id));
@@ -103,7 +110,7 @@ Result<bool> decide_by_games(const Context& context, const registry::Job& job,
         return {};
     });
     if (!written.ok()) return written.error();
-    return true;
+    return Word::kChain;
 }
 
 /// The referee cannot look any more: nobody is at fault.
@@ -119,14 +126,20 @@ Status void_dispute(const Context& context, const registry::Job& job, const regi
     return {};
 }
 
+/// What the referee found.
+struct Ruling {
+    bool right = false;     ///< the worker
+    bool too_late = false;  ///< no game can take its stake any more
+};
+
 /// Applies the referee's finding. Without a defence a finding against the worker is the deadline's.
 Status write_ruling(const Context& context, db::Transaction& tx, const registry::Job& job,
-                    const registry::Unit& unit, bool right, TickSummary& summary) {
+                    const registry::Unit& unit, const Ruling& ruling, TickSummary& summary) {
     const auto said = [&](const registry::Unit& ruled) {
         note(summary, protocol::name_unit(unit.key) + ": " +
                           std::string(protocol::to_string(ruled.status.state)) + " by the referee");
     };
-    if (right) {
+    if (ruling.right) {
         GYM_TRY(const registry::Unit upheld,
                 uphold(context, tx, job, unit, protocol::event::Ruled{true}));
         said(upheld);
@@ -134,11 +147,19 @@ Status write_ruling(const Context& context, db::Transaction& tx, const registry:
     }
     const UnixMs now_ms = context.now();
     GYM_TRY(const protocol::ReasonCode code, protocol::parse_reason_code(unit.reason_code));
-    std::optional<protocol::Reason> reason;
+    const protocol::Reason dispute{code, unit.reason};
+    protocol::Reason reason = protocol::no_defence(dispute);
     protocol::UnitEvent event = protocol::event::TimePassed{};
     if (unit.status.defended) {
-        reason = protocol::referee_ruled({code, unit.reason});
+        reason = protocol::referee_ruled(dispute);
         event = protocol::event::Ruled{false};
+    }
+    if (ruling.too_late) {
+        reason = protocol::no_game(reason);
+        note(summary, protocol::name_unit(unit.key) +
+                          ": no game about its fault was opened while one could be, so it costs no "
+                          "stake: if verifiers are behind, the window is too short for them (`gym "
+                          "params check`): add verifiers, or deploy with a longer one");
     }
     GYM_TRY(const registry::Unit rejected,
             registry::advance(tx, unit.id, event, job.terms.lifecycle, now_ms, reason));
@@ -146,7 +167,7 @@ Status write_ruling(const Context& context, db::Transaction& tx, const registry:
     return exclude_worker(context, tx, rejected, now_ms);
 }
 
-Status rule(const Context& context, const registry::Job& job, const Digest& id,
+Status rule(const Context& context, const registry::Job& job, const Digest& id, bool too_late,
             TickSummary& summary) {
     GYM_TRY(const registry::Unit unit,
             context.transact([&](db::Transaction& tx) { return registry::get_unit(tx, id); }));
@@ -169,7 +190,7 @@ Status rule(const Context& context, const registry::Job& job, const Digest& id,
         const bool right = claim.records_root == mine->records_root &&
                            claim.final_state_root == mine->final_state_root &&
                            claim.delta_root == mine->delta_root;
-        return write_ruling(context, tx, job, current, right, summary);
+        return write_ruling(context, tx, job, current, {right, too_late}, summary);
     });
 }
 
@@ -268,8 +289,8 @@ Status referee_disputes(const Context& context, const registry::Job& job, TickSu
     if (units.empty()) return {};
     GYM_TRY(const auto games, game_watch(context));
     for (const registry::Unit& unit : units) {
-        GYM_TRY(const bool played, decide_by_games(context, job, games, unit, summary));
-        if (played) continue;
+        GYM_TRY(const Word word, decide_by_games(context, job, games, unit, summary));
+        if (word == Word::kChain) continue;
         const bool own = unit.worker == context.deps.key.address();
         if (own && !unit.status.defended) {
             // The coordinator stands by its own units: it lets the recomputation decide.
@@ -282,7 +303,8 @@ Status referee_disputes(const Context& context, const registry::Job& job, TickSu
             if (!defended.ok() && defended.error().code != ErrorCode::kTimeout) return defended;
         }
         const bool due = unit.status.deadline_ms != 0 && context.now() > unit.status.deadline_ms;
-        if (own || unit.status.defended || due) GYM_CHECK(rule(context, job, unit.id, summary));
+        if (own || unit.status.defended || due)
+            GYM_CHECK(rule(context, job, unit.id, word == Word::kRefereeTooLate, summary));
     }
     return {};
 }

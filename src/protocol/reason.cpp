@@ -81,6 +81,12 @@ Reason referee_ruled(const Reason& dispute) {
     return {dispute.code, dispute.sentence + ", and the referee found the same"};
 }
 
+Reason no_game(const Reason& ended) {
+    return {ended.code, ended.sentence +
+                            "; no game about it was opened before its window on chain had passed, "
+                            "so no stake is taken"};
+}
+
 Reason game_proved(const Reason& dispute) {
     return {dispute.code, dispute.sentence + ", and its game on chain ended against the worker"};
 }

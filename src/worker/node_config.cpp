@@ -157,8 +157,10 @@ Result<crypto::SecretBytes> read_passphrase(const NodeConfig& config, bool confi
 Result<crypto::PrivateKey> load_key(const NodeConfig& config) {
     std::error_code ignored;
     if (!std::filesystem::exists(config.keystore_path(), ignored))
-        return fail(ErrorCode::kNotFound, "no key at " + config.keystore_path().string() +
-                                              ": run `gym node register` first");
+        return fail(ErrorCode::kNotFound,
+                    "no key at " + config.keystore_path().string() +
+                        ": `gym wallet new` makes one (`gym node register` one for a "
+                        "node), or --keystore or --data-dir names another");
     GYM_TRY(const crypto::SecretBytes passphrase, read_passphrase(config, false));
     return crypto::load_keystore(config.keystore_path(), passphrase);
 }

@@ -38,8 +38,13 @@ Result<std::unique_ptr<db::Database>> open_database(const app::ApiConfig& config
 
 api::ApiOptions api_options(const app::ApiConfig& config, const chain::Deployment& deployment) {
     api::ApiOptions options;
-    options.network = {deployment.chain_id, deployment.token, deployment.escrow,
-                       deployment.distributor, deployment.commitment_log};
+    options.network = {.chain_id = deployment.chain_id,
+                       .token = deployment.token,
+                       .escrow = deployment.escrow,
+                       .distributor = deployment.distributor,
+                       .commitment_log = deployment.commitment_log,
+                       .stake = deployment.stake,
+                       .dispute_game = deployment.dispute_game};
     options.node_live_ms = config.node_live_ms;
     options.dataset_bytes_max = config.dataset_bytes_max;
     return options;
@@ -139,6 +144,7 @@ int run(int argc, char** argv) {
     app::CliContext context{.program = "gym-api"};
     Arguments arguments;
     CLI::App program{"The REST API: jobs, nodes, units, balances, rewards", "gym-api"};
+    program.footer(app::kExitCodesHelp);
     program.fallthrough();
     program
         .add_option("--config", arguments.config,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cstdio>
+#include <limits>
 #include <memory>
 
 #include "api_facts.hpp"
@@ -204,9 +205,10 @@ void print(const CliContext& context, const rewards::EpochFile& content, const E
                 static_cast<unsigned long long>(content.epoch),
                 static_cast<unsigned long long>(anchor.epoch));
     std::printf("payout root        %s\n", content.payout_root.hex().c_str());
-    std::printf("recomputed         %zu credits of %zu rounds, %zu earners, %s tokens in all\n",
-                content.credits.size(), content.rounds.size(), content.payouts.size(),
-                content.total_cumulative.to_tokens().c_str());
+    std::printf("recomputed         %zu credits of %zu rounds in this epoch\n",
+                content.credits.size(), content.rounds.size());
+    std::printf("payable so far     %s tokens to %zu earners, of this epoch and all before it\n",
+                content.total_cumulative.to_tokens().c_str(), content.payouts.size());
     if (seal != 0)
         std::printf("ledger             sealed up to seal %llu, %s\n",
                     static_cast<unsigned long long>(seal), seal_hash.c_str());
@@ -255,7 +257,10 @@ void add_audit_command(CLI::App& rewards, CliContext& context) {
     CLI::App* command = rewards.add_subcommand(
         "audit",
         "Recompute a payout root from public data: epoch files, the chain, jobs and units");
-    command->add_option("epoch", options->epoch, "Payout epoch (default: the newest on chain)");
+    command
+        ->add_option("epoch", options->epoch,
+                     "Payout epoch, 1 or more (default: the newest on chain)")
+        ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
     command->add_flag("--files-only", options->files_only,
                       "Compare credits neither with records at gym-api nor with what nodes signed");
     options->files.add_to(*command);

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "network_check.hpp"
+
 namespace gym::app {
 namespace {
 
@@ -31,7 +33,8 @@ Result<LockedAccount> open_account(const KeyOptions& keys, const std::string& ur
     return out;
 }
 
-Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chain) {
+Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chain,
+                                const ApiOptions& api) {
     ChainSender out;
     GYM_TRY(out.contracts, chain.contracts());
     GYM_TRY(const std::string url, chain.rpc_url());
@@ -42,6 +45,8 @@ Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chai
         return fail(ErrorCode::kMismatch,
                     url + " is chain " + std::to_string(out.account->chain_id()) +
                         ", the deployment is on chain " + std::to_string(out.contracts.chain_id));
+    GYM_CHECK(check_network(api.named_url(), out.contracts));
+    GYM_CHECK(check_contracts(out.account->client(), out.contracts));
     return out;
 }
 

@@ -12,7 +12,10 @@
 #include "dataset_client.hpp"
 #include "dataset_print.hpp"
 #include "evaluation_records.hpp"
+#include "find_id.hpp"
+#include "gym/quality/chunker.hpp"
 #include "inputs.hpp"
+#include "licence_check.hpp"
 #include "network_options.hpp"
 
 namespace gym::app {
@@ -26,7 +29,8 @@ struct RegistryOptions {
     std::string licence;
     std::string price = "0";
     std::string owner;
-    std::string dataset;  ///< a root, or a token file's path
+    std::string dataset;  ///< a root or its first digits, or a token file's path
+    bool yes = false;
     ApiOptions api;
 };
 
@@ -37,6 +41,33 @@ Result<Amount> price_argument(const std::string& text) {
                 "--price: '" + text + "' is no amount of tokens (like 0.25; 0: free)");
 }
 
+/// What is registered can never be changed: what looks like a mistake needs a word more.
+Status check_terms(const RegistryOptions& options, const DatasetTerms& terms,
+                   const blob::Dataset& dataset) {
+    if (options.yes) return {};
+    if (const std::string id = uncommon_licence(terms.licence); !id.empty())
+        return fail(ErrorCode::kConflict,
+                    "'" + id +
+                        "' is none of the common SPDX ids, and a licence can never be changed: "
+                        "correct it, write LicenseRef-" +
+                        id + " for a licence of your own, or add --yes if it is meant so");
+    if (!terms.price_wei_per_mtoken.is_zero() && dataset.tokens().size() < quality::kShingleTokens)
+        return fail(ErrorCode::kConflict,
+                    "a text of " + std::to_string(dataset.tokens().size()) +
+                        " tokens is too short to be new: its quality is 0 %, so it earns nothing "
+                        "at any price, ever; add --yes to register it nonetheless");
+    return {};
+}
+
+/// What it is worth is known, and fixed, only now.
+void warn_of_no_worth(const json::object& record, const DatasetTerms& terms) {
+    const auto known = data_terms_of(record);
+    if (!known.ok() || known->quality_ppm != 0 || terms.price_wei_per_mtoken.is_zero()) return;
+    (void)std::fprintf(stderr,
+                       "warning            its quality is 0 %%: it is like what was registered "
+                       "before, or measured as useless, and earns nothing at any price\n");
+}
+
 Status register_file(const CliContext& context, const RegistryOptions& options) {
     DatasetTerms terms;
     GYM_TRY(terms.price_wei_per_mtoken, price_argument(options.price));
@@ -45,8 +76,10 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
                                       : options.name;
     GYM_TRY(const std::string key, options.api.key());
     GYM_TRY(const blob::Dataset dataset, read_dataset(options.file));
+    GYM_CHECK(check_terms(options, terms, dataset));
     GYM_TRY(const json::object record,
             register_dataset(options.api.base_url(), key, dataset, terms));
+    warn_of_no_worth(record, terms);
     if (context.json)
         context.print_json(record);
     else
@@ -86,12 +119,13 @@ Status list(const CliContext& context, const RegistryOptions& options) {
 Status show(const CliContext& context, const RegistryOptions& options) {
     std::error_code error;
     const bool is_file = std::filesystem::exists(options.dataset, error);
-    const auto root = Digest::parse(options.dataset);
-    if (is_file || !root.ok()) return show_dataset_file(context, options.dataset);
-    GYM_TRY(const auto record, fetch_dataset(options.api.base_url(), *root));
+    if (is_file || !is_id_prefix(options.dataset))
+        return show_dataset_file(context, options.dataset);
+    GYM_TRY(const Digest root, find_id(options.api.base_url(), kDatasetRoots, options.dataset));
+    GYM_TRY(const auto record, fetch_dataset(options.api.base_url(), root));
     if (!record)
-        return fail(ErrorCode::kNotFound, "dataset " + root->hex() +
-                                              " is not registered (`gym data list` shows what is)");
+        return fail(ErrorCode::kNotFound,
+                    "dataset " + root.hex() + " is not registered (`gym data list` shows what is)");
     if (context.json)
         context.print_json(*record);
     else
@@ -120,6 +154,9 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
     enter->add_option("--price", options->price,
                       "Tokens for a million tokens of text that final units consume, times the "
                       "quality; never changes (default 0)");
+    enter->add_flag("--yes", options->yes,
+                    "Also under a licence that is not a common one, or at a price for a text that "
+                    "can earn nothing");
     add("list", "Registered datasets, newest first", false, list)
         ->add_option("--owner", options->owner, "Only datasets of this address");
     add("evaluations", "What the usefulness of datasets is measured with, newest first", false,
@@ -128,7 +165,8 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
         "A token file's root, size and vocabulary; or, by its root, what a registered dataset "
         "costs and is worth",
         false, show)
-        ->add_option("dataset", options->dataset, "Token file, or root of a registered dataset")
+        ->add_option("dataset", options->dataset,
+                     "Token file, or root of a registered dataset or its first digits")
         ->required();
 }
 

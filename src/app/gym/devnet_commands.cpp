@@ -8,6 +8,7 @@
 #include "gym/common/data_folder.hpp"
 #include "gym/common/file.hpp"
 #include "gym/devnet/demo.hpp"
+#include "gym/devnet/infrastructure.hpp"
 #include "gym/devnet/root_lock.hpp"
 #include "training_progress.hpp"
 
@@ -59,11 +60,13 @@ Status up(const CliContext& context, DevnetFlags& flags) {
     const devnet::Layout& layout = *started;
     devnet::ProcessTable processes(layout.run());
     GYM_TRY(const auto entries, processes.list());
+    GYM_TRY(const std::string books, devnet::auditor_access(layout));
     boost::json::object out{{"root", layout.root.string()},
                             {"api", layout.api_url()},
                             {"coordinator", layout.grpc_address()},
                             {"chain", layout.chain_url()},
-                            {"deployment", layout.deployment().string()}};
+                            {"deployment", layout.deployment().string()},
+                            {"books", books}};
     boost::json::array list;
     for (const auto& entry : entries)
         list.push_back({{"name", entry.name}, {"pid", entry.pid}, {"running", entry.running}});
@@ -82,6 +85,7 @@ Status up(const CliContext& context, DevnetFlags& flags) {
     std::printf(
         "\nFor the commands that use it:\n  export GYM_API=%s GYM_CHAIN=%s GYM_DEPLOYMENT=%s\n",
         layout.api_url().c_str(), layout.chain_url().c_str(), layout.deployment().c_str());
+    std::printf("For `gym ledger`, which reads the books:\n  export %s\n", books.c_str());
     std::printf("`gym devnet down%s` stops and removes all of it.\n", root_flag(flags).c_str());
     return {};
 }

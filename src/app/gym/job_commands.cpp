@@ -10,6 +10,7 @@
 #include "api_request.hpp"
 #include "cli_context.hpp"
 #include "dataset_client.hpp"
+#include "find_id.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/db/database.hpp"
 #include "job_file.hpp"
@@ -40,10 +41,8 @@ std::string random_key() {
     return to_hex(random);
 }
 
-Result<Digest> job_id(const std::string& text) {
-    auto id = Digest::parse(text);
-    if (id.ok()) return id;
-    return fail(ErrorCode::kInvalidArgument, "'" + text + "' is no job id (64 hex digits)");
+Result<Digest> job_id(const JobOptions& options) {
+    return find_id(options.api.base_url(), kJobIds, options.id);
 }
 
 Status print_quote(const CliContext& context, const JobOptions& options) {
@@ -126,7 +125,7 @@ Status list(const CliContext& context, const JobOptions& options) {
 }
 
 Result<json::object> fetch(const JobOptions& options) {
-    GYM_TRY(const Digest id, job_id(options.id));
+    GYM_TRY(const Digest id, job_id(options));
     GYM_TRY(json::value answer, api_get(options.api.base_url(), "/v1/jobs/" + id.hex()));
     return answer.as_object();
 }
@@ -188,7 +187,7 @@ Status watch(const CliContext& context, const JobOptions& options) {
 }
 
 Status request(const CliContext& context, const JobOptions& options, const std::string& verb) {
-    GYM_TRY(const Digest id, job_id(options.id));
+    GYM_TRY(const Digest id, job_id(options));
     GYM_TRY(const std::string key, options.api.key());
     ApiPost post;
     post.path = "/v1/jobs/" + id.hex() + "/" + verb;
@@ -204,7 +203,7 @@ Status request(const CliContext& context, const JobOptions& options, const std::
 }
 
 Status fund(const CliContext& context, const JobOptions& options) {
-    GYM_TRY(const Digest id, job_id(options.id));
+    GYM_TRY(const Digest id, job_id(options));
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
     GYM_TRY(const std::string key, options.api.key());
     ApiPost post;
@@ -250,13 +249,15 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     add("list", "Jobs, newest first", false, list)
         ->add_option("--owner", options->owner, "Only jobs of this address");
     const auto add_one = [&](const char* name, const char* about, bool with_key, auto run) {
-        add(name, about, with_key, run)->add_option("id", options->id, "Job id")->required();
+        add(name, about, with_key, run)
+            ->add_option("id", options->id, "Job id, or its first digits")
+            ->required();
     };
     add_one("status", "Status, rounds and losses, cost, faults", false, status);
     add_one("watch", "Follow a job to its end", false, watch);
     CLI::App* fund_command =
         add("fund", "Lock more tokens for a job; one that is paused goes on", true, fund);
-    fund_command->add_option("id", options->id, "Job id")->required();
+    fund_command->add_option("id", options->id, "Job id, or its first digits")->required();
     fund_command->add_option("amount", options->amount, "Tokens, like 12.5")->required();
     fund_command->add_option("--idempotency-key", options->idempotency_key,
                              "Names this sum: repeating it adds nothing twice");

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
 #include <cstdio>
@@ -19,6 +20,7 @@ namespace json = boost::json;
 
 constexpr std::chrono::seconds kProgressEvery{2};
 constexpr std::uint64_t kProofBytesMax = 64 << 10;
+constexpr std::size_t kProblemsShown = 10;
 
 struct LedgerOptions {
     DatabaseOptions database;
@@ -97,8 +99,13 @@ void print(const CliContext& context, const ledger::VerifyReport& report) {
     if (report.problems.empty())
         std::printf(
             "verdict            every balance, entry and seal follows from the transfers\n");
-    for (const ledger::Problem& problem : report.problems)
-        std::printf("problem            %s\n", to_string(problem).c_str());
+    // One wrong --signer alone makes every seal a problem.
+    const std::size_t shown = std::min(report.problems.size(), kProblemsShown);
+    for (std::size_t i = 0; i < shown; ++i)
+        std::printf("problem            %s\n", to_string(report.problems[i]).c_str());
+    if (shown < report.problems.size())
+        std::printf("                   and %zu more (all with --json)\n",
+                    report.problems.size() - shown);
 }
 
 Status verify_ledger(const CliContext& context, const LedgerOptions& options) {
@@ -131,7 +138,8 @@ Status verify_proof(const CliContext& context, const LedgerOptions& options) {
     if (context.json) {
         context.print_json({{"transfer", to_uuid(transfer.id)},
                             {"kind", to_string(transfer.kind)},
-                            {"amount", transfer.amount.to_string()},
+                            {"amount_wei", transfer.amount.to_string()},
+                            {"asset", proof.debit.asset},
                             {"debit", proof.debit.owner},
                             {"credit", proof.credit.owner},
                             {"seal", seal.number},
@@ -143,7 +151,7 @@ Status verify_proof(const CliContext& context, const LedgerOptions& options) {
     };
     std::printf("transfer           %s, %s\n", to_uuid(transfer.id).c_str(),
                 std::string(to_string(transfer.kind)).c_str());
-    std::printf("amount             %s of %s\n", transfer.amount.to_string().c_str(),
+    std::printf("amount             %s tokens of %s\n", transfer.amount.to_tokens().c_str(),
                 proof.debit.asset.c_str());
     std::printf("from               %s of %s\n", kind(proof.debit).c_str(),
                 proof.debit.owner.c_str());

@@ -6,15 +6,10 @@
 
 namespace {
 
-constexpr const char* kFooter =
-    "Exit codes: 0 success, 1 failure, 2 wrong usage or configuration, 3 mismatch (a result "
-    "differs from what\n"
-    "was claimed), 4 a peer does not answer, 5 refused, 130 interrupted.";
-
 int run(int argc, char** argv) {
     gym::app::CliContext context;
     CLI::App app{"Gym: decentralized training whose every step can be checked bit for bit", "gym"};
-    app.footer(kFooter);
+    app.footer(gym::app::kExitCodesHelp);
     app.require_subcommand(1);
     app.fallthrough();
     app.add_flag("--json", context.json, "Print JSON objects, one a line, instead of text");

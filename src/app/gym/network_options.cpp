@@ -41,8 +41,13 @@ void ApiOptions::add_to(CLI::App& command, bool with_key) {
 }
 
 std::string ApiOptions::base_url() const {
-    const std::string chosen = flag_or_environment(url, "GYM_API");
-    return chosen.empty() ? kDefaultApi : chosen;
+    return named_url().value_or(kDefaultApi);
+}
+
+std::optional<std::string> ApiOptions::named_url() const {
+    std::string chosen = flag_or_environment(url, "GYM_API");
+    if (chosen.empty()) return std::nullopt;
+    return chosen;
 }
 
 Result<std::string> ApiOptions::key() const {
@@ -98,6 +103,15 @@ Result<chain::Deployment> ChainOptions::contracts() const {
         return fail(ErrorCode::kInvalidArgument,
                     "which contracts? --deployment deployment.json or GYM_DEPLOYMENT");
     return chain::load_deployment(chosen);
+}
+
+CLI::Validator not_empty() {
+    return CLI::Validator(
+        [](const std::string& text) {
+            return text.empty() ? "it is empty: is a variable of the shell not set?"
+                                : std::string();
+        },
+        "");
 }
 
 Result<Amount> tokens_argument(const std::string& text) {

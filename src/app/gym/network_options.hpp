@@ -20,6 +20,8 @@ struct ApiOptions {
     void add_to(CLI::App& command, bool with_key);
     /// --api, else $GYM_API, else http://127.0.0.1:8080.
     [[nodiscard]] std::string base_url() const;
+    /// --api, else $GYM_API; absent without either.
+    [[nodiscard]] std::optional<std::string> named_url() const;
     /// From --api-key-file (mode 0600), else $GYM_API_KEY. @errors kUnauthenticated without either.
     [[nodiscard]] Result<std::string> key() const;
 };
@@ -48,6 +50,9 @@ struct ChainOptions {
     /// the contract receives the money. --deployment, else $GYM_DEPLOYMENT.
     [[nodiscard]] Result<chain::Deployment> contracts() const;
 };
+
+/// For options that an empty shell variable must not switch off: `--address "$node"`.
+[[nodiscard]] CLI::Validator not_empty();
 
 /// An amount of tokens on the command line, more than nothing.
 /// @errors kInvalidArgument with what is expected instead.

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cstdio>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "cli_context.hpp"
 #include "disable_command.hpp"
 #include "gym/chain/contracts.hpp"
+#include "gym/common/clock.hpp"
 #include "job_print.hpp"
 #include "network_options.hpp"
 
@@ -33,6 +35,54 @@ std::string text_of(const json::object& object, const char* key) {
     return value.is_string() ? std::string(value.as_string()) : json::serialize(value);
 }
 
+Amount amount_of(const json::object& object, const char* key) {
+    return Amount::parse(text_of(object, key)).value_or(Amount());
+}
+
+/// What is payable and not claimed yet.
+Amount unclaimed_of(const json::object& account) {
+    const Amount payable = amount_of(account, "payable_wei");
+    return payable.minus(std::min(payable, amount_of(account, "claimed_wei"))).value_or(Amount());
+}
+
+/// "claimed" and "payable" of credits that a payout root has. A claim pays everything up to its
+/// epoch, so what newer epochs do not account for of the unclaimed sum is left in this one.
+std::string payout_state(const json::object& account, const json::object& credit) {
+    const std::string epoch = text_of(credit, "payout_epoch");
+    Amount newer;
+    for (const json::value& item : account.at("last_credits").as_array()) {
+        const json::value& other = item.at("payout_epoch");
+        if (other.is_null() || other.to_number<std::uint64_t>() <=
+                                   credit.at("payout_epoch").to_number<std::uint64_t>())
+            continue;
+        newer = newer.plus(amount_of(item.as_object(), "amount_wei")).value_or(newer);
+    }
+    return (newer >= unclaimed_of(account) ? "claimed (payout " : "payable (payout ") + epoch + ")";
+}
+
+/// The stored state says "posted" of all that was earned, whatever became of it since.
+std::string state_of(const json::object& account, const json::object& credit) {
+    if (credit.at("state") != "posted") return text_of(credit, "state");
+    return credit.at("payout_epoch").is_null() ? "earned" : payout_state(account, credit);
+}
+
+/// "0x0123abcd", which the commands take for the whole.
+std::string short_id(const json::object& object, const char* key) {
+    constexpr std::size_t kShort = 10;
+    return text_of(object, key).substr(0, kShort);
+}
+
+void print_credit(const json::object& account, const json::object& credit) {
+    const std::string reason =
+        credit.at("reason").is_null() ? "" : "  " + text_of(credit, "reason");
+    std::printf("%s  %s  job %s round %s  %-12s  %s tokens  %s%s\n",
+                utc_text(credit.at("created_at_ms").to_number<UnixMs>()).c_str(),
+                text_of(credit, "id").c_str(), short_id(credit, "job_id").c_str(),
+                text_of(credit, "round").c_str(), text_of(credit, "kind").c_str(),
+                tokens_of(credit.at("amount_wei")).c_str(), state_of(account, credit).c_str(),
+                reason.c_str());
+}
+
 Status show(const CliContext& context, const RewardsOptions& options) {
     GYM_TRY(const Address address, asked_address(options.address, options.keys));
     GYM_TRY(const json::value answer,
@@ -46,17 +96,13 @@ Status show(const CliContext& context, const RewardsOptions& options) {
                 tokens_of(account.at("pending_wei")).c_str());
     std::printf("earned             %s tokens (waits for the epoch's close)\n",
                 tokens_of(account.at("earned_wei")).c_str());
-    std::printf("payable            %s tokens, of which %s claimed\n",
+    std::printf("payable, ever      %s tokens, of which %s are claimed\n",
                 tokens_of(account.at("payable_wei")).c_str(),
                 tokens_of(account.at("claimed_wei")).c_str());
-    for (const json::value& item : account.at("last_credits").as_array()) {
-        const json::object& credit = item.as_object();
-        std::printf("%s  %-12s  %-8s  %s tokens  round %s%s%s\n", text_of(credit, "id").c_str(),
-                    text_of(credit, "kind").c_str(), text_of(credit, "state").c_str(),
-                    tokens_of(credit.at("amount_wei")).c_str(), text_of(credit, "round").c_str(),
-                    credit.at("reason").is_null() ? "" : "  ",
-                    credit.at("reason").is_null() ? "" : text_of(credit, "reason").c_str());
-    }
+    std::printf("to be claimed      %s tokens (`gym rewards claim`)\n",
+                unclaimed_of(account).to_tokens().c_str());
+    for (const json::value& item : account.at("last_credits").as_array())
+        print_credit(account, item.as_object());
     return {};
 }
 
@@ -123,7 +169,7 @@ Result<chain::Claim> claim_of(const json::object& proof, const chain::Deployment
 
 Status claim(const CliContext& context, const RewardsOptions& options) {
     GYM_TRY(const auto asked, address_option("--address", options.address));
-    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
     chain_store::Account& account = *sender.account;
     const Address earner = asked.value_or(account.address());
     const auto reply = api_get(options.api.base_url(), "/v1/rewards/" + earner.hex() + "/proof");
@@ -143,10 +189,13 @@ Status claim(const CliContext& context, const RewardsOptions& options) {
         if (context.json)
             context.print_json({{"earner", earner.hex()}, {"paid_wei", "0"}});
         else
-            std::printf("nothing to claim: %s tokens were paid already\n",
-                        before.to_tokens().c_str());
+            std::printf("nothing to claim for %s: %s tokens were paid already\n",
+                        crypto::to_checksum(earner).c_str(), before.to_tokens().c_str());
         return {};
     }
+    // An earner can have chosen another address to be paid.
+    GYM_TRY(const Address chosen, distributor.recipient_of(account.client(), earner));
+    const Address recipient = chosen.is_zero() ? earner : chosen;
     GYM_TRY(const chain::Outcome outcome,
             account.execute(distributor.claim(claim), "claim/" + earner.hex() + "/" +
                                                           text_of(answer.as_object(), "epoch") +
@@ -156,12 +205,13 @@ Status claim(const CliContext& context, const RewardsOptions& options) {
         outcome.transaction_hash ? outcome.transaction_hash->hex() : std::string("-");
     if (context.json)
         context.print_json({{"earner", earner.hex()},
+                            {"recipient", recipient.hex()},
                             {"paid_wei", paid.to_string()},
                             {"transaction", hash},
                             {"gas_used", outcome.gas_used}});
     else
-        std::printf("paid               %s tokens\ntransaction        %s (final)\n",
-                    paid.to_tokens().c_str(), hash.c_str());
+        std::printf("paid               %s tokens to %s\ntransaction        %s (final)\n",
+                    paid.to_tokens().c_str(), crypto::to_checksum(recipient).c_str(), hash.c_str());
     return {};
 }
 
@@ -179,15 +229,18 @@ void add_rewards_commands(CLI::App& app, CliContext& context) {
         return command;
     };
     add("show", "Balances and the last credits", false, show)
-        ->add_option("--address", options->address, "Another address than the key's");
+        ->add_option("--address", options->address, "Another address than the key's")
+        ->check(not_empty());
     add("explain", "Why a credit is what it is", false, explain)
         ->add_option("id", options->id, "A credit's id, or a unit's")
         ->required();
     add_audit_command(*rewards, context);
     add_disable_command(*rewards, context);
     CLI::App* claim_command = add("claim", "Have payable rewards paid out on chain", true, claim);
-    claim_command->add_option("--address", options->address,
-                              "Claim for another earner; it is paid, the key's owner pays the gas");
+    claim_command
+        ->add_option("--address", options->address,
+                     "Claim for another earner; it is paid, the key's owner pays the gas")
+        ->check(not_empty());
     options->chain.add_to(*claim_command);
 }
 

@@ -20,6 +20,7 @@ namespace json = boost::json;
 
 struct StakeOptions {
     KeyOptions keys;
+    ApiOptions api;
     ChainOptions chain;
     std::string address;
     std::string owner;
@@ -202,7 +203,7 @@ Status check_not_lost(const ChainSender& sender, const Address& owner) {
 Status add(const CliContext& context, const StakeOptions& options) {
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
     GYM_TRY(const auto whose, address_option("--owner", options.owner));
-    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
     const Address owner = whose.value_or(sender.account->address());
     if (!options.despite_disputes) GYM_CHECK(check_not_lost(sender, owner));
     GYM_CHECK(check_holds(sender, amount));
@@ -212,7 +213,7 @@ Status add(const CliContext& context, const StakeOptions& options) {
 
 Status thaw(const CliContext& context, const StakeOptions& options) {
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
-    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
     chain_store::Account& account = *sender.account;
     GYM_TRY(const StakeState before,
             read_stake(account.client(), sender.contracts, account.address()));
@@ -251,7 +252,7 @@ Status check_withdrawable(const StakeState& state) {
 }
 
 Status withdraw(const CliContext& context, const StakeOptions& options) {
-    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
     chain_store::Account& account = *sender.account;
     GYM_TRY(const StakeState before,
             read_stake(account.client(), sender.contracts, account.address()));
@@ -302,16 +303,20 @@ void add_stake_commands(CLI::App& app, CliContext& context) {
     const auto command = [&](const char* name, const char* about, bool signs, auto run) {
         CLI::App* out = group->add_subcommand(name, about);
         options->keys.add_to(*out, signs);
+        if (signs) options->api.add_to(*out, false);
         options->chain.add_to(*out);
         out->callback([&context, options, run] { context.finish(run(context, *options)); });
         return out;
     };
     command("show", "What is staked, what thaws and until when", false, show)
-        ->add_option("--address", options->address, "Another address than the key's");
+        ->add_option("--address", options->address, "Another address than the key's")
+        ->check(not_empty());
     CLI::App* adding = command("add", "Move tokens from the wallet into the stake", true, add);
     adding->add_option("amount", options->amount, "Tokens, like 12.5")->required();
-    adding->add_option("--owner", options->owner,
-                       "Whose stake grows, such as a node's; else the key's");
+    adding
+        ->add_option("--owner", options->owner,
+                     "Whose stake grows, such as a node's; else the key's")
+        ->check(not_empty());
     adding->add_flag("--despite-disputes", options->despite_disputes,
                      "Also if a fault is proven whose settlement will take it");
     command("thaw", "Take stake back: it backs nothing new, and can be withdrawn after the delay",

@@ -8,6 +8,7 @@
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
 #include "gym/chain/contracts.hpp"
+#include "gym/chain/dispute_contracts.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/crypto/secret.hpp"
 #include "job_print.hpp"
@@ -61,7 +62,10 @@ Status add_chain_balances(const ChainOptions& options, const Address& address, j
     const chain::GymToken token(contracts.chain_id, contracts.token);
     GYM_TRY(const Amount tokens, token.balance_of(*client, address));
     GYM_TRY(const Amount ether, client->balance(address, chain::BlockTag::kLatest));
+    GYM_TRY(const auto stake, chain::Stake(contracts.stake).stake_of(*client, address));
     out["wallet_wei"] = tokens.to_string();
+    out["stake_active_wei"] = stake.active.to_string();
+    out["stake_thawing_wei"] = stake.thawing.to_string();
     out["gas_wei"] = ether.to_string();
     return {};
 }
@@ -85,6 +89,8 @@ Status balance(const CliContext& context, const WalletOptions& options) {
                                      {"earned", "earned_wei"},
                                      {"payable, ever", "payable_wei"},
                                      {"claimed, ever", "claimed_wei"},
+                                     {"staked", "stake_active_wei"},
+                                     {"stake, thawing", "stake_thawing_wei"},
                                      {"in the wallet", "wallet_wei"}})
         if (out.contains(key))
             std::printf("%-18s %s tokens\n", label, tokens_of(out.at(key)).c_str());
@@ -95,7 +101,7 @@ Status balance(const CliContext& context, const WalletOptions& options) {
 Status deposit(const CliContext& context, const WalletOptions& options) {
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
     GYM_TRY(const auto credited, address_option("--owner", options.owner));
-    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
     const Address owner = credited.value_or(sender.account->address());
     GYM_CHECK(check_holds(sender, amount));
     GYM_TRY(const chain::Outcome outcome, sender.account->deposit(sender.contracts, owner, amount));
@@ -127,13 +133,16 @@ void add_wallet_commands(CLI::App& app, CliContext& context) {
     add("new", "Make a key in an encrypted keystore", true, make);
     add("show", "Print the address", false, show);
     CLI::App* balance_command = add("balance", "What the address has, and where", false, balance);
-    balance_command->add_option("--address", options->address, "Another address than the key's");
+    balance_command->add_option("--address", options->address, "Another address than the key's")
+        ->check(not_empty());
     options->api.add_to(*balance_command, false);
     options->chain.add_to(*balance_command);
     CLI::App* deposit_command =
         add("deposit", "Move tokens into the job escrow, to pay for jobs", true, deposit);
     deposit_command->add_option("amount", options->amount, "Tokens, like 12.5")->required();
-    deposit_command->add_option("--owner", options->owner, "Credit another address");
+    deposit_command->add_option("--owner", options->owner, "Credit another address")
+        ->check(not_empty());
+    options->api.add_to(*deposit_command, false);
     options->chain.add_to(*deposit_command);
     add_withdraw_command(*wallet, context);
 }

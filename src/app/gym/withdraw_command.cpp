@@ -5,8 +5,9 @@
 #include <boost/json.hpp>
 #include <cstdio>
 #include <memory>
-#include <string_view>
+#include <optional>
 
+#include "api_request.hpp"
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
 #include "gym/chain/contracts.hpp"
@@ -15,17 +16,27 @@
 namespace gym::app {
 namespace {
 
+namespace json = boost::json;
+
 struct WithdrawOptions {
     KeyOptions keys;
+    ApiOptions api;
     ChainOptions chain;
     std::string amount;
     bool cancel = false;
 };
 
+/// A request as the contract has it.
 struct Pending {
     Amount amount;
     std::uint64_t available_at_s = 0;
     std::uint64_t chain_time_s = 0;
+};
+
+/// What the services would let the owner have, by gym-api's books.
+struct Free {
+    Amount free;    ///< also what an earlier request holds
+    Amount locked;  ///< in the owner's jobs
 };
 
 Result<Pending> pending_of(const ChainSender& sender) {
@@ -41,6 +52,31 @@ Result<Pending> pending_of(const ChainSender& sender) {
     return out;
 }
 
+/// Absent where no gym-api was named, or it does not answer: then only the contract is asked, which
+/// does not know what jobs have locked.
+Result<std::optional<Free>> free_of(const ApiOptions& api, const Address& owner) {
+    const auto url = api.named_url();
+    if (!url) return std::optional<Free>();
+    const auto answer = api_get(*url, "/v1/accounts/" + owner.hex());
+    if (!answer.ok() && answer.error().code == ErrorCode::kUnavailable)
+        return std::optional<Free>();
+    GYM_TRY(const json::value account, answer);
+    try {
+        const auto amount = [&](const char* key) {
+            return Amount::parse(std::string(account.at(key).as_string()));
+        };
+        Free out;
+        GYM_TRY(const Amount available, amount("available_wei"));
+        GYM_TRY(const Amount withdrawing, amount("withdrawing_wei"));
+        GYM_TRY(out.free, available.plus(withdrawing));
+        GYM_TRY(out.locked, amount("escrowed_wei"));
+        return std::optional(out);
+    } catch (const std::exception& error) {
+        return fail(ErrorCode::kMalformed,
+                    std::string("gym-api's account has another form: ") + error.what());
+    }
+}
+
 std::string time_text(std::uint64_t unix_s) {
     constexpr std::uint64_t kYear9999S = 253'402'300'799;  // the contract's number may be any
     return utc_text(static_cast<UnixMs>(std::min(unix_s, kYear9999S)) * 1'000);
@@ -52,49 +88,127 @@ std::uint64_t wait_s(const Pending& pending) {
                : 0;
 }
 
-void print(const CliContext& context, const char* state, const Pending& pending,
-           const std::string& hash) {
-    if (context.json) {
-        context.print_json({{"state", state},
-                            {"amount_wei", pending.amount.to_string()},
-                            {"available_at_s", pending.available_at_s},
-                            {"wait_s", wait_s(pending)},
-                            {"transaction", hash}});
-        return;
-    }
-    std::printf("%-18s %s tokens\n", state, pending.amount.to_tokens().c_str());
-    if (pending.available_at_s != 0 && std::string_view(state) == "requested")
-        std::printf("available          %s, in %llu s; then run `gym wallet withdraw` again\n",
-                    time_text(pending.available_at_s).c_str(),
-                    static_cast<unsigned long long>(wait_s(pending)));
-    std::printf("transaction        %s (final)\n", hash.c_str());
+/// "payable since ..." or "payable at ..., in 30 s".
+std::string when_text(const Pending& pending) {
+    const std::string time = time_text(pending.available_at_s);
+    if (wait_s(pending) == 0) return "payable since " + time;
+    return "payable at " + time + ", in " + std::to_string(wait_s(pending)) + " s";
 }
 
 std::string hash_of(const chain::Outcome& outcome) {
     return outcome.transaction_hash ? outcome.transaction_hash->hex() : "-";
 }
 
-/// Asks for `amount`, in place of an earlier request; nothing takes it back.
-Status request(const CliContext& context, const ChainSender& sender, const Amount& amount) {
-    const chain::JobEscrow escrow(sender.contracts.escrow);
+json::object to_json(const char* state, const Pending& pending, const chain::Outcome& outcome) {
+    return {{"state", state},
+            {"amount_wei", pending.amount.to_string()},
+            {"available_at_s", pending.available_at_s},
+            {"wait_s", wait_s(pending)},
+            {"transaction", hash_of(outcome)}};
+}
+
+/// That the whole of `amount` would be paid. What is locked in jobs the services take off a request
+/// later, when nobody watches: it is refused now.
+Status check_free(const ChainSender& sender, const std::optional<Free>& books,
+                  const Amount& amount) {
+    chain_store::Account& account = *sender.account;
+    GYM_TRY(
+        const Amount held,
+        chain::JobEscrow(sender.contracts.escrow).balance_of(account.client(), account.address()));
+    if (amount > held)
+        return fail(ErrorCode::kInsufficientFunds,
+                    "the job escrow holds " + held.to_tokens() + " tokens of " +
+                        crypto::to_checksum(account.address()) + ", less than the " +
+                        amount.to_tokens() + " asked for; nothing was sent");
+    if (!books) {
+        (void)std::fprintf(stderr,
+                           "not compared       without gym-api it is not known how much of this is "
+                           "locked in jobs: that part will not be paid\n");
+        return {};
+    }
+    if (amount <= books->free) return {};
+    return fail(ErrorCode::kInsufficientFunds,
+                books->free.to_tokens() + " tokens are free and " + books->locked.to_tokens() +
+                    " are locked in jobs: ask for no more than what is free (a deposit is free "
+                    "seconds after it is final, a job's rest when the job has ended and its units "
+                    "are final); nothing was sent");
+}
+
+/// Asks for `amount`, in place of an earlier request.
+Status request(const CliContext& context, const WithdrawOptions& options, const ChainSender& sender,
+               const Amount& amount) {
     GYM_TRY(const Pending before, pending_of(sender));
-    if (amount.is_zero() && before.amount.is_zero())
+    GYM_TRY(const auto books, free_of(options.api, sender.account->address()));
+    GYM_CHECK(check_free(sender, books, amount));
+    // Before it is sent: what was waited for is lost with it.
+    if (!before.amount.is_zero())
+        (void)std::fprintf(stderr,
+                           "replaces           the request of %s tokens, %s: its wait is lost, and "
+                           "begins again for all\n",
+                           before.amount.to_tokens().c_str(), when_text(before).c_str());
+    GYM_TRY(const chain::Outcome outcome,
+            sender.account->execute(
+                chain::JobEscrow(sender.contracts.escrow).request_withdrawal(amount)));
+    GYM_TRY(const Pending after, pending_of(sender));
+    if (context.json) {
+        json::object out = to_json("requested", after, outcome);
+        out["replaced_wei"] = before.amount.to_string();
+        out["free_wei"] = books ? json::value(books->free.to_string()) : nullptr;
+        out["locked_wei"] = books ? json::value(books->locked.to_string()) : nullptr;
+        context.print_json(out);
+        return {};
+    }
+    std::printf("requested          %s tokens\n", after.amount.to_tokens().c_str());
+    if (books)
+        std::printf("free before        %s tokens; %s locked in jobs\n",
+                    books->free.to_tokens().c_str(), books->locked.to_tokens().c_str());
+    std::printf("available          %s, in %llu s; then run `gym wallet withdraw` again\n",
+                time_text(after.available_at_s).c_str(),
+                static_cast<unsigned long long>(wait_s(after)));
+    std::printf("transaction        %s (final)\n", hash_of(outcome).c_str());
+    return {};
+}
+
+/// Takes a request back.
+Status cancel(const CliContext& context, const ChainSender& sender) {
+    GYM_TRY(const Pending before, pending_of(sender));
+    if (before.amount.is_zero())
         return fail(ErrorCode::kConflict,
                     "there is no request to take back: none was made, or all "
                     "that it asked for is locked in jobs");
     GYM_TRY(const chain::Outcome outcome,
-            sender.account->execute(escrow.request_withdrawal(amount)));
-    GYM_TRY(const Pending after, pending_of(sender));
-    print(context, amount.is_zero() ? "cancelled" : "requested", amount.is_zero() ? before : after,
-          hash_of(outcome));
+            sender.account->execute(
+                chain::JobEscrow(sender.contracts.escrow).request_withdrawal(Amount())));
+    if (context.json)
+        context.print_json(to_json("cancelled", before, outcome));
+    else
+        std::printf("cancelled          %s tokens\ntransaction        %s (final)\n",
+                    before.amount.to_tokens().c_str(), hash_of(outcome).c_str());
     return {};
+}
+
+void print_paid(const CliContext& context, const Pending& asked, const Amount& amount,
+                const chain::Outcome& outcome) {
+    if (context.json) {
+        json::object out = to_json("paid", {.amount = amount}, outcome);
+        out["asked_wei"] = asked.amount.to_string();
+        context.print_json(out);
+        return;
+    }
+    std::printf(
+        "paid               %s tokens%s\n", amount.to_tokens().c_str(),
+        amount == asked.amount
+            ? ""
+            : (" of " + asked.amount.to_tokens() + ": jobs have locked or spent the rest").c_str());
+    std::printf("transaction        %s (final)\n", hash_of(outcome).c_str());
 }
 
 Status complete(const CliContext& context, const ChainSender& sender) {
     GYM_TRY(const Pending pending, pending_of(sender));
     if (pending.amount.is_zero())
         return fail(ErrorCode::kConflict,
-                    "no withdrawal was requested: `gym wallet withdraw AMOUNT` does");
+                    "no withdrawal waits: none was asked for (`gym wallet withdraw AMOUNT` does), "
+                    "or all that was asked for is locked in jobs");
     if (const std::uint64_t wait = wait_s(pending); wait > 0)
         return fail(ErrorCode::kConflict,
                     "the withdrawal of " + pending.amount.to_tokens() + " tokens is available at " +
@@ -114,9 +228,8 @@ Status complete(const CliContext& context, const ChainSender& sender) {
     }
     // What jobs spent during the delay is taken first, so less than was asked for may come.
     GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
-    Pending paid;
-    GYM_TRY(paid.amount, held.minus(before));
-    print(context, "paid", paid, hash_of(*outcome));
+    GYM_TRY(const Amount paid, held.minus(before));
+    print_paid(context, pending, paid, *outcome);
     return {};
 }
 
@@ -127,8 +240,9 @@ Status withdraw(const CliContext& context, const WithdrawOptions& options) {
     if (!options.amount.empty()) {
         GYM_TRY(amount, tokens_argument(options.amount));
     }
-    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
-    if (options.cancel || !options.amount.empty()) return request(context, sender, amount);
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
+    if (options.cancel) return cancel(context, sender);
+    if (!options.amount.empty()) return request(context, options, sender, amount);
     return complete(context, sender);
 }
 
@@ -141,8 +255,11 @@ void add_withdraw_command(CLI::App& wallet, CliContext& context) {
         "Move free tokens out of the job escrow: once with an amount, to ask for it; "
         "once without, after the delay, to be paid");
     options->keys.add_to(*command, true);
+    options->api.add_to(*command, false);
     options->chain.add_to(*command);
-    command->add_option("amount", options->amount, "Tokens to ask for, like 12.5");
+    command->add_option(
+        "amount", options->amount,
+        "Tokens to ask for, like 12.5; an earlier request is replaced, and its wait begins again");
     command->add_flag("--cancel", options->cancel, "Take the request back");
     command->callback([&context, options] { context.finish(withdraw(context, *options)); });
 }

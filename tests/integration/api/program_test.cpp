@@ -115,6 +115,8 @@ TEST_F(ApiProgramTest, ServesRefusesAndEndsOnSigterm) {
     EXPECT_EQ(get(port_, "/healthz").substr(0, 12), "HTTP/1.1 200");
     const std::string network = get(port_, "/v1/network");
     EXPECT_NE(network.find("0x00000000000000000000000000000000000000aa"), std::string::npos);
+    EXPECT_NE(network.find(R"("dispute_game":"0x)"), std::string::npos) << network;
+    EXPECT_NE(network.find(R"("stake":"0x)"), std::string::npos) << network;
     const std::string openapi = get(port_, "/openapi.json");
     const auto document = boost::json::parse(openapi.substr(openapi.find("\r\n\r\n") + 4));
     EXPECT_TRUE(document.as_object().at("paths").as_object().contains("/v1/jobs/{id}"));

@@ -246,6 +246,46 @@ TEST_F(JobCommandsTest, TheDataOfAQuoteIsPartOfTheMost) {
     EXPECT_EQ(wei(after, "most_wei"), wei(before, "most_wei").plus(expected).value());
 }
 
+TEST_F(JobCommandsTest, WhatCanNeverBeChangedNeedsAWordMoreWhereItLooksLikeAMistake) {
+    const std::string text = (place_ / "text.txt").string();
+    const auto mistyped = gym({"data", "register", text, "--licence", "CC0-1.0 OR MTI"});
+    EXPECT_EQ(mistyped.exit_code, 5) << mistyped.out;
+    EXPECT_NE(mistyped.err.find("'MTI' is none of the common SPDX ids"), std::string::npos)
+        << mistyped.err;
+    spill(place_ / "short.txt", "abc");
+    const auto worthless = gym(
+        {"data", "register", (place_ / "short.txt").string(), "--licence", "MIT", "--price", "5"});
+    EXPECT_EQ(worthless.exit_code, 5) << worthless.out;
+    EXPECT_NE(worthless.err.find("its quality is 0 %"), std::string::npos) << worthless.err;
+    EXPECT_EQ(gym({"data", "list", "--owner", owner_.hex()}).out, "no datasets\n");
+    EXPECT_EQ(gym({"data", "register", (place_ / "short.txt").string(), "--licence", "MTI",
+                   "--price", "5", "--yes"})
+                  .exit_code,
+              0);
+    const auto useless = gym({"data", "register", text, "--licence", "MIT", "--price", "5"});
+    EXPECT_EQ(useless.exit_code, 0);
+    EXPECT_NE(useless.err.find("earns nothing at any price"), std::string::npos) << useless.err;
+}
+
+TEST_F(JobCommandsTest, TheFirstDigitsOfAnIdAreEnough) {
+    deposit(owner_, "100", "d1");
+    const auto job = backend().submit_job({owner_, "k", testing::job_spec(dataset_)}).value().job;
+    const std::string id = job.id.hex();
+    for (const std::string& prefix : {id.substr(0, 8), id.substr(2, 6)}) {
+        const auto shown = gym({"job", "status", prefix, "--json"});
+        ASSERT_EQ(shown.exit_code, 0) << shown.err;
+        EXPECT_EQ(parse_line(shown.out).at("id").as_string(), id);
+    }
+    const auto data = gym({"data", "show", dataset_.hex().substr(0, 8), "--json"});
+    ASSERT_EQ(data.exit_code, 0) << data.err;
+    EXPECT_EQ(parse_line(data.out).at("root").as_string(), dataset_.hex());
+    const auto other = gym({"job", "status", id[2] == 'f' ? "0xeeeeeeee" : "0xffffffff"});
+    EXPECT_EQ(other.exit_code, 1);
+    EXPECT_NE(other.err.find("no job has an id that begins with 0x"), std::string::npos)
+        << other.err;
+    EXPECT_EQ(gym({"job", "status", "0x12"}).exit_code, 2);
+}
+
 TEST_F(JobCommandsTest, BadOffersAreRefusedWithTheirReasons) {
     const std::string text = (place_ / "text.txt").string();
     const auto refused = [&](std::vector<std::string> more, int exit_code, const char* part) {

@@ -1,216 +1,16 @@
-// `gym wallet` and `gym rewards` against a real EVM; gym-api answers from memory.
-#include <boost/json.hpp>
+// `gym stake` and `gym rewards` against a real EVM; gym-api answers from memory.
 #include <chrono>
 #include <set>
 #include <thread>
 
-#include "anvil.hpp"
-#include "command.hpp"
-#include "fake_backend.hpp"
-#include "gym/api/server.hpp"
-#include "gym/chain/contracts.hpp"
-#include "gym/chain_store/sqlite.hpp"
-#include "gym/common/file.hpp"
-#include "gym/crypto/keystore.hpp"
-#include "gym/rewards/payout_tree.hpp"
+#include "money_fixture.hpp"
 
 namespace gym::api {
 namespace {
 
 namespace json = boost::json;
-using gym::testing::run;
-using gym::testing::spill;
-
-constexpr std::uint64_t kWithdrawalDelayS = 3'600;
-
-Amount tokens(const char* text) {
-    return Amount::parse_tokens(text).value();
-}
-
-chain::AnvilOptions quick_blocks() {
-    chain::AnvilOptions options;
-    options.block_time_ms = 100;  // so that the chain goes on and blocks become final
-    options.persist = true;       // for the test that stops it
-    return options;
-}
-
-class MoneyCommandsTest : public ::testing::Test {
-  protected:
-    void SetUp() override {
-        store_ = chain_store::SqliteChainStore::open(":memory:").value();
-        deploy();
-        ASSERT_TRUE(chain::save_deployment(place_ / "deployment.json", deployment_).ok());
-        ASSERT_TRUE(crypto::save_keystore(place_ / "key.json", owner_,
-                                          crypto::SecretBytes(std::string_view("pass")),
-                                          crypto::ScryptCost::light())
-                        .ok());
-        ASSERT_TRUE(write_file_atomic(place_ / "pass", as_bytes("pass\n"), 0600).ok());
-        ApiOptions options;
-        options.network = {deployment_.chain_id, deployment_.token, deployment_.escrow,
-                           deployment_.distributor, deployment_.commitment_log};
-        api_.emplace(ApiDependencies{backend_, backend_, backend_, clock_}, options);
-        server_ = Server::start({}, *api_).value();
-        ::setenv("GYM_API", ("http://127.0.0.1:" + std::to_string(server_->port())).c_str(), 1);
-        ::setenv("GYM_CHAIN", anvil_.url().c_str(), 1);
-        ::setenv("GYM_DEPLOYMENT", (place_ / "deployment.json").c_str(), 1);
-    }
-    void TearDown() override {
-        if (server_) server_->stop(1'000);
-        for (const char* name : {"GYM_API", "GYM_CHAIN", "GYM_DEPLOYMENT"})
-            ::unsetenv(name);
-    }
-
-    chain::Outcome execute(const crypto::PrivateKey& key, const chain::ContractCall& call,
-                           const std::string& id) {
-        const auto intents = store_->intents(anvil_.chain_id(), key.address());
-        chain::TxManager manager(anvil_.client(), *intents, key.clone(), clock_,
-                                 gym::testing::test_policy(anvil_.chain_id()),
-                                 chain::describe_revert);
-        const auto outcome = manager.execute(call.intent(id), 60'000);
-        EXPECT_TRUE(outcome.ok()) << outcome.error().message;
-        return outcome.value_or({});
-    }
-
-    void deploy() {
-        const auto intents = store_->intents(anvil_.chain_id(), admin_.address());
-        chain::TxManager manager(anvil_.client(), *intents, admin_.clone(), clock_,
-                                 gym::testing::test_policy(anvil_.chain_id()),
-                                 chain::describe_revert);
-        chain::DeployParams params;
-        params.token_holder = owner_.address();
-        params.token_supply = tokens("1000");
-        params.growth_limit = params.release_cap = tokens("1000");
-        params.withdrawal_delay_s = kWithdrawalDelayS;
-        params.settler = params.guardian = params.coordinator = admin_.address();
-        const auto deployed = chain::deploy(manager, anvil_.client(),
-                                            chain::find_artifacts().value(), params, 60'000);
-        ASSERT_TRUE(deployed.ok()) << deployed.error().message;
-        deployment_ = *deployed;
-    }
-
-    /// Puts 100 tokens into the distributor and a root that pays `earner` 30 of them.
-    void post_root(const Address& earner) {
-        execute(owner_, token().transfer(deployment_.distributor, tokens("100")), "fund");
-        const rewards::PayoutDomain domain{deployment_.chain_id, deployment_.distributor,
-                                           deployment_.token};
-        Address other;
-        other.data.fill(0x77);
-        const auto tree =
-            rewards::PayoutTree::build(domain, {{earner, tokens("30")}, {other, tokens("5")}})
-                .value();
-        chain::RootSubmitted root;
-        root.epoch = 1;
-        root.root = tree.root();
-        root.total_cumulative = tokens("35");
-        root.epoch_file_root.data.fill(1);
-        execute(admin_, chain::RewardsDistributor(deployment_.distributor).submit_root(root),
-                "root");
-        rewards::ClaimProof proof;
-        proof.epoch = 1;
-        proof.root = tree.root();
-        proof.cumulative = tokens("30");
-        proof.proof = tree.prove(earner).value();
-        backend_.payout = proof;
-    }
-
-    gym::testing::Outcome gym(std::vector<std::string> arguments, bool signs) {
-        arguments.insert(arguments.end(), {"--data-dir", (place_ / ".").string()});
-        if (signs)
-            arguments.insert(arguments.end(), {"--passphrase-file", (place_ / "pass").string()});
-        return run(place_, std::move(arguments));
-    }
-    chain::GymToken token() const { return {deployment_.chain_id, deployment_.token}; }
-    Amount balance_of(const Address& who) {
-        return token().balance_of(anvil_.client(), who).value();
-    }
-
-    gym::testing::TestAnvil anvil_{quick_blocks()};
-    gym::testing::TemporaryFolder place_;
-    SystemClock clock_;
-    crypto::PrivateKey owner_ = anvil_.funded_key(1);
-    crypto::PrivateKey admin_ = anvil_.funded_key(0);
-    std::unique_ptr<chain_store::SqliteChainStore> store_;
-    chain::Deployment deployment_;
-    testing::FakeBackend backend_;
-    std::optional<Api> api_;
-    std::unique_ptr<Server> server_;
-};
-
-TEST_F(MoneyCommandsTest, DepositMovesTokensIntoTheEscrow) {
-    const auto first = gym({"wallet", "deposit", "12.5", "--json"}, true);
-    ASSERT_EQ(first.exit_code, 0) << first.err << first.out;
-    const std::string hash(json::parse(first.out).at("transaction").as_string());
-    EXPECT_NE(first.err.find("transaction " + hash + "; it goes on even if"), std::string::npos)
-        << first.err;
-    const auto second = gym({"wallet", "deposit", "0.5"}, true);
-    ASSERT_EQ(second.exit_code, 0) << second.err << second.out;
-    const chain::JobEscrow escrow(deployment_.escrow);
-    EXPECT_EQ(escrow.balance_of(anvil_.client(), owner_.address()).value().to_tokens(), "13");
-    EXPECT_EQ(balance_of(owner_.address()).to_tokens(), "987");
-    const auto too_much = gym({"wallet", "deposit", "988"}, true);
-    EXPECT_EQ(too_much.exit_code, 5) << too_much.err;
-    EXPECT_EQ(gym({"wallet", "deposit", "1e3"}, true).exit_code, 2);
-    EXPECT_EQ(gym({"wallet", "deposit", "0"}, true).exit_code, 2);
-    const auto balance = gym({"wallet", "balance"}, false);
-    ASSERT_EQ(balance.exit_code, 0) << balance.err;
-    EXPECT_NE(balance.out.find("in the wallet      987 tokens"), std::string::npos) << balance.out;
-}
-
-TEST_F(MoneyCommandsTest, AWithdrawalIsAskedForAndPaidAfterTheDelay) {
-    EXPECT_EQ(gym({"wallet", "withdraw"}, true).exit_code, 5) << "nothing was asked for";
-    ASSERT_EQ(gym({"wallet", "deposit", "10"}, true).exit_code, 0);
-    const auto too_much = gym({"wallet", "withdraw", "11"}, true);
-    EXPECT_EQ(too_much.exit_code, 5);
-    EXPECT_NE(too_much.err.find("InsufficientBalance"), std::string::npos) << too_much.err;
-
-    const auto asked = gym({"wallet", "withdraw", "4", "--json"}, true);
-    ASSERT_EQ(asked.exit_code, 0) << asked.err << asked.out;
-    const json::value request = json::parse(asked.out);
-    EXPECT_EQ(request.at("state").as_string(), "requested");
-    EXPECT_EQ(request.at("amount_wei").as_string(), tokens("4").to_string());
-    EXPECT_GT(request.at("available_at_s").to_number<std::uint64_t>(), 0U);
-    const auto early = gym({"wallet", "withdraw"}, true);
-    EXPECT_EQ(early.exit_code, 5);
-    EXPECT_NE(early.err.find("is available at"), std::string::npos) << early.err;
-    EXPECT_NE(early.err.find(" UTC, in "), std::string::npos) << early.err;
-
-    anvil_.rpc("evm_increaseTime", "[" + std::to_string(kWithdrawalDelayS) + "]");
-    anvil_.mine(1);
-    const auto paid = gym({"wallet", "withdraw", "--json"}, true);
-    ASSERT_EQ(paid.exit_code, 0) << paid.err << paid.out;
-    EXPECT_EQ(json::parse(paid.out).at("state").as_string(), "paid");
-    EXPECT_EQ(json::parse(paid.out).at("amount_wei").as_string(), tokens("4").to_string());
-    EXPECT_EQ(balance_of(owner_.address()).to_tokens(), "994");
-    EXPECT_EQ(gym({"wallet", "withdraw"}, true).exit_code, 5) << "it is paid once";
-}
-
-TEST_F(MoneyCommandsTest, AWithdrawalCanBeTakenBack) {
-    ASSERT_EQ(gym({"wallet", "deposit", "10"}, true).exit_code, 0);
-    ASSERT_EQ(gym({"wallet", "withdraw", "4"}, true).exit_code, 0);
-    const auto cancelled = gym({"wallet", "withdraw", "--cancel"}, true);
-    ASSERT_EQ(cancelled.exit_code, 0) << cancelled.err;
-    const auto late = gym({"wallet", "withdraw"}, true);
-    EXPECT_EQ(late.exit_code, 5);
-    EXPECT_NE(late.err.find("no withdrawal was requested"), std::string::npos) << late.err;
-    EXPECT_EQ(gym({"wallet", "withdraw", "1", "--cancel"}, true).exit_code, 2);
-}
-
-TEST_F(MoneyCommandsTest, EachWithdrawalWithinASecondIsATransactionOfItsOwn) {
-    ASSERT_EQ(gym({"wallet", "deposit", "10"}, true).exit_code, 0);
-    anvil_.rpc("anvil_setBlockTimestampInterval", "[0]");  // all blocks from now on in one second
-    std::set<std::string> hashes;
-    for (const std::vector<std::string>& one :
-         {std::vector<std::string>{"4"}, {"--cancel"}, {"4"}, {"--cancel"}, {"4"}}) {
-        std::vector<std::string> arguments{"wallet", "withdraw", "--json"};
-        arguments.insert(arguments.end(), one.begin(), one.end());
-        const auto done = gym(arguments, true);
-        ASSERT_EQ(done.exit_code, 0) << done.err;
-        hashes.emplace(json::parse(done.out).at("transaction").as_string());
-    }
-    EXPECT_EQ(hashes.size(), 5U) << "an earlier transaction was taken for another one";
-    const chain::JobEscrow escrow(deployment_.escrow);
-    EXPECT_EQ(escrow.withdrawal_of(anvil_.client(), owner_.address())->first, tokens("4"));
-}
+using testing::MoneyCommandsTest;
+using testing::tokens;
 
 TEST_F(MoneyCommandsTest, StakeIsAddedThawedAndWithdrawnAfterTheDelay) {
     EXPECT_EQ(gym({"stake", "withdraw"}, true).exit_code, 5) << "nothing thaws";
@@ -227,6 +27,8 @@ TEST_F(MoneyCommandsTest, StakeIsAddedThawedAndWithdrawnAfterTheDelay) {
     const auto too_much = gym({"stake", "thaw", "11"}, true);
     EXPECT_EQ(too_much.exit_code, 5);
     EXPECT_NE(too_much.err.find("only 10 tokens are active"), std::string::npos) << too_much.err;
+    const auto balance = gym({"wallet", "balance"}, false);
+    EXPECT_NE(balance.out.find("staked             10 tokens"), std::string::npos) << balance.out;
     ASSERT_EQ(gym({"stake", "thaw", "3"}, true).exit_code, 0);
     ASSERT_EQ(gym({"stake", "thaw", "3"}, true).exit_code, 0) << "the same amount once more";
     const auto early = gym({"stake", "withdraw"}, true);
@@ -314,6 +116,7 @@ TEST_F(MoneyCommandsTest, ClaimPaysOnceWithTheProofOfTheApi) {
     const auto claim = gym({"rewards", "claim", "--json"}, true);
     ASSERT_EQ(claim.exit_code, 0) << claim.err << claim.out;
     EXPECT_EQ(json::parse(claim.out).at("paid_wei").as_string(), tokens("30").to_string());
+    EXPECT_EQ(json::parse(claim.out).at("recipient").as_string(), owner_.address().hex());
     EXPECT_EQ(balance_of(owner_.address()), before.plus(tokens("30")).value());
     const auto again = gym({"rewards", "claim"}, true);
     EXPECT_EQ(again.exit_code, 0) << again.err;
@@ -346,21 +149,6 @@ TEST_F(MoneyCommandsTest, AClaimWithoutGasMoneyIsRefusedAtOnce) {
     EXPECT_TRUE(balance_of(poor.address()).is_zero());
 }
 
-TEST_F(MoneyCommandsTest, ACancellationWithoutARequestSendsNothing) {
-    const auto refused = gym({"wallet", "withdraw", "--cancel"}, true);
-    EXPECT_EQ(refused.exit_code, 5) << refused.err << refused.out;
-    EXPECT_NE(refused.err.find("no request"), std::string::npos) << refused.err;
-}
-
-TEST_F(MoneyCommandsTest, OneSetOfKeyFlagsFitsEveryCommand) {
-    for (const char* command : {"show", "balance"}) {
-        const auto answer = gym({"wallet", command}, true);
-        EXPECT_EQ(answer.exit_code, 0) << command << answer.err;
-    }
-    const auto wrong = gym({"wallet", "deposit", "1", "--owner", "0x12"}, true);
-    EXPECT_NE(wrong.err.find("'0x12' is no address"), std::string::npos) << wrong.err;
-}
-
 TEST_F(MoneyCommandsTest, AClaimWithAnAlteredProofIsRefusedByTheContract) {
     post_root(owner_.address());
     backend_.payout->proof[0].data[5] ^= 1;
@@ -377,20 +165,6 @@ TEST_F(MoneyCommandsTest, OtherContractsThanTheUsersAreRefused) {
     EXPECT_EQ(gym({"rewards", "claim"}, true).exit_code, 3);
 }
 
-TEST_F(MoneyCommandsTest, WalletsAreMadeOnceAndShown) {
-    const auto made = gym({"wallet", "new", "--keystore", "new.json", "--json"}, true);
-    ASSERT_EQ(made.exit_code, 0) << made.err;
-    const std::string address(json::parse(made.out).at("address").as_string());
-    const auto shown = gym({"wallet", "show", "--keystore", "new.json"}, false);
-    EXPECT_EQ(shown.out, address + "\n");
-    EXPECT_NE(gym({"wallet", "new", "--keystore", "new.json"}, true).exit_code, 0)
-        << "a key is never overwritten";
-    const auto key =
-        crypto::load_keystore(place_ / "new.json", crypto::SecretBytes(std::string_view("pass")));
-    ASSERT_TRUE(key.ok()) << key.error().message;
-    EXPECT_EQ(crypto::to_checksum(key->address()), address);
-}
-
 TEST_F(MoneyCommandsTest, RewardsAreShownAndExplained) {
     const auto show = gym({"rewards", "show"}, false);
     ASSERT_EQ(show.exit_code, 0) << show.err;
@@ -399,6 +173,47 @@ TEST_F(MoneyCommandsTest, RewardsAreShownAndExplained) {
     ASSERT_EQ(explain.exit_code, 0) << explain.err;
     EXPECT_NE(explain.out.find("flops * price / 10^15"), std::string::npos) << explain.out;
     EXPECT_EQ(gym({"rewards", "explain", "../x"}, false).exit_code, 2);
+}
+
+TEST_F(MoneyCommandsTest, CreditsSayTheirJobTheirTimeAndWhatBecameOfThem) {
+    backend_.edit_account = [](AccountView& view) {
+        view.rewards.payable = Amount(30);
+        view.rewards.claimed = Amount(20);
+        view.last_credits.clear();
+        // Of payouts 2 (10, not claimed) and 1 (20, claimed), and one that waits for its epoch.
+        for (const auto& [amount, epoch] :
+             {std::pair{10U, 2U}, std::pair{20U, 1U}, std::pair{5U, 0U}}) {
+            rewards::Receipt credit = testing::FakeBackend::sample_receipt();
+            credit.credit.amount = Amount(amount);
+            credit.credit.job_id = Digest::parse("0xabcdef12" + std::string(56, '3')).value();
+            credit.state = rewards::CreditState::kPosted;
+            credit.created_at = 1'790'000'000'000;
+            if (epoch != 0) credit.payout_epoch = epoch;
+            view.last_credits.push_back(credit);
+        }
+    };
+    const auto shown = gym({"rewards", "show"}, false);
+    ASSERT_EQ(shown.exit_code, 0) << shown.err;
+    for (const char* part :
+         {"to be claimed      0.00000000000000001 tokens",
+          "0.00000000000000001 tokens  payable (payout 2)",
+          "0.00000000000000002 tokens  claimed (payout 1)", "0.000000000000000005 tokens  earned\n",
+          "job 0xabcdef12 round 0", "2026-09-21 "})
+        EXPECT_NE(shown.out.find(part), std::string::npos) << part << " in:\n" << shown.out;
+    EXPECT_EQ(shown.out.find("posted"), std::string::npos) << shown.out;
+}
+
+TEST_F(MoneyCommandsTest, AnEmptyAddressIsAMistakeAndNotTheOwnKey) {
+    for (const std::vector<std::string>& command : {std::vector<std::string>{"rewards", "show"},
+                                                    {"rewards", "claim"},
+                                                    {"stake", "show"},
+                                                    {"wallet", "balance"}}) {
+        std::vector<std::string> words = command;
+        words.insert(words.end(), {"--address", ""});
+        const auto refused = gym(words, false);
+        EXPECT_EQ(refused.exit_code, 2) << refused.out;
+        EXPECT_NE(refused.err.find("it is empty"), std::string::npos) << refused.err;
+    }
 }
 
 }  // namespace

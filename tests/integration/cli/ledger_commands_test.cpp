@@ -76,6 +76,33 @@ TEST_F(LedgerCommands, VerifySaysWhatItSawAndNamesTheFirstBadRow) {
     EXPECT_NE(bad.err.find("found debits 0, credits 251"), std::string::npos) << bad.err;
 }
 
+TEST_F(LedgerCommands, ManyProblemsOfOneKindDoNotFillTheScreen) {
+    const auto rewards = test_.as("gym_rewards");
+    Ledger ledger(*rewards, clock_);
+    const auto from = *ledger.open_account({"system", "erc20:1:t", AccountKind::kChainEscrow});
+    const auto to = *ledger.open_account({"0xa", "erc20:1:t", AccountKind::kAvailable});
+    Sealer sealer(*rewards, clock_, key_);
+    constexpr int kMore = 12;
+    for (int i = 0; i < kMore; ++i) {
+        TransferRequest request;
+        request.id = transfer_id("payment " + std::to_string(i));
+        request.debit = from;
+        request.credit = to;
+        request.amount = Amount(1);
+        ASSERT_EQ(ledger.submit(std::vector{request})->at(0), TransferStatus::kCreated);
+        ASSERT_TRUE(sealer.tick().ok());
+    }
+    const std::vector<std::string> wrong{"verify", "--signer",
+                                         "0x1111111111111111111111111111111111111111"};
+    const Outcome shown = gym(wrong);
+    EXPECT_EQ(shown.exit_code, 3);
+    std::size_t lines = 0;
+    for (std::size_t at = 0; (at = shown.out.find("\nproblem ", at)) != std::string::npos; ++at)
+        ++lines;
+    EXPECT_EQ(lines, 10U) << shown.out;
+    EXPECT_NE(shown.out.find(" more (all with --json)"), std::string::npos) << shown.out;
+}
+
 TEST_F(LedgerCommands, VerifyHoldsPublishedEpochFilesAgainstTheSeals) {
     rewards::EpochFile file;
     file.epoch = 1;
@@ -99,7 +126,9 @@ TEST_F(LedgerCommands, AProofHoldsWithoutTheDatabaseUntilAByteIsChanged) {
     const Outcome checked =
         gym({"verify", "--proof", path, "--signer", key_.address().hex()}, false);
     EXPECT_EQ(checked.exit_code, 0) << checked.err;
-    EXPECT_NE(checked.out.find("250 of erc20:1:t"), std::string::npos) << checked.out;
+    EXPECT_NE(checked.out.find("amount             0.00000000000000025 tokens of erc20:1:t"),
+              std::string::npos)
+        << checked.out;
     EXPECT_EQ(
         gym({"verify", "--proof", path, "--signer", "0x1111111111111111111111111111111111111111"},
             false)

@@ -65,6 +65,12 @@ TEST_F(CoordinatorGames, a_dispute_that_nobody_played_is_the_referees) {
     EXPECT_EQ(state(bad), UnitState::kDisputed) << "a game can still be opened";
     pass_window();
     EXPECT_EQ(state(bad), UnitState::kRejected);
+    // Where its owner and its worker look.
+    EXPECT_NE(world.unit(bad).reason.find("no game about it was opened before its window on chain "
+                                          "had passed, so no stake is taken"),
+              std::string::npos)
+        << world.unit(bad).reason;
+    EXPECT_EQ(node(other).excluded_reason, world.unit(bad).reason);
 }
 
 TEST_F(CoordinatorGames, a_game_that_is_lost_on_purpose_acquits_nobody) {
@@ -80,6 +86,7 @@ TEST_F(CoordinatorGames, a_game_that_is_lost_on_purpose_acquits_nobody) {
     pass_window();
     EXPECT_EQ(state(bad), UnitState::kRejected) << "the referee looked";
     EXPECT_EQ(world.unit(bad).reason_code, "step_differs");
+    EXPECT_EQ(world.unit(bad).reason.find("no game"), std::string::npos) << "there was one";
     EXPECT_TRUE(node(other).excluded);
     EXPECT_FALSE(node(verifier).excluded) << "its report was right";
 }

@@ -25,12 +25,14 @@ inline Digest digest_of(std::uint8_t last) {
 class FakeBackend final : public Queries, public Submissions, public Keys {
   public:
     bool down = false;
-    bool ended = false;                      ///< jobs have completed
-    std::function<void(JobView&)> edit_job;  ///< makes job() answer something else
+    bool ended = false;                              ///< jobs have completed
+    std::function<void(JobView&)> edit_job;          ///< makes job() answer something else
+    std::function<void(AccountView&)> edit_account;  ///< the same of account()
     std::map<Digest, registry::Job> stored_jobs;
     registry::NodeFilter last_node_filter;
     int submissions = 0;
-    std::optional<rewards::ClaimProof> payout;  ///< what everybody may claim
+    Amount available{5}, escrowed, withdrawing;  ///< of every account
+    std::optional<rewards::ClaimProof> payout;   ///< what everybody may claim
 
     registry::Job sample_job(std::uint8_t id) const {
         registry::Job job;
@@ -59,9 +61,12 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         GYM_CHECK(ping());
         AccountView view;
         view.address = address;
-        view.available = Amount(5);
+        view.available = available;
+        view.escrowed = escrowed;
+        view.withdrawing = withdrawing;
         view.rewards.pending = Amount(7);
         view.last_credits.push_back(sample_receipt());
+        if (edit_account) edit_account(view);
         return view;
     }
     Result<std::vector<registry::Node>> nodes(const registry::NodeFilter& filter) override {
@@ -248,6 +253,14 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         return out;
     }
 
+    static rewards::Receipt sample_receipt() {
+        rewards::Receipt receipt;
+        receipt.credit.id = "00000000-0000-8000-8000-000000000000";
+        receipt.credit.amount = Amount(3);
+        receipt.formula = "flops * price / 10^15";
+        return receipt;
+    }
+
   private:
     static registry::Node sample_node() {
         registry::Node node;
@@ -255,13 +268,6 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         node.hardware_json = "{\"cores\":2}";
         node.last_seen_at_ms = 1'000;
         return node;
-    }
-    static rewards::Receipt sample_receipt() {
-        rewards::Receipt receipt;
-        receipt.credit.id = "00000000-0000-8000-8000-000000000000";
-        receipt.credit.amount = Amount(3);
-        receipt.formula = "flops * price / 10^15";
-        return receipt;
     }
 };
 

@@ -86,6 +86,8 @@ struct Network {
     Address escrow;
     Address distributor;
     Address commitment_log;
+    Address stake;
+    Address dispute_game;
 };
 
 /// Numbers for /metrics that only the database knows.

@@ -15,6 +15,10 @@
 
 namespace gym::chain_store {
 
+/// That there is code at `address`. @param name for people: "job escrow".
+/// @errors kNotFound naming the contract, the address and the remedy; those of the chain.
+Status check_contract(chain::ChainClient& client, const Address& address, const char* name);
+
 struct AccountOptions {
     std::string url;              ///< JSON-RPC endpoint
     std::filesystem::path store;  ///< SQLite file that remembers the transactions
@@ -45,7 +49,9 @@ class Account {
     [[nodiscard]] Result<chain::Outcome> execute(const chain::ContractCall& call,
                                                  std::string id = {});
     /// Signs a permit and moves `amount` of this account's tokens into the job escrow, for `owner`;
-    /// once per `id`, or once per call if it is empty. @errors as execute().
+    /// once per `id`, or once per call if it is empty. It succeeded only if the escrow's own event
+    /// in the receipt says so. @errors kNotFound before anything is signed if there is no contract;
+    /// as execute(); kMismatch if the transaction moved nothing, or something else.
     [[nodiscard]] Result<chain::Outcome> deposit(const chain::Deployment& contracts,
                                                  const Address& owner, const Amount& amount,
                                                  std::string id = {});
@@ -65,6 +71,8 @@ class Account {
     [[nodiscard]] Result<Permit> permit(const chain::Deployment& contracts, const Address& spender,
                                         const Amount& amount);
     Status check_gas_money(const chain::ContractCall& call);
+    /// The receipt of a transaction that succeeded.
+    [[nodiscard]] Result<chain::Receipt> receipt_of(const chain::Outcome& outcome);
     Account(crypto::PrivateKey key, const AccountOptions& options)
         : key_(std::move(key)), timeout_ms_(options.timeout_ms), on_sent_(options.on_sent) {}
 

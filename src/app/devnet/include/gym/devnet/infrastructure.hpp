@@ -22,6 +22,7 @@ inline constexpr const char* kDbCoordinator = "coordinator";
 inline constexpr const char* kDbRewards = "rewards";
 inline constexpr const char* kDbApi = "api";
 inline constexpr const char* kDbEvaluator = "evaluator";  ///< no service: the operator's commands
+inline constexpr const char* kDbAuditor = "auditor";      ///< no service: whoever checks the books
 
 /// What a worker stakes, and must; the coordinator stakes as much.
 inline constexpr const char* kStakeTokens = "100";
@@ -36,6 +37,9 @@ struct ChainOptions {
 /// login user per service. Idempotent. @errors as db::PrivateCluster and db::migrate.
 Status start_database(const Layout& layout, const std::filesystem::path& migrations);
 Status stop_database(const Layout& layout);
+/// How the network's database is reached with the rights of gym_auditor, as a line for a shell:
+/// "PGHOST=... PGUSER=auditor PGPASSWORD=$(cat ...)". @errors as db::PrivateCluster::prepare.
+[[nodiscard]] Result<std::string> auditor_access(const Layout& layout);
 
 /// Starts anvil and records it in `processes`, funds every key holder, deploys the contracts, gives
 /// nodes tokens and stakes for workers and coordinator, and saves layout.deployment(). Idempotent.

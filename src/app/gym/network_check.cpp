@@ -1,0 +1,77 @@
+#include "network_check.hpp"
+
+#include <array>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <utility>
+
+#include "api_request.hpp"
+#include "gym/chain_store/account.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace json = boost::json;
+
+struct NamedContract {
+    const char* key;  ///< in the answer of /v1/network
+    const char* name;
+    const Address& address;
+};
+
+std::array<NamedContract, 6> named(const chain::Deployment& contracts) {
+    return {{{"token", "token", contracts.token},
+             {"job_escrow", "job escrow", contracts.escrow},
+             {"rewards_distributor", "rewards distributor", contracts.distributor},
+             {"commitment_log", "commitment log", contracts.commitment_log},
+             {"stake", "stake", contracts.stake},
+             {"dispute_game", "dispute game", contracts.dispute_game}}};
+}
+
+Error differs(const std::string& what, const std::string& theirs, const std::string& ours) {
+    return fail(ErrorCode::kMismatch,
+                "the " + what + " of gym-api's network is " + theirs + ", your deployment has " +
+                    ours +
+                    ": ask the network's operator for its deployment.json, or name its "
+                    "gym-api by --api or GYM_API; nothing was sent");
+}
+
+}  // namespace
+
+Status check_contracts(chain::ChainClient& client, const chain::Deployment& contracts) {
+    for (const NamedContract& contract : named(contracts))
+        GYM_CHECK(chain_store::check_contract(client, contract.address, contract.name));
+    return {};
+}
+
+Status check_network(const std::optional<std::string>& api_url,
+                     const chain::Deployment& contracts) {
+    if (!api_url) return {};
+    const auto answer = api_get(*api_url, "/v1/network");
+    if (!answer.ok() && (answer.error().code == ErrorCode::kUnavailable ||
+                         answer.error().code == ErrorCode::kTimeout)) {
+        (void)std::fprintf(stderr,
+                           "not compared       gym-api does not answer, so your deployment is not "
+                           "compared with its network\n");
+        return {};
+    }
+    GYM_TRY(const json::value network, answer);
+    const json::object* const object = network.if_object();
+    const json::value* const id = object == nullptr ? nullptr : object->if_contains("chain_id");
+    if (id == nullptr || !id->is_number())
+        return fail(ErrorCode::kMalformed, "gym-api's description of its network has another form");
+    if (const std::string chain_id = json::serialize(*id);
+        chain_id != std::to_string(contracts.chain_id))
+        return differs("chain", chain_id, std::to_string(contracts.chain_id));
+    for (const NamedContract& contract : named(contracts)) {
+        // An older gym-api names fewer contracts.
+        const json::value* const theirs = object->if_contains(contract.key);
+        if (theirs == nullptr) continue;
+        const std::string text = theirs->is_string() ? std::string(theirs->get_string()) : "none";
+        if (text != contract.address.hex())
+            return differs(contract.name, text, contract.address.hex());
+    }
+    return {};
+}
+
+}  // namespace gym::app
