@@ -18,6 +18,7 @@ struct CheckedSpec {
     registry::NewJob job;
     std::uint64_t window_tokens = 0;  ///< one training example
     std::uint32_t vocabulary = 0;
+    Amount max_data_price_wei;
 };
 
 /// Credits are whole base units, rounded down: a price that makes a unit worth less than one is
@@ -55,6 +56,7 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
     out.job.dataset_root = submitted.dataset_root;
     out.job.terms = submitted.spec.terms;
     out.job.budget_wei = submitted.spec.budget_wei;
+    out.max_data_price_wei = submitted.spec.max_data_price_wei;
     return out;
 }
 
@@ -77,6 +79,18 @@ Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
                     "the dataset has a vocabulary of " + std::to_string(dataset->vocabulary) +
                         ", the model one of " + std::to_string(spec.vocabulary));
     return {};
+}
+
+/// The owner has agreed to the price that the job now has.
+Status check_data_price(const registry::Job& job, const Amount& most) {
+    const Amount& price = job.data_price_wei_per_mtoken;
+    if (price <= most) return {};
+    return fail(ErrorCode::kConflict,
+                "dataset " + job.dataset_root.hex() + " costs " + price.to_tokens() +
+                    " tokens per million tokens of text, the job agrees to " +
+                    (most.is_zero() ? "none" : most.to_tokens() + " at the most") +
+                    ": who accepts the price says 'max_data_price: " + price.to_tokens() +
+                    "' in the job file (gym job submit --max-data-price)");
 }
 
 /// True if this very request was answered before. @errors kConflict if another one was.
@@ -163,6 +177,8 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         }
         GYM_CHECK(check_dataset(tx, spec));
         GYM_TRY(out.job, registry::submit_job(tx, spec.job, now_ms));
+        // Of the stored job, whose price is fixed: what was said before may be out of date.
+        GYM_CHECK(check_data_price(out.job, spec.max_data_price_wei));
         GYM_CHECK(lock_money(tx, options_.asset,
                              {spec.job.owner, spec.job.id, spec.job.budget_wei, {}},
                              "the job's budget", "job-budget:" + spec.job.id.hex(), now_ms));

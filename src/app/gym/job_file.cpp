@@ -140,7 +140,21 @@ Result<ResolvedJob> resolve_job_file(const fs::path& path) {
     job.name = submitted.spec.name;
     job.terms = submitted.spec.terms;
     job.budget_wei = submitted.spec.budget_wei;
+    job.max_data_price_wei = submitted.spec.max_data_price_wei;
     return job;
+}
+
+Status agree_to_data_price(ResolvedJob& job, const Amount& price) {
+    const std::string key = registry::kMaxDataPriceKey;
+    const std::string line = key + ": " + price.to_tokens();
+    GYM_TRY(const YamlMap map, YamlMap::parse(job.yaml, job.name));
+    if (map.has(key)) {
+        GYM_TRY(job.yaml, replace_key(job.yaml, key, line));
+    } else {
+        job.yaml += (job.yaml.ends_with('\n') ? "" : "\n") + line + "\n";
+    }
+    job.max_data_price_wei = price;
+    return {};
 }
 
 Result<JobQuote> quote(const ResolvedJob& job, const std::optional<DataTerms>& data,

@@ -22,6 +22,7 @@ struct ResolvedJob {
     program::TrainConfig config;
     registry::JobTerms terms;
     Amount budget_wei;
+    Amount max_data_price_wei;  ///< for a million tokens of text
     Digest dataset_root;
     std::optional<blob::Dataset> dataset;  ///< absent if the file names a registered root
     std::string dataset_name;
@@ -31,6 +32,10 @@ struct ResolvedJob {
 /// file or any text. @errors kIo, kNotFound, kMalformed, kInvalidArgument naming file, line and
 /// key.
 [[nodiscard]] Result<ResolvedJob> resolve_job_file(const std::filesystem::path& path);
+
+/// Puts `price` into the text that is submitted, in the place of what the file says.
+/// @errors kInvalidArgument for a key that cannot be replaced.
+Status agree_to_data_price(ResolvedJob& job, const Amount& price);
 
 /// What the network takes on top of what a job's work costs.
 struct FeeRates {

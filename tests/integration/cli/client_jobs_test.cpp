@@ -170,7 +170,31 @@ TEST_F(JobCommandsTest, ADatasetIsOfferedShownAndItsPriceQuotedBeforeItIsPaid) {
     EXPECT_EQ(quoted.at("data_price_wei_per_mtoken").as_string(), "2500000000000000000");
     EXPECT_EQ(quoted.at("data_quality_ppm").to_number<int>(), 0);
     deposit(owner_, "100", "d1");
-    const auto submitted = gym({"job", "submit", job_file()});
+    const auto unasked = gym({"job", "submit", job_file()});
+    EXPECT_EQ(unasked.exit_code, 5) << "nobody agreed to a price";
+    EXPECT_NE(unasked.err.find("costs 2.5 tokens per million tokens of text, the job agrees to "
+                               "none: --max-data-price 2.5"),
+              std::string::npos)
+        << unasked.err;
+    write_job("max_data_price: 2.4\n");
+    EXPECT_EQ(gym({"job", "submit", job_file()}).exit_code, 5);
+    const auto misnamed =
+        gym({"job", "submit", job_file(), "--max-data-price", "2.5", "--licence", "CC0-1.0"});
+    EXPECT_EQ(misnamed.exit_code, 5);
+    EXPECT_NE(misnamed.err.find("is registered under LicenseRef-z OR CC0-1.0, not under CC0-1.0"),
+              std::string::npos)
+        << misnamed.err;
+    EXPECT_EQ(gym({"job", "submit", job_file(), "--max-data-price", "much"}).exit_code, 2);
+    EXPECT_EQ(count("registry.job"), 0U);
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "100") << "nothing locked";
+    const auto machine = parse_line(
+        gym({"job", "submit", job_file(), "--max-data-price", "2.5", "--idempotency-key", "k",
+             "--json"})
+            .out);
+    EXPECT_EQ(machine.at("data_price_wei_per_mtoken").as_string(), "2500000000000000000");
+    EXPECT_EQ(machine.at("data_licence").as_string(), "LicenseRef-z OR CC0-1.0");
+    const auto submitted = gym({"job", "submit", job_file(), "--max-data-price", "2.5",
+                                "--idempotency-key", "k"});
     EXPECT_EQ(submitted.exit_code, 0) << submitted.err;
     EXPECT_LT(submitted.out.find("data               2.5 tokens per million tokens of text, "
                                  "quality 0 % (zzz, LicenseRef-z OR CC0-1.0)"),

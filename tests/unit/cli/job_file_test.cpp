@@ -79,6 +79,21 @@ TEST_F(JobFileTest, FilesArePutIn) {
     EXPECT_FALSE(again->dataset.has_value());
 }
 
+TEST_F(JobFileTest, AnAgreedDataPriceIsPartOfWhatIsSubmitted) {
+    const Amount price = Amount::parse_tokens("2.5").value();
+    for (const char* extra : {"", "max_data_price: 1   # before\n"}) {
+        write("job.yaml", job_text(extra));
+        auto job = resolve_job_file(folder_ / "job.yaml");
+        ASSERT_TRUE(job.ok()) << job.error().message;
+        EXPECT_EQ(job->max_data_price_wei.to_tokens(), *extra == '\0' ? "0" : "1");
+        ASSERT_TRUE(agree_to_data_price(*job, price).ok());
+        EXPECT_EQ(job->max_data_price_wei, price);
+        const auto submitted = registry::parse_submitted_spec(job->yaml, "submitted");
+        ASSERT_TRUE(submitted.ok()) << submitted.error().message;
+        EXPECT_EQ(submitted->spec.max_data_price_wei, price);
+    }
+}
+
 TEST_F(JobFileTest, MistakesNameFileLineAndKey) {
     EXPECT_NE(message_of(job_text("roundz: 3\n")).find("job.yaml:10: 'roundz'"), std::string::npos);
     EXPECT_NE(message_of(job_text("rounds: 4\n")).find("twice"), std::string::npos);

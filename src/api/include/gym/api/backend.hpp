@@ -185,7 +185,8 @@ class Submissions {
     virtual ~Submissions() = default;
     /// Checks the job, stores it and the idempotency key, and locks its budget, in one transaction.
     /// @errors kInvalidArgument, kMalformed (the spec); kNotFound (its dataset);
-    /// kInsufficientFunds; kConflict (the key was used with another request).
+    /// kInsufficientFunds; kConflict (the key was used with another request, or the dataset costs
+    /// more than the job's max_data_price).
     virtual Result<Submitted> submit_job(const Submission& submission) = 0;
     /// @errors kNotFound, kPermissionDenied (another owner's job), kConflict (it has ended).
     virtual Result<registry::Job> request_job(const Address& owner, const Digest& id,
