@@ -352,7 +352,11 @@ void evidence_schemas(json::object& out) {
     out["ChallengeList"] = schema({{"challenges", "Challenge[]"}});
     out["Fee"] = schema({{"fee_ppm", "count", "of a round's credits"},
                          {"burned_ppm", "count", "of the fee"},
-                         {"changed_at_ms", "time"}});
+                         {"changed_at_ms", "time"},
+                         {"cost_bound_ppm", "count?",
+                          "what compute may cost at the most, verification, bonus and fee "
+                          "included; null until the network's services have said it"},
+                         {"data_bound_ppm", "count?", "the same of data"}});
 }
 
 }  // namespace

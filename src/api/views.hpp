@@ -29,7 +29,7 @@ namespace gym::api {
 [[nodiscard]] boost::json::object to_json(const registry::PublishedCommitment& published);
 [[nodiscard]] boost::json::object to_json(const registry::PublishedReport& published);
 [[nodiscard]] boost::json::object to_json(const registry::PublishedChallenge& published);
-[[nodiscard]] boost::json::object to_json(const rewards::PublishedFee& fee);
+[[nodiscard]] boost::json::object to_json(const NetworkTerms& terms);
 
 /// What a job that has not ended waits for, in one sentence; empty when status_reason says it.
 [[nodiscard]] std::string waiting_for(const JobView& view);

@@ -61,9 +61,9 @@ Status print_quote(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const ResolvedJob job, asked_job(options));
     GYM_TRY(const DataPrice data, data_price(options.api.base_url(), job));
     GYM_TRY(const NetworkFee fee, network_fee(options.api.base_url()));
-    GYM_TRY(const JobQuote costs, quote(job, data.terms, fee.rates));
+    GYM_TRY(const JobQuote costs, quote(job, data.terms, fee.bound));
     if (context.json)
-        context.print_json(quote_json(job, costs));
+        context.print_json(quote_json(job, costs, data, fee));
     else
         print_quote(job, costs, data, fee);
     return {};
@@ -115,7 +115,7 @@ Result<json::object> ready_dataset(const CliContext& context, const JobOptions& 
     if (context.json) return *std::move(record);
     print_data_price(*record);
     GYM_TRY(const NetworkFee fee, network_fee(url));
-    print_fee(fee, Amount());
+    print_fee(fee);
     return *std::move(record);
 }
 

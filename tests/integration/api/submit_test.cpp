@@ -129,6 +129,39 @@ TEST_F(SubmitTest, ARefusalLeavesNoTraceAndTheKeyUsable) {
     EXPECT_TRUE(backend().submit_job({owner_, "key-1", job_spec(dataset_)}).ok());
 }
 
+TEST_F(SubmitTest, ABudgetThatCoversNoRoundIsRefusedAndThatOfOneIsNot) {
+    deposit(owner_, "250", "d1");
+    publish_terms(20'000);
+    const auto terms = backend().terms();
+    ASSERT_TRUE(terms.ok() && terms->bound) << "both have said it";
+    EXPECT_EQ(terms->bound->cost_bound_ppm, 2'500'000U);
+    EXPECT_EQ(terms->bound->fee_ppm, 20'000U);
+    const auto refused =
+        backend().submit_job({owner_, "k", job_spec(dataset_, "0.000000000000000001")});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+    const std::string said = refused.error().message;
+    const std::string part = "covers no round: one may cost ";
+    ASSERT_NE(said.find(part), std::string::npos) << said;
+    EXPECT_EQ(count("registry.job"), 0U);
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "250");
+    const std::size_t at = said.find(part) + part.size();
+    const std::string one = said.substr(at, said.find(',', at) - at);
+    const auto less = Amount::parse_tokens(one).value().minus(Amount(1)).value().to_tokens();
+    EXPECT_FALSE(backend().submit_job({owner_, "k", job_spec(dataset_, less)}).ok());
+    EXPECT_TRUE(backend().submit_job({owner_, "k", job_spec(dataset_, one)}).ok());
+}
+
+// A premium that the coordinator's bound does not cover would be missing from the quote.
+TEST_F(SubmitTest, TheBoundIsOfWhicheverServiceTakesMore) {
+    EXPECT_EQ(backend().terms().error().code, ErrorCode::kNotFound);
+    publish_terms(400'000);
+    EXPECT_EQ(backend().terms()->bound->cost_bound_ppm, 3'010'000U);
+    publish_terms(0, 4'000'000);
+    EXPECT_EQ(backend().terms()->bound->cost_bound_ppm, 4'000'000U);
+    EXPECT_EQ(backend().terms()->bound->fee_ppm, 0U);
+}
+
 // Terms that would let a job's owner have the work and not pay for it.
 TEST_F(SubmitTest, TermsThatLeaveNodesNoChanceAreRefused) {
     deposit(owner_, "250", "d1");

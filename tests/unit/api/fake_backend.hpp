@@ -162,7 +162,9 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
     }
     registry::Page last_page;
     std::pair<UnixMs, UnixMs> last_span;
-    Result<rewards::PublishedFee> fee() override { return rewards::PublishedFee{20'000, 500'000}; }
+    Result<NetworkTerms> terms() override {
+        return NetworkTerms{{20'000, 500'000}, protocol::CostRates{2'500'000, 20'000}};
+    }
     Result<Gauges> gauges() override {
         GYM_CHECK(ping());
         Gauges gauges;

@@ -11,6 +11,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/common/result.hpp"
+#include "gym/protocol/job_cost.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/evaluations.hpp"
 #include "gym/registry/feed.hpp"
@@ -88,6 +89,13 @@ struct Network {
     Address commitment_log;
 };
 
+/// What jobs pay on top of their work, and what it comes to at the most.
+struct NetworkTerms {
+    rewards::PublishedFee fee;
+    /// Of coordinator and gym-rewards whatever is more; absent until both have said it.
+    std::optional<protocol::CostRates> bound = {};
+};
+
 /// Numbers for /metrics that only the database knows.
 struct Gauges {
     std::map<std::string, std::uint64_t> jobs;   ///< by status
@@ -136,7 +144,7 @@ class Queries {
     virtual Result<std::vector<registry::PublishedChallenge>> challenges(
         const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) = 0;
     /// @errors kNotFound before gym-rewards said it.
-    virtual Result<rewards::PublishedFee> fee() = 0;
+    virtual Result<NetworkTerms> terms() = 0;
     /// The arguments of RewardsDistributor.claim(). @errors kNotFound for an address that the
     /// active root does not pay.
     virtual Result<rewards::ClaimProof> proof(const Address& earner) = 0;

@@ -50,7 +50,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
                                                            const registry::Page& page) override;
     Result<std::vector<registry::PublishedChallenge>> challenges(
         const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) override;
-    Result<rewards::PublishedFee> fee() override;
+    Result<NetworkTerms> terms() override;
     Result<Gauges> gauges() override;
     Status ping() override;
 

@@ -48,6 +48,9 @@ struct PublishedFee {
     std::uint32_t fee_ppm = 0;
     std::uint32_t burned_ppm = 0;  ///< of the fee
     UnixMs changed_at_ms = 0;
+    /// Absent: a gym-rewards of before has not said them.
+    std::optional<std::uint32_t> verification_premium_ppm = {};
+    std::optional<std::uint32_t> uptime_bonus_max_ppm = {};
 };
 /// @errors kNotFound before a gym-rewards ran.
 Result<PublishedFee> published_fee(db::Transaction& transaction);
