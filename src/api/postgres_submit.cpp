@@ -111,11 +111,12 @@ Status check_budget(db::Transaction& tx, const CheckedSpec& spec, const registry
                                     job.data_quality_ppm};
     GYM_TRY(const Amount one, protocol::rounds_bound(price, *rates, spec.shape, 1));
     if (one <= job.budget_wei) return {};
-    GYM_TRY(const Amount all,
-            protocol::rounds_bound(price, *rates, spec.shape, job.terms.rounds));
+    GYM_TRY(const Amount all, protocol::rounds_bound(price, *rates, spec.shape, job.terms.rounds));
     return fail(ErrorCode::kInvalidArgument,
-                "'budget' is " + job.budget_wei.to_tokens() + " tokens and covers no round: one may "
-                "cost " + one.to_tokens() + ", all " + std::to_string(job.terms.rounds) + " " +
+                "'budget' is " + job.budget_wei.to_tokens() +
+                    " tokens and covers no round: one may "
+                    "cost " +
+                    one.to_tokens() + ", all " + std::to_string(job.terms.rounds) + " " +
                     all.to_tokens() + " (`gym job quote`); what is not spent returns");
 }
 
@@ -134,6 +135,25 @@ Result<bool> claim_key(db::Transaction& tx, const Submission& submission, const 
                         {submission.owner, submission.idempotency_key}));
     if (row.get<Digest>("request_hash") == hash) return true;
     return fail(ErrorCode::kConflict, "the Idempotency-Key was used with another job");
+}
+
+/// Whoever sends the same text with another key has most likely forgotten the first. To be called
+/// with the owner's account locked: of two that come at once, the second sees the first.
+Status check_not_running(db::Transaction& tx, const Submission& submission, const Digest& job_id) {
+    if (submission.again) return {};
+    GYM_TRY(const auto row,
+            tx.exec_optional(
+                "SELECT j.id, j.status FROM api.idempotency i JOIN registry.job j ON "
+                "j.id = i.job_id WHERE i.owner = $1 AND i.request_hash = $2 AND "
+                "i.job_id <> $3 AND j.ended_at_ms IS NULL ORDER BY i.created_at_ms "
+                "LIMIT 1",
+                {submission.owner, commit::sha256(as_bytes(submission.spec_yaml)), job_id}));
+    if (!row) return {};
+    return fail(ErrorCode::kConflict, "the same job was submitted before and is " +
+                                          row->get<std::string>("status") + ": " +
+                                          row->get<Digest>("id").hex() +
+                                          "; a second one has to be asked for (gym job submit "
+                                          "--again)");
 }
 
 /// @errors kPermissionDenied for a stranger's job, kConflict for one that has ended.
@@ -209,6 +229,7 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         GYM_CHECK(lock_money(tx, options_.asset,
                              {spec.job.owner, spec.job.id, spec.job.budget_wei, {}},
                              "the job's budget", "job-budget:" + spec.job.id.hex(), now_ms));
+        GYM_CHECK(check_not_running(tx, submission, spec.job.id));
         return out;
     });
 }

@@ -48,8 +48,8 @@ Result<Amount> cost_bound(const WorkPrice& price, const CostRates& rates, const 
     return training.plus(reports);
 }
 
-Result<Amount> rounds_bound(const WorkPrice& price, const CostRates& rates,
-                            const RoundShape& shape, std::uint64_t rounds) {
+Result<Amount> rounds_bound(const WorkPrice& price, const CostRates& rates, const RoundShape& shape,
+                            std::uint64_t rounds) {
     GYM_TRY(const Amount unit, product(price.flops_per_step, shape.steps));
     GYM_TRY(const Amount round, unit.mul_div(Amount(shape.slots), Amount(1)));
     Work work;

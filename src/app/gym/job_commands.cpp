@@ -32,6 +32,7 @@ struct JobOptions {
     std::string amount;
     std::string licence;
     std::string max_data_price;
+    bool again = false;
     ApiOptions api;
 };
 
@@ -81,7 +82,8 @@ Status check_offer(const JobOptions& options, const ResolvedJob& job, const json
                         (job.max_data_price_wei.is_zero()
                              ? "none"
                              : job.max_data_price_wei.to_tokens() + " at the most") +
-                        ": --max-data-price " + price + " (or max_data_price in the job file) "
+                        ": --max-data-price " + price +
+                        " (or max_data_price in the job file) "
                         "accepts it; `gym job quote` tells what the job comes to");
     const std::string licence(dataset.at("licence").as_string());
     if (options.licence.empty() || options.licence == licence) return {};
@@ -98,9 +100,10 @@ Result<json::object> ready_dataset(const CliContext& context, const JobOptions& 
     GYM_TRY(auto record,
             db::with_retry([&] { return fetch_dataset(url, job.dataset_root); }, kRetryFor));
     if (!record && !job.dataset)
-        return fail(ErrorCode::kNotFound,
-                    "dataset " + job.dataset_root.hex() +
-                        " is not registered: name its text in the job file, or see `gym data list`");
+        return fail(
+            ErrorCode::kNotFound,
+            "dataset " + job.dataset_root.hex() +
+                " is not registered: name its text in the job file, or see `gym data list`");
     if (!record) {
         if (options.licence.empty())
             return fail(ErrorCode::kInvalidArgument,
@@ -136,7 +139,7 @@ Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const std::string key, options.api.key());
     GYM_TRY(const json::object dataset, ready_dataset(context, options, job, key));
     ApiPost post;
-    post.path = "/v1/jobs";
+    post.path = options.again ? "/v1/jobs?again=1" : "/v1/jobs";
     post.content_type = "application/yaml";
     post.api_key = key;
     post.body = job.yaml;
@@ -177,6 +180,17 @@ Status status(const CliContext& context, const JobOptions& options) {
         context.print_json(job);
     else
         print_job_detail(job);
+    return {};
+}
+
+Status bill(const CliContext& context, const JobOptions& options) {
+    GYM_TRY(const Digest id, job_id(options.id));
+    GYM_TRY(const json::value answer,
+            api_get(options.api.base_url(), "/v1/jobs/" + id.hex() + "/bill"));
+    if (context.json)
+        context.print_json(answer.as_object());
+    else
+        print_bill(answer.as_object());
     return {};
 }
 
@@ -292,6 +306,8 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     submit_command->add_option("--licence", options->licence,
                                "Of a text that is not registered yet: an SPDX expression; it is "
                                "registered for nothing (`gym data register` sets a price)");
+    submit_command->add_flag("--again", options->again,
+                             "Submit it although the same job is running already");
     submit_command->add_option("--idempotency-key", options->idempotency_key,
                                "Names this submission: repeating it submits nothing twice");
     add("list", "Jobs, newest first", false, list)
@@ -300,6 +316,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
         add(name, about, with_key, run)->add_option("id", options->id, "Job id")->required();
     };
     add_one("status", "Status, rounds and losses, cost, faults", false, status);
+    add_one("bill", "What a job has paid for, by kind of credit", false, bill);
     add_one("watch", "Follow a job to its end", false, watch);
     CLI::App* fund_command =
         add("fund", "Lock more tokens for a job; one that is paused goes on", true, fund);

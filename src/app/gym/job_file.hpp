@@ -67,13 +67,13 @@ struct NetworkFee {
 struct JobQuote {
     std::uint64_t flops_per_step = 0;
     std::uint64_t parameters = 0;
-    Amount flops;                    ///< of all units of all rounds
-    Amount compute_wei;              ///< their price
-    std::optional<DataTerms> data;   ///< absent: not known
-    Amount data_wei;                 ///< for the tokens of all units, as far as known
-    Amount pflop_day_wei;            ///< price of 10^15 FLOP/s for a day
-    std::optional<Amount> most_wei;  ///< nothing costs more; absent: a price or rate is not known
-    std::optional<Amount> round_wei;              ///< the same of one round
+    Amount flops;                     ///< of all units of all rounds
+    Amount compute_wei;               ///< their price
+    std::optional<DataTerms> data;    ///< absent: not known
+    Amount data_wei;                  ///< for the tokens of all units, as far as known
+    Amount pflop_day_wei;             ///< price of 10^15 FLOP/s for a day
+    std::optional<Amount> most_wei;   ///< nothing costs more; absent: a price or rate is not known
+    std::optional<Amount> round_wei;  ///< the same of one round
     std::optional<std::uint64_t> rounds_covered;  ///< by the budget for sure, up to all
 };
 /// By the rule by which a coordinator begins a round (protocol::rounds_bound).

@@ -23,6 +23,14 @@ const char* text(const json::object& object, const char* key, std::string& keep)
     return keep.c_str();
 }
 
+/// Zero where one is no number, which gym-api never sends.
+Amount sum_of(const json::value& a, const json::value& b) {
+    const auto left = Amount::parse(text_of(a)), right = Amount::parse(text_of(b));
+    if (!left.ok() || !right.ok()) return {};
+    const auto sum = left->plus(*right);
+    return sum.ok() ? *sum : Amount();
+}
+
 }  // namespace
 
 std::string tokens_of(const json::value& wei) {
@@ -39,28 +47,27 @@ json::object quote_json(const ResolvedJob& job, const JobQuote& quote, const Dat
         return known(amount.has_value(), [&] { return amount->to_string(); });
     };
     const bool has_data = quote.data.has_value(), has_fee = fee.rates.has_value();
-    return {
-        {"name", job.name},
-        {"dataset_root", job.dataset_root.hex()},
-        {"parameters", quote.parameters},
-        {"flops_per_step", quote.flops_per_step},
-        {"flops", quote.flops.to_string()},
-        {"compute_wei", quote.compute_wei.to_string()},
-        {"data_registered", known(has_data, [&] { return data.registered; })},
-        {"data_price_wei_per_mtoken",
-         known(has_data, [&] { return quote.data->price_wei_per_mtoken.to_string(); })},
-        {"max_data_price_wei", job.max_data_price_wei.to_string()},
-        {"data_quality_ppm", known(has_data, [&] { return quote.data->quality_ppm; })},
-        {"data_wei", known(has_data, [&] { return quote.data_wei.to_string(); })},
-        {"fee_ppm", known(has_fee, [&] { return fee.rates->fee_ppm; })},
-        {"fee_burned_ppm", known(has_fee, [&] { return fee.rates->burned_ppm; })},
-        {"most_wei", wei(quote.most_wei)},
-        {"most_of_a_round_wei", wei(quote.round_wei)},
-        {"price_wei_per_pflop_day", quote.pflop_day_wei.to_string()},
-        {"budget_wei", job.budget_wei.to_string()},
-        {"rounds", job.terms.rounds},
-        {"rounds_covered",
-         known(quote.rounds_covered.has_value(), [&] { return *quote.rounds_covered; })}};
+    return {{"name", job.name},
+            {"dataset_root", job.dataset_root.hex()},
+            {"parameters", quote.parameters},
+            {"flops_per_step", quote.flops_per_step},
+            {"flops", quote.flops.to_string()},
+            {"compute_wei", quote.compute_wei.to_string()},
+            {"data_registered", known(has_data, [&] { return data.registered; })},
+            {"data_price_wei_per_mtoken",
+             known(has_data, [&] { return quote.data->price_wei_per_mtoken.to_string(); })},
+            {"max_data_price_wei", job.max_data_price_wei.to_string()},
+            {"data_quality_ppm", known(has_data, [&] { return quote.data->quality_ppm; })},
+            {"data_wei", known(has_data, [&] { return quote.data_wei.to_string(); })},
+            {"fee_ppm", known(has_fee, [&] { return fee.rates->fee_ppm; })},
+            {"fee_burned_ppm", known(has_fee, [&] { return fee.rates->burned_ppm; })},
+            {"most_wei", wei(quote.most_wei)},
+            {"most_of_a_round_wei", wei(quote.round_wei)},
+            {"price_wei_per_pflop_day", quote.pflop_day_wei.to_string()},
+            {"budget_wei", job.budget_wei.to_string()},
+            {"rounds", job.terms.rounds},
+            {"rounds_covered",
+             known(quote.rounds_covered.has_value(), [&] { return *quote.rounds_covered; })}};
 }
 
 namespace {
@@ -71,8 +78,9 @@ void print_data(const ResolvedJob& job, const JobQuote& quote, const DataPrice& 
         return;
     }
     if (!data.registered) {
-        std::printf("data               not registered: costs nothing if the job registers it "
-                    "(--licence)\n");
+        std::printf(
+            "data               not registered: costs nothing if the job registers it "
+            "(--licence)\n");
         return;
     }
     const Amount& price = quote.data->price_wei_per_mtoken;
@@ -80,9 +88,10 @@ void print_data(const ResolvedJob& job, const JobQuote& quote, const DataPrice& 
                 quote.data_wei.to_tokens().c_str(), price.to_tokens().c_str(),
                 percent(quote.data->quality_ppm).c_str());
     if (price > job.max_data_price_wei)
-        std::printf("                   the job accepts %s per million: it is refused without "
-                    "--max-data-price %s\n",
-                    job.max_data_price_wei.to_tokens().c_str(), price.to_tokens().c_str());
+        std::printf(
+            "                   the job accepts %s per million: it is refused without "
+            "--max-data-price %s\n",
+            job.max_data_price_wei.to_tokens().c_str(), price.to_tokens().c_str());
 }
 
 void print_most(const ResolvedJob& job, const JobQuote& quote, const NetworkFee& fee) {
@@ -91,9 +100,10 @@ void print_most(const ResolvedJob& job, const JobQuote& quote, const NetworkFee&
                     quote.data ? fee.unknown.c_str() : "the data's price is missing");
         return;
     }
-    std::printf("at most            %s tokens (every unit verified or rejected, every aggregate "
-                "verified, full uptime bonus, fee)\n",
-                quote.most_wei->to_tokens().c_str());
+    std::printf(
+        "at most            %s tokens (every unit verified or rejected, every aggregate "
+        "verified, full uptime bonus, fee)\n",
+        quote.most_wei->to_tokens().c_str());
     std::printf("                   %s for one round\n", quote.round_wei->to_tokens().c_str());
     std::printf("rounds             the budget covers %llu of %llu\n",
                 static_cast<unsigned long long>(*quote.rounds_covered),
@@ -189,13 +199,36 @@ void print_waiting(const json::object& job) {
     std::fflush(stdout);
 }
 
+void print_bill(const json::object& bill) {
+    Amount total;
+    std::string kind, credits;
+    for (const json::value& item : bill.at("kinds").as_array()) {
+        const json::object& one = item.as_object();
+        std::printf("%-18s %s tokens, %s credits", text(one, "kind", kind),
+                    tokens_of(one.at("posted_wei")).c_str(), text(one, "credits", credits));
+        if (one.at("pending_wei") != "0")
+            std::printf(", %s pending", tokens_of(one.at("pending_wei")).c_str());
+        if (one.at("unfunded_wei") != "0")
+            std::printf(", %s waits for budget", tokens_of(one.at("unfunded_wei")).c_str());
+        std::printf("\n");
+        total = sum_of(json::value(total.to_string()), one.at("posted_wei"));
+    }
+    std::printf("in all             %s tokens\n", total.to_tokens().c_str());
+    std::printf("spent              %s tokens\n", tokens_of(bill.at("spent_wei")).c_str());
+}
+
 void print_job_detail(const json::object& job) {
     print_job(job);
     if (!job.at("waiting_for").is_null()) print_waiting(job);
     const json::object& cost = job.at("cost").as_object();
-    std::printf("spent              %s tokens, %s pending, %s left\n",
-                tokens_of(cost.at("spent_wei")).c_str(), tokens_of(cost.at("reserved_wei")).c_str(),
-                tokens_of(cost.at("left_wei")).c_str());
+    std::printf("spent              %s tokens (`gym job bill`)\n",
+                tokens_of(cost.at("spent_wei")).c_str());
+    std::printf("in its escrow      %s tokens, %s of them reserved for units that are not final\n",
+                sum_of(cost.at("left_wei"), cost.at("reserved_wei")).to_tokens().c_str(),
+                tokens_of(cost.at("reserved_wei")).c_str());
+    if (!cost.at("committed_wei").is_null() && cost.at("committed_wei") != "0")
+        std::printf("still to pay       at most %s tokens for the units that were begun\n",
+                    tokens_of(cost.at("committed_wei")).c_str());
     if (cost.contains("refunded_wei") && cost.at("refunded_wei") != "0")
         std::printf("returned           %s tokens to the owner\n",
                     tokens_of(cost.at("refunded_wei")).c_str());

@@ -19,6 +19,7 @@ void print_data_price(const boost::json::object& dataset);
 void print_job(const boost::json::object& job);
 void print_job_line(const boost::json::object& job);
 void print_job_detail(const boost::json::object& job);
+void print_bill(const boost::json::object& bill);
 void print_round(const boost::json::object& round, const boost::json::object& job);
 /// The line of what the job waits for, which must be there.
 void print_waiting(const boost::json::object& job);

@@ -115,6 +115,49 @@ TEST_F(SubmitTest, ConcurrentDuplicatesMakeOneJob) {
     EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "150");
 }
 
+TEST_F(SubmitTest, TheSameTextUnderAnotherKeyIsRefusedWhileItsJobRuns) {
+    deposit(owner_, "250", "d1");
+    const std::string spec = job_spec(dataset_);
+    const Digest first = backend().submit_job({owner_, "k1", spec}).value().job.id;
+    const auto second = backend().submit_job({owner_, "k2", spec});
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+    EXPECT_NE(second.error().message.find("is submitted: " + first.hex()), std::string::npos)
+        << second.error().message;
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "150") << "nothing locked";
+    EXPECT_EQ(count("api.idempotency"), 1U);
+    EXPECT_TRUE(backend().submit_job({owner_, "k1", spec}).value().replayed);
+    EXPECT_TRUE(backend().submit_job({owner_, "k2", spec, true}).ok()) << "asked for";
+    deposit(address_of(2), "100", "d2");
+    EXPECT_TRUE(backend().submit_job({address_of(2), "k3", spec}).ok()) << "somebody else's";
+    const Status ended = database_.owner().transact([&](db::Transaction& tx) -> Status {
+        GYM_TRY(const auto jobs, registry::list_jobs(tx, {}));
+        for (const registry::Job& job : jobs)
+            GYM_CHECK(registry::set_job_status(tx, job.id, registry::JobStatus::kCancelled, "", 2));
+        return {};
+    });
+    ASSERT_TRUE(ended.ok()) << ended.error().message;
+    deposit(owner_, "100", "d3");
+    EXPECT_TRUE(backend().submit_job({owner_, "k4", spec}).ok()) << "none runs any more";
+}
+
+TEST_F(SubmitTest, ConcurrentSubmissionsOfOneTextMakeOneJob) {
+    deposit(owner_, "2500", "d1");
+    const std::string spec = job_spec(dataset_);
+    std::atomic<int> created = 0;
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 8; ++i)
+        clients.emplace_back([&, i] {
+            const auto result = backend().submit_job({owner_, "k" + std::to_string(i), spec});
+            if (result.ok()) ++created;
+            if (!result.ok()) EXPECT_EQ(result.error().code, ErrorCode::kConflict);
+        });
+    for (std::thread& client : clients)
+        client.join();
+    EXPECT_EQ(created, 1);
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "2400");
+}
+
 TEST_F(SubmitTest, ARefusalLeavesNoTraceAndTheKeyUsable) {
     const auto poor = backend().submit_job({owner_, "key-1", job_spec(dataset_)});
     ASSERT_FALSE(poor.ok());

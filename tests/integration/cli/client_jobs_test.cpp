@@ -70,7 +70,15 @@ TEST_F(JobCommandsTest, SubmitUploadsLocksAndIsRepeatable) {
     EXPECT_NE(list.out.find(id + "  submitted"), std::string::npos) << list.out << list.err;
     const auto status = gym({"job", "status", id});
     EXPECT_EQ(status.exit_code, 0) << status.err;
-    EXPECT_NE(status.out.find("40 left"), std::string::npos) << status.out;
+    EXPECT_NE(status.out.find("in its escrow      40 tokens, 0 of them reserved"),
+              std::string::npos)
+        << status.out;
+    const auto bill = gym({"job", "bill", id});
+    EXPECT_EQ(bill.out, "in all             0 tokens\nspent              0 tokens\n") << bill.err;
+    const auto twice = gym({"job", "submit", job_file()});
+    EXPECT_EQ(twice.exit_code, 5);
+    EXPECT_NE(twice.err.find("is submitted: " + id), std::string::npos) << twice.err;
+    EXPECT_NE(twice.err.find("--again"), std::string::npos) << twice.err;
     const auto cancel = gym({"job", "cancel", id});
     EXPECT_EQ(cancel.exit_code, 0) << cancel.err;
     EXPECT_NE(gym({"job", "list"}).out.find("asked to cancel"), std::string::npos);
@@ -191,14 +199,13 @@ TEST_F(JobCommandsTest, ADatasetIsOfferedShownAndItsPriceQuotedBeforeItIsPaid) {
     EXPECT_EQ(gym({"job", "submit", job_file(), "--max-data-price", "much"}).exit_code, 2);
     EXPECT_EQ(count("registry.job"), 0U);
     EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "100") << "nothing locked";
-    const auto machine = parse_line(
-        gym({"job", "submit", job_file(), "--max-data-price", "2.5", "--idempotency-key", "k",
-             "--json"})
-            .out);
+    const auto machine = parse_line(gym({"job", "submit", job_file(), "--max-data-price", "2.5",
+                                         "--idempotency-key", "k", "--json"})
+                                        .out);
     EXPECT_EQ(machine.at("data_price_wei_per_mtoken").as_string(), "2500000000000000000");
     EXPECT_EQ(machine.at("data_licence").as_string(), "LicenseRef-z OR CC0-1.0");
-    const auto submitted = gym({"job", "submit", job_file(), "--max-data-price", "2.5",
-                                "--idempotency-key", "k"});
+    const auto submitted =
+        gym({"job", "submit", job_file(), "--max-data-price", "2.5", "--idempotency-key", "k"});
     EXPECT_EQ(submitted.exit_code, 0) << submitted.err;
     EXPECT_LT(submitted.out.find("data               2.5 tokens per million tokens of text, "
                                  "quality 0 % (zzz, LicenseRef-z OR CC0-1.0)"),

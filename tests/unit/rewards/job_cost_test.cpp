@@ -55,8 +55,7 @@ Charged any_job(std::mt19937_64& random) {
     out.price.data_quality_ppm = static_cast<std::uint32_t>(up_to(kPpm));
     out.shape = {1 + up_to(7), 1 + up_to(63), any_u64(random) >> 20U};
     out.rounds = 1 + up_to(5);
-    const auto needed =
-        protocol::cost_of_compute_ppm(out.premium_ppm, out.bonus_ppm, out.fee_ppm);
+    const auto needed = protocol::cost_of_compute_ppm(out.premium_ppm, out.bonus_ppm, out.fee_ppm);
     out.rates = {std::max<std::uint64_t>(needed, 2'500'000), out.fee_ppm};
     return out;
 }
@@ -104,8 +103,8 @@ TEST(JobCostProperty, NothingCostsMoreThanTheQuoteAndItsBudgetBeginsEveryRound) 
             EXPECT_LE(protocol::cost_bound(job.price, job.rates, next).value(), most)
                 << "round " << round << ", seed " << seed;
             job.charge_round(again);
-            EXPECT_LE(job.paid, protocol::rounds_bound(job.price, job.rates, job.shape, round)
-                                    .value())
+            EXPECT_LE(job.paid,
+                      protocol::rounds_bound(job.price, job.rates, job.shape, round).value())
                 << "round " << round << ", seed " << seed;
         }
     }

@@ -37,9 +37,19 @@ struct AccountView {
 
 struct JobCost {
     Amount spent;     ///< drawn by final units
-    Amount reserved;  ///< pending credits of units that are not final
+    Amount reserved;  ///< pending compute credits of units that are not final
     Amount left;      ///< neither
     Amount refunded;  ///< back to the owner, after the job's end
+    /// What the units that were assigned may still cost at the most: reserved, data, verification,
+    /// bonus and fee. Absent until the network's services have said what bounds it.
+    std::optional<Amount> committed = {};
+};
+
+/// What a job has paid for, by kind of credit.
+struct JobBill {
+    Digest job_id;
+    Amount spent;  ///< what left its escrow for credits: the sum of all posted ones
+    std::vector<rewards::KindTotal> kinds;
 };
 
 /// Units of a job that have not ended, of all kinds.
@@ -123,8 +133,12 @@ class Queries {
     virtual Result<registry::Node> node(const Address& address) = 0;
     virtual Result<std::vector<registry::Job>> jobs(const registry::JobFilter& filter) = 0;
     virtual Result<JobView> job(const Digest& id) = 0;
+    /// @errors kNotFound.
+    virtual Result<JobBill> bill(const Digest& id) = 0;
     virtual Result<std::vector<registry::Unit>> units(const registry::UnitFilter& filter) = 0;
     virtual Result<UnitView> unit(const Digest& id) = 0;
+    /// Every credit of a unit. @errors kNotFound.
+    virtual Result<std::vector<rewards::Receipt>> unit_receipts(const Digest& id) = 0;
     virtual Result<std::vector<registry::Dataset>> datasets(
         const registry::DatasetFilter& filter) = 0;
     /// @errors kNotFound.
@@ -161,6 +175,7 @@ struct Submission {
     Address owner;
     std::string idempotency_key;
     std::string spec_yaml;
+    bool again = false;  ///< although a job with the same text is running
 };
 struct Submitted {
     registry::Job job;
@@ -194,7 +209,7 @@ class Submissions {
     /// Checks the job, stores it and the idempotency key, and locks its budget, in one transaction.
     /// @errors kInvalidArgument, kMalformed (the spec); kNotFound (its dataset);
     /// kInsufficientFunds; kConflict (the key was used with another request, or the dataset costs
-    /// more than the job's max_data_price).
+    /// more than the job's max_data_price, or the owner's job with the same text is running).
     virtual Result<Submitted> submit_job(const Submission& submission) = 0;
     /// @errors kNotFound, kPermissionDenied (another owner's job), kConflict (it has ended).
     virtual Result<registry::Job> request_job(const Address& owner, const Digest& id,

@@ -34,6 +34,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<JobView> job(const Digest& id) override;
     Result<std::vector<registry::Unit>> units(const registry::UnitFilter& filter) override;
     Result<UnitView> unit(const Digest& id) override;
+    Result<std::vector<rewards::Receipt>> unit_receipts(const Digest& id) override;
+    Result<JobBill> bill(const Digest& id) override;
     Result<std::vector<registry::Dataset>> datasets(const registry::DatasetFilter& filter) override;
     Result<registry::Dataset> dataset(const Digest& root) override;
     Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t limit) override;
