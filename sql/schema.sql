@@ -341,7 +341,8 @@ BEGIN
                 RAISE EXCEPTION 'transfer % appeared while the batch waited', item.pending
                     USING ERRCODE = 'GL001';
             ELSIF item.is_resolved OR resolved[item.pending_slot]
-                  OR (item.kind = 'post' AND item.pending_expires <= p_now)
+                  OR (item.kind = 'post' AND item.pending_expires IS NOT NULL
+                      AND (item.pending_expires > p_now) IS NOT TRUE)
                   OR (item.kind = 'expire' AND NOT coalesce(item.pending_expires <= p_now, false)) THEN
                 status := 'closed';
             ELSE
@@ -370,6 +371,10 @@ BEGIN
             -- Undo what the group did so far: all of it or nothing.
             group_broken := true;
             FOR k IN group_start .. item.ord - 1 LOOP
+                IF statuses[k] = 'exists' AND EXISTS (SELECT FROM generate_series(group_start, k - 1) AS j
+                                                      WHERE p_ids[j] = p_ids[k] AND statuses[j] = 'group_failed') THEN
+                    statuses[k] := 'group_failed';
+                END IF;
                 CONTINUE WHEN statuses[k] <> 'created';
                 statuses[k] := 'group_failed';
                 CASE p_kinds[k]
@@ -1824,16 +1829,19 @@ CREATE TABLE rewards.reconciliation (
     escrow_chain ledger.amount NOT NULL,
     distributor_ledger ledger.amount NOT NULL,
     distributor_chain ledger.amount NOT NULL,
-    at_ms bigint NOT NULL
+    at_ms bigint NOT NULL,
+    claimed_ledger ledger.amount,
+    claimed_chain ledger.amount,
+    CONSTRAINT reconciliation_check CHECK (((claimed_ledger IS NULL) = (claimed_chain IS NULL)))
 );
 
 -- Name: rewards_reconciliation; Type: VIEW; Schema: audit; Owner: -
 
 CREATE VIEW audit.rewards_reconciliation AS
- SELECT format('block %s: contracts hold %s and %s, the ledger says %s and %s'::text, r.block, r.escrow_chain, r.distributor_chain, r.escrow_ledger, r.distributor_ledger) AS problem
+ SELECT format('block %s: contracts hold %s and %s and paid %s, the ledger says %s and %s and %s'::text, r.block, r.escrow_chain, r.distributor_chain, r.claimed_chain, r.escrow_ledger, r.distributor_ledger, r.claimed_ledger) AS problem
    FROM rewards.reconciliation r
   WHERE ((r.block = ( SELECT max(reconciliation.block) AS max
-           FROM rewards.reconciliation)) AND (((r.escrow_chain)::numeric <> (r.escrow_ledger)::numeric) OR ((r.distributor_chain)::numeric <> (r.distributor_ledger)::numeric)));
+           FROM rewards.reconciliation)) AND (((r.escrow_chain)::numeric <> (r.escrow_ledger)::numeric) OR ((r.claimed_chain)::numeric <> (r.claimed_ledger)::numeric) OR ((r.distributor_chain)::numeric < (r.distributor_ledger)::numeric)));
 
 -- Name: release; Type: TABLE; Schema: rewards; Owner: -
 
@@ -2002,6 +2010,18 @@ CREATE TABLE registry.challenge_pass (
 CREATE TABLE registry.challenge_schedule (
     node registry.address NOT NULL,
     next_at_ms bigint NOT NULL
+);
+
+-- Name: cost_rates; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.cost_rates (
+    id boolean DEFAULT true NOT NULL,
+    cost_bound_ppm bigint NOT NULL,
+    fee_ppm bigint NOT NULL,
+    changed_at_ms bigint NOT NULL,
+    CONSTRAINT cost_rates_cost_bound_ppm_check CHECK ((cost_bound_ppm >= 1000000)),
+    CONSTRAINT cost_rates_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
+    CONSTRAINT cost_rates_id_check CHECK (id)
 );
 
 -- Name: dataset_key; Type: TABLE; Schema: registry; Owner: -
@@ -2234,9 +2254,13 @@ CREATE TABLE rewards.fee_terms (
     fee_ppm bigint NOT NULL,
     burned_ppm bigint NOT NULL,
     changed_at_ms bigint NOT NULL,
+    verification_premium_ppm bigint,
+    uptime_bonus_max_ppm bigint,
     CONSTRAINT fee_terms_burned_ppm_check CHECK (((burned_ppm >= 0) AND (burned_ppm <= 1000000))),
     CONSTRAINT fee_terms_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
-    CONSTRAINT fee_terms_id_check CHECK (id)
+    CONSTRAINT fee_terms_id_check CHECK (id),
+    CONSTRAINT fee_terms_uptime_bonus_max_ppm_check CHECK ((uptime_bonus_max_ppm >= 0)),
+    CONSTRAINT fee_terms_verification_premium_ppm_check CHECK ((verification_premium_ppm >= 0))
 );
 
 -- Name: finished_round; Type: TABLE; Schema: rewards; Owner: -
@@ -2249,6 +2273,7 @@ CREATE TABLE rewards.finished_round (
     finished_at_ms bigint NOT NULL,
     uptime_from_ms bigint,
     uptime_to_ms bigint,
+    held text DEFAULT ''::text NOT NULL,
     CONSTRAINT finished_round_check CHECK ((uptime_to_ms >= uptime_from_ms)),
     CONSTRAINT finished_round_uptime CHECK (((uptime_from_ms IS NULL) = (uptime_to_ms IS NULL))),
     CONSTRAINT finished_round_uptime_from_ms_check CHECK ((uptime_from_ms >= 0))
@@ -2364,6 +2389,11 @@ ALTER TABLE ONLY registry.challenge
 
 ALTER TABLE ONLY registry.challenge_schedule
     ADD CONSTRAINT challenge_schedule_pkey PRIMARY KEY (node);
+
+-- Name: cost_rates cost_rates_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.cost_rates
+    ADD CONSTRAINT cost_rates_pkey PRIMARY KEY (id);
 
 -- Name: dataset_key dataset_key_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
@@ -2684,6 +2714,10 @@ CREATE INDEX credit_unfunded ON rewards.credit USING btree (created_at_ms) WHERE
 -- Name: credit_unit; Type: INDEX; Schema: rewards; Owner: -
 
 CREATE INDEX credit_unit ON rewards.credit USING btree (unit_id);
+
+-- Name: finished_round_held; Type: INDEX; Schema: rewards; Owner: -
+
+CREATE INDEX finished_round_held ON rewards.finished_round USING btree (job_id, round) WHERE (held <> ''::text);
 
 -- Name: payout_earner; Type: INDEX; Schema: rewards; Owner: -
 
@@ -3086,6 +3120,104 @@ GRANT ALL ON FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigin
 -- Name: FUNCTION writers(); Type: ACL; Schema: ledger; Owner: -
 
 REVOKE ALL ON FUNCTION ledger.writers() FROM PUBLIC;
+
+-- Name: FUNCTION lo_creat(integer); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.lo_creat(integer) FROM PUBLIC;
+
+-- Name: FUNCTION lo_create(oid); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.lo_create(oid) FROM PUBLIC;
+
+-- Name: FUNCTION lo_from_bytea(oid, bytea); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.lo_from_bytea(oid, bytea) FROM PUBLIC;
+
+-- Name: FUNCTION pg_advisory_lock(bigint); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_advisory_lock(bigint) FROM PUBLIC;
+
+-- Name: FUNCTION pg_advisory_lock(integer, integer); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_advisory_lock(integer, integer) FROM PUBLIC;
+
+-- Name: FUNCTION pg_advisory_lock_shared(bigint); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_advisory_lock_shared(bigint) FROM PUBLIC;
+
+-- Name: FUNCTION pg_advisory_lock_shared(integer, integer); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_advisory_lock_shared(integer, integer) FROM PUBLIC;
+
+-- Name: FUNCTION pg_advisory_unlock(bigint); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_advisory_unlock(bigint) FROM PUBLIC;
+
+-- Name: FUNCTION pg_advisory_unlock(integer, integer); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_advisory_unlock(integer, integer) FROM PUBLIC;
+
+-- Name: FUNCTION pg_advisory_unlock_all(); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_advisory_unlock_all() FROM PUBLIC;
+
+-- Name: FUNCTION pg_advisory_unlock_shared(bigint); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_advisory_unlock_shared(bigint) FROM PUBLIC;
+
+-- Name: FUNCTION pg_advisory_unlock_shared(integer, integer); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_advisory_unlock_shared(integer, integer) FROM PUBLIC;
+
+-- Name: FUNCTION pg_advisory_xact_lock(bigint); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_advisory_xact_lock(bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_advisory_xact_lock(bigint) TO gym_api;
+
+-- Name: FUNCTION pg_advisory_xact_lock(integer, integer); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_advisory_xact_lock(integer, integer) FROM PUBLIC;
+
+-- Name: FUNCTION pg_advisory_xact_lock_shared(bigint); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_advisory_xact_lock_shared(bigint) FROM PUBLIC;
+
+-- Name: FUNCTION pg_advisory_xact_lock_shared(integer, integer); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_advisory_xact_lock_shared(integer, integer) FROM PUBLIC;
+
+-- Name: FUNCTION pg_try_advisory_lock(bigint); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_try_advisory_lock(bigint) FROM PUBLIC;
+
+-- Name: FUNCTION pg_try_advisory_lock(integer, integer); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_try_advisory_lock(integer, integer) FROM PUBLIC;
+
+-- Name: FUNCTION pg_try_advisory_lock_shared(bigint); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_try_advisory_lock_shared(bigint) FROM PUBLIC;
+
+-- Name: FUNCTION pg_try_advisory_lock_shared(integer, integer); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_try_advisory_lock_shared(integer, integer) FROM PUBLIC;
+
+-- Name: FUNCTION pg_try_advisory_xact_lock(bigint); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_try_advisory_xact_lock(bigint) FROM PUBLIC;
+
+-- Name: FUNCTION pg_try_advisory_xact_lock(integer, integer); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_try_advisory_xact_lock(integer, integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_try_advisory_xact_lock(integer, integer) TO gym_coordinator;
+
+-- Name: FUNCTION pg_try_advisory_xact_lock_shared(bigint); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_try_advisory_xact_lock_shared(bigint) FROM PUBLIC;
+
+-- Name: FUNCTION pg_try_advisory_xact_lock_shared(integer, integer); Type: ACL; Schema: pg_catalog; Owner: -
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_try_advisory_xact_lock_shared(integer, integer) FROM PUBLIC;
 
 -- Name: FUNCTION last_dataset(); Type: ACL; Schema: registry; Owner: -
 
@@ -3559,6 +3691,11 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE registry.challenge_pass TO gym_coordi
 -- Name: TABLE challenge_schedule; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE registry.challenge_schedule TO gym_coordinator;
+
+-- Name: TABLE cost_rates; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE registry.cost_rates TO gym_coordinator;
+GRANT SELECT ON TABLE registry.cost_rates TO gym_api;
 
 -- Name: TABLE dataset_key; Type: ACL; Schema: registry; Owner: -
 
