@@ -53,7 +53,9 @@ Result<ResolvedJob> asked_job(const JobOptions& options) {
     GYM_TRY(ResolvedJob job, resolve_job_file(options.file));
     if (options.max_data_price.empty()) return job;
     const auto price = Amount::parse_tokens(options.max_data_price);
-    if (!price.ok()) return price.error().in("--max-data-price");
+    if (!price.ok())
+        return fail(ErrorCode::kInvalidArgument, "--max-data-price: '" + options.max_data_price +
+                                                     "' is no amount of tokens (like 0.25)");
     GYM_CHECK(agree_to_data_price(job, *price));
     return job;
 }

@@ -53,7 +53,7 @@ class JsonTest : public ::testing::Test {
         spill(place_ / "held-out", std::string(200, 'z'));
         spill(place_ / "job.yaml",
               "name: j\nmodel: model.yaml\ndataset: text\nrounds: 1\nslots: 1\n"
-              "steps_per_round: 2\nprice_per_pflop: 2\nbudget: 40\n");
+              "steps_per_round: 2\nprice_per_pflop: 2\nbudget: 40\nmax_data_price: 1\n");
         std::string params = gym::testing::slurp(std::getenv("GYM_SOURCE_DIR") +
                                                  std::string("/examples/params.yaml"));
         params.replace(params.find("stake: 1000"), 11, "stake: 100");
