@@ -149,8 +149,11 @@ TEST_F(SubmitTest, ConcurrentSubmissionsOfOneTextMakeOneJob) {
     for (int i = 0; i < 8; ++i)
         clients.emplace_back([&, i] {
             const auto result = backend().submit_job({owner_, "k" + std::to_string(i), spec});
-            if (result.ok()) ++created;
-            if (!result.ok()) EXPECT_EQ(result.error().code, ErrorCode::kConflict);
+            if (result.ok()) {
+                ++created;
+            } else {
+                EXPECT_EQ(result.error().code, ErrorCode::kConflict);
+            }
         });
     for (std::thread& client : clients)
         client.join();
