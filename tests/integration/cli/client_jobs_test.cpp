@@ -18,7 +18,9 @@ class JobCommandsTest : public testing::ApiDatabaseTest {
   protected:
     void SetUp() override {
         ApiDatabaseTest::SetUp();
-        storage_.emplace(backend());
+        PostgresBackend::Options options;
+        options.asset = testing::kAsset;
+        storage_.emplace(*api_db_, blobs_, clock_, options);
         api_.emplace(ApiDependencies{*storage_, *storage_, *storage_, clock_}, ApiOptions{});
         auto started = Server::start({}, *api_);
         ASSERT_TRUE(started.ok()) << started.error().message;
