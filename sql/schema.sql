@@ -2012,6 +2012,18 @@ CREATE TABLE registry.challenge_schedule (
     next_at_ms bigint NOT NULL
 );
 
+-- Name: cost_rates; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.cost_rates (
+    id boolean DEFAULT true NOT NULL,
+    cost_bound_ppm bigint NOT NULL,
+    fee_ppm bigint NOT NULL,
+    changed_at_ms bigint NOT NULL,
+    CONSTRAINT cost_rates_cost_bound_ppm_check CHECK ((cost_bound_ppm >= 1000000)),
+    CONSTRAINT cost_rates_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
+    CONSTRAINT cost_rates_id_check CHECK (id)
+);
+
 -- Name: dataset_key; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.dataset_key (
@@ -2242,9 +2254,13 @@ CREATE TABLE rewards.fee_terms (
     fee_ppm bigint NOT NULL,
     burned_ppm bigint NOT NULL,
     changed_at_ms bigint NOT NULL,
+    verification_premium_ppm bigint,
+    uptime_bonus_max_ppm bigint,
     CONSTRAINT fee_terms_burned_ppm_check CHECK (((burned_ppm >= 0) AND (burned_ppm <= 1000000))),
     CONSTRAINT fee_terms_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
-    CONSTRAINT fee_terms_id_check CHECK (id)
+    CONSTRAINT fee_terms_id_check CHECK (id),
+    CONSTRAINT fee_terms_uptime_bonus_max_ppm_check CHECK ((uptime_bonus_max_ppm >= 0)),
+    CONSTRAINT fee_terms_verification_premium_ppm_check CHECK ((verification_premium_ppm >= 0))
 );
 
 -- Name: finished_round; Type: TABLE; Schema: rewards; Owner: -
@@ -2373,6 +2389,11 @@ ALTER TABLE ONLY registry.challenge
 
 ALTER TABLE ONLY registry.challenge_schedule
     ADD CONSTRAINT challenge_schedule_pkey PRIMARY KEY (node);
+
+-- Name: cost_rates cost_rates_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.cost_rates
+    ADD CONSTRAINT cost_rates_pkey PRIMARY KEY (id);
 
 -- Name: dataset_key dataset_key_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
@@ -3670,6 +3691,11 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE registry.challenge_pass TO gym_coordi
 -- Name: TABLE challenge_schedule; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE registry.challenge_schedule TO gym_coordinator;
+
+-- Name: TABLE cost_rates; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE registry.cost_rates TO gym_coordinator;
+GRANT SELECT ON TABLE registry.cost_rates TO gym_api;
 
 -- Name: TABLE dataset_key; Type: ACL; Schema: registry; Owner: -
 

@@ -107,11 +107,13 @@ void add_evidence_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/fee",
                 .id = "getFee",
-                .summary = "What jobs pay on top of their credits as of now.",
+                .summary =
+                    "What jobs pay on top of their credits as of now, and what they may cost "
+                    "at the most.",
                 .schema = "Fee",
                 .run = [&context](const Call&) -> Result<Response> {
-                    GYM_TRY(const rewards::PublishedFee fee, context.with.queries.fee());
-                    return ok(to_json(fee));
+                    GYM_TRY(const NetworkTerms terms, context.with.queries.terms());
+                    return ok(to_json(terms));
                 }});
 }
 

@@ -1,3 +1,4 @@
+#include "gym/common/ppm.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "views.hpp"
 
@@ -67,10 +68,16 @@ json::object to_json(const registry::PublishedChallenge& published) {
             {"withdrawn", published.withdrawn}};
 }
 
-json::object to_json(const rewards::PublishedFee& fee) {
-    return {{"fee_ppm", fee.fee_ppm},
-            {"burned_ppm", fee.burned_ppm},
-            {"changed_at_ms", fee.changed_at_ms}};
+json::object to_json(const NetworkTerms& terms) {
+    json::object out{{"fee_ppm", terms.fee.fee_ppm},
+                     {"burned_ppm", terms.fee.burned_ppm},
+                     {"changed_at_ms", terms.fee.changed_at_ms},
+                     {"cost_bound_ppm", nullptr},
+                     {"data_bound_ppm", nullptr}};
+    if (!terms.bound) return out;
+    out["cost_bound_ppm"] = terms.bound->cost_bound_ppm;
+    out["data_bound_ppm"] = std::uint64_t{kPpm} + terms.bound->fee_ppm;
+    return out;
 }
 
 }  // namespace gym::api

@@ -131,10 +131,12 @@ void job_schemas(json::object& out) {
                                   {"parameters", "count"},
                                   {"tokens_per_step", "count"},
                                   {"flops_per_step", "count"}});
-    out["JobCost"] = schema({{"spent_wei", "wei", "drawn by final units"},
-                             {"reserved_wei", "wei", "pending credits"},
-                             {"left_wei", "wei"},
-                             {"refunded_wei", "wei", "returned to the owner after the end"}});
+    out["JobCost"] =
+        schema({{"spent_wei", "wei", "drawn by final units"},
+                {"reserved_wei", "wei", "pending compute credits"},
+                {"committed_wei", "wei?", "what assigned units may still cost at most"},
+                {"left_wei", "wei", "neither spent nor reserved"},
+                {"refunded_wei", "wei", "returned to the owner after the end"}});
     out["Round"] = schema({{"round", "count"},
                            {"state", "text"},
                            {"epoch", "count"},
@@ -148,7 +150,7 @@ void job_schemas(json::object& out) {
                            {"aggregated_at_ms", "time?"},
                            {"closed_at_ms", "time?"}});
     out["JobDetail"] =
-        schema(job_fields() + Fields{{"waiting_for", "text?", "one sentence, until the job's end"},
+        schema(job_fields() + Fields{{"waiting_for", "text?", "one sentence"},
                                      {"cost", "JobCost"},
                                      {"round_list", "Round[]"},
                                      {"units", "counts", "train units by state"},
@@ -266,6 +268,16 @@ void credit_schemas(json::object& out) {
                 {"changed_at_ms", "time"}});
 }
 
+void bill_schemas(json::object& out) {
+    out["CreditList"] = schema({{"credits", "Receipt[]"}});
+    out["KindTotal"] = schema({{"kind", "text"},
+                               {"credits", "count", "posted ones"},
+                               {"posted_wei", "wei"},
+                               {"pending_wei", "wei", "of units that are not final"},
+                               {"unfunded_wei", "wei", "waits for a larger budget"}});
+    out["JobBill"] = schema({{"job_id", "hash"}, {"spent_wei", "wei"}, {"kinds", "KindTotal[]"}});
+}
+
 void account_schemas(json::object& out) {
     out["Account"] = schema({{"address", "address"},
                              {"available_wei", "wei", "can pay for jobs"},
@@ -352,7 +364,11 @@ void evidence_schemas(json::object& out) {
     out["ChallengeList"] = schema({{"challenges", "Challenge[]"}});
     out["Fee"] = schema({{"fee_ppm", "count", "of a round's credits"},
                          {"burned_ppm", "count", "of the fee"},
-                         {"changed_at_ms", "time"}});
+                         {"changed_at_ms", "time"},
+                         {"cost_bound_ppm", "count?",
+                          "what compute may cost at the most, verification, bonus and fee "
+                          "included; null until the network's services have said it"},
+                         {"data_bound_ppm", "count?", "the same of data"}});
 }
 
 }  // namespace
@@ -363,6 +379,7 @@ json::object openapi_schemas() {
     dataset_schemas(out);
     unit_schemas(out);
     credit_schemas(out);
+    bill_schemas(out);
     account_schemas(out);
     evidence_schemas(out);
     out["Network"] = schema({{"chain_id", "count"},

@@ -26,29 +26,6 @@ Result<Amount> escrowed_of(db::Transaction& tx, const Address& owner, const std:
     return row.get<Amount>("total");
 }
 
-/// What of an escrow's debits went back to the owner.
-Result<Amount> refunded_of(db::Transaction& tx, const ledger::AccountKey& escrow) {
-    GYM_TRY(const db::Row row,
-            tx.exec_one("SELECT coalesce(sum(t.amount), 0)::numeric(78, 0) AS total "
-                        "FROM ledger.account a JOIN ledger.entry e ON e.account_id = a.id "
-                        "JOIN ledger.transfer t ON t.id = e.transfer_id AND t.debit_account = a.id "
-                        "JOIN ledger.account c ON c.id = t.credit_account AND c.kind = 'available' "
-                        "WHERE a.owner = $1 AND a.asset = $2 AND a.kind = 'escrow'",
-                        {escrow.owner, escrow.asset}));
-    return row.get<Amount>("total");
-}
-
-Result<JobCost> cost_of(db::Transaction& tx, const registry::Job& job, const std::string& asset) {
-    const ledger::AccountKey escrow = rewards::escrow_account(asset, job.id);
-    GYM_TRY(const ledger::Balance balance, ledger::balance(tx, escrow));
-    JobCost cost{
-        .spent = balance.debits, .reserved = balance.debits_pending, .left = balance.spendable()};
-    if (!job.ended_at_ms) return cost;  // only an ended job gives money back
-    GYM_TRY(cost.refunded, refunded_of(tx, escrow));
-    GYM_TRY(cost.spent, balance.debits.minus(cost.refunded));
-    return cost;
-}
-
 Result<OpenUnits> open_units_of(db::Transaction& tx, const Digest& job) {
     GYM_TRY(const db::Row row,
             tx.exec_one("SELECT count(*) AS open, count(*) FILTER (WHERE w) AS in_window, "
@@ -117,7 +94,7 @@ Result<JobView> PostgresBackend::job(const Digest& id) {
     return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<JobView> {
         JobView view;
         GYM_TRY(view.job, registry::get_job(tx, id));
-        GYM_TRY(view.cost, cost_of(tx, view.job, options_.asset));
+        GYM_TRY(view.cost, calls::cost_of(tx, view.job, options_.asset));
         GYM_TRY(view.rounds, registry::list_rounds(tx, id));
         GYM_TRY(view.open_units, open_units_of(tx, id));
         registry::UnitFilter faults;

@@ -24,6 +24,13 @@ auto write(db::Database& database, const PostgresBackend::Options& options, F&& 
     return database.transact(std::forward<F>(body), transact);
 }
 
+/// What bounds a job's costs; absent until coordinator and gym-rewards have said it.
+Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx);
+Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx,
+                                                      const rewards::PublishedFee& fee);
+
+Result<JobCost> cost_of(db::Transaction& tx, const registry::Job& job, const std::string& asset);
+
 /// A statement whose rows are a name and a count.
 inline Result<std::map<std::string, std::uint64_t>> count_by(db::Transaction& tx,
                                                              std::string_view sql,

@@ -34,9 +34,4 @@ Result<std::vector<registry::PublishedChallenge>> PostgresBackend::challenges(
     });
 }
 
-Result<rewards::PublishedFee> PostgresBackend::fee() {
-    return calls::read(database_, options_,
-                       [&](db::Transaction& tx) { return rewards::published_fee(tx); });
-}
-
 }  // namespace gym::api

@@ -3,6 +3,8 @@
 #include "gym/ledger/ledger.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
+#include "gym/program/train_program.hpp"
+#include "gym/protocol/job_cost.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/rewards/accounting.hpp"
 #include "gym/rewards/formulas.hpp"
@@ -18,6 +20,9 @@ struct CheckedSpec {
     registry::NewJob job;
     std::uint64_t window_tokens = 0;  ///< one training example
     std::uint32_t vocabulary = 0;
+    Amount max_data_price_wei;
+    std::uint64_t flops_per_step = 0, tokens_per_step = 0;
+    protocol::RoundShape shape;
 };
 
 /// Credits are whole base units, rounded down: a price that makes a unit worth less than one is
@@ -45,7 +50,12 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
     // Building the program checks everything that a model file can get wrong.
     GYM_TRY(const auto built, program::train_program(config));
     GYM_CHECK(check_price(submitted.spec.terms, built, price_min));
+    const registry::JobTerms& terms = submitted.spec.terms;
+    GYM_TRY(const auto aggregate, program::aggregate_program(built, terms.slots_max));
     CheckedSpec out;
+    out.flops_per_step = program::flops_per_step(built);
+    out.tokens_per_step = std::uint64_t{config.batch} * config.model.context;
+    out.shape = {terms.slots_max, terms.steps, program::flops_per_step(aggregate)};
     out.window_tokens = std::uint64_t{config.model.context} + 1;
     out.vocabulary = config.model.vocabulary;
     out.job.id = registry::make_job_id(submission.owner, submission.idempotency_key);
@@ -55,6 +65,7 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
     out.job.dataset_root = submitted.dataset_root;
     out.job.terms = submitted.spec.terms;
     out.job.budget_wei = submitted.spec.budget_wei;
+    out.max_data_price_wei = submitted.spec.max_data_price_wei;
     return out;
 }
 
@@ -79,6 +90,36 @@ Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
     return {};
 }
 
+/// The owner has agreed to the price that the job now has.
+Status check_data_price(const registry::Job& job, const Amount& most) {
+    const Amount& price = job.data_price_wei_per_mtoken;
+    if (price <= most) return {};
+    return fail(ErrorCode::kConflict,
+                "dataset " + job.dataset_root.hex() + " costs " + price.to_tokens() +
+                    " tokens per million tokens of text, the job agrees to " +
+                    (most.is_zero() ? "none" : most.to_tokens() + " at the most") +
+                    ": who accepts the price says 'max_data_price: " + price.to_tokens() +
+                    "' in the job file (gym job submit --max-data-price)");
+}
+
+/// A budget that no round fits into would be locked for nothing.
+Status check_budget(db::Transaction& tx, const CheckedSpec& spec, const registry::Job& job) {
+    GYM_TRY(const auto rates, calls::cost_rates(tx));
+    if (!rates) return {};  // then the coordinator pauses the job and says why
+    const protocol::WorkPrice price{job.terms.price_wei_per_pflop, spec.flops_per_step,
+                                    spec.tokens_per_step, job.data_price_wei_per_mtoken,
+                                    job.data_quality_ppm};
+    GYM_TRY(const Amount one, protocol::rounds_bound(price, *rates, spec.shape, 1));
+    if (one <= job.budget_wei) return {};
+    GYM_TRY(const Amount all, protocol::rounds_bound(price, *rates, spec.shape, job.terms.rounds));
+    return fail(ErrorCode::kInvalidArgument,
+                "'budget' is " + job.budget_wei.to_tokens() +
+                    " tokens and covers no round: one may "
+                    "cost " +
+                    one.to_tokens() + ", all " + std::to_string(job.terms.rounds) + " " +
+                    all.to_tokens() + " (`gym job quote`); what is not spent returns");
+}
+
 /// True if this very request was answered before. @errors kConflict if another one was.
 Result<bool> claim_key(db::Transaction& tx, const Submission& submission, const Digest& job_id,
                        UnixMs now_ms) {
@@ -94,6 +135,25 @@ Result<bool> claim_key(db::Transaction& tx, const Submission& submission, const 
                         {submission.owner, submission.idempotency_key}));
     if (row.get<Digest>("request_hash") == hash) return true;
     return fail(ErrorCode::kConflict, "the Idempotency-Key was used with another job");
+}
+
+/// Whoever sends the same text with another key has most likely forgotten the first. To be called
+/// with the owner's account locked: of two that come at once, the second sees the first.
+Status check_not_running(db::Transaction& tx, const Submission& submission, const Digest& job_id) {
+    if (submission.again) return {};
+    GYM_TRY(const auto row,
+            tx.exec_optional(
+                "SELECT j.id, j.status FROM api.idempotency i JOIN registry.job j ON "
+                "j.id = i.job_id WHERE i.owner = $1 AND i.request_hash = $2 AND "
+                "i.job_id <> $3 AND j.ended_at_ms IS NULL ORDER BY i.created_at_ms "
+                "LIMIT 1",
+                {submission.owner, commit::sha256(as_bytes(submission.spec_yaml)), job_id}));
+    if (!row) return {};
+    return fail(ErrorCode::kConflict, "the same job was submitted before and is " +
+                                          row->get<std::string>("status") + ": " +
+                                          row->get<Digest>("id").hex() +
+                                          "; a second one has to be asked for (gym job submit "
+                                          "--again)");
 }
 
 /// @errors kPermissionDenied for a stranger's job, kConflict for one that has ended.
@@ -163,9 +223,13 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         }
         GYM_CHECK(check_dataset(tx, spec));
         GYM_TRY(out.job, registry::submit_job(tx, spec.job, now_ms));
+        // Of the stored job, whose price is fixed: what was said before may be out of date.
+        GYM_CHECK(check_data_price(out.job, spec.max_data_price_wei));
+        GYM_CHECK(check_budget(tx, spec, out.job));
         GYM_CHECK(lock_money(tx, options_.asset,
                              {spec.job.owner, spec.job.id, spec.job.budget_wei, {}},
                              "the job's budget", "job-budget:" + spec.job.id.hex(), now_ms));
+        GYM_CHECK(check_not_running(tx, submission, spec.job.id));
         return out;
     });
 }

@@ -201,6 +201,32 @@ void add_job_routes(Router& router, RouteContext& context) {
                 }});
 }
 
+void add_bill_routes(Router& router, RouteContext& context) {
+    router.add({.method = "GET",
+                .pattern = "/v1/jobs/{id}/bill",
+                .id = "getJobBill",
+                .summary = "What a job has paid for, by kind of credit; the posted sums add up to "
+                           "what it has spent.",
+                .path = {{"id", "The job's id."}},
+                .schema = "JobBill",
+                .run = [&context](const Call& call) -> Result<Response> {
+                    GYM_TRY(const Digest id, call.digest("id"));
+                    GYM_TRY(const JobBill bill, context.with.queries.bill(id));
+                    return ok(to_json(bill));
+                }});
+    router.add({.method = "GET",
+                .pattern = "/v1/units/{id}/credits",
+                .id = "listUnitCredits",
+                .summary = "Every credit of a unit: compute, data, reports on it.",
+                .path = {{"id", "The unit's id."}},
+                .schema = "CreditList",
+                .run = [&context](const Call& call) -> Result<Response> {
+                    GYM_TRY(const Digest id, call.digest("id"));
+                    GYM_TRY(const auto receipts, context.with.queries.unit_receipts(id));
+                    return ok({{"credits", to_json_list(receipts)}});
+                }});
+}
+
 void add_dataset_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/datasets",
@@ -282,6 +308,7 @@ void add_read_routes(Router& router, RouteContext& context) {
     add_epoch_routes(router, context);
     add_node_routes(router, context);
     add_job_routes(router, context);
+    add_bill_routes(router, context);
     add_dataset_routes(router, context);
     add_evaluation_routes(router, context);
     add_unit_routes(router, context);

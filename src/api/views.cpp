@@ -129,6 +129,19 @@ json::object to_json(const rewards::Receipt& receipt) {
             {"changed_at_ms", receipt.changed_at}};
 }
 
+json::object to_json(const JobBill& bill) {
+    json::array kinds;
+    for (const rewards::KindTotal& total : bill.kinds)
+        kinds.push_back(json::object{{"kind", rewards::to_string(total.kind)},
+                                     {"credits", total.credits},
+                                     {"posted_wei", total.posted.to_string()},
+                                     {"pending_wei", total.pending.to_string()},
+                                     {"unfunded_wei", total.unfunded.to_string()}});
+    return {{"job_id", bill.job_id.hex()},
+            {"spent_wei", bill.spent.to_string()},
+            {"kinds", std::move(kinds)}};
+}
+
 json::object to_json(const rewards::PayoutEpoch& epoch) {
     return {{"epoch", epoch.epoch},
             {"state", epoch.state},
@@ -183,10 +196,13 @@ json::object to_json(const registry::Job& job) {
 json::object to_json(const JobView& view) {
     json::object out = to_json(view.job);
     out["waiting_for"] = or_null(waiting_for(view));
-    out["cost"] = json::object{{"spent_wei", view.cost.spent.to_string()},
-                               {"reserved_wei", view.cost.reserved.to_string()},
-                               {"left_wei", view.cost.left.to_string()},
-                               {"refunded_wei", view.cost.refunded.to_string()}};
+    out["cost"] = json::object{
+        {"spent_wei", view.cost.spent.to_string()},
+        {"reserved_wei", view.cost.reserved.to_string()},
+        {"committed_wei", view.cost.committed ? json::value(view.cost.committed->to_string())
+                                              : json::value(nullptr)},
+        {"left_wei", view.cost.left.to_string()},
+        {"refunded_wei", view.cost.refunded.to_string()}};
     json::array rounds;
     for (const registry::Round& round : view.rounds)
         rounds.push_back(round_json(round));

@@ -16,6 +16,7 @@ namespace gym::api {
 [[nodiscard]] boost::json::object to_json(const registry::Node& node, bool live);
 [[nodiscard]] boost::json::object to_json(const registry::Job& job);
 [[nodiscard]] boost::json::object to_json(const JobView& view);
+[[nodiscard]] boost::json::object to_json(const JobBill& bill);
 [[nodiscard]] boost::json::object to_json(const registry::Unit& unit);
 [[nodiscard]] boost::json::object to_json(const UnitView& view);
 [[nodiscard]] boost::json::object to_json(const registry::Dataset& dataset);
@@ -29,9 +30,10 @@ namespace gym::api {
 [[nodiscard]] boost::json::object to_json(const registry::PublishedCommitment& published);
 [[nodiscard]] boost::json::object to_json(const registry::PublishedReport& published);
 [[nodiscard]] boost::json::object to_json(const registry::PublishedChallenge& published);
-[[nodiscard]] boost::json::object to_json(const rewards::PublishedFee& fee);
+[[nodiscard]] boost::json::object to_json(const NetworkTerms& terms);
 
-/// What a job that has not ended waits for, in one sentence; empty when status_reason says it.
+/// What a job waits for, in one sentence: one that has ended, for what is left of its budget to
+/// return. Empty when status_reason says it.
 [[nodiscard]] std::string waiting_for(const JobView& view);
 
 template <class T>

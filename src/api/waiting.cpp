@@ -42,11 +42,22 @@ std::string settling(const OpenUnits& units) {
     return out;
 }
 
+/// An ended job pays its last units, then what is left goes back.
+std::string refund_wait(const JobView& view) {
+    if (view.cost.left.is_zero() && view.cost.reserved.is_zero()) return {};
+    const std::string what = "what is left of its budget to return, ";
+    if (view.open_units.count > 0) return what + settling(view.open_units);
+    for (const registry::Round& round : view.rounds)
+        if (round.state != RoundState::kClosed)
+            return what + "settling: round " + std::to_string(round.round) + " to be closed";
+    return what + "by gym-rewards";
+}
+
 }  // namespace
 
 std::string waiting_for(const JobView& view) {
     const registry::Job& job = view.job;
-    if (job.ended_at_ms) return {};
+    if (job.ended_at_ms) return refund_wait(view);
     if (job.status == registry::JobStatus::kSubmitted)
         return "the coordinator to prepare its programs and its first state";
     for (const registry::Round& round : view.rounds)

@@ -24,8 +24,10 @@ Result<std::string> idempotency_key(const Call& call) {
 
 Result<Response> submit_job(RouteContext& context, const Call& call) {
     GYM_TRY(std::string key, idempotency_key(call));
+    GYM_TRY(const std::uint64_t again, call.number("again", 1, 0));
     GYM_TRY(const Submitted submitted,
-            context.with.submissions.submit_job({*call.owner, std::move(key), call.request.body}));
+            context.with.submissions.submit_job(
+                {*call.owner, std::move(key), call.request.body, again != 0}));
     Response response =
         json_response(submitted.replayed ? 200 : 201, json::serialize(to_json(submitted.job)));
     response.headers.emplace_back("Location", "/v1/jobs/" + submitted.job.id.hex());
@@ -108,7 +110,12 @@ void add_write_routes(Router& router, RouteContext& context) {
                 .pattern = "/v1/jobs",
                 .id = "submitJob",
                 .summary = "Submits a job file with its model inlined and locks its budget. The "
-                           "same key and body again answer 200 with the same job.",
+                           "same key and body again answer 200 with the same job. 409: the "
+                           "dataset costs more than the job's max_data_price, or the same job "
+                           "runs already.",
+                .query = {{"again",
+                           "1: even if a job of the owner with the same body is running "
+                           "(default 0)."}},
                 .headers = {{"Idempotency-Key",
                              "Chosen by the caller, new for each job: 1 to 128 characters."}},
                 .needs_key = true,

@@ -6,6 +6,7 @@
 #include "context.hpp"
 #include "games.hpp"
 #include "gym/registry/challenges.hpp"
+#include "gym/registry/cost_terms.hpp"
 #include "job_driver.hpp"
 #include "node_calls.hpp"
 #include "verifier_calls.hpp"
@@ -52,6 +53,9 @@ struct Coordinator::Impl {
     /// Only saves work: an instance that starts anew prunes once more.
     std::atomic<UnixMs> pruned_at_ms = 0;
 
+    std::atomic<bool> rates_published = false;
+
+    Status publish_rates();
     Status prune_challenges();
     Status leave_claims(TickSummary& summary);
 };
@@ -60,6 +64,16 @@ struct Coordinator::Impl {
 Status Coordinator::Impl::leave_claims(TickSummary& summary) {
     GYM_CHECK(restore_claims(context, summary));
     return file_conflicts(context, summary);
+}
+
+/// Once, for quotes.
+Status Coordinator::Impl::publish_rates() {
+    if (rates_published) return {};
+    GYM_CHECK(context.transact([&](db::Transaction& tx) {
+        return registry::publish_cost_rates(tx, context.options.cost_rates(), context.now());
+    }));
+    rates_published = true;
+    return {};
 }
 
 Status Coordinator::Impl::prune_challenges() {
@@ -87,6 +101,7 @@ Result<TickSummary> Coordinator::tick() {
         summary.errors.push_back("games: " + games.error().message);
     if (const Status left = impl_->leave_claims(summary); !left.ok())
         summary.errors.push_back("claims: " + left.error().message);
+    GYM_CHECK(impl_->publish_rates());
     GYM_CHECK(impl_->prune_challenges());
     GYM_TRY(const auto jobs,
             context.transact([](db::Transaction& tx) { return registry::active_jobs(tx); }));

@@ -8,6 +8,7 @@
 #include "games.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/protocol/job_cost.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/registry/nodes.hpp"
@@ -135,38 +136,6 @@ Status complete_if_done(const Context& context, const registry::Job& job, TickSu
     return set_status(context, job, JobStatus::kCompleted, "", summary);
 }
 
-constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
-
-/// An upper bound of what `flops` of training may cost the job in all: compute with what comes on
-/// top of it, and the tokens that so many FLOPs consume.
-Result<Amount> cost_bound(const Context& context, const registry::Job& job, const Amount& flops) {
-    constexpr std::uint64_t kMtoken = 1'000'000;
-    GYM_TRY(const Amount compute, flops.mul_div(job.terms.price_wei_per_pflop, Amount(kPflop)));
-    GYM_TRY(const Amount paid,
-            compute.mul_div(Amount(context.options.cost_bound_ppm), Amount(kPpm)));
-    const Amount flops_per_step(std::max<std::uint64_t>(job.artifacts->flops_per_step, 1));
-    GYM_TRY(const Amount tokens,
-            flops.mul_div(Amount(job.artifacts->tokens_per_step), flops_per_step));
-    GYM_TRY(const Amount full, tokens.mul_div(job.data_price_wei_per_mtoken, Amount(kMtoken)));
-    GYM_TRY(const Amount data, full.mul_div(Amount(job.data_quality_ppm), Amount(kPpm)));
-    // The fee is on these credits, too.
-    GYM_TRY(const Amount fee, data.mul_div(Amount(context.options.fee_ppm), Amount(kPpm)));
-    GYM_TRY(const Amount with_fee, data.plus(fee));
-    GYM_TRY(const Amount bound, paid.plus(with_fee));
-    return bound.plus(Amount(6));  // each division above may have dropped up to one unit
-}
-
-/// An upper bound of what reports on `flops` cost whose units earn nothing: what comes on top of
-/// compute.
-Result<Amount> verification_bound(const Context& context, const registry::Job& job,
-                                  const Amount& flops) {
-    GYM_TRY(const Amount compute, flops.mul_div(job.terms.price_wei_per_pflop, Amount(kPflop)));
-    const std::uint64_t on_top_ppm =
-        std::max<std::uint64_t>(context.options.cost_bound_ppm, kPpm) - kPpm;
-    GYM_TRY(const Amount paid, compute.mul_div(Amount(on_top_ppm), Amount(kPpm)));
-    return paid.plus(Amount(2));  // as above
-}
-
 /// The budget that covers everything that was or may still be paid and one more round. Reports on
 /// rejected units count too: a job owner whose own verifiers find the faults of its own workers
 /// would otherwise empty the escrow before honest workers are paid from it.
@@ -176,11 +145,13 @@ Result<Amount> budget_for_round(const Context& context, db::Transaction& tx,
     GYM_TRY(const Amount per_unit,
             Amount(job.artifacts->flops_per_step).mul_div(Amount(job.terms.steps), Amount(1)));
     GYM_TRY(const Amount round, per_unit.mul_div(Amount(job.terms.slots_max), Amount(1)));
-    GYM_TRY(const Amount flops, billable.plus(round));
-    GYM_TRY(const Amount training, cost_bound(context, job, flops));
-    GYM_TRY(const Amount reported, registry::verification_only_flops(tx, job.id));
-    GYM_TRY(const Amount reports, verification_bound(context, job, reported));
-    return training.plus(reports);
+    protocol::Work work;
+    GYM_TRY(work.training_flops, billable.plus(round));
+    GYM_TRY(work.report_flops, registry::verification_only_flops(tx, job.id));
+    const protocol::WorkPrice price{job.terms.price_wei_per_pflop, job.artifacts->flops_per_step,
+                                    job.artifacts->tokens_per_step, job.data_price_wei_per_mtoken,
+                                    job.data_quality_ppm};
+    return protocol::cost_bound(price, context.options.cost_rates(), work);
 }
 
 std::string out_of_budget_reason(const Amount& needed, const registry::Job& job) {

@@ -96,6 +96,9 @@ Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origi
     GYM_CHECK(read_terms(map, spec.terms));
     GYM_TRY(spec.budget_wei, tokens(map, "budget"));
     if (spec.budget_wei.is_zero()) return map.error_at("budget", "must be above zero");
+    if (map.has(kMaxDataPriceKey)) {
+        GYM_TRY(spec.max_data_price_wei, tokens(map, kMaxDataPriceKey));
+    }
     if (map.has("on_fraud")) {
         // Rounds are never rewound: the clip on deltas bounds what one wrong delta can do.
         GYM_TRY([[maybe_unused]] const std::string choice, map.choice("on_fraud", {"continue"}));

@@ -78,6 +78,43 @@ Result<Receipt> explain(db::Transaction& transaction, std::string_view id) {
     return to_receipt(*row);
 }
 
+Result<std::vector<Receipt>> unit_receipts(db::Transaction& transaction, const Digest& unit) {
+    GYM_TRY(const db::Rows rows,
+            transaction.exec(std::string(kReceiptSelect) +
+                                 "WHERE c.unit_id = $1 ORDER BY c.created_at_ms, c.id LIMIT $2",
+                             {unit, kListMax}));
+    std::vector<Receipt> receipts;
+    for (const db::Row row : rows) {
+        GYM_TRY(Receipt receipt, to_receipt(row));
+        receipts.push_back(std::move(receipt));
+    }
+    return receipts;
+}
+
+Result<std::vector<KindTotal>> job_totals(db::Transaction& transaction, const Digest& job_id) {
+    GYM_TRY(const db::Rows rows,
+            transaction.exec(
+                "SELECT kind, count(*) FILTER (WHERE state = 'posted') AS credits, "
+                "coalesce(sum(amount) FILTER (WHERE state = 'posted'), 0) AS posted, "
+                "coalesce(sum(amount) FILTER (WHERE state = 'pending'), 0) AS pending, "
+                "coalesce(sum(amount) FILTER (WHERE state = 'unfunded'), 0) AS unfunded "
+                "FROM rewards.credit WHERE job_id = $1 AND payer IS NULL AND state <> 'void' "
+                "GROUP BY kind ORDER BY array_position(ARRAY['compute', 'verification', 'uptime', "
+                "'data', 'fee', 'burn'], kind::text)",
+                {job_id}));
+    std::vector<KindTotal> totals;
+    for (const db::Row row : rows) {
+        KindTotal total;
+        GYM_TRY(total.kind, parse_credit_kind(row.get<std::string>("kind")));
+        total.credits = row.get<std::uint64_t>("credits");
+        total.posted = row.get<Amount>("posted");
+        total.pending = row.get<Amount>("pending");
+        total.unfunded = row.get<Amount>("unfunded");
+        totals.push_back(total);
+    }
+    return totals;
+}
+
 Result<std::vector<Receipt>> list_receipts(db::Transaction& transaction, const Address& earner,
                                            std::uint32_t limit) {
     GYM_TRY(const db::Rows rows,

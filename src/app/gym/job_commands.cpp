@@ -32,6 +32,8 @@ struct JobOptions {
     std::string owner;
     std::string amount;
     std::string licence;
+    std::string max_data_price;
+    bool again = false;
     ApiOptions api;
 };
 
@@ -45,26 +47,65 @@ Result<Digest> job_id(const JobOptions& options) {
     return find_id(options.api.base_url(), kJobIds, options.id);
 }
 
+/// The job file with what the command line says in the place of its own keys.
+Result<ResolvedJob> asked_job(const JobOptions& options) {
+    GYM_TRY(ResolvedJob job, resolve_job_file(options.file));
+    if (options.max_data_price.empty()) return job;
+    const auto price = Amount::parse_tokens(options.max_data_price);
+    if (!price.ok())
+        return fail(ErrorCode::kInvalidArgument, "--max-data-price: '" + options.max_data_price +
+                                                     "' is no amount of tokens (like 0.25)");
+    GYM_CHECK(agree_to_data_price(job, *price));
+    return job;
+}
+
 Status print_quote(const CliContext& context, const JobOptions& options) {
-    GYM_TRY(const ResolvedJob job, resolve_job_file(options.file));
+    GYM_TRY(const ResolvedJob job, asked_job(options));
     GYM_TRY(const DataPrice data, data_price(options.api.base_url(), job));
     GYM_TRY(const NetworkFee fee, network_fee(options.api.base_url()));
-    GYM_TRY(const JobQuote costs, quote(job, data.terms, fee.rates));
+    GYM_TRY(const JobQuote costs, quote(job, data.terms, fee.bound));
     if (context.json)
-        context.print_json(quote_json(job, costs));
+        context.print_json(quote_json(job, costs, data, fee));
     else
         print_quote(job, costs, data, fee);
     return {};
 }
 
-/// The dataset is there when this returns, if it can be; says what it costs before anything is
-/// locked for it.
-Status ready_dataset(const CliContext& context, const JobOptions& options, const ResolvedJob& job,
-                     const std::string& key) {
+/// The owner agreed to what the dataset costs, and knows its licence. gym-api checks the price once
+/// more, of the job that it stores.
+Status check_offer(const JobOptions& options, const ResolvedJob& job, const json::object& dataset) {
+    GYM_TRY(const DataTerms terms, data_terms_of(dataset));
+    const std::string price = terms.price_wei_per_mtoken.to_tokens();
+    if (terms.price_wei_per_mtoken > job.max_data_price_wei)
+        return fail(ErrorCode::kConflict,
+                    "dataset " + job.dataset_root.hex() + " costs " + price +
+                        " tokens per million tokens of text, the job agrees to " +
+                        (job.max_data_price_wei.is_zero()
+                             ? "none"
+                             : job.max_data_price_wei.to_tokens() + " at the most") +
+                        ": --max-data-price " + price +
+                        " (or max_data_price in the job file) "
+                        "accepts it; `gym job quote` tells what the job comes to");
+    const std::string licence(dataset.at("licence").as_string());
+    if (options.licence.empty() || options.licence == licence) return {};
+    return fail(ErrorCode::kConflict, "dataset " + job.dataset_root.hex() +
+                                          " is registered under " + licence + ", not under " +
+                                          options.licence + ": leave --licence out");
+}
+
+/// The dataset's record; it is there when this returns, if it can be. Says what it costs before
+/// anything is locked for it.
+Result<json::object> ready_dataset(const CliContext& context, const JobOptions& options,
+                                   const ResolvedJob& job, const std::string& key) {
     const std::string url = options.api.base_url();
     GYM_TRY(auto record,
             db::with_retry([&] { return fetch_dataset(url, job.dataset_root); }, kRetryFor));
-    if (!record && job.dataset) {
+    if (!record && !job.dataset)
+        return fail(
+            ErrorCode::kNotFound,
+            "dataset " + job.dataset_root.hex() +
+                " is not registered: name its text in the job file, or see `gym data list`");
+    if (!record) {
         if (options.licence.empty())
             return fail(ErrorCode::kInvalidArgument,
                         job.dataset_name + " (" + job.dataset_root.hex() +
@@ -74,11 +115,12 @@ Status ready_dataset(const CliContext& context, const JobOptions& options, const
         GYM_TRY(record, register_dataset(url, key, *job.dataset,
                                          {job.dataset_name, options.licence, Amount()}));
     }
-    if (context.json) return {};
-    if (record) print_data_price(*record);
+    GYM_CHECK(check_offer(options, job, *record));
+    if (context.json) return *std::move(record);
+    print_data_price(*record);
     GYM_TRY(const NetworkFee fee, network_fee(url));
-    print_fee(fee, Amount());
-    return {};
+    print_fee(fee);
+    return *std::move(record);
 }
 
 /// A request that may be repeated but happens once. `what` names it in the error for an outcome
@@ -94,19 +136,22 @@ Result<json::value> post_once(const JobOptions& options, ApiPost post, const std
 }
 
 Status submit(const CliContext& context, const JobOptions& options) {
-    GYM_TRY(const ResolvedJob job, resolve_job_file(options.file));
+    GYM_TRY(const ResolvedJob job, asked_job(options));
     GYM_TRY(const std::string key, options.api.key());
-    GYM_CHECK(ready_dataset(context, options, job, key));
+    GYM_TRY(const json::object dataset, ready_dataset(context, options, job, key));
     ApiPost post;
-    post.path = "/v1/jobs";
+    post.path = options.again ? "/v1/jobs?again=1" : "/v1/jobs";
     post.content_type = "application/yaml";
     post.api_key = key;
     post.body = job.yaml;
     GYM_TRY(const json::value answer, post_once(options, std::move(post), "the job was submitted"));
-    if (context.json)
-        context.print_json(answer.as_object());
-    else
+    if (context.json) {
+        json::object out = answer.as_object();
+        out["data_licence"] = dataset.at("licence");  // the price is in the answer
+        context.print_json(out);
+    } else {
         print_job(answer.as_object());
+    }
     return {};
 }
 
@@ -136,6 +181,17 @@ Status status(const CliContext& context, const JobOptions& options) {
         context.print_json(job);
     else
         print_job_detail(job);
+    return {};
+}
+
+Status bill(const CliContext& context, const JobOptions& options) {
+    GYM_TRY(const Digest id, job_id(options.id));
+    GYM_TRY(const json::value answer,
+            api_get(options.api.base_url(), "/v1/jobs/" + id.hex() + "/bill"));
+    if (context.json)
+        context.print_json(answer.as_object());
+    else
+        print_bill(answer.as_object());
     return {};
 }
 
@@ -233,17 +289,26 @@ void add_job_commands(CLI::App& app, CliContext& context) {
         command->callback([&context, options, run] { context.finish(run(context, *options)); });
         return command;
     };
-    add("quote", "Count what a job will cost; only the dataset's price and the fee are asked for",
+    const auto add_data_price = [&](CLI::App& command) {
+        command.add_option("--max-data-price", options->max_data_price,
+                           "Tokens for a million tokens of text, at most, in the place of the job "
+                           "file's max_data_price [0]");
+    };
+    CLI::App* quote_command = add(
+        "quote", "Count what a job will cost; only the dataset's price and the fee are asked for",
         false,
-        [](const CliContext& with, const JobOptions& given) { return print_quote(with, given); })
-        ->add_option("file", options->file, "Job file (examples/job.yaml)")
-        ->required();
+        [](const CliContext& with, const JobOptions& given) { return print_quote(with, given); });
+    quote_command->add_option("file", options->file, "Job file (examples/job.yaml)")->required();
+    add_data_price(*quote_command);
     CLI::App* submit_command =
         add("submit", "Register the dataset, submit the job, lock its budget", true, submit);
     submit_command->add_option("file", options->file, "Job file (examples/job.yaml)")->required();
+    add_data_price(*submit_command);
     submit_command->add_option("--licence", options->licence,
                                "Of a text that is not registered yet: an SPDX expression; it is "
                                "registered for nothing (`gym data register` sets a price)");
+    submit_command->add_flag("--again", options->again,
+                             "Submit it although the same job is running already");
     submit_command->add_option("--idempotency-key", options->idempotency_key,
                                "Names this submission: repeating it submits nothing twice");
     add("list", "Jobs, newest first", false, list)
@@ -254,6 +319,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
             ->required();
     };
     add_one("status", "Status, rounds and losses, cost, faults", false, status);
+    add_one("bill", "What a job has paid for, by kind of credit", false, bill);
     add_one("watch", "Follow a job to its end", false, watch);
     CLI::App* fund_command =
         add("fund", "Lock more tokens for a job; one that is paused goes on", true, fund);

@@ -10,7 +10,6 @@
 #include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
-#include "gym/rewards/accounting.hpp"
 #include "inputs.hpp"
 
 namespace gym::app {
@@ -82,12 +81,6 @@ Status load_dataset(const fs::path& folder, const std::string& dataset, Resolved
     return {};
 }
 
-/// Adds `part` ppm of `amount` to `sum`.
-Result<Amount> plus_share(const Amount& sum, const Amount& amount, std::uint64_t part_ppm) {
-    GYM_TRY(const Amount share, amount.mul_div(Amount(part_ppm), Amount(kPpm)));
-    return sum.plus(share);
-}
-
 /// Of all units of all rounds, rounded down once.
 Result<Amount> data_cost(const ResolvedJob& job, const DataTerms& data) {
     const registry::JobTerms& terms = job.terms;
@@ -105,7 +98,7 @@ Result<Amount> data_cost(const ResolvedJob& job, const DataTerms& data) {
 Result<DataPrice> data_price(const std::string& url, const ResolvedJob& job) {
     const auto record = fetch_dataset(url, job.dataset_root);
     if (!record.ok()) return DataPrice{std::nullopt, record.error().message};
-    if (!*record && job.dataset) return DataPrice{DataTerms{}};
+    if (!*record && job.dataset) return DataPrice{DataTerms{}, {}, false};
     if (!*record)
         return DataPrice{std::nullopt, "dataset " + job.dataset_root.hex() + " is not registered"};
     DataPrice out;
@@ -115,11 +108,20 @@ Result<DataPrice> data_price(const std::string& url, const ResolvedJob& job) {
 
 Result<NetworkFee> network_fee(const std::string& url) {
     const auto answer = api_get(url, "/v1/fee");
-    if (!answer.ok()) return NetworkFee{std::nullopt, answer.error().message};
+    if (!answer.ok()) return NetworkFee{std::nullopt, std::nullopt, answer.error().message};
     return api_json::read_answer("fee", [&] {
         const boost::json::object& fee = answer->as_object();
-        return NetworkFee{FeeRates{api_json::number_of<std::uint32_t>(fee, "fee_ppm"),
-                                   api_json::number_of<std::uint32_t>(fee, "burned_ppm")}};
+        NetworkFee out;
+        out.rates = FeeRates{api_json::number_of<std::uint32_t>(fee, "fee_ppm"),
+                             api_json::number_of<std::uint32_t>(fee, "burned_ppm")};
+        if (fee.at("cost_bound_ppm").is_null()) {
+            out.unknown = "the network's services have not said yet what they take at the most";
+            return out;
+        }
+        const auto data = api_json::number_of<std::uint32_t>(fee, "data_bound_ppm");
+        out.bound = protocol::CostRates{api_json::number_of<std::uint64_t>(fee, "cost_bound_ppm"),
+                                        data < kPpm ? 0 : data - kPpm};
+        return out;
     });
 }
 
@@ -140,11 +142,46 @@ Result<ResolvedJob> resolve_job_file(const fs::path& path) {
     job.name = submitted.spec.name;
     job.terms = submitted.spec.terms;
     job.budget_wei = submitted.spec.budget_wei;
+    job.max_data_price_wei = submitted.spec.max_data_price_wei;
     return job;
 }
 
+Status agree_to_data_price(ResolvedJob& job, const Amount& price) {
+    const std::string key = registry::kMaxDataPriceKey;
+    const std::string line = key + ": " + price.to_tokens();
+    GYM_TRY(const YamlMap map, YamlMap::parse(job.yaml, job.name));
+    if (map.has(key)) {
+        GYM_TRY(job.yaml, replace_key(job.yaml, key, line));
+    } else {
+        job.yaml += (job.yaml.ends_with('\n') ? "" : "\n") + line + "\n";
+    }
+    job.max_data_price_wei = price;
+    return {};
+}
+
+namespace {
+
+/// What the job can cost, and how much of it the budget covers.
+Status count_most(const ResolvedJob& job, const program::Program& program, const DataTerms& data,
+                  const protocol::CostRates& bound, JobQuote& out) {
+    const registry::JobTerms& terms = job.terms;
+    GYM_TRY(const auto aggregate, program::aggregate_program(program, terms.slots_max));
+    const protocol::WorkPrice price{terms.price_wei_per_pflop, out.flops_per_step,
+                                    std::uint64_t{job.config.batch} * job.config.model.context,
+                                    data.price_wei_per_mtoken, data.quality_ppm};
+    const protocol::RoundShape shape{terms.slots_max, terms.steps,
+                                     program::flops_per_step(aggregate)};
+    GYM_TRY(out.most_wei, protocol::rounds_bound(price, bound, shape, terms.rounds));
+    GYM_TRY(out.round_wei, protocol::rounds_bound(price, bound, shape, 1));
+    GYM_TRY(out.rounds_covered,
+            protocol::rounds_covered(price, bound, shape, terms.rounds, job.budget_wei));
+    return {};
+}
+
+}  // namespace
+
 Result<JobQuote> quote(const ResolvedJob& job, const std::optional<DataTerms>& data,
-                       const std::optional<FeeRates>& fee) {
+                       const std::optional<protocol::CostRates>& bound) {
     GYM_TRY(const auto program, program::train_program(job.config));
     JobQuote out;
     out.flops_per_step = program::flops_per_step(program);
@@ -155,28 +192,12 @@ Result<JobQuote> quote(const ResolvedJob& job, const std::optional<DataTerms>& d
     GYM_TRY(const Amount round_flops, unit_flops.mul_div(Amount(terms.slots_max), one));
     GYM_TRY(out.flops, round_flops.mul_div(Amount(terms.rounds), one));
     GYM_TRY(out.compute_wei, out.flops.mul_div(terms.price_wei_per_pflop, Amount(kFlopsPerPflop)));
-    const rewards::RewardsConfig rates;
-    GYM_TRY(out.most_wei,
-            plus_share(out.compute_wei, out.compute_wei, rates.verification_premium_ppm));
-    GYM_TRY(out.most_wei, plus_share(out.most_wei, out.compute_wei, rates.uptime_bonus_max_ppm));
-    if (data) {
-        out.data = data;
-        GYM_TRY(out.data_wei, data_cost(job, *data));
-        GYM_TRY(out.most_wei, out.most_wei.plus(out.data_wei));
-    }
-    if (fee) {
-        out.fee = fee;
-        GYM_TRY(out.fee_wei, plus_share(Amount(), out.most_wei, fee->fee_ppm));
-        GYM_TRY(out.most_wei, out.most_wei.plus(out.fee_wei));
-    }
     GYM_TRY(out.pflop_day_wei, terms.price_wei_per_pflop.mul_div(Amount(kSecondsPerDay), one));
-    out.rounds_covered = terms.rounds;
-    if (!out.most_wei.is_zero()) {
-        GYM_TRY(const Amount covered, job.budget_wei.mul_div(Amount(terms.rounds), out.most_wei));
-        if (covered < Amount(terms.rounds)) {
-            GYM_TRY(out.rounds_covered, covered.to_u64());
-        }
+    out.data = data;
+    if (data) {
+        GYM_TRY(out.data_wei, data_cost(job, *data));
     }
+    if (data && bound) GYM_CHECK(count_most(job, program, *data, *bound, out));
     return out;
 }
 

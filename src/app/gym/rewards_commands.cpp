@@ -106,17 +106,7 @@ Status show(const CliContext& context, const RewardsOptions& options) {
     return {};
 }
 
-Status explain(const CliContext& context, const RewardsOptions& options) {
-    if (options.id.find_first_not_of("0123456789abcdefABCDEFx-") != std::string::npos)
-        return fail(ErrorCode::kInvalidArgument,
-                    "'" + options.id + "' is neither a credit's nor a unit's id");
-    GYM_TRY(const json::value answer,
-            api_get(options.api.base_url(), "/v1/receipts/" + options.id));
-    const json::object& receipt = answer.as_object();
-    if (context.json) {
-        context.print_json(receipt);
-        return {};
-    }
+void print_receipt(const json::object& receipt) {
     std::printf("credit             %s\n", text_of(receipt, "id").c_str());
     std::printf("amount             %s tokens, %s\n", tokens_of(receipt.at("amount_wei")).c_str(),
                 text_of(receipt, "state").c_str());
@@ -136,6 +126,29 @@ Status explain(const CliContext& context, const RewardsOptions& options) {
     }
     std::printf("posting            %s\n", text_of(receipt, "posting").c_str());
     std::printf("payout epoch       %s\n", text_of(receipt, "payout_epoch").c_str());
+}
+
+/// A unit's credits, or the one that is named.
+Status explain(const CliContext& context, const RewardsOptions& options) {
+    if (options.id.find_first_not_of("0123456789abcdefABCDEFx-") != std::string::npos)
+        return fail(ErrorCode::kInvalidArgument,
+                    "'" + options.id + "' is neither a credit's nor a unit's id");
+    const bool is_unit = options.id.starts_with("0x");
+    GYM_TRY(const json::value answer,
+            api_get(options.api.base_url(), is_unit ? "/v1/units/" + options.id + "/credits"
+                                                    : "/v1/receipts/" + options.id));
+    const json::array credits =
+        is_unit ? answer.at("credits").as_array() : json::array{answer.as_object()};
+    if (credits.empty())
+        return fail(ErrorCode::kNotFound, "unit " + options.id + " has no credits (yet)");
+    for (const json::value& credit : credits) {
+        if (context.json) {
+            context.print_json(credit.as_object());
+            continue;
+        }
+        if (&credit != credits.begin()) std::printf("\n");
+        print_receipt(credit.as_object());
+    }
     return {};
 }
 
@@ -231,7 +244,7 @@ void add_rewards_commands(CLI::App& app, CliContext& context) {
     add("show", "Balances and the last credits", false, show)
         ->add_option("--address", options->address, "Another address than the key's")
         ->check(not_empty());
-    add("explain", "Why a credit is what it is", false, explain)
+    add("explain", "Why a credit is what it is; of a unit, all of its credits", false, explain)
         ->add_option("id", options->id, "A credit's id, or a unit's")
         ->required();
     add_audit_command(*rewards, context);

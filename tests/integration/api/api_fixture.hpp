@@ -9,6 +9,7 @@
 #include "gym/blob/dataset.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/ledger/ledger.hpp"
+#include "gym/registry/cost_terms.hpp"
 #include "gym/rewards/accounting.hpp"
 #include "postgres.hpp"
 
@@ -62,6 +63,18 @@ class ApiDatabaseTest : public ::testing::Test {
 
     static Bytes dataset_file(const std::string& text) {
         return blob::Dataset::build_from_text(as_bytes(text)).value().encode();
+    }
+
+    /// What coordinator and gym-rewards say when they start.
+    void publish_terms(std::uint32_t fee_ppm, std::uint64_t cost_bound_ppm = 2'500'000) {
+        const Status said = database_.owner().transact([&](db::Transaction& tx) -> Status {
+            GYM_CHECK(
+                tx.exec("INSERT INTO rewards.fee_terms VALUES (true, $1, 500000, 1, 1100000, "
+                        "50000) ON CONFLICT (id) DO UPDATE SET fee_ppm = excluded.fee_ppm",
+                        {fee_ppm}));
+            return registry::publish_cost_rates(tx, {cost_bound_ppm, fee_ppm}, 1);
+        });
+        ASSERT_TRUE(said.ok()) << said.error().message;
     }
 
     /// Tokens that arrived on chain for `owner`, as gym-rewards books them.

@@ -303,7 +303,10 @@ TEST_F(MeasurementsTest, LaterJobsPayByTheMeasuredQualityAndEarlierOnesKeepTheir
     ASSERT_TRUE(publish(evaluation).ok());
     const auto dataset = enter();
     const auto submit = [&](const char* key) {
-        return backend().submit_job({owner_, key, testing::job_spec(dataset.root)}).value().job;
+        return backend()
+            .submit_job({owner_, key, testing::job_spec(dataset.root), true})
+            .value()
+            .job;
     };
     const auto first = submit("k1");
     EXPECT_EQ(first.data_quality_ppm, dataset.quality_ppm);

@@ -115,6 +115,52 @@ TEST_F(SubmitTest, ConcurrentDuplicatesMakeOneJob) {
     EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "150");
 }
 
+TEST_F(SubmitTest, TheSameTextUnderAnotherKeyIsRefusedWhileItsJobRuns) {
+    deposit(owner_, "250", "d1");
+    const std::string spec = job_spec(dataset_);
+    const Digest first = backend().submit_job({owner_, "k1", spec}).value().job.id;
+    const auto second = backend().submit_job({owner_, "k2", spec});
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+    EXPECT_NE(second.error().message.find("is submitted: " + first.hex()), std::string::npos)
+        << second.error().message;
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "150") << "nothing locked";
+    EXPECT_EQ(count("api.idempotency"), 1U);
+    EXPECT_TRUE(backend().submit_job({owner_, "k1", spec}).value().replayed);
+    EXPECT_TRUE(backend().submit_job({owner_, "k2", spec, true}).ok()) << "asked for";
+    deposit(address_of(2), "100", "d2");
+    EXPECT_TRUE(backend().submit_job({address_of(2), "k3", spec}).ok()) << "somebody else's";
+    const Status ended = database_.owner().transact([&](db::Transaction& tx) -> Status {
+        GYM_TRY(const auto jobs, registry::list_jobs(tx, {}));
+        for (const registry::Job& job : jobs)
+            GYM_CHECK(registry::set_job_status(tx, job.id, registry::JobStatus::kCancelled, "", 2));
+        return {};
+    });
+    ASSERT_TRUE(ended.ok()) << ended.error().message;
+    deposit(owner_, "100", "d3");
+    EXPECT_TRUE(backend().submit_job({owner_, "k4", spec}).ok()) << "none runs any more";
+}
+
+TEST_F(SubmitTest, ConcurrentSubmissionsOfOneTextMakeOneJob) {
+    deposit(owner_, "2500", "d1");
+    const std::string spec = job_spec(dataset_);
+    std::atomic<int> created = 0;
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 8; ++i)
+        clients.emplace_back([&, i] {
+            const auto result = backend().submit_job({owner_, "k" + std::to_string(i), spec});
+            if (result.ok()) {
+                ++created;
+            } else {
+                EXPECT_EQ(result.error().code, ErrorCode::kConflict);
+            }
+        });
+    for (std::thread& client : clients)
+        client.join();
+    EXPECT_EQ(created, 1);
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "2400");
+}
+
 TEST_F(SubmitTest, ARefusalLeavesNoTraceAndTheKeyUsable) {
     const auto poor = backend().submit_job({owner_, "key-1", job_spec(dataset_)});
     ASSERT_FALSE(poor.ok());
@@ -127,6 +173,39 @@ TEST_F(SubmitTest, ARefusalLeavesNoTraceAndTheKeyUsable) {
     EXPECT_EQ(count("api.idempotency"), 0U);
     deposit(owner_, "100", "d1");
     EXPECT_TRUE(backend().submit_job({owner_, "key-1", job_spec(dataset_)}).ok());
+}
+
+TEST_F(SubmitTest, ABudgetThatCoversNoRoundIsRefusedAndThatOfOneIsNot) {
+    deposit(owner_, "250", "d1");
+    publish_terms(20'000);
+    const auto terms = backend().terms();
+    ASSERT_TRUE(terms.ok() && terms->bound) << "both have said it";
+    EXPECT_EQ(terms->bound->cost_bound_ppm, 2'500'000U);
+    EXPECT_EQ(terms->bound->fee_ppm, 20'000U);
+    const auto refused =
+        backend().submit_job({owner_, "k", job_spec(dataset_, "0.000000000000000001")});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+    const std::string said = refused.error().message;
+    const std::string part = "covers no round: one may cost ";
+    ASSERT_NE(said.find(part), std::string::npos) << said;
+    EXPECT_EQ(count("registry.job"), 0U);
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "250");
+    const std::size_t at = said.find(part) + part.size();
+    const std::string one = said.substr(at, said.find(',', at) - at);
+    const auto less = Amount::parse_tokens(one).value().minus(Amount(1)).value().to_tokens();
+    EXPECT_FALSE(backend().submit_job({owner_, "k", job_spec(dataset_, less)}).ok());
+    EXPECT_TRUE(backend().submit_job({owner_, "k", job_spec(dataset_, one)}).ok());
+}
+
+// A premium that the coordinator's bound does not cover would be missing from the quote.
+TEST_F(SubmitTest, TheBoundIsOfWhicheverServiceTakesMore) {
+    EXPECT_EQ(backend().terms().error().code, ErrorCode::kNotFound);
+    publish_terms(400'000);
+    EXPECT_EQ(backend().terms()->bound->cost_bound_ppm, 3'010'000U);
+    publish_terms(0, 4'000'000);
+    EXPECT_EQ(backend().terms()->bound->cost_bound_ppm, 4'000'000U);
+    EXPECT_EQ(backend().terms()->bound->fee_ppm, 0U);
 }
 
 // Terms that would let a job's owner have the work and not pay for it.

@@ -18,7 +18,9 @@ class JobCommandsTest : public testing::ApiDatabaseTest {
   protected:
     void SetUp() override {
         ApiDatabaseTest::SetUp();
-        storage_.emplace(backend());
+        PostgresBackend::Options options;
+        options.asset = testing::kAsset;
+        storage_.emplace(*api_db_, blobs_, clock_, options);
         api_.emplace(ApiDependencies{*storage_, *storage_, *storage_, clock_}, ApiOptions{});
         auto started = Server::start({}, *api_);
         ASSERT_TRUE(started.ok()) << started.error().message;
@@ -70,7 +72,15 @@ TEST_F(JobCommandsTest, SubmitUploadsLocksAndIsRepeatable) {
     EXPECT_NE(list.out.find(id + "  submitted"), std::string::npos) << list.out << list.err;
     const auto status = gym({"job", "status", id});
     EXPECT_EQ(status.exit_code, 0) << status.err;
-    EXPECT_NE(status.out.find("40 left"), std::string::npos) << status.out;
+    EXPECT_NE(status.out.find("in its escrow      40 tokens, 0 of them reserved"),
+              std::string::npos)
+        << status.out;
+    const auto bill = gym({"job", "bill", id});
+    EXPECT_EQ(bill.out, "in all             0 tokens\nspent              0 tokens\n") << bill.err;
+    const auto twice = gym({"job", "submit", job_file()});
+    EXPECT_EQ(twice.exit_code, 5);
+    EXPECT_NE(twice.err.find("is submitted: " + id), std::string::npos) << twice.err;
+    EXPECT_NE(twice.err.find("--again"), std::string::npos) << twice.err;
     const auto cancel = gym({"job", "cancel", id});
     EXPECT_EQ(cancel.exit_code, 0) << cancel.err;
     EXPECT_NE(gym({"job", "list"}).out.find("asked to cancel"), std::string::npos);
@@ -138,7 +148,11 @@ TEST_F(JobCommandsTest, QuoteNeedsNobody) {
     EXPECT_TRUE(object.at("data_price_wei_per_mtoken").is_null());
     EXPECT_NE(gym({"job", "quote", job_file()}).out.find("price not known"), std::string::npos);
     EXPECT_GT(object.at("flops_per_step").to_number<std::uint64_t>(), 0U);
-    EXPECT_EQ(object.at("rounds_covered").to_number<int>(), 3);
+    for (const char* key : {"most_wei", "most_of_a_round_wei", "rounds_covered", "data_wei"})
+        EXPECT_TRUE(object.at(key).is_null()) << key;
+    EXPECT_NE(gym({"job", "quote", job_file()})
+                  .out.find("at most            not known: the data's price is missing"),
+              std::string::npos);
 }
 
 TEST_F(JobCommandsTest, ADatasetIsOfferedShownAndItsPriceQuotedBeforeItIsPaid) {
@@ -170,7 +184,30 @@ TEST_F(JobCommandsTest, ADatasetIsOfferedShownAndItsPriceQuotedBeforeItIsPaid) {
     EXPECT_EQ(quoted.at("data_price_wei_per_mtoken").as_string(), "2500000000000000000");
     EXPECT_EQ(quoted.at("data_quality_ppm").to_number<int>(), 0);
     deposit(owner_, "100", "d1");
-    const auto submitted = gym({"job", "submit", job_file()});
+    const auto unasked = gym({"job", "submit", job_file()});
+    EXPECT_EQ(unasked.exit_code, 5) << "nobody agreed to a price";
+    EXPECT_NE(unasked.err.find("costs 2.5 tokens per million tokens of text, the job agrees to "
+                               "none: --max-data-price 2.5"),
+              std::string::npos)
+        << unasked.err;
+    write_job("max_data_price: 2.4\n");
+    EXPECT_EQ(gym({"job", "submit", job_file()}).exit_code, 5);
+    const auto misnamed =
+        gym({"job", "submit", job_file(), "--max-data-price", "2.5", "--licence", "CC0-1.0"});
+    EXPECT_EQ(misnamed.exit_code, 5);
+    EXPECT_NE(misnamed.err.find("is registered under LicenseRef-z OR CC0-1.0, not under CC0-1.0"),
+              std::string::npos)
+        << misnamed.err;
+    EXPECT_EQ(gym({"job", "submit", job_file(), "--max-data-price", "much"}).exit_code, 2);
+    EXPECT_EQ(count("registry.job"), 0U);
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "100") << "nothing locked";
+    const auto machine = parse_line(gym({"job", "submit", job_file(), "--max-data-price", "2.5",
+                                         "--idempotency-key", "k", "--json"})
+                                        .out);
+    EXPECT_EQ(machine.at("data_price_wei_per_mtoken").as_string(), "2500000000000000000");
+    EXPECT_EQ(machine.at("data_licence").as_string(), "LicenseRef-z OR CC0-1.0");
+    const auto submitted =
+        gym({"job", "submit", job_file(), "--max-data-price", "2.5", "--idempotency-key", "k"});
     EXPECT_EQ(submitted.exit_code, 0) << submitted.err;
     EXPECT_LT(submitted.out.find("data               2.5 tokens per million tokens of text, "
                                  "quality 0 % (zzz, LicenseRef-z OR CC0-1.0)"),
@@ -179,41 +216,28 @@ TEST_F(JobCommandsTest, ADatasetIsOfferedShownAndItsPriceQuotedBeforeItIsPaid) {
 }
 
 TEST_F(JobCommandsTest, AQuoteAndASubmissionSayWhatTheNetworkTakes) {
-    const auto say = [&](int fee_ppm) {
-        const auto said = database_.owner().transact([&](db::Transaction& tx) {
-            return tx.exec(
-                "INSERT INTO rewards.fee_terms VALUES (true, $1, 500000, 1) "
-                "ON CONFLICT (id) DO UPDATE SET fee_ppm = excluded.fee_ppm",
-                {fee_ppm});
-        });
-        ASSERT_TRUE(said.ok()) << said.error().message;
-    };
     const auto unknown = gym({"job", "quote", job_file()});
     EXPECT_NE(unknown.out.find("fee                not known: "), std::string::npos) << unknown.out;
-    EXPECT_TRUE(
-        parse_line(gym({"job", "quote", job_file(), "--json"}).out).at("fee_wei").is_null());
-    say(0);
-    EXPECT_NE(gym({"job", "quote", job_file()}).out.find("fee                none\n"),
-              std::string::npos);
+    EXPECT_NE(unknown.out.find("at most            not known: "), std::string::npos) << unknown.out;
+    publish_terms(0);
+    const auto free = gym({"job", "quote", job_file()});
+    EXPECT_NE(free.out.find("fee                none\n"), std::string::npos) << free.out;
+    EXPECT_NE(free.out.find("data               not registered"), std::string::npos) << free.out;
     const auto before = parse_line(gym({"job", "quote", job_file(), "--json"}).out);
-    say(20'000);
+    publish_terms(400'000);  // more than 2.5 covers
     const auto after = parse_line(gym({"job", "quote", job_file(), "--json"}).out);
-    EXPECT_EQ(after.at("fee_ppm").to_number<int>(), 20'000);
+    EXPECT_EQ(after.at("fee_ppm").to_number<int>(), 400'000);
     EXPECT_EQ(after.at("fee_burned_ppm").to_number<int>(), 500'000);
+    EXPECT_FALSE(after.at("data_registered").as_bool());
     const auto wei = [](const json::object& quote, const char* key) {
         return Amount::parse(std::string(quote.at(key).as_string())).value();
     };
-    EXPECT_FALSE(wei(after, "fee_wei").is_zero());
-    EXPECT_EQ(wei(after, "most_wei"), wei(before, "most_wei").plus(wei(after, "fee_wei")).value());
-    EXPECT_NE(gym({"job", "quote", job_file()})
-                  .out.find(wei(after, "fee_wei").to_tokens() +
-                            " tokens (2 % on top of the above, 50 % of it burned)"),
-              std::string::npos);
+    EXPECT_GT(wei(after, "most_wei"), wei(before, "most_wei"));
     deposit(owner_, "100", "d1");
     const auto submitted = gym({"job", "submit", job_file(), "--licence", "MIT"});
     EXPECT_EQ(submitted.exit_code, 0) << submitted.err;
-    EXPECT_NE(submitted.out.find("fee                2 % on top of what the work costs, 50 % of it "
-                                 "burned"),
+    EXPECT_NE(submitted.out.find("fee                40 % on top of what the work costs, 50 % of "
+                                 "it burned"),
               std::string::npos)
         << submitted.out;
 }
@@ -224,6 +248,7 @@ TEST_F(JobCommandsTest, TheDataOfAQuoteIsPartOfTheMost) {
     for (int i = 0; i < 20'000; ++i)
         text.push_back(static_cast<char>('a' + random() % 26));
     spill(place_ / "text.txt", text);
+    publish_terms(0);
     const auto before = parse_line(gym({"job", "quote", job_file(), "--json"}).out);
     EXPECT_EQ(before.at("data_wei").as_string(), "0") << "nobody has registered it";
     ASSERT_EQ(gym({"data", "register", (place_ / "text.txt").string(), "--licence", "MIT",
@@ -244,6 +269,10 @@ TEST_F(JobCommandsTest, TheDataOfAQuoteIsPartOfTheMost) {
     EXPECT_FALSE(expected.is_zero());
     EXPECT_EQ(wei(after, "data_wei"), expected);
     EXPECT_EQ(wei(after, "most_wei"), wei(before, "most_wei").plus(expected).value());
+    EXPECT_NE(gym({"job", "quote", job_file()})
+                  .out.find("the job accepts 0 per million: it is refused without "
+                            "--max-data-price 1000"),
+              std::string::npos);
 }
 
 TEST_F(JobCommandsTest, WhatCanNeverBeChangedNeedsAWordMoreWhereItLooksLikeAMistake) {

@@ -53,7 +53,7 @@ class JsonTest : public ::testing::Test {
         spill(place_ / "held-out", std::string(200, 'z'));
         spill(place_ / "job.yaml",
               "name: j\nmodel: model.yaml\ndataset: text\nrounds: 1\nslots: 1\n"
-              "steps_per_round: 2\nprice_per_pflop: 2\nbudget: 40\n");
+              "steps_per_round: 2\nprice_per_pflop: 2\nbudget: 40\nmax_data_price: 1\n");
         std::string params = gym::testing::slurp(std::getenv("GYM_SOURCE_DIR") +
                                                  std::string("/examples/params.yaml"));
         params.replace(params.find("stake: 1000"), 11, "stake: 100");
@@ -124,6 +124,7 @@ class JsonTest : public ::testing::Test {
             {{"wallet", "withdraw"}, with({"1"}, chain), kUnavailable},
             {{"rewards", "show"}, {}},
             {{"rewards", "explain"}, {"00000000-0000-8000-8000-000000000000"}},
+            {{"rewards", "explain"}, {id}},
             {{"rewards", "audit"}, chain, kUnavailable},
             {{"rewards", "claim"}, chain, kUnavailable},
             {{"rewards", "disable"}, with({"1"}, chain), kUnavailable},
@@ -138,6 +139,7 @@ class JsonTest : public ::testing::Test {
             {{"job", "submit"}, {path("job.yaml")}},
             {{"job", "list"}, {}},
             {{"job", "status"}, {id}},
+            {{"job", "bill"}, {id}},
             {{"job", "watch"}, {id}},
             {{"job", "fund"}, {id, "0.000000000000001"}},
             {{"job", "pause"}, {id}},

@@ -21,6 +21,7 @@ checkpoint_every: 3
 evaluate_windows: 4
 price_per_pflop: "10"
 budget: "100"
+max_data_price: "0.1"
 )";
 
 class AggregateOnDevnet : public testing::DevnetTest {

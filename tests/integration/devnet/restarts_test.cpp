@@ -19,6 +19,7 @@ checkpoint_every: 4
 evaluate_windows: 8
 price_per_pflop: "10"
 budget: "100"
+max_data_price: "0.1"
 )";
 
 class Restarts : public testing::DevnetTest {

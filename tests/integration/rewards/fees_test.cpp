@@ -1,5 +1,8 @@
 // Fees, what is burned of them, and emission: exact, never more than was burned, visible in
 // receipts and files.
+#include <map>
+#include <set>
+
 #include "rewards_fixture.hpp"
 
 namespace gym::rewards {
@@ -44,6 +47,45 @@ TEST_F(FeesTest, AJobPaysItsRoundsFeeOnTopAndThePartsAddUp) {
     EXPECT_EQ(receipts[0].credit.inputs.fee_ppm, 20'000U);
     EXPECT_EQ(receipts[0].formula, "charged * fee_ppm / 10^6, without the burned_ppm of it");
     EXPECT_FALSE(receipts[0].credit.node);
+}
+
+TEST_F(FeesTest, TheTotalsOfAJobAddUpToWhatItSpentAndAUnitHasAllItsCredits) {
+    history_.set_data_price(Amount(1'000'000));
+    const Digest job = funded_job(1'000'000);
+    history_.run_round(job, {{0, 100 * kPflop, Fate::kUnsampled},
+                             {1, kPflop, Fate::kRejected},
+                             {2, 10 * kPflop, Fate::kVerified}});
+    settle();
+    const auto totals =
+        database_->transact([&](db::Transaction& tx) { return job_totals(tx, job); });
+    ASSERT_TRUE(totals.ok()) << totals.error().message;
+    std::map<CreditKind, Amount> by_kind;
+    Amount sum;
+    for (const KindTotal& total : *totals) {
+        by_kind[total.kind] = total.posted;
+        sum = sum.plus(total.posted).value();
+        EXPECT_TRUE(total.pending.is_zero() && total.unfunded.is_zero());
+    }
+    EXPECT_EQ(sum, balance(escrow_account(asset(), job)).debits);
+    EXPECT_EQ(by_kind[CreditKind::kCompute], Amount(110'000));
+    EXPECT_EQ(by_kind[CreditKind::kVerification], Amount(12'100));
+    EXPECT_EQ(by_kind[CreditKind::kUptime], Amount(5'500));
+    EXPECT_EQ(by_kind[CreditKind::kData], Amount(2 * testing::History::kTokens));
+    EXPECT_FALSE(by_kind[CreditKind::kFee].is_zero());
+    EXPECT_EQ(by_kind.size(), 6U);
+
+    const auto unit_of = [&](CreditKind kind) {
+        for (const Receipt& receipt : receipts_of(history_.data_provider()))
+            if (receipt.credit.kind == kind) return *receipt.credit.unit;
+        return Digest{};
+    };
+    const auto credits = database_->transact(
+        [&](db::Transaction& tx) { return unit_receipts(tx, unit_of(CreditKind::kData)); });
+    ASSERT_TRUE(credits.ok()) << credits.error().message;
+    std::set<CreditKind> kinds;
+    for (const Receipt& receipt : *credits)
+        kinds.insert(receipt.credit.kind);
+    EXPECT_TRUE(kinds.contains(CreditKind::kCompute) && kinds.contains(CreditKind::kData));
 }
 
 TEST_F(FeesTest, ARoundWithoutFinalUnitsPaysNone) {

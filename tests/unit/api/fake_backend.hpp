@@ -91,6 +91,16 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         if (edit_job) edit_job(view);
         return view;
     }
+    Result<JobBill> bill(const Digest& id) override {
+        GYM_CHECK(ping());
+        return JobBill{id,
+                       Amount(30),
+                       {{rewards::CreditKind::kCompute, 2, Amount(20), Amount(1)},
+                        {rewards::CreditKind::kData, 1, Amount(10)}}};
+    }
+    Result<std::vector<rewards::Receipt>> unit_receipts(const Digest&) override {
+        return std::vector<rewards::Receipt>{sample_receipt(), sample_receipt()};
+    }
     Result<std::vector<registry::Unit>> units(const registry::UnitFilter&) override {
         return std::vector<registry::Unit>{sample_unit()};
     }
@@ -167,7 +177,9 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
     }
     registry::Page last_page;
     std::pair<UnixMs, UnixMs> last_span;
-    Result<rewards::PublishedFee> fee() override { return rewards::PublishedFee{20'000, 500'000}; }
+    Result<NetworkTerms> terms() override {
+        return NetworkTerms{{20'000, 500'000}, protocol::CostRates{2'500'000, 20'000}};
+    }
     Result<Gauges> gauges() override {
         GYM_CHECK(ping());
         Gauges gauges;

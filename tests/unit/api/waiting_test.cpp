@@ -72,6 +72,26 @@ TEST_F(WaitingTest, ForUnitsThatAreNotFinalWhenAllRoundsAreDone) {
     EXPECT_EQ(waits(done), "settling: the coordinator to close the last round");
 }
 
+TEST_F(WaitingTest, AnEndedJobForWhatIsLeftOfItsBudget) {
+    const auto ended = [&](std::uint64_t left, std::uint64_t open, RoundState last) {
+        return waits({RoundState::kClosed, last}, [&](JobView& view) {
+            view.job.status = JobStatus::kCancelled;
+            view.job.ended_at_ms = 1;
+            view.cost.left = Amount(left);
+            view.open_units = {open, open / 2, 60'000};
+        });
+    };
+    EXPECT_EQ(ended(5, 2, RoundState::kAggregated),
+              "what is left of its budget to return, settling: 2 units to become final, at "
+              "1970-01-01 00:01:00 UTC at the earliest (challenge window); 1 unit still being "
+              "checked");
+    EXPECT_EQ(ended(5, 0, RoundState::kAggregated),
+              "what is left of its budget to return, settling: round 2 to be closed");
+    EXPECT_EQ(ended(5, 0, RoundState::kClosed),
+              "what is left of its budget to return, by gym-rewards");
+    EXPECT_TRUE(ended(0, 0, RoundState::kClosed).is_null());
+}
+
 TEST_F(WaitingTest, ForNothingThatItsStatusDoesNotSay) {
     EXPECT_EQ(waits({}, [](JobView& view) { view.job.status = JobStatus::kSubmitted; }),
               "the coordinator to prepare its programs and its first state");

@@ -22,6 +22,9 @@ constexpr const char* kModel =
     "outer:\n"
     "  learning_rate: 0.5\n";
 
+const protocol::CostRates kBound{2'500'000, 0};
+const DataTerms kFree{};
+
 std::string job_text(const std::string& extra = "") {
     return "# comment stays\n"
            "name: test\n"
@@ -79,6 +82,21 @@ TEST_F(JobFileTest, FilesArePutIn) {
     EXPECT_FALSE(again->dataset.has_value());
 }
 
+TEST_F(JobFileTest, AnAgreedDataPriceIsPartOfWhatIsSubmitted) {
+    const Amount price = Amount::parse_tokens("2.5").value();
+    for (const char* extra : {"", "max_data_price: 1   # before\n"}) {
+        write("job.yaml", job_text(extra));
+        auto job = resolve_job_file(folder_ / "job.yaml");
+        ASSERT_TRUE(job.ok()) << job.error().message;
+        EXPECT_EQ(job->max_data_price_wei.to_tokens(), *extra == '\0' ? "0" : "1");
+        ASSERT_TRUE(agree_to_data_price(*job, price).ok());
+        EXPECT_EQ(job->max_data_price_wei, price);
+        const auto submitted = registry::parse_submitted_spec(job->yaml, "submitted");
+        ASSERT_TRUE(submitted.ok()) << submitted.error().message;
+        EXPECT_EQ(submitted->spec.max_data_price_wei, price);
+    }
+}
+
 TEST_F(JobFileTest, MistakesNameFileLineAndKey) {
     EXPECT_NE(message_of(job_text("roundz: 3\n")).find("job.yaml:10: 'roundz'"), std::string::npos);
     EXPECT_NE(message_of(job_text("rounds: 4\n")).find("twice"), std::string::npos);
@@ -102,7 +120,7 @@ TEST_F(JobFileTest, AKeyThatCannotBeReplacedIsAnError) {
 TEST_F(JobFileTest, QuotesAreCountedFromTheProgram) {
     const auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
-    const auto costs = quote(*job, {}, {});
+    const auto costs = quote(*job, kFree, kBound);
     ASSERT_TRUE(costs.ok()) << costs.error().message;
     EXPECT_GT(costs->flops_per_step, 0U);
     // 3 rounds, 2 workers, 4 steps, one token per GFLOP.
@@ -110,49 +128,52 @@ TEST_F(JobFileTest, QuotesAreCountedFromTheProgram) {
     EXPECT_EQ(costs->compute_wei,
               Amount(costs->flops_per_step * 24).mul_div(Amount(1'000'000'000), Amount(1)).value());
     EXPECT_EQ(costs->pflop_day_wei.to_tokens(), "86400000000");
-    const Amount premium = costs->compute_wei.mul_div(Amount(1'100'000), Amount(1'000'000)).value();
-    const Amount uptime = costs->compute_wei.mul_div(Amount(50'000), Amount(1'000'000)).value();
-    EXPECT_EQ(costs->most_wei, costs->compute_wei.plus(premium)->plus(uptime).value());
+    // More than 2.5 times the compute by the reports on three aggregates, which are small.
+    const Amount units = costs->compute_wei.mul_div(Amount(25), Amount(10)).value();
+    EXPECT_GT(*costs->most_wei, units);
+    EXPECT_LT(*costs->most_wei, units.mul_div(Amount(11), Amount(10)).value());
+    EXPECT_LT(*costs->round_wei, *costs->most_wei);
     EXPECT_EQ(costs->rounds_covered, 3U);
 }
 
 TEST_F(JobFileTest, AQuoteCountsWhatTheTextCosts) {
     const auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
-    const auto free = quote(*job, {}, {});
-    const auto half = quote(*job, DataTerms{Amount(2'000'000'000), 500'000}, {});
-    const auto whole = quote(*job, DataTerms{Amount(2'000'000'000), 1'000'000}, {});
+    const protocol::CostRates taxed{2'500'000, 100'000};
+    const auto free = quote(*job, kFree, taxed);
+    const auto half = quote(*job, DataTerms{Amount(2'000'000'000), 500'000}, taxed);
+    const auto whole = quote(*job, DataTerms{Amount(2'000'000'000), 1'000'000}, taxed);
     ASSERT_TRUE(free.ok() && half.ok() && whole.ok());
     EXPECT_TRUE(free->data_wei.is_zero());
     EXPECT_FALSE(half->data_wei.is_zero());
     EXPECT_EQ(whole->data_wei, half->data_wei.plus(half->data_wei).value());
-    EXPECT_EQ(whole->most_wei, free->most_wei.plus(whole->data_wei).value());
+    const Amount fee = whole->data_wei.mul_div(Amount(1), Amount(10)).value();
+    EXPECT_EQ(*whole->most_wei, free->most_wei->plus(whole->data_wei)->plus(fee).value());
 }
 
-TEST_F(JobFileTest, AQuoteHasTheFeeOnTopOfAllElse) {
+// A number beside which a part is not known would be read as a limit.
+TEST_F(JobFileTest, WithoutAPriceOrARateThereIsNoMost) {
     const auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
-    const DataTerms data{Amount(2'000'000'000), 500'000};
-    const auto before = quote(*job, data, {});
-    const auto none = quote(*job, data, FeeRates{0, 0});
-    const auto fee = quote(*job, data, FeeRates{20'000, 500'000});
-    ASSERT_TRUE(before.ok() && none.ok() && fee.ok());
-    EXPECT_FALSE(before->fee.has_value());
-    EXPECT_TRUE(none->fee_wei.is_zero());
-    EXPECT_EQ(none->most_wei, before->most_wei);
-    EXPECT_EQ(fee->fee_wei, before->most_wei.mul_div(Amount(2), Amount(100)).value());
-    EXPECT_EQ(fee->most_wei, before->most_wei.plus(fee->fee_wei).value());
-    EXPECT_EQ(fee->compute_wei, before->compute_wei);
+    for (const auto& costs : {quote(*job, {}, kBound), quote(*job, kFree, {})}) {
+        ASSERT_TRUE(costs.ok()) << costs.error().message;
+        EXPECT_FALSE(costs->most_wei || costs->round_wei || costs->rounds_covered);
+        EXPECT_FALSE(costs->compute_wei.is_zero());
+    }
 }
 
 TEST_F(JobFileTest, ASmallBudgetCoversFewerRounds) {
     auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
-    const Amount most = quote(*job, {}, {})->most_wei;
-    job->budget_wei = most.minus(Amount(1)).value();
-    EXPECT_EQ(quote(*job, {}, {})->rounds_covered, 2U);
-    job->budget_wei = Amount(1);
-    EXPECT_EQ(quote(*job, {}, {})->rounds_covered, 0U);
+    const auto covered = [&](const Amount& budget) {
+        job->budget_wei = budget;
+        return *quote(*job, kFree, kBound)->rounds_covered;
+    };
+    const JobQuote costs = quote(*job, kFree, kBound).value();
+    EXPECT_EQ(covered(*costs.most_wei), 3U);
+    EXPECT_EQ(covered(costs.most_wei->minus(Amount(1)).value()), 2U);
+    EXPECT_EQ(covered(*costs.round_wei), 1U);
+    EXPECT_EQ(covered(costs.round_wei->minus(Amount(1)).value()), 0U);
 }
 
 TEST_F(JobFileTest, TheExampleIsValid) {
@@ -164,7 +185,7 @@ TEST_F(JobFileTest, TheExampleIsValid) {
     write("kjv.txt", std::string(20'000, 'a'));
     const auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
-    const auto costs = quote(*job, {}, {});
+    const auto costs = quote(*job, kFree, kBound);
     ASSERT_TRUE(costs.ok()) << costs.error().message;
     EXPECT_EQ(costs->rounds_covered, job->terms.rounds) << "the example's budget is too small";
 }

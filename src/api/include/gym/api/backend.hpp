@@ -11,6 +11,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/common/result.hpp"
+#include "gym/protocol/job_cost.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/evaluations.hpp"
 #include "gym/registry/feed.hpp"
@@ -36,9 +37,19 @@ struct AccountView {
 
 struct JobCost {
     Amount spent;     ///< drawn by final units
-    Amount reserved;  ///< pending credits of units that are not final
+    Amount reserved;  ///< pending compute credits of units that are not final
     Amount left;      ///< neither
     Amount refunded;  ///< back to the owner, after the job's end
+    /// What the units that were assigned may still cost at the most: reserved, data, verification,
+    /// bonus and fee. Absent until the network's services have said what bounds it.
+    std::optional<Amount> committed = {};
+};
+
+/// What a job has paid for, by kind of credit.
+struct JobBill {
+    Digest job_id;
+    Amount spent;  ///< what left its escrow for credits: the sum of all posted ones
+    std::vector<rewards::KindTotal> kinds;
 };
 
 /// Units of a job that have not ended, of all kinds.
@@ -90,6 +101,13 @@ struct Network {
     Address dispute_game;
 };
 
+/// What jobs pay on top of their work, and what it comes to at the most.
+struct NetworkTerms {
+    rewards::PublishedFee fee;
+    /// Of coordinator and gym-rewards whatever is more; absent until both have said it.
+    std::optional<protocol::CostRates> bound = {};
+};
+
 /// Numbers for /metrics that only the database knows.
 struct Gauges {
     std::map<std::string, std::uint64_t> jobs;   ///< by status
@@ -117,8 +135,12 @@ class Queries {
     virtual Result<registry::Node> node(const Address& address) = 0;
     virtual Result<std::vector<registry::Job>> jobs(const registry::JobFilter& filter) = 0;
     virtual Result<JobView> job(const Digest& id) = 0;
+    /// @errors kNotFound.
+    virtual Result<JobBill> bill(const Digest& id) = 0;
     virtual Result<std::vector<registry::Unit>> units(const registry::UnitFilter& filter) = 0;
     virtual Result<UnitView> unit(const Digest& id) = 0;
+    /// Every credit of a unit. @errors kNotFound.
+    virtual Result<std::vector<rewards::Receipt>> unit_receipts(const Digest& id) = 0;
     virtual Result<std::vector<registry::Dataset>> datasets(
         const registry::DatasetFilter& filter) = 0;
     /// @errors kNotFound.
@@ -138,7 +160,7 @@ class Queries {
     virtual Result<std::vector<registry::PublishedChallenge>> challenges(
         const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) = 0;
     /// @errors kNotFound before gym-rewards said it.
-    virtual Result<rewards::PublishedFee> fee() = 0;
+    virtual Result<NetworkTerms> terms() = 0;
     /// The arguments of RewardsDistributor.claim(). @errors kNotFound for an address that the
     /// active root does not pay.
     virtual Result<rewards::ClaimProof> proof(const Address& earner) = 0;
@@ -155,6 +177,7 @@ struct Submission {
     Address owner;
     std::string idempotency_key;
     std::string spec_yaml;
+    bool again = false;  ///< although a job with the same text is running
 };
 struct Submitted {
     registry::Job job;
@@ -187,7 +210,8 @@ class Submissions {
     virtual ~Submissions() = default;
     /// Checks the job, stores it and the idempotency key, and locks its budget, in one transaction.
     /// @errors kInvalidArgument, kMalformed (the spec); kNotFound (its dataset);
-    /// kInsufficientFunds; kConflict (the key was used with another request).
+    /// kInsufficientFunds; kConflict (the key was used with another request, or the dataset costs
+    /// more than the job's max_data_price, or the owner's job with the same text is running).
     virtual Result<Submitted> submit_job(const Submission& submission) = 0;
     /// @errors kNotFound, kPermissionDenied (another owner's job), kConflict (it has ended).
     virtual Result<registry::Job> request_job(const Address& owner, const Digest& id,

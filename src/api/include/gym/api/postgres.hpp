@@ -36,6 +36,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<JobView> job(const Digest& id) override;
     Result<std::vector<registry::Unit>> units(const registry::UnitFilter& filter) override;
     Result<UnitView> unit(const Digest& id) override;
+    Result<std::vector<rewards::Receipt>> unit_receipts(const Digest& id) override;
+    Result<JobBill> bill(const Digest& id) override;
     Result<std::vector<registry::Dataset>> datasets(const registry::DatasetFilter& filter) override;
     Result<registry::Dataset> dataset(const Digest& root) override;
     Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t limit) override;
@@ -52,7 +54,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
                                                            const registry::Page& page) override;
     Result<std::vector<registry::PublishedChallenge>> challenges(
         const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) override;
-    Result<rewards::PublishedFee> fee() override;
+    Result<NetworkTerms> terms() override;
     Result<Gauges> gauges() override;
     Status ping() override;
 

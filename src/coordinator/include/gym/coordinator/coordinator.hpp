@@ -21,6 +21,7 @@
 #include "gym/db/database.hpp"
 #include "gym/player/claim.hpp"
 #include "gym/protocol/commitment.hpp"
+#include "gym/protocol/job_cost.hpp"
 #include "gym/protocol/report.hpp"
 #include "gym/protocol/uptime.hpp"
 
@@ -41,6 +42,7 @@ struct Options {
     std::uint64_t cost_bound_ppm = 2'500'000;
     /// The network's fee (rewards::FeeTerms), for data: what compute costs with it is in the bound.
     std::uint32_t fee_ppm = 0;
+    [[nodiscard]] protocol::CostRates cost_rates() const { return {cost_bound_ppm, fee_ppm}; }
     /// All deltas of a round are in memory while it is aggregated: a round has no more slots than
     /// fit, but at least one.
     std::uint64_t deltas_bytes_max = std::uint64_t{16} << 30;

@@ -11,6 +11,7 @@
 namespace gym::registry {
 
 inline constexpr std::size_t kJobSpecBytesMax = 1 << 20;
+inline constexpr const char* kMaxDataPriceKey = "max_data_price";
 /// Slots of a round: what a round record has room for with a delta of each slot of the round before
 /// (protocol::kRoundRecordBytesMax), and less than one aggregate program takes
 /// (program::kDeltasMax). No round with more could be made.
@@ -31,6 +32,8 @@ struct JobSpec {
     std::string dataset;  ///< "0x..." root, or a file
     JobTerms terms;
     Amount budget_wei;
+    /// The most that the owner pays for a million tokens of text; zero unless the file says it.
+    Amount max_data_price_wei;
 };
 
 /// Reads all keys but those inside `model`. @errors kInvalidArgument, kMalformed naming `origin`,

@@ -65,7 +65,7 @@ class Accounting {
     Accounting(db::Database& database, const Clock& clock, RewardsConfig config)
         : database_(database), clock_(clock), config_(config) {}
 
-    /// Tells the configured fee to whoever asks for a quote (published_fee()).
+    /// Tells fee, premium and bonus to whoever asks for a quote (published_fee()).
     Status publish_fee();
 
     /// Books one finalized event; again for the same key is success and changes nothing.

@@ -41,11 +41,29 @@ Result<Receipt> explain(db::Transaction& transaction, std::string_view id);
 Result<std::vector<Receipt>> list_receipts(db::Transaction& transaction, const Address& earner,
                                            std::uint32_t limit = 100);
 
+/// All credits of a unit: its compute, data and reports, in the order of their booking.
+Result<std::vector<Receipt>> unit_receipts(db::Transaction& transaction, const Digest& unit);
+
+/// What a job's escrow pays for one kind of credit.
+struct KindTotal {
+    CreditKind kind = CreditKind::kCompute;
+    std::uint64_t credits = 0;  ///< posted
+    Amount posted;
+    Amount pending;   ///< of units that are not final
+    Amount unfunded;  ///< waits for a larger budget
+};
+/// Of every kind that the job has credits of; what emission adds is not the job's. Posted ones add
+/// up to what its escrow has paid.
+Result<std::vector<KindTotal>> job_totals(db::Transaction& transaction, const Digest& job_id);
+
 /// What jobs pay on top of their credits as of now.
 struct PublishedFee {
     std::uint32_t fee_ppm = 0;
     std::uint32_t burned_ppm = 0;  ///< of the fee
     UnixMs changed_at_ms = 0;
+    /// Absent: a gym-rewards of before has not said them.
+    std::optional<std::uint32_t> verification_premium_ppm = {};
+    std::optional<std::uint32_t> uptime_bonus_max_ppm = {};
 };
 /// @errors kNotFound before a gym-rewards ran.
 Result<PublishedFee> published_fee(db::Transaction& transaction);

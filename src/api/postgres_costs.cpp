@@ -1,0 +1,131 @@
+#include <algorithm>
+
+#include "gym/api/postgres.hpp"
+#include "gym/ledger/ledger.hpp"
+#include "gym/registry/cost_terms.hpp"
+#include "gym/rewards/accounting.hpp"
+#include "postgres_calls.hpp"
+
+// What jobs cost, and what they can cost at the most.
+namespace gym::api {
+namespace {
+
+/// What of an escrow's debits went back to the owner.
+Result<Amount> refunded_of(db::Transaction& tx, const ledger::AccountKey& escrow) {
+    GYM_TRY(const db::Row row,
+            tx.exec_one("SELECT coalesce(sum(t.amount), 0)::numeric(78, 0) AS total "
+                        "FROM ledger.account a JOIN ledger.entry e ON e.account_id = a.id "
+                        "JOIN ledger.transfer t ON t.id = e.transfer_id AND t.debit_account = a.id "
+                        "JOIN ledger.account c ON c.id = t.credit_account AND c.kind = 'available' "
+                        "WHERE a.owner = $1 AND a.asset = $2 AND a.kind = 'escrow'",
+                        {escrow.owner, escrow.asset}));
+    return row.get<Amount>("total");
+}
+
+/// Of the rounds whose credits are not all booked: the work of their units, as the coordinator
+/// counts it (registry::billable_flops), and what was paid for it. Reports on units that ended
+/// unpaid count once they are accepted, aggregates until they have ended without one.
+constexpr std::string_view kUnsettled =
+    "WITH r AS (SELECT r.round FROM registry.round r WHERE r.job_id = $1 AND NOT EXISTS (SELECT "
+    "FROM rewards.finished_round f WHERE f.job_id = r.job_id AND f.round = r.round)), "
+    "u AS (SELECT u.*, EXISTS (SELECT FROM registry.report p WHERE p.unit_id = u.id AND "
+    "p.accepted_seq IS NOT NULL) AS accepted FROM registry.unit u WHERE u.job_id = $1 AND u.round "
+    "IN (SELECT round FROM r)), "
+    "c AS (SELECT c.state, c.amount, c.round IN (SELECT round FROM r) AS is_open "
+    "FROM rewards.credit c WHERE c.job_id = $1 AND c.payer IS NULL) "
+    "SELECT (SELECT coalesce(sum(CASE WHEN state = 'assigned' THEN $2::numeric ELSE flops END), 0) "
+    "FROM u WHERE kind = 'train' AND state NOT IN ('expired', 'rejected', 'slashed', 'unpaid', "
+    "'void')) AS training, "
+    "(SELECT coalesce(sum(flops), 0) FROM u WHERE CASE WHEN kind = 'train' THEN accepted AND state "
+    "<> 'final' ELSE accepted OR ended_at_ms IS NULL END) AS reports, "
+    "(SELECT coalesce(sum(amount), 0) FROM c WHERE is_open AND state = 'posted') AS paid, "
+    "(SELECT coalesce(sum(amount), 0) FROM c WHERE NOT is_open AND state = 'unfunded') AS late";
+
+/// What the units that were assigned may still cost, beyond what was paid for them.
+Result<Amount> committed_of(db::Transaction& tx, const registry::Job& job,
+                            const protocol::CostRates& rates) {
+    if (!job.artifacts) return Amount();
+    GYM_TRY(const Amount unit_flops,
+            Amount(job.artifacts->flops_per_step).mul_div(Amount(job.terms.steps), Amount(1)));
+    GYM_TRY(const db::Row row, tx.exec_one(kUnsettled, {job.id, unit_flops}));
+    const auto late = row.get<Amount>("late");
+    const protocol::Work work{row.get<Amount>("training"), row.get<Amount>("reports")};
+    if (work.training_flops.is_zero() && work.report_flops.is_zero()) return late;
+    const protocol::WorkPrice price{job.terms.price_wei_per_pflop, job.artifacts->flops_per_step,
+                                    job.artifacts->tokens_per_step, job.data_price_wei_per_mtoken,
+                                    job.data_quality_ppm};
+    GYM_TRY(const Amount bound, protocol::cost_bound(price, rates, work));
+    const auto open = bound.minus(row.get<Amount>("paid"));
+    return open.ok() ? late.plus(*open) : Result<Amount>(late);
+}
+
+}  // namespace
+
+namespace calls {
+
+Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx,
+                                                      const rewards::PublishedFee& fee) {
+    GYM_TRY(auto rates, registry::published_cost_rates(tx));
+    if (!fee.verification_premium_ppm || !fee.uptime_bonus_max_ppm) rates.reset();
+    if (!rates) return rates;
+    // Two services have a configuration each: a bound holds whichever takes more.
+    rates->fee_ppm = std::max(rates->fee_ppm, fee.fee_ppm);
+    rates->cost_bound_ppm =
+        std::max(rates->cost_bound_ppm,
+                 protocol::cost_of_compute_ppm(*fee.verification_premium_ppm,
+                                               *fee.uptime_bonus_max_ppm, rates->fee_ppm));
+    return rates;
+}
+
+Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx) {
+    const auto fee = rewards::published_fee(tx);
+    if (fee.ok()) return cost_rates(tx, *fee);
+    if (fee.error().code == ErrorCode::kNotFound) return std::optional<protocol::CostRates>();
+    return fee.error();
+}
+
+Result<JobCost> cost_of(db::Transaction& tx, const registry::Job& job, const std::string& asset) {
+    const ledger::AccountKey escrow = rewards::escrow_account(asset, job.id);
+    GYM_TRY(const ledger::Balance balance, ledger::balance(tx, escrow));
+    JobCost cost{
+        .spent = balance.debits, .reserved = balance.debits_pending, .left = balance.spendable()};
+    GYM_TRY(const auto rates, cost_rates(tx));
+    if (rates) {
+        GYM_TRY(cost.committed, committed_of(tx, job, *rates));
+    }
+    if (!job.ended_at_ms) return cost;  // only an ended job gives money back
+    GYM_TRY(cost.refunded, refunded_of(tx, escrow));
+    GYM_TRY(cost.spent, balance.debits.minus(cost.refunded));
+    return cost;
+}
+
+}  // namespace calls
+
+Result<JobBill> PostgresBackend::bill(const Digest& id) {
+    return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<JobBill> {
+        GYM_TRY(const registry::Job job, registry::get_job(tx, id));
+        GYM_TRY(const JobCost cost, calls::cost_of(tx, job, options_.asset));
+        JobBill out{id, cost.spent, {}};
+        GYM_TRY(out.kinds, rewards::job_totals(tx, id));
+        return out;
+    });
+}
+
+Result<std::vector<rewards::Receipt>> PostgresBackend::unit_receipts(const Digest& id) {
+    return calls::read(database_, options_,
+                       [&](db::Transaction& tx) -> Result<std::vector<rewards::Receipt>> {
+                           GYM_TRY([[maybe_unused]] const auto unit, registry::get_unit(tx, id));
+                           return rewards::unit_receipts(tx, id);
+                       });
+}
+
+Result<NetworkTerms> PostgresBackend::terms() {
+    return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<NetworkTerms> {
+        NetworkTerms out;
+        GYM_TRY(out.fee, rewards::published_fee(tx));
+        GYM_TRY(out.bound, calls::cost_rates(tx, out.fee));
+        return out;
+    });
+}
+
+}  // namespace gym::api
