@@ -185,7 +185,7 @@ Status status(const CliContext& context, const JobOptions& options) {
 }
 
 Status bill(const CliContext& context, const JobOptions& options) {
-    GYM_TRY(const Digest id, job_id(options.id));
+    GYM_TRY(const Digest id, job_id(options));
     GYM_TRY(const json::value answer,
             api_get(options.api.base_url(), "/v1/jobs/" + id.hex() + "/bill"));
     if (context.json)
