@@ -222,9 +222,9 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
     static registry::Evaluation sample_evaluation() {
         registry::Evaluation out;
         out.id = digest_of(8);
-        out.vocabulary = 256;
-        out.steps = 40;
-        out.windows = 64;
+        out.terms.vocabulary = 256;
+        out.terms.steps = 40;
+        out.terms.windows = 64;
         out.model_yaml = "batch: 8\n";
         out.before_bits = 0x40b1'0000;
         out.baseline_bits = 0x4010'0000;
