@@ -1,5 +1,4 @@
-#include <array>
-
+#include "gym/common/float_bits.hpp"
 #include "views.hpp"
 
 // Datasets, and what they were measured with.
@@ -7,14 +6,6 @@ namespace gym::api {
 namespace {
 
 namespace json = boost::json;
-
-/// The bits of a binary32 as one number in hexadecimal digits: what is compared, not what is read.
-std::string bits_text(std::uint32_t bits) {
-    std::array<std::uint8_t, 4> bytes{};
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = static_cast<std::uint8_t>(bits >> (24 - 8 * i));
-    return "0x" + to_hex(ByteView(bytes));
-}
 
 json::value nearest_json(const std::optional<registry::NearestDataset>& nearest) {
     if (!nearest) return nullptr;

@@ -41,7 +41,8 @@ Status check_text(const blob::Dataset& dataset, blob::Split split,
     return {};
 }
 
-protocol::EvaluationTerms terms_of(const EvaluationInputs& inputs, const program::Program& program) {
+protocol::EvaluationTerms terms_of(const EvaluationInputs& inputs,
+                                   const program::Program& program) {
     protocol::EvaluationTerms out;
     out.program_root = program::program_root(program);
     out.seed = inputs.seed;

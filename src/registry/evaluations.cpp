@@ -57,18 +57,17 @@ Status check_same_results(const Evaluation& stored, const Evaluation& offered) {
 Result<bool> publish_evaluation(db::Transaction& tx, const Evaluation& evaluation) {
     const protocol::EvaluationTerms& terms = evaluation.terms;
     // The database sets number and datasets_before.
-    GYM_TRY(
-        const db::Rows inserted,
-        tx.exec("INSERT INTO registry.evaluation (id, program_root, seed, vocabulary, "
-                "base_steps, steps, windows, reference, held_out, model_yaml, base_state_root, "
-                "before_bits, baseline_state_root, baseline_bits, published_at_ms) "
-                "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) "
-                "ON CONFLICT (id) DO NOTHING",
-                {evaluation.id, terms.program_root, terms.seed, terms.vocabulary,
-                 terms.base_steps, terms.steps, terms.windows, terms.reference_root,
-                 terms.held_out, evaluation.model_yaml, evaluation.base_state_root,
-                 evaluation.before_bits, evaluation.baseline_state_root,
-                 evaluation.baseline_bits, evaluation.published_at_ms}));
+    GYM_TRY(const db::Rows inserted,
+            tx.exec("INSERT INTO registry.evaluation (id, program_root, seed, vocabulary, "
+                    "base_steps, steps, windows, reference, held_out, model_yaml, base_state_root, "
+                    "before_bits, baseline_state_root, baseline_bits, published_at_ms) "
+                    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) "
+                    "ON CONFLICT (id) DO NOTHING",
+                    {evaluation.id, terms.program_root, terms.seed, terms.vocabulary,
+                     terms.base_steps, terms.steps, terms.windows, terms.reference_root,
+                     terms.held_out, evaluation.model_yaml, evaluation.base_state_root,
+                     evaluation.before_bits, evaluation.baseline_state_root,
+                     evaluation.baseline_bits, evaluation.published_at_ms}));
     if (inserted.affected() == 1) return true;
     GYM_TRY(const Evaluation stored, get_evaluation(tx, evaluation.id));
     GYM_CHECK(check_same_results(stored, evaluation));

@@ -10,6 +10,7 @@
 #include "database_options.hpp"
 #include "evaluation_file.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/common/float_bits.hpp"
 #include "gym/registry/evaluations.hpp"
 #include "measure_run.hpp"
 #include "record_json.hpp"
