@@ -28,7 +28,7 @@ namespace gym::api {
 [[nodiscard]] boost::json::object to_json(const RoundView& view);
 [[nodiscard]] boost::json::object to_json(const registry::PublishedCommitment& published);
 [[nodiscard]] boost::json::object to_json(const registry::PublishedReport& published);
-[[nodiscard]] boost::json::object to_json(const registry::PublishedChallenge& published);
+[[nodiscard]] boost::json::object to_json(const protocol::PublishedChallenge& published);
 [[nodiscard]] boost::json::object to_json(const rewards::PublishedFee& fee);
 
 /// What a job that has not ended waits for, in one sentence; empty when status_reason says it.

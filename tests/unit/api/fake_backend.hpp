@@ -154,11 +154,11 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         last_page = page;
         return std::vector<registry::PublishedReport>{{}};
     }
-    Result<std::vector<registry::PublishedChallenge>> challenges(
+    Result<std::vector<protocol::PublishedChallenge>> challenges(
         const Address&, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) override {
         last_page = page;
         last_span = {from_ms, to_ms};
-        return std::vector<registry::PublishedChallenge>{{{digest_of(1), 1, 2}, {}, {}, false}};
+        return std::vector<protocol::PublishedChallenge>{{{digest_of(1), 1, 2}, {}, {}, false}};
     }
     registry::Page last_page;
     std::pair<UnixMs, UnixMs> last_span;
