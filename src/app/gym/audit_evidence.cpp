@@ -10,7 +10,6 @@ namespace {
 
 namespace json = boost::json;
 using namespace api_json;
-using protocol::PublishedChallenge;
 using rewards::PublishedReport;
 using rewards::PublishedRound;
 
