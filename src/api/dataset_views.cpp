@@ -1,5 +1,4 @@
-#include <array>
-
+#include "gym/common/float_bits.hpp"
 #include "views.hpp"
 
 // Datasets, and what they were measured with.
@@ -7,14 +6,6 @@ namespace gym::api {
 namespace {
 
 namespace json = boost::json;
-
-/// The bits of a binary32 as one number in hexadecimal digits: what is compared, not what is read.
-std::string bits_text(std::uint32_t bits) {
-    std::array<std::uint8_t, 4> bytes{};
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = static_cast<std::uint8_t>(bits >> (24 - 8 * i));
-    return "0x" + to_hex(ByteView(bytes));
-}
 
 json::value nearest_json(const std::optional<registry::NearestDataset>& nearest) {
     if (!nearest) return nullptr;
@@ -62,14 +53,14 @@ json::object to_json(const registry::Dataset& dataset) {
 json::object to_json(const registry::Evaluation& evaluation) {
     return {{"id", evaluation.id.hex()},
             {"number", evaluation.number},
-            {"program_root", evaluation.program_root.hex()},
-            {"seed", evaluation.seed.hex()},
-            {"vocabulary", evaluation.vocabulary},
-            {"base_steps", evaluation.base_steps},
-            {"steps", evaluation.steps},
-            {"windows", evaluation.windows},
-            {"reference_root", evaluation.reference_root.hex()},
-            {"held_out", evaluation.held_out.hex()},
+            {"program_root", evaluation.terms.program_root.hex()},
+            {"seed", evaluation.terms.seed.hex()},
+            {"vocabulary", evaluation.terms.vocabulary},
+            {"base_steps", evaluation.terms.base_steps},
+            {"steps", evaluation.terms.steps},
+            {"windows", evaluation.terms.windows},
+            {"reference_root", evaluation.terms.reference_root.hex()},
+            {"held_out", evaluation.terms.held_out.hex()},
             {"model", evaluation.model_yaml},
             {"base_state_root", evaluation.base_state_root.hex()},
             {"before_bits", bits_text(evaluation.before_bits)},

@@ -59,7 +59,7 @@ json::object to_json(const registry::PublishedReport& published) {
             {"accepted", published.accepted}};
 }
 
-json::object to_json(const registry::PublishedChallenge& published) {
+json::object to_json(const protocol::PublishedChallenge& published) {
     return {{"nonce", published.challenge.nonce.hex()},
             {"issued_at_ms", published.challenge.issued_ms},
             {"deadline_ms", published.challenge.deadline_ms},

@@ -27,7 +27,7 @@ Result<std::vector<registry::PublishedReport>> PostgresBackend::reports(
     });
 }
 
-Result<std::vector<registry::PublishedChallenge>> PostgresBackend::challenges(
+Result<std::vector<protocol::PublishedChallenge>> PostgresBackend::challenges(
     const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) {
     return calls::read(database_, options_, [&](db::Transaction& tx) {
         return registry::published_challenges(tx, node, from_ms, to_ms, page);

@@ -29,7 +29,7 @@ namespace gym::api {
 [[nodiscard]] boost::json::object to_json(const RoundView& view);
 [[nodiscard]] boost::json::object to_json(const registry::PublishedCommitment& published);
 [[nodiscard]] boost::json::object to_json(const registry::PublishedReport& published);
-[[nodiscard]] boost::json::object to_json(const registry::PublishedChallenge& published);
+[[nodiscard]] boost::json::object to_json(const protocol::PublishedChallenge& published);
 [[nodiscard]] boost::json::object to_json(const NetworkTerms& terms);
 
 /// What a job waits for, in one sentence: one that has ended, for what is left of its budget to

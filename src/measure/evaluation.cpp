@@ -3,8 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "gym/commit/codec.hpp"
-#include "gym/commit/sha256.hpp"
 #include "gym/program/codec.hpp"
 
 namespace gym::measure {
@@ -43,8 +41,9 @@ Status check_text(const blob::Dataset& dataset, blob::Split split,
     return {};
 }
 
-EvaluationTerms terms_of(const EvaluationInputs& inputs, const program::Program& program) {
-    EvaluationTerms out;
+protocol::EvaluationTerms terms_of(const EvaluationInputs& inputs,
+                                   const program::Program& program) {
+    protocol::EvaluationTerms out;
     out.program_root = program::program_root(program);
     out.seed = inputs.seed;
     out.vocabulary = inputs.model.model.vocabulary;
@@ -52,25 +51,11 @@ EvaluationTerms terms_of(const EvaluationInputs& inputs, const program::Program&
     out.steps = inputs.steps;
     out.windows = inputs.windows;
     out.reference_root = inputs.reference.root();
-    out.held_out = held_out_commitment(inputs.salt, inputs.held_out.root());
+    out.held_out = protocol::held_out_commitment(inputs.salt, inputs.held_out.root());
     return out;
 }
 
 }  // namespace
-
-Digest held_out_commitment(const Digest& salt, const Digest& root) {
-    commit::Encoder encoder;
-    encoder.raw(as_bytes("GYMHELD1")).fixed(salt).fixed(root);
-    return commit::sha256(encoder.view());
-}
-
-Digest evaluation_id(const EvaluationTerms& terms) {
-    commit::Encoder encoder;
-    encoder.raw(as_bytes("GYMUSEF1")).fixed(terms.program_root).fixed(terms.seed);
-    encoder.u32(terms.vocabulary).u32(terms.base_steps).u32(terms.steps).u32(terms.windows);
-    encoder.fixed(terms.reference_root).fixed(terms.held_out);
-    return commit::sha256(encoder.view());
-}
 
 Result<Evaluation> Evaluation::create(EvaluationInputs inputs) {
     GYM_CHECK(check_numbers(inputs));
@@ -88,7 +73,7 @@ Evaluation::Evaluation(EvaluationInputs inputs, program::Program program)
     : inputs_(std::move(inputs)),
       program_(std::move(program)),
       terms_(terms_of(inputs_, program_)),
-      id_(evaluation_id(terms_)) {}
+      id_(protocol::evaluation_id(terms_)) {}
 
 Status Evaluation::check(const blob::Dataset& dataset) const {
     const Status fits = check_text(dataset, blob::Split::kTrain, inputs_.model.model);

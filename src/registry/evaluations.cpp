@@ -22,14 +22,14 @@ std::optional<Retirement> to_retirement(const db::Row& row) {
 Evaluation to_evaluation(const db::Row& row) {
     Evaluation out;
     out.id = row.get<Digest>("id");
-    out.program_root = row.get<Digest>("program_root");
-    out.seed = row.get<Digest>("seed");
-    out.vocabulary = row.get<std::uint32_t>("vocabulary");
-    out.base_steps = row.get<std::uint32_t>("base_steps");
-    out.steps = row.get<std::uint32_t>("steps");
-    out.windows = row.get<std::uint32_t>("windows");
-    out.reference_root = row.get<Digest>("reference");
-    out.held_out = row.get<Digest>("held_out");
+    out.terms.program_root = row.get<Digest>("program_root");
+    out.terms.seed = row.get<Digest>("seed");
+    out.terms.vocabulary = row.get<std::uint32_t>("vocabulary");
+    out.terms.base_steps = row.get<std::uint32_t>("base_steps");
+    out.terms.steps = row.get<std::uint32_t>("steps");
+    out.terms.windows = row.get<std::uint32_t>("windows");
+    out.terms.reference_root = row.get<Digest>("reference");
+    out.terms.held_out = row.get<Digest>("held_out");
     out.model_yaml = row.get<std::string>("model_yaml");
     out.base_state_root = row.get<Digest>("base_state_root");
     out.before_bits = row.get<std::uint32_t>("before_bits");
@@ -55,19 +55,19 @@ Status check_same_results(const Evaluation& stored, const Evaluation& offered) {
 }  // namespace
 
 Result<bool> publish_evaluation(db::Transaction& tx, const Evaluation& evaluation) {
+    const protocol::EvaluationTerms& terms = evaluation.terms;
     // The database sets number and datasets_before.
-    GYM_TRY(
-        const db::Rows inserted,
-        tx.exec("INSERT INTO registry.evaluation (id, program_root, seed, vocabulary, "
-                "base_steps, steps, windows, reference, held_out, model_yaml, base_state_root, "
-                "before_bits, baseline_state_root, baseline_bits, published_at_ms) "
-                "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) "
-                "ON CONFLICT (id) DO NOTHING",
-                {evaluation.id, evaluation.program_root, evaluation.seed, evaluation.vocabulary,
-                 evaluation.base_steps, evaluation.steps, evaluation.windows,
-                 evaluation.reference_root, evaluation.held_out, evaluation.model_yaml,
-                 evaluation.base_state_root, evaluation.before_bits, evaluation.baseline_state_root,
-                 evaluation.baseline_bits, evaluation.published_at_ms}));
+    GYM_TRY(const db::Rows inserted,
+            tx.exec("INSERT INTO registry.evaluation (id, program_root, seed, vocabulary, "
+                    "base_steps, steps, windows, reference, held_out, model_yaml, base_state_root, "
+                    "before_bits, baseline_state_root, baseline_bits, published_at_ms) "
+                    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) "
+                    "ON CONFLICT (id) DO NOTHING",
+                    {evaluation.id, terms.program_root, terms.seed, terms.vocabulary,
+                     terms.base_steps, terms.steps, terms.windows, terms.reference_root,
+                     terms.held_out, evaluation.model_yaml, evaluation.base_state_root,
+                     evaluation.before_bits, evaluation.baseline_state_root,
+                     evaluation.baseline_bits, evaluation.published_at_ms}));
     if (inserted.affected() == 1) return true;
     GYM_TRY(const Evaluation stored, get_evaluation(tx, evaluation.id));
     GYM_CHECK(check_same_results(stored, evaluation));

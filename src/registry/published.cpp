@@ -59,16 +59,17 @@ Result<std::vector<PublishedReport>> published_reports(db::Transaction& tx, cons
     return out;
 }
 
-Result<std::vector<PublishedChallenge>> published_challenges(db::Transaction& tx,
-                                                             const Address& node, UnixMs from_ms,
-                                                             UnixMs to_ms, const Page& page) {
+Result<std::vector<protocol::PublishedChallenge>> published_challenges(db::Transaction& tx,
+                                                                       const Address& node,
+                                                                       UnixMs from_ms, UnixMs to_ms,
+                                                                       const Page& page) {
     GYM_CHECK(get_node(tx, node));
     GYM_TRY(const db::Rows rows,
             tx.exec("SELECT nonce, issued_at_ms, deadline_ms, answered_at_ms, signature, withdrawn "
                     "FROM registry.challenge WHERE node = $1 AND issued_at_ms >= $2 "
                     "AND deadline_ms < $3 ORDER BY issued_at_ms, nonce OFFSET $4 LIMIT $5",
                     {node, from_ms, to_ms, page.offset, page.limit}));
-    std::vector<PublishedChallenge> out;
+    std::vector<protocol::PublishedChallenge> out;
     for (const db::Row row : rows)
         out.push_back({{row.get<Digest>("nonce"), row.get<UnixMs>("issued_at_ms"),
                         row.get<UnixMs>("deadline_ms")},

@@ -7,7 +7,7 @@ namespace gym::rewards {
 namespace {
 
 Status check_answer(const crypto::Eip712Domain& domain, const Address& node,
-                    const PublishedChallenge& published) {
+                    const protocol::PublishedChallenge& published) {
     const protocol::UptimeChallenge& challenge = published.challenge;
     if (published.withdrawn) return fail(ErrorCode::kMismatch, "it is withdrawn, and answered");
     if (!published.answered_at_ms || !published.signature)
@@ -22,10 +22,10 @@ Status check_answer(const crypto::Eip712Domain& domain, const Address& node,
 
 Result<UptimeCount> recount_uptime(const crypto::Eip712Domain& domain, const Address& node,
                                    const UptimeSpan& span,
-                                   const std::vector<PublishedChallenge>& challenges) {
+                                   const std::vector<protocol::PublishedChallenge>& challenges) {
     UptimeCount count;
     std::set<Digest> seen;
-    for (const PublishedChallenge& published : challenges) {
+    for (const protocol::PublishedChallenge& published : challenges) {
         const protocol::UptimeChallenge& challenge = published.challenge;
         const auto wrong = [&](const std::string& what) {
             return fail(ErrorCode::kMismatch, "challenge " + challenge.nonce.hex() + " to node " +

@@ -10,7 +10,6 @@ namespace {
 
 namespace json = boost::json;
 using namespace api_json;
-using rewards::PublishedChallenge;
 using rewards::PublishedReport;
 using rewards::PublishedRound;
 
@@ -34,8 +33,8 @@ PublishedReport report_of(const json::object& object) {
     return out;
 }
 
-PublishedChallenge challenge_of(const json::object& object) {
-    PublishedChallenge out;
+protocol::PublishedChallenge challenge_of(const json::object& object) {
+    protocol::PublishedChallenge out;
     out.challenge = {fixed_of<Digest>(object, "nonce"), number_of<UnixMs>(object, "issued_at_ms"),
                      number_of<UnixMs>(object, "deadline_ms")};
     if (!object.at("answered_at_ms").is_null())
@@ -91,12 +90,12 @@ class AuditEvidence final : public rewards::EvidenceSource {
         return list<PublishedReport>(path_of(job_id, round) + "/reports?", "reports", report_of);
     }
 
-    Result<std::vector<PublishedChallenge>> challenges(const Address& node,
-                                                       const rewards::UptimeSpan& span) override {
-        return list<PublishedChallenge>("/v1/nodes/" + node.hex() +
-                                            "/challenges?from_ms=" + std::to_string(span.from_ms) +
-                                            "&to_ms=" + std::to_string(span.to_ms) + "&",
-                                        "challenges", challenge_of);
+    Result<std::vector<protocol::PublishedChallenge>> challenges(
+        const Address& node, const rewards::UptimeSpan& span) override {
+        return list<protocol::PublishedChallenge>(
+            "/v1/nodes/" + node.hex() + "/challenges?from_ms=" + std::to_string(span.from_ms) +
+                "&to_ms=" + std::to_string(span.to_ms) + "&",
+            "challenges", challenge_of);
     }
 
   private:

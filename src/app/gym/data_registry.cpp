@@ -90,10 +90,12 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
 Status list_evaluations(const CliContext& context, const RegistryOptions& options) {
     GYM_TRY(const auto evaluations, fetch_evaluations(options.api.base_url()));
     for (const json::object& evaluation : evaluations) {
-        if (context.json)
+        if (context.json) {
             context.print_json(evaluation);
-        else
-            print_evaluation_record(evaluation);
+            continue;
+        }
+        GYM_TRY(const std::string line, evaluation_line(evaluation));
+        std::printf("%s\n", line.c_str());
     }
     if (!context.json && evaluations.empty())
         std::printf("no evaluations: the usefulness of all datasets is the network's default\n");

@@ -10,6 +10,7 @@
 #include "database_options.hpp"
 #include "evaluation_file.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/common/float_bits.hpp"
 #include "gym/registry/evaluations.hpp"
 #include "measure_run.hpp"
 #include "record_json.hpp"
@@ -25,17 +26,9 @@ struct Options {
 
 registry::Evaluation record_of(const OpenedEvaluation& opened,
                                const measure::ReferenceLosses& losses) {
-    const measure::EvaluationTerms& terms = opened.evaluation.terms();
     registry::Evaluation out;
     out.id = opened.evaluation.id();
-    out.program_root = terms.program_root;
-    out.seed = terms.seed;
-    out.vocabulary = terms.vocabulary;
-    out.base_steps = terms.base_steps;
-    out.steps = terms.steps;
-    out.windows = terms.windows;
-    out.reference_root = terms.reference_root;
-    out.held_out = terms.held_out;
+    out.terms = opened.evaluation.terms();
     out.model_yaml = opened.model_yaml;
     out.base_state_root = losses.before.state_root;
     out.before_bits = losses.before.loss_bits;
@@ -61,7 +54,7 @@ void print(const CliContext& context, const registry::Evaluation& stored, bool i
     if (context.json) {
         context.print_json({{"evaluation", stored.id.hex()},
                             {"new", is_new},
-                            {"held_out", stored.held_out.hex()},
+                            {"held_out", stored.terms.held_out.hex()},
                             {"base_state_root", stored.base_state_root.hex()},
                             {"before_bits", bits_text(stored.before_bits)},
                             {"before", number_of_bits(stored.before_bits)},
@@ -73,11 +66,11 @@ void print(const CliContext& context, const registry::Evaluation& stored, bool i
     }
     std::printf("evaluation         %s, %s\n", stored.id.hex().c_str(),
                 is_new ? "published" : "published before, with the same results");
-    std::printf("held-out text      commitment %s\n", stored.held_out.hex().c_str());
+    std::printf("held-out text      commitment %s\n", stored.terms.held_out.hex().c_str());
     std::printf("loss before        %s\n", loss_text(stored.before_bits).c_str());
     std::printf("baseline           %s\n", loss_text(stored.baseline_bits).c_str());
     std::printf("measures           datasets of vocabulary %u registered after number %llu\n",
-                stored.vocabulary, static_cast<unsigned long long>(stored.datasets_before));
+                stored.terms.vocabulary, static_cast<unsigned long long>(stored.datasets_before));
 }
 
 Status publish(const CliContext& context, const Options& options) {

@@ -15,7 +15,8 @@ namespace gym::app {
 /// Newest first. @errors as api_get(); kMalformed.
 [[nodiscard]] Result<std::vector<boost::json::object>> fetch_evaluations(const std::string& url);
 
-void print_evaluation_record(const boost::json::object& evaluation);
+/// For people, without a line feed. @errors kMalformed.
+[[nodiscard]] Result<std::string> evaluation_line(const boost::json::object& evaluation);
 
 /// What somebody found by measuring.
 struct Measured {

@@ -16,6 +16,7 @@
 #include "evaluation_records.hpp"
 #include "gym/blob/directory_store.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/common/float_bits.hpp"
 #include "gym/registry/evaluations.hpp"
 #include "inputs.hpp"
 #include "measure_run.hpp"

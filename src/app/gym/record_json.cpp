@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "gym/common/bytes.hpp"
+#include "gym/common/float_bits.hpp"
 
 namespace gym::app {
 namespace {
@@ -93,13 +94,6 @@ Result<engine::UnitSpec> spec_from_json(const json::object& object) {
 }
 
 }  // namespace
-
-std::string bits_text(std::uint32_t bits) {
-    std::array<std::uint8_t, 4> bytes{};
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = static_cast<std::uint8_t>(bits >> (24 - 8 * i));
-    return to_hex0x(bytes);
-}
 
 /// JSON has no NaN.
 json::value number_of_bits(std::uint32_t bits) {

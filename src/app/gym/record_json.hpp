@@ -11,11 +11,9 @@
 
 namespace gym::app {
 
-/// A float's bits as they are compared ("0x40b0..."), and as a number for readers; null for NaN and
-/// infinities.
-[[nodiscard]] std::string bits_text(std::uint32_t bits);
+/// A float's bits as a number for readers; null for NaN and infinities.
 [[nodiscard]] boost::json::value number_of_bits(std::uint32_t bits);
-/// Both, for people: "2.444429 (0x401c7187)".
+/// Bits and number, for people: "2.444429 (0x401c7187)".
 [[nodiscard]] std::string loss_text(std::uint32_t bits);
 
 /// One step record; floats as their bits ("0x40b0...") and, for readers, as numbers.

@@ -153,12 +153,12 @@ TEST_F(MeasurementsTest, AnEvaluationIsWhatItsIdSays) {
         return published.ok() ? ErrorCode::kCancelled : published.error().code;
     };
     using enum ErrorCode;
-    EXPECT_EQ(code([](auto& bad) { bad.program_root.data[0] ^= 1; }), kInvalidArgument);
-    EXPECT_EQ(code([](auto& bad) { bad.seed.data[0] ^= 1; }), kInvalidArgument);
-    EXPECT_EQ(code([](auto& bad) { ++bad.base_steps; }), kInvalidArgument);
-    EXPECT_EQ(code([](auto& bad) { ++bad.steps; }), kInvalidArgument);
-    EXPECT_EQ(code([](auto& bad) { ++bad.windows; }), kInvalidArgument);
-    EXPECT_EQ(code([](auto& bad) { bad.held_out.data[0] ^= 1; }), kInvalidArgument);
+    EXPECT_EQ(code([](auto& bad) { bad.terms.program_root.data[0] ^= 1; }), kInvalidArgument);
+    EXPECT_EQ(code([](auto& bad) { bad.terms.seed.data[0] ^= 1; }), kInvalidArgument);
+    EXPECT_EQ(code([](auto& bad) { ++bad.terms.base_steps; }), kInvalidArgument);
+    EXPECT_EQ(code([](auto& bad) { ++bad.terms.steps; }), kInvalidArgument);
+    EXPECT_EQ(code([](auto& bad) { ++bad.terms.windows; }), kInvalidArgument);
+    EXPECT_EQ(code([](auto& bad) { bad.terms.held_out.data[0] ^= 1; }), kInvalidArgument);
     EXPECT_EQ(code([](auto& bad) { std::swap(bad.before_bits, bad.baseline_bits); }),
               kInvalidArgument);
     EXPECT_EQ(code([](auto& bad) { bad.before_bits = 0x7f80'0000; }), kInvalidArgument)

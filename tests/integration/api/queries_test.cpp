@@ -164,7 +164,7 @@ TEST_F(QueriesTest, ChallengesArePublishedByTheirSpan) {
     EXPECT_EQ(backend().challenges(worker_, 0, 1'000, {1, 1}).value()[0].challenge.issued_ms, 200);
     EXPECT_EQ(backend().challenges(address_of(99), 0, 1'000, {}).error().code,
               ErrorCode::kNotFound);
-    EXPECT_EQ(backend().fee().error().code, ErrorCode::kNotFound) << "no gym-rewards runs here";
+    EXPECT_EQ(backend().terms().error().code, ErrorCode::kNotFound) << "no gym-rewards runs here";
 }
 
 TEST_F(QueriesTest, NodesShowWhyTheyAreExcluded) {

@@ -169,11 +169,11 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         last_page = page;
         return std::vector<registry::PublishedReport>{{}};
     }
-    Result<std::vector<registry::PublishedChallenge>> challenges(
+    Result<std::vector<protocol::PublishedChallenge>> challenges(
         const Address&, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) override {
         last_page = page;
         last_span = {from_ms, to_ms};
-        return std::vector<registry::PublishedChallenge>{{{digest_of(1), 1, 2}, {}, {}, false}};
+        return std::vector<protocol::PublishedChallenge>{{{digest_of(1), 1, 2}, {}, {}, false}};
     }
     registry::Page last_page;
     std::pair<UnixMs, UnixMs> last_span;
@@ -239,9 +239,9 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
     static registry::Evaluation sample_evaluation() {
         registry::Evaluation out;
         out.id = digest_of(8);
-        out.vocabulary = 256;
-        out.steps = 40;
-        out.windows = 64;
+        out.terms.vocabulary = 256;
+        out.terms.steps = 40;
+        out.terms.windows = 64;
         out.model_yaml = "batch: 8\n";
         out.before_bits = 0x40b1'0000;
         out.baseline_bits = 0x4010'0000;

@@ -39,8 +39,8 @@ class FakeWorld final : public FactSource, public EvidenceSource {
     Result<std::vector<PublishedReport>> reports(const Digest&, std::uint64_t round) override {
         return report_list[round];
     }
-    Result<std::vector<PublishedChallenge>> challenges(const Address& node,
-                                                       const UptimeSpan& span) override {
+    Result<std::vector<protocol::PublishedChallenge>> challenges(const Address& node,
+                                                                 const UptimeSpan& span) override {
         asked = span;
         return challenge_list[node];
     }
@@ -48,7 +48,7 @@ class FakeWorld final : public FactSource, public EvidenceSource {
     std::map<std::uint64_t, SignedRoundFixture> rounds;
     std::map<std::uint64_t, std::vector<UnitFacts>> unit_list;
     std::map<std::uint64_t, std::vector<PublishedReport>> report_list;
-    std::map<Address, std::vector<PublishedChallenge>> challenge_list;
+    std::map<Address, std::vector<protocol::PublishedChallenge>> challenge_list;
     UptimeSpan asked;
     bool down = false;
 };
@@ -86,9 +86,9 @@ class EvidenceCheckTest : public ::testing::Test {
         world_.unit_list[1].push_back(unit);
     }
     Address node() { return world_.rounds[1].workers[0].address(); }
-    PublishedChallenge answered(std::uint8_t nonce) {
+    protocol::PublishedChallenge answered(std::uint8_t nonce) {
         const SignedRoundFixture& round = world_.rounds[1];
-        PublishedChallenge out;
+        protocol::PublishedChallenge out;
         out.challenge = {digest(nonce), span_.from_ms + nonce, span_.from_ms + nonce + 50};
         out.answered_at_ms = out.challenge.issued_ms + 20;
         out.signature =

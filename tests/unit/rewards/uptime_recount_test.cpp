@@ -17,8 +17,8 @@ class UptimeRecountTest : public ::testing::Test {
         for (std::uint8_t i = 0; i < 4; ++i)
             challenges_.push_back(answered(i, 1'000 + 100 * i));
     }
-    PublishedChallenge answered(std::uint8_t nonce, UnixMs issued_ms) const {
-        PublishedChallenge out;
+    protocol::PublishedChallenge answered(std::uint8_t nonce, UnixMs issued_ms) const {
+        protocol::PublishedChallenge out;
         out.challenge = {digest(nonce), issued_ms, issued_ms + 50};
         out.answered_at_ms = issued_ms + 20;
         out.signature = protocol::answer_uptime(domain_, node_, out.challenge).signature;
@@ -27,7 +27,7 @@ class UptimeRecountTest : public ::testing::Test {
     Result<UptimeCount> recount() const {
         return recount_uptime(domain_, node_.address(), span_, challenges_);
     }
-    std::string problem_after(const std::function<void(PublishedChallenge&)>& change) {
+    std::string problem_after(const std::function<void(protocol::PublishedChallenge&)>& change) {
         const auto before = challenges_[1];
         change(challenges_[1]);
         const auto count = recount();
@@ -38,7 +38,7 @@ class UptimeRecountTest : public ::testing::Test {
     const crypto::Eip712Domain domain_ = protocol::signing_domain(1, address(0xc0));
     const crypto::PrivateKey node_ = key(1);
     UptimeSpan span_{1'000, 2'000};
-    std::vector<PublishedChallenge> challenges_;
+    std::vector<protocol::PublishedChallenge> challenges_;
 };
 
 TEST_F(UptimeRecountTest, SignedAnswersCountAndTheOthersWereIssued) {

@@ -157,7 +157,7 @@ class Queries {
                                                                    std::uint64_t round,
                                                                    const registry::Page& page) = 0;
     /// Whose deadlines are over. @errors kNotFound for an unknown node.
-    virtual Result<std::vector<registry::PublishedChallenge>> challenges(
+    virtual Result<std::vector<protocol::PublishedChallenge>> challenges(
         const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) = 0;
     /// @errors kNotFound before gym-rewards said it.
     virtual Result<NetworkTerms> terms() = 0;

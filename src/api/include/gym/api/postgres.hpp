@@ -52,7 +52,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<std::vector<registry::PublishedReport>> reports(const Digest& job_id,
                                                            std::uint64_t round,
                                                            const registry::Page& page) override;
-    Result<std::vector<registry::PublishedChallenge>> challenges(
+    Result<std::vector<protocol::PublishedChallenge>> challenges(
         const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) override;
     Result<NetworkTerms> terms() override;
     Result<Gauges> gauges() override;

@@ -7,32 +7,11 @@
 #include "gym/common/result.hpp"
 #include "gym/program/program.hpp"
 #include "gym/program/train_program.hpp"
+#include "gym/protocol/evaluation.hpp"
 
 /// A network's yardstick for the usefulness of datasets (docs/REWARDS.md, "Usefulness"): a model, a
 /// base state, a reference text and a text that nobody trains on. Pure; safe to share by threads.
 namespace gym::measure {
-
-/// What everybody knows of an evaluation from the day that it is published.
-struct EvaluationTerms {
-    Digest program_root;           ///< of the train program
-    Digest seed;                   ///< of the base state and of all batches
-    std::uint32_t vocabulary = 0;  ///< of the model and of every dataset that it applies to
-    /// Steps on the reference that make the base state; 0: it is the initial state of the seed.
-    std::uint32_t base_steps = 0;
-    std::uint32_t steps = 0;    ///< of training on what is measured, and on the reference
-    std::uint32_t windows = 0;  ///< of the held-out text, as engine::evaluate() takes them
-    Digest reference_root;      ///< of its tokens
-    Digest held_out;            ///< held_out_commitment() of the held-out tokens
-
-    friend bool operator==(const EvaluationTerms&, const EvaluationTerms&) = default;
-};
-
-/// SHA-256 of "GYMHELD1", `salt` and `root`. Without the salt nobody can try texts that it might
-/// be.
-[[nodiscard]] Digest held_out_commitment(const Digest& salt, const Digest& root);
-
-/// SHA-256 of "GYMUSEF1" and the terms in order (integers big-endian).
-[[nodiscard]] Digest evaluation_id(const EvaluationTerms& terms);
 
 /// The largest numbers that an evaluation may have.
 inline constexpr std::uint32_t kEvaluationStepsMax = 1U << 20;
@@ -57,7 +36,7 @@ class Evaluation {
     static Result<Evaluation> create(EvaluationInputs inputs);
 
     [[nodiscard]] const Digest& id() const { return id_; }
-    [[nodiscard]] const EvaluationTerms& terms() const { return terms_; }
+    [[nodiscard]] const protocol::EvaluationTerms& terms() const { return terms_; }
     [[nodiscard]] const program::Program& program() const { return program_; }
     [[nodiscard]] const blob::Dataset& reference() const { return inputs_.reference; }
     [[nodiscard]] const blob::Dataset& held_out() const { return inputs_.held_out; }
@@ -73,7 +52,7 @@ class Evaluation {
     Evaluation(EvaluationInputs inputs, program::Program program);
     EvaluationInputs inputs_;
     program::Program program_;
-    EvaluationTerms terms_;
+    protocol::EvaluationTerms terms_;
     Digest id_;
 };
 

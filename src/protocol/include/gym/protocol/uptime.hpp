@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
@@ -28,6 +29,14 @@ struct UptimeAnswer {
     crypto::Signature signature;  ///< the node's over uptime_digest()
 
     friend bool operator==(const UptimeAnswer&, const UptimeAnswer&) = default;
+};
+
+/// What became of a challenge, as everybody can read it.
+struct PublishedChallenge {
+    UptimeChallenge challenge;
+    std::optional<UnixMs> answered_at_ms;        ///< by the coordinator's clock
+    std::optional<crypto::Signature> signature;  ///< with answered_at_ms
+    bool withdrawn = false;                      ///< counts for nobody
 };
 
 /// EIP-712 `UptimeAnswer(address node,bytes32 nonce,uint64 issuedMs)` in the network's domain

@@ -8,6 +8,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
+#include "gym/protocol/evaluation.hpp"
 #include "gym/registry/datasets.hpp"
 
 /// Evaluations and what they measured (docs/REWARDS.md, "Usefulness"). Writing takes the role
@@ -23,15 +24,8 @@ struct Retirement {
 };
 
 struct Evaluation {
-    Digest id;  ///< measure::evaluation_id() of the following eight
-    Digest program_root;
-    Digest seed;
-    std::uint32_t vocabulary = 0;
-    std::uint32_t base_steps = 0;
-    std::uint32_t steps = 0;
-    std::uint32_t windows = 0;
-    Digest reference_root;  ///< a registered dataset
-    Digest held_out;        ///< measure::held_out_commitment()
+    Digest id;  ///< protocol::evaluation_id(terms)
+    protocol::EvaluationTerms terms;
     std::string model_yaml;
     Digest base_state_root;
     std::uint32_t before_bits = 0;  ///< the base state's loss

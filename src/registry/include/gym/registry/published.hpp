@@ -44,16 +44,11 @@ struct PublishedReport {
 Result<std::vector<PublishedReport>> published_reports(db::Transaction& tx, const Digest& job_id,
                                                        std::uint64_t round, const Page& page);
 
-struct PublishedChallenge {
-    protocol::UptimeChallenge challenge;
-    std::optional<UnixMs> answered_at_ms;
-    std::optional<crypto::Signature> signature;  ///< with answered_at_ms
-    bool withdrawn = false;
-};
 /// Challenges that uptime() counts, and withdrawn ones: issued from `from_ms` on, with a deadline
 /// before `to_ms`; oldest first.
-Result<std::vector<PublishedChallenge>> published_challenges(db::Transaction& tx,
-                                                             const Address& node, UnixMs from_ms,
-                                                             UnixMs to_ms, const Page& page);
+Result<std::vector<protocol::PublishedChallenge>> published_challenges(db::Transaction& tx,
+                                                                       const Address& node,
+                                                                       UnixMs from_ms, UnixMs to_ms,
+                                                                       const Page& page);
 
 }  // namespace gym::registry

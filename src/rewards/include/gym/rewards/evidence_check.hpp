@@ -32,8 +32,8 @@ class EvidenceSource {
     /// All of a round.
     virtual Result<std::vector<PublishedReport>> reports(const Digest& job_id,
                                                          std::uint64_t round) = 0;
-    virtual Result<std::vector<PublishedChallenge>> challenges(const Address& node,
-                                                               const UptimeSpan& span) = 0;
+    virtual Result<std::vector<protocol::PublishedChallenge>> challenges(
+        const Address& node, const UptimeSpan& span) = 0;
 };
 
 struct EvidenceFindings {

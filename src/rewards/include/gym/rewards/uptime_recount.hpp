@@ -20,13 +20,6 @@ struct UptimeSpan {
     friend bool operator==(const UptimeSpan&, const UptimeSpan&) = default;
 };
 
-struct PublishedChallenge {
-    protocol::UptimeChallenge challenge;
-    std::optional<UnixMs> answered_at_ms;        ///< by the coordinator's clock
-    std::optional<crypto::Signature> signature;  ///< with answered_at_ms
-    bool withdrawn = false;                      ///< counts for nobody
-};
-
 struct UptimeCount {
     std::uint64_t answered = 0;  ///< each with the node's own signature over this very challenge
     std::uint64_t issued = 0;    ///< without withdrawn ones
@@ -36,8 +29,8 @@ struct UptimeCount {
 /// Counts the challenges of `node`.
 /// @errors kMismatch naming the first that is not of the span, is listed twice, whose answer is not
 /// within its deadline, or not signed by the node.
-[[nodiscard]] Result<UptimeCount> recount_uptime(const crypto::Eip712Domain& domain,
-                                                 const Address& node, const UptimeSpan& span,
-                                                 const std::vector<PublishedChallenge>& challenges);
+[[nodiscard]] Result<UptimeCount> recount_uptime(
+    const crypto::Eip712Domain& domain, const Address& node, const UptimeSpan& span,
+    const std::vector<protocol::PublishedChallenge>& challenges);
 
 }  // namespace gym::rewards
