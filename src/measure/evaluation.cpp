@@ -41,9 +41,8 @@ Status check_text(const blob::Dataset& dataset, blob::Split split,
     return {};
 }
 
-protocol::EvaluationTerms terms_of(const EvaluationInputs& inputs,
-                                   const program::Program& program) {
-    protocol::EvaluationTerms out;
+quality::EvaluationTerms terms_of(const EvaluationInputs& inputs, const program::Program& program) {
+    quality::EvaluationTerms out;
     out.program_root = program::program_root(program);
     out.seed = inputs.seed;
     out.vocabulary = inputs.model.model.vocabulary;
@@ -51,7 +50,7 @@ protocol::EvaluationTerms terms_of(const EvaluationInputs& inputs,
     out.steps = inputs.steps;
     out.windows = inputs.windows;
     out.reference_root = inputs.reference.root();
-    out.held_out = protocol::held_out_commitment(inputs.salt, inputs.held_out.root());
+    out.held_out = quality::held_out_commitment(inputs.salt, inputs.held_out.root());
     return out;
 }
 
@@ -73,7 +72,7 @@ Evaluation::Evaluation(EvaluationInputs inputs, program::Program program)
     : inputs_(std::move(inputs)),
       program_(std::move(program)),
       terms_(terms_of(inputs_, program_)),
-      id_(protocol::evaluation_id(terms_)) {}
+      id_(quality::evaluation_id(terms_)) {}
 
 Status Evaluation::check(const blob::Dataset& dataset) const {
     const Status fits = check_text(dataset, blob::Split::kTrain, inputs_.model.model);

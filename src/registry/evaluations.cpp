@@ -55,7 +55,7 @@ Status check_same_results(const Evaluation& stored, const Evaluation& offered) {
 }  // namespace
 
 Result<bool> publish_evaluation(db::Transaction& tx, const Evaluation& evaluation) {
-    const protocol::EvaluationTerms& terms = evaluation.terms;
+    const quality::EvaluationTerms& terms = evaluation.terms;
     // The database sets number and datasets_before.
     GYM_TRY(const db::Rows inserted,
             tx.exec("INSERT INTO registry.evaluation (id, program_root, seed, vocabulary, "

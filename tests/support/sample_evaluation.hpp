@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "gym/protocol/evaluation.hpp"
+#include "gym/quality/evaluation_terms.hpp"
 #include "gym/registry/evaluations.hpp"
 
 namespace gym::testing {
@@ -13,7 +13,7 @@ inline registry::Evaluation sample_evaluation(const Digest& reference, std::uint
     Digest salt, held_out_root;
     salt.data.back() = seed;
     held_out_root.data.front() = seed;
-    protocol::EvaluationTerms terms;
+    quality::EvaluationTerms terms;
     terms.program_root.data.front() = 7;
     terms.seed.data.back() = seed;
     terms.vocabulary = 256;
@@ -21,9 +21,9 @@ inline registry::Evaluation sample_evaluation(const Digest& reference, std::uint
     terms.steps = 20;
     terms.windows = 16;
     terms.reference_root = reference;
-    terms.held_out = protocol::held_out_commitment(salt, held_out_root);
+    terms.held_out = quality::held_out_commitment(salt, held_out_root);
     registry::Evaluation out;
-    out.id = protocol::evaluation_id(terms);
+    out.id = quality::evaluation_id(terms);
     out.terms = terms;
     out.model_yaml = "batch: 2\n";
     out.before_bits = std::bit_cast<std::uint32_t>(before);

@@ -15,6 +15,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/rewards/epoch_file.hpp"
+#include "payout_roots.hpp"
 
 namespace gym::app {
 namespace {
@@ -28,21 +29,9 @@ struct AuditOptions {
     bool files_only = false;
 };
 
-/// The roots on chain; epoch 0 for one that is not there.
-struct Roots {
-    chain::RootSubmitted pending;
-    chain::RootSubmitted active;
-    /// Nothing before it can differ from what it was made of.
-    [[nodiscard]] const chain::RootSubmitted& newest() const {
-        return pending.epoch != 0 ? pending : active;
-    }
-};
-
-Result<Roots> roots_on_chain(chain::ChainClient& client, const Address& address) {
-    const chain::RewardsDistributor distributor(address);
-    Roots out;
-    GYM_TRY(out.pending, distributor.pending_root(client));
-    GYM_TRY(out.active, distributor.active_root(client));
+/// One of them is there. @errors kNotFound.
+Result<PayoutRoots> roots_on_chain(chain::ChainClient& client, const Address& distributor) {
+    GYM_TRY(const PayoutRoots out, payout_roots(client, chain::RewardsDistributor(distributor)));
     if (out.newest().epoch != 0) return out;
     return fail(ErrorCode::kNotFound, "no payout root is on chain yet");
 }
@@ -103,7 +92,7 @@ Result<std::vector<rewards::EpochFile>> follow_links(const AuditOptions& options
 }
 
 /// A pending root that takes from an earner need not be waited for: anybody can disable it.
-void check_fallen(const AuditOptions& options, const Roots& roots, Findings& findings) {
+void check_fallen(const AuditOptions& options, const PayoutRoots& roots, Findings& findings) {
     if (roots.pending.epoch == 0 || roots.active.epoch == 0) return;
     const auto fallen = prove_fallen(options.files, roots.active, roots.pending);
     if (!fallen.ok()) return findings.expect(false, fallen.error().message);
@@ -224,7 +213,7 @@ Status audit(const CliContext& context, const AuditOptions& options) {
     GYM_TRY(const chain::Deployment contracts, options.chain.contracts());
     GYM_TRY(const std::string url, options.chain.rpc_url());
     GYM_TRY(const auto client, chain::make_http_client(url));
-    GYM_TRY(const Roots roots, roots_on_chain(*client, contracts.distributor));
+    GYM_TRY(const PayoutRoots roots, roots_on_chain(*client, contracts.distributor));
     const chain::RootSubmitted& anchor = roots.newest();
     const std::uint64_t epoch = options.epoch == 0 ? anchor.epoch : options.epoch;
     if (epoch > anchor.epoch)

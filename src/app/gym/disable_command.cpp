@@ -8,6 +8,7 @@
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
 #include "epoch_files.hpp"
+#include "payout_roots.hpp"
 
 namespace gym::app {
 namespace {
@@ -24,8 +25,7 @@ struct DisableOptions {
 
 /// What was found, and the call that proves it.
 struct Finding {
-    chain::RootSubmitted active;
-    chain::RootSubmitted pending;
+    PayoutRoots roots;
     FallenProof fallen;
     chain::ContractCall call;
 };
@@ -33,26 +33,25 @@ struct Finding {
 Result<Finding> find(const DisableOptions& options, const chain::RewardsDistributor& distributor,
                      chain::ChainClient& client) {
     Finding out;
-    GYM_TRY(out.pending, distributor.pending_root(client));
-    GYM_TRY(out.active, distributor.active_root(client));
+    GYM_TRY(out.roots, payout_roots(client, distributor));
+    const auto& [pending, active] = out.roots;
     const std::string epoch = std::to_string(options.epoch);
-    if (out.pending.epoch != options.epoch)
-        return fail(
-            ErrorCode::kConflict,
-            "the payout root of epoch " + epoch +
-                " is not pending, and only a pending one can be disabled: " +
-                (out.pending.epoch == 0 ? std::string("none is pending")
-                                        : "pending is epoch " + std::to_string(out.pending.epoch)));
-    if (out.active.epoch == 0)
+    if (pending.epoch != options.epoch)
+        return fail(ErrorCode::kConflict,
+                    "the payout root of epoch " + epoch +
+                        " is not pending, and only a pending one can be disabled: " +
+                        (pending.epoch == 0 ? std::string("none is pending")
+                                            : "pending is epoch " + std::to_string(pending.epoch)));
+    if (active.epoch == 0)
         return fail(
             ErrorCode::kConflict,
             "no payout root is active yet, so nobody can have less under the one of epoch " +
                 epoch + ": nothing is sent");
-    GYM_TRY(const auto fallen, prove_fallen(options.files, out.active, out.pending));
+    GYM_TRY(const auto fallen, prove_fallen(options.files, active, pending));
     if (!fallen)
         return fail(ErrorCode::kConflict,
                     "no earner has less under the pending root of epoch " + epoch +
-                        " than under the active one of epoch " + std::to_string(out.active.epoch) +
+                        " than under the active one of epoch " + std::to_string(active.epoch) +
                         ": nothing is sent. Who is left out altogether cannot be proven; only the "
                         "guardian can disable the root for that");
     out.fallen = *fallen;
@@ -65,8 +64,8 @@ void print(const CliContext& context, const Finding& finding, const json::object
     const chain::Claim& active = finding.fallen.active;
     const chain::Claim& pending = finding.fallen.pending;
     if (context.json) {
-        json::object out{{"epoch", finding.pending.epoch},
-                         {"active_epoch", finding.active.epoch},
+        json::object out{{"epoch", finding.roots.pending.epoch},
+                         {"active_epoch", finding.roots.active.epoch},
                          {"earner", active.earner.hex()},
                          {"active_wei", active.cumulative.to_string()},
                          {"pending_wei", pending.cumulative.to_string()}};
@@ -77,10 +76,10 @@ void print(const CliContext& context, const Finding& finding, const json::object
     }
     std::printf("earner             %s\n", active.earner.hex().c_str());
     std::printf("active root        epoch %llu, pays it %s tokens in all\n",
-                static_cast<unsigned long long>(finding.active.epoch),
+                static_cast<unsigned long long>(finding.roots.active.epoch),
                 active.cumulative.to_tokens().c_str());
     std::printf("pending root       epoch %llu, pays it %s tokens in all\n",
-                static_cast<unsigned long long>(finding.pending.epoch),
+                static_cast<unsigned long long>(finding.roots.pending.epoch),
                 pending.cumulative.to_tokens().c_str());
 }
 
@@ -102,15 +101,16 @@ Status send(const CliContext& context, const Finding& finding, const DisableOpti
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.files.api));
     GYM_TRY(const chain::Outcome outcome,
             sender.account->execute(finding.call, "disable/" + sender.contracts.distributor.hex() +
-                                                      "/" + std::to_string(finding.pending.epoch) +
-                                                      "/" + finding.pending.root.hex()));
+                                                      "/" +
+                                                      std::to_string(finding.roots.pending.epoch) +
+                                                      "/" + finding.roots.pending.root.hex()));
     const std::string hash =
         outcome.transaction_hash ? outcome.transaction_hash->hex() : std::string("-");
     print(context, finding,
           {{"dry_run", false}, {"transaction", hash}, {"gas_used", outcome.gas_used}});
     if (!context.json)
         std::printf("transaction        %s (final): the root of epoch %llu will never pay\n",
-                    hash.c_str(), static_cast<unsigned long long>(finding.pending.epoch));
+                    hash.c_str(), static_cast<unsigned long long>(finding.roots.pending.epoch));
     return {};
 }
 

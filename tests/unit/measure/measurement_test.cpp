@@ -206,9 +206,9 @@ TEST(EvaluationTest, ItsIdCoversEverythingAndHidesTheHeldOutText) {
     id([](EvaluationInputs& one) { one.held_out = bytes_of(counting_text(30'000)); });
     id([](EvaluationInputs& one) { one.salt = seed_of("another"); });
     const Evaluation evaluation = must(Evaluation::create(inputs()));
-    EXPECT_EQ(evaluation.id(), protocol::evaluation_id(evaluation.terms()));
+    EXPECT_EQ(evaluation.id(), quality::evaluation_id(evaluation.terms()));
     EXPECT_EQ(evaluation.terms().held_out,
-              protocol::held_out_commitment(evaluation.salt(), evaluation.held_out().root()));
+              quality::held_out_commitment(evaluation.salt(), evaluation.held_out().root()));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "gym/common/result.hpp"
 #include "gym/program/program.hpp"
 #include "gym/program/train_program.hpp"
-#include "gym/protocol/evaluation.hpp"
+#include "gym/quality/evaluation_terms.hpp"
 
 /// A network's yardstick for the usefulness of datasets (docs/REWARDS.md, "Usefulness"): a model, a
 /// base state, a reference text and a text that nobody trains on. Pure; safe to share by threads.
@@ -36,7 +36,7 @@ class Evaluation {
     static Result<Evaluation> create(EvaluationInputs inputs);
 
     [[nodiscard]] const Digest& id() const { return id_; }
-    [[nodiscard]] const protocol::EvaluationTerms& terms() const { return terms_; }
+    [[nodiscard]] const quality::EvaluationTerms& terms() const { return terms_; }
     [[nodiscard]] const program::Program& program() const { return program_; }
     [[nodiscard]] const blob::Dataset& reference() const { return inputs_.reference; }
     [[nodiscard]] const blob::Dataset& held_out() const { return inputs_.held_out; }
@@ -52,7 +52,7 @@ class Evaluation {
     Evaluation(EvaluationInputs inputs, program::Program program);
     EvaluationInputs inputs_;
     program::Program program_;
-    protocol::EvaluationTerms terms_;
+    quality::EvaluationTerms terms_;
     Digest id_;
 };
 

@@ -8,7 +8,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
-#include "gym/protocol/evaluation.hpp"
+#include "gym/quality/evaluation_terms.hpp"
 #include "gym/registry/datasets.hpp"
 
 /// Evaluations and what they measured (docs/REWARDS.md, "Usefulness"). Writing takes the role
@@ -24,8 +24,8 @@ struct Retirement {
 };
 
 struct Evaluation {
-    Digest id;  ///< protocol::evaluation_id(terms)
-    protocol::EvaluationTerms terms;
+    Digest id;  ///< quality::evaluation_id(terms)
+    quality::EvaluationTerms terms;
     std::string model_yaml;
     Digest base_state_root;
     std::uint32_t before_bits = 0;  ///< the base state's loss

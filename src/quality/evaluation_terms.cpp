@@ -1,9 +1,9 @@
-#include "gym/protocol/evaluation.hpp"
+#include "gym/quality/evaluation_terms.hpp"
 
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 
-namespace gym::protocol {
+namespace gym::quality {
 
 Digest held_out_commitment(const Digest& salt, const Digest& root) {
     commit::Encoder encoder;
@@ -19,4 +19,4 @@ Digest evaluation_id(const EvaluationTerms& terms) {
     return commit::sha256(encoder.view());
 }
 
-}  // namespace gym::protocol
+}  // namespace gym::quality

@@ -5,7 +5,7 @@
 #include "gym/common/bytes.hpp"
 
 /// What identifies an evaluation of datasets (docs/REWARDS.md, "Usefulness"). Pure functions.
-namespace gym::protocol {
+namespace gym::quality {
 
 /// What everybody knows of an evaluation from the day that it is published.
 struct EvaluationTerms {
@@ -29,4 +29,4 @@ struct EvaluationTerms {
 /// SHA-256 of "GYMUSEF1" and the terms in order (integers big-endian).
 [[nodiscard]] Digest evaluation_id(const EvaluationTerms& terms);
 
-}  // namespace gym::protocol
+}  // namespace gym::quality

@@ -1,0 +1,14 @@
+#include "payout_roots.hpp"
+
+namespace gym::app {
+
+Result<PayoutRoots> payout_roots(chain::ChainClient& client,
+                                 const chain::RewardsDistributor& distributor) {
+    PayoutRoots out;
+    // In this order: a root that becomes active in between is found once at least.
+    GYM_TRY(out.pending, distributor.pending_root(client));
+    GYM_TRY(out.active, distributor.active_root(client));
+    return out;
+}
+
+}  // namespace gym::app
