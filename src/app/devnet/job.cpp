@@ -20,22 +20,42 @@ namespace {
 constexpr std::uint32_t kPollMs = 300;
 constexpr std::uint32_t kDepositTimeoutS = 60;
 
-/// Asks `done` again and again until it says true.
+/// What there is of a thing that is waited for.
+struct Stage {
+    bool done = false;
+    std::string at;  ///< another one is progress
+};
+
+/// Asks again and again until `stage` is done; a slow machine gets its time as long as it gets on.
 /// @errors its own, except kUnavailable; kTimeout, kCancelled.
-Status wait_until(const std::string& what, const Patience& patience,
-                  const std::function<Result<bool>()>& done) {
-    const auto deadline =
-        std::chrono::steady_clock::now() + std::chrono::seconds(patience.timeout_s);
-    while (std::chrono::steady_clock::now() < deadline) {
+Status wait_through(const std::string& what, const Patience& patience,
+                    const std::function<Result<Stage>()>& stage) {
+    using Clock = std::chrono::steady_clock;
+    auto since = Clock::now();
+    std::string last;
+    while (Clock::now() < since + std::chrono::seconds(patience.timeout_s)) {
         if (patience.interrupted && patience.interrupted())
             return fail(ErrorCode::kCancelled, "interrupted while waiting for " + what);
-        const auto now = done();
-        if (now.ok() && *now) return {};
+        const auto now = stage();
+        if (now.ok() && now->done) return {};
         if (!now.ok() && now.error().code != ErrorCode::kUnavailable) return now.error();
+        if (now.ok() && now->at != last) {
+            last = now->at;
+            since = Clock::now();
+        }
         std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
     }
-    return fail(ErrorCode::kTimeout,
-                "waited " + std::to_string(patience.timeout_s) + " s for " + what);
+    return fail(ErrorCode::kTimeout, "waited " + std::to_string(patience.timeout_s) + " s for " +
+                                         what + (last.empty() ? "" : ", without progress"));
+}
+
+/// The same for what has no stages.
+Status wait_until(const std::string& what, const Patience& patience,
+                  const std::function<Result<bool>()>& done) {
+    return wait_through(what, patience, [&]() -> Result<Stage> {
+        GYM_TRY(const bool now, done());
+        return Stage{now, {}};
+    });
 }
 
 std::string text_of(const boost::json::value& object, const char* field) {
@@ -140,7 +160,7 @@ Result<Digest> submit_job(const Layout& layout, const Programs& programs, const 
 
 Status watch_job(db::Database& database, const Digest& job_id, const Patience& patience) {
     ProgressPrinter printer;
-    Status status = wait_until("the job to end", patience, [&]() -> Result<bool> {
+    Status status = wait_through("the job to end", patience, [&]() -> Result<Stage> {
         GYM_TRY(const JobProgress progress,
                 read_progress(database, job_id, SystemClock().now_ms()));
         printer.show(progress);
@@ -150,7 +170,8 @@ Status watch_job(db::Database& database, const Digest& job_id, const Patience& p
             return fail(ErrorCode::kConflict,
                         "the job is " + std::string(registry::to_string(progress.status)) + ": " +
                             progress.status_reason);
-        return progress.status == kCompleted && progress.units_open == 0;
+        return Stage{progress.status == kCompleted && progress.units_open == 0,
+                     progress_line(progress) + std::to_string(progress.units_open)};
     });
     printer.finish();
     return status;

@@ -14,7 +14,7 @@ namespace gym::devnet {
 
 /// How long to wait for something.
 struct Patience {
-    std::uint32_t timeout_s = 0;
+    std::uint32_t timeout_s = 0;             ///< without progress, where progress can be seen
     std::function<bool()> interrupted = {};  ///< asked between polls; empty: never
 };
 

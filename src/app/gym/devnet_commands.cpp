@@ -202,7 +202,8 @@ void add_devnet_commands(CLI::App& app, CliContext& context) {
     demo_command->add_option("--job", flags->demo.job_file,
                              "Job file (default examples/demo-job.yaml)");
     demo_command->add_option("--report", flags->report, "Where to write the report (JSON)");
-    demo_command->add_option("--timeout", flags->demo.timeout_s, "Seconds for training");
+    demo_command->add_option("--timeout", flags->demo.timeout_s,
+                             "Seconds without progress after which it gives up [900]");
     demo_command->add_flag("--keep", flags->keep, "Leave the network running");
     demo_command->callback([&context, flags] { context.finish(demo(context, *flags)); });
 }

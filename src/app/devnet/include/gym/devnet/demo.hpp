@@ -50,7 +50,7 @@ struct DemoOptions {
     std::filesystem::path text;                        ///< what the model is trained on
     std::string licence = "LicenseRef-public-domain";  ///< of the text, an SPDX expression
     std::filesystem::path job_file;                    ///< examples/demo-job.yaml
-    std::uint32_t timeout_s = 900;
+    std::uint32_t timeout_s = 900;  ///< for each thing that is waited for, without progress
     Expectations expected;
 };
 
