@@ -11,7 +11,7 @@ namespace {
 
 /// The base state is round 0 where it is trained at all; what is measured comes after it, with
 /// other windows and on the schedule's later steps.
-std::uint64_t measured_round(const EvaluationTerms& terms) {
+std::uint64_t measured_round(const quality::EvaluationTerms& terms) {
     return terms.base_steps == 0 ? 0 : 1;
 }
 
@@ -57,7 +57,7 @@ Result<std::uint32_t> score(const Evaluation& evaluation, const engine::State& s
 Result<Scored> train_and_score(const Evaluation& evaluation, const Base& base,
                                const blob::Dataset& dataset, std::string_view what,
                                const MeasureOptions& options) {
-    const EvaluationTerms& terms = evaluation.terms();
+    const quality::EvaluationTerms& terms = evaluation.terms();
     GYM_TRY(const engine::UnitResult unit,
             train(evaluation, base, dataset, measured_round(terms), terms.steps, what, options));
     Scored out;
@@ -69,7 +69,7 @@ Result<Scored> train_and_score(const Evaluation& evaluation, const Base& base,
 }  // namespace
 
 Result<Base> make_base(const Evaluation& evaluation, const MeasureOptions& options) {
-    const EvaluationTerms& terms = evaluation.terms();
+    const quality::EvaluationTerms& terms = evaluation.terms();
     const unsigned threads = options.engine.threads;
     GYM_TRY(const engine::State initial, engine::initial_state(evaluation.program(), terms.seed));
     Base base;
