@@ -160,8 +160,8 @@ TEST_F(AuditTest, NothingThatNodesSignedCanBeChangedUnseen) {
                             *Amount::parse_tokens("0.1"));
     run_epoch(job, {{0, kPflop, Fate::kVerified}, {1, kPflop, Fate::kRejected}}, 1);
     ASSERT_TRUE(audit("1").ok()) << audit("1").error().message;
-    EXPECT_EQ(backend_->fee().value().fee_ppm, 20'000U);
-    EXPECT_EQ(backend_->fee().value().burned_ppm, 500'000U);
+    EXPECT_EQ(backend_->terms().value().fee.fee_ppm, 20'000U);
+    EXPECT_EQ(backend_->terms().value().fee.burned_ppm, 500'000U);
 
     const auto sql_of = [](const auto& bytes) { return "'\\x" + bytes.hex().substr(2) + "'"; };
     const std::string unit = sql_of(history_.unit_id(0));
