@@ -1,82 +1,11 @@
 #include "openapi_schemas.hpp"
 
-#include <boost/json/array.hpp>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "openapi_fields.hpp"
 
 namespace gym::api {
 namespace {
 
 namespace json = boost::json;
-
-/// `type` is a word of type_json() or the name of a schema; "?" behind it: may be null; "[]": a
-/// list of it.
-struct Field {
-    std::string_view name;
-    std::string_view type;
-    std::string_view about = {};
-};
-using Fields = std::vector<Field>;
-
-json::object reference(std::string_view schema) {
-    return {{"$ref", "#/components/schemas/" + std::string(schema)}};
-}
-
-json::object type_json(std::string_view type) {
-    if (type == "text") return {{"type", "string"}};
-    if (type == "flag") return {{"type", "boolean"}};
-    if (type == "real") return {{"type", "number"}};
-    if (type == "count") return {{"type", "integer"}, {"minimum", 0}};
-    if (type == "time") return {{"type", "integer"}, {"description", "Unix milliseconds"}};
-    if (type == "wei")
-        return {{"type", "string"}, {"pattern", "^[0-9]+$"}, {"description", "base units"}};
-    if (type == "hash") return {{"type", "string"}, {"pattern", "^0x[0-9a-f]{64}$"}};
-    if (type == "bits")
-        return {{"type", "string"},
-                {"pattern", "^0x[0-9a-f]{8}$"},
-                {"description", "bits of a binary32"}};
-    if (type == "address") return {{"type", "string"}, {"pattern", "^0x[0-9a-f]{40}$"}};
-    if (type == "bytes") return {{"type", "string"}, {"pattern", "^0x([0-9a-f]{2})*$"}};
-    if (type == "object") return {{"type", "object"}};
-    if (type == "counts")
-        return {{"type", "object"}, {"additionalProperties", {{"type", "integer"}}}};
-    return reference(type);
-}
-
-json::object field_json(const Field& field) {
-    std::string_view type = field.type;
-    const bool list = type.ends_with("[]");
-    if (list) type.remove_suffix(2);
-    const bool nullable = type.ends_with("?");
-    if (nullable) type.remove_suffix(1);
-    json::object out = type_json(type);
-    if (nullable && out.contains("$ref"))
-        out = {{"oneOf", json::array{out, json::object{{"type", "null"}}}}};
-    else if (nullable)
-        out["type"] = json::array{out["type"], "null"};
-    if (list) out = {{"type", "array"}, {"items", std::move(out)}};
-    if (!field.about.empty()) out["description"] = field.about;
-    return out;
-}
-
-json::object schema(const Fields& fields) {
-    json::object properties;
-    json::array required;
-    for (const Field& field : fields) {
-        properties[field.name] = field_json(field);
-        required.push_back(json::value(field.name));
-    }
-    return {{"type", "object"},
-            {"properties", std::move(properties)},
-            {"required", std::move(required)},
-            {"additionalProperties", false}};
-}
-
-Fields operator+(Fields left, const Fields& right) {
-    left.insert(left.end(), right.begin(), right.end());
-    return left;
-}
 
 Fields job_fields() {
     return {{"id", "hash"},
@@ -321,56 +250,6 @@ void account_schemas(json::object& out) {
     out["NodeList"] = schema({{"nodes", "Node[]"}});
 }
 
-void evidence_schemas(json::object& out) {
-    out["RoundDetail"] =
-        schema({{"job_id", "hash"},
-                {"round", "count"},
-                {"state", "text"},
-                {"epoch", "count", "of its commitments, in CommitmentLog"},
-                {"record", "bytes", "whose hash is on chain"},
-                {"record_hash", "hash"},
-                {"commitments_root", "hash?"},
-                {"commitment_count", "count?"},
-                {"posted_block", "count?", "of the commitments' root"},
-                {"beacon_block", "count?", "whose prevrandao draws the sample"},
-                {"beacon", "hash?"},
-                {"aggregate", "bytes?", "the coordinator's signed commitment, in no tree"},
-                {"opened_at_ms", "time?"},
-                {"closed_at_ms", "time?"}});
-    out["Commitment"] = schema({{"leaf_index", "count"},
-                                {"unit", "hash"},
-                                {"commitment", "bytes", "signed; what the leaf is the hash of"}});
-    out["CommitmentList"] = schema({{"commitments", "Commitment[]"}});
-    out["SignedReport"] =
-        schema({{"unit", "hash"},
-                {"draw", "count"},
-                {"verifier", "address"},
-                {"committed", "hash", "what it committed to before it revealed"},
-                {"records_root", "hash"},
-                {"final_state_root", "hash"},
-                {"delta_root", "hash"},
-                {"trace", "hash"},
-                {"challenge_signature", "bytes", "the verifier's over beacon and unit"},
-                {"salt", "hash"},
-                {"equal", "flag"},
-                {"accepted", "flag"}});
-    out["SignedReportList"] = schema({{"reports", "SignedReport[]"}});
-    out["Challenge"] = schema({{"nonce", "hash"},
-                               {"issued_at_ms", "time"},
-                               {"deadline_ms", "time"},
-                               {"answered_at_ms", "time?"},
-                               {"signature", "bytes?", "the node's over the challenge"},
-                               {"withdrawn", "flag", "it counts for nobody"}});
-    out["ChallengeList"] = schema({{"challenges", "Challenge[]"}});
-    out["Fee"] = schema({{"fee_ppm", "count", "of a round's credits"},
-                         {"burned_ppm", "count", "of the fee"},
-                         {"changed_at_ms", "time"},
-                         {"cost_bound_ppm", "count?",
-                          "what compute may cost at the most, verification, bonus and fee "
-                          "included; null until the network's services have said it"},
-                         {"data_bound_ppm", "count?", "the same of data"}});
-}
-
 }  // namespace
 
 json::object openapi_schemas() {
@@ -382,6 +261,7 @@ json::object openapi_schemas() {
     bill_schemas(out);
     account_schemas(out);
     evidence_schemas(out);
+    transfer_proof_schemas(out);
     out["Network"] = schema({{"chain_id", "count"},
                              {"token", "address"},
                              {"job_escrow", "address"},

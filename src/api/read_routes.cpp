@@ -88,6 +88,15 @@ Result<Response> list_units(RouteContext& context, const Call& call) {
     return ok({{"units", to_json_list(units)}});
 }
 
+Result<Response> transfer_proof(RouteContext& context, const Call& call) {
+    const auto id = ledger::parse_uuid(call.path.find("id")->second);
+    if (!id.ok())
+        return fail(ErrorCode::kMalformed, "'id' must be a transfer's id: a UUID, 8-4-4-4-12");
+    GYM_TRY(const auto proof, context.with.queries.transfer_proof(*call.owner, *id));
+    // These bytes and no views of ours: whoever keeps them checks them without us.
+    return json_response(200, ledger::encode_proof(proof));
+}
+
 void add_account_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/accounts/{address}",
@@ -122,6 +131,17 @@ void add_account_routes(Router& router, RouteContext& context) {
                             context.with.queries.receipt(call.path.find("id")->second));
                     return ok(to_json(receipt));
                 }});
+    router.add({.method = "GET",
+                .pattern = "/v1/transfers/{id}/proof",
+                .id = "getTransferProof",
+                .summary = "That a transfer is in the ledger, under a signed seal: what `gym "
+                           "ledger verify --proof` checks without us. For the owner of one of its "
+                           "two accounts, or of the job that one belongs to; 403 for others. 409: "
+                           "no seal covers it yet; one is made at most each second.",
+                .path = {{"id", "The transfer's id: of a receipt, or its posting."}},
+                .needs_key = true,
+                .schema = "TransferProof",
+                .run = [&context](const Call& call) { return transfer_proof(context, call); }});
 }
 
 void add_epoch_routes(Router& router, RouteContext& context) {

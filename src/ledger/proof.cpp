@@ -28,8 +28,9 @@ Result<Covering> seal_over(Transaction& transaction, std::uint64_t seq) {
                 "ORDER BY s.number LIMIT 1",
                 {seq}));
     if (!row)
-        return fail(ErrorCode::kUnavailable,
-                    "no seal covers the transfer yet: gym-rewards makes one each second");
+        return fail(ErrorCode::kConflict,
+                    "no seal covers the transfer yet: gym-rewards makes one at most each second; "
+                    "ask again then");
     GYM_TRY(const auto seals, read_seals(transaction, row->get<std::uint64_t>(0) - 1, 1));
     GYM_ASSERT(seals.size() == 1, "the seal that was just found");
     return Covering{seals.front(), row->get<std::uint64_t>(1)};

@@ -84,8 +84,11 @@ Result<boost::json::value> api_get(const std::string& url, const std::string& pa
     return json_of(reply);
 }
 
-Result<std::string> api_get_text(const std::string& url, const std::string& path) {
-    GYM_TRY(Reply reply, exchange(url, {.target = path}));
+Result<std::string> api_get_text(const std::string& url, const std::string& path,
+                                 const std::string& api_key) {
+    http::Request request{.target = path};
+    if (!api_key.empty()) request.headers.emplace_back("Authorization", "Bearer " + api_key);
+    GYM_TRY(Reply reply, exchange(url, std::move(request)));
     if (!is_success(reply)) return problem_of(reply);
     return std::move(reply.body);
 }

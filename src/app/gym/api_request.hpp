@@ -17,8 +17,10 @@ inline constexpr std::uint32_t kApiTimeoutMs = 10'000;
 /// that is no JSON.
 [[nodiscard]] Result<boost::json::value> api_get(const std::string& url, const std::string& path);
 
-/// The same, byte for byte as it was sent: for answers whose hash counts.
-[[nodiscard]] Result<std::string> api_get_text(const std::string& url, const std::string& path);
+/// The same, byte for byte as it was sent: for answers whose hash counts. With an API key, if one
+/// is given, and the errors of api_post().
+[[nodiscard]] Result<std::string> api_get_text(const std::string& url, const std::string& path,
+                                               const std::string& api_key = {});
 
 struct ApiPost {
     std::string path;          ///< "/v1/jobs"

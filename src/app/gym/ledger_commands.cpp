@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "api_request.hpp"
 #include "cli_context.hpp"
 #include "database_options.hpp"
 #include "gym/common/file.hpp"
@@ -24,6 +25,7 @@ constexpr std::size_t kProblemsShown = 10;
 
 struct LedgerOptions {
     DatabaseOptions database;
+    ApiOptions api;
     std::vector<std::string> signers;
     std::vector<std::string> epoch_files;
     std::string proof;
@@ -164,15 +166,43 @@ Status verify_proof(const CliContext& context, const LedgerOptions& options) {
     return {};
 }
 
-Status prove(const LedgerOptions& options) {
+Result<ledger::TransferProof> proof_of_database(const DatabaseOptions& options,
+                                                const ledger::TransferId& id) {
+    GYM_TRY(const auto database, options.open("gym-ledger-prove"));
+    return database->transact(
+        [&](db::Transaction& transaction) { return ledger::prove_transfer(transaction, id); });
+}
+
+/// Checked here: what nobody will accept is not worth keeping.
+Result<ledger::TransferProof> proof_of_api(const ApiOptions& options,
+                                           const ledger::TransferId& id) {
+    GYM_TRY(const std::string key, options.key());
+    const std::string uuid = to_uuid(id);
+    GYM_TRY(const std::string text,
+            api_get_text(options.base_url(), "/v1/transfers/" + uuid + "/proof", key));
+    auto proof = ledger::parse_proof(text);
+    if (!proof.ok()) return proof.error().in("gym-api");
+    if (proof->transfer.id != id)
+        return fail(ErrorCode::kMismatch,
+                    "gym-api: this proof is of transfer " + to_uuid(proof->transfer.id));
+    const Status checked = ledger::check_proof(*proof);
+    if (!checked.ok()) return checked.error().in("gym-api");
+    return proof;
+}
+
+Status prove(const LedgerOptions& options, bool by_api) {
     GYM_TRY(const ledger::TransferId id, ledger::parse_uuid(options.id));
-    GYM_TRY(const auto database, options.database.open("gym-ledger-prove"));
     GYM_TRY(const ledger::TransferProof proof,
-            database->transact([&](db::Transaction& transaction) {
-                return ledger::prove_transfer(transaction, id);
-            }));
+            by_api ? proof_of_api(options.api, id) : proof_of_database(options.database, id));
     std::printf("%s\n", ledger::encode_proof(proof).c_str());
     return {};
+}
+
+/// Customers have an API key and no database: that one has to be named, by a flag or as for psql.
+bool asks_api(const CLI::App& command) {
+    if (command.count("--api") > 0 || command.count("--api-key-file") > 0) return true;
+    return command.count("--host") == 0 && command.count("--port") == 0 &&
+           command.count("--database") == 0 && command.count("--user") == 0;
 }
 
 }  // namespace
@@ -200,10 +230,14 @@ void add_ledger_commands(CLI::App& app, CliContext& context) {
 
     CLI::App* prove_command = group->add_subcommand(
         "prove",
-        "Print a proof that a transfer is under a signed seal (`verify --proof` checks it)");
+        "Print a proof that a transfer is under a signed seal (`verify --proof` checks it): of a "
+        "transfer of one's own from gym-api; of any from the database, if one is named");
+    options->api.add_to(*prove_command, true);
     options->database.add_to(*prove_command);
     prove_command->add_option("id", options->id, "The transfer's id, a UUID")->required();
-    prove_command->callback([&context, options] { context.finish(prove(*options)); });
+    prove_command->callback([&context, options, prove_command] {
+        context.finish(prove(*options, asks_api(*prove_command)));
+    });
 }
 
 }  // namespace gym::app

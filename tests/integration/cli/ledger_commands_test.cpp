@@ -1,6 +1,9 @@
 #include <boost/json.hpp>
 
 #include "command.hpp"
+#include "gym/api/api.hpp"
+#include "gym/api/postgres.hpp"
+#include "gym/api/server.hpp"
 #include "gym/ledger/ledger.hpp"
 #include "gym/ledger/sealer.hpp"
 #include "gym/rewards/epoch_file.hpp"
@@ -144,6 +147,81 @@ TEST_F(LedgerCommands, AProofHoldsWithoutTheDatabaseUntilAByteIsChanged) {
     EXPECT_TRUE(broken.err.starts_with("gym: " + path + ": no proof of a transfer: "))
         << broken.err;
     EXPECT_EQ(broken.err.find("function"), std::string::npos) << "a line of a library";
+}
+
+/// The same with a gym-api over that database, for customers who have a key and no login.
+class ProofsOfTheApi : public LedgerCommands {
+  protected:
+    ProofsOfTheApi() {
+        payee_.data.back() = 1;
+        const auto rewards = test_.as("gym_rewards");
+        Ledger ledger(*rewards, clock_);
+        TransferRequest request;
+        request.id = transfer_id("deposit");
+        request.debit = *ledger.open_account({"system", "erc20:1:t", AccountKind::kChainEscrow});
+        request.credit = *ledger.open_account({payee_.hex(), "erc20:1:t", AccountKind::kAvailable});
+        request.amount = Amount::parse_tokens("12.5").value();
+        EXPECT_EQ(ledger.submit(std::vector{request})->at(0), TransferStatus::kCreated);
+        Sealer sealer(*rewards, clock_, key_);
+        EXPECT_TRUE(sealer.tick().value().has_value());
+        server_ = api::Server::start({}, api_).value();
+        ::setenv("GYM_API", ("http://127.0.0.1:" + std::to_string(server_->port())).c_str(), 1);
+        ::unsetenv("PGPASSWORD");
+    }
+    ~ProofsOfTheApi() override {
+        server_->stop(1'000);
+        for (const char* name : {"GYM_API", "GYM_API_KEY", "PGHOST"})
+            ::unsetenv(name);
+    }
+    void use_key_of(const Address& owner) {
+        const std::string key = api::create_key(*api_db_, owner, "test", 1).value();
+        ::setenv("GYM_API_KEY", key.c_str(), 1);
+    }
+
+    Address payee_;
+    const std::string deposit_ = to_uuid(transfer_id("deposit"));
+    const std::unique_ptr<db::Database> api_db_ = test_.as("gym_api");
+    blob::MemoryStore blobs_;
+    api::PostgresBackend backend_{*api_db_, blobs_, clock_, {"erc20:1:t"}};
+    api::Api api_{{backend_, backend_, backend_, clock_}, {}};
+    std::unique_ptr<api::Server> server_;
+};
+
+TEST_F(ProofsOfTheApi, APayeeKeepsAndChecksOneWithoutTheDatabase) {
+    use_key_of(payee_);
+    const Outcome proof = gym({"prove", deposit_}, false);
+    ASSERT_EQ(proof.exit_code, 0) << proof.err;
+    spill(place_ / "proof.json", proof.out);
+    const std::string path = (place_ / "proof.json").string();
+    ::setenv("PGHOST", "/nonexistent", 1);
+    const std::vector<std::string> check{"verify", "--proof", path, "--signer",
+                                         key_.address().hex()};
+    const Outcome checked = gym(check, false);
+    EXPECT_EQ(checked.exit_code, 0) << checked.err;
+    EXPECT_NE(checked.out.find("amount             12.5 tokens of erc20:1:t"), std::string::npos)
+        << checked.out;
+    EXPECT_EQ(checked.out.find("12500000000000000000"), std::string::npos) << "base units";
+    std::vector<std::string> as_json = check;
+    as_json.emplace_back("--json");
+    EXPECT_EQ(json::parse(gym(as_json, false).out).as_object().at("amount_wei").as_string(),
+              "12500000000000000000");
+
+    EXPECT_EQ(gym({"prove", deposit_}, false).exit_code, 4) << "PGHOST names a database";
+    const Outcome named = gym({"prove", deposit_, "--api", std::getenv("GYM_API")}, false);
+    EXPECT_EQ(named.exit_code, 0) << named.err;
+    EXPECT_EQ(named.out, proof.out);
+}
+
+TEST_F(ProofsOfTheApi, OthersAreToldWhyTheyGetNone) {
+    const Outcome without = gym({"prove", deposit_}, false);
+    EXPECT_NE(without.err.find("this needs an API key"), std::string::npos) << without.err;
+    Address stranger;
+    stranger.data.back() = 2;
+    use_key_of(stranger);
+    const Outcome refused = gym({"prove", deposit_}, false);
+    EXPECT_EQ(refused.exit_code, 5) << refused.err;
+    EXPECT_TRUE(refused.out.empty()) << refused.out;
+    EXPECT_NE(refused.err.find("only who pays or is paid"), std::string::npos) << refused.err;
 }
 
 TEST_F(LedgerCommands, ATransferThatIsNotThereHasNoProof) {

@@ -61,7 +61,7 @@ TEST_F(ProofTest, WhatIsNotThereOrNotSealedYetHasNone) {
     fund(a_, 100);
     EXPECT_EQ(prove("none").error().code, ErrorCode::kNotFound);
     pay("fresh");
-    EXPECT_EQ(prove("fresh").error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(prove("fresh").error().code, ErrorCode::kConflict);
 }
 
 TEST_F(ProofTest, AnyChangeOfAProofIsFound) {

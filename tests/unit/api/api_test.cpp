@@ -91,6 +91,31 @@ TEST_F(ApiTest, ProofsCarryTheContractsArguments) {
     EXPECT_EQ(get("/v1/rewards/" + address_of(2).hex() + "/proof").status, 404U);
 }
 
+TEST_F(ApiTest, ATransferIsProvenToWhoItBelongsTo) {
+    const std::string id = ledger::to_uuid(testing::sample_transfer_proof().transfer.id);
+    const auto ask = [&](const std::string& which, const char* key) {
+        return send("GET", "/v1/transfers/" + which + "/proof", "",
+                    {{"authorization", std::string("Bearer ") + key}});
+    };
+    const Response response = ask(id, testing::kGoodKey);
+    ASSERT_EQ(response.status, 200U) << response.body;
+    const auto proof = ledger::parse_proof(response.body);
+    ASSERT_TRUE(proof.ok()) << proof.error().message;
+    EXPECT_TRUE(ledger::check_proof(*proof).ok());
+    EXPECT_EQ(response.body, ledger::encode_proof(*proof) + "\n") << "as `gym ledger prove`";
+
+    EXPECT_EQ(ask(id, testing::kOtherKey).status, 403U);
+    EXPECT_EQ(ask(id, "wrong").status, 401U);
+    EXPECT_EQ(get("/v1/transfers/" + id + "/proof").status, 401U) << "without a key";
+    EXPECT_EQ(ask("00000000-0000-8000-8000-000000000000", testing::kGoodKey).status, 404U);
+    for (const std::string& bad : {digest_of(1).hex(), id + "0", id.substr(1), std::string("x")})
+        EXPECT_EQ(ask(bad, testing::kGoodKey).status, 400U) << bad;
+    backend_.unsealed = true;
+    const Response early = ask(id, testing::kGoodKey);
+    EXPECT_EQ(early.status, 409U);
+    EXPECT_NE(early.body.find("no seal covers"), std::string::npos) << early.body;
+}
+
 TEST_F(ApiTest, JobsAreSubmittedOnceAndReplayed) {
     const Response created = send("POST", "/v1/jobs", "name: x", job_headers("k1"));
     EXPECT_EQ(created.status, 201U) << created.body;

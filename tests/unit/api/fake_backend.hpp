@@ -5,10 +5,12 @@
 #include <string>
 
 #include "gym/api/api.hpp"
+#include "transfer_proof.hpp"
 
 namespace gym::api::testing {
 
-inline constexpr const char* kGoodKey = "gym_good";
+inline constexpr const char* kGoodKey = "gym_good";    ///< of address 1
+inline constexpr const char* kOtherKey = "gym_other";  ///< of address 2
 
 inline Address address_of(std::uint8_t last) {
     Address out;
@@ -145,6 +147,17 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         proof.proof = {digest_of(1), digest_of(2)};
         return proof;
     }
+    /// One transfer, of address 1; sealed or not.
+    Result<ledger::TransferProof> transfer_proof(const Address& reader,
+                                                 const ledger::TransferId& id) override {
+        GYM_CHECK(ping());
+        const ledger::TransferProof proof = sample_transfer_proof();
+        if (id != proof.transfer.id) return fail(ErrorCode::kNotFound, "no transfer");
+        if (reader != address_of(1)) return fail(ErrorCode::kPermissionDenied, "not yours");
+        if (unsealed) return fail(ErrorCode::kConflict, "no seal covers the transfer yet");
+        return proof;
+    }
+    bool unsealed = false;
     Result<rewards::Receipt> receipt(std::string_view) override { return sample_receipt(); }
     Result<std::vector<rewards::PayoutEpoch>> epochs(std::uint32_t) override {
         return std::vector<rewards::PayoutEpoch>{{}};
@@ -233,6 +246,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
     Result<Address> authenticate(std::string_view key) override {
         GYM_CHECK(ping());
         if (key == kGoodKey) return address_of(1);
+        if (key == kOtherKey) return address_of(2);
         return fail(ErrorCode::kUnauthenticated, "the API key is not valid");
     }
 

@@ -79,8 +79,9 @@ std::string filled(std::string pattern) {
         if (position == std::string::npos) continue;
         const std::string value =
             std::string_view(name) == "{address}" ? testing::address_of(1).hex()
-            : std::string_view(name) == "{epoch}" || std::string_view(name) == "{round}"
-                ? "1"
+            : std::string_view(name) == "{epoch}" || std::string_view(name) == "{round}" ? "1"
+            : pattern.starts_with("/v1/transfers/")
+                ? ledger::to_uuid(testing::sample_transfer_proof().transfer.id)
                 : testing::digest_of(1).hex();
         pattern.replace(position, std::string_view(name).size(), value);
     }

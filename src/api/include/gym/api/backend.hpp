@@ -11,6 +11,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/common/result.hpp"
+#include "gym/ledger/proof.hpp"
 #include "gym/protocol/job_cost.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/evaluations.hpp"
@@ -166,6 +167,10 @@ class Queries {
     virtual Result<rewards::ClaimProof> proof(const Address& earner) = 0;
     /// By a credit's or a unit's id. @errors kNotFound, kMalformed.
     virtual Result<rewards::Receipt> receipt(std::string_view id) = 0;
+    /// For an owner of one of its accounts, or of the job that one belongs to. @errors kNotFound;
+    /// kPermissionDenied for anybody else; kConflict if no seal covers it yet.
+    virtual Result<ledger::TransferProof> transfer_proof(const Address& reader,
+                                                         const ledger::TransferId& id) = 0;
     virtual Result<std::vector<rewards::PayoutEpoch>> epochs(std::uint32_t limit) = 0;
     virtual Result<std::string> epoch_file(std::uint64_t epoch) = 0;
     virtual Result<Gauges> gauges() = 0;

@@ -22,7 +22,7 @@ struct TransferProof {
     friend bool operator==(const TransferProof&, const TransferProof&) = default;
 };
 
-/// @errors kNotFound for no such transfer; kUnavailable if no seal covers it yet; kMismatch if the
+/// @errors kNotFound for no such transfer; kConflict if no seal covers it yet; kMismatch if the
 /// transfers under its seal no longer make its root.
 Result<TransferProof> prove_transfer(db::Transaction& transaction, const TransferId& id);
 
