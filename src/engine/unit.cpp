@@ -98,8 +98,9 @@ Result<UnitResult> run_unit(const Program& train, const State& base, const blob:
     result.tokens = trainer.tokens_per_step() * first_step;
     const std::uint64_t tokens_before = result.tokens;
     const Speed speed;
+    bool cancelled = options.cancel.stop_requested();
     for (std::uint64_t step = first_step; step < spec.steps; ++step) {
-        if (options.cancel.stop_requested())
+        if (cancelled)
             return fail(ErrorCode::kCancelled, "stopped before step " + std::to_string(step));
         trainer.set_trace(step == options.trace_step ? options.trace
                                                      : std::function<void(const TraceEntry&)>{});
@@ -111,6 +112,8 @@ Result<UnitResult> run_unit(const Program& train, const State& base, const blob:
         if (options.progress)
             options.progress({step + 1, spec.steps, result.last_loss,
                               speed.after(result.tokens - tokens_before)});
+        // Before after_step(): what saves itself there when it is cancelled sees it, too.
+        cancelled = options.cancel.stop_requested();
         if (options.after_step) options.after_step(trainer, result.records);
     }
     result.flops = trainer.flops_per_step() * spec.steps;

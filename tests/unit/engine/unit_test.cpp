@@ -143,6 +143,20 @@ TEST(Unit, StopsWhenAsked) {
     EXPECT_EQ(steps_seen, 2U);
 }
 
+TEST(Unit, NeverStopsBetweenWhatItSavesAndTheNextStep) {
+    const SmallUnit unit;
+    std::stop_source stop;
+    std::uint64_t saved = 0;
+    RunOptions options;
+    options.cancel = stop.get_token();
+    options.after_step = [&](const Trainer&, std::span<const StepRecord> records) {
+        if (stop.stop_requested()) saved = records.size();
+        stop.request_stop();  // too late for whoever has just looked
+    };
+    EXPECT_EQ(unit.run(options).error().code, ErrorCode::kCancelled);
+    EXPECT_EQ(saved, 2U);
+}
+
 /// What a run keeps after each step, as a worker would save it.
 std::vector<UnitPosition> positions_of(const SmallUnit& unit) {
     std::vector<UnitPosition> out;

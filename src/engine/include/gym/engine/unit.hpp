@@ -62,7 +62,7 @@ struct RunOptions {
     std::function<void(const StepRecord&)> on_record;   ///< after every step
     std::function<void(const TraceEntry&)> trace;       ///< the macro outputs of `trace_step`
     std::uint64_t trace_step = ~std::uint64_t{0};       ///< none by default
-    std::stop_token cancel;                             ///< looked at before every step
+    std::stop_token cancel;  ///< looked at before the first and after every step
 };
 
 struct UnitResult {
