@@ -1,5 +1,7 @@
 #include "find_id.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cctype>
@@ -57,8 +59,9 @@ Result<Digest> find_id(const std::string& api_url, const IdList& list, const std
                     return items.size();
                 }));
         if (several)
-            return fail(ErrorCode::kInvalidArgument, "several ids of a " + what + " begin with " +
-                                                         prefix + ": give more digits");
+            return fail(
+                ErrorCode::kInvalidArgument,
+                fmt::format("several ids of a {} begin with {}: give more digits", what, prefix));
         if (count < kPageItems) break;
     }
     if (found) return *found;
