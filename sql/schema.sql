@@ -590,6 +590,50 @@ CREATE FUNCTION ledger.fingerprint(kind text, debit bigint, credit bigint, amoun
         coalesce(expires::text, '') || '|' || coalesce(group_id::text, '') || '|' || reason, 'UTF8'))
 $$;
 
+-- Name: newest_transfers(bigint, bigint, integer); Type: FUNCTION; Schema: ledger; Owner: -
+
+CREATE FUNCTION ledger.newest_transfers(p_account bigint, p_before bigint, p_limit integer) RETURNS SETOF bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+DECLARE
+    low bigint := 0;  -- versions up to this one are below p_before,
+    high bigint;      -- those above this one are not
+    middle bigint;
+    found_seq bigint;
+BEGIN
+    SELECT version INTO high FROM ledger.account WHERE id = p_account;
+    WHILE low < high LOOP
+        middle := high - (high - low) / 2;
+        SELECT seq INTO found_seq FROM ledger.transfer
+            WHERE debit_account = p_account AND debit_version = middle;
+        IF NOT FOUND THEN
+            SELECT seq INTO found_seq FROM ledger.transfer
+                WHERE credit_account = p_account AND credit_version = middle;
+        END IF;
+        IF found_seq < p_before THEN low := middle; ELSE high := middle - 1; END IF;
+    END LOOP;
+    RETURN QUERY
+        SELECT s.seq FROM (
+            (SELECT t.seq FROM ledger.transfer t WHERE t.debit_account = p_account AND t.debit_version <= low
+             ORDER BY t.debit_version DESC LIMIT p_limit)
+            UNION ALL
+            (SELECT t.seq FROM ledger.transfer t WHERE t.credit_account = p_account AND t.credit_version <= low
+             ORDER BY t.credit_version DESC LIMIT p_limit)
+            UNION ALL
+            (SELECT t.seq FROM ledger.transfer t
+             WHERE t.debit_account = p_account AND t.debit_version IS NULL AND t.seq < p_before
+             ORDER BY t.seq DESC LIMIT p_limit)
+            UNION ALL
+            (SELECT t.seq FROM ledger.transfer t
+             WHERE t.credit_account = p_account AND t.credit_version IS NULL AND t.seq < p_before
+             ORDER BY t.seq DESC LIMIT p_limit)) s
+        ORDER BY s.seq DESC LIMIT p_limit;
+END
+$$;
+
 -- Name: open_account(text, text, text); Type: FUNCTION; Schema: ledger; Owner: -
 
 CREATE FUNCTION ledger.open_account(p_owner text, p_asset text, p_kind text) RETURNS bigint
@@ -2611,9 +2655,17 @@ CREATE INDEX log_undelivered ON chain.log USING btree (service, follower, chain_
 
 CREATE UNIQUE INDEX transfer_credit ON ledger.transfer USING btree (credit_account, credit_version) WHERE (credit_version IS NOT NULL);
 
+-- Name: transfer_credit_still; Type: INDEX; Schema: ledger; Owner: -
+
+CREATE INDEX transfer_credit_still ON ledger.transfer USING btree (credit_account, seq) WHERE (credit_version IS NULL);
+
 -- Name: transfer_debit; Type: INDEX; Schema: ledger; Owner: -
 
 CREATE UNIQUE INDEX transfer_debit ON ledger.transfer USING btree (debit_account, debit_version) WHERE (debit_version IS NOT NULL);
+
+-- Name: transfer_debit_still; Type: INDEX; Schema: ledger; Owner: -
+
+CREATE INDEX transfer_debit_still ON ledger.transfer USING btree (debit_account, seq) WHERE (debit_version IS NULL);
 
 -- Name: transfer_expiry; Type: INDEX; Schema: ledger; Owner: -
 
@@ -3089,6 +3141,11 @@ GRANT ALL ON FUNCTION ledger.close_account(p_id bigint) TO gym_rewards;
 
 REVOKE ALL ON FUNCTION ledger.expire(p_now bigint, p_count_max integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ledger.expire(p_now bigint, p_count_max integer) TO gym_rewards;
+
+-- Name: FUNCTION newest_transfers(p_account bigint, p_before bigint, p_limit integer); Type: ACL; Schema: ledger; Owner: -
+
+REVOKE ALL ON FUNCTION ledger.newest_transfers(p_account bigint, p_before bigint, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.newest_transfers(p_account bigint, p_before bigint, p_limit integer) TO gym_api;
 
 -- Name: FUNCTION open_account(p_owner text, p_asset text, p_kind text); Type: ACL; Schema: ledger; Owner: -
 

@@ -41,6 +41,7 @@ struct Api::Impl {
         : context{dependencies, options, metrics} {
         add_read_routes(router, context);
         add_evidence_routes(router, context);
+        add_statement_routes(router, context);
         add_write_routes(router, context);
         add_service_routes(router, context);
     }

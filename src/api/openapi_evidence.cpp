@@ -56,12 +56,37 @@ void evidence_schemas(json::object& out) {
                          {"data_bound_ppm", "count?", "the same of data"}});
 }
 
-/// ledger::encode_proof().
+/// Statements, and ledger::encode_proof().
 void transfer_proof_schemas(json::object& out) {
     out["LedgerAccount"] = schema({{"id", "count"},
                                    {"owner", "text", "an address, job:<id> or system"},
                                    {"asset", "text", "erc20:<chain id>:<token>"},
                                    {"kind", "text"}});
+    out["TransferSide"] =
+        schema({{"owner", "text", "an address, job:<id> or system"},
+                {"kind", "text", "available, escrow, earned, payable, withdrawing, .."},
+                {"own", "flag", "the reader's, or the escrow of a job of theirs"},
+                {"balance_after_wei", "text?", "of own accounts, where something moved; decimal"}});
+    out["Transfer"] =
+        schema({{"id", "text", "a UUID, as getTransferProof takes it"},
+                {"seq", "count", "the order of transfers"},
+                {"at_ms", "time"},
+                {"kind", "text", "transfer, pending, post, void or expire"},
+                {"reason", "text", "of what it ends, where it has none: deposit, job budget, .."},
+                {"state", "text",
+                 "posted: it moved its amount, and balances are the sums of these alone; pending: "
+                 "it reserves; ended: it reserved until another posted or released that; released: "
+                 "it gave a reservation back"},
+                {"sealed", "flag", "there is a proof of it"},
+                {"direction", "text", "in, out, or within: between own accounts"},
+                {"amount_wei", "wei"},
+                {"from", "TransferSide"},
+                {"to", "TransferSide"},
+                {"job_id", "hash?"},
+                {"round", "count?", "of credits"}});
+    out["TransferList"] =
+        schema({{"transfers", "Transfer[]"},
+                {"next_before", "count?", "`before` of the next page; null: this is the last"}});
     out["LedgerEntry"] =
         schema({{"version", "count", "of the account: 1 for its first entry"},
                 {"balance_after", "text", "base units, decimal; may start with '-'"}});

@@ -14,6 +14,7 @@ struct RouteContext {
 
 // One function per group of routes; `context` must outlive the router.
 void add_read_routes(Router& router, RouteContext& context);
+void add_statement_routes(Router& router, RouteContext& context);
 void add_evidence_routes(Router& router, RouteContext& context);
 void add_write_routes(Router& router, RouteContext& context);
 void add_service_routes(Router& router, RouteContext& context);

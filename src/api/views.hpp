@@ -31,6 +31,7 @@ namespace gym::api {
 [[nodiscard]] boost::json::object to_json(const registry::PublishedReport& published);
 [[nodiscard]] boost::json::object to_json(const protocol::PublishedChallenge& published);
 [[nodiscard]] boost::json::object to_json(const NetworkTerms& terms);
+[[nodiscard]] boost::json::object to_json(const StatementLine& line);
 
 /// What a job waits for, in one sentence: one that has ended, for what is left of its budget to
 /// return. Empty when status_reason says it.

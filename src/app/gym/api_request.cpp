@@ -28,6 +28,12 @@ Result<Reply> exchange(const std::string& url, http::Request request,
     return error;
 }
 
+http::Request get_request(const std::string& path, const std::string& api_key) {
+    http::Request request{.target = path};
+    if (!api_key.empty()) request.headers.emplace_back("Authorization", "Bearer " + api_key);
+    return request;
+}
+
 ErrorCode code_of(unsigned status) {
     switch (status) {
         case 400:
@@ -79,16 +85,15 @@ Result<boost::json::value> json_of(const Reply& reply) {
 
 }  // namespace
 
-Result<boost::json::value> api_get(const std::string& url, const std::string& path) {
-    GYM_TRY(const Reply reply, exchange(url, {.target = path}));
+Result<boost::json::value> api_get(const std::string& url, const std::string& path,
+                                   const std::string& api_key) {
+    GYM_TRY(const Reply reply, exchange(url, get_request(path, api_key)));
     return json_of(reply);
 }
 
 Result<std::string> api_get_text(const std::string& url, const std::string& path,
                                  const std::string& api_key) {
-    http::Request request{.target = path};
-    if (!api_key.empty()) request.headers.emplace_back("Authorization", "Bearer " + api_key);
-    GYM_TRY(Reply reply, exchange(url, std::move(request)));
+    GYM_TRY(Reply reply, exchange(url, get_request(path, api_key)));
     if (!is_success(reply)) return problem_of(reply);
     return std::move(reply.body);
 }

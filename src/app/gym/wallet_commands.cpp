@@ -13,6 +13,7 @@
 #include "gym/crypto/secret.hpp"
 #include "job_print.hpp"
 #include "network_options.hpp"
+#include "statement_command.hpp"
 #include "withdraw_command.hpp"
 
 namespace gym::app {
@@ -145,6 +146,7 @@ void add_wallet_commands(CLI::App& app, CliContext& context) {
     options->api.add_to(*deposit_command, false);
     options->chain.add_to(*deposit_command);
     add_withdraw_command(*wallet, context);
+    add_statement_command(*wallet, context);
 }
 
 }  // namespace gym::app

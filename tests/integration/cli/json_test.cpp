@@ -120,6 +120,8 @@ class JsonTest : public ::testing::Test {
             {{"wallet", "new"}, {}},
             {{"wallet", "show"}, {}},
             {{"wallet", "balance"}, {}},
+            {{"wallet", "statement"}, {"--address", testing::address_of(1).hex()}},
+            {{"wallet", "statement"}, {"--address", testing::address_of(2).hex()}, kRejected},
             {{"wallet", "deposit"}, with({"1"}, chain), kUnavailable},
             {{"wallet", "withdraw"}, with({"1"}, chain), kUnavailable},
             {{"rewards", "show"}, {}},

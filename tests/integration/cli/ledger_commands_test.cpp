@@ -212,6 +212,32 @@ TEST_F(ProofsOfTheApi, APayeeKeepsAndChecksOneWithoutTheDatabase) {
     EXPECT_EQ(named.out, proof.out);
 }
 
+TEST_F(ProofsOfTheApi, AStatementHasTheIdsThatProveTakes) {
+    use_key_of(payee_);
+    const auto statement = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"wallet", "statement", "--address", payee_.hex()});
+        return run(place_, std::move(more));
+    };
+    const Outcome lines = statement({});
+    ASSERT_EQ(lines.exit_code, 0) << lines.err;
+    EXPECT_NE(lines.out.find(" UTC  " + deposit_ + "  +12.5 tokens  chain_escrow -> available"),
+              std::string::npos)
+        << lines.out;
+    EXPECT_EQ(lines.out.find("not sealed"), std::string::npos) << lines.out;
+    const json::object object = json::parse(statement({"--json"}).out).as_object();
+    const std::string id(object.at("transfers").at(0).at("id").as_string());
+    EXPECT_EQ(gym({"prove", id}, false).exit_code, 0);
+
+    const json::object last = json::parse(statement({"--json", "--limit", "1"}).out).as_object();
+    const std::string before = json::serialize(last.at("next_before"));
+    EXPECT_EQ(statement({"--before", before}).out, "no transfers\n");
+    EXPECT_EQ(statement({"--limit", "0"}).exit_code, 2);
+    Address stranger;
+    stranger.data.back() = 2;
+    use_key_of(stranger);
+    EXPECT_EQ(statement({}).exit_code, 5);
+}
+
 TEST_F(ProofsOfTheApi, OthersAreToldWhyTheyGetNone) {
     const Outcome without = gym({"prove", deposit_}, false);
     EXPECT_NE(without.err.find("this needs an API key"), std::string::npos) << without.err;

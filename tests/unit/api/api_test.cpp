@@ -116,6 +116,38 @@ TEST_F(ApiTest, ATransferIsProvenToWhoItBelongsTo) {
     EXPECT_NE(early.body.find("no seal covers"), std::string::npos) << early.body;
 }
 
+TEST_F(ApiTest, AStatementIsItsOwnersAndIsReadPageByPage) {
+    const auto ask = [&](const Address& of, const std::string& query, const char* key) {
+        return send("GET", "/v1/accounts/" + of.hex() + "/transfers" + query, "",
+                    {{"authorization", std::string("Bearer ") + key}});
+    };
+    const auto all = object_of(ask(address_of(1), "", testing::kGoodKey));
+    EXPECT_EQ(backend_.last_statement.owner, address_of(1));
+    EXPECT_EQ(backend_.last_statement.limit, 100U);
+    ASSERT_EQ(all.at("transfers").as_array().size(), 3U);
+    EXPECT_TRUE(all.at("next_before").is_null());
+    std::string directions;
+    for (const auto& line : all.at("transfers").as_array())
+        directions += std::string(line.at("direction").as_string()) + " ";
+    EXPECT_EQ(directions, "out within in ");
+
+    const auto page = object_of(ask(address_of(1), "?limit=2", testing::kGoodKey));
+    EXPECT_EQ(page.at("transfers").as_array().size(), 2U);
+    ASSERT_EQ(page.at("next_before").to_number<int>(), 5);
+    const auto rest = object_of(ask(address_of(1), "?limit=2&before=5", testing::kGoodKey));
+    ASSERT_EQ(rest.at("transfers").as_array().size(), 1U);
+    EXPECT_EQ(rest.at("transfers").at(0).at("reason").as_string(), "deposit");
+    EXPECT_TRUE(rest.at("next_before").is_null());
+
+    backend_.last_statement = {};
+    EXPECT_EQ(ask(address_of(1), "", testing::kOtherKey).status, 403U);
+    EXPECT_EQ(get("/v1/accounts/" + address_of(1).hex() + "/transfers").status, 401U);
+    for (const char* bad : {"?limit=0", "?limit=1001", "?before=x", "?before=-1", "?offset=1",
+                            "?before=9223372036854775808"})
+        EXPECT_EQ(ask(address_of(1), bad, testing::kGoodKey).status, 400U) << bad;
+    EXPECT_EQ(backend_.last_statement.owner, Address{}) << "refused before anything is read";
+}
+
 TEST_F(ApiTest, JobsAreSubmittedOnceAndReplayed) {
     const Response created = send("POST", "/v1/jobs", "name: x", job_headers("k1"));
     EXPECT_EQ(created.status, 201U) << created.body;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gym/api/api.hpp"
+#include "sample_statement.hpp"
 #include "transfer_proof.hpp"
 
 namespace gym::api::testing {
@@ -158,6 +159,12 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         return proof;
     }
     bool unsealed = false;
+    Result<std::vector<StatementLine>> statement(const StatementFilter& filter) override {
+        GYM_CHECK(ping());
+        last_statement = filter;
+        return sample_page(filter);
+    }
+    StatementFilter last_statement;
     Result<rewards::Receipt> receipt(std::string_view) override { return sample_receipt(); }
     Result<std::vector<rewards::PayoutEpoch>> epochs(std::uint32_t) override {
         return std::vector<rewards::PayoutEpoch>{{}};

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gym/api/statement.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
@@ -171,6 +172,8 @@ class Queries {
     /// kPermissionDenied for anybody else; kConflict if no seal covers it yet.
     virtual Result<ledger::TransferProof> transfer_proof(const Address& reader,
                                                          const ledger::TransferId& id) = 0;
+    /// Transfers of an address's accounts and of the escrows of its jobs, newest first.
+    virtual Result<std::vector<StatementLine>> statement(const StatementFilter& filter) = 0;
     virtual Result<std::vector<rewards::PayoutEpoch>> epochs(std::uint32_t limit) = 0;
     virtual Result<std::string> epoch_file(std::uint64_t epoch) = 0;
     virtual Result<Gauges> gauges() = 0;

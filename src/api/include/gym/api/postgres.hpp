@@ -46,6 +46,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<rewards::Receipt> receipt(std::string_view id) override;
     Result<ledger::TransferProof> transfer_proof(const Address& reader,
                                                  const ledger::TransferId& id) override;
+    Result<std::vector<StatementLine>> statement(const StatementFilter& filter) override;
     Result<std::vector<rewards::PayoutEpoch>> epochs(std::uint32_t limit) override;
     Result<std::string> epoch_file(std::uint64_t epoch) override;
     Result<RoundView> round(const Digest& job_id, std::uint64_t round) override;
