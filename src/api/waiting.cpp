@@ -35,8 +35,7 @@ std::string round_wait(const registry::Round& round) {
 std::string settling(const OpenUnits& units) {
     if (units.count == 0) return "settling: the coordinator to close the last round";
     std::string out = "settling: " + counted(units.count, "unit") + " to become final";
-    if (units.window_end_ms)
-        out += ", at " + utc_text(*units.window_end_ms) + " at the earliest (challenge window)";
+    if (units.window_end_ms) out += ", challenge windows end at " + utc_text(*units.window_end_ms);
     if (units.count > units.in_window)
         out += "; " + counted(units.count - units.in_window, "unit") + " still being checked";
     return out;

@@ -144,9 +144,10 @@ void add_write_routes(Router& router, RouteContext& context) {
                              "running one ends."));
     router.add(request_route(context, "resume", registry::JobRequest::kResume,
                              "Ends a pause, or takes back one that was asked for."));
-    router.add(
-        request_route(context, "cancel", registry::JobRequest::kCancel,
-                      "Ends a job after its running round; the rest of its budget returns."));
+    router.add(request_route(
+        context, "cancel", registry::JobRequest::kCancel,
+        "Ends a job: units that workers have are still checked and paid, the rest of its "
+        "budget returns."));
     router.add(
         {.method = "POST",
          .pattern = "/v1/datasets",

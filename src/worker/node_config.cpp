@@ -154,13 +154,26 @@ Result<crypto::SecretBytes> read_passphrase(const NodeConfig& config, bool confi
     return secret;
 }
 
-Result<crypto::PrivateKey> load_key(const NodeConfig& config) {
+namespace {
+
+Status check_key_exists(const NodeConfig& config) {
     std::error_code ignored;
-    if (!std::filesystem::exists(config.keystore_path(), ignored))
-        return fail(ErrorCode::kNotFound,
-                    "no key at " + config.keystore_path().string() +
-                        ": `gym wallet new` makes one (`gym node register` one for a "
-                        "node), or --keystore or --data-dir names another");
+    if (std::filesystem::exists(config.keystore_path(), ignored)) return {};
+    return fail(ErrorCode::kNotFound,
+                "no key at " + config.keystore_path().string() +
+                    ": `gym wallet new` makes one (`gym node register` one for a node), or "
+                    "--keystore or --data-dir names another");
+}
+
+}  // namespace
+
+Result<Address> key_address(const NodeConfig& config) {
+    GYM_CHECK(check_key_exists(config));
+    return crypto::keystore_address(config.keystore_path());
+}
+
+Result<crypto::PrivateKey> load_key(const NodeConfig& config) {
+    GYM_CHECK(check_key_exists(config));
     GYM_TRY(const crypto::SecretBytes passphrase, read_passphrase(config, false));
     return crypto::load_keystore(config.keystore_path(), passphrase);
 }

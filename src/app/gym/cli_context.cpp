@@ -60,6 +60,7 @@ void CliContext::finish(const Status& status) {
                      {{"code", std::string(to_string(error.code))}, {"message", error.message}}}});
         return;
     }
+    std::fflush(stdout);  // what was printed before comes before
     std::fprintf(stderr, "%s: %s\n", program, error.message.c_str());
 }
 

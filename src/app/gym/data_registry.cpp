@@ -158,7 +158,7 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
                       "quality; never changes (default 0)");
     enter->add_flag("--yes", options->yes,
                     "Also under a licence that is not a common one, or at a price for a text that "
-                    "can earn nothing");
+                    "is too short to earn anything");
     add("list", "Registered datasets, newest first", false, list)
         ->add_option("--owner", options->owner, "Only datasets of this address");
     add("evaluations", "What the usefulness of datasets is measured with, newest first", false,

@@ -132,8 +132,9 @@ void print_head(const DisputeReport& report) {
     line("challenger", crypto::to_checksum(opened.challenger));
     line("place", place_of(report));
     line("turn", status_words(report.now.game.status));
-    line("clocks", "asserter " + text_of(report.now.clocks.asserter_s) + " s, challenger " +
-                       text_of(report.now.clocks.challenger_s) + " s left");
+    if (is_open(report.now.game.status))
+        line("clocks", "asserter " + text_of(report.now.clocks.asserter_s) + " s, challenger " +
+                           text_of(report.now.clocks.challenger_s) + " s left");
 }
 
 void print_money(const DisputeReport& report) {

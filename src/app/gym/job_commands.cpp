@@ -331,7 +331,9 @@ void add_job_commands(CLI::App& app, CliContext& context) {
          {std::pair{"pause", "Begin no further round until `gym job resume`; the running one ends"},
           std::pair{"resume", "Go on after a pause, or take back one that was asked for"},
           std::pair{"cancel",
-                    "End the job after its running round; the rest of its budget returns"}})
+                    "End the job: units that workers have are still checked and paid, the rest of "
+                    "its budget "
+                    "returns"}})
         add_one(verb, about, true, [verb = verb](const CliContext& with, const JobOptions& given) {
             return request(with, given, verb);
         });

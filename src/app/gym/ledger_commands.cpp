@@ -125,6 +125,21 @@ Status verify_ledger(const CliContext& context, const LedgerOptions& options) {
                     " problem(s); the first: " + to_string(report.problems.front()));
 }
 
+/// A proof of what moves nothing is no receipt; empty for what moves its amount.
+std::string_view what_moved(ledger::TransferKind kind) {
+    switch (kind) {
+        case ledger::TransferKind::kTransfer:
+        case ledger::TransferKind::kPost:
+            break;
+        case ledger::TransferKind::kPending:
+            return "reserves its amount, pays nothing: it may still be taken back";
+        case ledger::TransferKind::kVoid:
+        case ledger::TransferKind::kExpire:
+            return "takes a reservation back, pays nothing";
+    }
+    return {};
+}
+
 /// Needs nothing but the file and who is trusted to sign.
 Status verify_proof(const CliContext& context, const LedgerOptions& options) {
     GYM_TRY(const auto signers, options.signer_addresses());
@@ -153,6 +168,8 @@ Status verify_proof(const CliContext& context, const LedgerOptions& options) {
     };
     std::printf("transfer           %s, %s\n", to_uuid(transfer.id).c_str(),
                 std::string(to_string(transfer.kind)).c_str());
+    if (const std::string_view moved = what_moved(transfer.kind); !moved.empty())
+        std::printf("                   %s\n", std::string(moved).c_str());
     std::printf("amount             %s tokens of %s\n", transfer.amount.to_tokens().c_str(),
                 proof.debit.asset.c_str());
     std::printf("from               %s of %s\n", kind(proof.debit).c_str(),
@@ -191,7 +208,11 @@ Result<ledger::TransferProof> proof_of_api(const ApiOptions& options,
 }
 
 Status prove(const LedgerOptions& options, bool by_api) {
-    GYM_TRY(const ledger::TransferId id, ledger::parse_uuid(options.id));
+    const auto named = ledger::parse_uuid(options.id);
+    if (!named.ok())
+        return fail(ErrorCode::kInvalidArgument,
+                    named.error().message + " (`gym wallet statement` lists transfers)");
+    const ledger::TransferId& id = *named;
     GYM_TRY(const ledger::TransferProof proof,
             by_api ? proof_of_api(options.api, id) : proof_of_database(options.database, id));
     std::printf("%s\n", ledger::encode_proof(proof).c_str());

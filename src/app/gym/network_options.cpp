@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 #include "gym/crypto/key.hpp"
-#include "gym/crypto/keystore.hpp"
 
 namespace gym::app {
 namespace {
@@ -82,7 +81,7 @@ Result<worker::NodeConfig> KeyOptions::config() const {
 
 Result<Address> KeyOptions::address() const {
     GYM_TRY(const worker::NodeConfig node, config());
-    return crypto::keystore_address(node.keystore_path());
+    return worker::key_address(node);
 }
 
 void ChainOptions::add_to(CLI::App& command) {

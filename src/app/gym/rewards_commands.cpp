@@ -6,10 +6,9 @@
 
 #include "api_request.hpp"
 #include "audit_command.hpp"
-#include "chain_sender.hpp"
+#include "claim_command.hpp"
 #include "cli_context.hpp"
 #include "disable_command.hpp"
-#include "gym/chain/contracts.hpp"
 #include "gym/common/clock.hpp"
 #include "job_print.hpp"
 #include "network_options.hpp"
@@ -19,12 +18,9 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kProofLengthMax = 40;  // RewardsDistributor.PROOF_LENGTH_MAX
-
 struct RewardsOptions {
     KeyOptions keys;
     ApiOptions api;
-    ChainOptions chain;
     std::string address;
     std::string id;
 };
@@ -153,80 +149,6 @@ Status explain(const CliContext& context, const RewardsOptions& options) {
 }
 
 /// The claim in the API's answer. @errors kMalformed, kMismatch if it is for other contracts.
-Result<chain::Claim> claim_of(const json::object& proof, const chain::Deployment& contracts) {
-    try {
-        const auto parse_text = [&](const char* key) {
-            return std::string(proof.at(key).as_string());
-        };
-        if (parse_text("distributor") != contracts.distributor.hex() ||
-            proof.at("chain_id").to_number<std::uint64_t>() != contracts.chain_id)
-            return fail(ErrorCode::kMismatch,
-                        "gym-api's proof is for the distributor " + parse_text("distributor") +
-                            ", the deployment has " + contracts.distributor.hex());
-        chain::Claim claim;
-        GYM_TRY(claim.earner, Address::parse(parse_text("earner")));
-        GYM_TRY(claim.cumulative, Amount::parse(parse_text("cumulative_wei")));
-        const json::array& nodes = proof.at("proof").as_array();
-        if (nodes.size() > kProofLengthMax)
-            return fail(ErrorCode::kMalformed, "gym-api's proof is too long");
-        for (const json::value& node : nodes) {
-            GYM_TRY(const Digest digest, Digest::parse(std::string(node.as_string())));
-            claim.proof.push_back(digest);
-        }
-        return claim;
-    } catch (const std::exception& error) {
-        return fail(ErrorCode::kMalformed,
-                    std::string("gym-api's proof has another form: ") + error.what());
-    }
-}
-
-Status claim(const CliContext& context, const RewardsOptions& options) {
-    GYM_TRY(const auto asked, address_option("--address", options.address));
-    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
-    chain_store::Account& account = *sender.account;
-    const Address earner = asked.value_or(account.address());
-    const auto reply = api_get(options.api.base_url(), "/v1/rewards/" + earner.hex() + "/proof");
-    if (!reply.ok() && reply.error().code == ErrorCode::kNotFound)
-        return fail(ErrorCode::kNotFound,
-                    "nothing to claim for " + earner.hex() +
-                        " yet: no payout root on chain pays it. `gym rewards show --address " +
-                        earner.hex() + "` tells which credits are pending, posted or payable (" +
-                        reply.error().message + ")");
-    GYM_TRY(const json::value answer, reply);
-    GYM_TRY(const chain::Claim claim, claim_of(answer.as_object(), sender.contracts));
-    if (claim.earner != earner)
-        return fail(ErrorCode::kMismatch, "gym-api sent a proof of another earner");
-    const chain::RewardsDistributor distributor(sender.contracts.distributor);
-    GYM_TRY(const Amount before, distributor.claimed(account.client(), earner));
-    if (before >= claim.cumulative) {
-        if (context.json)
-            context.print_json({{"earner", earner.hex()}, {"paid_wei", "0"}});
-        else
-            std::printf("nothing to claim for %s: %s tokens were paid already\n",
-                        crypto::to_checksum(earner).c_str(), before.to_tokens().c_str());
-        return {};
-    }
-    // An earner can have chosen another address to be paid.
-    GYM_TRY(const Address chosen, distributor.recipient_of(account.client(), earner));
-    const Address recipient = chosen.is_zero() ? earner : chosen;
-    GYM_TRY(const chain::Outcome outcome,
-            account.execute(distributor.claim(claim), "claim/" + earner.hex() + "/" +
-                                                          text_of(answer.as_object(), "epoch") +
-                                                          "/" + claim.cumulative.to_string()));
-    GYM_TRY(const Amount paid, claim.cumulative.minus(before));
-    const std::string hash =
-        outcome.transaction_hash ? outcome.transaction_hash->hex() : std::string("-");
-    if (context.json)
-        context.print_json({{"earner", earner.hex()},
-                            {"recipient", recipient.hex()},
-                            {"paid_wei", paid.to_string()},
-                            {"transaction", hash},
-                            {"gas_used", outcome.gas_used}});
-    else
-        std::printf("paid               %s tokens to %s\ntransaction        %s (final)\n",
-                    paid.to_tokens().c_str(), crypto::to_checksum(recipient).c_str(), hash.c_str());
-    return {};
-}
 
 }  // namespace
 
@@ -249,12 +171,7 @@ void add_rewards_commands(CLI::App& app, CliContext& context) {
         ->required();
     add_audit_command(*rewards, context);
     add_disable_command(*rewards, context);
-    CLI::App* claim_command = add("claim", "Have payable rewards paid out on chain", true, claim);
-    claim_command
-        ->add_option("--address", options->address,
-                     "Claim for another earner; it is paid, the key's owner pays the gas")
-        ->check(not_empty());
-    options->chain.add_to(*claim_command);
+    add_claim_command(*rewards, context);
 }
 
 }  // namespace gym::app

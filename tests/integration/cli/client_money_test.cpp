@@ -124,6 +124,20 @@ TEST_F(MoneyCommandsTest, ClaimPaysOnceWithTheProofOfTheApi) {
     EXPECT_EQ(balance_of(owner_.address()), before.plus(tokens("30")).value());
 }
 
+/// The chain has a new root, of which gym-api does not know yet.
+TEST_F(MoneyCommandsTest, AClaimWaitsForTheProofUnderTheRootThatIsActive) {
+    post_root(owner_.address());
+    const rewards::ClaimProof former = *backend_.payout;
+    post_root(owner_.address(), 2);
+    backend_.outdated = {former, former};
+    const auto claim = gym({"rewards", "claim", "--json"}, true);
+    ASSERT_EQ(claim.exit_code, 0) << claim.err << claim.out;
+    EXPECT_EQ(json::parse(claim.out).at("paid_wei").as_string(), tokens("30").to_string());
+    EXPECT_NE(claim.err.find("a new payout root is becoming active"), std::string::npos)
+        << claim.err;
+    EXPECT_TRUE(backend_.outdated.empty());
+}
+
 TEST_F(MoneyCommandsTest, NothingToClaimIsSaidWithTheCommandThatTellsWhy) {
     const auto early = gym({"rewards", "claim"}, true);
     EXPECT_NE(early.exit_code, 0);

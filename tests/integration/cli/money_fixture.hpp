@@ -91,8 +91,9 @@ class MoneyCommandsTest : public ::testing::Test {
     }
 
     /// Puts 100 tokens into the distributor and a root that pays `earner` 30 of them.
-    void post_root(const Address& earner) {
-        execute(owner_, token().transfer(deployment_.distributor, tokens("100")), "fund");
+    void post_root(const Address& earner, std::uint64_t epoch = 1) {
+        const std::string number = std::to_string(epoch);
+        execute(owner_, token().transfer(deployment_.distributor, tokens("100")), "fund" + number);
         const rewards::PayoutDomain domain{deployment_.chain_id, deployment_.distributor,
                                            deployment_.token};
         Address other;
@@ -101,14 +102,14 @@ class MoneyCommandsTest : public ::testing::Test {
             rewards::PayoutTree::build(domain, {{earner, tokens("30")}, {other, tokens("5")}})
                 .value();
         chain::RootSubmitted root;
-        root.epoch = 1;
+        root.epoch = epoch;
         root.root = tree.root();
         root.total_cumulative = tokens("35");
         root.epoch_file_root.data.fill(1);
         execute(admin_, chain::RewardsDistributor(deployment_.distributor).submit_root(root),
-                "root");
+                "root" + number);
         rewards::ClaimProof proof;
-        proof.epoch = 1;
+        proof.epoch = epoch;
         proof.root = tree.root();
         proof.cumulative = tokens("30");
         proof.proof = tree.prove(earner).value();

@@ -36,6 +36,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
     int submissions = 0;
     Amount available{5}, escrowed, withdrawing;  ///< of every account
     std::optional<rewards::ClaimProof> payout;   ///< what everybody may claim
+    std::vector<rewards::ClaimProof> outdated;   ///< proofs that are given before it, last first
 
     registry::Job sample_job(std::uint8_t id) const {
         registry::Job job;
@@ -141,6 +142,11 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         return out;
     }
     Result<rewards::ClaimProof> proof(const Address& earner) override {
+        if (!outdated.empty()) {
+            const rewards::ClaimProof proof = outdated.back();
+            outdated.pop_back();
+            return proof;
+        }
         if (payout) return *payout;
         if (earner != address_of(1)) return fail(ErrorCode::kNotFound, "nothing to claim");
         rewards::ClaimProof proof;

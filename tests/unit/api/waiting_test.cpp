@@ -56,14 +56,14 @@ TEST_F(WaitingTest, ForUnitsThatAreNotFinalWhenAllRoundsAreDone) {
                     [](JobView& view) {
                         view.open_units = {2, 2, 600'000};
                     }),
-              "settling: 2 units to become final, at 1970-01-01 00:10:00 UTC at the earliest "
-              "(challenge window)");
+              "settling: 2 units to become final, challenge windows end at "
+              "1970-01-01 00:10:00 UTC");
     EXPECT_EQ(waits(done,
                     [](JobView& view) {
                         view.open_units = {3, 2, 600'000};
                     }),
-              "settling: 3 units to become final, at 1970-01-01 00:10:00 UTC at the earliest "
-              "(challenge window); 1 unit still being checked");
+              "settling: 3 units to become final, challenge windows end at "
+              "1970-01-01 00:10:00 UTC; 1 unit still being checked");
     EXPECT_EQ(waits(done,
                     [](JobView& view) {
                         view.open_units = {1, 0, {}};
@@ -82,8 +82,8 @@ TEST_F(WaitingTest, AnEndedJobForWhatIsLeftOfItsBudget) {
         });
     };
     EXPECT_EQ(ended(5, 2, RoundState::kAggregated),
-              "what is left of its budget to return, settling: 2 units to become final, at "
-              "1970-01-01 00:01:00 UTC at the earliest (challenge window); 1 unit still being "
+              "what is left of its budget to return, settling: 2 units to become final, "
+              "challenge windows end at 1970-01-01 00:01:00 UTC; 1 unit still being "
               "checked");
     EXPECT_EQ(ended(5, 0, RoundState::kAggregated),
               "what is left of its budget to return, settling: round 2 to be closed");

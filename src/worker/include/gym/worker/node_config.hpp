@@ -56,6 +56,8 @@ struct NodeConfig {
 /// @errors kInvalidArgument when there is none of them.
 [[nodiscard]] Result<crypto::SecretBytes> read_passphrase(const NodeConfig& config, bool confirm);
 
+/// The address of that key, which takes no passphrase. @errors as load_key().
+[[nodiscard]] Result<Address> key_address(const NodeConfig& config);
 /// The node's key from its keystore. @errors kNotFound with what to run, kPermissionDenied.
 [[nodiscard]] Result<crypto::PrivateKey> load_key(const NodeConfig& config);
 
