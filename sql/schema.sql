@@ -2064,6 +2064,7 @@ CREATE TABLE registry.cost_rates (
     fee_ppm bigint NOT NULL,
     changed_at_ms bigint NOT NULL,
     CONSTRAINT cost_rates_cost_bound_ppm_check CHECK ((cost_bound_ppm >= 1000000)),
+    CONSTRAINT cost_rates_cost_bound_ppm_check1 CHECK ((cost_bound_ppm <= 100000000)),
     CONSTRAINT cost_rates_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
     CONSTRAINT cost_rates_id_check CHECK (id)
 );
@@ -2304,7 +2305,9 @@ CREATE TABLE rewards.fee_terms (
     CONSTRAINT fee_terms_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
     CONSTRAINT fee_terms_id_check CHECK (id),
     CONSTRAINT fee_terms_uptime_bonus_max_ppm_check CHECK ((uptime_bonus_max_ppm >= 0)),
-    CONSTRAINT fee_terms_verification_premium_ppm_check CHECK ((verification_premium_ppm >= 0))
+    CONSTRAINT fee_terms_uptime_bonus_max_ppm_check1 CHECK ((uptime_bonus_max_ppm <= 10000000)),
+    CONSTRAINT fee_terms_verification_premium_ppm_check CHECK ((verification_premium_ppm >= 0)),
+    CONSTRAINT fee_terms_verification_premium_ppm_check1 CHECK ((verification_premium_ppm <= 10000000))
 );
 
 -- Name: finished_round; Type: TABLE; Schema: rewards; Owner: -

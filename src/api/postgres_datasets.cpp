@@ -2,6 +2,7 @@
 
 #include "gym/api/postgres.hpp"
 #include "gym/blob/dataset.hpp"
+#include "gym/common/printable.hpp"
 #include "gym/quality/nearest.hpp"
 #include "gym/quality/novelty.hpp"
 #include "gym/registry/licence.hpp"
@@ -19,6 +20,9 @@ constexpr std::size_t kNameBytesMax = 128;
 Status check_offer(const DatasetOffer& offer) {
     if (offer.name.empty() || offer.name.size() > kNameBytesMax)
         return fail(ErrorCode::kInvalidArgument, "the dataset's name must be 1 to 128 bytes long");
+    if (!is_printable(offer.name))
+        return fail(ErrorCode::kInvalidArgument,
+                    "the dataset's name has a control character: others read it on a terminal");
     GYM_CHECK(registry::check_licence(offer.licence));
     const Amount most = registry::dataset_price_max();
     if (offer.price_wei_per_mtoken <= most) return {};

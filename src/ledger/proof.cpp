@@ -78,6 +78,8 @@ Status check_proof(const TransferProof& proof) {
         record.transfers < 1 || record.transfers > kSealTransfersMax)
         return fail(ErrorCode::kMismatch,
                     "the transfer is outside the range of seal " + std::to_string(record.number));
+    if (proof.debit.asset != proof.credit.asset)
+        return fail(ErrorCode::kMismatch, "the two accounts are of different assets");
     const Digest leaf =
         transfer_leaf(proof.transfer, account_digest(proof.transfer.debit, proof.debit),
                       account_digest(proof.transfer.credit, proof.credit));

@@ -1,5 +1,6 @@
 #include <boost/json.hpp>
 
+#include "gym/common/printable.hpp"
 #include "gym/ledger/proof.hpp"
 
 namespace gym::ledger {
@@ -71,9 +72,17 @@ struct NamedAccount {
     AccountKey key;
 };
 
+/// People read these; what is in them is its sealer's choice.
+std::string printable_of(const json::object& object, std::string_view key) {
+    std::string text = text_of(object, key);
+    if (!is_printable(text))
+        throw std::runtime_error("'" + std::string(key) + "' has a control character");
+    return text;
+}
+
 NamedAccount read_account(const json::object& object) {
     return {AccountId{object.at("id").to_number<std::int64_t>()},
-            {text_of(object, "owner"), text_of(object, "asset"),
+            {printable_of(object, "owner"), printable_of(object, "asset"),
              take(parse_account_kind(text_of(object, "kind")))}};
 }
 
@@ -96,7 +105,7 @@ void read_transfer(const json::object& object, TransferProof& proof) {
     proof.debit = std::move(debit.key);
     proof.credit = std::move(credit.key);
     transfer.amount = take(Amount::parse(text_of(object, "amount")));
-    transfer.reason = text_of(object, "reason");
+    transfer.reason = printable_of(object, "reason");
     transfer.created_at_us = object.at("created_at_us").to_number<std::int64_t>();
     if (object.contains("pending")) transfer.pending = take(parse_uuid(text_of(object, "pending")));
     if (object.contains("expires_at_ms"))

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "gym/common/printable.hpp"
 #include "gym/protocol/round_record.hpp"
 
 namespace gym::registry {
@@ -86,6 +87,8 @@ Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origi
     GYM_TRY(spec.name, map.string("name"));
     if (spec.name.empty() || spec.name.size() > kNameBytesMax)
         return map.error_at("name", "must be 1 to 128 bytes long");
+    if (!is_printable(spec.name))
+        return map.error_at("name", "has a control character: others read it on a terminal");
     auto model = map.map("model");
     if (model.ok()) {
         spec.model.emplace(std::move(model).value());

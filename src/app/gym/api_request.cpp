@@ -2,6 +2,7 @@
 
 #include <boost/json/parse.hpp>
 
+#include "gym/common/printable.hpp"
 #include "gym/http/connection.hpp"
 
 namespace gym::app {
@@ -58,6 +59,19 @@ ErrorCode code_of(unsigned status) {
     }
 }
 
+/// Whoever wrote a text that gym-api shows has no say in what the reader's terminal does.
+void drop_controls(boost::json::value& value) {
+    if (auto* text = value.if_string()) {
+        if (!is_printable(*text)) *text = without_controls(*text);
+    } else if (auto* list = value.if_array()) {
+        for (boost::json::value& item : *list)
+            drop_controls(item);
+    } else if (auto* object = value.if_object()) {
+        for (auto& member : *object)
+            drop_controls(member.value());
+    }
+}
+
 bool is_success(const Reply& reply) {
     return reply.status >= 200 && reply.status < 300;
 }
@@ -70,7 +84,7 @@ Error problem_of(const Reply& reply) {
     for (const char* field : {"title", "detail"}) {
         const auto* value = body.is_object() ? body.get_object().if_contains(field) : nullptr;
         if (value != nullptr && value->is_string())
-            reason += ": " + std::string(value->get_string());
+            reason += ": " + without_controls(value->get_string());
     }
     return fail(code_of(reply.status), "gym-api: " + reason);
 }
@@ -80,6 +94,7 @@ Result<boost::json::value> json_of(const Reply& reply) {
     boost::json::error_code code;
     boost::json::value body = boost::json::parse(reply.body, code);
     if (code) return fail(ErrorCode::kMalformed, "gym-api answered something that is no JSON");
+    drop_controls(body);
     return body;
 }
 

@@ -33,8 +33,9 @@ Result<LockedAccount> open_account(const KeyOptions& keys, const std::string& ur
     return out;
 }
 
-Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chain,
-                                const ApiOptions& api) {
+namespace {
+
+Result<ChainSender> unchecked_sender(const KeyOptions& keys, const ChainOptions& chain) {
     ChainSender out;
     GYM_TRY(out.contracts, chain.contracts());
     GYM_TRY(const std::string url, chain.rpc_url());
@@ -45,6 +46,20 @@ Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chai
         return fail(ErrorCode::kMismatch,
                     url + " is chain " + std::to_string(out.account->chain_id()) +
                         ", the deployment is on chain " + std::to_string(out.contracts.chain_id));
+    return out;
+}
+
+}  // namespace
+
+Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chain) {
+    GYM_TRY(ChainSender out, unchecked_sender(keys, chain));
+    GYM_CHECK(check_contracts(out.account->client(), out.contracts));
+    return out;
+}
+
+Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chain,
+                                const ApiOptions& api) {
+    GYM_TRY(ChainSender out, unchecked_sender(keys, chain));
     GYM_CHECK(check_network(api.named_url(), out.contracts));
     GYM_CHECK(check_contracts(out.account->client(), out.contracts));
     return out;

@@ -25,9 +25,10 @@ struct ChainSender {
 /// The user's key on the chain at `url`; transactions are remembered in the data directory.
 /// @errors those of the keystore, lock_sender() and the chain.
 [[nodiscard]] Result<LockedAccount> open_account(const KeyOptions& keys, const std::string& url);
-/// Before anything is signed: every contract of the deployment is there, and a gym-api that the
-/// user named serves the network of these. @errors as open_account(); kMismatch if the chain is not
-/// the deployment's; check_network(), check_contracts().
+/// Before anything is signed: every contract of the deployment is there. @errors as open_account();
+/// kMismatch if the chain is not the deployment's; check_contracts().
+[[nodiscard]] Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chain);
+/// Also that a gym-api which the user named serves the network of these. @errors check_network().
 [[nodiscard]] Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chain,
                                               const ApiOptions& api);
 

@@ -12,6 +12,7 @@
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
 #include "gym/chain/contracts.hpp"
+#include "gym/rewards/payout_tree.hpp"
 #include "network_options.hpp"
 
 namespace gym::app {
@@ -35,6 +36,7 @@ struct ClaimOptions {
 /// A claim under the payout root of `epoch`.
 struct Payable {
     std::uint64_t epoch = 0;
+    Digest root;  ///< the chain's, once the proof was checked
     chain::Claim claim;
 };
 
@@ -80,6 +82,19 @@ Result<Payable> fetch_payable(const ClaimOptions& options, const chain::Deployme
     return payable;
 }
 
+/// What the contract would find, before anything is signed. @errors kMismatch.
+Status check_proof(const Payable& payable, const chain::Deployment& contracts, const Digest& root) {
+    const rewards::PayoutDomain domain{contracts.chain_id, contracts.distributor, contracts.token};
+    const chain::Claim& claim = payable.claim;
+    const Digest leaf = rewards::payout_leaf(domain, {claim.earner, claim.cumulative});
+    if (rewards::fold_proof(leaf, claim.proof) == root) return {};
+    return fail(ErrorCode::kMismatch,
+                "gym-api's proof does not lead to the chain's active payout root, of epoch " +
+                    std::to_string(payable.epoch) +
+                    ": nothing was sent. `gym rewards audit` tells whether its epoch files do; "
+                    "--api or GYM_API names another gym-api");
+}
+
 /// Proofs under the chain's active root, which may change at any moment.
 class ActiveProofs {
   public:
@@ -93,13 +108,18 @@ class ActiveProofs {
     Result<Payable> next() {
         while (true) {
             GYM_TRY(Payable payable, fetch_payable(options_, sender_.contracts, earner_));
-            GYM_TRY(const std::uint64_t active, active_epoch());
-            if (payable.epoch == active) return payable;
+            GYM_TRY(const chain::RootSubmitted active, active_root());
+            if (payable.epoch == active.epoch) {
+                GYM_CHECK(check_proof(payable, sender_.contracts, active.root));
+                payable.root = active.root;
+                return payable;
+            }
             if (steady_clock::now() > until_)
                 return fail(ErrorCode::kConflict,
                             "gym-api's proof is under the payout root of epoch " +
                                 std::to_string(payable.epoch) + ", the chain's is of epoch " +
-                                std::to_string(active) + ": nothing was sent, try again later");
+                                std::to_string(active.epoch) +
+                                ": nothing was sent, try again later");
             tell();
             std::this_thread::sleep_for(kRootPoll);
         }
@@ -110,17 +130,16 @@ class ActiveProofs {
         if (steady_clock::now() > until_) return false;
         // Nodes judge by the time of their next block, and answer by that of the last.
         std::this_thread::sleep_for(kRootPoll);
-        GYM_TRY(const std::uint64_t active, active_epoch());
-        if (active == refused.epoch) return false;
+        GYM_TRY(const chain::RootSubmitted active, active_root());
+        if (active.epoch == refused.epoch) return false;
         tell();
         return true;
     }
 
   private:
-    Result<std::uint64_t> active_epoch() {
+    Result<chain::RootSubmitted> active_root() {
         const chain::RewardsDistributor distributor(sender_.contracts.distributor);
-        GYM_TRY(const auto root, distributor.active_root(sender_.account->client()));
-        return root.epoch;
+        return distributor.active_root(sender_.account->client());
     }
     void tell() {
         if (told_) return;
@@ -151,10 +170,9 @@ Result<Paid> pay(const ClaimOptions& options, const ChainSender& sender, const A
         GYM_TRY(out.before, distributor.claimed(sender.account->client(), earner));
         if (out.before >= claim.cumulative) return out;
         GYM_TRY(out.amount, claim.cumulative.minus(out.before));
-        const auto outcome =
-            sender.account->execute(distributor.claim(claim),
-                                    "claim/" + earner.hex() + "/" + std::to_string(payable.epoch) +
-                                        "/" + claim.cumulative.to_string());
+        const auto outcome = sender.account->execute(
+            distributor.claim(claim), "claim/" + earner.hex() + "/" + payable.root.hex() + "/" +
+                                          claim.cumulative.to_string());
         if (outcome.ok()) {
             out.outcome = *outcome;
             return out;

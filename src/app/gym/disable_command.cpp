@@ -98,7 +98,8 @@ Status try_out(const CliContext& context, const Finding& finding, chain::ChainCl
 }
 
 Status send(const CliContext& context, const Finding& finding, const DisableOptions& options) {
-    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.files.api));
+    // The operator whose root it is runs gym-api, too: its word is not asked for.
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
     GYM_TRY(const chain::Outcome outcome,
             sender.account->execute(finding.call, "disable/" + sender.contracts.distributor.hex() +
                                                       "/" +

@@ -63,6 +63,9 @@ Result<Digest> find_id(const std::string& api_url, const IdList& list, const std
                 ErrorCode::kInvalidArgument,
                 fmt::format("several ids of a {} begin with {}: give more digits", what, prefix));
         if (count < kPageItems) break;
+        if (page + 1 == kPagesMax)
+            return fail(ErrorCode::kOutOfRange,
+                        "there are more " + what + "s than are looked through: give the whole id");
     }
     if (found) return *found;
     return fail(ErrorCode::kNotFound, "no " + what + " has an id that begins with " + prefix);

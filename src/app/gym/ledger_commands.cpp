@@ -160,7 +160,8 @@ Status verify_proof(const CliContext& context, const LedgerOptions& options) {
                             {"debit", proof.debit.owner},
                             {"credit", proof.credit.owner},
                             {"seal", seal.number},
-                            {"signer", seal.signer.hex()}});
+                            {"signer", seal.signer.hex()},
+                            {"signer_checked", !signers.empty()}});
         return {};
     }
     const auto kind = [](const ledger::AccountKey& key) {
@@ -178,8 +179,11 @@ Status verify_proof(const CliContext& context, const LedgerOptions& options) {
                 proof.credit.owner.c_str());
     std::printf("sealed             %s, seal %llu\n", utc_text(seal.sealed_at).c_str(),
                 static_cast<unsigned long long>(seal.number));
-    std::printf("signed by          %s%s\n", crypto::to_checksum(seal.signer).c_str(),
-                signers.empty() ? " (compare it with the network's settler)" : "");
+    std::printf(
+        "signed by          %s%s\n", crypto::to_checksum(seal.signer).c_str(),
+        signers.empty()
+            ? " (NOT CHECKED: compare it with the network's settler, or name that by --signer)"
+            : "");
     return {};
 }
 

@@ -33,7 +33,8 @@ Error differs(const std::string& what, const std::string& theirs, const std::str
                 "the " + what + " of gym-api's network is " + theirs + ", your deployment has " +
                     ours +
                     ": ask the network's operator for its deployment.json, or name its "
-                    "gym-api by --api or GYM_API; nothing was sent");
+                    "gym-api by --api or GYM_API; without both of these your file alone counts; "
+                    "nothing was sent");
 }
 
 }  // namespace
@@ -48,18 +49,15 @@ Status check_network(const std::optional<std::string>& api_url,
                      const chain::Deployment& contracts) {
     if (!api_url) return {};
     const auto answer = api_get(*api_url, "/v1/network");
-    if (!answer.ok() && (answer.error().code == ErrorCode::kUnavailable ||
-                         answer.error().code == ErrorCode::kTimeout)) {
-        (void)std::fprintf(stderr,
-                           "not compared       gym-api does not answer, so your deployment is not "
-                           "compared with its network\n");
+    const json::object* const object = answer.ok() ? answer->if_object() : nullptr;
+    const json::value* const id = object == nullptr ? nullptr : object->if_contains("chain_id");
+    if (id == nullptr || !id->is_number()) {
+        (void)std::fprintf(
+            stderr, "not compared       %s, so your deployment is not compared: %s\n",
+            "gym-api does not describe its network",
+            answer.ok() ? "its answer has another form" : answer.error().message.c_str());
         return {};
     }
-    GYM_TRY(const json::value network, answer);
-    const json::object* const object = network.if_object();
-    const json::value* const id = object == nullptr ? nullptr : object->if_contains("chain_id");
-    if (id == nullptr || !id->is_number())
-        return fail(ErrorCode::kMalformed, "gym-api's description of its network has another form");
     if (const std::string chain_id = json::serialize(*id);
         chain_id != std::to_string(contracts.chain_id))
         return differs("chain", chain_id, std::to_string(contracts.chain_id));

@@ -15,9 +15,9 @@ namespace gym::app {
                                      const chain::Deployment& contracts);
 
 /// That the network which gym-api serves is on the contracts of the user's file. A gym-api that
-/// does not answer is told on standard error, and no obstacle: the file is what counts, and money
+/// does not say so is told on standard error, and no obstacle: the file is what counts, and money
 /// must be movable without the API. @param api_url absent where the user named none.
-/// @errors kMismatch naming the contract and both addresses; kMalformed.
+/// @errors kMismatch naming the contract and both addresses.
 [[nodiscard]] Status check_network(const std::optional<std::string>& api_url,
                                    const chain::Deployment& contracts);
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "api_json.hpp"
 #include "api_request.hpp"
 #include "cli_context.hpp"
 #include "gym/common/clock.hpp"
@@ -39,7 +40,27 @@ struct Statement {
 };
 
 std::string text(const json::object& object, const char* key) {
-    return std::string(object.at(key).as_string());
+    return api_json::text_of(object, key);
+}
+
+/// Adds a page of at most `wanted` lines. Pages get older, so that there is an end.
+Status add_page(const json::value& page, std::uint64_t wanted, Statement& out) {
+    GYM_TRY(const Statement read, api_json::read_answer("statement", [&] {
+                const json::object& object = page.as_object();
+                Statement one;
+                one.lines = object.at("transfers").as_array();
+                if (!object.at("next_before").is_null())
+                    one.next_before = api_json::number_of(object, "next_before");
+                return one;
+            }));
+    const bool is_older =
+        !read.next_before || !out.next_before || *read.next_before < *out.next_before;
+    if (read.lines.size() > wanted || (read.lines.empty() && read.next_before) || !is_older)
+        return fail(ErrorCode::kMalformed,
+                    "gym-api's statement has no end, or more lines than were asked for");
+    out.lines.insert(out.lines.end(), read.lines.begin(), read.lines.end());
+    out.next_before = read.next_before;
+    return {};
 }
 
 Result<Statement> fetch(const StatementOptions& options) {
@@ -53,11 +74,7 @@ Result<Statement> fetch(const StatementOptions& options) {
             "/v1/accounts/" + address.hex() + "/transfers?limit=" + std::to_string(wanted);
         if (out.next_before) path += "&before=" + std::to_string(*out.next_before);
         GYM_TRY(const json::value page, api_get(options.api.base_url(), path, key));
-        for (const json::value& line : page.at("transfers").as_array())
-            out.lines.push_back(line);
-        const json::value& next = page.at("next_before");
-        out.next_before.reset();
-        if (!next.is_null()) out.next_before = next.to_number<std::uint64_t>();
+        GYM_CHECK(add_page(page, wanted, out));
     } while (out.next_before && out.lines.size() < options.limit);
     return out;
 }
@@ -95,8 +112,11 @@ Status statement(const CliContext& context, const StatementOptions& options) {
                                                               : json::value(nullptr)}});
         return {};
     }
-    for (const json::value& line : found.lines)
-        print_line(line.as_object());
+    GYM_CHECK(api_json::read_answer("statement", [&] {
+        for (const json::value& line : found.lines)
+            print_line(line.as_object());
+        return true;
+    }));
     if (found.lines.empty()) std::printf("no transfers\n");
     if (found.next_before)
         std::printf("older ones         --before %llu\n",

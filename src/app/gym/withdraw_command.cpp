@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "api_json.hpp"
 #include "api_request.hpp"
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
@@ -52,29 +53,22 @@ Result<Pending> pending_of(const ChainSender& sender) {
     return out;
 }
 
-/// Absent where no gym-api was named, or it does not answer: then only the contract is asked, which
+/// Absent where no gym-api was named, or it does not say: then only the contract is asked, which
 /// does not know what jobs have locked.
-Result<std::optional<Free>> free_of(const ApiOptions& api, const Address& owner) {
+std::optional<Free> free_of(const ApiOptions& api, const Address& owner) {
     const auto url = api.named_url();
-    if (!url) return std::optional<Free>();
+    if (!url) return std::nullopt;
     const auto answer = api_get(*url, "/v1/accounts/" + owner.hex());
-    if (!answer.ok() && answer.error().code == ErrorCode::kUnavailable)
-        return std::optional<Free>();
-    GYM_TRY(const json::value account, answer);
-    try {
+    if (!answer.ok()) return std::nullopt;
+    const auto books = api_json::read_answer("owner's account", [&] {
+        const json::object& account = answer->as_object();
         const auto amount = [&](const char* key) {
-            return Amount::parse(std::string(account.at(key).as_string()));
+            return api_json::take(Amount::parse(api_json::text_of(account, key)));
         };
-        Free out;
-        GYM_TRY(const Amount available, amount("available_wei"));
-        GYM_TRY(const Amount withdrawing, amount("withdrawing_wei"));
-        GYM_TRY(out.free, available.plus(withdrawing));
-        GYM_TRY(out.locked, amount("escrowed_wei"));
-        return std::optional(out);
-    } catch (const std::exception& error) {
-        return fail(ErrorCode::kMalformed,
-                    std::string("gym-api's account has another form: ") + error.what());
-    }
+        return Free{api_json::take(amount("available_wei").plus(amount("withdrawing_wei"))),
+                    amount("escrowed_wei")};
+    });
+    return books.ok() ? std::optional(*books) : std::nullopt;
 }
 
 std::string time_text(std::uint64_t unix_s) {
@@ -127,18 +121,19 @@ Status check_free(const ChainSender& sender, const std::optional<Free>& books,
         return {};
     }
     if (amount <= books->free) return {};
-    return fail(ErrorCode::kInsufficientFunds,
-                books->free.to_tokens() + " tokens are free and " + books->locked.to_tokens() +
-                    " are locked in jobs: ask for no more than what is free (a deposit is free "
-                    "seconds after it is final, a job's rest when the job has ended and its units "
-                    "are final); nothing was sent");
+    return fail(
+        ErrorCode::kInsufficientFunds,
+        books->free.to_tokens() + " tokens are free and " + books->locked.to_tokens() +
+            " are locked in jobs: ask for no more than what is free (a deposit is free "
+            "seconds after it is final, a job's rest when the job has ended and its units "
+            "are final; without --api and GYM_API only the contract is asked); nothing was sent");
 }
 
 /// Asks for `amount`, in place of an earlier request.
 Status request(const CliContext& context, const WithdrawOptions& options, const ChainSender& sender,
                const Amount& amount) {
     GYM_TRY(const Pending before, pending_of(sender));
-    GYM_TRY(const auto books, free_of(options.api, sender.account->address()));
+    const auto books = free_of(options.api, sender.account->address());
     GYM_CHECK(check_free(sender, books, amount));
     // Before it is sent: what was waited for is lost with it.
     if (!before.amount.is_zero())

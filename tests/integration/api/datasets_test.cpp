@@ -192,6 +192,7 @@ TEST_F(DatasetsTest, BadOffersAreRefusedWithoutATrace) {
     EXPECT_EQ(code([](auto& offer) { offer.licence = ""; }), kInvalidArgument);
     EXPECT_EQ(code([](auto& offer) { offer.name = std::string(129, 'n'); }), kInvalidArgument);
     EXPECT_EQ(code([](auto& offer) { offer.name = ""; }), kInvalidArgument);
+    EXPECT_EQ(code([](auto& offer) { offer.name = "two\nlines"; }), kInvalidArgument);
     EXPECT_EQ(code([](auto& offer) { offer.root = Digest{}; }), kMismatch);
     EXPECT_EQ(code([](auto& offer) { offer.file = {}; }), kMalformed);
     EXPECT_EQ(code([](auto& offer) {

@@ -206,6 +206,15 @@ TEST_F(SubmitTest, TheBoundIsOfWhicheverServiceTakesMore) {
     publish_terms(0, 4'000'000);
     EXPECT_EQ(backend().terms()->bound->cost_bound_ppm, 4'000'000U);
     EXPECT_EQ(backend().terms()->bound->fee_ppm, 0U);
+    // What no number of ours holds would end gym-api.
+    for (const char* rate :
+         {"rewards.fee_terms SET verification_premium_ppm",
+          "rewards.fee_terms SET uptime_bonus_max_ppm", "registry.cost_rates SET cost_bound_ppm"}) {
+        const auto written = database_.owner().transact([&](db::Transaction& tx) {
+            return tx.exec(std::string("UPDATE ") + rate + " = 9223372036854775807");
+        });
+        EXPECT_FALSE(written.ok()) << rate;
+    }
 }
 
 // Terms that would let a job's owner have the work and not pay for it.
@@ -276,6 +285,7 @@ TEST_F(SubmitTest, BadJobFilesAreNamedByLineAndKey) {
     std::string odd_heads = job_spec(dataset_);
     odd_heads.replace(odd_heads.find("heads: 1"), 8, "heads: 3");
     EXPECT_NE(message(odd_heads).find("heads"), std::string::npos) << message(odd_heads);
+    EXPECT_NE(message("name: \"mine\\e[8m\"\n").find("has a control character"), std::string::npos);
     std::string file_model = job_spec(dataset_);
     const auto model = file_model.find("model:");
     file_model.replace(model, file_model.find("dataset:") - model, "model: gpt.yaml\n");

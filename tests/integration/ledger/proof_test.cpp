@@ -106,6 +106,9 @@ TEST_F(ProofTest, AnyChangeOfAProofIsFound) {
         changes[i](bad);
         EXPECT_FALSE(check_proof(bad).ok()) << "change " << i;
     }
+    TransferProof two_assets = good;
+    two_assets.credit.asset = "erc20:2:test";
+    EXPECT_NE(check_proof(two_assets).error().message.find("different assets"), std::string::npos);
     TransferProof other = good;
     other.seal = prove("next")->seal;
     EXPECT_FALSE(check_proof(other).ok()) << "another seal";
@@ -123,6 +126,10 @@ TEST_F(ProofTest, TextThatIsNoProofIsRefused) {
     ASSERT_TRUE(parse_proof(text).ok());
     for (std::size_t size = 0; size < text.size(); ++size)
         EXPECT_EQ(parse_proof(text.substr(0, size)).error().code, ErrorCode::kMalformed) << size;
+    TransferProof forged = *proof;
+    forged.credit.owner += "\nsigned by          0xdead";
+    EXPECT_NE(parse_proof(encode_proof(forged)).error().message.find("'owner' has a control"),
+              std::string::npos);
     EXPECT_FALSE(parse_proof("[]").ok());
     EXPECT_FALSE(parse_proof("{\"format\":\"gym.ledger_proof.v2\"}").ok());
 }
