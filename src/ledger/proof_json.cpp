@@ -1,5 +1,6 @@
 #include <boost/json.hpp>
 
+#include "gym/common/json_fields.hpp"
 #include "gym/common/printable.hpp"
 #include "gym/ledger/proof.hpp"
 
@@ -49,23 +50,12 @@ json::object seal_object(const Seal& seal) {
             {"hash", seal.hash.hex()},          {"signature", seal.signature.hex()}};
 }
 
-// Reading: every accessor throws std::exception, which parse_proof() catches.
+// Reading: what throws is caught by parse_proof().
 
-template <class T>
-T take(Result<T> result) {
-    if (!result.ok()) throw std::runtime_error(result.error().message);
-    return std::move(result).value();
-}
-std::string text_of(const json::object& object, std::string_view key) {
-    return std::string(object.at(key).as_string());
-}
-template <class Fixed>
-Fixed fixed_of(const json::object& object, std::string_view key) {
-    return take(Fixed::parse(text_of(object, key)));
-}
-std::uint64_t number_of(const json::object& object, std::string_view key) {
-    return object.at(key).to_number<std::uint64_t>();
-}
+using json_fields::fixed_of;
+using json_fields::number_of;
+using json_fields::take;
+using json_fields::text_of;
 
 struct NamedAccount {
     AccountId id{};
@@ -81,7 +71,7 @@ std::string printable_of(const json::object& object, std::string_view key) {
 }
 
 NamedAccount read_account(const json::object& object) {
-    return {AccountId{object.at("id").to_number<std::int64_t>()},
+    return {AccountId{number_of<std::int64_t>(object, "id")},
             {printable_of(object, "owner"), printable_of(object, "asset"),
              take(parse_account_kind(text_of(object, "kind")))}};
 }
@@ -89,8 +79,7 @@ NamedAccount read_account(const json::object& object) {
 std::optional<SealedEntry> read_entry(const json::object& object, std::string_view key) {
     if (!object.contains(key)) return std::nullopt;
     const json::object& entry = object.at(key).as_object();
-    return SealedEntry{entry.at("version").to_number<std::int64_t>(),
-                       text_of(entry, "balance_after")};
+    return SealedEntry{number_of<std::int64_t>(entry, "version"), text_of(entry, "balance_after")};
 }
 
 void read_transfer(const json::object& object, TransferProof& proof) {
@@ -106,10 +95,10 @@ void read_transfer(const json::object& object, TransferProof& proof) {
     proof.credit = std::move(credit.key);
     transfer.amount = take(Amount::parse(text_of(object, "amount")));
     transfer.reason = printable_of(object, "reason");
-    transfer.created_at_us = object.at("created_at_us").to_number<std::int64_t>();
+    transfer.created_at_us = number_of<std::int64_t>(object, "created_at_us");
     if (object.contains("pending")) transfer.pending = take(parse_uuid(text_of(object, "pending")));
     if (object.contains("expires_at_ms"))
-        transfer.expires_at = object.at("expires_at_ms").to_number<UnixMs>();
+        transfer.expires_at = number_of<UnixMs>(object, "expires_at_ms");
     if (object.contains("group")) transfer.group = take(parse_uuid(text_of(object, "group")));
     transfer.debit_entry = read_entry(object, "debit_entry");
     transfer.credit_entry = read_entry(object, "credit_entry");
@@ -123,7 +112,7 @@ Seal read_seal(const json::object& object) {
     seal.record.transfers = number_of(object, "transfers");
     seal.record.root = fixed_of<Digest>(object, "root");
     seal.record.previous = fixed_of<Digest>(object, "previous");
-    seal.record.sealed_at = object.at("sealed_at_ms").to_number<UnixMs>();
+    seal.record.sealed_at = number_of<UnixMs>(object, "sealed_at_ms");
     seal.record.signer = fixed_of<Address>(object, "signer");
     seal.hash = fixed_of<Digest>(object, "hash");
     seal.signature = fixed_of<crypto::Signature>(object, "signature");

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "gym/blob/blob_store.hpp"
+#include "gym/common/json_fields.hpp"
 #include "gym/rewards/formulas.hpp"
 
 namespace gym::rewards {
@@ -124,31 +125,15 @@ void write_round(std::string& out, const FileRound& round) {
     }
 }
 
-// Reading: every accessor throws std::exception, which parse_epoch_file() catches.
+// Reading: what throws is caught by parse_epoch_file().
 
-std::uint64_t number_of(const json::object& object, std::string_view key) {
-    return object.at(key).to_number<std::uint64_t>();
-}
-template <class T>
-T take(Result<T> result) {
-    if (!result.ok()) throw std::runtime_error(result.error().message);
-    return std::move(result).value();
-}
-std::string_view text_of(const json::object& object, std::string_view key) {
-    const json::string& text = object.at(key).as_string();
-    return {text.data(), text.size()};
-}
+using json_fields::fixed_of;
+using json_fields::number_of;
+using json_fields::take;
+using json_fields::view_of;
+
 Amount amount_of(const json::object& object, std::string_view key) {
-    return take(Amount::parse(text_of(object, key)));
-}
-Address address_of(const json::object& object, std::string_view key) {
-    return take(Address::parse(text_of(object, key)));
-}
-Digest digest_of(const json::object& object, std::string_view key) {
-    return take(Digest::parse(text_of(object, key)));
-}
-std::uint32_t ppm_of(const json::object& object, std::string_view key) {
-    return object.at(key).to_number<std::uint32_t>();
+    return take(Amount::parse(view_of(object, key)));
 }
 
 CreditInputs read_inputs(CreditKind kind, const json::object& object) {
@@ -156,27 +141,28 @@ CreditInputs read_inputs(CreditKind kind, const json::object& object) {
     if (kind == CreditKind::kCompute || kind == CreditKind::kVerification)
         inputs.flops = number_of(object, "flops");
     if (is_of_unit(kind)) inputs.price = amount_of(object, "price");
-    if (kind == CreditKind::kVerification) inputs.premium_ppm = ppm_of(object, "premium_ppm");
+    if (kind == CreditKind::kVerification)
+        inputs.premium_ppm = number_of<std::uint32_t>(object, "premium_ppm");
     if (kind == CreditKind::kData) {
         inputs.tokens = number_of(object, "tokens");
-        inputs.quality_ppm = ppm_of(object, "quality_ppm");
+        inputs.quality_ppm = number_of<std::uint32_t>(object, "quality_ppm");
     }
     if (kind == CreditKind::kUptime || kind == CreditKind::kEmission)
         inputs.compute = amount_of(object, "compute");
     if (kind == CreditKind::kUptime) {
-        inputs.uptime_ppm = ppm_of(object, "uptime_ppm");
-        inputs.bonus_max_ppm = ppm_of(object, "bonus_max_ppm");
+        inputs.uptime_ppm = number_of<std::uint32_t>(object, "uptime_ppm");
+        inputs.bonus_max_ppm = number_of<std::uint32_t>(object, "bonus_max_ppm");
         if (object.contains("challenges")) inputs.challenges = number_of(object, "challenges");
         if (object.contains("answered")) inputs.answered = number_of(object, "answered");
     }
     if (kind == CreditKind::kFee || kind == CreditKind::kBurn) {
         inputs.charged = amount_of(object, "charged");
-        inputs.fee_ppm = ppm_of(object, "fee_ppm");
-        inputs.burned_ppm = ppm_of(object, "burned_ppm");
+        inputs.fee_ppm = number_of<std::uint32_t>(object, "fee_ppm");
+        inputs.burned_ppm = number_of<std::uint32_t>(object, "burned_ppm");
     }
     if (kind == CreditKind::kEmission) {
         inputs.burned = amount_of(object, "burned");
-        inputs.emission_ppm = ppm_of(object, "emission_ppm");
+        inputs.emission_ppm = number_of<std::uint32_t>(object, "emission_ppm");
         inputs.compute_total = amount_of(object, "compute_total");
     }
     return inputs;
@@ -185,14 +171,14 @@ CreditInputs read_inputs(CreditKind kind, const json::object& object) {
 FileCredit read_credit(const json::value& value) {
     const json::object& object = value.as_object();
     FileCredit credit;
-    credit.id = text_of(object, "id");
-    credit.kind = take(parse_credit_kind(text_of(object, "kind")));
-    credit.earner = address_of(object, "earner");
-    credit.job_id = digest_of(object, "job");
+    credit.id = view_of(object, "id");
+    credit.kind = take(parse_credit_kind(view_of(object, "kind")));
+    credit.earner = fixed_of<Address>(object, "earner");
+    credit.job_id = fixed_of<Digest>(object, "job");
     credit.round = number_of(object, "round");
-    if (object.contains("unit")) credit.unit = digest_of(object, "unit");
-    if (object.contains("node")) credit.node = address_of(object, "node");
-    if (object.contains("payer")) credit.payer = address_of(object, "payer");
+    if (object.contains("unit")) credit.unit = fixed_of<Digest>(object, "unit");
+    if (object.contains("node")) credit.node = fixed_of<Address>(object, "node");
+    if (object.contains("payer")) credit.payer = fixed_of<Address>(object, "payer");
     credit.inputs = read_inputs(credit.kind, object.at("inputs").as_object());
     credit.amount = amount_of(object, "amount");
     return credit;
@@ -200,39 +186,42 @@ FileCredit read_credit(const json::value& value) {
 
 FileRound read_round(const json::value& value) {
     const json::object& object = value.as_object();
-    FileRound round{
-        digest_of(object, "job"), number_of(object, "round"), number_of(object, "epoch"), {}};
+    FileRound round{fixed_of<Digest>(object, "job"),
+                    number_of(object, "round"),
+                    number_of(object, "epoch"),
+                    {}};
     if (object.contains("commitments_root"))
-        round.commitments_root = digest_of(object, "commitments_root");
+        round.commitments_root = fixed_of<Digest>(object, "commitments_root");
     if (object.contains("uptime_from_ms"))
-        round.uptime = {object.at("uptime_from_ms").to_number<UnixMs>(),
-                        object.at("uptime_to_ms").to_number<UnixMs>()};
+        round.uptime = {number_of<UnixMs>(object, "uptime_from_ms"),
+                        number_of<UnixMs>(object, "uptime_to_ms")};
     return round;
 }
 
 EpochFile read_file_object(const json::object& object) {
-    if (object.at("version").to_number<std::int64_t>() != kVersion)
+    if (number_of<std::int64_t>(object, "version") != kVersion)
         throw std::runtime_error("unknown version");
     EpochFile file;
     file.epoch = number_of(object, "epoch");
-    if (object.contains("previous")) file.previous = digest_of(object, "previous");
-    file.domain = {number_of(object, "chain_id"), address_of(object, "distributor"),
-                   address_of(object, "token")};
+    if (object.contains("previous")) file.previous = fixed_of<Digest>(object, "previous");
+    file.domain = {number_of(object, "chain_id"), fixed_of<Address>(object, "distributor"),
+                   fixed_of<Address>(object, "token")};
     for (const json::value& value : object.at("rounds").as_array())
         file.rounds.push_back(read_round(value));
     for (const json::value& value : object.at("credits").as_array())
         file.credits.push_back(read_credit(value));
     for (const json::value& value : object.at("releases").as_array())
-        file.releases.push_back(
-            {address_of(value.as_object(), "owner"), amount_of(value.as_object(), "amount")});
+        file.releases.push_back({fixed_of<Address>(value.as_object(), "owner"),
+                                 amount_of(value.as_object(), "amount")});
     for (const json::value& value : object.at("payouts").as_array())
-        file.payouts.push_back(
-            {address_of(value.as_object(), "earner"), amount_of(value.as_object(), "cumulative")});
+        file.payouts.push_back({fixed_of<Address>(value.as_object(), "earner"),
+                                amount_of(value.as_object(), "cumulative")});
     file.total_cumulative = amount_of(object, "total_cumulative");
-    file.payout_root = digest_of(object, "payout_root");
+    file.payout_root = fixed_of<Digest>(object, "payout_root");
     if (object.contains("ledger_seal")) {
         const json::object& seal = object.at("ledger_seal").as_object();
-        file.ledger_seal = ledger::SealHead{number_of(seal, "number"), digest_of(seal, "hash")};
+        file.ledger_seal =
+            ledger::SealHead{number_of(seal, "number"), fixed_of<Digest>(seal, "hash")};
     }
     return file;
 }
