@@ -73,6 +73,15 @@ Result<crypto::SecretBytes> ask(const std::string& prompt) {
     return secret;
 }
 
+Status check_key_exists(const NodeConfig& config) {
+    std::error_code ignored;
+    if (std::filesystem::exists(config.keystore_path(), ignored)) return {};
+    return fail(ErrorCode::kNotFound,
+                "no key at " + config.keystore_path().string() +
+                    ": `gym wallet new` makes one (`gym node register` one for a node), or "
+                    "--keystore or --data-dir names another");
+}
+
 }  // namespace
 
 std::filesystem::path NodeConfig::keystore_path() const {
@@ -153,19 +162,6 @@ Result<crypto::SecretBytes> read_passphrase(const NodeConfig& config, bool confi
     }
     return secret;
 }
-
-namespace {
-
-Status check_key_exists(const NodeConfig& config) {
-    std::error_code ignored;
-    if (std::filesystem::exists(config.keystore_path(), ignored)) return {};
-    return fail(ErrorCode::kNotFound,
-                "no key at " + config.keystore_path().string() +
-                    ": `gym wallet new` makes one (`gym node register` one for a node), or "
-                    "--keystore or --data-dir names another");
-}
-
-}  // namespace
 
 Result<Address> key_address(const NodeConfig& config) {
     GYM_CHECK(check_key_exists(config));

@@ -16,6 +16,20 @@ void tell_sent(const Digest& hash) {
                        hash.hex().c_str());
 }
 
+Result<ChainSender> unchecked_sender(const KeyOptions& keys, const ChainOptions& chain) {
+    ChainSender out;
+    GYM_TRY(out.contracts, chain.contracts());
+    GYM_TRY(const std::string url, chain.rpc_url());
+    GYM_TRY(LockedAccount locked, open_account(keys, url));
+    out.lock = std::move(locked.lock);
+    out.account = std::move(locked.account);
+    if (out.account->chain_id() != out.contracts.chain_id)
+        return fail(ErrorCode::kMismatch,
+                    url + " is chain " + std::to_string(out.account->chain_id()) +
+                        ", the deployment is on chain " + std::to_string(out.contracts.chain_id));
+    return out;
+}
+
 }  // namespace
 
 Result<LockedAccount> open_account(const KeyOptions& keys, const std::string& url) {
@@ -32,24 +46,6 @@ Result<LockedAccount> open_account(const KeyOptions& keys, const std::string& ur
             std::move(key)));
     return out;
 }
-
-namespace {
-
-Result<ChainSender> unchecked_sender(const KeyOptions& keys, const ChainOptions& chain) {
-    ChainSender out;
-    GYM_TRY(out.contracts, chain.contracts());
-    GYM_TRY(const std::string url, chain.rpc_url());
-    GYM_TRY(LockedAccount locked, open_account(keys, url));
-    out.lock = std::move(locked.lock);
-    out.account = std::move(locked.account);
-    if (out.account->chain_id() != out.contracts.chain_id)
-        return fail(ErrorCode::kMismatch,
-                    url + " is chain " + std::to_string(out.account->chain_id()) +
-                        ", the deployment is on chain " + std::to_string(out.contracts.chain_id));
-    return out;
-}
-
-}  // namespace
 
 Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chain) {
     GYM_TRY(ChainSender out, unchecked_sender(keys, chain));
