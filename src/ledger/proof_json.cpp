@@ -52,6 +52,7 @@ json::object seal_object(const Seal& seal) {
 
 // Reading: what throws is caught by parse_proof().
 
+using json_fields::amount_of;
 using json_fields::fixed_of;
 using json_fields::number_of;
 using json_fields::take;
@@ -93,7 +94,7 @@ void read_transfer(const json::object& object, TransferProof& proof) {
     transfer.credit = credit.id;
     proof.debit = std::move(debit.key);
     proof.credit = std::move(credit.key);
-    transfer.amount = take(Amount::parse(text_of(object, "amount")));
+    transfer.amount = amount_of(object, "amount");
     transfer.reason = printable_of(object, "reason");
     transfer.created_at_us = number_of<std::int64_t>(object, "created_at_us");
     if (object.contains("pending")) transfer.pending = take(parse_uuid(text_of(object, "pending")));

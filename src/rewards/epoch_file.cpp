@@ -127,14 +127,11 @@ void write_round(std::string& out, const FileRound& round) {
 
 // Reading: what throws is caught by parse_epoch_file().
 
+using json_fields::amount_of;
 using json_fields::fixed_of;
 using json_fields::number_of;
 using json_fields::take;
 using json_fields::view_of;
-
-Amount amount_of(const json::object& object, std::string_view key) {
-    return take(Amount::parse(view_of(object, key)));
-}
 
 CreditInputs read_inputs(CreditKind kind, const json::object& object) {
     CreditInputs inputs;

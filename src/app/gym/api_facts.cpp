@@ -31,7 +31,7 @@ UnitFacts unit_of(const json::object& object) {
 JobFacts job_of(const json::object& object) {
     JobFacts job;
     job.owner = fixed_of<Address>(object, "owner");
-    job.price_wei_per_pflop = take(Amount::parse(text_of(object, "price_wei_per_pflop")));
+    job.price_wei_per_pflop = amount_of(object, "price_wei_per_pflop");
     if (object.at("artifacts").is_object())
         job.flops_per_unit = number_of(object.at("artifacts").as_object(), "flops_per_step") *
                              number_of(object, "steps_per_round");
@@ -95,14 +95,12 @@ class ApiFacts final : public rewards::FactSource {
   private:
     static void read_data(const json::object& dataset, JobFacts& job) {
         job.data_owner = fixed_of<Address>(dataset, "owner");
-        job.data_price_wei_per_mtoken =
-            take(Amount::parse(text_of(dataset, "price_wei_per_mtoken")));
+        job.data_price_wei_per_mtoken = amount_of(dataset, "price_wei_per_mtoken");
         job.data_quality_ppm = static_cast<std::uint32_t>(number_of(dataset, "quality_ppm"));
     }
     static void read_terms(const json::object& object, JobFacts& job) {
         if (!object.contains("data_price_wei_per_mtoken")) return;
-        job.data_price_wei_per_mtoken =
-            take(Amount::parse(text_of(object, "data_price_wei_per_mtoken")));
+        job.data_price_wei_per_mtoken = amount_of(object, "data_price_wei_per_mtoken");
         job.data_quality_ppm = static_cast<std::uint32_t>(number_of(object, "data_quality_ppm"));
     }
 

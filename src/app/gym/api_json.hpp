@@ -11,6 +11,7 @@
 /// Reading what gym-api answers: what throws is turned into an error by read_answer().
 namespace gym::app::api_json {
 
+using json_fields::amount_of;
 using json_fields::fixed_of;
 using json_fields::number_of;
 using json_fields::take;

@@ -53,8 +53,7 @@ Result<Payable> payable_of(const json::value& answer, const chain::Deployment& c
         Payable out;
         out.epoch = api_json::number_of(proof, "epoch");
         out.claim.earner = api_json::fixed_of<Address>(proof, "earner");
-        out.claim.cumulative =
-            api_json::take(Amount::parse(api_json::text_of(proof, "cumulative_wei")));
+        out.claim.cumulative = api_json::amount_of(proof, "cumulative_wei");
         const json::array& nodes = proof.at("proof").as_array();
         if (nodes.size() > kProofLengthMax)
             return Result<Payable>(fail(ErrorCode::kMalformed, "gym-api's proof is too long"));

@@ -62,9 +62,7 @@ std::optional<Free> free_of(const ApiOptions& api, const Address& owner) {
     if (!answer.ok()) return std::nullopt;
     const auto books = api_json::read_answer("owner's account", [&] {
         const json::object& account = answer->as_object();
-        const auto amount = [&](const char* key) {
-            return api_json::take(Amount::parse(api_json::text_of(account, key)));
-        };
+        const auto amount = [&](const char* key) { return api_json::amount_of(account, key); };
         return Free{api_json::take(amount("available_wei").plus(amount("withdrawing_wei"))),
                     amount("escrowed_wei")};
     });

@@ -1,5 +1,6 @@
 // What `gym` makes of a gym-api that does not keep to its own description.
 #include <array>
+#include <atomic>
 #include <functional>
 #include <utility>
 
@@ -53,7 +54,7 @@ class LyingApiTest : public MoneyCommandsTest {
 };
 
 TEST_F(LyingApiTest, AStatementWithoutAnEndIsLeft) {
-    int pages = 0;
+    std::atomic<int> pages = 0;  // the server counts in a thread of its own
     liar_.answer = [&](const Request&) {
         ++pages;
         return page_of(1, 7);
@@ -67,8 +68,12 @@ TEST_F(LyingApiTest, AStatementWithoutAnEndIsLeft) {
     EXPECT_EQ(statement().exit_code, 1) << "pages get older, but nothing stands on them";
     EXPECT_EQ(pages, 3);
 
-    liar_.answer = [](const Request&) { return page_of(1'001, 7); };
+    liar_.answer = [&](const Request&) {
+        ++pages;
+        return page_of(1'001, 7);
+    };
     EXPECT_EQ(statement().exit_code, 1) << "more lines than were asked for";
+    EXPECT_EQ(pages, 4);
     liar_.answer = [](const Request&) { return with_body(R"({"transfers":[]})"); };
     EXPECT_EQ(statement().exit_code, 1) << "another form";
 }

@@ -49,7 +49,8 @@ class Subprocess {
 };
 
 /// Stops a process that another program run started, by its id: SIGTERM, then SIGKILL after
-/// `grace_ms`. Success when it has ended (a zombie has). @errors kTimeout, kPermissionDenied.
+/// `grace_ms`. Success when it has ended: a child of the caller is reaped, a zombie of another
+/// process counts. @errors kTimeout, kPermissionDenied.
 Status stop_process(pid_t pid, int grace_ms = 10'000);
 
 /// Runs a command to its end. @return its standard output and error output. @errors kInternal with
