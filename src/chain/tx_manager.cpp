@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gym/chain/transaction.hpp"
-#include "text.hpp"
+#include "gym/common/printable.hpp"
 #include "tx_text.hpp"
 
 namespace gym::chain {
@@ -23,7 +23,7 @@ Result<Amount> raised(const Amount& value, std::uint32_t ppm) {
 }
 
 bool is_plain(const std::string& text) {
-    return printable(text, text.size()) == text;
+    return printable_ascii(text, text.size()) == text;
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ Error malformed(const char* what) {
 
 Status Type<Stage>::read(const chain::AbiValue& from, Stage& to) {
     GYM_TRY(const std::uint64_t number, from.u64());
-    if (number < static_cast<std::uint64_t>(Stage::unit) ||
-        number > static_cast<std::uint64_t>(Stage::included))
+    if (number < static_cast<std::uint64_t>(Stage::kUnit) ||
+        number > static_cast<std::uint64_t>(Stage::kIncluded))
         return malformed("no stage has this number");
     to = static_cast<Stage>(number);
     return {};

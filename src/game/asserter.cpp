@@ -15,30 +15,32 @@ class Answer {
 
     Result<Move> plan() {
         switch (at_.stage) {
-            case Stage::unit:
+            case Stage::kUnit:
                 return declare();
-            case Stage::steps:
+            case Stage::kSteps:
                 return steps();
-            case Stage::step:
+            case Stage::kStep:
                 return open_step();
-            case Stage::trace:
+            case Stage::kTrace:
                 return tree(trace_leaves());
-            case Stage::state:
+            case Stage::kState:
                 return tree(state_leaves());
-            case Stage::gradients:
+            case Stage::kGradients:
                 return tree(gradient_leaves());
-            case Stage::macro:
+            case Stage::kMacro:
                 return open_macro();
-            case Stage::primitives:
+            case Stage::kPrimitives:
                 return tree(primitive_leaves());
-            case Stage::tensor:
+            case Stage::kTensor:
                 return at_.leaves == 1 ? post_chunk() : open_tensor();
-            case Stage::chunks:
+            case Stage::kChunks:
                 return at_.height == 0 ? post_chunk() : tree(chunk_leaves());
-            case Stage::outer:
-            case Stage::outer_state:
-            case Stage::column:
-            case Stage::included:
+            case Stage::kNone:
+                break;  // of a game that is over
+            case Stage::kOuter:
+            case Stage::kOuterState:
+            case Stage::kColumn:
+            case Stage::kIncluded:
                 break;  // of aggregates
         }
         return fail(ErrorCode::kInternal, "a cursor at no stage of a train unit");

@@ -16,16 +16,16 @@ class OuterAnswer {
 
     Result<Move> plan() {
         switch (at_.stage) {
-            case Stage::unit:
+            case Stage::kUnit:
                 return declare();
-            case Stage::outer_state:
+            case Stage::kOuterState:
                 return tree();
-            case Stage::included:
+            case Stage::kIncluded:
                 return show();
-            case Stage::tensor:
-            case Stage::chunks:
+            case Stage::kTensor:
+            case Stage::kChunks:
                 return tensor();
-            case Stage::column:
+            case Stage::kColumn:
                 return column();
             default:
                 return fail(ErrorCode::kInternal, "a cursor at no stage of an aggregate");
@@ -68,7 +68,7 @@ class OuterAnswer {
         GYM_TRY([[maybe_unused]] const OuterTrees* trees, own_.run(line_.included()));
         GYM_TRY(const dispute::TracedTensor* tensor,
                 own_.tensor(line_.outer()->tree, op.primitive));
-        if (at_.stage == Stage::tensor)
+        if (at_.stage == Stage::kTensor)
             return at_.leaves == 1 ? answer_chunk(at_, op, *tensor) : answer_tensor(op, *tensor);
         return at_.height == 0 ? answer_chunk(at_, op, *tensor)
                                : answer_tree(at_, tensor->chunk_leaves);

@@ -32,27 +32,29 @@ NodePlace last_child(const Cursor& at, unsigned levels_max) {
 
 Result<Move> Challenge::plan() {
     switch (at_.stage) {
-        case Stage::steps:
+        case Stage::kSteps:
             return steps();
-        case Stage::trace:
+        case Stage::kTrace:
             return trace();
-        case Stage::state:
+        case Stage::kState:
             return state();
-        case Stage::gradients:
+        case Stage::kGradients:
             return gradients();
-        case Stage::primitives:
+        case Stage::kPrimitives:
             return primitives();
-        case Stage::chunks:
+        case Stage::kChunks:
             return at_.height == 0 ? element() : chunks();
-        case Stage::unit:
-        case Stage::step:
-        case Stage::macro:
-        case Stage::tensor:
+        case Stage::kUnit:
+        case Stage::kStep:
+        case Stage::kMacro:
+        case Stage::kTensor:
             break;  // the asserter's turn
-        case Stage::outer:
-        case Stage::outer_state:
-        case Stage::column:
-        case Stage::included:
+        case Stage::kNone:
+            break;  // of a game that is over
+        case Stage::kOuter:
+        case Stage::kOuterState:
+        case Stage::kColumn:
+        case Stage::kIncluded:
             break;  // of aggregates
     }
     return fail(ErrorCode::kInternal, "the challenger has no move at this stage");
@@ -60,8 +62,8 @@ Result<Move> Challenge::plan() {
 
 Result<Move> Challenge::steps() {
     GYM_TRY(const dispute::UnitStates* states, own_.states());
-    const PostedTree records(line_, Stage::steps, engine::record_chain(states->records));
-    const PostedTree after(line_, Stage::steps, states->state_roots, Twin::states);
+    const PostedTree records(line_, Stage::kSteps, engine::record_chain(states->records));
+    const PostedTree after(line_, Stage::kSteps, states->state_roots, Twin::states);
     const auto record = records.first_difference(at_), state = after.first_difference(at_);
     const bool same_end = states->state_roots.back() == line_.facts().final_state_root;
     if (!record && !state && same_end) return delta();
@@ -92,7 +94,7 @@ Result<Move> Challenge::delta() {
 
 Result<Move> Challenge::trace() {
     GYM_TRY(const dispute::StepTrace* step, own_.step(line_.step()->step));
-    const PostedTree leaves(line_, Stage::trace, step->leaf_roots);
+    const PostedTree leaves(line_, Stage::kTrace, step->leaf_roots);
     const auto first = leaves.first_difference(at_);
     if (!first) return record(leaves, *step);
     if (first->height > 0) return Move(move::PickNode{pick_below(leaves, *first, at_)});
@@ -138,7 +140,7 @@ Result<Move> Challenge::field(const PostedTree& leaves, std::uint8_t field, std:
 /// Where a slot's next value comes from, with its path.
 Result<Pick> Challenge::source_of(const dispute::StepTrace& step, const Source& source) {
     if (source.kind == Source::Kind::leaf)
-        return pick_from_root(PostedTree(line_, Stage::trace, step.leaf_roots), source.index);
+        return pick_from_root(PostedTree(line_, Stage::kTrace, step.leaf_roots), source.index);
     GYM_TRY(std::vector<Digest> path, commit::merkle_prove(step.before_roots, source.index));
     return Pick{source.index, step.before_roots[source.index], std::move(path), {}, {}};
 }
@@ -146,7 +148,7 @@ Result<Pick> Challenge::source_of(const dispute::StepTrace& step, const Source& 
 Result<Move> Challenge::state() {
     GYM_TRY(const dispute::StepTrace* step, own_.step(line_.step()->step));
     const PostedTree slots(
-        line_, Stage::state,
+        line_, Stage::kState,
         dispute::next_state_roots(own_.trace(), step->before_roots, step->leaf_roots));
     const auto first = slots.first_difference(at_);
     if (!first) return no_fault("in the state after the step");
@@ -163,7 +165,7 @@ Result<Move> Challenge::gradients() {
     std::vector<Digest> roots;
     for (const std::uint32_t leaf : own_.trace().gradients)
         roots.push_back(step->leaf_roots[leaf]);
-    const PostedTree gradients(line_, Stage::gradients, std::move(roots));
+    const PostedTree gradients(line_, Stage::kGradients, std::move(roots));
     const auto first = gradients.first_difference(at_);
     if (!first) return no_fault("in the step's gradients");
     if (first->height > 0) return Move(move::PickNode{pick_below(gradients, *first, at_)});

@@ -12,7 +12,7 @@ using dispute::Source;
 Result<Move> Challenge::primitives() {
     const OpFrame& op = *line_.op();
     GYM_TRY(const std::vector<Digest>* primitives, own_.primitives(line_.step()->step, op.leaf));
-    const PostedTree outputs(line_, Stage::primitives, *primitives);
+    const PostedTree outputs(line_, Stage::kPrimitives, *primitives);
     const auto first = outputs.first_difference(at_);
     if (!first) return no_fault("in the op's primitives");
     if (first->height > 0) return Move(move::PickNode{pick_below(outputs, *first, at_)});
@@ -34,7 +34,7 @@ Result<const dispute::TracedTensor*> Challenge::disputed() {
 
 Result<Move> Challenge::chunks() {
     GYM_TRY(const dispute::TracedTensor* tensor, disputed());
-    const PostedTree chunks(line_, Stage::chunks, tensor->chunk_leaves);
+    const PostedTree chunks(line_, Stage::kChunks, tensor->chunk_leaves);
     const auto first = chunks.first_difference(at_);
     if (!first) return no_fault("in the tensor's chunks");
     return Move(move::PickNode{pick_below(chunks, *first, at_)});
@@ -67,7 +67,7 @@ Result<Move> Challenge::prove_element(std::uint64_t element) {
         if (source.kind == Source::Kind::state)
             return commit::merkle_prove(step->before_roots, source.index);
         const bool leaf = source.kind == Source::Kind::leaf;
-        const PostedTree tree(line_, leaf ? Stage::trace : Stage::primitives,
+        const PostedTree tree(line_, leaf ? Stage::kTrace : Stage::kPrimitives,
                               leaf ? step->leaf_roots : *primitives);
         return tree.path({0, source.index});
     };

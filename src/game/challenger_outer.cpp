@@ -18,15 +18,15 @@ class OuterChallenge {
 
     Result<Move> plan() {
         switch (at_.stage) {
-            case Stage::outer:
+            case Stage::kOuter:
                 return outer();
-            case Stage::included:
+            case Stage::kIncluded:
                 return signer();
-            case Stage::outer_state:
+            case Stage::kOuterState:
                 return tensors();
-            case Stage::chunks:
+            case Stage::kChunks:
                 return at_.height == 0 ? element() : chunks();
-            case Stage::column:
+            case Stage::kColumn:
                 return column();
             default:
                 return fail(ErrorCode::kInternal, "the challenger has no move at this stage");
@@ -52,14 +52,14 @@ class OuterChallenge {
         if (const auto unknown = first_not_committed_to()) return pick_included(*unknown);
         GYM_TRY(const OuterTrees* trees, run());
         const OuterFacts& facts = line_.outer_facts();
-        OuterTree wrong = OuterTree::none;
+        OuterTree wrong = OuterTree::kNone;
         if (commit::merkle_root(trees->base) != facts.final_state_root)
-            wrong = OuterTree::base;
+            wrong = OuterTree::kBase;
         else if (commit::merkle_root(trees->momentum) != facts.momentum_after)
-            wrong = OuterTree::momentum;
+            wrong = OuterTree::kMomentum;
         else if (trees->state_root != line_.outer()->state_root)
-            wrong = OuterTree::both;
-        if (wrong == OuterTree::none) return no_fault("in the outer step");
+            wrong = OuterTree::kBoth;
+        if (wrong == OuterTree::kNone) return no_fault("in the outer step");
         return Move(move::PickOuter{*line_.outer(), facts, header(), wrong});
     }
 
@@ -96,12 +96,12 @@ class OuterChallenge {
 
     Result<Move> tensors() {
         GYM_TRY(const OuterTrees* trees, run());
-        const PostedTree leaves(line_, Stage::outer_state, leaves_of(*trees, tree()));
+        const PostedTree leaves(line_, Stage::kOuterState, leaves_of(*trees, tree()));
         const auto first = leaves.first_difference(at_);
         if (!first) return no_fault("in the tensors that the outer step made");
         if (first->height > 0) return Move(move::PickNode{pick_below(leaves, *first, at_)});
         Pick leaf = pick_below(leaves, *first, at_);
-        if (tree() == OuterTree::both) return slot(*trees, std::move(leaf));
+        if (tree() == OuterTree::kBoth) return slot(*trees, std::move(leaf));
         GYM_TRY(dispute::RecordProof record, record_of(leaf.index));
         return Move(
             move::PickOuterTensor{*line_.outer(), header(), std::move(leaf), std::move(record)});
@@ -126,7 +126,7 @@ class OuterChallenge {
 
     Result<Move> chunks() {
         GYM_TRY(const dispute::TracedTensor* tensor, disputed());
-        const PostedTree chunks(line_, Stage::chunks, tensor->chunk_leaves);
+        const PostedTree chunks(line_, Stage::kChunks, tensor->chunk_leaves);
         const auto first = chunks.first_difference(at_);
         if (!first) return no_fault("in the tensor's chunks");
         return Move(move::PickNode{pick_below(chunks, *first, at_)});

@@ -8,7 +8,7 @@ namespace gym::game {
 namespace {
 
 unsigned levels_of(Stage stage) {
-    return stage == Stage::steps ? kTwinLevelsMax : kAnswerLevelsMax;
+    return stage == Stage::kSteps ? kTwinLevelsMax : kAnswerLevelsMax;
 }
 
 /// What an answer lists; nullptr: the move is none.

@@ -198,13 +198,13 @@ Result<const StateRecord*> RerunOuter::slot_of(std::uint32_t parameter,
 
 Result<const dispute::TracedTensor*> RerunOuter::tensor(OuterTree tree, std::uint32_t parameter) {
     GYM_TRY(const StateRecord* slot, slot_of(parameter));
-    if (tree != OuterTree::base && tree != OuterTree::momentum)
+    if (tree != OuterTree::kBase && tree != OuterTree::kMomentum)
         return fail(ErrorCode::kOutOfRange, "the tensors of this tree are those of the others");
     const Place place{tree, parameter};
     if (tensor_ && tensor_place_ == place) return &*tensor_;
     tensor_.reset();
     GYM_TRY(After after, make(parameter));
-    TensorMemory& memory = tree == OuterTree::base ? after.base : after.momentum;
+    TensorMemory& memory = tree == OuterTree::kBase ? after.base : after.momentum;
     auto shared = std::make_shared<const TensorMemory>(std::move(memory));
     std::vector<Digest> leaves = commit::chunk_leaves(shared->bytes(), options_.engine.threads);
     tensor_ = dispute::TracedTensor{slot->shape, std::move(shared), std::move(leaves)};

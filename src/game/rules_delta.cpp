@@ -63,7 +63,7 @@ Result<std::uint64_t> difference(const TraceHeader& header, const move::ProveDel
 }  // namespace
 
 Result<Step> decide(const Cursor& c, const move::PickDelta& m) {
-    GYM_CHECK(expect(c, Stage::steps, true));
+    GYM_CHECK(expect(c, Stage::kSteps, true));
     const Digest facts_hash = hash_of(m.facts);
     GYM_CHECK(check_frame(c, steps_frame(facts_hash, m.states_root)));
     GYM_TRY(const TraceHeader header, open_header(m.header, m.facts.trace_root));
@@ -73,7 +73,7 @@ Result<Step> decide(const Cursor& c, const move::PickDelta& m) {
     op.leaf = dispute::kNoLeaf;
     op.shape = delta_shape(header);
     Cursor next;
-    next.stage = Stage::tensor;
+    next.stage = Stage::kTensor;
     next.leaves = chunk_count(*op.shape);
     next.node = m.facts.delta_root;
     next.frame = hash_of(op);

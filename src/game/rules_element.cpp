@@ -68,7 +68,7 @@ std::uint64_t little_endian(ByteView bytes) {
 }
 
 Status enter_chunk(const Cursor& c, const OpFrame& op, const Digest& fixed) {
-    GYM_CHECK(expect(c, Stage::chunks, true));
+    GYM_CHECK(expect(c, Stage::kChunks, true));
     if (c.height != 0) return wrong_stage(c);
     GYM_CHECK(check_frame(c, hash_of(op)));
     if (fixed != op.step)

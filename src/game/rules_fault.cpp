@@ -56,7 +56,7 @@ std::vector<std::uint32_t> random_words(const Facts& facts, std::uint32_t step) 
 }  // namespace
 
 Result<Finding> decide(const Cursor& c, const move::ProveRecord& m) {
-    GYM_TRY(const TraceHeader header, enter(c, Stage::trace, m.frame, m.header));
+    GYM_TRY(const TraceHeader header, enter(c, Stage::kTrace, m.frame, m.header));
     GYM_TRY(const engine::StepRecord record,
             open_record(m.record, m.frame.hash_before, m.frame.hash_after));
     if (m.field > kSkipped) return fail(ErrorCode::kOutOfRange, "a record has no such field");
@@ -77,7 +77,7 @@ Result<Finding> decide(const Cursor& c, const move::ProveRecord& m) {
 }
 
 Result<Finding> decide(const Cursor& c, const move::ProveInput& m) {
-    GYM_TRY(const TraceHeader header, enter(c, Stage::trace, m.frame, m.header));
+    GYM_TRY(const TraceHeader header, enter(c, Stage::kTrace, m.frame, m.header));
     if (hash_of(m.facts) != m.frame.facts)
         return fail(ErrorCode::kMismatch, "the facts are not the step's");
     GYM_TRY(const LeafRecord known, leaf_of(header, m.frame, m.leaf, m.leaf_record));
@@ -93,7 +93,7 @@ Result<Finding> decide(const Cursor& c, const move::ProveInput& m) {
 }
 
 Result<Finding> decide(const Cursor& c, const move::ProveSlot& m) {
-    GYM_TRY(const TraceHeader header, enter(c, Stage::state, m.frame, m.header));
+    GYM_TRY(const TraceHeader header, enter(c, Stage::kState, m.frame, m.header));
     GYM_CHECK(check_leaf_pick(c, m.slot));
     if (m.slot_record.index != m.slot.index)
         return fail(ErrorCode::kMismatch, "the record of another slot");
@@ -108,7 +108,7 @@ Result<Finding> decide(const Cursor& c, const move::ProveSlot& m) {
 }
 
 Result<Finding> decide(const Cursor& c, const move::ProveGradient& m) {
-    GYM_TRY(const TraceHeader header, enter(c, Stage::gradients, m.frame, m.header));
+    GYM_TRY(const TraceHeader header, enter(c, Stage::kGradients, m.frame, m.header));
     GYM_CHECK(check_leaf_pick(c, m.gradient));
     if (m.gradient_record.index != m.gradient.index)
         return fail(ErrorCode::kMismatch, "the record of another gradient");

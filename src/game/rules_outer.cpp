@@ -45,7 +45,7 @@ Status check_facts(const OuterFrame& frame, const OuterFacts& facts) {
 }
 
 bool is_one_tree(OuterTree tree) {
-    return tree == OuterTree::base || tree == OuterTree::momentum;
+    return tree == OuterTree::kBase || tree == OuterTree::kMomentum;
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ std::optional<std::uint8_t> signer_fault(const crypto::Eip712Domain& domain,
 }
 
 Result<Step> decide(const Cursor& c, const move::DeclareOuter& m) {
-    GYM_CHECK(expect(c, Stage::unit, false));
+    GYM_CHECK(expect(c, Stage::kUnit, false));
     const Digest facts_hash = hash_of(m.facts);
     GYM_CHECK(check_frame(c, facts_hash));
     GYM_TRY(const engine::StepRecord record, open_outer_record(m.record, m.facts.records_root));
@@ -98,7 +98,7 @@ Result<Step> decide(const Cursor& c, const move::DeclareOuter& m) {
     frame.slots = crypto::keccak256(m.slots);
     frame.state_root = *record.state_root;
     Cursor next;
-    next.stage = Stage::outer;
+    next.stage = Stage::kOuter;
     next.answered = true;
     next.leaves = m.deltas.size();
     next.node = deltas_root;
@@ -107,7 +107,7 @@ Result<Step> decide(const Cursor& c, const move::DeclareOuter& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::ShowIncluded& m) {
-    GYM_CHECK(expect(c, Stage::included, false));
+    GYM_CHECK(expect(c, Stage::kIncluded, false));
     GYM_CHECK(check_frame(c, hash_of(m.facts)));
     GYM_TRY(const protocol::SignedCommitment shown, read_commitment(m.commitment));
     const protocol::UnitCommitment& says = shown.commitment;
@@ -123,7 +123,7 @@ Result<Step> decide(const Cursor& c, const move::ShowIncluded& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::PostColumn& m) {
-    GYM_CHECK(expect(c, Stage::column, false));
+    GYM_CHECK(expect(c, Stage::kColumn, false));
     if (m.values.size() % kWordBytes != 0 || m.values.size() / kWordBytes != c.leaves)
         return fail(ErrorCode::kMalformed, "a column has a value of every delta");
     Cursor next = c;
@@ -133,7 +133,7 @@ Result<Step> decide(const Cursor& c, const move::PostColumn& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::PickOuter& m) {
-    GYM_CHECK(expect(c, Stage::outer, true));
+    GYM_CHECK(expect(c, Stage::kOuter, true));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     GYM_CHECK(check_facts(m.frame, m.facts));
     GYM_TRY(const dispute::TraceHeader header, open_header(m.header, m.frame.program));
@@ -141,20 +141,20 @@ Result<Step> decide(const Cursor& c, const move::PickOuter& m) {
     frame.tree = m.tree;
     Digest root = m.facts.final_state_root;
     std::uint64_t leaves = header.parameters;
-    if (m.tree == OuterTree::momentum) {
+    if (m.tree == OuterTree::kMomentum) {
         root = m.facts.momentum_after;
-    } else if (m.tree == OuterTree::both) {
+    } else if (m.tree == OuterTree::kBoth) {
         root = frame.state_root;
         leaves *= 2;
-    } else if (m.tree != OuterTree::base) {
+    } else if (m.tree != OuterTree::kBase) {
         return fail(ErrorCode::kOutOfRange, "an aggregate has no such tree");
     }
-    GYM_TRY(const Cursor next, root_of(Stage::outer_state, root, leaves, hash_of(frame)));
+    GYM_TRY(const Cursor next, root_of(Stage::kOuterState, root, leaves, hash_of(frame)));
     return Step{next, std::nullopt, std::nullopt, frame};
 }
 
 Result<Step> decide(const Cursor& c, const move::PickIncluded& m) {
-    GYM_CHECK(expect(c, Stage::outer, true));
+    GYM_CHECK(expect(c, Stage::kOuter, true));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     if (crypto::keccak256(m.slots) != m.frame.slots)
         return fail(ErrorCode::kMismatch, "the slots are not those that were declared");
@@ -163,7 +163,7 @@ Result<Step> decide(const Cursor& c, const move::PickIncluded& m) {
     if (m.position >= m.slots.size() / kWordBytes)
         return fail(ErrorCode::kOutOfRange, "no delta has this position");
     Cursor next;
-    next.stage = Stage::included;
+    next.stage = Stage::kIncluded;
     next.index = slot_at(m.slots, m.position);
     next.node = m.delta;
     next.frame = m.frame.facts;
@@ -171,7 +171,7 @@ Result<Step> decide(const Cursor& c, const move::PickIncluded& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::PickOuterTensor& m) {
-    GYM_CHECK(expect(c, Stage::outer_state, true));
+    GYM_CHECK(expect(c, Stage::kOuterState, true));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     if (!is_one_tree(m.frame.tree))
         return fail(ErrorCode::kConflict, "tensors are opened in the trees that were committed to");
@@ -188,7 +188,7 @@ Result<Step> decide(const Cursor& c, const move::PickOuterTensor& m) {
     op.record = dispute::state_record_digest(m.slot.record);
     op.shape = slot.shape;
     Cursor next;
-    next.stage = Stage::tensor;
+    next.stage = Stage::kTensor;
     next.leaves = chunk_count(slot.shape);
     next.node = m.to.node;
     next.frame = hash_of(op);
@@ -201,7 +201,7 @@ Result<Step> decide(const Cursor& c, const move::PickElement& m) {
         return fail(ErrorCode::kConflict, "the tensor is not the outer step's");
     GYM_TRY(const std::uint64_t claimed, claimed_in(c, m.op, Word{m.element, kWordBytes}, m.chunk));
     Cursor next;
-    next.stage = Stage::column;
+    next.stage = Stage::kColumn;
     next.index = m.element;
     next.leaves = m.outer.deltas;
     next.node = word_of(claimed);
@@ -211,7 +211,7 @@ Result<Step> decide(const Cursor& c, const move::PickElement& m) {
 
 Result<Finding> decide(const Cursor& c, const move::ProveSigner& m,
                        const crypto::Eip712Domain* commitments) {
-    GYM_CHECK(expect(c, Stage::included, true));
+    GYM_CHECK(expect(c, Stage::kIncluded, true));
     GYM_CHECK(check_frame(c, hash_of(m.facts)));
     if (commitments == nullptr)
         return fail(ErrorCode::kInvalidArgument, "no domain to check signatures by was given");

@@ -15,7 +15,7 @@ using dispute::TraceHeader;
 /// That the column was posted of this element and these are its values.
 Status enter_column(const Cursor& c, const OpFrame& op, const OuterFrame& outer,
                     const Bytes& values) {
-    GYM_CHECK(expect(c, Stage::column, true));
+    GYM_CHECK(expect(c, Stage::kColumn, true));
     GYM_CHECK(check_frame(c, hash_of(op)));
     if (hash_of(outer) != op.step)
         return fail(ErrorCode::kMismatch, "the tensor is another aggregate's");
@@ -90,14 +90,14 @@ Result<Finding> decide(const Cursor& c, const move::ProveOuter& m) {
     const kernels::ExactFloatEnvironment environment;
     const dispute::OuterElement after =
         dispute::outer_element(header, before, column.data(), count);
-    const float computed = m.outer.tree == OuterTree::base ? after.base : after.momentum;
+    const float computed = m.outer.tree == OuterTree::kBase ? after.base : after.momentum;
     return unequal(c.index, c.node, word_of(kernels::f32::to_bits(computed)));
 }
 
 Result<Finding> decide(const Cursor& c, const move::ProveOuterSlot& m) {
-    GYM_CHECK(expect(c, Stage::outer_state, true));
+    GYM_CHECK(expect(c, Stage::kOuterState, true));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
-    if (m.frame.tree != OuterTree::both)
+    if (m.frame.tree != OuterTree::kBoth)
         return fail(ErrorCode::kConflict, "the tree is one that was committed to");
     if (hash_of(m.facts) != m.frame.facts)
         return fail(ErrorCode::kMismatch, "the facts are not the aggregate's");

@@ -3,7 +3,11 @@
 #include <array>
 
 #include "desk.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/crypto/secret.hpp"
+#include "gym/game/state.hpp"
 
 namespace gym::player {
 namespace {
@@ -42,11 +46,11 @@ class Challenger final : public Player {
     struct Case {
         Digest unit;
         Digest game;
-        chain::DisputeGame::Game state;
-        chain::DisputeGame::Unit on_chain;
+        game::GameState state;
+        game::UnitState on_chain;
     };
 
-    chain::DisputeGame& contract() { return desk_.setup().contract; }
+    contracts::DisputeGame& contract() { return desk_.setup().contract; }
     chain::ChainClient& client() { return desk_.setup().client; }
 
     Result<Digest> unit_of(const Claim& claim) {
@@ -71,7 +75,7 @@ class Challenger final : public Player {
 
     Status challenge(const Claim& claim) {
         GYM_TRY(const Case now, read(claim));
-        if (chain::is_open(now.state.status)) {
+        if (game::is_open(now.state.status)) {
             // Nothing more is to be won in it: the bond comes back.
             const bool won = now.on_chain.proven_at_s != 0 && now.on_chain.finder == desk_.self();
             if (won || now.on_chain.settled)
@@ -79,9 +83,9 @@ class Challenger final : public Player {
             return play(claim, now);
         }
         if (now.on_chain.proven_at_s != 0) return settle(claim, now);
-        if (now.state.status == chain::GameStatus::kNone) return begin(claim, now);
+        if (now.state.status == game::GameStatus::kNone) return begin(claim, now);
         desk_.tell("ended", claim, now.game,
-                   "lost: " + std::string(chain::to_string(now.state.status)));
+                   "lost: " + std::string(game::to_string(now.state.status)));
         return desk_.forget(claim);
     }
 
@@ -137,7 +141,7 @@ class Challenger final : public Player {
         return desk_.setup().claims.save(claim);
     }
 
-    Result<Amount> escrow_wei(const chain::DisputeGame::Terms& terms) {
+    Result<Amount> escrow_wei(const game::DisputeTerms& terms) {
         const Amount gas(terms.escrow_gas * kEscrowMargin);
         return desk_.head().base_fee_wei.mul_div(gas, Amount(1));
     }
@@ -149,7 +153,7 @@ class Challenger final : public Player {
         const protocol::SignedCommitment& signed_one = claim.evidence.commitment;
         const Digest digest = protocol::signing_digest(desk_.setup().domain, signed_one.commitment);
         GYM_TRY(const Address asserter, crypto::recover_address(digest, signed_one.signature));
-        GYM_TRY(const auto held, chain::Stake(stake).stake_of(client(), asserter));
+        GYM_TRY(const auto held, contracts::Stake(stake).stake_of(client(), asserter));
         GYM_TRY(const Amount all, held.active.plus(held.thawing));
         if (!all.is_zero() && all >= bond) return true;
         desk_.tell_once("skipped", claim, {},
@@ -158,11 +162,11 @@ class Challenger final : public Player {
         return false;
     }
 
-    Status announce(const Claim& claim, const Case& now, const chain::DisputeGame::Terms& terms) {
+    Status announce(const Claim& claim, const Case& now, const game::DisputeTerms& terms) {
         GYM_TRY(const auto contracts, contract().contracts(client()));
         GYM_TRY(const bool worth, is_worth_a_bond(claim, contracts.stake, terms.bond));
         if (!worth) return {};
-        const chain::GymToken token(desk_.chain_id(), contracts.token);
+        const contracts::GymToken token(desk_.chain_id(), contracts.token);
         GYM_TRY(const Amount balance, token.balance_of(client(), desk_.self()));
         if (balance < terms.bond)
             return fail(ErrorCode::kInsufficientFunds,
@@ -179,14 +183,14 @@ class Challenger final : public Player {
     }
 
     Status play(const Claim& claim, const Case& now) {
-        if (now.state.status == chain::GameStatus::kChallengerMoves) {
+        if (now.state.status == game::GameStatus::kChallengerMoves) {
             GYM_TRY(const bool moving, desk_.is_moving(now.game, now.state.position));
             if (moving) return {};
         }
         GYM_TRY(const auto games, desk_.open_games(claim, now.unit));
         for (const OpenGame& game : games.playable) {
             if (game.id != now.game) continue;
-            if (game.state.status == chain::GameStatus::kAsserterMoves) {
+            if (game.state.status == game::GameStatus::kAsserterMoves) {
                 GYM_TRY(const bool ended, desk_.call_time(claim, game));
                 (void)ended;
                 return {};
@@ -201,12 +205,12 @@ class Challenger final : public Player {
     /// The unit is faulty: takes its stake when the settling period is over, and what is owed.
     Status settle(const Claim& claim, const Case& now) {
         GYM_TRY(const auto announced, contract().announced(client(), now.game));
-        if (announced.order != 0 && now.state.status == chain::GameStatus::kNone)
+        if (announced.order != 0 && now.state.status == game::GameStatus::kNone)
             return desk_.send("dispute-reclaim:" + now.game.hex(),
                               contract().reclaim(now.unit, claim.salt));
         if (!now.on_chain.settled) {
             GYM_TRY(const auto* terms, desk_.terms());
-            if (now.state.status == chain::GameStatus::kNone)
+            if (now.state.status == game::GameStatus::kNone)
                 desk_.tell_once("skipped", claim, now.game,
                                 "a fault in it is proven; finder " + now.on_chain.finder.hex());
             else
@@ -217,7 +221,7 @@ class Challenger final : public Player {
         }
         GYM_CHECK(desk_.withdraw_ether());
         const std::string finder = "; finder " + now.on_chain.finder.hex();
-        if (now.state.status == chain::GameStatus::kNone)
+        if (now.state.status == game::GameStatus::kNone)
             desk_.tell("skipped", claim, now.game, "others have settled it" + finder);
         else
             desk_.tell("settled", claim, now.game, "the asserter's stake was taken" + finder);

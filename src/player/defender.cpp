@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "desk.hpp"
+#include "gym/game/state.hpp"
 
 namespace gym::player {
 namespace {
@@ -55,7 +56,7 @@ class Defender final : public Player {
     }
 
     Status answer(const Claim& claim, const OpenGame& game) {
-        if (game.state.status == chain::GameStatus::kChallengerMoves) {
+        if (game.state.status == game::GameStatus::kChallengerMoves) {
             GYM_TRY(const bool ended, desk_.call_time(claim, game));
             (void)ended;
             return {};

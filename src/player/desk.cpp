@@ -5,7 +5,11 @@
 
 #include <algorithm>
 
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/commitment_log.hpp"
+#include "gym/contracts/dispute_game.hpp"
 #include "gym/game/calldata.hpp"
+#include "gym/game/state.hpp"
 #include "gym/protocol/reason.hpp"
 
 namespace gym::player {
@@ -58,7 +62,7 @@ Status Desk::look() {
     return logs_.follow(head_);
 }
 
-Result<const chain::DisputeGame::Terms*> Desk::terms() {
+Result<const game::DisputeTerms*> Desk::terms() {
     if (!terms_) {
         GYM_TRY(terms_, setup_.contract.terms(setup_.client));
     }
@@ -92,11 +96,11 @@ Result<std::vector<ClaimStore::Shared>> Desk::claims(Role role) {
     return out;
 }
 
-Result<std::optional<chain::CommitmentLog::Epoch>> Desk::epoch_of(const Digest& job_id,
-                                                                  std::uint64_t round) {
-    const chain::CommitmentLog log(setup_.domain.verifying_contract.value());
+Result<std::optional<contracts::CommitmentLog::Epoch>> Desk::epoch_of(const Digest& job_id,
+                                                                      std::uint64_t round) {
+    const contracts::CommitmentLog log(setup_.domain.verifying_contract.value());
     GYM_TRY(const auto posted, log.round_of(setup_.client, job_id, round));
-    if (posted.epoch == 0) return std::optional<chain::CommitmentLog::Epoch>();
+    if (posted.epoch == 0) return std::optional<contracts::CommitmentLog::Epoch>();
     GYM_TRY(const auto epoch, log.epoch_of(setup_.client, posted.epoch));
     return std::optional(epoch);
 }
@@ -107,7 +111,7 @@ Status Desk::forget(const Claim& claim) {
     return {};
 }
 
-Status Desk::send(const std::string& id, const chain::ContractCall& call) {
+Status Desk::send(const std::string& id, const contracts::ContractCall& call) {
     for (int repeat = 0; repeat < kRepeatsMax; ++repeat) {
         const std::string name = repeated(id, repeat);
         const auto known = setup_.transactions.find(name);
@@ -148,7 +152,7 @@ Result<std::set<Digest>> Desk::units_opened(const Address& asserter, std::uint64
     GYM_TRY(const auto events, parse_events(setup_.contract, logs));
     std::set<Digest> units;
     for (const Happened& happened : events)
-        if (const auto* opened = std::get_if<chain::Opened>(&happened.event))
+        if (const auto* opened = std::get_if<contracts::Opened>(&happened.event))
             units.insert(opened->unit);
     return units;
 }
@@ -170,7 +174,7 @@ Result<OpenGames> Desk::open_games(const Claim& claim, const Digest& unit) {
         if (!record.line && record.unreadable.empty()) continue;  // its opening decided it
         GYM_TRY(const auto state,
                 setup_.contract.game_of(setup_.client, record.id, chain::BlockId(head_.hash)));
-        if (!chain::is_open(state.status)) continue;
+        if (!game::is_open(state.status)) continue;
         std::string unreadable = record.unreadable;
         if (record.line) {
             OpenGame game{record.id, state, *record.line};
@@ -188,7 +192,7 @@ Result<OpenGames> Desk::open_games(const Claim& claim, const Digest& unit) {
 }
 
 Result<bool> Desk::call_time(const Claim& claim, const OpenGame& game) {
-    const bool asserter = game.state.status == chain::GameStatus::kAsserterMoves;
+    const bool asserter = game.state.status == game::GameStatus::kAsserterMoves;
     const std::uint64_t left =
         asserter ? game.state.asserter_clock_s : game.state.challenger_clock_s;
     if (head_.timestamp_s <= game.state.since_s + left) return false;

@@ -4,7 +4,9 @@
 #include <set>
 #include <string>
 
-#include "gym/chain/contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/commitment_log.hpp"
 #include "gym/game/line.hpp"
 #include "gym/player/game_log.hpp"
 #include "gym/player/player.hpp"
@@ -15,7 +17,7 @@ namespace gym::player {
 /// One game with what the contract says of it at the same time.
 struct OpenGame {
     Digest id;
-    chain::DisputeGame::Game state;
+    game::GameState state;
     game::Line line;
 };
 
@@ -46,20 +48,20 @@ class Desk {
     Status look();
     [[nodiscard]] const chain::BlockHeader& head() const { return head_; }
     /// Terms and window of the contract; asked once.
-    Result<const chain::DisputeGame::Terms*> terms();
+    Result<const game::DisputeTerms*> terms();
     Result<std::uint64_t> window_blocks();
 
     /// Claims of this role. Those that were filed before any block was seen begin now.
     Result<std::vector<ClaimStore::Shared>> claims(Role role);
     /// The epoch of a round; absent: it has none yet.
-    Result<std::optional<chain::CommitmentLog::Epoch>> epoch_of(const Digest& job_id,
-                                                                std::uint64_t round);
+    Result<std::optional<contracts::CommitmentLog::Epoch>> epoch_of(const Digest& job_id,
+                                                                    std::uint64_t round);
     /// Drops a claim, which outlives the call, and what was kept for it.
     Status forget(const Claim& claim);
 
     /// Sends a call once under `id`; again under another id if the first was in vain and its cause
     /// is still there. Call it in every tick as long as it is due.
-    Status send(const std::string& id, const chain::ContractCall& call);
+    Status send(const std::string& id, const contracts::ContractCall& call);
     /// Pushes what was sent. Last thing of every tick.
     Status push();
 
@@ -86,7 +88,7 @@ class Desk {
   private:
     PlayerSetup setup_;
     chain::BlockHeader head_;
-    std::optional<chain::DisputeGame::Terms> terms_;
+    std::optional<game::DisputeTerms> terms_;
     std::optional<std::uint64_t> window_blocks_;
     std::set<std::string> told_;
     LogCache logs_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gym/contracts/dispute_game.hpp"
 #include "gym/game/calldata.hpp"
 #include "gym/game/evidence.hpp"
 
@@ -11,10 +12,10 @@ namespace {
 class Replay {
   public:
     explicit Replay(const std::optional<game::EpochRoot>& epoch) : epoch_(epoch) {}
-    void take(const chain::DisputeEvent& event) { std::visit(*this, event); }
+    void take(const contracts::DisputeEvent& event) { std::visit(*this, event); }
     UnitLog log() && { return std::move(log_); }
 
-    void operator()(const chain::Opened& opened) {
+    void operator()(const contracts::Opened& opened) {
         GameRecord game;
         game.id = opened.game;
         game.unit = opened.unit;
@@ -24,16 +25,16 @@ class Replay {
         log_.games.push_back(std::move(game));
     }
 
-    void operator()(const chain::Moved& moved) {
+    void operator()(const contracts::Moved& moved) {
         GameRecord* game = find(moved.game);
         if (game != nullptr && game->line) note(*game, move(*game->line, moved));
     }
 
-    void operator()(const chain::FaultFound& fault) {
+    void operator()(const contracts::FaultFound& fault) {
         if (GameRecord* game = find(fault.game)) game->fault = fault;
     }
 
-    void operator()(const chain::GameEnded& ended) {
+    void operator()(const contracts::GameEnded& ended) {
         if (GameRecord* game = find(ended.game)) game->ended = ended;
     }
 
@@ -41,7 +42,7 @@ class Replay {
     void operator()(const Other& /*event*/) {}  // money, and what gameOf() tells
 
   private:
-    Status begin(GameRecord& game, const chain::Opened& opened) {
+    Status begin(GameRecord& game, const contracts::Opened& opened) {
         const auto call = game::read_open(opened.data);
         // A conflict: such a game is over with its opening.
         if (!call.ok() && call.error().code == ErrorCode::kNotFound &&
@@ -61,7 +62,7 @@ class Replay {
         return {};
     }
 
-    Status move(game::Line& line, const chain::Moved& moved) {
+    Status move(game::Line& line, const contracts::Moved& moved) {
         GYM_TRY(const game::SentMove sent, game::read_call(moved.data));
         const Digest before = game::hash_of(sent.cursor);
         GYM_CHECK(log_.follow(line, before));
@@ -104,7 +105,7 @@ UnitLog replay(std::span<const Happened> events, const std::optional<game::Epoch
     return std::move(replay).log();
 }
 
-Result<std::vector<Happened>> parse_events(const chain::DisputeGame& contract,
+Result<std::vector<Happened>> parse_events(const contracts::DisputeGame& contract,
                                            std::span<const chain::Log> logs) {
     std::vector<Happened> out;
     for (const chain::Log& log : logs) {
@@ -117,22 +118,22 @@ Result<std::vector<Happened>> parse_events(const chain::DisputeGame& contract,
 namespace {
 
 Result<std::vector<Happened>> find_events(chain::ChainClient& client,
-                                          const chain::DisputeGame& contract,
+                                          const contracts::DisputeGame& contract,
                                           chain::LogQuery query) {
     GYM_TRY(const std::vector<chain::Log> logs, chain::find_all_logs(client, std::move(query)));
     return parse_events(contract, logs);
 }
 
-bool is_answer(const chain::DisputeEvent& event) {
-    const auto* moved = std::get_if<chain::Moved>(&event);
+bool is_answer(const contracts::DisputeEvent& event) {
+    const auto* moved = std::get_if<contracts::Moved>(&event);
     return moved != nullptr && moved->by_asserter;
 }
 
-bool is_of_a_side(const chain::DisputeEvent& event) {
-    return std::holds_alternative<chain::Announced>(event) ||
-           std::holds_alternative<chain::Opened>(event) ||
-           std::holds_alternative<chain::Moved>(event) ||
-           std::holds_alternative<chain::FaultFound>(event);
+bool is_of_a_side(const contracts::DisputeEvent& event) {
+    return std::holds_alternative<contracts::Announced>(event) ||
+           std::holds_alternative<contracts::Opened>(event) ||
+           std::holds_alternative<contracts::Moved>(event) ||
+           std::holds_alternative<contracts::FaultFound>(event);
 }
 
 }  // namespace
@@ -144,15 +145,15 @@ std::vector<std::optional<Digest>> topics_of_unit(const Digest& unit) {
 }
 
 Result<std::vector<Happened>> unit_events(chain::ChainClient& client,
-                                          const chain::DisputeGame& contract, const Digest& unit,
-                                          Blocks blocks) {
+                                          const contracts::DisputeGame& contract,
+                                          const Digest& unit, Blocks blocks) {
     return find_events(client, contract,
                        {contract.address(), topics_of_unit(unit), blocks.first, blocks.last});
 }
 
 Result<std::vector<Happened>> game_events(chain::ChainClient& client,
-                                          const chain::DisputeGame& contract, const Digest& game,
-                                          Blocks blocks) {
+                                          const contracts::DisputeGame& contract,
+                                          const Digest& game, Blocks blocks) {
     return find_events(client, contract,
                        {contract.address(), {{}, game}, blocks.first, blocks.last});
 }

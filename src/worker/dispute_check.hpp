@@ -31,7 +31,7 @@ Status check_named(const Address& game, const Address& stake, const rpc::Network
 Status check_game(chain::ChainClient& client, const Address& game, const rpc::NetworkInfo& network);
 
 /// What can be taken from the stake of `owner`, thawing included; zero where the coordinator names
-/// no Stake. @errors as chain::Stake::stake_of; kInvalidArgument: no code at that address.
+/// no Stake. @errors as contracts::Stake::stake_of; kInvalidArgument: no code at that address.
 [[nodiscard]] Result<Amount> stake_at_risk(chain::ChainClient& client, const Address& owner,
                                            const rpc::NetworkInfo& network);
 

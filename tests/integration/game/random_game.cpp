@@ -198,7 +198,7 @@ void RandomGame::commit_to(const Digest& delta_root) {
     facts.checkpoint_every = spec.checkpoint_every;
     line_.emplace(facts, start_of(random_digest(rng_), facts));
 
-    Cursor root{.stage = Stage::steps,
+    Cursor root{.stage = Stage::kSteps,
                 .height = static_cast<std::uint8_t>(commit::tree_depth(spec.steps))};
     move(move::DeclareStates{facts, states.root(), children_of(chain, root, kTwinLevelsMax),
                              children_of(states, root, kTwinLevelsMax)});
@@ -215,7 +215,7 @@ void RandomGame::play_to_step() {
     move(
         move::PickStep{facts, {states.root(), both(step_), step_ == 0 ? Pick{} : both(step_ - 1)}});
     const MerkleTree leaves(leaves_);
-    Cursor trace{.stage = Stage::trace,
+    Cursor trace{.stage = Stage::kTrace,
                  .height = static_cast<std::uint8_t>(commit::tree_depth(leaves_.size()))};
     move(move::OpenStep{frame(), facts, unit_.header, engine::encode_step_record(records_[step_]),
                         leaves.root(), children_of(leaves, trace)});

@@ -11,7 +11,7 @@ using dispute::TracedTensor;
 void GameWriter::descend_chunks(const TracedTensor& tensor, std::uint64_t chunk) {
     const MerkleTree tree(tensor.chunk_leaves);
     if (tree.leaf_count() > 1) {
-        Cursor root{.stage = Stage::chunks,
+        Cursor root{.stage = Stage::kChunks,
                     .height = static_cast<std::uint8_t>(commit::tree_depth(tree.leaf_count()))};
         move(move::OpenTensor{*line_->op(), tree.root(), children_of(tree, root)});
         descend(tree, chunk, true);
@@ -111,7 +111,7 @@ void RandomGame::descend_to_element() {
     move(move::PickLeaf{frame(), unit_.header, leaf_pick(leaves, leaf),
                         must(unit_.records.leaf(leaf))});
     if (record.count > 1) {
-        Cursor root{.stage = Stage::primitives,
+        Cursor root{.stage = Stage::kPrimitives,
                     .height = static_cast<std::uint8_t>(commit::tree_depth(record.count))};
         const bool listed = answer_levels(root.height, kAnswerLevelsMax) == root.height;
         move(move::OpenMacro{*line_->op(), list.root(),

@@ -53,7 +53,7 @@ RandomOuter::RandomOuter(Rng& rng, TracedOuter& unit, std::uint64_t ending)
     : GameWriter(rng),
       unit_(unit),
       ending_(ending % kEndings),
-      tree_(below(2) == 0 ? OuterTree::base : OuterTree::momentum) {
+      tree_(below(2) == 0 ? OuterTree::kBase : OuterTree::kMomentum) {
     choose_deltas();
     trees_ = *must(unit_.work->run(deltas_));
     const std::uint32_t parameters = unit_.work->trace().header.parameters;
@@ -74,19 +74,19 @@ void RandomOuter::choose_deltas() {
 void RandomOuter::lie() {
     if (ending_ != kBySlot && below(4) != 0) {
         *tensor_ = with_flipped_bit(*tensor_, 32 * element_ + below(32));
-        auto& roots = tree_ == OuterTree::base ? trees_.base : trees_.momentum;
+        auto& roots = tree_ == OuterTree::kBase ? trees_.base : trees_.momentum;
         roots[parameter_] = tensor_->root();
         if (below(8) == 0) element_ = below(dispute::element_count(tensor_->shape));
     }
-    joint_ = leaves(OuterTree::both);
+    joint_ = leaves(OuterTree::kBoth);
     if (ending_ == kBySlot && below(4) != 0) joint_[below(joint_.size())] = random_digest(rng_);
     trees_.state_root = commit::merkle_root(joint_);
 }
 
 std::vector<Digest> RandomOuter::leaves(OuterTree tree) const {
     std::vector<Digest> out;
-    if (tree != OuterTree::momentum) out = trees_.base;
-    if (tree != OuterTree::base)
+    if (tree != OuterTree::kMomentum) out = trees_.base;
+    if (tree != OuterTree::kBase)
         out.insert(out.end(), trees_.momentum.begin(), trees_.momentum.end());
     return out;
 }
@@ -138,8 +138,8 @@ void RandomOuter::prove_signer() {
 }
 
 void RandomOuter::prove_slot() {
-    move(move::PickOuter{frame(), line_->outer_facts(), unit_.header, OuterTree::both});
-    const std::vector<Digest> right = leaves(OuterTree::both);
+    move(move::PickOuter{frame(), line_->outer_facts(), unit_.header, OuterTree::kBoth});
+    const std::vector<Digest> right = leaves(OuterTree::kBoth);
     std::uint64_t leaf = below(joint_.size());
     for (std::size_t i = 0; i < joint_.size(); ++i)
         if (joint_[i] != right[i] && below(4) != 0) leaf = i;

@@ -18,7 +18,7 @@ Digest nameless(Cursor cursor) {
 Lines::Reached::Reached(Line reached)
     : line(std::move(reached)),
       at(hash_of(line.at())),
-      plan(line.at().stage == Stage::unit ? nameless(line.at()) : at) {}
+      plan(line.at().stage == Stage::kUnit ? nameless(line.at()) : at) {}
 
 const Lines::Reached* Lines::begin(const UnitFacts& facts, const Cursor& start) {
     // Its frame is the hash of the facts, its node the name of the unit.

@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "dispute_simulator.hpp"
 #include "gym/game/line.hpp"
-#include "gym/game/table.hpp"
 
 namespace gym::game::sim {
 

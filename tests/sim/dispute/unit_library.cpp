@@ -144,7 +144,7 @@ void UnitLibrary::make_liar(UnitKind& kind, std::mt19937_64& rng) {
             liar.lie_about_unit().state_roots[step] = root;
             if (liar.unit->records[step].state_root)
                 liar.lie_in_record(step, [&](engine::StepRecord& r) { r.state_root = root; });
-            liar.answers[Stage::state] = std::move(roots);
+            liar.answers[Stage::kState] = std::move(roots);
             break;
         }
         default: {

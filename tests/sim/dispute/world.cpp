@@ -54,17 +54,17 @@ Status Book::read_one(const Event& event) {
     return {};
 }
 
-void Book::read(const Table& table, std::vector<std::string>& violations) {
-    for (; read_ < table.log().size(); ++read_) {
-        const Status status = read_one(table.log()[read_]);
+void Book::read(const DisputeSimulator& simulator, std::vector<std::string>& violations) {
+    for (; read_ < simulator.log().size(); ++read_) {
+        const Status status = read_one(simulator.log()[read_]);
         if (!status.ok()) violations.push_back("the log: " + status.error().message);
     }
 }
 
-World::World(std::uint64_t seed, const Terms& terms, const Weather& weather,
+World::World(std::uint64_t seed, const DisputeParams& terms, const Weather& weather,
              std::map<Address, int> spared)
     : rng(seed),
-      chain(rng, Table(terms, 31'337, Address{}, UnitLibrary::domain()), weather,
+      chain(rng, DisputeSimulator(terms, 31'337, Address{}, UnitLibrary::domain()), weather,
             std::move(spared)) {}
 
 const PostedUnit* World::unit(const Digest& id) const {
@@ -80,7 +80,7 @@ const World::Ticket& World::ticket(const Address& who, const Digest& unit,
     word.data[0] = static_cast<std::uint8_t>(number);
     Ticket ticket;
     ticket.salt = crypto::keccak256({who.view(), unit.view(), word.view()});
-    ticket.id = table().announcement_of(who, unit, ticket.salt);
+    ticket.id = simulator().announcement_of(who, unit, ticket.salt);
     return tickets_.emplace(TicketKey{who, unit, number}, ticket).first->second;
 }
 
@@ -94,13 +94,13 @@ PlayCall World::call_of(const Digest& game, const Lines::Reached& place,
 void World::sync() {
     if (chain.reorgs() != reorgs_) forget();
     reorgs_ = chain.reorgs();
-    book_.read(table(), violations);
+    book_.read(simulator(), violations);
 }
 
 std::uint64_t World::clock_left(const GameState& game) const {
     const std::uint64_t clock =
-        game.status == GameStatus::kAsserterMoves ? game.asserter_clock : game.challenger_clock;
-    const std::uint64_t elapsed = chain.time() - game.since;
+        game.status == GameStatus::kAsserterMoves ? game.asserter_clock_s : game.challenger_clock_s;
+    const std::uint64_t elapsed = chain.time() - game.since_s;
     return clock > elapsed ? clock - elapsed : 0;
 }
 

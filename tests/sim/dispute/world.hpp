@@ -26,7 +26,7 @@ class Book {
     /// What is read next is the log from its beginning, as if nothing had been read before.
     void forget();
     /// Reads what is new. Adds to `violations` what a log cannot say.
-    void read(const Table& table, std::vector<std::string>& violations);
+    void read(const DisputeSimulator& simulator, std::vector<std::string>& violations);
 
     /// Games of a unit that were opened, in order.
     [[nodiscard]] const std::vector<Digest>& games(const Digest& unit) const;
@@ -55,7 +55,7 @@ class Book {
 /// What everybody in a history can look at.
 class World {
   public:
-    World(std::uint64_t seed, const Terms& terms, const Weather& weather,
+    World(std::uint64_t seed, const DisputeParams& terms, const Weather& weather,
           std::map<Address, int> spared);
 
     Rng rng;
@@ -66,7 +66,7 @@ class World {
     /// Challengers' moves that were mined, by unit and cursor: for those who copy.
     std::map<std::pair<Digest, Digest>, std::shared_ptr<const SentMove>> challenges;
 
-    [[nodiscard]] const Table& table() const { return chain.table(); }
+    [[nodiscard]] const DisputeSimulator& simulator() const { return chain.simulator(); }
     [[nodiscard]] const PostedUnit* unit(const Digest& id) const;
     /// Salt and id of somebody's announcement number `number` of a unit; the same whoever asks
     /// when.

@@ -53,7 +53,7 @@ class Liars : public ::testing::TestWithParam<dispute::testing::Sample> {
         liar.lie_about_unit().state_roots[step] = root;
         if (liar.unit->records[step].state_root)
             liar.lie_in_record(step, [&](engine::StepRecord& r) { r.state_root = root; });
-        liar.answers[Stage::state] = std::move(roots);
+        liar.answers[Stage::kState] = std::move(roots);
     }
 
     SampleUnit unit_{GetParam()};
@@ -110,7 +110,7 @@ TEST_P(Liars, AreCaughtByAWrongGradient) {
         roots[rng_() % roots.size()] = random_digest();
         liar.lie_in_record(
             step, [&](engine::StepRecord& r) { r.gradient_root = commit::merkle_root(roots); });
-        liar.answers[Stage::gradients] = roots;
+        liar.answers[Stage::kGradients] = roots;
         expect_proof(liar, "proveGradient");
     }
 }

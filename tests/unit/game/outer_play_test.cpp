@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Samples, OuterGames, ::testing::ValuesIn(kSamples),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(OuterGames, AWrongElementIsFoundWhereverItIs) {
-    for (const OuterTree tree : {OuterTree::base, OuterTree::momentum}) {
+    for (const OuterTree tree : {OuterTree::kBase, OuterTree::kMomentum}) {
         for (std::uint32_t i = 0; i < parameters(); ++i) {
             (void)must(honest_->run(sample_.included));
             OuterLiar liar(*asserter_);
@@ -84,9 +84,9 @@ TEST_P(OuterGames, TheFirstOfManyDifferencesIsFound) {
     const std::uint32_t first = static_cast<std::uint32_t>(rng_() % parameters());
     const std::uint64_t element = rng_() % elements(first);
     for (std::uint32_t i = first; i < parameters(); ++i)
-        liar.lie_about(OuterTree::base, i, i == first ? 4 * element : 0, 4 * elements(i));
+        liar.lie_about(OuterTree::kBase, i, i == first ? 4 * element : 0, 4 * elements(i));
     for (std::uint32_t i = 0; i < parameters(); ++i)
-        liar.lie_about(OuterTree::momentum, i, 0, 4 * elements(i));
+        liar.lie_about(OuterTree::kMomentum, i, 0, 4 * elements(i));
     const Outcome outcome = play(liar);
     ASSERT_EQ(name_of(outcome.last), "proveOuter") << outcome.moves << outcome.reason.message;
     EXPECT_EQ(outcome.finding.element, element);
@@ -99,7 +99,7 @@ TEST_P(OuterGames, AWrongColumnIsFound) {
         OuterLiar liar(*asserter_);
         const auto parameter = static_cast<std::uint32_t>(rng_() % parameters());
         const std::uint64_t element = rng_() % elements(parameter);
-        liar.lie_about(OuterTree::momentum, parameter, 4 * element);
+        liar.lie_about(OuterTree::kMomentum, parameter, 4 * element);
         liar.values = must(asserter_->column(parameter, element));
         for (std::size_t i = std::size_t{4} * position; i < liar.values->size(); ++i)
             liar.values->at(i) ^= 0x41;
@@ -236,7 +236,7 @@ TEST_P(OuterGames, WhatIsIncludedIsTheCoordinatorsChoice) {
     EXPECT_EQ(outcome.end, Outcome::End::challenger_silent) << outcome.moves;
     EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict);
     // And a fault in it is one.
-    other.lie_about(OuterTree::base, 0, 3);
+    other.lie_about(OuterTree::kBase, 0, 3);
     EXPECT_EQ(name_of(play(other).last), "proveOuter");
 }
 
@@ -255,7 +255,7 @@ TEST_P(OuterGames, AChallengerThatIsWrongHasNoProof) {
         EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict) << outcome.reason.message;
         EXPECT_NE(outcome.moves.find(moves), std::string::npos) << outcome.moves;
     };
-    for (const OuterTree tree : {OuterTree::base, OuterTree::momentum}) {
+    for (const OuterTree tree : {OuterTree::kBase, OuterTree::kMomentum}) {
         OuterLiar wrong(*honest_);
         const auto parameter = static_cast<std::uint32_t>(rng_() % parameters());
         wrong.lie_about(tree, parameter, rng_() % (4 * elements(parameter)));

@@ -16,14 +16,14 @@ class RandomOuterChallenger {
         line_ = &line;
         trees_ = must(own_.run(line.included()));
         switch (line.at().stage) {
-            case Stage::outer:
+            case Stage::kOuter:
                 return one_of(3) ? included() : outer();
-            case Stage::included:
+            case Stage::kIncluded:
                 return move::ProveSigner{line.outer_facts(), protocol::encode(own_.round_record()),
                                          line.commitment()};
-            case Stage::outer_state:
+            case Stage::kOuterState:
                 return tensors();
-            case Stage::column:
+            case Stage::kColumn:
                 return one_of(2) ? column() : element();
             default:
                 return line.at().height > 0 ? chunks() : pick_element();
@@ -70,12 +70,12 @@ class RandomOuterChallenger {
     }
     Move tensors() {
         const OuterTree tree = line_->outer()->tree;
-        std::vector<Digest> leaves = tree == OuterTree::momentum ? trees_->momentum : trees_->base;
-        if (tree == OuterTree::both)
+        std::vector<Digest> leaves = tree == OuterTree::kMomentum ? trees_->momentum : trees_->base;
+        if (tree == OuterTree::kBoth)
             leaves.insert(leaves.end(), trees_->momentum.begin(), trees_->momentum.end());
         Pick to = child(commit::MerkleTree(std::move(leaves)));
         if (height_ > 0) return move::PickNode{std::move(to)};
-        if (tree != OuterTree::both)
+        if (tree != OuterTree::kBoth)
             return move::PickOuterTensor{*line_->outer(), header(), to, slot(to.index)};
         const std::uint64_t count = trees_->base.size();
         const auto& side = to.index < count ? trees_->base : trees_->momentum;

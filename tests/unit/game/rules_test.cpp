@@ -96,7 +96,7 @@ class StepsGame : public ::testing::Test {
 
 TEST_F(StepsGame, LeadsToAStep) {
     play(declare());
-    EXPECT_EQ(line_->at().stage, Stage::steps);
+    EXPECT_EQ(line_->at().stage, Stage::kSteps);
     EXPECT_EQ(line_->at().height, 7);
     EXPECT_TRUE(line_->at().answered);
     EXPECT_EQ(line_->states_root(), states_.tree.root());
@@ -105,7 +105,7 @@ TEST_F(StepsGame, LeadsToAStep) {
     EXPECT_FALSE(line_->at().answered);
     play(answer(5));
     play(pick_step(42));
-    EXPECT_EQ(line_->at().stage, Stage::step);
+    EXPECT_EQ(line_->at().stage, Stage::kStep);
     ASSERT_TRUE(line_->step().has_value());
     EXPECT_EQ(line_->step()->step, 42U);
     EXPECT_EQ(line_->step()->hash_before, records_.leaves[41]);

@@ -23,15 +23,15 @@ class RandomChallenger {
     Move choose(const Line& line) {
         line_ = &line;
         switch (line.at().stage) {
-            case Stage::steps:
+            case Stage::kSteps:
                 return steps();
-            case Stage::trace:
+            case Stage::kTrace:
                 return trace();
-            case Stage::state:
+            case Stage::kState:
                 return state();
-            case Stage::gradients:
+            case Stage::kGradients:
                 return gradients();
-            case Stage::primitives:
+            case Stage::kPrimitives:
                 return primitives();
             default:
                 return line.at().height > 0 ? chunks() : element();

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "gym/chain/client.hpp"
-#include "gym/chain/dispute_contracts.hpp"
 #include "gym/common/result.hpp"
+#include "gym/contracts/dispute_game.hpp"
 #include "gym/game/evidence.hpp"
 #include "gym/game/line.hpp"
 
@@ -19,7 +19,7 @@
 namespace gym::player {
 
 struct Happened {
-    chain::DisputeEvent event;
+    contracts::DisputeEvent event;
     Digest transaction;
     std::uint64_t block_number = 0;
 };
@@ -34,8 +34,8 @@ struct GameRecord {
     /// Why the logs of this game could not be followed; then it has no line. Others are not
     /// touched.
     std::string unreadable;
-    std::optional<chain::FaultFound> fault;
-    std::optional<chain::GameEnded> ended;
+    std::optional<contracts::FaultFound> fault;
+    std::optional<contracts::GameEnded> ended;
 };
 
 /// The games of one unit, in the order of their opening.
@@ -55,7 +55,7 @@ struct UnitLog {
                              const std::optional<game::EpochRoot>& epoch = std::nullopt);
 
 /// What the contract's logs say, in their order. @errors kMalformed.
-[[nodiscard]] Result<std::vector<Happened>> parse_events(const chain::DisputeGame& contract,
+[[nodiscard]] Result<std::vector<Happened>> parse_events(const contracts::DisputeGame& contract,
                                                          std::span<const chain::Log> logs);
 /// Of all events of games about a unit, as chain::LogQuery has them.
 [[nodiscard]] std::vector<std::optional<Digest>> topics_of_unit(const Digest& unit);
@@ -66,11 +66,11 @@ struct Blocks {
 };
 /// What happened in the games about a unit. @errors as ChainClient; kMalformed.
 [[nodiscard]] Result<std::vector<Happened>> unit_events(chain::ChainClient& client,
-                                                        const chain::DisputeGame& contract,
+                                                        const contracts::DisputeGame& contract,
                                                         const Digest& unit, Blocks blocks);
 /// What happened in one game, its announcement included.
 [[nodiscard]] Result<std::vector<Happened>> game_events(chain::ChainClient& client,
-                                                        const chain::DisputeGame& contract,
+                                                        const contracts::DisputeGame& contract,
                                                         const Digest& game, Blocks blocks);
 
 /// A transaction of one of the two sides. The challenger announces, opens, moves and proves, the

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "gym/chain/client.hpp"
-#include "gym/chain/dispute_contracts.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/common/result.hpp"
+#include "gym/contracts/dispute_game.hpp"
 #include "gym/crypto/eip712.hpp"
 #include "gym/game/strategy.hpp"
 #include "gym/player/claim.hpp"
@@ -42,7 +42,7 @@ struct PlayerEvent {
 struct PlayerSetup {
     chain::ChainClient& client;
     chain::TxManager& transactions;  ///< of the node's key
-    chain::DisputeGame contract;
+    contracts::DisputeGame contract;
     crypto::Eip712Domain domain;  ///< of commitments
     ClaimStore& claims;
     UnitSource& units;
