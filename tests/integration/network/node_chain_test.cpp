@@ -8,9 +8,9 @@
 #include "gym/chain/dispute_contracts.hpp"
 #include "gym/chain_store/sqlite.hpp"
 #include "gym/commit/merkle.hpp"
+#include "gym/node/chain_view.hpp"
 #include "gym/player/claim.hpp"
 #include "gym/verifier/chain_audit.hpp"
-#include "gym/worker/chain_view.hpp"
 #include "local_coordinator.hpp"
 #include "node_process.hpp"
 
@@ -62,8 +62,8 @@ class NodeChainTest : public testing::NodeProcess {
         send(chain::CommitmentLog(log_).post_epoch(
             {kEpoch, job_.record.job_id, job_.record.round, root, count}));
     }
-    std::unique_ptr<worker::ChainView> view() const {
-        return worker::make_chain_view({anvil_.url(), anvil_.chain_id(), log_}).value();
+    std::unique_ptr<node::ChainView> view() const {
+        return node::make_chain_view({anvil_.url(), anvil_.chain_id(), log_}).value();
     }
     SubprocessOptions start_command() const {
         return command({program("gym"), "node", "start", "--chain-rpc", anvil_.url(),
@@ -132,13 +132,13 @@ TEST_F(NodeChainTest, TheViewReadsWhatTheContractHolds) {
 }
 
 TEST_F(NodeChainTest, AnotherChainOrNoContractIsNamed) {
-    const auto wrong_chain = worker::make_chain_view({anvil_.url(), 1, log_}).value();
+    const auto wrong_chain = node::make_chain_view({anvil_.url(), 1, log_}).value();
     EXPECT_EQ(wrong_chain->check().error().code, ErrorCode::kMismatch);
     EXPECT_EQ(wrong_chain->round({}, 1).error().code, ErrorCode::kMismatch);
     const auto wrong_contract =
-        worker::make_chain_view({anvil_.url(), anvil_.chain_id(), key_.address()}).value();
+        node::make_chain_view({anvil_.url(), anvil_.chain_id(), key_.address()}).value();
     EXPECT_EQ(wrong_contract->check().error().code, ErrorCode::kNotFound);
-    EXPECT_FALSE(worker::make_chain_view({"no url", 1, log_}).ok());
+    EXPECT_FALSE(node::make_chain_view({"no url", 1, log_}).ok());
     anvil_.stop(true);
     EXPECT_EQ(view()->check().error().code, ErrorCode::kUnavailable);
 }
