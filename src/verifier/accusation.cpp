@@ -10,7 +10,7 @@
 namespace gym::verifier {
 namespace {
 
-using worker::ChainView;
+using node::ChainView;
 
 Result<ChainView::Epoch> epoch_on_chain(ChainView& chain, const protocol::RoundRecord& record) {
     GYM_TRY(const auto round, chain.round(record.job_id, record.round));

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "accusation.hpp"
+#include "gym/node/backoff.hpp"
 #include "gym/verifier/chain_audit.hpp"
 #include "gym/verifier/shown_deltas.hpp"
-#include "gym/worker/patience.hpp"
 #include "verifier_impl.hpp"
 
 // What a verifier does about the coordinator: it looks at what an aggregate was made from, at what
@@ -15,10 +15,10 @@ namespace gym::verifier {
 
 /// Which deltas went in. A wrong choice is no reason not to compute what was made from them.
 Status VerifierImpl::audit_deltas(const rpc::VerifyTask& task,
-                                  const worker::ChainView::Epoch& epoch) {
+                                  const node::ChainView::Epoch& epoch) {
     GYM_TRY(const RoundCommitments round, round_commitments(coordinator_, task.record, epoch));
     GYM_TRY(const auto program, loader_.load_program(task.record, task.inputs.program_blob));
-    const worker::DeltaRound of{task.record, task.inputs};
+    const node::DeltaRound of{task.record, task.inputs};
     const auto norm_of = [&](std::uint32_t slot, const Digest& root) -> Result<double> {
         GYM_TRY(const Bytes bytes, deltas_.fetch(of, {slot, root}));
         GYM_TRY(const engine::State delta, engine::decode_delta(*program, bytes));
@@ -52,7 +52,7 @@ void VerifierImpl::look_at_next_records() {
     const std::vector<WatchedRound> rounds = watch_.list();
     for (const WatchedRound& round : rounds) {
         const Status looked = look_at_next_record(round);
-        if (looked.ok() || worker::is_transient(looked.error().code)) continue;
+        if (looked.ok() || node::is_transient(looked.error().code)) continue;
         const std::string failing =
             protocol::name_unit(round.unit()) + ": the record after it: " + looked.error().message;
         if (failing != failing_) spdlog::warn("{}", failing);
@@ -82,7 +82,7 @@ Status VerifierImpl::look_at_next_record(const WatchedRound& round) {
 /// Nobody can compute an aggregate that was made from what no unit gives, and a game about it
 /// cannot be won. Who committed to that can be challenged, whenever the coordinator and the chain
 /// show all that it takes: told once, it is tried until the claim is there.
-void VerifierImpl::accuse_delta(const rpc::VerifyTask& aggregate, const worker::WrongDelta& wrong) {
+void VerifierImpl::accuse_delta(const rpc::VerifyTask& aggregate, const node::WrongDelta& wrong) {
     const auto& [slot, root] = wrong.claimed;
     const protocol::UnitKey unit{aggregate.unit.job_id, aggregate.unit.round, slot, 0};
     if (!wrong.named)

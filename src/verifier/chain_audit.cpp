@@ -5,16 +5,16 @@
 #include <utility>
 
 #include "gym/commit/merkle.hpp"
+#include "gym/node/backoff.hpp"
 #include "gym/protocol/inclusion.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/protocol/sampling.hpp"
-#include "gym/worker/patience.hpp"
 
 namespace gym::verifier {
 namespace {
 
+using node::ChainView;
 using protocol::UnitState;
-using worker::ChainView;
 
 /// Units of one audit; a round beyond that is audited in part, from its first slot on.
 constexpr std::size_t kAuditedUnitsMax = 1'024;
@@ -171,7 +171,7 @@ Result<LeftOut> left_out(const rpc::VerifyTask& aggregate, const RoundCommitment
             continue;
         const Digest& root = unit.commitment->commitment.delta_root;
         const auto norm = norm_of(slot, root);
-        if (!norm.ok() && worker::is_transient(norm.error().code)) unanswered = norm.error();
+        if (!norm.ok() && node::is_transient(norm.error().code)) unanswered = norm.error();
         // Who accepted it must still have it: a unit whose delta is lost is void.
         if (!norm.ok()) out.unknown.emplace(slot, norm.error());
         out.deltas.push_back({slot, unit.id, root, unit.state, norm.ok() ? *norm : 0});

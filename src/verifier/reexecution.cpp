@@ -11,10 +11,10 @@
 namespace gym::verifier {
 namespace {
 
-Result<Reexecution> reexecute_train(worker::InputLoader& loader, const rpc::VerifyTask& task,
+Result<Reexecution> reexecute_train(node::InputLoader& loader, const rpc::VerifyTask& task,
                                     const crypto::Signature& challenge,
                                     const ReexecutionOptions& options) {
-    GYM_TRY(const worker::TrainInputs inputs, loader.load_train(task.record, task.inputs));
+    GYM_TRY(const node::TrainInputs inputs, loader.load_train(task.record, task.inputs));
     std::vector<Digest> leaves;
     engine::RunOptions run;
     run.engine = options.engine;
@@ -37,11 +37,11 @@ Result<Reexecution> reexecute_train(worker::InputLoader& loader, const rpc::Veri
     return out;
 }
 
-Result<engine::State> load_delta(worker::DeltaLoader& deltas, const program::Program& train,
+Result<engine::State> load_delta(node::DeltaLoader& deltas, const program::Program& train,
                                  const rpc::VerifyTask& task, const game::OuterDelta& delta,
                                  const ReexecutionOptions& options) {
-    const worker::DeltaRound round{task.record, task.inputs};
-    const worker::DeltaRunOptions run{options.engine, options.progress, options.stop};
+    const node::DeltaRound round{task.record, task.inputs};
+    const node::DeltaRunOptions run{options.engine, options.progress, options.stop};
     GYM_TRY(const Bytes bytes, deltas.load(round, delta, run));
     auto decoded = engine::decode_delta(train, bytes);
     if (decoded.ok()) return decoded;
@@ -52,8 +52,7 @@ Result<engine::State> load_delta(worker::DeltaLoader& deltas, const program::Pro
 
 /// The outer step: its results are the next base state and the next momentum. A game about it goes
 /// by the record's trace root, as it does for train units.
-Result<Reexecution> reexecute_aggregate(worker::InputLoader& loader,
-                                        worker::DeltaLoader& delta_loader,
+Result<Reexecution> reexecute_aggregate(node::InputLoader& loader, node::DeltaLoader& delta_loader,
                                         const rpc::VerifyTask& task,
                                         const crypto::Signature& challenge,
                                         const ReexecutionOptions& options) {
@@ -130,7 +129,7 @@ Status check_task(const crypto::Eip712Domain& domain, const rpc::VerifyTask& tas
     return check_deltas(task.deltas);
 }
 
-Result<Reexecution> reexecute(worker::InputLoader& loader, worker::DeltaLoader& deltas,
+Result<Reexecution> reexecute(node::InputLoader& loader, node::DeltaLoader& deltas,
                               const rpc::VerifyTask& task, const crypto::Signature& challenge,
                               const ReexecutionOptions& options) {
     switch (task.commitment.commitment.kind) {
@@ -144,9 +143,9 @@ Result<Reexecution> reexecute(worker::InputLoader& loader, worker::DeltaLoader& 
     return fail(ErrorCode::kInvalidArgument, "units of this kind are not verified by re-execution");
 }
 
-Result<StepTrace> trace_step(worker::InputLoader& loader, const rpc::VerifyTask& task,
+Result<StepTrace> trace_step(node::InputLoader& loader, const rpc::VerifyTask& task,
                              std::uint64_t step, const ReexecutionOptions& options) {
-    GYM_TRY(const worker::TrainInputs inputs, loader.load_train(task.record, task.inputs));
+    GYM_TRY(const node::TrainInputs inputs, loader.load_train(task.record, task.inputs));
     StepTrace trace{protocol::unit_id(task.unit), step, {}};
     std::stop_source done;
     const std::stop_callback forward(options.stop, [&] { done.request_stop(); });

@@ -10,7 +10,7 @@ namespace {
 
 /// Whether what the coordinator shows of a unit is under the root, and where.
 std::optional<std::uint64_t> proven_place(const rpc::UnitView& view,
-                                          const worker::ChainView::Epoch& epoch) {
+                                          const node::ChainView::Epoch& epoch) {
     if (!view.receipt || !view.commitment) return std::nullopt;
     const protocol::UnitCommitment& commitment = view.commitment->commitment;
     if (commitment.slot != view.unit.slot || commitment.attempt != view.unit.attempt)
@@ -26,7 +26,7 @@ std::optional<std::uint64_t> proven_place(const rpc::UnitView& view,
 
 Result<RoundCommitments> round_commitments(rpc::Coordinator& coordinator,
                                            const protocol::RoundRecord& record,
-                                           const worker::ChainView::Epoch& epoch) {
+                                           const node::ChainView::Epoch& epoch) {
     RoundCommitments out;
     std::map<std::uint64_t, protocol::SignedCommitment> leaves;
     for (const protocol::SlotAssignment& slot : record.slots) {

@@ -5,8 +5,8 @@
 #include "accusation.hpp"
 #include "gym/common/file.hpp"
 #include "gym/crypto/secret.hpp"
+#include "gym/node/backoff.hpp"
 #include "gym/verifier/chain_audit.hpp"
-#include "gym/worker/patience.hpp"
 #include "verifier_impl.hpp"
 
 namespace gym::verifier {
@@ -97,7 +97,7 @@ Result<PendingReport> VerifierImpl::compute(const rpc::VerifyTask& task,
         protocol::trace_challenge_digest(network.domain(), task.beacon, report.unit));
     const auto result =
         reexecute(loader_, deltas_, task, report.challenge_signature, run_options(task, stop));
-    for (const worker::WrongDelta& wrong : deltas_.take_wrong())
+    for (const node::WrongDelta& wrong : deltas_.take_wrong())
         accuse_delta(task, wrong);
     if (!result.ok()) return result.error();
     report.records_root = result->records_root;
@@ -134,7 +134,7 @@ Status VerifierImpl::report(const rpc::VerifyTask& task, const PendingReport& pe
     const auto claimed = coordinator_.submit_report_commit(
         {report.unit, report.draw, protocol::report_digest(pending.beacon, report)});
     if (!claimed.ok()) {
-        if (worker::is_transient(claimed.error().code)) return claimed.error();
+        if (node::is_transient(claimed.error().code)) return claimed.error();
         if (is_other_aggregate(task, report))
             mistrust(task.unit,
                      "the aggregate is not what the deltas that are shown give, and the "
@@ -144,7 +144,7 @@ Status VerifierImpl::report(const rpc::VerifyTask& task, const PendingReport& pe
     tell("reported", task.unit, "");
     if (is_other_aggregate(task, report)) accuse_aggregate(task, pending, *claimed);
     const auto verified = coordinator_.submit_report_reveal({report, pending.records});
-    if (!verified.ok() && worker::is_transient(verified.error().code)) return verified.error();
+    if (!verified.ok() && node::is_transient(verified.error().code)) return verified.error();
     if (!verified.ok()) return drop(task, pending, verified.error());
     GYM_CHECK(journal_.remove(report.unit, report.draw));
     if (*verified && differs(task, report))
@@ -223,7 +223,7 @@ Result<std::unique_ptr<Verifier>> Verifier::open(rpc::Coordinator& coordinator,
 }
 
 Status run_verifier(Verifier& verifier, const std::stop_token& stop) {
-    worker::Patience patience;
+    node::Backoff patience;
     while (!stop.stop_requested()) {
         const auto ran = verifier.run_once(stop);
         if (ran.ok())

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "gym/node/delta_loader.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/rpc/blob_cache.hpp"
 #include "gym/verifier/reexecution.hpp"
 #include "gym/verifier/report_journal.hpp"
 #include "gym/verifier/round_watch.hpp"
 #include "gym/verifier/verifier.hpp"
-#include "gym/worker/delta_loader.hpp"
 #include "late_reports.hpp"
 
 namespace gym::verifier {
@@ -66,14 +66,14 @@ class VerifierImpl final : public Verifier {
     Status report(const rpc::VerifyTask& task, const PendingReport& pending,
                   const std::stop_token& stop);
     void keep_trace(const rpc::VerifyTask& task, std::uint64_t step, const std::stop_token& stop);
-    Status audit_deltas(const rpc::VerifyTask& task, const worker::ChainView::Epoch& epoch);
+    Status audit_deltas(const rpc::VerifyTask& task, const node::ChainView::Epoch& epoch);
     Status watch_round(const rpc::VerifyTask& task);
     void look_at_next_records();
     Status look_at_next_record(const WatchedRound& round);
     void accuse(const rpc::VerifyTask& task, const PendingReport& pending);
     void accuse_aggregate(const rpc::VerifyTask& task, const PendingReport& pending,
                           ByteView claimed);
-    void accuse_delta(const rpc::VerifyTask& aggregate, const worker::WrongDelta& wrong);
+    void accuse_delta(const rpc::VerifyTask& aggregate, const node::WrongDelta& wrong);
     void mistrust(const protocol::UnitKey& unit, const std::string& sentence);
     bool challenge(const protocol::UnitKey& unit, const Result<player::Claim>& claim);
     Status release(const rpc::VerifyTask& task);
@@ -100,8 +100,8 @@ class VerifierImpl final : public Verifier {
     rpc::BlobCache cache_;
     ReportJournal journal_;
     RoundWatch watch_;
-    worker::InputLoader loader_;
-    worker::DeltaLoader deltas_;
+    node::InputLoader loader_;
+    node::DeltaLoader deltas_;
     LateReports late_;
     std::optional<Digest> audited_;  ///< record of the round whose sample was compared last
     std::optional<protocol::UnitKey> audited_aggregate_;  ///< whose deltas were compared last

@@ -35,8 +35,8 @@ Result<ChainSender> unchecked_sender(const KeyOptions& keys, const ChainOptions&
 }  // namespace
 
 Result<LockedAccount> open_account(const KeyOptions& keys, const std::string& url) {
-    GYM_TRY(const worker::NodeConfig config, keys.config());
-    GYM_TRY(crypto::PrivateKey key, worker::load_key(config));
+    GYM_TRY(const node::NodeConfig config, keys.config());
+    GYM_TRY(crypto::PrivateKey key, node::load_key(config));
     std::error_code ignored;
     std::filesystem::create_directories(config.data_dir, ignored);
     LockedAccount out;

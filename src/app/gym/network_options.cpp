@@ -72,8 +72,8 @@ void KeyOptions::add_to(CLI::App& command, bool signs) {
                              : "Not needed here: the address is not encrypted");
 }
 
-Result<worker::NodeConfig> KeyOptions::config() const {
-    GYM_TRY(worker::NodeConfig config, worker::load_node_config(""));
+Result<node::NodeConfig> KeyOptions::config() const {
+    GYM_TRY(node::NodeConfig config, node::load_node_config(""));
     if (!data_dir.empty()) config.data_dir = data_dir;
     if (!keystore.empty()) config.keystore_file = keystore;
     if (!passphrase_file.empty()) config.passphrase_file = passphrase_file;
@@ -81,8 +81,8 @@ Result<worker::NodeConfig> KeyOptions::config() const {
 }
 
 Result<Address> KeyOptions::address() const {
-    GYM_TRY(const worker::NodeConfig node, config());
-    return worker::key_address(node);
+    GYM_TRY(const node::NodeConfig node, config());
+    return node::key_address(node);
 }
 
 void ChainOptions::add_to(CLI::App& command) {

@@ -8,7 +8,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/contracts/deployment.hpp"
-#include "gym/worker/node_config.hpp"
+#include "gym/node/node_config.hpp"
 
 namespace gym::app {
 
@@ -33,7 +33,7 @@ struct KeyOptions {
     std::string passphrase_file;
 
     void add_to(CLI::App& command, bool signs);
-    [[nodiscard]] Result<worker::NodeConfig> config() const;
+    [[nodiscard]] Result<node::NodeConfig> config() const;
     /// The address in the keystore; nothing is decrypted. @errors as crypto::keystore_address.
     [[nodiscard]] Result<Address> address() const;
 };

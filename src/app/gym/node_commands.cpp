@@ -7,7 +7,8 @@
 #include "cli_context.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/crypto/keystore.hpp"
-#include "gym/worker/node_program.hpp"
+#include "gym/node/doctor.hpp"
+#include "gym/node/registration.hpp"
 #include "node_bench.hpp"
 #include "node_options.hpp"
 #include "node_start.hpp"
@@ -27,18 +28,18 @@ struct RegisterFlags {
 };
 
 Status register_command(const CliContext& context, const RegisterFlags& flags) {
-    GYM_TRY(const worker::NodeConfig config, flags.node.resolve());
-    worker::RegisterOptions options;
+    GYM_TRY(const node::NodeConfig config, flags.node.resolve());
+    node::RegisterOptions options;
     options.device = flags.device;
     options.memory_bytes = config.memory_bytes;
     if (!flags.memory.empty()) {
-        GYM_TRY(options.memory_bytes, worker::parse_size(flags.memory));
+        GYM_TRY(options.memory_bytes, node::parse_size(flags.memory));
     }
     if (options.memory_bytes < kMemoryBytesMin)
         return fail(ErrorCode::kInvalidArgument,
                     "--memory " + flags.memory + " is " + std::to_string(options.memory_bytes) +
                         " bytes, too little for any program; write a unit, such as 8GB");
-    GYM_TRY(const worker::Registration done, worker::register_node(config, options));
+    GYM_TRY(const node::Registration done, node::register_node(config, options));
     if (context.json) {
         context.print_json({{"address", done.address.hex()},
                             {"key_created", done.key_created},
@@ -168,8 +169,8 @@ Result<json::object> account_of(const std::string& api, const Address& address) 
 }
 
 Status status_command(const CliContext& context, const NodeOptions& options) {
-    GYM_TRY(const worker::NodeConfig config, options.resolve());
-    GYM_TRY(crypto::PrivateKey key, worker::load_key(config));
+    GYM_TRY(const node::NodeConfig config, options.resolve());
+    GYM_TRY(crypto::PrivateKey key, node::load_key(config));
     const Address address = key.address();
     rpc::ClientConfig client = config.client({});
     client.attempts_max = 2;
@@ -191,9 +192,9 @@ Status status_command(const CliContext& context, const NodeOptions& options) {
 }
 
 Status doctor_command(CliContext& context, const NodeOptions& options) {
-    GYM_TRY(const worker::NodeConfig config, options.resolve());
+    GYM_TRY(const node::NodeConfig config, options.resolve());
     bool all_good = true;
-    for (const worker::Finding& finding : worker::run_doctor(config)) {
+    for (const node::Finding& finding : node::run_doctor(config)) {
         all_good = all_good && finding.ok;
         if (context.json)
             context.print_json(

@@ -34,8 +34,8 @@ struct WalletOptions {
 };
 
 Status make(const CliContext& context, const WalletOptions& options) {
-    GYM_TRY(const worker::NodeConfig config, options.keys.config());
-    GYM_TRY(const crypto::SecretBytes passphrase, worker::read_passphrase(config, true));
+    GYM_TRY(const node::NodeConfig config, options.keys.config());
+    GYM_TRY(const crypto::SecretBytes passphrase, node::read_passphrase(config, true));
     const auto key = crypto::PrivateKey::generate();
     std::error_code error;
     std::filesystem::create_directories(config.keystore_path().parent_path(), error);

@@ -4,10 +4,10 @@
 
 #include "coordinator_process.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/node/unit_inputs.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/unit_spec.hpp"
 #include "gym/registry/units.hpp"
-#include "gym/worker/unit_inputs.hpp"
 
 namespace gym::testing {
 
@@ -64,7 +64,7 @@ class PeersTest : public CoordinatorProcess {
     PeerWork train(Peer& peer) {
         const auto path = folder() / ("cache-" + peer.key.address().hex());
         auto cache = rpc::BlobCache::open(path, *peer.coordinator).value();
-        worker::InputLoader loader(cache);
+        node::InputLoader loader(cache);
         const auto inputs = loader.load_train(peer.task.record, peer.task.inputs);
         GYM_ASSERT(inputs.ok(), inputs.ok() ? "" : inputs.error().message);
         const std::uint32_t slot = peer.task.unit.slot;

@@ -15,9 +15,9 @@
 #include "gym/contracts/deployment.hpp"
 #include "gym/contracts/gym_token.hpp"
 #include "gym/contracts/stake.hpp"
+#include "gym/node/chain_view.hpp"
 #include "gym/player/claim.hpp"
 #include "gym/verifier/chain_audit.hpp"
-#include "gym/worker/chain_view.hpp"
 #include "local_coordinator.hpp"
 #include "node_process.hpp"
 
@@ -69,8 +69,8 @@ class NodeChainTest : public testing::NodeProcess {
         send(contracts::CommitmentLog(log_).post_epoch(
             {kEpoch, job_.record.job_id, job_.record.round, root, count}));
     }
-    std::unique_ptr<worker::ChainView> view() const {
-        return worker::make_chain_view({anvil_.url(), anvil_.chain_id(), log_}).value();
+    std::unique_ptr<node::ChainView> view() const {
+        return node::make_chain_view({anvil_.url(), anvil_.chain_id(), log_}).value();
     }
     SubprocessOptions start_command() const {
         return command({program("gym"), "node", "start", "--chain-rpc", anvil_.url(),
@@ -139,13 +139,13 @@ TEST_F(NodeChainTest, TheViewReadsWhatTheContractHolds) {
 }
 
 TEST_F(NodeChainTest, AnotherChainOrNoContractIsNamed) {
-    const auto wrong_chain = worker::make_chain_view({anvil_.url(), 1, log_}).value();
+    const auto wrong_chain = node::make_chain_view({anvil_.url(), 1, log_}).value();
     EXPECT_EQ(wrong_chain->check().error().code, ErrorCode::kMismatch);
     EXPECT_EQ(wrong_chain->round({}, 1).error().code, ErrorCode::kMismatch);
     const auto wrong_contract =
-        worker::make_chain_view({anvil_.url(), anvil_.chain_id(), key_.address()}).value();
+        node::make_chain_view({anvil_.url(), anvil_.chain_id(), key_.address()}).value();
     EXPECT_EQ(wrong_contract->check().error().code, ErrorCode::kNotFound);
-    EXPECT_FALSE(worker::make_chain_view({"no url", 1, log_}).ok());
+    EXPECT_FALSE(node::make_chain_view({"no url", 1, log_}).ok());
     anvil_.stop(true);
     EXPECT_EQ(view()->check().error().code, ErrorCode::kUnavailable);
 }

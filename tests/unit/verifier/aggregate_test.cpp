@@ -138,7 +138,7 @@ TEST_F(AggregateTest, ADeltaThatIsLeftOutAndNotShownIsTold) {
     open();
     handler_.tasks[key_.address()] = task_;
     handler_.report_commits.clear();
-    for (unsigned i = 1; i < worker::DeltaLoader::kTriesMax; ++i) {
+    for (unsigned i = 1; i < node::DeltaLoader::kTriesMax; ++i) {
         EXPECT_EQ(verifier_->run_once({}).error().code, ErrorCode::kUnavailable);
         EXPECT_TRUE(events_.empty()) << "it may pass";
     }

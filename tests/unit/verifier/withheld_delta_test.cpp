@@ -54,7 +54,7 @@ TEST_F(WithheldDeltaTest, OfOtherBytesIsMadeAgain) {
 
 TEST_F(WithheldDeltaTest, ThatIsNotAnsweredForIsAskedForAgainFirst) {
     handler_.silent.insert(delta());
-    for (unsigned i = 1; i < worker::DeltaLoader::kTriesMax; ++i)
+    for (unsigned i = 1; i < node::DeltaLoader::kTriesMax; ++i)
         expect_refused(ErrorCode::kUnavailable, "no answer");
     verify();
     expect_right();

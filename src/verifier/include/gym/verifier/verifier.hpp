@@ -13,10 +13,10 @@
 #include "gym/engine/engine.hpp"
 #include "gym/engine/record.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/node/chain_view.hpp"
 #include "gym/player/claim.hpp"
 #include "gym/protocol/unit.hpp"
 #include "gym/rpc/coordinator.hpp"
-#include "gym/worker/chain_view.hpp"
 
 namespace gym::verifier {
 
@@ -37,7 +37,7 @@ struct VerifierOptions {
     std::chrono::milliseconds poll_wait{10'000};
     /// Asked before a unit is re-executed; nullptr: the coordinator's word counts. Must outlive the
     /// verifier.
-    worker::ChainView* chain = nullptr;
+    node::ChainView* chain = nullptr;
     std::uint32_t beacon_delay_blocks = 0;  ///< 0: what the coordinator says
     /// Where units are left that differ, to be challenged on chain; nullptr: nowhere. Must outlive
     /// the verifier.
