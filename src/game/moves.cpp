@@ -4,7 +4,7 @@
 #include <concepts>
 #include <tuple>
 
-#include "abi_structs.hpp"
+#include "abi_codec.hpp"
 #include "gym/crypto/keccak.hpp"
 
 namespace gym::game {

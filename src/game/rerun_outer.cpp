@@ -11,7 +11,6 @@
 #include "gym/kernels/float_environment.hpp"
 #include "gym/program/train_program.hpp"
 #include "outer_plan.hpp"
-#include "rerun_common.hpp"
 
 namespace gym::game {
 namespace {
@@ -229,9 +228,10 @@ Result<dispute::ChunksOpening> RerunOuter::delta_element(std::uint32_t position,
     GYM_TRY(const StateRecord* slot, slot_of(parameter, element));
     if (position >= bytes_.size())
         return fail(ErrorCode::kOutOfRange, "there is no delta " + std::to_string(position));
-    GYM_TRY(dispute::ChunksOpening opening,
-            open_chunk(std::as_const(bytes_[position]).bytes(),
-                       slot->delta_offset + element * sizeof(float), options_.engine.threads));
+    GYM_TRY(
+        dispute::ChunksOpening opening,
+        dispute::open_chunk(std::as_const(bytes_[position]).bytes(),
+                            slot->delta_offset + element * sizeof(float), options_.engine.threads));
     GYM_TRY(opening.path, commit::merkle_prove(roots_of(deltas_), position));
     return opening;
 }
@@ -243,9 +243,10 @@ Result<OuterWork::Before> RerunOuter::before(std::uint32_t parameter, std::uint6
     if (momentum_roots_.empty()) momentum_roots_ = roots_of(momentum(), threads);
     const std::uint64_t offset = element * sizeof(float);
     Before out;
-    GYM_TRY(out.base, open_chunk(inputs_.base.tensors[parameter].bytes, offset, threads));
+    GYM_TRY(out.base, dispute::open_chunk(inputs_.base.tensors[parameter].bytes, offset, threads));
     GYM_TRY(out.base.path, commit::merkle_prove(base_roots_, parameter));
-    GYM_TRY(out.momentum, open_chunk(momentum().tensors[parameter].bytes, offset, threads));
+    GYM_TRY(out.momentum,
+            dispute::open_chunk(momentum().tensors[parameter].bytes, offset, threads));
     GYM_TRY(out.momentum.path, commit::merkle_prove(momentum_roots_, parameter));
     return out;
 }

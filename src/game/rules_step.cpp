@@ -83,7 +83,7 @@ Result<Step> decide(const Cursor& c, const move::PickLeaf& m) {
     op.leaf = m.leaf_record.index;
     Cursor next;
     next.node = m.to.node;
-    if (leaf.kind == LeafRecord::Kind::computed) {
+    if (leaf.kind == LeafRecord::Kind::kComputed) {
         op.first = leaf.first;
         op.count = leaf.count;
         op.writer = leaf.writer;
@@ -97,7 +97,7 @@ Result<Step> decide(const Cursor& c, const move::PickLeaf& m) {
         }
     } else {
         // Other inputs are decided at once: proveInput.
-        if (leaf.kind != LeafRecord::Kind::batch)
+        if (leaf.kind != LeafRecord::Kind::kBatch)
             return fail(ErrorCode::kConflict, "this input is decided without descent");
         op.shape = leaf.shape;
         next.stage = Stage::kTensor;

@@ -8,12 +8,8 @@
 #include <utility>
 
 #include "gym/chain/client.hpp"
-<<<<<<< HEAD:src/worker/chain_view.cpp
 #include "gym/contracts/commitment_log.hpp"
-=======
-#include "gym/chain/contracts.hpp"
 #include "gym/node/backoff.hpp"
->>>>>>> main:src/node/chain_view.cpp
 
 namespace gym::node {
 namespace {

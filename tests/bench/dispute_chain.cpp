@@ -14,9 +14,9 @@
 #include "gym/crypto/keccak.hpp"
 #include "gym/game/calldata.hpp"
 #include "gym/game/evidence.hpp"
-#include "gym/game/planner.hpp"
 #include "gym/game/rules.hpp"
 #include "gym/game/state.hpp"
+#include "gym/game/strategy.hpp"
 #include "must.hpp"
 
 namespace gym::bench {
@@ -143,13 +143,13 @@ PlayedGame DisputeChain::play(const Sides& sides) {
              Amount(), "announce");
     anvil_.mine(2);
     transact(played.challenger, challenger, opening, tokens("1"), "open");
-    game::Line line(sides.facts, game::start_of(unit, sides.facts));
+    game::GameTranscript transcript(sides.facts, game::start_of(unit, sides.facts));
     for (std::size_t moves = 0; moves < kMovesMax; ++moves) {
-        const bool challenges = line.at().answered;
+        const bool challenges = transcript.at().answered;
         const game::Move move =
-            challenges ? must(game::plan_challenge(sides.challenger, line), "challenge")
-                       : must(game::plan_answer(sides.worker, line), "answer");
-        const Bytes data = game::encode_call({id, line.at(), move});
+            challenges ? must(game::plan_challenge(sides.challenger, transcript), "challenge")
+                       : must(game::plan_answer(sides.worker, transcript), "answer");
+        const Bytes data = game::encode_call({id, transcript.at(), move});
         const std::uint64_t gas = transact(challenges ? played.challenger : played.worker,
                                            challenges ? challenger : worker_.address(), data,
                                            Amount(), game::name_of(move));
@@ -158,7 +158,7 @@ PlayedGame DisputeChain::play(const Sides& sides) {
             played.proof = game::name_of(move);
             break;
         }
-        const Status status = line.play(move);
+        const Status status = transcript.play(move);
         if (!status.ok()) assertion_failed("move", status.error().message, __FILE__, __LINE__);
     }
     played.seconds = seconds_now() - start;

@@ -13,7 +13,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/contracts/call.hpp"
 #include "gym/contracts/deployment.hpp"
-#include "gym/game/line.hpp"
+#include "gym/game/transcript.hpp"
 #include "gym/game/unit_work.hpp"
 
 namespace gym::bench {

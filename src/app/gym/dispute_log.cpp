@@ -30,7 +30,7 @@ std::optional<protocol::UnitKey> key_of(const contracts::Opened& opened) {
 /// Sorts events by the games that they belong to.
 class Sorter {
   public:
-    void take(const player::Happened& happened) {
+    void take(const player::LoggedEvent& happened) {
         happened_ = &happened;
         std::visit(*this, happened.event);
     }
@@ -82,9 +82,9 @@ class Sorter {
         return game;
     }
 
-    const player::Happened* happened_ = nullptr;
+    const player::LoggedEvent* happened_ = nullptr;
     std::map<Digest, std::size_t> index_of_game_;
-    std::map<Digest, player::Happened> announcements_;
+    std::map<Digest, player::LoggedEvent> announcements_;
     DisputeLog log_;
 };
 
@@ -131,7 +131,7 @@ Result<const GameLog*> find_game(const DisputeLog& log, const std::string& wante
 
 std::size_t CourseNews::take(const GameLog& game) {
     std::vector<Digest> now;
-    for (const player::Happened& happened : game.course)
+    for (const player::LoggedEvent& happened : game.course)
         now.push_back(happened.transaction);
     const auto differs = std::ranges::mismatch(told_, now);
     const auto first = static_cast<std::size_t>(differs.in2 - now.begin());
@@ -139,9 +139,9 @@ std::size_t CourseNews::take(const GameLog& game) {
     return first;
 }
 
-Result<std::vector<player::Happened>> DisputeReader::read_blocks(std::uint64_t first,
-                                                                 std::uint64_t last) {
-    std::vector<player::Happened> out;
+Result<std::vector<player::LoggedEvent>> DisputeReader::read_blocks(std::uint64_t first,
+                                                                    std::uint64_t last) {
+    std::vector<player::LoggedEvent> out;
     if (first > last) return out;
     chain::LogQuery query;
     query.address = game_.address();
@@ -169,7 +169,7 @@ Result<DisputeLog> DisputeReader::read() {
     recent_gas_.clear();
     Sorter sorter;
     for (const auto* events : {&final_, &recent})
-        for (const player::Happened& happened : *events)
+        for (const player::LoggedEvent& happened : *events)
             sorter.take(happened);
     return std::move(sorter).log();
 }

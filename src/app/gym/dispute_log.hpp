@@ -20,7 +20,7 @@ namespace gym::app {
 struct GameLog {
     contracts::Opened opened;
     /// Everything that happened in the game, in order: from its announcement to its end.
-    std::vector<player::Happened> course;
+    std::vector<player::LoggedEvent> course;
     std::optional<contracts::FaultFound> fault;
     std::optional<contracts::GameEnded> ended;
     Amount gas_paid_wei;  ///< from the challenger's escrow to the asserter
@@ -78,12 +78,12 @@ class DisputeReader {
     [[nodiscard]] Result<std::uint64_t> gas_of(const Digest& transaction);
 
   private:
-    Result<std::vector<player::Happened>> read_blocks(std::uint64_t first, std::uint64_t last);
+    Result<std::vector<player::LoggedEvent>> read_blocks(std::uint64_t first, std::uint64_t last);
 
     chain::ChainClient& client_;
     contracts::DisputeGame game_;
     std::uint64_t next_block_;  ///< everything before is final and in final_
-    std::vector<player::Happened> final_;
+    std::vector<player::LoggedEvent> final_;
     std::map<Digest, std::uint64_t> final_gas_;
     std::map<Digest, std::uint64_t> recent_gas_;  ///< since the last read()
 };

@@ -30,7 +30,7 @@ std::string place_of(const DisputeReport& report) {
     const Whereabouts where = whereabouts(report.log.course);
     if (report.log.fault) return fault_words(*report.log.fault, where);
     const game::Cursor* cursor = &report.log.opened.cursor;
-    for (const player::Happened& happened : report.log.course)
+    for (const player::LoggedEvent& happened : report.log.course)
         if (const auto* moved = std::get_if<contracts::Moved>(&happened.event))
             cursor = &moved->next;
     return place_words(*cursor, where);
@@ -176,7 +176,7 @@ void print_end(const DisputeReport& report) {
 }  // namespace
 
 json::object event_json(const GameLog& log, std::size_t index) {
-    const player::Happened& happened = log.course[index];
+    const player::LoggedEvent& happened = log.course[index];
     const Told told = tell(log, index);
     const auto text = [](const std::string& words) {
         return words.empty() ? json::value(nullptr) : json::value(words);
@@ -269,7 +269,7 @@ std::string summary_line(const DisputeReport& report) {
 }
 
 std::string event_line(const GameLog& log, std::size_t index) {
-    const player::Happened& happened = log.course[index];
+    const player::LoggedEvent& happened = log.course[index];
     const Told told = tell(log, index);
     std::string out = fmt::format("block {}  {:<10}  {}", happened.block_number,
                                   told.by.empty() ? "end" : told.by, told.call);

@@ -247,9 +247,9 @@ void Whereabouts::follow(const game::Move& move) {
         move);
 }
 
-Whereabouts whereabouts(std::span<const player::Happened> course) {
+Whereabouts whereabouts(std::span<const player::LoggedEvent> course) {
     Whereabouts out;
-    for (const player::Happened& happened : course) {
+    for (const player::LoggedEvent& happened : course) {
         const auto* moved = std::get_if<contracts::Moved>(&happened.event);
         if (moved == nullptr) continue;
         const auto sent = game::read_call(moved->data);

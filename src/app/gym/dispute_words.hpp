@@ -36,7 +36,7 @@ struct Whereabouts {
 };
 
 /// After what happened in a game so far. @param course of one game, or its beginning.
-[[nodiscard]] Whereabouts whereabouts(std::span<const player::Happened> course);
+[[nodiscard]] Whereabouts whereabouts(std::span<const player::LoggedEvent> course);
 
 /// How a game stands: "the asserter must answer", "over: the fault is proven".
 [[nodiscard]] std::string status_words(game::GameStatus status);

@@ -169,7 +169,7 @@ class Script {
         ASSERT_EQ(chain_.difference(simulator_, ids), "") << "after " << name;
         if (!status.ok()) return;
         std::vector<std::string> violations;
-        book_.read(simulator_, violations);
+        index_.read(simulator_, violations);
         ASSERT_TRUE(violations.empty()) << violations.front();
         if (std::holds_alternative<sim::PlayCall>(sent.call)) played_.push_back(sent);
     }
@@ -247,11 +247,11 @@ class Script {
         const auto id = game();
         if (!id) return std::nullopt;
         const GameState& state = *simulator_.game(*id);
-        const sim::Lines::Reached* place = book_.place(*id);
+        const sim::TranscriptCache::Reached* place = index_.place(*id);
         if (place == nullptr || (below(12) == 0 && !played_.empty())) return replay(*id);
         const auto unit = std::ranges::find(units_, state.unit,
                                             [](const ChainUnit& one) { return one.opening.unit; });
-        const bool challenges = place->line.at().answered;
+        const bool challenges = place->transcript.at().answered;
         const std::uint64_t clock = challenges ? state.challenger_clock_s : state.asserter_clock_s;
         if (time_ > state.since_s + clock && below(2) == 0)
             return Sent{account(), sim::TimeoutCall{*id}};
@@ -260,14 +260,14 @@ class Script {
         Address mover = challenges ? state.challenger : unit->opening.asserter;
         if (below(16) == 0) mover = account();
         return Sent{mover, sim::PlayCall{std::make_shared<const SentMove>(
-                               SentMove{*id, place->line.at(), **planned})}};
+                               SentMove{*id, place->transcript.at(), **planned})}};
     }
 
     /// Whoever disputes a right unit takes a wrong one for right.
-    UnitLibrary::Planned plan(const ChainUnit& unit, const sim::Lines::Reached& place) {
-        const Line& line = place.line;
-        const bool challenges = line.at().answered;
-        if (!line.is_outer()) {
+    UnitLibrary::Planned plan(const ChainUnit& unit, const sim::TranscriptCache::Reached& place) {
+        const GameTranscript& transcript = place.transcript;
+        const bool challenges = transcript.at().answered;
+        if (!transcript.is_outer()) {
             const std::size_t right = UnitLibrary::right_of(unit.kind);
             const std::size_t own = unit.kind == right ? UnitLibrary::train(0, 1) : right;
             return challenges ? library_.challenge(own, unit.kind, place)
@@ -276,7 +276,8 @@ class Script {
         Aggregate& aggregate = *aggregates_.at(unit.opening.unit);
         OuterWork& other = aggregate.wrong ? static_cast<OuterWork&>(*aggregate.wrong)
                                            : static_cast<OuterWork&>(*aggregate.right);
-        auto move = challenges ? plan_challenge(other, line) : aggregate.liar->player()(line);
+        auto move =
+            challenges ? plan_challenge(other, transcript) : aggregate.liar->player()(transcript);
         if (!move.ok()) return move.error();
         return std::make_shared<const Move>(std::move(move).value());
     }
@@ -294,7 +295,7 @@ class Script {
     sim::Rng rng_;
     ContractChain chain_;
     DisputeSimulator simulator_;
-    sim::Book book_;
+    sim::GameIndex index_;
     UnitLibrary& library_ = UnitLibrary::shared();
     std::uint64_t time_;
     std::vector<ChainUnit> units_;

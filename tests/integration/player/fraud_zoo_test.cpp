@@ -194,7 +194,7 @@ TEST_F(FraudZoo, stalling_challenger) {
     commit();
     play_until([&] {
         const auto played = games();
-        return !played.empty() && played[0].line && played[0].line->at().answered;
+        return !played.empty() && played[0].transcript && played[0].transcript->at().answered;
     });
     const Amount before = balance(worker_);
     pass(contract().terms(anvil_.client()).value().clock_s + 1);

@@ -24,7 +24,7 @@ class OuterZoo : public OuterPlayTest {
         ASSERT_EQ(played.size(), 1U);
         ASSERT_TRUE(played[0].fault);
         EXPECT_EQ(played[0].fault->element, Amount(field));
-        EXPECT_FALSE(played[0].line.has_value() && played[0].line->at().answered);
+        EXPECT_FALSE(played[0].transcript.has_value() && played[0].transcript->at().answered);
         expect_slashed();
     }
     /// It has no legal answer, so its clock decides.

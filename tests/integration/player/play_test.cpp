@@ -18,10 +18,10 @@ TEST_F(PlayTest, AFaultEndsInOneNumberAndTheStakeIsTaken) {
     play_until([&] { return proven(); });
     const auto played = games();
     ASSERT_EQ(played.size(), 1U);
-    ASSERT_TRUE(played[0].fault && played[0].ended && played[0].line);
+    ASSERT_TRUE(played[0].fault && played[0].ended && played[0].transcript);
     EXPECT_EQ(played[0].ended->status, game::GameStatus::kFaultProven);
     EXPECT_NE(played[0].fault->claimed, played[0].fault->computed);
-    EXPECT_EQ(played[0].line->step()->step, 2U);
+    EXPECT_EQ(played[0].transcript->step()->step, 2U);
     EXPECT_EQ(stake_of_worker(), tokens("500")) << "earlier announcements may still prove";
     pass(contract().terms(anvil_.client()).value().settling_s + 1);
     play_until([&] { return verifier_.claims->list().empty(); });
@@ -38,7 +38,7 @@ TEST_F(PlayTest, AChallengerThatIsWrongLosesItsBond) {
     // It goes down to where it has nothing to prove; then its clock runs out.
     play_until([&] {
         const auto played = games();
-        return !verifier_.events.empty() && !played.empty() && played[0].line &&
+        return !verifier_.events.empty() && !played.empty() && played[0].transcript &&
                verifier_.events.back().starts_with("stuck");
     });
     pass(contract().terms(anvil_.client()).value().clock_s + 1);
@@ -201,7 +201,7 @@ TEST_F(ShortWindowTest, AnEpochThatTheWorkerWasNotToldOfIsFoundOnTheChain) {
     save_claim(verifier_, player::Role::kChallenge);
     play_until([&] {
         const auto played = games();
-        return !played.empty() && played[0].line && played[0].line->at().answered;
+        return !played.empty() && played[0].transcript && played[0].transcript->at().answered;
     });
 }
 

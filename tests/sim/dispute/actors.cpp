@@ -20,7 +20,7 @@ const Digest* unit_of(const Call& call) {
 
 }  // namespace
 
-void Actor::play(World& world, const Digest& game, const Lines::Reached& place,
+void Actor::play(World& world, const Digest& game, const TranscriptCache::Reached& place,
                  const std::shared_ptr<const Move>& move) {
     send(world, world.call_of(game, place, move));
 }
@@ -29,7 +29,7 @@ void Actor::try_to_open(World& world, const PostedUnit& unit, const World::Ticke
                         bool knows) {
     const DisputeParams& terms = world.simulator().terms();
     const std::uint64_t next = world.chain.block() + 1;
-    for (const Book::Announced& announced : world.book().announced()) {
+    for (const GameIndex::Announced& announced : world.index().announced()) {
         if (announced.id != ticket.id || next < announced.block + terms.announce_blocks) continue;
         if (next <= unit.opening.epoch_block ||
             next > unit.opening.epoch_block + terms.window_blocks)
@@ -47,7 +47,7 @@ void Worker::answer(World& world, const PostedUnit& unit, const Digest& game,
     if (conduct_ == Conduct::slow &&
         world.clock_left(state) > world.simulator().terms().clock_s / 4)
         return;
-    const Lines::Reached* place = world.book().place(game);
+    const TranscriptCache::Reached* place = world.index().place(game);
     const auto& planned = world.library.answer(unit.kind, *place);
     if (planned.ok())
         play(world, game, *place, *planned);
@@ -59,7 +59,7 @@ void Worker::act(World& world) {
     const DisputeSimulator& simulator = world.simulator();
     for (const Digest& id : units) {
         const PostedUnit& unit = *world.unit(id);
-        for (const Digest& game : world.book().games(id)) {
+        for (const Digest& game : world.index().games(id)) {
             const GameState& state = *simulator.game(game);
             if (state.status == GameStatus::kAsserterMoves)
                 answer(world, unit, game, state);
@@ -85,7 +85,7 @@ void Verifier::challenge(World& world, const PostedUnit& unit, const Digest& gam
         if (world.ran_out(state)) send(world, TimeoutCall{game});
         return;
     }
-    const Lines::Reached* place = world.book().place(game);
+    const TranscriptCache::Reached* place = world.index().place(game);
     const std::size_t own = UnitLibrary::right_of(unit.kind);
     const auto& planned = world.library.challenge(own, unit.kind, *place);
     if (planned.ok())
@@ -150,7 +150,7 @@ void Griefer::game(World& world, const PostedUnit& unit, std::uint64_t number) {
     if (aim_.conduct == Conduct::stalls) return;
     if (aim_.conduct == Conduct::slow && world.clock_left(*state) > simulator.terms().clock_s / 4)
         return;
-    const Lines::Reached* place = world.book().place(id);
+    const TranscriptCache::Reached* place = world.index().place(id);
     const auto& planned = world.library.challenge(aim_.own, unit.kind, *place);
     if (planned.ok()) play(world, id, *place, *planned);
 }
@@ -218,7 +218,7 @@ void Vandal::act(World& world) {
             send(world, PlayCall{std::make_shared<const SentMove>(
                             SentMove{id, known->second->cursor, known->second->move})});
     }
-    for (const Book::Announced& announced : world.book().announced())
+    for (const GameIndex::Announced& announced : world.index().announced())
         if (world.below(8) == 0) send(world, ForfeitCall{announced.id});
     const PostedUnit& unit = world.units[world.below(world.units.size())];
     if (world.below(8) == 0) send(world, SettleCall{unit.id()});
@@ -241,7 +241,7 @@ void Janitor::act(World& world) {
         if (unit.proven_at_s != 0 && !unit.settled &&
             world.chain.time() > unit.proven_at_s + terms.settling_s)
             send(world, SettleCall{id});
-    for (const Book::Announced& announced : world.book().announced())
+    for (const GameIndex::Announced& announced : world.index().announced())
         if (simulator.is_announced(announced.id) &&
             world.chain.block() >= announced.block + terms.announce_blocks + terms.open_blocks)
             send(world, ForfeitCall{announced.id});

@@ -53,9 +53,9 @@ Status apply(DisputeSimulator& simulator, const TxContext& tx, const Call& call)
     return std::visit(Visitor{simulator, tx}, call);
 }
 
-Chain::Chain(Rng& rng, DisputeSimulator simulator, const Weather& weather,
+Chain::Chain(Rng& rng, DisputeSimulator simulator, const ChainFaults& faults,
              std::map<Address, int> spared)
-    : rng_(rng), simulator_(std::move(simulator)), weather_(weather), spared_(std::move(spared)) {}
+    : rng_(rng), simulator_(std::move(simulator)), faults_(faults), spared_(std::move(spared)) {}
 
 void Chain::send(const Address& sender, Call call) {
     const CallKey key = key_of(call);
@@ -84,7 +84,7 @@ void Chain::restore(std::vector<Past>::const_iterator past) {
 
 void Chain::go_back() {
     const std::size_t depth =
-        std::min<std::size_t>(1 + rng_() % weather_.reorg_depth_max, revocable_);
+        std::min<std::size_t>(1 + rng_() % faults_.reorg_depth_max, revocable_);
     if (depth == 0) return;
     const auto first = past_.end() - static_cast<std::ptrdiff_t>(depth);
     restore(first);
@@ -99,7 +99,7 @@ void Chain::go_back() {
 }
 
 void Chain::begin_block() {
-    if (revocable_ > weather_.reorg_depth_max) --revocable_;
+    if (revocable_ > faults_.reorg_depth_max) --revocable_;
     Past past;
     past.block = block_;
     past.time = time_;
@@ -111,7 +111,7 @@ void Chain::begin_block() {
 }
 
 void Chain::mine(const Seen& seen) {
-    if (rng_() % 1000 < weather_.reorg) go_back();
+    if (rng_() % 1000 < faults_.reorg) go_back();
     begin_block();
     ++block_;
     time_ += kBlockSeconds * (1 + rng_() % 8 / 7);
@@ -122,12 +122,12 @@ void Chain::mine(const Seen& seen) {
     for (Pending& one : waiting) {
         const std::uint64_t luck = rng_() % 1000;
         const auto spared = spared_.find(one.sender);
-        const bool bad = luck < weather_.dropped + weather_.delayed;
+        const bool bad = luck < faults_.dropped + faults_.delayed;
         if (bad && (spared == spared_.end() || spared->second-- > 0)) {
-            if (luck >= weather_.dropped) pool_.push_back(std::move(one));
+            if (luck >= faults_.dropped) pool_.push_back(std::move(one));
             continue;
         }
-        for (int times = rng_() % 1000 < weather_.doubled ? 2 : 1; times > 0; --times) {
+        for (int times = rng_() % 1000 < faults_.doubled ? 2 : 1; times > 0; --times) {
             const TxContext tx = tx_of(one);
             const Status status = apply(simulator_, tx, one.call);
             past.executed.emplace_back(past.mined.size(), tx);

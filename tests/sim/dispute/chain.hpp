@@ -75,7 +75,7 @@ struct Pending {
 };
 
 /// How bad; chances in a thousand for each transaction, or for each block.
-struct Weather {
+struct ChainFaults {
     unsigned dropped = 0;
     unsigned delayed = 0;
     unsigned doubled = 0;
@@ -87,7 +87,7 @@ class Chain {
   public:
     /// @param spared transactions of these senders are lost this often at most: who sends again
     /// gets through.
-    Chain(Rng& rng, DisputeSimulator simulator, const Weather& weather,
+    Chain(Rng& rng, DisputeSimulator simulator, const ChainFaults& faults,
           std::map<Address, int> spared);
 
     [[nodiscard]] const DisputeSimulator& simulator() const { return simulator_; }
@@ -127,7 +127,7 @@ class Chain {
 
     Rng& rng_;
     DisputeSimulator simulator_;
-    Weather weather_;
+    ChainFaults faults_;
     std::map<Address, int> spared_;
     std::uint64_t block_ = 1, time_ = 1'000'000;
     std::vector<Pending> pool_;

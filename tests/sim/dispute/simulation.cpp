@@ -34,7 +34,7 @@ DisputeParams terms_of(std::mt19937_64& rng) {
     return terms;
 }
 
-Weather weather_of(std::mt19937_64& rng) {
+ChainFaults weather_of(std::mt19937_64& rng) {
     const bool storm = rng() % 2 == 0;
     return {storm ? 150U : 10U, storm ? 200U : 20U, 50U, storm ? 30U : 3U, 4U};
 }
@@ -210,7 +210,7 @@ class Simulation {
             return entry.second.proven_at_s != 0 && !entry.second.settled;
         });
         const bool waiting = std::ranges::any_of(
-            world_.book().announced(),
+            world_.index().announced(),
             [&](const auto& announced) { return simulator.is_announced(announced.id); });
         return !playing && !unsettled && !waiting;
     }

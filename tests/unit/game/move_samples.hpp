@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "abi_structs.hpp"
+#include "abi_codec.hpp"
 #include "gym/game/calldata.hpp"
 
 /// Moves for tests: of fixed content, of random content, and with something changed.

@@ -80,13 +80,13 @@ class OuterLiar final : public OuterWork {
     }
 
     Player player() {
-        return [this](const Line& line) -> Result<Move> {
-            const bool of_joint = joint && line.at().stage == Stage::kOuterState &&
-                                  line.outer()->tree == OuterTree::kBoth;
-            if (!of_joint) return plan_answer(*this, line);
-            return Move(
-                move::Answer{answer_to(commit::MerkleTree(*joint),
-                                       {line.at().height, line.at().index}, kAnswerLevelsMax)});
+        return [this](const GameTranscript& transcript) -> Result<Move> {
+            const bool of_joint = joint && transcript.at().stage == Stage::kOuterState &&
+                                  transcript.outer()->tree == OuterTree::kBoth;
+            if (!of_joint) return plan_answer(*this, transcript);
+            return Move(move::Answer{answer_to(commit::MerkleTree(*joint),
+                                               {transcript.at().height, transcript.at().index},
+                                               kAnswerLevelsMax)});
         };
     }
 

@@ -10,7 +10,7 @@
 #include "gym/dispute/macro_trace.hpp"
 #include "gym/dispute/opening.hpp"
 #include "gym/dispute/trace_program.hpp"
-#include "gym/game/line.hpp"
+#include "gym/game/transcript.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
 

@@ -14,8 +14,8 @@
 #include "gym/player/claim.hpp"
 
 /// The two sides of disputes, as nodes play them: whatever is due is found on the chain in every
-/// tick, planned by gym/game/planner.hpp, and sent through the transaction manager under an id that
-/// names game and position. So a player that is killed anywhere makes no move twice and misses
+/// tick, planned by gym/game/strategy.hpp, and sent through the transaction manager under an id
+/// that names game and position. So a player that is killed anywhere makes no move twice and misses
 /// none.
 namespace gym::player {
 

@@ -1,4 +1,4 @@
-#include "desk.hpp"
+#include "dispute_client.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,11 +14,11 @@ TEST(EtherOfGames, IsTakenOutWhereItPaysForManyTransactions) {
     const auto times = [&](std::uint64_t count) {
         return transaction.mul_div(Amount(count), Amount(1)).value();
     };
-    EXPECT_FALSE(is_worth_taking(Amount(0), Amount(0)));
-    EXPECT_FALSE(is_worth_taking(times(1), base_fee));
-    EXPECT_FALSE(is_worth_taking(times(49), base_fee));
-    EXPECT_TRUE(is_worth_taking(times(50), base_fee));
-    EXPECT_TRUE(is_worth_taking(times(49), Amount(8 * kGwei))) << "it became cheaper";
+    EXPECT_FALSE(is_worth_withdrawing(Amount(0), Amount(0)));
+    EXPECT_FALSE(is_worth_withdrawing(times(1), base_fee));
+    EXPECT_FALSE(is_worth_withdrawing(times(49), base_fee));
+    EXPECT_TRUE(is_worth_withdrawing(times(50), base_fee));
+    EXPECT_TRUE(is_worth_withdrawing(times(49), Amount(8 * kGwei))) << "it became cheaper";
 }
 
 TEST(EndOfATick, IsTheChainsOrTheStopAndNothingOfOneClaim) {

@@ -1,4 +1,4 @@
-#include "desk.hpp"
+#include "dispute_client.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -23,9 +23,9 @@ constexpr std::uint64_t kTipWei = 1'000'000'000;  ///< a gas: what nodes ask for
 constexpr std::uint64_t kWorthTransactions = 50;
 
 std::string describe(const OpenGame& game) {
-    const game::Cursor& at = game.line.at();
+    const game::Cursor& at = game.transcript.at();
     std::string where = std::string(game::to_string(at.stage));
-    if (game.line.step()) where += fmt::format(", step {}", game.line.step()->step);
+    if (game.transcript.step()) where += fmt::format(", step {}", game.transcript.step()->step);
     if (at.leaves > 1)
         where += fmt::format(", node {} of height {} of {} leaves", at.index, at.height, at.leaves);
     return where;
@@ -42,7 +42,7 @@ std::string move_id(const Digest& game, const Digest& position) {
 
 }  // namespace
 
-bool is_worth_taking(const Amount& due, const Amount& base_fee_wei) {
+bool is_worth_withdrawing(const Amount& due, const Amount& base_fee_wei) {
     const auto price = base_fee_wei.plus(Amount(kTipWei));
     if (!price.ok()) return false;
     const auto least = price->mul_div(Amount(kWithdrawGas * kWorthTransactions), Amount(1));
@@ -54,7 +54,7 @@ bool ends_tick(const Error& error) {
            error.code == ErrorCode::kCancelled;
 }
 
-Status Desk::look() {
+Status DisputeClient::refresh() {
     GYM_TRY(const auto head, setup_.client.block(chain::BlockTag::kLatest));
     if (!head) return fail(ErrorCode::kUnavailable, "the node has no latest block");
     head_ = *head;
@@ -62,14 +62,14 @@ Status Desk::look() {
     return logs_.follow(head_);
 }
 
-Result<const game::DisputeTerms*> Desk::terms() {
+Result<const game::DisputeTerms*> DisputeClient::terms() {
     if (!terms_) {
         GYM_TRY(terms_, setup_.contract.terms(setup_.client));
     }
     return &*terms_;
 }
 
-Result<std::uint64_t> Desk::window_blocks() {
+Result<std::uint64_t> DisputeClient::window_blocks() {
     if (!window_blocks_) {
         GYM_TRY(const auto opening, setup_.contract.opening(setup_.client));
         if (opening.commitment_log != setup_.domain.verifying_contract)
@@ -82,7 +82,7 @@ Result<std::uint64_t> Desk::window_blocks() {
     return *window_blocks_;
 }
 
-Result<std::vector<ClaimStore::Shared>> Desk::claims(Role role) {
+Result<std::vector<ClaimStore::Shared>> DisputeClient::claims(Role role) {
     ClaimStore& store = setup_.claims;
     for (const ClaimStore::Shared& claim : store.list()) {
         if (claim->from_block != 0) continue;
@@ -96,8 +96,8 @@ Result<std::vector<ClaimStore::Shared>> Desk::claims(Role role) {
     return out;
 }
 
-Result<std::optional<contracts::CommitmentLog::Epoch>> Desk::epoch_of(const Digest& job_id,
-                                                                      std::uint64_t round) {
+Result<std::optional<contracts::CommitmentLog::Epoch>> DisputeClient::epoch_of(
+    const Digest& job_id, std::uint64_t round) {
     const contracts::CommitmentLog log(setup_.domain.verifying_contract.value());
     GYM_TRY(const auto posted, log.round_of(setup_.client, job_id, round));
     if (posted.epoch == 0) return std::optional<contracts::CommitmentLog::Epoch>();
@@ -105,13 +105,13 @@ Result<std::optional<contracts::CommitmentLog::Epoch>> Desk::epoch_of(const Dige
     return std::optional(epoch);
 }
 
-Status Desk::forget(const Claim& claim) {
+Status DisputeClient::forget(const Claim& claim) {
     GYM_CHECK(setup_.claims.remove(claim));
     setup_.units.release(claim);
     return {};
 }
 
-Status Desk::send(const std::string& id, const contracts::ContractCall& call) {
+Status DisputeClient::send(const std::string& id, const contracts::ContractCall& call) {
     for (int repeat = 0; repeat < kRepeatsMax; ++repeat) {
         const std::string name = repeated(id, repeat);
         const auto known = setup_.transactions.find(name);
@@ -127,7 +127,7 @@ Status Desk::send(const std::string& id, const contracts::ContractCall& call) {
     return fail(ErrorCode::kConflict, call.label + ": the chain refused it again and again");
 }
 
-Result<bool> Desk::is_moving(const Digest& game, const Digest& position) {
+Result<bool> DisputeClient::is_moving(const Digest& game, const Digest& position) {
     for (int repeat = 0; repeat < kRepeatsMax; ++repeat) {
         const auto known = setup_.transactions.find(repeated(move_id(game, position), repeat));
         if (!known.ok() && known.error().code == ErrorCode::kNotFound) return false;
@@ -137,27 +137,28 @@ Result<bool> Desk::is_moving(const Digest& game, const Digest& position) {
     return false;
 }
 
-Status Desk::push() {
+Status DisputeClient::broadcast() {
     GYM_TRY(const chain::TickReport report, setup_.transactions.tick());
     for (const std::string& warning : report.warnings)
-        if (told_.insert(warning).second) spdlog::warn("disputes: {}", warning);
+        if (emitted_.insert(warning).second) spdlog::warn("disputes: {}", warning);
     return {};
 }
 
-Result<std::set<Digest>> Desk::units_opened(const Address& asserter, std::uint64_t first_block) {
+Result<std::set<Digest>> DisputeClient::units_opened(const Address& asserter,
+                                                     std::uint64_t first_block) {
     Digest topic;  // an address on the right of a word
     std::ranges::copy(asserter.view(), topic.data.end() - Address::kSize);
     GYM_TRY(const auto logs,
             logs_.read(setup_.contract.address(), {{}, {}, {}, topic}, first_block));
     GYM_TRY(const auto events, parse_events(setup_.contract, logs));
     std::set<Digest> units;
-    for (const Happened& happened : events)
-        if (const auto* opened = std::get_if<contracts::Opened>(&happened.event))
+    for (const LoggedEvent& logged : events)
+        if (const auto* opened = std::get_if<contracts::Opened>(&logged.event))
             units.insert(opened->unit);
     return units;
 }
 
-Result<OpenGames> Desk::open_games(const Claim& claim, const Digest& unit) {
+Result<OpenGames> DisputeClient::open_games(const Claim& claim, const Digest& unit) {
     GYM_TRY(const auto logs,
             logs_.read(setup_.contract.address(), topics_of_unit(unit), claim.from_block));
     GYM_TRY(const auto events, parse_events(setup_.contract, logs));
@@ -171,14 +172,14 @@ Result<OpenGames> Desk::open_games(const Claim& claim, const Digest& unit) {
     const UnitLog log = replay(events, root);
     for (const GameRecord& record : log.games) {
         if (record.ended) continue;
-        if (!record.line && record.unreadable.empty()) continue;  // its opening decided it
+        if (!record.transcript && record.unreadable.empty()) continue;  // its opening decided it
         GYM_TRY(const auto state,
                 setup_.contract.game_of(setup_.client, record.id, chain::BlockId(head_.hash)));
         if (!game::is_open(state.status)) continue;
         std::string unreadable = record.unreadable;
-        if (record.line) {
-            OpenGame game{record.id, state, *record.line};
-            const Status followed = log.follow(game.line, state.position);
+        if (record.transcript) {
+            OpenGame game{record.id, state, *record.transcript};
+            const Status followed = log.follow(game.transcript, state.position);
             if (followed.ok()) {
                 out.playable.push_back(std::move(game));
                 continue;
@@ -186,48 +187,51 @@ Result<OpenGames> Desk::open_games(const Claim& claim, const Digest& unit) {
             unreadable = followed.error().message;
         }
         ++out.stuck;
-        tell_once("stuck", claim, record.id, unreadable);
+        emit_once("stuck", claim, record.id, unreadable);
     }
     return out;
 }
 
-Result<bool> Desk::call_time(const Claim& claim, const OpenGame& game) {
+Result<bool> DisputeClient::end_by_clock(const Claim& claim, const OpenGame& game) {
     const bool asserter = game.state.status == game::GameStatus::kAsserterMoves;
     const std::uint64_t left =
         asserter ? game.state.asserter_clock_s : game.state.challenger_clock_s;
     if (head_.timestamp_s <= game.state.since_s + left) return false;
-    tell_once("timeout", claim, game.id,
+    emit_once("timeout", claim, game.id,
               asserter ? "the asserter's clock ran out" : "the challenger's clock ran out");
     GYM_CHECK(send("dispute-timeout:" + game.id.hex(), setup_.contract.timeout(game.id)));
     return true;
 }
 
-Status Desk::play(const Claim& claim, const OpenGame& game, const game::Move& move) {
+Status DisputeClient::play(const Claim& claim, const OpenGame& game, const game::Move& move) {
     const std::string name(game::name_of(move));
-    tell_once(game::is_answer(move)  ? "answered"
+    emit_once(game::is_answer(move)  ? "answered"
               : game::is_proof(move) ? "proved"
                                      : "moved",
               claim, game.id, name + " at " + describe(game));
     return send(move_id(game.id, game.state.position),
-                setup_.contract.move(game::encode_call({game.id, game.line.at(), move}),
+                setup_.contract.move(game::encode_call({game.id, game.transcript.at(), move}),
                                      name + " in dispute game " + game.id.hex()));
 }
 
-Status Desk::withdraw_ether(bool games_open) {
+Status DisputeClient::withdraw_ether(bool games_open) {
     GYM_TRY(const Amount due, setup_.contract.ether_of(setup_.client, self()));
     if (due.is_zero()) return {};
-    if (games_open && !is_worth_taking(due, head_.base_fee_wei)) return {};
+    if (games_open && !is_worth_withdrawing(due, head_.base_fee_wei)) return {};
     return send("dispute-ether:" + std::to_string(head_.number / 64),
                 setup_.contract.withdraw_ether());
 }
 
-void Desk::tell(const char* name, const Claim& claim, const Digest& game, std::string detail) {
+void DisputeClient::emit(const char* name, const Claim& claim, const Digest& game,
+                         std::string detail) {
     spdlog::info("{}: dispute {}: {}", protocol::name_unit(claim.key), name, detail);
     if (setup_.on_event) setup_.on_event({name, claim.key, game, std::move(detail)});
 }
 
-void Desk::tell_once(const char* name, const Claim& claim, const Digest& game, std::string detail) {
-    if (told_.insert(game.hex() + name + detail).second) tell(name, claim, game, std::move(detail));
+void DisputeClient::emit_once(const char* name, const Claim& claim, const Digest& game,
+                              std::string detail) {
+    if (emitted_.insert(game.hex() + name + detail).second)
+        emit(name, claim, game, std::move(detail));
 }
 
 }  // namespace gym::player

@@ -12,7 +12,7 @@
 namespace gym::game {
 
 /// A move that was accepted, in this game or, of an answer, in another one of the unit.
-struct Played {
+struct PlayedMove {
     Cursor at;
     Move move;
     Cursor next;
@@ -26,10 +26,10 @@ struct OuterDelta {
 };
 
 /// The moves that led from the unit to the present cursor, in order.
-class Line {
+class GameTranscript {
   public:
     /// @param start of start_of().
-    Line(const UnitFacts& facts, const Cursor& start) : facts_(facts), at_(start) {}
+    GameTranscript(const UnitFacts& facts, const Cursor& start) : facts_(facts), at_(start) {}
 
     /// @errors of decide(); kConflict if `move` is a proof.
     Status play(const Move& move);
@@ -40,7 +40,7 @@ class Line {
     /// @pre is_outer().
     [[nodiscard]] const OuterFacts& outer_facts() const;
     [[nodiscard]] const Cursor& at() const { return at_; }
-    [[nodiscard]] const std::vector<Played>& moves() const { return moves_; }
+    [[nodiscard]] const std::vector<PlayedMove>& moves() const { return moves_; }
     /// The root over the states, once declared.
     [[nodiscard]] const std::optional<Digest>& states_root() const { return states_root_; }
     /// The step with all that is fixed about it, once picked.
@@ -64,7 +64,7 @@ class Line {
     void note(const Move& move);
     UnitFacts facts_;
     Cursor at_;
-    std::vector<Played> moves_;
+    std::vector<PlayedMove> moves_;
     std::optional<Digest> states_root_;
     std::optional<StepFrame> step_;
     std::optional<OpFrame> op_;

@@ -7,7 +7,7 @@
 #include "gym/chain/client.hpp"
 #include "gym/contracts/call.hpp"
 #include "gym/contracts/commitment_log.hpp"
-#include "gym/game/line.hpp"
+#include "gym/game/transcript.hpp"
 #include "gym/player/game_log.hpp"
 #include "gym/player/player.hpp"
 #include "log_cache.hpp"
@@ -18,7 +18,7 @@ namespace gym::player {
 struct OpenGame {
     Digest id;
     game::GameState state;
-    game::Line line;
+    game::GameTranscript transcript;
 };
 
 /// The open games about a unit.
@@ -29,23 +29,23 @@ struct OpenGames {
 };
 
 /// Whether ether that a game credited pays many times for the transaction that takes it out.
-[[nodiscard]] bool is_worth_taking(const Amount& due, const Amount& base_fee_wei);
+[[nodiscard]] bool is_worth_withdrawing(const Amount& due, const Amount& base_fee_wei);
 
 /// Whether the tick ends with it: the chain does not answer, or the player is asked to stop.
 /// Everything else is wrong with one claim or game alone, and told.
 [[nodiscard]] bool ends_tick(const Error& error);
 
 /// What both players do with the chain.
-class Desk {
+class DisputeClient {
   public:
-    explicit Desk(PlayerSetup setup) : setup_(std::move(setup)), logs_(setup_.client) {}
+    explicit DisputeClient(PlayerSetup setup) : setup_(std::move(setup)), logs_(setup_.client) {}
 
     [[nodiscard]] PlayerSetup& setup() { return setup_; }
     [[nodiscard]] std::uint64_t chain_id() const { return setup_.domain.chain_id.value(); }
     [[nodiscard]] const Address& self() const { return setup_.transactions.sender(); }
 
     /// The head of the chain; first thing of every tick. @errors as ChainClient.
-    Status look();
+    Status refresh();
     [[nodiscard]] const chain::BlockHeader& head() const { return head_; }
     /// Terms and window of the contract; asked once.
     Result<const game::DisputeTerms*> terms();
@@ -63,7 +63,7 @@ class Desk {
     /// is still there. Call it in every tick as long as it is due.
     Status send(const std::string& id, const contracts::ContractCall& call);
     /// Pushes what was sent. Last thing of every tick.
-    Status push();
+    Status broadcast();
 
     /// Units of `asserter` about which games were opened from `first_block` on.
     Result<std::set<Digest>> units_opened(const Address& asserter, std::uint64_t first_block);
@@ -71,26 +71,27 @@ class Desk {
     /// other from being played.
     Result<OpenGames> open_games(const Claim& claim, const Digest& unit);
     /// Ends a game in which the side on turn has no time left. @return whether it had none.
-    Result<bool> call_time(const Claim& claim, const OpenGame& game);
+    Result<bool> end_by_clock(const Claim& claim, const OpenGame& game);
     /// Whether a move from the game's position was sent and may still come to be. To be asked
     /// before a move is planned, which may take a whole run.
     Result<bool> is_moving(const Digest& game, const Digest& position);
     /// Sends a planned move.
     Status play(const Claim& claim, const OpenGame& game, const game::Move& move);
     /// Takes the ether out that games credited to this node, if there is any; while others are
-    /// open, only what is_worth_taking(): more may come, and the next answers are paid from it.
+    /// open, only what is_worth_withdrawing(): more may come, and the next answers are paid from
+    /// it.
     Status withdraw_ether(bool games_open = false);
 
-    void tell(const char* name, const Claim& claim, const Digest& game, std::string detail);
-    /// tell() once for each different sentence about a claim.
-    void tell_once(const char* name, const Claim& claim, const Digest& game, std::string detail);
+    void emit(const char* name, const Claim& claim, const Digest& game, std::string detail);
+    /// emit() once for each different sentence about a claim.
+    void emit_once(const char* name, const Claim& claim, const Digest& game, std::string detail);
 
   private:
     PlayerSetup setup_;
     chain::BlockHeader head_;
     std::optional<game::DisputeTerms> terms_;
     std::optional<std::uint64_t> window_blocks_;
-    std::set<std::string> told_;
+    std::set<std::string> emitted_;
     LogCache logs_;
 };
 

@@ -1,4 +1,4 @@
-#include "abi_structs.hpp"
+#include "abi_codec.hpp"
 
 #include <algorithm>
 
@@ -18,6 +18,20 @@ Error malformed(const char* what) {
 }
 
 }  // namespace
+
+chain::AbiSignature parsed_signature(const char* text) {
+    auto signature = chain::AbiSignature::parse(text);
+    GYM_ASSERT(signature.ok(), "a signature");
+    return std::move(signature).value();
+}
+
+Status check_selector(const chain::AbiSignature& signature, ByteView calldata) {
+    const auto selector = signature.selector();
+    if (calldata.size() >= kSelectorBytes &&
+        std::equal(selector.begin(), selector.end(), calldata.begin()))
+        return {};
+    return fail(ErrorCode::kNotFound, "the call is not " + signature.name + "()");
+}
 
 Status Type<Stage>::read(const chain::AbiValue& from, Stage& to) {
     GYM_TRY(const std::uint64_t number, from.u64());

@@ -1,4 +1,4 @@
-#include "gym/game/line.hpp"
+#include "gym/game/transcript.hpp"
 
 #include <string>
 
@@ -6,19 +6,19 @@
 
 namespace gym::game {
 
-const Facts& Line::facts() const {
+const Facts& GameTranscript::facts() const {
     const auto* facts = std::get_if<Facts>(&facts_);
-    GYM_ASSERT(facts != nullptr, "a train unit's line");
+    GYM_ASSERT(facts != nullptr, "a train unit's transcript");
     return *facts;
 }
 
-const OuterFacts& Line::outer_facts() const {
+const OuterFacts& GameTranscript::outer_facts() const {
     const auto* facts = std::get_if<OuterFacts>(&facts_);
-    GYM_ASSERT(facts != nullptr, "an aggregate's line");
+    GYM_ASSERT(facts != nullptr, "an aggregate's transcript");
     return *facts;
 }
 
-Status Line::play(const Move& move) {
+Status GameTranscript::play(const Move& move) {
     if (is_proof(move))
         return fail(ErrorCode::kConflict, std::string(name_of(move)) + " ends a game");
     return std::visit(
@@ -38,7 +38,7 @@ Status Line::play(const Move& move) {
         move);
 }
 
-void Line::note(const Move& move) {
+void GameTranscript::note(const Move& move) {
     if (const auto* declared = std::get_if<move::DeclareStates>(&move))
         states_root_ = declared->states_root;
     if (const auto* opened = std::get_if<move::OpenStep>(&move)) record_ = opened->record;

@@ -13,6 +13,13 @@
 /// moves in the order of IDisputeMoves.sol. Their ABI types, encoding and decoding follow from it.
 namespace gym::game::abi {
 
+inline constexpr std::size_t kSelectorBytes = 4;
+
+/// Of a text that is a signature.
+chain::AbiSignature parsed_signature(const char* text);
+/// @errors kNotFound: the call is another function's.
+Status check_selector(const chain::AbiSignature& signature, ByteView calldata);
+
 template <class C, class T>
 concept Is = std::same_as<std::remove_const_t<C>, T>;
 
