@@ -63,9 +63,7 @@ class VerifierImpl final : public Verifier {
     Result<PendingReport> compute(const rpc::VerifyTask& task, const std::stop_token& stop);
     std::optional<PendingReport> take_late(const rpc::VerifyTask& task);
     Status drop(const rpc::VerifyTask& task, const PendingReport& pending, const Error& why);
-    Status report(const rpc::VerifyTask& task, const PendingReport& pending,
-                  const std::stop_token& stop);
-    void keep_trace(const rpc::VerifyTask& task, std::uint64_t step, const std::stop_token& stop);
+    Status report(const rpc::VerifyTask& task, const PendingReport& pending);
     Status audit_deltas(const rpc::VerifyTask& task, const node::ChainView::Epoch& epoch);
     Status watch_round(const rpc::VerifyTask& task);
     void look_at_next_records();
