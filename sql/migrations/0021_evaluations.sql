@@ -1,12 +1,5 @@
 -- Measured usefulness (docs/REWARDS.md, "Usefulness"): evaluations, which are published before the datasets that they
 -- measure, and one measurement a dataset. A role of its own writes both; the rest follows from the losses.
-DO $$
-BEGIN
-    CREATE ROLE gym_evaluator NOLOGIN;  -- publishes evaluations and records measurements
-EXCEPTION WHEN duplicate_object OR unique_violation THEN
-    NULL;  -- created by another database of this cluster
-END
-$$;
 
 -- The bits of a finite binary32 that is not negative: their order is that of the numbers.
 CREATE DOMAIN registry.loss AS integer CHECK (VALUE BETWEEN 0 AND 2139095039);
@@ -169,22 +162,6 @@ END
 $$;
 CREATE TRIGGER apply_measurement AFTER INSERT ON registry.measurement
     FOR EACH ROW EXECUTE FUNCTION registry.apply_measurement();
-
-CREATE OR REPLACE FUNCTION registry.guard_dataset() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP = 'UPDATE' THEN
-        -- Of generated columns a BEFORE trigger sees nothing: quality follows usefulness.
-        NEW.quality_ppm := OLD.quality_ppm;
-        IF to_jsonb(NEW) - 'usefulness_ppm' = to_jsonb(OLD) - 'usefulness_ppm'
-           AND EXISTS (SELECT FROM registry.measurement m
-                       WHERE m.dataset = NEW.root AND m.usefulness_ppm = NEW.usefulness_ppm) THEN
-            RETURN NEW;
-        END IF;
-    END IF;
-    RAISE EXCEPTION 'what was registered as a dataset never changes, except that its usefulness is measured once'
-        USING ERRCODE = 'P0001';
-END
-$$;
 
 -- Invariants: every view is empty -------------------------------------------------------------------
 CREATE VIEW audit.registry_dataset_usefulness AS
