@@ -79,6 +79,16 @@ Error needs_game(const std::string& because) {
                     "network's published deployment.json, and chain_rpc");
 }
 
+/// What can be taken from the stake of `owner`, thawing included; zero where the coordinator names
+/// no Stake. @errors as contracts::Stake::stake_of; kInvalidArgument: no code at that address.
+Result<Amount> stake_at_risk(chain::ChainClient& client, const Address& owner,
+                             const records::NetworkDescription& network) {
+    if (network.stake.is_zero()) return Amount();
+    GYM_CHECK(check_code(client, "stake", network.stake, network.chain_id));
+    GYM_TRY(const auto holding, contracts::Stake(network.stake).stake_of(client, owner));
+    return holding.active.plus(holding.thawing);
+}
+
 }  // namespace
 
 Result<Address> configured_game(const NodeConfig& config) {
@@ -115,14 +125,6 @@ Status check_game(chain::ChainClient& client, const Address& game,
                   const records::NetworkDescription& network) {
     GYM_TRY(const Address stake, find_stake(client, game, network));
     return check_named(game, stake, network);
-}
-
-Result<Amount> stake_at_risk(chain::ChainClient& client, const Address& owner,
-                             const records::NetworkDescription& network) {
-    if (network.stake.is_zero()) return Amount();
-    GYM_CHECK(check_code(client, "stake", network.stake, network.chain_id));
-    GYM_TRY(const auto holding, contracts::Stake(network.stake).stake_of(client, owner));
-    return holding.active.plus(holding.thawing);
 }
 
 Status check_plays_nothing(const NodeConfig& config, const records::NetworkDescription& network,
