@@ -8,9 +8,9 @@
 
 #include "anvil.hpp"
 #include "gym/chain_store/postgres.hpp"
-#include "gym/ledger/ledger.hpp"
 #include "gym/rewards/queries.hpp"
 #include "history.hpp"
+#include "ledger_client.hpp"
 #include "must.hpp"
 #include "postgres.hpp"
 #include "service.hpp"
