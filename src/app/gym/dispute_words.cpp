@@ -296,6 +296,8 @@ std::string place_words(const game::Cursor& cursor, const Whereabouts& where) {
             break;
         case Stage::kNone:
             break;
+        case Stage::kNone:
+            break;
         case Stage::kUnit:
             return "the unit";
         case Stage::kSteps:
