@@ -98,15 +98,6 @@ Result<SentMove> sent_move(std::size_t index, const chain::AbiValue::List& argum
 
 }  // namespace
 
-Result<SentMove> decode_call(ByteView calldata) {
-    std::size_t index = 0;
-    const chain::AbiSignature* signature = find_signature(calldata, index);
-    if (signature == nullptr) return no_move();
-    GYM_TRY(const auto arguments,
-            chain::abi_decode(signature->inputs, calldata.subspan(abi::kSelectorBytes)));
-    return sent_move(index, arguments);
-}
-
 Result<SentMove> read_call(ByteView calldata) {
     std::size_t index = 0;
     const chain::AbiSignature* signature = find_signature(calldata, index);

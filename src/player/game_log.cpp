@@ -144,13 +144,6 @@ std::vector<std::optional<Digest>> topics_of_unit(const Digest& unit) {
     return {{}, {}, unit};
 }
 
-Result<std::vector<LoggedEvent>> unit_events(chain::ChainClient& client,
-                                             const contracts::DisputeGame& contract,
-                                             const Digest& unit, Blocks blocks) {
-    return find_events(client, contract,
-                       {contract.address(), topics_of_unit(unit), blocks.first, blocks.last});
-}
-
 Result<std::vector<LoggedEvent>> game_events(chain::ChainClient& client,
                                              const contracts::DisputeGame& contract,
                                              const Digest& game, Blocks blocks) {

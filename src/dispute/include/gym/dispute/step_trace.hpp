@@ -92,11 +92,4 @@ using LeafSink = std::function<void(std::uint32_t leaf, ByteView bytes)>;
                                                    std::span<const Digest> before_roots,
                                                    std::span<const Digest> leaf_roots);
 
-/// What holds between a step's record, its trace leaves and the roots of the states around it: the
-/// contract checks this before it looks into any macro op.
-/// @errors kMismatch naming the field that is not what the trace program says.
-Status check_step(const TraceProgram& trace, std::span<const Digest> before_roots,
-                  std::span<const Digest> leaf_roots, const engine::StepRecord& record,
-                  const Digest& state_root_after);
-
 }  // namespace gym::dispute

@@ -16,9 +16,8 @@ struct SentMove {
 
 /// Selector and ABI encoding.
 [[nodiscard]] Bytes encode_call(const SentMove& sent);
-/// Strict. @errors kNotFound: another function; kMalformed.
-[[nodiscard]] Result<SentMove> decode_call(ByteView calldata);
-/// A call that the contract has taken, as it read it (abi_read_calldata). @errors as decode_call().
+/// Reads a call that the contract has accepted, as the contract read it (abi_read_calldata).
+/// @errors kNotFound: another function; kMalformed.
 [[nodiscard]] Result<SentMove> read_call(ByteView calldata);
 
 }  // namespace gym::game

@@ -67,9 +67,8 @@ struct OpenCall {
     Evidence evidence;
     Digest salt;
 };
+/// Reads a call that the contract has accepted, as the contract read it (abi_read_calldata).
 /// @errors kNotFound: another function; kMalformed.
-[[nodiscard]] Result<OpenCall> decode_open(ByteView calldata);
-/// A call that the contract has taken, as it read it (abi_read_calldata). @errors as decode_open().
 [[nodiscard]] Result<OpenCall> read_open(ByteView calldata);
 
 /// Two things that were signed, or posted, and cannot both be right: a game that is won when it is
@@ -111,9 +110,7 @@ struct ConflictCall {
     Conflict conflict;
     Digest salt;
 };
-/// @errors kNotFound: another function; kMalformed.
-[[nodiscard]] Result<ConflictCall> decode_conflict(ByteView calldata);
-/// As read_open(). @errors as decode_conflict().
+/// As read_open().
 [[nodiscard]] Result<ConflictCall> read_conflict(ByteView calldata);
 
 }  // namespace gym::game

@@ -64,11 +64,7 @@ struct Blocks {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
 };
-/// What logged in the games about a unit. @errors as ChainClient; kMalformed.
-[[nodiscard]] Result<std::vector<LoggedEvent>> unit_events(chain::ChainClient& client,
-                                                           const contracts::DisputeGame& contract,
-                                                           const Digest& unit, Blocks blocks);
-/// What logged in one game, its announcement included.
+/// What happened in one game, its announcement included.
 [[nodiscard]] Result<std::vector<LoggedEvent>> game_events(chain::ChainClient& client,
                                                            const contracts::DisputeGame& contract,
                                                            const Digest& game, Blocks blocks);
