@@ -85,7 +85,7 @@ const chain::AbiSignature* find_signature(ByteView calldata, std::size_t& index)
 }
 
 Error no_move() {
-    return fail(ErrorCode::kNotFound, "the call is no move of a dispute");
+    return fail(ErrorCode::kNotFound, "the call is not a move of a dispute");
 }
 
 Result<SentMove> sent_move(std::size_t index, const chain::AbiValue::List& arguments) {

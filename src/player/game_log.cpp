@@ -178,7 +178,7 @@ Result<GameCost> game_cost(chain::ChainClient& client, std::span<const LoggedEve
         GYM_TRY(const auto receipt, client.receipt(transaction));
         if (!receipt)
             return fail(ErrorCode::kNotFound,
-                        "the chain has no transaction " + transaction.hex() + " any more");
+                        "the chain no longer has transaction " + transaction.hex());
         return receipt->gas_used;
     });
 }

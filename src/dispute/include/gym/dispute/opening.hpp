@@ -69,8 +69,8 @@ struct Opening {
     ChunksOpening output;  ///< the chunk in which the asserter has the element
 };
 
-/// What is agreed on (all but what the primitive and those after it wrote) or posted by the
-/// asserter (the macro op's primitives).
+/// The roots that are agreed on (all but what the primitive and those after it wrote) or posted by
+/// the asserter (the macro op's primitives).
 struct OpeningRoots {
     Digest macro;   ///< Merkle root over the outputs of the macro op's primitives
     Digest leaves;  ///< over the step's trace leaves
@@ -88,7 +88,7 @@ struct OpeningTrees {
 /// Up from a tensor's root to the root of the list that has it; constants are not asked for.
 using PathOf = std::function<Result<std::vector<Digest>>(const Source& source)>;
 
-/// What element `element` of a primitive reads of each operand.
+/// The chunks that element `element` of a primitive reads of each operand.
 /// @errors kOutOfRange if there is no such element; kShapeMismatch if `tensor` is another
 /// primitive's; those of `path_of`.
 [[nodiscard]] Result<std::vector<ChunksOpening>> open_operands(const PrimitiveRecord& record,

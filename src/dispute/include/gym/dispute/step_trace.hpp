@@ -14,7 +14,7 @@
 #include "gym/engine/step_inputs.hpp"
 #include "gym/engine/unit.hpp"
 
-/// What a dispute about a unit asks for above the level of primitives: roots after steps, and roots
+/// Answers of a dispute about a unit above the level of primitives: roots after steps, and roots
 /// of the trace leaves of one step. Nothing of it is kept while a unit is trained.
 namespace gym::dispute {
 
@@ -26,7 +26,7 @@ struct Unit {
     const engine::UnitSpec& spec;
 };
 
-/// Nothing here changes a bit.
+/// Options that do not change a bit of the results.
 struct RerunOptions {
     engine::EngineOptions engine;
     std::function<void(const engine::UnitProgress&)> progress;  ///< after every step

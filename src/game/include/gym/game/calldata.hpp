@@ -7,7 +7,7 @@
 /// Moves as calls of DisputeGame.
 namespace gym::game {
 
-/// A move as it is sent: which game, and where it is.
+/// A move as it is sent, with its game and the game's cursor.
 struct SentMove {
     Digest game;
     Cursor cursor;
