@@ -55,8 +55,8 @@ struct TickReport {
     std::vector<std::string> warnings;
 };
 
-/// Turns revert data into "JobEscrow.CapExceeded(cap=5, asked=6)"; see describe_revert in
-/// contracts.hpp.
+/// Turns revert data into "JobEscrow.CapExceeded(cap=5, asked=6)"; see gym/contracts/call.hpp:
+/// describe_revert().
 using RevertDecoder = std::function<std::string(ByteView revert_data)>;
 
 /// The hash of a transaction that a node has taken. A version with higher fees may follow it.
