@@ -1,5 +1,10 @@
 #include "openapi_schemas.hpp"
 
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "gym/rewards/credit.hpp"
 #include "openapi_fields.hpp"
 
 namespace gym::api {
@@ -161,40 +166,24 @@ void unit_schemas(json::object& out) {
 }
 
 void credit_schemas(json::object& out) {
-    out["CreditInputs"] = schema({{"flops", "count"},
-                                  {"price_wei", "wei"},
-                                  {"premium_ppm", "count"},
-                                  {"tokens", "count"},
-                                  {"quality_ppm", "count"},
-                                  {"compute_wei", "wei"},
-                                  {"uptime_ppm", "count"},
-                                  {"bonus_max_ppm", "count"},
-                                  {"challenges", "count"},
-                                  {"answered", "count"},
-                                  {"charged_wei", "wei"},
-                                  {"fee_ppm", "count"},
-                                  {"burned_ppm", "count"},
-                                  {"burned_wei", "wei"},
-                                  {"emission_ppm", "count"},
-                                  {"compute_total_wei", "wei"}});
-    out["Receipt"] =
-        schema({{"id", "text", "of the ledger's transfer, a UUID"},
-                {"kind", "text", "compute, verification, uptime, data, fee, burn or emission"},
-                {"state", "text", "pending, posted, void or unfunded"},
-                {"amount_wei", "wei"},
-                {"earner", "address"},
-                {"node", "address?", "who did it"},
-                {"payer", "address?", "of emission; else the job pays"},
-                {"job_id", "hash"},
-                {"round", "count"},
-                {"unit", "hash?"},
-                {"formula", "text"},
-                {"inputs", "CreditInputs"},
-                {"reason", "text?", "why it is void or unfunded"},
-                {"posting", "text?", "the transfer that decided it"},
-                {"payout_epoch", "count?", "whose root includes it"},
-                {"created_at_ms", "time"},
-                {"changed_at_ms", "time"}});
+    std::vector<std::string> names;  // what the fields of `inputs` refer to
+    names.reserve(std::tuple_size_v<decltype(rewards::kInputFields)>);
+    Fields inputs;
+    rewards::for_each_field(rewards::kInputFields, [&](const auto& field) {
+        names.push_back(field.view());
+        inputs.push_back({names.back(), field.kIsAmount ? "wei" : "count"});
+    });
+    out["CreditInputs"] = schema(inputs);
+
+    Fields receipt;
+    const auto add = [&](const auto& field) {
+        receipt.push_back({field.view, field.type, field.about});
+    };
+    rewards::for_each_field(rewards::kCreditFields, add);
+    receipt.push_back({"formula", "text"});
+    receipt.push_back({"inputs", "CreditInputs"});
+    rewards::for_each_field(rewards::kBookingFields, add);
+    out["Receipt"] = schema(receipt);
 }
 
 void bill_schemas(json::object& out) {

@@ -2,6 +2,8 @@
 
 #include <boost/json/parse.hpp>
 #include <cmath>
+#include <concepts>
+#include <type_traits>
 
 namespace gym::api {
 namespace {
@@ -67,30 +69,45 @@ json::object report_json(const ReportLine& report) {
             {"accepted", report.accepted}};
 }
 
-json::object inputs_json(const rewards::CreditInputs& inputs) {
-    return {{"flops", inputs.flops},
-            {"price_wei", inputs.price.to_string()},
-            {"premium_ppm", inputs.premium_ppm},
-            {"tokens", inputs.tokens},
-            {"quality_ppm", inputs.quality_ppm},
-            {"compute_wei", inputs.compute.to_string()},
-            {"uptime_ppm", inputs.uptime_ppm},
-            {"bonus_max_ppm", inputs.bonus_max_ppm},
-            {"challenges", inputs.challenges},
-            {"answered", inputs.answered},
-            {"charged_wei", inputs.charged.to_string()},
-            {"fee_ppm", inputs.fee_ppm},
-            {"burned_ppm", inputs.burned_ppm},
-            {"burned_wei", inputs.burned.to_string()},
-            {"emission_ppm", inputs.emission_ppm},
-            {"compute_total_wei", inputs.compute_total.to_string()}};
+// The members of a receipt, by the type of the field.
+json::value member_json(const Amount& amount) {
+    return json::value(amount.to_string());
+}
+template <std::integral T>
+json::value member_json(T number) {
+    return json::value(number);
+}
+json::value member_json(const std::string& text) {
+    return json::value(text);
+}
+json::value member_json(rewards::CreditState state) {
+    return json::value(to_string(state));
+}
+json::value member_json(const rewards::CreditInputs& inputs) {
+    return json::value(to_string(kind_of(inputs)));
+}
+template <std::size_t N, class Tag>
+json::value member_json(const FixedBytes<N, Tag>& bytes) {
+    return json::value(bytes.hex());
+}
+template <class T>
+json::value member_json(const std::optional<T>& value) {
+    return value ? member_json(*value) : json::value(nullptr);
 }
 
-/// The registry stores an object; whatever else were there is shown as no detail.
-json::value hardware_json(const std::string& text) {
-    boost::system::error_code error;
-    json::value parsed = json::parse(text, error);
-    return error || !parsed.is_object() ? json::value(json::object{}) : parsed;
+/// The inputs of all kinds; those that the credit's kind does not have are 0.
+json::object inputs_json(const rewards::CreditInputs& inputs) {
+    json::object out;
+    for_each_input(inputs, [&](const auto& field, const auto* value) {
+        using Value = typename std::remove_cvref_t<decltype(field)>::Value;
+        out[field.view()] = member_json(value ? *value : Value());
+    });
+    return out;
+}
+
+json::object hardware_json(const records::NodeProfile& profile) {
+    if (profile.device.empty() && profile.memory_bytes == 0) return {};
+    return {{"gpu_type", profile.device}, {"memory_bytes", profile.memory_bytes}};
 }
 
 }  // namespace
@@ -108,25 +125,19 @@ json::object to_json(const AccountView& view) {
 }
 
 json::object to_json(const rewards::Receipt& receipt) {
-    const rewards::FileCredit& credit = receipt.credit;
-    return {{"id", credit.id},
-            {"kind", rewards::to_string(credit.kind)},
-            {"state", rewards::to_string(receipt.state)},
-            {"amount_wei", credit.amount.to_string()},
-            {"earner", credit.earner.hex()},
-            {"node", or_null(credit.node)},
-            {"payer", or_null(credit.payer)},
-            {"job_id", credit.job_id.hex()},
-            {"round", credit.round},
-            {"unit", or_null(credit.unit)},
-            {"formula", receipt.formula},
-            {"inputs", inputs_json(credit.inputs)},
-            {"reason", or_null(receipt.reason)},
-            {"posting", receipt.posting ? json::value(*receipt.posting) : json::value(nullptr)},
-            {"payout_epoch",
-             receipt.payout_epoch ? json::value(*receipt.payout_epoch) : json::value(nullptr)},
-            {"created_at_ms", receipt.created_at},
-            {"changed_at_ms", receipt.changed_at}};
+    json::object out;
+    const auto add = [&](const auto& field, const auto& value) {
+        json::value member = member_json(value);
+        // Of texts that may be null, the empty one says nothing.
+        const bool is_null =
+            field.type == "text?" && member.is_string() && member.get_string().empty();
+        out[field.view] = is_null ? json::value(nullptr) : std::move(member);
+    };
+    for_each_value(rewards::kCreditFields, receipt, add);
+    out["formula"] = formula_text(receipt.credit.kind());
+    out["inputs"] = inputs_json(receipt.credit.inputs);
+    for_each_value(rewards::kBookingFields, receipt, add);
+    return out;
 }
 
 json::object to_json(const JobBill& bill) {
@@ -153,12 +164,12 @@ json::object to_json(const rewards::PayoutEpoch& epoch) {
 
 json::object to_json(const registry::Node& node, bool live) {
     return {{"address", node.address.hex()},
-            {"role", to_string(node.role)},
+            {"role", records::to_string(node.profile.role)},
             {"owner", node.owner.hex()},
             {"name", node.name},
-            {"hardware", hardware_json(node.hardware_json)},
-            {"software", node.software},
-            {"benchmark_flops", node.benchmark_flops},
+            {"hardware", hardware_json(node.profile)},
+            {"software", node.profile.software_version},
+            {"benchmark_flops", node.profile.flops_per_second},
             {"live", live},
             {"registered_at_ms", node.registered_at_ms},
             {"last_seen_at_ms", node.last_seen_at_ms},

@@ -9,6 +9,7 @@
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/protocol/job_cost.hpp"
+#include "gym/registry/cost_terms.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/registry/nodes.hpp"
@@ -141,17 +142,15 @@ Status complete_if_done(const Context& context, const registry::Job& job, TickSu
 /// would otherwise empty the escrow before honest workers are paid from it.
 Result<Amount> budget_for_round(const Context& context, db::Transaction& tx,
                                 const registry::Job& job) {
-    GYM_TRY(const Amount billable, registry::billable_flops(tx, job.id));
+    GYM_TRY(protocol::Work work, registry::billable_work(tx, job.id));
     GYM_TRY(const Amount per_unit,
             Amount(job.artifacts->flops_per_step).mul_div(Amount(job.terms.steps), Amount(1)));
     GYM_TRY(const Amount round, per_unit.mul_div(Amount(job.terms.slots_max), Amount(1)));
-    protocol::Work work;
-    GYM_TRY(work.training_flops, billable.plus(round));
-    GYM_TRY(work.report_flops, registry::verification_only_flops(tx, job.id));
-    const protocol::WorkPrice price{job.terms.price_wei_per_pflop, job.artifacts->flops_per_step,
-                                    job.artifacts->tokens_per_step, job.data_price_wei_per_mtoken,
-                                    job.data_quality_ppm};
-    return protocol::cost_bound(price, context.options.cost_rates(), work);
+    GYM_TRY(work.training_flops, work.training_flops.plus(round));
+    // The round's aggregate is taken to be as large as the largest so far.
+    GYM_TRY(const Amount aggregate, registry::aggregate_flops_max(tx, job.id));
+    GYM_TRY(work.report_flops, work.report_flops.plus(aggregate));
+    return protocol::cost_bound(registry::work_price(job), context.options.cost_rates(), work);
 }
 
 std::string out_of_budget_reason(const Amount& needed, const registry::Job& job) {
@@ -180,14 +179,14 @@ Result<std::vector<registry::Node>> choose_workers(const Context& context, db::T
                                                    const registry::Job& job, std::uint64_t round,
                                                    UnixMs now_ms, const Staked& staked) {
     registry::NodeFilter filter;
-    filter.role = registry::NodeRole::kWorker;
+    filter.role = records::NodeRole::kWorker;
     filter.eligible_only = true;
     filter.seen_since_ms = now_ms - context.options.node_live_ms;
     filter.limit = 10'000;
     GYM_TRY(const auto nodes, registry::list_nodes(tx, filter));
     std::vector<std::tuple<Digest, registry::Node>> ranked;
     for (const registry::Node& node : nodes) {
-        if (!context.admits(node.role, node.address)) continue;
+        if (!context.admits(node.profile.role, node.address)) continue;
         if (staked && !staked->contains(node.address)) continue;
         registry::UnitFilter busy;
         busy.worker = node.address;

@@ -55,7 +55,7 @@ Error not_ours(chain::ChainClient& client, const Error& error, const std::string
 }
 
 Status check_stake(chain::ChainClient& client, const Address& game, const Address& stake,
-                   const rpc::NetworkInfo& network) {
+                   const records::NetworkDescription& network) {
     GYM_CHECK(check_code(client, "stake", stake, network.chain_id));
     const auto known = contracts::Stake(stake).game(client);
     if (!known.ok()) return not_ours(client, known.error(), "stake", stake);
@@ -79,6 +79,16 @@ Error needs_game(const std::string& because) {
                     "network's published deployment.json, and chain_rpc");
 }
 
+/// What can be taken from the stake of `owner`, thawing included; zero where the coordinator names
+/// no Stake. @errors as contracts::Stake::stake_of; kInvalidArgument: no code at that address.
+Result<Amount> stake_at_risk(chain::ChainClient& client, const Address& owner,
+                             const records::NetworkDescription& network) {
+    if (network.stake.is_zero()) return Amount();
+    GYM_CHECK(check_code(client, "stake", network.stake, network.chain_id));
+    GYM_TRY(const auto holding, contracts::Stake(network.stake).stake_of(client, owner));
+    return holding.active.plus(holding.thawing);
+}
+
 }  // namespace
 
 Result<Address> configured_game(const NodeConfig& config) {
@@ -96,7 +106,7 @@ bool is_lasting(ErrorCode code) noexcept {
 }
 
 Result<Address> find_stake(chain::ChainClient& client, const Address& game,
-                           const rpc::NetworkInfo& network) {
+                           const records::NetworkDescription& network) {
     GYM_CHECK(chain::check_chain_id(client, network.chain_id));
     GYM_CHECK(check_code(client, "dispute_game", game, network.chain_id));
     const auto contracts = contracts::DisputeGame(game).contracts(client);
@@ -105,26 +115,19 @@ Result<Address> find_stake(chain::ChainClient& client, const Address& game,
     return contracts->stake;
 }
 
-Status check_named(const Address& game, const Address& stake, const rpc::NetworkInfo& network) {
+Status check_named(const Address& game, const Address& stake,
+                   const records::NetworkDescription& network) {
     GYM_CHECK(check_same("dispute game", game, network.dispute_game));
     return check_same("stake contract", stake, network.stake);
 }
 
 Status check_game(chain::ChainClient& client, const Address& game,
-                  const rpc::NetworkInfo& network) {
+                  const records::NetworkDescription& network) {
     GYM_TRY(const Address stake, find_stake(client, game, network));
     return check_named(game, stake, network);
 }
 
-Result<Amount> stake_at_risk(chain::ChainClient& client, const Address& owner,
-                             const rpc::NetworkInfo& network) {
-    if (network.stake.is_zero()) return Amount();
-    GYM_CHECK(check_code(client, "stake", network.stake, network.chain_id));
-    GYM_TRY(const auto holding, contracts::Stake(network.stake).stake_of(client, owner));
-    return holding.active.plus(holding.thawing);
-}
-
-Status check_plays_nothing(const NodeConfig& config, const rpc::NetworkInfo& network,
+Status check_plays_nothing(const NodeConfig& config, const records::NetworkDescription& network,
                            const Address& self) {
     if (!network.minimum_stake.is_zero())
         return needs_game("this network gives units to workers from a stake of " +
@@ -139,7 +142,7 @@ Status check_plays_nothing(const NodeConfig& config, const rpc::NetworkInfo& net
 }
 
 Result<GameMoney> game_money(chain::ChainClient& client, const Address& game,
-                             const rpc::NetworkInfo& network, player::Role role,
+                             const records::NetworkDescription& network, player::Role role,
                              const Address& self) {
     const contracts::DisputeGame contract(game);
     GYM_TRY(const auto terms, contract.terms(client));

@@ -23,7 +23,8 @@ namespace {
 /// Whether games can be played in the contract, asked until the chain has said so.
 class GameCheck {
   public:
-    GameCheck(chain::ChainClient& client, const Address& game, const rpc::NetworkInfo& network)
+    GameCheck(chain::ChainClient& client, const Address& game,
+              const records::NetworkDescription& network)
         : client_(client), game_(game), network_(network) {}
 
     /// That the contract is a game, whatever the coordinator says of it: claims are defended
@@ -53,7 +54,7 @@ class GameCheck {
 
     chain::ChainClient& client_;
     const Address game_;
-    const rpc::NetworkInfo network_;
+    const records::NetworkDescription network_;
     bool found_ = false;
     mutable std::mutex mutex_;
     Status lasting_;
@@ -86,7 +87,7 @@ class DisputeThreadImpl final : public DisputeThread {
         Address contract;
     };
 
-    DisputeThreadImpl(const NodeConfig& config, const rpc::NetworkInfo& network,
+    DisputeThreadImpl(const NodeConfig& config, const records::NetworkDescription& network,
                       const crypto::PrivateKey& key, Parts parts)
         : parts_(std::move(parts)),
           intents_(parts_.store->intents(network.chain_id, key.address())),
@@ -115,7 +116,7 @@ class DisputeThreadImpl final : public DisputeThread {
     [[nodiscard]] Status lasting_failure() const override { return parts_.check->lasting(); }
 
   private:
-    static chain::TxPolicy policy(const rpc::NetworkInfo& network) {
+    static chain::TxPolicy policy(const records::NetworkDescription& network) {
         chain::TxPolicy policy;
         policy.chain_id = network.chain_id;
         return policy;
@@ -158,7 +159,8 @@ Status first_look(GameCheck& check, bool defends) {
 }
 
 void warn_about_money(chain::ChainClient& client, const Address& game,
-                      const rpc::NetworkInfo& network, player::Role role, const Address& self) {
+                      const records::NetworkDescription& network, player::Role role,
+                      const Address& self) {
     const auto money = game_money(client, game, network, role, self);
     if (!money.ok()) {
         spdlog::warn("disputes: what the moves may cost is not known: {}", money.error().message);
@@ -173,11 +175,10 @@ void warn_about_money(chain::ChainClient& client, const Address& game,
 
 }  // namespace
 
-Result<std::unique_ptr<DisputeThread>> DisputeThread::start(const NodeConfig& config,
-                                                            const rpc::NetworkInfo& network,
-                                                            rpc::Coordinator& coordinator,
-                                                            const crypto::PrivateKey& key,
-                                                            player::Role role, OnEvent on_event) {
+Result<std::unique_ptr<DisputeThread>> DisputeThread::start(
+    const NodeConfig& config, const records::NetworkDescription& network,
+    rpc::Coordinator& coordinator, const crypto::PrivateKey& key, player::Role role,
+    OnEvent on_event) {
     if (config.dispute_game.empty()) {
         if (role == player::Role::kDefend)
             GYM_CHECK(check_plays_nothing(config, network, key.address()));

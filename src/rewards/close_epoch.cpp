@@ -32,17 +32,16 @@ Result<std::optional<Previous>> read_previous(db::Transaction& transaction, Unix
     return std::optional(Previous{row->get<std::uint64_t>("epoch"), row->get<Digest>("file_root")});
 }
 
-Result<std::vector<FileCredit>> read_credits(db::Transaction& transaction,
-                                             const LeftOut& left_out) {
+Result<std::vector<Credit>> read_credits(db::Transaction& transaction, const LeftOut& left_out) {
     GYM_TRY(const db::Rows rows,
             transaction.exec(
-                std::string(kReceiptSelect) +
+                receipt_select() +
                     "JOIN rewards.finished_round f ON f.job_id = c.job_id AND f.round = c.round "
                     "WHERE c.state = 'posted' AND c.epoch IS NULL AND NOT EXISTS (SELECT FROM "
                     "unnest($1::bytea[], $2::bigint[]) AS o (job_id, round) "
                     "WHERE o.job_id = c.job_id AND o.round = c.round) ORDER BY c.id",
                 left_out.params()));
-    std::vector<FileCredit> credits;
+    std::vector<Credit> credits;
     for (const db::Row row : rows) {
         GYM_TRY(Receipt receipt, to_receipt(row));
         credits.push_back(std::move(receipt.credit));
@@ -96,7 +95,7 @@ Result<Closing> make_file(Books& books, const Previous& previous, const LeftOut&
     GYM_TRY(auto credits, read_credits(books.transaction, left_out));
     Closing closing;
     std::map<Address, Amount> spent;
-    for (const FileCredit& credit : credits) {
+    for (const Credit& credit : credits) {
         GYM_TRY(const registry::Job job, books.job(credit.job_id));
         GYM_CHECK(add(spent, credit.payer.value_or(job.owner), credit.amount));
         GYM_CHECK(add(closing.earned, credit.earner, credit.amount));
@@ -139,7 +138,7 @@ Status store(Books& books, const Closing& closing) {
         {file.epoch, file.payout_root, file.total_cumulative, json, epoch_file_root(json),
          seal_number, seal_hash, books.now}));
     std::vector<std::string> ids;
-    for (const FileCredit& credit : file.credits)
+    for (const Credit& credit : file.credits)
         ids.push_back(credit.id);
     GYM_TRY(
         const db::Rows marked,

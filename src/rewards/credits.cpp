@@ -1,5 +1,8 @@
 #include "credits.hpp"
 
+#include <type_traits>
+#include <utility>
+
 namespace gym::rewards {
 
 using ledger::TransferKind;
@@ -63,84 +66,120 @@ Status pause_for_budget(Books& books, const Digest& job_id) {
         "adds to it and resumes the job");
 }
 
-Status insert_credit(Books& books, const NewCredit& credit, const Amount& amount, CreditState state,
-                     bool due, const std::string& reason) {
-    std::optional<std::string> posting;
-    if (state == CreditState::kPosted) posting = to_uuid(credit.id);
-    const CreditInputs& in = credit.inputs;
-    std::optional<Address> node;
-    if (!credit.node.is_zero()) node = credit.node;
-    GYM_CHECK(
-        books.transaction.exec("INSERT INTO rewards.credit (id, kind, state, posting, due, earner, "
-                               "node, job_id, round, unit_id, "
-                               "flops, tokens, price, premium_ppm, quality_ppm, compute, "
-                               "uptime_ppm, bonus_max_ppm, amount, reason, "
-                               "created_at_ms, changed_at_ms, challenges, answered, charged, "
-                               "fee_ppm, burned_ppm, burned, emission_ppm, compute_total, payer) "
-                               "VALUES ($1, $2, $3, $4, $5, $6, $7, "
-                               "$8, $9, $10, $11, $12, $13, $14, "
-                               "$15, $16, $17, $18, $19, $20, $21, $21, $22, $23, $24, $25, $26, "
-                               "$27, $28, $29, $30)",
-                               {to_uuid(credit.id),
-                                to_string(credit.kind),
-                                to_string(state),
-                                posting,
-                                due,
-                                credit.earner,
-                                node,
-                                credit.job_id,
-                                credit.round,
-                                credit.unit,
-                                in.flops,
-                                in.tokens,
-                                in.price,
-                                in.premium_ppm,
-                                in.quality_ppm,
-                                in.compute,
-                                in.uptime_ppm,
-                                in.bonus_max_ppm,
-                                amount,
-                                reason,
-                                books.now,
-                                in.challenges,
-                                in.answered,
-                                in.charged,
-                                in.fee_ppm,
-                                in.burned_ppm,
-                                in.burned,
-                                in.emission_ppm,
-                                in.compute_total,
-                                credit.payer}));
-    return {};
+/// Names and parameters of an INSERT.
+class Insertion {
+  public:
+    void add(std::string_view column, db::Param value) {
+        columns_ += (columns_.empty() ? "" : ", ") + std::string(column);
+        values_ += (values_.empty() ? "$" : ", $") + std::to_string(params_.size() + 1);
+        params_.push_back(std::move(value));
+    }
+    Status run(db::Transaction& transaction) const {
+        GYM_CHECK(transaction.exec(
+            "INSERT INTO rewards.credit (" + columns_ + ") VALUES (" + values_ + ")", params_));
+        return {};
+    }
+
+  private:
+    std::string columns_, values_;
+    std::vector<db::Param> params_;
+};
+
+Status insert_credit(Books& books, const Receipt& receipt, bool due) {
+    Insertion insertion;
+    const auto add = [&](const auto& field, const auto& value) {
+        using Value = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, CreditInputs>)
+            insertion.add(field.column, to_string(kind_of(value)));
+        else if constexpr (std::is_same_v<Value, CreditState>)
+            insertion.add(field.column, to_string(value));
+        else
+            insertion.add(field.column, value);
+    };
+    for_each_value(kCreditFields, receipt, add);
+    for_each_value(kBookingFields, receipt, add);
+    // The columns of other kinds have a default of 0.
+    for_each_input(receipt.credit.inputs, [&](const auto& field, const auto* value) {
+        if (value) insertion.add(field.name, *value);
+    });
+    insertion.add("due", due);
+    return insertion.run(books.transaction);
 }
 
 }  // namespace
 
-Status book_credit(Books& books, const NewCredit& credit) {
-    GYM_TRY(const Amount amount, evaluate(credit.kind, credit.inputs));
-    if (amount.is_zero()) return {};
-    const bool waits = credit.kind == CreditKind::kCompute;
+Status book_credit(Books& books, const ledger::TransferId& id, Credit credit) {
+    GYM_TRY(credit.amount, evaluate(credit.inputs));
+    if (credit.amount.is_zero()) return {};
+    credit.id = to_uuid(id);
+    const CreditKind kind = credit.kind();
+    const bool waits = kind == CreditKind::kCompute;
     const std::string asset = books.config.asset();
-    const std::string reason = std::string(to_string(credit.kind)) +
-                               (credit.unit ? " of unit " + credit.unit->hex()
-                                            : " of round " + std::to_string(credit.round));
+    const std::string reason =
+        std::string(to_string(kind)) + (credit.unit ? " of unit " + credit.unit->hex()
+                                                    : " of round " + std::to_string(credit.round));
     GYM_TRY(const TransferStatus status,
-            books.move(credit.id,
+            books.move(id,
                        credit.payer ? available_account(asset, *credit.payer)
                                     : escrow_account(asset, credit.job_id),
-                       earned_account(asset, credit.earner), amount, reason,
+                       earned_account(asset, credit.earner), credit.amount, reason,
                        waits ? TransferKind::kPending : TransferKind::kTransfer));
     if (status == TransferStatus::kInsufficient && credit.payer) return {};
+
+    Receipt receipt{.credit = std::move(credit), .created_at = books.now, .changed_at = books.now};
     if (status == TransferStatus::kInsufficient) {
-        GYM_CHECK(insert_credit(books, credit, amount, CreditState::kUnfunded, !waits,
-                                "the job's escrow could not cover it"));
-        return pause_for_budget(books, credit.job_id);
+        receipt.state = CreditState::kUnfunded;
+        receipt.reason = "the job's escrow could not cover it";
+        GYM_CHECK(insert_credit(books, receipt, !waits));
+        return pause_for_budget(books, receipt.credit.job_id);
     }
     if (!ledger::done(status))
-        return fail(ErrorCode::kConflict, "the ledger refuses credit " + to_uuid(credit.id) + ": " +
+        return fail(ErrorCode::kConflict, "the ledger refuses credit " + receipt.credit.id + ": " +
                                               std::string(to_string(status)));
-    return insert_credit(books, credit, amount,
-                         waits ? CreditState::kPending : CreditState::kPosted, false, "");
+    if (!waits) {
+        receipt.state = CreditState::kPosted;
+        receipt.posting = receipt.credit.id;
+    }
+    return insert_credit(books, receipt, false);
+}
+
+const std::string& receipt_select() {
+    static const std::string select = [] {
+        std::string columns;
+        const auto add = [&](std::string_view column) {
+            columns.append(columns.empty() ? "c." : ", c.").append(column);
+        };
+        for_each_field(kCreditFields, [&](const auto& field) { add(field.column); });
+        for_each_field(kInputFields, [&](const auto& field) { add(field.name); });
+        for_each_field(kBookingFields, [&](const auto& field) { add(field.column); });
+        return "SELECT " + columns + " FROM rewards.credit c ";
+    }();
+    return select;
+}
+
+Result<Receipt> to_receipt(const db::Row& row) {
+    Receipt receipt;
+    Status status;
+    const auto read = [&](const auto& field, auto& out) {
+        using Value = std::remove_reference_t<decltype(out)>;
+        const auto keep = [&](auto parsed) {
+            if (!parsed.ok()) status = parsed.error();
+            return parsed.value_or({});
+        };
+        if constexpr (std::is_same_v<Value, CreditInputs>)
+            out = zero_inputs(keep(parse_credit_kind(row.get<std::string>(field.column))));
+        else if constexpr (std::is_same_v<Value, CreditState>)
+            out = keep(parse_credit_state(row.get<std::string>(field.column)));
+        else
+            out = row.get<Value>(field.column);
+    };
+    for_each_value(kCreditFields, receipt, read);
+    for_each_value(kBookingFields, receipt, read);
+    for_each_input(receipt.credit.inputs, [&](const auto& field, auto* value) {
+        if (value) *value = row.get<std::remove_reference_t<decltype(*value)>>(field.name);
+    });
+    GYM_CHECK(status);
+    return receipt;
 }
 
 }  // namespace gym::rewards

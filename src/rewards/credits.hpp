@@ -10,7 +10,7 @@
 #include "gym/ledger/ledger.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/rewards/accounting.hpp"
-#include "gym/rewards/epoch_file.hpp"
+#include "gym/rewards/credit.hpp"
 #include "gym/rewards/queries.hpp"
 
 // Credits: rows of rewards.credit and the transfers that they stand for, written together.
@@ -38,22 +38,10 @@ struct Books {
                                            ledger::TransferKind kind);
 };
 
-struct NewCredit {
-    ledger::TransferId id;
-    CreditKind kind = CreditKind::kCompute;
-    Address earner;
-    Address node;
-    Digest job_id;
-    std::uint64_t round = 0;
-    std::optional<Digest> unit;
-    std::optional<Address> payer;  ///< whose available tokens pay it; absent: the job's escrow
-    CreditInputs inputs;
-};
-
-/// Computes the amount and books it: pending (kCompute, until the unit is final) or at once. A
-/// credit of zero leaves no trace, nor does one that a payer cannot cover; one that the escrow
-/// cannot cover is kept as unfunded and its job asked to pause.
-Status book_credit(Books& books, const NewCredit& credit);
+/// Computes the amount and books the credit under `id`: pending (kCompute, until the unit is final)
+/// or at once. A credit of zero leaves no trace, nor does one that a payer cannot cover; one that
+/// the escrow cannot cover is kept as unfunded and its job asked to pause.
+Status book_credit(Books& books, const ledger::TransferId& id, Credit credit);
 
 /// Fee, burn and emission of a round whose other credits are booked.
 Status book_round_fees(Books& books, const Digest& job_id, std::uint64_t round);
@@ -61,14 +49,8 @@ Status book_round_fees(Books& books, const Digest& job_id, std::uint64_t round);
 /// round that is not, whose fee is still to come, and for a fee itself.
 Status book_late_fee(Books& books, const std::string& credit_uuid);
 
-inline constexpr std::string_view kReceiptSelect =
-    "SELECT c.id, c.kind, c.state, c.posting, c.earner, c.node, c.job_id, c.round, c.unit_id, "
-    "c.flops, "
-    "c.tokens, c.price, c.premium_ppm, c.quality_ppm, c.compute, c.uptime_ppm, c.bonus_max_ppm, "
-    "c.amount, "
-    "c.challenges, c.answered, c.charged, c.fee_ppm, c.burned_ppm, c.burned, c.emission_ppm, "
-    "c.compute_total, c.payer, c.reason, c.epoch, c.created_at_ms, c.changed_at_ms FROM "
-    "rewards.credit c ";
+/// "SELECT c.id, ... FROM rewards.credit c ", whose rows to_receipt() reads.
+[[nodiscard]] const std::string& receipt_select();
 Result<Receipt> to_receipt(const db::Row& row);
 
 db::TransactOptions idempotent();

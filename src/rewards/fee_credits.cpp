@@ -21,24 +21,21 @@ struct Charge {
 /// Both parts of the fee on `charge`. @return what is burned by it, zero if the job could not pay.
 Result<Amount> book_fee(Books& books, const Charge& charge) {
     const FeeTerms& terms = books.config.fees;
-    NewCredit credit;
-    credit.job_id = charge.job_id;
-    credit.round = charge.round;
-    credit.inputs.charged = charge.amount;
-    credit.inputs.fee_ppm = terms.fee_ppm;
-    credit.inputs.burned_ppm = terms.burned_ppm;
-    credit.kind = CreditKind::kFee;
-    credit.id = transfer_id("fee:" + charge.cause);
-    credit.earner = terms.account;
-    GYM_CHECK(book_credit(books, credit));
-    credit.kind = CreditKind::kBurn;
-    credit.id = transfer_id("burn:" + charge.cause);
-    credit.earner = kBurnAddress;
-    GYM_CHECK(book_credit(books, credit));
+    const auto book = [&](const ledger::TransferId& id, const Address& earner,
+                          const CreditInputs& inputs) {
+        return book_credit(
+            books, id,
+            {.inputs = inputs, .earner = earner, .job_id = charge.job_id, .round = charge.round});
+    };
+    const ledger::TransferId burn_id = transfer_id("burn:" + charge.cause);
+    GYM_CHECK(book(transfer_id("fee:" + charge.cause), terms.account,
+                   FeeInputs{charge.amount, terms.fee_ppm, terms.burned_ppm}));
+    GYM_CHECK(
+        book(burn_id, kBurnAddress, BurnInputs{charge.amount, terms.fee_ppm, terms.burned_ppm}));
     GYM_TRY(const auto burned,
             books.transaction.exec_optional(
                 "SELECT amount FROM rewards.credit WHERE id = $1 AND state = 'posted'",
-                {to_uuid(credit.id)}));
+                {to_uuid(burn_id)}));
     return burned ? burned->get<Amount>(0) : Amount();
 }
 
@@ -62,20 +59,20 @@ Status book_emission(Books& books, const Charge& charge, const Amount& burned) {
                 "AND state = 'posted' GROUP BY node, earner ORDER BY node, earner",
                 {charge.job_id, charge.round}));
     for (const db::Row row : rows) {
-        NewCredit credit;
-        credit.kind = CreditKind::kEmission;
-        credit.node = row.get<Address>("node");
-        credit.earner = row.get<Address>("earner");
-        credit.id = transfer_id("emission:" + charge.cause + ":" + credit.node.hex() + ":" +
-                                credit.earner.hex());
-        credit.job_id = charge.job_id;
-        credit.round = charge.round;
-        credit.payer = books.config.fees.emission_account;
-        credit.inputs.burned = burned;
-        credit.inputs.emission_ppm = books.config.fees.emission_ppm;
-        credit.inputs.compute = row.get<Amount>("compute");
-        credit.inputs.compute_total = row.get<Amount>("total");
-        GYM_CHECK(book_credit(books, credit));
+        const auto node = row.get<Address>("node");
+        const auto earner = row.get<Address>("earner");
+        const EmissionInputs inputs{.burned = burned,
+                                    .emission_ppm = books.config.fees.emission_ppm,
+                                    .compute = row.get<Amount>("compute"),
+                                    .compute_total = row.get<Amount>("total")};
+        GYM_CHECK(book_credit(
+            books, transfer_id("emission:" + charge.cause + ":" + node.hex() + ":" + earner.hex()),
+            {.inputs = inputs,
+             .earner = earner,
+             .job_id = charge.job_id,
+             .round = charge.round,
+             .node = node,
+             .payer = books.config.fees.emission_account}));
     }
     return {};
 }

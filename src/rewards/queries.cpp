@@ -1,77 +1,34 @@
 #include "gym/rewards/queries.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "credits.hpp"
 
 namespace gym::rewards {
 namespace {
 
-constexpr std::array<std::string_view, 4> kStates = {"pending", "posted", "void", "unfunded"};
 constexpr std::uint32_t kListMax = 1000;
 
-Result<CreditState> parse_state(std::string_view text) {
-    const auto found = std::find(kStates.begin(), kStates.end(), text);
-    if (found == kStates.end())
-        return fail(ErrorCode::kMalformed, "no credit state " + std::string(text));
-    return static_cast<CreditState>(found - kStates.begin());
+Result<std::vector<Receipt>> to_receipts(const db::Rows& rows) {
+    std::vector<Receipt> receipts;
+    for (const db::Row row : rows) {
+        GYM_TRY(Receipt receipt, to_receipt(row));
+        receipts.push_back(std::move(receipt));
+    }
+    return receipts;
 }
 
 }  // namespace
-
-std::string_view to_string(CreditState state) noexcept {
-    return kStates[static_cast<std::size_t>(state)];
-}
-
-Result<Receipt> to_receipt(const db::Row& row) {
-    Receipt receipt;
-    FileCredit& credit = receipt.credit;
-    credit.id = row.get<std::string>("id");
-    GYM_TRY(credit.kind, parse_credit_kind(row.get<std::string>("kind")));
-    credit.earner = row.get<Address>("earner");
-    credit.node = row.get<std::optional<Address>>("node");
-    credit.job_id = row.get<Digest>("job_id");
-    credit.round = row.get<std::uint64_t>("round");
-    credit.unit = row.get<std::optional<Digest>>("unit_id");
-    credit.payer = row.get<std::optional<Address>>("payer");
-    credit.inputs = {row.get<std::uint64_t>("flops"),
-                     row.get<Amount>("price"),
-                     row.get<std::uint32_t>("premium_ppm"),
-                     row.get<std::uint64_t>("tokens"),
-                     row.get<std::uint32_t>("quality_ppm"),
-                     row.get<Amount>("compute"),
-                     row.get<std::uint32_t>("uptime_ppm"),
-                     row.get<std::uint32_t>("bonus_max_ppm"),
-                     row.get<std::uint64_t>("challenges"),
-                     row.get<std::uint64_t>("answered"),
-                     row.get<Amount>("charged"),
-                     row.get<std::uint32_t>("fee_ppm"),
-                     row.get<std::uint32_t>("burned_ppm"),
-                     row.get<Amount>("burned"),
-                     row.get<std::uint32_t>("emission_ppm"),
-                     row.get<Amount>("compute_total")};
-    credit.amount = row.get<Amount>("amount");
-    GYM_TRY(receipt.state, parse_state(row.get<std::string>("state")));
-    receipt.reason = row.get<std::string>("reason");
-    receipt.formula = std::string(formula_text(credit.kind));
-    receipt.posting = row.get<std::optional<std::string>>("posting");
-    receipt.payout_epoch = row.get<std::optional<std::uint64_t>>("epoch");
-    receipt.created_at = row.get<UnixMs>("created_at_ms");
-    receipt.changed_at = row.get<UnixMs>("changed_at_ms");
-    return receipt;
-}
 
 Result<Receipt> explain(db::Transaction& transaction, std::string_view id) {
     std::optional<db::Row> row;
     if (id.starts_with("0x")) {
         GYM_TRY(const Digest unit, Digest::parse(id));
-        GYM_TRY(row, transaction.exec_optional(std::string(kReceiptSelect) +
-                                                   "WHERE c.unit_id = $1 AND c.kind = 'compute'",
-                                               {unit}));
+        GYM_TRY(row, transaction.exec_optional(
+                         receipt_select() + "WHERE c.unit_id = $1 AND c.kind = 'compute'", {unit}));
     } else {
         GYM_TRY(const ledger::TransferId transfer, ledger::parse_uuid(id));
-        GYM_TRY(row, transaction.exec_optional(std::string(kReceiptSelect) + "WHERE c.id = $1",
+        GYM_TRY(row, transaction.exec_optional(receipt_select() + "WHERE c.id = $1",
                                                {to_uuid(transfer)}));
     }
     if (!row) return fail(ErrorCode::kNotFound, "there is no credit " + std::string(id));
@@ -80,15 +37,10 @@ Result<Receipt> explain(db::Transaction& transaction, std::string_view id) {
 
 Result<std::vector<Receipt>> unit_receipts(db::Transaction& transaction, const Digest& unit) {
     GYM_TRY(const db::Rows rows,
-            transaction.exec(std::string(kReceiptSelect) +
-                                 "WHERE c.unit_id = $1 ORDER BY c.created_at_ms, c.id LIMIT $2",
-                             {unit, kListMax}));
-    std::vector<Receipt> receipts;
-    for (const db::Row row : rows) {
-        GYM_TRY(Receipt receipt, to_receipt(row));
-        receipts.push_back(std::move(receipt));
-    }
-    return receipts;
+            transaction.exec(
+                receipt_select() + "WHERE c.unit_id = $1 ORDER BY c.created_at_ms, c.id LIMIT $2",
+                {unit, kListMax}));
+    return to_receipts(rows);
 }
 
 Result<std::vector<KindTotal>> job_totals(db::Transaction& transaction, const Digest& job_id) {
@@ -118,15 +70,10 @@ Result<std::vector<KindTotal>> job_totals(db::Transaction& transaction, const Di
 Result<std::vector<Receipt>> list_receipts(db::Transaction& transaction, const Address& earner,
                                            std::uint32_t limit) {
     GYM_TRY(const db::Rows rows,
-            transaction.exec(std::string(kReceiptSelect) +
+            transaction.exec(receipt_select() +
                                  "WHERE c.earner = $1 ORDER BY c.created_at_ms DESC, c.id LIMIT $2",
                              {earner, std::min(limit, kListMax)}));
-    std::vector<Receipt> receipts;
-    for (const db::Row row : rows) {
-        GYM_TRY(Receipt receipt, to_receipt(row));
-        receipts.push_back(std::move(receipt));
-    }
-    return receipts;
+    return to_receipts(rows);
 }
 
 Result<EarnerSummary> summary(db::Transaction& transaction, const std::string& asset,

@@ -62,22 +62,22 @@ Status book_uptime(Books& books, const ClosedRound& round, const UptimeSpan& spa
             "node",
             {round.job_id, round.round}));
     for (const db::Row row : rows) {
-        NewCredit credit;
-        credit.node = row.get<Address>("node");
+        const auto node = row.get<Address>("node");
         GYM_TRY(const registry::Uptime uptime,
-                registry::uptime(books.transaction, credit.node, span.from_ms, span.to_ms));
-        credit.id = transfer_id("uptime:" + round.job_id.hex() + ":" + std::to_string(round.round) +
-                                ":" + credit.node.hex());
-        credit.kind = CreditKind::kUptime;
-        credit.earner = row.get<Address>("earner");
-        credit.job_id = round.job_id;
-        credit.round = round.round;
-        credit.inputs.compute = row.get<Amount>("compute");
-        credit.inputs.uptime_ppm = uptime.ppm();
-        credit.inputs.challenges = uptime.issued;
-        credit.inputs.answered = uptime.answered;
-        credit.inputs.bonus_max_ppm = books.config.uptime_bonus_max_ppm;
-        GYM_CHECK(book_credit(books, credit));
+                registry::uptime(books.transaction, node, span.from_ms, span.to_ms));
+        const UptimeInputs inputs{.compute = row.get<Amount>("compute"),
+                                  .uptime_ppm = uptime.ppm(),
+                                  .bonus_max_ppm = books.config.uptime_bonus_max_ppm,
+                                  .challenges = uptime.issued,
+                                  .answered = uptime.answered};
+        GYM_CHECK(book_credit(books,
+                              transfer_id("uptime:" + round.job_id.hex() + ":" +
+                                          std::to_string(round.round) + ":" + node.hex()),
+                              {.inputs = inputs,
+                               .earner = row.get<Address>("earner"),
+                               .job_id = round.job_id,
+                               .round = round.round,
+                               .node = node}));
     }
     return {};
 }
@@ -133,12 +133,12 @@ Result<std::size_t> Accounting::fund_unfunded() {
                                    row.get<std::string>("kind") + ", paid late",
                                    due ? TransferKind::kTransfer : TransferKind::kPending));
                 if (!ledger::done(status)) continue;
-                GYM_CHECK(
-                    transaction.exec("UPDATE rewards.credit SET state = $2, posting = $3, reason = "
-                                     "'', changed_at_ms = $4 "
-                                     "WHERE id = $1",
-                                     {uuid, due ? "posted" : "pending",
-                                      due ? db::Param(uuid) : db::Param(std::nullopt), books.now}));
+                GYM_CHECK(transaction.exec(
+                    "UPDATE rewards.credit SET state = $2, posting = $3, reason = "
+                    "'', changed_at_ms = $4 "
+                    "WHERE id = $1",
+                    {uuid, to_string(due ? CreditState::kPosted : CreditState::kPending),
+                     due ? db::Param(uuid) : db::Param(std::nullopt), books.now}));
                 if (due) GYM_CHECK(book_late_fee(books, uuid));
                 ++funded;
             }

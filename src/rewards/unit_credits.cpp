@@ -27,19 +27,20 @@ Status move_cursor(db::Transaction& transaction, std::string_view name, std::uin
     return {};
 }
 
+Credit credit_of(const registry::UnitEventRow& event, const Address& earner, CreditInputs inputs) {
+    return {.inputs = std::move(inputs),
+            .earner = earner,
+            .job_id = event.key.job_id,
+            .round = event.key.round,
+            .unit = event.unit,
+            .node = event.worker};
+}
+
 Status credit_committed(Books& books, const registry::UnitEventRow& event) {
     GYM_TRY(const registry::Job job, books.job(event.key.job_id));
-    NewCredit credit;
-    credit.id = transfer_id("compute:" + event.unit.hex());
-    credit.kind = CreditKind::kCompute;
-    credit.earner = event.owner;
-    credit.node = event.worker;
-    credit.job_id = event.key.job_id;
-    credit.round = event.key.round;
-    credit.unit = event.unit;
-    credit.inputs.flops = event.flops;
-    credit.inputs.price = job.terms.price_wei_per_pflop;
-    return book_credit(books, credit);
+    const ComputeInputs inputs{.flops = event.flops, .price = job.terms.price_wei_per_pflop};
+    return book_credit(books, transfer_id("compute:" + event.unit.hex()),
+                       credit_of(event, event.owner, inputs));
 }
 
 /// The dataset's provider earns with every final unit that consumed its tokens, by the terms of the
@@ -48,18 +49,11 @@ Status credit_data(Books& books, const registry::UnitEventRow& event) {
     GYM_TRY(const registry::Job job, books.job(event.key.job_id));
     GYM_TRY(const registry::Dataset dataset,
             registry::get_dataset(books.transaction, job.dataset_root));
-    NewCredit credit;
-    credit.id = transfer_id("data:" + event.unit.hex());
-    credit.kind = CreditKind::kData;
-    credit.earner = dataset.owner;
-    credit.node = event.worker;
-    credit.job_id = event.key.job_id;
-    credit.round = event.key.round;
-    credit.unit = event.unit;
-    credit.inputs.tokens = event.tokens;
-    credit.inputs.price = job.data_price_wei_per_mtoken;
-    credit.inputs.quality_ppm = job.data_quality_ppm;
-    return book_credit(books, credit);
+    const DataInputs inputs{.tokens = event.tokens,
+                            .price = job.data_price_wei_per_mtoken,
+                            .quality_ppm = job.data_quality_ppm};
+    return book_credit(books, transfer_id("data:" + event.unit.hex()),
+                       credit_of(event, dataset.owner, inputs));
 }
 
 /// Posts or voids the compute credit of a unit that ended.
@@ -70,19 +64,23 @@ Status decide(Books& books, const registry::UnitEventRow& event) {
             books.transaction.exec_optional(
                 "SELECT state FROM rewards.credit WHERE id = $1 FOR UPDATE", {to_uuid(pending)}));
     if (!row) return {};  // never committed, or worth nothing
-    const auto state = row->get<std::string>(0);
+    GYM_TRY(const CreditState state, parse_credit_state(row->get<std::string>(0)));
     const std::string why =
         event.reason.empty() ? "the unit ended " + std::string(to_string(event.to)) : event.reason;
-    if (state == "unfunded") {
-        GYM_CHECK(books.transaction.exec(
-            is_final ? "UPDATE rewards.credit SET due = true, changed_at_ms = $2 WHERE id = $1"
-                     : "UPDATE rewards.credit SET state = 'void', reason = $3, changed_at_ms = $2 "
-                       "WHERE id = $1",
-            is_final ? std::vector<db::Param>{to_uuid(pending), books.now}
-                     : std::vector<db::Param>{to_uuid(pending), books.now, why}));
+    if (state == CreditState::kUnfunded) {
+        if (is_final) {
+            GYM_CHECK(books.transaction.exec(
+                "UPDATE rewards.credit SET due = true, changed_at_ms = $2 WHERE id = $1",
+                {to_uuid(pending), books.now}));
+        } else {
+            GYM_CHECK(books.transaction.exec(
+                "UPDATE rewards.credit SET state = $4, reason = $3, "
+                "changed_at_ms = $2 WHERE id = $1",
+                {to_uuid(pending), books.now, why, to_string(CreditState::kVoid)}));
+        }
         return {};
     }
-    if (state != "pending") return {};
+    if (state != CreditState::kPending) return {};
     const auto decision = transfer_id((is_final ? "post:" : "void:") + to_uuid(pending));
     GYM_TRY(const TransferStatus status,
             books.resolve(decision, pending, is_final ? TransferKind::kPost : TransferKind::kVoid));
@@ -90,11 +88,11 @@ Status decide(Books& books, const registry::UnitEventRow& event) {
         return fail(ErrorCode::kConflict, "the ledger refuses to decide credit " +
                                               to_uuid(pending) + ": " +
                                               std::string(to_string(status)));
-    GYM_CHECK(
-        books.transaction.exec("UPDATE rewards.credit SET state = $2, posting = $3, reason = $4, "
-                               "changed_at_ms = $5 WHERE id = $1",
-                               {to_uuid(pending), is_final ? "posted" : "void", to_uuid(decision),
-                                is_final ? std::string() : why, books.now}));
+    GYM_CHECK(books.transaction.exec(
+        "UPDATE rewards.credit SET state = $2, posting = $3, reason = $4, "
+        "changed_at_ms = $5 WHERE id = $1",
+        {to_uuid(pending), to_string(is_final ? CreditState::kPosted : CreditState::kVoid),
+         to_uuid(decision), is_final ? std::string() : why, books.now}));
     return {};
 }
 
@@ -120,19 +118,17 @@ Status book_unit_event(Books& books, const registry::UnitEventRow& event) {
 
 Status book_report(Books& books, const registry::AcceptedReport& report) {
     GYM_TRY(const registry::Job job, books.job(report.job_id));
-    NewCredit credit;
-    credit.id =
-        transfer_id("verification:" + report.unit.hex() + ":" + std::to_string(report.draw));
-    credit.kind = CreditKind::kVerification;
-    credit.earner = report.owner;
-    credit.node = report.verifier;
-    credit.job_id = report.job_id;
-    credit.round = report.round;
-    credit.unit = report.unit;
-    credit.inputs.flops = report.flops;
-    credit.inputs.price = job.terms.price_wei_per_pflop;
-    credit.inputs.premium_ppm = books.config.verification_premium_ppm;
-    return book_credit(books, credit);
+    const VerificationInputs inputs{.flops = report.flops,
+                                    .price = job.terms.price_wei_per_pflop,
+                                    .premium_ppm = books.config.verification_premium_ppm};
+    return book_credit(
+        books, transfer_id("verification:" + report.unit.hex() + ":" + std::to_string(report.draw)),
+        {.inputs = inputs,
+         .earner = report.owner,
+         .job_id = report.job_id,
+         .round = report.round,
+         .unit = report.unit,
+         .node = report.verifier});
 }
 
 /// One batch of a feed: cursor and money move together.

@@ -144,19 +144,19 @@ coordinator::Options core_options(const CoordinatorFile& file,
     return options;
 }
 
-coordinator::GrpcServiceOptions service_options(const CoordinatorFile& file,
-                                                const contracts::Deployment& deployment) {
-    coordinator::GrpcServiceOptions options;
-    options.chain_id = deployment.chain_id;
-    options.commitment_log = deployment.commitment_log;
-    options.blob_bytes_max = file.server.blob_bytes_max;
-    options.heartbeat_every_ms = file.heartbeat_every_ms;
-    options.software_version = GYM_VERSION;
-    options.beacon_delay_blocks = file.beacon_delay_blocks;
-    options.stake = deployment.stake;
-    options.dispute_game = deployment.dispute_game;
-    options.minimum_stake = file.minimum_stake;
-    return options;
+records::NetworkDescription describe_network(const CoordinatorFile& file,
+                                             const contracts::Deployment& deployment) {
+    records::NetworkDescription network;
+    network.chain_id = deployment.chain_id;
+    network.commitment_log = deployment.commitment_log;
+    network.blob_bytes_max = file.server.blob_bytes_max;
+    network.heartbeat_every_ms = file.heartbeat_every_ms;
+    network.software_version = GYM_VERSION;
+    network.beacon_delay_blocks = file.beacon_delay_blocks;
+    network.stake = deployment.stake;
+    network.dispute_game = deployment.dispute_game;
+    network.minimum_stake = file.minimum_stake;
+    return network;
 }
 
 void warn_about_strangers(const CoordinatorFile& file) {
@@ -202,7 +202,7 @@ Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
                                    player ? &player->claims() : nullptr},
                                   core_options(file, deployment));
     coordinator::GrpcService service(core, *database, blobs, clock,
-                                     service_options(file, deployment));
+                                     describe_network(file, deployment));
     GYM_TRY(const auto server, rpc::Server::start(file.server, service, clock));
     if (!file.port_file.empty())
         GYM_CHECK(

@@ -77,9 +77,9 @@ class NodeChainTest : public testing::NodeProcess {
                         "--commitment-log", log_.hex()});
     }
     /// The unit as a worker commits to it, under a root of two leaves that is on chain.
-    rpc::VerifyTask committed_unit() {
+    records::VerifyTask committed_unit() {
         const engine::UnitResult result = job_.run(0);
-        rpc::VerifyTask task;
+        records::VerifyTask task;
         task.unit = job_.unit(0);
         task.record = job_.record;
         task.inputs = job_.inputs;
@@ -87,8 +87,8 @@ class NodeChainTest : public testing::NodeProcess {
         task.committer = key_.address();
         handler_.commitments[unit_] = {task.commitment, engine::encode_records(result.records)};
         const std::vector<Digest> leaves{protocol::commitment_leaf(task.commitment), Digest{}};
-        handler_.units[unit_].state = protocol::UnitState::kSampled;
-        handler_.units[unit_].receipt = rpc::InclusionReceipt{
+        handler_.units[unit_].status.state = protocol::UnitState::kSampled;
+        handler_.units[unit_].inclusion = records::InclusionReceipt{
             kEpoch, commit::merkle_root(leaves), 0, 2, commit::merkle_prove(leaves, 0).value()};
         post_round(job_.record);
         post_epoch(commit::merkle_root(leaves), 2);
@@ -185,7 +185,7 @@ TEST_F(NodeChainTest, AWorkerSetToAnotherContractDoesNotStart) {
 }
 
 TEST_F(NodeChainTest, TheVerifierConfirmsAndContradictsByTheChain) {
-    const rpc::VerifyTask honest = committed_unit();
+    const records::VerifyTask honest = committed_unit();
     testing::LocalCoordinator coordinator(handler_, verifier_key_.address());
     const auto chain = view();
     const std::uint32_t delay_blocks = handler_.info.beacon_delay_blocks;
@@ -194,10 +194,10 @@ TEST_F(NodeChainTest, TheVerifierConfirmsAndContradictsByTheChain) {
     EXPECT_EQ(checked->number, kEpoch);
     EXPECT_EQ(checked->beacon, honest.beacon);
 
-    const auto code = [&](const rpc::VerifyTask& task) {
+    const auto code = [&](const records::VerifyTask& task) {
         return verifier::check_on_chain(*chain, coordinator, task, delay_blocks).error().code;
     };
-    rpc::VerifyTask forged = honest;
+    records::VerifyTask forged = honest;
     forged.beacon.data[0] ^= 1;
     EXPECT_EQ(code(forged), ErrorCode::kMismatch);
     forged = honest;
@@ -212,7 +212,7 @@ TEST_F(NodeChainTest, TheVerifierConfirmsAndContradictsByTheChain) {
 }
 
 TEST_F(NodeChainTest, TheVerifierProgramReportsOnWhatTheChainConfirms) {
-    rpc::VerifyTask task = committed_unit();
+    records::VerifyTask task = committed_unit();
     handler_.tasks.clear();
     ASSERT_TRUE(crypto::save_keystore(dir_.path() / "verifier.json", verifier_key_,
                                       crypto::SecretBytes(std::string_view("secret")),

@@ -10,63 +10,11 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/ledger/seal.hpp"
+#include "gym/rewards/credit.hpp"
 #include "gym/rewards/payout_tree.hpp"
 #include "gym/rewards/uptime_recount.hpp"
 
 namespace gym::rewards {
-
-enum class CreditKind {
-    kCompute,
-    kVerification,
-    kUptime,
-    kData,
-    kFee,       ///< what the network keeps of what a job paid
-    kBurn,      ///< the part of the fee that is for nobody
-    kEmission,  ///< what the emission account adds to a round's compute
-};
-[[nodiscard]] std::string_view to_string(CreditKind kind) noexcept;
-[[nodiscard]] Result<CreditKind> parse_credit_kind(std::string_view text);
-/// Whether credits of this kind are for one unit; the others are for a round.
-[[nodiscard]] bool is_of_unit(CreditKind kind) noexcept;
-
-/// The inputs of a credit's formula; which fields count depends on the kind (docs/REWARDS.md).
-struct CreditInputs {
-    std::uint64_t flops = 0;        ///< compute, verification
-    Amount price;                   ///< wei per PFLOP; data: wei per million tokens
-    std::uint32_t premium_ppm = 0;  ///< verification
-    std::uint64_t tokens = 0;       ///< data
-    std::uint32_t quality_ppm = 0;  ///< data
-    Amount compute;                 ///< uptime: the compute credits it is a bonus on
-    std::uint32_t uptime_ppm = 0;   ///< uptime
-    std::uint32_t bonus_max_ppm = 0;
-    std::uint64_t challenges = 0;  ///< uptime_ppm = answered / challenges
-    std::uint64_t answered = 0;
-    Amount charged;                  ///< fee, burn: the round's credits that it is on
-    std::uint32_t fee_ppm = 0;       ///< fee, burn
-    std::uint32_t burned_ppm = 0;    ///< fee, burn
-    Amount burned;                   ///< emission: the round's burn credit; `compute` is the node's
-    std::uint32_t emission_ppm = 0;  ///< emission
-    Amount compute_total;            ///< emission: of all nodes in the round
-    friend bool operator==(const CreditInputs&, const CreditInputs&) = default;
-};
-/// The formula of `kind` over `inputs`: the only way in which an amount comes about.
-[[nodiscard]] Result<Amount> evaluate(CreditKind kind, const CreditInputs& inputs);
-/// "flops * price / 10^15", for people.
-[[nodiscard]] std::string_view formula_text(CreditKind kind) noexcept;
-
-struct FileCredit {
-    std::string id;  ///< of the ledger transfer, a UUID
-    CreditKind kind = CreditKind::kCompute;
-    Address earner;
-    Digest job_id;
-    std::uint64_t round = 0;
-    std::optional<Digest> unit;    ///< if is_of_unit(kind)
-    std::optional<Address> node;   ///< who did it; absent for fee and burn
-    std::optional<Address> payer;  ///< of emission; else the job pays
-    CreditInputs inputs;
-    Amount amount;
-    friend bool operator==(const FileCredit&, const FileCredit&) = default;
-};
 
 struct FileRound {
     Digest job_id;
@@ -90,7 +38,7 @@ struct EpochFile {
     std::optional<Digest> previous;  ///< root of the file before
     PayoutDomain domain;
     std::vector<FileRound> rounds;      ///< closed since the file before, by epoch
-    std::vector<FileCredit> credits;    ///< that became final, by id
+    std::vector<Credit> credits;        ///< that became final, by id
     std::vector<FileRelease> releases;  ///< what job owners spent, by owner
     std::vector<Payout> payouts;        ///< cumulative, by earner; the leaves of the tree
     Amount total_cumulative;

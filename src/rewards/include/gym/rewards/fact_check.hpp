@@ -8,6 +8,7 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/protocol/lifecycle.hpp"
 #include "gym/rewards/epoch_file.hpp"
 
 // Whether the credits of an epoch are for what really was done: they are compared with public
@@ -27,7 +28,7 @@ struct JobFacts {
 struct UnitFacts {
     Digest id;
     bool is_train = false;
-    std::string state;  ///< name of the lifecycle state
+    protocol::UnitState state = protocol::UnitState::kAssigned;
     Address worker, owner;
     std::uint64_t flops = 0;
     std::uint64_t tokens = 0;
@@ -44,8 +45,9 @@ class FactSource {
     virtual Result<std::vector<UnitFacts>> units(const Digest& job_id, std::uint64_t round) = 0;
     /// Who had a report on the unit accepted, once for each report.
     virtual Result<std::vector<Address>> accepted_reports(const Digest& unit) = 0;
-    /// Why a final unit has no credit in any file yet ("unfunded"); nothing if there is no reason.
-    virtual Result<std::optional<std::string>> unpaid_because(const Digest& unit) = 0;
+    /// The state of a final unit's compute credit that no file has yet; nothing if it waits for
+    /// nothing.
+    virtual Result<std::optional<CreditState>> waiting_credit(const Digest& unit) = 0;
 };
 
 /// Compares the last of `files` (epochs 1, 2, .. without a gap; those before it say what was paid

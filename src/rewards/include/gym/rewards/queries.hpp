@@ -15,26 +15,6 @@
 // What people ask about their rewards; read only, for the API and the command line.
 namespace gym::rewards {
 
-enum class CreditState {
-    kPending,   ///< reserved in the job's escrow; the unit is not final yet
-    kPosted,    ///< earned
-    kVoid,      ///< the unit did not become final
-    kUnfunded,  ///< the job's escrow could not cover it; paid as soon as it can
-};
-[[nodiscard]] std::string_view to_string(CreditState state) noexcept;
-
-/// One credit with everything that explains it.
-struct Receipt {
-    FileCredit credit;
-    CreditState state = CreditState::kPending;
-    std::string reason;                  ///< why it is void or unfunded; else empty
-    std::string formula;                 ///< "flops * price / 10^15"
-    std::optional<std::string> posting;  ///< id of the transfer that decided it (post or void)
-    std::optional<std::uint64_t> payout_epoch;  ///< whose root includes it
-    UnixMs created_at = 0;
-    UnixMs changed_at = 0;
-};
-
 /// By the credit's id, or the unit's id (0x..., its compute credit). @errors kNotFound, kMalformed.
 Result<Receipt> explain(db::Transaction& transaction, std::string_view id);
 /// An earner's credits, newest first, at most `limit` (1,000).

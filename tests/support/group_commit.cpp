@@ -1,11 +1,11 @@
-#include "gym/ledger/group_commit.hpp"
+#include "group_commit.hpp"
 
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
 
-#include "gym/ledger/ledger.hpp"
+#include "ledger_client.hpp"
 
 namespace gym::ledger {
 
