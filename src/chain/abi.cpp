@@ -187,7 +187,8 @@ Result<Bytes> AbiSignature::encode_call(const std::vector<AbiValue>& arguments) 
 namespace {
 
 Error not_a(const AbiValue& value, std::string_view what) {
-    return fail(ErrorCode::kMalformed, "ABI: " + value.to_string() + " is no " + std::string(what));
+    return fail(ErrorCode::kMalformed,
+                "ABI: " + value.to_string() + " is not a " + std::string(what));
 }
 
 }  // namespace

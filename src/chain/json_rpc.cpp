@@ -40,7 +40,7 @@ Bytes revert_data(const json::object& error) {
 Result<RpcReply> parse_reply(const std::string& method, const json::value& reply,
                              std::int64_t id_first, std::int64_t id_last, std::int64_t& id) {
     const json::object* object = reply.if_object();
-    if (object == nullptr) return malformed(method, "is no JSON-RPC object");
+    if (object == nullptr) return malformed(method, "is not a JSON-RPC object");
     const json::value* reply_id = object->if_contains("id");
     const json::value* error = object->if_contains("error");
     if (error != nullptr && error->is_object()) {
@@ -122,7 +122,7 @@ Result<std::vector<RpcReply>> JsonRpc::batch(const std::string& method,
         std::int64_t answered = 0;
         GYM_TRY(const RpcReply single, parse_reply(method, reply, first, last, answered));
         if (const auto* error = std::get_if<RpcError>(&single)) return error->as_error(method);
-        return malformed(method, "to a batch is no array");
+        return malformed(method, "to a batch is not an array");
     }
     if (reply.as_array().size() != params.size())
         return malformed(method, "to a batch has another length");

@@ -14,7 +14,7 @@ namespace gym::chain {
 /// ASCII letters only: for comparing what nodes say.
 [[nodiscard]] std::string lower_case(std::string_view text);
 
-/// What a node reports instead of a result.
+/// The error that a node reports instead of a result.
 struct RpcError {
     std::int64_t code = 0;
     std::string message;

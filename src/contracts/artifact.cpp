@@ -20,7 +20,7 @@ Result<const json::array*> array_of(const json::object& object, const char* name
 
 /// "uint64", or "(address,uint256)[]" for what the JSON calls "tuple[]" with components.
 Result<std::string> type_text(const json::value& parameter) {
-    if (!parameter.is_object()) return fail(ErrorCode::kMalformed, "a parameter is no object");
+    if (!parameter.is_object()) return fail(ErrorCode::kMalformed, "a parameter is not an object");
     const json::object& object = parameter.as_object();
     GYM_TRY(const std::string type, text_of(object, "type"));
     if (!type.starts_with("tuple")) return type;
@@ -34,7 +34,7 @@ Result<std::string> type_text(const json::value& parameter) {
 }
 
 Status add_entry(Artifact& artifact, const json::value& entry) {
-    if (!entry.is_object()) return fail(ErrorCode::kMalformed, "an ABI entry is no object");
+    if (!entry.is_object()) return fail(ErrorCode::kMalformed, "an ABI entry is not an object");
     const json::object& object = entry.as_object();
     GYM_TRY(const std::string kind, text_of(object, "type"));
     if (kind == "receive" || kind == "fallback") return {};

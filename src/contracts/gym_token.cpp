@@ -26,10 +26,6 @@ Result<Amount> GymToken::allowance(chain::ChainClient& client, const Address& ow
                        {owner, spender});
 }
 
-Result<Amount> GymToken::total_supply(chain::ChainClient& client) const {
-    return view_amount(client, address_, chain::BlockTag::kLatest, "totalSupply()", {});
-}
-
 Result<Amount> GymToken::permit_nonce(chain::ChainClient& client, const Address& owner) const {
     return view_amount(client, address_, chain::BlockTag::kLatest, "nonces(address)", {owner});
 }

@@ -50,20 +50,6 @@ Result<ChunksOpening> open_chunks(const TracedTensor& tensor, const ElementRange
     return opening;
 }
 
-Result<std::vector<Digest>> path_in(const OpeningTrees& trees, const Source& source) {
-    switch (source.kind) {
-        case Source::Kind::kPrimitive:
-            return trees.macro.prove(source.index);
-        case Source::Kind::kLeaf:
-            return trees.leaves.prove(source.index);
-        case Source::Kind::kState:
-            return trees.state.prove(source.index);
-        case Source::Kind::kConstant:
-            break;
-    }
-    return std::vector<Digest>{};
-}
-
 Status check_tensor(const OperandLists& lists, const ChunksOpening& opening, const Shape& shape,
                     const Source& source) {
     const Digest root = tensor_digest(shape, opening.tree_root);
@@ -100,18 +86,6 @@ Result<Bytes> check_operand(const OperandLists& lists, const Operand& operand,
                     "proof of an operand that the element does not read");
     }
     return bytes;
-}
-
-/// The record of the primitive and its place in the macro op.
-Result<PrimitiveRecord> check_records(const TraceHeader& header, const Opening& opening,
-                                      LeafRecord& macro) {
-    GYM_TRY(macro, check_leaf(header, opening.leaf));
-    if (macro.kind != LeafRecord::Kind::kComputed)
-        return fail(ErrorCode::kShapeMismatch, "an input has no primitives");
-    const std::uint32_t index = opening.primitive.index;
-    if (index < macro.first || index - macro.first >= macro.count)
-        return fail(ErrorCode::kShapeMismatch, "the primitive is not of the leaf's macro op");
-    return check_primitive(header, opening.primitive);
 }
 
 }  // namespace
@@ -173,10 +147,6 @@ Result<Bytes> compute_element(const ElementOp& op, const OperandLists& lists,
     return op.evaluate(values, element);
 }
 
-OpeningRoots OpeningTrees::roots() const {
-    return {macro.root(), leaves.root(), state.root()};
-}
-
 Result<std::vector<ChunksOpening>> open_operands(const PrimitiveRecord& record,
                                                  const TensorTrace& tensor, std::uint64_t element,
                                                  const PathOf& path_of) {
@@ -200,43 +170,6 @@ Result<std::vector<ChunksOpening>> open_operands(const PrimitiveRecord& record,
         where = index_in(operand.bytes().subspan(range.first * size, range.count * size));
     }
     return operands;
-}
-
-Result<Opening> open_element(const TraceTrees& records, const OpeningTrees& trees,
-                             const TraceProgram& trace, std::uint32_t leaf,
-                             const TensorTrace& tensor, std::uint64_t element) {
-    Opening opening;
-    GYM_TRY(opening.leaf, records.leaf(leaf));
-    const LeafRecord& macro = trace.leaves[leaf];
-    if (tensor.primitive >= macro.count)
-        return fail(ErrorCode::kShapeMismatch, "the primitive is not of the leaf's macro op");
-    const std::uint32_t index = macro.first + tensor.primitive;
-    GYM_TRY(opening.primitive, records.primitive(index));
-    const PrimitiveRecord& record = trace.primitives[index];
-    opening.element = element;
-    GYM_TRY(opening.operands, open_operands(record, tensor, element, [&](const Source& source) {
-                return path_in(trees, source);
-            }));
-    GYM_TRY(opening.output, open_chunks(tensor.output, {element, 1}));
-    GYM_TRY(opening.output.path, trees.macro.prove(tensor.primitive));
-    return opening;
-}
-
-Result<ElementValues> check_opening(const TraceHeader& header, const OpeningRoots& roots,
-                                    const Opening& opening) {
-    LeafRecord macro;
-    GYM_TRY(PrimitiveRecord record, check_records(header, opening, macro));
-    GYM_TRY(const ElementOp op, ElementOp::create(std::move(record)));
-    const OperandLists lists{{roots.macro, macro.count},
-                             {roots.leaves, header.leaves},
-                             {roots.state, header.state_slots}};
-    ElementValues values;
-    GYM_TRY(values.computed, compute_element(op, lists, opening.operands, opening.element));
-    const Shape& shape = op.record().output;
-    GYM_TRY(values.claimed, check_chunks(opening.output, span_of(shape, {opening.element, 1})));
-    const Source self{Source::Kind::kPrimitive, opening.primitive.index - macro.first, {}};
-    GYM_CHECK(check_tensor(lists, opening.output, shape, self));
-    return values;
 }
 
 }  // namespace gym::dispute

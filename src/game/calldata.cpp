@@ -85,7 +85,7 @@ const chain::AbiSignature* find_signature(ByteView calldata, std::size_t& index)
 }
 
 Error no_move() {
-    return fail(ErrorCode::kNotFound, "the call is no move of a dispute");
+    return fail(ErrorCode::kNotFound, "the call is not a move of a dispute");
 }
 
 Result<SentMove> sent_move(std::size_t index, const chain::AbiValue::List& arguments) {
@@ -97,15 +97,6 @@ Result<SentMove> sent_move(std::size_t index, const chain::AbiValue::List& argum
 }
 
 }  // namespace
-
-Result<SentMove> decode_call(ByteView calldata) {
-    std::size_t index = 0;
-    const chain::AbiSignature* signature = find_signature(calldata, index);
-    if (signature == nullptr) return no_move();
-    GYM_TRY(const auto arguments,
-            chain::abi_decode(signature->inputs, calldata.subspan(abi::kSelectorBytes)));
-    return sent_move(index, arguments);
-}
 
 Result<SentMove> read_call(ByteView calldata) {
     std::size_t index = 0;

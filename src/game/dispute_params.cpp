@@ -55,7 +55,7 @@ Status check_dispute_params(const DisputeParams& p) {
         return wrong("a clock of " + seconds(p.clock_s) +
                      " is less than twice the time until this chain includes a transaction by "
                      "force, " +
-                     seconds(p.inclusion_delay_s) + ": who is censored would lose");
+                     seconds(p.inclusion_delay_s) + ": a side that is censored would lose");
     if (p.announce_blocks >= p.window_blocks)
         return wrong("a window of " + std::to_string(p.window_blocks) +
                      " blocks leaves none after the " + std::to_string(p.announce_blocks) +

@@ -161,13 +161,6 @@ Result<OpenCall> open_call(const std::vector<chain::AbiValue>& values) {
 
 }  // namespace
 
-Result<OpenCall> decode_open(ByteView calldata) {
-    GYM_CHECK(abi::check_selector(open_signature(), calldata));
-    GYM_TRY(const auto values,
-            chain::abi_decode(open_signature().inputs, calldata.subspan(abi::kSelectorBytes)));
-    return open_call(values);
-}
-
 Result<OpenCall> read_open(ByteView calldata) {
     GYM_CHECK(abi::check_selector(open_signature(), calldata));
     GYM_TRY(const auto values, chain::abi_read_calldata(open_signature().inputs, calldata));
@@ -276,13 +269,6 @@ Bytes encode_conflict(const Conflict& conflict, const Digest& salt) {
                                           protocol::encode(conflict.record), conflict.other, salt});
     GYM_ASSERT(call.ok(), "a conflict has the types of openConflict()");
     return std::move(call).value();
-}
-
-Result<ConflictCall> decode_conflict(ByteView calldata) {
-    GYM_CHECK(abi::check_selector(conflict_signature(), calldata));
-    GYM_TRY(const auto values,
-            chain::abi_decode(conflict_signature().inputs, calldata.subspan(abi::kSelectorBytes)));
-    return conflict_call(values);
 }
 
 Result<ConflictCall> read_conflict(ByteView calldata) {

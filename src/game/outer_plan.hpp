@@ -6,7 +6,7 @@
 #include "gym/game/outer_work.hpp"
 #include "gym/game/transcript.hpp"
 
-/// What both sides of a game about an aggregate ask for.
+/// Helpers of both sides in a game about an aggregate.
 namespace gym::game {
 
 /// Slots of deltas, u32 big-endian each.

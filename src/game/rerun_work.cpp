@@ -136,7 +136,7 @@ Result<RerunWork::MacroPlace> RerunWork::place_of(std::uint32_t step, std::uint3
         std::ranges::upper_bound(trace_.macros, leaf, {}, &dispute::MacroRange::first_leaf);
     if (after == trace_.macros.begin() || leaf >= trace_.leaves.size())
         return fail(ErrorCode::kOutOfRange,
-                    "trace leaf " + std::to_string(leaf) + " is no op's output");
+                    "trace leaf " + std::to_string(leaf) + " is not the output of an op");
     return MacroPlace{step, static_cast<std::uint32_t>(after - trace_.macros.begin()) - 1};
 }
 

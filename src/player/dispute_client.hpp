@@ -28,14 +28,14 @@ struct OpenGames {
     [[nodiscard]] bool any() const { return !playable.empty() || stuck != 0; }
 };
 
-/// Whether ether that a game credited pays many times for the transaction that takes it out.
+/// Whether ether that a game credited pays many times for the transaction that withdraws it.
 [[nodiscard]] bool is_worth_withdrawing(const Amount& due, const Amount& base_fee_wei);
 
-/// Whether the tick ends with it: the chain does not answer, or the player is asked to stop.
-/// Everything else is wrong with one claim or game alone, and told.
+/// Whether the error ends the tick: the chain does not answer, or the player is asked to stop.
+/// Any other error concerns one claim or game alone, and is reported.
 [[nodiscard]] bool ends_tick(const Error& error);
 
-/// What both players do with the chain.
+/// The chain as both players use it: its head, open games, and transactions.
 class DisputeClient {
   public:
     explicit DisputeClient(PlayerSetup setup) : setup_(std::move(setup)), logs_(setup_.client) {}
@@ -44,7 +44,7 @@ class DisputeClient {
     [[nodiscard]] std::uint64_t chain_id() const { return setup_.domain.chain_id.value(); }
     [[nodiscard]] const Address& self() const { return setup_.transactions.sender(); }
 
-    /// The head of the chain; first thing of every tick. @errors as ChainClient.
+    /// Reads the head of the chain. The first step of every tick. @errors as ChainClient.
     Status refresh();
     [[nodiscard]] const chain::BlockHeader& head() const { return head_; }
     /// Terms and window of the contract; asked once.
@@ -59,16 +59,16 @@ class DisputeClient {
     /// Drops a claim, which outlives the call, and what was kept for it.
     Status forget(const Claim& claim);
 
-    /// Sends a call once under `id`; again under another id if the first was in vain and its cause
+    /// Sends a call once under `id`; again under another id if the first failed and its cause
     /// is still there. Call it in every tick as long as it is due.
     Status send(const std::string& id, const contracts::ContractCall& call);
-    /// Pushes what was sent. Last thing of every tick.
+    /// Broadcasts the transactions that were sent. The last step of every tick.
     Status broadcast();
 
     /// Units of `asserter` about which games were opened from `first_block` on.
     Result<std::set<Digest>> units_opened(const Address& asserter, std::uint64_t first_block);
-    /// The unit's open games with their lines. One that cannot be followed is told of, and keeps no
-    /// other from being played.
+    /// The unit's open games with their transcripts. One that cannot be followed is reported, and
+    /// keeps no other from being played.
     Result<OpenGames> open_games(const Claim& claim, const Digest& unit);
     /// Ends a game in which the side on turn has no time left. @return whether it had none.
     Result<bool> end_by_clock(const Claim& claim, const OpenGame& game);
@@ -77,7 +77,7 @@ class DisputeClient {
     Result<bool> is_moving(const Digest& game, const Digest& position);
     /// Sends a planned move.
     Status play(const Claim& claim, const OpenGame& game, const game::Move& move);
-    /// Takes the ether out that games credited to this node, if there is any; while others are
+    /// Withdraws the ether that games credited to this node, if there is any; while others are
     /// open, only what is_worth_withdrawing(): more may come, and the next answers are paid from
     /// it.
     Status withdraw_ether(bool games_open = false);

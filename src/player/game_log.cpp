@@ -144,13 +144,6 @@ std::vector<std::optional<Digest>> topics_of_unit(const Digest& unit) {
     return {{}, {}, unit};
 }
 
-Result<std::vector<LoggedEvent>> unit_events(chain::ChainClient& client,
-                                             const contracts::DisputeGame& contract,
-                                             const Digest& unit, Blocks blocks) {
-    return find_events(client, contract,
-                       {contract.address(), topics_of_unit(unit), blocks.first, blocks.last});
-}
-
 Result<std::vector<LoggedEvent>> game_events(chain::ChainClient& client,
                                              const contracts::DisputeGame& contract,
                                              const Digest& game, Blocks blocks) {
@@ -185,7 +178,7 @@ Result<GameCost> game_cost(chain::ChainClient& client, std::span<const LoggedEve
         GYM_TRY(const auto receipt, client.receipt(transaction));
         if (!receipt)
             return fail(ErrorCode::kNotFound,
-                        "the chain has no transaction " + transaction.hex() + " any more");
+                        "the chain no longer has transaction " + transaction.hex());
         return receipt->gas_used;
     });
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "element_opening.hpp"
+
 namespace gym::game::testing {
 
 using commit::MerkleTree;
@@ -136,10 +138,10 @@ void RandomGame::descend_to_element() {
                              must(unit_.records.primitive(record.first + primitive))});
     const std::uint64_t size = commit::size_bytes(tensor.output.shape.dtype);
     descend_chunks(tensor.output, element * size / commit::kChunkBytes);
-    const dispute::OpeningTrees trees{list, leaves, MerkleTree(before_)};
+    const dispute::testing::OpeningTrees trees{list, leaves, MerkleTree(before_)};
     // The trees of a liar may not have what the operands are: then the proof is refused.
-    const dispute::Opening opened =
-        must(dispute::open_element(unit_.records, trees, trace, leaf, tensor, element));
+    const dispute::testing::Opening opened =
+        must(dispute::testing::open_element(unit_.records, trees, trace, leaf, tensor, element));
     cases_.push_back(
         {transcript_->at(),
          move::ProveElement{*transcript_->op(), frame(), unit_.header, opened.primitive.record,

@@ -120,8 +120,11 @@ class PlayersTest : public DeployedTest {
         return token().balance_of(anvil_.client(), party.key.address()).value();
     }
     std::vector<player::GameRecord> games() {
-        const auto events =
-            player::unit_events(anvil_.client(), contract(), chain_unit(), {0, head()}).value();
+        const auto logs =
+            chain::find_all_logs(anvil_.client(), {contract().address(),
+                                                   player::topics_of_unit(chain_unit()), 0, head()})
+                .value();
+        const auto events = player::parse_events(contract(), logs).value();
         return player::replay(events, epoch_root()).games;
     }
 

@@ -43,8 +43,8 @@ void Actor::try_to_open(World& world, const PostedUnit& unit, const World::Ticke
 
 void Worker::answer(World& world, const PostedUnit& unit, const Digest& game,
                     const GameState& state) {
-    if (conduct_ == Conduct::stalls && state.moves > silent_after_) return;
-    if (conduct_ == Conduct::slow &&
+    if (conduct_ == Conduct::kStalls && state.moves > silent_after_) return;
+    if (conduct_ == Conduct::kSlow &&
         world.clock_left(state) > world.simulator().terms().clock_s / 4)
         return;
     const TranscriptCache::Reached* place = world.index().place(game);
@@ -67,7 +67,7 @@ void Worker::act(World& world) {
                 send(world, TimeoutCall{game});
         }
     }
-    if (conduct_ == Conduct::flees) {
+    if (conduct_ == Conduct::kFlees) {
         if (world.below(4) == 0) send(world, WithdrawCall{});
         if (world.below(8) == 0) send(world, ThawCall{simulator.staked_by(address())});
     }
@@ -137,7 +137,7 @@ void Griefer::game(World& world, const PostedUnit& unit, std::uint64_t number) {
             if (time && world.below(4) == 0) send(world, AnnounceCall{id});
         } else if (is_proven(simulator, unit.id())) {
             send(world, ReclaimCall{unit.id(), ticket.salt});
-        } else if (aim_.conduct != Conduct::only_announces) {
+        } else if (aim_.conduct != Conduct::kOnlyAnnounces) {
             try_to_open(world, unit, ticket, false);
         }
         return;
@@ -147,8 +147,8 @@ void Griefer::game(World& world, const PostedUnit& unit, std::uint64_t number) {
         if (world.ran_out(*state)) send(world, TimeoutCall{id});
         return;
     }
-    if (aim_.conduct == Conduct::stalls) return;
-    if (aim_.conduct == Conduct::slow && world.clock_left(*state) > simulator.terms().clock_s / 4)
+    if (aim_.conduct == Conduct::kStalls) return;
+    if (aim_.conduct == Conduct::kSlow && world.clock_left(*state) > simulator.terms().clock_s / 4)
         return;
     const TranscriptCache::Reached* place = world.index().place(id);
     const auto& planned = world.library.challenge(aim_.own, unit.kind, *place);

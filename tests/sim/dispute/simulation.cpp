@@ -86,7 +86,7 @@ class Simulation {
     void hire_workers() {
         const std::uint64_t workers = 1 + below(3);
         for (std::uint8_t i = 0; i < workers; ++i) {
-            const auto conduct = below(2) == 0 ? Worker::Conduct::honest
+            const auto conduct = below(2) == 0 ? Worker::Conduct::kHonest
                                                : static_cast<Worker::Conduct>(1 + below(4));
             auto worker = std::make_unique<Worker>(address_of(1, i), conduct, below(12));
             give(worker->address(), kStake);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "element_opening.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "macro_cases.hpp"
 #include "program_samples.hpp"
@@ -14,7 +15,12 @@ namespace gym::dispute {
 namespace {
 
 using engine::testing::Rng;
+using testing::check_opening;
 using testing::kSamples;
+using testing::open_element;
+using testing::Opening;
+using testing::OpeningRoots;
+using testing::OpeningTrees;
 using testing::SampleUnit;
 
 std::optional<std::string> why_refused(const TraceHeader& header, const OpeningRoots& roots,

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "check_step.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "sample_unit.hpp"
@@ -9,6 +10,7 @@
 namespace gym::dispute {
 namespace {
 
+using testing::check_step;
 using testing::kSamples;
 using testing::SampleUnit;
 

@@ -27,7 +27,7 @@ class Liars : public ::testing::TestWithParam<dispute::testing::Sample> {
     /// The game ends with this proof.
     void expect_proof(Liar& liar, const std::string& name) {
         const Outcome outcome = play(liar);
-        EXPECT_EQ(outcome.end, Outcome::End::proof) << outcome.moves << outcome.reason.message;
+        EXPECT_EQ(outcome.end, Outcome::End::kProof) << outcome.moves << outcome.reason.message;
         EXPECT_EQ(name_of(outcome.last), name) << outcome.moves;
         EXPECT_NE(outcome.finding.claimed, outcome.finding.computed);
     }
@@ -160,7 +160,7 @@ TEST_P(Liars, CannotPostGarbageBehindTheLastElement) {
     liar.lie_in_record(2, [&](engine::StepRecord& r) { r.batch_root = windows.root(); });
     liar.token_windows.emplace(2, windows);
     const Outcome outcome = play(liar);
-    EXPECT_EQ(outcome.end, Outcome::End::asserter_silent) << outcome.moves;
+    EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent) << outcome.moves;
     EXPECT_NE(outcome.reason.message.find("postChunk"), std::string::npos)
         << outcome.reason.message;
 }

@@ -62,7 +62,7 @@ TEST_P(OuterGames, AWrongElementIsFoundWhereverItIs) {
             const std::uint64_t element = rng_() % elements(i);
             liar.lie_about(tree, i, 4 * element + rng_() % 4);
             const Outcome outcome = play(liar);
-            ASSERT_EQ(outcome.end, Outcome::End::proof) << outcome.moves << outcome.reason.message;
+            ASSERT_EQ(outcome.end, Outcome::End::kProof) << outcome.moves << outcome.reason.message;
             ASSERT_EQ(name_of(outcome.last), "proveOuter") << outcome.moves;
             EXPECT_EQ(outcome.finding.element, element);
             const auto& proof = std::get<move::ProveOuter>(outcome.last);
@@ -131,7 +131,7 @@ TEST_P(OuterGames, ADeltaThatNobodyCommittedToCannotBeShown) {
         OuterLiar liar(*asserter_);
         liar.list = list;
         const Outcome outcome = play(liar);
-        EXPECT_EQ(outcome.end, Outcome::End::asserter_silent) << outcome.reason.message;
+        EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent) << outcome.reason.message;
         EXPECT_EQ(outcome.moves, "declareOuter pickIncluded ");
     };
     std::vector<OuterDelta> list = sample_.included;
@@ -181,7 +181,7 @@ TEST_P(OuterGames, WhoDoesNotKnowTheEpochBelievesInIt) {
     sample_.epoch.clear();
     honest_ = sample_.rerun();
     const Outcome outcome = play(liar, facts);
-    EXPECT_EQ(outcome.end, Outcome::End::challenger_silent);
+    EXPECT_EQ(outcome.end, Outcome::End::kChallengerSilent);
     EXPECT_EQ(outcome.moves, "declareOuter ");
 }
 
@@ -218,13 +218,13 @@ TEST_P(OuterGames, WhatWasNotCommittedToCannotBeDeclared) {
     OuterFacts facts = sample_.facts(liar);
     facts.records_root = random_digest();
     const Outcome outcome = play(liar, facts);
-    EXPECT_EQ(outcome.end, Outcome::End::asserter_silent);
+    EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent);
     EXPECT_EQ(outcome.moves, "");
     // Deltas that are not the record's.
     facts = sample_.facts(liar);
     liar.list = sample_.included;
     liar.list->pop_back();
-    EXPECT_EQ(play(liar, facts).end, Outcome::End::asserter_silent);
+    EXPECT_EQ(play(liar, facts).end, Outcome::End::kAsserterSilent);
 }
 
 /// Other included deltas than the challenger expects, all of them committed to: no fault.
@@ -233,7 +233,7 @@ TEST_P(OuterGames, WhatIsIncludedIsTheCoordinatorsChoice) {
     other.list = {{SampleOuter::kSlots[1], sample_.epoch[1].commitment.delta_root},
                   {SampleOuter::kSlots[4], sample_.epoch[4].commitment.delta_root}};
     const Outcome outcome = play(other);
-    EXPECT_EQ(outcome.end, Outcome::End::challenger_silent) << outcome.moves;
+    EXPECT_EQ(outcome.end, Outcome::End::kChallengerSilent) << outcome.moves;
     EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict);
     // And a fault in it is one.
     other.lie_about(OuterTree::kBase, 0, 3);
@@ -242,7 +242,7 @@ TEST_P(OuterGames, WhatIsIncludedIsTheCoordinatorsChoice) {
 
 TEST_P(OuterGames, AgainstARightAggregateThereIsNoMove) {
     const Outcome outcome = challenge(*honest_);
-    EXPECT_EQ(outcome.end, Outcome::End::challenger_silent);
+    EXPECT_EQ(outcome.end, Outcome::End::kChallengerSilent);
     EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict) << outcome.reason.message;
     EXPECT_EQ(outcome.moves, "declareOuter ");
 }
@@ -251,7 +251,7 @@ TEST_P(OuterGames, AgainstARightAggregateThereIsNoMove) {
 TEST_P(OuterGames, AChallengerThatIsWrongHasNoProof) {
     const auto expect_silence = [&](OuterLiar& wrong, const char* moves) {
         const Outcome outcome = challenge(wrong);
-        EXPECT_EQ(outcome.end, Outcome::End::challenger_silent) << outcome.moves;
+        EXPECT_EQ(outcome.end, Outcome::End::kChallengerSilent) << outcome.moves;
         EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict) << outcome.reason.message;
         EXPECT_NE(outcome.moves.find(moves), std::string::npos) << outcome.moves;
     };

@@ -59,7 +59,7 @@ TEST_P(Games, AFaultAnywhereIsProvenByTheLastElement) {
         const Outcome outcome =
             testing::play(testing::transcript_of(facts), testing::asserter_of(faulty),
                           testing::challenger_of(*table_.honest));
-        ASSERT_EQ(outcome.end, Outcome::End::proof) << outcome.moves << outcome.reason.message;
+        ASSERT_EQ(outcome.end, Outcome::End::kProof) << outcome.moves << outcome.reason.message;
         ++endings[std::string(name_of(outcome.last))];
         ASSERT_LE(outcome.count, 12U) << outcome.moves;
         ++proven;
@@ -80,7 +80,7 @@ TEST_P(Games, AChallengerThatIsWrongHasNoProof) {
         const Outcome outcome =
             testing::play(testing::transcript_of(right), testing::asserter_of(*table_.honest),
                           testing::challenger_of(wrong));
-        ASSERT_EQ(outcome.end, Outcome::End::challenger_silent)
+        ASSERT_EQ(outcome.end, Outcome::End::kChallengerSilent)
             << outcome.moves << outcome.reason.message;
         EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict) << outcome.reason.message;
     }
@@ -92,7 +92,7 @@ TEST_P(Games, AgainstARightUnitThereIsNoMove) {
     const Outcome outcome =
         testing::play(testing::transcript_of(right), testing::asserter_of(*table_.honest),
                       testing::challenger_of(*other));
-    EXPECT_EQ(outcome.end, Outcome::End::challenger_silent);
+    EXPECT_EQ(outcome.end, Outcome::End::kChallengerSilent);
     EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict);
     EXPECT_EQ(outcome.moves, "declareStates ");
 }
@@ -124,7 +124,7 @@ TEST(LongGames, ReachTheStepInTwoAnswers) {
         const Outcome outcome =
             testing::play(testing::transcript_of(facts), testing::asserter_of(*faulty),
                           testing::challenger_of(*honest));
-        EXPECT_EQ(outcome.end, Outcome::End::proof) << outcome.moves << outcome.reason.message;
+        EXPECT_EQ(outcome.end, Outcome::End::kProof) << outcome.moves << outcome.reason.message;
         EXPECT_TRUE(outcome.moves.starts_with("declareStates pick answerSteps pickStep "))
             << outcome.moves;
     }
@@ -141,7 +141,7 @@ TEST(LongGames, EndInTheStateThatWasCommittedTo) {
     const Outcome outcome =
         testing::play(testing::transcript_of(facts), testing::asserter_of(*asserter),
                       testing::challenger_of(*challenger));
-    EXPECT_EQ(outcome.end, Outcome::End::asserter_silent) << outcome.reason.message;
+    EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent) << outcome.reason.message;
     EXPECT_EQ(outcome.moves, "declareStates pick ");
 }
 

@@ -58,8 +58,8 @@ Player challenger_of(Work& work) {
 }
 
 struct Outcome {
-    enum class End { proof, asserter_silent, challenger_silent };
-    End end = End::proof;
+    enum class End { kProof, kAsserterSilent, kChallengerSilent };
+    End end = End::kProof;
     std::string moves;
     std::size_t count = 0;
     Finding finding;
@@ -79,7 +79,7 @@ inline Outcome play(GameTranscript transcript, const Player& asserter, const Pla
         Result<Move> move = challenges ? challenger(transcript) : asserter(transcript);
         if (!move.ok()) {
             outcome.end =
-                challenges ? Outcome::End::challenger_silent : Outcome::End::asserter_silent;
+                challenges ? Outcome::End::kChallengerSilent : Outcome::End::kAsserterSilent;
             outcome.reason = move.error();
             return outcome;
         }

@@ -28,7 +28,7 @@ struct AccountOptions {
 };
 
 /// One key on one chain, with its transactions remembered in a file: a program that was interrupted
-/// goes on where it stopped. Not thread-safe.
+/// continues where it stopped. Not thread-safe.
 class Account {
   public:
     /// @errors of the store and the chain.

@@ -10,7 +10,7 @@
 
 namespace gym::contracts {
 
-/// What forge writes about a contract, as much as we read of it.
+/// The parts of forge's output about a contract that we read.
 struct Artifact {
     std::string name;
     Bytes bytecode;  ///< creation code, without constructor arguments

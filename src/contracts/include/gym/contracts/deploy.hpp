@@ -28,7 +28,7 @@ struct DeployParams {
 
 /// Deploys token, escrow, distributor, commitment log, stake and dispute game with all that
 /// computes for it, and grants the roles, through intents named "deploy/...": calling it again
-/// after a crash goes on where it stopped and never deploys twice. Returns when all are in blocks
+/// after a crash continues where it stopped and never deploys twice. Returns when all are in blocks
 /// and the roles are held.
 /// @errors kInvalidArgument of check_dispute_params; kConflict with the decoded revert, kTimeout,
 /// and as TxManager.

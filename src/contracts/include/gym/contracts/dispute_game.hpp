@@ -106,7 +106,7 @@ class DisputeGame {
     [[nodiscard]] ContractCall settle(const Digest& unit) const;
     [[nodiscard]] ContractCall withdraw_ether() const;
 
-    /// What both sides have left now.
+    /// The seconds that both sides have left now.
     struct Clocks {
         std::uint64_t challenger_s = 0;
         std::uint64_t asserter_s = 0;
@@ -118,7 +118,7 @@ class DisputeGame {
     struct Contracts {
         Address token, stake, opening, trees, steps, faults, elements, outer, outer_proofs;
     };
-    /// What OpeningRules was deployed with.
+    /// The parameters that OpeningRules was deployed with.
     struct Opening {
         Address commitment_log;
         std::uint64_t window_blocks = 0;  ///< after an epoch's root in which games are opened

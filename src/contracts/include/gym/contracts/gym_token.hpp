@@ -21,7 +21,6 @@ class GymToken {
         const chain::BlockId& at = chain::BlockTag::kLatest) const;
     [[nodiscard]] Result<Amount> allowance(chain::ChainClient& client, const Address& owner,
                                            const Address& spender) const;
-    [[nodiscard]] Result<Amount> total_supply(chain::ChainClient& client) const;
     /// The number of permits that `owner` used.
     [[nodiscard]] Result<Amount> permit_nonce(chain::ChainClient& client,
                                               const Address& owner) const;

@@ -74,7 +74,7 @@ class JobEscrow {
     /// The most that one epoch may release, of all owners and of one.
     [[nodiscard]] Result<Amount> release_cap(chain::ChainClient& client) const;
     [[nodiscard]] Result<Amount> owner_release_cap(chain::ChainClient& client) const;
-    /// (the epoch that releases go on in, what it has released)
+    /// (the epoch of the latest releases, the amount it has released)
     [[nodiscard]] Result<std::pair<std::uint64_t, Amount>> release_state(
         chain::ChainClient& client) const;
     /// (amount, Unix seconds from which it can be withdrawn)

@@ -37,7 +37,7 @@ struct LocksChanged {
 struct Slashed {
     Address owner;
     Address finder;
-    Address compensated;  ///< zero: nobody
+    Address compensated;  ///< zero: none
     Amount burned;
     Amount reward;
     Amount compensation;

@@ -15,7 +15,7 @@
 #include "gym/dispute/trace_program.hpp"
 #include "gym/engine/op_runner.hpp"
 
-/// What a dispute asks for below a macro op: roots of its primitives' outputs, then the chunks of
+/// Answers of a dispute below a macro op: roots of its primitives' outputs, then the chunks of
 /// one of them.
 namespace gym::dispute {
 

@@ -85,8 +85,8 @@ struct StateRecord {
     friend bool operator==(const StateRecord&, const StateRecord&) = default;
 };
 
-/// What a contract needs to know of a program before any record: u32 each, in this order, but the
-/// delta's bytes u64; then the four roots.
+/// The facts about a program that a contract needs before any record: u32 each, in this order, but
+/// the delta's bytes u64; then the four roots.
 struct TraceHeader {
     std::uint32_t numerics_version = program::kNumericsVersion;
     std::uint32_t input_leaves = 0;  ///< leaves that are inputs; they come first
@@ -98,13 +98,13 @@ struct TraceHeader {
     std::uint32_t loss = kNoLeaf;
     std::uint32_t grad_norm = kNoLeaf;
     std::uint32_t skipped = kNoLeaf;
-    // What a batch is; all 0 for a program without one.
+    // The batch; all 0 for a program without one.
     std::uint32_t windows = 0;
     std::uint32_t window_tokens = 0;  ///< a window has one token more
     std::uint32_t stride = 0;         ///< windows begin at its multiples
     std::uint32_t vocabulary = 0;     ///< tokens that the model knows
     std::uint32_t classes = 0;        ///< of a classifier: the last token of a window is below it
-    // What a delta is.
+    // The delta.
     std::uint32_t parameters = 0;                 ///< state slots that are in it
     std::uint64_t delta_bytes = kDeltaHeadBytes;  ///< with its head
     // Bits of the outer step's constants; 0 for a program without them.

@@ -15,7 +15,7 @@
 /// contracts/src/dispute/DisputeTypes.sol and the functions of IDisputeMoves.sol, field for field.
 namespace gym::game {
 
-/// What the commitment and its round record say about a unit.
+/// The facts about a train unit in its commitment and round record.
 struct Facts {
     Digest records_root;
     Digest final_state_root;
@@ -56,7 +56,7 @@ enum class OuterTree : std::uint8_t {
     kBoth = 3,      ///< as its step record has them: parameters, then momenta
 };
 
-/// What an aggregate was made from, once declared.
+/// The inputs of an aggregate, once declared.
 struct OuterFrame {
     Digest facts;        ///< hash of the unit's OuterFacts
     Digest program;      ///< the trace root
@@ -315,7 +315,7 @@ struct ProveOuterSlot {
     Bytes header;
     Pick leaf, source;
 };
-/// The included delta's commitment is nobody's, or contradicts the round record.
+/// The included delta's commitment has no valid signature or contradicts the round record.
 struct ProveSigner {
     OuterFacts facts;
     Bytes record, commitment;

@@ -19,7 +19,7 @@
 /// run() with other deltas.
 namespace gym::game {
 
-/// What an outer step makes.
+/// The results of an outer step.
 struct OuterTrees {
     std::vector<Digest> base;      ///< tensor roots of the parameters after it, in slot order
     std::vector<Digest> momentum;  ///< of the momenta after it
@@ -40,7 +40,7 @@ class OuterWork {
     [[nodiscard]] virtual const crypto::Eip712Domain& domain() const = 0;
     /// All commitments under the round's epoch, in the tree's order; empty: not known.
     [[nodiscard]] virtual std::span<const protocol::SignedCommitment> epoch() const = 0;
-    /// What the aggregate was made from, as its asserter or the next round record says.
+    /// The aggregate's inputs, as its asserter or the next round record says.
     [[nodiscard]] virtual std::span<const OuterDelta> included() const = 0;
 
     /// The outer step with these deltas; what follows is of the last such run.

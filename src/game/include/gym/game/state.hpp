@@ -47,7 +47,7 @@ struct Cursor {
 /// The position of a game that is at `cursor`.
 [[nodiscard]] Digest hash_of(const Cursor& cursor);
 
-/// Who must act, or how a game ended. Values are the contract's.
+/// The side that must act, or how a game ended. Values are the contract's.
 enum class GameStatus : std::uint8_t {
     kNone = 0,
     kAsserterMoves = 1,

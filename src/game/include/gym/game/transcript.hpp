@@ -8,24 +8,24 @@
 #include "gym/game/moves.hpp"
 #include "gym/game/rules.hpp"
 
-/// One game from its opening to where it is: what both players plan with.
+/// The transcript of one game, from its opening to its present cursor. Both players plan with it.
 namespace gym::game {
 
-/// A move that was accepted, in this game or, of an answer, in another one of the unit.
+/// An accepted move: of this game or, if it is an answer, of another game about the unit.
 struct PlayedMove {
     Cursor at;
     Move move;
     Cursor next;
 };
 
-/// A delta that an aggregate says it was made from.
+/// A delta that an aggregate declares as an input.
 struct OuterDelta {
     std::uint32_t slot = 0;
     Digest root;  ///< of its bytes
     friend auto operator<=>(const OuterDelta&, const OuterDelta&) = default;
 };
 
-/// The moves that led from the unit to the present cursor, in order.
+/// The moves from the unit to the present cursor, in order.
 class GameTranscript {
   public:
     /// @param start of start_of().
@@ -53,7 +53,7 @@ class GameTranscript {
     [[nodiscard]] const Bytes& chunk() const { return chunk_; }
     /// Of an aggregate, once declared; with its tree, once picked.
     [[nodiscard]] const std::optional<OuterFrame>& outer() const { return outer_; }
-    /// What an aggregate was made from, once declared.
+    /// The inputs of an aggregate, once declared.
     [[nodiscard]] const std::vector<OuterDelta>& included() const { return included_; }
     /// An element of all included deltas, once posted.
     [[nodiscard]] const Bytes& values() const { return values_; }

@@ -14,7 +14,7 @@
 #include "gym/game/evidence.hpp"
 #include "gym/game/transcript.hpp"
 
-/// Games rebuilt from the chain's logs: nothing else is remembered of them, so a player that was
+/// Games rebuilt from the chain's logs. Nothing else is remembered of them, so a player that was
 /// killed knows after a look what it knew before.
 namespace gym::player {
 
@@ -54,7 +54,7 @@ struct UnitLog {
 [[nodiscard]] UnitLog replay(std::span<const LoggedEvent> events,
                              const std::optional<game::EpochRoot>& epoch = std::nullopt);
 
-/// What the contract's logs say, in their order. @errors kMalformed.
+/// Decodes the contract's logs, in their order. @errors kMalformed.
 [[nodiscard]] Result<std::vector<LoggedEvent>> parse_events(const contracts::DisputeGame& contract,
                                                             std::span<const chain::Log> logs);
 /// Of all events of games about a unit, as chain::LogQuery has them.
@@ -64,17 +64,13 @@ struct Blocks {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
 };
-/// What logged in the games about a unit. @errors as ChainClient; kMalformed.
-[[nodiscard]] Result<std::vector<LoggedEvent>> unit_events(chain::ChainClient& client,
-                                                           const contracts::DisputeGame& contract,
-                                                           const Digest& unit, Blocks blocks);
-/// What logged in one game, its announcement included.
+/// Finds the events of one game, its announcement included.
 [[nodiscard]] Result<std::vector<LoggedEvent>> game_events(chain::ChainClient& client,
                                                            const contracts::DisputeGame& contract,
                                                            const Digest& game, Blocks blocks);
 
 /// A transaction of one of the two sides. The challenger announces, opens, moves and proves, the
-/// asserter answers. Who ends a game by its clock, or closes it, can be anybody: no side's.
+/// asserter answers. Anybody may end a game by its clock or close it: that counts for no side.
 struct GameTransaction {
     Digest hash;
     std::uint64_t block_number = 0;
@@ -83,7 +79,7 @@ struct GameTransaction {
 /// Those of one game, each once, in the chain's order. @param events of game_events().
 [[nodiscard]] std::vector<GameTransaction> transactions_of(std::span<const LoggedEvent> events);
 
-/// What a game cost: gas of transactions_of().
+/// The cost of a game: gas of transactions_of().
 struct GameCost {
     std::uint64_t transactions = 0;
     std::uint64_t challenger_gas = 0;
