@@ -8,6 +8,7 @@
 
 #include "anvil.hpp"
 #include "gym/chain_store/postgres.hpp"
+#include "gym/rewards/claim_proof.hpp"
 #include "gym/rewards/queries.hpp"
 #include "history.hpp"
 #include "ledger_client.hpp"
