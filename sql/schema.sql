@@ -2063,8 +2063,7 @@ CREATE TABLE registry.cost_rates (
     cost_bound_ppm bigint NOT NULL,
     fee_ppm bigint NOT NULL,
     changed_at_ms bigint NOT NULL,
-    CONSTRAINT cost_rates_cost_bound_ppm_check CHECK ((cost_bound_ppm >= 1000000)),
-    CONSTRAINT cost_rates_cost_bound_ppm_check1 CHECK ((cost_bound_ppm <= 100000000)),
+    CONSTRAINT cost_rates_cost_bound_ppm_check CHECK (((cost_bound_ppm >= 1000000) AND (cost_bound_ppm <= 100000000))),
     CONSTRAINT cost_rates_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
     CONSTRAINT cost_rates_id_check CHECK (id)
 );
@@ -2304,10 +2303,8 @@ CREATE TABLE rewards.fee_terms (
     CONSTRAINT fee_terms_burned_ppm_check CHECK (((burned_ppm >= 0) AND (burned_ppm <= 1000000))),
     CONSTRAINT fee_terms_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
     CONSTRAINT fee_terms_id_check CHECK (id),
-    CONSTRAINT fee_terms_uptime_bonus_max_ppm_check CHECK ((uptime_bonus_max_ppm >= 0)),
-    CONSTRAINT fee_terms_uptime_bonus_max_ppm_check1 CHECK ((uptime_bonus_max_ppm <= 10000000)),
-    CONSTRAINT fee_terms_verification_premium_ppm_check CHECK ((verification_premium_ppm >= 0)),
-    CONSTRAINT fee_terms_verification_premium_ppm_check1 CHECK ((verification_premium_ppm <= 10000000))
+    CONSTRAINT fee_terms_uptime_bonus_max_ppm_check CHECK (((uptime_bonus_max_ppm >= 0) AND (uptime_bonus_max_ppm <= 10000000))),
+    CONSTRAINT fee_terms_verification_premium_ppm_check CHECK (((verification_premium_ppm >= 0) AND (verification_premium_ppm <= 10000000)))
 );
 
 -- Name: finished_round; Type: TABLE; Schema: rewards; Owner: -
@@ -3584,13 +3581,13 @@ GRANT UPDATE(budget_wei) ON TABLE registry.job TO gym_api;
 
 -- Name: COLUMN job.request; Type: ACL; Schema: registry; Owner: -
 
-GRANT UPDATE(request) ON TABLE registry.job TO gym_api;
 GRANT UPDATE(request) ON TABLE registry.job TO gym_rewards;
+GRANT UPDATE(request) ON TABLE registry.job TO gym_api;
 
 -- Name: COLUMN job.request_reason; Type: ACL; Schema: registry; Owner: -
 
-GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_api;
 GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_rewards;
+GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_api;
 
 -- Name: TABLE rewards_data_terms; Type: ACL; Schema: audit; Owner: -
 
@@ -3759,9 +3756,9 @@ GRANT SELECT ON TABLE registry.cost_rates TO gym_api;
 
 -- Name: TABLE dataset_key; Type: ACL; Schema: registry; Owner: -
 
-GRANT SELECT,INSERT ON TABLE registry.dataset_key TO gym_api;
 GRANT SELECT ON TABLE registry.dataset_key TO gym_coordinator;
 GRANT SELECT ON TABLE registry.dataset_key TO gym_rewards;
+GRANT SELECT,INSERT ON TABLE registry.dataset_key TO gym_api;
 
 -- Name: TABLE disputed_unit; Type: ACL; Schema: registry; Owner: -
 

@@ -22,6 +22,13 @@ LANGUAGE sql VOLATILE AS $$
     UPDATE registry.sequence SET last = last + 1 WHERE name = which RETURNING last::bigint
 $$;
 
+-- For tables to which rows are only added.
+CREATE FUNCTION registry.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '%.% is append-only', TG_TABLE_SCHEMA, TG_TABLE_NAME USING ERRCODE = 'P0001';
+END
+$$;
+
 -- Nodes ---------------------------------------------------------------------------------------------
 CREATE TABLE registry.node (
     address registry.address PRIMARY KEY,
@@ -45,13 +52,55 @@ CREATE TABLE registry.node (
 );
 CREATE INDEX node_owner ON registry.node (owner);
 
-CREATE TABLE registry.heartbeat (
-    address registry.address NOT NULL REFERENCES registry.node,
-    time_window bigint NOT NULL,
-    PRIMARY KEY (address, time_window)
+-- Uptime: questions at moments that a node cannot foresee (docs/PROTOCOL.md, "Uptime").
+CREATE TABLE registry.challenge (
+    node registry.address NOT NULL REFERENCES registry.node,
+    nonce registry.digest PRIMARY KEY,
+    issued_at_ms bigint NOT NULL,
+    deadline_ms bigint NOT NULL CHECK (deadline_ms > issued_at_ms),
+    answered_at_ms bigint CHECK (answered_at_ms BETWEEN issued_at_ms AND deadline_ms),
+    signature bytea CHECK (octet_length(signature) = 65),  -- the node's, over the EIP-712 UptimeAnswer
+    late_at_ms bigint CHECK (late_at_ms > deadline_ms),    -- of the first answer that came too late: for people
+    withdrawn boolean NOT NULL DEFAULT false,              -- nobody could answer it: the coordinator was away
+    CHECK ((answered_at_ms IS NULL) = (signature IS NULL)),
+    CHECK (answered_at_ms IS NULL OR NOT withdrawn)
+);
+CREATE INDEX challenge_node ON registry.challenge (node, issued_at_ms);
+CREATE INDEX challenge_open ON registry.challenge (node, deadline_ms) WHERE answered_at_ms IS NULL AND NOT withdrawn;
+CREATE INDEX challenge_issued ON registry.challenge (issued_at_ms);
+
+-- When each node is asked next. Nobody but the coordinator may know.
+CREATE TABLE registry.challenge_schedule (
+    node registry.address PRIMARY KEY REFERENCES registry.node,
+    next_at_ms bigint NOT NULL
 );
 
+-- When challenges were issued last: a gap means that no coordinator was there to take answers.
+CREATE TABLE registry.challenge_pass (
+    id boolean PRIMARY KEY DEFAULT true CHECK (id),
+    at_ms bigint NOT NULL
+);
+
+-- What was asked and answered is not rewritten: an answer, a late one and a withdrawal each come once.
+CREATE FUNCTION registry.challenge_is_kept() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (new.node, new.nonce, new.issued_at_ms, new.deadline_ms)
+       IS DISTINCT FROM (old.node, old.nonce, old.issued_at_ms, old.deadline_ms)
+       OR (old.answered_at_ms IS NOT NULL AND (new.answered_at_ms, new.signature)
+           IS DISTINCT FROM (old.answered_at_ms, old.signature))
+       OR (old.late_at_ms IS NOT NULL AND new.late_at_ms IS DISTINCT FROM old.late_at_ms)
+       OR (old.withdrawn AND NOT new.withdrawn) THEN
+        RAISE EXCEPTION 'what a challenge says does not change' USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN new;
+END
+$$;
+CREATE TRIGGER challenge_is_kept BEFORE UPDATE ON registry.challenge
+    FOR EACH ROW EXECUTE FUNCTION registry.challenge_is_kept();
+
 -- Datasets ------------------------------------------------------------------------------------------
+-- What a dataset is worth (docs/REWARDS.md, "Data"): its licence, how much of it was not registered before, how useful
+-- it is, and the keys by which near-duplicates are found without looking at all datasets.
 CREATE TABLE registry.dataset (
     root registry.digest PRIMARY KEY,
     blob registry.digest NOT NULL,
@@ -60,9 +109,56 @@ CREATE TABLE registry.dataset (
     tokens bigint NOT NULL CHECK (tokens > 0),
     vocabulary integer NOT NULL CHECK (vocabulary BETWEEN 1 AND 65536),
     price_wei_per_mtoken registry.wei NOT NULL,
-    quality_ppm registry.ppm NOT NULL,
-    registered_at_ms bigint NOT NULL
+    registered_at_ms bigint NOT NULL,
+    -- Order of registration: each dataset is compared with those before it.
+    number bigint NOT NULL CONSTRAINT dataset_number UNIQUE,
+    -- An SPDX license expression; its syntax is checked by the registry.
+    licence text NOT NULL CHECK (char_length(licence) <= 256 AND licence ~ '^[A-Za-z0-9.+:() -]+$'),
+    novelty_ppm registry.ppm NOT NULL,
+    usefulness_ppm registry.ppm NOT NULL,
+    -- The sketch whose keys are in dataset_key. NULL: nothing is compared with this dataset.
+    sketch_level integer CHECK (sketch_level BETWEEN 0 AND 64),
+    sketch_chunks integer CHECK (sketch_chunks BETWEEN 0 AND 65536),
+    compared_tokens bigint CHECK (compared_tokens BETWEEN 0 AND tokens),
+    nearest registry.digest REFERENCES registry.dataset CHECK (nearest <> root),
+    nearest_ppm registry.ppm CHECK (nearest_ppm > 0),
+    -- quality::quality_ppm(): nobody can store one that does not follow from its factors.
+    quality_ppm integer NOT NULL
+        GENERATED ALWAYS AS ((novelty_ppm::bigint * usefulness_ppm / 1000000)::integer) STORED,
+    CONSTRAINT dataset_number_positive CHECK (number >= 1),
+    CONSTRAINT dataset_nearest CHECK ((nearest IS NULL) = (nearest_ppm IS NULL)),
+    CONSTRAINT dataset_sketch CHECK (num_nonnulls(sketch_level, sketch_chunks, compared_tokens) IN (0, 3)),
+    CONSTRAINT dataset_licence CHECK ((licence = 'NOASSERTION') = (sketch_level IS NULL)),
+    -- A price that no product with it can overflow: 10^12 tokens of money for a million tokens of text.
+    CONSTRAINT dataset_price CHECK (price_wei_per_mtoken <= 1000000000000000000000000000000)
 );
+CREATE INDEX dataset_owner ON registry.dataset (owner, number);
+
+CREATE FUNCTION registry.guard_dataset() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        -- Of generated columns a BEFORE trigger sees nothing: quality follows usefulness.
+        NEW.quality_ppm := OLD.quality_ppm;
+        IF to_jsonb(NEW) - 'usefulness_ppm' = to_jsonb(OLD) - 'usefulness_ppm'
+           AND EXISTS (SELECT FROM registry.measurement m
+                       WHERE m.dataset = NEW.root AND m.usefulness_ppm = NEW.usefulness_ppm) THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'what was registered as a dataset never changes, except that its usefulness is measured once'
+        USING ERRCODE = 'P0001';
+END
+$$;
+CREATE TRIGGER guard_dataset BEFORE UPDATE OR DELETE ON registry.dataset
+    FOR EACH ROW EXECUTE FUNCTION registry.guard_dataset();
+
+-- Band keys of sampled chunks (quality::band_keys), each with the first dataset that had it.
+CREATE TABLE registry.dataset_key (
+    key bigint PRIMARY KEY,  -- the 64 bits as a signed number
+    dataset bigint NOT NULL REFERENCES registry.dataset (number)
+);
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.dataset_key
+    FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
 -- Jobs ----------------------------------------------------------------------------------------------
 CREATE TABLE registry.job_transition (
@@ -121,6 +217,13 @@ CREATE TABLE registry.job (
     submitted_at_ms bigint NOT NULL,
     started_at_ms bigint,
     ended_at_ms bigint,
+    -- Not only a job's owner asks for a pause: gym-rewards does when the escrow cannot cover a unit. A service that asks in
+    -- the owner's place says why; the sentence becomes status_reason when the coordinator acts.
+    request_reason text NOT NULL DEFAULT '',
+    -- What a job pays for its data is fixed when it is submitted: a later measurement changes what later jobs pay.
+    data_price_wei_per_mtoken registry.wei NOT NULL,
+    data_quality_ppm registry.ppm NOT NULL,
+    CONSTRAINT job_request_reason_check CHECK (request IS NOT NULL OR request_reason = ''),
     CHECK (num_nonnulls(seed, program_root, program_blob, evaluate_program_root, evaluate_program_blob,
                         logits_program_root, logits_program_blob, base_state_root, base_state_blob,
                         momentum_root, momentum_blob, tokens_per_step, flops_per_step, parameters,
@@ -158,6 +261,44 @@ END
 $$;
 CREATE TRIGGER guard_job BEFORE INSERT OR UPDATE ON registry.job
     FOR EACH ROW EXECUTE FUNCTION registry.guard_job();
+
+-- A request that is taken back takes its reason along.
+CREATE FUNCTION registry.drop_request_reason() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.request_reason := '';
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER drop_request_reason BEFORE UPDATE OF request ON registry.job
+    FOR EACH ROW WHEN (NEW.request IS NULL) EXECUTE FUNCTION registry.drop_request_reason();
+
+CREATE FUNCTION registry.fix_data_terms() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        SELECT price_wei_per_mtoken, quality_ppm INTO NEW.data_price_wei_per_mtoken, NEW.data_quality_ppm
+        FROM registry.dataset WHERE root = NEW.dataset_root;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'the dataset is not registered' USING ERRCODE = 'foreign_key_violation';
+        END IF;
+    ELSIF (NEW.dataset_root, NEW.data_price_wei_per_mtoken, NEW.data_quality_ppm)
+          IS DISTINCT FROM (OLD.dataset_root, OLD.data_price_wei_per_mtoken, OLD.data_quality_ppm) THEN
+        RAISE EXCEPTION 'the terms of a job never change' USING ERRCODE = 'P0001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER fix_data_terms BEFORE INSERT OR UPDATE ON registry.job
+    FOR EACH ROW EXECUTE FUNCTION registry.fix_data_terms();
+
+-- What a job can cost at most (docs/REWARDS.md): the coordinator publishes the rates by which it decides whether a round may
+-- begin, so that a quote counts by the same rule.
+CREATE TABLE registry.cost_rates (
+    id boolean PRIMARY KEY DEFAULT true CHECK (id),
+    -- Bounded: rates that no configuration allows would stop every quote and every submission.
+    cost_bound_ppm bigint NOT NULL CHECK (cost_bound_ppm BETWEEN 1000000 AND 100000000),
+    fee_ppm bigint NOT NULL CHECK (fee_ppm BETWEEN 0 AND 1000000),
+    changed_at_ms bigint NOT NULL
+);
 
 -- Rounds --------------------------------------------------------------------------------------------
 CREATE TABLE registry.round (
@@ -223,7 +364,10 @@ INSERT INTO registry.unit_transition VALUES
     ('unsampled', 'final'), ('unsampled', 'disputed'), ('unsampled', 'rejected'), ('unsampled', 'void'),
     ('verified', 'final'), ('verified', 'disputed'), ('verified', 'rejected'), ('verified', 'void'),
     ('disputed', 'upheld'), ('disputed', 'slashed'), ('disputed', 'rejected'), ('disputed', 'void'),
-    ('upheld', 'final'), ('upheld', 'rejected'), ('upheld', 'void');
+    ('upheld', 'final'), ('upheld', 'rejected'), ('upheld', 'void'),
+    -- A fault proven on chain slashes a unit in any state between commitment and end.
+    ('committed', 'slashed'), ('sampled', 'slashed'), ('unsampled', 'slashed'), ('reported', 'slashed'),
+    ('revealed', 'slashed'), ('verified', 'slashed'), ('upheld', 'slashed');
 
 CREATE TABLE registry.unit (
     id registry.digest PRIMARY KEY,
@@ -330,11 +474,6 @@ $$;
 CREATE TRIGGER write_unit_event AFTER INSERT OR UPDATE ON registry.unit
     FOR EACH ROW EXECUTE FUNCTION registry.write_unit_event();
 
-CREATE FUNCTION registry.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    RAISE EXCEPTION '%.% is append-only', TG_TABLE_SCHEMA, TG_TABLE_NAME USING ERRCODE = 'P0001';
-END
-$$;
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.unit_event
     FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
@@ -357,8 +496,11 @@ CREATE TABLE registry.unit_records (
 CREATE TABLE registry.equivocation (
     unit_id registry.digest PRIMARY KEY REFERENCES registry.unit,
     second bytea NOT NULL,
-    received_at_ms bigint NOT NULL
+    received_at_ms bigint NOT NULL,
+    -- Two signed commitments for one unit are a game that is won when it is opened: when that was left to the player.
+    filed_at_ms bigint
 );
+CREATE INDEX equivocation_unfiled ON registry.equivocation (received_at_ms) WHERE filed_at_ms IS NULL;
 
 CREATE TABLE registry.report (
     unit_id registry.digest NOT NULL REFERENCES registry.unit,
@@ -378,13 +520,21 @@ CREATE TABLE registry.report (
     accepted_seq bigint UNIQUE CHECK (accepted_seq >= 1),
     accepted_at_ms bigint,
     found_fault boolean NOT NULL DEFAULT false,
+    -- A report that agrees with the commitment could be a copy of it: roots are in the task, records come back for the
+    -- committed digest, and nothing but a re-execution can tell the trace from noise. So the coordinator audits some of
+    -- these reports (docs/PROTOCOL.md), and tells nobody which: gym_api may not read this column.
+    audit text CHECK (audit IN ('due', 'passed', 'failed', 'impossible')),
     PRIMARY KEY (unit_id, draw),
     CHECK (num_nonnulls(records_root, final_state_root, delta_root, trace, challenge_signature, salt,
                         records, is_equal, revealed_at_ms) IN (0, 9)),
     CHECK (accepted_seq IS NULL OR revealed_at_ms IS NOT NULL),
     CHECK ((accepted_seq IS NULL) = (accepted_at_ms IS NULL)),
-    CHECK (NOT found_fault OR (accepted_seq IS NOT NULL AND NOT is_equal))
+    CHECK (NOT found_fault OR (accepted_seq IS NOT NULL AND NOT is_equal)),
+    CHECK (audit IS NULL OR (revealed_at_ms IS NOT NULL AND is_equal)),
+    CHECK (audit IS DISTINCT FROM 'failed' OR accepted_seq IS NULL)
 );
+CREATE INDEX report_audit_due ON registry.report (unit_id) WHERE audit = 'due';
+CREATE INDEX report_verifier ON registry.report (verifier) WHERE accepted_seq IS NULL;
 
 CREATE TABLE registry.missed_draw (
     unit_id registry.digest NOT NULL REFERENCES registry.unit,
@@ -393,6 +543,43 @@ CREATE TABLE registry.missed_draw (
     at_ms bigint NOT NULL,
     PRIMARY KEY (unit_id, draw)
 );
+
+-- Games on chain (docs/PROTOCOL.md, "Disputes") -----------------------------------------------------
+-- A unit is not final while its window on chain is open, nor while a game about any unit of its worker is; a proven
+-- fault slashes the unit and ends its worker.
+
+-- How far the games of a contract have been read.
+CREATE TABLE registry.game_watch (
+    contract registry.address PRIMARY KEY,
+    seen_block registry.counter NOT NULL,
+    window_blocks registry.counter NOT NULL
+);
+
+-- A unit by the chain's name for it. It may be a commitment that the coordinator never took.
+CREATE TABLE registry.disputed_unit (
+    contract registry.address NOT NULL REFERENCES registry.game_watch,
+    name registry.digest NOT NULL,
+    asserter registry.address NOT NULL,
+    open_games bigint NOT NULL CHECK (open_games >= 0),
+    is_faulty boolean NOT NULL,
+    handled_at_ms bigint,  -- when the registry took the consequences of the fault
+    -- When the first open game was opened; NULL: not known. A unit whose window was over by then does not wait for it, or
+    -- games about ever newer units of one worker would keep all that it has from ever being paid.
+    opened_block bigint CHECK (opened_block >= 0),
+    PRIMARY KEY (contract, name),
+    CHECK (handled_at_ms IS NULL OR is_faulty)
+);
+CREATE INDEX disputed_unit_open ON registry.disputed_unit (asserter)
+    WHERE open_games > 0 OR (is_faulty AND handled_at_ms IS NULL);
+
+-- What an auditor needs to count an epoch again from what nodes signed (docs/REWARDS.md, "Auditing an epoch"): reports on
+-- units that have ended, as their verifiers revealed them. Before the end a trace could be copied by the next verifier
+-- drawn. Step records and audits are left out.
+CREATE VIEW registry.published_report AS
+    SELECT u.job_id, u.round, p.unit_id, p.draw, p.verifier, p.digest, p.records_root, p.final_state_root, p.delta_root,
+           p.trace, p.challenge_signature, p.salt, p.is_equal, p.accepted_seq IS NOT NULL AS accepted
+    FROM registry.report p JOIN registry.unit u ON u.id = p.unit_id
+    WHERE p.revealed_at_ms IS NOT NULL AND u.ended_at_ms IS NOT NULL;
 
 -- Invariants: every view is empty -------------------------------------------------------------------
 CREATE VIEW audit.registry_feed_gaps AS
@@ -419,21 +606,38 @@ CREATE VIEW audit.registry_included_not_accepted AS
     SELECT u.id, u.state FROM registry.unit u
     WHERE u.included AND u.state IN ('assigned', 'expired', 'unpaid');
 
+CREATE VIEW audit.registry_dataset_nearest AS
+    SELECT format('dataset %s names one as nearest that was registered later', encode(d.root, 'hex')) AS problem
+    FROM registry.dataset d JOIN registry.dataset n ON n.root = d.nearest
+    WHERE n.number >= d.number;
+
 -- Who may do what -----------------------------------------------------------------------------------
-GRANT USAGE ON SCHEMA registry TO gym_coordinator, gym_rewards, gym_api;
-GRANT SELECT ON ALL TABLES IN SCHEMA registry TO gym_coordinator, gym_rewards;
-GRANT INSERT, UPDATE ON registry.node, registry.dataset, registry.round, registry.unit, registry.report
+GRANT USAGE ON SCHEMA registry TO gym_coordinator, gym_rewards, gym_api, gym_ledger_owner;
+GRANT SELECT ON registry.sequence, registry.node, registry.challenge, registry.dataset, registry.dataset_key,
+    registry.job_transition, registry.job, registry.round, registry.unit_transition, registry.unit, registry.unit_event,
+    registry.unit_commitment, registry.unit_records, registry.equivocation, registry.report, registry.missed_draw,
+    registry.game_watch, registry.disputed_unit TO gym_coordinator, gym_rewards;
+-- When a node is challenged next is known to the coordinator alone.
+GRANT SELECT, INSERT, UPDATE, DELETE ON registry.challenge_schedule, registry.challenge_pass TO gym_coordinator;
+GRANT INSERT, DELETE, UPDATE (answered_at_ms, signature, late_at_ms, withdrawn) ON registry.challenge TO gym_coordinator;
+GRANT INSERT, UPDATE ON registry.node, registry.round, registry.unit, registry.report TO gym_coordinator;
+GRANT INSERT ON registry.unit_commitment, registry.unit_records, registry.equivocation, registry.missed_draw
     TO gym_coordinator;
-GRANT INSERT ON registry.unit_commitment, registry.unit_records, registry.equivocation,
-    registry.missed_draw TO gym_coordinator;
-GRANT INSERT, DELETE ON registry.heartbeat TO gym_coordinator;
+GRANT UPDATE (filed_at_ms) ON registry.equivocation TO gym_coordinator;
 GRANT UPDATE ON registry.job, registry.sequence TO gym_coordinator;
--- The API shows everything but step records, submits jobs and datasets, and passes on what owners ask.
-GRANT SELECT ON registry.node, registry.heartbeat, registry.dataset, registry.job, registry.round,
-    registry.unit, registry.unit_event, registry.unit_commitment, registry.unit_transition,
-    registry.job_transition TO gym_api;
+GRANT INSERT, UPDATE ON registry.game_watch TO gym_coordinator;
+GRANT INSERT, UPDATE, DELETE ON registry.disputed_unit TO gym_coordinator;
+GRANT SELECT, INSERT, UPDATE ON registry.cost_rates TO gym_coordinator;
+-- A job without budget is paused the way its owner would pause it.
+GRANT UPDATE (request, request_reason) ON registry.job TO gym_rewards;
+-- The API shows everything but step records and audits, submits jobs and datasets, and passes on what owners ask.
+GRANT SELECT ON registry.node, registry.challenge, registry.dataset, registry.dataset_key, registry.job_transition,
+    registry.job, registry.cost_rates, registry.round, registry.unit_transition, registry.unit, registry.unit_event,
+    registry.unit_commitment, registry.game_watch, registry.disputed_unit, registry.published_report TO gym_api;
 GRANT SELECT (unit_id, draw, verifier, digest, committed_at_ms, records_root, final_state_root,
               delta_root, is_equal, revealed_at_ms, accepted_seq, accepted_at_ms, found_fault)
     ON registry.report TO gym_api;
-GRANT INSERT ON registry.job, registry.dataset TO gym_api;
-GRANT UPDATE (request, budget_wei) ON registry.job TO gym_api;
+GRANT INSERT ON registry.job, registry.dataset, registry.dataset_key TO gym_api;
+GRANT UPDATE (request, request_reason, budget_wei) ON registry.job TO gym_api;
+-- ledger.require_own_job() looks up whose a job is.
+GRANT SELECT (id, owner) ON registry.job TO gym_ledger_owner;

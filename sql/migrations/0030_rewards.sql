@@ -32,14 +32,19 @@ CREATE TABLE rewards.settlement (
     active_at_ms bigint,                 -- from the chain
     closed_at_ms bigint NOT NULL,
     changed_at_ms bigint NOT NULL,
-    CHECK (state <> 'submitted' OR active_at_ms IS NOT NULL)
+    -- The ledger's seal at the epoch's close, also in its published file, whose root is posted with the payout root.
+    seal_number bigint,
+    seal_hash rewards.digest,
+    CHECK (state <> 'submitted' OR active_at_ms IS NOT NULL),
+    CHECK ((seal_number IS NULL) = (seal_hash IS NULL))
 );
 -- One epoch is under way at a time.
 CREATE UNIQUE INDEX settlement_under_way ON rewards.settlement ((true)) WHERE state IN ('closed', 'released');
 
 CREATE TABLE rewards.credit (
     id uuid PRIMARY KEY,  -- of the ledger transfer that makes it
-    kind text NOT NULL CHECK (kind IN ('compute', 'verification', 'uptime', 'data')),
+    kind text NOT NULL
+        CHECK (kind IN ('compute', 'verification', 'uptime', 'data', 'fee', 'burn', 'emission')),
     state text NOT NULL CHECK (state IN ('pending', 'posted', 'void', 'unfunded')),
     -- The transfer that decided it: a post, a void, or the transfer itself.
     posting uuid UNIQUE,
@@ -63,10 +68,22 @@ CREATE TABLE rewards.credit (
     epoch bigint REFERENCES rewards.settlement,  -- whose payout root includes it
     created_at_ms bigint NOT NULL,
     changed_at_ms bigint NOT NULL,
+    -- Of credits of a round as a whole, the inputs that explain them.
+    challenges bigint NOT NULL DEFAULT 0 CHECK (challenges >= 0),  -- uptime
+    answered bigint NOT NULL DEFAULT 0,
+    charged ledger.amount NOT NULL DEFAULT 0,                      -- fee, burn: the credits it is on
+    fee_ppm bigint NOT NULL DEFAULT 0 CHECK (fee_ppm BETWEEN 0 AND 1000000),
+    burned_ppm bigint NOT NULL DEFAULT 0 CHECK (burned_ppm BETWEEN 0 AND 1000000),
+    burned ledger.amount NOT NULL DEFAULT 0,                       -- emission: what the round burned
+    emission_ppm bigint NOT NULL DEFAULT 0 CHECK (emission_ppm BETWEEN 0 AND 1000000),
+    compute_total ledger.amount NOT NULL DEFAULT 0,
+    payer rewards.address,  -- NULL: the job's escrow
     CHECK ((posting IS NOT NULL) = (state IN ('posted', 'void')) OR (state = 'void' AND posting IS NULL)),
     CHECK (epoch IS NULL OR state = 'posted'),
     CHECK (NOT due OR state = 'unfunded' OR state = 'posted'),
-    CHECK ((kind = 'uptime') = (unit_id IS NULL))
+    CHECK (answered BETWEEN 0 AND challenges),
+    CONSTRAINT credit_has_unit CHECK ((kind IN ('compute', 'verification', 'data')) = (unit_id IS NOT NULL)),
+    CONSTRAINT credit_has_payer CHECK ((kind = 'emission') = (payer IS NOT NULL))
 );
 CREATE INDEX credit_earner ON rewards.credit (earner, created_at_ms DESC);
 CREATE INDEX credit_unit ON rewards.credit (unit_id);
@@ -80,8 +97,15 @@ CREATE TABLE rewards.finished_round (
     registry_epoch bigint NOT NULL UNIQUE,
     epoch bigint REFERENCES rewards.settlement,  -- whose file lists it
     finished_at_ms bigint NOT NULL,
-    PRIMARY KEY (job_id, round)
+    -- The span over which the round's uptime credits count.
+    uptime_from_ms bigint CHECK (uptime_from_ms >= 0),
+    uptime_to_ms bigint CHECK (uptime_to_ms >= uptime_from_ms),
+    -- Why no epoch can pay this round: the limit of the contracts that it exceeds. It waits until the limit is raised.
+    held text NOT NULL DEFAULT '',
+    PRIMARY KEY (job_id, round),
+    CONSTRAINT finished_round_uptime CHECK ((uptime_from_ms IS NULL) = (uptime_to_ms IS NULL))
 );
+CREATE INDEX finished_round_held ON rewards.finished_round (job_id, round) WHERE held <> '';
 
 -- What an epoch added per earner, and the sum that its root pays.
 CREATE TABLE rewards.payout (
@@ -112,8 +136,12 @@ CREATE TABLE rewards.trim (
     id text PRIMARY KEY,
     owner rewards.address NOT NULL,
     amount ledger.amount NOT NULL,
-    done boolean NOT NULL DEFAULT false
+    done boolean NOT NULL DEFAULT false,
+    -- Trims go out in the order of their requests: an owner with many of them must not push back anybody else's.
+    seq bigint GENERATED ALWAYS AS IDENTITY
 );
+CREATE INDEX trim_open ON rewards.trim (seq) WHERE NOT done;
+CREATE INDEX trim_owner ON rewards.trim (owner) WHERE NOT done;
 
 CREATE TABLE rewards.reconciliation (
     block bigint PRIMARY KEY,
@@ -121,15 +149,28 @@ CREATE TABLE rewards.reconciliation (
     escrow_chain ledger.amount NOT NULL,
     distributor_ledger ledger.amount NOT NULL,
     distributor_chain ledger.amount NOT NULL,
-    at_ms bigint NOT NULL
+    at_ms bigint NOT NULL,
+    claimed_ledger ledger.amount,
+    claimed_chain ledger.amount,
+    CHECK ((claimed_ledger IS NULL) = (claimed_chain IS NULL))
+);
+
+-- The terms that gym-rewards was last configured with; credits keep the terms that they were booked by.
+CREATE TABLE rewards.fee_terms (
+    id boolean PRIMARY KEY DEFAULT true CHECK (id),
+    fee_ppm bigint NOT NULL CHECK (fee_ppm BETWEEN 0 AND 1000000),
+    burned_ppm bigint NOT NULL CHECK (burned_ppm BETWEEN 0 AND 1000000),
+    changed_at_ms bigint NOT NULL,
+    verification_premium_ppm bigint CHECK (verification_premium_ppm BETWEEN 0 AND 10000000),
+    uptime_bonus_max_ppm bigint CHECK (uptime_bonus_max_ppm BETWEEN 0 AND 10000000)
 );
 
 GRANT USAGE ON SCHEMA rewards TO gym_rewards, gym_api;
 GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA rewards TO gym_rewards;
 REVOKE UPDATE ON rewards.payout, rewards.release, rewards.chain_event FROM gym_rewards;
 GRANT SELECT ON ALL TABLES IN SCHEMA rewards TO gym_api;
--- A job without budget is paused the way its owner would pause it.
-GRANT UPDATE (request) ON registry.job TO gym_rewards;
+GRANT USAGE ON SCHEMA rewards TO gym_auditor;
+GRANT SELECT (epoch, seal_number, seal_hash, closed_at_ms) ON rewards.settlement TO gym_auditor;
 
 -- Invariants --------------------------------------------------------------------------------------------
 CREATE VIEW audit.rewards_credit_without_transfer AS
@@ -177,9 +218,50 @@ CREATE VIEW audit.rewards_released AS
                WHERE epoch IS NOT NULL GROUP BY epoch) c ON c.epoch = r.epoch
     WHERE r.amount IS DISTINCT FROM c.amount;
 
+-- Anybody can send tokens to the distributor, so it may hold more than is owed. What must hold to the last unit: the
+-- escrow's own total and the claims that were paid; and the distributor has tokens for all that is owed.
 CREATE VIEW audit.rewards_reconciliation AS
-    SELECT format('block %s: contracts hold %s and %s, the ledger says %s and %s', r.block, r.escrow_chain,
-                  r.distributor_chain, r.escrow_ledger, r.distributor_ledger) AS problem
+    SELECT format('block %s: contracts hold %s and %s and paid %s, the ledger says %s and %s and %s', r.block,
+                  r.escrow_chain, r.distributor_chain, r.claimed_chain, r.escrow_ledger, r.distributor_ledger,
+                  r.claimed_ledger) AS problem
     FROM rewards.reconciliation r
     WHERE r.block = (SELECT max(block) FROM rewards.reconciliation)
-      AND (r.escrow_chain <> r.escrow_ledger OR r.distributor_chain <> r.distributor_ledger);
+      AND (r.escrow_chain <> r.escrow_ledger OR r.claimed_chain <> r.claimed_ledger
+           OR r.distributor_chain < r.distributor_ledger);
+
+CREATE VIEW audit.rewards_data_terms AS
+    SELECT format('data credit %s was booked with other terms than job %s has', c.id, encode(j.id, 'hex')) AS problem
+    FROM rewards.credit c JOIN registry.job j ON j.id = c.job_id
+    WHERE c.kind = 'data'
+      AND (c.price, c.quality_ppm) IS DISTINCT FROM (j.data_price_wei_per_mtoken, j.data_quality_ppm);
+
+CREATE VIEW audit.rewards_data_paid_twice AS
+    SELECT format('unit %s has %s data credits', encode(unit_id, 'hex'), count(*)) AS problem
+    FROM rewards.credit WHERE kind = 'data' GROUP BY unit_id HAVING count(*) > 1;
+
+-- Self-dealing must never pay: who owns a job and its workers gets back less than the job destroyed.
+CREATE VIEW audit.rewards_emission_above_burned AS
+    SELECT format('job %s: emission %s, burned %s', encode(job_id, 'hex'), emission, burned) AS problem
+    FROM (SELECT job_id, coalesce(sum(amount) FILTER (WHERE kind = 'emission'), 0) AS emission,
+                 coalesce(sum(amount) FILTER (WHERE kind = 'burn'), 0) AS burned
+          FROM rewards.credit WHERE state = 'posted' GROUP BY job_id) j
+    WHERE emission > burned;
+
+CREATE VIEW audit.rewards_fee_above_charge AS
+    SELECT format('job %s, round %s: fees on %s, credits are %s', encode(job_id, 'hex'), round, charged, credits)
+        AS problem
+    FROM (SELECT job_id, round, coalesce(sum(charged) FILTER (WHERE kind = 'fee'), 0) AS charged,
+                 coalesce(sum(amount) FILTER (WHERE kind IN ('compute', 'verification', 'uptime', 'data')), 0) AS credits
+          FROM rewards.credit WHERE state = 'posted' GROUP BY job_id, round) r
+    WHERE charged > credits;
+
+CREATE VIEW audit.ledger_seal_anchors AS
+    SELECT format('epoch %s names seal %s as %s, the ledger has %s', e.epoch, e.seal_number,
+                  encode(e.seal_hash, 'hex'), coalesce(encode(s.hash, 'hex'), 'none')) AS problem
+    FROM rewards.settlement e LEFT JOIN ledger.seal s ON s.number = e.seal_number
+    WHERE e.seal_hash <> s.hash OR (e.seal_number IS NOT NULL AND s.hash IS NULL)
+    UNION ALL
+    SELECT format('epoch %s: its file names another seal than its row', e.epoch)
+    FROM rewards.settlement e
+    WHERE (e.file::jsonb #>> '{ledger_seal,number}', e.file::jsonb #>> '{ledger_seal,hash}')
+          IS DISTINCT FROM (e.seal_number::text, '0x' || encode(e.seal_hash, 'hex'));

@@ -25,7 +25,7 @@ Result<Response> list_nodes(RouteContext& context, const Call& call) {
     GYM_TRY(const std::uint64_t limit, call.number("limit", kListMax, kListDefault));
     filter.limit = static_cast<std::uint32_t>(limit);
     if (call.has("role")) {
-        GYM_TRY(filter.role, registry::parse_node_role(call.query.find("role")->second));
+        GYM_TRY(filter.role, records::parse_node_role(call.query.find("role")->second));
     }
     if (call.has("owner")) {
         GYM_TRY(filter.owner, call.address("owner"));

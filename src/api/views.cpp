@@ -111,11 +111,9 @@ json::object inputs_json(const rewards::CreditInputs& inputs) {
     return out;
 }
 
-/// The registry stores an object; whatever else were there is shown as no detail.
-json::value hardware_json(const std::string& text) {
-    boost::system::error_code error;
-    json::value parsed = json::parse(text, error);
-    return error || !parsed.is_object() ? json::value(json::object{}) : parsed;
+json::object hardware_json(const records::NodeProfile& profile) {
+    if (profile.device.empty() && profile.memory_bytes == 0) return {};
+    return {{"gpu_type", profile.device}, {"memory_bytes", profile.memory_bytes}};
 }
 
 }  // namespace
@@ -172,12 +170,12 @@ json::object to_json(const rewards::PayoutEpoch& epoch) {
 
 json::object to_json(const registry::Node& node, bool live) {
     return {{"address", node.address.hex()},
-            {"role", to_string(node.role)},
+            {"role", records::to_string(node.profile.role)},
             {"owner", node.owner.hex()},
             {"name", node.name},
-            {"hardware", hardware_json(node.hardware_json)},
-            {"software", node.software},
-            {"benchmark_flops", node.benchmark_flops},
+            {"hardware", hardware_json(node.profile)},
+            {"software", node.profile.software_version},
+            {"benchmark_flops", node.profile.flops_per_second},
             {"live", live},
             {"registered_at_ms", node.registered_at_ms},
             {"last_seen_at_ms", node.last_seen_at_ms},

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text.hpp"
+#include "gym/common/printable.hpp"
 
 namespace gym::chain {
 namespace {
@@ -49,7 +49,7 @@ Result<RpcReply> parse_reply(const std::string& method, const json::value& reply
         if (const json::value* code = fields.if_contains("code"); code && code->is_int64())
             out.code = code->as_int64();
         if (const json::value* text = fields.if_contains("message"); text && text->is_string())
-            out.message = printable(std::string_view(text->as_string()), kMessageShown);
+            out.message = printable_ascii(std::string_view(text->as_string()), kMessageShown);
         out.data = revert_data(fields);
         // A node that could not read the request answers with a null id.
         id = reply_id != nullptr && reply_id->is_int64() ? reply_id->as_int64() : id_first;
@@ -65,6 +65,13 @@ Result<RpcReply> parse_reply(const std::string& method, const json::value& reply
 }
 
 }  // namespace
+
+std::string lower_case(std::string_view text) {
+    std::string out(text);
+    for (char& c : out)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+    return out;
+}
 
 bool RpcError::is_revert() const {
     return code == kRevertCode || lower_case(message).find("revert") != std::string::npos;

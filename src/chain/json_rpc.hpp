@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "http_transport.hpp"
 
 namespace gym::chain {
+
+/// ASCII letters only: for comparing what nodes say.
+[[nodiscard]] std::string lower_case(std::string_view text);
 
 /// What a node reports instead of a result.
 struct RpcError {

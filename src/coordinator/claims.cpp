@@ -88,9 +88,8 @@ Result<std::vector<registry::Unit>> lost_claims(const Context& context) {
     registry::UnitFilter own;
     own.worker = context.deps.key.address();
     own.kind = protocol::UnitKind::kAggregate;
-    own.states = {UnitState::kCommitted, UnitState::kSampled,  UnitState::kUnsampled,
-                  UnitState::kReported,  UnitState::kRevealed, UnitState::kVerified,
-                  UnitState::kDisputed,  UnitState::kUpheld};
+    own.states = registry::open_states();
+    std::erase(own.states, UnitState::kAssigned);  // not signed yet
     own.limit = registry::kUnitsListMax;
     return context.transact([&](db::Transaction& tx) -> Result<std::vector<registry::Unit>> {
         GYM_TRY(auto units, registry::list_units(tx, own));

@@ -21,9 +21,9 @@ struct Context {
 
     [[nodiscard]] UnixMs now() const { return deps.clock.now_ms(); }
     /// Whether the operator lets `address` take part in this role.
-    [[nodiscard]] bool admits(registry::NodeRole role, const Address& address) const {
-        const auto& allowed = role == registry::NodeRole::kVerifier ? options.verifiers_allowed
-                                                                    : options.workers_allowed;
+    [[nodiscard]] bool admits(records::NodeRole role, const Address& address) const {
+        const auto& allowed = role == records::NodeRole::kVerifier ? options.verifiers_allowed
+                                                                   : options.workers_allowed;
         return allowed.empty() || allowed.contains(address);
     }
 

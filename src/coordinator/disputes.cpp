@@ -9,11 +9,6 @@ namespace {
 
 using protocol::UnitState;
 
-const std::vector<UnitState> kOpenStates = {
-    UnitState::kAssigned,  UnitState::kCommitted, UnitState::kSampled,
-    UnitState::kUnsampled, UnitState::kReported,  UnitState::kRevealed,
-    UnitState::kVerified,  UnitState::kDisputed,  UnitState::kUpheld};
-
 /// Follows up on what a deadline did to a unit: a draw that was missed goes to the next verifier.
 Status after_deadline(const Context& context, db::Transaction& tx, const registry::Unit& unit,
                       UnixMs now_ms) {
@@ -202,7 +197,7 @@ Status end_worker(db::Transaction& tx, const Address& worker, const protocol::Re
     GYM_CHECK(registry::exclude_node(tx, worker, reason, cause, now_ms));
     registry::UnitFilter open;
     open.worker = worker;
-    open.states = kOpenStates;
+    open.states = registry::open_states();
     open.limit = registry::kUnitsListMax;
     GYM_TRY(const auto units, registry::list_units(tx, open));
     for (const registry::Unit& unit : units) {
@@ -216,7 +211,7 @@ Status end_worker(db::Transaction& tx, const Address& worker, const protocol::Re
 
 }  // namespace
 
-bool is_only_challenged(const registry::Unit& unit) {
+bool is_only_challenged(const records::UnitSummary& unit) {
     return unit.status.state == UnitState::kDisputed &&
            unit.reason_code == protocol::to_string(protocol::ReasonCode::kChallenged);
 }

@@ -6,7 +6,7 @@
 namespace gym::coordinator {
 
 /// Whether a unit is disputed because of a game alone: no report depends on how that ends.
-[[nodiscard]] bool is_only_challenged(const registry::Unit& unit);
+[[nodiscard]] bool is_only_challenged(const records::UnitSummary& unit);
 
 /// Ends a worker's membership because of a proven fault of `cause`: excluded with the reason, and
 /// its other units that are not final become void. Those that a report disputes have their own end,

@@ -179,14 +179,14 @@ Result<std::vector<registry::Node>> choose_workers(const Context& context, db::T
                                                    const registry::Job& job, std::uint64_t round,
                                                    UnixMs now_ms, const Staked& staked) {
     registry::NodeFilter filter;
-    filter.role = registry::NodeRole::kWorker;
+    filter.role = records::NodeRole::kWorker;
     filter.eligible_only = true;
     filter.seen_since_ms = now_ms - context.options.node_live_ms;
     filter.limit = 10'000;
     GYM_TRY(const auto nodes, registry::list_nodes(tx, filter));
     std::vector<std::tuple<Digest, registry::Node>> ranked;
     for (const registry::Node& node : nodes) {
-        if (!context.admits(node.role, node.address)) continue;
+        if (!context.admits(node.profile.role, node.address)) continue;
         if (staked && !staked->contains(node.address)) continue;
         registry::UnitFilter busy;
         busy.worker = node.address;

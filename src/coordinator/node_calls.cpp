@@ -14,22 +14,22 @@ namespace {
 using protocol::UnitState;
 
 constexpr std::int64_t kHourMs = 3'600'000;
-constexpr std::size_t kRecentMax = 20;
-constexpr std::uint32_t kStatusUnitsMax = 1000;
+constexpr std::size_t kListedUnitsMax = 50;
+constexpr std::uint32_t kRecentUnitsMax = 20;
+constexpr std::uint32_t kOpenUnitsMax = 1000;
+static_assert(kListedUnitsMax <= records::kStatusUnitsMax, "nodes refuse a longer list");
 
-const std::vector<UnitState> kOpenStates = {
-    UnitState::kAssigned,  UnitState::kCommitted, UnitState::kSampled,
-    UnitState::kUnsampled, UnitState::kReported,  UnitState::kRevealed,
-    UnitState::kVerified,  UnitState::kDisputed,  UnitState::kUpheld};
-const std::vector<UnitState> kTerminalStates = {UnitState::kExpired, UnitState::kRejected,
-                                                UnitState::kSlashed, UnitState::kFinal,
-                                                UnitState::kUnpaid,  UnitState::kVoid};
+/// The units that a node's status is about.
+struct NodeUnits {
+    std::vector<registry::Unit> open;    ///< not terminal, as worker or assigned verifier
+    std::vector<registry::Unit> recent;  ///< terminal, newest first
+};
 
 /// Why a worker has nothing to run, in one sentence; empty if it has.
-Result<std::string> worker_idle_because(db::Transaction& tx, const NodeStatus& status) {
-    for (const registry::Unit& unit : status.open_units)
+Result<std::string> worker_idle_because(db::Transaction& tx, const NodeUnits& units) {
+    for (const registry::Unit& unit : units.open)
         if (unit.status.state == UnitState::kAssigned) return std::string();
-    for (const registry::Unit& unit : status.open_units)
+    for (const registry::Unit& unit : units.open)
         if (unit.status.state == UnitState::kDisputed && !is_only_challenged(unit))
             return protocol::name_unit(unit.key) +
                    " is disputed; no new unit before that is decided";
@@ -43,27 +43,57 @@ Result<std::string> worker_idle_because(db::Transaction& tx, const NodeStatus& s
     return std::string("every running job has done all its rounds");
 }
 
-std::string verifier_idle_because(const NodeStatus& status) {
-    for (const registry::Unit& unit : status.open_units)
-        if (unit.verifier == status.node.address &&
+std::string verifier_idle_because(const Address& verifier, const NodeUnits& units) {
+    for (const registry::Unit& unit : units.open)
+        if (unit.verifier == verifier &&
             (unit.status.state == UnitState::kSampled || unit.status.state == UnitState::kReported))
             return "";
     return "no drawn unit is assigned to this verifier";
 }
 
-Status read_units(db::Transaction& tx, const Address& address, NodeStatus& out) {
+Result<NodeUnits> read_units(db::Transaction& tx, const registry::Node& node) {
     registry::UnitFilter filter;
-    filter.limit = kStatusUnitsMax;
-    if (out.node.role == registry::NodeRole::kWorker)
-        filter.worker = address;
+    filter.limit = kOpenUnitsMax;
+    if (node.profile.role == records::NodeRole::kWorker)
+        filter.worker = node.address;
     else
-        filter.verifier = address;
-    filter.states = kOpenStates;
-    GYM_TRY(out.open_units, registry::list_units(tx, filter));
-    filter.states = kTerminalStates;
-    filter.limit = kRecentMax;
-    GYM_TRY(out.recent_units, registry::list_units(tx, filter));
-    return {};
+        filter.verifier = node.address;
+    NodeUnits out;
+    filter.states = registry::open_states();
+    GYM_TRY(out.open, registry::list_units(tx, filter));
+    filter.states = registry::terminal_states();
+    filter.limit = kRecentUnitsMax;
+    GYM_TRY(out.recent, registry::list_units(tx, filter));
+    return out;
+}
+
+/// The first units of a list, without receipts.
+std::vector<records::UnitReceipt> listed(const std::vector<registry::Unit>& units) {
+    std::vector<records::UnitReceipt> out;
+    for (const registry::Unit& unit : units) {
+        if (out.size() == kListedUnitsMax) break;
+        out.push_back({unit, {}, {}});
+    }
+    return out;
+}
+
+/// A node's status without its units and reasons.
+Result<records::NodeStatus> count_work(db::Transaction& tx, const registry::Node& node,
+                                       UnixMs now_ms) {
+    GYM_TRY(const registry::UnitCounts units, registry::count_units(tx, node.address));
+    GYM_TRY(const registry::Uptime uptime,
+            registry::uptime(tx, node.address, now_ms - kHourMs, now_ms));
+    records::NodeStatus out;
+    out.address = node.address;
+    out.role = node.profile.role;
+    out.units_final = units.final;
+    out.units_rejected = units.rejected;
+    out.units_open = units.open;
+    out.units_other = units.other;
+    out.challenges = static_cast<std::uint32_t>(uptime.issued);
+    out.uptime_ppm = uptime.ppm();
+    out.last_seen_ms = node.last_seen_at_ms;
+    return out;
 }
 
 /// Exponentially distributed: however long a node waited, the rest of the wait is as long as ever.
@@ -107,11 +137,11 @@ Result<std::string> take_answer(const Context& context, db::Transaction& tx, con
 }  // namespace
 
 Result<registry::Node> require_node(db::Transaction& tx, const Address& address,
-                                    registry::NodeRole role) {
+                                    records::NodeRole role) {
     GYM_TRY(registry::Node node, registry::get_node(tx, address));
-    if (node.role != role)
+    if (node.profile.role != role)
         return fail(ErrorCode::kPermissionDenied, "node " + address.hex() + " is registered as a " +
-                                                      std::string(to_string(node.role)) +
+                                                      std::string(to_string(node.profile.role)) +
                                                       ", not as a " + std::string(to_string(role)));
     if (node.excluded)
         return fail(ErrorCode::kPermissionDenied,
@@ -120,10 +150,10 @@ Result<registry::Node> require_node(db::Transaction& tx, const Address& address,
 }
 
 Result<registry::Node> register_node(const Context& context, const registry::NewNode& node) {
-    if (!context.admits(node.role, node.address))
+    if (!context.admits(node.profile.role, node.address))
         return fail(ErrorCode::kPermissionDenied,
                     node.address.hex() + " is not among the " +
-                        std::string(registry::to_string(node.role)) +
+                        std::string(records::to_string(node.profile.role)) +
                         "s that this network's operator admits: ask for admission");
     return context.transact_idempotent(
         [&](db::Transaction& tx) { return registry::register_node(tx, node, context.now()); });
@@ -139,19 +169,23 @@ Result<std::uint32_t> challenge_nodes(const Context& context) {
     });
 }
 
-Result<HeartbeatOutcome> heartbeat(const Context& context, const Address& node,
-                                   const std::optional<protocol::UptimeAnswer>& answer) {
+Result<records::HeartbeatAnswer> heartbeat(const Context& context, const Address& address,
+                                           const std::optional<protocol::UptimeAnswer>& answer) {
     // Of the call's arrival, not of its turn in the database.
     const UnixMs now_ms = context.now();
-    return context.transact_idempotent([&](db::Transaction& tx) -> Result<HeartbeatOutcome> {
-        GYM_CHECK(registry::heartbeat(tx, node, now_ms));
-        HeartbeatOutcome out;
-        if (answer) {
-            GYM_TRY(out.answer_refused, take_answer(context, tx, node, *answer, now_ms));
-        }
-        GYM_TRY(out.challenge, registry::open_challenge(tx, node, now_ms));
-        return out;
-    });
+    return context.transact_idempotent(
+        [&](db::Transaction& tx) -> Result<records::HeartbeatAnswer> {
+            GYM_CHECK(registry::heartbeat(tx, address, now_ms));
+            records::HeartbeatAnswer out;
+            if (answer) {
+                GYM_TRY(out.answer_refused, take_answer(context, tx, address, *answer, now_ms));
+            }
+            GYM_TRY(out.challenge, registry::open_challenge(tx, address, now_ms));
+            GYM_TRY(const registry::Node node, registry::get_node(tx, address));
+            if (node.excluded) out.excluded_because = node.excluded_reason;
+            out.server_ms = context.now();
+            return out;
+        });
 }
 
 Status leave(const Context& context, const Address& node) {
@@ -159,25 +193,29 @@ Status leave(const Context& context, const Address& node) {
         [&](db::Transaction& tx) { return registry::leave(tx, node, context.now()); });
 }
 
-Result<NodeStatus> node_status(const Context& context, const Address& address) {
+Result<records::NodeStatus> node_status(const Context& context, const Address& address) {
     const UnixMs now_ms = context.now();
-    GYM_TRY(NodeStatus out, context.transact([&](db::Transaction& tx) -> Result<NodeStatus> {
-        NodeStatus out;
-        GYM_TRY(out.node, registry::get_node(tx, address));
-        GYM_TRY(out.units, registry::count_units(tx, address));
-        GYM_TRY(out.uptime_last_hour, registry::uptime(tx, address, now_ms - kHourMs, now_ms));
-        GYM_CHECK(read_units(tx, address, out));
-        if (out.node.excluded) {
-            out.idle_because = "excluded: " + out.node.excluded_reason;
-        } else if (out.node.role == registry::NodeRole::kWorker) {
-            GYM_TRY(out.idle_because, worker_idle_because(tx, out));
-        } else {
-            out.idle_because = verifier_idle_because(out);
-        }
-        return out;
-    }));
-    // Who is excluded gets no unit for any stake: to advise one would only put it at risk.
-    if (out.node.role == registry::NodeRole::kWorker && !out.node.excluded)
+    bool excluded = false;
+    GYM_TRY(records::NodeStatus out,
+            context.transact([&](db::Transaction& tx) -> Result<records::NodeStatus> {
+                GYM_TRY(const registry::Node node, registry::get_node(tx, address));
+                GYM_TRY(const NodeUnits units, read_units(tx, node));
+                GYM_TRY(records::NodeStatus out, count_work(tx, node, now_ms));
+                out.open_units = listed(units.open);
+                out.recent_units = listed(units.recent);
+                excluded = node.excluded;
+                if (node.excluded) {
+                    out.excluded_because = node.excluded_reason;
+                    out.idle_because = "excluded: " + node.excluded_reason;
+                } else if (out.role == records::NodeRole::kWorker) {
+                    GYM_TRY(out.idle_because, worker_idle_because(tx, units));
+                } else {
+                    out.idle_because = verifier_idle_because(address, units);
+                }
+                return out;
+            }));
+    // An excluded node gets no unit for any stake: advice to add some would only put it at risk.
+    if (out.role == records::NodeRole::kWorker && !excluded)
         out.stake_because = stake_missing(context, address);
     // Nothing else that it might wait for would help.
     if (!out.stake_because.empty() && !out.idle_because.empty())

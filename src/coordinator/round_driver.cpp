@@ -179,7 +179,7 @@ Status assign_verifiers(const Context& context, db::Transaction& tx, const regis
     filter.limit = registry::kUnitsListMax;
     GYM_TRY(const auto units, registry::list_units(tx, filter));
     registry::NodeFilter eligible;
-    eligible.role = registry::NodeRole::kVerifier;
+    eligible.role = records::NodeRole::kVerifier;
     eligible.eligible_only = true;
     eligible.seen_since_ms = now_ms - context.options.node_live_ms;
     eligible.limit = 10'000;
@@ -189,7 +189,7 @@ Status assign_verifiers(const Context& context, db::Transaction& tx, const regis
         GYM_TRY(const auto missed, registry::missed_draws(tx, unit.id));
         std::vector<protocol::VerifierCandidate> candidates;
         for (const registry::Node& node : verifiers) {
-            if (!context.admits(node.role, node.address)) continue;
+            if (!context.admits(node.profile.role, node.address)) continue;
             // Nobody may make up an address that suits a beacon that is known already.
             if (node.registered_at_ms > round.sealed_at_ms.value_or(0)) continue;
             protocol::VerifierCandidate candidate{node.address, 0};

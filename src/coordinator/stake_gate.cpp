@@ -14,7 +14,7 @@ bool has_gate(const Context& context) {
 Result<std::optional<std::set<Address>>> staked_workers(const Context& context) {
     if (!has_gate(context)) return std::optional<std::set<Address>>();
     registry::NodeFilter filter;
-    filter.role = registry::NodeRole::kWorker;
+    filter.role = records::NodeRole::kWorker;
     filter.eligible_only = true;
     filter.seen_since_ms = context.now() - context.options.node_live_ms;
     filter.limit = kWorkersMax;

@@ -16,7 +16,7 @@ using protocol::UnitState;
 /// The unit, if this verifier holds this draw of it.
 Result<registry::Unit> require_draw(db::Transaction& tx, const Address& verifier, const Digest& id,
                                     std::uint32_t draw) {
-    GYM_CHECK(require_node(tx, verifier, registry::NodeRole::kVerifier));
+    GYM_CHECK(require_node(tx, verifier, records::NodeRole::kVerifier));
     GYM_TRY(registry::Unit unit, registry::get_unit(tx, id));
     if (unit.verifier != verifier || unit.status.draws != draw + 1)
         return fail(ErrorCode::kPermissionDenied,
@@ -33,27 +33,24 @@ Result<std::optional<registry::StoredReport>> find_report(db::Transaction& tx, c
     return std::optional<registry::StoredReport>();
 }
 
-Result<VerificationTask> make_task(db::Transaction& tx, const registry::Unit& unit) {
+Result<records::VerifyTask> make_task(db::Transaction& tx, const registry::Unit& unit) {
     GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
     GYM_TRY(const registry::Round round, registry::get_round(tx, unit.key.job_id, unit.key.round));
     GYM_TRY(const registry::Dataset dataset, registry::get_dataset(tx, job.dataset_root));
     GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
     if (!stored) return fail(ErrorCode::kInternal, "a drawn unit has no commitment");
-    VerificationTask task;
-    task.unit = unit.id;
-    task.key = unit.key;
-    task.kind = unit.kind;
+    records::VerifyTask task;
+    task.unit = unit.key;
     task.record = round.record;
-    task.record_hash = round.record_hash;
+    task.inputs.program_blob = job.artifacts->program_blob;
+    task.inputs.dataset_blob = dataset.blob;
+    task.inputs.base_state_blob = round.base.blob;
+    if (!round.momentum.blob.is_zero()) task.inputs.momentum_blob = round.momentum.blob;
     task.commitment = stored->commitment;
     task.committer = unit.worker;
     task.draw = unit.status.draws - 1;
     task.beacon = *round.beacon;
-    task.program_blob = job.artifacts->program_blob;
-    task.dataset_blob = dataset.blob;
-    task.base = round.base;
-    task.momentum = round.momentum;
-    task.state = unit.status.state;
+    task.report_committed = unit.status.state == UnitState::kReported;
     task.deadline_ms = unit.status.deadline_ms;
     if (unit.kind != protocol::UnitKind::kAggregate) return task;
     task.delta_norm_max = job.terms.delta_norm_max;
@@ -64,7 +61,7 @@ Result<VerificationTask> make_task(db::Transaction& tx, const registry::Unit& un
     filter.limit = registry::kUnitsListMax;
     GYM_TRY(const auto trained, registry::list_units(tx, filter));
     for (const registry::Unit& delta : trained)
-        if (delta.included) task.included.push_back({delta.key.slot, delta.id, *delta.delta_root});
+        if (delta.included) task.deltas.push_back({delta.key.slot, delta.id, *delta.delta_root});
     return task;
 }
 
@@ -79,7 +76,7 @@ struct Case {
 
 Result<Case> read_case(const Context& context, const protocol::Report& report) {
     return context.transact([&](db::Transaction& tx) -> Result<Case> {
-        GYM_CHECK(require_node(tx, report.verifier, registry::NodeRole::kVerifier));
+        GYM_CHECK(require_node(tx, report.verifier, records::NodeRole::kVerifier));
         GYM_TRY(registry::Unit unit, registry::get_unit(tx, report.unit));
         GYM_TRY(auto committed, find_report(tx, report.unit, report.draw));
         if (!committed || committed->verifier != report.verifier)
@@ -129,10 +126,11 @@ Status decide(const Context& context, const Case& facts, const protocol::Report&
 
 }  // namespace
 
-Result<std::optional<VerificationTask>> next_task(const Context& context, const Address& verifier) {
-    using Found = std::optional<VerificationTask>;
+Result<std::optional<records::VerifyTask>> next_task(const Context& context,
+                                                     const Address& verifier) {
+    using Found = std::optional<records::VerifyTask>;
     return context.transact([&](db::Transaction& tx) -> Result<Found> {
-        GYM_CHECK(require_node(tx, verifier, registry::NodeRole::kVerifier));
+        GYM_CHECK(require_node(tx, verifier, records::NodeRole::kVerifier));
         registry::UnitFilter filter;
         filter.verifier = verifier;
         filter.states = {UnitState::kSampled, UnitState::kReported};
@@ -144,7 +142,7 @@ Result<std::optional<VerificationTask>> next_task(const Context& context, const 
             std::min_element(units.begin(), units.end(), [](const auto& a, const auto& b) {
                 return a.status.deadline_ms < b.status.deadline_ms;
             });
-        GYM_TRY(VerificationTask task, make_task(tx, *first));
+        GYM_TRY(records::VerifyTask task, make_task(tx, *first));
         return Found(std::move(task));
     });
 }

@@ -58,7 +58,7 @@ Status check_payload(const Context& context, const Target& target,
 /// How a commitment was taken. A fault is a result, not an error: what it changes must be
 /// committed.
 struct Taken {
-    CommitReceipt receipt;
+    records::CommitmentAck ack;
     std::optional<protocol::Reason> fault;
 };
 
@@ -93,7 +93,7 @@ Result<Taken> take(const Context& context, const Address& worker, const Target& 
             return Taken{{unit.id, stored->leaf, stored->received_at_ms}, std::nullopt};
         if (stored)
             return take_equivocation(context, tx, target, unit, *stored, commitment, now_ms);
-        GYM_CHECK(require_node(tx, worker, registry::NodeRole::kWorker));
+        GYM_CHECK(require_node(tx, worker, records::NodeRole::kWorker));
         GYM_CHECK(registry::store_commitment(tx, unit.id, commitment, records, now_ms));
         const auto committed = registry::advance(tx, unit.id, protocol::event::Committed{},
                                                  target.job.terms.lifecycle, now_ms);
@@ -110,52 +110,73 @@ Result<bool> contradicts(const Context& context, const Target& target,
     return stored && stored->commitment.commitment != commitment;
 }
 
-Result<InclusionReceipt> inclusion(db::Transaction& tx, const registry::Unit& unit,
-                                   const registry::Round& round) {
+Result<records::InclusionReceipt> inclusion(db::Transaction& tx, const registry::Unit& unit,
+                                            const registry::Round& round) {
     GYM_TRY(const auto leaves, registry::epoch_leaves(tx, *unit.epoch));
     std::vector<Digest> digests;
     digests.reserve(leaves.size());
     for (const registry::EpochLeaf& leaf : leaves)
         digests.push_back(leaf.leaf);
-    InclusionReceipt out;
+    records::InclusionReceipt out;
     out.epoch = *unit.epoch;
     out.commitments_root = *round.commitments_root;
-    out.posted_block = round.posted_block;
     out.leaf_index = *unit.leaf_index;
-    out.leaf_count = static_cast<std::uint32_t>(digests.size());
+    out.leaf_count = digests.size();
     GYM_TRY(out.siblings, commit::merkle_prove(digests, out.leaf_index));
-    out.leaf = digests[out.leaf_index];
     return out;
+}
+
+/// The worker's assigned unit whose deadline has not passed.
+Result<std::optional<registry::Unit>> live_unit(const Context& context, db::Transaction& tx,
+                                                const Address& worker) {
+    GYM_CHECK(require_node(tx, worker, records::NodeRole::kWorker));
+    registry::UnitFilter filter;
+    filter.worker = worker;
+    filter.kind = protocol::UnitKind::kTrain;
+    filter.states = {UnitState::kAssigned};
+    GYM_TRY(const auto units, registry::list_units(tx, filter));
+    const UnixMs now_ms = context.now();
+    const auto live = std::find_if(units.begin(), units.end(), [&](const auto& unit) {
+        return now_ms <= unit.status.deadline_ms;
+    });
+    return live == units.end() ? std::optional<registry::Unit>() : std::optional(*live);
 }
 
 }  // namespace
 
-Result<std::optional<UnitAssignment>> next_unit(const Context& context, const Address& worker) {
-    using Found = std::optional<UnitAssignment>;
+Result<std::optional<records::TrainTask>> next_unit(const Context& context, const Address& worker) {
+    using Found = std::optional<records::TrainTask>;
     return context.transact([&](db::Transaction& tx) -> Result<Found> {
-        GYM_CHECK(require_node(tx, worker, registry::NodeRole::kWorker));
-        registry::UnitFilter filter;
-        filter.worker = worker;
-        filter.kind = protocol::UnitKind::kTrain;
-        filter.states = {UnitState::kAssigned};
-        GYM_TRY(const auto units, registry::list_units(tx, filter));
-        const UnixMs now_ms = context.now();
-        const auto live = std::find_if(units.begin(), units.end(), [&](const auto& unit) {
-            return now_ms <= unit.status.deadline_ms;
-        });
-        if (live == units.end()) return Found();
+        GYM_TRY(const auto live, live_unit(context, tx, worker));
+        if (!live) return Found();
         GYM_TRY(const registry::Job job, registry::get_job(tx, live->key.job_id));
         GYM_TRY(const registry::Round round,
                 registry::get_round(tx, live->key.job_id, live->key.round));
         GYM_TRY(const registry::Dataset dataset, registry::get_dataset(tx, job.dataset_root));
-        return Found(UnitAssignment{live->id, live->key, round.record, round.record_hash,
-                                    job.artifacts->program_blob, dataset.blob, round.base.blob,
-                                    live->status.deadline_ms, delta_bytes_max(job)});
+        records::TrainTask task;
+        task.unit = live->key;
+        task.record = round.record;
+        task.inputs.program_blob = job.artifacts->program_blob;
+        task.inputs.dataset_blob = dataset.blob;
+        task.inputs.base_state_blob = round.base.blob;
+        task.deadline_ms = live->status.deadline_ms;
+        return Found(std::move(task));
     });
 }
 
-Result<CommitReceipt> commit_unit(const Context& context, const Address& worker,
-                                  const protocol::SignedCommitment& commitment, ByteView records) {
+Result<std::optional<UploadLimit>> upload_limit(const Context& context, const Address& worker) {
+    using Found = std::optional<UploadLimit>;
+    return context.transact([&](db::Transaction& tx) -> Result<Found> {
+        GYM_TRY(const auto live, live_unit(context, tx, worker));
+        if (!live) return Found();
+        GYM_TRY(const registry::Job job, registry::get_job(tx, live->key.job_id));
+        return Found(UploadLimit{live->id, delta_bytes_max(job)});
+    });
+}
+
+Result<records::CommitmentAck> commit_unit(const Context& context, const Address& worker,
+                                           const protocol::SignedCommitment& commitment,
+                                           ByteView records) {
     GYM_CHECK(protocol::verify_signature(context.options.domain, commitment, worker));
     GYM_TRY(const Target target, find_target(context, worker, commitment.commitment));
     // A second, different commitment is a fault whatever came with it.
@@ -163,17 +184,16 @@ Result<CommitReceipt> commit_unit(const Context& context, const Address& worker,
     if (!equivocates) GYM_CHECK(check_payload(context, target, commitment.commitment, records));
     GYM_TRY(const Taken taken, take(context, worker, target, commitment, records));
     if (taken.fault) return fail(ErrorCode::kConflict, taken.fault->sentence);
-    return taken.receipt;
+    return taken.ack;
 }
 
-Result<UnitReceipt> unit_receipt(const Context& context, const Digest& id) {
-    return context.transact([&](db::Transaction& tx) -> Result<UnitReceipt> {
-        UnitReceipt out;
-        GYM_TRY(out.unit, registry::get_unit(tx, id));
-        if (!out.unit.epoch) return out;
-        GYM_TRY(const registry::Round round, registry::get_round_of_epoch(tx, *out.unit.epoch));
-        GYM_TRY(out.inclusion, inclusion(tx, out.unit, round));
-        if (!out.inclusion) return out;
+Result<records::UnitReceipt> unit_receipt(const Context& context, const Digest& id) {
+    return context.transact([&](db::Transaction& tx) -> Result<records::UnitReceipt> {
+        GYM_TRY(const registry::Unit unit, registry::get_unit(tx, id));
+        records::UnitReceipt out{unit, {}, {}};
+        if (!unit.epoch) return out;
+        GYM_TRY(const registry::Round round, registry::get_round_of_epoch(tx, *unit.epoch));
+        GYM_TRY(out.inclusion, inclusion(tx, unit, round));
         GYM_TRY(const auto stored, registry::find_commitment(tx, id));
         if (stored) out.commitment = stored->commitment;
         return out;

@@ -1,5 +1,7 @@
 #include "gym/dispute/opening.hpp"
 
+#include "gym/commit/tensor_root.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -50,13 +52,13 @@ Result<ChunksOpening> open_chunks(const TracedTensor& tensor, const ElementRange
 
 Result<std::vector<Digest>> path_in(const OpeningTrees& trees, const Source& source) {
     switch (source.kind) {
-        case Source::Kind::primitive:
+        case Source::Kind::kPrimitive:
             return trees.macro.prove(source.index);
-        case Source::Kind::leaf:
+        case Source::Kind::kLeaf:
             return trees.leaves.prove(source.index);
-        case Source::Kind::state:
+        case Source::Kind::kState:
             return trees.state.prove(source.index);
-        case Source::Kind::constant:
+        case Source::Kind::kConstant:
             break;
     }
     return std::vector<Digest>{};
@@ -69,13 +71,13 @@ Status check_tensor(const OperandLists& lists, const ChunksOpening& opening, con
         return commit::merkle_verify(list.root, {source.index, list.count}, root, opening.path);
     };
     switch (source.kind) {
-        case Source::Kind::primitive:
+        case Source::Kind::kPrimitive:
             return verify(lists.primitives);
-        case Source::Kind::leaf:
+        case Source::Kind::kLeaf:
             return verify(lists.leaves);
-        case Source::Kind::state:
+        case Source::Kind::kState:
             return verify(lists.state);
-        case Source::Kind::constant:
+        case Source::Kind::kConstant:
             break;
     }
     if (root == source.root && opening.path.empty()) return {};
@@ -104,7 +106,7 @@ Result<Bytes> check_operand(const OperandLists& lists, const Operand& operand,
 Result<PrimitiveRecord> check_records(const TraceHeader& header, const Opening& opening,
                                       LeafRecord& macro) {
     GYM_TRY(macro, check_leaf(header, opening.leaf));
-    if (macro.kind != LeafRecord::Kind::computed)
+    if (macro.kind != LeafRecord::Kind::kComputed)
         return fail(ErrorCode::kShapeMismatch, "an input has no primitives");
     const std::uint32_t index = opening.primitive.index;
     if (index < macro.first || index - macro.first >= macro.count)
@@ -138,6 +140,20 @@ Result<Bytes> check_chunks(const ChunksOpening& opening, const ByteSpan& span) {
     const auto begin =
         bytes.begin() + static_cast<std::ptrdiff_t>(span.begin - first * commit::kChunkBytes);
     return Bytes(begin, begin + static_cast<std::ptrdiff_t>(span.size));
+}
+
+Result<ChunksOpening> open_chunk(ByteView bytes, std::uint64_t offset, unsigned threads) {
+    const std::uint64_t index = offset / commit::kChunkBytes;
+    const std::uint64_t begin = index * commit::kChunkBytes;
+    if (offset >= bytes.size()) return fail(ErrorCode::kOutOfRange, "the tensor has no such byte");
+    const commit::MerkleTree tree(commit::chunk_leaves(bytes, threads));
+    const ByteView content =
+        bytes.subspan(begin, std::min<std::uint64_t>(commit::kChunkBytes, bytes.size() - begin));
+    ChunksOpening opening;
+    opening.tree_root = tree.root();
+    GYM_TRY(std::vector<Digest> path, tree.prove(index));
+    opening.chunks.push_back({Bytes(content.begin(), content.end()), std::move(path)});
+    return opening;
 }
 
 Result<Bytes> compute_element(const ElementOp& op, const OperandLists& lists,
@@ -177,7 +193,7 @@ Result<std::vector<ChunksOpening>> open_operands(const PrimitiveRecord& record,
         if (range.count == 0) continue;
         GYM_TRY(operands[k], open_chunks(operand, range));
         const Source& source = record.inputs[k].source;
-        if (source.kind != Source::Kind::constant) {
+        if (source.kind != Source::Kind::kConstant) {
             GYM_TRY(operands[k].path, path_of(source));
         }
         const std::uint64_t size = commit::size_bytes(operand.shape.dtype);
@@ -218,7 +234,7 @@ Result<ElementValues> check_opening(const TraceHeader& header, const OpeningRoot
     GYM_TRY(values.computed, compute_element(op, lists, opening.operands, opening.element));
     const Shape& shape = op.record().output;
     GYM_TRY(values.claimed, check_chunks(opening.output, span_of(shape, {opening.element, 1})));
-    const Source self{Source::Kind::primitive, opening.primitive.index - macro.first, {}};
+    const Source self{Source::Kind::kPrimitive, opening.primitive.index - macro.first, {}};
     GYM_CHECK(check_tensor(lists, opening.output, shape, self));
     return values;
 }

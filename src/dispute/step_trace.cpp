@@ -94,10 +94,10 @@ Digest root_of(const Shape& shape, ByteView bytes) {
 /// The bytes that the step gives to an input leaf.
 Result<ByteView> input_bytes(const engine::StepInputs& inputs, const program::Program& train,
                              LeafRecord::Kind kind) {
-    const std::string_view name = kind == LeafRecord::Kind::batch    ? program::kBatchInput
-                                  : kind == LeafRecord::Kind::clock  ? program::kClockInput
-                                  : kind == LeafRecord::Kind::random ? program::kRandomInput
-                                                                     : std::string_view{};
+    const std::string_view name = kind == LeafRecord::Kind::kBatch    ? program::kBatchInput
+                                  : kind == LeafRecord::Kind::kClock  ? program::kClockInput
+                                  : kind == LeafRecord::Kind::kRandom ? program::kRandomInput
+                                                                      : std::string_view{};
     for (const engine::NamedTensorView& view : inputs.views(train))
         if (view.name == name) return view.bytes;
     return fail(ErrorCode::kInvalidArgument, "not a train program: it has an input of its own");
@@ -209,8 +209,8 @@ std::vector<Digest> next_state_roots(const TraceProgram& trace,
     std::vector<Digest> after;
     after.reserve(trace.state.size());
     for (const StateRecord& record : trace.state)
-        after.push_back(record.next.kind == Source::Kind::leaf ? leaf_roots[record.next.index]
-                                                               : before_roots[record.next.index]);
+        after.push_back(record.next.kind == Source::Kind::kLeaf ? leaf_roots[record.next.index]
+                                                                : before_roots[record.next.index]);
     return after;
 }
 
@@ -243,7 +243,7 @@ Status check_step(const TraceProgram& trace, std::span<const Digest> before_root
         h.loss == kNoLeaf || h.grad_norm == kNoLeaf)
         return fail(ErrorCode::kMismatch, "not a step of this train program");
     for (std::uint32_t i = 0; i < h.input_leaves; ++i)
-        if (trace.leaves[i].kind == LeafRecord::Kind::batch)
+        if (trace.leaves[i].kind == LeafRecord::Kind::kBatch)
             GYM_CHECK(expect_root("batch_root", leaf_roots[i], record.batch_root));
     GYM_CHECK(check_bits("loss", trace, leaf_roots, h.loss, record.loss_bits));
     GYM_CHECK(check_bits("grad_norm", trace, leaf_roots, h.grad_norm, record.grad_norm_bits));

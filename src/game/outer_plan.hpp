@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "gym/game/line.hpp"
 #include "gym/game/outer_work.hpp"
+#include "gym/game/transcript.hpp"
 
 /// What both sides of a game about an aggregate ask for.
 namespace gym::game {

@@ -73,13 +73,13 @@ std::uint64_t little_endian(ByteView bytes);
 
 /// That a chunk was posted, whose frame names `fixed`. @errors kConflict, kMismatch.
 Status enter_chunk(const Cursor& c, const OpFrame& op, const Digest& fixed);
-/// Some bytes of a tensor that are looked at as one.
-struct Word {
+/// One element of a tensor: bytes that are compared as one number.
+struct ElementBytes {
     std::uint64_t index = 0;
     std::uint64_t size = 0;
 };
-/// The asserter's word in the chunk that it posted. @errors kOutOfRange, kMalformed, kMismatch.
-Result<std::uint64_t> claimed_in(const Cursor& c, const OpFrame& op, const Word& word,
+/// The asserter's element in the chunk that it posted. @errors kOutOfRange, kMalformed, kMismatch.
+Result<std::uint64_t> claimed_in(const Cursor& c, const OpFrame& op, const ElementBytes& element,
                                  const Bytes& chunk);
 
 std::uint64_t chunk_count(const dispute::Shape& shape);

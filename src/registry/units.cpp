@@ -13,6 +13,14 @@ constexpr std::string_view kSelect =
     "SELECT u.*, (SELECT digest FROM registry.report p WHERE p.unit_id = u.id "
     "AND p.draw = u.draws - 1) AS report_digest FROM registry.unit u ";
 
+std::vector<UnitState> states_that_are(bool terminal) {
+    std::vector<UnitState> out;
+    for (std::size_t i = 0; i < protocol::kUnitStateCount; ++i)
+        if (protocol::is_terminal(static_cast<UnitState>(i)) == terminal)
+            out.push_back(static_cast<UnitState>(i));
+    return out;
+}
+
 Result<std::vector<Unit>> to_units(const db::Rows& rows) {
     std::vector<Unit> out;
     out.reserve(rows.size());
@@ -144,6 +152,16 @@ Result<Unit> to_unit(const db::Row& row) {
     out.reason_code = row.get<std::string>("reason_code");
     out.reason = row.get<std::string>("reason");
     return out;
+}
+
+const std::vector<UnitState>& open_states() {
+    static const std::vector<UnitState> states = states_that_are(false);
+    return states;
+}
+
+const std::vector<UnitState>& terminal_states() {
+    static const std::vector<UnitState> states = states_that_are(true);
+    return states;
 }
 
 Status assign_unit(db::Transaction& tx, const NewUnit& unit,

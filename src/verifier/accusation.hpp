@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "gym/node/chain_view.hpp"
 #include "gym/player/claim.hpp"
 #include "gym/rpc/coordinator.hpp"
 #include "gym/verifier/round_watch.hpp"
-#include "gym/worker/chain_view.hpp"
 
 // What a verifier leaves to the thread that plays games.
 
@@ -15,8 +15,8 @@ namespace gym::verifier {
 /// A claim to challenge the unit of a task. @errors kNotFound: its round has no epoch, or the
 /// coordinator no receipt for it; those of asking both.
 [[nodiscard]] Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator,
-                                                worker::ChainView& chain,
-                                                const rpc::VerifyTask& task);
+                                                node::ChainView& chain,
+                                                const records::VerifyTask& task);
 
 /// A claim that two signed commitments to an aggregate, or one and the next round's record, cannot
 /// both be right. @param head the newest block that is known.

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "accusation.hpp"
+#include "gym/node/backoff.hpp"
 #include "gym/verifier/chain_audit.hpp"
 #include "gym/verifier/shown_deltas.hpp"
-#include "gym/worker/patience.hpp"
 #include "verifier_impl.hpp"
 
 // What a verifier does about the coordinator: it looks at what an aggregate was made from, at what
@@ -14,11 +14,11 @@
 namespace gym::verifier {
 
 /// Which deltas went in. A wrong choice is no reason not to compute what was made from them.
-Status VerifierImpl::audit_deltas(const rpc::VerifyTask& task,
-                                  const worker::ChainView::Epoch& epoch) {
+Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
+                                  const node::ChainView::Epoch& epoch) {
     GYM_TRY(const RoundCommitments round, round_commitments(coordinator_, task.record, epoch));
     GYM_TRY(const auto program, loader_.load_program(task.record, task.inputs.program_blob));
-    const worker::DeltaRound of{task.record, task.inputs};
+    const node::DeltaRound of{task.record, task.inputs};
     const auto norm_of = [&](std::uint32_t slot, const Digest& root) -> Result<double> {
         GYM_TRY(const Bytes bytes, deltas_.fetch(of, {slot, root}));
         GYM_TRY(const engine::State delta, engine::decode_delta(*program, bytes));
@@ -35,7 +35,7 @@ Status VerifierImpl::audit_deltas(const rpc::VerifyTask& task,
 }
 
 /// The next round must go on from this aggregate, and nobody may be shown another one.
-Status VerifierImpl::watch_round(const rpc::VerifyTask& task) {
+Status VerifierImpl::watch_round(const records::VerifyTask& task) {
     GYM_TRY(const WatchedRound first, watch_.add({task.record, task.commitment, task.deltas}));
     if (!protocol::is_equivocation(first.commitment.commitment, task.commitment.commitment))
         return {};
@@ -52,7 +52,7 @@ void VerifierImpl::look_at_next_records() {
     const std::vector<WatchedRound> rounds = watch_.list();
     for (const WatchedRound& round : rounds) {
         const Status looked = look_at_next_record(round);
-        if (looked.ok() || worker::is_transient(looked.error().code)) continue;
+        if (looked.ok() || node::is_transient(looked.error().code)) continue;
         const std::string failing =
             protocol::name_unit(round.unit()) + ": the record after it: " + looked.error().message;
         if (failing != failing_) spdlog::warn("{}", failing);
@@ -82,7 +82,8 @@ Status VerifierImpl::look_at_next_record(const WatchedRound& round) {
 /// Nobody can compute an aggregate that was made from what no unit gives, and a game about it
 /// cannot be won. Who committed to that can be challenged, whenever the coordinator and the chain
 /// show all that it takes: told once, it is tried until the claim is there.
-void VerifierImpl::accuse_delta(const rpc::VerifyTask& aggregate, const worker::WrongDelta& wrong) {
+void VerifierImpl::accuse_delta(const records::VerifyTask& aggregate,
+                                const node::WrongDelta& wrong) {
     const auto& [slot, root] = wrong.claimed;
     const protocol::UnitKey unit{aggregate.unit.job_id, aggregate.unit.round, slot, 0};
     if (!wrong.named)
@@ -99,7 +100,7 @@ void VerifierImpl::accuse_delta(const rpc::VerifyTask& aggregate, const worker::
     // Of another delta nobody is guilty but who includes it (audit_inclusion).
     const std::optional<protocol::SignedCommitment>& commitment = view->commitment;
     if (!commitment || commitment->commitment.delta_root != root) return;
-    rpc::VerifyTask train = aggregate;
+    records::VerifyTask train = aggregate;
     train.unit = unit;
     train.commitment = *commitment;
     if (challenge(unit, accuse_unit(coordinator_, *options_.chain, train)))
@@ -109,7 +110,7 @@ void VerifierImpl::accuse_delta(const rpc::VerifyTask& aggregate, const worker::
 /// A game is decided by the deltas that were committed to, and the task's list is signed by nobody:
 /// who plays for a list that only this verifier was shown loses its bond.
 /// @param claimed the step records that are said to be the commitment's.
-void VerifierImpl::accuse_aggregate(const rpc::VerifyTask& task, const PendingReport& pending,
+void VerifierImpl::accuse_aggregate(const records::VerifyTask& task, const PendingReport& pending,
                                     ByteView claimed) {
     const auto records = engine::decode_records(claimed);
     const Status shown = records.ok() ? check_shown_deltas(task, *records) : records.error();

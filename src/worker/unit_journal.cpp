@@ -10,10 +10,14 @@
 
 #include "gym/common/file.hpp"
 #include "gym/protocol/reason.hpp"
+#include "gym/records/codec.hpp"
 
 namespace gym::worker {
 namespace {
 
+constexpr std::uint16_t kFormat = 1;
+constexpr std::uint32_t kPartBytesMax = 64U << 20;
+constexpr std::uint32_t kReasonBytesMax = 4096;
 constexpr std::string_view kSuffix = ".unit";
 
 /// An exclusive lock that the kernel drops with the process.
@@ -30,6 +34,47 @@ Result<int> lock_directory(const std::filesystem::path& directory) {
 }
 
 }  // namespace
+
+Bytes encode(const JournalEntry& entry) {
+    commit::Encoder out;
+    out.u16(kFormat);
+    records::encode(entry.unit, out);
+    out.bytes(protocol::encode(entry.record));
+    records::encode(entry.inputs, out);
+    out.bytes(protocol::encode(entry.commitment)).bytes(entry.records);
+    records::encode(entry.leaf, out);
+    out.boolean(entry.receipt.has_value());
+    if (entry.receipt) records::encode(*entry.receipt, out);
+    out.string(protocol::to_string(entry.state)).boolean(entry.defended).string(entry.reason);
+    return out.take();
+}
+
+Result<JournalEntry> decode_journal_entry(ByteView bytes) {
+    commit::Decoder in(bytes);
+    GYM_TRY(const std::uint16_t format, in.u16());
+    if (format != kFormat)
+        return fail(ErrorCode::kMalformed, "journal format " + std::to_string(format));
+    JournalEntry entry;
+    GYM_TRY(entry.unit, records::decode_unit_key(in));
+    GYM_TRY(const ByteView record, in.bytes(kPartBytesMax));
+    GYM_TRY(entry.record, protocol::decode_round_record(record));
+    GYM_TRY(entry.inputs, records::decode_unit_inputs(in));
+    GYM_TRY(const ByteView commitment, in.bytes(kPartBytesMax));
+    GYM_TRY(entry.commitment, protocol::decode_signed_commitment(commitment));
+    GYM_TRY(const ByteView records, in.bytes(kPartBytesMax));
+    entry.records.assign(records.begin(), records.end());
+    GYM_TRY(entry.leaf, records::decode_optional_digest(in));
+    GYM_TRY(const bool has_receipt, in.boolean());
+    if (has_receipt) {
+        GYM_TRY(entry.receipt, records::decode_inclusion_receipt(in));
+    }
+    GYM_TRY(const std::string state, in.string(64));
+    GYM_TRY(entry.state, protocol::parse_unit_state(state));
+    GYM_TRY(entry.defended, in.boolean());
+    GYM_TRY(entry.reason, in.string(kReasonBytesMax));
+    GYM_CHECK(in.expect_end());
+    return entry;
+}
 
 Result<UnitJournal> UnitJournal::open(const std::filesystem::path& directory) {
     std::error_code code;

@@ -3,12 +3,20 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "gym/commit/merkle.hpp"
+#include "gym/node/backoff.hpp"
+#include "gym/node/unit_inputs.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/protocol/unit_spec.hpp"
-#include "gym/worker/patience.hpp"
-#include "worker_impl.hpp"
+#include "gym/rpc/blob_cache.hpp"
+#include "gym/worker/signature_log.hpp"
+#include "gym/worker/unit_checkpoint.hpp"
 
 namespace gym::worker {
 namespace {
@@ -19,9 +27,86 @@ bool has_claims_to_defend(const WorkerOptions& options) {
     return options.claims != nullptr && options.claims->has_any(player::Role::kDefend);
 }
 
-}  // namespace
+class WorkerImpl final : public Worker {
+  public:
+    /// What the worker keeps on disk, besides blobs.
+    struct Files {
+        UnitJournal journal;
+        SignatureLog signatures;
+        CheckpointStore checkpoints;
+    };
 
-void WorkerImpl::tell(const char* name, const protocol::UnitKey& unit, std::string detail) const {
+    WorkerImpl(rpc::Coordinator& coordinator, const crypto::PrivateKey& key, const Clock& clock,
+               WorkerOptions options, rpc::BlobCache cache, Files files)
+        : coordinator_(coordinator),
+          key_(key),
+          clock_(clock),
+          options_(std::move(options)),
+          cache_(std::move(cache)),
+          journal_(std::move(files.journal)),
+          signatures_(std::move(files.signatures)),
+          checkpoints_(std::move(files.checkpoints)),
+          loader_(cache_) {}
+
+    Status resume(const std::stop_token& stop) override;
+    Result<bool> run_once(const std::stop_token& stop) override;
+    Status track(const std::stop_token& stop) override;
+    [[nodiscard]] records::Activity activity() const override {
+        const std::scoped_lock lock(mutex_);
+        return activity_;
+    }
+    [[nodiscard]] const UnitJournal& journal() const override { return journal_; }
+
+  private:
+    Status carry_out(const records::TrainTask& task, const std::stop_token& stop);
+    void explain_idle();
+    Status check_task(const records::TrainTask& task) const;
+    Status check_not_signed(const records::TrainTask& task);
+    /// kCheckpoint: goes on from the unit's checkpoint, and saves new ones. A unit that was
+    /// committed to is recomputed from its beginning: that is what it is recomputed for.
+    enum class From { kBase, kCheckpoint };
+    Result<engine::UnitResult> execute(const protocol::RoundRecord& record,
+                                       const records::UnitInputs& inputs,
+                                       const protocol::UnitKey& unit, From from,
+                                       const std::stop_token& stop);
+    Result<protocol::SignedCommitment> sign(const protocol::UnitKey& unit,
+                                            const protocol::UnitCommitment& commitment);
+    Result<JournalEntry> commit(const records::TrainTask& task, const engine::UnitResult& result);
+    Status deliver(JournalEntry entry, const std::stop_token& stop);
+    Result<Bytes> delta_of(const JournalEntry& entry, const std::stop_token& stop);
+    Status track_one(JournalEntry entry, const std::stop_token& stop);
+    Status keep_receipt(JournalEntry& entry, const records::InclusionReceipt& receipt);
+    /// What the chain holds for the receipt's epoch; absent if it is not there yet, or another.
+    Result<std::optional<node::ChainView::Epoch>> find_on_chain(
+        const JournalEntry& entry, const records::InclusionReceipt& receipt) const;
+    Status claim_defence(const JournalEntry& entry, std::uint64_t epoch_block);
+    Status defend(JournalEntry& entry, const std::stop_token& stop);
+    Status forget(const JournalEntry& entry);
+
+    void set_activity(records::Activity activity) {
+        const std::scoped_lock lock(mutex_);
+        activity_ = std::move(activity);
+    }
+    void emit(const char* name, const protocol::UnitKey& unit, std::string detail) const;
+
+    rpc::Coordinator& coordinator_;
+    const crypto::PrivateKey& key_;
+    const Clock& clock_;
+    const WorkerOptions options_;
+    rpc::BlobCache cache_;
+    UnitJournal journal_;
+    SignatureLog signatures_;
+    CheckpointStore checkpoints_;
+    node::InputLoader loader_;
+    std::optional<std::chrono::steady_clock::time_point> asked_why_idle_;
+    std::string stake_because_;  ///< as it was said last
+    mutable std::mutex mutex_;
+    records::Activity activity_;
+};
+
+// Takes units and computes them.
+
+void WorkerImpl::emit(const char* name, const protocol::UnitKey& unit, std::string detail) const {
     spdlog::info("{}: {}{}{}", protocol::name_unit(unit), name, detail.empty() ? "" : " ", detail);
     if (options_.on_event) options_.on_event({name, unit, std::move(detail)});
 }
@@ -31,12 +116,12 @@ Result<bool> WorkerImpl::run_once(const std::stop_token& stop) {
     const auto wait = journal_.entries().empty()
                           ? options_.poll_wait
                           : std::min(options_.poll_wait, options_.track_every);
-    GYM_TRY(const std::optional<rpc::Task> task, coordinator_.next_task(wait));
+    GYM_TRY(const std::optional<records::Task> task, coordinator_.next_task(wait));
     if (!task) {
         explain_idle();
         return false;
     }
-    const auto* train = std::get_if<rpc::TrainTask>(&*task);
+    const auto* train = std::get_if<records::TrainTask>(&*task);
     if (train == nullptr)
         return fail(ErrorCode::kConflict, "this node is registered as a verifier, not as a worker");
     const Status done = carry_out(*train, stop);
@@ -60,7 +145,7 @@ void WorkerImpl::explain_idle() {
     if (options_.on_event) options_.on_event({"idle", {}, stake_because_});
 }
 
-Status WorkerImpl::carry_out(const rpc::TrainTask& task, const std::stop_token& stop) {
+Status WorkerImpl::carry_out(const records::TrainTask& task, const std::stop_token& stop) {
     GYM_CHECK(check_task(task));
     if (const JournalEntry* known = journal_.find(protocol::unit_id(task.unit)))
         return deliver(*known, stop);  // signed before: that commitment or none
@@ -68,8 +153,8 @@ Status WorkerImpl::carry_out(const rpc::TrainTask& task, const std::stop_token& 
     if (task.deadline_ms != 0 && clock_.now_ms() >= task.deadline_ms)
         return fail(ErrorCode::kTimeout, "its deadline has passed");
     if (options_.chain != nullptr)
-        GYM_CHECK(wait_for_round(*options_.chain, task.record, options_.chain_wait, stop));
-    tell("started", task.unit,
+        GYM_CHECK(node::wait_for_round(*options_.chain, task.record, options_.chain_wait, stop));
+    emit("started", task.unit,
          std::to_string(task.record.steps) + " steps" +
              (options_.chain == nullptr ? "" : ", its round record is on chain"));
     GYM_TRY(const engine::UnitResult result,
@@ -78,7 +163,7 @@ Status WorkerImpl::carry_out(const rpc::TrainTask& task, const std::stop_token& 
     return deliver(entry, stop);
 }
 
-Status WorkerImpl::check_task(const rpc::TrainTask& task) const {
+Status WorkerImpl::check_task(const records::TrainTask& task) const {
     GYM_CHECK(protocol::validate(task.record));
     if (task.record.job_id != task.unit.job_id || task.record.round != task.unit.round)
         return fail(ErrorCode::kMismatch, "the round record is of another job or round");
@@ -90,7 +175,7 @@ Status WorkerImpl::check_task(const rpc::TrainTask& task) const {
 
 /// Before anything is computed: a unit that was signed under another round record cannot be signed
 /// again, however the coordinator explains it.
-Status WorkerImpl::check_not_signed(const rpc::TrainTask& task) {
+Status WorkerImpl::check_not_signed(const records::TrainTask& task) {
     GYM_TRY(const std::optional<Signed> known, signatures_.find(task.unit));
     if (!known || known->round_record == protocol::hash(task.record)) return {};
     return fail(ErrorCode::kConflict,
@@ -100,11 +185,11 @@ Status WorkerImpl::check_not_signed(const rpc::TrainTask& task) {
 }
 
 Result<engine::UnitResult> WorkerImpl::execute(const protocol::RoundRecord& record,
-                                               const rpc::UnitInputs& inputs,
+                                               const records::UnitInputs& inputs,
                                                const protocol::UnitKey& unit, From from,
                                                const std::stop_token& stop) {
     set_activity({unit, 0, record.steps, "download"});
-    GYM_TRY(const TrainInputs loaded, loader_.load_train(record, inputs));
+    GYM_TRY(const node::TrainInputs loaded, loader_.load_train(record, inputs));
     set_activity({unit, 0, record.steps, "run"});
     const CheckpointKey key{protocol::unit_id(unit), protocol::unit_spec(record, unit.slot)};
     engine::RunOptions run;
@@ -125,7 +210,7 @@ Result<engine::UnitResult> WorkerImpl::execute(const protocol::RoundRecord& reco
             plan.after_step(trainer, records);
         };
     }
-    if (position) tell("resumed", unit, "from step " + std::to_string(position->records.size()));
+    if (position) emit("resumed", unit, "from step " + std::to_string(position->records.size()));
     auto result = engine::run_unit(*loaded.program, loaded.base, *loaded.dataset, key.spec, run);
     // Whatever is wrong with a position, the next attempt must not meet it again.
     if (position && !result.ok() && result.error().code != ErrorCode::kCancelled)
@@ -135,7 +220,7 @@ Result<engine::UnitResult> WorkerImpl::execute(const protocol::RoundRecord& reco
 
 Result<protocol::SignedCommitment> WorkerImpl::sign(const protocol::UnitKey& unit,
                                                     const protocol::UnitCommitment& commitment) {
-    GYM_TRY(const rpc::NetworkInfo network, coordinator_.network());
+    GYM_TRY(const records::NetworkDescription network, coordinator_.network());
     const crypto::Eip712Domain domain = network.domain();
     // On disk first: the signature may leave this process in any way from here on.
     GYM_CHECK(signatures_.add(
@@ -143,7 +228,7 @@ Result<protocol::SignedCommitment> WorkerImpl::sign(const protocol::UnitKey& uni
     return protocol::sign(domain, commitment, key_);
 }
 
-Result<JournalEntry> WorkerImpl::commit(const rpc::TrainTask& task,
+Result<JournalEntry> WorkerImpl::commit(const records::TrainTask& task,
                                         const engine::UnitResult& result) {
     const protocol::RoundRecord& record = task.record;
     if (options_.check_signing) GYM_CHECK(options_.check_signing());
@@ -170,11 +255,194 @@ Result<JournalEntry> WorkerImpl::commit(const rpc::TrainTask& task,
     // The delta first: a journal entry promises that it can be delivered.
     GYM_CHECK(cache_.store().put(result.delta_root, result.delta));
     GYM_CHECK(journal_.save(entry));
-    GYM_CHECK(stand_by(entry, 0));
+    GYM_CHECK(claim_defence(entry, 0));
     checkpoints_.remove(entry.unit_id());
-    tell("committed", task.unit, "last loss " + std::to_string(result.last_loss));
+    emit("committed", task.unit, "last loss " + std::to_string(result.last_loss));
     return entry;
 }
+
+// Brings what was signed to the coordinator, and follows it to its end.
+
+Status WorkerImpl::resume(const std::stop_token& stop) {
+    const std::vector<JournalEntry> entries = journal_.entries();
+    for (const JournalEntry& entry : entries) {
+        if (!entry.receipt) GYM_CHECK(claim_defence(entry, 0));
+        if (entry.leaf) continue;
+        Status sent = deliver(entry, stop);
+        if (!sent.ok() && node::is_transient(sent.error().code)) return sent;
+    }
+    return {};
+}
+
+/// The delta that was committed to: from disk, or computed again when the disk lost it.
+Result<Bytes> WorkerImpl::delta_of(const JournalEntry& entry, const std::stop_token& stop) {
+    const Digest& root = entry.commitment.commitment.delta_root;
+    auto stored = cache_.store().get(root);
+    if (stored.ok() || stored.error().code == ErrorCode::kIo) return stored;
+    GYM_TRY(engine::UnitResult again,
+            execute(entry.record, entry.inputs, entry.unit, From::kBase, stop));
+    if (again.delta_root != root)
+        return fail(ErrorCode::kMismatch,
+                    "re-execution on this machine differs from what it committed to");
+    GYM_CHECK(cache_.store().put(root, again.delta));
+    return std::move(again.delta);
+}
+
+Status WorkerImpl::deliver(JournalEntry entry, const std::stop_token& stop) {
+    const std::uint32_t steps = entry.record.steps;
+    GYM_TRY(const Bytes delta, delta_of(entry, stop));
+    set_activity({entry.unit, steps, steps, "upload"});
+    Status sent = coordinator_.put_blob(entry.commitment.commitment.delta_root, delta);
+    if (sent.ok()) {
+        const auto accepted = coordinator_.submit_commitment({entry.commitment, entry.records});
+        if (accepted.ok()) {
+            entry.leaf = accepted->leaf;
+            entry.state = protocol::UnitState::kCommitted;
+        } else {
+            sent = accepted.error();
+        }
+    }
+    set_activity({});
+    if (sent.ok()) {
+        if (*entry.leaf != protocol::commitment_leaf(entry.commitment))
+            return fail(ErrorCode::kMismatch, "the coordinator's receipt is of another commitment");
+        GYM_CHECK(journal_.save(entry));
+        emit("accepted", entry.unit, "");
+        return {};
+    }
+    if (node::is_transient(sent.error().code)) return sent;
+    emit("dropped", entry.unit, sent.error().message);
+    GYM_CHECK(forget(entry));
+    return sent;
+}
+
+Status WorkerImpl::track(const std::stop_token& stop) {
+    const std::vector<JournalEntry> entries = journal_.entries();
+    for (const JournalEntry& entry : entries) {
+        if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
+        if (entry.leaf) GYM_CHECK(track_one(entry, stop));
+    }
+    return {};
+}
+
+Status WorkerImpl::track_one(JournalEntry entry, const std::stop_token& stop) {
+    const auto view = coordinator_.unit(entry.unit_id());
+    if (!view.ok() && view.error().code == ErrorCode::kNotFound) {
+        emit("dropped", entry.unit, "the coordinator does not know it any more");
+        return forget(entry);
+    }
+    if (!view.ok()) return view.error();
+    const JournalEntry before = entry;
+    entry.state = view->status.state;
+    entry.reason = view->reason;
+    if (view->inclusion && !entry.receipt) GYM_CHECK(keep_receipt(entry, *view->inclusion));
+    if (entry.state == protocol::UnitState::kDisputed && !entry.defended) {
+        if (before.state != entry.state) emit("disputed", entry.unit, entry.reason);
+        // Where games are played, the one on chain is the answer, and the referee looks by itself.
+        const bool plays = options_.claims != nullptr;
+        if (options_.defend_disputes && !plays) GYM_CHECK(defend(entry, stop));
+    }
+    if (protocol::is_terminal(entry.state)) {
+        emit("ended", entry.unit,
+             std::string(protocol::to_string(entry.state)) +
+                 (entry.reason.empty() ? "" : ": " + entry.reason));
+        return forget(entry);
+    }
+    return entry == before ? Status() : journal_.save(entry);
+}
+
+Status WorkerImpl::keep_receipt(JournalEntry& entry, const records::InclusionReceipt& receipt) {
+    const Status proven =
+        commit::merkle_verify(receipt.commitments_root, {receipt.leaf_index, receipt.leaf_count},
+                              *entry.leaf, receipt.siblings);
+    if (!proven.ok()) {
+        spdlog::error("{}: the coordinator's receipt proves nothing: {}",
+                      protocol::name_unit(entry.unit), proven.error().message);
+        return {};  // asked again at the next look; the work itself is not lost by it
+    }
+    // Without a chain to ask, the coordinator's word counts.
+    std::optional<node::ChainView::Epoch> epoch;
+    if (options_.chain != nullptr) {
+        GYM_TRY(epoch, find_on_chain(entry, receipt));
+        if (!epoch) return {};
+    }
+    entry.receipt = receipt;
+    if (epoch) GYM_CHECK(claim_defence(entry, epoch->block));
+    emit("receipt", entry.unit, "epoch " + std::to_string(receipt.epoch));
+    return {};
+}
+
+Result<std::optional<node::ChainView::Epoch>> WorkerImpl::find_on_chain(
+    const JournalEntry& entry, const records::InclusionReceipt& receipt) const {
+    GYM_TRY(auto epoch, options_.chain->epoch(receipt.epoch));
+    if (!epoch) return epoch;  // on its way
+    if (epoch->commitments_root == receipt.commitments_root && epoch->count == receipt.leaf_count)
+        return epoch;
+    spdlog::error("{}: the coordinator's receipt is under root {}, the chain holds {} for epoch {}",
+                  protocol::name_unit(entry.unit), receipt.commitments_root.hex(),
+                  epoch->commitments_root.hex(), receipt.epoch);
+    return std::optional<node::ChainView::Epoch>();
+}
+
+/// From its signature on anybody may open a game about the unit, whatever the coordinator says of
+/// it, and whether or not it hands out receipts. @param epoch_block 0: not known yet.
+Status WorkerImpl::claim_defence(const JournalEntry& entry, std::uint64_t epoch_block) {
+    if (options_.claims == nullptr || !options_.defend_disputes) return {};
+    player::Claim claim;
+    claim.role = player::Role::kDefend;
+    claim.key = entry.unit;
+    claim.evidence.commitment = entry.commitment;
+    claim.evidence.record = entry.record;
+    if (entry.receipt) {
+        claim.evidence.index = static_cast<std::uint32_t>(entry.receipt->leaf_index);
+        claim.evidence.path = entry.receipt->siblings;
+    }
+    claim.program_blob = entry.inputs.program_blob;
+    claim.dataset_blob = entry.inputs.dataset_blob.value_or(Digest());
+    claim.base_state_blob = entry.inputs.base_state_blob;
+    claim.epoch_block = epoch_block;
+    claim.from_block = epoch_block != 0 ? epoch_block : options_.claims->head();
+    return options_.claims->save(claim);
+}
+
+/// Stands by the commitment only if this machine still computes it: a worker whose memory flipped a
+/// bit should not pay for a game it will lose.
+Status WorkerImpl::defend(JournalEntry& entry, const std::stop_token& stop) {
+    const auto again = execute(entry.record, entry.inputs, entry.unit, From::kBase, stop);
+    set_activity({});
+    if (!again.ok()) return again.error().in("re-executing a disputed unit");
+    const protocol::UnitCommitment& claimed = entry.commitment.commitment;
+    entry.defended = true;
+    if (again->records_root != claimed.records_root ||
+        again->final_state_root != claimed.final_state_root ||
+        again->delta_root != claimed.delta_root) {
+        emit("disputed", entry.unit,
+             "re-execution on this machine differs from what it committed to: check its memory");
+        return journal_.save(entry);
+    }
+    GYM_CHECK(coordinator_.defend_unit(entry.unit_id()));
+    emit("defended", entry.unit, "re-execution gave the committed bits again");
+    return journal_.save(entry);
+}
+
+/// Drops the entry, and the blobs that no other open unit needs. Program and dataset stay for the
+/// next one.
+Status WorkerImpl::forget(const JournalEntry& entry) {
+    GYM_CHECK(journal_.remove(entry.unit_id()));
+    const auto needed = [this](const Digest& blob) {
+        if (options_.claims != nullptr && options_.claims->needs(blob)) return true;
+        return std::ranges::any_of(journal_.entries(), [&](const JournalEntry& other) {
+            return other.inputs.base_state_blob == blob ||
+                   other.commitment.commitment.delta_root == blob;
+        });
+    };
+    for (const Digest& blob :
+         {entry.inputs.base_state_blob, entry.commitment.commitment.delta_root})
+        if (!needed(blob)) GYM_CHECK(cache_.store().remove(blob));
+    return {};
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::open(rpc::Coordinator& coordinator,
                                              const crypto::PrivateKey& key, const Clock& clock,
@@ -189,13 +457,13 @@ Result<std::unique_ptr<Worker>> Worker::open(rpc::Coordinator& coordinator,
 }
 
 Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_token& stop) {
-    Patience patience;
+    node::Backoff backoff;
     auto next_track = std::chrono::steady_clock::now();
     for (bool resumed = false; !stop.stop_requested();) {
         Status done;
         if (!resumed) {
             done = worker.resume(stop);
-            resumed = done.ok() || !is_transient(done.error().code);
+            resumed = done.ok() || !node::is_transient(done.error().code);
         }
         if (done.ok() && std::chrono::steady_clock::now() >= next_track) {
             done = worker.track(stop);
@@ -211,9 +479,9 @@ Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_
             if (!ran.ok()) done = ran.error();
         }
         if (done.ok())
-            patience.succeeded();
+            backoff.succeeded();
         else if (done.error().code != ErrorCode::kCancelled)
-            patience.failed(done.error(), stop);
+            backoff.failed(done.error(), stop);
     }
     return {};
 }

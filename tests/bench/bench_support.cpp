@@ -13,6 +13,8 @@
 #include <sstream>
 #include <thread>
 
+#include "provenance.hpp"
+
 namespace gym::bench {
 namespace {
 
@@ -59,16 +61,26 @@ bool parse_option(Options& options, const std::string& name, const std::string& 
 }
 
 /// OpenBLAS chooses its kernels when it is loaded, and old versions take a new CPU for one of 2004.
-/// So it is told which to take, by starting this process again.
+/// So it is told which to take, by starting this process again. A choice that the environment made
+/// (a preset OPENBLAS_CORETYPE=Haswell halves the peer on a CPU with AVX-512) never counts.
 void choose_openblas_kernels(const Options& options, char** argv) {
-    constexpr const char* kVariable = "OPENBLAS_CORETYPE";
-    if (options.blas_as_installed || std::getenv(kVariable) != nullptr) return;
-    const char* core = options.isa >= kernels::Isa::kAvx512 ? "SkylakeX"
-                       : options.isa == kernels::Isa::kAvx2 ? "Haswell"
-                                                            : "Nehalem";
-    setenv(kVariable, core, 1);
+    constexpr const char* kChosen = "GYM_BENCH_OPENBLAS_CHOSEN";
+    if (std::getenv(kChosen) != nullptr) return;
+    setenv(kChosen, "1", 1);
+    for (const char* preset : {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"}) {
+        if (const char* const value = std::getenv(preset)) {
+            std::fprintf(stderr, "%s=%s is set; the benchmark ignores it\n", preset, value);
+            unsetenv(preset);
+        }
+    }
+    if (!options.blas_as_installed) {
+        const char* core = options.isa >= kernels::Isa::kAvx512 ? "SkylakeX"
+                           : options.isa == kernels::Isa::kAvx2 ? "Haswell"
+                                                                : "Nehalem";
+        setenv("OPENBLAS_CORETYPE", core, 1);
+    }
     execv("/proc/self/exe", argv);
-    std::perror("restart with OPENBLAS_CORETYPE");
+    std::perror("cannot restart the benchmark with OpenBLAS's kernels chosen");
     std::exit(1);
 }
 
@@ -98,7 +110,8 @@ std::string to_json(const Options& options, const Row& row) {
         "{\"name\": \"" + row.name + "\", \"ours\": " + figure(row.ours) +
         ", \"peer\": " + figure(row.peer) + ", \"ratio\": " + figure(row.ratio) + ", \"unit\": \"" +
         row.unit + "\", \"threads\": " + std::to_string(row.threads) + ", \"isa\": \"" + row.isa +
-        "\", \"command\": \"" + options.command + "\", \"peer_name\": \"" + row.peer_name + "\"";
+        "\", \"command\": \"" + options.command + "\", \"peer_name\": \"" + row.peer_name +
+        "\", \"cpu\": \"" + cpu_model() + "\", \"libraries\": \"" + linked_libraries() + "\"";
     if (!row.note.empty()) json += ", \"note\": \"" + row.note + "\"";
     return json + "}";
 }

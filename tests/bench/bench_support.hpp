@@ -46,6 +46,7 @@ struct Options {
 /// --blas best|installed. Ends the process with a usage message if they are malformed.
 /// The peers get the same instruction set: oneDNN by its own setting, OpenBLAS by starting this
 /// process again with its environment variable, unless `--blas installed` leaves it its own choice.
+/// OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE of the environment are ignored either way.
 /// @param own the program's own options ("--model") with their defaults.
 [[nodiscard]] Options parse_options(int argc, char** argv,
                                     const std::map<std::string, std::string>& own = {});
@@ -58,7 +59,8 @@ void set_peer_threads(int threads);
 [[nodiscard]] std::vector<double> interleaved_seconds(std::span<const std::function<void()>> calls,
                                                       int repeats);
 
-/// Prints the row and appends it to the JSON array in options.output.
+/// Prints the row and appends it to the JSON array in options.output, with the CPU and the
+/// libraries that it was measured on (provenance.hpp).
 void report(const Options& options, const Row& row);
 
 }  // namespace gym::bench

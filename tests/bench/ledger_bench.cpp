@@ -20,6 +20,7 @@
 #include "gym/ledger/sealer.hpp"
 #include "gym/ledger/verify.hpp"
 #include "ledger_load.hpp"
+#include "provenance.hpp"
 
 namespace {
 
@@ -76,7 +77,9 @@ double sync_ms(const fs::path& folder) {
 
 class Rows {
   public:
-    explicit Rows(std::string note) : note_(std::move(note)) {}
+    /// @param libraries the peer's server, "PostgreSQL 15.9".
+    Rows(std::string note, std::string libraries)
+        : note_(std::move(note)), libraries_(std::move(libraries)) {}
 
     /// `peer` NAN: there is none.
     void add(const std::string& name, double ours, double peer, const char* unit, int threads) {
@@ -85,8 +88,9 @@ class Rows {
         std::string text = "  {\"name\": \"" + name + "\", \"ours\": " + number(ours) +
                            ", \"peer\": " + number(peer) + ", \"ratio\": " + number(ratio) +
                            ", \"unit\": \"" + unit + "\", \"threads\": " + std::to_string(threads) +
-                           ", \"isa\": \"any\", \"command\": \"bench_ledger\", \"note\": \"" +
-                           note_ + "\"}";
+                           ", \"isa\": \"any\", \"command\": \"bench_ledger\", \"cpu\": \"" +
+                           bench::cpu_model() + "\", \"libraries\": \"" + libraries_ +
+                           "\", \"note\": \"" + note_ + "\"}";
         std::printf("%s\n", text.c_str());
         std::fflush(stdout);
         rows_.push_back(std::move(text));
@@ -108,7 +112,7 @@ class Rows {
         std::snprintf(text, sizeof text, value < 100 ? "%.2f" : "%.0f", value);
         return text;
     }
-    std::string note_;
+    std::string note_, libraries_;
     std::vector<std::string> rows_;
 };
 
@@ -119,6 +123,14 @@ std::string circumstances(const fs::path& folder) {
     std::snprintf(text, sizeof text, "fsync on, a sync %.2f ms, sealing; load %.1f at the start",
                   sync_ms(folder), load[0]);
     return text;
+}
+
+std::string server_version(const db::ConnectionConfig& config) {
+    const auto database = must(db::Database::open(config));
+    return "PostgreSQL " + must(database->transact([](db::Transaction& tx) -> Result<std::string> {
+               GYM_TRY(const auto row, tx.exec_one("SHOW server_version"));
+               return row.get<std::string>(0);
+           }));
 }
 
 void measure(bench::LedgerLoad& load, Rows& rows) {
@@ -166,10 +178,10 @@ int run(const fs::path& output, std::chrono::seconds time_per_figure) {
     db::PrivateCluster cluster = must(db::PrivateCluster::prepare(options));
     must(cluster.start());
     must(cluster.create_database("bench"));
-    Rows rows(circumstances(options.folder));
+    auto config = cluster.superuser("bench");
+    config.statement_timeout = std::chrono::milliseconds(0);
+    Rows rows(circumstances(options.folder), server_version(config));
     {
-        auto config = cluster.superuser("bench");
-        config.statement_timeout = std::chrono::milliseconds(0);
         const auto database = must(db::Database::open(config));
         (void)must(db::migrate(*database, fs::path(GYM_BENCH_SOURCE_DIR) / "sql/migrations"));
         bench::LedgerLoad load(*database, time_per_figure);

@@ -1,14 +1,17 @@
 // The Q14 product, with quantising and packing both operands and rescaling the result, against f32
 // matrix products: libtorch's (on the BLAS that it is linked with) and oneDNN's.
 //
-// Rows: q14_gemm/SHAPE against libtorch, q14_gemm/SHAPE/fastest against the faster of the two.
+// Rows: q14_gemm/SHAPE against libtorch, q14_gemm/SHAPE/fastest against the faster of the two, and
+// q14_gemm/SHAPE/bf16 against oneDNN's product of bf16 operands, which are converted beforehand.
 #include <torch/torch.h>
 
 #include <dnnl.hpp>
+#include <optional>
 #include <random>
 
 #include "bench_support.hpp"
 #include "gym/kernels/q14_product.hpp"
+#include "provenance.hpp"
 
 namespace {
 
@@ -48,10 +51,8 @@ class Products {
           a_(torch::randn({shape.m, shape.k})),
           b_(torch::randn({shape.n, shape.k})),
           c_(torch::empty({shape.m, shape.n})),
-          matmul_(dnnl::matmul::primitive_desc(
-              dnnl::matmul::desc(desc(shape.m, shape.k, Tag::ab), desc(shape.k, shape.n, Tag::ba),
-                                 desc(shape.m, shape.n, Tag::ab)),
-              engine_)) {}
+          a_bf16_(a_.to(torch::kBFloat16)),
+          b_bf16_(b_.to(torch::kBFloat16)) {}
 
     void ours() {
         const Along rows = Along::kRows;
@@ -63,35 +64,56 @@ class Products {
         const torch::NoGradGuard guard;
         torch::mm_out(c_, a_, b_.t());
     }
-    void onednn() {
-        const dnnl::memory a(desc(shape_.m, shape_.k, Tag::ab), engine_, a_.data_ptr<float>());
-        const dnnl::memory b(desc(shape_.k, shape_.n, Tag::ba), engine_, b_.data_ptr<float>());
-        const dnnl::memory c(desc(shape_.m, shape_.n, Tag::ab), engine_, c_.data_ptr<float>());
-        matmul_.execute(stream_, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}});
-        stream_.wait();
-    }
+    void onednn() { execute(f32_, a_, b_); }
+    void onednn_bf16() { execute(bf16_, a_bf16_, b_bf16_); }
 
   private:
     using Tag = dnnl::memory::format_tag;
-    static dnnl::memory::desc desc(int64_t rows, int64_t columns, Tag tag) {
-        return {{rows, columns}, dnnl::memory::data_type::f32, tag};
+    using Type = dnnl::memory::data_type;
+
+    /// A oneDNN product of operands of one type into f32, made at its first use: oneDNN refuses
+    /// bf16 where it has no kernel for it.
+    struct Product {
+        Type type;
+        std::optional<dnnl::matmul> matmul;
+    };
+    static dnnl::memory::desc desc(int64_t rows, int64_t columns, Type type, Tag tag) {
+        return {{rows, columns}, type, tag};
+    }
+    void execute(Product& product, const torch::Tensor& left, const torch::Tensor& right) {
+        const auto a_desc = desc(shape_.m, shape_.k, product.type, Tag::ab);
+        const auto b_desc = desc(shape_.k, shape_.n, product.type, Tag::ba);
+        const auto c_desc = desc(shape_.m, shape_.n, Type::f32, Tag::ab);
+        if (!product.matmul)
+            product.matmul.emplace(
+                dnnl::matmul::primitive_desc(dnnl::matmul::desc(a_desc, b_desc, c_desc), engine_));
+        const dnnl::memory a(a_desc, engine_, left.data_ptr());
+        const dnnl::memory b(b_desc, engine_, right.data_ptr());
+        const dnnl::memory c(c_desc, engine_, c_.data_ptr());
+        product.matmul->execute(stream_,
+                                {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}});
+        stream_.wait();
     }
 
     Shape shape_;
     Context context_;
     QuantisedMatrix qa_, qb_;
     torch::Tensor a_, b_, c_;
+    torch::Tensor a_bf16_, b_bf16_;
     dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
     dnnl::stream stream_{engine_};
-    dnnl::matmul matmul_;
+    Product f32_{Type::f32, std::nullopt};
+    Product bf16_{Type::bf16, std::nullopt};
 };
 
 void run(const bench::Options& options, const Shape& shape, int threads) {
     torch::set_num_threads(threads);
     bench::set_peer_threads(threads);
     Products products(shape, options.isa, threads);
-    const std::vector<std::function<void()>> calls{
-        [&] { products.ours(); }, [&] { products.libtorch(); }, [&] { products.onednn(); }};
+    std::vector<std::function<void()>> calls{[&] { products.ours(); }, [&] { products.libtorch(); },
+                                             [&] { products.onednn(); }};
+    const bool with_bf16 = bench::cpu_has_bf16() && options.isa >= Isa::kAvx512;
+    if (with_bf16) calls.emplace_back([&] { products.onednn_bf16(); });
     const auto seconds = bench::interleaved_seconds(calls, options.repeats);
     const double flop = 2e-9 * static_cast<double>(shape.m * shape.n * shape.k);
     bench::Row row{.name = "q14_gemm/" + shape.name,
@@ -110,6 +132,12 @@ void run(const bench::Options& options, const Shape& shape, int threads) {
     row.peer = flop / fastest;
     row.ratio = fastest / seconds[0];
     if (!torch_wins) row.peer_name = "oneDNN matmul, f32";
+    bench::report(options, row);
+    if (!with_bf16) return;
+    row.name = "q14_gemm/" + shape.name + "/bf16";
+    row.peer = flop / seconds[3];
+    row.ratio = seconds[3] / seconds[0];
+    row.peer_name = "oneDNN matmul, bf16 operands converted before, f32 result";
     bench::report(options, row);
 }
 

@@ -1,5 +1,6 @@
 #include "torch_gpt_peer.hpp"
 
+#include <ATen/autocast_mode.h>
 #include <torch/torch.h>
 
 #include <cmath>
@@ -87,7 +88,8 @@ struct ModelImpl : nn::Module {
         auto x = tokens->forward(input) + positions->forward(torch::arange(input.size(1)));
         x = norm->forward(blocks->forward(x));
         const auto logits = unembed(x.view({-1, x.size(-1)}));
-        return torch::cross_entropy_loss(logits.view({-1, logits.size(-1)}), target.reshape({-1}));
+        return torch::cross_entropy_loss(logits.view({-1, logits.size(-1)}).to(torch::kFloat),
+                                         target.reshape({-1}));
     }
     /// Logits by the tied embedding.
     torch::Tensor unembed(const torch::Tensor& x) {
@@ -162,9 +164,17 @@ struct TorchGptPeer::Impl {
         const auto batch = torch::tensor(at::ArrayRef<std::int32_t>(tokens.data(), tokens.size()))
                                .to(torch::kLong)
                                .view({-1, length});
-        return model->loss(batch.slice(1, 0, length - 1), batch.slice(1, 1, length));
+        const auto input = batch.slice(1, 0, length - 1), target = batch.slice(1, 1, length);
+        if (!autocasts) return model->loss(input, target);
+        at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
+        at::autocast::set_cpu_enabled(true);
+        auto result = model->loss(input, target);
+        at::autocast::clear_cache();  // of weights in bf16, which the next step makes anew
+        at::autocast::set_cpu_enabled(false);
+        return result;
     }
     program::TrainConfig config;
+    bool autocasts = false;
     Model model;
     torch::optim::AdamW optimizer;
 };
@@ -214,6 +224,10 @@ void TorchGptPeer::round_parameters() {
 
 void TorchGptPeer::quantise_logit_gradients() {
     impl_->model->quantises_logit_gradients = true;
+}
+
+void TorchGptPeer::autocast_to_bf16() {
+    impl_->autocasts = true;
 }
 
 void TorchGptPeer::set_learning_rate(double rate) {

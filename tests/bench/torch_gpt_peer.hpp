@@ -27,6 +27,10 @@ class TorchGptPeer {
     /// exponent for 1024 elements (docs/NUMERICS.md); the products themselves stay FP32.
     void quantise_logit_gradients();
 
+    /// From now on the forward pass runs under libtorch's autocast to bf16, and the backward pass
+    /// follows it; weights and optimizer stay FP32.
+    void autocast_to_bf16();
+
     void set_learning_rate(double rate);
     /// One step. @param tokens (batch, context + 1). @return the loss before it.
     float step(std::span<const std::int32_t> tokens);

@@ -1,14 +1,17 @@
-// A whole training step, ours against libtorch FP32 eager: tokens a second, peak memory, and where
-// our time goes, op by op, against what the machine could do at most.
+// A whole training step, ours against libtorch eager, in FP32 and under autocast to bf16: tokens a
+// second, peak memory, and where our time goes, op by op, against what the machine could do at
+// most.
 //
-// Rows: train_step/MODEL (tokens/s), train_step/MODEL/memory (MiB), train_step/MODEL/op/NAME (ms of
-// a step against the op's bound: its multiply-adds at the integer peak or its bytes at the memory's
-// bandwidth, whichever takes longer; ops below a thousandth of the step are left out).
+// Rows: train_step/MODEL and /bf16 (tokens/s), train_step/MODEL/memory (MiB),
+// train_step/MODEL/op/NAME (ms of a step against the op's bound: its multiply-adds at the integer
+// peak or its bytes at the memory's bandwidth, whichever takes longer; ops below a thousandth of
+// the step are left out).
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "bench_must.hpp"
@@ -21,6 +24,7 @@
 #include "gym/program/program.hpp"
 #include "gym/program/train_program.hpp"
 #include "machine_peaks.hpp"
+#include "provenance.hpp"
 #include "step_process.hpp"
 #include "torch_gpt_peer.hpp"
 
@@ -83,12 +87,21 @@ void compare(const bench::Options& options, const Model& model, int threads) {
         auto trainer = std::make_shared<bench::TorchGptPeer>(model.config, threads);
         return [trainer, tokens = random_tokens(model.config)] { trainer->step(tokens); };
     });
+    std::optional<bench::StepProcess> bf16_peer;
+    if (bench::cpu_has_bf16() && options.isa >= kernels::Isa::kAvx512 && !options.blas_as_installed)
+        bf16_peer.emplace([&] {
+            auto trainer = std::make_shared<bench::TorchGptPeer>(model.config, threads);
+            trainer->autocast_to_bf16();
+            return [trainer, tokens = random_tokens(model.config)] { trainer->step(tokens); };
+        });
     ours.step();  // first touch of all memory
     peer.step();
-    std::vector<double> ours_seconds, peer_seconds;
+    if (bf16_peer) bf16_peer->step();
+    std::vector<double> ours_seconds, peer_seconds, bf16_seconds;
     for (int i = 0; i < options.repeats; ++i) {
         ours_seconds.push_back(ours.step());
         peer_seconds.push_back(peer.step());
+        if (bf16_peer) bf16_seconds.push_back(bf16_peer->step());
     }
     const double tokens = static_cast<double>(model.config.batch) * model.config.model.context;
     const std::string suffix = options.blas_as_installed ? "/blas_as_installed" : "";
@@ -102,6 +115,14 @@ void compare(const bench::Options& options, const Model& model, int threads) {
                    .peer_name = "libtorch FP32 eager, AdamW, " + options.blas(),
                    .note = ""};
     bench::report(options, row);
+    if (bf16_peer) {
+        bench::Row bf16 = row;
+        bf16.name += "/bf16";
+        bf16.peer = tokens / bench::median(bf16_seconds);
+        bf16.ratio = bench::median(bf16_seconds) / bench::median(ours_seconds);
+        bf16.peer_name = "libtorch eager, autocast to bf16, AdamW";
+        bench::report(options, bf16);
+    }
     row.name += "/memory";
     row.unit = "MiB";
     row.ours = static_cast<double>(ours.peak_bytes()) / 1048576;

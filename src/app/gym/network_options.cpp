@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "gym/contracts/deployment.hpp"
 #include "gym/crypto/key.hpp"
 
 namespace gym::app {
@@ -71,8 +72,8 @@ void KeyOptions::add_to(CLI::App& command, bool signs) {
                              : "Not needed here: the address is not encrypted");
 }
 
-Result<worker::NodeConfig> KeyOptions::config() const {
-    GYM_TRY(worker::NodeConfig config, worker::load_node_config(""));
+Result<node::NodeConfig> KeyOptions::config() const {
+    GYM_TRY(node::NodeConfig config, node::load_node_config(""));
     if (!data_dir.empty()) config.data_dir = data_dir;
     if (!keystore.empty()) config.keystore_file = keystore;
     if (!passphrase_file.empty()) config.passphrase_file = passphrase_file;
@@ -80,8 +81,8 @@ Result<worker::NodeConfig> KeyOptions::config() const {
 }
 
 Result<Address> KeyOptions::address() const {
-    GYM_TRY(const worker::NodeConfig node, config());
-    return worker::key_address(node);
+    GYM_TRY(const node::NodeConfig node, config());
+    return node::key_address(node);
 }
 
 void ChainOptions::add_to(CLI::App& command) {
@@ -96,12 +97,12 @@ Result<std::string> ChainOptions::rpc_url() const {
     return fail(ErrorCode::kInvalidArgument, "which chain? --chain http://host:port or GYM_CHAIN");
 }
 
-Result<chain::Deployment> ChainOptions::contracts() const {
+Result<contracts::Deployment> ChainOptions::contracts() const {
     const std::string chosen = flag_or_environment(deployment, "GYM_DEPLOYMENT");
     if (chosen.empty())
         return fail(ErrorCode::kInvalidArgument,
                     "which contracts? --deployment deployment.json or GYM_DEPLOYMENT");
-    return chain::load_deployment(chosen);
+    return contracts::load_deployment(chosen);
 }
 
 CLI::Validator not_empty() {

@@ -9,7 +9,7 @@
 #include "gym/common/amount.hpp"
 #include "gym/engine/device.hpp"
 #include "gym/kernels/memory_bandwidth.hpp"
-#include "gym/worker/node_program.hpp"
+#include "gym/node/benchmark.hpp"
 #include "node_options.hpp"
 
 namespace gym::app {
@@ -34,7 +34,7 @@ struct Price {
 
 struct Bench {
     std::string device;
-    worker::Benchmark compute;
+    node::Benchmark compute;
     std::uint64_t memory_bytes_per_second = 0;
     std::optional<Price> price;
     Amount wei_per_hour;  ///< with a price
@@ -79,11 +79,11 @@ Result<std::optional<Price>> find_price(const BenchOptions& options, const std::
 }
 
 Result<Bench> run_bench(const BenchOptions& options) {
-    GYM_TRY(const worker::NodeConfig config, options.node.resolve());
+    GYM_TRY(const node::NodeConfig config, options.node.resolve());
     Bench bench;
     GYM_TRY(bench.device, engine::device_model(config.device));
     GYM_TRY(bench.price, find_price(options, config.api));  // before the seconds of work
-    GYM_TRY(bench.compute, worker::run_benchmark(config.engine(), kBenchmarkMs));
+    GYM_TRY(bench.compute, node::run_benchmark(config.engine(), kBenchmarkMs));
     bench.memory_bytes_per_second = static_cast<std::uint64_t>(kernels::copy_bandwidth(
         kernels::Context(kernels::detect_isa(), static_cast<int>(config.threads_used()))));
     if (!bench.price) return bench;

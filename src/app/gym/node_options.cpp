@@ -51,8 +51,8 @@ std::string NodeOptions::given() const {
     return out;
 }
 
-Result<worker::NodeConfig> NodeOptions::resolve() const {
-    GYM_TRY(worker::NodeConfig config, worker::load_node_config(config_file));
+Result<node::NodeConfig> NodeOptions::resolve() const {
+    GYM_TRY(node::NodeConfig config, node::load_node_config(config_file));
     if (coordinator) config.coordinator = *coordinator;
     if (tls_ca_file) config.tls_ca_file = *tls_ca_file;
     if (insecure) config.insecure = true;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "gym/common/result.hpp"
-#include "gym/worker/node_config.hpp"
+#include "gym/node/node_config.hpp"
 
 namespace gym::app {
 
@@ -31,8 +31,8 @@ struct NodeOptions {
     void add_to(CLI::App& command);
     /// The flags that were given, for another command of the same node: " --config FILE ...".
     [[nodiscard]] std::string given() const;
-    /// @errors as worker::load_node_config.
-    [[nodiscard]] Result<worker::NodeConfig> resolve() const;
+    /// @errors as node::load_node_config.
+    [[nodiscard]] Result<node::NodeConfig> resolve() const;
 };
 
 }  // namespace gym::app

@@ -5,7 +5,8 @@
 #include <chrono>
 
 #include "gym/common/log.hpp"
-#include "gym/worker/node_program.hpp"
+#include "gym/node/signals.hpp"
+#include "gym/worker/worker_program.hpp"
 
 namespace gym::app {
 namespace {
@@ -35,7 +36,7 @@ void print_dispute(const CliContext& context, const player::PlayerEvent& event) 
 
 Status start_node(const CliContext& context, const NodeOptions& options) {
     GYM_CHECK(init_logging({"gym-node", options.log_level, ""}));
-    GYM_TRY(const worker::NodeConfig config, options.resolve());
+    GYM_TRY(const node::NodeConfig config, options.resolve());
     worker::WorkerHooks hooks;
     if (context.json) {
         hooks.on_event = [&context](const worker::WorkerEvent& event) {
@@ -52,7 +53,7 @@ Status start_node(const CliContext& context, const NodeOptions& options) {
         spdlog::info("step {}/{}, loss {:.4f}, {:.0f} tokens/s", progress.step, progress.steps,
                      progress.loss, progress.tokens_per_second);
     };
-    return worker::start_worker(config, hooks, worker::stop_on_signals());
+    return worker::start_worker(config, hooks, node::stop_on_signals());
 }
 
 }  // namespace gym::app

@@ -3,9 +3,9 @@
 
 #include "cli_context.hpp"
 #include "gym/common/log.hpp"
+#include "gym/node/signals.hpp"
 #include "gym/protocol/unit.hpp"
 #include "gym/verifier/verifier_program.hpp"
-#include "gym/worker/node_program.hpp"
 #include "node_options.hpp"
 #include "program_main.hpp"
 
@@ -37,7 +37,7 @@ boost::json::object dispute_json(const player::PlayerEvent& event) {
 
 Status verify(const app::CliContext& context, const app::NodeOptions& options) {
     GYM_CHECK(init_logging({"gym-verifier", options.log_level, ""}));
-    GYM_TRY(const worker::NodeConfig config, options.resolve());
+    GYM_TRY(const node::NodeConfig config, options.resolve());
     std::function<void(const verifier::VerifierEvent&)> on_event;
     if (context.json)
         on_event = [&](const verifier::VerifierEvent& event) {
@@ -48,7 +48,7 @@ Status verify(const app::CliContext& context, const app::NodeOptions& options) {
         on_dispute = [&](const player::PlayerEvent& event) {
             context.print_json(dispute_json(event));
         };
-    return verifier::start_verifier(config, on_event, on_dispute, worker::stop_on_signals());
+    return verifier::start_verifier(config, on_event, on_dispute, node::stop_on_signals());
 }
 
 int run(int argc, char** argv) {

@@ -4,10 +4,10 @@
 
 #include "coordinator_process.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/node/unit_inputs.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/unit_spec.hpp"
 #include "gym/registry/units.hpp"
-#include "gym/worker/unit_inputs.hpp"
 
 namespace gym::testing {
 
@@ -15,13 +15,13 @@ namespace gym::testing {
 struct Peer {
     crypto::PrivateKey key = crypto::PrivateKey::generate();
     std::unique_ptr<rpc::Coordinator> coordinator;
-    rpc::TrainTask task;
+    records::TrainTask task;
 };
 
 /// What a unit became: the delta and the signed commitment to it.
 struct PeerWork {
     Bytes delta;
-    rpc::CommitmentSubmission submission;
+    records::CommitmentSubmission submission;
 };
 
 /// Workers that the test plays by hand against the real program.
@@ -40,7 +40,7 @@ class PeersTest : public CoordinatorProcess {
     }
     void join(Peer& peer) {
         peer.coordinator = dial(peer.key);
-        rpc::NodeProfile profile;
+        records::NodeProfile profile;
         profile.device = "cpu";
         ASSERT_TRUE(peer.coordinator->register_node(profile).ok());
         ASSERT_TRUE(peer.coordinator->heartbeat({}).ok());
@@ -49,7 +49,7 @@ class PeersTest : public CoordinatorProcess {
         const auto task = peer.coordinator->next_task(std::chrono::seconds(30));
         ASSERT_TRUE(task.ok()) << task.error().message;
         ASSERT_TRUE(task->has_value()) << text_of(folder() / "coordinator.log");
-        peer.task = std::get<rpc::TrainTask>(**task);
+        peer.task = std::get<records::TrainTask>(**task);
     }
     void TearDown() override {
         peers_.clear();
@@ -64,7 +64,7 @@ class PeersTest : public CoordinatorProcess {
     PeerWork train(Peer& peer) {
         const auto path = folder() / ("cache-" + peer.key.address().hex());
         auto cache = rpc::BlobCache::open(path, *peer.coordinator).value();
-        worker::InputLoader loader(cache);
+        node::InputLoader loader(cache);
         const auto inputs = loader.load_train(peer.task.record, peer.task.inputs);
         GYM_ASSERT(inputs.ok(), inputs.ok() ? "" : inputs.error().message);
         const std::uint32_t slot = peer.task.unit.slot;

@@ -16,7 +16,7 @@
 #include "evaluation_file.hpp"
 #include "gym/common/file.hpp"
 #include "gym/crypto/secret.hpp"
-#include "gym/worker/node_config.hpp"
+#include "gym/node/node_config.hpp"
 #include "rewards_config.hpp"
 
 namespace gym::app {
@@ -41,8 +41,8 @@ const std::vector<Shipped>& shipped() {
     static const std::vector<Shipped> all{{"coordinator.yaml", loader(load_coordinator_file)},
                                           {"rewards.yaml", loader(load_rewards_file)},
                                           {"api.yaml", loader(load_api_config)},
-                                          {"worker.yaml", loader(worker::load_node_config)},
-                                          {"verifier.yaml", loader(worker::load_node_config)},
+                                          {"worker.yaml", loader(node::load_node_config)},
+                                          {"verifier.yaml", loader(node::load_node_config)},
                                           {"evaluation.yaml", loader(load_evaluation_file)},
                                           {"contracts.yaml", loader(load_contracts_file)}};
     return all;

@@ -5,10 +5,10 @@
 #include <chrono>
 #include <thread>
 
+#include "gym/node/backoff.hpp"
 #include "gym/rpc/blob_cache.hpp"
 #include "gym/rpc/client.hpp"
 #include "gym/rpc/server.hpp"
-#include "gym/worker/patience.hpp"
 #include "memory_handler.hpp"
 #include "stalling_proxy.hpp"
 #include "temporary_folder.hpp"
@@ -66,7 +66,7 @@ class SilenceTest : public ::testing::Test {
         EXPECT_LT(SteadyClock::now() - start, at_most);
         ASSERT_FALSE(status.ok());
         EXPECT_EQ(status.error().code, ErrorCode::kUnavailable) << status.error().message;
-        EXPECT_TRUE(worker::is_transient(status.error().code));
+        EXPECT_TRUE(node::is_transient(status.error().code));
     }
 };
 

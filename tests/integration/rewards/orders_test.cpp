@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "gym/chain/transaction.hpp"
+#include "gym/contracts/job_escrow.hpp"
 #include "gym/crypto/keccak.hpp"
 #include "rpc_proxy.hpp"
 #include "settlement_fixture.hpp"
@@ -77,7 +78,7 @@ class OrdersTest : public SettlementFixture {
         });
     }
     Amount released(std::uint64_t epoch) {
-        return must(chain::JobEscrow(deployment_.escrow)
+        return must(contracts::JobEscrow(deployment_.escrow)
                         .released_of(anvil_.client(), epoch, owner_key_.address()));
     }
 
@@ -131,7 +132,7 @@ TEST_F(OrdersTest, AnOrderWhoseNonceAStrangerTookIsSentAgain) {
 }
 
 TEST_F(OrdersTest, ARoundAboveACapWaitsUnclosedAndSaysForWhat) {
-    const chain::JobEscrow escrow(deployment_.escrow);
+    const contracts::JobEscrow escrow(deployment_.escrow);
     const crypto::PrivateKey admin = anvil_.funded_key(0);
     const Amount spent = *Amount::parse_tokens("0.105");
     EXPECT_EQ(must(escrow.owner_release_cap(anvil_.client())),
@@ -152,7 +153,7 @@ TEST_F(OrdersTest, ARoundAboveACapWaitsUnclosedAndSaysForWhat) {
 // An admin lowers the cap between an epoch's closing and its release: a node that tells the old cap
 // at first is the same to the daemon.
 TEST_F(OrdersTest, AReleaseAboveACapIsNotSentAndSaysWhatItWaitsFor) {
-    const chain::JobEscrow escrow(deployment_.escrow);
+    const contracts::JobEscrow escrow(deployment_.escrow);
     const crypto::PrivateKey admin = anvil_.funded_key(0);
     const Amount spent = *Amount::parse_tokens("0.105");
     execute(admin, "all", escrow.set_release_cap(*spent.minus(Amount(1))));

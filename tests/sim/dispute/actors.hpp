@@ -20,7 +20,7 @@ class Actor {
 
   protected:
     void send(World& world, Call call) { world.chain.send(address_, std::move(call)); }
-    void play(World& world, const Digest& game, const Lines::Reached& place,
+    void play(World& world, const Digest& game, const TranscriptCache::Reached& place,
               const std::shared_ptr<const Move>& move);
     /// Opens what was announced, if the next block is right for it.
     /// @param knows of the unit's conflict, if it has one.

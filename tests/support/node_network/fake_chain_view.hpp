@@ -5,12 +5,12 @@
 #include <optional>
 #include <utility>
 
-#include "gym/worker/chain_view.hpp"
+#include "gym/node/chain_view.hpp"
 
 namespace gym::testing {
 
 /// A chain that holds what a test put there. Thread-safe while `mutex` is held for changes.
-class FakeChainView final : public worker::ChainView {
+class FakeChainView final : public node::ChainView {
   public:
     Status check() override { return down(); }
     Result<std::optional<Round>> round(const Digest& job_id, std::uint64_t round) override {

@@ -303,7 +303,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
     static registry::Node sample_node() {
         registry::Node node;
         node.address = address_of(9);
-        node.hardware_json = "{\"cores\":2}";
+        node.profile.device = "cpu";
         node.last_seen_at_ms = 1'000;
         return node;
     }

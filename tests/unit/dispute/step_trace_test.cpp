@@ -55,7 +55,7 @@ TEST_P(StepTraceOf, LeafRootsAreInputsAndWhatTheEngineTraces) {
         EXPECT_EQ(step.leaf_roots[inputs + i], shown[inputs + i]);
     }
     for (std::uint32_t i = 0; i < inputs; ++i) {
-        if (unit_.trace.leaves[i].kind != LeafRecord::Kind::batch) continue;
+        if (unit_.trace.leaves[i].kind != LeafRecord::Kind::kBatch) continue;
         EXPECT_EQ(step.leaf_roots[i], result.records[kStep].batch_root);
     }
 }

@@ -72,7 +72,7 @@ TEST(Unit, BeginsAtItsFacts) {
     EXPECT_EQ(facts.steps, 20U);
     EXPECT_EQ(facts.checkpoint_every, 10U);
     const Cursor start = start_of(filled(1), facts);
-    EXPECT_EQ(start.stage, Stage::unit);
+    EXPECT_EQ(start.stage, Stage::kUnit);
     EXPECT_FALSE(start.answered);
     EXPECT_EQ(start.node, filled(1));
     EXPECT_EQ(start.frame, hash_of(facts));

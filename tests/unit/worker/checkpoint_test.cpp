@@ -4,9 +4,9 @@
 #include <random>
 
 #include "gym/common/file.hpp"
+#include "gym/node/unit_inputs.hpp"
 #include "gym/protocol/unit_spec.hpp"
 #include "gym/worker/unit_checkpoint.hpp"
-#include "gym/worker/unit_inputs.hpp"
 #include "random_seed.hpp"
 #include "temporary_folder.hpp"
 #include "tiny_job.hpp"

@@ -14,8 +14,8 @@
 
 namespace gym::api {
 
-/// The backend on PostgreSQL (role gym_api; schema api, migration 0050). References must outlive
-/// it. When the database is gone, calls fail with kUnavailable after `give_up_after`.
+/// The backend on PostgreSQL (role gym_api; schema api, sql/migrations/0050_api.sql). References
+/// must outlive it. When the database is gone, calls fail with kUnavailable after `give_up_after`.
 class PostgresBackend final : public Queries, public Submissions, public Keys {
   public:
     struct Options {

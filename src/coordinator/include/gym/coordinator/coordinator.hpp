@@ -14,7 +14,6 @@
 #include "gym/common/result.hpp"
 #include "gym/coordinator/chain_port.hpp"
 #include "gym/coordinator/compute.hpp"
-#include "gym/coordinator/messages.hpp"
 #include "gym/coordinator/stake_port.hpp"
 #include "gym/crypto/eip712.hpp"
 #include "gym/crypto/key.hpp"
@@ -24,6 +23,10 @@
 #include "gym/protocol/job_cost.hpp"
 #include "gym/protocol/report.hpp"
 #include "gym/protocol/uptime.hpp"
+#include "gym/records/node.hpp"
+#include "gym/records/task.hpp"
+#include "gym/records/unit.hpp"
+#include "gym/registry/nodes.hpp"
 
 namespace gym::coordinator {
 
@@ -72,6 +75,17 @@ struct Dependencies {
     player::ClaimStore* claims = nullptr;
 };
 
+/// What a worker may upload now.
+struct UploadLimit {
+    Digest unit;
+    std::uint64_t bytes_max = 0;  ///< no delta of the unit's program is longer
+};
+
+struct RevealOutcome {
+    bool equal = false;
+    std::string reason;  ///< of a difference, one sentence
+};
+
 /// What one tick did.
 struct TickSummary {
     std::uint32_t jobs = 0;   ///< looked at
@@ -104,30 +118,31 @@ class Coordinator {
     // -------------------------------------------------------------------------------------
     /// @errors kConflict (the address has the other role), kInvalidArgument.
     [[nodiscard]] Result<registry::Node> register_node(const registry::NewNode& node);
-    /// The node is there, and may answer a challenge. An answer that counts nothing is no error:
-    /// the outcome says why. @errors kNotFound for an unknown node.
-    [[nodiscard]] Result<HeartbeatOutcome> heartbeat(
+    /// Marks the node as seen and takes its answer to a challenge. Where the answer does not count,
+    /// the result says why. @errors kNotFound for an unknown node.
+    [[nodiscard]] Result<records::HeartbeatAnswer> heartbeat(
         const Address& node, const std::optional<protocol::UptimeAnswer>& answer = std::nullopt);
     Status leave(const Address& node);
-    [[nodiscard]] Result<NodeStatus> node_status(const Address& node);
+    [[nodiscard]] Result<records::NodeStatus> node_status(const Address& node);
 
     // --- workers
     // -----------------------------------------------------------------------------------
     /// The worker's assigned unit that is not committed yet; the same one until then. Absent: no
     /// work now.
     /// @errors kNotFound (not registered), kPermissionDenied (excluded, with the reason).
-    [[nodiscard]] Result<std::optional<UnitAssignment>> next_unit(const Address& worker);
+    [[nodiscard]] Result<std::optional<records::TrainTask>> next_unit(const Address& worker);
+    /// Absent: the worker has no unit to commit. @errors as next_unit().
+    [[nodiscard]] Result<std::optional<UploadLimit>> upload_limit(const Address& worker);
     /// Accepts a commitment once its delta is in the blob store. The same commitment again returns
     /// the same receipt. @errors kUnauthenticated (wrong signature), kPermissionDenied (another
     /// worker's slot, excluded), kConflict (another round's record: a replay; equivocation, which
     /// also rejects the unit and excludes the worker), kTimeout (late), kNotFound (no such unit,
     /// delta not uploaded), kMismatch (counted fields, records that do not hash to their root,
     /// altered delta), kMalformed, kOutOfRange.
-    [[nodiscard]] Result<CommitReceipt> commit_unit(const Address& worker,
-                                                    const protocol::SignedCommitment& commitment,
-                                                    ByteView records);
+    [[nodiscard]] Result<records::CommitmentAck> commit_unit(
+        const Address& worker, const protocol::SignedCommitment& commitment, ByteView records);
     /// Anyone may ask. @errors kNotFound.
-    [[nodiscard]] Result<UnitReceipt> unit_receipt(const Digest& unit);
+    [[nodiscard]] Result<records::UnitReceipt> unit_receipt(const Digest& unit);
     /// The worker stands by a disputed unit: the coordinator's own re-execution will decide it.
     /// @errors kPermissionDenied (another's unit), kConflict (not disputed), kTimeout.
     Status defend(const Address& worker, const Digest& unit);
@@ -136,7 +151,7 @@ class Coordinator {
     // ---------------------------------------------------------------------------------
     /// The assigned unit that waits for this verifier's report or reveal; oldest deadline first.
     /// @errors kNotFound, kPermissionDenied as next_unit().
-    [[nodiscard]] Result<std::optional<VerificationTask>> next_task(const Address& verifier);
+    [[nodiscard]] Result<std::optional<records::VerifyTask>> next_task(const Address& verifier);
     /// The commit half. Repeating the same digest succeeds. @return the step records that the
     /// worker claims, disclosed now that the report is fixed.
     /// @errors kPermissionDenied (not the verifier of this draw), kConflict, kTimeout, kNotFound.

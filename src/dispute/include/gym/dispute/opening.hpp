@@ -40,6 +40,11 @@ struct ByteSpan {
 /// touches; of merkle_verify().
 [[nodiscard]] Result<Bytes> check_chunks(const ChunksOpening& opening, const ByteSpan& span);
 
+/// The chunk of a tensor's bytes that has byte `offset`, with its path to the tensor's tree root.
+/// @errors kOutOfRange: there is no such byte.
+[[nodiscard]] Result<ChunksOpening> open_chunk(ByteView bytes, std::uint64_t offset,
+                                               unsigned threads);
+
 /// A list of tensors that operands are proven against.
 struct TensorList {
     Digest root;

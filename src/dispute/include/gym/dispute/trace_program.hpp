@@ -26,12 +26,12 @@ struct Shape {
 /// Where a tensor comes from: kind u8 | index u32, or kind u8 | root.
 struct Source {
     enum class Kind : std::uint8_t {
-        primitive = 1,  ///< output of primitive `index` of the same macro op, counted within it
-        leaf = 2,       ///< trace leaf `index` of the same step
-        state = 3,      ///< tensor `index` of the state before the step, in state_root()'s order
-        constant = 4,   ///< the tensor whose root is `root`
+        kPrimitive = 1,  ///< output of primitive `index` of the same macro op, counted within it
+        kLeaf = 2,       ///< trace leaf `index` of the same step
+        kState = 3,      ///< tensor `index` of the state before the step, in state_root()'s order
+        kConstant = 4,   ///< the tensor whose root is `root`
     };
-    Kind kind = Kind::leaf;
+    Kind kind = Kind::kLeaf;
     std::uint32_t index = 0;
     Digest root;  ///< constants only
     friend bool operator==(const Source&, const Source&) = default;
@@ -55,13 +55,13 @@ struct PrimitiveRecord {
 /// kind u8 | shape, and for computed leaves | first u32 | count u32 | writer u32.
 struct LeafRecord {
     enum class Kind : std::uint8_t {
-        computed = 0,  ///< an output of a macro op
-        batch = 1,     ///< the step's token windows
-        clock = 2,     ///< step of the job, step of the unit
-        random = 3,    ///< where random numbers are drawn
-        other = 4,     ///< an input of a program that does not train
+        kComputed = 0,  ///< an output of a macro op
+        kBatch = 1,     ///< the step's token windows
+        kClock = 2,     ///< step of the job, step of the unit
+        kRandom = 3,    ///< where random numbers are drawn
+        kOther = 4,     ///< an input of a program that does not train
     };
-    Kind kind = Kind::computed;
+    Kind kind = Kind::kComputed;
     Shape shape;
     std::uint32_t first = 0;   ///< the macro op's first primitive, counted through the program
     std::uint32_t count = 0;   ///< its primitives

@@ -10,7 +10,7 @@
 #include "gym/dispute/macro_trace.hpp"
 #include "gym/dispute/opening.hpp"
 #include "gym/dispute/trace_program.hpp"
-#include "gym/game/line.hpp"
+#include "gym/game/transcript.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
 
@@ -45,7 +45,7 @@ class OuterWork {
 
     /// The outer step with these deltas; what follows is of the last such run.
     virtual Result<const OuterTrees*> run(std::span<const OuterDelta> deltas) = 0;
-    /// A parameter after the step (OuterTree::base), or its momentum (OuterTree::momentum).
+    /// A parameter after the step (OuterTree::kBase), or its momentum (OuterTree::kMomentum).
     virtual Result<const dispute::TracedTensor*> tensor(OuterTree tree,
                                                         std::uint32_t parameter) = 0;
     /// An element of a parameter in every delta: f32 each, little-endian.

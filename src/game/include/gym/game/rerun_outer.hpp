@@ -84,7 +84,7 @@ class RerunOuter final : public OuterWork {
     std::vector<dispute::TensorMemory> bytes_;        ///< of these
     std::optional<OuterTrees> trees_;
     struct Place {
-        OuterTree tree = OuterTree::none;
+        OuterTree tree = OuterTree::kNone;
         std::uint32_t parameter = 0;
         friend bool operator==(const Place&, const Place&) = default;
     };

@@ -12,7 +12,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/game/evidence.hpp"
-#include "gym/game/line.hpp"
+#include "gym/game/transcript.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "gym/protocol/unit.hpp"
 

@@ -6,16 +6,16 @@
 #include <string>
 
 #include "gym/chain/client.hpp"
-#include "gym/chain/dispute_contracts.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/common/result.hpp"
+#include "gym/contracts/dispute_game.hpp"
 #include "gym/crypto/eip712.hpp"
 #include "gym/game/strategy.hpp"
 #include "gym/player/claim.hpp"
 
 /// The two sides of disputes, as nodes play them: whatever is due is found on the chain in every
-/// tick, planned by gym/game/planner.hpp, and sent through the transaction manager under an id that
-/// names game and position. So a player that is killed anywhere makes no move twice and misses
+/// tick, planned by gym/game/strategy.hpp, and sent through the transaction manager under an id
+/// that names game and position. So a player that is killed anywhere makes no move twice and misses
 /// none.
 namespace gym::player {
 
@@ -42,7 +42,7 @@ struct PlayerEvent {
 struct PlayerSetup {
     chain::ChainClient& client;
     chain::TxManager& transactions;  ///< of the node's key
-    chain::DisputeGame contract;
+    contracts::DisputeGame contract;
     crypto::Eip712Domain domain;  ///< of commitments
     ClaimStore& claims;
     UnitSource& units;

@@ -8,7 +8,8 @@
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
 
-/// What the chain says of games about units (schema registry, migrations 0074 and 0092).
+/// What the chain says of games about units (schema registry, "Games on chain" in
+/// sql/migrations/0020_registry.sql).
 namespace gym::registry {
 
 /// How far the games of a DisputeGame have been read.

@@ -14,18 +14,14 @@
 #include "gym/protocol/reason.hpp"
 #include "gym/protocol/report.hpp"
 #include "gym/protocol/unit.hpp"
+#include "gym/records/unit.hpp"
 #include "gym/registry/games.hpp"
 
 namespace gym::registry {
 
-struct Unit {
-    Digest id;
-    protocol::UnitKey key;
-    protocol::UnitKind kind = protocol::UnitKind::kTrain;
-    Address worker;
+struct Unit : records::UnitSummary {
     Address owner;  ///< the node's owner when the unit was assigned: who is credited
     std::uint32_t sampling_rate_ppm = 0;
-    protocol::UnitStatus status;
     UnixMs assigned_at_ms = 0;
     std::optional<UnixMs> committed_at_ms;
     std::optional<UnixMs> ended_at_ms;
@@ -37,8 +33,6 @@ struct Unit {
     std::optional<std::uint64_t> epoch;       ///< whose commitment root holds it
     std::optional<std::uint32_t> leaf_index;  ///< in the epoch's commitment tree
     bool included = false;                    ///< its delta went into the next base state
-    std::string reason_code;                  ///< protocol::ReasonCode name, empty if none
-    std::string reason;                       ///< one sentence
 };
 
 struct NewUnit {
@@ -59,6 +53,10 @@ Result<std::optional<Unit>> find_unit(db::Transaction& tx, const Digest& id);
 
 /// Room for every unit of a round, the coordinator's own included.
 inline constexpr std::uint32_t kUnitsListMax = 1U << 17U;
+
+/// The states that an event can still lead out of, and the others.
+[[nodiscard]] const std::vector<protocol::UnitState>& open_states();
+[[nodiscard]] const std::vector<protocol::UnitState>& terminal_states();
 
 struct UnitFilter {
     std::optional<Digest> job_id;

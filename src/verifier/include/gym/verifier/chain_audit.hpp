@@ -6,31 +6,27 @@
 #include <vector>
 
 #include "gym/common/result.hpp"
+#include "gym/node/chain_view.hpp"
 #include "gym/rpc/coordinator.hpp"
 #include "gym/verifier/round_commitments.hpp"
-#include "gym/worker/chain_view.hpp"
 
 namespace gym::verifier {
 
 /// What the chain says about the epoch of a verification task.
 struct EpochOnChain {
     std::uint64_t number = 0;
-    worker::ChainView::Epoch root;
+    node::ChainView::Epoch root;
     Digest beacon;
 };
-
-/// The sample rate of a unit by its round record. @errors kMismatch for a slot that is not in it.
-[[nodiscard]] Result<std::uint32_t> sampling_rate(const protocol::RoundRecord& record,
-                                                  const protocol::UnitKey& unit);
 
 /// Whether the chain confirms what a task says, none of it taken from the coordinator: the round
 /// record's hash, the epoch's root with the commitment under it (train units: the coordinator's own
 /// come later), the beacon `beacon_delay_blocks` after it, and that this beacon draws this unit.
 /// @errors kMismatch naming what differs; kUnavailable while it is not all on the chain, or the
 /// chain or the coordinator does not answer.
-[[nodiscard]] Result<EpochOnChain> check_on_chain(worker::ChainView& chain,
+[[nodiscard]] Result<EpochOnChain> check_on_chain(node::ChainView& chain,
                                                   rpc::Coordinator& coordinator,
-                                                  const rpc::VerifyTask& task,
+                                                  const records::VerifyTask& task,
                                                   std::uint32_t beacon_delay_blocks);
 
 /// Recomputes the draw of every train unit of the record's round and compares it with what the
@@ -49,8 +45,8 @@ using DeltaNorm = std::function<Result<double>(std::uint32_t slot, const Digest&
 /// @param norm_of asked about deltas that are missing. Who accepted one must still show it: without
 /// its norm it is missed.
 /// @return one sentence for each delta. @errors those of `norm_of` that may pass
-/// (worker::is_transient), after all deltas were asked about.
-[[nodiscard]] Result<std::vector<std::string>> audit_inclusion(const rpc::VerifyTask& aggregate,
+/// (node::is_transient), after all deltas were asked about.
+[[nodiscard]] Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggregate,
                                                                const RoundCommitments& round,
                                                                const DeltaNorm& norm_of);
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gym/common/result.hpp"
+#include "gym/node/chain_view.hpp"
 #include "gym/rpc/coordinator.hpp"
-#include "gym/worker/chain_view.hpp"
 
 namespace gym::verifier {
 
@@ -29,6 +29,6 @@ struct RoundCommitments {
 /// @param epoch of the record's round, from the chain. @errors as rpc::Coordinator.
 [[nodiscard]] Result<RoundCommitments> round_commitments(rpc::Coordinator& coordinator,
                                                          const protocol::RoundRecord& record,
-                                                         const worker::ChainView::Epoch& epoch);
+                                                         const node::ChainView::Epoch& epoch);
 
 }  // namespace gym::verifier

@@ -13,9 +13,9 @@
 #include "gym/crypto/key.hpp"
 #include "gym/engine/engine.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/node/chain_view.hpp"
 #include "gym/player/claim.hpp"
 #include "gym/rpc/coordinator.hpp"
-#include "gym/worker/chain_view.hpp"
 #include "gym/worker/unit_journal.hpp"
 
 namespace gym::worker {
@@ -35,7 +35,7 @@ struct WorkerOptions {
     bool defend_disputes = true;
     /// Asked before anything is computed or believed; nullptr: the coordinator's word counts.
     /// Must outlive the worker.
-    ChainView* chain = nullptr;
+    node::ChainView* chain = nullptr;
     /// Where units are left that others may call wrong on chain; nullptr: nowhere. Must outlive the
     /// worker.
     player::ClaimStore* claims = nullptr;
@@ -72,7 +72,7 @@ class Worker {
     virtual Status track(const std::stop_token& stop) = 0;
 
     /// What the node does right now. Thread-safe.
-    [[nodiscard]] virtual rpc::Activity activity() const = 0;
+    [[nodiscard]] virtual records::Activity activity() const = 0;
     [[nodiscard]] virtual const UnitJournal& journal() const = 0;
 };
 

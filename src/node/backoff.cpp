@@ -1,0 +1,32 @@
+#include "gym/node/backoff.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+namespace gym::node {
+
+bool is_transient(ErrorCode code) noexcept {
+    return code == ErrorCode::kUnavailable || code == ErrorCode::kCancelled ||
+           code == ErrorCode::kUnauthenticated || code == ErrorCode::kIo ||
+           code == ErrorCode::kInternal;
+}
+
+void Backoff::failed(const Error& error, const std::stop_token& stop) {
+    if (error.message != last_message_) spdlog::warn("{}", error.message);
+    last_message_ = error.message;
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, stop, pause_, [] { return false; });
+    pause_ = std::min(pause_ * 2, std::chrono::milliseconds(30'000));
+}
+
+void Backoff::succeeded() {
+    pause_ = std::chrono::milliseconds(1'000);
+    last_message_.clear();
+}
+
+}  // namespace gym::node

@@ -1,0 +1,113 @@
+#include "gym/node/delta_loader.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "gym/node/backoff.hpp"
+#include "gym/protocol/unit_spec.hpp"
+
+namespace gym::node {
+namespace {
+
+std::string name_of(const DeltaRound& round, const game::OuterDelta& delta) {
+    return "the delta of slot " + std::to_string(delta.slot) + " in round " +
+           std::to_string(round.record.round);
+}
+
+Error wrong(const DeltaRound& round, const game::OuterDelta& delta, const Digest& computed) {
+    return fail(ErrorCode::kMismatch, name_of(round, delta) + " has root " + delta.root.hex() +
+                                          ", its unit gives " + computed.hex());
+}
+
+}  // namespace
+
+DeltaLoader::Findings& DeltaLoader::begin(const DeltaRound& round) {
+    const Digest hash = protocol::hash(round.record);
+    const auto known = std::ranges::find(rounds_, hash, &Findings::round);
+    if (known != rounds_.end()) {
+        rounds_.splice(rounds_.begin(), rounds_, known);
+        return rounds_.front();
+    }
+    rounds_.push_front({hash, {}, {}});
+    if (rounds_.size() > kRoundsMax) rounds_.pop_back();
+    return rounds_.front();
+}
+
+Status DeltaLoader::check_known(const DeltaRound& round, const game::OuterDelta& delta) {
+    std::map<game::OuterDelta, Wrong>& all = begin(round).wrong;
+    const auto known = all.find(delta);
+    if (known == all.end()) return {};
+    known->second.asked = true;
+    return wrong(round, delta, known->second.computed);
+}
+
+Result<Bytes> DeltaLoader::fetch(const DeltaRound& round, const game::OuterDelta& delta) {
+    auto fetched = cache_.fetch(delta.root);
+    std::map<Digest, unsigned>& tries = begin(round).tries;
+    if (fetched.ok()) tries.erase(delta.root);
+    if (fetched.ok() || !is_transient(fetched.error().code)) return fetched;
+    if (++tries[delta.root] < kTriesMax) return fetched;
+    return fail(ErrorCode::kNotFound,
+                "asked for " + std::to_string(kTriesMax) + " times: " + fetched.error().message);
+}
+
+Result<Bytes> DeltaLoader::load(const DeltaRound& round, const game::OuterDelta& delta,
+                                const DeltaRunOptions& options) {
+    GYM_CHECK(check_known(round, delta));
+    if (!round.inputs.dataset_blob) return cache_.fetch(delta.root);
+    auto fetched = fetch(round, delta);
+    if (fetched.ok() || is_transient(fetched.error().code)) return fetched;
+    if (options.stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
+    spdlog::warn("{} cannot be had ({}): its unit is run again", name_of(round, delta),
+                 fetched.error().message);
+    return run_again(round, delta, options);
+}
+
+Result<Bytes> DeltaLoader::run_again(const DeltaRound& round, const game::OuterDelta& delta,
+                                     const DeltaRunOptions& options) {
+    GYM_CHECK(check_known(round, delta));
+    if (round.record.find_slot(delta.slot) == nullptr)
+        return fail(ErrorCode::kMismatch, name_of(round, delta) + ": the round has no such slot");
+    GYM_TRY(const TrainInputs inputs, inputs_.load_train(round.record, round.inputs));
+    engine::RunOptions run;
+    run.engine = options.engine;
+    run.progress = options.progress;
+    run.cancel = options.stop;
+    GYM_TRY(engine::UnitResult result,
+            engine::run_unit(*inputs.program, inputs.base, *inputs.dataset,
+                             protocol::unit_spec(round.record, delta.slot), run));
+    Findings& findings = begin(round);
+    if (result.delta_root != delta.root) {
+        findings.wrong.emplace(delta, Wrong{.computed = result.delta_root});
+        return wrong(round, delta, result.delta_root);
+    }
+    const Status kept = cache_.store().put(delta.root, result.delta);
+    if (kept.ok())
+        findings.tries.erase(delta.root);
+    else
+        spdlog::warn("{} is not kept, its unit is run once more when it is needed again: {}",
+                     name_of(round, delta), kept.error().message);
+    return std::move(result.delta);
+}
+
+std::vector<WrongDelta> DeltaLoader::take_wrong() {
+    std::vector<WrongDelta> out;
+    if (rounds_.empty()) return out;
+    for (auto& [delta, wrong] : rounds_.front().wrong) {
+        if (!std::exchange(wrong.asked, false) || wrong.settled) continue;
+        out.push_back({delta, wrong.computed, std::exchange(wrong.named, true)});
+    }
+    return out;
+}
+
+void DeltaLoader::settle(const game::OuterDelta& wrong) {
+    if (rounds_.empty()) return;
+    std::map<game::OuterDelta, Wrong>& all = rounds_.front().wrong;
+    const auto known = all.find(wrong);
+    if (known != all.end()) known->second.settled = true;
+}
+
+}  // namespace gym::node

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "gym/chain/client.hpp"
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/node/node_config.hpp"
+#include "gym/player/claim.hpp"
+#include "gym/records/network.hpp"
+
+/// Whether a node could play the games that its signatures may lead to. Asked before it signs: who
+/// does not answer a game loses it by the clock, and with it the stake.
+namespace gym::node {
+
+/// @errors kInvalidArgument: dispute_game is no address, or there is no chain_rpc to play on.
+[[nodiscard]] Result<Address> configured_game(const NodeConfig& config);
+
+/// Whether an error of these checks is the last word: settings and network do not fit. Everything
+/// else is asked again: a node of the chain that does not answer, answers wrongly or is behind.
+[[nodiscard]] bool is_lasting(ErrorCode code) noexcept;
+
+/// That a game is at `game`: right chain, code there and at its Stake, which knows this game. The
+/// coordinator is not asked. @return its Stake. @errors kInvalidArgument: no such contract, said by
+/// a node that has a block of the last ten minutes, with the remedy; kMismatch: another chain;
+/// kUnavailable also of a node that is behind; else those of chain::ChainClient.
+[[nodiscard]] Result<Address> find_stake(chain::ChainClient& client, const Address& game,
+                                         const records::NetworkDescription& network);
+/// That these are the coordinator's. @errors kMismatch.
+Status check_named(const Address& game, const Address& stake,
+                   const records::NetworkDescription& network);
+/// Both: that the network's game is at `game`. @errors of both.
+Status check_game(chain::ChainClient& client, const Address& game,
+                  const records::NetworkDescription& network);
+
+/// That a worker without dispute_game has nothing to lose: it neither has stake nor needs one.
+/// A chain that does not answer, or none, counts as no stake.
+/// @errors kInvalidArgument with what is at stake and what to set.
+Status check_plays_nothing(const NodeConfig& config, const records::NetworkDescription& network,
+                           const Address& self);
+
+/// What a node has for one game, and what one may take. All in wei.
+struct GameMoney {
+    Amount ether;
+    Amount ether_needed;  ///< the gas of its moves at twice the base fee of now, and a tip
+    Amount tokens;
+    Amount bond;  ///< of a challenger; zero for who defends
+};
+/// @errors as chain::ChainClient.
+[[nodiscard]] Result<GameMoney> game_money(chain::ChainClient& client, const Address& game,
+                                           const records::NetworkDescription& network,
+                                           player::Role role, const Address& self);
+/// What `self` lacks and who has to send it; empty if nothing.
+[[nodiscard]] std::string money_missing(const GameMoney& money, const Address& self);
+
+}  // namespace gym::node

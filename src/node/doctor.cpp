@@ -1,0 +1,184 @@
+#include "gym/node/doctor.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include "dispute_check.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/common/file.hpp"
+#include "gym/crypto/keystore.hpp"
+#include "gym/node/benchmark.hpp"
+#include "gym/node/chain_view.hpp"
+#include "gym/node/machine.hpp"
+#include "gym/rpc/client.hpp"
+
+namespace gym::node {
+namespace {
+
+constexpr std::uint64_t kFreeBytesMin = std::uint64_t{2} << 30;
+constexpr std::int64_t kBenchmarkMs = 500;
+constexpr std::int64_t kClockSkewMsMax = 30'000;
+// Somebody waits for the answer.
+constexpr chain::HttpOptions kHttp{.timeout_ms = 5'000, .attempts = 1};
+
+Finding bad(std::string check, std::string remedy) {
+    return {std::move(check), false, std::move(remedy)};
+}
+Finding good(std::string check, std::string detail) {
+    return {std::move(check), true, std::move(detail)};
+}
+
+Finding check_memory(const NodeConfig& config) {
+    const auto memory = machine_memory_bytes();
+    if (!memory.ok()) return bad("memory", memory.error().message);
+    const std::string text = std::to_string(*memory >> 20) + " MiB";
+    if (*memory < config.memory_bytes)
+        return bad("memory", "this machine has " + text + ": set `memory` to less than that");
+    return good("memory", text);
+}
+
+Finding check_disk(const NodeConfig& config) {
+    std::error_code code;
+    std::filesystem::create_directories(config.data_dir, code);
+    const auto space = std::filesystem::space(config.data_dir, code);
+    if (code)
+        return bad("disk",
+                   config.data_dir.string() + ": " + code.message() + ": choose another data_dir");
+    // Free space on a file system that is mounted read-only helps nobody.
+    const std::filesystem::path probe = config.data_dir / "doctor";
+    const Status written = write_file_atomic(probe, as_bytes("?"), 0600);
+    std::filesystem::remove(probe, code);
+    if (!written.ok()) return bad("disk", written.error().message + ": choose another data_dir");
+    const std::string text = std::to_string(space.available >> 20) + " MiB free";
+    if (space.available < kFreeBytesMin) return bad("disk", text + ": at least 2 GiB are needed");
+    return good("disk", text);
+}
+
+Finding check_engine(const NodeConfig& config) {
+    const auto device = device_of(config);
+    if (!device.ok()) return bad("engine", device.error().message);
+    const auto benchmark = run_benchmark(config.engine(), kBenchmarkMs);
+    if (!benchmark.ok()) return bad("engine", benchmark.error().message);
+    return good("engine", std::to_string(benchmark->flops_per_second / 1'000'000) + " MFLOP/s on " +
+                              *device + " with " + std::to_string(config.threads_used()) +
+                              " threads");
+}
+
+Finding check_coordinator(rpc::Coordinator& coordinator, const NodeConfig& config) {
+    const auto network = coordinator.network();
+    if (!network.ok())
+        return bad("coordinator", network.error().message +
+                                      " (is `coordinator` right, does a firewall block outgoing "
+                                      "calls?)");
+    const std::int64_t skew_ms = SystemClock().now_ms() - network->server_ms;
+    if (std::abs(skew_ms) > kClockSkewMsMax)
+        return bad("coordinator", "this machine's clock is " + std::to_string(skew_ms / 1000) +
+                                      " s off: set it (for example with chrony)");
+    return good("coordinator",
+                config.coordinator + " serves chain " + std::to_string(network->chain_id));
+}
+
+Finding check_chain(rpc::Coordinator& coordinator, const NodeConfig& config) {
+    const auto network = coordinator.network();
+    if (!network.ok()) return bad("chain", "not checked: the coordinator does not name it");
+    const auto chain = open_chain(config, *network);
+    if (!chain.ok()) return bad("chain", chain.error().message);
+    if (*chain == nullptr)
+        return good("chain", "not asked (without chain_rpc the coordinator is believed)");
+    const Status checked = (*chain)->check();
+    if (!checked.ok()) return bad("chain", checked.error().message + ": is `chain_rpc` right?");
+    return good("chain", "contract " + network->commitment_log.hex() + " on chain " +
+                             std::to_string(network->chain_id));
+}
+
+/// Registration and, of a worker, its stake.
+std::vector<Finding> check_standing(const Result<records::NodeStatus>& status) {
+    if (!status.ok()) return {bad("registration", status.error().message)};
+    if (!status->excluded_because.empty())
+        return {bad("registration", "excluded: " + status->excluded_because)};
+    std::vector<Finding> out{good("registration", std::string(records::to_string(status->role)))};
+    if (status->role == records::NodeRole::kVerifier) return out;
+    out.push_back(status->stake_because.empty()
+                      ? good("stake", "what this network asks of a worker")
+                      : bad("stake", status->stake_because));
+    return out;
+}
+
+Finding check_no_disputes(const NodeConfig& config, const records::NetworkDescription& network,
+                          player::Role role, const Address& self) {
+    if (role == player::Role::kChallenge)
+        return good("disputes",
+                    "not played: without dispute_game it reports, but challenges "
+                    "nobody on chain");
+    const Status nothing = check_plays_nothing(config, network, self);
+    if (!nothing.ok()) return bad("disputes", nothing.error().message);
+    return good("disputes",
+                "not played, as long as this key has no stake: set dispute_game "
+                "before `gym stake add`");
+}
+
+/// Whether the node could play a game now.
+Finding check_disputes(const NodeConfig& config, const records::NetworkDescription& network,
+                       player::Role role, const Address& self) {
+    if (config.dispute_game.empty()) return check_no_disputes(config, network, role, self);
+    const auto game = configured_game(config);
+    if (!game.ok()) return bad("disputes", game.error().message);
+    const auto client = chain::make_http_client(config.chain_rpc, kHttp);
+    if (!client.ok()) return bad("disputes", client.error().in("chain_rpc").message);
+    const Status found = check_game(**client, *game, network);
+    if (!found.ok()) return bad("disputes", found.error().message);
+    const auto money = game_money(**client, *game, network, role, self);
+    if (!money.ok()) return bad("disputes", money.error().message);
+    std::string missing = money_missing(*money, self);
+    if (!missing.empty()) return bad("disputes", std::move(missing));
+    return good("disputes", "contract " + game->hex() + "; " + money->ether.to_tokens() +
+                                " ether, a game may cost " + money->ether_needed.to_tokens());
+}
+
+/// What is asked with the node's key.
+std::vector<Finding> check_as(rpc::Coordinator& coordinator, const NodeConfig& config,
+                              const Address& self) {
+    const auto status = coordinator.node_status(std::nullopt);
+    std::vector<Finding> out = check_standing(status);
+    const bool verifies = status.ok() && status->role == records::NodeRole::kVerifier;
+    const auto network = coordinator.network();
+    out.push_back(
+        network.ok()
+            ? check_disputes(config, *network,
+                             verifies ? player::Role::kChallenge : player::Role::kDefend, self)
+            : bad("disputes", "not checked: the coordinator does not name its contracts"));
+    return out;
+}
+
+}  // namespace
+
+std::vector<Finding> run_doctor(const NodeConfig& config) {
+    std::vector<Finding> findings{check_memory(config), check_disk(config), check_engine(config)};
+    const auto key = load_key(config);
+    findings.push_back(key.ok() ? good("key", crypto::to_checksum(key->address()))
+                                : bad("key", key.error().message));
+    rpc::ClientConfig client = config.client({});
+    client.attempts_max = 1;
+    const SystemClock clock;
+    // What is asked about the network is not signed, so any key will do for that.
+    const auto coordinator =
+        rpc::connect(client, key.ok() ? key->clone() : crypto::PrivateKey::generate(), clock);
+    if (!coordinator.ok()) {
+        findings.push_back(bad("coordinator", coordinator.error().message));
+        for (const char* check : {"chain", "registration", "disputes"})
+            findings.push_back(bad(check, "not checked: no coordinator could be asked"));
+        return findings;
+    }
+    findings.push_back(check_coordinator(**coordinator, config));
+    findings.push_back(check_chain(**coordinator, config));
+    if (!key.ok()) {
+        for (const char* check : {"registration", "disputes"})
+            findings.push_back(bad(check, "not checked: it is asked with the key"));
+        return findings;
+    }
+    const auto asked = check_as(**coordinator, config, key->address());
+    findings.insert(findings.end(), asked.begin(), asked.end());
+    return findings;
+}
+
+}  // namespace gym::node

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/node/node_config.hpp"
+#include "gym/protocol/round_record.hpp"
+#include "gym/records/network.hpp"
+
+namespace gym::node {
+
+/// What a node looks up on the chain itself, so that it need not believe the coordinator. Every
+/// call: @errors kUnavailable or kTimeout when the chain does not answer.
+class ChainView {
+  public:
+    struct Round {
+        Digest record_hash;
+        std::uint64_t epoch = 0;  ///< 0 while the round takes commitments
+    };
+    struct Epoch {
+        Digest commitments_root;
+        std::uint32_t count = 0;
+        std::uint64_t block = 0;  ///< that holds the root
+    };
+    virtual ~ChainView() = default;
+
+    /// Whether this is the chain, and the contract is there. @errors also kMismatch (another
+    /// chain), kNotFound (no contract at the address).
+    virtual Status check() = 0;
+    /// Absent: not posted (yet).
+    virtual Result<std::optional<Round>> round(const Digest& job_id, std::uint64_t round) = 0;
+    virtual Result<std::optional<Epoch>> epoch(std::uint64_t epoch) = 0;
+    /// prevrandao of a block; absent while the chain has not come so far.
+    virtual Result<std::optional<Digest>> randomness(std::uint64_t block) = 0;
+};
+
+struct ChainViewConfig {
+    std::string rpc_url;         ///< http://host:port
+    std::uint64_t chain_id = 0;  ///< must be this one
+    Address commitment_log;
+};
+/// Over a node's JSON-RPC and the CommitmentLog contract. Does not connect.
+/// @errors kInvalidArgument for a URL that is none.
+[[nodiscard]] Result<std::unique_ptr<ChainView>> make_chain_view(const ChainViewConfig& config);
+
+/// Waits until the chain holds a record for the record's round, at most `wait_max`.
+/// @errors kMismatch when it holds another one; kUnavailable when there is none in time, or no
+/// chain; kCancelled.
+Status wait_for_round(ChainView& chain, const protocol::RoundRecord& record,
+                      std::chrono::milliseconds wait_max, const std::stop_token& stop);
+
+/// The chain that `config` names, checked against the one that the coordinator's `network` works
+/// on; nullptr without chain_rpc. Does not connect.
+/// @errors kMismatch: the node is configured with another contract; kInvalidArgument.
+[[nodiscard]] Result<std::unique_ptr<ChainView>> open_chain(
+    const NodeConfig& config, const records::NetworkDescription& network);
+/// Checks that it is the right chain, and logs what the node checks there from now on (nothing, if
+/// `chain` is null). A chain that does not answer now causes only a warning.
+/// @errors kMismatch, kNotFound.
+Status start_chain_checks(ChainView* chain, const records::NetworkDescription& network);
+
+}  // namespace gym::node

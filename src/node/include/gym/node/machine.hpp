@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gym/common/result.hpp"
+#include "gym/node/node_config.hpp"
+
+namespace gym::node {
+
+/// The model name of the device that the node is configured to compute on, as
+/// engine::device_model().
+/// @errors kInvalidArgument: the name is not a device's, or this build does not support it;
+/// kNotFound: this machine has no such device. Both say what to change.
+[[nodiscard]] Result<std::string> device_of(const NodeConfig& config);
+
+/// This machine's memory in bytes. @errors kIo.
+[[nodiscard]] Result<std::uint64_t> machine_memory_bytes();
+
+}  // namespace gym::node

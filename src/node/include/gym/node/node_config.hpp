@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "gym/common/result.hpp"
+#include "gym/crypto/key.hpp"
+#include "gym/crypto/secret.hpp"
+#include "gym/engine/engine.hpp"
+#include "gym/rpc/client.hpp"
+
+namespace gym::node {
+
+/// How a node (worker or verifier) is set up: a YAML file (deploy/config/worker.yaml explains every
+/// key), most keys of which a flag may override.
+struct NodeConfig {
+    std::string coordinator = "127.0.0.1:7600";
+    std::string tls_ca_file;
+    bool insecure = false;
+    std::uint64_t chain_id = 0;
+    std::string chain_rpc;
+    std::string commitment_log;
+    std::string dispute_game;
+    std::uint32_t beacon_delay_blocks = 0;
+    std::uint32_t chain_wait_s = 60;
+    std::string api;
+    std::filesystem::path data_dir;
+    std::filesystem::path keystore_file = "key.json";
+    std::filesystem::path passphrase_file;
+    unsigned threads = 0;
+    std::string isa = "auto";
+    std::string device = "cpu";
+    std::uint64_t memory_bytes = std::uint64_t{8} << 30;
+    std::uint32_t checkpoint_s = 30;
+    bool defend_disputes = true;
+
+    [[nodiscard]] std::filesystem::path keystore_path() const;
+    [[nodiscard]] unsigned threads_used() const;
+    [[nodiscard]] engine::EngineOptions engine() const;
+    [[nodiscard]] rpc::ClientConfig client(const std::stop_token& stop) const;
+};
+
+/// The defaults (data_dir: $GYM_HOME, else ~/.gym), then what `file` says (empty: nothing). @errors
+/// kInvalidArgument, kIo, kMalformed.
+[[nodiscard]] Result<NodeConfig> load_node_config(const std::string& file);
+
+/// "8GB", "512MB", "24GiB" or plain bytes. GB is 2^30 here, as on the box of a GPU.
+/// @errors kInvalidArgument.
+[[nodiscard]] Result<std::uint64_t> parse_size(const std::string& text);
+
+/// The passphrase from the file, else from GYM_PASSPHRASE, else asked on the terminal (`confirm`:
+/// twice).
+/// @errors kInvalidArgument when there is none of them.
+[[nodiscard]] Result<crypto::SecretBytes> read_passphrase(const NodeConfig& config, bool confirm);
+
+/// The address of that key, which takes no passphrase. @errors as load_key().
+[[nodiscard]] Result<Address> key_address(const NodeConfig& config);
+/// The node's key from its keystore. @errors kNotFound with what to run, kPermissionDenied.
+[[nodiscard]] Result<crypto::PrivateKey> load_key(const NodeConfig& config);
+
+}  // namespace gym::node

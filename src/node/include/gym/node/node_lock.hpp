@@ -1,0 +1,25 @@
+#pragma once
+
+#include <utility>
+
+#include "gym/common/file_lock.hpp"
+#include "gym/common/result.hpp"
+#include "gym/node/node_config.hpp"
+
+namespace gym::node {
+
+/// One node process per data directory and per key, so that no two can sign for one identity. The
+/// kernel drops the locks with the process, however it ends. `register`, `status` and `doctor` do
+/// not need them.
+class NodeLock {
+  public:
+    /// @errors kConflict naming the process that holds one of them; kIo, also without a key.
+    static Result<NodeLock> acquire(const NodeConfig& config);
+
+  private:
+    NodeLock(FileLock folder, FileLock key) : folder_(std::move(folder)), key_(std::move(key)) {}
+    FileLock folder_;
+    FileLock key_;
+};
+
+}  // namespace gym::node

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <memory>
+
+#include "gym/blob/dataset.hpp"
+#include "gym/common/result.hpp"
+#include "gym/engine/state.hpp"
+#include "gym/engine/unit.hpp"
+#include "gym/program/program.hpp"
+#include "gym/protocol/round_record.hpp"
+#include "gym/records/task.hpp"
+#include "gym/rpc/blob_cache.hpp"
+
+namespace gym::node {
+
+/// What a train unit is computed from, every part checked against the round record.
+struct TrainInputs {
+    std::shared_ptr<const program::Program> program;
+    std::shared_ptr<const blob::Dataset> dataset;
+    engine::State base;
+};
+
+/// Loads inputs, and keeps program and dataset of the last job decoded. Not thread-safe.
+class InputLoader {
+  public:
+    /// `cache` must outlive the loader.
+    explicit InputLoader(rpc::BlobCache& cache) : cache_(cache) {}
+
+    /// @errors kMismatch when a blob is not what the record fixes (roots, tokens and FLOPs per
+    /// step, codec); kOutOfRange for more steps than allowed; those of BlobCache::fetch and of the
+    /// decoders.
+    Result<TrainInputs> load_train(const protocol::RoundRecord& record,
+                                   const records::UnitInputs& inputs,
+                                   const rpc::BlobCache::Progress& progress = {});
+    /// A round's base state; trace root and initial state root of the record are what program and
+    /// base state give. @errors as above.
+    Result<engine::State> load_base(const protocol::RoundRecord& record,
+                                    const program::Program& train, const Digest& base_state_blob,
+                                    const rpc::BlobCache::Progress& progress = {});
+    /// The train program of a round. @errors as above.
+    Result<std::shared_ptr<const program::Program>> load_program(
+        const protocol::RoundRecord& record, const Digest& program_blob,
+        const rpc::BlobCache::Progress& progress = {});
+    /// A state whose root must be `root`. @errors as above.
+    Result<engine::State> load_state(const Digest& blob, const Digest& root,
+                                     const rpc::BlobCache::Progress& progress = {});
+
+  private:
+    rpc::BlobCache& cache_;
+    Digest program_root_;
+    std::shared_ptr<const program::Program> program_;
+    std::shared_ptr<const blob::Dataset> dataset_;
+};
+
+}  // namespace gym::node

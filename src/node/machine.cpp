@@ -1,0 +1,29 @@
+#include "gym/node/machine.hpp"
+
+#include <fstream>
+
+#include "gym/engine/device.hpp"
+
+namespace gym::node {
+
+Result<std::string> device_of(const NodeConfig& config) {
+    auto model = engine::device_model(config.device);
+    if (model.ok()) return model;
+    const Error error = model.error().in("device '" + config.device + "'");
+    // Of the configuration, or of the build: the message says what to change already.
+    if (error.code == ErrorCode::kInvalidArgument) return error;
+    return fail(ErrorCode::kNotFound,
+                error.message +
+                    ": does `nvidia-smi` show it here? Set another --device (`device` in the "
+                    "configuration; cpu always works), then look with `gym node doctor`");
+}
+
+Result<std::uint64_t> machine_memory_bytes() {
+    std::ifstream file("/proc/meminfo");
+    std::string name;
+    for (std::uint64_t kib = 0; file >> name >> kib; file.ignore(64, '\n'))
+        if (name == "MemTotal:") return kib << 10;
+    return fail(ErrorCode::kIo, "/proc/meminfo does not say how much memory there is");
+}
+
+}  // namespace gym::node

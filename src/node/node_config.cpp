@@ -1,0 +1,177 @@
+#include "gym/node/node_config.hpp"
+
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+#include "gym/common/yaml.hpp"
+#include "gym/crypto/keystore.hpp"
+
+namespace gym::node {
+namespace {
+
+constexpr std::size_t kPassphraseBytesMax = 1024;
+
+std::filesystem::path expand_home(const std::string& text) {
+    const char* home = std::getenv("HOME");
+    if (home == nullptr || !text.starts_with("~/")) return text;
+    return std::filesystem::path(home) / text.substr(2);
+}
+
+std::filesystem::path default_data_dir() {
+    const char* gym_home = std::getenv("GYM_HOME");
+    return gym_home != nullptr && *gym_home != '\0' ? gym_home : expand_home("~/.gym");
+}
+
+Status read_keys(YamlMap& yaml, NodeConfig& config) {
+    GYM_TRY(config.coordinator, yaml.string_or("coordinator", config.coordinator));
+    GYM_TRY(config.tls_ca_file, yaml.string_or("tls_ca_file", config.tls_ca_file));
+    GYM_TRY(config.api, yaml.string_or("api", config.api));
+    GYM_TRY(const std::int64_t chain_id, yaml.integer_or("chain_id", 0, INT64_MAX, 0));
+    config.chain_id = static_cast<std::uint64_t>(chain_id);
+    GYM_TRY(config.insecure, yaml.boolean_or("insecure", config.insecure));
+    GYM_TRY(config.chain_rpc, yaml.string_or("chain_rpc", config.chain_rpc));
+    GYM_TRY(config.commitment_log, yaml.string_or("commitment_log", config.commitment_log));
+    GYM_TRY(config.dispute_game, yaml.string_or("dispute_game", config.dispute_game));
+    GYM_CHECK(yaml.read_integer("beacon_delay_blocks", 0, 10'000, config.beacon_delay_blocks));
+    GYM_CHECK(yaml.read_integer("chain_wait_seconds", 1, 3'600, config.chain_wait_s));
+    GYM_CHECK(yaml.read_integer("checkpoint_seconds", 0, 86'400, config.checkpoint_s));
+    GYM_TRY(const std::string data_dir, yaml.string_or("data_dir", config.data_dir.string()));
+    config.data_dir = expand_home(data_dir);
+    GYM_TRY(config.keystore_file, yaml.string_or("keystore_file", config.keystore_file.string()));
+    GYM_TRY(const std::string passphrase_file, yaml.string_or("passphrase_file", ""));
+    config.passphrase_file = expand_home(passphrase_file);
+    GYM_TRY(const std::int64_t threads, yaml.integer_or("threads", 0, 1024, 0));
+    config.threads = static_cast<unsigned>(threads);
+    GYM_TRY(config.isa, yaml.string_or("isa", config.isa));
+    GYM_TRY(config.device, yaml.string_or("device", config.device));
+    GYM_TRY(const std::string memory, yaml.string_or("memory", "8GB"));
+    auto bytes = parse_size(memory);
+    if (!bytes.ok()) return yaml.error_at("memory", bytes.error().message);
+    config.memory_bytes = *bytes;
+    GYM_TRY(config.defend_disputes, yaml.boolean_or("defend_disputes", config.defend_disputes));
+    return yaml.finish();
+}
+
+/// Reads a line from the terminal without showing it; the terminal is put back whatever happens.
+Result<crypto::SecretBytes> ask(const std::string& prompt) {
+    termios shown{};
+    if (tcgetattr(STDIN_FILENO, &shown) != 0)
+        return fail(ErrorCode::kInvalidArgument, "the terminal cannot be read");
+    termios hidden = shown;
+    hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    std::cerr << prompt << std::flush;
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
+    std::string line;
+    std::getline(std::cin, line);
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
+    std::cerr << '\n';
+    crypto::SecretBytes secret{std::string_view(line)};
+    crypto::secure_clear({reinterpret_cast<std::uint8_t*>(line.data()), line.size()});
+    if (secret.empty() || secret.size() > kPassphraseBytesMax)
+        return fail(ErrorCode::kInvalidArgument, "a passphrase has 1 to 1024 characters");
+    return secret;
+}
+
+Status check_key_exists(const NodeConfig& config) {
+    std::error_code ignored;
+    if (std::filesystem::exists(config.keystore_path(), ignored)) return {};
+    return fail(ErrorCode::kNotFound,
+                "no key at " + config.keystore_path().string() +
+                    ": `gym wallet new` makes one (`gym node register` one for a node), or "
+                    "--keystore or --data-dir names another");
+}
+
+}  // namespace
+
+std::filesystem::path NodeConfig::keystore_path() const {
+    return data_dir / keystore_file;
+}
+
+unsigned NodeConfig::threads_used() const {
+    return threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
+}
+
+engine::EngineOptions NodeConfig::engine() const {
+    return {threads_used(), isa, memory_bytes, device};
+}
+
+rpc::ClientConfig NodeConfig::client(const std::stop_token& stop) const {
+    rpc::ClientConfig client;
+    client.target = coordinator;
+    client.tls_ca_file = tls_ca_file;
+    client.allow_plaintext = insecure;
+    client.chain_id = chain_id;
+    client.stop = stop;
+    return client;
+}
+
+Result<NodeConfig> load_node_config(const std::string& file) {
+    NodeConfig config;
+    config.data_dir = default_data_dir();
+    if (!file.empty()) {
+        GYM_TRY(YamlMap yaml, YamlMap::load_file(file));
+        GYM_CHECK(read_keys(yaml, config));
+    }
+    return config;
+}
+
+Result<std::uint64_t> parse_size(const std::string& text) {
+    struct Unit {
+        std::string_view name;
+        unsigned shift;
+    };
+    constexpr std::array<Unit, 9> kUnits{{{"", 0},
+                                          {"KB", 10},
+                                          {"KiB", 10},
+                                          {"MB", 20},
+                                          {"MiB", 20},
+                                          {"GB", 30},
+                                          {"GiB", 30},
+                                          {"TB", 40},
+                                          {"TiB", 40}}};
+    // At most 15 digits before bytes, 5 before a unit: nothing here can overflow.
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    for (const Unit& unit : kUnits) {
+        const std::size_t digits_max = unit.shift == 0 ? 15 : 5;
+        if (digits == 0 || digits > digits_max || text.substr(digits) != unit.name) continue;
+        return std::stoull(text.substr(0, digits)) << unit.shift;
+    }
+    return fail(ErrorCode::kInvalidArgument,
+                "'" + text + "' is not a size such as 8GB, 512MB or 24GiB");
+}
+
+Result<crypto::SecretBytes> read_passphrase(const NodeConfig& config, bool confirm) {
+    if (!config.passphrase_file.empty()) return crypto::read_secret_file(config.passphrase_file);
+    if (const char* value = std::getenv("GYM_PASSPHRASE"); value != nullptr && *value != '\0')
+        return crypto::SecretBytes(std::string_view(value));
+    if (isatty(STDIN_FILENO) == 0)
+        return fail(ErrorCode::kInvalidArgument,
+                    "no passphrase: name its file (--passphrase-file, or passphrase_file in the "
+                    "configuration), set GYM_PASSPHRASE, or run in a terminal");
+    GYM_TRY(crypto::SecretBytes secret, ask("Passphrase of the node's key: "));
+    if (confirm) {
+        GYM_TRY(const crypto::SecretBytes again, ask("Once more: "));
+        if (!crypto::equal_constant_time(secret.view(), again.view()))
+            return fail(ErrorCode::kInvalidArgument, "the two passphrases differ");
+    }
+    return secret;
+}
+
+Result<Address> key_address(const NodeConfig& config) {
+    GYM_CHECK(check_key_exists(config));
+    return crypto::keystore_address(config.keystore_path());
+}
+
+Result<crypto::PrivateKey> load_key(const NodeConfig& config) {
+    GYM_CHECK(check_key_exists(config));
+    GYM_TRY(const crypto::SecretBytes passphrase, read_passphrase(config, false));
+    return crypto::load_keystore(config.keystore_path(), passphrase);
+}
+
+}  // namespace gym::node

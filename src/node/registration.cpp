@@ -1,0 +1,122 @@
+#include "gym/node/registration.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "gym/crypto/keystore.hpp"
+#include "gym/node/benchmark.hpp"
+#include "gym/node/machine.hpp"
+#include "gym/rpc/client.hpp"
+
+namespace gym::node {
+namespace {
+
+constexpr std::int64_t kBenchmarkMs = 1'500;
+constexpr std::int64_t kClockSkewMsMax = 30'000;
+constexpr unsigned kAttemptsBeforeWork = 3;  // somebody waits for the answer
+constexpr char kSoftwareVersion[] = "gym 0.1.0";
+
+Status create_data_dir(const std::filesystem::path& directory) {
+    std::error_code code;
+    std::filesystem::create_directories(directory, code);
+    if (!code) std::filesystem::permissions(directory, std::filesystem::perms::owner_all, code);
+    if (code)
+        return fail(ErrorCode::kIo, "the data directory " + directory.string() +
+                                        " cannot be made: " + code.message() +
+                                        "; choose another one (--data-dir)");
+    return {};
+}
+
+/// The node's key, made now if there is none. @return also whether it was made.
+Result<std::pair<crypto::PrivateKey, bool>> key_of(const NodeConfig& config) {
+    GYM_CHECK(create_data_dir(config.data_dir));
+    const bool is_new = !std::filesystem::exists(config.keystore_path());
+    GYM_TRY(const crypto::SecretBytes passphrase, read_passphrase(config, is_new));
+    if (is_new)
+        GYM_CHECK(crypto::save_keystore(config.keystore_path(), crypto::PrivateKey::generate(),
+                                        passphrase));
+    // Read back even when new: what cannot be opened must be found now, not after work was done.
+    GYM_TRY(crypto::PrivateKey key, crypto::load_keystore(config.keystore_path(), passphrase));
+    return std::pair(std::move(key), is_new);
+}
+
+/// @return what the network is told about the device.
+Result<std::string> check_device(const NodeConfig& config, const std::string& claimed) {
+    GYM_TRY(std::string model, device_of(config));
+    if (claimed.empty()) return model;
+    if (config.device == "cpu" && claimed != "cpu")
+        return fail(ErrorCode::kInvalidArgument,
+                    claimed +
+                        " would stay idle: this node is set to compute on the CPU; add "
+                        "--device cuda, or register without --gpu-type");
+    return claimed;
+}
+
+Status check_memory(const RegisterOptions& options) {
+    GYM_TRY(const std::uint64_t memory, machine_memory_bytes());
+    if (options.memory_bytes > memory)
+        return fail(ErrorCode::kInvalidArgument,
+                    "this machine has " + std::to_string(memory >> 20) +
+                        " MiB of memory, less than the " +
+                        std::to_string(options.memory_bytes >> 20) + " MiB to be registered");
+    return {};
+}
+
+/// Before there is a key: this question is not signed.
+/// @return how long dialling and the first answer took, in milliseconds.
+Result<std::int64_t> check_network(const NodeConfig& config, const Clock& clock) {
+    using SteadyClock = std::chrono::steady_clock;
+    rpc::ClientConfig client = config.client({});
+    client.attempts_max = kAttemptsBeforeWork;
+    GYM_TRY(const auto coordinator, rpc::connect(client, crypto::PrivateKey::generate(), clock));
+    const auto start = SteadyClock::now();
+    GYM_TRY(const records::NetworkDescription network, coordinator->network());
+    const auto round_trip =
+        std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - start);
+    const std::int64_t skew_ms = clock.now_ms() - network.server_ms;
+    if (std::abs(skew_ms) > kClockSkewMsMax)
+        return fail(ErrorCode::kInvalidArgument,
+                    "this machine's clock is " + std::to_string(skew_ms / 1000) +
+                        " s off the coordinator's: set it (for example with chrony)");
+    return round_trip.count();
+}
+
+}  // namespace
+
+void leave_network(const NodeConfig& config, const crypto::PrivateKey& key, const Clock& clock) {
+    rpc::ClientConfig client = config.client({});
+    client.call_ms_max = 2'000;
+    client.attempts_max = 1;
+    const auto coordinator = rpc::connect(client, key.clone(), clock);
+    if (coordinator.ok() && !(*coordinator)->leave().ok())
+        spdlog::debug("could not sign off; the coordinator will notice the silence");
+}
+
+Result<Registration> register_node(const NodeConfig& config, const RegisterOptions& options) {
+    GYM_CHECK(check_memory(options));
+    GYM_TRY(const std::string device, check_device(config, options.device));
+    const SystemClock clock;
+    Registration out;
+    GYM_TRY(out.round_trip_ms, check_network(config, clock));
+    GYM_TRY(auto key_and_origin, key_of(config));
+    auto& [key, key_created] = key_and_origin;
+    out.address = key.address();
+    out.key_created = key_created;
+    GYM_TRY(const auto coordinator, rpc::connect(config.client({}), key.clone(), clock));
+    GYM_TRY(const Benchmark benchmark, run_benchmark(config.engine(), kBenchmarkMs));
+    out.flops_per_second = benchmark.flops_per_second;
+    records::NodeProfile profile;
+    profile.role = options.role;
+    profile.device = device;
+    profile.memory_bytes = options.memory_bytes;
+    profile.flops_per_second = benchmark.flops_per_second;
+    profile.software_version = kSoftwareVersion;
+    GYM_TRY(out.is_new, coordinator->register_node(profile));
+    return out;
+}
+
+}  // namespace gym::node

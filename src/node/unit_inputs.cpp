@@ -1,0 +1,114 @@
+#include "gym/node/unit_inputs.hpp"
+
+#include <string>
+#include <utility>
+
+#include "gym/commit/tensor_root.hpp"
+#include "gym/dispute/round_roots.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/program/cost.hpp"
+#include "gym/program/train_program.hpp"
+
+namespace gym::node {
+namespace {
+
+Error differs(std::string_view what, const Digest& actual, const Digest& expected) {
+    return fail(ErrorCode::kMismatch, "the " + std::string(what) + " has root " + actual.hex() +
+                                          ", the round record fixes " + expected.hex());
+}
+
+/// Tokens that one step trains on: targets of the batch input (windows, context + 1).
+Result<std::uint64_t> tokens_per_step(const program::Program& train) {
+    const program::SlotId batch = train.find_slot(program::kBatchInput);
+    if (batch == program::kNoSlot || train.slot(batch).dims.size() != 2)
+        return fail(ErrorCode::kMismatch, "the program has no (windows, tokens) batch input");
+    const program::Dims& dims = train.slot(batch).dims;
+    return std::uint64_t{dims[0]} * (dims[1] - 1);
+}
+
+/// What the record says about the program must be what the program says: a commitment repeats it,
+/// and a wrong figure there would be this worker's fault.
+Status check_counted(const protocol::RoundRecord& record, const program::Program& train) {
+    GYM_TRY(const std::uint64_t tokens, tokens_per_step(train));
+    if (tokens != record.tokens_per_step)
+        return fail(ErrorCode::kMismatch,
+                    "the round record counts " + std::to_string(record.tokens_per_step) +
+                        " tokens a step, the program " + std::to_string(tokens));
+    const std::uint64_t flops = program::flops_per_step(train);
+    if (flops != record.flops_per_step)
+        return fail(ErrorCode::kMismatch,
+                    "the round record counts " + std::to_string(record.flops_per_step) +
+                        " FLOPs a step, the program " + std::to_string(flops));
+    return {};
+}
+
+/// A dispute goes by these two roots: with wrong ones honest work could be proven false.
+Status check_dispute_roots(const protocol::RoundRecord& record, const program::Program& train,
+                           const engine::State& base) {
+    GYM_TRY(const dispute::RoundRoots roots, dispute::round_roots(train, base));
+    if (roots.trace_root != record.trace_root)
+        return differs("trace program", roots.trace_root, record.trace_root);
+    if (roots.initial_state_root != record.initial_state_root)
+        return differs("training state before the first step", roots.initial_state_root,
+                       record.initial_state_root);
+    return {};
+}
+
+}  // namespace
+
+Result<TrainInputs> InputLoader::load_train(const protocol::RoundRecord& record,
+                                            const records::UnitInputs& inputs,
+                                            const rpc::BlobCache::Progress& progress) {
+    if (record.steps > engine::kUnitStepsMax)
+        return fail(ErrorCode::kOutOfRange,
+                    "a unit of " + std::to_string(record.steps) + " steps, at most " +
+                        std::to_string(engine::kUnitStepsMax) + " are allowed");
+    if (record.delta_codec != engine::kDeltaCodecRaw)
+        return fail(ErrorCode::kMismatch, "delta codec " + std::to_string(record.delta_codec) +
+                                              " is not known to this version");
+    if (!inputs.dataset_blob) return fail(ErrorCode::kMalformed, "a train unit names its dataset");
+    TrainInputs out;
+    GYM_TRY(out.program, load_program(record, inputs.program_blob, progress));
+    GYM_CHECK(check_counted(record, *out.program));
+    if (!dataset_ || dataset_->root() != record.dataset_root) {
+        GYM_TRY(const Bytes bytes, cache_.fetch(*inputs.dataset_blob, progress));
+        GYM_TRY(blob::Dataset dataset, blob::Dataset::decode(bytes, record.dataset_root));
+        dataset_ = std::make_shared<const blob::Dataset>(std::move(dataset));
+    }
+    out.dataset = dataset_;
+    GYM_TRY(out.base, load_base(record, *out.program, inputs.base_state_blob, progress));
+    return out;
+}
+
+Result<engine::State> InputLoader::load_base(const protocol::RoundRecord& record,
+                                             const program::Program& train,
+                                             const Digest& base_state_blob,
+                                             const rpc::BlobCache::Progress& progress) {
+    GYM_TRY(engine::State base, load_state(base_state_blob, record.base_state_root, progress));
+    GYM_CHECK(check_dispute_roots(record, train, base));
+    return base;
+}
+
+Result<std::shared_ptr<const program::Program>> InputLoader::load_program(
+    const protocol::RoundRecord& record, const Digest& program_blob,
+    const rpc::BlobCache::Progress& progress) {
+    if (program_ && program_root_ == record.program_root) return program_;
+    GYM_TRY(const Bytes bytes, cache_.fetch(program_blob, progress));
+    GYM_TRY(program::Program decoded, program::decode(bytes));
+    const Digest root = program::program_root(decoded);
+    if (root != record.program_root) return differs("program", root, record.program_root);
+    program_ = std::make_shared<const program::Program>(std::move(decoded));
+    program_root_ = root;
+    return program_;
+}
+
+Result<engine::State> InputLoader::load_state(const Digest& blob, const Digest& root,
+                                              const rpc::BlobCache::Progress& progress) {
+    GYM_TRY(const Bytes bytes, cache_.fetch(blob, progress));
+    GYM_TRY(engine::State state, engine::decode_state(bytes));
+    const Digest actual = engine::state_root(state);
+    if (actual != root) return differs("base state", actual, root);
+    return state;
+}
+
+}  // namespace gym::node

@@ -1,0 +1,86 @@
+#include "gym/node/node_config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "gym/common/file.hpp"
+#include "temporary_folder.hpp"
+#include "tiny_job.hpp"
+
+namespace gym::node {
+namespace {
+
+class NodeConfigTest : public ::testing::Test {
+  protected:
+    testing::TemporaryFolder dir_;
+    Result<NodeConfig> load(std::string_view yaml) {
+        const auto path = dir_.path() / "node.yaml";
+        EXPECT_TRUE(write_file_atomic(path, as_bytes(yaml)).ok());
+        return load_node_config(path.string());
+    }
+};
+
+TEST_F(NodeConfigTest, ReadsEveryKey) {
+    const auto config = load(
+        "coordinator: 127.0.0.1:9\ntls_ca_file: system\nchain_id: 5\napi: http://127.0.0.1:8\n"
+        "data_dir: /tmp/node\nkeystore_file: k.json\npassphrase_file: /tmp/pass\nthreads: 3\n"
+        "isa: scalar\nmemory: 512MB\ndefend_disputes: false\n");
+    ASSERT_TRUE(config.ok()) << config.error().message;
+    EXPECT_EQ(config->coordinator, "127.0.0.1:9");
+    EXPECT_EQ(config->chain_id, 5u);
+    EXPECT_EQ(config->keystore_path(), "/tmp/node/k.json");
+    EXPECT_EQ(config->threads_used(), 3u);
+    EXPECT_EQ(config->memory_bytes, 512ULL << 20);
+    EXPECT_FALSE(config->defend_disputes);
+    EXPECT_EQ(config->client({}).tls_ca_file, "system");
+}
+
+TEST_F(NodeConfigTest, AnUnknownKeyOrABadValueIsNamed) {
+    const auto unknown = load("coordinater: 127.0.0.1:9\n");
+    ASSERT_FALSE(unknown.ok());
+    EXPECT_EQ(unknown.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(unknown.error().message.find("coordinater"), std::string::npos);
+    EXPECT_EQ(load("threads: -1\n").error().code, ErrorCode::kInvalidArgument);
+    const auto memory = load("memory: much\n");
+    ASSERT_FALSE(memory.ok());
+    EXPECT_NE(memory.error().message.find("memory"), std::string::npos);
+}
+
+TEST_F(NodeConfigTest, AnAbsoluteKeystorePathIsTakenAsItIs) {
+    const auto config = load("data_dir: /tmp/node\nkeystore_file: /etc/keys/k.json\n");
+    EXPECT_EQ(config->keystore_path(), "/etc/keys/k.json");
+}
+
+TEST(ParseSize, KnowsUnitsAndRefusesTheRest) {
+    EXPECT_EQ(parse_size("8GB").value(), 8ULL << 30);
+    EXPECT_EQ(parse_size("24GiB").value(), 24ULL << 30);
+    EXPECT_EQ(parse_size("1024").value(), 1024u);
+    EXPECT_EQ(parse_size("2TB").value(), 2ULL << 40);
+    for (const char* bad :
+         {"", "GB", "8 GB", "8gigs", "-1GB", "1.5GB", "999999999TB", "99999999999999999999"})
+        EXPECT_EQ(parse_size(bad).error().code, ErrorCode::kInvalidArgument) << bad;
+}
+
+TEST_F(NodeConfigTest, ThePassphraseComesFromAPrivateFile) {
+    NodeConfig config;
+    config.passphrase_file = dir_.path() / "pass";
+    ASSERT_TRUE(write_file_atomic(config.passphrase_file, as_bytes("secret\n"), 0600).ok());
+    const auto passphrase = read_passphrase(config, false);
+    ASSERT_TRUE(passphrase.ok());
+    EXPECT_EQ(to_hex(passphrase->view()), to_hex(as_bytes("secret")));
+    ASSERT_TRUE(write_file_atomic(config.passphrase_file, as_bytes("secret\n"), 0644).ok());
+    EXPECT_EQ(read_passphrase(config, false).error().code, ErrorCode::kPermissionDenied);
+}
+
+TEST_F(NodeConfigTest, AMissingKeySaysWhatToRun) {
+    NodeConfig config;
+    config.data_dir = dir_.path();
+    const auto key = load_key(config);
+    ASSERT_FALSE(key.ok());
+    EXPECT_EQ(key.error().code, ErrorCode::kNotFound);
+    EXPECT_NE(key.error().message.find("gym node register"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gym::node

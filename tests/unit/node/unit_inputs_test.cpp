@@ -1,0 +1,99 @@
+#include "gym/node/unit_inputs.hpp"
+
+#include <gtest/gtest.h>
+
+#include "local_coordinator.hpp"
+#include "memory_handler.hpp"
+#include "temporary_folder.hpp"
+#include "tiny_job.hpp"
+
+namespace gym::node {
+namespace {
+
+class UnitInputsTest : public ::testing::Test {
+  protected:
+    testing::MemoryHandler handler_;
+    testing::TinyJob job_ =
+        testing::make_tiny_job({testing::test_key(1).address()}, handler_.blobs);
+    testing::LocalCoordinator coordinator_{handler_, testing::test_key(1).address()};
+    testing::TemporaryFolder dir_;
+    rpc::BlobCache cache_ = rpc::BlobCache::open(dir_.path(), coordinator_).value();
+    InputLoader loader_{cache_};
+
+    ErrorCode refusal(const protocol::RoundRecord& record) {
+        return loader_.load_train(record, job_.inputs).error().code;
+    }
+};
+
+TEST_F(UnitInputsTest, LoadsWhatTheRecordFixes) {
+    const auto inputs = loader_.load_train(job_.record, job_.inputs);
+    ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+    EXPECT_EQ(*inputs->program, job_.program);
+    EXPECT_EQ(inputs->base, job_.base);
+    EXPECT_EQ(inputs->dataset->root(), job_.dataset.root());
+}
+
+TEST_F(UnitInputsTest, ProgramAndDatasetStayDecodedForTheNextUnit) {
+    const auto first = loader_.load_train(job_.record, job_.inputs);
+    const auto second = loader_.load_train(job_.record, job_.inputs);
+    EXPECT_EQ(first->program.get(), second->program.get());
+    EXPECT_EQ(first->dataset.get(), second->dataset.get());
+}
+
+TEST_F(UnitInputsTest, EveryRootOfTheRecordIsChecked) {
+    protocol::RoundRecord record = job_.record;
+    record.program_root.data[0] ^= 1;
+    EXPECT_EQ(refusal(record), ErrorCode::kMismatch);
+    record = job_.record;
+    record.dataset_root.data[0] ^= 1;
+    EXPECT_EQ(refusal(record), ErrorCode::kMismatch);
+    record = job_.record;
+    record.base_state_root.data[0] ^= 1;
+    EXPECT_EQ(refusal(record), ErrorCode::kMismatch);
+    record = job_.record;
+    record.trace_root.data[0] ^= 1;
+    EXPECT_EQ(refusal(record), ErrorCode::kMismatch);
+    record = job_.record;
+    record.initial_state_root.data[0] ^= 1;
+    EXPECT_EQ(refusal(record), ErrorCode::kMismatch);
+}
+
+TEST_F(UnitInputsTest, FiguresThatContradictTheProgramAreRefused) {
+    protocol::RoundRecord record = job_.record;
+    record.flops_per_step += 1;
+    EXPECT_EQ(refusal(record), ErrorCode::kMismatch);
+    record = job_.record;
+    record.tokens_per_step *= 2;
+    EXPECT_EQ(refusal(record), ErrorCode::kMismatch);
+    record = job_.record;
+    record.delta_codec = 9;
+    EXPECT_EQ(refusal(record), ErrorCode::kMismatch);
+    record = job_.record;
+    record.steps = engine::kUnitStepsMax + 1;
+    EXPECT_EQ(refusal(record), ErrorCode::kOutOfRange);
+}
+
+TEST_F(UnitInputsTest, ABlobOfAnotherKindIsMalformed) {
+    records::UnitInputs swapped = job_.inputs;
+    swapped.program_blob = *job_.inputs.dataset_blob;
+    EXPECT_FALSE(loader_.load_train(job_.record, swapped).ok());
+    swapped = job_.inputs;
+    swapped.dataset_blob = job_.inputs.program_blob;
+    EXPECT_EQ(loader_.load_train(job_.record, swapped).error().code, ErrorCode::kMalformed);
+    swapped.dataset_blob.reset();
+    EXPECT_EQ(loader_.load_train(job_.record, swapped).error().code, ErrorCode::kMalformed);
+}
+
+TEST_F(UnitInputsTest, AlteredAndTruncatedDatasetsAreRefused) {
+    Bytes dataset = handler_.blobs.get(*job_.inputs.dataset_blob).value();
+    dataset[100] ^= 1;
+    handler_.lies[*job_.inputs.dataset_blob] = dataset;
+    EXPECT_EQ(refusal(job_.record), ErrorCode::kMismatch);
+    dataset[100] ^= 1;
+    dataset.pop_back();
+    handler_.lies[*job_.inputs.dataset_blob] = dataset;
+    EXPECT_EQ(refusal(job_.record), ErrorCode::kMismatch);
+}
+
+}  // namespace
+}  // namespace gym::node
