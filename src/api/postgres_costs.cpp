@@ -3,7 +3,7 @@
 #include "gym/api/postgres.hpp"
 #include "gym/ledger/ledger.hpp"
 #include "gym/registry/cost_terms.hpp"
-#include "gym/rewards/accounting.hpp"
+#include "gym/rewards/accounts.hpp"
 #include "postgres_calls.hpp"
 
 // What jobs cost, and what they can cost at the most.

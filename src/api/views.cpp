@@ -5,12 +5,18 @@
 #include <concepts>
 #include <type_traits>
 
+#include "gym/api/statement.hpp"
+#include "gym/common/float_bits.hpp"
+#include "gym/common/ppm.hpp"
+#include "gym/protocol/round_record.hpp"
+
 namespace gym::api {
 namespace {
 
 namespace json = boost::json;
 
-json::value or_null(const std::optional<UnixMs>& value) {
+template <class T>
+json::value or_null(const std::optional<T>& value) {
     return value ? json::value(*value) : json::value(nullptr);
 }
 template <std::size_t N, class Tag>
@@ -60,7 +66,7 @@ json::object event_json(const registry::UnitEventRow& event) {
             {"reason", or_null(event.reason)}};
 }
 
-json::object report_json(const ReportLine& report) {
+json::object report_json(const ReportView& report) {
     return {{"draw", report.draw},
             {"verifier", report.verifier.hex()},
             {"committed_at_ms", report.committed_at_ms},
@@ -155,7 +161,7 @@ json::object to_json(const JobBill& bill) {
 
 json::object to_json(const rewards::PayoutEpoch& epoch) {
     return {{"epoch", epoch.epoch},
-            {"state", epoch.state},
+            {"state", to_string(epoch.state)},
             {"root", epoch.root.hex()},
             {"file_root", epoch.file_root.hex()},
             {"total_cumulative_wei", epoch.total_cumulative.to_string()},
@@ -255,7 +261,7 @@ json::object to_json(const UnitView& view) {
         history.push_back(event_json(event));
     out["history"] = std::move(history);
     json::array reports;
-    for (const ReportLine& report : view.reports)
+    for (const ReportView& report : view.reports)
         reports.push_back(report_json(report));
     out["reports"] = std::move(reports);
     return out;
@@ -285,6 +291,194 @@ json::object to_json(const Network& network) {
             {"commitment_log", network.commitment_log.hex()},
             {"stake", network.stake.hex()},
             {"dispute_game", network.dispute_game.hex()}};
+}
+
+// Datasets, and what they were measured with.
+
+namespace {
+
+json::value nearest_json(const std::optional<registry::NearestDataset>& nearest) {
+    if (!nearest) return nullptr;
+    return json::object{{"root", nearest->root.hex()}, {"ppm", nearest->ppm}};
+}
+
+json::value measurement_json(const std::optional<registry::DatasetMeasurement>& measurement) {
+    if (!measurement) return nullptr;
+    return json::object{{"evaluation", measurement->evaluation.hex()},
+                        {"state_root", measurement->state_root.hex()},
+                        {"before_bits", bits_text(measurement->before_bits)},
+                        {"after_bits", bits_text(measurement->after_bits)},
+                        {"baseline_bits", bits_text(measurement->baseline_bits)},
+                        {"measured_at_ms", measurement->measured_at_ms}};
+}
+
+json::value retirement_json(const std::optional<registry::Retirement>& retired) {
+    if (!retired) return nullptr;
+    return json::object{{"salt", retired->salt.hex()},
+                        {"held_out_root", retired->held_out_root.hex()},
+                        {"datasets_until", retired->datasets_until},
+                        {"retired_at_ms", retired->retired_at_ms}};
+}
+
+}  // namespace
+
+json::object to_json(const registry::Dataset& dataset) {
+    return {{"root", dataset.root.hex()},
+            {"blob", dataset.blob.hex()},
+            {"owner", dataset.owner.hex()},
+            {"name", dataset.name},
+            {"licence", dataset.licence},
+            {"tokens", dataset.tokens},
+            {"vocabulary", dataset.vocabulary},
+            {"price_wei_per_mtoken", dataset.price_wei_per_mtoken.to_string()},
+            {"novelty_ppm", dataset.novelty_ppm},
+            {"usefulness_ppm", dataset.usefulness_ppm},
+            {"quality_ppm", dataset.quality_ppm},
+            {"nearest", nearest_json(dataset.nearest)},
+            {"measurement", measurement_json(dataset.measurement)},
+            {"number", dataset.number},
+            {"registered_at_ms", dataset.registered_at_ms}};
+}
+
+json::object to_json(const registry::Evaluation& evaluation) {
+    return {{"id", evaluation.id.hex()},
+            {"number", evaluation.number},
+            {"program_root", evaluation.terms.program_root.hex()},
+            {"seed", evaluation.terms.seed.hex()},
+            {"vocabulary", evaluation.terms.vocabulary},
+            {"base_steps", evaluation.terms.base_steps},
+            {"steps", evaluation.terms.steps},
+            {"windows", evaluation.terms.windows},
+            {"reference_root", evaluation.terms.reference_root.hex()},
+            {"held_out", evaluation.terms.held_out.hex()},
+            {"model", evaluation.model_yaml},
+            {"base_state_root", evaluation.base_state_root.hex()},
+            {"before_bits", bits_text(evaluation.before_bits)},
+            {"baseline_state_root", evaluation.baseline_state_root.hex()},
+            {"baseline_bits", bits_text(evaluation.baseline_bits)},
+            {"datasets_before", evaluation.datasets_before},
+            {"published_at_ms", evaluation.published_at_ms},
+            {"retired", retirement_json(evaluation.retired)}};
+}
+
+// What nodes signed.
+
+json::object to_json(const RoundView& view) {
+    const registry::Round& round = view.round;
+    return {{"job_id", round.job_id.hex()},
+            {"round", round.round},
+            {"state", to_string(round.state)},
+            {"epoch", round.epoch},
+            {"record", to_hex0x(protocol::encode(round.record))},
+            {"record_hash", round.record_hash.hex()},
+            {"commitments_root", or_null(round.commitments_root)},
+            {"commitment_count", or_null(round.commitment_count)},
+            {"posted_block", or_null(round.posted_block)},
+            {"beacon_block", or_null(round.beacon_block)},
+            {"beacon", or_null(round.beacon)},
+            {"aggregate",
+             view.aggregate ? json::value(to_hex0x(*view.aggregate)) : json::value(nullptr)},
+            {"opened_at_ms", or_null(round.opened_at_ms)},
+            {"closed_at_ms", or_null(round.closed_at_ms)}};
+}
+
+json::object to_json(const registry::PublishedCommitment& published) {
+    return {{"leaf_index", published.leaf_index},
+            {"unit", published.unit.hex()},
+            {"commitment", to_hex0x(published.commitment)}};
+}
+
+json::object to_json(const registry::PublishedReport& published) {
+    const protocol::Report& report = published.report;
+    return {{"unit", report.unit.hex()},
+            {"draw", report.draw},
+            {"verifier", report.verifier.hex()},
+            {"committed", published.committed.hex()},
+            {"records_root", report.records_root.hex()},
+            {"final_state_root", report.final_state_root.hex()},
+            {"delta_root", report.delta_root.hex()},
+            {"trace", report.trace.hex()},
+            {"challenge_signature", report.challenge_signature.hex()},
+            {"salt", report.salt.hex()},
+            {"equal", published.equal},
+            {"accepted", published.accepted}};
+}
+
+json::object to_json(const protocol::PublishedChallenge& published) {
+    return {{"nonce", published.challenge.nonce.hex()},
+            {"issued_at_ms", published.challenge.issued_ms},
+            {"deadline_ms", published.challenge.deadline_ms},
+            {"answered_at_ms", or_null(published.answered_at_ms)},
+            {"signature", or_null(published.signature)},
+            {"withdrawn", published.withdrawn}};
+}
+
+json::object to_json(const NetworkTerms& terms) {
+    json::object out{{"fee_ppm", terms.fee.fee_ppm},
+                     {"burned_ppm", terms.fee.burned_ppm},
+                     {"changed_at_ms", terms.fee.changed_at_ms},
+                     {"cost_bound_ppm", nullptr},
+                     {"data_bound_ppm", nullptr}};
+    if (!terms.bound) return out;
+    out["cost_bound_ppm"] = terms.bound->cost_bound_ppm;
+    out["data_bound_ppm"] = std::uint64_t{kPpm} + terms.bound->fee_ppm;
+    return out;
+}
+
+// Statements.
+
+namespace {
+
+json::object to_json(const StatementAccount& side) {
+    return {{"owner", side.owner},
+            {"kind", to_string(side.kind)},
+            {"own", side.own},
+            {"balance_after_wei",
+             side.balance_after ? json::value(*side.balance_after) : json::value(nullptr)}};
+}
+
+}  // namespace
+
+std::string_view to_string(LineState state) noexcept {
+    switch (state) {
+        case LineState::kPosted:
+            return "posted";
+        case LineState::kPending:
+            return "pending";
+        case LineState::kEnded:
+            return "ended";
+        case LineState::kReleased:
+            break;
+    }
+    return "released";
+}
+
+std::string_view to_string(Direction direction) noexcept {
+    switch (direction) {
+        case Direction::kIn:
+            return "in";
+        case Direction::kOut:
+            return "out";
+        case Direction::kWithin:
+            break;
+    }
+    return "within";
+}
+
+json::object to_json(const StatementLine& line) {
+    return {{"id", to_uuid(line.id)},
+            {"seq", line.seq},
+            {"at_ms", line.at},
+            {"kind", to_string(line.kind)},
+            {"reason", line.reason},
+            {"state", to_string(line.state)},
+            {"sealed", line.sealed},
+            {"direction", to_string(line.direction())},
+            {"amount_wei", line.amount.to_string()},
+            {"from", to_json(line.from)},
+            {"to", to_json(line.to)},
+            {"job_id", line.job_id ? json::value(line.job_id->hex()) : json::value(nullptr)},
+            {"round", line.round ? json::value(*line.round) : json::value(nullptr)}};
 }
 
 }  // namespace gym::api

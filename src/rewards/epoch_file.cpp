@@ -1,5 +1,7 @@
 #include "gym/rewards/epoch_file.hpp"
 
+#include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 #include <map>
 #include <type_traits>
@@ -13,6 +15,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::uint64_t kVersion = 1;
+constexpr std::array<std::string_view, 4> kEpochStates = {"closed", "released", "submitted",
+                                                          "disabled"};
 
 /// An object of canonical JSON: members in the order of their names, no spaces.
 class CanonicalObject {
@@ -217,6 +221,17 @@ EpochFile read_file_object(const json::object& object) {
 }
 
 }  // namespace
+
+std::string_view to_string(EpochState state) noexcept {
+    return kEpochStates[static_cast<std::size_t>(state)];
+}
+
+Result<EpochState> parse_epoch_state(std::string_view text) {
+    const auto found = std::find(kEpochStates.begin(), kEpochStates.end(), text);
+    if (found == kEpochStates.end())
+        return fail(ErrorCode::kMalformed, "no epoch state " + std::string(text.substr(0, 64)));
+    return static_cast<EpochState>(found - kEpochStates.begin());
+}
 
 std::string encode_epoch_file(const EpochFile& file) {
     CanonicalObject object;

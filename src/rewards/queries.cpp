@@ -1,8 +1,10 @@
 #include "gym/rewards/queries.hpp"
+#include "gym/ledger/ledger.hpp"
+#include "gym/rewards/accounts.hpp"
 
 #include <algorithm>
 
-#include "credits.hpp"
+#include "credit_rows.hpp"
 
 namespace gym::rewards {
 namespace {
@@ -86,39 +88,6 @@ Result<EarnerSummary> summary(db::Transaction& transaction, const std::string& a
                          payable.debits};
 }
 
-Result<ActiveRoot> active_root(db::Transaction& transaction, UnixMs now_ms) {
-    GYM_TRY(const auto row, transaction.exec_optional(
-                                "SELECT epoch, payout_root, active_at_ms FROM rewards.settlement "
-                                "WHERE state = 'submitted' AND active_at_ms <= $1 "
-                                "ORDER BY epoch DESC LIMIT 1",
-                                {now_ms}));
-    if (!row)
-        return fail(ErrorCode::kNotFound,
-                    "no payout root is active yet: the first follows the first final credits");
-    return ActiveRoot{row->get<std::uint64_t>("epoch"), row->get<Digest>("payout_root"),
-                      row->get<UnixMs>("active_at_ms")};
-}
-
-Result<PayoutTree> tree_of_file(std::string_view epoch_file) {
-    GYM_TRY(EpochFile file, parse_epoch_file(epoch_file));
-    return PayoutTree::build(file.domain, std::move(file.payouts));
-}
-
-Result<ClaimProof> claim_proof(const ActiveRoot& root, const PayoutTree& tree,
-                               const Address& earner) {
-    ClaimProof out{root.epoch, root.root, {}, {}, root.active_at_ms};
-    GYM_TRY(out.cumulative, tree.cumulative_of(earner));
-    GYM_TRY(out.proof, tree.prove(earner));
-    return out;
-}
-
-Result<ClaimProof> claim_proof(db::Transaction& transaction, const Address& earner, UnixMs now_ms) {
-    GYM_TRY(const ActiveRoot root, active_root(transaction, now_ms));
-    GYM_TRY(const std::string file, epoch_file(transaction, root.epoch));
-    GYM_TRY(const PayoutTree tree, tree_of_file(file));
-    return claim_proof(root, tree, earner);
-}
-
 Result<std::vector<PayoutEpoch>> list_epochs(db::Transaction& transaction, std::uint32_t limit) {
     GYM_TRY(
         const db::Rows rows,
@@ -126,10 +95,12 @@ Result<std::vector<PayoutEpoch>> list_epochs(db::Transaction& transaction, std::
                          "FROM rewards.settlement ORDER BY epoch DESC LIMIT $1",
                          {std::min(limit, kListMax)}));
     std::vector<PayoutEpoch> epochs;
-    for (const db::Row row : rows)
-        epochs.push_back({row.get<std::uint64_t>("epoch"), row.get<std::string>("state"),
-                          row.get<Digest>("payout_root"), row.get<Digest>("file_root"),
-                          row.get<Amount>("total_cumulative"), row.get<std::string>("problem")});
+    for (const db::Row row : rows) {
+        GYM_TRY(const EpochState state, parse_epoch_state(row.get<std::string>("state")));
+        epochs.push_back({row.get<std::uint64_t>("epoch"), state, row.get<Digest>("payout_root"),
+                          row.get<Digest>("file_root"), row.get<Amount>("total_cumulative"),
+                          row.get<std::string>("problem")});
+    }
     return epochs;
 }
 
@@ -138,6 +109,19 @@ Result<std::string> epoch_file(db::Transaction& transaction, std::uint64_t epoch
                                 "SELECT file FROM rewards.settlement WHERE epoch = $1", {epoch}));
     if (!row) return fail(ErrorCode::kNotFound, "no payout epoch " + std::to_string(epoch));
     return row->get<std::string>(0);
+}
+
+Result<PublishedFee> published_fee(db::Transaction& transaction) {
+    GYM_TRY(const auto row,
+            transaction.exec_optional("SELECT fee_ppm, burned_ppm, changed_at_ms, "
+                                      "verification_premium_ppm, uptime_bonus_max_ppm "
+                                      "FROM rewards.fee_terms"));
+    if (!row)
+        return fail(ErrorCode::kNotFound, "gym-rewards has not said what fee this network takes");
+    return PublishedFee{row->get<std::uint32_t>("fee_ppm"), row->get<std::uint32_t>("burned_ppm"),
+                        row->get<UnixMs>("changed_at_ms"),
+                        row->get<std::optional<std::uint32_t>>("verification_premium_ppm"),
+                        row->get<std::optional<std::uint32_t>>("uptime_bonus_max_ppm")};
 }
 
 }  // namespace gym::rewards

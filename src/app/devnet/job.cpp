@@ -14,7 +14,7 @@
 #include "gym/devnet/infrastructure.hpp"
 #include "gym/devnet/progress.hpp"
 #include "gym/ledger/ledger.hpp"
-#include "gym/rewards/queries.hpp"
+#include "gym/rewards/claim_proof.hpp"
 
 namespace gym::devnet {
 namespace {
@@ -93,7 +93,8 @@ Result<bool> is_settled(db::Transaction& tx, const contracts::RootSubmitted& act
     GYM_TRY(const auto epochs, rewards::list_epochs(tx, 1));
     return row.get<std::int64_t>("n") == 0 && !payable.is_zero() &&
            active.total_cumulative == payable && !epochs.empty() &&
-           epochs.front().root == active.root && epochs.front().state == "submitted";
+           epochs.front().root == active.root &&
+           epochs.front().state == rewards::EpochState::kSubmitted;
 }
 
 Status claim_for(const Layout& layout, const contracts::Deployment& deployment,

@@ -63,7 +63,7 @@ class AuditTest : public SettlementFixture {
             ASSERT_TRUE(tick.ok()) << tick.error().message;
             anvil_.mine(1);
             const auto last = last_epoch();
-            if (last && last->epoch == epoch && last->state == "submitted") return;
+            if (last && last->epoch == epoch && last->state == EpochState::kSubmitted) return;
         }
         FAIL() << "epoch " << epoch << " was not settled";
     }

@@ -144,7 +144,7 @@ class CrashTest : public DaemonFixture {
         for (const auto& [earner, amount] : expected_)
             if (summary_of(earner).payable != amount) return false;
         const auto last = last_epoch();
-        return last && last->state == "submitted";
+        return last && last->state == EpochState::kSubmitted;
     }
     /// Lets the daemon come to rest.
     void settle() {

@@ -44,12 +44,13 @@ class OrdersTest : public SettlementFixture {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
         const auto last = last_epoch();
-        FAIL() << what << " did not happen: " << (last ? last->state + ", " + last->problem : "");
+        FAIL() << what << " did not happen: "
+               << (last ? std::string(to_string(last->state)) + ", " + last->problem : "");
     }
     void settle(std::uint64_t epoch) {
         tick_until("settlement", [&] {
             const auto last = last_epoch();
-            return last && last->epoch == epoch && last->state == "submitted";
+            return last && last->epoch == epoch && last->state == EpochState::kSubmitted;
         });
     }
     Result<chain::Intent> intent(const std::string& id) {
@@ -161,7 +162,7 @@ TEST_F(OrdersTest, AReleaseAboveACapIsNotSentAndSaysWhatItWaitsFor) {
         tick();
     const auto last = last_epoch();
     ASSERT_TRUE(last);
-    EXPECT_EQ(last->state, "closed");
+    EXPECT_EQ(last->state, EpochState::kClosed);
     EXPECT_NE(last->problem.find("owners spent " + spent.to_string() +
                                  " wei, an epoch may release 104999999999999999: nothing is sent "
                                  "until an admin raises JobEscrow's releaseCap"),

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "gym/rewards/claim_proof.hpp"
 #include "gym/rewards/daemon.hpp"
 #include "gym/rewards/queries.hpp"
 #include "history.hpp"

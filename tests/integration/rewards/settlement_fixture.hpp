@@ -15,6 +15,7 @@
 #include "gym/contracts/gym_token.hpp"
 #include "gym/contracts/job_escrow.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
+#include "gym/rewards/claim_proof.hpp"
 #include "gym/rewards/queries.hpp"
 #include "history.hpp"
 #include "ledger_client.hpp"

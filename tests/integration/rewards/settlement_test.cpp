@@ -30,7 +30,7 @@ class SettlementTest : public SettlementFixture {
         tick_until(
             [&] {
                 const auto last = last_epoch();
-                return last && last->epoch == epoch && last->state == "submitted";
+                return last && last->epoch == epoch && last->state == EpochState::kSubmitted;
             },
             "settlement");
     }

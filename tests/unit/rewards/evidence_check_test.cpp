@@ -170,7 +170,7 @@ TEST_F(EvidenceCheckTest, ACreditForAUnitThatNobodyCommittedToIsNamed) {
 TEST_F(EvidenceCheckTest, ACreditThatIsNotWhatWasCommittedToIsNamed) {
     struct Lie {
         const char* credit;
-        std::function<void(Credit&)> tell;
+        std::function<void(Credit&)> apply;
         const char* named;
     };
     const SignedRoundFixture& round = world_.rounds[1];
@@ -191,7 +191,7 @@ TEST_F(EvidenceCheckTest, ACreditThatIsNotWhatWasCommittedToIsNamed) {
     const EpochFile before = file_;
     for (const Lie& lie : lies) {
         file_ = before;
-        lie.tell(named(lie.credit));
+        lie.apply(named(lie.credit));
         const auto found = check().deviations;
         ASSERT_FALSE(found.empty()) << lie.credit << ": " << lie.named;
         EXPECT_TRUE(found[0].starts_with(std::string("credit ") + lie.credit + ": ")) << found[0];

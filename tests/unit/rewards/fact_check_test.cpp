@@ -145,7 +145,7 @@ TEST_F(FactCheckTest, WhatWasDoneIsAccepted) {
 TEST_F(FactCheckTest, EveryLieIsNamedWithItsCredit) {
     struct Lie {
         const char* about;
-        std::function<void(EpochFile&)> tell;
+        std::function<void(EpochFile&)> apply;
         const char* named;
     };
     const std::vector<Lie> lies = {
@@ -213,8 +213,9 @@ TEST_F(FactCheckTest, EveryLieIsNamedWithItsCredit) {
          "unit 0x0101010101010101010101010101010101010101010101010101010101010101 of round 1 is "
          "final, and 0x4141"},
     };
-    for (const auto& [about, tell, named] : lies)
-        EXPECT_TRUE(first_problem(tell).starts_with(named)) << about << ": " << first_problem(tell);
+    for (const auto& [about, apply, named] : lies)
+        EXPECT_TRUE(first_problem(apply).starts_with(named))
+            << about << ": " << first_problem(apply);
 }
 
 TEST_F(FactCheckTest, WhatAnEarlierEpochPaidIsNotPaidAgain) {

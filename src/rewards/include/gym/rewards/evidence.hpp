@@ -11,11 +11,14 @@
 #include "gym/crypto/eip712.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
+#include "gym/protocol/uptime.hpp"
+#include "gym/rewards/epoch_file.hpp"
 
-// A round as its commitments and the chain prove it, whoever delivered their bytes. Pure functions.
+// What signatures and the chain prove, whoever delivered their bytes: rounds by their commitments,
+// uptime by the answers of nodes. Pure functions.
 namespace gym::rewards {
 
-/// What CommitmentLog says of a round, and the block that draws its sample.
+/// The entry of CommitmentLog for a round, and the block that draws its sample.
 struct RoundOnChain {
     Digest record_hash;
     Digest commitments_root;
@@ -24,7 +27,7 @@ struct RoundOnChain {
     Digest beacon;                   ///< prevrandao of PublishedRound::beacon_block
 };
 
-/// What anybody may hand out about a round: nothing of it is believed.
+/// Published bytes of a round, from anywhere: none of them is trusted.
 struct PublishedRound {
     Bytes record;                    ///< protocol::encode(RoundRecord)
     std::vector<Bytes> commitments;  ///< signed, in the order of their leaves
@@ -55,5 +58,18 @@ struct CommittedRound {
                                                    const Digest& job_id, std::uint64_t round,
                                                    const RoundOnChain& chain,
                                                    const PublishedRound& published);
+
+struct UptimeCount {
+    std::uint64_t answered = 0;  ///< each with the node's own signature over this very challenge
+    std::uint64_t issued = 0;    ///< without withdrawn ones
+    std::uint64_t withdrawn = 0;
+};
+
+/// Counts the challenges of `node`.
+/// @errors kMismatch naming the first that is not of the span, is listed twice, whose answer is not
+/// within its deadline, or not signed by the node.
+[[nodiscard]] Result<UptimeCount> recount_uptime(
+    const crypto::Eip712Domain& domain, const Address& node, const UptimeSpan& span,
+    const std::vector<protocol::PublishedChallenge>& challenges);
 
 }  // namespace gym::rewards

@@ -1,4 +1,4 @@
-#include "gym/rewards/proof_cache.hpp"
+#include "gym/rewards/claim_proof.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include <random>
 #include <thread>
 
+#include "gym/rewards/epoch_file.hpp"
 #include "random.hpp"
 
 namespace gym::rewards {
