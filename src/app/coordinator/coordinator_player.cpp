@@ -8,7 +8,7 @@
 
 #include "gym/chain/contracts.hpp"
 #include "gym/chain/dispute_contracts.hpp"
-#include "gym/coordinator/aggregate_units.hpp"
+#include "gym/coordinator/adapters/aggregate_units.hpp"
 #include "gym/protocol/commitment.hpp"
 
 namespace gym::app {
