@@ -2,15 +2,15 @@
 
 #include <atomic>
 
-#include "claims.hpp"
+#include "calls/node_calls.hpp"
+#include "calls/verifier_calls.hpp"
+#include "calls/worker_calls.hpp"
 #include "context.hpp"
-#include "games.hpp"
+#include "drivers/claims.hpp"
+#include "drivers/games.hpp"
+#include "drivers/job.hpp"
 #include "gym/registry/challenges.hpp"
 #include "gym/registry/cost_terms.hpp"
-#include "job_driver.hpp"
-#include "node_calls.hpp"
-#include "verifier_calls.hpp"
-#include "worker_calls.hpp"
 
 namespace gym::coordinator {
 namespace {

@@ -334,4 +334,19 @@ Status set_included(db::Transaction& tx, const std::vector<Digest>& units) {
     return {};
 }
 
+Result<std::vector<protocol::IncludedDelta>> included_deltas(db::Transaction& tx,
+                                                             const Digest& job_id,
+                                                             std::uint64_t round) {
+    UnitFilter filter;
+    filter.job_id = job_id;
+    filter.round = round;
+    filter.kind = protocol::UnitKind::kTrain;
+    filter.limit = kUnitsListMax;
+    GYM_TRY(const auto units, list_units(tx, filter));
+    std::vector<protocol::IncludedDelta> out;
+    for (const Unit& unit : units)
+        if (unit.included) out.push_back({unit.key.slot, unit.id, *unit.delta_root});
+    return out;
+}
+
 }  // namespace gym::registry

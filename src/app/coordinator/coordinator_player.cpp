@@ -12,7 +12,7 @@
 #include "gym/contracts/dispute_game.hpp"
 #include "gym/contracts/gym_token.hpp"
 #include "gym/contracts/stake.hpp"
-#include "gym/coordinator/aggregate_units.hpp"
+#include "gym/coordinator/adapters/aggregate_units.hpp"
 #include "gym/protocol/commitment.hpp"
 
 namespace gym::app {

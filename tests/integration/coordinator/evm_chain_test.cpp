@@ -1,6 +1,6 @@
 // The chain port over a real node and the real contract.
-#include "gym/coordinator/evm_chain.hpp"
-#include "gym/coordinator/stake_port.hpp"
+#include "gym/coordinator/adapters/evm_chain.hpp"
+#include "gym/coordinator/adapters/evm_stake.hpp"
 
 #include <gtest/gtest.h>
 

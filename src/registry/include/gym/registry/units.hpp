@@ -162,6 +162,10 @@ Result<std::vector<EpochLeaf>> epoch_leaves(db::Transaction& tx, std::uint64_t e
 Result<std::vector<protocol::SignedCommitment>> epoch_commitments(db::Transaction& tx,
                                                                   std::uint64_t epoch);
 Status set_included(db::Transaction& tx, const std::vector<Digest>& units);
+/// The deltas of a round that went into the next base state, ascending by slot.
+Result<std::vector<protocol::IncludedDelta>> included_deltas(db::Transaction& tx,
+                                                             const Digest& job_id,
+                                                             std::uint64_t round);
 
 // --- reports
 // -----------------------------------------------------------------------------------------
