@@ -18,31 +18,31 @@ build: setup ## configure and build the release preset
 	@echo "build: compiling with $(JOBS) jobs"
 	@cmake --build --preset release --parallel $(JOBS)
 
-demo: build ## train on real text, catch a cheat, pay everyone else on chain
+demo: build ## train, catch a cheat, pay on chain: the main job on embedded defaults
 	@scripts/demo.sh $(BUILD)
 
-test: build ## run every unit and integration test (real PostgreSQL, anvil, sockets)
+test: build ## every unit and integration test (real PostgreSQL, anvil, sockets)
 	@ctest --test-dir $(BUILD) --output-on-failure --timeout 300 --parallel $(TEST_JOBS)
 
-check: build ## run the larger checks: ten times the counts, fuzzing, sanitizers, contracts, lint
+check: build ## large counts, fuzz, sanitizers, contracts' fuzz and invariants, lint
 	@scripts/check.sh
 
-soak: build ## run for hours: golden matrices, kill tests, long histories
+soak: build ## hours: matrices, kill tests, long histories
 	@scripts/soak.sh $(BUILD)
 
-determinism: setup ## compare one training root over compilers, optimisation, instruction sets, threads
+determinism: setup ## one root of 200 training steps over compilers, optimisation, instruction sets, threads
 	@scripts/determinism.sh
 
-bench: build ## run the benchmarks with their peers -> build/bench/*.json
+bench: build ## benchmarks with peers in the same run -> build/bench/*.json
 	@scripts/bench.sh $(BUILD)
 
-parity: build ## compare losses with libtorch FP32, step by step -> build/bench/parity.json, docs/*.svg
+parity: build ## losses with exact ops and in libtorch FP32, step by step -> build/bench/parity.json, docs/*.svg
 	@scripts/parity.sh $(BUILD)
 
 fmt: ## format C++ sources in place
 	@git ls-files '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
 
-lint: build ## run clang-format, clang-tidy, the layering check, forge lint and solhint
+lint: build ## clang-format, clang-tidy, layering; forge lint and solhint
 	@scripts/lint.sh $(BUILD)
 
 clean: ## remove build output
