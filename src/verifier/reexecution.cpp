@@ -11,7 +11,7 @@
 namespace gym::verifier {
 namespace {
 
-Result<Reexecution> reexecute_train(node::InputLoader& loader, const rpc::VerifyTask& task,
+Result<Reexecution> reexecute_train(node::InputLoader& loader, const records::VerifyTask& task,
                                     const crypto::Signature& challenge,
                                     const ReexecutionOptions& options) {
     GYM_TRY(const node::TrainInputs inputs, loader.load_train(task.record, task.inputs));
@@ -38,7 +38,7 @@ Result<Reexecution> reexecute_train(node::InputLoader& loader, const rpc::Verify
 }
 
 Result<engine::State> load_delta(node::DeltaLoader& deltas, const program::Program& train,
-                                 const rpc::VerifyTask& task, const game::OuterDelta& delta,
+                                 const records::VerifyTask& task, const game::OuterDelta& delta,
                                  const ReexecutionOptions& options) {
     const node::DeltaRound round{task.record, task.inputs};
     const node::DeltaRunOptions run{options.engine, options.progress, options.stop};
@@ -53,7 +53,7 @@ Result<engine::State> load_delta(node::DeltaLoader& deltas, const program::Progr
 /// The outer step: its results are the next base state and the next momentum. A game about it goes
 /// by the record's trace root, as it does for train units.
 Result<Reexecution> reexecute_aggregate(node::InputLoader& loader, node::DeltaLoader& delta_loader,
-                                        const rpc::VerifyTask& task,
+                                        const records::VerifyTask& task,
                                         const crypto::Signature& challenge,
                                         const ReexecutionOptions& options) {
     const auto& [program_blob, dataset_blob, base_blob, momentum_blob] = task.inputs;
@@ -108,7 +108,7 @@ Status check_deltas(std::span<const protocol::IncludedDelta> deltas) {
 
 }  // namespace
 
-Status check_task(const crypto::Eip712Domain& domain, const rpc::VerifyTask& task) {
+Status check_task(const crypto::Eip712Domain& domain, const records::VerifyTask& task) {
     GYM_CHECK(protocol::validate(task.record));
     if (task.record.job_id != task.unit.job_id || task.record.round != task.unit.round)
         return fail(ErrorCode::kMismatch, "the round record is of another job or round");
@@ -130,7 +130,7 @@ Status check_task(const crypto::Eip712Domain& domain, const rpc::VerifyTask& tas
 }
 
 Result<Reexecution> reexecute(node::InputLoader& loader, node::DeltaLoader& deltas,
-                              const rpc::VerifyTask& task, const crypto::Signature& challenge,
+                              const records::VerifyTask& task, const crypto::Signature& challenge,
                               const ReexecutionOptions& options) {
     switch (task.commitment.commitment.kind) {
         case protocol::UnitKind::kTrain:
@@ -141,30 +141,6 @@ Result<Reexecution> reexecute(node::InputLoader& loader, node::DeltaLoader& delt
             break;
     }
     return fail(ErrorCode::kInvalidArgument, "units of this kind are not verified by re-execution");
-}
-
-Result<StepTrace> trace_step(node::InputLoader& loader, const rpc::VerifyTask& task,
-                             std::uint64_t step, const ReexecutionOptions& options) {
-    GYM_TRY(const node::TrainInputs inputs, loader.load_train(task.record, task.inputs));
-    StepTrace trace{protocol::unit_id(task.unit), step, {}};
-    std::stop_source done;
-    const std::stop_callback forward(options.stop, [&] { done.request_stop(); });
-    engine::RunOptions run;
-    run.engine = options.engine;
-    run.cancel = done.get_token();
-    run.trace_step = step;
-    run.trace = [&](const engine::TraceEntry& entry) {
-        trace.outputs.push_back(
-            {entry.op, entry.output_index, std::string(entry.opcode), entry.output_root});
-    };
-    run.on_record = [&](const engine::StepRecord& record) {
-        if (record.step == step) done.request_stop();  // nothing after it is needed
-    };
-    const auto ran = engine::run_unit(*inputs.program, inputs.base, *inputs.dataset,
-                                      protocol::unit_spec(task.record, task.unit.slot), run);
-    if (options.stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
-    if (!ran.ok() && ran.error().code != ErrorCode::kCancelled) return ran.error();
-    return trace;
 }
 
 }  // namespace gym::verifier

@@ -29,7 +29,7 @@ class HeartbeatTest : public ::testing::Test {
     }
     std::unique_ptr<Heartbeat> start(std::uint32_t every_ms) {
         return std::make_unique<Heartbeat>(
-            coordinator_, [] { return rpc::Activity{}; }, key_, domain_, every_ms);
+            coordinator_, [] { return records::Activity{}; }, key_, domain_, every_ms);
     }
     std::size_t beats() {
         const std::scoped_lock lock(handler_.mutex);
@@ -81,7 +81,7 @@ TEST_F(HeartbeatTest, ACoordinatorThatForgetsAnswersIsNotCalledForEver) {
 TEST_F(HeartbeatTest, TellsWhatTheNodeDoesAndKeepsWhyItIsExcluded) {
     handler_.told_excluded = "step 3 differs";
     const Heartbeat heartbeat(
-        coordinator_, [] { return rpc::Activity{.phase = "upload"}; }, key_, domain_, 100);
+        coordinator_, [] { return records::Activity{.phase = "upload"}; }, key_, domain_, 100);
     ASSERT_TRUE(eventually([&] { return heartbeat.excluded_because() == "step 3 differs"; }));
     const std::scoped_lock lock(handler_.mutex);
     EXPECT_EQ(handler_.phases.at(0), "upload");

@@ -6,7 +6,6 @@
 
 #include "gym/common/file.hpp"
 #include "gym/program/train_program.hpp"
-#include "gym/verifier/trace.hpp"
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
 #include "temporary_folder.hpp"
@@ -42,7 +41,7 @@ class VerifierTest : public ::testing::Test {
     }
     /// The worker committed to `result`; the verifier is drawn.
     void draw(const engine::UnitResult& result) {
-        rpc::VerifyTask task;
+        records::VerifyTask task;
         task.unit = job_.unit(0);
         task.record = job_.record;
         task.inputs = job_.inputs;
@@ -52,7 +51,9 @@ class VerifierTest : public ::testing::Test {
         handler_.commitments[unit_] = {task.commitment, engine::encode_records(result.records)};
         handler_.tasks[key_.address()] = task;
     }
-    rpc::VerifyTask& task() { return std::get<rpc::VerifyTask>(handler_.tasks.at(key_.address())); }
+    records::VerifyTask& task() {
+        return std::get<records::VerifyTask>(handler_.tasks.at(key_.address()));
+    }
     /// A worker that went on honestly after a wrong loss at one step.
     engine::UnitResult wrong_from(std::uint64_t step) const {
         engine::UnitResult result = job_.run(0);
@@ -67,25 +68,18 @@ TEST_F(VerifierTest, AnHonestUnitIsVerified) {
     draw(job_.run(0));
     ASSERT_TRUE(run_once().value());
     EXPECT_EQ(names(), (std::vector<std::string>{"started", "reported", "verified"}));
-    const rpc::ReportReveal& reveal = handler_.reveals.at(unit_);
+    const records::ReportReveal& reveal = handler_.reveals.at(unit_);
     EXPECT_EQ(reveal.report.records_root, job_.run(0).records_root);
     EXPECT_EQ(reveal.records, engine::encode_records(job_.run(0).records));
-    EXPECT_FALSE(std::filesystem::exists(trace_path(dir_.path(), unit_)));
 }
 
-TEST_F(VerifierTest, TheFirstDifferingStepIsFoundAndItsTraceKept) {
+TEST_F(VerifierTest, TheFirstDifferingStepIsFound) {
     draw(wrong_from(2));
     ASSERT_TRUE(run_once().value());
-    EXPECT_EQ(names(), (std::vector<std::string>{"started", "reported", "differs", "traced"}));
+    EXPECT_EQ(names(), (std::vector<std::string>{"started", "reported", "differs"}));
     ASSERT_TRUE(events_[2].where.has_value());
     EXPECT_EQ(events_[2].where->step, 2u);
     EXPECT_EQ(events_[2].where->field, "loss");
-    const Bytes file = read_file(trace_path(dir_.path(), unit_)).value();
-    const StepTrace trace = decode_step_trace(file).value();
-    EXPECT_EQ(trace.step, 2u);
-    EXPECT_EQ(trace.unit, unit_);
-    EXPECT_GE(trace.outputs.size(), job_.program.ops().size());
-    EXPECT_EQ(trace.outputs.back().op + 1, job_.program.ops().size());
 }
 
 TEST_F(VerifierTest, AWrongResultUnderRightRecordsDiffersToo) {
@@ -194,7 +188,7 @@ TEST_F(VerifierTest, AnAggregateUnitIsRecomputedFromItsDeltas) {
     const std::vector<engine::State> deltas{delta};
     const auto expected = engine::run_aggregate(program, job_.base, momentum, deltas).value();
 
-    rpc::VerifyTask aggregate;
+    records::VerifyTask aggregate;
     aggregate.unit = job_.unit(protocol::kAggregateSlot);
     aggregate.record = job_.record;
     aggregate.inputs = job_.inputs;

@@ -25,7 +25,7 @@ class DisputeThread {
     /// address that is none or has no such contract; no chain_rpc; kMismatch: another chain or game
     /// than the coordinator's; kIo; kMalformed: a damaged claim.
     static Result<std::unique_ptr<DisputeThread>> start(const NodeConfig& config,
-                                                        const rpc::NetworkInfo& network,
+                                                        const records::NetworkDescription& network,
                                                         rpc::Coordinator& coordinator,
                                                         const crypto::PrivateKey& key,
                                                         player::Role role, OnEvent on_event);

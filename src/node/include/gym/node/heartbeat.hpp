@@ -18,7 +18,7 @@ class Heartbeat {
   public:
     /// `coordinator`, `key` and what `activity` uses must outlive the heartbeat; `activity` is
     /// called from its thread. @param domain of the network's signatures.
-    Heartbeat(rpc::Coordinator& coordinator, std::function<rpc::Activity()> activity,
+    Heartbeat(rpc::Coordinator& coordinator, std::function<records::Activity()> activity,
               const crypto::PrivateKey& key, crypto::Eip712Domain domain, std::uint32_t every_ms);
     /// Why the coordinator excluded this node; empty for one in good standing.
     [[nodiscard]] std::string excluded_because() const;
@@ -26,9 +26,9 @@ class Heartbeat {
   private:
     void run(const std::stop_token& stop, std::uint32_t every_ms);
     void beat();
-    Result<rpc::HeartbeatAnswer> call(const std::optional<protocol::UptimeAnswer>& answer);
+    Result<records::HeartbeatAnswer> call(const std::optional<protocol::UptimeAnswer>& answer);
     rpc::Coordinator& coordinator_;
-    std::function<rpc::Activity()> activity_;
+    std::function<records::Activity()> activity_;
     const crypto::PrivateKey& key_;
     const crypto::Eip712Domain domain_;
     mutable std::mutex mutex_;

@@ -19,10 +19,6 @@ struct EpochOnChain {
     Digest beacon;
 };
 
-/// The sample rate of a unit by its round record. @errors kMismatch for a slot that is not in it.
-[[nodiscard]] Result<std::uint32_t> sampling_rate(const protocol::RoundRecord& record,
-                                                  const protocol::UnitKey& unit);
-
 /// Whether the chain confirms what a task says, none of it taken from the coordinator: the round
 /// record's hash, the epoch's root with the commitment under it (train units: the coordinator's own
 /// come later), the beacon `beacon_delay_blocks` after it, and that this beacon draws this unit.
@@ -30,7 +26,7 @@ struct EpochOnChain {
 /// chain or the coordinator does not answer.
 [[nodiscard]] Result<EpochOnChain> check_on_chain(node::ChainView& chain,
                                                   rpc::Coordinator& coordinator,
-                                                  const rpc::VerifyTask& task,
+                                                  const records::VerifyTask& task,
                                                   std::uint32_t beacon_delay_blocks);
 
 /// Recomputes the draw of every train unit of the record's round and compares it with what the
@@ -50,7 +46,7 @@ using DeltaNorm = std::function<Result<double>(std::uint32_t slot, const Digest&
 /// its norm it is missed.
 /// @return one sentence for each delta. @errors those of `norm_of` that may pass
 /// (node::is_transient), after all deltas were asked about.
-[[nodiscard]] Result<std::vector<std::string>> audit_inclusion(const rpc::VerifyTask& aggregate,
+[[nodiscard]] Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggregate,
                                                                const RoundCommitments& round,
                                                                const DeltaNorm& norm_of);
 
