@@ -31,7 +31,7 @@ git grep -nE -- '-(Ofast|ffast-math|-use_fast_math)' -- '*.txt' '*.cmake' '*.cpp
     fail "a flag that breaks bitwise results"
 git grep -nE '\b(TODO|FIXME|XXX)\b' -- src kernels contracts/src sql proto && fail "unfinished work in the tree"
 while read -r lines file; do
-    [[ $file == total ]] || ((lines <= 400)) || fail "$file has $lines lines; 400 are allowed: split it"
+    [[ $file == total ]] || ((lines <= 600)) || fail "$file has $lines lines; 600 are allowed: split it"
 done < <(git ls-files -z 'src/*.?pp' 'kernels/*' 'contracts/src/*' | xargs -0 wc -l)
 
 # No clang of Debian 12 compiles torch 1.13's headers as C++20; warnings of GCC are errors there as everywhere.

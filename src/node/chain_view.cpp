@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "gym/chain/client.hpp"
-#include "gym/chain/contracts.hpp"
+#include "gym/contracts/commitment_log.hpp"
 #include "gym/node/backoff.hpp"
 
 namespace gym::node {
@@ -70,7 +70,7 @@ class EvmChainView final : public ChainView {
 
     const ChainViewConfig config_;
     const std::unique_ptr<chain::ChainClient> client_;
-    const chain::CommitmentLog log_;
+    const contracts::CommitmentLog log_;
     bool checked_ = false;
 };
 

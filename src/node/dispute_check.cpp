@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
-#include "gym/chain/contracts.hpp"
-#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/client.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/crypto/key.hpp"
 
 namespace gym::node {
@@ -55,7 +57,7 @@ Error not_ours(chain::ChainClient& client, const Error& error, const std::string
 Status check_stake(chain::ChainClient& client, const Address& game, const Address& stake,
                    const records::NetworkDescription& network) {
     GYM_CHECK(check_code(client, "stake", stake, network.chain_id));
-    const auto known = chain::Stake(stake).game(client);
+    const auto known = contracts::Stake(stake).game(client);
     if (!known.ok()) return not_ours(client, known.error(), "stake", stake);
     if (*known == game) return {};
     return wrong_contract(client, "the stake contract " + stake.hex() + " is slashed by the game " +
@@ -75,6 +77,16 @@ Error needs_game(const std::string& because) {
                     ", but dispute_game is not set: a node that answers no dispute loses its stake "
                     "by the clock. Set dispute_game (--dispute-game) to its address in the "
                     "network's published deployment.json, and chain_rpc");
+}
+
+/// What can be taken from the stake of `owner`, thawing included; zero where the coordinator names
+/// no Stake. @errors as contracts::Stake::stake_of; kInvalidArgument: no code at that address.
+Result<Amount> stake_at_risk(chain::ChainClient& client, const Address& owner,
+                             const records::NetworkDescription& network) {
+    if (network.stake.is_zero()) return Amount();
+    GYM_CHECK(check_code(client, "stake", network.stake, network.chain_id));
+    GYM_TRY(const auto holding, contracts::Stake(network.stake).stake_of(client, owner));
+    return holding.active.plus(holding.thawing);
 }
 
 }  // namespace
@@ -97,7 +109,7 @@ Result<Address> find_stake(chain::ChainClient& client, const Address& game,
                            const records::NetworkDescription& network) {
     GYM_CHECK(chain::check_chain_id(client, network.chain_id));
     GYM_CHECK(check_code(client, "dispute_game", game, network.chain_id));
-    const auto contracts = chain::DisputeGame(game).contracts(client);
+    const auto contracts = contracts::DisputeGame(game).contracts(client);
     if (!contracts.ok()) return not_ours(client, contracts.error(), "dispute_game", game);
     GYM_CHECK(check_stake(client, game, contracts->stake, network));
     return contracts->stake;
@@ -113,14 +125,6 @@ Status check_game(chain::ChainClient& client, const Address& game,
                   const records::NetworkDescription& network) {
     GYM_TRY(const Address stake, find_stake(client, game, network));
     return check_named(game, stake, network);
-}
-
-Result<Amount> stake_at_risk(chain::ChainClient& client, const Address& owner,
-                             const records::NetworkDescription& network) {
-    if (network.stake.is_zero()) return Amount();
-    GYM_CHECK(check_code(client, "stake", network.stake, network.chain_id));
-    GYM_TRY(const auto holding, chain::Stake(network.stake).stake_of(client, owner));
-    return holding.active.plus(holding.thawing);
 }
 
 Status check_plays_nothing(const NodeConfig& config, const records::NetworkDescription& network,
@@ -140,7 +144,7 @@ Status check_plays_nothing(const NodeConfig& config, const records::NetworkDescr
 Result<GameMoney> game_money(chain::ChainClient& client, const Address& game,
                              const records::NetworkDescription& network, player::Role role,
                              const Address& self) {
-    const chain::DisputeGame contract(game);
+    const contracts::DisputeGame contract(game);
     GYM_TRY(const auto terms, contract.terms(client));
     GYM_TRY(const auto head, client.block(chain::BlockTag::kLatest));
     if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
@@ -155,7 +159,7 @@ Result<GameMoney> game_money(chain::ChainClient& client, const Address& game,
     GYM_TRY(out.ether_needed, out.ether_needed.plus(out.ether_needed));
     GYM_TRY(const auto contracts, contract.contracts(client));
     GYM_TRY(out.tokens,
-            chain::GymToken(network.chain_id, contracts.token).balance_of(client, self));
+            contracts::GymToken(network.chain_id, contracts.token).balance_of(client, self));
     out.bond = terms.bond;
     return out;
 }

@@ -32,11 +32,6 @@ Status check_named(const Address& game, const Address& stake,
 Status check_game(chain::ChainClient& client, const Address& game,
                   const records::NetworkDescription& network);
 
-/// What can be taken from the stake of `owner`, thawing included; zero where the coordinator names
-/// no Stake. @errors as chain::Stake::stake_of; kInvalidArgument: no code at that address.
-[[nodiscard]] Result<Amount> stake_at_risk(chain::ChainClient& client, const Address& owner,
-                                           const records::NetworkDescription& network);
-
 /// That a worker without dispute_game has nothing to lose: it neither has stake nor needs one.
 /// A chain that does not answer, or none, counts as no stake.
 /// @errors kInvalidArgument with what is at stake and what to set.

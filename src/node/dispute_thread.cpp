@@ -9,8 +9,12 @@
 
 #include "claim_units.hpp"
 #include "dispute_check.hpp"
-#include "gym/chain/contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/chain/intent_store.hpp"
+#include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/sqlite.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/dispute_game.hpp"
 #include "gym/player/player_thread.hpp"
 
 namespace gym::node {
@@ -88,7 +92,7 @@ class DisputeThreadImpl final : public DisputeThread {
         : parts_(std::move(parts)),
           intents_(parts_.store->intents(network.chain_id, key.address())),
           transactions_(*parts_.client, *intents_, key.clone(), clock_, policy(network),
-                        chain::describe_revert),
+                        contracts::describe_revert),
           domain_(network.domain()),
           units_(make_claim_units(std::move(parts_.cache), *parts_.claims, domain_,
                                   rerun_options(config))) {}
@@ -96,7 +100,7 @@ class DisputeThreadImpl final : public DisputeThread {
     void run_as(player::Role role, OnEvent on_event) {
         player::PlayerSetup setup{*parts_.client,
                                   transactions_,
-                                  chain::DisputeGame(parts_.contract),
+                                  contracts::DisputeGame(parts_.contract),
                                   domain_,
                                   *parts_.claims,
                                   *units_,

@@ -23,6 +23,11 @@ std::filesystem::path expand_home(const std::string& text) {
     return std::filesystem::path(home) / text.substr(2);
 }
 
+std::filesystem::path default_data_dir() {
+    const char* gym_home = std::getenv("GYM_HOME");
+    return gym_home != nullptr && *gym_home != '\0' ? gym_home : expand_home("~/.gym");
+}
+
 Status read_keys(YamlMap& yaml, NodeConfig& config) {
     GYM_TRY(config.coordinator, yaml.string_or("coordinator", config.coordinator));
     GYM_TRY(config.tls_ca_file, yaml.string_or("tls_ca_file", config.tls_ca_file));
@@ -104,11 +109,6 @@ rpc::ClientConfig NodeConfig::client(const std::stop_token& stop) const {
     client.chain_id = chain_id;
     client.stop = stop;
     return client;
-}
-
-std::filesystem::path default_data_dir() {
-    const char* gym_home = std::getenv("GYM_HOME");
-    return gym_home != nullptr && *gym_home != '\0' ? gym_home : expand_home("~/.gym");
 }
 
 Result<NodeConfig> load_node_config(const std::string& file) {

@@ -228,30 +228,6 @@ Result<UnitCounts> count_units(db::Transaction& tx, const Address& worker) {
     return out;
 }
 
-Result<Amount> billable_flops(db::Transaction& tx, const Digest& job_id) {
-    GYM_TRY(const db::Row row,
-            tx.exec_one("SELECT coalesce(sum(CASE WHEN u.state = 'assigned' THEN "
-                        "j.flops_per_step::numeric * j.steps ELSE u.flops END), 0) "
-                        "FROM registry.unit u JOIN registry.job j ON j.id = u.job_id "
-                        "WHERE u.job_id = $1 AND u.kind = 'train' AND u.state NOT IN "
-                        "('expired', 'rejected', 'slashed', 'unpaid', 'void')",
-                        {job_id}));
-    return row.get<Amount>(0);
-}
-
-Result<Amount> verification_only_flops(db::Transaction& tx, const Digest& job_id) {
-    GYM_TRY(
-        const db::Row row,
-        tx.exec_one("WITH unit AS (SELECT u.*, EXISTS (SELECT FROM registry.report p WHERE "
-                    "p.unit_id = u.id AND p.accepted_seq IS NOT NULL) AS accepted "
-                    "FROM registry.unit u WHERE u.job_id = $1) "
-                    "SELECT coalesce(sum(flops) FILTER (WHERE CASE WHEN kind = 'train' "
-                    "THEN accepted AND state <> 'final' ELSE accepted OR ended_at_ms IS NULL END), "
-                    "0) + coalesce(max(flops) FILTER (WHERE kind <> 'train'), 0) FROM unit",
-                    {job_id}));
-    return row.get<Amount>(0);
-}
-
 Status lock_feed(db::Transaction& tx) {
     GYM_TRY([[maybe_unused]] const db::Row row,
             tx.exec_one("SELECT last FROM registry.sequence WHERE name = 'unit_event' FOR UPDATE"));

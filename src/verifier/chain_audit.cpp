@@ -96,8 +96,7 @@ std::optional<bool> was_drawn(UnitState state) {
     }
 }
 
-}  // namespace
-
+/// The sample rate of a unit by its round record. @errors kMismatch for a slot that is not in it.
 Result<std::uint32_t> sampling_rate(const protocol::RoundRecord& record,
                                     const protocol::UnitKey& unit) {
     if (unit.slot == protocol::kAggregateSlot) return record.sampling.aggregate_ppm;
@@ -105,6 +104,8 @@ Result<std::uint32_t> sampling_rate(const protocol::RoundRecord& record,
     if (slot != nullptr) return slot->sampling_rate_ppm;
     return fail(ErrorCode::kMismatch, "the round record has no slot " + std::to_string(unit.slot));
 }
+
+}  // namespace
 
 Result<EpochOnChain> check_on_chain(ChainView& chain, rpc::Coordinator& coordinator,
                                     const records::VerifyTask& task,

@@ -143,28 +143,4 @@ Result<Reexecution> reexecute(node::InputLoader& loader, node::DeltaLoader& delt
     return fail(ErrorCode::kInvalidArgument, "units of this kind are not verified by re-execution");
 }
 
-Result<StepTrace> trace_step(node::InputLoader& loader, const records::VerifyTask& task,
-                             std::uint64_t step, const ReexecutionOptions& options) {
-    GYM_TRY(const node::TrainInputs inputs, loader.load_train(task.record, task.inputs));
-    StepTrace trace{protocol::unit_id(task.unit), step, {}};
-    std::stop_source done;
-    const std::stop_callback forward(options.stop, [&] { done.request_stop(); });
-    engine::RunOptions run;
-    run.engine = options.engine;
-    run.cancel = done.get_token();
-    run.trace_step = step;
-    run.trace = [&](const engine::TraceEntry& entry) {
-        trace.outputs.push_back(
-            {entry.op, entry.output_index, std::string(entry.opcode), entry.output_root});
-    };
-    run.on_record = [&](const engine::StepRecord& record) {
-        if (record.step == step) done.request_stop();  // nothing after it is needed
-    };
-    const auto ran = engine::run_unit(*inputs.program, inputs.base, *inputs.dataset,
-                                      protocol::unit_spec(task.record, task.unit.slot), run);
-    if (options.stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
-    if (!ran.ok() && ran.error().code != ErrorCode::kCancelled) return ran.error();
-    return trace;
-}
-
 }  // namespace gym::verifier

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "accusation.hpp"
-#include "gym/common/file.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/node/backoff.hpp"
 #include "gym/verifier/chain_audit.hpp"
@@ -37,7 +36,7 @@ Status VerifierImpl::carry_out(const records::VerifyTask& task, const std::stop_
     } else {
         accuse(task, *pending);
     }
-    return report(task, *pending, stop);
+    return report(task, *pending);
 }
 
 ReexecutionOptions VerifierImpl::run_options(const records::VerifyTask& task,
@@ -129,8 +128,7 @@ Status VerifierImpl::drop(const records::VerifyTask& task, const PendingReport& 
     return why;
 }
 
-Status VerifierImpl::report(const records::VerifyTask& task, const PendingReport& pending,
-                            const std::stop_token& stop) {
+Status VerifierImpl::report(const records::VerifyTask& task, const PendingReport& pending) {
     const protocol::Report& report = pending.report;
     const auto claimed = coordinator_.submit_report_commit(
         {report.unit, report.draw, protocol::report_digest(pending.beacon, report)});
@@ -161,8 +159,6 @@ Status VerifierImpl::report(const records::VerifyTask& task, const PendingReport
          where ? "first at step " + std::to_string(where->step) + ", in its " + where->field
                : std::string("all step records agree, a result does not"),
          where);
-    if (where && task.commitment.commitment.kind == protocol::UnitKind::kTrain)
-        keep_trace(task, where->step, stop);
     return release(task);
 }
 
@@ -173,19 +169,6 @@ void VerifierImpl::accuse(const records::VerifyTask& task, const PendingReport& 
     if (options_.claims == nullptr || options_.chain == nullptr) return;
     if (differs(task, pending.report))
         challenge(task.unit, accuse_unit(coordinator_, *options_.chain, task));
-}
-
-/// For the dispute; the report stands without it.
-void VerifierImpl::keep_trace(const records::VerifyTask& task, std::uint64_t step,
-                              const std::stop_token& stop) {
-    const std::filesystem::path path = trace_path(options_.data_dir, protocol::unit_id(task.unit));
-    const auto trace = trace_step(loader_, task, step, run_options(task, stop));
-    const Status kept = trace.ok() ? write_file_atomic(path, encode(*trace)) : trace.error();
-    if (kept.ok())
-        tell("traced", task.unit, path.string());
-    else
-        spdlog::warn("the trace of {} was not kept: {}", protocol::name_unit(task.unit),
-                     kept.error().message);
 }
 
 /// Drops what only this unit's round needs, unless it is played for. Program and dataset stay for
@@ -205,19 +188,12 @@ Status VerifierImpl::release(const records::VerifyTask& task) {
     return {};
 }
 
-std::filesystem::path trace_path(const std::filesystem::path& data_dir, const Digest& unit) {
-    return data_dir / "traces" / (to_hex(unit.view()) + ".trace");
-}
-
 Result<std::unique_ptr<Verifier>> Verifier::open(rpc::Coordinator& coordinator,
                                                  const crypto::PrivateKey& key,
                                                  VerifierOptions options) {
     GYM_TRY(ReportJournal journal, ReportJournal::open(options.data_dir / "reports"));
     GYM_TRY(rpc::BlobCache cache, rpc::BlobCache::open(options.data_dir / "blobs", coordinator));
     GYM_TRY(RoundWatch watch, RoundWatch::open(options.data_dir / "rounds"));
-    std::error_code code;
-    std::filesystem::create_directories(options.data_dir / "traces", code);
-    if (code) return fail(ErrorCode::kIo, options.data_dir.string() + ": " + code.message());
     return std::unique_ptr<Verifier>(
         std::make_unique<VerifierImpl>(coordinator, key, std::move(options), std::move(cache),
                                        std::move(journal), std::move(watch)));

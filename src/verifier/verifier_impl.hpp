@@ -63,10 +63,7 @@ class VerifierImpl final : public Verifier {
     Result<PendingReport> compute(const records::VerifyTask& task, const std::stop_token& stop);
     std::optional<PendingReport> take_late(const records::VerifyTask& task);
     Status drop(const records::VerifyTask& task, const PendingReport& pending, const Error& why);
-    Status report(const records::VerifyTask& task, const PendingReport& pending,
-                  const std::stop_token& stop);
-    void keep_trace(const records::VerifyTask& task, std::uint64_t step,
-                    const std::stop_token& stop);
+    Status report(const records::VerifyTask& task, const PendingReport& pending);
     Status audit_deltas(const records::VerifyTask& task, const node::ChainView::Epoch& epoch);
     Status watch_round(const records::VerifyTask& task);
     void look_at_next_records();

@@ -43,16 +43,7 @@ Result<Header> decode_header(const CheckpointKey& key, ByteView bytes) {
     return out;
 }
 
-}  // namespace
-
-Digest digest_of(const engine::UnitSpec& spec) {
-    commit::Encoder out;
-    out.fixed(spec.job_seed).u64(spec.round).u32(spec.slot).u32(spec.steps);
-    out.u32(spec.checkpoint_every).fixed(spec.program_root).fixed(spec.dataset_root);
-    out.fixed(spec.base_state_root);
-    return commit::sha256(out.view());
-}
-
+/// Everything of a checkpoint file before the state's bytes, whose blob root is `state_blob`.
 Bytes encode_checkpoint_header(const CheckpointKey& key, const Digest& state_blob,
                                std::span<const engine::StepRecord> records) {
     commit::Encoder header;
@@ -61,6 +52,16 @@ Bytes encode_checkpoint_header(const CheckpointKey& key, const Digest& state_blo
     commit::Encoder out;
     out.bytes(header.view()).fixed(commit::sha256(header.view()));
     return out.take();
+}
+
+}  // namespace
+
+Digest digest_of(const engine::UnitSpec& spec) {
+    commit::Encoder out;
+    out.fixed(spec.job_seed).u64(spec.round).u32(spec.slot).u32(spec.steps);
+    out.u32(spec.checkpoint_every).fixed(spec.program_root).fixed(spec.dataset_root);
+    out.fixed(spec.base_state_root);
+    return commit::sha256(out.view());
 }
 
 Result<engine::UnitPosition> decode_checkpoint(const CheckpointKey& key, ByteView file,

@@ -6,8 +6,11 @@
 #include <string>
 #include <variant>
 
-#include "gym/chain/contracts.hpp"
-#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/chain/tx_manager.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/commitment_log.hpp"
+#include "gym/contracts/dispute_game.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -22,13 +25,13 @@ using Events = std::map<Digest, std::optional<std::uint64_t>>;
 struct Collect {
     Events& units;
     std::uint64_t block;
-    void operator()(const chain::Opened& event) const {
+    void operator()(const contracts::Opened& event) const {
         auto& opened = units[event.unit];
         if (!opened) opened = block;
     }
-    void operator()(const chain::FaultFound& event) const { units.try_emplace(event.unit); }
-    void operator()(const chain::GameEnded& event) const { units.try_emplace(event.unit); }
-    void operator()(const chain::UnitFaulty& event) const { units.try_emplace(event.unit); }
+    void operator()(const contracts::FaultFound& event) const { units.try_emplace(event.unit); }
+    void operator()(const contracts::GameEnded& event) const { units.try_emplace(event.unit); }
+    void operator()(const contracts::UnitFaulty& event) const { units.try_emplace(event.unit); }
     template <class Other>
     void operator()(const Other& /*event*/) const {}
 };
@@ -128,7 +131,7 @@ class EvmChain final : public ChainPort {
     }
 
   private:
-    Status submit(const std::string& id, const chain::ContractCall& call) {
+    Status submit(const std::string& id, const contracts::ContractCall& call) {
         GYM_CHECK(transactions_.submit_idempotent(call.intent(id)));
         return {};
     }
@@ -192,8 +195,8 @@ class EvmChain final : public ChainPort {
     std::mutex mutex_;
     chain::ChainClient& client_;
     chain::TxManager& transactions_;
-    chain::CommitmentLog log_;
-    std::optional<chain::DisputeGame> games_;
+    contracts::CommitmentLog log_;
+    std::optional<contracts::DisputeGame> games_;
     std::optional<std::uint64_t> window_blocks_;
     // Not durable on purpose: a new port looks at the last blocks again.
     std::map<Digest, std::uint64_t> logged_;  ///< by unit: how far was read when it had a log

@@ -3,7 +3,8 @@
 #include <map>
 #include <mutex>
 
-#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/contracts/stake.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -23,7 +24,7 @@ class EvmStake final : public StakePort {
         const auto known = kept_.find(worker);
         if (known != kept_.end() && now_ms - known->second.read_at_ms < fresh_ms_)
             return known->second.active;
-        GYM_TRY(const chain::Stake::Holding holding, stake_.stake_of(client_, worker));
+        GYM_TRY(const contracts::Stake::Holding holding, stake_.stake_of(client_, worker));
         if (kept_.size() >= kKeptMax) kept_.clear();
         kept_.insert_or_assign(worker, Kept{holding.active, now_ms});
         return holding.active;
@@ -36,7 +37,7 @@ class EvmStake final : public StakePort {
     };
     std::mutex mutex_;
     chain::ChainClient& client_;
-    chain::Stake stake_;
+    contracts::Stake stake_;
     const Clock& clock_;
     std::int64_t fresh_ms_;
     std::map<Address, Kept> kept_;

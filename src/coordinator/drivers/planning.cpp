@@ -3,6 +3,7 @@
 #include "drivers/stake_gate.hpp"
 #include "gym/coordinator/decisions.hpp"
 #include "gym/protocol/job_cost.hpp"
+#include "gym/registry/cost_terms.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -14,17 +15,15 @@ using registry::JobStatus;
 /// would otherwise empty the escrow before honest workers are paid from it.
 Result<Amount> budget_for_round(const Context& context, db::Transaction& tx,
                                 const registry::Job& job) {
-    GYM_TRY(const Amount billable, registry::billable_flops(tx, job.id));
+    GYM_TRY(protocol::Work work, registry::billable_work(tx, job.id));
     GYM_TRY(const Amount per_unit,
             Amount(job.artifacts->flops_per_step).mul_div(Amount(job.terms.steps), Amount(1)));
     GYM_TRY(const Amount round, per_unit.mul_div(Amount(job.terms.slots_max), Amount(1)));
-    protocol::Work work;
-    GYM_TRY(work.training_flops, billable.plus(round));
-    GYM_TRY(work.report_flops, registry::verification_only_flops(tx, job.id));
-    const protocol::WorkPrice price{job.terms.price_wei_per_pflop, job.artifacts->flops_per_step,
-                                    job.artifacts->tokens_per_step, job.data_price_wei_per_mtoken,
-                                    job.data_quality_ppm};
-    return protocol::cost_bound(price, context.options.cost_rates(), work);
+    GYM_TRY(work.training_flops, work.training_flops.plus(round));
+    // The round's aggregate is taken to be as large as the largest so far.
+    GYM_TRY(const Amount aggregate, registry::aggregate_flops_max(tx, job.id));
+    GYM_TRY(work.report_flops, work.report_flops.plus(aggregate));
+    return protocol::cost_bound(registry::work_price(job), context.options.cost_rates(), work);
 }
 
 /// Pauses a job whose budget does not cover `needed`, unless money came in the meantime: decided

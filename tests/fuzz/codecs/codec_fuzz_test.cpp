@@ -10,7 +10,6 @@
 #include "gym/program/codec.hpp"
 #include "gym/rpc/call_auth.hpp"
 #include "gym/verifier/report_journal.hpp"
-#include "gym/verifier/trace.hpp"
 #include "gym/worker/unit_journal.hpp"
 #include "random_seed.hpp"
 #include "tiny_job.hpp"
@@ -118,11 +117,6 @@ TEST_F(CodecFuzz, PendingReport) {
     pending.records = engine::encode_records(unit_.records);
     fuzz(verifier::encode(pending),
          [](ByteView bytes) { return reencoded(verifier::decode_pending_report(bytes)); });
-}
-
-TEST_F(CodecFuzz, StepTrace) {
-    fuzz(verifier::encode(verifier::StepTrace{{}, 3, {{0, 0, "matmul", {}}, {1, 1, "add", {}}}}),
-         [](ByteView bytes) { return reencoded(verifier::decode_step_trace(bytes)); });
 }
 
 TEST_F(CodecFuzz, StepRecords) {

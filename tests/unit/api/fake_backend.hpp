@@ -296,7 +296,6 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         rewards::Receipt receipt;
         receipt.credit.id = "00000000-0000-8000-8000-000000000000";
         receipt.credit.amount = Amount(3);
-        receipt.formula = "flops * price / 10^15";
         return receipt;
     }
 

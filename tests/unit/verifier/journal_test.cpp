@@ -3,7 +3,6 @@
 #include "gym/common/file.hpp"
 #include "gym/verifier/report_journal.hpp"
 #include "gym/verifier/round_watch.hpp"
-#include "gym/verifier/trace.hpp"
 #include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
@@ -90,15 +89,6 @@ TEST(RoundWatchTest, EveryTruncationAndExtensionIsMalformed) {
         EXPECT_FALSE(decode_watched_round(ByteView(whole).first(size)).ok()) << size;
     whole.push_back(0);
     EXPECT_FALSE(decode_watched_round(whole).ok());
-}
-
-TEST(StepTraceTest, RoundTripsAndEveryTruncationIsMalformed) {
-    StepTrace trace{{}, 7, {{0, 0, "embedding", {}}, {5, 1, "matmul", Digest{}}}};
-    trace.outputs[1].output_root.data.fill(9);
-    const Bytes whole = encode(trace);
-    EXPECT_EQ(decode_step_trace(whole).value(), trace);
-    for (std::size_t size = 0; size < whole.size(); ++size)
-        EXPECT_FALSE(decode_step_trace(ByteView(whole).first(size)).ok()) << size;
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include "gym/common/file.hpp"
 #include "gym/program/train_program.hpp"
-#include "gym/verifier/trace.hpp"
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
 #include "temporary_folder.hpp"
@@ -72,22 +71,15 @@ TEST_F(VerifierTest, AnHonestUnitIsVerified) {
     const records::ReportReveal& reveal = handler_.reveals.at(unit_);
     EXPECT_EQ(reveal.report.records_root, job_.run(0).records_root);
     EXPECT_EQ(reveal.records, engine::encode_records(job_.run(0).records));
-    EXPECT_FALSE(std::filesystem::exists(trace_path(dir_.path(), unit_)));
 }
 
-TEST_F(VerifierTest, TheFirstDifferingStepIsFoundAndItsTraceKept) {
+TEST_F(VerifierTest, TheFirstDifferingStepIsFound) {
     draw(wrong_from(2));
     ASSERT_TRUE(run_once().value());
-    EXPECT_EQ(names(), (std::vector<std::string>{"started", "reported", "differs", "traced"}));
+    EXPECT_EQ(names(), (std::vector<std::string>{"started", "reported", "differs"}));
     ASSERT_TRUE(events_[2].where.has_value());
     EXPECT_EQ(events_[2].where->step, 2u);
     EXPECT_EQ(events_[2].where->field, "loss");
-    const Bytes file = read_file(trace_path(dir_.path(), unit_)).value();
-    const StepTrace trace = decode_step_trace(file).value();
-    EXPECT_EQ(trace.step, 2u);
-    EXPECT_EQ(trace.unit, unit_);
-    EXPECT_GE(trace.outputs.size(), job_.program.ops().size());
-    EXPECT_EQ(trace.outputs.back().op + 1, job_.program.ops().size());
 }
 
 TEST_F(VerifierTest, AWrongResultUnderRightRecordsDiffersToo) {

@@ -9,7 +9,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/engine/unit.hpp"
-#include "gym/game/line.hpp"
+#include "gym/game/transcript.hpp"
 #include "gym/node/unit_inputs.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "gym/records/task.hpp"

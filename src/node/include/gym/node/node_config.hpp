@@ -42,9 +42,8 @@ struct NodeConfig {
     [[nodiscard]] rpc::ClientConfig client(const std::stop_token& stop) const;
 };
 
-/// $GYM_HOME, else ~/.gym.
-[[nodiscard]] std::filesystem::path default_data_dir();
-/// The defaults, then what `file` says (empty: nothing). @errors kInvalidArgument, kIo, kMalformed.
+/// The defaults (data_dir: $GYM_HOME, else ~/.gym), then what `file` says (empty: nothing). @errors
+/// kInvalidArgument, kIo, kMalformed.
 [[nodiscard]] Result<NodeConfig> load_node_config(const std::string& file);
 
 /// "8GB", "512MB", "24GiB" or plain bytes. GB is 2^30 here, as on the box of a GPU.

@@ -80,15 +80,6 @@ struct UnitCounts {
 /// The train units of a worker.
 Result<UnitCounts> count_units(db::Transaction& tx, const Address& worker);
 
-/// FLOPs of a job's train units that are paid or may still be paid; a unit that is not committed
-/// yet counts in full.
-Result<Amount> billable_flops(db::Transaction& tx, const Digest& job_id);
-
-/// FLOPs of a job's units that earn nothing themselves but whose verification is paid or may still
-/// be: train units that ended without pay under an accepted report, and aggregates, with one more
-/// as large as the largest so far.
-Result<Amount> verification_only_flops(db::Transaction& tx, const Digest& job_id);
-
 /// Takes the lock that orders the feed. A transaction that moves more than one unit takes it first,
 /// so that two of them cannot deadlock.
 Status lock_feed(db::Transaction& tx);

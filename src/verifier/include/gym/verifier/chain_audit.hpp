@@ -19,10 +19,6 @@ struct EpochOnChain {
     Digest beacon;
 };
 
-/// The sample rate of a unit by its round record. @errors kMismatch for a slot that is not in it.
-[[nodiscard]] Result<std::uint32_t> sampling_rate(const protocol::RoundRecord& record,
-                                                  const protocol::UnitKey& unit);
-
 /// Whether the chain confirms what a task says, none of it taken from the coordinator: the round
 /// record's hash, the epoch's root with the commitment under it (train units: the coordinator's own
 /// come later), the beacon `beacon_delay_blocks` after it, and that this beacon draws this unit.

@@ -12,7 +12,6 @@
 #include "gym/node/unit_inputs.hpp"
 #include "gym/protocol/report.hpp"
 #include "gym/records/task.hpp"
-#include "gym/verifier/trace.hpp"
 
 namespace gym::verifier {
 
@@ -46,10 +45,5 @@ Status check_task(const crypto::Eip712Domain& domain, const records::VerifyTask&
                                             const records::VerifyTask& task,
                                             const crypto::Signature& challenge,
                                             const ReexecutionOptions& options);
-
-/// Runs a train unit up to `step` and keeps that step's trace.
-[[nodiscard]] Result<StepTrace> trace_step(node::InputLoader& loader,
-                                           const records::VerifyTask& task, std::uint64_t step,
-                                           const ReexecutionOptions& options);
 
 }  // namespace gym::verifier

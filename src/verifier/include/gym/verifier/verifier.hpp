@@ -20,7 +20,7 @@
 
 namespace gym::verifier {
 
-/// "started", "resumed", "reported", "verified", "differs", "traced", "challenged", "dropped";
+/// "started", "resumed", "reported", "verified", "differs", "challenged", "dropped";
 /// "contradiction" when the coordinator's sample is not the beacon's, its aggregate is not made
 /// from what the rules say or from other deltas than it shows, a task about it is refused, or its
 /// next round does not go on from it.
@@ -32,7 +32,7 @@ struct VerifierEvent {
 };
 
 struct VerifierOptions {
-    std::filesystem::path data_dir;  ///< blobs/, reports/, rounds/ and traces/ below it
+    std::filesystem::path data_dir;  ///< blobs/, reports/ and rounds/ below it
     engine::EngineOptions engine;
     std::chrono::milliseconds poll_wait{10'000};
     /// Asked before a unit is re-executed; nullptr: the coordinator's word counts. Must outlive the
@@ -56,18 +56,13 @@ class Verifier {
                                                   VerifierOptions options);
     virtual ~Verifier() = default;
 
-    /// Waits for one task and carries it as far as it goes: report commitment, and the reveal. A
-    /// step trace of the first difference stays in traces/ for the dispute.
+    /// Waits for one task and carries it as far as it goes: report commitment, and the reveal.
     /// @return whether there was one. @errors kCancelled; after an error the verifier is ready for
     /// the next call, which takes up a report where it stopped.
     virtual Result<bool> run_once(const std::stop_token& stop) = 0;
     /// What the node does right now. Thread-safe.
     [[nodiscard]] virtual records::Activity activity() const = 0;
 };
-
-/// Where the trace of a unit that differed is kept.
-[[nodiscard]] std::filesystem::path trace_path(const std::filesystem::path& data_dir,
-                                               const Digest& unit);
 
 /// Runs a verifier until `stop`, with pauses after errors.
 Status run_verifier(Verifier& verifier, const std::stop_token& stop);

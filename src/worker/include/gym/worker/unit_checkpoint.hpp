@@ -24,9 +24,6 @@ struct CheckpointKey {
 /// A digest of every field of `spec`.
 [[nodiscard]] Digest digest_of(const engine::UnitSpec& spec);
 
-/// Everything of a checkpoint file before the state's bytes, whose blob root is `state_blob`.
-[[nodiscard]] Bytes encode_checkpoint_header(const CheckpointKey& key, const Digest& state_blob,
-                                             std::span<const engine::StepRecord> records);
 /// A whole checkpoint file: header, its SHA-256, the state's canonical bytes.
 /// @errors kMalformed for a torn file or an altered header; kMismatch for another unit's, or a
 /// state whose bytes do not hash to the root in the header.
