@@ -113,7 +113,7 @@ Status run(const std::string& config_path) {
 
 int run_program(int argc, char** argv) {
     app::CliContext context{.program = "gym-rewards"};
-    CLI::App program{"Turns final units into ledger postings and payout roots on chain",
+    CLI::App program{"Turn final units into ledger postings and payout roots on chain",
                      "gym-rewards"};
     std::string config_path;
     std::string log_level = "info";
