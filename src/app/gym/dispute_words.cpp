@@ -292,12 +292,6 @@ std::string place_words(const game::Cursor& cursor, const Whereabouts& where) {
     switch (cursor.stage) {
         case Stage::kNone:
             break;
-        case Stage::kNone:
-            break;
-        case Stage::kNone:
-            break;
-        case Stage::kNone:
-            break;
         case Stage::kUnit:
             return "the unit";
         case Stage::kSteps:
