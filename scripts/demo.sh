@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # demo.sh BUILD_DIR: the main job on embedded defaults. The text is the King James Bible of Debian's package
-# bible-kjv, which is in the public domain; TEXT=FILE takes another one, LICENCE=SPDX says under which licence it is.
+# bible-kjv, which is in the public domain; TEXT=FILE takes another text, LICENCE=SPDX its licence.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?usage: demo.sh BUILD_DIR}

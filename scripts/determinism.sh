@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # determinism.sh: 200 training steps (forward, backward, optimizer) of four small models that together have every macro
 # op, in builds by {gcc, clang} x {-O1, -O3}, each on every instruction set that this CPU has and on 1 and 2 threads, and
-# on a CUDA device if there is one. Prints every run's root over all models; succeeds if all are one. clang takes no
-# libtorch headers, so these are engine-only builds without torch.
+# on a CUDA device if there is one. Prints every run's root over all models; succeeds if all are equal. clang cannot
+# compile libtorch's headers, so these are engine-only builds without torch.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export GYM_SOURCE_DIR=$PWD GYM_TEST_SCALE=10

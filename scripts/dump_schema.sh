@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes sql/schema.sql: what all migrations make of an empty database. A test compares it.
+# Writes sql/schema.sql: the schema after all migrations of an empty database. A test compares it.
 # Usage: scripts/dump_schema.sh [BUILD]   (BUILD holds bin/test_schema)
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # setup.sh [demo]: installs what the project needs on Debian 12: Debian packages, and the npm packages that carry
 # the EVM tools (anvil, forge, cast, solc, solhint, OpenZeppelin). `demo` leaves out the packages that only tests,
-# checks and benchmarks need. Idempotent: what is there already is skipped.
+# checks and benchmarks need. Idempotent: skips everything that is already installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

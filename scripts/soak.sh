@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # soak.sh BUILD_DIR: the long runs, pass after pass until SOAK_MINUTES (default 240) are over. A pass: every random
 # test at SOAK_SCALE (default 100) times its count with a seed of its own, the golden training matrix, settlement under
-# 50 crashes of daemon, database and chain, the network whose every part dies, the demo. Each stage becomes a line of
-# build/soak/report.jsonl; the first failure ends it, and its seed repeats it: GYM_TEST_SEED=<seed>.
+# 50 crashes of daemon, database and chain, a network in which every part is killed, the demo. Each stage becomes a line of
+# build/soak/report.jsonl. The first failure ends the run, and its seed repeats it: GYM_TEST_SEED=<seed>.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/release}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# soak_disputes.sh BUILD_DIR [HISTORIES]: simulated disputes, a million histories unless told otherwise, on all cores. They
-# have consecutive seeds from GYM_TEST_SEED (default: a random one) on and are played in parts of SOAK_PART (default 20,000).
-# A part that passed becomes a line of build/soak/disputes-SEED.txt: what was interrupted goes on behind the last one with
-# the same command and GYM_TEST_SEED=SEED. A failure prints the seed of the history, which repeats it.
+# soak_disputes.sh BUILD_DIR [HISTORIES]: simulates disputes, a million histories by default, on all cores. The histories
+# have consecutive seeds from GYM_TEST_SEED (default: a random one) and run in parts of SOAK_PART (default 20,000). Each
+# part that passed becomes a line of build/soak/disputes-SEED.txt. After an interruption, the same command with
+# GYM_TEST_SEED=SEED continues after the last line. A failure prints the seed of the history, which repeats it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/release}

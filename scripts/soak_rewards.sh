@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # soak_rewards.sh BUILD_DIR [CRASHES]: gym-rewards settles epochs while it, PostgreSQL (-m immediate) and anvil are killed at
-# random moments, 50 times unless told otherwise; after each every audit view must be empty, at the end the chain has what the
-# ledger says and every earner what its units gave. A failure prints GYM_TEST_SEED, which repeats the choices, not the moments.
+# random moments, 50 times by default. After each kill every audit view must be empty; at the end the chain must equal the
+# ledger, and every earner must have its units' pay. A failure prints GYM_TEST_SEED, which repeats the choices, not the moments.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/release}
