@@ -6,10 +6,10 @@ import {ERC20Burnable} from "@openzeppelin/contracts/token/ERC20/extensions/ERC2
 import {ERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20Permit.sol";
 
 /// @title The token that jobs are paid in: ERC-20 with EIP-2612 permits
-/// @notice The whole supply exists from the start; nobody can mint, pause or freeze. Holders can burn what is theirs.
+/// @notice The whole supply exists from the start; nobody can mint, pause or freeze. Holders can burn their own tokens.
 contract GymToken is ERC20, ERC20Burnable, ERC20Permit {
     /// @notice Creates the whole supply.
-    /// @param holder Who receives it.
+    /// @param holder Receiver of the whole supply.
     /// @param supply In base units, 18 decimals.
     constructor(address holder, uint256 supply) ERC20("Gym", "GYM") ERC20Permit("Gym") {
         _mint(holder, supply);

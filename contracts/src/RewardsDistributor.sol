@@ -52,7 +52,7 @@ contract RewardsDistributor is
     uint64 private immutable _activationDelay;
 
     /// The last root that was posted and the one before. At most one can be pending, so two are enough and a
-    /// post overwrites what no longer matters: no copying, no growing storage.
+    /// post overwrites values that no longer matter: no copying, no growing storage.
     StoredRoot[2] private _roots;
     mapping(address earner => uint256) private _claimed;
     mapping(address earner => address) private _recipients;

@@ -10,14 +10,14 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 
 import {IStake} from "./interfaces/IStake.sol";
 
-/// @title What workers stand to lose
+/// @title Stakes of workers
 /// @notice See IStake.
 contract Stake is IStake, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
     /// @notice One, in parts per million.
     uint32 public constant PPM = 1_000_000;
-    /// @notice Least share of a slash that is burned: who plays against itself loses it.
+    /// @notice Least burned share of a slash: a party that plays against itself loses it.
     uint32 public constant BURNED_PPM_MIN = 500_000;
     /// @notice Bound of the thaw period, so that a wrong parameter cannot lock stake up.
     uint64 public constant THAW_PERIOD_MAX = 90 days;
@@ -214,7 +214,7 @@ contract Stake is IStake, ReentrancyGuardTransient {
         if (received != amount) revert TransferAmountMismatch(amount, received);
     }
 
-    /// What `shares` are worth, rounded down; the last ones take what rounding left.
+    /// Value of `shares`, rounded down; the last ones take the remainder.
     function _redeem(Account storage account, uint256 shares) private returns (uint256 amount) {
         amount = shares == account.shares
             ? account.thawing

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# backup.sh TARGET_FOLDER [STATE_FOLDER]: a copy of everything that a network cannot make again: the database, then the
-# blobs and epoch files that it names (STATE_FOLDER, default /var/lib/gym). Services may run meanwhile. In this order
-# every blob that the dump names exists, since blobs are written first and never changed. Run it as database.sh; keys
-# and /etc/gym are copied once, by hand, to a place apart.
+# backup.sh TARGET_FOLDER [STATE_FOLDER]: copies everything that a network cannot make again: the database, then the
+# blobs and epoch files that it names (STATE_FOLDER, default /var/lib/gym). Services may keep running. In this order
+# every blob that the dump names exists, since blobs are written first and never changed. Run it like database.sh. Copy
+# keys and /etc/gym once, by hand, to another place.
 set -euo pipefail
 target=${1:?usage: backup.sh TARGET_FOLDER [STATE_FOLDER]}
 state=${2:-/var/lib/gym}
@@ -21,7 +21,7 @@ mv "$target/.part" "$target/$database-$stamp.dump"
 for folder in blobs epochs; do
     [[ -d $state/$folder ]] || continue
     mkdir -p "$target/$folder"
-    # Names are roots or epoch numbers: what is there already is the same.
+    # Names are roots or epoch numbers, so an existing file has the same content.
     cp -R --no-clobber "$state/$folder/." "$target/$folder/"
 done
 printf 'backup: %s\n' "$target/$database-$stamp.dump"

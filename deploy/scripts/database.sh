@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# database.sh SECRETS_FOLDER: makes the database, brings its schema up to date and makes one login user for each
-# service, and one for auditors, with the rights of its group and nothing else. Run it as the database's superuser (as
-# root for the local server, then it becomes postgres by itself; else with PGHOST, PGPORT, PGUSER and PGPASSWORD set).
-# Idempotent: run it again after an update, with the services stopped. Passwords are made once and kept in
+# database.sh SECRETS_FOLDER: creates the database, updates its schema, and creates one login user for each service,
+# one for auditors and one for evaluators, each with the rights of its group and nothing else. Run it as the database's
+# superuser: as root for the local server (it then becomes postgres), else with PGHOST, PGPORT, PGUSER and PGPASSWORD set.
+# Idempotent: run it again after an update, with the services stopped. Passwords are created once and kept in
 # SECRETS_FOLDER/db-*, mode 0600.
 set -euo pipefail
 secrets=${1:?usage: database.sh SECRETS_FOLDER}
@@ -10,7 +10,7 @@ database=${PGDATABASE:-gym}
 gym=${GYM:-$(cd "$(dirname "$0")/../../.." && pwd)/bin/gym}
 
 say() { printf 'database: %s\n' "$*"; }
-# Without a server named, the local one through its socket, where postgres needs no password.
+# If no server is named, use the local one through its socket, where postgres needs no password.
 as_owner=()
 if [[ -z ${PGHOST:-} ]]; then
     export PGHOST=/var/run/postgresql PGUSER=postgres
@@ -30,7 +30,7 @@ mkdir -p "$secrets"
 for service in coordinator rewards api auditor evaluator; do
     file=$secrets/db-$service
     [[ -s $file ]] || (umask 077 && openssl rand -hex 24 >"$file")
-    # The password is neither in the arguments of a process nor in the server's log.
+    # The password appears neither in the arguments of a process nor in the server's log.
     query <<SQL
 SET log_statement = 'none';
 SET log_min_error_statement = 'panic';

@@ -3,7 +3,7 @@ pragma solidity ^0.8.35;
 
 import {IDisputeErrors} from "./DisputeTypes.sol";
 
-/// @title Numbers in what is signed and hashed, which lie in bytes with the highest first
+/// @title Numbers in signed and hashed bytes, with the highest byte first
 library BigEndian {
     /// @notice The number at `offset`. Reverts if it is not all there. @param size Bytes, 1 to 32.
     function number(bytes calldata data, uint256 offset, uint256 size)

@@ -61,7 +61,7 @@ library Commitments {
         return sha256(abi.encodePacked("gym.commitment.v1", data));
     }
 
-    /// @notice What was signed (EIP-712). @param log CommitmentLog, whose network it is for.
+    /// @notice The signed digest (EIP-712). @param log CommitmentLog, whose network it is for.
     function digest(Commitment memory c, address log) internal view returns (bytes32) {
         bytes32 domain = keccak256(
             abi.encode(DOMAIN_TYPE, keccak256("Gym"), keccak256("1"), block.chainid, log)
@@ -70,12 +70,12 @@ library Commitments {
         return keccak256(abi.encodePacked(hex"1901", domain, what));
     }
 
-    /// @notice Who signed; reverts if it is nobody.
+    /// @notice The signer; reverts if there is none.
     function signer(bytes calldata data, bytes32 digest_) internal pure returns (address) {
         return ECDSA.recover(digest_, data[SIGNATURE:BYTES]);
     }
 
-    /// @notice Who signed; 0 if it is nobody.
+    /// @notice The signer; 0 if there is none.
     function signerOrNone(bytes calldata data, bytes32 digest_)
         internal
         pure

@@ -9,7 +9,7 @@ import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/Reentrancy
 import {IDisputeGame} from "../interfaces/IDisputeGame.sol";
 import {IStake} from "../interfaces/IStake.sol";
 
-/// @title Who has announced, who is owed what, and how games end
+/// @title Announcements, balances, and the end of games
 /// @notice The money of IDisputeGame: it holds one bond per announcement and open game, and the ether that is escrowed or owed.
 abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
@@ -120,7 +120,7 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         if (block.timestamp <= end) revert TooEarly(end + 1);
         (u.settled, u.locked) = (true, false);
         (address asserter, address finder) = (u.asserter, u.finder);
-        // Burned is what nobody is named for: a round record does not say who owns its job.
+        // The compensation is burned, because a round record does not say who owns its job.
         uint256 taken = _STAKE.slash(asserter, type(uint256).max, finder, address(0));
         _STAKE.unlock(asserter);
         emit UnitSettled(unit, asserter, finder, taken);

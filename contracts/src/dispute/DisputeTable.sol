@@ -7,8 +7,8 @@ import {DisputeBank} from "./DisputeBank.sol";
 import {Cursor, Finding, Frames, OpeningResult, Stage} from "./DisputeTypes.sol";
 
 /// @title How a game is opened and moved
-/// @notice What a move may be is decided by contracts without state, which get the very call that the game got and answer with the
-/// next cursor, or with a fault; here is whose turn it is, where a game stands, and what was answered before.
+/// @notice Stateless contracts decide which moves are legal; they get the very call that the game got and answer with the
+/// next cursor, or with a fault; this contract knows the turns, the positions of games, and earlier answers.
 abstract contract DisputeTable is DisputeBank {
     using Frames for Cursor;
 
@@ -31,7 +31,7 @@ abstract contract DisputeTable is DisputeBank {
     }
 
     /// @dev Begins a game, or wins it, by what the rules say about the call.
-    /// @param payload Bytes of calldata that the rules look at: what is logged has to be read by all players.
+    /// @param payload Bytes of calldata that the rules look at; all players have to read the logs.
     function _openBy(address rules, bytes32 salt, uint256 payload) internal nonReentrant {
         uint256 gasAtStart = gasleft();
         if (msg.data.length > payload + OTHER_BYTES_MAX) revert TooMuchData(msg.data.length);
@@ -72,7 +72,7 @@ abstract contract DisputeTable is DisputeBank {
         emit GasPaid(game, asserter, _payGas(g, asserter, gasUsed));
     }
 
-    /// @dev A move of the challenger. What was answered before is not asked again.
+    /// @dev A move of the challenger. A position that was answered before is not asked about again.
     function _challenge(bytes32 game, Cursor calldata cursor, address rules) internal {
         uint256 gasAtStart = gasleft();
         if (msg.data.length > ANSWER_BYTES_MAX) revert TooMuchData(msg.data.length);
@@ -108,7 +108,7 @@ abstract contract DisputeTable is DisputeBank {
         _stopClock(game, g, turn == Status.AsserterMoves);
     }
 
-    /// @dev The game goes on where the rules say. @return position What it is at.
+    /// @dev The game continues where the rules say. @return position Its position.
     function _move(bytes32 game, Game storage g, address rules, bool byAsserter)
         private
         returns (bytes32 position)
@@ -118,7 +118,7 @@ abstract contract DisputeTable is DisputeBank {
         emit Moved(game, g.unit, byAsserter, next, position, msg.data);
     }
 
-    /// @dev The game is at `next`, or where its answer led before. @return position What the game is at.
+    /// @dev The game is at `next`, or where an earlier answer led. @return position Its position.
     function _goOn(Game storage g, Cursor memory next) private returns (bytes32 position) {
         position = next.hash();
         bool answered = next.answered;

@@ -21,7 +21,7 @@ struct Cursor {
     bytes32 frame;
 }
 
-/// @notice What the commitment and its round record say about a unit.
+/// @notice Facts about a unit from the commitment and its round record.
 /// @param recordsRoot Over the chain of records, committed to. @param finalStateRoot Committed to.
 /// @param deltaRoot Of the delta's bytes as a tensor u8 [size], committed to.
 /// @param jobSeed Of the round record, as what follows. @param traceRoot Of the program.
@@ -144,7 +144,7 @@ struct Chunk {
     bytes32[] path;
 }
 
-/// @notice What an element reads of an operand: `ChunksOpening` of src/dispute.
+/// @notice The part of an operand that an element reads: `ChunksOpening` of src/dispute.
 /// @param chunks All that its range touches; none where it reads nothing. @param treeRoot Over the tensor's chunks.
 /// @param path From the tensor's root up to the root of the list that has it; empty for constants.
 struct TensorProof {
@@ -225,7 +225,7 @@ struct OuterProof {
     TensorProof momentum;
 }
 
-/// @notice What a proof has shown. @param element Of the tensor, or which leaf, slot or field. @param claimed By the asserter.
+/// @notice Result of a proof. @param element Of the tensor, or which leaf, slot or field. @param claimed By the asserter.
 /// @param computed By the contract; another one.
 struct Finding {
     uint256 element;
@@ -233,7 +233,7 @@ struct Finding {
     bytes32 computed;
 }
 
-/// @notice What opening evidence says.
+/// @notice Content of opening evidence.
 /// @param unit keccak256 of the commitment's EIP-712 digest and the asserter. @param asserter Who signed it.
 /// @param facts keccak256 of Facts or, of an aggregate, OuterFacts; 0 of a conflict.
 /// @param fault 0, or 1 + the number of the field that contradicts the round record (IDisputeGame.open, openConflict).
@@ -268,19 +268,19 @@ library Stage {
 interface IDisputeErrors {
     /// @notice The move does not belong to this stage, or is not this side's.
     error WrongStage(uint8 stage);
-    /// @notice What was brought is not what the game's hash stands for.
+    /// @notice The arguments do not match the game's hash.
     error WrongFrame();
     /// @notice A digest of zero is none.
     error ZeroDigest();
     /// @notice Bytes that are no record, or too many.
     error Malformed(uint256 offset);
-    /// @notice The record, or its field, is not what the rule asks for.
+    /// @notice The record, or its field, does not satisfy the rule.
     error BadRecord(uint256 field);
     /// @notice There is no fault: both sides are equal.
     error NoFault();
 }
 
-/// @title Hashes of what moves bring
+/// @title Hashes of the arguments of moves
 library Frames {
     function hash(Cursor memory c) internal pure returns (bytes32) {
         return keccak256(abi.encode(c));
@@ -311,7 +311,7 @@ library Frames {
         return keccak256(abi.encode(facts, statesRoot));
     }
 
-    /// @notice Reverts unless `hash_` is what the cursor stands for.
+    /// @notice Reverts unless `hash_` is the hash of the cursor's frame.
     function check(Cursor calldata c, bytes32 hash_) internal pure {
         if (c.frame != hash_) revert IDisputeErrors.WrongFrame();
     }

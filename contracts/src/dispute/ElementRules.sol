@@ -45,7 +45,7 @@ contract ElementRules {
 
     IOneStep private immutable _ONE_STEP;
 
-    /// @dev What operands are proven against.
+    /// @dev The roots that operands are proven against.
     struct Place {
         bytes32 trace;
         uint256 leaves;

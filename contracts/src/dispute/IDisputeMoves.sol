@@ -209,7 +209,7 @@ interface IDisputeMoves {
 
     // --- the challenger's proofs, which end the game ---
 
-    /// @notice The element is not what the primitive computes.
+    /// @notice The element differs from the primitive's result.
     function proveElement(bytes32 game, Cursor calldata cursor, ElementProof calldata proof)
         external;
 
@@ -231,7 +231,7 @@ interface IDisputeMoves {
         RecordProof calldata leafRecord
     ) external;
 
-    /// @notice The clock, or the random position, is not what the round gives.
+    /// @notice The clock, or the random position, is not the round's.
     function proveInput(
         bytes32 game,
         Cursor calldata cursor,
@@ -267,7 +267,7 @@ interface IDisputeMoves {
     /// @notice A value of the posted column is not the delta's.
     function proveColumn(bytes32 game, Cursor calldata cursor, ColumnProof calldata proof) external;
 
-    /// @notice The element of an aggregate is not what the outer step makes of the posted column.
+    /// @notice The element of an aggregate differs from the outer step over the posted column.
     function proveOuter(bytes32 game, Cursor calldata cursor, OuterProof calldata proof) external;
 
     /// @notice A tensor of the record's state is not the committed base's or momentum's.

@@ -17,7 +17,7 @@ library MerkleSha256 {
     error LeafOutside(uint256 index, uint256 count);
     /// @notice A proof, or a list of children, of another length than count and index demand.
     error BadProofLength(uint256 length, uint256 expected);
-    /// @notice A root of zero is no root.
+    /// @notice A root of zero is not valid.
     error ZeroRoot();
     /// @notice The path, or the children, lead to another root.
     error RootMismatch(bytes32 computed, bytes32 expected);

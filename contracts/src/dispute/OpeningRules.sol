@@ -15,7 +15,7 @@ import {
 import {MerkleSha256} from "./MerkleSha256.sol";
 import {RoundRecords} from "./RoundRecords.sol";
 
-/// @title What a game is opened with, and what signed commitments contradict
+/// @title Evidence for openings, and contradictions in signed commitments
 /// @notice Reads signed commitments and round records, and says whether one contradicts the other. Stateless but for the log that it
 /// believes.
 contract OpeningRules {
@@ -170,7 +170,7 @@ contract OpeningRules {
         return facts.hash();
     }
 
-    /// @dev What the same signer signed for the same unit. @return digest Maybe the same.
+    /// @dev Another commitment of the same signer for the same unit. @return digest Possibly the same.
     function _otherDigest(Commitment memory c, bytes calldata data, address asserter)
         private
         view
@@ -183,7 +183,7 @@ contract OpeningRules {
         if (!same) revert NotTheSameUnit();
     }
 
-    /// @dev The next record is posted and goes on from something else than the aggregate. @return epoch Of the next round, or 0.
+    /// @dev The next record is posted and does not continue from the aggregate. @return epoch Of the next round, or 0.
     function _checkNext(Commitment memory c, bytes calldata record, bytes calldata next)
         private
         view

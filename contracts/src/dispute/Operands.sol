@@ -21,7 +21,7 @@ struct Element {
     uint256 size;
 }
 
-/// @title What a proof brings of a tensor
+/// @title Parts of tensors in a proof
 library Operands {
     using Shapes for uint256;
 

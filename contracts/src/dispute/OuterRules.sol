@@ -36,7 +36,7 @@ contract OuterRules {
     uint256 private constant BOTH = 3;
     uint256 private constant FLOAT_BYTES = 4;
     uint256 private constant SLOT_BYTES = 4;
-    /// @dev What a step record or a commitment is refused for.
+    /// @dev Reasons to refuse a step record or a commitment.
     uint256 private constant NOT_STEP_0 = 0;
     uint256 private constant NUMBERS = 1;
     uint256 private constant SKIPPED = 2;

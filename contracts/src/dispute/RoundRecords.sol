@@ -5,7 +5,7 @@ import {BigEndian} from "./BigEndian.sol";
 import {Commitment, Commitments} from "./Commitments.sol";
 import {Facts, IDisputeErrors, OuterFacts} from "./DisputeTypes.sol";
 
-/// @title Round records, and what they fix for the units of their round
+/// @title Round records, which fix the terms of the units of their round
 /// @notice docs/PROTOCOL.md, "Round record". Only hash() and what comes with it says whose record it is.
 library RoundRecords {
     uint256 private constant HEAD_BYTES = 400;
@@ -14,7 +14,7 @@ library RoundRecords {
     uint256 private constant BYTES_MAX = 60_928;
     uint256 private constant FORMAT = 2;
 
-    /// @notice What is posted of it. Reverts if it is no record.
+    /// @notice What is posted of it. Reverts if it is not a record.
     function hash(bytes calldata record) internal pure returns (bytes32) {
         bool legal = record.length >= HEAD_BYTES && record.length <= BYTES_MAX
             && BigEndian.number(record, 0, 2) == FORMAT;
@@ -43,7 +43,7 @@ library RoundRecords {
         return _digest(record, 106);
     }
 
-    /// @notice What is fixed of a train unit.
+    /// @notice The fixed terms of a train unit.
     function facts(Commitment memory c, bytes calldata record)
         internal
         pure
@@ -62,7 +62,7 @@ library RoundRecords {
         f.checkpointEvery = uint32(BigEndian.number(record, 366, 4));
     }
 
-    /// @notice What is fixed of an aggregate unit. @return f All but the epoch.
+    /// @notice The fixed terms of an aggregate unit. @return f All but the epoch.
     function outerFacts(Commitment memory c, bytes calldata record)
         internal
         pure

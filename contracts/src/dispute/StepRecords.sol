@@ -3,7 +3,7 @@ pragma solidity ^0.8.35;
 
 import {IDisputeErrors} from "./DisputeTypes.sol";
 
-/// @notice What a step left behind. Roots are 0 where the record has none.
+/// @notice Record of a step. Roots are 0 where the record has none.
 struct StepRecord {
     uint256 step;
     bytes32 batchRoot;

@@ -27,7 +27,7 @@ interface ICommitmentLog {
     /// @notice Somebody, usually a worker that the coordinator ignored, published a commitment.
     /// @param jobId The job.
     /// @param round The round.
-    /// @param sender Who published it. The commitment carries its own signature.
+    /// @param sender The publisher. The commitment carries its own signature.
     /// @param commitment The encoded and signed unit commitment.
     event CommitmentPosted(
         bytes32 indexed jobId, uint64 indexed round, address indexed sender, bytes commitment

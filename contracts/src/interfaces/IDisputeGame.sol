@@ -9,7 +9,7 @@ import {IDisputeMoves} from "../dispute/IDisputeMoves.sol";
 /// (docs/adr/0003-dispute-descent.md, docs/adr/0004-dispute-game.md). Nobody has a role, nothing can be paused or changed. A game is
 /// the hash of a cursor, two clocks and some money; every move brings the cursor, and the logs hold every move.
 interface IDisputeGame is IDisputeMoves {
-    /// @notice Who must act, or how a game ended.
+    /// @notice The side that must act, or the end of a game.
     enum Status {
         None,
         AsserterMoves,
@@ -34,8 +34,8 @@ interface IDisputeGame is IDisputeMoves {
         uint64 escrowGas;
     }
 
-    /// @notice A game. @param unit Which. @param position keccak256 of the cursor. @param challenger Who opened it.
-    /// @param since When it became the turn of who moves. @param challengerClock Seconds left at `since`. @param asserterClock Same.
+    /// @notice A game. @param unit Its unit. @param position keccak256 of the cursor. @param challenger Its opener.
+    /// @param since Start of the current turn. @param challengerClock Seconds left at `since`. @param asserterClock Same.
     /// @param status Whose turn it is, or how it ended. @param stage Of the last cursor that a move led to. @param height Of the same.
     /// @param order Of its announcement. @param moves So far. @param escrow Wei left for the asserter's gas.
     /// @param asserterGas Gas of the asserter's moves so far, about. @param challengerGas The same.
@@ -56,9 +56,9 @@ interface IDisputeGame is IDisputeMoves {
         uint32 challengerGas;
     }
 
-    /// @notice A unit with games. @param asserter Who signed it. @param provenAt When a fault was proven first, 0 if never.
+    /// @notice A unit with games. @param asserter Its signer. @param provenAt Time of the first proven fault, 0 if none.
     /// @param games Open ones. @param locked Whether they lock the asserter's stake. @param settled Whether it was slashed.
-    /// @param finder Who has the earliest announcement among those that proved a fault. @param order Of that announcement.
+    /// @param finder Sender of the earliest announcement among proven faults. @param order Of that announcement.
     struct Unit {
         address asserter;
         uint40 provenAt;
@@ -92,7 +92,7 @@ interface IDisputeGame is IDisputeMoves {
         bytes32 position,
         bytes data
     );
-    /// @notice A challenger showed a number that is not what it must be. @param move Selector of the move.
+    /// @notice A challenger proved that a number is wrong. @param move Selector of the move.
     /// @param element Of the tensor, or which leaf, slot or field. @param claimed By the asserter. @param computed By the contract.
     event FaultFound(
         bytes32 indexed game,
@@ -139,7 +139,7 @@ interface IDisputeGame is IDisputeMoves {
     error WrongCursor(bytes32 given, bytes32 position);
     /// @notice The mover's clock ran out.
     error ClockRanOut(bytes32 game);
-    /// @notice The clock of who is on turn still runs. @param left Seconds.
+    /// @notice The clock of the side to move still runs. @param left Seconds.
     error ClockRuns(bytes32 game, uint256 left);
     /// @notice The unit is not known to be faulty.
     error NotFaulty(bytes32 unit);
@@ -151,7 +151,7 @@ interface IDisputeGame is IDisputeMoves {
     error TransferAmountMismatch(uint256 expected, uint256 received);
     /// @notice There is nothing to take out, or it cannot be sent.
     error NoEther(address owner);
-    /// @notice More calldata than such a call needs: what is logged all players have to read.
+    /// @notice More calldata than such a call needs; all players have to read the logs.
     error TooMuchData(uint256 length);
 
     // --- beginning and end ---
@@ -163,7 +163,7 @@ interface IDisputeGame is IDisputeMoves {
     /// @notice Opens the game that the caller announced as (unit, salt), whose id is the announcement. If the commitment contradicts
     /// its round record, the game is won at once: fields 0 kind, 1 worker, 2 codec, 3 steps, 4 tokens, 5 FLOPs, 6 a zero root.
     /// An aggregate (slot 0xFFFFFFFF) is in no epoch: its signature is the claim, whoever signed. It has no fields 1 and 5.
-    /// The ether is what the asserter's gas is paid from; what is left comes back.
+    /// The ether pays the asserter's gas; the rest is returned.
     /// @param commitment The signed commitment's 226 bytes. @param record The round record's bytes.
     /// @param index Of the commitment in its epoch; 0 of an aggregate. @param path From it to the epoch's root; empty of an aggregate.
     /// @param salt Of the announcement.
@@ -194,7 +194,7 @@ interface IDisputeGame is IDisputeMoves {
     /// @notice Burns the bond of an announcement that can no longer be opened.
     function forfeit(bytes32 announcement) external;
 
-    /// @notice Ends a game in which the clock of who is on turn ran out.
+    /// @notice Ends a game in which the clock of the side to move ran out.
     function timeout(bytes32 game) external;
 
     /// @notice Ends a game about a unit whose fault is proven; the challenger has everything back.
@@ -208,7 +208,7 @@ interface IDisputeGame is IDisputeMoves {
 
     // --- views ---
 
-    /// @notice What announce() takes: bound to chain, contract and sender.
+    /// @notice The argument of announce(): bound to chain, contract and sender.
     function announcementOf(address sender, bytes32 unit, bytes32 salt)
         external
         view
@@ -229,7 +229,7 @@ interface IDisputeGame is IDisputeMoves {
     /// @notice A unit; all zero if it never had a game.
     function unitOf(bytes32 unit) external view returns (Unit memory);
 
-    /// @notice Where the asserter's answer at a cursor led. @param cursor Its keccak256. @return The same of what followed, or 0.
+    /// @notice Result of the asserter's answer at a cursor. @param cursor Its keccak256. @return keccak256 of the next cursor, or 0.
     function answerTo(bytes32 unit, bytes32 cursor) external view returns (bytes32);
 
     /// @notice Wei that `owner` can withdraw.

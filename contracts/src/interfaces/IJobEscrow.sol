@@ -2,7 +2,7 @@
 pragma solidity ^0.8.35;
 
 /// @title Deposits of job owners, until their jobs have spent them or they take them back
-/// @notice The contract knows balances per owner, not jobs: which job spends what is decided by the ledger,
+/// @notice The contract knows balances per owner, not jobs: the ledger decides which job spends how much,
 /// which has the settler move an epoch's spending to the RewardsDistributor. Releases are capped per epoch,
 /// withdrawals are delayed so that work already done is paid first, and pausing never stops a withdrawal.
 interface IJobEscrow {
@@ -24,9 +24,9 @@ interface IJobEscrow {
     /// @param amount In base units of the token.
     /// @param availableAt Unix seconds from which withdraw() works.
     event WithdrawalRequested(address indexed owner, uint256 amount, uint64 availableAt);
-    /// @notice The settler reduced a request to what the owner's jobs have not locked.
+    /// @notice The settler reduced a request to the amount that the owner's jobs have not locked.
     /// @param owner The account whose request it is.
-    /// @param amount What is left of the request.
+    /// @param amount The remaining request.
     event WithdrawalTrimmed(address indexed owner, uint256 amount);
     /// @notice `amount` was paid back to `owner`.
     /// @param owner The account that was debited and paid.
@@ -92,7 +92,7 @@ interface IJobEscrow {
         bytes32 s
     ) external returns (uint256 depositId);
 
-    /// @notice Moves what owners spent in `epoch` to the distributor, each owner at most once per epoch.
+    /// @notice Moves the owners' spending of `epoch` to the distributor, each owner at most once per epoch.
     /// @param epoch Not lower than the last one; a higher one only after the minimum interval.
     /// @param owners At most RELEASE_OWNERS_MAX accounts.
     /// @param amounts One amount per owner, in base units of the token.
@@ -102,13 +102,13 @@ interface IJobEscrow {
     /// @param amount At most the caller's balance; 0 takes the request back.
     function requestWithdrawal(uint256 amount) external;
 
-    /// @notice Reduces an owner's request to what its running jobs have not locked.
+    /// @notice Reduces an owner's request to the amount that its running jobs have not locked.
     /// @param owner The account whose request it is.
     /// @param amount Not above the request.
     function trimWithdrawal(address owner, uint256 amount) external;
 
-    /// @notice Pays the caller's request, or what is left of its balance if that is less.
-    /// @return amount What was paid, in base units of the token.
+    /// @notice Pays the caller's request, or the rest of its balance if that is less.
+    /// @return amount The paid amount, in base units of the token.
     function withdraw() external returns (uint256 amount);
 
     /// @notice Sets the most that one epoch may release.
@@ -131,7 +131,7 @@ interface IJobEscrow {
     /// @notice Where releases go.
     function distributor() external view returns (address);
 
-    /// @notice What `owner` has here, requests included.
+    /// @notice Balance of `owner`, requests included.
     /// @param owner Any account.
     function balanceOf(address owner) external view returns (uint256);
 
@@ -164,7 +164,7 @@ interface IJobEscrow {
     /// @return released In base units of the token.
     function releaseState() external view returns (uint64 epoch, uint256 released);
 
-    /// @notice What was debited from `owner` for `epoch`.
+    /// @notice Amount debited from `owner` for `epoch`.
     /// @param epoch Any epoch.
     /// @param owner Any account.
     function releasedOf(uint64 epoch, address owner) external view returns (uint256);

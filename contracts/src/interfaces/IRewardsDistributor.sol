@@ -3,12 +3,12 @@ pragma solidity ^0.8.35;
 
 /// @title Pays rewards from one Merkle root of cumulative earnings per epoch
 /// @notice A leaf is keccak256(keccak256(abi.encode(chainid, this, token, earner, cumulative))), pairs are hashed
-/// in sorted order (OpenZeppelin's MerkleProof). An earner is paid what the active root says minus what it was
-/// paid before. A root becomes active after a delay, in which the guardian may disable it, and anybody may who proves
+/// in sorted order (OpenZeppelin's MerkleProof). An earner is paid its amount under the active root minus the amount it was
+/// paid before. A root becomes active after a delay, in which the guardian may disable it, as may anybody who proves
 /// that an earner has less under it; the root before it stays active until then.
 interface IRewardsDistributor {
     /// @notice One call's worth of claimMany().
-    /// @param earner Who earned.
+    /// @param earner The earner.
     /// @param cumulative Everything that the earner ever earned, as in the leaf.
     /// @param proof Siblings from the leaf up.
     struct Claim {
@@ -48,16 +48,16 @@ interface IRewardsDistributor {
     /// @param epoch The root's epoch.
     event RootDisabled(uint64 indexed epoch);
     /// @notice `earner` was paid.
-    /// @param earner Who earned.
-    /// @param recipient Who received the tokens.
-    /// @param amount What was paid now, in base units of the token.
-    /// @param cumulative What was paid ever, this payment included.
+    /// @param earner The earner.
+    /// @param recipient The receiver of the tokens.
+    /// @param amount The amount paid now, in base units of the token.
+    /// @param cumulative The total ever paid, this payment included.
     event Claimed(
         address indexed earner, address indexed recipient, uint256 amount, uint256 cumulative
     );
     /// @notice `earner`'s rewards go to `recipient` from now on.
-    /// @param earner Who earns.
-    /// @param recipient Who receives; zero stands for the earner itself.
+    /// @param earner The earner.
+    /// @param recipient The receiver; zero stands for the earner itself.
     event RecipientSet(address indexed earner, address indexed recipient);
     /// @notice The most by which one root may exceed the root before it changed.
     /// @param limit In base units of the token.
@@ -80,7 +80,7 @@ interface IRewardsDistributor {
     error RootPending(uint64 epoch, uint64 activeAt);
     /// @notice The total is below the active root's.
     error TotalDecreased(uint256 total, uint256 active);
-    /// @notice The total exceeds what was paid plus what is held.
+    /// @notice The total exceeds the paid plus the held amount.
     error TotalNotFunded(uint256 total, uint256 funded);
     /// @notice The total exceeds the active root's by more than the limit.
     error GrowthLimitExceeded(uint256 growth, uint256 limit);
@@ -111,7 +111,7 @@ interface IRewardsDistributor {
     /// @param epoch Higher than every epoch before.
     /// @param root Not zero.
     /// @param totalCumulative The sum of all leaves: not below the active root's, not above it by more than the
-    /// growth limit, and not above what was paid plus what is held.
+    /// growth limit, and not above the paid plus the held amount.
     /// @param epochFileRoot Not zero; root of the published file of the epoch's credits.
     function submitRoot(uint64 epoch, bytes32 root, uint256 totalCumulative, bytes32 epochFileRoot)
         external;
@@ -121,7 +121,7 @@ interface IRewardsDistributor {
     function disable(uint64 epoch) external;
 
     /// @notice Disables the root of `epoch` if it is pending and an earner has less under it than under the active
-    /// root: what was earned never falls. Anyone may call.
+    /// root: earnings never fall. Anyone may call.
     /// @param epoch The pending root's epoch.
     /// @param earner Whose leaf fell.
     /// @param activeCumulative The amount in the earner's leaf under the active root.
@@ -137,18 +137,18 @@ interface IRewardsDistributor {
         bytes32[] calldata pendingProof
     ) external;
 
-    /// @notice Pays `earner` what the active root says minus what it was paid. Anyone may call.
-    /// @param earner Who earned.
+    /// @notice Pays `earner` its amount under the active root minus the amount paid before. Anyone may call.
+    /// @param earner The earner.
     /// @param cumulative Everything that the earner ever earned, as in the leaf.
     /// @param proof Siblings from the leaf up.
-    /// @return amount What was paid now.
+    /// @return amount The amount paid now.
     function claim(address earner, uint256 cumulative, bytes32[] calldata proof)
         external
         returns (uint256 amount);
 
     /// @notice Pays many earners; one that has nothing to claim is skipped, a wrong proof reverts.
     /// @param claims At most CLAIMS_MAX.
-    /// @return amount The sum of what was paid now.
+    /// @return amount The sum paid now.
     function claimMany(Claim[] calldata claims) external returns (uint256 amount);
 
     /// @notice Has the caller's rewards paid to `recipient`.
@@ -189,14 +189,14 @@ interface IRewardsDistributor {
     /// @notice The root that waits for its activation; all zero if there is none.
     function pendingRoot() external view returns (RootInfo memory);
 
-    /// @notice What `earner` was paid ever.
+    /// @notice Total ever paid to `earner`.
     /// @param earner Any account.
     function claimed(address earner) external view returns (uint256);
 
-    /// @notice What all earners were paid ever.
+    /// @notice Total ever paid to all earners.
     function totalClaimed() external view returns (uint256);
 
-    /// @notice Who receives `earner`'s rewards.
+    /// @notice Receiver of `earner`'s rewards.
     /// @param earner Any account.
     function recipientOf(address earner) external view returns (address);
 
@@ -204,7 +204,7 @@ interface IRewardsDistributor {
     function claimsPausedUntil() external view returns (uint64);
 
     /// @notice The leaf of `earner` with `cumulative` on this chain, contract and token.
-    /// @param earner Who earned.
+    /// @param earner The earner.
     /// @param cumulative Everything that the earner ever earned.
     function leafOf(address earner, uint256 cumulative) external view returns (bytes32);
 }

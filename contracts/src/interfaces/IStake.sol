@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
-/// @title What workers stand to lose
-/// @notice Stake backs every unit that its owner commits to. Who wants it back lets it thaw: thawing stake backs
+/// @title Stakes of workers
+/// @notice Stake backs every unit that its owner commits to. To get it back, an owner lets it thaw: thawing stake backs
 /// nothing new and is slashed like the rest until it is withdrawn. Nobody has a role here: only the dispute game
 /// can lock and slash, and only by its own rules.
 interface IStake {
     /// @notice `amount` more backs the units of `owner`.
     /// @param owner Whose stake grew.
-    /// @param from Who paid.
+    /// @param from The payer.
     /// @param amount In base units.
     event Staked(address indexed owner, address indexed from, uint256 amount);
-    /// @notice `amount` of `owner` backs no new unit any more.
+    /// @notice `amount` of `owner` no longer backs new units.
     /// @param owner Whose stake thaws.
     /// @param amount In base units.
     /// @param shares Of the owner's thawing pool; a slash makes every share worth less.
@@ -26,9 +26,9 @@ interface IStake {
     /// @param locks Open games.
     event LocksChanged(address indexed owner, uint256 locks);
     /// @notice A fault of `owner` is proven.
-    /// @param owner Who lost stake.
-    /// @param finder Who proved it.
-    /// @param compensated Who is compensated for the damage.
+    /// @param owner The owner of the lost stake.
+    /// @param finder The prover of the fault.
+    /// @param compensated The compensated party.
     /// @param burned Base units that exist no more.
     /// @param reward Base units to the finder.
     /// @param compensation Base units to the compensated.
@@ -51,7 +51,7 @@ interface IStake {
     error BadShares(uint32 burnedPpm, uint32 compensationPpm);
     /// @notice The token took a fee.
     error TransferAmountMismatch(uint256 expected, uint256 received);
-    /// @notice More than what is active.
+    /// @notice More than the active stake.
     error InsufficientStake(address owner, uint256 active, uint256 amount);
     /// @notice The owner has as many thaws under way as are allowed.
     error TooManyThaws(uint256 max);
@@ -85,12 +85,12 @@ interface IStake {
         bytes32 s
     ) external;
 
-    /// @notice Takes `amount` of the caller out of what backs new units.
-    /// @param amount At most what is active; not zero.
+    /// @notice Removes `amount` from the caller's active stake.
+    /// @param amount At most the active stake; not zero.
     /// @return availableAt Unix seconds from which it can be withdrawn.
     function thaw(uint256 amount) external returns (uint64 availableAt);
 
-    /// @notice Pays out what has thawed, unless a game is open against the caller.
+    /// @notice Pays out thawed stake, unless a game is open against the caller.
     /// @return amount In base units.
     function withdraw() external returns (uint256 amount);
 
@@ -104,16 +104,16 @@ interface IStake {
 
     /// @notice The game: takes `amount`, or all there is, from active and then thawing stake. The shares of the
     /// constructor are burned and paid as compensation, the rest goes to the finder.
-    /// @param owner Who is at fault.
+    /// @param owner The party at fault.
     /// @param amount At most this much; type(uint256).max: everything.
-    /// @param finder Who proved it; not zero.
-    /// @param compensated Who had the damage; zero: its share is burned.
-    /// @return taken What was taken in all.
+    /// @param finder The prover of the fault; not zero.
+    /// @param compensated The damaged party; zero: its share is burned.
+    /// @return taken The total amount taken.
     function slash(address owner, uint256 amount, address finder, address compensated)
         external
         returns (uint256 taken);
 
-    /// @notice What `owner` has.
+    /// @notice The stake of `owner`.
     /// @param owner Whose stake.
     /// @return active Backs units.
     /// @return thawing Backs nothing new, can still be slashed.

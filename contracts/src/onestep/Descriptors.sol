@@ -48,7 +48,7 @@ library Descriptors {
     uint256 internal constant OUTPUT = 0;
     uint256 internal constant INPUT = 1;
 
-    /// @notice Reads a descriptor and checks what holds for every primitive.
+    /// @notice Reads a descriptor and checks the rules that hold for every primitive.
     function load(IOneStep.Descriptor calldata d, Schema memory schema)
         internal
         pure
@@ -73,7 +73,7 @@ library Descriptors {
         return sizeOf(t.dtype);
     }
 
-    /// @notice Bytes of one element; 0 for what is no dtype.
+    /// @notice Bytes of one element; 0 for an unknown dtype.
     function sizeOf(uint256 dtype) internal pure returns (uint256) {
         // forge-lint: disable-next-line(incorrect-shift)
         return dtype > 7 ? 0 : (0x42128440 >> (4 * dtype)) & 15; // a digit each

@@ -2,7 +2,7 @@
 pragma solidity ^0.8.35;
 
 /// @title One element of one tensor
-/// @notice What a dispute ends in: the contract computes any single output element of any primitive
+/// @notice The end of a dispute: the contract computes any single output element of any primitive
 /// of docs/NUMERICS.md from the operand elements that it depends on. Stateless; whoever calls has
 /// proven the descriptor and the elements against roots that both sides agree on.
 interface IOneStep {

@@ -7,7 +7,7 @@ pragma solidity ^0.8.35;
 import {Descriptors, Op, Schema} from "./Descriptors.sol";
 import {IOneStep} from "./IOneStep.sol";
 
-/// @title What all families of primitives do alike
+/// @title Common parts of all families of primitives
 /// @notice A family is a contract of its own because all of them together exceed the size of one
 /// (EIP-170). Each implements IOneStep for its opcodes and refuses the others.
 abstract contract OpFamily is IOneStep {
@@ -47,7 +47,7 @@ abstract contract OpFamily is IOneStep {
         if (element >= op.output.count) revert ElementOutOfRange(element, op.output.count);
     }
 
-    /// @dev Reverts with UnknownOpcode for what is not of this family.
+    /// @dev Reverts with UnknownOpcode for opcodes of other families.
     function _schema(uint256 opcode) internal pure virtual returns (Schema memory);
 
     /// @dev The primitive's rule about dtypes, dims and attributes; reverts where it is broken.
