@@ -7,7 +7,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "cli_context.hpp"
+#include "cli/cli_context.hpp"
+#include "cli/program_main.hpp"
 #include "config.hpp"
 #include "gym/api/api.hpp"
 #include "gym/api/postgres.hpp"
@@ -19,7 +20,6 @@
 #include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
 #include "gym/ledger/types.hpp"
-#include "program_main.hpp"
 
 namespace {
 

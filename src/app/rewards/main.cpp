@@ -4,12 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 
-#include "cli_context.hpp"
+#include "cli/cli_context.hpp"
+#include "cli/program_main.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/common/log.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/keystore.hpp"
-#include "program_main.hpp"
 #include "rewards_config.hpp"
 #include "service.hpp"
 
