@@ -1,4 +1,4 @@
-// Who uses which scratch buffer of a Device. A macro may call a function of a lower line only.
+// Assignment of the scratch buffers of a Device. A macro may call a function of a lower line only.
 #pragma once
 
 namespace gym::kernels::cuda {

@@ -54,7 +54,7 @@ void money_gauges(Page& page, const Gauges& gauges) {
     page.sample("gym_payout_under_way_seconds", "", gauges.payout_under_way_s);
     page.family("gym_payout_problem", "gauge", "1 while the chain refuses a step of a payout.");
     page.sample("gym_payout_problem", "", gauges.payout_problem ? 1 : 0);
-    page.family("gym_books_equal", "gauge", "1 if the contracts hold what the ledger says.");
+    page.family("gym_books_equal", "gauge", "1 if the contracts' balances equal the ledger's.");
     if (gauges.books_equal) page.sample("gym_books_equal", "", *gauges.books_equal ? 1 : 0);
 }
 

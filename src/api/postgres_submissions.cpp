@@ -127,7 +127,7 @@ Status check_budget(db::Transaction& tx, const CheckedSpec& spec, const registry
                     " tokens and covers no round: one may "
                     "cost " +
                     one.to_tokens() + ", all " + std::to_string(job.terms.rounds) + " " +
-                    all.to_tokens() + " (`gym job quote`); what is not spent returns");
+                    all.to_tokens() + " (`gym job quote`); the unspent rest returns");
 }
 
 /// True if this very request was answered before. @errors kConflict if another one was.

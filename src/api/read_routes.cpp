@@ -254,7 +254,7 @@ void add_dataset_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/datasets",
                 .id = "listDatasets",
-                .summary = "Registered datasets, newest first.",
+                .summary = "List registered datasets, newest first.",
                 .query = {{"owner", "Only datasets of this owner."},
                           {"offset", "Number of items to skip."},
                           kLimit},

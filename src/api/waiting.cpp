@@ -44,7 +44,7 @@ std::string settling(const OpenUnits& units) {
 /// An ended job pays its last units, then what is left goes back.
 std::string refund_wait(const JobView& view) {
     if (view.cost.left.is_zero() && view.cost.reserved.is_zero()) return {};
-    const std::string what = "what is left of its budget to return, ";
+    const std::string what = "the rest of its budget to return, ";
     if (view.open_units.count > 0) return what + settling(view.open_units);
     for (const registry::Round& round : view.rounds)
         if (round.state != RoundState::kClosed)

@@ -370,7 +370,7 @@ Result<std::string> TxManager::revert_reason(const Intent& intent, const Receipt
     const auto outcome = client_.call(request, receipt.block_number - 1);
     if (!outcome.ok()) {
         if (try_later(outcome.error())) return outcome.error();
-        return "reverted; the reason cannot be told (" + outcome.error().message + ")";
+        return "reverted; the reason is unknown (" + outcome.error().message + ")";
     }
     if (!outcome->reverted)
         return std::string("reverted because of transactions before it in the same block");

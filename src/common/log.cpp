@@ -11,7 +11,8 @@ Status init_logging(const LogOptions& options) {
     if (level == spdlog::level::off && options.level != "off")
         return fail(
             ErrorCode::kInvalidArgument,
-            "log level '" + options.level + "' is none of trace, debug, info, warn, error, off");
+            "log level '" + options.level +
+                "' is not a log level: use Log level: trace, debug, info, warn or error or off");
     try {
         auto logger = options.file.empty() ? spdlog::stderr_color_mt(options.program)
                                            : spdlog::basic_logger_mt(options.program, options.file);

@@ -153,8 +153,8 @@ Result<YamlMap> YamlMap::parse(const std::string& text, const std::string& origi
         if (documents.size() > 1)
             return fail(ErrorCode::kInvalidArgument,
                         origin + " holds " + std::to_string(documents.size()) +
-                            " YAML documents, and only one is read: remove what follows the line "
-                            "`---`, or put it into a file of its own");
+                            " YAML documents, but only one is allowed: remove everything after the "
+                            "line `---`, or move it into another file");
         impl->node = documents.empty() ? YAML::Node() : documents.front();
         impl->origin = origin;
         if (!impl->node.IsMap())

@@ -42,7 +42,7 @@ Status check_cost(const ScryptCost& cost) {
         n * cost.r > kScryptMemoryBytesMax / 128 || n * cost.r > kScryptWorkMax / cost.p)
         return fail(ErrorCode::kOutOfRange,
                     "scrypt cost n=" + std::to_string(cost.n) + " r=" + std::to_string(cost.r) +
-                        " p=" + std::to_string(cost.p) + " is beyond what this program will spend");
+                        " p=" + std::to_string(cost.p) + " exceeds this program's limit");
     return {};
 }
 

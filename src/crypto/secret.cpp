@@ -36,7 +36,7 @@ SecretBytes::~SecretBytes() {
 }
 
 void secure_random(std::span<std::uint8_t> out) {
-    GYM_ASSERT(out.size() <= 1U << 20, "nobody needs a megabyte of secrets");
+    GYM_ASSERT(out.size() <= 1U << 20, "the file is too large for a secret");
     const int ok = RAND_priv_bytes(out.data(), static_cast<int>(out.size()));
     GYM_ASSERT(ok == 1, "the operating system gives no random bytes");
 }

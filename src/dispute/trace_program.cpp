@@ -141,7 +141,7 @@ class Writer {
     Result<std::uint32_t> leaf_of(SlotId id, std::string_view name) const {
         if (sources_[id].kind == Source::Kind::kLeaf) return sources_[id].index;
         return fail(ErrorCode::kInvalidArgument,
-                    "output '" + std::string(name) + "' is what no op computes");
+                    "output '" + std::string(name) + "' is not computed by any op");
     }
 
     Status write_header() {

@@ -93,7 +93,8 @@ Status check_counts(const TraceHeader& h) {
         return malformed("more of something than a program can have");
     if (h.input_leaves > h.leaves) return malformed("more inputs than leaves");
     for (const std::uint32_t leaf : {h.loss, h.grad_norm, h.skipped})
-        if (leaf != kNoLeaf && leaf >= h.leaves) return malformed("names a leaf that is not there");
+        if (leaf != kNoLeaf && leaf >= h.leaves)
+            return malformed("names a leaf that does not exist");
     if (h.parameters > h.state_slots) return malformed("more parameters than state slots");
     if (h.delta_bytes < kDeltaHeadBytes || h.delta_bytes > kDeltaBytesMax ||
         h.delta_bytes % sizeof(float) != 0)

@@ -13,7 +13,8 @@ Result<kernels::Isa> isa_of(const std::string& name) {
     const auto isa = kernels::parse_isa(name);
     if (!isa)
         return fail(ErrorCode::kInvalidArgument,
-                    "unknown instruction set '" + name + "': auto, scalar, avx2, avx512 or amx");
+                    "unknown instruction set '" + name +
+                        "': Instruction set: auto, scalar, avx2, avx512 or amx");
     if (*isa > best)
         return fail(ErrorCode::kInvalidArgument, "this CPU has no " + name + ", at most " +
                                                      std::string(kernels::isa_name(best)));

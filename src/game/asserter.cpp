@@ -48,7 +48,7 @@ Result<Move> answer_chunk(const Cursor& at, const OpFrame& op,
 Result<Move> checked_answer(const GameTranscript& transcript, Move move) {
     const auto ruling = decide(transcript.at(), move);
     if (ruling.ok()) return move;
-    return fail(ErrorCode::kMismatch, "the run does not give what was committed to or posted: " +
+    return fail(ErrorCode::kMismatch, "the run differs from the commitment or a posted answer: " +
                                           std::string(name_of(move)) + ": " +
                                           ruling.error().message);
 }
@@ -244,8 +244,8 @@ class OuterAnswer {
             return is_commitment_to(one, delta, transcript_.outer_facts().round_record);
         });
         if (found == epoch.end())
-            return fail(ErrorCode::kMismatch,
-                        "nobody committed to the delta in slot " + std::to_string(delta.slot));
+            return fail(ErrorCode::kMismatch, "there is no commitment to the delta in slot " +
+                                                  std::to_string(delta.slot));
         const auto index = static_cast<std::uint32_t>(found - epoch.begin());
         GYM_TRY(std::vector<Digest> path, commit::merkle_prove(epoch_leaves(epoch), index));
         return Move(move::ShowIncluded{transcript_.outer_facts(), index, protocol::encode(*found),

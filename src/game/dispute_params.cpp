@@ -23,7 +23,7 @@ std::string seconds(std::uint64_t value) {
 }
 
 Status check_bounds(const DisputeParams& p) {
-    if (p.bond.is_zero()) return wrong("the bond must be more than nothing");
+    if (p.bond.is_zero()) return wrong("the bond must be more than 0");
     if (p.clock_s == 0 || p.clock_s > kClockMaxS)
         return wrong("the clock is 1 s to 30 days, not " + seconds(p.clock_s));
     if (p.settling_s > kSettlingMaxS)

@@ -155,7 +155,7 @@ Result<std::unique_ptr<ChainView>> open_chain(const NodeConfig& config,
 
 Status start_chain_checks(ChainView* chain, const records::NetworkDescription& network) {
     if (chain == nullptr) {
-        spdlog::warn("no chain_rpc: what the coordinator says about the chain is believed");
+        spdlog::warn("no chain_rpc: the node believes the coordinator about the chain");
         return {};
     }
     Status checked = chain->check();

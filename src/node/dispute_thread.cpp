@@ -148,7 +148,7 @@ Status first_look(GameCheck& check, bool defends) {
     if (!lasting.ok() && !defends) return lasting;
     if (!lasting.ok())
         spdlog::error(
-            "DISPUTES: {}; this node takes no new work, and goes on for what it signed: {}",
+            "DISPUTES: {}; this node takes no new work, but still defends its signed units: {}",
             lasting.error().message,
             found.ok() ? "its games are played"
                        : "the chain is asked again until games can be played");
@@ -163,7 +163,7 @@ void warn_about_money(chain::ChainClient& client, const Address& game,
                       const Address& self) {
     const auto money = game_money(client, game, network, role, self);
     if (!money.ok()) {
-        spdlog::warn("disputes: what the moves may cost is not known: {}", money.error().message);
+        spdlog::warn("disputes: the cost of moves is unknown: {}", money.error().message);
         return;
     }
     const std::string missing = money_missing(*money, self);

@@ -99,7 +99,7 @@ std::vector<Finding> check_standing(const Result<records::NodeStatus>& status) {
     std::vector<Finding> out{good("registration", std::string(records::to_string(status->role)))};
     if (status->role == records::NodeRole::kVerifier) return out;
     out.push_back(status->stake_because.empty()
-                      ? good("stake", "what this network asks of a worker")
+                      ? good("stake", "this network's requirement for workers")
                       : bad("stake", status->stake_because));
     return out;
 }
@@ -107,9 +107,9 @@ std::vector<Finding> check_standing(const Result<records::NodeStatus>& status) {
 Finding check_no_disputes(const NodeConfig& config, const records::NetworkDescription& network,
                           player::Role role, const Address& self) {
     if (role == player::Role::kChallenge)
-        return good("disputes",
-                    "not played: without dispute_game it reports, but challenges "
-                    "nobody on chain");
+        return good(
+            "disputes",
+            "not played: without dispute_game the verifier reports, but opens no games on chain");
     const Status nothing = check_plays_nothing(config, network, self);
     if (!nothing.ok()) return bad("disputes", nothing.error().message);
     return good("disputes",

@@ -110,7 +110,7 @@ Result<SlotRecord> get_slot(Decoder& in) {
     GYM_TRY(record.root, in.digest());
     GYM_CHECK(expect_zeros(in, kSlotTailBytes));
     if (slot.kind != SlotKind::constant && !record.root.is_zero())
-        return malformed("a root of a slot that is no constant");
+        return malformed("a root for a slot that is not a constant");
     return record;
 }
 

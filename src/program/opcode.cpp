@@ -147,7 +147,7 @@ const OpcodeInfo* find_opcode(std::uint16_t number) noexcept {
 
 const OpcodeInfo& info(Opcode code) {
     const OpcodeInfo* found = find_opcode(static_cast<std::uint16_t>(code));
-    GYM_ASSERT(found != nullptr, "an Opcode that is no enumerator");
+    GYM_ASSERT(found != nullptr, "an Opcode outside of the enumeration");
     return *found;
 }
 

@@ -183,9 +183,10 @@ Condition honest_verifiers(const IncentiveParams& p) {
 
 Condition challenging_pays(const IncentiveParams& p) {
     const double cost = challenge_cost(p);
-    Condition out = tokens("challenging_pays",
-                           "who found a fault earns more than the gas of both sides and its risk",
-                           challenge_reward(p), cost);
+    Condition out =
+        tokens("challenging_pays",
+               "the finder of a fault earns more than the gas of both sides and its risk",
+               challenge_reward(p), cost);
     if (out.holds) return out;
     IncentiveParams one = p;
     one.worker.stake_tokens = 1;

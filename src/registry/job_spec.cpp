@@ -39,7 +39,7 @@ Status read_deadlines(YamlMap& map, protocol::LifecycleParams& out) {
     if (out.report_ms < out.unit_ms / 2)
         return keys.error_at("report_ms", "must be at least half of unit_ms, " +
                                               std::to_string(out.unit_ms / 2) +
-                                              ": whoever verifies a unit runs it");
+                                              ": a verifier runs the whole unit");
     return keys.finish();
 }
 

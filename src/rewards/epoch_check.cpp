@@ -59,7 +59,7 @@ class Checker {
             expect(ids.insert(credit.id).second, "credit " + credit.id + " is repeated");
             const auto amount = evaluate(credit.inputs);
             expect(amount.ok() && *amount == credit.amount,
-                   "credit " + credit.id + " is not what its formula gives");
+                   "credit " + credit.id + " does not follow from its formula");
             expect(!credit.amount.is_zero(), "credit " + credit.id + " is worth nothing");
             expect(credit.unit.has_value() == is_of_unit(credit.kind()),
                    "credit " + credit.id + ": credits for work have a unit, others none");
@@ -95,7 +95,7 @@ class Checker {
             if (in == nullptr) continue;
             const RoundName name{credit.job_id, credit.round};
             expect(in->burned == burned_[name],
-                   "credit " + credit.id + " is emission on what its round did not burn");
+                   "credit " + credit.id + " is emission above the amount that its round burned");
             add(given[name].emission, credit.amount);
             add(given[name].compute, in->compute);
             expect(given[name].compute <= in->compute_total,

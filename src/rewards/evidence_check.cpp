@@ -140,7 +140,7 @@ class EvidenceChecker {
         }
         const auto found = round->committed.units.find(*credit.unit);
         if (found == round->committed.units.end()) {
-            deviate(name + "nobody committed to unit " + credit.unit->hex());
+            deviate(name + "there is no commitment to unit " + credit.unit->hex());
             return {};
         }
         if (credit.kind() == CreditKind::kVerification)

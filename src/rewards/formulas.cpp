@@ -47,7 +47,7 @@ Result<Fee> fee_of(const Amount& charged, std::uint32_t fee_ppm, std::uint32_t b
 Result<Amount> emission_share(const Amount& burned, std::uint32_t emission_ppm,
                               const Amount& compute, const Amount& compute_total) {
     if (emission_ppm > kPpm)
-        return fail(ErrorCode::kInvalidArgument, "emission is never more than what was burned");
+        return fail(ErrorCode::kInvalidArgument, "emission never exceeds the burned amount");
     if (compute > compute_total)
         return fail(ErrorCode::kInvalidArgument, "a share of more than the whole round's compute");
     if (compute_total.is_zero()) return Amount();

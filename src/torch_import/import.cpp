@@ -75,7 +75,7 @@ Result<Imported> import_torchscript(const std::string& path,
                     "; a program's output is one tensor");
         TORCH_CHECK(Symbols::is_symbolic(output.toTensor()),
                     "forward() returns a constant: nothing depends on the inputs");
-        const SlotId slot = symbols.dense_f32("what forward() returns", output.toTensor());
+        const SlotId slot = symbols.dense_f32("the result of forward()", output.toTensor());
         symbols.builder().output("output", slot);
     } catch (const std::exception& error) {
         return fail(ErrorCode::kInvalidArgument, path + ": " + first_lines(error.what()));

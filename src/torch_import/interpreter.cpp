@@ -255,7 +255,7 @@ IValue Interpreter::run_in_place(const Node& node, const std::vector<IValue>& ar
     const Tensor result = translate(symbols_, arguments).toTensor();
     const Tensor target = arguments[0].toTensor();
     TORCH_CHECK(Symbols::is_symbolic(target) && result.sizes() == target.sizes(), name,
-                " changes a tensor that is no result of an op, or its shape");
+                " changes the shape of a tensor, or a tensor that is not the result of an op");
     symbols_.rebind(target, result);
     return target;
 }

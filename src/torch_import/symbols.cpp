@@ -111,8 +111,8 @@ Tensor Symbols::param(const std::string& name, const Tensor& value) {
 
 SlotId Symbols::slot_of(const Tensor& tensor) const {
     TORCH_CHECK(scores_of(tensor) == nullptr,
-                "a batched product that is no causal attention: docs/TORCH.md says in which form "
-                "attention is read, and torch.ops.gym.attention is read in any case");
+                "a batched product that is not causal attention: see docs/TORCH.md for the "
+                "accepted forms, or use torch.ops.gym.attention");
     return slots_.at(storage_of(tensor));
 }
 

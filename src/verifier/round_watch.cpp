@@ -57,7 +57,7 @@ NextRecordAudit audit_next_record(const WatchedRound& round, ByteView next) {
                          head->round - 1 == round.record.round &&
                          head->previous_record == protocol::hash(round.record);
     if (!follows) {
-        out.contradictions.push_back(name + " goes on from another record than that of round " +
+        out.contradictions.push_back(name + " does not continue from the record of round " +
                                      std::to_string(round.record.round));
         return out;  // the chain's rules compare records that go on from each other only
     }

@@ -19,9 +19,10 @@ Status check_shown_deltas(const records::VerifyTask& aggregate,
         roots.push_back(delta.delta_root);
     const Digest shown = engine::included_root(roots.size(), commit::merkle_root(roots));
     if (shown == records[0].batch_root) return {};
-    return fail(ErrorCode::kMismatch, "the coordinator shows other deltas than it committed to: " +
-                                          std::to_string(roots.size()) + ", whose root is not " +
-                                          records[0].batch_root.hex());
+    return fail(
+        ErrorCode::kMismatch,
+        "the coordinator shows other deltas than it committed to: " + std::to_string(roots.size()) +
+            ", which does not have the root " + records[0].batch_root.hex());
 }
 
 bool can_be_committed(std::span<const protocol::IncludedDelta> deltas,

@@ -136,8 +136,8 @@ Status VerifierImpl::report(const records::VerifyTask& task, const PendingReport
         if (node::is_transient(claimed.error().code)) return claimed.error();
         if (is_other_aggregate(task, report))
             mistrust(task.unit,
-                     "the aggregate is not what the deltas that are shown give, and the "
-                     "coordinator does not show its step record");
+                     "the aggregate does not follow from the deltas shown, and the coordinator "
+                     "does not show its step record");
         return drop(task, pending, claimed.error());
     }
     tell("reported", task.unit, "");

@@ -56,7 +56,7 @@ Result<std::pair<protocol::UnitKey, Signed>> decode_line(const Digest& job_id, B
 
 Error system_error(const std::filesystem::path& path) {
     return fail(ErrorCode::kIo,
-                "cannot note what is signed in " + path.string() + ": " + std::strerror(errno));
+                "cannot record signatures in " + path.string() + ": " + std::strerror(errno));
 }
 
 /// A line of zeros at the end is what a power failure leaves of one that was being written: it was
@@ -123,8 +123,8 @@ Result<SignatureLog::Slots*> SignatureLog::load(const Digest& job_id) {
         if (!line.ok())
             return fail(ErrorCode::kMalformed,
                         path.string() + " is damaged (" + line.error().message +
-                            "): what this node signed is not known, and signing twice would cost "
-                            "its stake; restore the file, or register a new key");
+                            "): this node's earlier signatures are unknown, and signing twice "
+                            "would cost its stake; restore the file, or register a new key");
         slots_.insert(*line);
     }
     job_ = job_id;

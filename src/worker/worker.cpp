@@ -283,7 +283,7 @@ Result<Bytes> WorkerImpl::delta_of(const JournalEntry& entry, const std::stop_to
             execute(entry.record, entry.inputs, entry.unit, From::kBase, stop));
     if (again.delta_root != root)
         return fail(ErrorCode::kMismatch,
-                    "re-execution on this machine differs from what it committed to");
+                    "re-execution on this machine differs from its commitment");
     GYM_CHECK(cache_.store().put(root, again.delta));
     return std::move(again.delta);
 }
@@ -328,7 +328,7 @@ Status WorkerImpl::track(const std::stop_token& stop) {
 Status WorkerImpl::track_one(JournalEntry entry, const std::stop_token& stop) {
     const auto view = coordinator_.unit(entry.unit_id());
     if (!view.ok() && view.error().code == ErrorCode::kNotFound) {
-        emit("dropped", entry.unit, "the coordinator does not know it any more");
+        emit("dropped", entry.unit, "the coordinator no longer knows it");
         return forget(entry);
     }
     if (!view.ok()) return view.error();
@@ -417,7 +417,7 @@ Status WorkerImpl::defend(JournalEntry& entry, const std::stop_token& stop) {
         again->final_state_root != claimed.final_state_root ||
         again->delta_root != claimed.delta_root) {
         emit("disputed", entry.unit,
-             "re-execution on this machine differs from what it committed to: check its memory");
+             "re-execution on this machine differs from its commitment: check its memory");
         return journal_.save(entry);
     }
     GYM_CHECK(coordinator_.defend_unit(entry.unit_id()));

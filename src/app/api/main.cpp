@@ -123,8 +123,8 @@ struct Arguments {
 };
 
 void add_key_commands(CLI::App& program, app::CliContext& context, Arguments& arguments) {
-    CLI::App* keys =
-        program.add_subcommand("keys", "Manage API keys; only their hashes are stored");
+    CLI::App* keys = program.add_subcommand(
+        "keys", "Manage Make, list and revoke API keys (only their hashes are stored)");
     keys->require_subcommand(1);
     CLI::App* create =
         keys->add_subcommand("create", "Create a key and print it; it is shown only once");

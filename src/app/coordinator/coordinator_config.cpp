@@ -22,7 +22,7 @@ Status read_listen(YamlMap map, CoordinatorFile& file) {
     // A node learns of a challenge with its next heartbeat, and answers over a real network.
     if (file.challenge_answer_ms < 2 * std::int64_t{file.heartbeat_every_ms})
         return map.error_at("challenge_answer_ms",
-                            "must be twice heartbeat_every_ms at least: a node learns of a "
+                            "must be at least twice heartbeat_every_ms: a node learns of a "
                             "challenge with its next heartbeat");
     return map.finish();
 }

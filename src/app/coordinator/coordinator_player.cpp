@@ -50,14 +50,13 @@ Status look_at_money(const contracts::Deployment& deployment, chain::ChainClient
     GYM_TRY(const auto stake, contracts::Stake(deployment.stake).stake_of(client, self));
     if (stake.active < terms.bond)
         spdlog::warn(
-            "{} stakes {} tokens, less than the bond of a game, {}: nobody opens one about a wrong "
-            "aggregate (`gym stake add` with the operator's key)",
+            "{} stakes {} tokens, less than the bond of a game, {}: nobody will open a game about "
+            "a wrong aggregate (add stake: `gym stake add` with the operator's key)",
             self.hex(), stake.active.to_tokens(), terms.bond.to_tokens());
     if (!minimum_stake.is_zero() && minimum_stake < terms.bond)
         spdlog::warn(
-            "'minimum_stake' is {} tokens, less than the bond of a game, {}: nobody opens one "
-            "about a "
-            "worker that has no more",
+            "'minimum_stake' is {} tokens, less than the bond of a game, {}: nobody will open a "
+            "game about a worker with so little stake",
             minimum_stake.to_tokens(), terms.bond.to_tokens());
     GYM_TRY(const Amount tokens,
             contracts::GymToken(deployment.chain_id, deployment.token).balance_of(client, self));
@@ -74,8 +73,8 @@ void warn_about_disputes(const CoordinatorFile& file, const contracts::Deploymen
                          chain::ChainClient& client, const Address& self) {
     if (file.disputes_folder.empty()) {
         spdlog::warn(
-            "no disputes_folder: who opens a game about an aggregate wins it by the clock, and "
-            "workers that sign twice keep their stake");
+            "no disputes_folder: any challenger of an aggregate wins by the clock, and workers "
+            "that sign twice keep their stake; set disputes_folder");
         return;
     }
     if (const Status looked = look_at_money(deployment, client, self, file.minimum_stake);

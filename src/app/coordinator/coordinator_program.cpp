@@ -162,11 +162,12 @@ records::NetworkDescription describe_network(const CoordinatorFile& file,
 
 void warn_about_strangers(const CoordinatorFile& file) {
     if (file.minimum_stake.is_zero())
-        spdlog::warn("workers need no stake ('minimum_stake' is 0): who is caught loses nothing");
+        spdlog::warn(
+            "workers need no stake ('minimum_stake' is 0): a cheat that is caught loses nothing");
     if (file.verifiers.empty())
         spdlog::warn(
-            "anybody may register as a verifier ('verifiers' is empty): who makes up many "
-            "addresses decides most draws");
+            "anybody may register as a verifier ('verifiers' is empty): one party with many "
+            "addresses can hold most draws");
 }
 
 Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
@@ -223,8 +224,7 @@ Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
 
 int run_coordinator(int argc, char** argv, const WrapCompute& wrap_compute) {
     CliContext context{.program = "gym-coordinator"};
-    CLI::App program{"Gives work to nodes, samples and settles it; gRPC for nodes",
-                     "gym-coordinator"};
+    CLI::App program{"Assign work to nodes, sample it and settle it (gRPC)", "gym-coordinator"};
     std::string config_path;
     program
         .add_option("--config", config_path,

@@ -49,11 +49,10 @@ json::value dispute_json(const std::optional<DisputeReport>& dispute) {
 
 std::string dispute_text(const DisputeReport& dispute) {
     return fmt::format(
-        "the cheat's game on chain: {} transactions, {} gas of the verifier, {} of the worker\n"
-        "  element {}: the worker claimed {}, the contract computed {}\n"
-        "  stake taken {} tokens: {} burned ({:g} %, so that a cheat which finds itself loses it), "
-        "{} to "
-        "the verifier that found it\n",
+        "the cheat's game on chain: {} transactions, {} gas of the verifier, {} of the worker\n  "
+        "element {}: the worker claimed {}, the contract computed {}\n  stake taken {} tokens: {} "
+        "burned ({:g} %, so that a cheat that reports itself still loses it), {} to the verifier "
+        "that found it\n",
         dispute.transactions, dispute.challenger_gas, dispute.worker_gas,
         dispute.element.to_string(), hex_of(dispute.claimed), hex_of(dispute.computed),
         dispute.slashed.to_tokens(), dispute.burned.to_tokens(), percent(dispute.burned_ppm()),
@@ -209,7 +208,7 @@ std::vector<std::string> failed_checks(const Report& report, const Expectations&
     require(report.honest_units_rejected == 0, "a unit of an honest worker was rejected");
     require(report.ledger_sum_wei == "0", "the ledger does not sum to zero");
     require(report.onchain_paid == report.ledger_paid,
-            "chain and ledger disagree on what was paid");
+            "chain and ledger disagree about the paid amount");
     require(!report.onchain_paid.is_zero(), "nobody was paid");
     require(!report.ledger.credit("compute").is_zero(), "nothing was credited for compute");
     // A text that was measured to be of no use is worth nothing.
@@ -239,7 +238,7 @@ std::vector<std::string> failed_checks(const Report& report, const Expectations&
     require(report.dispute.has_value(), "no fault was proven on chain");
     if (!report.dispute) return out;
     require(report.dispute->claimed != report.dispute->computed,
-            "the contract computed what the cheat claimed");
+            "the contract computed the number that the cheat claimed");
     require(!report.dispute->burned.is_zero() && !report.dispute->reward.is_zero(),
             "the cheat's stake was not taken");
     return out;

@@ -8,11 +8,12 @@ namespace {
 
 int run(int argc, char** argv) {
     gym::app::CliContext context;
-    CLI::App app{"Gym: decentralized training whose every step can be checked bit for bit", "gym"};
+    CLI::App app{"Train models on other people's machines, with every step verifiable bit for bit",
+                 "gym"};
     app.footer(gym::app::kExitCodesHelp);
     app.require_subcommand(1);
     app.fallthrough();
-    app.add_flag("--json", context.json, "Print JSON objects, one a line, instead of text");
+    app.add_flag("--json", context.json, "Print one JSON object per line instead of text");
 
     gym::app::add_data_commands(app, context);
     gym::app::add_devnet_commands(app, context);

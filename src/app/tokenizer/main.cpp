@@ -36,7 +36,8 @@ Status decode(const Options& options) {
 int run(int argc, char** argv) {
     CliContext context{.program = "gym-tokenizer"};
     Options options;
-    CLI::App app{"Text to token files and back by a SentencePiece model", context.program};
+    CLI::App app{"Convert text to token files and back with a SentencePiece model",
+                 context.program};
     app.require_subcommand(1);
     const auto add = [&](const char* name, const char* description,
                          Status (*command)(const Options&)) {
@@ -47,7 +48,7 @@ int run(int argc, char** argv) {
         added->callback([&, command] { context.finish(command(options)); });
     };
     add("encode", "Make a token file from a text", encode);
-    add("decode", "Make the text from a token file", decode);
+    add("decode", "Make a text from a token file", decode);
     if (const auto code = parse_command_line(app, argc, argv)) return *code;
     return static_cast<int>(context.exit_code);
 }

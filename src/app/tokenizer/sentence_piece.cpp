@@ -58,7 +58,7 @@ Result<SentencePiece> SentencePiece::load(const std::string& model_path) {
     auto impl = std::make_unique<Impl>();
     const auto status = impl->model.LoadFromSerializedProto(view_of(file));
     if (!status.ok() || impl->model.GetPieceSize() < 1)
-        return fail(ErrorCode::kMalformed, model_path + " is no SentencePiece model");
+        return fail(ErrorCode::kMalformed, model_path + " is not a SentencePiece model");
     if (impl->model.GetPieceSize() > kPiecesMax)
         return fail(ErrorCode::kOutOfRange,
                     model_path + " has " + std::to_string(impl->model.GetPieceSize()) +
@@ -102,9 +102,8 @@ Result<std::string> SentencePiece::decode(std::span<const std::uint16_t> tokens)
                 line, [&](int id) { return id >= impl_->model.GetPieceSize(); });
             bad != line.end())
             return fail(ErrorCode::kOutOfRange,
-                        "token " + std::to_string(*bad) + " is none of the model's " +
-                            std::to_string(pieces()) +
-                            " pieces: is it the model that the data was made with?");
+                        "token " + std::to_string(*bad) + " is not among the model's " +
+                            std::to_string(pieces()) + " pieces: use the model that made the data");
         std::string line_text;
         const auto status = impl_->model.Decode(line, &line_text);
         if (!status.ok()) return fail(ErrorCode::kInternal, status.ToString());

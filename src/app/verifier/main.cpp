@@ -54,10 +54,9 @@ Status verify(const app::CliContext& context, const app::NodeOptions& options) {
 int run(int argc, char** argv) {
     app::CliContext context{.program = "gym-verifier"};
     app::NodeOptions options;
-    CLI::App program{"Re-executes sampled units bit for bit and reports what it finds",
-                     "gym-verifier"};
+    CLI::App program{"Re-execute sampled units and report the results", "gym-verifier"};
     options.add_to(program);
-    program.add_flag("--json", context.json, "Print events as JSON objects, one a line");
+    program.add_flag("--json", context.json, "Print events as one JSON object per line");
     if (const auto code = app::parse_command_line(program, argc, argv)) return *code;
     context.finish(verify(context, options));
     return static_cast<int>(context.exit_code);

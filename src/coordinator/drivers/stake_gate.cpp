@@ -38,7 +38,7 @@ std::string stake_missing(const Context& context, const Address& worker) {
     if (!missing.ok() || missing->is_zero()) return {};
     return "stakes " + active->to_tokens() + " tokens, this network gives units from " +
            context.options.minimum_stake.to_tokens() + " on: `gym stake add " +
-           missing->to_tokens() + "` with this node's key adds what is missing";
+           missing->to_tokens() + "` with this node's key adds the missing stake";
 }
 
 }  // namespace gym::coordinator

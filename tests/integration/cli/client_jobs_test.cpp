@@ -146,12 +146,12 @@ TEST_F(JobCommandsTest, QuoteNeedsNobody) {
     ASSERT_EQ(quote.exit_code, 0) << quote.err;
     const json::object object = parse_line(quote.out);
     EXPECT_TRUE(object.at("data_price_wei_per_mtoken").is_null());
-    EXPECT_NE(gym({"job", "quote", job_file()}).out.find("price not known"), std::string::npos);
+    EXPECT_NE(gym({"job", "quote", job_file()}).out.find("price unknown"), std::string::npos);
     EXPECT_GT(object.at("flops_per_step").to_number<std::uint64_t>(), 0U);
     for (const char* key : {"most_wei", "most_of_a_round_wei", "rounds_covered", "data_wei"})
         EXPECT_TRUE(object.at(key).is_null()) << key;
     EXPECT_NE(gym({"job", "quote", job_file()})
-                  .out.find("at most            not known: the data's price is missing"),
+                  .out.find("at most            unknown: the data's price is missing"),
               std::string::npos);
 }
 
@@ -217,8 +217,8 @@ TEST_F(JobCommandsTest, ADatasetIsOfferedShownAndItsPriceQuotedBeforeItIsPaid) {
 
 TEST_F(JobCommandsTest, AQuoteAndASubmissionSayWhatTheNetworkTakes) {
     const auto unknown = gym({"job", "quote", job_file()});
-    EXPECT_NE(unknown.out.find("fee                not known: "), std::string::npos) << unknown.out;
-    EXPECT_NE(unknown.out.find("at most            not known: "), std::string::npos) << unknown.out;
+    EXPECT_NE(unknown.out.find("fee                unknown: "), std::string::npos) << unknown.out;
+    EXPECT_NE(unknown.out.find("at most            unknown: "), std::string::npos) << unknown.out;
     publish_terms(0);
     const auto free = gym({"job", "quote", job_file()});
     EXPECT_NE(free.out.find("fee                none\n"), std::string::npos) << free.out;
@@ -328,7 +328,7 @@ TEST_F(JobCommandsTest, BadOffersAreRefusedWithTheirReasons) {
     };
     refused({text}, 2, "--licence is required");
     refused({text, "--licence", "MIT OR"}, 2, "no licence identifier: the end");
-    refused({text, "--licence", "MIT", "--price", "cheap"}, 2, "is no amount of tokens");
+    refused({text, "--licence", "MIT", "--price", "cheap"}, 2, "is not an amount of tokens");
     refused({text, "--licence", "MIT", "--price", "-1"}, 2, "");
     refused({text, "--licence", "MIT", "--price", "1000000000001"}, 2, "at most 1000000000000");
     refused({text, "--licence", "MIT", "--name", std::string(129, 'n')}, 2, "1 to 128 bytes");

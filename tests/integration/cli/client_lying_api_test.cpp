@@ -73,7 +73,7 @@ TEST_F(LyingApiTest, AStatementWithoutAnEndIsLeft) {
         ++pages;
         return page_of(1'001, 7);
     };
-    EXPECT_EQ(statement().exit_code, 1) << "more lines than were asked for";
+    EXPECT_EQ(statement().exit_code, 1) << "more lines than requested";
     EXPECT_EQ(pages, 4);
     liar_.answer = [](const Request&) { return with_body(R"({"transfers":[]})"); };
     EXPECT_EQ(statement().exit_code, 1) << "another form";

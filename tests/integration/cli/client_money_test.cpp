@@ -92,7 +92,7 @@ TEST_F(MoneyCommandsTest, WatchingDisputesTellsThatTheChainIsGoneAndThatItIsBack
     };
     EXPECT_TRUE(told("no game is open: waiting for one\n"));
     anvil_.stop(false);
-    EXPECT_TRUE(told("the chain does not answer, it is asked again: "));
+    EXPECT_TRUE(told("the chain does not answer, trying again: "));
     anvil_.start();
     EXPECT_TRUE(told("the chain answers again\n"));
     watching.send(SIGTERM);

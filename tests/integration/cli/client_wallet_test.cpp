@@ -26,7 +26,8 @@ TEST_F(WalletTest, DepositMovesTokensIntoTheEscrow) {
     const auto first = gym({"wallet", "deposit", "12.5", "--json"}, true);
     ASSERT_EQ(first.exit_code, 0) << first.err << first.out;
     const std::string hash(json::parse(first.out).at("transaction").as_string());
-    EXPECT_NE(first.err.find("transaction " + hash + "; it goes on even if"), std::string::npos)
+    EXPECT_NE(first.err.find("transaction " + hash + "; waiting until it is final"),
+              std::string::npos)
         << first.err;
     const auto second = gym({"wallet", "deposit", "0.5"}, true);
     ASSERT_EQ(second.exit_code, 0) << second.err << second.out;
@@ -79,7 +80,7 @@ TEST_F(WalletTest, AWithdrawalCanBeTakenBack) {
     ASSERT_EQ(cancelled.exit_code, 0) << cancelled.err;
     const auto late = gym({"wallet", "withdraw"}, true);
     EXPECT_EQ(late.exit_code, 5);
-    EXPECT_NE(late.err.find("no withdrawal waits"), std::string::npos) << late.err;
+    EXPECT_NE(late.err.find("no withdrawal is waiting"), std::string::npos) << late.err;
     EXPECT_EQ(gym({"wallet", "withdraw", "1", "--cancel"}, true).exit_code, 2);
 }
 
@@ -190,8 +191,7 @@ TEST_F(WalletTest, AnApiThatDoesNotAnswerKeepsNobodyFromItsMoney) {
     const auto asked = gym({"wallet", "withdraw", "4", "--api", "http://127.0.0.1:1"}, true);
     ASSERT_EQ(asked.exit_code, 0) << asked.err;
     EXPECT_NE(asked.err.find("your deployment is not compared: "), std::string::npos) << asked.err;
-    EXPECT_NE(asked.err.find("it is not known how much of this is locked in jobs"),
-              std::string::npos)
+    EXPECT_NE(asked.err.find("the part that is locked in jobs is unknown"), std::string::npos)
         << asked.err;
 }
 
@@ -218,7 +218,7 @@ TEST_F(WalletTest, ARequestThatReplacesAnotherSaysSoAndThatTheWaitBeginsAgain) {
     EXPECT_NE(again.err.find("replaces           the request of 4 tokens, payable at "),
               std::string::npos)
         << again.err;
-    EXPECT_NE(again.err.find("its wait is lost"), std::string::npos) << again.err;
+    EXPECT_NE(again.err.find("the wait begins again"), std::string::npos) << again.err;
     EXPECT_EQ(json::parse(again.out).at("replaced_wei").as_string(), tokens("4").to_string());
 }
 

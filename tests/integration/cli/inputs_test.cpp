@@ -144,13 +144,13 @@ TEST_F(Inputs, AnInterruptedUnitGoesOnAndGivesTheSameUnit) {
     command.send(SIGINT);
     const Outcome interrupted = command.wait();
     ASSERT_EQ(interrupted.exit_code, kInterrupted) << interrupted.err;
-    EXPECT_NE(interrupted.err.find("the same command goes on"), std::string::npos)
+    EXPECT_NE(interrupted.err.find("the same command resumes"), std::string::npos)
         << interrupted.err;
     EXPECT_FALSE(std::filesystem::exists(place_ / "unit.json"));
 
     const Outcome resumed = gym(unit_run(steps, "unit.json"));
     ASSERT_EQ(resumed.exit_code, kOk) << resumed.err;
-    EXPECT_NE(resumed.err.find("going on after step "), std::string::npos) << resumed.err;
+    EXPECT_NE(resumed.err.find("resuming after step "), std::string::npos) << resumed.err;
     EXPECT_EQ(slurp(place_ / "unit.json"), slurp(place_ / "whole.json"));
     EXPECT_FALSE(std::filesystem::exists(place_ / "unit.json.checkpoint"));
 }

@@ -99,7 +99,8 @@ TEST_F(MeasureCommandTest, FromPublicationToRetirement) {
     EXPECT_NE(gym({"data", "show", dataset.root.hex()}).out.find("50 %, the network's default"),
               std::string::npos);
     const Outcome unmeasured = measure({"--check"});
-    EXPECT_NE(unmeasured.err.find("nobody has measured"), std::string::npos) << unmeasured.err;
+    EXPECT_NE(unmeasured.err.find("there is no measurement of"), std::string::npos)
+        << unmeasured.err;
 
     const Outcome dry = measure({"--json"});
     ASSERT_EQ(dry.exit_code, 0) << dry.err;
@@ -125,7 +126,8 @@ TEST_F(MeasureCommandTest, FromPublicationToRetirement) {
     EXPECT_EQ(gym({"operator", "retire-evaluation", path("evaluation.yaml")}).exit_code, kRejected);
     const Outcome checked = measure({"--check"});
     EXPECT_EQ(checked.exit_code, 0) << checked.err << checked.out;
-    EXPECT_NE(checked.out.find("the same, bit for bit"), std::string::npos) << checked.out;
+    EXPECT_NE(checked.out.find("equal to the network's records, bit for bit"), std::string::npos)
+        << checked.out;
 }
 
 // Before retirement: the model, the seed, the steps and the reference are public.

@@ -81,7 +81,7 @@ TEST_F(SentencePieceCommands, AModelOfPiecesTrainsAndContinuesAPromptAsText) {
 TEST_F(SentencePieceCommands, AModelFileThatCannotBeUsedIsNamed) {
     expect_refusal(build(path("nothing.model")), kFailed, "nothing.model");
     spill(place_ / "other.model", "this is no model");
-    expect_refusal(build(path("other.model")), kFailed, "other.model is no SentencePiece model");
+    expect_refusal(build(path("other.model")), kFailed, "other.model is not a SentencePiece model");
     std::string words;
     for (int i = 0; i < 66'000; ++i)
         words += "w" + std::to_string(i) + '\n';

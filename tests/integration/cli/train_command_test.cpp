@@ -38,10 +38,10 @@ TEST_F(TrainCommand, AnInterruptedRunGoesOnToTheSameRoot) {
     command.send(SIGINT);
     const auto outcome = command.wait();
     ASSERT_EQ(outcome.exit_code, kInterrupted) << outcome.err;
-    EXPECT_NE(outcome.out.find("the same command goes on from"), std::string::npos) << outcome.out;
+    EXPECT_NE(outcome.out.find("the same command resumes from"), std::string::npos) << outcome.out;
 
     const auto rest = gym(arguments("parts"));
-    EXPECT_NE(rest.err.find("going on after step"), std::string::npos) << rest.err;
+    EXPECT_NE(rest.err.find("resuming after step"), std::string::npos) << rest.err;
     EXPECT_EQ(text_of(summary(rest), "final_state_root"), text_of(whole, "final_state_root"));
     EXPECT_EQ(text_of(summary(rest), "records_root"), text_of(whole, "records_root"));
     EXPECT_EQ(slurp(place_ / "records"), records);
@@ -63,7 +63,7 @@ TEST_F(TrainCommand, AnotherRunIntoTheSameFileLeavesAnInterruptedOnesProgressAlo
     const Command again(place_, arguments("100000"));
     wait_for_first_step(again);
     again.send(SIGINT);
-    EXPECT_NE(again.wait().err.find("going on after step"), std::string::npos);
+    EXPECT_NE(again.wait().err.find("resuming after step"), std::string::npos);
 }
 
 TEST_F(TrainCommand, ARunFromAStateGoesOnWithItsStepNumbers) {

@@ -26,19 +26,20 @@ class Usage : public ::testing::Test {
 };
 
 TEST_F(Usage, AWordThatIsNoCommandIsNamedWithWhatWasMeant) {
-    expect({"nod", "start"}, kUsage, "'nod' is no command of `gym`; did you mean 'node'?");
-    expect({"node", "strat"}, kUsage, "'strat' is no command of `gym node`; did you mean 'start'");
+    expect({"nod", "start"}, kUsage, "'nod' is not a command of `gym`; did you mean 'node'?");
+    expect({"node", "strat"}, kUsage,
+           "'strat' is not a command of `gym node`; did you mean 'start'");
     expect({"stake", "foo"}, kUsage,
-           "'foo' is no command of `gym stake`; it has show, add, thaw, withdraw");
-    expect({"stake", "job"}, kUsage, "'job' is no command of `gym stake`");
+           "'foo' is not a command of `gym stake`; it has show, add, thaw, withdraw");
+    expect({"stake", "job"}, kUsage, "'job' is not a command of `gym stake`");
     expect({"wallet", "with"}, kUsage, "did you mean 'withdraw'?");
     // On standard output, as every answer with --json.
     const Outcome json = gym({"--json", "nod", "start"});
     EXPECT_EQ(json.exit_code, kUsage);
     EXPECT_NE(json.out.find("did you mean 'node'?"), std::string::npos) << json.out;
     // What is missing, or too much, is no wrong word.
-    EXPECT_EQ(gym({"stake"}).err.find("no command"), std::string::npos);
-    EXPECT_EQ(gym({"wallet", "show", "much"}).err.find("no command"), std::string::npos);
+    EXPECT_EQ(gym({"stake"}).err.find("not a command"), std::string::npos);
+    EXPECT_EQ(gym({"wallet", "show", "much"}).err.find("not a command"), std::string::npos);
 }
 
 TEST_F(Usage, EveryWrongAddressIsAMistakeOfUsageThatNamesItsFlag) {
@@ -58,7 +59,8 @@ TEST_F(Usage, EveryWrongAddressIsAMistakeOfUsageThatNamesItsFlag) {
         };
         expect(with("0x0"), kUsage,
                flag + ": '0x0' is no address: 0x and 40 hexadecimal digits are expected");
-        expect(with("0x" + std::string(40, '0')), kUsage, flag + ": nobody has the zero address");
+        expect(with("0x" + std::string(40, '0')), kUsage,
+               flag + ": tokens sent to the zero address");
         expect(with("0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"), kUsage,
                "has a wrong checksum (EIP-55)");
     }
@@ -75,11 +77,11 @@ TEST_F(Usage, AWrongAmountSaysWhatIsExpected) {
         for (const char* word : {"abc", "-1", "1e30", "1,5"})
             expect(with(word), kUsage,
                    "'" + std::string(word) +
-                       "' is no amount of tokens: only digits and a point are expected");
-        expect(with("0"), kUsage, "more than 0 is expected");
-        expect(with("1.5."), kUsage, "digits are expected before and behind one point");
+                       "' is not an amount of tokens: write only digits and a point");
+        expect(with("0"), kUsage, "it must be more than 0");
+        expect(with("1.5."), kUsage, "write digits before and after a single point");
         expect(with("0.1234567890123456789"), kUsage, "it has 19 decimals");
-        expect(with("1" + std::string(70, '0')), kUsage, "it is more than there can be");
+        expect(with("1" + std::string(70, '0')), kUsage, "it exceeds the largest possible amount");
         expect(with("abc"), kUsage, "(like 12.5, with at most 18 decimals)");
     }
 }
@@ -87,8 +89,7 @@ TEST_F(Usage, AWrongAmountSaysWhatIsExpected) {
 TEST_F(Usage, AParameterCheckSaysWhichFileItRead) {
     const Outcome unnamed = gym({"params", "check"});
     ASSERT_EQ(unnamed.exit_code, kOk) << unnamed.err;
-    EXPECT_NE(unnamed.out.find("/examples/params.yaml (no other file was named)\n"),
-              std::string::npos)
+    EXPECT_NE(unnamed.out.find("/examples/params.yaml (default file)\n"), std::string::npos)
         << unnamed.out;
     const std::string example =
         slurp(std::getenv("GYM_SOURCE_DIR") + std::string("/examples/params.yaml"));

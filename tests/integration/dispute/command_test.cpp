@@ -60,7 +60,8 @@ class DisputeCommands : public CommandsOn<PlayTest> {
         EXPECT_TRUE(table.out.starts_with("game          unit          job ")) << table.out;
         EXPECT_NE(table.out.find(registry.substr(0, 12)), std::string::npos) << table.out;
         const Outcome unknown = gym({"dispute", "show", "0x00000000000000000000"});
-        EXPECT_NE(unknown.err.find("no game and no disputed unit has 0x0000"), std::string::npos)
+        EXPECT_NE(unknown.err.find("no game and no disputed unit begins with 0x0000"),
+                  std::string::npos)
             << unknown.err;
     }
     /// What is added between a proof and its settlement would be taken, too.
@@ -110,7 +111,7 @@ TEST_F(OuterDisputeCommands, TellAGameAboutAnAggregate) {
     EXPECT_NE(claimed.find("(f32 0x"), std::string::npos) << claimed;
     const Outcome text = gym({"dispute", "show", played.id.hex()});
     for (const char* part :
-         {"declareOuter -> the aggregate, what it is made from",
+         {"declareOuter -> the aggregate and its inputs",
           "pickOuter -> the aggregate, momentum tensors 0 to ",
           "pickOuterTensor -> the aggregate, parameter 3, its momentum, its tensor",
           "pickElement -> the aggregate, parameter 3, its momentum, element 2 of 3 deltas",

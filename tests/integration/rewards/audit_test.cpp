@@ -110,7 +110,8 @@ TEST_F(AuditTest, PublicDataAloneGivesTheRootOnChainAndNamesWhatIsWrong) {
     for (const char* epoch : {"1", "2"}) {
         const auto fine = audit(epoch);
         ASSERT_TRUE(fine.ok()) << fine.error().message;
-        EXPECT_NE(fine->find("verdict            all of it follows"), std::string::npos) << *fine;
+        EXPECT_NE(fine->find("verdict            the payout root follows"), std::string::npos)
+            << *fine;
         EXPECT_NE(fine->find("2 commitments under roots on chain, 2 reports, "), std::string::npos)
             << *fine;
         EXPECT_EQ(fine->find("not checked"), std::string::npos) << *fine;
@@ -214,7 +215,7 @@ TEST_F(AuditTest, ACreditForAUnitThatNobodyCommittedToIsNamed) {
                             *Amount::parse_tokens("0.1"));
     history_.left_out = {1};
     run_epoch(job, {{0, kPflop, Fate::kVerified}, {1, kPflop, Fate::kVerified}}, 1);
-    expect_named(audit("1"), ": nobody committed to unit " + history_.unit_id(1).hex());
+    expect_named(audit("1"), ": there is no commitment to unit " + history_.unit_id(1).hex());
     EXPECT_TRUE(audit("1", {"--files-only"}).ok());
 }
 

@@ -37,7 +37,7 @@ int run(int argc, char** argv) {
     CLI::App program{"A worker that flips one bit of one tensor of one step (tests only)",
                      "gym-faulty-worker"};
     options.add_to(program);
-    program.add_flag("--json", context.json, "Print events as JSON objects, one a line");
+    program.add_flag("--json", context.json, "Print events as one JSON object per line");
     program.add_option("--fault-step", fault.step, "Step of the unit, from 0")
         ->envname("GYM_FAULT_STEP")
         ->required();

@@ -82,13 +82,11 @@ TEST_F(WaitingTest, AnEndedJobForWhatIsLeftOfItsBudget) {
         });
     };
     EXPECT_EQ(ended(5, 2, RoundState::kAggregated),
-              "what is left of its budget to return, settling: 2 units to become final, "
-              "challenge windows end at 1970-01-01 00:01:00 UTC; 1 unit still being "
-              "checked");
+              "the rest of its budget to return, settling: 2 units to become final, challenge "
+              "windows end at 1970-01-01 00:01:00 UTC; 1 unit still being checked");
     EXPECT_EQ(ended(5, 0, RoundState::kAggregated),
-              "what is left of its budget to return, settling: round 2 to be closed");
-    EXPECT_EQ(ended(5, 0, RoundState::kClosed),
-              "what is left of its budget to return, by gym-rewards");
+              "the rest of its budget to return, settling: round 2 to be closed");
+    EXPECT_EQ(ended(5, 0, RoundState::kClosed), "the rest of its budget to return, by gym-rewards");
     EXPECT_TRUE(ended(0, 0, RoundState::kClosed).is_null());
 }
 

@@ -53,8 +53,8 @@ TEST(ReportText, HasARowForTheVerifierThatWasPaid) {
 
 TEST(ReportText, SaysWhichPartOfASlashIsBurnedAndWhy) {
     const std::string text = to_text(report());
-    EXPECT_NE(text.find("stake taken 100 tokens: 62.5 burned (62.5 %, so that a cheat which finds "
-                        "itself loses it), 37.5 to the verifier"),
+    EXPECT_NE(text.find("stake taken 100 tokens: 62.5 burned (62.5 %, so that a cheat that reports "
+                        "itself still loses it), 37.5 to the verifier"),
               std::string::npos)
         << text;
     EXPECT_EQ(report().dispute->burned_ppm(), 625'000U);

@@ -164,7 +164,7 @@ TEST_F(EvidenceCheckTest, ACreditForAUnitThatNobodyCommittedToIsNamed) {
     world_.unit_list[1].push_back(world_.unit_list[1][0]);
     world_.unit_list[1].back().id = digest(0x99);
     named("compute-0").unit = digest(0x99);
-    expect_named("credit compute-0: nobody committed to unit " + digest(0x99).hex());
+    expect_named("credit compute-0: there is no commitment to unit " + digest(0x99).hex());
 }
 
 TEST_F(EvidenceCheckTest, ACreditThatIsNotWhatWasCommittedToIsNamed) {

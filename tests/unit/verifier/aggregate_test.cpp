@@ -248,7 +248,7 @@ TEST_F(AggregateTest, ANextRoundThatSkipsARecordIsTold) {
     next.base_state_root = commit::sha256(as_bytes("another base"));
     post(next);
     look();
-    expect_contradiction("goes on from another record");
+    expect_contradiction("does not continue from the record of round");
     EXPECT_TRUE(claims_->list().empty()) << "the chain's rule compares records in a row";
 }
 

@@ -1,4 +1,4 @@
-// What every kernel call needs to know: the instruction set and the threads.
+// Context of every kernel call: the instruction set and the threads.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What lets one header be compiled by a C++ compiler and by nvcc.
+// Macros with which a header compiles under a C++ compiler and under nvcc.
 //
 // Every function in the scalar semantics headers is always inlined and has internal linkage: the
 // same header is compiled several times with different instruction sets (kernels/cpu), and a linker

@@ -103,7 +103,7 @@ class QuantisedMatrix {
     AlignedBuffer exponents_;
 };
 
-/// What the caller knows to be zero, or does not need: work to leave out, at the same bits.
+/// Parts that the caller knows to be zero or does not need: skipped work, same bits.
 enum class Q14Zeros {
     kNone,
     kRightOfDiagonal,        ///< a's element k of vector m is zero for k > m

@@ -25,7 +25,7 @@ Result<Reply> exchange(const std::string& url, http::Request request,
     if (reply.ok()) return reply;
     Error error = reply.error();
     if (error.code == ErrorCode::kUnavailable)
-        error.message += "; --api or GYM_API names another gym-api";
+        error.message += "; name another gym-api with --api or GYM_API";
     return error;
 }
 
@@ -93,7 +93,7 @@ Result<boost::json::value> json_of(const Reply& reply) {
     if (!is_success(reply)) return problem_of(reply);
     boost::json::error_code code;
     boost::json::value body = boost::json::parse(reply.body, code);
-    if (code) return fail(ErrorCode::kMalformed, "gym-api answered something that is no JSON");
+    if (code) return fail(ErrorCode::kMalformed, "gym-api's answer is not JSON");
     drop_controls(body);
     return body;
 }

@@ -13,8 +13,8 @@ namespace {
 /// On standard error, also with --json: it belongs to no result, and must be seen before the wait.
 void tell_sent(const Digest& hash) {
     (void)std::fprintf(stderr,
-                       "sent               transaction %s; it goes on even if this command is "
-                       "interrupted, waiting until it is final\n",
+                       "sent               transaction %s; waiting until it is final (an "
+                       "interruption does not stop the transaction)\n",
                        hash.hex().c_str());
 }
 

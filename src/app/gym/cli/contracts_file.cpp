@@ -26,7 +26,7 @@ Status read_tokens(YamlMap& map, std::string_view key, Amount& out) {
     GYM_TRY(const std::string text, map.string(key));
     const auto amount = Amount::parse_tokens(text);
     if (!amount.ok()) return map.error_at(key, amount.error().message);
-    if (amount->is_zero()) return map.error_at(key, "must be more than nothing");
+    if (amount->is_zero()) return map.error_at(key, "must be more than 0");
     out = *amount;
     return {};
 }

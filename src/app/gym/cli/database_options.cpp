@@ -6,10 +6,11 @@ namespace gym::app {
 
 void DatabaseOptions::add_to(CLI::App& command) {
     db::ConnectionConfig& to = connection;
-    command.add_option("--host", to.host, "Server, or folder of its socket")->envname("PGHOST");
+    command.add_option("--host", to.host, "Database server, or the folder of its socket")
+        ->envname("PGHOST");
     command.add_option("--port", to.port, "Port")->envname("PGPORT");
     command.add_option("--database", to.database, "Database")->envname("PGDATABASE");
-    command.add_option("--user", to.user, "Whose rights are used")->envname("PGUSER");
+    command.add_option("--user", to.user, "Database user")->envname("PGUSER");
 }
 
 Result<std::unique_ptr<db::Database>> DatabaseOptions::open(const char* application) const {

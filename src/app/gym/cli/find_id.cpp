@@ -39,7 +39,7 @@ Result<Digest> find_id(const std::string& api_url, const IdList& list, const std
     const std::string what = list.what;
     if (auto id = Digest::parse(text); id.ok()) return id;
     if (!is_id_prefix(text))
-        return fail(ErrorCode::kInvalidArgument, "'" + text + "' is no id of a " + what +
+        return fail(ErrorCode::kInvalidArgument, "'" + text + "' is not the id of a " + what +
                                                      " (64 hex digits, or at least the first 4)");
     const std::string prefix = normal(text);
     std::optional<Digest> found;
@@ -64,8 +64,9 @@ Result<Digest> find_id(const std::string& api_url, const IdList& list, const std
                 fmt::format("several ids of a {} begin with {}: give more digits", what, prefix));
         if (count < kPageItems) break;
         if (page + 1 == kPagesMax)
-            return fail(ErrorCode::kOutOfRange,
-                        "there are more " + what + "s than are looked through: give the whole id");
+            return fail(
+                ErrorCode::kOutOfRange,
+                "there are more " + what + "s than this command searches: give the whole id");
     }
     if (found) return *found;
     return fail(ErrorCode::kNotFound, "no " + what + " has an id that begins with " + prefix);

@@ -31,12 +31,11 @@ std::array<NamedContract, 6> named(const contracts::Deployment& contracts) {
 }
 
 Error differs(const std::string& what, const std::string& theirs, const std::string& ours) {
-    return fail(ErrorCode::kMismatch,
-                "the " + what + " of gym-api's network is " + theirs + ", your deployment has " +
-                    ours +
-                    ": ask the network's operator for its deployment.json, or name its "
-                    "gym-api by --api or GYM_API; without both of these your file alone counts; "
-                    "nothing was sent");
+    return fail(
+        ErrorCode::kMismatch,
+        "the " + what + " of gym-api's network is " + theirs + ", your deployment has " + ours +
+            ": nothing was sent. Ask the network's operator for its deployment.json, or name its "
+            "gym-api with --api or GYM_API (without either, only your file counts)");
 }
 
 }  // namespace

@@ -21,14 +21,15 @@ std::string flag_or_environment(const std::string& flag, const char* variable) {
 
 /// Of an amount that is refused.
 std::string what_is_wrong(const std::string& text, const Result<Amount>& amount) {
-    if (amount.ok()) return "more than 0 is expected";
-    if (amount.error().code == ErrorCode::kOutOfRange) return "it is more than there can be";
+    if (amount.ok()) return "it must be more than 0";
+    if (amount.error().code == ErrorCode::kOutOfRange)
+        return "it exceeds the largest possible amount";
     if (text.find_first_not_of("0123456789.") != std::string::npos)
-        return "only digits and a point are expected, no sign, exponent or unit";
+        return "write only digits and a point, without sign, exponent or unit";
     const std::size_t point = text.find('.');
     const std::size_t decimals = point == std::string::npos ? 0 : text.size() - point - 1;
     if (decimals > kTokenDecimals) return "it has " + std::to_string(decimals) + " decimals";
-    return "digits are expected before and behind one point";
+    return "write digits before and after a single point";
 }
 
 }  // namespace
@@ -64,12 +65,13 @@ Result<std::string> ApiOptions::key() const {
 }
 
 void KeyOptions::add_to(CLI::App& command, bool signs) {
-    command.add_option("--data-dir", data_dir, "Where the key is (default ~/.gym)");
+    command.add_option("--data-dir", data_dir, "Folder of the key (default ~/.gym)");
     command.add_option("--keystore", keystore, "Keystore file, relative to the data directory");
     // Commands that only need the address take it too: one set of flags fits all of them.
-    command.add_option("--passphrase-file", passphrase_file,
-                       signs ? "File with the key's passphrase, mode 0600 (or set GYM_PASSPHRASE)"
-                             : "Not needed here: the address is not encrypted");
+    command.add_option(
+        "--passphrase-file", passphrase_file,
+        signs ? "File with the key's passphrase, mode 0600 (or set GYM_PASSPHRASE)"
+              : "Ignored: this command reads only the address, which is not encrypted");
 }
 
 Result<node::NodeConfig> KeyOptions::config() const {
@@ -94,14 +96,15 @@ void ChainOptions::add_to(CLI::App& command) {
 Result<std::string> ChainOptions::rpc_url() const {
     std::string chosen = flag_or_environment(url, "GYM_CHAIN");
     if (!chosen.empty()) return chosen;
-    return fail(ErrorCode::kInvalidArgument, "which chain? --chain http://host:port or GYM_CHAIN");
+    return fail(ErrorCode::kInvalidArgument,
+                "no chain is named: use --chain http://host:port or GYM_CHAIN");
 }
 
 Result<contracts::Deployment> ChainOptions::contracts() const {
     const std::string chosen = flag_or_environment(deployment, "GYM_DEPLOYMENT");
     if (chosen.empty())
         return fail(ErrorCode::kInvalidArgument,
-                    "which contracts? --deployment deployment.json or GYM_DEPLOYMENT");
+                    "no contracts are named: use --deployment deployment.json or GYM_DEPLOYMENT");
     return contracts::load_deployment(chosen);
 }
 
@@ -118,7 +121,7 @@ Result<Amount> tokens_argument(const std::string& text) {
     auto amount = Amount::parse_tokens(text);
     if (amount.ok() && !amount->is_zero()) return amount;
     return fail(ErrorCode::kInvalidArgument,
-                "'" + text.substr(0, kShownMax) + "' is no amount of tokens: " +
+                "'" + text.substr(0, kShownMax) + "' is not an amount of tokens: " +
                     what_is_wrong(text, amount) + " (like 12.5, with at most 18 decimals)");
 }
 
@@ -130,7 +133,7 @@ Result<std::optional<Address>> address_option(const char* flag, const std::strin
                     std::string(flag) + ": " + address.error().message);
     if (address->is_zero())
         return fail(ErrorCode::kInvalidArgument,
-                    std::string(flag) + ": nobody has the zero address, what goes there is lost");
+                    std::string(flag) + ": tokens sent to the zero address are lost");
     return std::optional(*address);
 }
 

@@ -65,7 +65,7 @@ std::string unknown_subcommand(const CLI::App& program) {
     const std::vector<std::string> left = program.remaining(true);
     if (group->get_require_subcommand_min() == 0 || left.empty() || left[0].starts_with('-'))
         return {};
-    return "'" + left[0] + "' is no command of `" + command + "`" +
+    return "'" + left[0] + "' is not a command of `" + command + "`" +
            suggestion(*group, command, left[0]);
 }
 

@@ -25,7 +25,7 @@ Result<SendLock> lock_sender(const std::filesystem::path& folder, const Address&
         if (lock.error().code != ErrorCode::kConflict) return lock.error();
         if (std::chrono::steady_clock::now() >= last_look)
             return fail(ErrorCode::kConflict, "another gym command still sends from " + who +
-                                                  ": repeat this one when it has ended");
+                                                  ": repeat this command when that one has ended");
         if (!told)
             (void)std::fprintf(stderr,
                                "waiting            until another gym command that sends from %s "

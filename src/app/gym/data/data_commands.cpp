@@ -94,7 +94,7 @@ Status show_dataset_file(const CliContext& context, const std::string& path) {
 }
 
 void add_data_commands(CLI::App& app, CliContext& context) {
-    CLI::App* data = app.add_subcommand("data", "Datasets: token files with a Merkle root");
+    CLI::App* data = app.add_subcommand("data", "Build, register and measure datasets");
     data->require_subcommand(1);
     add_build(*data, context);
     add_data_registry_commands(*data, context);

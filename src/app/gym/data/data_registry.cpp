@@ -38,7 +38,7 @@ struct RegistryOptions {
 Result<Amount> price_argument(const std::string& text) {
     if (auto price = Amount::parse_tokens(text); price.ok()) return price;
     return fail(ErrorCode::kInvalidArgument,
-                "--price: '" + text + "' is no amount of tokens (like 0.25; 0: free)");
+                "--price: '" + text + "' is not an amount of tokens (like 0.25; 0 is free)");
 }
 
 /// What is registered can never be changed: what looks like a mistake needs a word more.
@@ -48,14 +48,14 @@ Status check_terms(const RegistryOptions& options, const DatasetTerms& terms,
     if (const std::string id = uncommon_licence(terms.licence); !id.empty())
         return fail(ErrorCode::kConflict,
                     "'" + id +
-                        "' is none of the common SPDX ids, and a licence can never be changed: "
-                        "correct it, write LicenseRef-" +
-                        id + " for a licence of your own, or add --yes if it is meant so");
+                        "' is not a common SPDX id, and a licence can never be changed: correct "
+                        "it, write LicenseRef-" +
+                        id + " for a licence of your own, or confirm it with --yes");
     if (!terms.price_wei_per_mtoken.is_zero() && dataset.tokens().size() < quality::kShingleTokens)
         return fail(ErrorCode::kConflict,
                     "a text of " + std::to_string(dataset.tokens().size()) +
-                        " tokens is too short to be new: its quality is 0 %, so it earns nothing "
-                        "at any price, ever; add --yes to register it nonetheless");
+                        " tokens is too short to count as new: its quality is 0 %, so it can never "
+                        "earn anything; add --yes to register it anyway");
     return {};
 }
 
@@ -64,8 +64,8 @@ void warn_of_no_worth(const json::object& record, const DatasetTerms& terms) {
     const auto known = data_terms_of(record);
     if (!known.ok() || known->quality_ppm != 0 || terms.price_wei_per_mtoken.is_zero()) return;
     (void)std::fprintf(stderr,
-                       "warning            its quality is 0 %%: it is like what was registered "
-                       "before, or measured as useless, and earns nothing at any price\n");
+                       "warning            its quality is 0 %%, because it resembles registered "
+                       "data or was measured as useless: it earns nothing at any price\n");
 }
 
 Status register_file(const CliContext& context, const RegistryOptions& options) {
@@ -145,30 +145,32 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
         command->callback([&context, options, run] { context.finish(run(context, *options)); });
         return command;
     };
-    CLI::App* enter = add("register", "Offer a text or token file to jobs; its owner is paid", true,
-                          register_file);
+    CLI::App* enter =
+        add("register", "Register a text or token file for jobs to train on; its owner is paid",
+            true, register_file);
     enter->add_option("file", options->file, "Text (a token is a byte) or token file")->required();
     enter
         ->add_option("--licence", options->licence,
                      "SPDX expression: CC-BY-4.0, CC0-1.0 OR MIT, LicenseRef-name")
         ->required();
-    enter->add_option("--name", options->name, "For people (default: the file's name)");
+    enter->add_option("--name", options->name,
+                      "Name that is shown in lists (default: the file's name)");
     enter->add_option("--price", options->price,
-                      "Tokens for a million tokens of text that final units consume, times the "
-                      "quality; never changes (default 0)");
+                      "Price of a million tokens of text in final units, before the quality "
+                      "factor; can never change (default 0)");
     enter->add_flag("--yes", options->yes,
-                    "Also under a licence that is not a common one, or at a price for a text that "
-                    "is too short to earn anything");
-    add("list", "Registered datasets, newest first", false, list)
-        ->add_option("--owner", options->owner, "Only datasets of this address");
-    add("evaluations", "What the usefulness of datasets is measured with, newest first", false,
-        list_evaluations);
+                    "Register even with an uncommon licence, or with a price on a text that is too "
+                    "short to earn anything");
+    add("list", "List registered datasets, newest first", false, list)
+        ->add_option("--owner", options->owner, "List only datasets of this address");
+    add("evaluations", "List the evaluations that measure the usefulness of datasets, newest first",
+        false, list_evaluations);
     add("show",
-        "A token file's root, size and vocabulary; or, by its root, what a registered dataset "
-        "costs and is worth",
+        "Show a token file's root, size and vocabulary, or a registered dataset's price and "
+        "quality by its root",
         false, show)
         ->add_option("dataset", options->dataset,
-                     "Token file, or root of a registered dataset or its first digits")
+                     "Token file, or the root of a registered dataset (first digits suffice)")
         ->required();
 }
 

@@ -18,7 +18,7 @@ constexpr std::uint32_t kUploadTimeoutMs = 180'000;
 
 Result<json::object> object_of(json::value answer) {
     if (answer.is_object()) return std::move(answer).as_object();
-    return fail(ErrorCode::kMalformed, "gym-api answered something that is no object");
+    return fail(ErrorCode::kMalformed, "gym-api's answer is not a JSON object");
 }
 
 }  // namespace
@@ -65,8 +65,7 @@ Result<DataTerms> data_terms_of(const json::object& dataset) {
     const bool is_record = price != nullptr && price->is_string() && quality != nullptr &&
                            quality->is_int64() && quality->get_int64() >= 0 &&
                            quality->get_int64() <= std::int64_t{kPpm};
-    if (!is_record)
-        return fail(ErrorCode::kMalformed, "gym-api answered something that is no dataset");
+    if (!is_record) return fail(ErrorCode::kMalformed, "gym-api's answer is not a dataset");
     DataTerms out;
     GYM_TRY(out.price_wei_per_mtoken, Amount::parse(std::string(price->get_string())));
     out.quality_ppm = static_cast<std::uint32_t>(quality->get_int64());

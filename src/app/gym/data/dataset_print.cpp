@@ -50,7 +50,7 @@ void print_dataset(const json::object& dataset) {
                 usefulness_from(dataset.at("measurement")).c_str());
     std::printf("quality            %s\n", share(dataset, "quality_ppm").c_str());
     if (const json::value& nearest = dataset.at("nearest"); nearest.is_object())
-        std::printf("nearest            %s: %s of the text are like it\n",
+        std::printf("nearest            %s: shares %s of the text\n",
                     text(nearest.as_object(), "root").c_str(),
                     share(nearest.as_object(), "ppm").c_str());
     std::printf("registered         number %s\n", text(dataset, "number").c_str());

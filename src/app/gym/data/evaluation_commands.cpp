@@ -119,7 +119,7 @@ Status retire(const CliContext& context, const Options& options) {
     std::printf("measures           datasets up to number %llu\n",
                 static_cast<unsigned long long>(until));
     std::printf(
-        "now publish        %s and the held-out text: anybody can then repeat all of its "
+        "now publish        %s and the held-out text, so that anybody can repeat all of its "
         "measurements\n",
         options.file.c_str());
     return {};
@@ -133,20 +133,19 @@ void add_evaluation_commands(CLI::App& group, CliContext& context) {
         CLI::App* command = group.add_subcommand(name, about);
         command
             ->add_option("file", options->file,
-                         "The evaluation (deploy/config/evaluation.yaml explains it)")
+                         "Evaluation file (deploy/config/evaluation.yaml explains every key)")
             ->required();
         options->database.add_to(*command);
         command->callback([&context, options, run] { context.finish(run(context, *options)); });
         return std::pair(command, options);
     };
-    const auto [command, options] =
-        add("publish-evaluation",
-            "Measure an evaluation's reference and publish its id: it measures datasets that are "
-            "registered from then on (user: gym_evaluator)",
-            publish);
+    const auto [command, options] = add("publish-evaluation",
+                                        "Measure an evaluation's reference and publish its id, for "
+                                        "datasets registered afterwards (user: gym_evaluator)",
+                                        publish);
     add_engine_options(*command, options->engine);
     add("retire-evaluation",
-        "Open an evaluation's commitment; it measures nothing that is registered later", retire);
+        "Open an evaluation's commitment; it measures no dataset registered later", retire);
 }
 
 }  // namespace gym::app

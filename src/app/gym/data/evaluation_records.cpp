@@ -113,7 +113,8 @@ Result<std::vector<std::string>> compare_with_records(
     const std::vector<json::object>& evaluations) {
     const json::value* measurement = dataset.if_contains("measurement");
     if (measurement == nullptr || measurement->is_null())
-        return fail(ErrorCode::kNotFound, "nobody has measured dataset " + found.dataset.hex() +
+        return fail(ErrorCode::kNotFound, "there is no measurement of dataset " +
+                                              found.dataset.hex() +
                                               ": its usefulness is the network's default");
     return read_answer("measurement", [&] { return deviations(found, dataset, evaluations); });
 }

@@ -49,12 +49,12 @@ Result<blob::Dataset> load_dataset(const Options& options) {
         return fail(ErrorCode::kInvalidArgument,
                     "--blobs: the folder of the network's blob store is needed to find the tokens "
                     "of " +
-                        root->hex() + "; or give its token file instead of the root");
+                        root->hex() + ", or give its token file instead of the root");
     GYM_TRY(const auto record, fetch_dataset(options.api.base_url(), *root));
     if (!record) return fail(ErrorCode::kNotFound, "dataset " + root->hex() + " is not registered");
     const json::value* blob = record->if_contains("blob");
     if (blob == nullptr || !blob->is_string())
-        return fail(ErrorCode::kMalformed, "gym-api answered something that is no dataset");
+        return fail(ErrorCode::kMalformed, "gym-api's answer is not a dataset");
     GYM_TRY(const Digest blob_root, Digest::parse(std::string(blob->get_string())));
     GYM_TRY(const auto store, blob::DirectoryStore::open(options.blobs));
     GYM_TRY(const Bytes file, store.get(blob_root));
@@ -158,10 +158,10 @@ void print(const CliContext& context, const Measured& found, bool recorded,
     print_loss("loss after", found.after, "trained on the dataset");
     print_loss("baseline", found.reference.baseline, "trained on the reference");
     std::printf("usefulness         %s\n", percent(found.usefulness_ppm).c_str());
-    if (recorded) std::printf("recorded           jobs from now on pay by it\n");
+    if (recorded) std::printf("recorded           applies to jobs submitted from now on\n");
     if (!deviations) return;
     if (deviations->empty())
-        std::printf("verdict            the network's records say the same, bit for bit\n");
+        std::printf("verdict            equal to the network's records, bit for bit\n");
     for (const std::string& sentence : *deviations)
         std::printf("deviation          %s\n", sentence.c_str());
 }
@@ -202,12 +202,13 @@ Status measure_dataset(const CliContext& context, const Options& options) {
 void add_measure_command(CLI::App& data, CliContext& context) {
     auto options = std::make_shared<Options>();
     CLI::App* command = data.add_subcommand(
-        "measure", "How useful a dataset is: train on it, compare losses on a held-out text");
+        "measure",
+        "Measure a dataset's usefulness: train on it and compare losses on a held-out text");
     command->add_option("dataset", options->dataset, "Token file, text, or root (with --blobs)")
         ->required();
     command
         ->add_option("--evaluation", options->evaluation,
-                     "What to measure with (deploy/config/evaluation.yaml explains it)")
+                     "Evaluation file (deploy/config/evaluation.yaml explains every key)")
         ->required();
     command->add_option("--blobs", options->blobs, "Folder of the network's blob store");
     CLI::Option* record = command->add_flag(
@@ -215,8 +216,9 @@ void add_measure_command(CLI::App& data, CliContext& context) {
         "Store the result in the network's database, as a user with the rights of gym_evaluator "
         "(password: PGPASSWORD)");
     command
-        ->add_flag("--check", options->check,
-                   "Compare with what gym-api says was measured; exit code 3 at a deviation")
+        ->add_flag(
+            "--check", options->check,
+            "Compare with the measurement that gym-api publishes; exit with 3 if they differ")
         ->excludes(record);
     options->api.add_to(*command, false);
     options->database.add_to(*command);

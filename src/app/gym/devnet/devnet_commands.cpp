@@ -44,8 +44,8 @@ std::string root_flag(const DevnetFlags& flags) {
 Error with_way_out(Error error, const DevnetFlags& flags) {
     if (devnet::load_layout(flags.network.root).ok())
         error.message += "; `gym devnet up" + root_flag(flags) +
-                         "` goes on from here, `gym devnet down" + root_flag(flags) +
-                         "` removes what is there";
+                         "` continues from here, `gym devnet down" + root_flag(flags) +
+                         "` removes the network";
     return error;
 }
 
@@ -168,27 +168,27 @@ void add_network_options(CLI::App& command, DevnetFlags& flags) {
 }
 
 void add_start_options(CLI::App& command, DevnetFlags& flags) {
-    command.add_option("--workers", flags.network.workers, "How many workers (default 3)")
+    command.add_option("--workers", flags.network.workers, "Number of workers (default 3)")
         ->check(CLI::Range(1, 64));
-    command.add_option("--api-port", flags.network.api_port, "Port of the API; 0: any free one");
+    command.add_option("--api-port", flags.network.api_port, "Port of the API; 0: any free port");
     command.add_option("--cheating-worker-program", flags.network.cheating_worker,
-                       "A test build of the worker that runs as the last worker");
+                       "Program to run as the last worker, such as gym-faulty-worker");
 }
 
 }  // namespace
 
 void add_devnet_commands(CLI::App& app, CliContext& context) {
     auto flags = std::make_shared<DevnetFlags>();
-    CLI::App* group = app.add_subcommand("devnet", "A whole network on this machine");
+    CLI::App* group = app.add_subcommand("devnet", "Run a whole network on this machine");
     group->require_subcommand(1);
 
-    CLI::App* up_command = group->add_subcommand("up", "Start it and leave it running");
+    CLI::App* up_command = group->add_subcommand("up", "Start a network and leave it running");
     add_network_options(*up_command, *flags);
     add_start_options(*up_command, *flags);
     up_command->callback([&context, flags] { context.finish(up(context, *flags)); });
 
     CLI::App* down_command =
-        group->add_subcommand("down", "Stop it by its process ids and remove it");
+        group->add_subcommand("down", "Stop the network and remove its folder");
     add_network_options(*down_command, *flags);
     down_command->callback([&context, flags] { context.finish(down(context, *flags)); });
 
@@ -197,13 +197,14 @@ void add_devnet_commands(CLI::App& app, CliContext& context) {
     add_network_options(*demo_command, *flags);
     add_start_options(*demo_command, *flags);
     demo_command->add_option("--text", flags->demo.text, "Text to train on")->required();
-    demo_command->add_option("--licence", flags->demo.licence,
-                             "Of the text, an SPDX expression (default LicenseRef-public-domain)");
+    demo_command->add_option(
+        "--licence", flags->demo.licence,
+        "Licence of the text, an SPDX expression (default LicenseRef-public-domain)");
     demo_command->add_option("--job", flags->demo.job_file,
                              "Job file (default examples/demo-job.yaml)");
-    demo_command->add_option("--report", flags->report, "Where to write the report (JSON)");
+    demo_command->add_option("--report", flags->report, "Write the report (JSON) to this file");
     demo_command->add_option("--timeout", flags->demo.timeout_s,
-                             "Seconds without progress after which it gives up [900]");
+                             "Give up after this many seconds without progress (default 900)");
     demo_command->add_flag("--keep", flags->keep, "Leave the network running");
     demo_command->callback([&context, flags] { context.finish(demo(context, *flags)); });
 }

@@ -157,7 +157,7 @@ class Watch {
         const bool taken_back = found_ && !game.ok() && game.error().code == ErrorCode::kNotFound;
         if (!game.ok() && !taken_back) return game.error();
         if (taken_back || *game == nullptr) {
-            wait_for(taken_back ? "the chain took the game's opening back: waiting for it"
+            wait_for(taken_back ? "a reorganisation removed the game's opening: waiting for it"
                                 : "no game is open: waiting for one");
             return static_cast<const GameLog*>(nullptr);
         }
@@ -188,7 +188,7 @@ class Contact {
   public:
     void lost(const Error& error) {
         if (!std::exchange(lost_, true))
-            (void)std::fprintf(stderr, "the chain does not answer, it is asked again: %s\n",
+            (void)std::fprintf(stderr, "the chain does not answer, trying again: %s\n",
                                error.message.c_str());
     }
     void made() {
@@ -224,8 +224,8 @@ Status watch(const CliContext& context, const DisputeOptions& options) {
 }  // namespace
 
 void add_dispute_commands(CLI::App& app, CliContext& context) {
-    CLI::App* group = app.add_subcommand(
-        "dispute", "Disputes about units, from the chain's logs alone: who claims what, and where");
+    CLI::App* group =
+        app.add_subcommand("dispute", "Inspect disputes about units, from the chain's logs alone");
     group->require_subcommand(1);
     const auto add = [&](const char* name, const char* about, auto run) {
         auto options = std::make_shared<DisputeOptions>();
@@ -234,18 +234,18 @@ void add_dispute_commands(CLI::App& app, CliContext& context) {
         out->callback([&context, options, run] { context.finish(run(context, *options)); });
         return std::pair(out, options);
     };
-    const auto [listing, list_options] = add("list", "All games, oldest first", list);
-    listing->add_flag("--open", list_options->open_only, "Only those that have not ended");
+    const auto [listing, list_options] = add("list", "List all games, oldest first", list);
+    listing->add_flag("--open", list_options->open_only, "List only open games");
     const auto [showing, show_options] =
-        add("show", "One game: its course, where it is, gas of each side, how it ended", show);
+        add("show", "Show one game: its moves, position, gas of each side and outcome", show);
     showing
         ->add_option("game", show_options->game,
-                     "Its id or its unit's, on chain or at the API; or the first digits")
+                     "Id of the game, or of its unit on chain or at the API (first digits suffice)")
         ->required();
     const auto [watching, watch_options] = add("watch", "Follow a game to its end", watch);
     watching->add_option("game", watch_options->game,
-                         "Its id or its unit's, on chain or at the API, or the first digits; else "
-                         "the newest open one");
+                         "Id of the game, or of its unit on chain or at the API (first digits "
+                         "suffice; default: the newest open game)");
 }
 
 }  // namespace gym::app

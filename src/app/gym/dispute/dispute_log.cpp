@@ -98,10 +98,10 @@ Error ambiguous(const std::string& wanted, const std::vector<const GameLog*>& fo
     std::string ids;
     for (std::size_t i = 0; i < std::min(found.size(), kIdsShown); ++i)
         ids += (i == 0 ? " " : ", ") + found[i]->id().hex();
-    return fail(ErrorCode::kInvalidArgument,
-                std::to_string(found.size()) + " games have, or are about units that have, " +
-                    wanted + " in front; give one of the games' ids:" + ids +
-                    (found.size() > kIdsShown ? ", ..." : ""));
+    return fail(ErrorCode::kInvalidArgument, std::to_string(found.size()) +
+                                                 " games or their units begin with " + wanted +
+                                                 " in front; give one of the games' ids:" + ids +
+                                                 (found.size() > kIdsShown ? ", ..." : ""));
 }
 
 }  // namespace
@@ -118,14 +118,14 @@ Result<const GameLog*> find_game(const DisputeLog& log, const std::string& wante
         prefix.find_first_not_of("0123456789abcdef", 2) != std::string::npos)
         return fail(ErrorCode::kInvalidArgument,
                     "'" + wanted +
-                        "' is no id: give a game's or a unit's, or at least its first four digits, "
-                        "as `gym dispute list` shows them (0x1234...)");
+                        "' is not an id: give the id of a game or unit, or at least its first four "
+                        "digits, as in `gym dispute list` (0x1234...)");
     std::vector<const GameLog*> found;
     for (const GameLog& game : log.games)
         if (is_meant(game, prefix)) found.push_back(&game);
     if (found.size() == 1) return found.front();
     if (found.size() > 1) return ambiguous(wanted, found);
-    return fail(ErrorCode::kNotFound, "no game and no disputed unit has " + wanted +
+    return fail(ErrorCode::kNotFound, "no game and no disputed unit begins with " + wanted +
                                           " in front; `gym dispute list` shows all");
 }
 
@@ -183,8 +183,9 @@ Result<std::uint64_t> DisputeReader::gas_of(const Digest& transaction) {
         if (const auto gas = known->find(transaction); gas != known->end()) return gas->second;
     GYM_TRY(const auto receipt, client_.receipt(transaction));
     if (!receipt)
-        return fail(ErrorCode::kUnavailable, "the chain took transaction " + transaction.hex() +
-                                                 " back just now: ask again");
+        return fail(ErrorCode::kUnavailable,
+                    "the chain took transaction " + transaction.hex() +
+                        " was just removed by a reorganisation: run the command again");
     (receipt->block_number < next_block_ ? final_gas_ : recent_gas_)[transaction] =
         receipt->gas_used;
     return receipt->gas_used;

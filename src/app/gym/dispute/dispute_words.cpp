@@ -125,7 +125,7 @@ std::string element_words(const Whereabouts& where) {
 
 std::string conflict_words(const Amount& field) {
     if (field == Amount(game::kNextRecordField))
-        return "the next round's record does not go on from the aggregate";
+        return "the next round's record does not continue from the aggregate";
     if (field == Amount(game::kEquivocationField))
         return "two different commitments to one unit are signed";
     return "two records contradict each other: field " + field.to_string();
@@ -266,7 +266,7 @@ std::string status_words(game::GameStatus status) {
         case kChallengerMoves:
             return "the challenger must move";
         case kUpheld:
-            return "over: the challenger ran out of time, the unit stands as far as this game goes";
+            return "over: the challenger ran out of time; this game found no fault in the unit";
         case kFaultProven:
             return "over: the fault is proven";
         case kFaultByClock:
@@ -313,7 +313,7 @@ std::string place_words(const game::Cursor& cursor, const Whereabouts& where) {
         case Stage::kChunks:
             return tensor_words(where) + ", " + leaves_below(cursor, "chunk");
         case Stage::kOuter:
-            return "the aggregate, what it is made from";
+            return "the aggregate and its inputs";
         case Stage::kOuterState:
             return outer_state_words(cursor, where);
         case Stage::kColumn:

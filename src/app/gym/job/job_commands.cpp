@@ -54,7 +54,7 @@ Result<ResolvedJob> asked_job(const JobOptions& options) {
     const auto price = Amount::parse_tokens(options.max_data_price);
     if (!price.ok())
         return fail(ErrorCode::kInvalidArgument, "--max-data-price: '" + options.max_data_price +
-                                                     "' is no amount of tokens (like 0.25)");
+                                                     "' is not an amount of tokens (like 0.25)");
     GYM_CHECK(agree_to_data_price(job, *price));
     return job;
 }
@@ -84,8 +84,8 @@ Status check_offer(const JobOptions& options, const ResolvedJob& job, const json
                              ? "none"
                              : job.max_data_price_wei.to_tokens() + " at the most") +
                         ": --max-data-price " + price +
-                        " (or max_data_price in the job file) "
-                        "accepts it; `gym job quote` tells what the job comes to");
+                        " (or max_data_price in the job file) accepts it; `gym job quote` prints "
+                        "the job's cost");
     const std::string licence(dataset.at("licence").as_string());
     if (options.licence.empty() || options.licence == licence) return {};
     return fail(ErrorCode::kConflict, "dataset " + job.dataset_root.hex() +
@@ -290,13 +290,12 @@ void add_job_commands(CLI::App& app, CliContext& context) {
         return command;
     };
     const auto add_data_price = [&](CLI::App& command) {
-        command.add_option("--max-data-price", options->max_data_price,
-                           "Tokens for a million tokens of text, at most, in the place of the job "
-                           "file's max_data_price [0]");
+        command.add_option(
+            "--max-data-price", options->max_data_price,
+            "Highest price for a million tokens of text (default: the job file's max_data_price)");
     };
     CLI::App* quote_command = add(
-        "quote", "Count what a job will cost; only the dataset's price and the fee are asked for",
-        false,
+        "quote", "Print the most that a job can cost; submits nothing", false,
         [](const CliContext& with, const JobOptions& given) { return print_quote(with, given); });
     quote_command->add_option("file", options->file, "Job file (examples/job.yaml)")->required();
     add_data_price(*quote_command);
@@ -305,34 +304,35 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     submit_command->add_option("file", options->file, "Job file (examples/job.yaml)")->required();
     add_data_price(*submit_command);
     submit_command->add_option("--licence", options->licence,
-                               "Of a text that is not registered yet: an SPDX expression; it is "
-                               "registered for nothing (`gym data register` sets a price)");
+                               "Licence (SPDX expression) under which an unregistered text is "
+                               "registered, at price 0 (`gym data register` sets a price)");
     submit_command->add_flag("--again", options->again,
-                             "Submit it although the same job is running already");
-    submit_command->add_option("--idempotency-key", options->idempotency_key,
-                               "Names this submission: repeating it submits nothing twice");
-    add("list", "Jobs, newest first", false, list)
-        ->add_option("--owner", options->owner, "Only jobs of this address");
+                             "Submit the job even if the same job is already running");
+    submit_command->add_option(
+        "--idempotency-key", options->idempotency_key,
+        "Name of this submission; a repetition with the same name submits nothing");
+    add("list", "List jobs, newest first", false, list)
+        ->add_option("--owner", options->owner, "List only jobs of this address");
     const auto add_one = [&](const char* name, const char* about, bool with_key, auto run) {
         add(name, about, with_key, run)
             ->add_option("id", options->id, "Job id, or its first digits")
             ->required();
     };
-    add_one("status", "Status, rounds and losses, cost, faults", false, status);
-    add_one("bill", "What a job has paid for, by kind of credit", false, bill);
+    add_one("status", "Show a job's status, rounds, losses, cost and faults", false, status);
+    add_one("bill", "Show a job's payments by kind of credit", false, bill);
     add_one("watch", "Follow a job to its end", false, watch);
     CLI::App* fund_command =
-        add("fund", "Lock more tokens for a job; one that is paused goes on", true, fund);
+        add("fund", "Lock more tokens for a job; a job that paused for want of budget continues",
+            true, fund);
     fund_command->add_option("id", options->id, "Job id, or its first digits")->required();
     fund_command->add_option("amount", options->amount, "Tokens, like 12.5")->required();
     fund_command->add_option("--idempotency-key", options->idempotency_key,
-                             "Names this sum: repeating it adds nothing twice");
+                             "Name of this payment; a repetition with the same name adds nothing");
     for (const auto& [verb, about] :
-         {std::pair{"pause", "Begin no further round until `gym job resume`; the running one ends"},
-          std::pair{"resume", "Go on after a pause, or take back one that was asked for"},
+         {std::pair{"pause", "Pause a job after the current round, until `gym job resume`"},
+          std::pair{"resume", "Resume a paused job, or withdraw a request to pause"},
           std::pair{"cancel",
-                    "End the job: units that workers have are still checked and paid, the rest of "
-                    "its budget "
+                    "End a job: units under way are still checked and paid, the rest of the budget "
                     "returns"}})
         add_one(verb, about, true, [verb = verb](const CliContext& with, const JobOptions& given) {
             return request(with, given, verb);

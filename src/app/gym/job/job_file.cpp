@@ -115,7 +115,7 @@ Result<NetworkFee> network_fee(const std::string& url) {
         out.rates = FeeRates{api_json::number_of<std::uint32_t>(fee, "fee_ppm"),
                              api_json::number_of<std::uint32_t>(fee, "burned_ppm")};
         if (fee.at("cost_bound_ppm").is_null()) {
-            out.unknown = "the network's services have not said yet what they take at the most";
+            out.unknown = "the network's services have not published their rates yet";
             return out;
         }
         const auto data = api_json::number_of<std::uint32_t>(fee, "data_bound_ppm");

@@ -74,7 +74,7 @@ namespace {
 
 void print_data(const ResolvedJob& job, const JobQuote& quote, const DataPrice& data) {
     if (!quote.data) {
-        std::printf("data               price not known: %s\n", data.unknown.c_str());
+        std::printf("data               price unknown: %s\n", data.unknown.c_str());
         return;
     }
     if (!data.registered) {
@@ -96,7 +96,7 @@ void print_data(const ResolvedJob& job, const JobQuote& quote, const DataPrice& 
 
 void print_most(const ResolvedJob& job, const JobQuote& quote, const NetworkFee& fee) {
     if (!quote.most_wei) {
-        std::printf("at most            not known: %s\n",
+        std::printf("at most            unknown: %s\n",
                     quote.data ? fee.unknown.c_str() : "the data's price is missing");
         return;
     }
@@ -133,11 +133,11 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice&
 
 void print_fee(const NetworkFee& fee) {
     if (!fee.rates)
-        std::printf("fee                not known: %s\n", fee.unknown.c_str());
+        std::printf("fee                unknown: %s\n", fee.unknown.c_str());
     else if (fee.rates->fee_ppm == 0)
         std::printf("fee                none\n");
     else
-        std::printf("fee                %s on top of what the work costs, %s of it burned\n",
+        std::printf("fee                %s on top of the cost of the work, %s of it burned\n",
                     percent(fee.rates->fee_ppm).c_str(), percent(fee.rates->burned_ppm).c_str());
 }
 
@@ -227,7 +227,7 @@ void print_job_detail(const json::object& job) {
                 sum_of(cost.at("left_wei"), cost.at("reserved_wei")).to_tokens().c_str(),
                 tokens_of(cost.at("reserved_wei")).c_str());
     if (!cost.at("committed_wei").is_null() && cost.at("committed_wei") != "0")
-        std::printf("still to pay       at most %s tokens for the units that were begun\n",
+        std::printf("still to pay       at most %s tokens for the units under way\n",
                     tokens_of(cost.at("committed_wei")).c_str());
     if (cost.contains("refunded_wei") && cost.at("refunded_wei") != "0")
         std::printf("returned           %s tokens to the owner\n",

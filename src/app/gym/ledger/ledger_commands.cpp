@@ -179,11 +179,10 @@ Status verify_proof(const CliContext& context, const LedgerOptions& options) {
                 proof.credit.owner.c_str());
     std::printf("sealed             %s, seal %llu\n", utc_text(seal.sealed_at).c_str(),
                 static_cast<unsigned long long>(seal.number));
-    std::printf(
-        "signed by          %s%s\n", crypto::to_checksum(seal.signer).c_str(),
-        signers.empty()
-            ? " (NOT CHECKED: compare it with the network's settler, or name that by --signer)"
-            : "");
+    std::printf("signed by          %s%s\n", crypto::to_checksum(seal.signer).c_str(),
+                signers.empty() ? " (NOT CHECKED: compare it with the network's settler, or pass "
+                                  "the settler as --signer)"
+                                : "");
     return {};
 }
 
@@ -234,20 +233,21 @@ bool asks_api(const CLI::App& command) {
 
 void add_ledger_commands(CLI::App& app, CliContext& context) {
     CLI::App* group = app.add_subcommand(
-        "ledger", "Check the books and keep evidence of transfers (password: PGPASSWORD)");
+        "ledger", "Verify the books and prove transfers (database password: PGPASSWORD)");
     group->require_subcommand(1);
     auto options = std::make_shared<LedgerOptions>();
 
     CLI::App* verify = group->add_subcommand(
-        "verify", "Recompute every balance, entry and seal, and name the first row that is wrong");
+        "verify", "Recompute every balance, entry and seal, and name the first wrong row");
     options->database.add_to(*verify);
-    verify->add_option("--signer", options->signers,
-                       "Who may sign seals: the settler (default: who signed the first one)");
+    verify->add_option(
+        "--signer", options->signers,
+        "Address that may sign seals: the settler (default: the signer of the first seal)");
     verify->add_option("--epoch-file", options->epoch_files,
-                       "Published epoch files: the seals that they name must be there");
-    verify->add_flag("--no-views", options->no_views, "Leave the views of schema audit out");
+                       "Published epoch file whose seal must be in the ledger (repeatable)");
+    verify->add_flag("--no-views", options->no_views, "Skip the views of schema audit");
     verify->add_option("--proof", options->proof,
-                       "Check this proof of one transfer instead; needs no database");
+                       "Check this proof of one transfer instead, without a database");
     verify->callback([&context, options] {
         context.finish(options->proof.empty() ? verify_ledger(context, *options)
                                               : verify_proof(context, *options));
@@ -255,8 +255,8 @@ void add_ledger_commands(CLI::App& app, CliContext& context) {
 
     CLI::App* prove_command = group->add_subcommand(
         "prove",
-        "Print a proof that a transfer is under a signed seal (`verify --proof` checks it): of a "
-        "transfer of one's own from gym-api; of any from the database, if one is named");
+        "Print a proof that a transfer is under a signed seal: one of your own from gym-api, or "
+        "any from a database (check it with `verify --proof`)");
     options->api.add_to(*prove_command, true);
     options->database.add_to(*prove_command);
     prove_command->add_option("id", options->id, "The transfer's id, a UUID")->required();

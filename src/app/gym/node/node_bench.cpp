@@ -55,7 +55,7 @@ Result<std::optional<Price>> market_price(const std::string& api) {
     const json::value* jobs =
         answer.is_object() ? answer.get_object().if_contains("jobs") : nullptr;
     if (jobs == nullptr || !jobs->is_array())
-        return fail(ErrorCode::kMalformed, "gym-api answered something else than a list of jobs");
+        return fail(ErrorCode::kMalformed, "gym-api's answer is not a list of jobs");
     std::vector<Amount> prices;
     for (const json::value& job : jobs->get_array()) {
         GYM_TRY(const Amount price, price_of(job));
@@ -120,19 +120,19 @@ void print(const CliContext& context, const Bench& bench) {
             bench.price->source.c_str());
     else
         std::printf(
-            "earnings       unknown: no job to take a price from; name one with --price, or "
-            "a gym-api with --api\n");
+            "earnings       unknown: there is no job with a price; give --price, or a gym-api with "
+            "--api\n");
 }
 
 }  // namespace
 
 void add_node_bench_command(CLI::App& node, CliContext& context) {
     CLI::App* command = node.add_subcommand(
-        "bench", "Measure this machine's exact compute and memory, and what that earns");
+        "bench", "Measure this machine's exact compute, memory and earnings per hour");
     auto options = std::make_shared<BenchOptions>();
     options->node.add_to(*command);
     command->add_option("--price", options->price,
-                        "Tokens per PFLOP; else the median of the jobs that --api lists");
+                        "Tokens per PFLOP (default: the median of the jobs that --api lists)");
     command->callback([&context, options] {
         const auto bench = run_bench(*options);
         if (bench.ok()) print(context, *bench);

@@ -38,7 +38,7 @@ Status register_command(const CliContext& context, const RegisterFlags& flags) {
     if (options.memory_bytes < kMemoryBytesMin)
         return fail(ErrorCode::kInvalidArgument,
                     "--memory " + flags.memory + " is " + std::to_string(options.memory_bytes) +
-                        " bytes, too little for any program; write a unit, such as 8GB");
+                        " bytes, too little for any program; add a unit, such as 8GB");
     GYM_TRY(const node::Registration done, node::register_node(config, options));
     if (context.json) {
         context.print_json({{"address", done.address.hex()},
@@ -132,7 +132,7 @@ void print_status(const records::NodeStatus& status) {
         std::printf("state        excluded: %s\n", status.excluded_because.c_str());
     else if (status.last_seen_ms != 0 && silent_ms > kSilentAfterMs)
         std::printf(
-            "state        not running: last heard of %lld s ago; `gym node start` starts it\n",
+            "state        not running: last seen %lld s ago; start it with `gym node start`\n",
             static_cast<long long>(silent_ms / 1000));
     else if (!status.idle_because.empty())
         std::printf("state        idle: %s\n", status.idle_because.c_str());
@@ -165,7 +165,7 @@ Result<json::object> account_of(const std::string& api, const Address& address) 
     if (api.empty()) return json::object();
     GYM_TRY(const json::value answer, api_get(api, "/v1/accounts/" + address.hex()));
     if (answer.is_object()) return answer.get_object();
-    return fail(ErrorCode::kMalformed, "gym-api answered something else than an account");
+    return fail(ErrorCode::kMalformed, "gym-api's answer is not an account");
 }
 
 Status status_command(const CliContext& context, const NodeOptions& options) {
@@ -215,13 +215,13 @@ void add_node_commands(CLI::App& app, CliContext& context) {
     node->require_subcommand(1);
 
     CLI::App* registering = node->add_subcommand(
-        "register", "Make a key if there is none, test hardware and network, register");
+        "register", "Register this machine: make a key if needed, check hardware and network");
     auto flags = std::make_shared<RegisterFlags>();
     flags->node.add_to(*registering);
     registering->add_option("--gpu-type", flags->device,
-                            "What to call the device, such as rtx4090; else its own name");
+                            "Name of the device, such as rtx4090 (default: the device's own name)");
     registering->add_option("--memory", flags->memory,
-                            "Memory to lend, such as 8GB or 512MB; no more than there is");
+                            "Memory to lend, such as 8GB or 512MB; at most the machine's");
     registering->callback([&context, flags] { context.finish(register_command(context, *flags)); });
 
     const auto add = [&](const char* name, const char* help, auto command) {
@@ -231,7 +231,8 @@ void add_node_commands(CLI::App& app, CliContext& context) {
         sub->callback([&context, options, command] { context.finish(command(context, *options)); });
     };
     add("start", "Work until stopped", start_node);
-    add("status", "Identity, balance, units, and why the node is idle or excluded", status_command);
+    add("status", "Show identity, balance and units, and why the node is idle or excluded",
+        status_command);
     add("doctor", "Check everything a node needs and print the remedy for what is missing",
         doctor_command);
     add_node_bench_command(*node, context);

@@ -7,26 +7,29 @@ void NodeOptions::add_to(CLI::App& command) {
     command.add_option("--coordinator", coordinator, "Coordinator to dial, host:port");
     command.add_option("--tls-ca", tls_ca_file,
                        "PEM file with the CA of the coordinator's certificate, or \"system\"");
-    command.add_flag("--insecure", insecure,
-                     "Dial another machine without TLS: whoever is between can read and alter");
-    command.add_option("--chain-rpc", chain_rpc,
-                       "JSON-RPC of the chain, http://host:port: check the coordinator against it");
+    command.add_flag(
+        "--insecure", insecure,
+        "Dial another machine without TLS: anyone on the path can read and alter the traffic");
+    command.add_option(
+        "--chain-rpc", chain_rpc,
+        "JSON-RPC endpoint of the chain, http(s)://host:port, to check the coordinator against");
     command.add_option("--commitment-log", commitment_log,
-                       "Contract with rounds and epochs (default: the one the coordinator names)");
+                       "CommitmentLog contract (default: the one that the coordinator names)");
     command.add_option("--dispute-game", dispute_game,
-                       "Contract in which the node plays disputes; who has stake needs it");
+                       "DisputeGame contract; required for a worker with stake");
     command.add_option("--checkpoint-seconds", checkpoint_s,
-                       "How often a unit's progress is saved; 0: after every step");
-    command.add_option("--data-dir", data_dir, "Key, blobs and commitments (default ~/.gym)");
+                       "Save a unit's progress every so many seconds; 0: after every step");
+    command.add_option("--data-dir", data_dir,
+                       "Folder for the key, blobs and commitments (default ~/.gym)");
     command.add_option("--keystore", keystore_file,
                        "Keystore file, relative to the data directory");
     command.add_option("--passphrase-file", passphrase_file,
                        "File with the key's passphrase, mode 0600 (or set GYM_PASSPHRASE)");
-    command.add_option("--threads", threads, "Threads to compute with; 0: all");
-    command.add_option("--isa", isa, "auto, scalar, avx2, avx512 or amx");
-    command.add_option("--device", device, "Where to train and verify: cpu, cuda or cuda:N");
+    command.add_option("--threads", threads, "Number of compute threads; 0: all");
+    command.add_option("--isa", isa, "Instruction set: auto, scalar, avx2, avx512 or amx");
+    command.add_option("--device", device, "Device to compute on: cpu, cuda or cuda:N");
     command.add_option("--api", api, "gym-api to ask for balances, http://host:port");
-    command.add_option("--log-level", log_level, "trace, debug, info, warn, error");
+    command.add_option("--log-level", log_level, "Log level: trace, debug, info, warn or error");
 }
 
 std::string NodeOptions::given() const {

@@ -108,23 +108,26 @@ Status deploy_contracts(const CliContext& context, const DeployFlags& flags) {
 void add_migrate(CLI::App& group, CliContext& context) {
     auto flags = std::make_shared<DatabaseFlags>();
     CLI::App* command = group.add_subcommand(
-        "migrate",
-        "Bring the schema of a database up to date, as its owner (password: PGPASSWORD)");
+        "migrate", "Apply migrations to a database, as its owner (password: PGPASSWORD)");
     flags->database.add_to(*command);
-    command->add_option("--migrations", flags->migrations, "Other migrations than those installed");
+    command->add_option("--migrations", flags->migrations,
+                        "Folder of migrations (default: the installed ones)");
     command->callback([&context, flags] { context.finish(migrate(context, *flags)); });
 }
 
 void add_deploy_contracts(CLI::App& group, CliContext& context) {
     auto flags = std::make_shared<DeployFlags>();
-    CLI::App* command = group.add_subcommand(
-        "deploy-contracts",
-        "Deploy the contracts and grant their roles; repeat it after an interruption");
+    CLI::App* command = group.add_subcommand("deploy-contracts",
+                                             "Deploy the contracts and grant their roles; after an "
+                                             "interruption, repeat the command to continue");
     command
-        ->add_option("file", flags->file, "Parameters (deploy/config/contracts.yaml explains them)")
+        ->add_option("file", flags->file,
+                     "Contract parameters (deploy/config/contracts.yaml explains every key)")
         ->required();
     command->add_option("--chain", flags->url, "JSON-RPC endpoint (or set GYM_CHAIN)");
-    command->add_option("--out", flags->out, "Where the addresses are written, once all is final")
+    command
+        ->add_option("--out", flags->out,
+                     "Write the addresses to this file once everything is final")
         ->default_val("deployment.json");
     flags->keys.add_to(*command, true);
     command->callback([&context, flags] { context.finish(deploy_contracts(context, *flags)); });

@@ -96,8 +96,8 @@ void print_text(const IncentiveParams& params, const std::vector<Condition>& con
     for (const Condition& one : conditions)
         print_line(one);
     std::printf(
-        "\na wrong unit is found with a chance of %.4g: drawn at the floor rate, for one of "
-        "%llu honest verifiers out of %llu\n",
+        "\na wrong unit is found with probability %.4g: drawn at the floor rate, for one of %llu "
+        "honest verifiers out of %llu\n",
         protocol::detection_rate(params.sampling),
         static_cast<unsigned long long>(params.sampling.verifiers -
                                         protocol::colluding_verifiers(params.sampling)),
@@ -106,10 +106,10 @@ void print_text(const IncentiveParams& params, const std::vector<Condition>& con
                 bound("safe above", bounds.stake_tokens, "no stake is enough").c_str(),
                 params.worker.stake_tokens);
     std::printf("unit reward        %s (%.6g here)\n",
-                bound("safe below", bounds.unit_reward_tokens, "none is too high").c_str(),
+                bound("safe below", bounds.unit_reward_tokens, "no limit").c_str(),
                 params.worker.unit_reward_tokens);
     const std::string open = bounds.open_units == protocol::kOpenUnitsLimit
-                                 ? "their number does not matter"
+                                 ? "no limit"
                                  : "safe up to " + std::to_string(bounds.open_units);
     std::printf("open units         %s (%llu here)\n", open.c_str(),
                 static_cast<unsigned long long>(params.worker.open_units_max));
@@ -160,7 +160,7 @@ Status check(const CliContext& context, const ParamsOptions& options) {
         print_json(context, read, file, conditions, bounds, refused == 0);
     } else {
         std::printf("parameters of %s%s\n\n", file.c_str(),
-                    options.file.empty() ? " (no other file was named)" : "");
+                    options.file.empty() ? " (default file)" : "");
         print_overruled(options, file, read.overruled);
         print_text(params, conditions, bounds);
     }
@@ -175,17 +175,16 @@ Status check(const CliContext& context, const ParamsOptions& options) {
 }  // namespace
 
 void add_params_commands(CLI::App& app, CliContext& context) {
-    CLI::App* params = app.add_subcommand("params", "Parameters of a network");
+    CLI::App* params = app.add_subcommand("params", "Check the parameters of a network");
     params->require_subcommand(1);
     auto options = std::make_shared<ParamsOptions>();
     CLI::App* command = params->add_subcommand(
-        "check",
-        "Compute when cheating loses money; refuse (5) parameters under which it would not");
+        "check", "Check that cheating and not verifying lose money; exit with 5 if they would not");
     command->add_option("file", options->file,
                         "Parameters (default: examples/params.yaml, which explains every key)");
     command->add_option("--contracts", options->contracts,
-                        "Check the terms of stake and disputes in this file of `gym operator "
-                        "deploy-contracts`, whatever the parameters say of them");
+                        "Take the terms of stake and disputes from this file of `gym operator "
+                        "deploy-contracts` instead of the parameters");
     command->callback([&context, options] { context.finish(check(context, *options)); });
 }
 

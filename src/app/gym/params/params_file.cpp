@@ -87,7 +87,7 @@ Status read_worker(Reader in, protocol::WorkerTerms& out) {
     in.real("unit_s", kSecondsMax, out.unit_seconds);
     GYM_CHECK(in.finish());
     if (out.unit_reward_tokens > 0) return {};
-    return in.map().error_at("unit_reward", "must be more than nothing");
+    return in.map().error_at("unit_reward", "must be more than 0");
 }
 
 Status read_sampling(Reader in, protocol::SamplingTerms& out) {

@@ -87,14 +87,13 @@ void add_generate_command(CLI::App& app, CliContext& context) {
     command->add_option("program", options->program, "Program file")->required();
     command->add_option("--state", options->state, "State file")->required();
     command->add_option("--prompt", options->prompt, "Text to continue");
-    command->add_option("--tokens", options->generate.tokens, "How many tokens to append");
+    command->add_option("--tokens", options->generate.tokens, "Number of tokens to append");
     command->add_option("--temperature", options->generate.temperature,
-                        "0: always the most likely token");
+                        "Temperature of sampling; 0 always takes the most likely token");
     command->add_option("--top-k", options->generate.top_k,
-                        "Sample among the k most likely; 0: all");
-    command->add_option(
-        "--sentencepiece", options->sentence_piece,
-        "SentencePiece model that the data was made with; without it tokens are bytes");
+                        "Sample among the k most likely tokens; 0: all");
+    command->add_option("--sentencepiece", options->sentence_piece,
+                        "SentencePiece model of the data (default: a token is a byte)");
     command->add_option("--seed", options->seed, "Seed of the sampling");
     add_engine_options(*command, options->generate.engine);
     command->callback([&context, options] { context.finish(generate(context, *options)); });

@@ -42,7 +42,7 @@ fs::path ops_library() {
 /// What a process wrote to `log`, without its last line break.
 std::string message_in(const fs::path& log) {
     const auto content = read_file(log);
-    if (!content.ok()) return "gym-torch-import said nothing";
+    if (!content.ok()) return "gym-torch-import ended without an answer";
     std::string message(content->begin(), content->end());
     while (message.ends_with('\n'))
         message.pop_back();
@@ -94,8 +94,8 @@ void print_use(const Status& training, const Options& options) {
             options.output.c_str());
     else
         std::printf(
-            "use                not to be trained: %s. No command of gym runs it; "
-            "`gym program show` lists it, and code that links gym::engine can run it\n",
+            "use                cannot be trained: %s. No command of gym runs it; `gym program "
+            "show` lists it, and code that links gym::engine can run it\n",
             training.error().message.c_str());
 }
 
@@ -142,11 +142,12 @@ void add_import_command(CLI::App& group, CliContext& context) {
     auto options = std::make_shared<Options>();
     CLI::App* command = group.add_subcommand(
         "import", "Make a program and its weights from a TorchScript model (docs/TORCH.md)");
-    command->add_option("model", options->model, "File of torch.jit.script(...).save()")
+    command->add_option("model", options->model, "File written by torch.jit.script(...).save()")
         ->required();
     command
         ->add_option("--sample-input", options->samples,
-                     "Shape of an argument of forward(), as f32[8,20] or i64[2,16]; once for each")
+                     "Shape of an argument of forward(), like f32[8,20] or i64[2,16]; repeat for "
+                     "each argument")
         ->required();
     command->add_option("-o,--output", options->output, "Program file to write")->required();
     command->add_option("--state", options->state, "File for the model's weights")->required();

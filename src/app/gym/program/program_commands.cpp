@@ -109,16 +109,17 @@ Status evaluate(const CliContext& context, const Options& options) {
 }  // namespace
 
 void add_engine_options(CLI::App& command, engine::EngineOptions& options) {
-    command.add_option("--threads", options.threads, "Threads; results do not depend on it");
-    command.add_option("--isa", options.isa,
-                       "auto, scalar, avx2, avx512 or amx; results do not depend on it");
+    command.add_option("--threads", options.threads, "Number of threads; does not change results");
+    command.add_option(
+        "--isa", options.isa,
+        "Instruction set: auto, scalar, avx2, avx512 or amx; does not change results");
     command.add_option("--device", options.device,
-                       "cpu, cuda or cuda:N; results do not depend on it");
+                       "Device: cpu, cuda or cuda:N; does not change results");
 }
 
 void add_program_commands(CLI::App& app, CliContext& context) {
     CLI::App* group =
-        app.add_subcommand("program", "Programs: build, show, train locally, evaluate");
+        app.add_subcommand("program", "Build, show, train, evaluate and import programs");
     group->require_subcommand(1);
     auto options = std::make_shared<Options>();
 
@@ -126,22 +127,23 @@ void add_program_commands(CLI::App& app, CliContext& context) {
         group->add_subcommand("build", "Make a train program from a model file");
     build_command->add_option("model", options->model, "Model file (YAML)")->required();
     build_command->add_option("--forward", options->forward,
-                              "Imported program to train; the model file then has no `model`");
+                              "Train this imported program; the model file then has no `model`");
     build_command->add_option("-o,--output", options->output, "Program file to write")->required();
     build_command->callback([&context, options] { context.finish(build(context, *options)); });
 
-    CLI::App* show_command = group->add_subcommand("show", "What a program file holds");
+    CLI::App* show_command = group->add_subcommand("show", "Show the contents of a program file");
     show_command->add_option("program", options->program, "Program file")->required();
     show_command->callback([&context, options] { context.finish(show(context, *options)); });
 
     CLI::App* evaluate_command =
-        group->add_subcommand("evaluate", "Mean validation loss of a state");
+        group->add_subcommand("evaluate", "Compute the mean validation loss of a state");
     evaluate_command->add_option("program", options->program, "Program file")->required();
     evaluate_command->add_option("--data", options->data, "Token file or text")->required();
     evaluate_command->add_option("--state", options->state_in,
                                  "State file (default: the initial state)");
     evaluate_command->add_option("--seed", options->seed, "Job seed of the initial state");
-    evaluate_command->add_option("--windows", options->windows, "Windows to average over");
+    evaluate_command->add_option("--windows", options->windows,
+                                 "Number of windows to average over");
     add_engine_options(*evaluate_command, options->engine);
     evaluate_command->callback(
         [&context, options] { context.finish(evaluate(context, *options)); });

@@ -31,7 +31,7 @@ Result<RunResume> RunResume::open(std::string_view command, const engine::UnitSp
     RunResume out{folder, std::move(store), key, threads};
     out.position_ = out.store_.load(key, threads);
     if (out.position_)
-        (void)std::fprintf(stderr, "going on after step %zu of %u, saved in %s\n",
+        (void)std::fprintf(stderr, "resuming after step %zu of %u, saved in %s\n",
                            out.position_->records.size(), spec.steps, folder.c_str());
     return out;
 }
@@ -55,7 +55,7 @@ void RunResume::attach(engine::RunOptions& run, const std::stop_token& stop) {
 
 Error RunResume::explain(Error error) const {
     if (std::filesystem::exists(store_.path_of(key_.unit)))
-        error.message += "; the same command goes on from " + folder_.string();
+        error.message += "; the same command resumes from " + folder_.string();
     else
         remove_folder();
     return error;

@@ -88,7 +88,7 @@ void print_run(const CliContext& context, const Run& run, const Digest& final_ro
     } else {
         std::printf("records root       %s\n", engine::records_root(run.records).hex().c_str());
         std::printf("final state root   %s\n", final_root.hex().c_str());
-        std::printf("tokens             %llu in %.1f s, %.0f a second\n",
+        std::printf("tokens             %llu in %.1f s, %.0f per second\n",
                     static_cast<unsigned long long>(run.tokens), run.seconds, run.speed());
         if (run.skipped() != 0)
             std::printf("skipped            %llu of %zu steps, by the guard\n",
@@ -97,8 +97,8 @@ void print_run(const CliContext& context, const Run& run, const Digest& final_ro
     if (!not_finite) return;
     (void)std::fprintf(
         stderr,
-        "warning: the loss of step %llu is not finite%s; look at the data, at the "
-        "learning rate and at the weights that it began with\n",
+        "warning: the loss of step %llu is not finite%s; check the data, the learning rate and the "
+        "initial weights\n",
         static_cast<unsigned long long>(*not_finite),
         run.skipped() != 0 ? "" : ", and `optimizer.guard` does not skip such steps");
 }
@@ -162,7 +162,7 @@ Error interrupted(const Options& options, std::size_t steps) {
                        "interrupted after " + std::to_string(options.first_step + steps) + " of " +
                            std::to_string(options.steps) + " steps");
     if (options.state_out.empty())
-        error.message += "; with --state FILE the same command would go on from there";
+        error.message += "; with --state FILE the same command can resume from there";
     return error;
 }
 
@@ -176,7 +176,7 @@ Status check_options(const Options& options) {
         GYM_CHECK(check_output(path));
     if (options.first_step < options.steps) return {};
     return fail(ErrorCode::kInvalidArgument,
-                "--steps counts from the first step ever: with --first-step " +
+                "--steps counts from the first step of all: with --first-step " +
                     std::to_string(options.first_step) + " it must be larger than that, not " +
                     std::to_string(options.steps));
 }
@@ -231,19 +231,22 @@ void add_train_command(CLI::App& group, CliContext& context) {
     const auto options = std::make_shared<Options>();
     run->add_option("program", options->program, "Program file")->required();
     run->add_option("--data", options->data, "Token file or text")->required();
-    run->add_option("--steps", options->steps, "Optimizer steps, counted from the very first")
+    run->add_option("--steps", options->steps,
+                    "Number of optimizer steps, counted from the first step of all")
         ->required();
     run->add_option("--seed", options->seed, "Job seed: 64 hexadecimal digits, or any text");
     run->add_option("--checkpoint-every", options->checkpoint_every,
-                    "Gradient and state roots every so many steps (always at the last)");
-    run->add_option("--records", options->records, "File for the records, a JSON object a line");
+                    "Record gradient and state roots every so many steps, and at the last");
+    run->add_option("--records", options->records,
+                    "Write the records to this file, one JSON object per line");
     run->add_option("--state", options->state_out,
-                    "File for the final state; progress is kept beside it, so that the same "
-                    "command goes on after an interrupt or a kill");
+                    "Write the final state to this file; progress is saved beside it, so that the "
+                    "same command resumes after an interruption");
     run->add_option("--from", options->state_in,
-                    "State to start from: of a run, or parameters alone");
-    run->add_option("--first-step", options->first_step,
-                    "Steps that made the state of --from: batches and schedule go on after them");
+                    "Start from this state of a run, or from parameters alone");
+    run->add_option(
+        "--first-step", options->first_step,
+        "Number of steps behind the state of --from: batches and schedule continue after them");
     add_engine_options(*run, options->engine);
     run->callback([&context, options] { context.finish(train(context, *options)); });
 }

@@ -208,7 +208,8 @@ void print(const CliContext& context, const rewards::EpochFile& content, const E
     print_evidence(evidence);
     if (findings.list().empty())
         std::printf(
-            "verdict            all of it follows from the files, and the chain has the same\n");
+            "verdict            the payout root follows from the files and equals the one on "
+            "chain\n");
     for (const std::string& sentence : findings.list())
         std::printf("deviation          %s\n", sentence.c_str());
 }
@@ -255,7 +256,7 @@ void add_audit_command(CLI::App& rewards, CliContext& context) {
                      "Payout epoch, 1 or more (default: the newest on chain)")
         ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
     command->add_flag("--files-only", options->files_only,
-                      "Compare credits neither with records at gym-api nor with what nodes signed");
+                      "Check only the files: skip gym-api's records and the nodes' signatures");
     options->files.add_to(*command);
     options->chain.add_to(*command);
     command->callback([&context, options] { context.finish(audit(context, *options)); });

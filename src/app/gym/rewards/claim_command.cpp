@@ -74,7 +74,7 @@ Result<Payable> fetch_payable(const ClaimOptions& options, const contracts::Depl
         return fail(ErrorCode::kNotFound,
                     "nothing to claim for " + earner.hex() +
                         " yet: no payout root on chain pays it. `gym rewards show --address " +
-                        earner.hex() + "` tells which credits are pending, posted or payable (" +
+                        earner.hex() + "` shows which credits are pending, posted or payable (" +
                         reply.error().message + ")");
     GYM_TRY(const json::value answer, reply);
     GYM_TRY(Payable payable, payable_of(answer, contracts));
@@ -93,8 +93,8 @@ Status check_proof(const Payable& payable, const contracts::Deployment& contract
     return fail(ErrorCode::kMismatch,
                 "gym-api's proof does not lead to the chain's active payout root, of epoch " +
                     std::to_string(payable.epoch) +
-                    ": nothing was sent. `gym rewards audit` tells whether its epoch files do; "
-                    "--api or GYM_API names another gym-api");
+                    ": nothing was sent. Check its epoch files with `gym rewards audit`, or name "
+                    "another gym-api with --api or GYM_API");
 }
 
 /// Proofs under the chain's active root, which may change at any moment.
@@ -225,12 +225,12 @@ Status claim(const CliContext& context, const ClaimOptions& options) {
 
 void add_claim_command(CLI::App& rewards, CliContext& context) {
     auto options = std::make_shared<ClaimOptions>();
-    CLI::App* command = rewards.add_subcommand("claim", "Have payable rewards paid out on chain");
+    CLI::App* command = rewards.add_subcommand("claim", "Claim payable rewards on chain");
     options->api.add_to(*command, false);
     options->keys.add_to(*command, true);
     command
         ->add_option("--address", options->address,
-                     "Claim for another earner; it is paid, the key's owner pays the gas")
+                     "Claim for this earner: it is paid, and the key's owner pays the gas")
         ->check(not_empty());
     options->chain.add_to(*command);
     command->callback([&context, options] { context.finish(claim(context, *options)); });

@@ -55,8 +55,8 @@ Result<Finding> find(const DisableOptions& options,
         return fail(ErrorCode::kConflict,
                     "no earner has less under the pending root of epoch " + epoch +
                         " than under the active one of epoch " + std::to_string(active.epoch) +
-                        ": nothing is sent. Who is left out altogether cannot be proven; only the "
-                        "guardian can disable the root for that");
+                        ": nothing is sent. An earner that is left out altogether cannot be "
+                        "proven; only the guardian can disable the root for that");
     out.fallen = *fallen;
     out.call = distributor.disable_fallen(options.epoch, fallen->active, fallen->pending);
     return out;
@@ -138,7 +138,7 @@ void add_disable_command(CLI::App& rewards, CliContext& context) {
         "Disable a pending payout root under which an earner has less than under the active one");
     command->add_option("epoch", options->epoch, "Payout epoch whose root is pending")->required();
     command->add_flag("--dry-run", options->dry_run,
-                      "Find and prove the fall, have the chain try it, send nothing");
+                      "Prove the loss and let the chain try the call, but send nothing");
     options->files.add_to(*command);
     options->keys.add_to(*command, true);
     options->chain.add_to(*command);

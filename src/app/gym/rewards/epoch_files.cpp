@@ -34,7 +34,7 @@ Result<contracts::Claim> leaf_of(const rewards::PayoutTree& tree, const Address&
 
 void EpochFileOptions::add_to(CLI::App& command) {
     command.add_option("--files", folder,
-                       "Folder with epoch-N.json files instead of asking gym-api");
+                       "Read epoch-N.json files from this folder instead of gym-api");
     api.add_to(command, false);
 }
 

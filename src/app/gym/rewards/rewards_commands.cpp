@@ -92,7 +92,7 @@ Status show(const CliContext& context, const RewardsOptions& options) {
                 tokens_of(account.at("pending_wei")).c_str());
     std::printf("earned             %s tokens (waits for the epoch's close)\n",
                 tokens_of(account.at("earned_wei")).c_str());
-    std::printf("payable, ever      %s tokens, of which %s are claimed\n",
+    std::printf("payable in total   %s tokens, of which %s are claimed\n",
                 tokens_of(account.at("payable_wei")).c_str(),
                 tokens_of(account.at("claimed_wei")).c_str());
     std::printf("to be claimed      %s tokens (`gym rewards claim`)\n",
@@ -128,7 +128,7 @@ void print_receipt(const json::object& receipt) {
 Status explain(const CliContext& context, const RewardsOptions& options) {
     if (options.id.find_first_not_of("0123456789abcdefABCDEFx-") != std::string::npos)
         return fail(ErrorCode::kInvalidArgument,
-                    "'" + options.id + "' is neither a credit's nor a unit's id");
+                    "'" + options.id + "' is not the id of a credit or unit");
     const bool is_unit = options.id.starts_with("0x");
     GYM_TRY(const json::value answer,
             api_get(options.api.base_url(), is_unit ? "/v1/units/" + options.id + "/credits"
@@ -153,7 +153,7 @@ Status explain(const CliContext& context, const RewardsOptions& options) {
 }  // namespace
 
 void add_rewards_commands(CLI::App& app, CliContext& context) {
-    CLI::App* rewards = app.add_subcommand("rewards", "What was earned, why, and getting it");
+    CLI::App* rewards = app.add_subcommand("rewards", "Show, explain, audit and claim rewards");
     rewards->require_subcommand(1);
     auto options = std::make_shared<RewardsOptions>();
     const auto add = [&](const char* name, const char* about, bool signs, auto run) {
@@ -163,10 +163,11 @@ void add_rewards_commands(CLI::App& app, CliContext& context) {
         command->callback([&context, options, run] { context.finish(run(context, *options)); });
         return command;
     };
-    add("show", "Balances and the last credits", false, show)
-        ->add_option("--address", options->address, "Another address than the key's")
+    add("show", "Show balances and the last credits", false, show)
+        ->add_option("--address", options->address, "Address to show (default: the key's)")
         ->check(not_empty());
-    add("explain", "Why a credit is what it is; of a unit, all of its credits", false, explain)
+    add("explain", "Explain a credit, or all credits of a unit: formula, inputs, posting", false,
+        explain)
         ->add_option("id", options->id, "A credit's id, or a unit's")
         ->required();
     add_audit_command(*rewards, context);

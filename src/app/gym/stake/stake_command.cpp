@@ -195,16 +195,16 @@ Status check_not_lost(const ChainSender& sender, const Address& owner) {
     GYM_TRY(const std::size_t proven, units_to_be_slashed(client, sender.contracts, owner));
     if (proven == 0) {
         (void)std::fprintf(stderr,
-                           "stake: disputes about %llu unit(s) are open; a fault that is proven "
-                           "takes what is added now, too\n",
+                           "stake: disputes about %llu unit(s) are open; a proven fault also takes "
+                           "the stake that you add now\n",
                            static_cast<unsigned long long>(holding.locks));
         return {};
     }
     return fail(ErrorCode::kConflict,
                 "a fault is proven in " + std::to_string(proven) + " unit(s) of " +
                     crypto::to_checksum(owner) +
-                    ", and its settlement will take the whole stake, with what is added before: "
-                    "wait until `gym dispute list` shows it slashed, or add --despite-disputes");
+                    ", and its settlement will take the whole stake, including additions: wait "
+                    "until `gym dispute list` shows it slashed, or use --despite-disputes");
 }
 
 Status add(const CliContext& context, const StakeOptions& options) {
@@ -265,9 +265,8 @@ Status withdraw(const CliContext& context, const StakeOptions& options) {
             read_stake(account.client(), sender.contracts, account.address()));
     GYM_CHECK(check_withdrawable(before));
     if (withdrawable(before).is_zero())
-        (void)std::fprintf(stderr,
-                           "stake: a slash left nothing of what has thawed; this only takes it off "
-                           "the list\n");
+        (void)std::fprintf(
+            stderr, "stake: a slash took everything that has thawed; this only clears the list\n");
     GYM_TRY(const chain::Outcome outcome,
             account.execute(contracts::Stake(sender.contracts.stake).withdraw()));
     GYM_TRY(const StakeState after,
@@ -302,9 +301,7 @@ Result<StakeState> read_stake(chain::ChainClient& client, const contracts::Deplo
 }
 
 void add_stake_commands(CLI::App& app, CliContext& context) {
-    CLI::App* group = app.add_subcommand(
-        "stake",
-        "What a worker stands to lose: without it, no units where the network asks for it");
+    CLI::App* group = app.add_subcommand("stake", "Manage the stake that backs a worker's units");
     group->require_subcommand(1);
     auto options = std::make_shared<StakeOptions>();
     const auto command = [&](const char* name, const char* about, bool signs, auto run) {
@@ -315,22 +312,23 @@ void add_stake_commands(CLI::App& app, CliContext& context) {
         out->callback([&context, options, run] { context.finish(run(context, *options)); });
         return out;
     };
-    command("show", "What is staked, what thaws and until when", false, show)
-        ->add_option("--address", options->address, "Another address than the key's")
+    command("show", "Show active and thawing stake, with times", false, show)
+        ->add_option("--address", options->address, "Address to show (default: the key's)")
         ->check(not_empty());
     CLI::App* adding = command("add", "Move tokens from the wallet into the stake", true, add);
     adding->add_option("amount", options->amount, "Tokens, like 12.5")->required();
     adding
         ->add_option("--owner", options->owner,
-                     "Whose stake grows, such as a node's; else the key's")
+                     "Add to the stake of this address, such as a node's (default: the key's)")
         ->check(not_empty());
     adding->add_flag("--despite-disputes", options->despite_disputes,
-                     "Also if a fault is proven whose settlement will take it");
-    command("thaw", "Take stake back: it backs nothing new, and can be withdrawn after the delay",
+                     "Add even if the settlement of a proven fault will take it");
+    command("thaw",
+            "Begin to take stake back: it backs no new units and can be withdrawn after the delay",
             true, thaw)
         ->add_option("amount", options->amount, "Tokens, like 12.5")
         ->required();
-    command("withdraw", "Move what has thawed into the wallet", true, withdraw);
+    command("withdraw", "Move thawed stake into the wallet", true, withdraw);
 }
 
 }  // namespace gym::app

@@ -77,7 +77,7 @@ class Pool {
     static Status subtract(Amount& from, const Amount& amount) {
         const auto left = from.minus(amount);
         if (!left.ok())
-            return fail(ErrorCode::kMismatch, "the chain's logs of this stake are not all there");
+            return fail(ErrorCode::kMismatch, "the chain's logs of this stake are incomplete");
         from = *left;
         return {};
     }

@@ -215,18 +215,19 @@ void add_inputs(CLI::App& command, Options& options) {
 }  // namespace
 
 void add_unit_commands(CLI::App& app, CliContext& context) {
-    CLI::App* group = app.add_subcommand("unit", "Units of work: run one, or check somebody's");
+    CLI::App* group = app.add_subcommand("unit", "Run or verify a unit of work");
     group->require_subcommand(1);
     auto options = std::make_shared<Options>();
 
-    CLI::App* run_command = group->add_subcommand(
-        "run",
-        "Run a unit and write its commitment records; interrupted, the same command goes on");
+    CLI::App* run_command = group->add_subcommand("run",
+                                                  "Run a unit and write its commitment records; "
+                                                  "the same command resumes after an interruption");
     run_command->add_option("program", options->program, "Program file")->required();
     add_inputs(*run_command, *options);
-    run_command->add_option("--steps", options->steps, "Inner optimizer steps")->required();
+    run_command->add_option("--steps", options->steps, "Number of inner optimizer steps")
+        ->required();
     run_command->add_option("--checkpoint-every", options->checkpoint_every,
-                            "Roots every so many steps");
+                            "Record roots every so many steps");
     run_command->add_option("--seed", options->seed,
                             "Job seed: 64 hexadecimal digits, or any text");
     run_command->add_option("--round", options->round, "Round of the job");
@@ -238,8 +239,8 @@ void add_unit_commands(CLI::App& app, CliContext& context) {
 
     CLI::App* verify_command =
         group->add_subcommand("verify",
-                              "Run a unit again and compare every bit; exit code 3 and the first "
-                              "differing step if not equal");
+                              "Run a unit again and compare every bit; if it differs, name the "
+                              "first differing step and exit with 3");
     verify_command->add_option("unit", options->unit, "Unit file")->required();
     verify_command->add_option("--program", options->program, "Program file")->required();
     add_inputs(*verify_command, *options);

@@ -57,7 +57,7 @@ Status add_page(const json::value& page, std::uint64_t wanted, Statement& out) {
         !read.next_before || !out.next_before || *read.next_before < *out.next_before;
     if (read.lines.size() > wanted || (read.lines.empty() && read.next_before) || !is_older)
         return fail(ErrorCode::kMalformed,
-                    "gym-api's statement has no end, or more lines than were asked for");
+                    "gym-api's statement has no end, or more lines than requested");
     out.lines.insert(out.lines.end(), read.lines.begin(), read.lines.end());
     out.next_before = read.next_before;
     return {};
@@ -119,7 +119,7 @@ Status statement(const CliContext& context, const StatementOptions& options) {
     }));
     if (found.lines.empty()) std::printf("no transfers\n");
     if (found.next_before)
-        std::printf("older ones         --before %llu\n",
+        std::printf("older transfers    --before %llu\n",
                     static_cast<unsigned long long>(*found.next_before));
     return {};
 }
@@ -130,19 +130,19 @@ void add_statement_command(CLI::App& wallet, CliContext& context) {
     auto options = std::make_shared<StatementOptions>();
     CLI::App* command = wallet.add_subcommand(
         "statement",
-        "What the address's money did, newest first: deposits, budgets, credits, refunds, payouts; "
-        "with the ids that `gym ledger prove` takes. + came in, - went out, neither: between own "
-        "accounts");
+        "List the address's transfers, newest first, with the ids that `gym ledger prove` takes. "
+        "Signs: + received, - spent, none: between own accounts");
     options->keys.add_to(*command, false);
     options->api.add_to(*command, true);
     command
         ->add_option("--address", options->address,
-                     "Whose, if not the key's: the API key must be of this address")
+                     "Address of the statement (default: the key's); the API key must belong to it")
         ->check(not_empty());
-    command->add_option("--limit", options->limit, "Most lines (default 100)")
+    command->add_option("--limit", options->limit, "Largest number of lines (default 100)")
         ->check(CLI::Range(std::uint64_t{1}, kLinesMax));
-    command->add_option("--before", options->before,
-                        "Only older ones: what an earlier statement ended with");
+    command->add_option(
+        "--before", options->before,
+        "List only older transfers: the number that the previous statement ended with");
     command->callback([&context, options] { context.finish(statement(context, *options)); });
 }
 

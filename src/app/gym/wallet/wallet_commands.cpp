@@ -125,7 +125,7 @@ Status deposit(const CliContext& context, const WalletOptions& options) {
 }  // namespace
 
 void add_wallet_commands(CLI::App& app, CliContext& context) {
-    CLI::App* wallet = app.add_subcommand("wallet", "A key and its money");
+    CLI::App* wallet = app.add_subcommand("wallet", "Manage a key and its money");
     wallet->require_subcommand(1);
     auto options = std::make_shared<WalletOptions>();
     const auto add = [&](const char* name, const char* about, bool signs, auto run) {
@@ -136,8 +136,9 @@ void add_wallet_commands(CLI::App& app, CliContext& context) {
     };
     add("new", "Make a key in an encrypted keystore", true, make);
     add("show", "Print the address", false, show);
-    CLI::App* balance_command = add("balance", "What the address has, and where", false, balance);
-    balance_command->add_option("--address", options->address, "Another address than the key's")
+    CLI::App* balance_command = add("balance", "Show the address's balances", false, balance);
+    balance_command
+        ->add_option("--address", options->address, "Address to show (default: the key's)")
         ->check(not_empty());
     options->api.add_to(*balance_command, false);
     options->chain.add_to(*balance_command);

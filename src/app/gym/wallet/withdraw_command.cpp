@@ -114,20 +114,19 @@ Status check_free(const ChainSender& sender, const std::optional<Free>& books,
         return fail(ErrorCode::kInsufficientFunds,
                     "the job escrow holds " + held.to_tokens() + " tokens of " +
                         crypto::to_checksum(account.address()) + ", less than the " +
-                        amount.to_tokens() + " asked for; nothing was sent");
+                        amount.to_tokens() + " requested; nothing was sent");
     if (!books) {
         (void)std::fprintf(stderr,
-                           "not compared       without gym-api it is not known how much of this is "
-                           "locked in jobs: that part will not be paid\n");
+                           "not compared       without gym-api the part that is locked in jobs is "
+                           "unknown; that part will not be paid\n");
         return {};
     }
     if (amount <= books->free) return {};
-    return fail(
-        ErrorCode::kInsufficientFunds,
-        books->free.to_tokens() + " tokens are free and " + books->locked.to_tokens() +
-            " are locked in jobs: ask for no more than what is free (a deposit is free "
-            "seconds after it is final, a job's rest when the job has ended and its units "
-            "are final; without --api and GYM_API only the contract is asked); nothing was sent");
+    return fail(ErrorCode::kInsufficientFunds,
+                books->free.to_tokens() + " tokens are free and " + books->locked.to_tokens() +
+                    " are locked in jobs: nothing was sent. Request only free tokens (a deposit is "
+                    "free seconds after it is final, a job's rest when the job has ended and its "
+                    "units are final; without --api and GYM_API only the contract decides)");
 }
 
 /// Asks for `amount`, in place of an earlier request.
@@ -139,8 +138,8 @@ Status request(const CliContext& context, const WithdrawOptions& options, const 
     // Before it is sent: what was waited for is lost with it.
     if (!before.amount.is_zero())
         (void)std::fprintf(stderr,
-                           "replaces           the request of %s tokens, %s: its wait is lost, and "
-                           "begins again for all\n",
+                           "replaces           the request of %s tokens, %s: the wait begins again "
+                           "for all of it\n",
                            before.amount.to_tokens().c_str(), when_text(before).c_str());
     GYM_TRY(const chain::Outcome outcome,
             sender.account->execute(
@@ -170,8 +169,8 @@ Status cancel(const CliContext& context, const ChainSender& sender) {
     GYM_TRY(const Pending before, pending_of(sender));
     if (before.amount.is_zero())
         return fail(ErrorCode::kConflict,
-                    "there is no request to take back: none was made, or all "
-                    "that it asked for is locked in jobs");
+                    "there is no request to cancel: none was made, or everything it requested is "
+                    "locked in jobs");
     GYM_TRY(const chain::Outcome outcome,
             sender.account->execute(
                 contracts::JobEscrow(sender.contracts.escrow).request_withdrawal(Amount())));
@@ -203,8 +202,8 @@ Status complete(const CliContext& context, const ChainSender& sender) {
     GYM_TRY(const Pending pending, pending_of(sender));
     if (pending.amount.is_zero())
         return fail(ErrorCode::kConflict,
-                    "no withdrawal waits: none was asked for (`gym wallet withdraw AMOUNT` does), "
-                    "or all that was asked for is locked in jobs");
+                    "no withdrawal is waiting: request one with `gym wallet withdraw AMOUNT`, or "
+                    "everything requested is locked in jobs");
     if (const std::uint64_t wait = wait_s(pending); wait > 0)
         return fail(ErrorCode::kConflict,
                     "the withdrawal of " + pending.amount.to_tokens() + " tokens is available at " +
@@ -219,8 +218,8 @@ Status complete(const CliContext& context, const ChainSender& sender) {
         if (!now.amount.is_zero()) return outcome.error();
         return fail(ErrorCode::kConflict,
                     "nothing was paid: of the " + pending.amount.to_tokens() +
-                        " tokens that were asked for none is free, all are locked in jobs; "
-                        "`gym wallet balance` shows what is available");
+                        " requested tokens none is free, all are locked in jobs; `gym wallet "
+                        "balance` shows the available amount");
     }
     // What jobs spent during the delay is taken first, so less than was asked for may come.
     GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
@@ -246,17 +245,17 @@ Status withdraw(const CliContext& context, const WithdrawOptions& options) {
 
 void add_withdraw_command(CLI::App& wallet, CliContext& context) {
     auto options = std::make_shared<WithdrawOptions>();
-    CLI::App* command = wallet.add_subcommand(
-        "withdraw",
-        "Move free tokens out of the job escrow: once with an amount, to ask for it; "
-        "once without, after the delay, to be paid");
+    CLI::App* command =
+        wallet.add_subcommand("withdraw",
+                              "Withdraw free tokens from the job escrow: first request an amount; "
+                              "after the delay, run it without an amount to be paid");
     options->keys.add_to(*command, true);
     options->api.add_to(*command, false);
     options->chain.add_to(*command);
     command->add_option(
         "amount", options->amount,
-        "Tokens to ask for, like 12.5; an earlier request is replaced, and its wait begins again");
-    command->add_flag("--cancel", options->cancel, "Take the request back");
+        "Tokens to request, like 12.5; replaces an earlier request, and the wait begins again");
+    command->add_flag("--cancel", options->cancel, "Cancel the request");
     command->callback([&context, options] { context.finish(withdraw(context, *options)); });
 }
 

@@ -32,7 +32,7 @@ struct Response {
     std::string body;
 };
 
-/// What a server calls. Thread-safe.
+/// Handler that a server calls. Thread-safe.
 class Handler {
   public:
     virtual ~Handler() = default;

@@ -22,7 +22,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
         std::string asset;  ///< ledger::erc20_asset() of the network's token
         std::chrono::milliseconds give_up_after{2'000};
         std::int64_t node_live_ms = 30'000;
-        /// Of datasets whose usefulness nobody has measured yet (docs/REWARDS.md, "Usefulness").
+        /// Usefulness of datasets that are not measured yet (docs/REWARDS.md, "Usefulness").
         std::uint32_t usefulness_default_ppm = 500'000;
         Amount price_per_pflop_min;  ///< a job that pays less is refused
     };

@@ -11,7 +11,7 @@ namespace gym::api {
 [[nodiscard]] unsigned http_status(ErrorCode code) noexcept;
 
 /// An RFC 9457 problem+json response: type "urn:gym:problem:<code>", title, status, detail,
-/// request_id. What went wrong inside (kInternal, kIo, kUnavailable) is not repeated to strangers.
+/// request_id. Details of internal failures (kInternal, kIo, kUnavailable) are not sent to clients.
 [[nodiscard]] Response problem(const Error& error, std::string_view request_id);
 [[nodiscard]] Response problem(unsigned status, std::string_view code, std::string_view detail,
                                std::string_view request_id);

@@ -88,7 +88,7 @@ class AbiValue {
 [[nodiscard]] Result<std::vector<AbiValue>> abi_decode(const std::vector<AbiType>& types,
                                                        ByteView encoded);
 
-/// Arguments as a contract reads them from a call that it has taken: nobody keeps a sender to the
+/// Arguments as a contract reads them from an accepted call: nothing keeps a sender to the
 /// encoder's layout. Offsets may lead anywhere, anything may follow; numbers are cut to their type,
 /// and what cannot be read is empty, for the contract never looked at it.
 /// @param calldata with the selector. @errors kMalformed: a tail that is shared by too many.

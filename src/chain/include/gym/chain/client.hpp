@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kReorgBlocks = 64;
 
 using Bloom = FixedBytes<256, struct BloomTag>;
 
-/// What the protocol and the follower need of a block.
+/// The fields of a block that the protocol and the follower need.
 struct BlockHeader {
     std::uint64_t number = 0;
     Digest hash;
@@ -123,7 +123,7 @@ class ChainClient {
     virtual ~ChainClient() = default;
 
     [[nodiscard]] virtual Result<std::uint64_t> chain_id() = 0;
-    /// Absent if there is no such block (yet, or any more).
+    /// Absent if there is no such block, or no longer one.
     [[nodiscard]] virtual Result<std::optional<BlockHeader>> block(const BlockId& id) = 0;
     /// Headers [first, first + count), in order; fewer when the chain ends. count <=
     /// kBlocksPerCallMax.

@@ -22,8 +22,8 @@ struct TxPolicy {
     std::uint64_t chain_id = 0;
     Amount fee_ceiling_wei{500'000'000'000};       ///< never offer more per gas (500 gwei)
     Amount priority_fee_floor_wei{1'000'000'000};  ///< 1 gwei
-    /// What a node suggests counts up to here (5 gwei): the tip is paid whatever the base fee is,
-    /// so a node that lies would spend the account. What is stuck at it is raised step by step.
+    /// Cap on the tip that a node suggests (5 gwei). The tip is paid whatever the base fee is,
+    /// so a lying node could drain the account. A transaction that is stuck is raised step by step.
     Amount priority_fee_believed_wei{5'000'000'000};
     std::uint32_t bump_after_ms = 30'000;    ///< a version unmined for so long gets higher fees
     std::uint32_t bump_ppm = 125'000;        ///< by so much: at least 12.5 %, what nodes ask for
@@ -85,7 +85,7 @@ class TxManager {
     /// was kept back. @errors as submit(); kConflict after kRepeatsMax times.
     [[nodiscard]] Result<Intent> submit_idempotent(const IntentRequest& request);
     static constexpr int kRepeatsMax = 100;
-    /// Asks for the intent not to happen; its outcome tells whether that came in time. @errors as
+    /// Requests that the intent be dropped; its outcome says whether that came in time. @errors as
     /// the store.
     Status cancel(const std::string& id) { return store_.request_cancel(id); }
     [[nodiscard]] Result<Intent> find(const std::string& id) { return store_.find(id); }
@@ -168,7 +168,8 @@ class TxManager {
     // nonce up.
     std::map<std::string, UnixMs> broadcast_at_ms_;
     std::map<std::string, UnixMs> unexplained_since_ms_;
-    /// What was last seen of intents in blocks that are not final: nothing to ask about until then.
+    /// Last state of intents in blocks that are not final; there is nothing to query until they
+    /// are.
     std::map<std::string, Mined> mined_;
 };
 

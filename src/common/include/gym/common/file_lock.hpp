@@ -19,7 +19,7 @@ class FileLock {
     static Result<FileLock> acquire(const std::filesystem::path& path, const std::string& holder);
     /// Locks a file that is there, and leaves it as it is. @errors kConflict, kIo.
     static Result<FileLock> acquire_existing(const std::filesystem::path& path);
-    /// What whoever holds `path`, or held it last, wrote into it; empty if nobody did.
+    /// Text that the current or last holder of `path` wrote into it; empty if there is none.
     [[nodiscard]] static std::string holder_of(const std::filesystem::path& path);
 
     FileLock(FileLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}

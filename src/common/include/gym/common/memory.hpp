@@ -7,7 +7,7 @@
 
 namespace gym {
 
-/// What a process can still get: free memory and what the kernel can free, or what a container's
+/// Memory that a process can still get: free and reclaimable memory, or the rest that a container's
 /// limit leaves, whichever is less. @errors kIo where Linux does not say.
 [[nodiscard]] Result<std::uint64_t> available_memory_bytes();
 

@@ -8,10 +8,11 @@
 
 namespace gym {
 
-/// What the kernel tells of a process (proc(5), /proc/PID/stat).
+/// State of a process as the kernel reports it (proc(5), /proc/PID/stat).
 struct ProcessView {
-    std::string start_ticks;  ///< since boot: tells a process from a later one with its id
-    bool ended = false;       ///< a zombie: only its parent has not asked yet how it ended
+    std::string
+        start_ticks;     ///< since boot: distinguishes a process from a later one with the same id
+    bool ended = false;  ///< a zombie: only its parent has not asked yet how it ended
 };
 
 /// @errors kNotFound or kIo if there is no such process.

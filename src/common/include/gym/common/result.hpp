@@ -19,8 +19,8 @@ enum class ErrorCode {
     kNotFound,           ///< what was named does not exist
     kAlreadyExists,      ///< the name is taken by something else
     kConflict,           ///< same id, other content; or a state that forbids the request
-    kUnauthenticated,    ///< who is asking could not be established
-    kPermissionDenied,   ///< who is asking may not do this
+    kUnauthenticated,    ///< the caller's identity could not be established
+    kPermissionDenied,   ///< the caller may not do this
     kInsufficientFunds,  ///< an account cannot cover the amount
     kOutOfRange,         ///< a number is beyond a documented bound
     kMismatch,           ///< content does not hash to its root, or results differ
@@ -34,7 +34,7 @@ enum class ErrorCode {
 /// The stable lower-case name of `code` ("not_found"), for logs and JSON.
 [[nodiscard]] std::string_view to_string(ErrorCode code) noexcept;
 
-/// What went wrong, where, and what to do about it.
+/// An error: what happened, where, and what to do about it.
 struct Error {
     ErrorCode code = ErrorCode::kInternal;
     std::string message;

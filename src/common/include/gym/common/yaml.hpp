@@ -16,7 +16,7 @@ class Node;
 
 namespace gym {
 
-/// One mapping of a YAML document, read strictly: `finish()` rejects every key that nobody asked
+/// One mapping of a YAML document, read strictly: `finish()` rejects every key that was not read
 /// for, and every error names file, line, key and what was expected. Not thread-safe.
 class YamlMap {
   public:

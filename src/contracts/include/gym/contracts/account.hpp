@@ -24,7 +24,7 @@ struct AccountOptions {
     std::filesystem::path store;  ///< SQLite file that remembers the transactions
     /// How long execute() waits; the default is two epochs of a public chain until it is final.
     std::uint32_t timeout_ms = 600'000;
-    chain::OnSent on_sent;  ///< told of each transaction; may be empty
+    chain::OnSent on_sent;  ///< called for each transaction; may be empty
 };
 
 /// One key on one chain, with its transactions remembered in a file: a program that was interrupted
@@ -43,7 +43,8 @@ class Account {
     [[nodiscard]] chain::TxManager& manager() noexcept { return *manager_; }
 
     /// Sends `call`, once per `id`, or once per call if it is empty, and waits until it is final.
-    /// What ended under that id without happening (TxManager::submit_idempotent) is sent again.
+    /// Sends again an intent that ended under this id without taking effect
+    /// (TxManager::submit_idempotent).
     /// @errors kInsufficientFunds at once if the account cannot pay for the gas, kConflict with the
     /// contract's reason, kTimeout.
     [[nodiscard]] Result<chain::Outcome> execute(const ContractCall& call, std::string id = {});

@@ -20,14 +20,14 @@ struct EpochPost {
     friend bool operator==(const EpochPost&, const EpochPost&) = default;
 };
 
-/// What is new in games about units.
+/// New events in games about units.
 struct GameNews {
     std::uint64_t seen_block = 0;               ///< everything up to it is in
     std::uint64_t window_blocks = 0;            ///< after an epoch's root in which games are opened
     std::vector<registry::DisputedUnit> units;  ///< as they are now
 };
 
-/// What the coordinator needs of the chain. Posting is asynchronous and idempotent: repeat it until
+/// The coordinator's view of the chain. Posting is asynchronous and idempotent: repeat it until
 /// the matching query answers. Queries see only blocks that are deep enough for the deployment's
 /// taste (its confirmations). Every method: @errors kUnavailable or kTimeout when the chain does
 /// not answer (try again later), kConflict when the chain holds other content under the same name

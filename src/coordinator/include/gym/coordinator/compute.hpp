@@ -18,7 +18,7 @@ struct RootedBytes {
     Bytes bytes;
 };
 
-/// What the coordinator computes with the engine, as bytes in and bytes out, so that its state
+/// The coordinator's computations with the engine, as bytes in and bytes out, so that its state
 /// machine runs without training in tests. Results are pure functions of the arguments.
 /// Thread-safe.
 class Compute {
@@ -42,7 +42,7 @@ class Compute {
         Digest trace_root;
         Digest initial_state_root;
     };
-    /// What a round record fixes for disputes of units that begin from `base`.
+    /// The parts of a round record that disputes of units beginning from `base` depend on.
     [[nodiscard]] virtual Result<RoundRoots> round_roots(ByteView program, ByteView base) = 0;
 
     /// Checks that `delta` decodes and fits the program. @return its Euclidean norm (NaN possible).

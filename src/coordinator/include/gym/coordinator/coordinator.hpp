@@ -67,7 +67,7 @@ class Coordinator {
         const Address& worker, const protocol::SignedCommitment& commitment, ByteView records);
     /// Anyone may ask. @errors kNotFound.
     [[nodiscard]] Result<records::UnitReceipt> unit_receipt(const Digest& unit);
-    /// The worker stands by a disputed unit: the coordinator's own re-execution will decide it.
+    /// The worker defends a disputed unit: the coordinator's own re-execution will decide it.
     /// @errors kPermissionDenied (another's unit), kConflict (not disputed), kTimeout.
     Status defend(const Address& worker, const Digest& unit);
 

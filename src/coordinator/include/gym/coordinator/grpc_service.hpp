@@ -13,7 +13,7 @@
 
 namespace gym::coordinator {
 
-/// What rpc::Server serves: the coordinator core and its blob store, asked by authenticated nodes.
+/// Handler of rpc::Server: the coordinator core and its blob store, for authenticated nodes.
 /// References must outlive the service. Thread-safe.
 /// @param network told to nodes, with the clock's time; its blob_bytes_max bounds uploads.
 class GrpcService final : public rpc::NodeHandler {
@@ -59,8 +59,8 @@ class GrpcService final : public rpc::NodeHandler {
     const Clock& clock_;
     const records::NetworkDescription network_;
 
-    /// What a worker uploaded for its unit, so that it cannot fill the disk. An entry per worker
-    /// that ever had a unit; a restart forgets them.
+    /// A worker's uploads for its unit, counted so that it cannot fill the disk. An entry per
+    /// worker that ever had a unit; a restart forgets them.
     struct Uploads {
         Digest unit;
         std::set<Digest> roots;

@@ -21,16 +21,16 @@ namespace gym::coordinator {
 
 struct Options {
     crypto::Eip712Domain domain;  ///< protocol::signing_domain()
-    /// Who may take part, by role; empty: anybody. An address costs nothing, so an open list of
-    /// verifiers lets one person hold most draws.
+    /// Addresses that may take part, by role; empty: anybody. An address costs nothing, so an open
+    /// list of verifiers lets one person hold most draws.
     std::set<Address> workers_allowed, verifiers_allowed;
     /// Active stake that a worker needs for another unit; zero: none.
     Amount minimum_stake;
     std::int64_t node_live_ms = 30'000;     ///< seen so recently: gets work
     std::uint32_t beacon_delay_blocks = 2;  ///< from the block of the epoch's root to the beacon
     /// The most that a job pays in all for compute worth 1: verification and uptime bonus on top.
-    /// What is above 1 also bounds the reports on units that earn nothing. A round starts only when
-    /// the budget covers both.
+    /// The part above 1 also bounds the reports on units that earn nothing. A round starts only
+    /// when the budget covers both.
     std::uint64_t cost_bound_ppm = 2'500'000;
     /// The network's fee (rewards::FeeTerms), for data: what compute costs with it is in the bound.
     std::uint32_t fee_ppm = 0;
@@ -59,7 +59,7 @@ struct Dependencies {
     const Clock& clock;
     const crypto::PrivateKey& key;  ///< signs the coordinator's own units
     StakePort* stake = nullptr;     ///< asked where there is a minimum of stake
-    /// What is left to a player of games on chain: the aggregates that the coordinator stands by,
+    /// Work for the player of games on chain: the aggregates that the coordinator defends,
     /// and workers that signed two commitments for one unit. Absent: it plays none.
     player::ClaimStore* claims = nullptr;
 };

@@ -8,7 +8,7 @@
 
 namespace gym::coordinator {
 
-/// What a worker may upload now.
+/// The upload that a worker may make now.
 struct UploadLimit {
     Digest unit;
     std::uint64_t bytes_max = 0;  ///< no delta of the unit's program is longer
@@ -19,7 +19,7 @@ struct RevealOutcome {
     std::string reason;  ///< of a difference, one sentence
 };
 
-/// What one tick did.
+/// The effects of one tick.
 struct TickSummary {
     std::uint32_t jobs = 0;   ///< looked at
     std::uint32_t steps = 0;  ///< steps of jobs, rounds and units taken; 0: nothing to do now

@@ -10,7 +10,7 @@
 
 namespace gym::crypto {
 
-/// What a signature is for (EIP-712). Absent fields are left out of the domain's type, as the EIP
+/// Domain of a signature (EIP-712). Absent fields are left out of the domain's type, as the EIP
 /// says.
 struct Eip712Domain {
     std::string name;
@@ -52,7 +52,7 @@ class StructHasher {
     std::size_t members_expected_ = 0;
 };
 
-/// What is signed: keccak256(0x19 0x01 | domain separator | struct hash).
+/// The signed digest: keccak256(0x19 0x01 | domain separator | struct hash).
 [[nodiscard]] Digest typed_data_digest(const Digest& separator, const Digest& struct_hash);
 [[nodiscard]] Digest typed_data_digest(const Eip712Domain& domain, const Digest& struct_hash);
 

@@ -21,8 +21,8 @@ struct ScryptCost {
     static constexpr ScryptCost light() { return {1U << 12, 8, 1}; }
 };
 
-/// What a keystore file may ask of its reader; a file beyond this is refused before any work is
-/// done.
+/// Largest cost that a keystore file may demand; a more expensive file is refused before any work
+/// is done.
 inline constexpr std::uint64_t kScryptMemoryBytesMax = std::uint64_t{512} << 20;
 inline constexpr std::uint64_t kScryptWorkMax = std::uint64_t{1} << 23;  ///< n * r * p
 inline constexpr std::uint64_t kKeystoreBytesMax = 16 << 10;
@@ -34,9 +34,9 @@ inline constexpr std::uint64_t kKeystoreBytesMax = 16 << 10;
                                                    const SecretBytes& passphrase,
                                                    const ScryptCost& cost = {});
 
-/// @errors kMalformed for text that is no such keystore; kOutOfRange for a cost beyond the bounds;
-/// kPermissionDenied "wrong passphrase" when the MAC differs; kMismatch when the file names another
-/// address.
+/// @errors kMalformed for text that is not such a keystore; kOutOfRange for a cost beyond the
+/// bounds; kPermissionDenied "wrong passphrase" when the MAC differs; kMismatch when the file names
+/// another address.
 [[nodiscard]] Result<PrivateKey> decrypt_keystore(std::string_view json,
                                                   const SecretBytes& passphrase);
 

@@ -13,7 +13,7 @@
 
 namespace gym::db {
 
-/// What survives what.
+/// Durability: which failures the data survives.
 enum class Durability {
     kFull,          ///< fsync: committed data survives a power loss
     kProcessCrash,  ///< no fsync: committed data survives a crash of PostgreSQL (kill -9), not of

@@ -16,7 +16,7 @@ struct DeviceChoice {
 /// "cpu", "cuda" (the first device) or "cuda:N". @errors kInvalidArgument.
 [[nodiscard]] Result<DeviceChoice> parse_device(std::string_view name);
 
-/// What the device calls itself: "cpu", "NVIDIA H100 80GB HBM3".
+/// The device's own name: "cpu", "NVIDIA H100 80GB HBM3".
 /// @errors as parse_device(); also kInvalidArgument for a build without CUDA;
 /// kUnavailable: no such device.
 [[nodiscard]] Result<std::string> device_model(std::string_view name);

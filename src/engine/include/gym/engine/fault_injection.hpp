@@ -22,7 +22,7 @@ using FaultHook =
 /// units.
 void set_fault_hook(FaultHook hook);
 
-/// What the executor of this build calls.
+/// Hook that the executor of this build calls.
 void call_fault_hook(std::uint64_t run, std::uint32_t op, std::span<std::uint8_t> output);
 
 }  // namespace gym::engine

@@ -9,7 +9,7 @@
 
 namespace gym::engine {
 
-/// What running a program on the CPU takes, in bytes.
+/// Memory for running a program on the CPU, in bytes.
 struct MemoryNeed {
     std::uint64_t state = 0;      ///< parameters and optimizer state, and the program's constants
     std::uint64_t temps = 0;      ///< activations and gradients: the arena of the memory plan

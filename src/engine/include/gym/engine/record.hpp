@@ -11,7 +11,7 @@
 
 namespace gym::engine {
 
-/// What one optimizer step leaves behind for others to check (docs/PROTOCOL.md, step record).
+/// Record of one optimizer step, for others to check (docs/PROTOCOL.md, step record).
 /// Floats are their bits: records are compared for equality, never with a tolerance.
 struct StepRecord {
     std::uint64_t step = 0;  ///< 0-based within the unit

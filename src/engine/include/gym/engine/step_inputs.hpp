@@ -14,10 +14,10 @@ namespace gym::blob {
 class Dataset;
 }
 
-/// What a train program is given at a step: a pure function of program, dataset and unit.
+/// Inputs of a train program at a step: a pure function of program, dataset and unit.
 namespace gym::engine {
 
-/// What the batch of a program is like.
+/// Shape and kind of a program's batch.
 struct BatchShape {
     std::uint32_t windows = 0;
     std::uint32_t window_tokens = 0;  ///< a window has one token more

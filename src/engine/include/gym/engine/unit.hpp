@@ -44,7 +44,7 @@ struct UnitProgress {
     double tokens_per_second = 0;
 };
 
-/// Where a run stands after `records.size()` steps. A run that goes on from here gives the bits of
+/// Position of a run after `records.size()` steps. A run that resumes here gives the bits of
 /// a run that was never interrupted.
 struct UnitPosition {
     State state;  ///< the training state after those steps

@@ -41,7 +41,7 @@ struct SafetensorsFile {
 /// leave holes or end before or after the file. kOutOfRange beyond the bounds.
 [[nodiscard]] Result<SafetensorsFile> parse_safetensors(ByteView bytes);
 
-/// What comes before the tensors' bytes in a file that holds `tensors` in this order: the size, the
+/// The bytes before the tensors in a file that holds `tensors` in this order: the size, the
 /// header, and spaces up to a multiple of 8.
 [[nodiscard]] Bytes safetensors_header(std::span<const SafetensorsEntry> tensors,
                                        const std::map<std::string, std::string>& metadata);

@@ -24,7 +24,7 @@ using TransferId = FixedBytes<16, struct TransferIdTag>;
 [[nodiscard]] std::string to_uuid(const TransferId& id);
 [[nodiscard]] Result<TransferId> parse_uuid(std::string_view text);
 
-/// What an account holds. A balance is credits minus debits.
+/// Purpose of an account. A balance is credits minus debits.
 enum class AccountKind {
     kAvailable,         ///< an owner's deposits, free for jobs or withdrawal
     kEscrow,            ///< a job's budget

@@ -15,7 +15,7 @@
 
 namespace gym::node {
 
-/// What a node looks up on the chain itself, so that it need not believe the coordinator. Every
+/// A node's own reads of the chain, so that it need not believe the coordinator. Every
 /// call: @errors kUnavailable or kTimeout when the chain does not answer.
 class ChainView {
   public:

@@ -44,7 +44,7 @@ class DeltaLoader {
     /// Failures that may pass, such as a coordinator that does not answer, in a row of one delta;
     /// then its unit is run again.
     static constexpr unsigned kTriesMax = 5;
-    /// Rounds in turns: who is asked about several at a time forgets none of them.
+    /// Rounds may alternate: no round is forgotten while several are asked about.
     static constexpr std::size_t kRoundsMax = 8;
 
     /// Both must outlive the loader.
@@ -59,9 +59,9 @@ class DeltaLoader {
     /// of run_again().
     Result<Bytes> load(const DeltaRound& round, const game::OuterDelta& delta,
                        const DeltaRunOptions& options);
-    /// What the unit in the delta's slot gives, if that is the delta; it is kept as if it had been
-    /// fetched, unless the disk does not take it. @errors kMismatch: it is another one, or the
-    /// round has no such slot; those of InputLoader::load_train and run_unit.
+    /// The delta computed from the unit in its slot, if it has the right root; it is kept as if it
+    /// had been fetched, unless the disk does not take it. @errors kMismatch: it is another one, or
+    /// the round has no such slot; those of InputLoader::load_train and run_unit.
     Result<Bytes> run_again(const DeltaRound& round, const game::OuterDelta& delta,
                             const DeltaRunOptions& options);
     /// Those of the last round that were asked for since the last call, until they are settled.
@@ -81,7 +81,7 @@ class DeltaLoader {
         std::map<game::OuterDelta, Wrong> wrong;
         std::map<Digest, unsigned> tries;  ///< that failed
     };
-    /// What is known of the round, which is the last one from now on.
+    /// Data of the round, which becomes the most recent one.
     Findings& begin(const DeltaRound& round);
     /// @errors kMismatch: it is known to be wrong.
     Status check_known(const DeltaRound& round, const game::OuterDelta& delta);

@@ -13,7 +13,7 @@
 
 namespace gym::node {
 
-/// What a train unit is computed from, every part checked against the round record.
+/// Inputs of a train unit, every part checked against the round record.
 struct TrainInputs {
     std::shared_ptr<const program::Program> program;
     std::shared_ptr<const blob::Dataset> dataset;

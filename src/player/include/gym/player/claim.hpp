@@ -95,7 +95,7 @@ class ClaimStore {
     [[nodiscard]] bool has_any(Role role) const;
     /// Whether there is a claim of this one's name.
     [[nodiscard]] bool contains(const Claim& claim) const;
-    /// The newest block that the player has seen; 0 before the first. What is signed now is in no
+    /// The newest block that the player has seen; 0 before the first. Signatures made now are in no
     /// game before it.
     void note_head(std::uint64_t block) { head_ = block; }
     [[nodiscard]] std::uint64_t head() const { return head_; }

@@ -18,8 +18,8 @@ inline constexpr std::size_t kOutputRecordBytes = 64;
 /// the bounds; the errors of Program::create().
 [[nodiscard]] Result<Program> decode(ByteView bytes);
 
-/// What a job fixes: the fixed-width records of slots (with the roots of constants), ops and
-/// outputs, each as a u8 tensor whose chunks can be opened alone, under one header.
+/// The parts that a job fixes: the fixed-width records of slots (with the roots of constants), ops
+/// and outputs, each as a u8 tensor whose chunks can be opened alone, under one header.
 [[nodiscard]] Digest program_root(const Program& program);
 
 }  // namespace gym::program

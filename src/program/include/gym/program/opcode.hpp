@@ -95,7 +95,7 @@ struct AttributeInfo {
     AttributeKind kind;
 };
 
-/// What one output element of a primitive depends on, at most, in each operand.
+/// Largest number of elements of each operand that one output element depends on.
 struct Reach {
     std::uint32_t elements = 0;
     std::uint32_t chunks = 0;

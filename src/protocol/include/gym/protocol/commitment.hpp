@@ -17,7 +17,7 @@ namespace gym::protocol {
 [[nodiscard]] crypto::Eip712Domain signing_domain(std::uint64_t chain_id,
                                                   const Address& commitment_log);
 
-/// What a worker claims to have computed. The EIP-712 struct is
+/// A worker's claim about a computed unit. The EIP-712 struct is
 /// `UnitCommitment(uint8 kind,bytes32 roundRecord,uint32 slot,uint32 attempt,bytes32 recordsRoot,
 /// bytes32 finalStateRoot,uint16 deltaCodec,bytes32 deltaRoot,uint32 steps,uint64 tokens,uint64
 /// flops)`.
@@ -44,7 +44,7 @@ struct SignedCommitment {
     friend bool operator==(const SignedCommitment&, const SignedCommitment&) = default;
 };
 
-/// What is signed: the EIP-712 digest of the commitment.
+/// The signed digest (EIP-712) of the commitment.
 [[nodiscard]] Digest signing_digest(const crypto::Eip712Domain& domain,
                                     const UnitCommitment& commitment);
 [[nodiscard]] SignedCommitment sign(const crypto::Eip712Domain& domain,

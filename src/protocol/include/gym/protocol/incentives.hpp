@@ -21,7 +21,7 @@ struct WorkerTerms {
     double unit_reward_tokens = 0;
     std::uint32_t bonus_ppm = 0;  ///< uptime bonus on top, at most
     double unit_cost_tokens = 0;  ///< of computing a unit honestly
-    /// What a wrong unit is worth to the cheat beyond its reward, and what it keeps when caught.
+    /// Value of a wrong unit to the cheat beyond its reward, kept even when caught.
     double outside_gain_tokens = 0;
     std::uint64_t open_units_max = 1;  ///< units of one worker that are not final
     /// Whether no credit of a worker becomes final while a game against it is open. Otherwise a
@@ -36,7 +36,7 @@ struct SamplingTerms {
     std::uint32_t colluding_ppm = 0;  ///< of the verifiers, rounded up to whole ones
 };
 
-/// What is left of a slash after burning and compensation is the finder's.
+/// The finder receives the rest of a slash after burning and compensation.
 struct SlashTerms {
     std::uint32_t burned_ppm = 0;
     std::uint32_t compensation_ppm = 0;

@@ -5,17 +5,17 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/result.hpp"
 
-/// What a job can cost at most (docs/REWARDS.md): a coordinator begins a round, and a quote counts,
+/// Upper bound of a job's cost (docs/REWARDS.md): a coordinator begins a round, and a quote counts,
 /// by the same function. Integers only; every bound is on the safe side of its roundings.
 namespace gym::protocol {
 
-/// What a network may take for work worth 1.
+/// Upper bounds of a network's rates for work worth 1.
 struct CostRates {
     std::uint64_t cost_bound_ppm = 0;  ///< compute with verification, uptime bonus and the fee
     std::uint32_t fee_ppm = 0;         ///< on data
 };
 
-/// What a job pays for its work.
+/// A job's prices.
 struct WorkPrice {
     Amount price_wei_per_pflop;
     std::uint64_t flops_per_step = 0;   ///< of training, counted from the program
@@ -34,7 +34,7 @@ struct Work {
 [[nodiscard]] Result<Amount> cost_bound(const WorkPrice& price, const CostRates& rates,
                                         const Work& work);
 
-/// What the units of one round are, at the most.
+/// Upper bounds of the units of one round.
 struct RoundShape {
     std::uint64_t slots = 0;
     std::uint64_t steps = 0;            ///< of a unit

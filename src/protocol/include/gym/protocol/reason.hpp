@@ -21,7 +21,7 @@ enum class ReasonCode : std::uint8_t {
     kWorkerExcluded,  ///< voided because the worker was excluded for another unit
     kFalseReport,     ///< a verifier's report was refuted
     kChallenged,      ///< somebody opened a game about it on chain
-    kGameProved,      ///< a game on chain proved a fault that nobody had reported here
+    kGameProved,      ///< a game on chain proved a fault that had not been reported here
 };
 
 /// The stable lower-case name ("step_differs").

@@ -21,8 +21,8 @@ struct TraceChallenge {
     std::array<std::uint64_t, kTracePositions> positions;  ///< each below chunk_count
 };
 
-/// What a verifier signs to learn its positions: EIP-712 `TraceChallenge(bytes32 beacon,bytes32
-/// unit)`.
+/// Message that a verifier signs to learn its positions: EIP-712 `TraceChallenge(bytes32
+/// beacon,bytes32 unit)`.
 [[nodiscard]] Digest trace_challenge_digest(const crypto::Eip712Domain& domain,
                                             const Digest& beacon, const Digest& unit);
 /// `steps` and `chunk_count` are at least 1. Positions may repeat.
@@ -37,7 +37,7 @@ struct TraceChallenge {
 [[nodiscard]] Digest trace_at(const crypto::Signature& signature, std::uint32_t steps,
                               std::span<const Digest> leaves);
 
-/// What a verifier computed for a unit; hidden behind report_digest() until it is revealed.
+/// A verifier's results for a unit; hidden behind report_digest() until they are revealed.
 struct Report {
     Digest unit;
     std::uint32_t draw = 0;

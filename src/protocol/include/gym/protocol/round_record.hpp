@@ -12,7 +12,7 @@
 
 namespace gym::protocol {
 
-/// Who works on a slot, and how likely the unit is drawn for verification.
+/// Worker of a slot, and the probability that its unit is drawn for verification.
 struct SlotAssignment {
     std::uint32_t slot = 0;
     Address worker;
@@ -84,10 +84,10 @@ void encode_included(std::span<const IncludedDelta> included, commit::Encoder& o
 /// kSlotsMax, no worker twice, rates within [floor, 1], included ascending and empty in round 1.
 /// @errors kInvalidArgument.
 [[nodiscard]] Status validate(const RoundRecord& record);
-/// SHA-256 over a domain tag and encode(): what goes on chain and into every commitment.
+/// SHA-256 over a domain tag and encode(): the hash on chain and in every commitment.
 [[nodiscard]] Digest hash(const RoundRecord& record);
 
-/// What the contracts read of the record behind an aggregate. They look at nothing else of it, so
+/// The fields that the contracts read of the record behind an aggregate. They ignore all others, so
 /// bytes that are no canonical record have a head, too.
 struct RoundRecordHead {
     Digest job_id;

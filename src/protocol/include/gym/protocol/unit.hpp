@@ -9,7 +9,7 @@
 
 namespace gym::protocol {
 
-/// What a unit of work computes. Values are signed and stored: never renumber.
+/// Kind of a unit's computation. Values are signed and stored: never renumber.
 enum class UnitKind : std::uint8_t {
     kTrain = 1,      ///< H inner optimizer steps from the round's base state
     kAggregate = 2,  ///< exact mean of the included deltas, then the outer step

@@ -7,7 +7,7 @@
 
 namespace gym::protocol {
 
-/// What the engine computes for a slot of a round. Worker, verifier and coordinator take it from
+/// The engine's computation for a slot of a round. Worker, verifier and coordinator take it from
 /// here, so that none of them can mean another unit by the same record.
 [[nodiscard]] engine::UnitSpec unit_spec(const RoundRecord& record, std::uint32_t slot);
 

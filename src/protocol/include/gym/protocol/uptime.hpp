@@ -31,12 +31,12 @@ struct UptimeAnswer {
     friend bool operator==(const UptimeAnswer&, const UptimeAnswer&) = default;
 };
 
-/// What became of a challenge, as everybody can read it.
+/// Public outcome of a challenge.
 struct PublishedChallenge {
     UptimeChallenge challenge;
     std::optional<UnixMs> answered_at_ms;        ///< by the coordinator's clock
     std::optional<crypto::Signature> signature;  ///< with answered_at_ms
-    bool withdrawn = false;                      ///< counts for nobody
+    bool withdrawn = false;                      ///< not counted
 };
 
 /// EIP-712 `UptimeAnswer(address node,bytes32 nonce,uint64 issuedMs)` in the network's domain

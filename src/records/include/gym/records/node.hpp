@@ -33,7 +33,7 @@ struct NodeProfile {
 };
 inline constexpr std::size_t kDeviceCharactersMax = 64;
 
-/// What a node is doing right now.
+/// Current activity of a node.
 struct Activity {
     std::optional<protocol::UnitKey> unit;
     std::uint64_t step = 0;

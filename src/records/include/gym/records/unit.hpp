@@ -14,7 +14,7 @@
 
 namespace gym::records {
 
-/// What everybody may know of a unit. The registry's row of a unit begins with it.
+/// Public state of a unit. The registry's row of a unit begins with it.
 struct UnitSummary {
     Digest id;
     protocol::UnitKey key;
@@ -42,7 +42,7 @@ inline constexpr std::uint32_t kSiblingsMax = 64;
 
 struct UnitReceipt : UnitSummary {
     std::optional<InclusionReceipt> inclusion;  ///< once the epoch is sealed
-    /// Public together with `inclusion`: from then on nobody can pass it off as their own.
+    /// Public together with `inclusion`: from then on a copy is recognised.
     std::optional<protocol::SignedCommitment> commitment;
 
     friend bool operator==(const UnitReceipt&, const UnitReceipt&) = default;

@@ -17,14 +17,15 @@ namespace gym::registry {
 
 struct ChallengePolicy {
     std::int64_t answer_ms = 20'000;  ///< from the issue to the deadline
-    /// Who was not seen for so long is not asked any more; signing off alone does not end it.
+    /// A node that was not seen for this long is no longer challenged; signing off alone does not
+    /// end it.
     std::int64_t unseen_ms = std::int64_t{24} * 3600 * 1000;
     /// A pass that comes later than so after the one before shows that no coordinator was there.
     std::int64_t silence_ms = 10'000;
     std::uint32_t batch_max = 1000;  ///< nodes of one pass
 };
 
-/// What nobody may foresee, drawn anew for each challenge.
+/// Unpredictable values, drawn anew for each challenge.
 struct ChallengeDice {
     std::function<Digest()> nonce;
     std::function<std::int64_t()> wait_ms;  ///< from one challenge to the next, at least 1
@@ -50,7 +51,7 @@ enum class AnswerOutcome : std::uint8_t {
     kCounted,
     kRepeated,   ///< counted before; once is all
     kLate,       ///< after its deadline
-    kWithdrawn,  ///< it counts for nobody
+    kWithdrawn,  ///< not counted
     kUnknown,    ///< no challenge to this node has this nonce
 };
 /// Counts an answer whose signature the caller has checked, at most once and not after the

@@ -19,7 +19,7 @@ Status publish_cost_rates(db::Transaction& tx, const protocol::CostRates& rates,
 /// Absent until a coordinator has published them.
 Result<std::optional<protocol::CostRates>> published_cost_rates(db::Transaction& tx);
 
-/// What a job pays for its work. Precondition: the job has artifacts.
+/// A job's prices. Precondition: the job has artifacts.
 [[nodiscard]] protocol::WorkPrice work_price(const Job& job);
 
 /// The work of a job's units that is paid or may still be paid. Training: a unit without a

@@ -20,7 +20,7 @@ struct NearestDataset {
     std::uint32_t ppm = 0;  ///< of the sampled tokens; above 0
 };
 
-/// What of a dataset was compared with others (quality::DatasetSketch).
+/// The parts of a dataset that were compared with others (quality::DatasetSketch).
 struct DatasetSample {
     std::uint32_t level = 0;
     std::uint32_t chunks = 0;
@@ -95,7 +95,7 @@ struct KnownKey {
 /// Those of `keys` that are registered; looks at no other.
 /// @param keys at most kDatasetKeysMax. @errors kOutOfRange for more.
 Result<std::vector<KnownKey>> known_keys(db::Transaction& tx, std::span<const std::uint64_t> keys);
-/// Those of `keys` that nobody had before are `dataset`'s from now on.
+/// Assigns the keys of `keys` that are new to `dataset`.
 Status add_keys(db::Transaction& tx, std::span<const std::uint64_t> keys, std::uint64_t dataset);
 /// The highest sampling level of a registered dataset; 0 if there is none.
 Result<std::uint32_t> sample_level_max(db::Transaction& tx);

@@ -15,7 +15,7 @@
 /// gym_evaluator; the database itself computes the usefulness and refuses what does not fit.
 namespace gym::registry {
 
-/// What is published when an evaluation ends: it opens the commitment.
+/// Published at the end of an evaluation: it opens the commitment.
 struct Retirement {
     Digest salt;
     Digest held_out_root;
@@ -54,7 +54,7 @@ Result<std::optional<Digest>> evaluation_for(db::Transaction& tx, const Digest& 
 /// is retired.
 Status retire_evaluation(db::Transaction& tx, const Digest& id, const Retirement& opening);
 
-/// What is measured of a dataset; its evaluation has the rest.
+/// Measurement of a dataset; its evaluation has the rest.
 struct NewMeasurement {
     Digest dataset;
     Digest evaluation;

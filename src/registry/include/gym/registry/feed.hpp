@@ -27,7 +27,7 @@ struct UnitEventRow {
     UnixMs at_ms = 0;
     std::uint64_t epoch = 0;  ///< of the unit's round (registry.round.epoch)
     Address worker;
-    Address owner;                    ///< who is credited for the unit
+    Address owner;                    ///< receives the credit for the unit
     std::optional<Address> verifier;  ///< of the current draw
     std::uint64_t tokens = 0;         ///< 0 before the commitment
     std::uint64_t flops = 0;          ///< 0 before the commitment
@@ -50,7 +50,7 @@ struct AcceptedReport {
     std::uint64_t epoch = 0;
     std::uint32_t draw = 0;
     Address verifier;
-    Address owner;  ///< who is credited
+    Address owner;  ///< receives the credit
     protocol::UnitKind kind = protocol::UnitKind::kTrain;
     std::uint64_t flops = 0;   ///< re-executed
     bool found_fault = false;  ///< the unit was rejected or slashed because of it

@@ -8,7 +8,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
 
-/// What the chain says of games about units (schema registry, "Games on chain" in
+/// The chain's games about units (schema registry, "Games on chain" in
 /// sql/migrations/0020_registry.sql).
 namespace gym::registry {
 

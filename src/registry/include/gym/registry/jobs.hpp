@@ -26,7 +26,7 @@ enum class JobStatus : std::uint8_t {
 [[nodiscard]] std::string_view to_string(JobStatus status) noexcept;
 [[nodiscard]] Result<JobStatus> parse_job_status(std::string_view name);
 
-/// What the owner fixes at submission; the same for all rounds.
+/// Terms that the owner fixes at submission; the same for all rounds.
 struct JobTerms {
     std::uint64_t rounds = 1;
     std::uint32_t slots_max = 1;    ///< workers of one round
@@ -42,7 +42,7 @@ struct JobTerms {
     friend bool operator==(const JobTerms&, const JobTerms&) = default;
 };
 
-/// What somebody asked for; the coordinator acts on it between rounds.
+/// A pending request; the coordinator acts on it between rounds.
 enum class JobRequest : std::uint8_t { kPause, kResume, kCancel };
 [[nodiscard]] std::string_view to_string(JobRequest request) noexcept;
 
@@ -77,7 +77,7 @@ struct Job {
     Digest dataset_root;
     JobTerms terms;
     Amount budget_wei;
-    /// What the dataset's tokens cost this job: as they were registered when it was submitted.
+    /// Price of the dataset's tokens for this job, as registered when the job was submitted.
     Amount data_price_wei_per_mtoken;
     std::uint32_t data_quality_ppm = 0;
     JobStatus status = JobStatus::kSubmitted;
@@ -103,7 +103,7 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms);
 Status add_budget(db::Transaction& tx, const Digest& id, const Amount& amount);
 /// @errors kNotFound.
 Result<Job> get_job(db::Transaction& tx, const Digest& id);
-/// The same, and nobody else changes the job until the transaction ends. Needs READ COMMITTED.
+/// The same, and locks the job until the transaction ends. Needs READ COMMITTED.
 Result<Job> lock_job(db::Transaction& tx, const Digest& id);
 
 struct JobFilter {
@@ -132,8 +132,8 @@ Status start_job(db::Transaction& tx, const Digest& id, const JobArtifacts& arti
 Status set_job_status(db::Transaction& tx, const Digest& id, JobStatus status,
                       const std::string& reason, UnixMs now_ms,
                       std::optional<JobRequest> answered = {});
-/// A job whose model is not to be trusted any more: pauses it if it runs, and says why in any case
-/// but when it has ended. Its owner may end it, or resume it nonetheless.
+/// Handles a job whose model can no longer be trusted: pauses it if it runs, and records the reason
+/// in any case but when it has ended. Its owner may end it, or resume it nonetheless.
 /// @return whether that changed anything.
 Result<bool> pause_untrusted(db::Transaction& tx, const Digest& id, const std::string& reason);
 

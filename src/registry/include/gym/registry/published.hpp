@@ -11,8 +11,8 @@
 #include "gym/protocol/report.hpp"
 #include "gym/protocol/uptime.hpp"
 
-// What nodes signed, for everybody to read (docs/REWARDS.md, "Auditing an epoch"). All of it may be
-// read as the role gym_api. Every list: @errors those of the database.
+// Records that nodes signed, for everybody to read (docs/REWARDS.md, "Auditing an epoch"). All of
+// it may be read as the role gym_api. Every list: @errors those of the database.
 namespace gym::registry {
 
 struct Page {

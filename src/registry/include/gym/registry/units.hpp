@@ -20,7 +20,7 @@
 namespace gym::registry {
 
 struct Unit : records::UnitSummary {
-    Address owner;  ///< the node's owner when the unit was assigned: who is credited
+    Address owner;  ///< the node's owner when the unit was assigned, who receives the credit
     std::uint32_t sampling_rate_ppm = 0;
     UnixMs assigned_at_ms = 0;
     std::optional<UnixMs> committed_at_ms;
@@ -126,11 +126,12 @@ struct SignedUnit {
     Address worker;  ///< who signed
     protocol::SignedCommitment commitment;
 };
-/// What a worker signed, without the records, newest round first.
+/// A worker's signed commitments, without the records, newest round first.
 Result<std::vector<SignedUnit>> signed_commitments(db::Transaction& tx, const Address& worker,
                                                    std::uint32_t limit = kUnitsListMax);
-/// What may be in an open game that has proven nothing yet and is not disputed: of the workers that
-/// are in such games the units of a job that are unsampled or verified, in aggregated rounds.
+/// Units that may be in an open game that has proven nothing yet, and are not disputed: of the
+/// workers that are in such games the units of a job that are unsampled or verified, in aggregated
+/// rounds.
 Result<std::vector<SignedUnit>> units_to_challenge(db::Transaction& tx, const Digest& job_id,
                                                    const Address& contract);
 /// Keeps the second signed commitment as evidence; of more than two the first two.

@@ -24,7 +24,7 @@ enum class CreditKind {
     kUptime,
     kData,
     kFee,       ///< what the network keeps of what a job paid
-    kBurn,      ///< the part of the fee that nobody gets
+    kBurn,      ///< the burned part of the fee
     kEmission,  ///< what the emission account adds to a round's compute
 };
 [[nodiscard]] std::string_view to_string(CreditKind kind) noexcept;
@@ -144,7 +144,7 @@ template <class Record, class T>
 CreditField(std::string_view, std::string_view, std::string_view, std::string_view,
             std::string_view, T Record::*) -> CreditField<Record, T>;
 
-/// What the credit is. The kind stands for the alternative of `inputs`; it is read before them.
+/// Kind of the credit. It selects the alternative of `inputs` and is read before them.
 inline constexpr std::tuple kCreditFields{
     CreditField{"id", "id", "id", "text", "of the ledger's transfer, a UUID", &Credit::id},
     CreditField{"kind", "kind", "kind", "text",
@@ -159,7 +159,7 @@ inline constexpr std::tuple kCreditFields{
     CreditField{"round", "round", "round", "count", "", &Credit::round},
     CreditField{"unit_id", "unit", "unit", "hash?", "", &Credit::unit}};
 
-/// What became of it.
+/// State of the credit.
 inline constexpr std::tuple kBookingFields{
     CreditField{"reason", "", "reason", "text?", "why it is void or unfunded", &Receipt::reason},
     CreditField{"posting", "", "posting", "text?", "the transfer that decided it",

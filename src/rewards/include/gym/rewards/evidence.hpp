@@ -14,8 +14,8 @@
 #include "gym/protocol/uptime.hpp"
 #include "gym/rewards/epoch_file.hpp"
 
-// What signatures and the chain prove, whoever delivered their bytes: rounds by their commitments,
-// uptime by the answers of nodes. Pure functions.
+// Facts that signatures and the chain prove, whatever the source of the bytes: rounds by their
+// commitments, uptime by the answers of nodes. Pure functions.
 namespace gym::rewards {
 
 /// The entry of CommitmentLog for a round, and the block that draws its sample.

@@ -8,9 +8,9 @@
 #include "gym/common/ppm.hpp"
 #include "gym/common/result.hpp"
 
-/// What work earns (docs/REWARDS.md). Pure integer functions; every division rounds down, so a node
-/// that splits its work over several accounts never earns more, and the remainder stays with the
-/// payer. Every function: @errors kOutOfRange when the result does not fit 256 bits.
+/// Formulas of rewards (docs/REWARDS.md). Pure integer functions; every division rounds down, so a
+/// node that splits its work over several accounts never earns more, and the remainder stays with
+/// the payer. Every function: @errors kOutOfRange when the result does not fit 256 bits.
 namespace gym::rewards {
 
 inline constexpr std::uint64_t kFlopsPerPflop = 1'000'000'000'000'000;
@@ -36,8 +36,8 @@ inline constexpr std::uint32_t kUptimeBonusFromPpm = 950'000;  ///< 95 %: no bon
 [[nodiscard]] Result<Amount> uptime_bonus(const Amount& compute_wei, std::uint32_t uptime_ppm,
                                           std::uint32_t bonus_max_ppm);
 
-/// What a network takes of the credits that a job paid: floor(charged * fee_ppm / 10^6), of which
-/// `burned_ppm` is for nobody. Both parts by largest remainder: they add up exactly.
+/// The network's fee on the credits that a job paid: floor(charged * fee_ppm / 10^6), of which
+/// `burned_ppm` is burned. Both parts are split by largest remainder, so they add up exactly.
 struct Fee {
     Amount kept;
     Amount burned;
@@ -45,7 +45,7 @@ struct Fee {
 [[nodiscard]] Result<Fee> fee_of(const Amount& charged, std::uint32_t fee_ppm,
                                  std::uint32_t burned_ppm);
 
-/// What a worker with `compute` of a round's `compute_total` gets back of what the round burned:
+/// Emission to a worker with `compute` of a round's `compute_total`, out of the burned amount:
 /// floor(floor(burned * emission_ppm / 10^6) * compute / compute_total). All shares of a round are
 /// never more than it burned. @errors kInvalidArgument for emission_ppm above 10^6 (whoever is both
 /// owner and worker would earn by it), or more compute than there is in all.

@@ -65,7 +65,7 @@ struct Fallen {
 [[nodiscard]] std::optional<Fallen> most_fallen(const std::vector<Payout>& before,
                                                 const std::vector<Payout>& after);
 
-/// What the contract computes from a leaf and its siblings.
+/// The root that the contract computes from a leaf and its siblings.
 [[nodiscard]] Digest fold_proof(const Digest& leaf, std::span<const Digest> siblings);
 
 }  // namespace gym::rewards

@@ -19,8 +19,8 @@ inline constexpr char kAuthMetadataKey[] = "gym-auth-bin";
 /// How far a caller's clock may be off.
 inline constexpr std::int64_t kAuthSkewMsMax = 60'000;
 
-/// Who calls, when, and the signature over RpcCall(method, SHA-256 of the request, caller, time,
-/// nonce).
+/// The caller, the time, and the signature over RpcCall(method, SHA-256 of the request, caller,
+/// time, nonce).
 struct CallAuth {
     Address caller;
     UnixMs unix_ms = 0;

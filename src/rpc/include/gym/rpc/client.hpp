@@ -31,7 +31,7 @@ struct ClientConfig {
 };
 
 /// Dials a coordinator. Nothing is sent before the first call; the network's facts are asked once.
-/// Thread-safe. @errors kInvalidArgument for a target that is no host:port, for plaintext to
+/// Thread-safe. @errors kInvalidArgument for a target that is not host:port, for plaintext to
 /// another machine unless allowed, for a CA file without a certificate; kNotFound, kIo for the CA
 /// file.
 [[nodiscard]] Result<std::unique_ptr<Coordinator>> connect(const ClientConfig& config,

@@ -12,7 +12,7 @@
 
 namespace gym::rpc {
 
-/// What a node can ask of a coordinator. The node cores know only this; rpc::connect() makes one
+/// A node's interface to a coordinator. The node cores know only this; rpc::connect() makes one
 /// that speaks over the network. Every call may be repeated: the second time changes nothing and
 /// answers the same. Implementations are thread-safe. @errors of every call: kUnavailable (no
 /// answer; retrying may help), kUnauthenticated, and what the coordinator says.

@@ -10,7 +10,7 @@
 
 namespace gym::rpc {
 
-/// What a server serves: the same questions as rpc::Coordinator, asked by an authenticated
+/// Handler of a server: the calls of rpc::Coordinator, made by an authenticated
 /// `caller`. Called from many threads at once; a call may block on a database, never on another
 /// node. The server has checked signature, freshness, replay and sizes; the handler decides who may
 /// do what.

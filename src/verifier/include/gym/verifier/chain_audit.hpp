@@ -12,7 +12,7 @@
 
 namespace gym::verifier {
 
-/// What the chain says about the epoch of a verification task.
+/// The chain's data about the epoch of a verification task.
 struct EpochOnChain {
     std::uint64_t number = 0;
     node::ChainView::Epoch root;

@@ -15,7 +15,7 @@
 
 namespace gym::verifier {
 
-/// What re-executing a unit gave.
+/// Result of re-executing a unit.
 struct Reexecution {
     std::vector<engine::StepRecord> records;
     Digest records_root;

@@ -28,7 +28,7 @@ struct WatchedRound {
 /// @errors kMalformed.
 [[nodiscard]] Result<WatchedRound> decode_watched_round(ByteView bytes);
 
-/// What the next record contradicts. `conflict`: that contradiction wins a game on chain.
+/// Contradiction in the next record. `conflict`: that contradiction wins a game on chain.
 struct NextRecordAudit {
     std::vector<std::string> contradictions;  ///< one sentence each
     bool conflict = false;

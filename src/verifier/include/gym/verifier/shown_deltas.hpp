@@ -8,7 +8,7 @@
 #include "gym/protocol/round_record.hpp"
 #include "gym/records/task.hpp"
 
-// A task's list of deltas is signed by nobody. Whoever plays a game on the strength of a list that
+// Nobody signs a task's list of deltas. A node that plays a game based on a list that
 // the coordinator did not commit to loses it: these say when a list is the commitment's.
 
 namespace gym::verifier {

@@ -60,7 +60,7 @@ class Verifier {
     /// @return whether there was one. @errors kCancelled; after an error the verifier is ready for
     /// the next call, which takes up a report where it stopped.
     virtual Result<bool> run_once(const std::stop_token& stop) = 0;
-    /// What the node does right now. Thread-safe.
+    /// Current activity of the node. Thread-safe.
     [[nodiscard]] virtual records::Activity activity() const = 0;
 };
 

@@ -11,7 +11,7 @@
 
 namespace gym::worker {
 
-/// What the node's key has signed a commitment to.
+/// Commitments that the node's key has signed.
 struct Signed {
     Digest round_record;
     Digest digest;  ///< protocol::signing_digest()
@@ -28,7 +28,7 @@ class SignatureLog {
     /// @errors kIo.
     static Result<SignatureLog> open(const std::filesystem::path& directory);
 
-    /// What was signed for `unit`. @errors kIo; kMalformed naming a damaged file.
+    /// The signature made for `unit`. @errors kIo; kMalformed naming a damaged file.
     [[nodiscard]] Result<std::optional<Signed>> find(const protocol::UnitKey& unit);
     /// Notes what is about to be signed; the same again is no error.
     /// @errors kConflict when something else was signed for `unit`; as find().

@@ -14,7 +14,7 @@
 
 namespace gym::worker {
 
-/// What a saved position belongs to: nothing of it fits another unit, program, dataset or base
+/// Identity of a saved position: it fits no other unit, program, dataset or base
 /// state.
 struct CheckpointKey {
     Digest unit;

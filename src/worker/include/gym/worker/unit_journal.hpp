@@ -16,7 +16,7 @@
 
 namespace gym::worker {
 
-/// What a worker must not forget about a unit it has computed.
+/// A worker's durable record of a computed unit.
 struct JournalEntry {
     protocol::UnitKey unit;
     protocol::RoundRecord record;

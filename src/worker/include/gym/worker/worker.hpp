@@ -71,13 +71,13 @@ class Worker {
     /// Asks about open units: receipts, disputes, ends. @errors of the connection.
     virtual Status track(const std::stop_token& stop) = 0;
 
-    /// What the node does right now. Thread-safe.
+    /// Current activity of the node. Thread-safe.
     [[nodiscard]] virtual records::Activity activity() const = 0;
     [[nodiscard]] virtual const UnitJournal& journal() const = 0;
 };
 
 /// Runs a worker until `stop`: resume, poll, track, with pauses after errors. Where nothing may be
-/// signed any more, it goes on without new units as long as there are claims to defend.
+/// signed any more, it continues without new units as long as there are claims to defend.
 /// @errors those of `check_signing` once there is nothing to defend.
 Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_token& stop);
 

@@ -16,8 +16,8 @@ struct EvmContracts {
     std::optional<Address> dispute_game;  ///< absent: the network plays no games
 };
 
-/// The chain port over CommitmentLog and DisputeGame. What was posted is asked of the contract
-/// itself, at the head less `confirmations` blocks. References must outlive it; calls are
+/// The chain port over CommitmentLog and DisputeGame. Posted records are read back from the
+/// contract itself, at the head less `confirmations` blocks. References must outlive it; calls are
 /// serialised.
 [[nodiscard]] std::unique_ptr<ChainPort> make_evm_chain(chain::ChainClient& client,
                                                         chain::TxManager& transactions,
