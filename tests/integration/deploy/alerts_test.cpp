@@ -29,7 +29,7 @@ std::string metrics_page() {
     return api.handle(request).body;
 }
 
-TEST(Alerts, name_metrics_that_exist) {
+TEST(Alerts, NameMetricsThatExist) {
     const std::set<std::string> known = families(metrics_page());
     ASSERT_FALSE(known.empty());
     const YAML::Node rules = YAML::LoadFile(std::string(std::getenv("GYM_SOURCE_DIR")) +

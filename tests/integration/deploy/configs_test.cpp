@@ -96,14 +96,14 @@ std::set<std::string> keys_of(const YAML::Node& map) {
     return out;
 }
 
-TEST_F(ConfigsTest, every_file_loads_with_the_parser_of_its_program) {
+TEST_F(ConfigsTest, EveryFileLoadsWithTheParserOfItsProgram) {
     for (const Shipped& config : shipped()) {
         const Status status = load(config, read(config.file));
         EXPECT_TRUE(status.ok()) << config.file << ": " << status.error().message;
     }
 }
 
-TEST_F(ConfigsTest, every_key_that_a_program_knows_stands_in_its_file) {
+TEST_F(ConfigsTest, EveryKeyThatAProgramKnowsStandsInItsFile) {
     const std::string unknown = "no_such_key";
     for (const Shipped& config : shipped()) {
         std::vector<std::string> sections{""};
@@ -126,7 +126,7 @@ TEST_F(ConfigsTest, every_key_that_a_program_knows_stands_in_its_file) {
     }
 }
 
-TEST_F(ConfigsTest, withdrawals_that_would_outrun_the_settler_are_refused) {
+TEST_F(ConfigsTest, WithdrawalsThatWouldOutrunTheSettlerAreRefused) {
     const auto contracts = std::find_if(
         shipped().begin(), shipped().end(),
         [](const Shipped& config) { return std::string(config.file) == "contracts.yaml"; });
@@ -141,7 +141,7 @@ TEST_F(ConfigsTest, withdrawals_that_would_outrun_the_settler_are_refused) {
     EXPECT_TRUE(load(*contracts, content).ok()) << "a chain for trying things out";
 }
 
-TEST_F(ConfigsTest, all_files_of_the_folder_are_known_here) {
+TEST_F(ConfigsTest, AllFilesOfTheFolderAreKnownHere) {
     std::set<std::string> tested, found;
     for (const Shipped& config : shipped())
         tested.insert(config.file);
@@ -150,7 +150,7 @@ TEST_F(ConfigsTest, all_files_of_the_folder_are_known_here) {
     EXPECT_EQ(tested, found);
 }
 
-TEST_F(ConfigsTest, secrets_are_where_the_units_put_them) {
+TEST_F(ConfigsTest, SecretsAreWhereTheUnitsPutThem) {
     for (const Shipped& config : shipped()) {
         const auto bytes = read_file(config_folder() / config.file).value();
         const std::string text(bytes.begin(), bytes.end());
@@ -174,7 +174,7 @@ TEST_F(ConfigsTest, secrets_are_where_the_units_put_them) {
     }
 }
 
-TEST_F(ConfigsTest, contracts_refuse_a_guardian_that_is_the_settler_and_a_zero_address) {
+TEST_F(ConfigsTest, ContractsRefuseAGuardianThatIsTheSettlerAndAZeroAddress) {
     const Shipped& contracts = shipped().back();
     YAML::Node same = read(contracts.file);
     same["roles"]["guardian"] = same["roles"]["settler"].as<std::string>();

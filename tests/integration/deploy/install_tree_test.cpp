@@ -102,7 +102,7 @@ class InstallTree : public ::testing::Test {
     InstalledNetwork network_{anvil_, new_database()};
 };
 
-TEST_F(InstallTree, runs_a_network_that_trains_checks_and_pays) {
+TEST_F(InstallTree, RunsANetworkThatTrainsChecksAndPays) {
     set_up_network();
     ASSERT_FALSE(HasFailure());
     network_.start_services();
@@ -172,7 +172,7 @@ TEST_F(InstallTree, runs_a_network_that_trains_checks_and_pays) {
         network_.stop(name);
 }
 
-TEST_F(InstallTree, every_step_of_the_set_up_can_be_repeated) {
+TEST_F(InstallTree, EveryStepOfTheSetUpCanBeRepeated) {
     set_up_network();
     ASSERT_FALSE(HasFailure());
     const auto bytes = read_file(network_.path("etc/secrets/db-api")).value();
@@ -185,7 +185,7 @@ TEST_F(InstallTree, every_step_of_the_set_up_can_be_repeated) {
     EXPECT_GT(migrated.at("already_applied").to_number<int>(), 3);
 }
 
-TEST_F(InstallTree, units_and_users_are_valid_and_the_units_are_locked_up) {
+TEST_F(InstallTree, UnitsAndUsersAreValidAndTheUnitsAreLockedUp) {
     ASSERT_TRUE(run_command({.argv = {"systemd-analyze", "--version"}}, 10'000).ok())
         << "systemd-analyze is missing: `make setup` installs Debian's package systemd";
     network_.install();

@@ -54,7 +54,7 @@ class WrongAggregateOnDevnet : public AggregateOnDevnet {
     }
 };
 
-TEST_F(WrongAggregateOnDevnet, a_coordinator_that_aggregates_wrongly_loses_its_stake) {
+TEST_F(WrongAggregateOnDevnet, ACoordinatorThatAggregatesWronglyLosesItsStake) {
     const auto ran = run_demo(options_, [](const std::string&) {});
     ASSERT_FALSE(ran.ok()) << "a job whose model is wrong does not go on";
     const std::string why =
@@ -127,7 +127,7 @@ Digest challenge_wrongly(const Layout& layout, db::Database& database,
     return id;
 }
 
-TEST_F(AggregateOnDevnet, a_right_coordinator_answers_and_keeps_its_stake) {
+TEST_F(AggregateOnDevnet, ARightCoordinatorAnswersAndKeepsItsStake) {
     demo_ = std::async(std::launch::async,
                        [&] { return run_demo(options_, [](const std::string&) {}); });
     ASSERT_TRUE(wait_for(2, "open"));

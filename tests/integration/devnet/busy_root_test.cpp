@@ -67,7 +67,7 @@ class BusyRoot : public ::testing::Test {
     std::string program_;
 };
 
-TEST_F(BusyRoot, every_command_is_refused_and_nothing_is_stopped) {
+TEST_F(BusyRoot, EveryCommandIsRefusedAndNothingIsStopped) {
     auto lock = RootLock::acquire(root_, "gym devnet demo", "wait");
     ASSERT_TRUE(lock.ok()) << lock.error().message;
     const Layout layout = create_layout(root_, 1, 0).value();
@@ -91,7 +91,7 @@ TEST_F(BusyRoot, every_command_is_refused_and_nothing_is_stopped) {
     EXPECT_FALSE(std::filesystem::exists(root_)) << "only to look";
 }
 
-TEST_F(BusyRoot, a_demo_that_keeps_its_network_says_so_when_it_is_interrupted) {
+TEST_F(BusyRoot, ADemoThatKeepsItsNetworkSaysSoWhenItIsInterrupted) {
     auto demo = start({"demo", "--keep", "--text", text_.string()});
     ASSERT_TRUE(demo.ok()) << demo.error().message;
     ASSERT_TRUE(wait_for("starting PostgreSQL")) << output();

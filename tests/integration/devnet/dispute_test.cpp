@@ -56,7 +56,7 @@ class DisputeOnDevnet : public testing::DevnetTest {
     }
 };
 
-TEST_F(DisputeOnDevnet, both_players_are_killed_and_the_cheat_loses_by_a_proof) {
+TEST_F(DisputeOnDevnet, BothPlayersAreKilledAndTheCheatLosesByAProof) {
     demo_ = std::async(std::launch::async,
                        [&] { return run_demo(options_, [](const std::string&) {}); });
     const auto deployment = contracts::load_deployment(layout_.deployment());

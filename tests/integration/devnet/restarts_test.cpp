@@ -28,7 +28,7 @@ class Restarts : public testing::DevnetTest {
     }
 };
 
-TEST_F(Restarts, a_job_survives_the_death_of_every_part) {
+TEST_F(Restarts, AJobSurvivesTheDeathOfEveryPart) {
     demo_ = std::async(std::launch::async,
                        [&] { return run_demo(options_, [](const std::string&) {}); });
     const auto during = [&](std::uint64_t round, const std::string& state,

@@ -63,7 +63,7 @@ class Start : public ::testing::Test {
     NetworkOptions options_;
 };
 
-TEST_F(Start, goes_on_after_an_interruption_before_each_of_its_steps) {
+TEST_F(Start, GoesOnAfterAnInterruptionBeforeEachOfItsSteps) {
     int step = 0;
     Status started = up_until(step);
     for (; !started.ok() && step < 20; started = up_until(++step))
@@ -78,7 +78,7 @@ TEST_F(Start, goes_on_after_an_interruption_before_each_of_its_steps) {
         EXPECT_TRUE(entry.running) << entry.name;
 }
 
-TEST_F(Start, refuses_to_be_another_network_than_the_one_that_is_there) {
+TEST_F(Start, RefusesToBeAnotherNetworkThanTheOneThatIsThere) {
     ASSERT_EQ(up_until(0).error().code, ErrorCode::kCancelled);
     const auto refusal = [&](const NetworkOptions& options) {
         const auto layout = network_up(options, [](const std::string&) {});
@@ -97,7 +97,7 @@ TEST_F(Start, refuses_to_be_another_network_than_the_one_that_is_there) {
     EXPECT_EQ(up_until(0).error().code, ErrorCode::kCancelled) << "nothing was asked for";
 }
 
-TEST_F(Start, goes_on_with_contracts_that_were_deployed_in_part) {
+TEST_F(Start, GoesOnWithContractsThatWereDeployedInPart) {
     constexpr int kServicesStep = 3;
     ASSERT_EQ(up_until(kServicesStep).error().code, ErrorCode::kCancelled);
     const Layout layout = load_layout(options_.root).value();
@@ -110,7 +110,7 @@ TEST_F(Start, goes_on_with_contracts_that_were_deployed_in_part) {
     EXPECT_EQ(contracts::load_deployment(layout.deployment()).value(), before) << "deployed twice";
 }
 
-TEST_F(Start, fails_with_the_reason_when_another_program_has_the_apis_port) {
+TEST_F(Start, FailsWithTheReasonWhenAnotherProgramHasTheApisPort) {
     const TakenPort taken;
     options_.api_port = taken.port();
     const auto layout = network_up(options_, [](const std::string&) {});

@@ -70,7 +70,7 @@ class FraudZoo : public PlayTest {
     std::unique_ptr<SampleUnit> other_;
 };
 
-TEST_F(FraudZoo, skipped_steps) {
+TEST_F(FraudZoo, SkippedSteps) {
     // Two steps are run; the records of the others are made up from them.
     Liar& liar = lie();
     auto& unit = liar.lie_about_unit();
@@ -85,7 +85,7 @@ TEST_F(FraudZoo, skipped_steps) {
     expect_proven("proveRecord");
 }
 
-TEST_F(FraudZoo, stale_base) {
+TEST_F(FraudZoo, StaleBase) {
     auto other = std::make_unique<SampleUnit>(kSamples[0]);
     other->base = engine::testing::initial_base(other->program, engine::testing::seed_of("stale"));
     other->spec.base_state_root = engine::state_root(other->base);
@@ -94,7 +94,7 @@ TEST_F(FraudZoo, stale_base) {
     expect_proven("proveElement");
 }
 
-TEST_F(FraudZoo, other_data) {
+TEST_F(FraudZoo, OtherData) {
     auto other = std::make_unique<SampleUnit>(kSamples[0]);
     other->dataset = engine::testing::counting_dataset(7000);
     other->spec.dataset_root = other->dataset.root();
@@ -103,7 +103,7 @@ TEST_F(FraudZoo, other_data) {
     expect_proven("proveToken");
 }
 
-TEST_F(FraudZoo, wrong_batch) {
+TEST_F(FraudZoo, WrongBatch) {
     // Another slot's windows of the right data.
     auto other = std::make_unique<SampleUnit>(kSamples[0]);
     other->spec.slot += 1;
@@ -114,7 +114,7 @@ TEST_F(FraudZoo, wrong_batch) {
     expect_slashed();
 }
 
-TEST_F(FraudZoo, lower_precision) {
+TEST_F(FraudZoo, LowerPrecision) {
     // Every op's result is cut to 16 bits, as a worker would who trains in bfloat16.
     const auto cut = [](std::uint64_t, std::uint32_t, std::span<std::uint8_t> bytes) {
         for (std::size_t i = 0; i + 4 <= bytes.size(); i += 4)
@@ -126,7 +126,7 @@ TEST_F(FraudZoo, lower_precision) {
     expect_proven("proveElement");
 }
 
-TEST_F(FraudZoo, copied_delta) {
+TEST_F(FraudZoo, CopiedDelta) {
     // A right run, and another worker's delta.
     auto other = std::make_unique<SampleUnit>(kSamples[0]);
     other->spec.slot += 1;
@@ -137,7 +137,7 @@ TEST_F(FraudZoo, copied_delta) {
     expect_proven("proveDelta");
 }
 
-TEST_F(FraudZoo, scaled_delta) {
+TEST_F(FraudZoo, ScaledDelta) {
     const dispute::TracedTensor& honest = *worker_.run->delta().value();
     Bytes bytes(honest.bytes().begin(), honest.bytes().end());
     for (std::size_t i = 16; i + 4 <= bytes.size(); i += 4)  // behind the head
@@ -150,7 +150,7 @@ TEST_F(FraudZoo, scaled_delta) {
     expect_proven("proveDelta");
 }
 
-TEST_F(FraudZoo, garbage_padding) {
+TEST_F(FraudZoo, GarbagePadding) {
     // The delta's last chunk has bytes behind its end: such a root cannot be opened.
     const dispute::TracedTensor& honest = *worker_.run->delta().value();
     dispute::TracedTensor padded = honest;
@@ -163,7 +163,7 @@ TEST_F(FraudZoo, garbage_padding) {
     expect_lost_by_clock();
 }
 
-TEST_F(FraudZoo, other_dims) {
+TEST_F(FraudZoo, OtherDims) {
     // The right bytes as a tensor of another shape.
     dispute::TracedTensor reshaped = *worker_.run->delta().value();
     reshaped.shape.dims.push_back(1);
@@ -172,25 +172,25 @@ TEST_F(FraudZoo, other_dims) {
     expect_lost_by_clock();
 }
 
-TEST_F(FraudZoo, forged_flops) {
+TEST_F(FraudZoo, ForgedFlops) {
     change_ = [](protocol::UnitCommitment& claim) { claim.flops += 1; };
     commit();
     expect_lost_by_opening(5);
 }
 
-TEST_F(FraudZoo, forged_tokens) {
+TEST_F(FraudZoo, ForgedTokens) {
     change_ = [](protocol::UnitCommitment& claim) { claim.tokens *= 2; };
     commit();
     expect_lost_by_opening(4);
 }
 
-TEST_F(FraudZoo, forged_steps) {
+TEST_F(FraudZoo, ForgedSteps) {
     change_ = [](protocol::UnitCommitment& claim) { claim.steps -= 1; };
     commit();
     expect_lost_by_opening(3);
 }
 
-TEST_F(FraudZoo, stalling_challenger) {
+TEST_F(FraudZoo, StallingChallenger) {
     commit();
     play_until([&] {
         const auto played = games();
@@ -204,7 +204,7 @@ TEST_F(FraudZoo, stalling_challenger) {
     EXPECT_EQ(stake_of_worker(), tokens("500"));
 }
 
-TEST_F(FraudZoo, many_sybils) {
+TEST_F(FraudZoo, ManySybils) {
     // Three challengers with the same wrong run. What is answered in one game is not asked in
     // another one that comes there later.
     std::vector<std::unique_ptr<Side>> sybils;

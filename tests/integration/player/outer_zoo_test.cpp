@@ -54,20 +54,20 @@ class OuterZoo : public OuterPlayTest {
     }
 };
 
-TEST_F(OuterZoo, wrong_base) {
+TEST_F(OuterZoo, WrongBase) {
     lie(coordinator_).lie_about(OuterTree::kBase, 3, 9);
     commit();
     expect_proven("proveOuter");
     EXPECT_EQ(games().at(0).fault->element, Amount(2)) << "byte 9 is in element 2";
 }
 
-TEST_F(OuterZoo, wrong_momentum) {
+TEST_F(OuterZoo, WrongMomentum) {
     lie(coordinator_).lie_about(OuterTree::kMomentum, 5, 0);
     commit();
     expect_proven("proveOuter");
 }
 
-TEST_F(OuterZoo, wrong_column) {
+TEST_F(OuterZoo, WrongColumn) {
     // The sums would be right if a delta had other numbers.
     Liar& liar = lie(coordinator_);
     liar.lie_about(OuterTree::kBase, 0, 0);
@@ -78,13 +78,13 @@ TEST_F(OuterZoo, wrong_column) {
     EXPECT_EQ(games().at(0).fault->element, Amount(1)) << "the second delta";
 }
 
-TEST_F(OuterZoo, wrong_record) {
+TEST_F(OuterZoo, WrongRecord) {
     lie(coordinator_).lie_about_joint(1, engine::testing::seed_of("another tensor"));
     commit();
     expect_proven("proveOuterSlot");
 }
 
-TEST_F(OuterZoo, a_delta_that_nobody_committed_to) {
+TEST_F(OuterZoo, ADeltaThatNobodyCommittedTo) {
     Liar& liar = lie(coordinator_);
     liar.list = sample_.included;
     liar.list->at(1).root = sample_.add_delta();
@@ -92,7 +92,7 @@ TEST_F(OuterZoo, a_delta_that_nobody_committed_to) {
     expect_lost_by_clock();
 }
 
-TEST_F(OuterZoo, a_commitment_that_is_no_workers) {
+TEST_F(OuterZoo, ACommitmentThatIsNoWorkers) {
     // The coordinator posts the epoch's root: it can put anything under it.
     const std::uint32_t slot = sample_.included[1].slot;
     const protocol::UnitCommitment says = sample_.commitment(slot, sample_.add_delta());
@@ -105,13 +105,13 @@ TEST_F(OuterZoo, a_commitment_that_is_no_workers) {
     EXPECT_EQ(games().at(0).fault->element, Amount(1)) << "another worker's slot";
 }
 
-TEST_F(OuterZoo, two_steps) {
+TEST_F(OuterZoo, TwoSteps) {
     change_ = [](protocol::UnitCommitment& claim) { claim.steps = 2; };
     commit();
     expect_lost_by_opening(3);
 }
 
-TEST_F(OuterZoo, another_record_was_signed_than_is_shown) {
+TEST_F(OuterZoo, AnotherRecordWasSignedThanIsShown) {
     change_ = [](protocol::UnitCommitment& claim) {
         claim.records_root = engine::testing::seed_of("no records");
     };
@@ -119,7 +119,7 @@ TEST_F(OuterZoo, another_record_was_signed_than_is_shown) {
     expect_lost_by_clock();
 }
 
-TEST_F(OuterZoo, silence) {
+TEST_F(OuterZoo, Silence) {
     lie(coordinator_).lie_about(OuterTree::kBase, 0, 0);
     commit();
     play_until([&] { return !games().empty(); }, false);
@@ -128,18 +128,18 @@ TEST_F(OuterZoo, silence) {
     EXPECT_EQ(games().at(0).ended->status, game::GameStatus::kFaultByClock);
 }
 
-TEST_F(OuterZoo, a_challenger_that_sums_wrongly) {
+TEST_F(OuterZoo, AChallengerThatSumsWrongly) {
     lie(verifier_).lie_about(OuterTree::kBase, 2, 4);
     commit();
     expect_upheld();
 }
 
-TEST_F(OuterZoo, a_challenger_without_a_reason) {
+TEST_F(OuterZoo, AChallengerWithoutAReason) {
     commit();
     expect_upheld();
 }
 
-TEST_F(OuterZoo, a_challenger_that_never_heard_of_a_commitment) {
+TEST_F(OuterZoo, AChallengerThatNeverHeardOfACommitment) {
     lie(verifier_).known_epoch = sample_.epoch;
     verifier_.lie->known_epoch.erase(verifier_.lie->known_epoch.begin());
     commit();
@@ -155,7 +155,7 @@ class Conflicts : public OuterZoo {
     }
 };
 
-TEST_F(Conflicts, two_aggregates_of_one_round) {
+TEST_F(Conflicts, TwoAggregatesOfOneRound) {
     commit();
     protocol::UnitCommitment second = outcome_;
     second.final_state_root = engine::testing::seed_of("another base");
@@ -168,7 +168,7 @@ TEST_F(Conflicts, two_aggregates_of_one_round) {
     EXPECT_EQ(games().at(0).ended->status, game::GameStatus::kFaultProven);
 }
 
-TEST_F(Conflicts, two_aggregates_of_a_round_without_an_epoch) {
+TEST_F(Conflicts, TwoAggregatesOfARoundWithoutAnEpoch) {
     post_round();
     outcome_ = sample_.outcome(coordinator_.work());
     commitment_ = protocol::sign(domain(), outcome_, coordinator_.key);
@@ -181,7 +181,7 @@ TEST_F(Conflicts, two_aggregates_of_a_round_without_an_epoch) {
     expect_lost_by_opening(game::kEquivocationField);
 }
 
-TEST_F(Conflicts, a_next_round_with_another_base) {
+TEST_F(Conflicts, ANextRoundWithAnotherBase) {
     commit();
     protocol::RoundRecord next = next_record();
     next.base_state_root = engine::testing::seed_of("another base");
@@ -190,7 +190,7 @@ TEST_F(Conflicts, a_next_round_with_another_base) {
     expect_lost_by_opening(game::kNextRecordField);
 }
 
-TEST_F(Conflicts, a_next_round_with_another_momentum) {
+TEST_F(Conflicts, ANextRoundWithAnotherMomentum) {
     commit();
     protocol::RoundRecord next = next_record();
     next.momentum_root = engine::testing::seed_of("another momentum");
@@ -200,7 +200,7 @@ TEST_F(Conflicts, a_next_round_with_another_momentum) {
 }
 
 /// What contradicts nothing is not announced: the bond would be lost.
-TEST_F(Conflicts, a_next_round_that_goes_on_from_the_aggregate) {
+TEST_F(Conflicts, ANextRoundThatGoesOnFromTheAggregate) {
     commit();
     const protocol::RoundRecord next = next_record();
     post(next);
@@ -214,7 +214,7 @@ TEST_F(Conflicts, a_next_round_that_goes_on_from_the_aggregate) {
 }
 
 /// A game about an aggregate is in vain once the next record has decided it: its bond comes back.
-TEST_F(Conflicts, the_next_round_decides_a_game_that_is_played) {
+TEST_F(Conflicts, TheNextRoundDecidesAGameThatIsPlayed) {
     lie(coordinator_).lie_about(OuterTree::kBase, 3, 9);
     commit();
     play_until([&] { return !games().empty(); });

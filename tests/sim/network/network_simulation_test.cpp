@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kHistories = 1'000;
 
-TEST(NetworkSimulation, no_history_hurts_the_honest_or_spares_a_drawn_fault) {
+TEST(NetworkSimulation, NoHistoryHurtsTheHonestOrSparesADrawnFault) {
     const std::uint64_t first = testing::random_seed();
     Outcome total;
     for (std::uint64_t i = 0; i < kHistories * testing::test_scale(); ++i) {
@@ -46,7 +46,7 @@ TEST(NetworkSimulation, no_history_hurts_the_honest_or_spares_a_drawn_fault) {
     EXPECT_LT(total.unpaid * 20, total.units);
 }
 
-TEST(NetworkSimulation, a_seed_gives_the_same_history_again) {
+TEST(NetworkSimulation, ASeedGivesTheSameHistoryAgain) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         const Outcome first = simulate(seed);
         const Outcome second = simulate(seed);

@@ -50,7 +50,7 @@ bool safe(const protocol::IncentiveParams& params) {
     return true;
 }
 
-TEST_F(ParamsFileTest, the_example_is_safe_and_has_the_terms_of_a_deployment) {
+TEST_F(ParamsFileTest, TheExampleIsSafeAndHasTheTermsOfADeployment) {
     const auto read = load_params_file(source("examples/params.yaml"), {});
     ASSERT_TRUE(read.ok()) << read.error().message;
     const protocol::IncentiveParams* const written = &read->params;
@@ -73,7 +73,7 @@ TEST_F(ParamsFileTest, the_example_is_safe_and_has_the_terms_of_a_deployment) {
     }
 }
 
-TEST_F(ParamsFileTest, what_is_left_out_is_what_the_contracts_have) {
+TEST_F(ParamsFileTest, WhatIsLeftOutIsWhatTheContractsHave) {
     game::DisputeParams contracts;
     contracts.bond = Amount::parse_tokens("2.5").value();
     contracts.clock_s = 7;
@@ -84,7 +84,7 @@ TEST_F(ParamsFileTest, what_is_left_out_is_what_the_contracts_have) {
     EXPECT_EQ(load("  window_s: 86400 ", "", contracts)->params.times.window_seconds, 100);
 }
 
-TEST_F(ParamsFileTest, a_file_does_not_change_what_contracts_say_and_is_told_to_differ) {
+TEST_F(ParamsFileTest, AFileDoesNotChangeWhatContractsSayAndIsToldToDiffer) {
     game::DisputeParams contracts;
     contracts.bond = Amount::parse_tokens("2.5").value();
     contracts.burned_ppm = 600'000;
@@ -102,7 +102,7 @@ TEST_F(ParamsFileTest, a_file_does_not_change_what_contracts_say_and_is_told_to_
     EXPECT_TRUE(own->overruled.empty());
 }
 
-TEST_F(ParamsFileTest, errors_name_file_key_and_what_is_expected) {
+TEST_F(ParamsFileTest, ErrorsNameFileKeyAndWhatIsExpected) {
     const auto has = [](const std::string& text, const std::string& words) {
         return text.find(words) != std::string::npos;
     };

@@ -106,7 +106,7 @@ class HttpsTest : public ::testing::Test {
     std::unique_ptr<TlsServer> server_;
 };
 
-TEST_F(HttpsTest, requests_share_a_connection_until_the_server_closes_it) {
+TEST_F(HttpsTest, RequestsShareAConnectionUntilTheServerClosesIt) {
     {
         const auto connection = connect("https://localhost");
         for (int i = 0; i < 3; ++i) {
@@ -125,7 +125,7 @@ TEST_F(HttpsTest, requests_share_a_connection_until_the_server_closes_it) {
     EXPECT_EQ(server_->connections, 2);
 }
 
-TEST_F(HttpsTest, a_certificate_that_nobody_vouches_for_is_refused) {
+TEST_F(HttpsTest, ACertificateThatNobodyVouchesForIsRefused) {
     ::setenv("SSL_CERT_FILE", "/dev/null", 1);
     const auto reply = connect("https://localhost")->exchange({.target = "/a"});
     ASSERT_FALSE(reply.ok());
@@ -134,17 +134,17 @@ TEST_F(HttpsTest, a_certificate_that_nobody_vouches_for_is_refused) {
         << reply.error().message;
 }
 
-TEST_F(HttpsTest, a_certificate_of_another_name_is_refused) {
+TEST_F(HttpsTest, ACertificateOfAnotherNameIsRefused) {
     const auto reply = connect("https://127.0.0.1")->exchange({.target = "/a"});
     ASSERT_FALSE(reply.ok());
     EXPECT_EQ(reply.error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(HttpsTest, plain_http_to_a_tls_port_is_no_answer) {
+TEST_F(HttpsTest, PlainHttpToATlsPortIsNoAnswer) {
     EXPECT_FALSE(connect("http://localhost")->exchange({.target = "/a"}).ok());
 }
 
-TEST(HttpUrl, has_defaults_and_no_user) {
+TEST(HttpUrl, HasDefaultsAndNoUser) {
     const auto url = parse_url("https://example.org").value();
     EXPECT_TRUE(url.tls);
     EXPECT_EQ(url.port, "443");

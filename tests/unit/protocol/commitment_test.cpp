@@ -31,7 +31,7 @@ const std::vector<Change> kChanges = {
     {"flops", [](UnitCommitment& c) { c.flops ^= 1; }},
 };
 
-TEST(Commitment, a_signature_holds_for_its_worker_content_and_network_only) {
+TEST(Commitment, ASignatureHoldsForItsWorkerContentAndNetworkOnly) {
     const UnitCommitment commitment = testing::commitment(testing::round_record());
     const SignedCommitment signed_commitment = sign(domain(), commitment, key(1));
     EXPECT_TRUE(verify_signature(domain(), signed_commitment, key(1).address()).ok());
@@ -52,7 +52,7 @@ TEST(Commitment, a_signature_holds_for_its_worker_content_and_network_only) {
     }
 }
 
-TEST(Commitment, the_encoding_is_strict_and_the_leaf_covers_every_field) {
+TEST(Commitment, TheEncodingIsStrictAndTheLeafCoversEveryField) {
     const auto original = sign(domain(), testing::commitment(testing::round_record()), key(1));
     const Bytes bytes = encode(original);
     const auto decoded = decode_signed_commitment(bytes);
@@ -70,7 +70,7 @@ TEST(Commitment, the_encoding_is_strict_and_the_leaf_covers_every_field) {
     EXPECT_EQ(decode_signed_commitment(unknown_kind).error().code, ErrorCode::kMalformed);
 }
 
-TEST(Commitment, the_round_decides_what_fits) {
+TEST(Commitment, TheRoundDecidesWhatFits) {
     const RoundRecord record = testing::round_record();
     const Digest record_hash = hash(record);
     const Address worker = record.slots[1].worker;
@@ -100,7 +100,7 @@ TEST(Commitment, the_round_decides_what_fits) {
     EXPECT_EQ(check(zero, worker), ErrorCode::kMismatch);
 }
 
-TEST(Commitment, equivocation_is_other_content_for_the_same_unit) {
+TEST(Commitment, EquivocationIsOtherContentForTheSameUnit) {
     const UnitCommitment first = testing::commitment(testing::round_record());
     EXPECT_FALSE(is_equivocation(first, first));
     for (const auto& [name, change] : kChanges) {
@@ -112,7 +112,7 @@ TEST(Commitment, equivocation_is_other_content_for_the_same_unit) {
     }
 }
 
-TEST(Reason, sentences_name_unit_round_and_step) {
+TEST(Reason, SentencesNameUnitRoundAndStep) {
     const UnitKey unit{digest(1), 3, 17, 0};
     EXPECT_EQ(step_differs(unit, 12, digest(1), digest(2)).sentence,
               "unit 17 of round 3: step 12 differs from re-execution (records root " +
@@ -122,7 +122,7 @@ TEST(Reason, sentences_name_unit_round_and_step) {
     EXPECT_EQ(no_defence(dispute).code, ReasonCode::kStepDiffers) << "the cause stays readable";
 }
 
-TEST(Reason, codes_have_one_name_each) {
+TEST(Reason, CodesHaveOneNameEach) {
     for (const ReasonCode code :
          {ReasonCode::kStepDiffers, ReasonCode::kResultDiffers, ReasonCode::kEquivocation,
           ReasonCode::kLateCommitment, ReasonCode::kNoReport, ReasonCode::kInputsLost,

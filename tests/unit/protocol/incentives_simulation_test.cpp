@@ -79,7 +79,7 @@ IncentiveParams random_worker_params(Dice& dice) {
     return p;
 }
 
-TEST(IncentivesSimulation, no_number_of_wrong_units_pays_where_the_verdict_says_so) {
+TEST(IncentivesSimulation, NoNumberOfWrongUnitsPaysWhereTheVerdictSaysSo) {
     int safe = 0, refused = 0;
     for (std::uint64_t seed = 1; seed <= 24; ++seed) {
         Dice dice(seed);
@@ -107,7 +107,7 @@ TEST(IncentivesSimulation, no_number_of_wrong_units_pays_where_the_verdict_says_
     EXPECT_GE(refused, 5);
 }
 
-TEST(IncentivesSimulation, where_cheating_loses_a_few_wrong_units_among_right_ones_lose_too) {
+TEST(IncentivesSimulation, WhereCheatingLosesAFewWrongUnitsAmongRightOnesLoseToo) {
     for (std::uint64_t seed = 100; seed < 112; ++seed) {
         Dice dice(seed);
         IncentiveParams p = random_worker_params(dice);
@@ -175,7 +175,7 @@ Mean mean_of(const IncentiveParams& p, Habit habit, Span span, std::uint64_t bat
     return out;
 }
 
-TEST(IncentivesSimulation, lazy_verifiers_earn_less_where_the_verdict_says_so) {
+TEST(IncentivesSimulation, LazyVerifiersEarnLessWhereTheVerdictSaysSo) {
     int safe = 0, refused = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
         Dice dice(seed);

@@ -32,7 +32,7 @@ IncentiveParams plain(std::uint32_t floor_ppm, double stake_tokens) {
     return p;
 }
 
-TEST(Incentives, the_designs_reference_numbers) {
+TEST(Incentives, TheDesignsReferenceNumbers) {
     // 30 % collude, half is burned: 2 % drawn need 141 unit rewards, 10 % need 27.
     EXPECT_NEAR(safe_bounds(plain(20'000, 1)).stake_tokens, 2 * 0.986 / 0.014, 1e-9);
     EXPECT_NEAR(safe_bounds(plain(100'000, 1)).stake_tokens, 2 * 0.93 / 0.07, 1e-9);
@@ -42,7 +42,7 @@ TEST(Incentives, the_designs_reference_numbers) {
     EXPECT_FALSE(holds(plain(100'000, 26), "cheating_loses"));
 }
 
-TEST(Incentives, the_sample_holds_in_all_conditions) {
+TEST(Incentives, TheSampleHoldsInAllConditions) {
     std::set<std::string_view> ids;
     for (const Condition& one : check_incentives(safe_params())) {
         EXPECT_TRUE(one.holds) << one.id << ": " << one.remedy;
@@ -58,7 +58,7 @@ struct Spoiler {
     std::function<void(IncentiveParams&)> spoil;
 };
 
-TEST(Incentives, each_condition_fails_alone_and_says_what_to_change) {
+TEST(Incentives, EachConditionFailsAloneAndSaysWhatToChange) {
     const std::vector<Spoiler> spoilers{
         {"working_pays", [](auto& p) { p.worker.unit_cost_tokens = 10; }},
         {"cheating_loses", [](auto& p) { p.worker.outside_gain_tokens = 8; }},
@@ -91,7 +91,7 @@ TEST(Incentives, each_condition_fails_alone_and_says_what_to_change) {
     }
 }
 
-TEST(Incentives, without_honest_verifiers_no_stake_is_enough) {
+TEST(Incentives, WithoutHonestVerifiersNoStakeIsEnough) {
     IncentiveParams p = safe_params();
     p.sampling.verifiers = 3;
     p.sampling.colluding_ppm = 666'667;  // two and a bit of three are three
@@ -107,7 +107,7 @@ TEST(Incentives, without_honest_verifiers_no_stake_is_enough) {
     EXPECT_TRUE(holds(p, "honest_verifiers"));
 }
 
-TEST(Incentives, more_verifiers_are_rounded_less) {
+TEST(Incentives, MoreVerifiersAreRoundedLess) {
     SamplingTerms few{.floor_ppm = 100'000, .verifiers = 2, .colluding_ppm = 300'000};
     SamplingTerms many = few;
     many.verifiers = 1'000;
@@ -115,7 +115,7 @@ TEST(Incentives, more_verifiers_are_rounded_less) {
     EXPECT_DOUBLE_EQ(detection_rate(many), 0.07);
 }
 
-TEST(Incentives, caught_is_exact_for_tiny_rates_and_at_the_ends) {
+TEST(Incentives, CaughtIsExactForTinyRatesAndAtTheEnds) {
     EXPECT_EQ(caught(0, 1'000), 0);
     EXPECT_FALSE(std::signbit(caught(0, 1'000)));
     EXPECT_EQ(caught(1, 1), 1);
@@ -123,7 +123,7 @@ TEST(Incentives, caught_is_exact_for_tiny_rates_and_at_the_ends) {
     EXPECT_DOUBLE_EQ(caught(0.5, 3), 0.875);
 }
 
-TEST(Incentives, credits_that_do_not_wait_for_the_verdict_bound_the_open_units) {
+TEST(Incentives, CreditsThatDoNotWaitForTheVerdictBoundTheOpenUnits) {
     IncentiveParams p = plain(50'000, 100);
     p.sampling.colluding_ppm = 0;
     p.worker.credits_wait = false;
@@ -139,7 +139,7 @@ TEST(Incentives, credits_that_do_not_wait_for_the_verdict_bound_the_open_units) 
     EXPECT_TRUE(holds(p, "cheating_loses"));
 }
 
-TEST(Incentives, a_gain_that_is_kept_bounds_the_open_units) {
+TEST(Incentives, AGainThatIsKeptBoundsTheOpenUnits) {
     IncentiveParams p = safe_params();
     p.worker.outside_gain_tokens = 2;
     const std::uint64_t most = safe_bounds(p).open_units;
@@ -190,7 +190,7 @@ void never_spoils(const IncentiveParams& before, const IncentiveParams& after,
     }
 }
 
-TEST(Incentives, what_helps_never_harms) {
+TEST(Incentives, WhatHelpsNeverHarms) {
     std::mt19937_64 random(7);
     for (int i = 0; i < 500; ++i) {
         const IncentiveParams p = random_params(random);
@@ -218,7 +218,7 @@ TEST(Incentives, what_helps_never_harms) {
     }
 }
 
-TEST(Incentives, bounds_are_where_the_verdict_changes) {
+TEST(Incentives, BoundsAreWhereTheVerdictChanges) {
     std::mt19937_64 random(11);
     int finite = 0;
     for (int i = 0; i < 300; ++i) {
@@ -272,7 +272,7 @@ std::size_t expect_healed(const IncentiveParams& params, std::string_view id,
     return named;
 }
 
-TEST(Incentives, each_remedy_heals_alone) {
+TEST(Incentives, EachRemedyHealsAlone) {
     std::mt19937_64 random(13);
     std::size_t cheats = 0, copies = 0, early = 0;
     for (int i = 0; i < 600; ++i) {
@@ -305,7 +305,7 @@ TEST(Incentives, each_remedy_heals_alone) {
     EXPECT_GT(early, 100U);
 }
 
-TEST(Incentives, parameters_out_of_range_are_named) {
+TEST(Incentives, ParametersOutOfRangeAreNamed) {
     EXPECT_TRUE(validate(safe_params()).ok());
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const std::vector<Spoiler> spoilers{

@@ -40,7 +40,7 @@ Result<UnitStatus> run(const std::vector<UnitEvent>& events) {
     return current;
 }
 
-TEST(Lifecycle, the_ways_through) {
+TEST(Lifecycle, TheWaysThrough) {
     using namespace event;
     const std::vector<std::pair<std::vector<UnitEvent>, UnitState>> ways = {
         {{Committed{}, Drawn{false}}, UnitState::kUnsampled},
@@ -67,7 +67,7 @@ TEST(Lifecycle, the_ways_through) {
     }
 }
 
-TEST(Lifecycle, time_alone_ends_what_waits) {
+TEST(Lifecycle, TimeAloneEndsWhatWaits) {
     const std::vector<std::pair<UnitState, UnitState>> ends = {
         {UnitState::kAssigned, UnitState::kExpired},
         {UnitState::kSampled, UnitState::kSampled},
@@ -90,7 +90,7 @@ TEST(Lifecycle, time_alone_ends_what_waits) {
     }
 }
 
-TEST(Lifecycle, a_draw_is_repeated_up_to_the_limit) {
+TEST(Lifecycle, ADrawIsRepeatedUpToTheLimit) {
     UnitStatus unit = status(UnitState::kSampled);
     unit = *apply(unit, event::TimePassed{}, kParams, kNow + 11);
     EXPECT_EQ(unit.draws, 2U);
@@ -99,7 +99,7 @@ TEST(Lifecycle, a_draw_is_repeated_up_to_the_limit) {
     EXPECT_EQ(unit.state, UnitState::kUnpaid);
 }
 
-TEST(Lifecycle, what_comes_late_is_refused_before_anybody_said_so) {
+TEST(Lifecycle, WhatComesLateIsRefusedBeforeAnybodySaidSo) {
     const std::vector<std::pair<UnitState, UnitEvent>> cases = {
         {UnitState::kAssigned, event::Committed{}},
         {UnitState::kSampled, event::Reported{}},
@@ -113,7 +113,7 @@ TEST(Lifecycle, what_comes_late_is_refused_before_anybody_said_so) {
     }
 }
 
-TEST(Lifecycle, what_a_game_on_chain_says_is_never_late) {
+TEST(Lifecycle, WhatAGameOnChainSaysIsNeverLate) {
     for (const UnitState state : {UnitState::kUnsampled, UnitState::kVerified}) {
         const auto challenged =
             apply(status(state), event::Challenged{}, kParams, kNow + 1'000'000);
@@ -130,7 +130,7 @@ TEST(Lifecycle, what_a_game_on_chain_says_is_never_late) {
     }
 }
 
-TEST(Lifecycle, a_defence_in_time_cannot_be_lost_to_the_clock) {
+TEST(Lifecycle, ADefenceInTimeCannotBeLostToTheClock) {
     const UnitStatus defended =
         *apply(status(UnitState::kDisputed), event::Defended{}, kParams, kNow);
     EXPECT_EQ(*apply(defended, event::TimePassed{}, kParams, kNow + 1'000'000), defended);
@@ -143,7 +143,7 @@ TEST(Lifecycle, a_defence_in_time_cannot_be_lost_to_the_clock) {
         << "for the worker at any time";
 }
 
-TEST(Lifecycle, every_pair_of_state_and_event_is_a_legal_step_or_an_error) {
+TEST(Lifecycle, EveryPairOfStateAndEventIsALegalStepOrAnError) {
     for (const UnitState state : all_states())
         for (const bool defended : {false, true})
             for (const UnixMs now : {kNow, kNow + 11})
@@ -163,7 +163,7 @@ TEST(Lifecycle, every_pair_of_state_and_event_is_a_legal_step_or_an_error) {
                 }
 }
 
-TEST(Lifecycle, nothing_leaves_a_terminal_state) {
+TEST(Lifecycle, NothingLeavesATerminalState) {
     std::size_t terminal = 0;
     for (const UnitState state : all_states()) {
         if (!is_terminal(state)) continue;
@@ -176,7 +176,7 @@ TEST(Lifecycle, nothing_leaves_a_terminal_state) {
     EXPECT_EQ(terminal, 6U);
 }
 
-TEST(Lifecycle, every_legal_step_is_reached_by_some_event) {
+TEST(Lifecycle, EveryLegalStepIsReachedBySomeEvent) {
     for (const UnitState from : all_states())
         for (const UnitState to : all_states()) {
             if (!is_legal(from, to)) continue;
@@ -194,7 +194,7 @@ TEST(Lifecycle, every_legal_step_is_reached_by_some_event) {
         }
 }
 
-TEST(Lifecycle, names_are_unique_and_parse) {
+TEST(Lifecycle, NamesAreUniqueAndParse) {
     for (const UnitState state : all_states())
         EXPECT_EQ(*parse_unit_state(to_string(state)), state);
     EXPECT_EQ(parse_unit_state("lost").error().code, ErrorCode::kMalformed);

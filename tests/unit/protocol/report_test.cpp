@@ -28,7 +28,7 @@ Report report() {
     return out;
 }
 
-TEST(Report, opens_only_what_was_committed) {
+TEST(Report, OpensOnlyWhatWasCommitted) {
     const Digest beacon = digest(7);
     const Digest committed = report_digest(beacon, report());
     EXPECT_TRUE(check_reveal(domain(), beacon, committed, report()).ok());
@@ -51,7 +51,7 @@ TEST(Report, opens_only_what_was_committed) {
     EXPECT_FALSE(check_reveal(domain(), digest(8), committed, report()).ok()) << "another beacon";
 }
 
-TEST(Report, positions_must_come_from_the_verifiers_own_signature) {
+TEST(Report, PositionsMustComeFromTheVerifiersOwnSignature) {
     Report copied = report();
     copied.challenge_signature =
         key(6).sign_digest(trace_challenge_digest(domain(), digest(7), copied.unit));
@@ -60,7 +60,7 @@ TEST(Report, positions_must_come_from_the_verifiers_own_signature) {
               ErrorCode::kUnauthenticated);
 }
 
-TEST(Report, positions_are_in_range_spread_and_differ_between_verifiers) {
+TEST(Report, PositionsAreInRangeSpreadAndDifferBetweenVerifiers) {
     const auto signature = report().challenge_signature;
     const TraceChallenge mine = trace_challenge(signature, 20, 1'000);
     EXPECT_EQ(mine.step, 19U) << "nobody has the last step's trace without the steps before it";
@@ -78,7 +78,7 @@ TEST(Report, positions_are_in_range_spread_and_differ_between_verifiers) {
         EXPECT_EQ(position, 0U);
 }
 
-TEST(Report, names_the_first_field_that_differs) {
+TEST(Report, NamesTheFirstFieldThatDiffers) {
     UnitCommitment commitment = testing::commitment(testing::round_record());
     EXPECT_EQ(compare(commitment, report()), Difference::kNone);
     commitment.delta_root = digest(50);

@@ -9,7 +9,7 @@ namespace {
 
 using testing::round_record;
 
-TEST(RoundRecord, decodes_to_what_was_encoded) {
+TEST(RoundRecord, DecodesToWhatWasEncoded) {
     const RoundRecord record = round_record();
     const auto decoded = decode_round_record(encode(record));
     ASSERT_TRUE(decoded.ok()) << decoded.error().message;
@@ -17,7 +17,7 @@ TEST(RoundRecord, decodes_to_what_was_encoded) {
     EXPECT_EQ(hash(*decoded), hash(record));
 }
 
-TEST(RoundRecord, every_truncation_and_extension_is_refused) {
+TEST(RoundRecord, EveryTruncationAndExtensionIsRefused) {
     const Bytes bytes = encode(round_record());
     for (std::size_t size = 0; size < bytes.size(); ++size)
         EXPECT_FALSE(decode_round_record(ByteView(bytes).first(size)).ok()) << size;
@@ -26,7 +26,7 @@ TEST(RoundRecord, every_truncation_and_extension_is_refused) {
     EXPECT_EQ(decode_round_record(longer).error().code, ErrorCode::kMalformed);
 }
 
-TEST(RoundRecord, every_flipped_bit_is_refused_or_changes_the_hash) {
+TEST(RoundRecord, EveryFlippedBitIsRefusedOrChangesTheHash) {
     const RoundRecord record = round_record();
     const Bytes bytes = encode(record);
     for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
@@ -37,7 +37,7 @@ TEST(RoundRecord, every_flipped_bit_is_refused_or_changes_the_hash) {
     }
 }
 
-TEST(RoundRecord, a_record_that_breaks_a_rule_is_refused) {
+TEST(RoundRecord, ARecordThatBreaksARuleIsRefused) {
     const std::vector<std::pair<const char*, std::function<void(RoundRecord&)>>> breaks = {
         {"round 0", [](RoundRecord& r) { r.round = 0; }},
         {"no steps", [](RoundRecord& r) { r.steps = 0; }},
@@ -77,7 +77,7 @@ RoundRecord full_record(std::uint32_t n) {
     return record;
 }
 
-TEST(RoundRecord, no_game_could_be_opened_about_a_larger_one) {
+TEST(RoundRecord, NoGameCouldBeOpenedAboutALargerOne) {
     const RoundRecord largest = full_record(630);
     EXPECT_EQ(encode(largest).size(), round_record_bytes(630, 630));
     EXPECT_TRUE(validate(largest).ok());
@@ -89,7 +89,7 @@ TEST(RoundRecord, no_game_could_be_opened_about_a_larger_one) {
     EXPECT_EQ(decode_round_record(encode(larger)).error().code, ErrorCode::kMalformed);
 }
 
-TEST(RoundRecord, its_head_is_read_as_contracts_read_it) {
+TEST(RoundRecord, ItsHeadIsReadAsContractsReadIt) {
     const RoundRecord record = round_record();
     const RoundRecordHead head{record.job_id, record.round, record.previous_record,
                                record.base_state_root, record.momentum_root};
@@ -113,7 +113,7 @@ TEST(RoundRecord, its_head_is_read_as_contracts_read_it) {
     EXPECT_EQ(read_round_record_head(bytes).error().code, ErrorCode::kMalformed);
 }
 
-TEST(RoundRecord, finds_slots_by_number) {
+TEST(RoundRecord, FindsSlotsByNumber) {
     const RoundRecord record = round_record();
     ASSERT_NE(record.find_slot(7), nullptr);
     EXPECT_EQ(record.find_slot(7)->worker, record.slots[2].worker);
@@ -121,7 +121,7 @@ TEST(RoundRecord, finds_slots_by_number) {
     EXPECT_EQ(record.find_slot(8), nullptr);
 }
 
-TEST(UnitId, differs_in_every_part_of_the_key) {
+TEST(UnitId, DiffersInEveryPartOfTheKey) {
     const UnitKey key{testing::digest(1), 2, 3, 0};
     for (const UnitKey& other : {UnitKey{testing::digest(2), 2, 3, 0}, UnitKey{key.job_id, 3, 3, 0},
                                  UnitKey{key.job_id, 2, 4, 0}, UnitKey{key.job_id, 2, 3, 1}})

@@ -17,7 +17,7 @@ namespace {
 using testing::address;
 using testing::digest;
 
-TEST(Sampling, the_rate_is_one_for_the_new_and_falls_to_the_floor) {
+TEST(Sampling, TheRateIsOneForTheNewAndFallsToTheFloor) {
     const SamplingPolicy policy;
     EXPECT_EQ(sampling_rate_ppm(0, policy), kPpm);
     EXPECT_EQ(sampling_rate_ppm(1, policy), kPpm);
@@ -29,7 +29,7 @@ TEST(Sampling, the_rate_is_one_for_the_new_and_falls_to_the_floor) {
     EXPECT_EQ(sampling_rate_ppm(100, {kPpm, kPpm}), kPpm) << "a job may demand more";
 }
 
-TEST(Sampling, draws_follow_the_rate) {
+TEST(Sampling, DrawsFollowTheRate) {
     const std::size_t count = 20'000;
     for (const std::uint32_t rate : {0U, 50'000U, 333'333U, kPpm}) {
         std::size_t drawn = 0;
@@ -44,13 +44,13 @@ TEST(Sampling, draws_follow_the_rate) {
     }
 }
 
-TEST(Sampling, whoever_is_drawn_at_a_rate_is_drawn_at_every_higher_one) {
+TEST(Sampling, WhoeverIsDrawnAtARateIsDrawnAtEveryHigherOne) {
     for (std::uint64_t i = 0; i < 2'000; ++i)
         EXPECT_TRUE(!is_sampled(digest(1), digest(i), 100'000) ||
                     is_sampled(digest(1), digest(i), 400'000));
 }
 
-TEST(Sampling, another_beacon_draws_others) {
+TEST(Sampling, AnotherBeaconDrawsOthers) {
     std::size_t same = 0;
     for (std::uint64_t i = 0; i < 1'000; ++i)
         same +=
@@ -60,7 +60,7 @@ TEST(Sampling, another_beacon_draws_others) {
     EXPECT_NEAR(static_cast<double>(same), 500, 100);
 }
 
-TEST(Verifiers, the_choice_does_not_depend_on_order_and_never_falls_on_the_worker) {
+TEST(Verifiers, TheChoiceDoesNotDependOnOrderAndNeverFallsOnTheWorker) {
     std::vector<VerifierCandidate> candidates;
     for (std::uint8_t i = 0; i < 10; ++i)
         candidates.push_back({address(i), 0});
@@ -75,7 +75,7 @@ TEST(Verifiers, the_choice_does_not_depend_on_order_and_never_falls_on_the_worke
     EXPECT_FALSE(assign_verifier(digest(1), digest(1), 0, address(3), only_worker).has_value());
 }
 
-TEST(Verifiers, everybody_gets_a_share) {
+TEST(Verifiers, EverybodyGetsAShare) {
     std::vector<VerifierCandidate> candidates;
     for (std::uint8_t i = 0; i < 4; ++i)
         candidates.push_back({address(i), 0});
@@ -87,13 +87,13 @@ TEST(Verifiers, everybody_gets_a_share) {
     EXPECT_EQ(units.size(), 4U);
 }
 
-TEST(Verifiers, who_let_a_draw_pass_comes_last) {
+TEST(Verifiers, WhoLetADrawPassComesLast) {
     const std::vector<VerifierCandidate> candidates = {{address(1), 1}, {address(2), 0}};
     for (std::uint32_t draw = 0; draw < 50; ++draw)
         EXPECT_EQ(assign_verifier(digest(1), digest(1), draw, address(9), candidates), address(2));
 }
 
-TEST(Inclusion, takes_accepted_units_within_the_bound_in_order_of_slots) {
+TEST(Inclusion, TakesAcceptedUnitsWithinTheBoundInOrderOfSlots) {
     const double inf = std::numeric_limits<double>::infinity();
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const std::vector<DeltaCandidate> candidates = {
