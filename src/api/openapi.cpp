@@ -38,7 +38,7 @@ json::object operation(const Route& route) {
         responses[std::to_string(status)] = json::object{
             {"description", phrase(status)}, {"content", content(route.answer_type, route.schema)}};
     responses["default"] =
-        json::object{{"description", "What went wrong (RFC 9457)."},
+        json::object{{"description", "The error (RFC 9457)."},
                      {"content", content("application/problem+json", "Problem")}};
     json::object out{{"operationId", route.id},
                      {"summary", route.summary},

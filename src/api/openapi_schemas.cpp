@@ -142,7 +142,7 @@ void job_schemas(json::object& out) {
     out["JobCost"] =
         schema({{"spent_wei", "wei", "drawn by final units"},
                 {"reserved_wei", "wei", "pending compute credits"},
-                {"committed_wei", "wei?", "what assigned units may still cost at most"},
+                {"committed_wei", "wei?", "the most that assigned units may still cost"},
                 {"left_wei", "wei", "neither spent nor reserved"},
                 {"refunded_wei", "wei", "returned to the owner after the end"}});
     out["Round"] = schema({{"round", "count"},
@@ -179,7 +179,7 @@ void dataset_schemas(json::object& out) {
                 {"novelty_ppm", "count", "of its tokens, not registered before"},
                 {"usefulness_ppm", "count", "measured, or the network's default"},
                 {"quality_ppm", "count", "novelty * usefulness / 10^6"},
-                {"nearest", "NearestDataset?", "what was registered before and is like most of it"},
+                {"nearest", "NearestDataset?", "the earlier dataset that most of it is like"},
                 {"measurement", "Measurement?", "null: usefulness is the network's default"},
                 {"number", "count", "in the order of registration, from 1"},
                 {"registered_at_ms", "time"}});
@@ -187,7 +187,7 @@ void dataset_schemas(json::object& out) {
         {{"root", "hash"}, {"ppm", "count", "of the sampled tokens that are like some of it"}});
     out["DatasetList"] = schema({{"datasets", "Dataset[]"}});
     out["Measurement"] =
-        schema({{"evaluation", "hash", "what it was measured with"},
+        schema({{"evaluation", "hash", "the evaluation that measured it"},
                 {"state_root", "hash", "of the training state after the steps on the dataset"},
                 {"before_bits", "bits", "loss of the base state"},
                 {"after_bits", "bits", "loss after the steps on the dataset"},
@@ -277,7 +277,7 @@ void account_schemas(json::object& out) {
                              {"withdrawing_wei", "wei"},
                              {"pending_wei", "wei", "of units that are not final"},
                              {"earned_wei", "wei", "final, waits for the epoch's close"},
-                             {"payable_wei", "wei", "all that payout roots ever allowed"},
+                             {"payable_wei", "wei", "the sum of all payouts that roots allowed"},
                              {"claimed_wei", "wei", "paid out on chain"},
                              {"last_credits", "Receipt[]", "newest first, at most 20"}});
     out["RewardProof"] = schema({{"earner", "address"},
@@ -294,7 +294,7 @@ void account_schemas(json::object& out) {
                            {"root", "hash"},
                            {"file_root", "hash"},
                            {"total_cumulative_wei", "wei"},
-                           {"problem", "text?", "what holds it up"}});
+                           {"problem", "text?", "why it makes no progress"}});
     out["EpochList"] = schema({{"epochs", "Epoch[]"}});
     out["Node"] = schema({{"address", "address"},
                           {"role", "text"},
@@ -339,7 +339,7 @@ void evidence_schemas(json::object& out) {
         schema({{"unit", "hash"},
                 {"draw", "count"},
                 {"verifier", "address"},
-                {"committed", "hash", "what it committed to before it revealed"},
+                {"committed", "hash", "hash that it committed to before the reveal"},
                 {"records_root", "hash"},
                 {"final_state_root", "hash"},
                 {"delta_root", "hash"},
@@ -354,14 +354,14 @@ void evidence_schemas(json::object& out) {
                                {"deadline_ms", "time"},
                                {"answered_at_ms", "time?"},
                                {"signature", "bytes?", "the node's over the challenge"},
-                               {"withdrawn", "flag", "it counts for nobody"}});
+                               {"withdrawn", "flag", "it does not count"}});
     out["ChallengeList"] = schema({{"challenges", "Challenge[]"}});
     out["Fee"] = schema({{"fee_ppm", "count", "of a round's credits"},
                          {"burned_ppm", "count", "of the fee"},
                          {"changed_at_ms", "time"},
                          {"cost_bound_ppm", "count?",
-                          "what compute may cost at the most, verification, bonus and fee "
-                          "included; null until the network's services have said it"},
+                          "the most that compute may cost, verification, bonus and fee included; "
+                          "null until the network's services have published it"},
                          {"data_bound_ppm", "count?", "the same of data"}});
 }
 

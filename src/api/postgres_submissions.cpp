@@ -82,8 +82,10 @@ Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
     const auto dataset = registry::get_dataset(tx, spec.job.dataset_root);
     if (!dataset.ok()) {
         if (dataset.error().code != ErrorCode::kNotFound) return dataset.error();
-        return fail(ErrorCode::kNotFound, "dataset " + spec.job.dataset_root.hex() +
-                                              " is not registered; POST /v1/datasets takes it");
+        return fail(
+            ErrorCode::kNotFound,
+            "dataset " + spec.job.dataset_root.hex() +
+                " is not registered; register it with `gym data register` or POST /v1/datasets");
     }
     const std::uint64_t validation = dataset->tokens / 10;
     if (validation < spec.window_tokens)
@@ -106,8 +108,8 @@ Status check_data_price(const registry::Job& job, const Amount& most) {
                 "dataset " + job.dataset_root.hex() + " costs " + price.to_tokens() +
                     " tokens per million tokens of text, the job agrees to " +
                     (most.is_zero() ? "none" : most.to_tokens() + " at the most") +
-                    ": who accepts the price says 'max_data_price: " + price.to_tokens() +
-                    "' in the job file (gym job submit --max-data-price)");
+                    ": to accept the price, write 'max_data_price: " + price.to_tokens() +
+                    "' in the job file or pass --max-data-price to `gym job submit`");
 }
 
 /// A budget that no round fits into would be locked for nothing.
@@ -160,8 +162,8 @@ Status check_not_running(db::Transaction& tx, const Submission& submission, cons
     return fail(ErrorCode::kConflict, "the same job was submitted before and is " +
                                           row->get<std::string>("status") + ": " +
                                           row->get<Digest>("id").hex() +
-                                          "; a second one has to be asked for (gym job submit "
-                                          "--again)");
+                                          "; to submit it a second time, pass --again to `gym "
+                                          "job submit`");
 }
 
 /// @errors kPermissionDenied for a stranger's job, kConflict for one that has ended.

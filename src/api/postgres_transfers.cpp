@@ -121,7 +121,7 @@ Status check_reader(db::Transaction& tx, const Address& reader, const ledger::Tr
     if (row->get<bool>(0)) return {};
     return fail(ErrorCode::kPermissionDenied, "transfer " + ledger::to_uuid(id) +
                                                   " touches no account of " + reader.hex() +
-                                                  ": only who pays or is paid gets its proof");
+                                                  ": only the payer and the payee get its proof");
 }
 
 }  // namespace

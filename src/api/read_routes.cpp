@@ -18,7 +18,7 @@ Response ok(const json::object& object) {
     return json_response(200, json::serialize(object));
 }
 
-const Parameter kLimit{"limit", "Most items of the answer, at most 1000 (default 100)."};
+const Parameter kLimit{"limit", "Page size, at most 1000 (default 100)."};
 
 Result<Response> list_nodes(RouteContext& context, const Call& call) {
     registry::NodeFilter filter;
@@ -96,7 +96,7 @@ Result<Response> transfer_proof(RouteContext& context, const Call& call) {
     if (!id.ok())
         return fail(ErrorCode::kMalformed, "'id' must be a transfer's id: a UUID, 8-4-4-4-12");
     GYM_TRY(const auto proof, context.with.queries.transfer_proof(*call.owner, *id));
-    // These bytes and no views of ours: whoever keeps them checks them without us.
+    // Exactly these bytes: they can be kept and checked without this service.
     return json_response(200, ledger::encode_proof(proof));
 }
 
@@ -116,7 +116,7 @@ void add_account_routes(Router& router, RouteContext& context) {
                 .pattern = "/v1/rewards/{address}/proof",
                 .id = "getRewardProof",
                 .summary = "The arguments of RewardsDistributor.claim() for an earner.",
-                .path = {{"address", "Who earned."}},
+                .path = {{"address", "The earner's address."}},
                 .schema = "RewardProof",
                 .run = [&context](const Call& call) -> Result<Response> {
                     GYM_TRY(const Address address, call.address("address"));
@@ -126,7 +126,7 @@ void add_account_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/receipts/{id}",
                 .id = "getReceipt",
-                .summary = "Why a credit is what it is: unit, formula, inputs, posting.",
+                .summary = "Explains a credit: unit, formula, inputs, posting.",
                 .path = {{"id", "The credit's id, or a unit's id for its compute credit."}},
                 .schema = "Receipt",
                 .run = [&context](const Call& call) -> Result<Response> {
@@ -137,11 +137,11 @@ void add_account_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/transfers/{id}/proof",
                 .id = "getTransferProof",
-                .summary = "That a transfer is in the ledger, under a signed seal: what `gym "
-                           "ledger verify --proof` checks without us. For the owner of one of its "
-                           "two accounts, or of the job that one belongs to; 403 for others. 409: "
-                           "no seal covers it yet; one is made at most each second.",
-                .path = {{"id", "The transfer's id: of a receipt, or its posting."}},
+                .summary = "A proof that a transfer is in the ledger, under a signed seal. `gym "
+                           "ledger verify --proof` checks it offline. For the owner of one of its "
+                           "two accounts, or of the job that one belongs to; 403 for others. 409 "
+                           "until a seal covers it, which takes about a second.",
+                .path = {{"id", "The transfer's id: the `id` or `posting` of a receipt."}},
                 .needs_key = true,
                 .schema = "TransferProof",
                 .run = [&context](const Call& call) { return transfer_proof(context, call); }});
@@ -163,8 +163,8 @@ void add_epoch_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/epochs/{epoch}/file",
                 .id = "getEpochFile",
-                .summary = "Everything that an epoch's payout root rests on, byte for byte as its "
-                           "root was posted.",
+                .summary = "The file behind an epoch's payout root, byte for byte: its hash is on "
+                           "chain.",
                 .path = {{"epoch", "The payout epoch's number."}},
                 .run = [&context](const Call& call) -> Result<Response> {
                     GYM_TRY(const auto epoch, call.number("epoch", kEpochMax, 0));
@@ -181,14 +181,14 @@ void add_node_routes(Router& router, RouteContext& context) {
                 .summary = "Registered nodes, ascending by address.",
                 .query = {{"role", "worker or verifier."},
                           {"owner", "Only nodes of this owner."},
-                          {"after", "Continue behind this address."},
+                          {"after", "Only nodes after this address."},
                           kLimit},
                 .schema = "NodeList",
                 .run = [&context](const Call& call) { return list_nodes(context, call); }});
     router.add({.method = "GET",
                 .pattern = "/v1/nodes/{address}",
                 .id = "getNode",
-                .summary = "One node; why it is excluded, if it is.",
+                .summary = "A node, and why it is excluded if it is.",
                 .path = {{"address", "The node's address."}},
                 .schema = "Node",
                 .run = [&context](const Call& call) -> Result<Response> {
@@ -207,7 +207,7 @@ void add_job_routes(Router& router, RouteContext& context) {
                 .summary = "Jobs, newest first.",
                 .query = {{"owner", "Only jobs of this owner."},
                           {"status", "submitted, running, paused, completed, cancelled or failed."},
-                          {"offset", "How many to skip."},
+                          {"offset", "Number of items to skip."},
                           kLimit},
                 .schema = "JobList",
                 .run = [&context](const Call& call) { return list_jobs(context, call); }});
@@ -228,8 +228,8 @@ void add_bill_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/jobs/{id}/bill",
                 .id = "getJobBill",
-                .summary = "What a job has paid for, by kind of credit; the posted sums add up to "
-                           "what it has spent.",
+                .summary = "A job's payments by kind of credit. The posted sums add up to its "
+                           "`spent_wei`.",
                 .path = {{"id", "The job's id."}},
                 .schema = "JobBill",
                 .run = [&context](const Call& call) -> Result<Response> {
@@ -240,7 +240,7 @@ void add_bill_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/units/{id}/credits",
                 .id = "listUnitCredits",
-                .summary = "Every credit of a unit: compute, data, reports on it.",
+                .summary = "Every credit of a unit: compute, data, verification.",
                 .path = {{"id", "The unit's id."}},
                 .schema = "CreditList",
                 .run = [&context](const Call& call) -> Result<Response> {
@@ -256,14 +256,14 @@ void add_dataset_routes(Router& router, RouteContext& context) {
                 .id = "listDatasets",
                 .summary = "Registered datasets, newest first.",
                 .query = {{"owner", "Only datasets of this owner."},
-                          {"offset", "How many to skip."},
+                          {"offset", "Number of items to skip."},
                           kLimit},
                 .schema = "DatasetList",
                 .run = [&context](const Call& call) { return list_datasets(context, call); }});
     router.add({.method = "GET",
                 .pattern = "/v1/datasets/{root}",
                 .id = "getDataset",
-                .summary = "One dataset: licence, price, what its tokens are worth and why.",
+                .summary = "A dataset: licence, price, quality and its measurement.",
                 .path = {{"root", "The root of its tokens."}},
                 .schema = "Dataset",
                 .run = [&context](const Call& call) -> Result<Response> {
@@ -277,7 +277,7 @@ void add_evaluation_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/evaluations",
                 .id = "listEvaluations",
-                .summary = "What the usefulness of datasets is measured with, newest first.",
+                .summary = "The evaluations that measure the usefulness of datasets, newest first.",
                 .query = {kLimit},
                 .schema = "EvaluationList",
                 .run = [&context](const Call& call) -> Result<Response> {
@@ -289,7 +289,7 @@ void add_evaluation_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/evaluations/{id}",
                 .id = "getEvaluation",
-                .summary = "One evaluation; the held-out text is a commitment until it is retired.",
+                .summary = "An evaluation. Its held-out text is a commitment until it is retired.",
                 .path = {{"id", "Hash of its terms."}},
                 .schema = "Evaluation",
                 .run = [&context](const Call& call) -> Result<Response> {
@@ -314,7 +314,7 @@ void add_unit_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/units/{id}",
                 .id = "getUnit",
-                .summary = "A unit: every state it had, reports on it, and why it ended so.",
+                .summary = "A unit: its states, the reports on it, and the reason of its end.",
                 .path = {{"id", "The unit's id."}},
                 .schema = "UnitDetail",
                 .run = [&context](const Call& call) -> Result<Response> {
@@ -345,8 +345,8 @@ constexpr std::uint64_t kOffsetMax = 10'000'000;
 constexpr std::uint64_t kRoundMax = 1'000'000;
 constexpr std::uint64_t kTimeMax = std::uint64_t{1} << 53;
 
-const std::vector<Parameter> kPaging{{"offset", "How many to skip."},
-                                     {"limit", "Most items of the answer, at most 1000."}};
+const std::vector<Parameter> kPaging{{"offset", "Number of items to skip."},
+                                     {"limit", "Page size, at most 1000."}};
 const std::vector<Parameter> kRoundPath{{"id", "The job's id."}, {"round", "From 1."}};
 
 Result<registry::Page> page_of(const Call& call) {
@@ -370,8 +370,8 @@ Result<Response> list_challenges(RouteContext& context, const Call& call) {
     GYM_TRY(const std::uint64_t from, call.number("from_ms", kTimeMax, 0));
     GYM_TRY(const std::uint64_t to, call.number("to_ms", kTimeMax, kTimeMax));
     GYM_TRY(const registry::Page page, page_of(call));
-    // An open challenge is told to its node alone, or who wants to look as if it were there would
-    // wake up when it is read here.
+    // An open challenge is told to its node alone: a node that is away could otherwise read it here
+    // and wake up just to answer.
     const UnixMs until = std::min(static_cast<UnixMs>(to), context.with.clock.now_ms());
     GYM_TRY(const auto challenges,
             context.with.queries.challenges(node, static_cast<UnixMs>(from), until, page));
@@ -384,8 +384,8 @@ void add_evidence_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/jobs/{id}/rounds/{round}",
                 .id = "getRound",
-                .summary = "A round: its record, byte for byte as its hash is on chain, and what "
-                           "the coordinator signed as its aggregate.",
+                .summary = "A round: its record, whose hash is on chain, and the coordinator's "
+                           "signed commitment to its aggregate.",
                 .path = kRoundPath,
                 .schema = "RoundDetail",
                 .run = [&context](const Call& call) -> Result<Response> {
@@ -410,7 +410,7 @@ void add_evidence_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/jobs/{id}/rounds/{round}/reports",
                 .id = "listReports",
-                .summary = "Reports that verifiers revealed on units of a round that have ended.",
+                .summary = "Revealed reports on the ended units of a round.",
                 .path = kRoundPath,
                 .query = kPaging,
                 .schema = "SignedReportList",
@@ -419,24 +419,25 @@ void add_evidence_routes(Router& router, RouteContext& context) {
                         return context.with.queries.reports(at...);
                     });
                 }});
-    router.add({.method = "GET",
-                .pattern = "/v1/nodes/{address}/challenges",
-                .id = "listChallenges",
-                .summary = "Uptime challenges to a node whose deadlines are over, with its signed "
-                           "answers, oldest first.",
-                .path = {{"address", "The node's address."}},
-                .query = {{"from_ms", "Issued from this moment on (default 0)."},
-                          {"to_ms", "With a deadline before this moment (default now)."},
-                          kPaging[0],
-                          kPaging[1]},
-                .schema = "ChallengeList",
-                .run = [&context](const Call& call) { return list_challenges(context, call); }});
+    router.add(
+        {.method = "GET",
+         .pattern = "/v1/nodes/{address}/challenges",
+         .id = "listChallenges",
+         .summary = "Uptime challenges to a node whose deadlines have passed, with its "
+                    "signed answers, oldest first.",
+         .path = {{"address", "The node's address."}},
+         .query = {{"from_ms", "Only challenges issued at or after this moment (default 0)."},
+                   {"to_ms", "Only challenges with a deadline before this moment (default now)."},
+                   kPaging[0],
+                   kPaging[1]},
+         .schema = "ChallengeList",
+         .run = [&context](const Call& call) { return list_challenges(context, call); }});
     router.add({.method = "GET",
                 .pattern = "/v1/fee",
                 .id = "getFee",
                 .summary =
-                    "What jobs pay on top of their credits as of now, and what they may cost "
-                    "at the most.",
+                    "The fee that jobs pay on top of their credits as of now, and the bounds on "
+                    "their costs.",
                 .schema = "Fee",
                 .run = [&context](const Call&) -> Result<Response> {
                     GYM_TRY(const NetworkTerms terms, context.with.queries.terms());
@@ -452,8 +453,9 @@ Result<Response> list_transfers(RouteContext& context, const Call& call) {
     StatementFilter filter;
     GYM_TRY(filter.owner, call.address("address"));
     if (filter.owner != *call.owner)
-        return fail(ErrorCode::kPermissionDenied, "the API key is of " + call.owner->hex() +
-                                                      ": it reads the transfers of no other owner");
+        return fail(ErrorCode::kPermissionDenied,
+                    "the API key belongs to " + call.owner->hex() +
+                        ": it cannot read the transfers of another owner");
     GYM_TRY(filter.before, call.number("before", StatementFilter::kNewest, filter.before));
     GYM_TRY(const std::uint64_t limit, call.number("limit", kListMax, kListDefault));
     if (limit == 0) return fail(ErrorCode::kMalformed, "'limit' must be 1 to 1000");
@@ -469,21 +471,21 @@ Result<Response> list_transfers(RouteContext& context, const Call& call) {
 }  // namespace
 
 void add_statement_routes(Router& router, RouteContext& context) {
-    router.add({.method = "GET",
-                .pattern = "/v1/accounts/{address}/transfers",
-                .id = "listTransfers",
-                .summary = "What an owner's money did, newest first: the transfers of the "
-                           "address's accounts and of the escrows of its jobs. For the API key of "
-                           "that address; 403 for others.",
-                .path = {{"address", "An Ethereum address."}},
-                .query = {{"before",
-                           "Only transfers with a smaller `seq`: the `next_before` of "
-                           "the page before. What was there when the first page was "
-                           "read stands on one page, whatever is booked meanwhile."},
-                          {"limit", "Most items of the answer, 1 to 1000 (default 100)."}},
-                .needs_key = true,
-                .schema = "TransferList",
-                .run = [&context](const Call& call) { return list_transfers(context, call); }});
+    router.add(
+        {.method = "GET",
+         .pattern = "/v1/accounts/{address}/transfers",
+         .id = "listTransfers",
+         .summary = "An owner's transfers, newest first: those of the address's accounts "
+                    "and of the escrows of its jobs. For the API key of that address; 403 "
+                    "for others.",
+         .path = {{"address", "An Ethereum address."}},
+         .query = {{"before",
+                    "Only transfers with a smaller `seq`: the `next_before` of "
+                    "the page before. New transfers do not move the pages behind the first."},
+                   {"limit", "Page size, 1 to 1000 (default 100)."}},
+         .needs_key = true,
+         .schema = "TransferList",
+         .run = [&context](const Call& call) { return list_transfers(context, call); }});
 }
 
 // The service itself.
@@ -511,7 +513,7 @@ void add_service_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/healthz",
                 .id = "health",
-                .summary = "200 while the service and its database answer, else 503.",
+                .summary = "200 if the service and its database answer, else 503.",
                 .schema = "Health",
                 .run = [&context](const Call&) -> Result<Response> {
                     GYM_CHECK(context.with.queries.ping());

@@ -113,12 +113,12 @@ void add_write_routes(Router& router, RouteContext& context) {
     router.add({.method = "POST",
                 .pattern = "/v1/jobs",
                 .id = "submitJob",
-                .summary = "Submits a job file with its model inlined and locks its budget. The "
-                           "same key and body again answer 200 with the same job. 409: the "
-                           "dataset costs more than the job's max_data_price, or the same job "
-                           "runs already.",
+                .summary = "Submits a job file with its model inlined and locks its budget. A "
+                           "repeated request (same key and body) answers 200 with the same job. "
+                           "409: the dataset costs more than the job's max_data_price, or the "
+                           "same job is already running.",
                 .query = {{"again",
-                           "1: even if a job of the owner with the same body is running "
+                           "1: submit even if a job of the owner with the same body is running "
                            "(default 0)."}},
                 .headers = {{"Idempotency-Key",
                              "Chosen by the caller, new for each job: 1 to 128 characters."}},
@@ -132,8 +132,8 @@ void add_write_routes(Router& router, RouteContext& context) {
     router.add({.method = "POST",
                 .pattern = "/v1/jobs/{id}/budget",
                 .id = "fundJob",
-                .summary = "Locks more of the owner's money for the job; a paused job goes on. The "
-                           "same key and body again add nothing.",
+                .summary = "Locks more of the owner's money for the job; a paused job resumes. A "
+                           "repeated request (same key and body) adds nothing.",
                 .path = {{"id", "The job's id."}},
                 .headers = {{"Idempotency-Key",
                              "Chosen by the caller, new for each sum: 1 to 128 characters."}},
@@ -144,35 +144,36 @@ void add_write_routes(Router& router, RouteContext& context) {
                 .schema = "Job",
                 .run = [&context](const Call& call) { return fund_job(context, call); }});
     router.add(request_route(context, "pause", registry::JobRequest::kPause,
-                             "Asks that no further round begins until the job is resumed; the "
-                             "running one ends."));
+                             "Pauses a job: the running round ends, and no further round begins "
+                             "until the job is resumed."));
     router.add(request_route(context, "resume", registry::JobRequest::kResume,
-                             "Ends a pause, or takes back one that was asked for."));
-    router.add(request_route(
-        context, "cancel", registry::JobRequest::kCancel,
-        "Ends a job: units that workers have are still checked and paid, the rest of its "
-        "budget returns."));
+                             "Resumes a paused job, or withdraws a requested pause."));
     router.add(
-        {.method = "POST",
-         .pattern = "/v1/datasets",
-         .id = "addDataset",
-         .summary = "Keeps a token file (`gym data build`) and registers it for the owner, with "
-                    "its novelty against all that was registered before. The same content again "
-                    "answers 200 with the record as it is: the name of the first time stays. 409: "
-                    "it is registered by somebody else, or with another licence or price.",
-         .query = {{"name", "For people, 1 to 128 bytes; kept from the first time. Required."},
-                   {"licence", "An SPDX license expression, like CC-BY-4.0. Required."},
-                   {"price_wei_per_mtoken",
-                    "Base units for a million tokens that final units consume, times the "
-                    "quality (default 0)."},
-                   {"root", "The root that the tokens must have; 422 if they have not."}},
-         .needs_key = true,
-         .body_type = "application/octet-stream",
-         .body_bytes_max = context.options.dataset_bytes_max,
-         .success = 201,
-         .also_success = {200},
-         .schema = "Dataset",
-         .run = [&context](const Call& call) { return add_dataset(context, call); }});
+        request_route(context, "cancel", registry::JobRequest::kCancel,
+                      "Ends a job: assigned units are still checked and paid, the rest of its "
+                      "budget returns."));
+    router.add({.method = "POST",
+                .pattern = "/v1/datasets",
+                .id = "addDataset",
+                .summary =
+                    "Stores a token file (`gym data build`) and registers it for the owner, with "
+                    "its novelty against all earlier datasets. A repeated upload answers 200 with "
+                    "the existing record: the first name stays. 409: the file is registered by "
+                    "another owner, or with another licence or price.",
+                .query = {{"name",
+                           "A name for people, 1 to 128 bytes; cannot be changed later. Required."},
+                          {"licence", "An SPDX license expression, like CC-BY-4.0. Required."},
+                          {"price_wei_per_mtoken",
+                           "The price of a million tokens that final units consume, in base units, "
+                           "times the quality (default 0)."},
+                          {"root", "The expected root of the tokens; 422 if they have another."}},
+                .needs_key = true,
+                .body_type = "application/octet-stream",
+                .body_bytes_max = context.options.dataset_bytes_max,
+                .success = 201,
+                .also_success = {200},
+                .schema = "Dataset",
+                .run = [&context](const Call& call) { return add_dataset(context, call); }});
 }
 
 }  // namespace gym::api

@@ -2,11 +2,6 @@
 
 namespace gym::coordinator {
 
-std::uint64_t delta_bytes_max(const registry::Job& job) {
-    constexpr std::uint64_t kHeaderBytesMax = 64;
-    return kHeaderBytesMax + 4 * job.artifacts->parameters;
-}
-
 void note(TickSummary& summary, std::string line) {
     ++summary.steps;
     summary.notes.push_back(std::move(line));

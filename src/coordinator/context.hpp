@@ -43,8 +43,6 @@ struct Context {
     }
 };
 
-/// No delta of the job is longer. Codec 0: a header and four bytes of every parameter.
-[[nodiscard]] std::uint64_t delta_bytes_max(const registry::Job& job);
 /// One line for the log and one step taken.
 void note(TickSummary& summary, std::string line);
 [[nodiscard]] std::string name_round(const registry::Round& round);

@@ -30,8 +30,9 @@ Status move_cursor(db::Transaction& transaction, std::string_view name, std::uin
     return {};
 }
 
-Credit credit_of(const registry::UnitEventRow& event, const Address& earner, CreditInputs inputs) {
-    return {.inputs = std::move(inputs),
+Credit credit_of(const registry::UnitEventRow& event, const Address& earner,
+                 const CreditInputs& inputs) {
+    return {.inputs = inputs,
             .earner = earner,
             .job_id = event.key.job_id,
             .round = event.key.round,

@@ -32,17 +32,18 @@ AccountKey chain_distributor_account(const std::string& asset) {
 Status FeeTerms::check() const {
     const auto refuse = [](const char* why) { return fail(ErrorCode::kInvalidArgument, why); };
     if (fee_ppm > kPpm || burned_ppm > kPpm)
-        return refuse("a fee and what is burned of it are at most 1000000 ppm");
+        return refuse("a fee and its burned part are at most 1000000 ppm each");
     if (fee_ppm != 0 && (account.is_zero() || account == kBurnAddress))
-        return refuse("a fee needs an account that gets what is not burned");
+        return refuse("a fee needs an account that receives the part that is not burned");
     if (emission_ppm > kPpm)
         return refuse(
-            "emission is at most what was burned (1000000 ppm), or dealing with oneself pays");
+            "emission is at most the burned amount (1000000 ppm): above it, buying from oneself "
+            "would pay");
     if (emission_ppm == 0) return {};
     if (fee_ppm == 0 || burned_ppm == 0)
-        return refuse("emission follows what is burned: it needs a fee and burned_ppm above 0");
+        return refuse("emission returns burned amounts: it needs a fee and burned_ppm above 0");
     if (emission_account.is_zero() || emission_account == account)
-        return refuse("emission needs an account of its own that pays it");
+        return refuse("emission needs an account of its own to pay it");
     return {};
 }
 

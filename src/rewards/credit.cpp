@@ -60,7 +60,7 @@ Result<Amount> value_of(const EmissionInputs& in) {
 }
 
 template <std::size_t... I>
-CreditInputs zero_of(std::size_t index, std::index_sequence<I...>) noexcept {
+CreditInputs zero_of(std::size_t index, std::index_sequence<I...>) {
     CreditInputs out;
     ((index == I ? static_cast<void>(out.emplace<I>()) : void()), ...);
     return out;
@@ -93,7 +93,7 @@ std::string_view formula_text(CreditKind kind) noexcept {
     return kTexts[static_cast<std::size_t>(kind)];
 }
 
-CreditInputs zero_inputs(CreditKind kind) noexcept {
+CreditInputs zero_inputs(CreditKind kind) {
     return zero_of(static_cast<std::size_t>(kind), std::make_index_sequence<kKinds.size()>());
 }
 

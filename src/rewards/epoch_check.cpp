@@ -49,7 +49,7 @@ class Checker {
         if (!before) return;
         expect(now && now->number >= before->number, "the ledger has fewer seals than before");
         if (now && now->number == before->number)
-            expect(now->hash == before->hash, "the ledger's seal is another than before");
+            expect(now->hash == before->hash, "the ledger's seal differs from the one before");
     }
 
     void check_credits() {

@@ -153,7 +153,7 @@ class EvidenceChecker {
     void check_work(const Credit& credit, const SignedRound& round, const CommittedUnit& unit) {
         const std::string name = "credit " + credit.id + ": unit " + credit.unit->hex() + " ";
         const protocol::UnitCommitment& commitment = unit.commitment;
-        expect(commitment.kind == protocol::UnitKind::kTrain, name + "is no train unit");
+        expect(commitment.kind == protocol::UnitKind::kTrain, name + "is not a train unit");
         expect(credit.node == unit.signer, name + "was committed to by " + unit.signer.hex());
         if (const auto* in = std::get_if<ComputeInputs>(&credit.inputs))
             expect(in->flops == commitment.flops,
@@ -214,7 +214,7 @@ class EvidenceChecker {
         }
         const UptimeSpan span = *listed->second.uptime;
         if (span.from_ms < now_ms_ - protocol::kChallengesKeptMs) {
-            out_.unchecked.push_back(name + "challenges of that time are not kept any more");
+            out_.unchecked.push_back(name + "challenges of that time are no longer kept");
             return {};
         }
         GYM_TRY(const auto challenges, evidence_.challenges(*credit.node, span));

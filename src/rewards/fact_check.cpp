@@ -90,7 +90,7 @@ class FactChecker {
     Status check_credit(const Credit& credit) {
         const auto job = job_of(credit.job_id);
         if (!job.ok() && job.error().code == ErrorCode::kNotFound) {
-            expect(false, "credit " + credit.id + ": nobody knows its job " + credit.job_id.hex());
+            expect(false, "credit " + credit.id + ": its job is unknown: " + credit.job_id.hex());
             return {};
         }
         GYM_CHECK(job);
@@ -116,7 +116,7 @@ class FactChecker {
         }
         if (const auto* in = std::get_if<VerificationInputs>(&credit.inputs))
             return check_verification(credit, *in, job, *unit);
-        expect(unit->is_train, name + "unit " + unit->id.hex() + " is no train unit");
+        expect(unit->is_train, name + "unit " + unit->id.hex() + " is not a train unit");
         expect(unit->state == protocol::UnitState::kFinal,
                name + "unit " + unit->id.hex() + " is " + std::string(to_string(unit->state)) +
                    ", not final");
@@ -144,7 +144,7 @@ class FactChecker {
                               const JobFacts& job, const UnitFacts& unit) {
         check_flops(credit, in, job, unit);
         if (!credit.node) {
-            expect(false, "credit " + credit.id + " is nobody's report");
+            expect(false, "credit " + credit.id + " names no verifier");
             return {};
         }
         GYM_TRY(const auto reports, facts_.accepted_reports(unit.id));
@@ -173,8 +173,8 @@ class FactChecker {
     Status check_nobody_dropped(const RoundName& round) {
         const auto units = units_of(round);
         if (!units.ok() && units.error().code == ErrorCode::kNotFound) {
-            expect(false, "nobody knows round " + std::to_string(round.second) + " of job " +
-                              round.first.hex());
+            expect(false, "round " + std::to_string(round.second) + " of job " + round.first.hex() +
+                              " is unknown");
             return {};
         }
         GYM_CHECK(units);

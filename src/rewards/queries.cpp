@@ -117,7 +117,8 @@ Result<PublishedFee> published_fee(db::Transaction& transaction) {
                                       "verification_premium_ppm, uptime_bonus_max_ppm "
                                       "FROM rewards.fee_terms"));
     if (!row)
-        return fail(ErrorCode::kNotFound, "gym-rewards has not said what fee this network takes");
+        return fail(ErrorCode::kNotFound,
+                    "the fee of this network is not published yet: gym-rewards has not run");
     return PublishedFee{row->get<std::uint32_t>("fee_ppm"), row->get<std::uint32_t>("burned_ppm"),
                         row->get<UnixMs>("changed_at_ms"),
                         row->get<std::optional<std::uint32_t>>("verification_premium_ppm"),

@@ -7,7 +7,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "cli_context.hpp"
+#include "cli/cli_context.hpp"
+#include "cli/program_main.hpp"
 #include "config.hpp"
 #include "gym/api/api.hpp"
 #include "gym/api/postgres.hpp"
@@ -19,7 +20,6 @@
 #include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
 #include "gym/ledger/types.hpp"
-#include "program_main.hpp"
 
 namespace {
 
@@ -80,7 +80,7 @@ Status serve(const std::string& config_file) {
 
     int received = 0;
     sigwait(&stop_signals, &received);
-    spdlog::info("signal {}: finishing what runs", received);
+    spdlog::info("signal {}: finishing open requests", received);
     server->stop(kShutdownGraceMs);
     return {};
 }
@@ -123,19 +123,23 @@ struct Arguments {
 };
 
 void add_key_commands(CLI::App& program, app::CliContext& context, Arguments& arguments) {
-    CLI::App* keys = program.add_subcommand("keys", "API keys; only their hashes are stored");
+    CLI::App* keys =
+        program.add_subcommand("keys", "Manage API keys; only their hashes are stored");
     keys->require_subcommand(1);
-    CLI::App* create = keys->add_subcommand("create", "Make a key and print it, once");
-    create->add_option("--owner", arguments.owner, "Address whose money the key may spend on jobs")
+    CLI::App* create =
+        keys->add_subcommand("create", "Create a key and print it; it is shown only once");
+    create
+        ->add_option("--owner", arguments.owner,
+                     "Address of the owner whose money the key may spend on jobs")
         ->required();
-    create->add_option("--label", arguments.label, "For people");
+    create->add_option("--label", arguments.label, "Note for people");
     create->callback(
         [&] { context.finish(create_key(arguments.config, arguments.owner, arguments.label)); });
-    keys->add_subcommand("list", "Ids, owners and labels")->callback([&] {
+    keys->add_subcommand("list", "List ids, owners and labels")->callback([&] {
         context.finish(list_keys(arguments.config));
     });
-    CLI::App* revoke = keys->add_subcommand("revoke", "End a key");
-    revoke->add_option("id", arguments.id, "The key's id: what stands between gym_ and the next _")
+    CLI::App* revoke = keys->add_subcommand("revoke", "Revoke a key");
+    revoke->add_option("id", arguments.id, "The key's id: the part between gym_ and the next _")
         ->required();
     revoke->callback([&] { context.finish(revoke_key(arguments.config, arguments.id)); });
 }
@@ -143,7 +147,7 @@ void add_key_commands(CLI::App& program, app::CliContext& context, Arguments& ar
 int run(int argc, char** argv) {
     app::CliContext context{.program = "gym-api"};
     Arguments arguments;
-    CLI::App program{"The REST API: jobs, nodes, units, balances, rewards", "gym-api"};
+    CLI::App program{"Serve the REST API: jobs, nodes, units, balances, rewards", "gym-api"};
     program.footer(app::kExitCodesHelp);
     program.fallthrough();
     program

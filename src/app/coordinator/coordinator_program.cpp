@@ -12,7 +12,8 @@
 #include <stop_token>
 #include <thread>
 
-#include "cli_context.hpp"
+#include "cli/cli_context.hpp"
+#include "cli/program_main.hpp"
 #include "coordinator_config.hpp"
 #include "coordinator_player.hpp"
 #include "gym/blob/directory_store.hpp"
@@ -29,7 +30,6 @@
 #include "gym/coordinator/coordinator.hpp"
 #include "gym/coordinator/grpc_service.hpp"
 #include "gym/crypto/keystore.hpp"
-#include "program_main.hpp"
 
 namespace gym::app {
 namespace {

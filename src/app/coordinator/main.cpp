@@ -1,5 +1,5 @@
+#include "cli/program_main.hpp"
 #include "coordinator_program.hpp"
-#include "program_main.hpp"
 
 int main(int argc, char** argv) {
     return gym::app::program_main("gym-coordinator",

@@ -5,8 +5,8 @@
 #include <functional>
 #include <thread>
 
-#include "api_request.hpp"
-#include "dataset_client.hpp"
+#include "cli/api_request.hpp"
+#include "data/dataset_client.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
 #include "gym/contracts/deployment.hpp"

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include "api_request.hpp"
+#include "cli/api_request.hpp"
 #include "gym/common/file.hpp"
 #include "gym/devnet/infrastructure.hpp"
 

@@ -1,8 +1,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "cli_context.hpp"
-#include "program_main.hpp"
+#include "cli/cli_context.hpp"
+#include "cli/program_main.hpp"
 
 namespace {
 

@@ -4,12 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 
-#include "cli_context.hpp"
+#include "cli/cli_context.hpp"
+#include "cli/program_main.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/common/log.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/keystore.hpp"
-#include "program_main.hpp"
 #include "rewards_config.hpp"
 #include "service.hpp"
 
@@ -113,7 +113,7 @@ Status run(const std::string& config_path) {
 
 int run_program(int argc, char** argv) {
     app::CliContext context{.program = "gym-rewards"};
-    CLI::App program{"Turns final units into ledger postings and payout roots on chain",
+    CLI::App program{"Turn final units into ledger postings and payout roots on chain",
                      "gym-rewards"};
     std::string config_path;
     std::string log_level = "info";

@@ -1,10 +1,10 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "cli_context.hpp"
+#include "cli/cli_context.hpp"
+#include "cli/program_main.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
-#include "program_main.hpp"
 #include "sentence_piece.hpp"
 
 namespace gym::app {

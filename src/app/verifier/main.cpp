@@ -1,13 +1,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "cli_context.hpp"
+#include "cli/cli_context.hpp"
+#include "cli/program_main.hpp"
 #include "gym/common/log.hpp"
 #include "gym/node/signals.hpp"
 #include "gym/protocol/unit.hpp"
 #include "gym/verifier/verifier_program.hpp"
-#include "node_options.hpp"
-#include "program_main.hpp"
+#include "node/node_options.hpp"
 
 namespace {
 

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "drivers/membership.hpp"
 #include "drivers/stake_gate.hpp"
+#include "gym/coordinator/decisions.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/registry/challenges.hpp"
 
 namespace gym::coordinator {
 namespace {
-
-using protocol::UnitState;
 
 constexpr std::int64_t kHourMs = 3'600'000;
 constexpr std::size_t kListedUnitsMax = 50;
@@ -24,32 +22,6 @@ struct NodeUnits {
     std::vector<registry::Unit> open;    ///< not terminal, as worker or assigned verifier
     std::vector<registry::Unit> recent;  ///< terminal, newest first
 };
-
-/// Why a worker has nothing to run, in one sentence; empty if it has.
-Result<std::string> worker_idle_because(db::Transaction& tx, const NodeUnits& units) {
-    for (const registry::Unit& unit : units.open)
-        if (unit.status.state == UnitState::kAssigned) return std::string();
-    for (const registry::Unit& unit : units.open)
-        if (unit.status.state == UnitState::kDisputed && !is_only_challenged(unit))
-            return protocol::name_unit(unit.key) +
-                   " is disputed; no new unit before that is decided";
-    registry::JobFilter running;
-    running.status = registry::JobStatus::kRunning;
-    GYM_TRY(const auto jobs, registry::list_jobs(tx, running));
-    if (jobs.empty()) return std::string("no job is running");
-    for (const registry::Job& job : jobs)
-        if (job.rounds_done < job.terms.rounds)
-            return std::string("waiting for the next round to begin");
-    return std::string("every running job has done all its rounds");
-}
-
-std::string verifier_idle_because(const Address& verifier, const NodeUnits& units) {
-    for (const registry::Unit& unit : units.open)
-        if (unit.verifier == verifier &&
-            (unit.status.state == UnitState::kSampled || unit.status.state == UnitState::kReported))
-            return "";
-    return "no drawn unit is assigned to this verifier";
-}
 
 Result<NodeUnits> read_units(db::Transaction& tx, const registry::Node& node) {
     registry::UnitFilter filter;
@@ -195,9 +167,12 @@ Result<records::NodeStatus> node_status(const Context& context, const Address& a
                     out.excluded_because = node.excluded_reason;
                     out.idle_because = "excluded: " + node.excluded_reason;
                 } else if (out.role == records::NodeRole::kWorker) {
-                    GYM_TRY(out.idle_because, worker_idle_because(tx, units));
+                    registry::JobFilter running;
+                    running.status = registry::JobStatus::kRunning;
+                    GYM_TRY(const auto jobs, registry::list_jobs(tx, running));
+                    out.idle_because = worker_idle_because(units.open, jobs);
                 } else {
-                    out.idle_because = verifier_idle_because(address, units);
+                    out.idle_because = verifier_idle_because(address, units.open);
                 }
                 return out;
             }));

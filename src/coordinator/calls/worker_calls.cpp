@@ -4,6 +4,7 @@
 
 #include "drivers/membership.hpp"
 #include "gym/commit/merkle.hpp"
+#include "gym/coordinator/decisions.hpp"
 #include "gym/registry/datasets.hpp"
 
 namespace gym::coordinator {

@@ -3,6 +3,7 @@
 #include "drivers/draws.hpp"
 #include "drivers/game_state.hpp"
 #include "drivers/membership.hpp"
+#include "gym/coordinator/decisions.hpp"
 #include "gym/registry/datasets.hpp"
 
 namespace gym::coordinator {
@@ -56,57 +57,36 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
     return Compute::Reexecuted{result.records_root, result.base.root, result.momentum.root};
 }
 
-/// Who reported the difference that a dispute is about; absent if a game alone is.
-std::optional<Address> who_disputed(const registry::Unit& unit) {
-    return is_only_challenged(unit) ? std::nullopt : unit.verifier;
-}
-
-/// A dispute ended for the worker, with `event`: who reported a difference that is none goes.
-Result<registry::Unit> uphold(const Context& context, db::Transaction& tx, const registry::Job& job,
-                              const registry::Unit& unit, const protocol::UnitEvent& event) {
+/// A dispute ended for the worker, with `event`: a verifier whose finding was false is excluded.
+Result<registry::Unit> end_for_worker(const Context& context, db::Transaction& tx,
+                                      const registry::Job& job, const registry::Unit& unit,
+                                      const protocol::UnitEvent& event) {
     const UnixMs now_ms = context.now();
     const protocol::LifecycleParams& params = job.terms.lifecycle;
-    const auto verifier = who_disputed(unit);
-    std::optional<protocol::Reason> reason;
-    if (verifier) reason = protocol::false_report(unit.key, *verifier);
-    GYM_TRY(registry::Unit upheld, registry::advance(tx, unit.id, event, params, now_ms, reason));
-    if (verifier) GYM_CHECK(exclude_verifier(context, tx, *verifier, upheld, params, now_ms));
+    const UnitChange change = uphold(unit, event);
+    GYM_TRY(registry::Unit upheld,
+            registry::advance(tx, unit.id, change.event, params, now_ms, change.reason));
+    if (const auto reporter = reporter_of(unit))
+        GYM_CHECK(exclude_verifier(context, tx, *reporter, upheld, params, now_ms));
     GYM_TRY(const auto worker, registry::find_node(tx, unit.worker));
     if (!worker || !worker->excluded) return upheld;
     return registry::advance(tx, unit.id, protocol::event::Voided{}, params, now_ms,
                              protocol::worker_excluded(unit.key));
 }
 
-/// Who decides a dispute.
-enum class Word : std::uint8_t {
-    kChain,          ///< or it has: the referee has nothing to say
-    kReferee,        ///< there are no games, or one that proved nothing
-    kRefereeTooLate  ///< no game was opened while it could be: whatever is found, no stake is taken
-};
-
-/// Lets the chain decide a dispute.
-/// Anybody can lose a game on purpose, so one that proved nothing speaks only for itself: what a
-/// report says is the referee's to look at, as if no game had been opened.
-Result<Word> decide_by_games(const Context& context, const registry::Job& job,
-                             const std::optional<registry::GameWatch>& games,
-                             const registry::Unit& unit, TickSummary& summary) {
-    if (!games) return Word::kReferee;
-    GYM_TRY(const GameVerdict verdict, verdict_on(context, *games, unit));
-    if (verdict == GameVerdict::kNeverOpened) return Word::kRefereeTooLate;
-    if (verdict == GameVerdict::kOpen) return Word::kChain;
-    if (!is_only_challenged(unit)) return Word::kReferee;
-    const Status written = context.transact([&](db::Transaction& tx) -> Status {
+/// Its games ended for the worker, and no report disputes the unit.
+Status end_by_games(const Context& context, const registry::Job& job, const Digest& id,
+                    TickSummary& summary) {
+    return context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));
-        GYM_TRY(const registry::Unit current, registry::get_unit(tx, unit.id));
+        GYM_TRY(const registry::Unit current, registry::get_unit(tx, id));
         if (!is_only_challenged(current)) return {};
         GYM_TRY(const registry::Unit ended,
-                uphold(context, tx, job, current, protocol::event::GameEnded{true}));
-        note(summary, protocol::name_unit(unit.key) + ": " +
+                end_for_worker(context, tx, job, current, protocol::event::GameEnded{true}));
+        note(summary, protocol::name_unit(ended.key) + ": " +
                           std::string(protocol::to_string(ended.status.state)) + " by its game");
         return {};
     });
-    if (!written.ok()) return written.error();
-    return Word::kChain;
 }
 
 /// The referee cannot look any more: nobody is at fault.
@@ -124,42 +104,34 @@ Status void_dispute(const Context& context, const registry::Job& job, const regi
 
 /// What the referee found.
 struct Ruling {
-    bool right = false;     ///< the worker
-    bool too_late = false;  ///< no game can take its stake any more
+    bool worker_right = false;
+    bool too_late = false;  ///< no game can take the worker's stake any more
 };
 
-/// Applies the referee's finding. Without a defence a finding against the worker is the deadline's.
+/// Applies the referee's finding.
 Status write_ruling(const Context& context, db::Transaction& tx, const registry::Job& job,
                     const registry::Unit& unit, const Ruling& ruling, TickSummary& summary) {
-    const auto said = [&](const registry::Unit& ruled) {
+    const auto say = [&](const registry::Unit& ruled) {
         note(summary, protocol::name_unit(unit.key) + ": " +
                           std::string(protocol::to_string(ruled.status.state)) + " by the referee");
     };
-    if (ruling.right) {
+    if (ruling.worker_right) {
         GYM_TRY(const registry::Unit upheld,
-                uphold(context, tx, job, unit, protocol::event::Ruled{true}));
-        said(upheld);
+                end_for_worker(context, tx, job, unit, protocol::event::Ruled{true}));
+        say(upheld);
         return {};
     }
     const UnixMs now_ms = context.now();
-    GYM_TRY(const protocol::ReasonCode code, protocol::parse_reason_code(unit.reason_code));
-    const protocol::Reason dispute{code, unit.reason};
-    protocol::Reason reason = protocol::no_defence(dispute);
-    protocol::UnitEvent event = protocol::event::TimePassed{};
-    if (unit.status.defended) {
-        reason = protocol::referee_ruled(dispute);
-        event = protocol::event::Ruled{false};
-    }
-    if (ruling.too_late) {
-        reason = protocol::no_game(reason);
+    GYM_TRY(const UnitChange change, reject(unit, ruling.too_late));
+    if (ruling.too_late)
         note(summary, protocol::name_unit(unit.key) +
                           ": no game about its fault was opened while one could be, so it costs no "
                           "stake: if verifiers are behind, the window is too short for them (`gym "
                           "params check`): add verifiers, or deploy with a longer one");
-    }
-    GYM_TRY(const registry::Unit rejected,
-            registry::advance(tx, unit.id, event, job.terms.lifecycle, now_ms, reason));
-    said(rejected);
+    GYM_TRY(
+        const registry::Unit rejected,
+        registry::advance(tx, unit.id, change.event, job.terms.lifecycle, now_ms, change.reason));
+    say(rejected);
     return exclude_worker(context, tx, rejected, now_ms);
 }
 
@@ -188,6 +160,39 @@ Status rule(const Context& context, const registry::Job& job, const Digest& id, 
                            claim.delta_root == mine->delta_root;
         return write_ruling(context, tx, job, current, {right, too_late}, summary);
     });
+}
+
+/// The coordinator defends its own units: the recomputation decides about them, too.
+Status defend_own(const Context& context, const registry::Job& job, const Digest& id) {
+    Status defended = context.transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::advance(tx, id, protocol::event::Defended{}, job.terms.lifecycle,
+                                    context.now()));
+        return {};
+    });
+    // Late is fine too: then the deadline brings the referee.
+    if (!defended.ok() && defended.error().code != ErrorCode::kTimeout) return defended;
+    return {};
+}
+
+Status referee_dispute(const Context& context, const registry::Job& job,
+                       const std::optional<registry::GameWatch>& games, const registry::Unit& unit,
+                       TickSummary& summary) {
+    DisputeFacts facts{unit, unit.worker == context.deps.key.address(), std::nullopt};
+    if (games) {
+        GYM_TRY(facts.games, verdict_on(context, *games, unit));
+    }
+    switch (next_step(facts, context.now())) {
+        case DisputeStep::kWait:
+            return {};
+        case DisputeStep::kUphold:
+            return end_by_games(context, job, unit.id, summary);
+        case DisputeStep::kDefendAndRule:
+            GYM_CHECK(defend_own(context, job, unit.id));
+            break;
+        case DisputeStep::kRule:
+            break;
+    }
+    return rule(context, job, unit.id, facts.games == GameVerdict::kNeverOpened, summary);
 }
 
 }  // namespace
@@ -224,24 +229,8 @@ Status referee_disputes(const Context& context, const registry::Job& job, TickSu
     }));
     if (units.empty()) return {};
     GYM_TRY(const auto games, game_watch(context));
-    for (const registry::Unit& unit : units) {
-        GYM_TRY(const Word word, decide_by_games(context, job, games, unit, summary));
-        if (word == Word::kChain) continue;
-        const bool own = unit.worker == context.deps.key.address();
-        if (own && !unit.status.defended) {
-            // The coordinator stands by its own units: it lets the recomputation decide.
-            Status defended = context.transact([&](db::Transaction& tx) -> Status {
-                GYM_CHECK(registry::advance(tx, unit.id, protocol::event::Defended{},
-                                            job.terms.lifecycle, context.now()));
-                return {};
-            });
-            // Late is fine too: then the deadline brings the referee.
-            if (!defended.ok() && defended.error().code != ErrorCode::kTimeout) return defended;
-        }
-        const bool due = unit.status.deadline_ms != 0 && context.now() > unit.status.deadline_ms;
-        if (own || unit.status.defended || due)
-            GYM_CHECK(rule(context, job, unit.id, word == Word::kRefereeTooLate, summary));
-    }
+    for (const registry::Unit& unit : units)
+        GYM_CHECK(referee_dispute(context, job, games, unit, summary));
     return {};
 }
 

@@ -24,9 +24,7 @@ Result<GameVerdict> verdict_on(const Context& context, const GameWatch& games,
         if (!stored || !round.posted_block) return GameVerdict::kOpen;
         GYM_TRY(const Digest name, game::unit_of(context.options.domain, stored->commitment));
         GYM_TRY(const auto known, registry::find_disputed_unit(tx, games.contract, name));
-        if (known && (known->faulty || known->open_games > 0)) return GameVerdict::kOpen;
-        if (games.is_window_open(*round.posted_block)) return GameVerdict::kOpen;
-        return known ? GameVerdict::kUpheld : GameVerdict::kNeverOpened;
+        return verdict_of(games, *round.posted_block, known);
     });
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "drivers/membership.hpp"
+#include "gym/coordinator/decisions.hpp"
 #include "gym/game/evidence.hpp"
 
 namespace gym::coordinator {
@@ -60,14 +61,6 @@ Result<std::optional<registry::Unit>> find_named(const Context& context, db::Tra
     return Found();
 }
 
-/// Why a unit was slashed: what was found here before, if anything was.
-protocol::Reason reason_of(const registry::Unit& unit) {
-    const auto code = protocol::parse_reason_code(unit.reason_code);
-    const bool disputed = unit.status.state == UnitState::kDisputed && code.ok() &&
-                          *code != protocol::ReasonCode::kChallenged;
-    return disputed ? protocol::game_proved({*code, unit.reason}) : protocol::game_proved(unit.key);
-}
-
 /// The unit as it is afterwards; absent if it had ended before.
 Result<std::optional<registry::Unit>> slash(const Context& context, db::Transaction& tx,
                                             const registry::Unit& unit, TickSummary& summary) {
@@ -76,7 +69,7 @@ Result<std::optional<registry::Unit>> slash(const Context& context, db::Transact
     GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
     GYM_TRY(registry::Unit ended,
             registry::advance(tx, unit.id, protocol::event::GameEnded{false}, job.terms.lifecycle,
-                              context.now(), reason_of(unit)));
+                              context.now(), slash_reason(unit)));
     note(summary, protocol::name_unit(unit.key) + ": slashed by its game");
     return Ended(std::move(ended));
 }

@@ -6,6 +6,7 @@
 #include "drivers/planning.hpp"
 #include "drivers/round.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/coordinator/decisions.hpp"
 #include "gym/registry/datasets.hpp"
 
 namespace gym::coordinator {
@@ -72,28 +73,6 @@ Status set_status(const Context& context, const registry::Job& job, JobStatus st
     return {};
 }
 
-/// What `job` becomes by what was asked for. Absent: the request has to wait.
-std::optional<std::pair<JobStatus, std::string>> answer(const registry::Job& job) {
-    const auto request = job.request;
-    if (!request) return std::nullopt;
-    JobStatus next = job.status;
-    std::string reason;
-    if (*request == registry::JobRequest::kCancel) {
-        next = JobStatus::kCancelled;
-        reason = "cancelled by its owner";
-    } else if (*request == registry::JobRequest::kPause && job.status == JobStatus::kRunning) {
-        next = JobStatus::kPaused;
-        reason = job.request_reason.empty() ? "paused by its owner" : job.request_reason;
-    } else if (*request == registry::JobRequest::kResume && job.status == JobStatus::kPaused) {
-        next = JobStatus::kRunning;
-    } else if (job.status == JobStatus::kSubmitted) {
-        return std::nullopt;  // kept until the job is prepared
-    } else {
-        reason = job.status_reason;
-    }
-    return std::pair(next, reason);
-}
-
 /// Does what was asked for. @return the job as it is afterwards.
 Result<registry::Job> obey(const Context& context, const registry::Job& job, TickSummary& summary) {
     if (!job.request) return job;
@@ -102,10 +81,10 @@ Result<registry::Job> obey(const Context& context, const registry::Job& job, Tic
             context.transact([&](db::Transaction& tx) -> Result<registry::Job> {
                 // Under its lock: the owner may have thought better of it since `job` was read.
                 GYM_TRY(const registry::Job now, registry::lock_job(tx, job.id));
-                const auto next = answer(now);
+                const auto next = answer_request(now);
                 answered = next.has_value();
                 if (!next) return now;
-                GYM_CHECK(registry::set_job_status(tx, job.id, next->first, next->second,
+                GYM_CHECK(registry::set_job_status(tx, job.id, next->status, next->reason,
                                                    context.now(), now.request));
                 return registry::get_job(tx, job.id);
             }));
@@ -114,11 +93,11 @@ Result<registry::Job> obey(const Context& context, const registry::Job& job, Tic
 }
 
 Status complete_if_done(const Context& context, const registry::Job& job, TickSummary& summary) {
-    if (job.status != JobStatus::kRunning || job.rounds_done < job.terms.rounds) return {};
+    if (!is_complete(job, 0)) return {};
     GYM_TRY(const auto open, context.transact([&](db::Transaction& tx) {
         return registry::open_rounds(tx, job.id);
     }));
-    if (!open.empty()) return {};
+    if (!is_complete(job, open.size())) return {};
     return set_status(context, job, JobStatus::kCompleted, "", summary);
 }
 

@@ -1,6 +1,7 @@
 #include "drivers/membership.hpp"
 
 #include "drivers/draws.hpp"
+#include "gym/coordinator/decisions.hpp"
 #include "gym/registry/nodes.hpp"
 
 namespace gym::coordinator {
@@ -41,11 +42,6 @@ Result<registry::Node> require_node(db::Transaction& tx, const Address& address,
         return fail(ErrorCode::kPermissionDenied,
                     "node " + address.hex() + " is excluded: " + node.excluded_reason);
     return node;
-}
-
-bool is_only_challenged(const records::UnitSummary& unit) {
-    return unit.status.state == UnitState::kDisputed &&
-           unit.reason_code == protocol::to_string(protocol::ReasonCode::kChallenged);
 }
 
 Status exclude_worker(const Context& context, db::Transaction& tx, const registry::Unit& cause,

@@ -9,9 +9,6 @@ namespace gym::coordinator {
 Result<registry::Node> require_node(db::Transaction& tx, const Address& address,
                                     records::NodeRole role);
 
-/// Whether a unit is disputed because of a game alone: no report depends on how that ends.
-[[nodiscard]] bool is_only_challenged(const records::UnitSummary& unit);
-
 /// Ends a worker's membership because of a proven fault of `cause`: excluded with the reason, and
 /// its other units that are not final become void. Those that a report disputes have their own end,
 /// because that decides what the report is worth; it is void if they turn out right.

@@ -1,40 +1,14 @@
 #include "drivers/planning.hpp"
 
-#include <algorithm>
-#include <tuple>
-
-#include "drivers/membership.hpp"
 #include "drivers/stake_gate.hpp"
-#include "gym/commit/codec.hpp"
-#include "gym/commit/sha256.hpp"
+#include "gym/coordinator/decisions.hpp"
 #include "gym/protocol/job_cost.hpp"
 #include "gym/registry/cost_terms.hpp"
-#include "gym/registry/datasets.hpp"
-#include "gym/registry/job_spec.hpp"
 
 namespace gym::coordinator {
 namespace {
 
 using registry::JobStatus;
-
-protocol::RoundRecord first_record(const registry::Job& job) {
-    const registry::JobArtifacts& artifacts = *job.artifacts;
-    protocol::RoundRecord record;
-    record.job_id = job.id;
-    record.round = 1;
-    record.base_state_root = artifacts.base_state_root;
-    record.momentum_root = artifacts.momentum_root;
-    record.program_root = artifacts.program_root;
-    record.evaluate_program_root = artifacts.evaluate_program_root;
-    record.dataset_root = job.dataset_root;
-    record.job_seed = artifacts.seed;
-    record.steps = job.terms.steps;
-    record.checkpoint_every = job.terms.checkpoint_every;
-    record.tokens_per_step = artifacts.tokens_per_step;
-    record.flops_per_step = artifacts.flops_per_step;
-    record.sampling = job.terms.sampling;
-    return record;
-}
 
 /// The budget that covers everything that was or may still be paid and one more round. Reports on
 /// rejected units count too: a job owner whose own verifiers find the faults of its own workers
@@ -52,12 +26,6 @@ Result<Amount> budget_for_round(const Context& context, db::Transaction& tx,
     return protocol::cost_bound(registry::work_price(job), context.options.cost_rates(), work);
 }
 
-std::string out_of_budget_reason(const Amount& needed, const registry::Job& job) {
-    return "budget: with another round the job may cost " + needed.to_tokens() +
-           " tokens in all, its budget is " + job.budget_wei.to_tokens() +
-           "; `gym job fund` adds to it and resumes the job";
-}
-
 /// Pauses a job whose budget does not cover `needed`, unless money came in the meantime: decided
 /// under the job's lock, so that what is added later finds a paused job and resumes it.
 /// @return the job's reason; absent if it goes on.
@@ -65,82 +33,34 @@ Result<std::optional<std::string>> pause_without_budget(const Context& context, 
                                                         const Digest& id, const Amount& needed) {
     using Out = std::optional<std::string>;
     GYM_TRY(const registry::Job job, registry::lock_job(tx, id));
-    if (job.status != JobStatus::kRunning || needed <= job.budget_wei) return Out();
-    std::string reason = out_of_budget_reason(needed, job);
-    GYM_CHECK(registry::set_job_status(tx, id, JobStatus::kPaused, reason, context.now()));
-    return Out(std::move(reason));
+    Out reason = budget_pause(job, needed);
+    if (reason)
+        GYM_CHECK(registry::set_job_status(tx, id, JobStatus::kPaused, *reason, context.now()));
+    return reason;
 }
 
 using Staked = std::optional<std::set<Address>>;
 
-/// Live workers without open work or dispute, in an order that the round's inputs fix.
-Result<std::vector<registry::Node>> choose_workers(const Context& context, db::Transaction& tx,
-                                                   const registry::Job& job, std::uint64_t round,
-                                                   UnixMs now_ms, const Staked& staked) {
+/// Live workers that may take part and have no open work or dispute.
+Result<std::vector<registry::Node>> free_workers(const Context& context, db::Transaction& tx,
+                                                 UnixMs now_ms, const Staked& staked) {
     registry::NodeFilter filter;
     filter.role = records::NodeRole::kWorker;
     filter.eligible_only = true;
     filter.seen_since_ms = now_ms - context.options.node_live_ms;
     filter.limit = 10'000;
-    GYM_TRY(const auto nodes, registry::list_nodes(tx, filter));
-    std::vector<std::tuple<Digest, registry::Node>> ranked;
-    for (const registry::Node& node : nodes) {
+    GYM_TRY(auto nodes, registry::list_nodes(tx, filter));
+    std::vector<registry::Node> out;
+    for (registry::Node& node : nodes) {
         if (!context.admits(node.profile.role, node.address)) continue;
         if (staked && !staked->contains(node.address)) continue;
         registry::UnitFilter busy;
         busy.worker = node.address;
         busy.states = {protocol::UnitState::kAssigned, protocol::UnitState::kDisputed};
-        GYM_TRY(auto open, registry::list_units(tx, busy));
-        // A bond keeps nobody from work: what the worker does meanwhile is void if the game shows
-        // a fault.
-        std::erase_if(open, [](const registry::Unit& unit) { return is_only_challenged(unit); });
-        if (!open.empty()) continue;
-        commit::Encoder encoder;
-        encoder.raw(as_bytes("gym.slot.v1")).fixed(job.id).u64(round).fixed(node.address);
-        ranked.emplace_back(commit::sha256(encoder.view()), node);
+        GYM_TRY(const auto open, registry::list_units(tx, busy));
+        if (is_free(open)) out.push_back(std::move(node));
     }
-    std::sort(ranked.begin(), ranked.end(),
-              [](const auto& a, const auto& b) { return std::get<0>(a) < std::get<0>(b); });
-    const std::uint64_t fit = context.options.deltas_bytes_max / delta_bytes_max(job);
-    const std::uint64_t slots = std::min<std::uint64_t>(
-        {job.terms.slots_max, registry::kJobSlotsMax, std::max<std::uint64_t>(fit, 1)});
-    std::vector<registry::Node> out;
-    for (const auto& [rank, node] : ranked)
-        if (out.size() < slots) out.push_back(node);
     return out;
-}
-
-/// What a round is recorded with; its roots for disputes are computed apart.
-struct Plan {
-    protocol::RoundRecord record;
-    registry::StateRef base;
-    registry::StateRef momentum;
-};
-
-/// The round after `last` (the first one if there is none) for these workers, one slot each.
-Result<Plan> make_plan(db::Transaction& tx, const registry::Job& job,
-                       const std::optional<registry::Round>& last,
-                       const std::vector<registry::Node>& workers) {
-    Plan plan;
-    plan.record = first_record(job);
-    plan.base = {job.artifacts->base_state_root, job.artifacts->base_state_blob};
-    plan.momentum = {job.artifacts->momentum_root, job.artifacts->momentum_blob};
-    if (last) {
-        plan.base = *last->next_base;
-        plan.momentum = *last->next_momentum;
-        plan.record.round = last->round + 1;
-        plan.record.previous_record = last->record_hash;
-        plan.record.base_state_root = plan.base.root;
-        plan.record.momentum_root = plan.momentum.root;
-        plan.record.aggregate_program_root = last->aggregate_program_root.value_or(Digest{});
-        GYM_TRY(plan.record.included, registry::included_deltas(tx, job.id, last->round));
-    }
-    std::uint32_t slot = 0;
-    for (const registry::Node& worker : workers)
-        plan.record.slots.push_back(
-            {slot++, worker.address,
-             protocol::sampling_rate_ppm(worker.valid_run, job.terms.sampling)});
-    return plan;
 }
 
 /// What came of planning a round: nothing yet, a plan that wants its roots, a round, or a pause.
@@ -156,18 +76,23 @@ Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
                                const registry::Job& job, const Staked& staked,
                                const Compute::RoundRoots* roots) {
     GYM_TRY(const auto last, registry::last_round(tx, job.id));
-    if (last && !last->next_base) return Planned{};
-    const std::uint64_t number = last ? last->round + 1 : 1;
-    if (number > job.terms.rounds) return Planned{};
+    const auto number = next_round(job, last);
+    if (!number) return Planned{};
     GYM_TRY(const Amount needed, budget_for_round(context, tx, job));
     if (needed > job.budget_wei) {
         GYM_TRY(auto paused, pause_without_budget(context, tx, job.id, needed));
         return Planned{{}, {}, std::move(paused)};
     }
     const UnixMs now_ms = context.now();
-    GYM_TRY(const auto workers, choose_workers(context, tx, job, number, now_ms, staked));
+    GYM_TRY(auto free, free_workers(context, tx, now_ms, staked));
+    const auto workers = choose_workers(job.id, *number, std::move(free),
+                                        slots_of_round(job, context.options.deltas_bytes_max));
     if (workers.size() < job.terms.workers_min) return Planned{};
-    GYM_TRY(Plan plan, make_plan(tx, job, last, workers));
+    std::vector<protocol::IncludedDelta> included;
+    if (last) {
+        GYM_TRY(included, registry::included_deltas(tx, job.id, last->round));
+    }
+    Plan plan = make_plan(job, last, std::move(included), workers);
     if (roots == nullptr) return Planned{std::move(plan), {}, {}};
     plan.record.trace_root = roots->trace_root;
     plan.record.initial_state_root = roots->initial_state_root;

@@ -3,6 +3,7 @@
 #include "drivers/aggregation.hpp"
 #include "drivers/draws.hpp"
 #include "gym/commit/merkle.hpp"
+#include "gym/coordinator/decisions.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -44,24 +45,18 @@ Status open_units(db::Transaction& tx, const registry::Job& job, const registry:
     return {};
 }
 
-Status step_recorded(const Context& context, const registry::Job& job, const registry::Round& round,
-                     TickSummary& summary) {
-    GYM_TRY(const bool posted,
-            context.deps.chain.round_posted(job.id, round.round, round.record_hash));
-    if (!posted) return context.deps.chain.post_round(job.id, round.round, round.record_hash);
+Status assign_units(const Context& context, const registry::Job& job, const registry::Round& round,
+                    TickSummary& summary) {
     GYM_CHECK(context.transact(
         [&](db::Transaction& tx) { return open_units(tx, job, round, context.now()); }));
     note(summary, name_round(round) + ": on chain, units assigned");
     return {};
 }
 
-/// Closes the round for commitments once no unit waits for one.
-Status step_open(const Context& context, const registry::Job& job, const registry::Round& round,
-                 TickSummary& summary) {
-    GYM_TRY(const bool sealed, context.transact([&](db::Transaction& tx) -> Result<bool> {
+/// Closes the round for commitments: those that are there become the leaves of its epoch.
+Status seal(const Context& context, const registry::Round& round, TickSummary& summary) {
+    const Status sealed = context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));
-        GYM_TRY(const auto waiting, train_units(tx, round, {UnitState::kAssigned}));
-        if (!waiting.empty()) return false;
         GYM_TRY(const auto committed, train_units(tx, round, {UnitState::kCommitted}));
         std::vector<Digest> ids;
         ids.reserve(committed.size());
@@ -73,42 +68,38 @@ Status step_open(const Context& context, const registry::Job& job, const registr
         digests.reserve(leaves.size());
         for (const registry::EpochLeaf& leaf : leaves)
             digests.push_back(leaf.leaf);
-        GYM_CHECK(registry::seal_round(tx, job.id, round.round, commit::merkle_root(digests),
-                                       static_cast<std::uint32_t>(digests.size()), context.now()));
-        return true;
-    }));
-    if (sealed) note(summary, name_round(round) + ": sealed");
+        return registry::seal_round(tx, round.job_id, round.round, commit::merkle_root(digests),
+                                    static_cast<std::uint32_t>(digests.size()), context.now());
+    });
+    GYM_CHECK(sealed);
+    note(summary, name_round(round) + ": sealed");
     return {};
 }
 
-Status step_sealed(const Context& context, const registry::Round& round, TickSummary& summary) {
-    const EpochPost post = epoch_post(round);
-    GYM_TRY(const auto block, context.deps.chain.epoch_block(post));
-    if (!block) return context.deps.chain.post_epoch(post);
-    const std::uint64_t beacon_block = *block + context.options.beacon_delay_blocks;
+Status set_beacon_block(const Context& context, const registry::Round& round, std::uint64_t block,
+                        TickSummary& summary) {
+    const std::uint64_t beacon_block = block + context.options.beacon_delay_blocks;
     GYM_CHECK(context.transact([&](db::Transaction& tx) {
-        return registry::mark_posted(tx, round.job_id, round.round, *block, beacon_block);
+        return registry::mark_posted(tx, round.job_id, round.round, block, beacon_block);
     }));
     note(summary,
-         name_round(round) + ": commitment root on chain in block " + std::to_string(*block));
+         name_round(round) + ": commitment root on chain in block " + std::to_string(block));
     return {};
 }
 
 /// Draws the units that are verified.
-Status step_posted(const Context& context, const registry::Job& job, registry::Round round,
-                   TickSummary& summary) {
-    GYM_TRY(const auto beacon, context.deps.chain.randomness(*round.beacon_block));
-    if (!beacon) return {};
+Status draw_sample(const Context& context, const registry::Job& job, registry::Round round,
+                   const Digest& beacon, TickSummary& summary) {
     round.beacon = beacon;
     GYM_TRY(const std::size_t sampled,
             context.transact([&](db::Transaction& tx) -> Result<std::size_t> {
                 GYM_CHECK(registry::lock_feed(tx));
-                GYM_CHECK(registry::set_beacon(tx, round.job_id, round.round, *beacon));
+                GYM_CHECK(registry::set_beacon(tx, round.job_id, round.round, beacon));
                 GYM_TRY(const auto units, train_units(tx, round, {UnitState::kCommitted}));
                 std::size_t count = 0;
                 for (const registry::Unit& unit : units) {
                     const bool drawn =
-                        protocol::is_sampled(*beacon, unit.id, unit.sampling_rate_ppm);
+                        protocol::is_sampled(beacon, unit.id, unit.sampling_rate_ppm);
                     GYM_CHECK(registry::advance(tx, unit.id, protocol::event::Drawn{drawn},
                                                 job.terms.lifecycle, context.now()));
                     count += drawn ? 1 : 0;
@@ -120,51 +111,74 @@ Status step_posted(const Context& context, const registry::Job& job, registry::R
     return {};
 }
 
-Status step_verifying(const Context& context, const registry::Job& job,
-                      const registry::Round& round, TickSummary& summary) {
-    GYM_TRY(const bool decided, context.transact([&](db::Transaction& tx) -> Result<bool> {
-        GYM_TRY(const auto undecided, train_units(tx, round,
-                                                  {UnitState::kCommitted, UnitState::kSampled,
-                                                   UnitState::kReported, UnitState::kRevealed}));
-        return undecided.empty();
+Status close(const Context& context, const registry::Round& round, TickSummary& summary) {
+    GYM_CHECK(context.transact([&](db::Transaction& tx) {
+        return registry::close_round(tx, round.job_id, round.round, context.now());
     }));
-    if (decided) return aggregate_round(context, job, round, summary);
+    note(summary, name_round(round) + ": closed");
     return {};
 }
 
-Status step_aggregated(const Context& context, const registry::Round& round, TickSummary& summary) {
-    registry::UnitFilter open;
-    open.job_id = round.job_id;
-    open.round = round.round;
-    open.limit = registry::kUnitsListMax;
-    GYM_TRY(const bool closed, context.transact([&](db::Transaction& tx) -> Result<bool> {
-        GYM_TRY(const auto units, registry::list_units(tx, open));
-        for (const registry::Unit& unit : units)
-            if (!unit.ended_at_ms) return false;
-        GYM_CHECK(registry::close_round(tx, round.job_id, round.round, context.now()));
-        return true;
+/// What is true of a round now, with what its next step needs.
+struct Observed {
+    RoundFacts facts;
+    std::optional<std::uint64_t> epoch_block;
+    std::optional<Digest> beacon;
+};
+
+/// Asks only what matters in the round's state. Whether units hold the round is as good as asked
+/// under a lock: none of them ever returns to a state that holds it.
+Result<Observed> observe(const Context& context, const registry::Round& round) {
+    ChainPort& chain = context.deps.chain;
+    Observed out;
+    out.facts.state = round.state;
+    if (round.state == RoundState::kRecorded) {
+        GYM_TRY(out.facts.record_on_chain,
+                chain.round_posted(round.job_id, round.round, round.record_hash));
+    } else if (round.state == RoundState::kSealed) {
+        GYM_TRY(out.epoch_block, chain.epoch_block(epoch_post(round)));
+        out.facts.epoch_on_chain = out.epoch_block.has_value();
+    } else if (round.state == RoundState::kPosted) {
+        GYM_TRY(out.beacon, chain.randomness(*round.beacon_block));
+        out.facts.beacon_known = out.beacon.has_value();
+    }
+    registry::UnitFilter holding;
+    holding.job_id = round.job_id;
+    holding.round = round.round;
+    holding.states = states_that_hold(round.state);
+    holding.limit = 1;
+    if (round.state != RoundState::kAggregated) holding.kind = protocol::UnitKind::kTrain;
+    if (holding.states.empty()) return out;
+    GYM_TRY(const auto units, context.transact([&](db::Transaction& tx) {
+        return registry::list_units(tx, holding);
     }));
-    if (closed) note(summary, name_round(round) + ": closed");
-    return {};
+    out.facts.held = !units.empty();
+    return out;
 }
 
 Status step_once(const Context& context, const registry::Job& job, const registry::Round& round,
                  TickSummary& summary) {
-    switch (round.state) {
-        case RoundState::kRecorded:
-            return step_recorded(context, job, round, summary);
-        case RoundState::kOpen:
-            return step_open(context, job, round, summary);
-        case RoundState::kSealed:
-            return step_sealed(context, round, summary);
-        case RoundState::kPosted:
-            return step_posted(context, job, round, summary);
-        case RoundState::kVerifying:
-            return step_verifying(context, job, round, summary);
-        case RoundState::kAggregated:
-            return step_aggregated(context, round, summary);
-        case RoundState::kClosed:
+    GYM_TRY(const Observed now, observe(context, round));
+    ChainPort& chain = context.deps.chain;
+    switch (next_step(now.facts)) {
+        case RoundStep::kWait:
             return {};
+        case RoundStep::kPostRecord:
+            return chain.post_round(round.job_id, round.round, round.record_hash);
+        case RoundStep::kAssignUnits:
+            return assign_units(context, job, round, summary);
+        case RoundStep::kSeal:
+            return seal(context, round, summary);
+        case RoundStep::kPostEpoch:
+            return chain.post_epoch(epoch_post(round));
+        case RoundStep::kSetBeaconBlock:
+            return set_beacon_block(context, round, *now.epoch_block, summary);
+        case RoundStep::kDrawSample:
+            return draw_sample(context, job, round, *now.beacon, summary);
+        case RoundStep::kAggregate:
+            return aggregate_round(context, job, round, summary);
+        case RoundStep::kClose:
+            return close(context, round, summary);
     }
     return {};
 }

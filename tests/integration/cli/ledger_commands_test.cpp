@@ -247,7 +247,7 @@ TEST_F(ProofsOfTheApi, OthersAreToldWhyTheyGetNone) {
     const Outcome refused = gym({"prove", deposit_}, false);
     EXPECT_EQ(refused.exit_code, 5) << refused.err;
     EXPECT_TRUE(refused.out.empty()) << refused.out;
-    EXPECT_NE(refused.err.find("only who pays or is paid"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("only the payer and the payee"), std::string::npos) << refused.err;
 }
 
 TEST_F(LedgerCommands, ATransferThatIsNotThereHasNoProof) {

@@ -24,7 +24,7 @@ class AuditedGames : public CoordinatorGames {
     }
 };
 
-TEST_F(AuditedGames, no_game_puts_an_audit_off) {
+TEST_F(AuditedGames, NoGamePutsAnAuditOff) {
     audit(kPpm);
     const FakeNode third = world.add_node(NodeRole::kWorker);
     commit(honest);
@@ -49,7 +49,7 @@ TEST_F(AuditedGames, no_game_puts_an_audit_off) {
     EXPECT_TRUE(node(verifier).excluded);
 }
 
-TEST_F(AuditedGames, a_failed_audit_brings_those_of_units_in_games) {
+TEST_F(AuditedGames, AFailedAuditBringsThoseOfUnitsInGames) {
     audit(0);
     const Digest upheld = commit_wrong(other);
     commit(honest);

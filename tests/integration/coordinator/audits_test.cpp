@@ -39,7 +39,7 @@ class ReportAudits : public ::testing::Test {
     FakeNode worker, other, verifier;
 };
 
-TEST_F(ReportAudits, who_copies_a_commitment_is_excluded_and_not_paid) {
+TEST_F(ReportAudits, WhoCopiesACommitmentIsExcludedAndNotPaid) {
     const Digest unit = world.commit(worker, world.work(worker))->unit;
     ASSERT_TRUE(world.commit(other, world.work(other)).ok());
     world.settle();
@@ -53,7 +53,7 @@ TEST_F(ReportAudits, who_copies_a_commitment_is_excluded_and_not_paid) {
     EXPECT_TRUE(paid().empty());
 }
 
-TEST_F(ReportAudits, a_wrong_unit_that_a_copier_passed_is_rejected) {
+TEST_F(ReportAudits, AWrongUnitThatACopierPassedIsRejected) {
     const Digest good = world.commit(worker, world.work(worker))->unit;
     const Digest bad = world.commit(other, world.cheat(other, 7))->unit;
     world.settle();
@@ -69,7 +69,7 @@ TEST_F(ReportAudits, a_wrong_unit_that_a_copier_passed_is_rejected) {
     EXPECT_TRUE(paid().empty());
 }
 
-TEST_F(ReportAudits, who_ran_the_unit_passes_and_is_paid_when_it_is_final) {
+TEST_F(ReportAudits, WhoRanTheUnitPassesAndIsPaidWhenItIsFinal) {
     ASSERT_TRUE(world.commit(worker, world.work(worker)).ok());
     ASSERT_TRUE(world.commit(other, world.work(other)).ok());
     world.settle();
@@ -82,7 +82,7 @@ TEST_F(ReportAudits, who_ran_the_unit_passes_and_is_paid_when_it_is_final) {
     EXPECT_EQ(paid().size(), 2U);
 }
 
-TEST_F(ReportAudits, a_unit_is_not_final_before_its_report_is_audited) {
+TEST_F(ReportAudits, AUnitIsNotFinalBeforeItsReportIsAudited) {
     const Digest unit = world.commit(worker, world.work(worker))->unit;
     ASSERT_TRUE(world.commit(other, world.work(other)).ok());
     world.settle();
@@ -97,7 +97,7 @@ TEST_F(ReportAudits, a_unit_is_not_final_before_its_report_is_audited) {
     EXPECT_TRUE(paid().empty());
 }
 
-TEST_F(ReportAudits, an_audit_without_inputs_blames_nobody) {
+TEST_F(ReportAudits, AnAuditWithoutInputsBlamesNobody) {
     const World::Work work = world.work(worker);
     ASSERT_TRUE(world.commit(worker, work).ok());
     ASSERT_TRUE(world.commit(other, world.work(other)).ok());
@@ -114,7 +114,7 @@ TEST_F(ReportAudits, an_audit_without_inputs_blames_nobody) {
     EXPECT_EQ(paid().size(), 2U);
 }
 
-TEST_F(ReportAudits, one_failed_audit_brings_the_others_of_that_verifier) {
+TEST_F(ReportAudits, OneFailedAuditBringsTheOthersOfThatVerifier) {
     audit(0);
     ASSERT_TRUE(world.commit(worker, world.work(worker)).ok());
     const Digest bad = world.commit(other, world.cheat(other, 7))->unit;
@@ -134,7 +134,7 @@ TEST_F(ReportAudits, one_failed_audit_brings_the_others_of_that_verifier) {
     EXPECT_TRUE(paid().empty());
 }
 
-TEST_F(ReportAudits, a_copied_report_on_an_aggregate_is_refused) {
+TEST_F(ReportAudits, ACopiedReportOnAnAggregateIsRefused) {
     world.clock.advance_ms(1);
     world.submit_job(World::terms());  // its aggregates are drawn
     world.settle();

@@ -70,7 +70,7 @@ class ChallengeTest : public RegistryDatabase {
     ChallengePolicy policy;
 };
 
-TEST_F(ChallengeTest, a_node_is_asked_when_its_moment_comes_and_not_before) {
+TEST_F(ChallengeTest, ANodeIsAskedWhenItsMomentComesAndNotBefore) {
     EXPECT_EQ(pass(kNow), 0U) << "the first pass only draws";
     EXPECT_EQ(pass(kNow + wait_ms - 1), 0U);
     EXPECT_EQ(pass(kNow + wait_ms), nodes_known());
@@ -82,13 +82,13 @@ TEST_F(ChallengeTest, a_node_is_asked_when_its_moment_comes_and_not_before) {
     EXPECT_NE(challenge->nonce, open(address(2), kNow + wait_ms)->nonce);
 }
 
-TEST_F(ChallengeTest, the_next_moment_does_not_wait_for_an_answer) {
+TEST_F(ChallengeTest, TheNextMomentDoesNotWaitForAnAnswer) {
     const UnixMs first = asked();
     EXPECT_EQ(pass(first + wait_ms), nodes_known()) << "while the first one is open";
     EXPECT_EQ(open(address(1), first + wait_ms)->issued_ms, first) << "the oldest comes first";
 }
 
-TEST_F(ChallengeTest, an_answer_counts_once_and_for_the_node_that_was_asked) {
+TEST_F(ChallengeTest, AnAnswerCountsOnceAndForTheNodeThatWasAsked) {
     const UnixMs at = asked();
     const Digest nonce = open(address(1), at)->nonce;
     EXPECT_EQ(answer(address(2), nonce, at + 1), AnswerOutcome::kUnknown) << "a foreign nonce";
@@ -103,7 +103,7 @@ TEST_F(ChallengeTest, an_answer_counts_once_and_for_the_node_that_was_asked) {
     EXPECT_EQ(measure(address(2), at, at + policy.answer_ms + 1).ppm(), 0U);
 }
 
-TEST_F(ChallengeTest, the_deadline_counts_from_the_issue) {
+TEST_F(ChallengeTest, TheDeadlineCountsFromTheIssue) {
     const UnixMs at = asked();
     const Digest one = open(address(1), at)->nonce, two = open(address(2), at)->nonce;
     EXPECT_EQ(answer(address(1), one, at + policy.answer_ms), AnswerOutcome::kCounted);
@@ -116,7 +116,7 @@ TEST_F(ChallengeTest, the_deadline_counts_from_the_issue) {
     EXPECT_EQ(late.answered, 0U);
 }
 
-TEST_F(ChallengeTest, uptime_counts_what_was_decided_within_the_span) {
+TEST_F(ChallengeTest, UptimeCountsWhatWasDecidedWithinTheSpan) {
     const UnixMs at = asked();
     const UnixMs end = at + policy.answer_ms;
     EXPECT_EQ(measure(address(1), at, end).issued, 0U) << "its deadline is not over";
@@ -128,7 +128,7 @@ TEST_F(ChallengeTest, uptime_counts_what_was_decided_within_the_span) {
     EXPECT_EQ(stranger.error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(ChallengeTest, who_left_is_asked_on_and_who_is_excluded_or_long_gone_is_not) {
+TEST_F(ChallengeTest, WhoLeftIsAskedOnAndWhoIsExcludedOrLongGoneIsNot) {
     pass(kNow);
     run([&](db::Transaction& tx) -> Status {
         GYM_CHECK(leave(tx, address(1), kNow));
@@ -143,7 +143,7 @@ TEST_F(ChallengeTest, who_left_is_asked_on_and_who_is_excluded_or_long_gone_is_n
     EXPECT_EQ(pass(later), 1U) << "only who was seen";
 }
 
-TEST_F(ChallengeTest, the_coordinators_silence_counts_against_nobody) {
+TEST_F(ChallengeTest, TheCoordinatorsSilenceCountsAgainstNobody) {
     const UnixMs at = asked();
     ASSERT_EQ(answer(address(1), open(address(1), at)->nonce, at), AnswerOutcome::kCounted);
     const Digest unanswered = open(address(2), at)->nonce;
@@ -156,20 +156,20 @@ TEST_F(ChallengeTest, the_coordinators_silence_counts_against_nobody) {
     EXPECT_EQ(pass(back + wait_ms), nodes_known()) << "and they are asked again";
 }
 
-TEST_F(ChallengeTest, at_its_deadline_a_challenge_is_still_open) {
+TEST_F(ChallengeTest, AtItsDeadlineAChallengeIsStillOpen) {
     const UnixMs at = asked();
     EXPECT_TRUE(open(address(1), at + policy.answer_ms));
     EXPECT_FALSE(open(address(1), at + policy.answer_ms + 1));
 }
 
-TEST_F(ChallengeTest, a_gap_as_long_as_allowed_is_no_silence) {
+TEST_F(ChallengeTest, AGapAsLongAsAllowedIsNoSilence) {
     const UnixMs at = asked();
     EXPECT_EQ(pass(at + policy.silence_ms), nodes_known()) << "whose next moments had come";
     EXPECT_TRUE(open(address(1), at + policy.silence_ms));
     EXPECT_EQ(measure(address(1), at, at + policy.answer_ms + 1).issued, 1U);
 }
 
-TEST_F(ChallengeTest, what_could_be_answered_to_the_last_pass_is_withdrawn_with_the_silence) {
+TEST_F(ChallengeTest, WhatCouldBeAnsweredToTheLastPassIsWithdrawnWithTheSilence) {
     policy.answer_ms = 4'000;
     wait_ms = 5'000;
     const UnixMs at = asked();
@@ -180,13 +180,13 @@ TEST_F(ChallengeTest, what_could_be_answered_to_the_last_pass_is_withdrawn_with_
     EXPECT_EQ(measure(address(1), at, deadline + 1).issued, 0U) << "its last moment was not served";
 }
 
-TEST_F(ChallengeTest, an_answer_by_a_clock_that_is_behind_the_askers_counts) {
+TEST_F(ChallengeTest, AnAnswerByAClockThatIsBehindTheAskersCounts) {
     const UnixMs at = asked();
     EXPECT_EQ(answer(address(1), open(address(1), at)->nonce, at - 3), AnswerOutcome::kCounted);
     EXPECT_EQ(measure(address(1), at, at + policy.answer_ms + 1).answered, 1U);
 }
 
-TEST_F(ChallengeTest, what_is_as_old_as_what_is_kept_stays) {
+TEST_F(ChallengeTest, WhatIsAsOldAsWhatIsKeptStays) {
     const UnixMs at = asked();
     const auto issued_after_pruning = [&](UnixMs before) {
         run([&](db::Transaction& tx) { return prune_challenges(tx, before); });
@@ -196,7 +196,7 @@ TEST_F(ChallengeTest, what_is_as_old_as_what_is_kept_stays) {
     EXPECT_EQ(issued_after_pruning(at + 1), 0U);
 }
 
-TEST_F(ChallengeTest, what_was_answered_cannot_be_rewritten) {
+TEST_F(ChallengeTest, WhatWasAnsweredCannotBeRewritten) {
     const UnixMs at = asked();
     const Digest nonce = open(address(1), at)->nonce;
     ASSERT_EQ(answer(address(1), nonce, at + 5), AnswerOutcome::kCounted);
@@ -215,7 +215,7 @@ TEST_F(ChallengeTest, what_was_answered_cannot_be_rewritten) {
 }
 
 /// Whatever nodes send whenever: never more answers than challenges, none twice, none late.
-TEST_F(ChallengeTest, answers_never_exceed_challenges) {
+TEST_F(ChallengeTest, AnswersNeverExceedChallenges) {
     SCOPED_TRACE("GYM_TEST_SEED=" + std::to_string(seed));
     std::vector<std::pair<Digest, UnixMs>> known;
     std::map<Digest, Address> asked_of;

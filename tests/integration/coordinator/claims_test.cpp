@@ -6,7 +6,7 @@
 namespace gym::testing {
 namespace {
 
-TEST_F(CoordinatorGames, two_signed_commitments_are_evidence_until_a_player_has_them) {
+TEST_F(CoordinatorGames, TwoSignedCommitmentsAreEvidenceUntilAPlayerHasThem) {
     const World::Work first = world.work(other);
     ASSERT_TRUE(world.commit(other, first).ok());
     World::Work second = first;
@@ -47,7 +47,7 @@ class CoordinatorClaims : public CoordinatorGames {
     TemporaryFolder folder_;
 };
 
-TEST_F(CoordinatorClaims, an_aggregate_is_stood_by_with_all_that_a_game_needs) {
+TEST_F(CoordinatorClaims, AnAggregateIsStoodByWithAllThatAGameNeeds) {
     commit(honest);
     commit(other);
     verify_all();
@@ -75,7 +75,7 @@ TEST_F(CoordinatorClaims, an_aggregate_is_stood_by_with_all_that_a_game_needs) {
     EXPECT_EQ(commit::merkle_root(leaves), round.commitments_root);
 }
 
-TEST_F(CoordinatorClaims, an_instance_with_an_empty_folder_stands_by_what_is_not_final) {
+TEST_F(CoordinatorClaims, AnInstanceWithAnEmptyFolderStandsByWhatIsNotFinal) {
     commit(honest);
     commit(other);
     verify_all();
@@ -99,7 +99,7 @@ TEST_F(CoordinatorClaims, an_instance_with_an_empty_folder_stands_by_what_is_not
     EXPECT_TRUE(world.claims->list().empty());
 }
 
-TEST_F(CoordinatorClaims, an_instance_that_runs_stands_by_what_another_one_signed) {
+TEST_F(CoordinatorClaims, AnInstanceThatRunsStandsByWhatAnotherOneSigned) {
     const auto own = player::ClaimStore::open(folder_.path() / "another").value();
     const auto second = world.beside(own.get());
     ASSERT_TRUE(second->tick().ok()) << "it runs before anything is signed";
@@ -115,7 +115,7 @@ TEST_F(CoordinatorClaims, an_instance_that_runs_stands_by_what_another_one_signe
     EXPECT_EQ(*own->list()[0], *world.claims->list()[0]);
 }
 
-TEST_F(CoordinatorClaims, a_claim_on_what_was_not_stored_gives_way_to_the_registrys) {
+TEST_F(CoordinatorClaims, AClaimOnWhatWasNotStoredGivesWayToTheRegistrys) {
     commit(honest);
     commit(other);
     verify_all();
@@ -131,7 +131,7 @@ TEST_F(CoordinatorClaims, a_claim_on_what_was_not_stored_gives_way_to_the_regist
     EXPECT_EQ(*world.claims->list()[0], right);
 }
 
-TEST_F(CoordinatorClaims, what_can_be_in_no_game_is_left_forgotten) {
+TEST_F(CoordinatorClaims, WhatCanBeInNoGameIsLeftForgotten) {
     commit(honest);
     commit(other);
     verify_all();
@@ -147,7 +147,7 @@ TEST_F(CoordinatorClaims, what_can_be_in_no_game_is_left_forgotten) {
     EXPECT_FALSE(world.claims->contains(claim));
 }
 
-TEST_F(CoordinatorClaims, an_aggregate_whose_claim_cannot_be_kept_is_not_signed) {
+TEST_F(CoordinatorClaims, AnAggregateWhoseClaimCannotBeKeptIsNotSigned) {
     commit(honest);
     commit(other);
     verify_all();
@@ -161,7 +161,7 @@ TEST_F(CoordinatorClaims, an_aggregate_whose_claim_cannot_be_kept_is_not_signed)
     EXPECT_EQ(world.claims->list().size(), 1U);
 }
 
-TEST_F(CoordinatorClaims, a_worker_that_signs_twice_is_left_to_the_player_once) {
+TEST_F(CoordinatorClaims, AWorkerThatSignsTwiceIsLeftToThePlayerOnce) {
     const World::Work first = world.work(other);
     ASSERT_TRUE(world.commit(other, first).ok());
     World::Work second = first;

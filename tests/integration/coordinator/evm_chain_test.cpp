@@ -154,7 +154,7 @@ class EvmChainTest : public ::testing::Test {
     std::unique_ptr<coordinator::ChainPort> port;
 };
 
-TEST_F(EvmChainTest, posts_rounds_and_epochs_once_and_reads_the_beacon) {
+TEST_F(EvmChainTest, PostsRoundsAndEpochsOnceAndReadsTheBeacon) {
     EXPECT_FALSE(port->round_posted(job, 1, digest("record")).value());
     ASSERT_TRUE(port->post_round(job, 1, digest("record")).ok());
     ASSERT_TRUE(port->post_round(job, 1, digest("record")).ok()) << "repeating is no error";
@@ -176,7 +176,7 @@ TEST_F(EvmChainTest, posts_rounds_and_epochs_once_and_reads_the_beacon) {
     EXPECT_FALSE(port->randomness(*block + 100'000).value().has_value());
 }
 
-TEST_F(EvmChainTest, a_node_that_is_away_is_unavailable_and_then_goes_on) {
+TEST_F(EvmChainTest, ANodeThatIsAwayIsUnavailableAndThenGoesOn) {
     ASSERT_TRUE(port->post_round(job, 1, digest("record")).ok());
     anvil_.stop(false);
     EXPECT_FALSE(port->round_posted(job, 1, digest("record")).ok());
@@ -185,7 +185,7 @@ TEST_F(EvmChainTest, a_node_that_is_away_is_unavailable_and_then_goes_on) {
         wait_for([&] { return port->round_posted(job, 1, digest("record")).value_or(false); }));
 }
 
-TEST_F(EvmChainTest, games_are_read_once_for_all_units_and_again_after_a_restart) {
+TEST_F(EvmChainTest, GamesAreReadOnceForAllUnitsAndAgainAfterARestart) {
     EXPECT_FALSE(port->dispute_game()) << "a network without games";
     play_games();
     EXPECT_EQ(port->dispute_game(), deployment.dispute_game);
@@ -233,7 +233,7 @@ TEST_F(EvmChainTest, games_are_read_once_for_all_units_and_again_after_a_restart
     EXPECT_EQ(both_at(later).at(right), open);
 }
 
-TEST_F(EvmChainTest, what_is_open_for_long_is_asked_for_in_turns_and_what_has_a_log_at_once) {
+TEST_F(EvmChainTest, WhatIsOpenForLongIsAskedForInTurnsAndWhatHasALogAtOnce) {
     play_games();
     const Digest unit = open_game(post_unit(1, chain::private_chain_key(5), false));
     std::vector<Digest> open;
@@ -255,7 +255,7 @@ TEST_F(EvmChainTest, what_is_open_for_long_is_asked_for_in_turns_and_what_has_a_
     EXPECT_EQ(asked.size(), open.size() + 1);
 }
 
-TEST_F(EvmChainTest, a_verdict_that_a_reorganisation_took_is_taken_back) {
+TEST_F(EvmChainTest, AVerdictThatAReorganisationTookIsTakenBack) {
     play_games();
     anvil_.mine(100);
     const std::uint64_t start = head();
@@ -274,14 +274,14 @@ TEST_F(EvmChainTest, a_verdict_that_a_reorganisation_took_is_taken_back) {
     EXPECT_TRUE(look(gone.seen_block, {}).units.empty()) << "not for ever";
 }
 
-TEST_F(EvmChainTest, games_of_another_log_are_none_of_ours) {
+TEST_F(EvmChainTest, GamesOfAnotherLogAreNoneOfOurs) {
     const Address elsewhere = chain::private_chain_key(7).address();
     port = coordinator::make_evm_chain(anvil_.client(), manager_,
                                        {elsewhere, deployment.dispute_game}, 0);
     EXPECT_EQ(port->games_since({}, {}).error().code, ErrorCode::kConflict);
 }
 
-TEST_F(EvmChainTest, stakes_are_those_of_the_contract_and_asked_for_again_after_a_while) {
+TEST_F(EvmChainTest, StakesAreThoseOfTheContractAndAskedForAgainAfterAWhile) {
     ManualClock clock(1'000);
     const auto stakes =
         coordinator::make_evm_stake(anvil_.client(), deployment.stake, clock, 10'000);

@@ -45,7 +45,7 @@ class CoordinatorFaults : public ::testing::Test {
     Digest job;
 };
 
-TEST_F(CoordinatorFaults, a_cheat_is_rejected_with_its_step_and_excluded) {
+TEST_F(CoordinatorFaults, ACheatIsRejectedWithItsStepAndExcluded) {
     const Digest good = world.commit(honest, world.work(honest))->unit;
     const Digest bad = world.commit(other, world.cheat(other, 12))->unit;
     world.settle();
@@ -78,7 +78,7 @@ TEST_F(CoordinatorFaults, a_cheat_is_rejected_with_its_step_and_excluded) {
     EXPECT_FALSE(world.core().node_status(honest.address())->stake_because.empty());
 }
 
-TEST_F(CoordinatorFaults, a_disputed_worker_gets_no_new_unit) {
+TEST_F(CoordinatorFaults, ADisputedWorkerGetsNoNewUnit) {
     ASSERT_TRUE(world.commit(honest, world.work(honest)).ok());
     ASSERT_TRUE(world.commit(other, world.cheat(other, 0)).ok());
     world.settle();
@@ -91,7 +91,7 @@ TEST_F(CoordinatorFaults, a_disputed_worker_gets_no_new_unit) {
     EXPECT_EQ(rounds[1].record.slots[0].worker, honest.address());
 }
 
-TEST_F(CoordinatorFaults, a_cheat_that_defends_is_rejected_by_the_referee) {
+TEST_F(CoordinatorFaults, ACheatThatDefendsIsRejectedByTheReferee) {
     ASSERT_TRUE(world.commit(honest, world.work(honest)).ok());
     const Digest bad = world.commit(other, world.cheat(other, 5))->unit;
     world.settle();
@@ -107,7 +107,7 @@ TEST_F(CoordinatorFaults, a_cheat_that_defends_is_rejected_by_the_referee) {
     EXPECT_FALSE(world.node(verifier.address()).excluded);
 }
 
-TEST_F(CoordinatorFaults, an_honest_worker_survives_a_lying_verifier) {
+TEST_F(CoordinatorFaults, AnHonestWorkerSurvivesALyingVerifier) {
     const Digest unit = world.commit(honest, world.work(honest))->unit;
     ASSERT_TRUE(world.commit(other, world.work(other)).ok());
     world.settle();
@@ -125,7 +125,7 @@ TEST_F(CoordinatorFaults, an_honest_worker_survives_a_lying_verifier) {
     EXPECT_EQ(world.unit(unit).status.state, UnitState::kFinal);
 }
 
-TEST_F(CoordinatorFaults, an_honest_worker_that_left_is_not_rejected_on_a_liars_word) {
+TEST_F(CoordinatorFaults, AnHonestWorkerThatLeftIsNotRejectedOnALiarsWord) {
     const Digest unit = world.commit(honest, world.work(honest))->unit;
     ASSERT_TRUE(world.commit(other, world.work(other)).ok());
     world.settle();
@@ -138,7 +138,7 @@ TEST_F(CoordinatorFaults, an_honest_worker_that_left_is_not_rejected_on_a_liars_
     EXPECT_TRUE(world.node(verifier.address()).excluded);
 }
 
-TEST_F(CoordinatorFaults, a_dispute_whose_inputs_are_lost_is_void) {
+TEST_F(CoordinatorFaults, ADisputeWhoseInputsAreLostIsVoid) {
     const World::Work work = world.cheat(other, 4);
     ASSERT_TRUE(world.commit(honest, world.work(honest)).ok());
     ASSERT_TRUE(world.commit(other, work).ok());
@@ -152,7 +152,7 @@ TEST_F(CoordinatorFaults, a_dispute_whose_inputs_are_lost_is_void) {
     EXPECT_EQ(world.unit(work.assignment.unit_id()).reason_code, "inputs_lost");
 }
 
-TEST_F(CoordinatorFaults, an_equivocation_rejects_at_once) {
+TEST_F(CoordinatorFaults, AnEquivocationRejectsAtOnce) {
     const World::Work first = world.work(honest);
     ASSERT_TRUE(world.commit(honest, first).ok());
     const World::Work second = changed(
@@ -163,7 +163,7 @@ TEST_F(CoordinatorFaults, an_equivocation_rejects_at_once) {
     EXPECT_TRUE(world.node(honest.address()).excluded);
 }
 
-TEST_F(CoordinatorFaults, the_same_commitment_again_gives_the_same_receipt) {
+TEST_F(CoordinatorFaults, TheSameCommitmentAgainGivesTheSameReceipt) {
     const World::Work work = world.work(honest);
     const auto first = world.commit(honest, work);
     world.clock.advance_ms(10);
@@ -173,7 +173,7 @@ TEST_F(CoordinatorFaults, the_same_commitment_again_gives_the_same_receipt) {
     EXPECT_EQ(first->accepted_ms, again->accepted_ms);
 }
 
-TEST_F(CoordinatorFaults, commitments_that_do_not_fit_are_refused_each_with_its_error) {
+TEST_F(CoordinatorFaults, CommitmentsThatDoNotFitAreRefusedEachWithItsError) {
     const World::Work good = world.work(honest);
     using C = protocol::UnitCommitment;
     World::Work forged = good;
@@ -206,7 +206,7 @@ TEST_F(CoordinatorFaults, commitments_that_do_not_fit_are_refused_each_with_its_
     EXPECT_TRUE(world.commit(honest, good).ok());
 }
 
-TEST_F(CoordinatorFaults, a_late_commitment_is_refused_and_changes_nothing) {
+TEST_F(CoordinatorFaults, ALateCommitmentIsRefusedAndChangesNothing) {
     const World::Work work = world.work(honest);
     world.clock.advance_ms(600'001);
     EXPECT_EQ(refused(honest, work), ErrorCode::kTimeout);
@@ -215,7 +215,7 @@ TEST_F(CoordinatorFaults, a_late_commitment_is_refused_and_changes_nothing) {
     EXPECT_EQ(refused(honest, work), ErrorCode::kConflict);
 }
 
-TEST_F(CoordinatorFaults, a_replay_from_another_round_is_refused) {
+TEST_F(CoordinatorFaults, AReplayFromAnotherRoundIsRefused) {
     const World::Work old = world.work(honest);
     ASSERT_TRUE(world.commit(honest, old).ok());
     ASSERT_TRUE(world.commit(other, world.work(other)).ok());
@@ -234,7 +234,7 @@ TEST_F(CoordinatorFaults, a_replay_from_another_round_is_refused) {
 
 // One person with a hundred addresses would be drawn for nearly every unit: pass what is wrong, or
 // let what is right run out of draws.
-TEST_F(CoordinatorFaults, verifiers_that_the_operator_does_not_know_get_no_draws) {
+TEST_F(CoordinatorFaults, VerifiersThatTheOperatorDoesNotKnowGetNoDraws) {
     std::vector<FakeNode> crowd;
     for (int i = 0; i < 20; ++i)
         crowd.push_back(world.add_node(NodeRole::kVerifier));
@@ -258,7 +258,7 @@ TEST_F(CoordinatorFaults, verifiers_that_the_operator_does_not_know_get_no_draws
     EXPECT_EQ(world.core().register_node(late).error().code, ErrorCode::kPermissionDenied);
 }
 
-TEST_F(CoordinatorFaults, a_silent_verifier_is_replaced) {
+TEST_F(CoordinatorFaults, ASilentVerifierIsReplaced) {
     const FakeNode second = world.add_node(NodeRole::kVerifier);
     const Digest unit = world.commit(honest, world.work(honest))->unit;
     ASSERT_TRUE(world.commit(other, world.work(other)).ok());
@@ -273,7 +273,7 @@ TEST_F(CoordinatorFaults, a_silent_verifier_is_replaced) {
     EXPECT_NE(*redrawn.verifier, silent);
 }
 
-TEST_F(CoordinatorFaults, reports_are_taken_only_from_who_was_drawn_and_as_committed) {
+TEST_F(CoordinatorFaults, ReportsAreTakenOnlyFromWhoWasDrawnAndAsCommitted) {
     const FakeNode stranger = world.add_node(NodeRole::kVerifier);
     ASSERT_TRUE(world.commit(honest, world.work(honest)).ok());
     ASSERT_TRUE(world.commit(other, world.work(other)).ok());
@@ -311,7 +311,7 @@ TEST_F(CoordinatorFaults, reports_are_taken_only_from_who_was_drawn_and_as_commi
     EXPECT_EQ(world.unit(report.unit).status.state, UnitState::kVerified);
 }
 
-TEST_F(CoordinatorFaults, a_lost_delta_voids_the_unit_without_blame) {
+TEST_F(CoordinatorFaults, ALostDeltaVoidsTheUnitWithoutBlame) {
     const World::Work work = world.work(honest);
     ASSERT_TRUE(world.commit(honest, work).ok());
     ASSERT_TRUE(world.commit(other, world.work(other)).ok());

@@ -5,7 +5,7 @@
 namespace gym::testing {
 namespace {
 
-TEST_F(CoordinatorGames, a_fault_that_anybody_proves_slashes_a_committed_unit) {
+TEST_F(CoordinatorGames, AFaultThatAnybodyProvesSlashesACommittedUnit) {
     const Digest unit = commit(other);
     ASSERT_EQ(state(unit), UnitState::kCommitted);
     prove(other);
@@ -13,7 +13,7 @@ TEST_F(CoordinatorGames, a_fault_that_anybody_proves_slashes_a_committed_unit) {
     expect_slashed(unit);
 }
 
-TEST_F(CoordinatorGames, a_fault_that_anybody_proves_slashes_a_unit_that_is_being_verified) {
+TEST_F(CoordinatorGames, AFaultThatAnybodyProvesSlashesAUnitThatIsBeingVerified) {
     const Digest unit = commit(other);
     commit(honest);
     world.settle();
@@ -25,7 +25,7 @@ TEST_F(CoordinatorGames, a_fault_that_anybody_proves_slashes_a_unit_that_is_bein
     EXPECT_FALSE(world.verify(verifier));
 }
 
-TEST_F(CoordinatorGames, a_fault_that_anybody_proves_slashes_a_verified_unit) {
+TEST_F(CoordinatorGames, AFaultThatAnybodyProvesSlashesAVerifiedUnit) {
     const Digest unit = commit(other);
     const Digest right = commit(honest);
     verify_all();
@@ -37,7 +37,7 @@ TEST_F(CoordinatorGames, a_fault_that_anybody_proves_slashes_a_verified_unit) {
     EXPECT_TRUE(world.unit(right).included);
 }
 
-TEST_F(CoordinatorGames, a_fault_that_a_report_found_keeps_its_reason) {
+TEST_F(CoordinatorGames, AFaultThatAReportFoundKeepsItsReason) {
     commit(honest);
     const Digest bad = commit_wrong(other);
     verify_all();
@@ -57,7 +57,7 @@ TEST_F(CoordinatorGames, a_fault_that_a_report_found_keeps_its_reason) {
     EXPECT_FALSE(node(verifier).excluded);
 }
 
-TEST_F(CoordinatorGames, a_dispute_that_nobody_played_is_the_referees) {
+TEST_F(CoordinatorGames, ADisputeThatNobodyPlayedIsTheReferees) {
     commit(honest);
     const Digest bad = commit_wrong(other);
     verify_all();
@@ -73,7 +73,7 @@ TEST_F(CoordinatorGames, a_dispute_that_nobody_played_is_the_referees) {
     EXPECT_EQ(node(other).excluded_reason, world.unit(bad).reason);
 }
 
-TEST_F(CoordinatorGames, a_game_that_is_lost_on_purpose_acquits_nobody) {
+TEST_F(CoordinatorGames, AGameThatIsLostOnPurposeAcquitsNobody) {
     commit(honest);
     const Digest bad = commit_wrong(other);
     verify_all();
@@ -91,7 +91,7 @@ TEST_F(CoordinatorGames, a_game_that_is_lost_on_purpose_acquits_nobody) {
     EXPECT_FALSE(node(verifier).excluded) << "its report was right";
 }
 
-TEST_F(CoordinatorGames, a_game_that_is_lost_on_purpose_acquits_nobody_who_is_silent_either) {
+TEST_F(CoordinatorGames, AGameThatIsLostOnPurposeAcquitsNobodyWhoIsSilentEither) {
     commit(honest);
     const Digest bad = commit_wrong(other);
     verify_all();
@@ -104,7 +104,7 @@ TEST_F(CoordinatorGames, a_game_that_is_lost_on_purpose_acquits_nobody_who_is_si
     EXPECT_FALSE(node(verifier).excluded);
 }
 
-TEST_F(CoordinatorGames, a_game_that_the_worker_won_and_a_false_report_end_with_the_referee) {
+TEST_F(CoordinatorGames, AGameThatTheWorkerWonAndAFalseReportEndWithTheReferee) {
     const Digest unit = commit(honest);
     commit(other);
     verify_all(true);
@@ -122,7 +122,7 @@ TEST_F(CoordinatorGames, a_game_that_the_worker_won_and_a_false_report_end_with_
     EXPECT_EQ(state(unit), UnitState::kFinal);
 }
 
-TEST_F(CoordinatorGames, a_proven_fault_voids_whatever_is_not_final) {
+TEST_F(CoordinatorGames, AProvenFaultVoidsWhateverIsNotFinal) {
     const Digest paid = commit(other);
     commit(honest);
     aggregate();
@@ -144,7 +144,7 @@ TEST_F(CoordinatorGames, a_proven_fault_voids_whatever_is_not_final) {
     EXPECT_EQ(state(paid), UnitState::kFinal) << "what is paid is paid";
 }
 
-TEST_F(CoordinatorGames, a_fault_in_a_commitment_that_was_never_sent_here_counts_too) {
+TEST_F(CoordinatorGames, AFaultInACommitmentThatWasNeverSentHereCountsToo) {
     const Digest unit = commit(other);
     commit(honest);
     verify_all();
@@ -164,7 +164,7 @@ TEST_F(CoordinatorGames, a_fault_in_a_commitment_that_was_never_sent_here_counts
     EXPECT_NE(node(other).excluded_reason.find(elsewhere.hex()), std::string::npos);
 }
 
-TEST_F(CoordinatorGames, a_fault_of_a_stranger_is_nobodys_here) {
+TEST_F(CoordinatorGames, AFaultOfAStrangerIsNobodysHere) {
     Digest elsewhere;
     elsewhere.data[0] = 1;
     world.chain.play({elsewhere, FakeNode().address(), 0, true});
@@ -174,7 +174,7 @@ TEST_F(CoordinatorGames, a_fault_of_a_stranger_is_nobodys_here) {
     EXPECT_FALSE(node(honest).excluded);
 }
 
-TEST_F(CoordinatorGames, a_report_that_is_refuted_after_its_worker_was_excluded_pays_nobody) {
+TEST_F(CoordinatorGames, AReportThatIsRefutedAfterItsWorkerWasExcludedPaysNobody) {
     const Digest first = commit(honest);
     commit(other);
     verify_all(true);
@@ -193,7 +193,7 @@ TEST_F(CoordinatorGames, a_report_that_is_refuted_after_its_worker_was_excluded_
     EXPECT_TRUE(node(verifier).excluded);
 }
 
-TEST_F(CoordinatorGames, an_aggregate_that_is_proven_wrong_pauses_its_job) {
+TEST_F(CoordinatorGames, AnAggregateThatIsProvenWrongPausesItsJob) {
     commit(honest);
     commit(other);
     aggregate();

@@ -5,7 +5,7 @@
 namespace gym::testing {
 namespace {
 
-TEST_F(CoordinatorGames, no_unit_is_final_before_its_window_on_chain_is_over) {
+TEST_F(CoordinatorGames, NoUnitIsFinalBeforeItsWindowOnChainIsOver) {
     const Digest unit = commit(honest);
     commit(other);
     aggregate();
@@ -21,7 +21,7 @@ TEST_F(CoordinatorGames, no_unit_is_final_before_its_window_on_chain_is_over) {
     EXPECT_EQ(state(unit), UnitState::kFinal);
 }
 
-TEST_F(CoordinatorGames, the_window_alone_is_not_enough_either) {
+TEST_F(CoordinatorGames, TheWindowAloneIsNotEnoughEither) {
     const Digest unit = commit(honest);
     commit(other);
     aggregate();
@@ -31,7 +31,7 @@ TEST_F(CoordinatorGames, the_window_alone_is_not_enough_either) {
     EXPECT_EQ(state(unit), UnitState::kFinal);
 }
 
-TEST_F(CoordinatorGames, what_was_not_read_of_the_chain_is_not_over) {
+TEST_F(CoordinatorGames, WhatWasNotReadOfTheChainIsNotOver) {
     const Digest unit = commit(honest);
     commit(other);
     aggregate();
@@ -44,7 +44,7 @@ TEST_F(CoordinatorGames, what_was_not_read_of_the_chain_is_not_over) {
     EXPECT_EQ(state(unit), UnitState::kFinal);
 }
 
-TEST_F(CoordinatorGames, a_game_about_one_unit_keeps_all_units_of_its_worker) {
+TEST_F(CoordinatorGames, AGameAboutOneUnitKeepsAllUnitsOfItsWorker) {
     const Digest first = commit(honest);
     const Digest others = commit(other);
     aggregate();
@@ -67,7 +67,7 @@ TEST_F(CoordinatorGames, a_game_about_one_unit_keeps_all_units_of_its_worker) {
     EXPECT_FALSE(node(honest).excluded);
 }
 
-TEST_F(CoordinatorGames, a_game_that_is_opened_after_its_window_delays_no_unit) {
+TEST_F(CoordinatorGames, AGameThatIsOpenedAfterItsWindowDelaysNoUnit) {
     const Digest first = commit(honest);
     commit(other);
     aggregate();
@@ -85,7 +85,7 @@ TEST_F(CoordinatorGames, a_game_that_is_opened_after_its_window_delays_no_unit) 
     EXPECT_EQ(state(second), UnitState::kDisputed) << "its own game goes on";
 }
 
-TEST_F(CoordinatorGames, a_game_that_was_opened_in_the_last_block_of_its_window_delays_a_unit) {
+TEST_F(CoordinatorGames, AGameThatWasOpenedInTheLastBlockOfItsWindowDelaysAUnit) {
     const Digest first = commit(honest);
     commit(other);
     aggregate();
@@ -105,7 +105,7 @@ TEST_F(CoordinatorGames, a_game_that_was_opened_in_the_last_block_of_its_window_
     EXPECT_EQ(state(first), UnitState::kFinal);
 }
 
-TEST_F(CoordinatorGames, a_bond_keeps_no_delta_out_and_nobody_from_work) {
+TEST_F(CoordinatorGames, ABondKeepsNoDeltaOutAndNobodyFromWork) {
     const Digest unit = commit(honest);
     commit(other);
     verify_all();
@@ -122,7 +122,7 @@ TEST_F(CoordinatorGames, a_bond_keeps_no_delta_out_and_nobody_from_work) {
     EXPECT_EQ(world.unit(unit).reason_code, "game_proved");
 }
 
-TEST_F(CoordinatorGames, an_aggregate_waits_for_its_window_and_its_games_as_well) {
+TEST_F(CoordinatorGames, AnAggregateWaitsForItsWindowAndItsGamesAsWell) {
     commit(honest);
     commit(other);
     aggregate();
@@ -142,7 +142,7 @@ TEST_F(CoordinatorGames, an_aggregate_waits_for_its_window_and_its_games_as_well
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kRunning);
 }
 
-TEST_F(CoordinatorGames, games_that_a_reorganisation_took_are_forgotten) {
+TEST_F(CoordinatorGames, GamesThatAReorganisationTookAreForgotten) {
     const Digest unit = commit(honest);
     commit(other);
     aggregate();
@@ -157,7 +157,7 @@ TEST_F(CoordinatorGames, games_that_a_reorganisation_took_are_forgotten) {
     EXPECT_EQ(state(unit), UnitState::kFinal) << "the referee did";
 }
 
-TEST_F(CoordinatorGames, a_fresh_instance_after_every_tick_changes_nothing) {
+TEST_F(CoordinatorGames, AFreshInstanceAfterEveryTickChangesNothing) {
     const Digest unit = commit(honest);
     const Digest bad = commit(other);
     verify_all();
@@ -181,7 +181,7 @@ TEST_F(CoordinatorGames, a_fresh_instance_after_every_tick_changes_nothing) {
     EXPECT_TRUE(node(other).excluded);
 }
 
-TEST_F(CoordinatorGames, a_unit_that_cannot_become_disputed_keeps_no_other_one_waiting) {
+TEST_F(CoordinatorGames, AUnitThatCannotBecomeDisputedKeepsNoOtherOneWaiting) {
     const Digest stuck = commit(honest);
     const Digest unit = commit(other);
     aggregate();
@@ -209,7 +209,7 @@ TEST_F(CoordinatorGames, a_unit_that_cannot_become_disputed_keeps_no_other_one_w
     EXPECT_NE(errors[0].find("not this one"), std::string::npos) << errors[0];
 }
 
-TEST_F(CoordinatorGames, the_chain_is_looked_at_once_a_tick) {
+TEST_F(CoordinatorGames, TheChainIsLookedAtOnceATick) {
     commit(honest);
     commit(other);
     aggregate();

@@ -10,7 +10,7 @@ namespace {
 using protocol::UnitState;
 using records::NodeRole;
 
-TEST(CoordinatorJobs, a_job_pauses_without_budget_and_resumes_with_more) {
+TEST(CoordinatorJobs, AJobPausesWithoutBudgetAndResumesWithMore) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);
     registry::JobTerms terms = World::terms();
@@ -37,7 +37,7 @@ TEST(CoordinatorJobs, a_job_pauses_without_budget_and_resumes_with_more) {
 
 // Or a job whose data costs much more than its compute ran out of budget by the fee on it, before
 // the last workers were paid.
-TEST(CoordinatorJobs, the_fee_on_data_counts_against_the_budget) {
+TEST(CoordinatorJobs, TheFeeOnDataCountsAgainstTheBudget) {
     World world;
     world.options.fee_ppm = 100'000;
     world.restart();
@@ -62,7 +62,7 @@ TEST(CoordinatorJobs, the_fee_on_data_counts_against_the_budget) {
     EXPECT_EQ(world.rounds(job).size(), 1U);
 }
 
-TEST(CoordinatorJobs, reports_on_rejected_units_count_against_the_budget) {
+TEST(CoordinatorJobs, ReportsOnRejectedUnitsCountAgainstTheBudget) {
     World world;
     const FakeNode honest = world.add_node(NodeRole::kWorker);
     const FakeNode cheat = world.add_node(NodeRole::kWorker);
@@ -98,7 +98,7 @@ TEST(CoordinatorJobs, reports_on_rejected_units_count_against_the_budget) {
     EXPECT_EQ(world.rounds(job).size(), 3U);
 }
 
-TEST(CoordinatorJobs, owners_pause_resume_and_cancel) {
+TEST(CoordinatorJobs, OwnersPauseResumeAndCancel) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);
     registry::JobTerms terms = World::terms();
@@ -128,7 +128,7 @@ TEST(CoordinatorJobs, owners_pause_resume_and_cancel) {
     EXPECT_TRUE(world.commit(second, world.work(second)).ok());
 }
 
-TEST(CoordinatorJobs, a_pause_that_was_asked_for_in_the_owners_place_says_why) {
+TEST(CoordinatorJobs, APauseThatWasAskedForInTheOwnersPlaceSaysWhy) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);
     registry::JobTerms terms = World::terms();
@@ -158,7 +158,7 @@ TEST(CoordinatorJobs, a_pause_that_was_asked_for_in_the_owners_place_says_why) {
     EXPECT_EQ(world.job(job).request, std::nullopt) << "money came before the coordinator acted";
 }
 
-TEST(CoordinatorJobs, a_job_that_cannot_run_fails_with_the_reason) {
+TEST(CoordinatorJobs, AJobThatCannotRunFailsWithTheReason) {
     World world;
     registry::NewJob job;
     job.owner = world.key.address();

@@ -4,7 +4,7 @@
 namespace gym::testing {
 namespace {
 
-TEST_F(CoordinatorProcess, serves_gives_out_work_and_stops_on_request) {
+TEST_F(CoordinatorProcess, ServesGivesOutWorkAndStopsOnRequest) {
     const Digest job = submit_job();
     Subprocess process = start();
     const crypto::PrivateKey worker = crypto::PrivateKey::generate();
@@ -32,7 +32,7 @@ TEST_F(CoordinatorProcess, serves_gives_out_work_and_stops_on_request) {
               std::get<records::TrainTask>(**task).unit);
 }
 
-TEST_F(CoordinatorProcess, an_unknown_key_ends_it_with_its_name) {
+TEST_F(CoordinatorProcess, AnUnknownKeyEndsItWithItsName) {
     write("coordinator.yaml", text_of(folder() / "coordinator.yaml") + "colour: red\n", 0644);
     Subprocess process = start();
     EXPECT_EQ(*process.wait(20'000), 2);

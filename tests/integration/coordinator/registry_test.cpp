@@ -13,7 +13,7 @@ namespace {
 
 using protocol::UnitState;
 
-TEST_F(RegistryDatabase, the_transition_table_is_the_state_machines) {
+TEST_F(RegistryDatabase, TheTransitionTableIsTheStateMachines) {
     const auto rows = coordinator
                           ->transact([](db::Transaction& tx) {
                               return tx.exec(
@@ -33,7 +33,7 @@ TEST_F(RegistryDatabase, the_transition_table_is_the_state_machines) {
     EXPECT_EQ(stored, legal);
 }
 
-TEST_F(RegistryDatabase, the_schema_refuses_what_the_state_machine_would) {
+TEST_F(RegistryDatabase, TheSchemaRefusesWhatTheStateMachineWould) {
     const std::vector<Digest> units = open_round_with_units();
     auto& owner = database.owner();
     const std::string one = " WHERE slot = 0";
@@ -60,7 +60,7 @@ TEST_F(RegistryDatabase, the_schema_refuses_what_the_state_machine_would) {
         << "what was committed to never changes";
 }
 
-TEST_F(RegistryDatabase, roles_can_do_their_work_and_nothing_else) {
+TEST_F(RegistryDatabase, RolesCanDoTheirWorkAndNothingElse) {
     open_round_with_units();
     const auto rewards = database.as("gym_rewards");
     using E = ErrorCode;
@@ -81,7 +81,7 @@ TEST_F(RegistryDatabase, roles_can_do_their_work_and_nothing_else) {
               E::kPermissionDenied);
 }
 
-TEST_F(RegistryDatabase, a_reader_of_the_feed_never_skips_an_event) {
+TEST_F(RegistryDatabase, AReaderOfTheFeedNeverSkipsAnEvent) {
     const std::vector<Digest> units = open_round_with_units();
     std::atomic<bool> done = false;
     std::vector<std::thread> writers;
@@ -122,7 +122,7 @@ TEST_F(RegistryDatabase, a_reader_of_the_feed_never_skips_an_event) {
     EXPECT_EQ(seen, 8U * 5U);
 }
 
-TEST_F(RegistryDatabase, a_commitment_and_its_state_are_one) {
+TEST_F(RegistryDatabase, ACommitmentAndItsStateAreOne) {
     const std::vector<Digest> units = open_round_with_units();
     const Status without = coordinator->transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(advance(tx, units[0], protocol::event::Committed{}, params, kNow));
@@ -135,7 +135,7 @@ TEST_F(RegistryDatabase, a_commitment_and_its_state_are_one) {
     EXPECT_EQ(again.error().code, ErrorCode::kAlreadyExists);
 }
 
-TEST_F(RegistryDatabase, a_heartbeat_of_a_stranger_is_refused) {
+TEST_F(RegistryDatabase, AHeartbeatOfAStrangerIsRefused) {
     EXPECT_EQ(
         coordinator->transact([&](db::Transaction& tx) { return heartbeat(tx, address(77), kNow); })
             .error()
@@ -143,7 +143,7 @@ TEST_F(RegistryDatabase, a_heartbeat_of_a_stranger_is_refused) {
         ErrorCode::kNotFound);
 }
 
-TEST_F(RegistryDatabase, an_exclusion_keeps_its_first_reason_through_a_new_registration) {
+TEST_F(RegistryDatabase, AnExclusionKeepsItsFirstReasonThroughANewRegistration) {
     run([&](db::Transaction& tx) -> Status {
         const protocol::UnitKey unit{digest(1), 1, 2, 0};
         GYM_CHECK(exclude_node(tx, address(1),
@@ -173,7 +173,7 @@ TEST_F(RegistryDatabase, an_exclusion_keeps_its_first_reason_through_a_new_regis
         ErrorCode::kConflict);
 }
 
-TEST_F(RegistryDatabase, submitting_twice_is_one_job_and_other_content_a_conflict) {
+TEST_F(RegistryDatabase, SubmittingTwiceIsOneJobAndOtherContentAConflict) {
     const auto submit = [&](const NewJob& job) {
         const auto stored =
             api->transact([&](db::Transaction& tx) { return submit_job(tx, job, kNow); });
@@ -197,7 +197,7 @@ TEST_F(RegistryDatabase, submitting_twice_is_one_job_and_other_content_a_conflic
     EXPECT_EQ(jobs.size(), 1U);
 }
 
-TEST_F(RegistryDatabase, rounds_are_numbered_without_gaps_and_recorded_once) {
+TEST_F(RegistryDatabase, RoundsAreNumberedWithoutGapsAndRecordedOnce) {
     open_round_with_units();
     protocol::RoundRecord record;
     record.job_id = new_job().id;
@@ -224,7 +224,7 @@ TEST_F(RegistryDatabase, rounds_are_numbered_without_gaps_and_recorded_once) {
         << "a round is sealed after it was open";
 }
 
-TEST_F(RegistryDatabase, the_first_of_the_games_that_are_open_says_since_when) {
+TEST_F(RegistryDatabase, TheFirstOfTheGamesThatAreOpenSaysSinceWhen) {
     GameWatch watch{address(1), 0, 100};
     const auto opened_after = [&](std::uint64_t open_games, std::optional<std::uint64_t> opened) {
         ++watch.seen_block;

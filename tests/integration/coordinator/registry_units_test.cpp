@@ -65,7 +65,7 @@ class RegistryUnits : public RegistryDatabase {
     }
 };
 
-TEST_F(RegistryUnits, an_audit_is_due_whatever_games_make_of_the_unit) {
+TEST_F(RegistryUnits, AnAuditIsDueWhateverGamesMakeOfTheUnit) {
     const std::vector<Digest> units = open_round_with_units();
     for (const std::size_t i : {0, 1, 2, 3}) {
         verify(units[i]);
@@ -83,7 +83,7 @@ TEST_F(RegistryUnits, an_audit_is_due_whatever_games_make_of_the_unit) {
     EXPECT_TRUE(is_overdue(units[2]));
 }
 
-TEST_F(RegistryUnits, all_that_a_verifier_passed_and_that_is_open_is_to_be_audited) {
+TEST_F(RegistryUnits, AllThatAVerifierPassedAndThatIsOpenIsToBeAudited) {
     const std::vector<Digest> units = open_round_with_units();
     for (const std::size_t i : {0, 1, 2, 3, 4})
         verify(units[i]);
@@ -105,7 +105,7 @@ TEST_F(RegistryUnits, all_that_a_verifier_passed_and_that_is_open_is_to_be_audit
     EXPECT_TRUE(audit_all().empty()) << "once each";
 }
 
-TEST_F(RegistryUnits, a_unit_in_a_game_is_to_be_disputed_once_and_not_before_its_round_is_decided) {
+TEST_F(RegistryUnits, AUnitInAGameIsToBeDisputedOnceAndNotBeforeItsRoundIsDecided) {
     const std::vector<Digest> units = open_round_with_units();
     for (const std::size_t i : {0, 1, 2, 3})
         verify(units[i]);

@@ -34,7 +34,7 @@ registry::JobTerms waiting_terms() {
     return terms;
 }
 
-TEST_F(CoordinatorRequests, the_end_asked_for_while_a_pause_is_carried_out_is_kept) {
+TEST_F(CoordinatorRequests, TheEndAskedForWhileAPauseIsCarriedOutIsKept) {
     const Digest job = world.submit_job(waiting_terms());
     world.settle();
     write([&](db::Transaction& tx) { return registry::request_job(tx, job, JobRequest::kPause); });
@@ -46,7 +46,7 @@ TEST_F(CoordinatorRequests, the_end_asked_for_while_a_pause_is_carried_out_is_ke
     EXPECT_EQ(world.job(job).request, std::nullopt);
 }
 
-TEST_F(CoordinatorRequests, money_that_comes_while_a_pause_is_carried_out_takes_it_back) {
+TEST_F(CoordinatorRequests, MoneyThatComesWhileAPauseIsCarriedOutTakesItBack) {
     const Digest job = world.submit_job(waiting_terms());
     world.settle();
     write([&](db::Transaction& tx) {
@@ -58,7 +58,7 @@ TEST_F(CoordinatorRequests, money_that_comes_while_a_pause_is_carried_out_takes_
     EXPECT_EQ(world.job(job).status, JobStatus::kRunning);
 }
 
-TEST_F(CoordinatorRequests, money_that_comes_while_a_round_is_planned_leaves_the_job_running) {
+TEST_F(CoordinatorRequests, MoneyThatComesWhileARoundIsPlannedLeavesTheJobRunning) {
     registry::JobTerms terms = World::terms();
     terms.price_wei_per_pflop = Amount(1'000'000'000'000);  // a unit of 20 MFLOP: 20,000 wei
     const Digest job = world.submit_job(terms, 100'000);
@@ -71,7 +71,7 @@ TEST_F(CoordinatorRequests, money_that_comes_while_a_round_is_planned_leaves_the
     EXPECT_EQ(world.rounds(job).size(), 1U);
 }
 
-TEST_F(CoordinatorRequests, the_end_asked_for_while_a_round_is_planned_outlives_the_pause) {
+TEST_F(CoordinatorRequests, TheEndAskedForWhileARoundIsPlannedOutlivesThePause) {
     registry::JobTerms terms = World::terms();
     terms.price_wei_per_pflop = Amount(1'000'000'000'000);
     const Digest job = world.submit_job(terms, 100'000);
@@ -84,7 +84,7 @@ TEST_F(CoordinatorRequests, the_end_asked_for_while_a_round_is_planned_outlives_
     EXPECT_EQ(world.job(job).status, JobStatus::kCancelled);
 }
 
-TEST_F(CoordinatorRequests, a_status_clears_the_request_it_answers_and_an_end_clears_every_one) {
+TEST_F(CoordinatorRequests, AStatusClearsTheRequestItAnswersAndAnEndClearsEveryOne) {
     const Digest job = world.submit_job(waiting_terms());
     world.settle();
     const auto pause = [&](db::Transaction& tx) {
@@ -107,7 +107,7 @@ TEST_F(CoordinatorRequests, a_status_clears_the_request_it_answers_and_an_end_cl
     EXPECT_EQ(world.job(job).request, std::nullopt);
 }
 
-TEST_F(CoordinatorRequests, a_coordinator_that_knows_no_reasons_can_clear_a_request) {
+TEST_F(CoordinatorRequests, ACoordinatorThatKnowsNoReasonsCanClearARequest) {
     const Digest job = world.submit_job(waiting_terms());
     world.settle();
     write([&](db::Transaction& tx) {

@@ -23,7 +23,7 @@ void expect_sound(World& world) {
     }
 }
 
-TEST(CoordinatorRestart, a_fresh_instance_after_every_tick_changes_nothing) {
+TEST(CoordinatorRestart, AFreshInstanceAfterEveryTickChangesNothing) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);
@@ -50,7 +50,7 @@ TEST(CoordinatorRestart, a_fresh_instance_after_every_tick_changes_nothing) {
     expect_sound(world);
 }
 
-TEST(CoordinatorRestart, an_aggregation_that_fails_is_repeated) {
+TEST(CoordinatorRestart, AnAggregationThatFailsIsRepeated) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);
@@ -71,7 +71,7 @@ TEST(CoordinatorRestart, an_aggregation_that_fails_is_repeated) {
     expect_sound(world);
 }
 
-TEST(CoordinatorRestart, a_chain_that_is_away_stops_only_what_needs_it) {
+TEST(CoordinatorRestart, AChainThatIsAwayStopsOnlyWhatNeedsIt) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);
     const Digest job = world.submit_job(World::terms());
@@ -89,7 +89,7 @@ TEST(CoordinatorRestart, a_chain_that_is_away_stops_only_what_needs_it) {
     expect_sound(world);
 }
 
-TEST(CoordinatorRestart, a_database_crash_loses_nothing_that_was_answered) {
+TEST(CoordinatorRestart, ADatabaseCrashLosesNothingThatWasAnswered) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);
@@ -108,7 +108,7 @@ TEST(CoordinatorRestart, a_database_crash_loses_nothing_that_was_answered) {
     expect_sound(world);
 }
 
-TEST(CoordinatorRestart, two_instances_at_once_do_everything_once) {
+TEST(CoordinatorRestart, TwoInstancesAtOnceDoEverythingOnce) {
     World world;
     std::vector<FakeNode> workers;
     for (int i = 0; i < 4; ++i)

@@ -11,7 +11,7 @@ namespace {
 using protocol::UnitState;
 using records::NodeRole;
 
-TEST(CoordinatorRounds, a_job_runs_from_submission_to_completion) {
+TEST(CoordinatorRounds, AJobRunsFromSubmissionToCompletion) {
     World world;
     const FakeNode a = world.add_node(NodeRole::kWorker);
     const FakeNode b = world.add_node(NodeRole::kWorker);
@@ -47,7 +47,7 @@ TEST(CoordinatorRounds, a_job_runs_from_submission_to_completion) {
     EXPECT_EQ(world.node(a.address()).valid_run, 3U);
 }
 
-TEST(CoordinatorRounds, a_receipt_proves_the_commitment_under_the_posted_root) {
+TEST(CoordinatorRounds, AReceiptProvesTheCommitmentUnderThePostedRoot) {
     World world;
     std::vector<FakeNode> workers;
     for (int i = 0; i < 5; ++i)
@@ -71,7 +71,7 @@ TEST(CoordinatorRounds, a_receipt_proves_the_commitment_under_the_posted_root) {
     }
 }
 
-TEST(CoordinatorRounds, a_worker_that_leaves_costs_only_its_unit) {
+TEST(CoordinatorRounds, AWorkerThatLeavesCostsOnlyItsUnit) {
     World world;
     const FakeNode stays = world.add_node(NodeRole::kWorker);
     const FakeNode leaves = world.add_node(NodeRole::kWorker);
@@ -97,7 +97,7 @@ TEST(CoordinatorRounds, a_worker_that_leaves_costs_only_its_unit) {
     EXPECT_TRUE(world.unit(kept).included);
 }
 
-TEST(CoordinatorRounds, a_round_has_no_more_slots_than_deltas_fit_into_memory) {
+TEST(CoordinatorRounds, ARoundHasNoMoreSlotsThanDeltasFitIntoMemory) {
     World world;
     for (int i = 0; i < 4; ++i)
         (void)world.add_node(NodeRole::kWorker);
@@ -109,7 +109,7 @@ TEST(CoordinatorRounds, a_round_has_no_more_slots_than_deltas_fit_into_memory) {
     EXPECT_EQ(world.rounds(job).at(0).record.slots.size(), 2U);
 }
 
-TEST(CoordinatorRounds, a_worker_with_less_than_the_minimum_of_stake_gets_no_unit) {
+TEST(CoordinatorRounds, AWorkerWithLessThanTheMinimumOfStakeGetsNoUnit) {
     World world;
     world.options.minimum_stake = Amount(100);
     world.stake.each = Amount(100);
@@ -146,7 +146,7 @@ TEST(CoordinatorRounds, a_worker_with_less_than_the_minimum_of_stake_gets_no_uni
     EXPECT_EQ(world.rounds(job)[1].record.slots[0].worker, poor.address());
 }
 
-TEST(CoordinatorRounds, a_round_waits_while_stakes_cannot_be_read) {
+TEST(CoordinatorRounds, ARoundWaitsWhileStakesCannotBeRead) {
     World world;
     world.options.minimum_stake = Amount(100);
     world.stake.each = Amount(100);
@@ -168,7 +168,7 @@ TEST(CoordinatorRounds, a_round_waits_while_stakes_cannot_be_read) {
     EXPECT_EQ(world.rounds(job).size(), 1U);
 }
 
-TEST(CoordinatorRounds, a_new_worker_joins_at_the_next_round) {
+TEST(CoordinatorRounds, ANewWorkerJoinsAtTheNextRound) {
     World world;
     const FakeNode first = world.add_node(NodeRole::kWorker);
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);
@@ -191,7 +191,7 @@ TEST(CoordinatorRounds, a_new_worker_joins_at_the_next_round) {
     EXPECT_TRUE(world.core().next_unit(late.address())->has_value());
 }
 
-TEST(CoordinatorRounds, the_sampling_rate_falls_with_a_run_of_valid_units) {
+TEST(CoordinatorRounds, TheSamplingRateFallsWithARunOfValidUnits) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);
@@ -219,7 +219,7 @@ TEST(CoordinatorRounds, the_sampling_rate_falls_with_a_run_of_valid_units) {
     EXPECT_TRUE(std::is_sorted(rates.rbegin(), rates.rend()));
 }
 
-TEST(CoordinatorRounds, without_a_verifier_units_end_unpaid_and_the_job_goes_on) {
+TEST(CoordinatorRounds, WithoutAVerifierUnitsEndUnpaidAndTheJobGoesOn) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);
     const Digest job = world.submit_job(World::terms());
@@ -236,7 +236,7 @@ TEST(CoordinatorRounds, without_a_verifier_units_end_unpaid_and_the_job_goes_on)
         << "nothing was accepted, so the base state stays";
 }
 
-TEST(CoordinatorRounds, the_feed_has_no_gaps_and_names_who_is_credited) {
+TEST(CoordinatorRounds, TheFeedHasNoGapsAndNamesWhoIsCredited) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);

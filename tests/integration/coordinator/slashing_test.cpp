@@ -47,7 +47,7 @@ class Slashing : public PeersTest {
     contracts::Deployment deployment_;
 };
 
-TEST_F(Slashing, a_worker_that_signs_twice_loses_its_stake) {
+TEST_F(Slashing, AWorkerThatSignsTwiceLosesItsStake) {
     ASSERT_NO_FATAL_FAILURE(start_with(0));  // the one that staked
     Peer& peer = peers_[0];
     const PeerWork work = train(peer);

@@ -55,7 +55,7 @@ class CoordinatorUptime : public ::testing::Test {
     const FakeNode other = world.add_node(NodeRole::kVerifier);
 };
 
-TEST_F(CoordinatorUptime, a_signed_answer_counts) {
+TEST_F(CoordinatorUptime, ASignedAnswerCounts) {
     const auto challenge = ask(worker);
     const auto outcome = beat(worker, sign(worker, challenge));
     EXPECT_EQ(outcome.answer_refused, "");
@@ -64,7 +64,7 @@ TEST_F(CoordinatorUptime, a_signed_answer_counts) {
     EXPECT_EQ(uptime(worker).issued, 1U);
 }
 
-TEST_F(CoordinatorUptime, an_answer_again_is_no_second_one) {
+TEST_F(CoordinatorUptime, AnAnswerAgainIsNoSecondOne) {
     const auto challenge = ask(worker);
     for (int i = 0; i < 3; ++i)
         EXPECT_EQ(beat(worker, sign(worker, challenge)).answer_refused, "")
@@ -72,7 +72,7 @@ TEST_F(CoordinatorUptime, an_answer_again_is_no_second_one) {
     EXPECT_EQ(uptime(worker).answered, 1U);
 }
 
-TEST_F(CoordinatorUptime, what_is_not_the_nodes_own_answer_counts_nothing_and_says_why) {
+TEST_F(CoordinatorUptime, WhatIsNotTheNodesOwnAnswerCountsNothingAndSaysWhy) {
     const auto challenge = ask(worker);
     EXPECT_NE(beat(other, sign(other, challenge)).answer_refused.find("not put to this node"),
               std::string::npos)
@@ -95,7 +95,7 @@ TEST_F(CoordinatorUptime, what_is_not_the_nodes_own_answer_counts_nothing_and_sa
     EXPECT_EQ(uptime(worker).issued, 1U);
 }
 
-TEST_F(CoordinatorUptime, a_late_answer_counts_nothing_and_says_by_how_much) {
+TEST_F(CoordinatorUptime, ALateAnswerCountsNothingAndSaysByHowMuch) {
     const auto challenge = ask(worker);
     world.clock.advance_ms(world.options.challenge_answer_ms + 7);
     const auto outcome = beat(worker, sign(worker, challenge));
@@ -107,7 +107,7 @@ TEST_F(CoordinatorUptime, a_late_answer_counts_nothing_and_says_by_how_much) {
     EXPECT_EQ(late.late, 1U);
 }
 
-TEST_F(CoordinatorUptime, moments_and_nonces_have_no_pattern) {
+TEST_F(CoordinatorUptime, MomentsAndNoncesHaveNoPattern) {
     std::set<Digest> nonces;
     std::set<UnixMs> waits;
     UnixMs last = 0;
@@ -125,7 +125,7 @@ TEST_F(CoordinatorUptime, moments_and_nonces_have_no_pattern) {
     EXPECT_LT(last - begin, 90'000);
 }
 
-TEST_F(CoordinatorUptime, old_challenges_are_pruned_and_those_that_count_are_kept) {
+TEST_F(CoordinatorUptime, OldChallengesArePrunedAndThoseThatCountAreKept) {
     ask(worker);
     const auto count = [&] {
         return world.owner()

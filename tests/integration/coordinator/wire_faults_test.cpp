@@ -20,7 +20,7 @@ using Work = PeerWork;
 
 class WireFaults : public PeersTest {};
 
-TEST_F(WireFaults, commitments_that_lie_are_refused_and_the_honest_one_still_counts) {
+TEST_F(WireFaults, CommitmentsThatLieAreRefusedAndTheHonestOneStillCounts) {
     ASSERT_NO_FATAL_FAILURE(start_with(2));
     Peer &honest = peers_[0], &other = peers_[1];
     const Work good = train(honest);
@@ -55,7 +55,7 @@ TEST_F(WireFaults, commitments_that_lie_are_refused_and_the_honest_one_still_cou
     EXPECT_EQ(unit(honest).status.state, UnitState::kCommitted);
 }
 
-TEST_F(WireFaults, a_replayed_commitment_gets_its_receipt_again_and_counts_once) {
+TEST_F(WireFaults, AReplayedCommitmentGetsItsReceiptAgainAndCountsOnce) {
     ASSERT_NO_FATAL_FAILURE(start_with(2));
     Peer& peer = peers_[0];
     const Work work = train(peer);
@@ -69,7 +69,7 @@ TEST_F(WireFaults, a_replayed_commitment_gets_its_receipt_again_and_counts_once)
     EXPECT_EQ(commitments(peer), 1);
 }
 
-TEST_F(WireFaults, two_commitments_for_one_slot_end_the_worker) {
+TEST_F(WireFaults, TwoCommitmentsForOneSlotEndTheWorker) {
     ASSERT_NO_FATAL_FAILURE(start_with(2));
     Peer& peer = peers_[0];
     const Work work = train(peer);
@@ -87,7 +87,7 @@ TEST_F(WireFaults, two_commitments_for_one_slot_end_the_worker) {
     EXPECT_FALSE(status->excluded_because.empty());
 }
 
-TEST_F(WireFaults, deltas_that_are_altered_or_truncated_are_refused) {
+TEST_F(WireFaults, DeltasThatAreAlteredOrTruncatedAreRefused) {
     ASSERT_NO_FATAL_FAILURE(start_with(2));
     Peer& peer = peers_[0];
     const Work work = train(peer);
@@ -112,7 +112,7 @@ TEST_F(WireFaults, deltas_that_are_altered_or_truncated_are_refused) {
 }
 
 // An assigned worker may upload: its delta, and not what fills the disk.
-TEST_F(WireFaults, uploads_are_as_long_as_a_delta_and_few) {
+TEST_F(WireFaults, UploadsAreAsLongAsADeltaAndFew) {
     ASSERT_NO_FATAL_FAILURE(start_with(1));
     Peer& peer = peers_[0];
     const Work work = train(peer);
@@ -127,7 +127,7 @@ TEST_F(WireFaults, uploads_are_as_long_as_a_delta_and_few) {
     EXPECT_EQ(taken, 8);
 }
 
-TEST_F(WireFaults, a_late_commitment_is_refused_and_earns_nothing) {
+TEST_F(WireFaults, ALateCommitmentIsRefusedAndEarnsNothing) {
     ASSERT_NO_FATAL_FAILURE(start_with(1, 1'500));
     Peer& peer = peers_[0];
     const Work work = train(peer);
@@ -141,7 +141,7 @@ TEST_F(WireFaults, a_late_commitment_is_refused_and_earns_nothing) {
     EXPECT_EQ(commitments(peer), 0);
 }
 
-TEST_F(WireFaults, peers_that_say_nothing_or_a_gigabyte_disturb_nobody) {
+TEST_F(WireFaults, PeersThatSayNothingOrAGigabyteDisturbNobody) {
     ASSERT_NO_FATAL_FAILURE(start_with(1));
     std::vector<std::unique_ptr<RawSocket>> silent;
     for (int i = 0; i < 64; ++i)
@@ -166,7 +166,7 @@ TEST_F(WireFaults, peers_that_say_nothing_or_a_gigabyte_disturb_nobody) {
     EXPECT_TRUE(peer.coordinator->submit_commitment(work.submission).ok());
 }
 
-TEST_F(WireFaults, postgresql_that_crashes_between_task_and_commitment_loses_nothing) {
+TEST_F(WireFaults, PostgresqlThatCrashesBetweenTaskAndCommitmentLosesNothing) {
     ASSERT_NO_FATAL_FAILURE(start_with(2));
     Peer &first = peers_[0], &second = peers_[1];
     const Work one = train(first), two = train(second);
@@ -191,7 +191,7 @@ TEST_F(WireFaults, postgresql_that_crashes_between_task_and_commitment_loses_not
     EXPECT_EQ(commitments(second), 1);
 }
 
-TEST_F(WireFaults, a_killed_coordinator_goes_on_where_it_was) {
+TEST_F(WireFaults, AKilledCoordinatorGoesOnWhereItWas) {
     ASSERT_NO_FATAL_FAILURE(start_with(1));
     Peer& peer = peers_[0];
     const Work work = train(peer);

@@ -10,10 +10,10 @@
 #include <set>
 #include <sstream>
 
+#include "cli/contracts_file.hpp"
 #include "config.hpp"
-#include "contracts_file.hpp"
 #include "coordinator_config.hpp"
-#include "evaluation_file.hpp"
+#include "data/evaluation_file.hpp"
 #include "gym/common/file.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/node/node_config.hpp"

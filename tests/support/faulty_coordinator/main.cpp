@@ -1,10 +1,10 @@
 // gym-coordinator with a fault: one bit of every aggregate's first parameter is flipped before it
 // is signed. Its referee has the same fault; what it runs again for a game on chain has not.
 
+#include "cli/program_main.hpp"
 #include "coordinator_program.hpp"
 #include "gym/common/assert.hpp"
 #include "gym/engine/state.hpp"
-#include "program_main.hpp"
 
 namespace {
 

@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <optional>
 
-#include "cli_context.hpp"
+#include "cli/cli_context.hpp"
+#include "cli/program_main.hpp"
 #include "gym/engine/fault_injection.hpp"
-#include "node_options.hpp"
-#include "node_start.hpp"
-#include "program_main.hpp"
+#include "node/node_options.hpp"
+#include "node/node_start.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
 // Which game an id, or its beginning, means.
-#include "dispute_log.hpp"
+#include "dispute/dispute_log.hpp"
 
 #include <gtest/gtest.h>
 
-#include "dispute_print.hpp"
+#include "dispute/dispute_print.hpp"
 #include "gym/game/state.hpp"
 
 namespace gym::app {

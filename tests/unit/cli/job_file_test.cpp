@@ -1,4 +1,4 @@
-#include "job_file.hpp"
+#include "job/job_file.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "licence_check.hpp"
+#include "job/licence_check.hpp"
 
 #include <gtest/gtest.h>
 

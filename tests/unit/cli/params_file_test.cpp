@@ -1,4 +1,4 @@
-#include "params_file.hpp"
+#include "params/params_file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "contracts_file.hpp"
+#include "cli/contracts_file.hpp"
 #include "gym/game/dispute_params.hpp"
 #include "temporary_folder.hpp"
 

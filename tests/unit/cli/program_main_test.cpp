@@ -1,4 +1,4 @@
-#include "program_main.hpp"
+#include "cli/program_main.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>

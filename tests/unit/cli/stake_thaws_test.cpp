@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "gym/contracts/stake.hpp"
-#include "stake_command.hpp"
+#include "stake/stake_command.hpp"
 
 namespace gym::app {
 namespace {

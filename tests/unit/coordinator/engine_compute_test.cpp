@@ -69,7 +69,7 @@ class EngineComputeTest : public ::testing::Test {
     std::unique_ptr<Compute> compute = make_engine_compute({1, "auto"});
 };
 
-TEST_F(EngineComputeTest, roots_for_disputes_follow_from_program_and_base_state) {
+TEST_F(EngineComputeTest, RootsForDisputesFollowFromProgramAndBaseState) {
     const auto prepared = prepare(tokens);
     ASSERT_TRUE(prepared.ok());
     const auto roots = compute->round_roots(prepared->program.bytes, prepared->base.bytes);
@@ -83,7 +83,7 @@ TEST_F(EngineComputeTest, roots_for_disputes_follow_from_program_and_base_state)
     EXPECT_FALSE(compute->round_roots(prepared->program.bytes, prepared->program.bytes).ok());
 }
 
-TEST_F(EngineComputeTest, prepares_what_hashes_to_its_roots) {
+TEST_F(EngineComputeTest, PreparesWhatHashesToItsRoots) {
     const auto prepared = prepare(tokens);
     ASSERT_TRUE(prepared.ok()) << prepared.error().message;
     EXPECT_EQ(program::program_root(program::decode(prepared->program.bytes).value()),
@@ -95,7 +95,7 @@ TEST_F(EngineComputeTest, prepares_what_hashes_to_its_roots) {
     EXPECT_EQ(prepare(tokens)->base.root, prepared->base.root) << "the seed fixes the start";
 }
 
-TEST_F(EngineComputeTest, refuses_jobs_that_cannot_run) {
+TEST_F(EngineComputeTest, RefusesJobsThatCannotRun) {
     EXPECT_EQ(prepare(tokens, "    width: 15\n").error().code, ErrorCode::kInvalidArgument);
     EXPECT_EQ(prepare(tokens, "    width: 16\n    colour: red\n").error().code,
               ErrorCode::kInvalidArgument);
@@ -113,7 +113,7 @@ TEST_F(EngineComputeTest, refuses_jobs_that_cannot_run) {
 
 /// A class that the model lacks would stop a round that evaluates the row, and workers that draw
 /// it.
-TEST_F(EngineComputeTest, refuses_a_classifiers_dataset_with_one_bad_row) {
+TEST_F(EngineComputeTest, RefusesAClassifiersDatasetWithOneBadRow) {
     const auto rows = [](std::uint16_t last_class) {
         std::vector<std::uint16_t> data;
         for (std::uint16_t i = 0; i < 17 * 40; ++i)
@@ -130,7 +130,7 @@ TEST_F(EngineComputeTest, refuses_a_classifiers_dataset_with_one_bad_row) {
     EXPECT_NE(bad.error().message.find("class 4"), std::string::npos) << bad.error().message;
 }
 
-TEST_F(EngineComputeTest, the_referee_gets_the_workers_bits) {
+TEST_F(EngineComputeTest, TheRefereeGetsTheWorkersBits) {
     const auto prepared = prepare(tokens).value();
     const engine::UnitResult mine = work(prepared, 1);
     const auto again = compute->run_unit(record(prepared), 1, prepared.program.bytes,
@@ -142,7 +142,7 @@ TEST_F(EngineComputeTest, the_referee_gets_the_workers_bits) {
     EXPECT_EQ(*compute->records_root(engine::encode_records(mine.records)), mine.records_root);
 }
 
-TEST_F(EngineComputeTest, an_audit_gets_the_trace_of_who_ran_the_unit) {
+TEST_F(EngineComputeTest, AnAuditGetsTheTraceOfWhoRanTheUnit) {
     const auto prepared = prepare(tokens).value();
     const protocol::RoundRecord round = record(prepared);
     const crypto::Signature challenge =
@@ -164,7 +164,7 @@ TEST_F(EngineComputeTest, an_audit_gets_the_trace_of_who_ran_the_unit) {
     EXPECT_NE(audited->trace, protocol::trace_at(challenge, round.steps, leaves));
 }
 
-TEST_F(EngineComputeTest, the_first_differing_step_is_found) {
+TEST_F(EngineComputeTest, TheFirstDifferingStepIsFound) {
     const auto prepared = prepare(tokens).value();
     auto records = work(prepared, 0).records;
     const Bytes honest = engine::encode_records(records);
@@ -178,7 +178,7 @@ TEST_F(EngineComputeTest, the_first_differing_step_is_found) {
               ErrorCode::kMalformed);
 }
 
-TEST_F(EngineComputeTest, aggregates_deltas_into_the_next_base) {
+TEST_F(EngineComputeTest, AggregatesDeltasIntoTheNextBase) {
     const auto prepared = prepare(tokens).value();
     const std::vector<Bytes> deltas = {work(prepared, 0).delta, work(prepared, 1).delta};
     const auto next = compute->aggregate(prepared.program.bytes, prepared.base.bytes,
@@ -194,7 +194,7 @@ TEST_F(EngineComputeTest, aggregates_deltas_into_the_next_base) {
     EXPECT_NEAR(*loss, std::log(256.0), 0.5);
 }
 
-TEST_F(EngineComputeTest, deltas_that_do_not_fit_are_refused) {
+TEST_F(EngineComputeTest, DeltasThatDoNotFitAreRefused) {
     const auto prepared = prepare(tokens).value();
     Bytes delta = work(prepared, 0).delta;
     const auto norm = compute->delta_norm(prepared.program.bytes, delta);

@@ -178,7 +178,7 @@ TEST_F(EvidenceCheckTest, ACreditThatIsNotWhatWasCommittedToIsNamed) {
         {"compute-0", [](auto& c) { std::get<ComputeInputs>(c.inputs).flops += 1; },
          "was committed to with 2000000000"},
         {"compute-0", [](auto& c) { c.node = address(7); }, "was committed to by 0x"},
-        {"compute-0", [&](auto& c) { c.unit = round.aggregate_unit(); }, "is no train unit"},
+        {"compute-0", [&](auto& c) { c.unit = round.aggregate_unit(); }, "is not a train unit"},
         {"data-1", [](auto& c) { std::get<DataInputs>(c.inputs).tokens += 1; },
          "was committed to with 40 tokens"},
         {"data-1", [](auto& c) { c.node = address(7); }, "was committed to by 0x"},
@@ -390,9 +390,8 @@ TEST_F(EvidenceCheckTest, WhatIsNotKeptAnyMoreIsSaidToBeUnchecked) {
     EXPECT_EQ(check({file_}, span_.from_ms + protocol::kChallengesKeptMs).deviations.size(), 2U);
     const auto late = check({file_}, span_.from_ms + protocol::kChallengesKeptMs + 1);
     EXPECT_EQ(late.deviations, std::vector<std::string>{});
-    EXPECT_EQ(
-        late.unchecked,
-        std::vector<std::string>{"credit uptime-0: challenges of that time are not kept any more"});
+    EXPECT_EQ(late.unchecked, std::vector<std::string>{
+                                  "credit uptime-0: challenges of that time are no longer kept"});
     file_.rounds[0].uptime.reset();
     const auto old = check();
     EXPECT_EQ(old.deviations, std::vector<std::string>{});

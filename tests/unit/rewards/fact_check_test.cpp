@@ -164,7 +164,7 @@ TEST_F(FactCheckTest, EveryLieIsNamedWithItsCredit) {
         {"another round", [](EpochFile& f) { f.credits[0].round = 2; },
          "credit compute-1: its round has no unit 0x0101"},
         {"a job that nobody knows", [](EpochFile& f) { f.credits[0].job_id = digest(0x77); },
-         "credit compute-1: nobody knows its job 0x7777"},
+         "credit compute-1: its job is unknown: 0x7777"},
         {"a rejected unit", [](EpochFile& f) { f.credits.push_back(compute(2)); },
          "credit compute-2: unit 0x0202"},
         {"the coordinator's own work", [](EpochFile& f) { f.credits.push_back(compute(9)); },

@@ -10,7 +10,7 @@
 
 namespace gym::ledger {
 
-/// That a transfer is in the ledger, for somebody who does not have the ledger: the transfer, its
+/// A proof that a transfer is in the ledger, for a reader without the ledger: the transfer, its
 /// accounts by name, the path to a root, and the signed seal of that root.
 struct TransferProof {
     SealedTransfer transfer;
@@ -22,7 +22,7 @@ struct TransferProof {
     friend bool operator==(const TransferProof&, const TransferProof&) = default;
 };
 
-/// @errors kNotFound for no such transfer; kConflict if no seal covers it yet; kMismatch if the
+/// @errors kNotFound for an unknown transfer; kConflict if no seal covers it yet; kMismatch if the
 /// transfers under its seal no longer make its root.
 Result<TransferProof> prove_transfer(db::Transaction& transaction, const TransferId& id);
 

@@ -15,14 +15,14 @@ namespace gym::ledger {
 /// Most transfers of one seal.
 inline constexpr std::size_t kSealTransfersMax = 65'536;
 
-/// What a transfer left on one of its accounts.
+/// The version and balance of an account after a transfer.
 struct SealedEntry {
     std::int64_t version = 0;   ///< of the account: 1 for its first entry
     std::string balance_after;  ///< decimal, may start with '-'
     friend bool operator==(const SealedEntry&, const SealedEntry&) = default;
 };
 
-/// All of a row of ledger.transfer but the fingerprint, which follows from the rest.
+/// A row of ledger.transfer without the fingerprint, which follows from the rest.
 struct SealedTransfer {
     std::uint64_t seq = 0;  ///< the order of transfers; grows, may have gaps
     TransferId id;
@@ -40,12 +40,12 @@ struct SealedTransfer {
     friend bool operator==(const SealedTransfer&, const SealedTransfer&) = default;
 };
 
-/// H("gym.account.v1" | id | owner | asset | kind): what a leaf says about an account.
+/// H("gym.account.v1" | id | owner | asset | kind): the digest of an account in a leaf.
 [[nodiscard]] Digest account_digest(AccountId id, const AccountKey& key);
 /// H("gym.transfer.v1" | the transfer with its entries, each account as its digest).
 [[nodiscard]] Digest transfer_leaf(const SealedTransfer& transfer, const Digest& debit,
                                    const Digest& credit);
-/// What ledger.fingerprint() makes of the request that booked `transfer`.
+/// The result of ledger.fingerprint() for the request that booked `transfer`.
 [[nodiscard]] Digest fingerprint(const SealedTransfer& transfer);
 
 struct SealRecord {
@@ -76,7 +76,8 @@ struct Seal {
 /// signer's.
 Status check_seal(const Seal& seal);
 
-/// What an epoch file and a reader keep of the chain: it fixes all seals up to `number`.
+/// The head of the chain of seals, as epoch files and readers keep it: it fixes all seals up to
+/// `number`.
 struct SealHead {
     std::uint64_t number = 0;
     Digest hash;

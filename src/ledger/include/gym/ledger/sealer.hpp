@@ -11,7 +11,7 @@
 
 namespace gym::ledger {
 
-/// The newest seal; nothing while there is none.
+/// The newest seal, if there is one.
 [[nodiscard]] Result<std::optional<SealHead>> seal_head(db::Transaction& transaction);
 
 struct SealerOptions {
@@ -19,8 +19,9 @@ struct SealerOptions {
     std::size_t page = 8'192;                       ///< transfers of one read
 };
 
-/// Writes seals, as a role that may (gym_rewards). What it seals is settled: no running transaction
-/// can add a transfer below. Several over one database are safe; one of them wins. Not thread-safe.
+/// Writes seals; needs a role that may (gym_rewards). Sealed transfers are settled: no running
+/// transaction can add a transfer below them. Several sealers over one database are safe: one of
+/// them wins. Not thread-safe.
 class Sealer {
   public:
     /// References must outlive it.
@@ -28,7 +29,7 @@ class Sealer {
            SealerOptions options = {});
     ~Sealer();
 
-    /// At most one seal over what has settled since the last one; nothing if that is nothing. While
+    /// Writes at most one seal, over the transfers that have settled since the last one. While
     /// others write, a transfer settles at the second call after its commit, else at the first.
     /// @errors kConflict if another sealer was faster or wrote something else: call again.
     /// kMismatch if an account that was sealed under one name has another now.

@@ -18,7 +18,7 @@ struct VerifyProgress {
 };
 
 struct VerifyOptions {
-    /// Who may sign seals; empty: whoever signed the first one signs all.
+    /// The addresses that may sign seals; empty: the signer of the first seal signs all.
     std::vector<Address> signers;
     /// Seals known from outside (epoch files): the chain must have them.
     std::vector<SealHead> heads;
@@ -28,7 +28,7 @@ struct VerifyOptions {
     std::function<void(const VerifyProgress&)> progress;  ///< after each page
 };
 
-/// One row that is not what the rest of the ledger makes of it.
+/// A row that contradicts the rest of the ledger.
 struct Problem {
     std::string
         row;  ///< "transfer 0f..-.. (seq 7)", "entry 3 of account 12", "account 12", "seal 4"
@@ -46,7 +46,7 @@ struct VerifyReport {
     std::uint64_t entries = 0;
     std::uint64_t seals = 0;
     std::uint64_t unsealed = 0;     ///< transfers after the last seal
-    std::vector<Problem> problems;  ///< in the order of the transfers; empty when all is well
+    std::vector<Problem> problems;  ///< in the order of the transfers; empty if the ledger is right
 };
 
 /// Books the whole ledger again from its transfers, in order and in memory, and compares every row:

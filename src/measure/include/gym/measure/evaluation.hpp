@@ -10,10 +10,11 @@
 #include "gym/quality/evaluation_terms.hpp"
 
 /// A network's yardstick for the usefulness of datasets (docs/REWARDS.md, "Usefulness"): a model, a
-/// base state, a reference text and a text that nobody trains on. Pure; safe to share by threads.
+/// base state, a reference text and a text that nobody trains on. Pure functions; safe from any
+/// thread.
 namespace gym::measure {
 
-/// The largest numbers that an evaluation may have.
+/// Upper bounds of the numbers of an evaluation.
 inline constexpr std::uint32_t kEvaluationStepsMax = 1U << 20;
 inline constexpr std::uint32_t kEvaluationWindowsMax = 1U << 16;
 
@@ -28,7 +29,7 @@ struct EvaluationInputs {
     Digest salt;  ///< 32 random bytes, as secret as the held-out text
 };
 
-/// An evaluation with everything that it takes to measure.
+/// An evaluation with its secrets and inputs, ready to measure datasets.
 class Evaluation {
   public:
     /// @errors kInvalidArgument: the model or a number is out of bounds; a classifier; a text of
@@ -45,7 +46,7 @@ class Evaluation {
     [[nodiscard]] std::uint32_t context() const { return inputs_.model.model.context; }
 
     /// Whether it can measure `dataset`: one vocabulary, room for a window where a job would train.
-    /// @errors kInvalidArgument saying what is wrong.
+    /// @errors kInvalidArgument.
     [[nodiscard]] Status check(const blob::Dataset& dataset) const;
 
   private:

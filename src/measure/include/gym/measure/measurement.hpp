@@ -14,19 +14,21 @@
 #include "gym/measure/evaluation.hpp"
 #include "gym/quality/usefulness.hpp"
 
-/// Measuring what training on a dataset brings. Everything here is a unit of training and an
-/// evaluation of the engine: a pure function of evaluation and dataset, the same bits whoever runs
-/// it and however (docs/NUMERICS.md).
+/// Measures what training on a dataset brings. A measurement is a unit of training and an
+/// evaluation of the engine: a pure function of evaluation and dataset, with the same bits on every
+/// machine (docs/NUMERICS.md).
 namespace gym::measure {
 
 struct MeasureOptions {
     engine::EngineOptions engine;
-    /// After every step of training and every batch of evaluation: what is done ("reference").
+    /// Called after every step of training and every batch of evaluation, with the name of the
+    /// phase
+    /// ("reference").
     std::function<void(std::string_view, const engine::UnitProgress&)> progress;
     std::stop_token cancel;
 };
 
-/// A state and what it scores on the held-out text.
+/// A state and its loss on the held-out text.
 struct Scored {
     Digest state_root;  ///< of the base state, or of the training state after the last step
     std::uint32_t loss_bits = 0;
@@ -34,7 +36,7 @@ struct Scored {
     friend bool operator==(const Scored&, const Scored&) = default;
 };
 
-/// Where every measurement of an evaluation begins.
+/// The state in which every measurement of an evaluation begins.
 struct Base {
     engine::State state;  ///< parameters alone
     Digest state_root;

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-/// Where a token stream is cut into chunks: by its content, so that the same passage is cut at the
-/// same places wherever it stands.
+/// Cuts a token stream into chunks by its content, so that the same passage is cut at the same
+/// places wherever it stands.
 ///
 /// Every window of kShingleTokens tokens has a hash. A token ends a chunk if its window's hash is
 /// the smallest of all within kBoundaryReach tokens to both sides (the leftmost, if several are).
@@ -20,8 +20,8 @@
 /// kChunkTokensMax. (Local minima as boundaries: Bjorner, Blass, Gurevich, "Content-dependent
 /// chunking for differential compression: the local maximum approach", 2010.)
 ///
-/// What stands before the first and after the last boundary is the stream's edge, about 300 tokens
-/// each. It has no ends of its own, so nothing can be compared with it.
+/// The tokens before the first and after the last boundary are the stream's edges, about 300 tokens
+/// each. Edges have no ends of their own, so nothing can be compared with them.
 namespace gym::quality {
 
 /// Long enough that chunks of unrelated English share few windows even where a token is a byte (0.2

@@ -4,10 +4,11 @@
 
 #include "gym/common/bytes.hpp"
 
-/// What identifies an evaluation of datasets (docs/REWARDS.md, "Usefulness"). Pure functions.
+/// The terms that identify an evaluation of datasets (docs/REWARDS.md, "Usefulness"). Pure
+/// functions.
 namespace gym::quality {
 
-/// What everybody knows of an evaluation from the day that it is published.
+/// The public terms of an evaluation.
 struct EvaluationTerms {
     Digest program_root;           ///< of the train program
     Digest seed;                   ///< of the base state and of all batches
@@ -22,8 +23,8 @@ struct EvaluationTerms {
     friend bool operator==(const EvaluationTerms&, const EvaluationTerms&) = default;
 };
 
-/// SHA-256 of "GYMHELD1", `salt` and `root`. Without the salt nobody can try texts that it might
-/// be.
+/// SHA-256 of "GYMHELD1", `salt` and `root`. The salt prevents guessing: without it, nobody can try
+/// candidate texts.
 [[nodiscard]] Digest held_out_commitment(const Digest& salt, const Digest& root);
 
 /// SHA-256 of "GYMUSEF1" and the terms in order (integers big-endian).

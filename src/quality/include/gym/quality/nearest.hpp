@@ -8,7 +8,7 @@
 
 namespace gym::quality {
 
-/// Whose a band key is: the number of the dataset that was first to have it.
+/// The owner of a band key: the number of the first dataset that had it.
 using KeyOwners = std::unordered_map<std::uint64_t, std::uint64_t>;
 
 struct Nearest {

@@ -12,14 +12,14 @@
 
 namespace gym::quality {
 
-/// Keys that one call of a lookup asks for.
+/// The most keys that one call of a lookup asks for.
 inline constexpr std::size_t kLookupKeysMax = 16'384;
 /// A sample of fewer chunks than this decides nothing (see novelty()).
 inline constexpr std::size_t kEstimateChunksMin = 64;
 
-/// What is registered already.
+/// The registered datasets, to compare with.
 struct Registered {
-    /// Those of `keys` that are registered, in any order, repeated or not.
+    /// Returns those of `keys` that are registered, in any order, possibly repeated.
     /// @param keys at most kLookupKeysMax, ascending, each once.
     std::function<Result<std::vector<std::uint64_t>>(std::span<const std::uint64_t> keys)> known;
     std::uint32_t level_max = 0;  ///< the highest DatasetSketch::level of a registered dataset

@@ -21,7 +21,7 @@ struct ChunkSketch {
     friend bool operator==(const ChunkSketch&, const ChunkSketch&) = default;
 };
 
-/// What is kept of a dataset to compare it with others.
+/// The part of a dataset that is kept to compare it with others.
 struct DatasetSketch {
     std::uint64_t tokens = 0;           ///< all
     std::uint64_t compared_tokens = 0;  ///< those in chunks, sampled or not: all but the edges
@@ -55,7 +55,7 @@ class Sketcher {
     Chunker chunker_;
 };
 
-/// Sketcher over tokens that are in memory.
+/// The sketch of tokens in memory.
 [[nodiscard]] DatasetSketch sketch(std::span<const std::uint16_t> tokens);
 
 /// Every band key of the sketch once, ascending: what a registry keeps.

@@ -88,7 +88,7 @@ using CreditInputs = std::variant<ComputeInputs, VerificationInputs, UptimeInput
     return static_cast<CreditKind>(inputs.index());
 }
 /// Inputs of a kind, all zero.
-[[nodiscard]] CreditInputs zero_inputs(CreditKind kind) noexcept;
+[[nodiscard]] CreditInputs zero_inputs(CreditKind kind);
 /// The kind's formula over its inputs: the only way in which an amount comes about.
 /// @errors kOutOfRange, kInvalidArgument, as the formulas.
 [[nodiscard]] Result<Amount> evaluate(const CreditInputs& inputs);
@@ -140,6 +140,9 @@ struct CreditField {
     std::string_view about;
     T Record::*at;
 };
+template <class Record, class T>
+CreditField(std::string_view, std::string_view, std::string_view, std::string_view,
+            std::string_view, T Record::*) -> CreditField<Record, T>;
 
 /// What the credit is. The kind stands for the alternative of `inputs`; it is read before them.
 inline constexpr std::tuple kCreditFields{
@@ -212,9 +215,13 @@ inline constexpr std::tuple kInputFields{
     input_field("compute_total", &EmissionInputs::compute_total)};
 
 namespace detail {
-template <class Record>
-auto& credit_of(Record& receipt) {
-    return receipt.credit;
+/// The receipt or its credit, whichever is an Owner.
+template <class Owner, class Record>
+auto& part_of(Record& record) {
+    if constexpr (std::is_same_v<Owner, std::remove_const_t<Record>>)
+        return record;
+    else
+        return record.credit;
 }
 }  // namespace detail
 
@@ -229,10 +236,9 @@ template <class Fields, class Record, class F>
 void for_each_value(const Fields& fields, Record& record, F&& f) {
     for_each_field(fields, [&](const auto& field) {
         using Owner = typename std::remove_cvref_t<decltype(field)>::Owner;
-        if constexpr (std::is_same_v<Owner, std::remove_const_t<Record>>)
-            f(field, record.*field.at);
-        else if constexpr (std::is_same_v<Owner, Credit>)
-            f(field, detail::credit_of(record).*field.at);
+        if constexpr (std::is_same_v<Owner, std::remove_const_t<Record>> ||
+                      std::is_same_v<Owner, Credit>)
+            f(field, detail::part_of<Owner>(record).*field.at);
     });
 }
 

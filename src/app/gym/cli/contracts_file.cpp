@@ -1,0 +1,126 @@
+#include "cli/contracts_file.hpp"
+
+#include <limits>
+
+#include "gym/common/yaml.hpp"
+#include "gym/contracts/deploy.hpp"
+#include "gym/crypto/key.hpp"
+#include "gym/game/dispute_params.hpp"
+
+namespace gym::app {
+namespace {
+
+constexpr std::int64_t kDayS = 86'400;
+constexpr std::int64_t kDelayMaxS = 30 * kDayS;  // what the contracts accept
+
+Status read_address(YamlMap& map, std::string_view key, Address& out) {
+    GYM_TRY(const std::string text, map.string(key));
+    const auto address = crypto::parse_address(text);
+    if (!address.ok()) return map.error_at(key, address.error().message);
+    if (*address == Address{}) return map.error_at(key, "must not be the zero address");
+    out = *address;
+    return {};
+}
+
+Status read_tokens(YamlMap& map, std::string_view key, Amount& out) {
+    GYM_TRY(const std::string text, map.string(key));
+    const auto amount = Amount::parse_tokens(text);
+    if (!amount.ok()) return map.error_at(key, amount.error().message);
+    if (amount->is_zero()) return map.error_at(key, "must be more than nothing");
+    out = *amount;
+    return {};
+}
+
+constexpr std::uint64_t kLocalChainId = 31'337;  // anvil and hardhat
+/// Ethereum is final after about 15 minutes; the rest is for the settler to answer.
+constexpr std::uint64_t kWithdrawalDelayMinS = 3'600;
+
+Status read_delay(YamlMap& map, std::string_view key, std::uint64_t& out_s) {
+    GYM_TRY(const std::int64_t seconds, map.integer(key, 0, kDelayMaxS));
+    out_s = static_cast<std::uint64_t>(seconds);
+    return {};
+}
+
+Status read_token(YamlMap map, contracts::DeployParams& params) {
+    GYM_CHECK(read_address(map, "holder", params.token_holder));
+    GYM_CHECK(read_tokens(map, "supply", params.token_supply));
+    return map.finish();
+}
+
+Status read_roles(YamlMap map, contracts::DeployParams& params) {
+    GYM_CHECK(read_address(map, "coordinator", params.coordinator));
+    GYM_CHECK(read_address(map, "settler", params.settler));
+    GYM_CHECK(read_address(map, "guardian", params.guardian));
+    // A guardian with the settler's key could not stop what that key does.
+    if (params.guardian == params.settler)
+        return map.error_at("guardian", "must be another key than the settler's");
+    return map.finish();
+}
+
+Status read_limits(YamlMap map, std::uint64_t chain_id, contracts::DeployParams& params) {
+    GYM_CHECK(read_delay(map, "admin_delay_s", params.admin_delay_s));
+    GYM_CHECK(read_delay(map, "activation_delay_s", params.activation_delay_s));
+    GYM_CHECK(read_delay(map, "withdrawal_delay_s", params.withdrawal_delay_s));
+    // Until a request is final and its trim is mined, an owner could take what its jobs have spent.
+    if (chain_id != kLocalChainId && params.withdrawal_delay_s < kWithdrawalDelayMinS)
+        return map.error_at("withdrawal_delay_s", "must be at least " +
+                                                      std::to_string(kWithdrawalDelayMinS) +
+                                                      " seconds on a chain that is not local");
+    GYM_CHECK(read_delay(map, "epoch_interval_s", params.epoch_interval_s));
+    GYM_CHECK(read_tokens(map, "release_cap", params.release_cap));
+    GYM_CHECK(read_tokens(map, "growth_limit", params.growth_limit));
+    return map.finish();
+}
+
+template <class Number>
+Status read_number(YamlMap& map, std::string_view key, Number& out) {
+    GYM_TRY(const std::int64_t value,
+            map.integer(key, 0, std::numeric_limits<std::uint32_t>::max()));
+    out = static_cast<Number>(value);
+    return {};
+}
+
+/// Each key may be left out: the defaults are those of game::DisputeParams.
+Status read_dispute(YamlMap map, game::DisputeParams& params) {
+    if (map.has("bond")) GYM_CHECK(read_tokens(map, "bond", params.bond));
+    const auto number = [&](const char* key, auto& out) -> Status {
+        return map.has(key) ? read_number(map, key, out) : Status{};
+    };
+    GYM_CHECK(number("clock_s", params.clock_s));
+    GYM_CHECK(number("settling_s", params.settling_s));
+    GYM_CHECK(number("announce_blocks", params.announce_blocks));
+    GYM_CHECK(number("open_blocks", params.open_blocks));
+    GYM_CHECK(number("escrow_gas", params.escrow_gas));
+    GYM_CHECK(number("window_blocks", params.window_blocks));
+    GYM_CHECK(number("thaw_period_s", params.thaw_period_s));
+    GYM_CHECK(number("burned_ppm", params.burned_ppm));
+    GYM_CHECK(number("compensation_ppm", params.compensation_ppm));
+    GYM_CHECK(number("block_time_s", params.block_time_s));
+    GYM_CHECK(number("inclusion_delay_s", params.inclusion_delay_s));
+    return map.finish();
+}
+
+}  // namespace
+
+Result<ContractsFile> load_contracts_file(const std::string& path) {
+    GYM_TRY(YamlMap map, YamlMap::load_file(path));
+    ContractsFile file;
+    GYM_TRY(const std::int64_t chain_id, map.integer("chain_id", 1, INT64_MAX));
+    file.chain_id = static_cast<std::uint64_t>(chain_id);
+    GYM_TRY(YamlMap token, map.map("token"));
+    GYM_CHECK(read_token(std::move(token), file.params));
+    GYM_TRY(YamlMap roles, map.map("roles"));
+    GYM_CHECK(read_roles(std::move(roles), file.params));
+    GYM_TRY(YamlMap limits, map.map("limits"));
+    GYM_CHECK(read_limits(std::move(limits), file.chain_id, file.params));
+    if (map.has("dispute")) {
+        GYM_TRY(YamlMap dispute, map.map("dispute"));
+        GYM_CHECK(read_dispute(std::move(dispute), file.params.dispute));
+    }
+    GYM_CHECK(map.finish());
+    const Status terms = game::check_dispute_params(file.params.dispute);
+    if (!terms.ok()) return terms.error().in(path);
+    return file;
+}
+
+}  // namespace gym::app

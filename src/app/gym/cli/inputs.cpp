@@ -1,0 +1,109 @@
+#include "cli/inputs.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <system_error>
+
+#include "gym/commit/sha256.hpp"
+#include "gym/common/file.hpp"
+#include "gym/common/memory.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/program/cost.hpp"
+
+namespace gym::app {
+namespace {
+
+constexpr std::uint64_t kPipedTextBytesMax = std::uint64_t{1} << 33;
+constexpr std::string_view kDatasetMagic = "GYMDATA1";
+
+}  // namespace
+
+Status check_output(const std::string& path) {
+    if (path.empty()) return {};
+    return check_writable(path);
+}
+
+Result<Bytes> read_text(const std::string& path) {
+    if (path != "-") return read_file(path);
+    Bytes text;
+    constexpr std::size_t kPieceBytes = 1 << 16;
+    std::string piece(kPieceBytes, '\0');
+    while (std::cin.read(piece.data(), kPieceBytes) || std::cin.gcount() > 0) {
+        if (text.size() > kPipedTextBytesMax)
+            return fail(ErrorCode::kOutOfRange, "standard input is longer than 8 GiB");
+        text.insert(text.end(), piece.begin(), piece.begin() + std::cin.gcount());
+    }
+    return text;
+}
+
+bool is_token_file(ByteView content) {
+    const ByteView magic = as_bytes(kDatasetMagic);
+    return content.size() >= magic.size() &&
+           std::equal(magic.begin(), magic.end(), content.begin());
+}
+
+Result<blob::Dataset> read_dataset(const std::string& path) {
+    GYM_TRY(const Bytes content, read_text(path));
+    auto dataset = is_token_file(content) ? blob::Dataset::decode(content, std::nullopt)
+                                          : blob::Dataset::build_from_text(content);
+    if (!dataset.ok()) return dataset.error().in(path == "-" ? "standard input" : path);
+    return dataset;
+}
+
+Result<program::Program> read_program(const std::string& path) {
+    GYM_TRY(const Bytes content, read_file(path, program::kProgramBytesMax));
+    auto decoded = program::decode(content);
+    if (!decoded.ok()) return decoded.error().in(path);
+    return decoded;
+}
+
+Status check_memory(const std::string& what, std::uint64_t bytes) {
+    GYM_TRY(const std::uint64_t available, available_memory_bytes());
+    if (bytes <= available) return {};
+    return fail(ErrorCode::kOutOfRange, what + " takes " + memory_text(bytes) + " of memory, and " +
+                                            memory_text(available) +
+                                            " is available on this machine");
+}
+
+Result<engine::State> read_state(const std::string& path) {
+    std::error_code unknown;  // then read_file says what is wrong
+    const std::uint64_t size = std::filesystem::file_size(path, unknown);
+    if (!unknown) GYM_CHECK(check_memory("reading " + path, 2 * size));
+    GYM_TRY(const Bytes content, read_file(path, engine::kStateBytesMax));
+    auto decoded = engine::decode_state(content);
+    if (!decoded.ok()) return decoded.error().in(path);
+    return decoded;
+}
+
+Result<engine::State> read_state(const std::string& path, const program::Program& program) {
+    constexpr std::uint64_t kTensorHeaderBytesMax = 512;  // its name, its shape
+    const std::uint64_t size_max =
+        program::state_bytes(program) + kTensorHeaderBytesMax * (program.slots().size() + 1);
+    std::error_code unknown;
+    const std::uint64_t size = std::filesystem::file_size(path, unknown);
+    if (!unknown && size > size_max)
+        return fail(ErrorCode::kOutOfRange,
+                    path + " has " + memory_text(size) + ", and a state of this program at most " +
+                        memory_text(size_max) + ": is it the state of another program?");
+    return read_state(path);
+}
+
+Result<engine::State> starting_state(const program::Program& program, const std::string& path,
+                                     const std::string& seed) {
+    if (path.empty()) return engine::initial_state(program, parse_seed(seed));
+    GYM_TRY(engine::State state, read_state(path, program));
+    auto fresh = engine::with_fresh_optimizer(program, state);
+    if (fresh.ok()) return fresh;
+    return state;
+}
+
+Digest parse_seed(const std::string& text) {
+    if (const auto digest = Digest::parse(text); digest.ok()) return *digest;
+    return commit::sha256(as_bytes(text));
+}
+
+}  // namespace gym::app

@@ -1,0 +1,143 @@
+#include "cli/network_options.hpp"
+
+#include <cstdlib>
+
+#include "gym/contracts/deployment.hpp"
+#include "gym/crypto/key.hpp"
+
+namespace gym::app {
+namespace {
+
+constexpr const char* kDefaultApi = "http://127.0.0.1:8080";
+constexpr std::size_t kShownMax = 80;
+constexpr std::size_t kTokenDecimals = 18;
+
+/// The flag's value, else the environment's, else empty.
+std::string flag_or_environment(const std::string& flag, const char* variable) {
+    if (!flag.empty()) return flag;
+    const char* const value = std::getenv(variable);
+    return value == nullptr ? "" : value;
+}
+
+/// Of an amount that is refused.
+std::string what_is_wrong(const std::string& text, const Result<Amount>& amount) {
+    if (amount.ok()) return "more than 0 is expected";
+    if (amount.error().code == ErrorCode::kOutOfRange) return "it is more than there can be";
+    if (text.find_first_not_of("0123456789.") != std::string::npos)
+        return "only digits and a point are expected, no sign, exponent or unit";
+    const std::size_t point = text.find('.');
+    const std::size_t decimals = point == std::string::npos ? 0 : text.size() - point - 1;
+    if (decimals > kTokenDecimals) return "it has " + std::to_string(decimals) + " decimals";
+    return "digits are expected before and behind one point";
+}
+
+}  // namespace
+
+void ApiOptions::add_to(CLI::App& command, bool with_key) {
+    command.add_option("--api", url, "gym-api, http(s)://host:port (or set GYM_API)");
+    if (with_key)
+        command.add_option("--api-key-file", key_file,
+                           "File with the API key, mode 0600 (or set GYM_API_KEY)");
+}
+
+std::string ApiOptions::base_url() const {
+    return named_url().value_or(kDefaultApi);
+}
+
+std::optional<std::string> ApiOptions::named_url() const {
+    std::string chosen = flag_or_environment(url, "GYM_API");
+    if (chosen.empty()) return std::nullopt;
+    return chosen;
+}
+
+Result<std::string> ApiOptions::key() const {
+    if (!key_file.empty()) {
+        GYM_TRY(const auto secret, crypto::read_secret_file(key_file));
+        const ByteView bytes = secret.view();
+        return std::string(bytes.begin(), bytes.end());
+    }
+    const std::string value = flag_or_environment("", "GYM_API_KEY");
+    if (!value.empty()) return value;
+    return fail(ErrorCode::kUnauthenticated,
+                "this needs an API key: --api-key-file or GYM_API_KEY (`gym-api keys create` makes "
+                "one)");
+}
+
+void KeyOptions::add_to(CLI::App& command, bool signs) {
+    command.add_option("--data-dir", data_dir, "Where the key is (default ~/.gym)");
+    command.add_option("--keystore", keystore, "Keystore file, relative to the data directory");
+    // Commands that only need the address take it too: one set of flags fits all of them.
+    command.add_option("--passphrase-file", passphrase_file,
+                       signs ? "File with the key's passphrase, mode 0600 (or set GYM_PASSPHRASE)"
+                             : "Not needed here: the address is not encrypted");
+}
+
+Result<node::NodeConfig> KeyOptions::config() const {
+    GYM_TRY(node::NodeConfig config, node::load_node_config(""));
+    if (!data_dir.empty()) config.data_dir = data_dir;
+    if (!keystore.empty()) config.keystore_file = keystore;
+    if (!passphrase_file.empty()) config.passphrase_file = passphrase_file;
+    return config;
+}
+
+Result<Address> KeyOptions::address() const {
+    GYM_TRY(const node::NodeConfig node, config());
+    return node::key_address(node);
+}
+
+void ChainOptions::add_to(CLI::App& command) {
+    command.add_option("--chain", url, "JSON-RPC endpoint, http(s)://host:port (or set GYM_CHAIN)");
+    command.add_option("--deployment", deployment,
+                       "deployment.json with the contracts' addresses (or set GYM_DEPLOYMENT)");
+}
+
+Result<std::string> ChainOptions::rpc_url() const {
+    std::string chosen = flag_or_environment(url, "GYM_CHAIN");
+    if (!chosen.empty()) return chosen;
+    return fail(ErrorCode::kInvalidArgument, "which chain? --chain http://host:port or GYM_CHAIN");
+}
+
+Result<contracts::Deployment> ChainOptions::contracts() const {
+    const std::string chosen = flag_or_environment(deployment, "GYM_DEPLOYMENT");
+    if (chosen.empty())
+        return fail(ErrorCode::kInvalidArgument,
+                    "which contracts? --deployment deployment.json or GYM_DEPLOYMENT");
+    return contracts::load_deployment(chosen);
+}
+
+CLI::Validator not_empty() {
+    return CLI::Validator(
+        [](const std::string& text) {
+            return text.empty() ? "it is empty: is a variable of the shell not set?"
+                                : std::string();
+        },
+        "");
+}
+
+Result<Amount> tokens_argument(const std::string& text) {
+    auto amount = Amount::parse_tokens(text);
+    if (amount.ok() && !amount->is_zero()) return amount;
+    return fail(ErrorCode::kInvalidArgument,
+                "'" + text.substr(0, kShownMax) + "' is no amount of tokens: " +
+                    what_is_wrong(text, amount) + " (like 12.5, with at most 18 decimals)");
+}
+
+Result<std::optional<Address>> address_option(const char* flag, const std::string& text) {
+    if (text.empty()) return std::optional<Address>();
+    const auto address = crypto::parse_address(text);
+    if (!address.ok())
+        return fail(ErrorCode::kInvalidArgument,
+                    std::string(flag) + ": " + address.error().message);
+    if (address->is_zero())
+        return fail(ErrorCode::kInvalidArgument,
+                    std::string(flag) + ": nobody has the zero address, what goes there is lost");
+    return std::optional(*address);
+}
+
+Result<Address> asked_address(const std::string& text, const KeyOptions& keys) {
+    GYM_TRY(const auto given, address_option("--address", text));
+    if (given) return *given;
+    return keys.address();
+}
+
+}  // namespace gym::app

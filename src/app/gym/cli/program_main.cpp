@@ -1,0 +1,110 @@
+#include "cli/program_main.hpp"
+
+#include <sys/prctl.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "cli/cli_context.hpp"
+
+namespace gym::app {
+namespace {
+
+constexpr std::size_t kEditsMax = 2;  // of a mistyped word
+
+/// Looked for by hand: a command line that does not parse has set no flag.
+bool asks_for_json(int argc, char** argv) {
+    return std::any_of(argv, argv + argc,
+                       [](const char* word) { return std::string_view(word) == "--json"; });
+}
+
+/// Edits (insert, delete, replace) that make one word of the other (Levenshtein).
+std::size_t distance(std::string_view from, std::string_view to) {
+    std::vector<std::size_t> row(to.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (std::size_t j = 0; j < to.size(); ++j) {
+            const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+        }
+    }
+    return row.back();
+}
+
+/// "; did you mean 'start'?", or what there is.
+std::string suggestion(const CLI::App& group, const std::string& command, std::string_view word) {
+    std::string near, all;
+    for (const CLI::App* sub : group.get_subcommands(nullptr)) {
+        const std::string& name = sub->get_name();
+        all += (all.empty() ? "" : ", ") + name;
+        const bool begins = word.size() > 1 && name.starts_with(word);
+        if (begins || distance(word, name) <= std::min(kEditsMax, name.size() / 2))
+            near += (near.empty() ? "'" : " or '") + name + "'";
+    }
+    return near.empty() ? "; it has " + all + " (`" + command + " --help`)"
+                        : "; did you mean " + near + "?";
+}
+
+/// Which word stands where a subcommand belongs; empty if that is not what is wrong. CLI11 says
+/// only that a subcommand is missing.
+std::string unknown_subcommand(const CLI::App& program) {
+    const CLI::App* group = &program;
+    std::string command = program.get_name();
+    while (!group->get_subcommands().empty()) {
+        group = group->get_subcommands().front();
+        command += " " + group->get_name();
+    }
+    const std::vector<std::string> left = program.remaining(true);
+    if (group->get_require_subcommand_min() == 0 || left.empty() || left[0].starts_with('-'))
+        return {};
+    return "'" + left[0] + "' is no command of `" + command + "`" +
+           suggestion(*group, command, left[0]);
+}
+
+}  // namespace
+
+std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv) {
+    program.set_version_flag("--version", program.get_name() + " " GYM_VERSION);
+    // Like every other error line of the program.
+    program.failure_message([&program](const CLI::App* failed, const CLI::Error& error) {
+        const std::string unknown = unknown_subcommand(program);
+        if (!unknown.empty()) return program.get_name() + ": " + unknown + "\n";
+        return program.get_name() + ": " + CLI::FailureMessage::simple(failed, error);
+    });
+    try {
+        program.parse(argc, argv);
+        return std::nullopt;
+    } catch (const CLI::ParseError& error) {
+        // --help comes this way too, with the code 0.
+        if (error.get_exit_code() != 0 && asks_for_json(argc, argv)) {
+            CliContext context{.json = true};
+            const std::string unknown = unknown_subcommand(program);
+            context.finish(
+                fail(ErrorCode::kInvalidArgument, unknown.empty() ? error.what() : unknown));
+            return static_cast<int>(context.exit_code);
+        }
+        return program.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    }
+}
+
+int program_main(const std::string& name, const std::function<int()>& run) {
+    // Keys and passphrases are in memory: no core file of them, and no look by other processes of
+    // the user. (It cannot fail with this argument.)
+    (void)::prctl(PR_SET_DUMPABLE, 0);
+    try {
+        return run();
+    } catch (const std::exception& error) {
+        (void)std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+        return static_cast<int>(ExitCode::kFailed);
+    }
+}
+
+}  // namespace gym::app

@@ -1,0 +1,175 @@
+#include "data/data_registry.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli/api_request.hpp"
+#include "cli/cli_context.hpp"
+#include "cli/find_id.hpp"
+#include "cli/inputs.hpp"
+#include "cli/network_options.hpp"
+#include "data/data_print.hpp"
+#include "data/dataset_client.hpp"
+#include "data/dataset_print.hpp"
+#include "data/evaluation_records.hpp"
+#include "gym/quality/chunker.hpp"
+#include "job/licence_check.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace json = boost::json;
+
+struct RegistryOptions {
+    std::string file;
+    std::string name;
+    std::string licence;
+    std::string price = "0";
+    std::string owner;
+    std::string dataset;  ///< a root or its first digits, or a token file's path
+    bool yes = false;
+    ApiOptions api;
+};
+
+/// Unlike other amounts on the command line, a price may be zero.
+Result<Amount> price_argument(const std::string& text) {
+    if (auto price = Amount::parse_tokens(text); price.ok()) return price;
+    return fail(ErrorCode::kInvalidArgument,
+                "--price: '" + text + "' is no amount of tokens (like 0.25; 0: free)");
+}
+
+/// What is registered can never be changed: what looks like a mistake needs a word more.
+Status check_terms(const RegistryOptions& options, const DatasetTerms& terms,
+                   const blob::Dataset& dataset) {
+    if (options.yes) return {};
+    if (const std::string id = uncommon_licence(terms.licence); !id.empty())
+        return fail(ErrorCode::kConflict,
+                    "'" + id +
+                        "' is none of the common SPDX ids, and a licence can never be changed: "
+                        "correct it, write LicenseRef-" +
+                        id + " for a licence of your own, or add --yes if it is meant so");
+    if (!terms.price_wei_per_mtoken.is_zero() && dataset.tokens().size() < quality::kShingleTokens)
+        return fail(ErrorCode::kConflict,
+                    "a text of " + std::to_string(dataset.tokens().size()) +
+                        " tokens is too short to be new: its quality is 0 %, so it earns nothing "
+                        "at any price, ever; add --yes to register it nonetheless");
+    return {};
+}
+
+/// What it is worth is known, and fixed, only now.
+void warn_of_no_worth(const json::object& record, const DatasetTerms& terms) {
+    const auto known = data_terms_of(record);
+    if (!known.ok() || known->quality_ppm != 0 || terms.price_wei_per_mtoken.is_zero()) return;
+    (void)std::fprintf(stderr,
+                       "warning            its quality is 0 %%: it is like what was registered "
+                       "before, or measured as useless, and earns nothing at any price\n");
+}
+
+Status register_file(const CliContext& context, const RegistryOptions& options) {
+    DatasetTerms terms;
+    GYM_TRY(terms.price_wei_per_mtoken, price_argument(options.price));
+    terms.licence = options.licence;
+    terms.name = options.name.empty() ? std::filesystem::path(options.file).filename().string()
+                                      : options.name;
+    GYM_TRY(const std::string key, options.api.key());
+    GYM_TRY(const blob::Dataset dataset, read_dataset(options.file));
+    GYM_CHECK(check_terms(options, terms, dataset));
+    GYM_TRY(const json::object record,
+            register_dataset(options.api.base_url(), key, dataset, terms));
+    warn_of_no_worth(record, terms);
+    if (context.json)
+        context.print_json(record);
+    else
+        print_dataset(record);
+    return {};
+}
+
+Status list_evaluations(const CliContext& context, const RegistryOptions& options) {
+    GYM_TRY(const auto evaluations, fetch_evaluations(options.api.base_url()));
+    for (const json::object& evaluation : evaluations) {
+        if (context.json) {
+            context.print_json(evaluation);
+            continue;
+        }
+        GYM_TRY(const std::string line, evaluation_line(evaluation));
+        std::printf("%s\n", line.c_str());
+    }
+    if (!context.json && evaluations.empty())
+        std::printf("no evaluations: the usefulness of all datasets is the network's default\n");
+    return {};
+}
+
+Status list(const CliContext& context, const RegistryOptions& options) {
+    const std::string path = "/v1/datasets?limit=1000" +
+                             (options.owner.empty() ? "" : "&owner=" + encode_query(options.owner));
+    GYM_TRY(const json::value answer, api_get(options.api.base_url(), path));
+    const json::array& datasets = answer.at("datasets").as_array();
+    for (const json::value& dataset : datasets) {
+        if (context.json)
+            context.print_json(dataset.as_object());
+        else
+            print_dataset_line(dataset.as_object());
+    }
+    if (!context.json && datasets.empty()) std::printf("no datasets\n");
+    return {};
+}
+
+/// A file where there is one, so that no file's name can be taken for a root.
+Status show(const CliContext& context, const RegistryOptions& options) {
+    std::error_code error;
+    const bool is_file = std::filesystem::exists(options.dataset, error);
+    if (is_file || !is_id_prefix(options.dataset))
+        return show_dataset_file(context, options.dataset);
+    GYM_TRY(const Digest root, find_id(options.api.base_url(), kDatasetRoots, options.dataset));
+    GYM_TRY(const auto record, fetch_dataset(options.api.base_url(), root));
+    if (!record)
+        return fail(ErrorCode::kNotFound,
+                    "dataset " + root.hex() + " is not registered (`gym data list` shows what is)");
+    if (context.json)
+        context.print_json(*record);
+    else
+        print_dataset(*record);
+    return {};
+}
+
+}  // namespace
+
+void add_data_registry_commands(CLI::App& data, CliContext& context) {
+    auto options = std::make_shared<RegistryOptions>();
+    const auto add = [&](const char* name, const char* about, bool with_key, auto run) {
+        CLI::App* command = data.add_subcommand(name, about);
+        options->api.add_to(*command, with_key);
+        command->callback([&context, options, run] { context.finish(run(context, *options)); });
+        return command;
+    };
+    CLI::App* enter = add("register", "Offer a text or token file to jobs; its owner is paid", true,
+                          register_file);
+    enter->add_option("file", options->file, "Text (a token is a byte) or token file")->required();
+    enter
+        ->add_option("--licence", options->licence,
+                     "SPDX expression: CC-BY-4.0, CC0-1.0 OR MIT, LicenseRef-name")
+        ->required();
+    enter->add_option("--name", options->name, "For people (default: the file's name)");
+    enter->add_option("--price", options->price,
+                      "Tokens for a million tokens of text that final units consume, times the "
+                      "quality; never changes (default 0)");
+    enter->add_flag("--yes", options->yes,
+                    "Also under a licence that is not a common one, or at a price for a text that "
+                    "is too short to earn anything");
+    add("list", "Registered datasets, newest first", false, list)
+        ->add_option("--owner", options->owner, "Only datasets of this address");
+    add("evaluations", "What the usefulness of datasets is measured with, newest first", false,
+        list_evaluations);
+    add("show",
+        "A token file's root, size and vocabulary; or, by its root, what a registered dataset "
+        "costs and is worth",
+        false, show)
+        ->add_option("dataset", options->dataset,
+                     "Token file, or root of a registered dataset or its first digits")
+        ->required();
+}
+
+}  // namespace gym::app

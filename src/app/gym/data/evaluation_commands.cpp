@@ -1,0 +1,152 @@
+#include "data/evaluation_commands.hpp"
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/cli_context.hpp"
+#include "cli/database_options.hpp"
+#include "cli/record_json.hpp"
+#include "data/evaluation_file.hpp"
+#include "data/measure_run.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/common/float_bits.hpp"
+#include "gym/registry/evaluations.hpp"
+
+namespace gym::app {
+namespace {
+
+struct Options {
+    std::string file;
+    DatabaseOptions database;
+    engine::EngineOptions engine;
+};
+
+registry::Evaluation record_of(const OpenedEvaluation& opened,
+                               const measure::ReferenceLosses& losses) {
+    registry::Evaluation out;
+    out.id = opened.evaluation.id();
+    out.terms = opened.evaluation.terms();
+    out.model_yaml = opened.model_yaml;
+    out.base_state_root = losses.before.state_root;
+    out.before_bits = losses.before.loss_bits;
+    out.baseline_state_root = losses.baseline.state_root;
+    out.baseline_bits = losses.baseline.loss_bits;
+    out.published_at_ms = SystemClock().now_ms();
+    return out;
+}
+
+/// Before the reference is measured: the registry would refuse the evaluation afterwards.
+Status check_reference(db::Database& database, const Digest& root) {
+    const auto found = database.transact(
+        [&](db::Transaction& tx) { return registry::find_dataset(tx, root); }, {.read_only = true});
+    if (!found.ok()) return found.error();
+    if (*found) return {};
+    return fail(
+        ErrorCode::kNotFound,
+        "the reference text, dataset " + root.hex() +
+            ", is not registered: `gym data register` it, so that copies of it are not new");
+}
+
+void print(const CliContext& context, const registry::Evaluation& stored, bool is_new) {
+    if (context.json) {
+        context.print_json({{"evaluation", stored.id.hex()},
+                            {"new", is_new},
+                            {"held_out", stored.terms.held_out.hex()},
+                            {"base_state_root", stored.base_state_root.hex()},
+                            {"before_bits", bits_text(stored.before_bits)},
+                            {"before", number_of_bits(stored.before_bits)},
+                            {"baseline_state_root", stored.baseline_state_root.hex()},
+                            {"baseline_bits", bits_text(stored.baseline_bits)},
+                            {"baseline", number_of_bits(stored.baseline_bits)},
+                            {"datasets_before", stored.datasets_before}});
+        return;
+    }
+    std::printf("evaluation         %s, %s\n", stored.id.hex().c_str(),
+                is_new ? "published" : "published before, with the same results");
+    std::printf("held-out text      commitment %s\n", stored.terms.held_out.hex().c_str());
+    std::printf("loss before        %s\n", loss_text(stored.before_bits).c_str());
+    std::printf("baseline           %s\n", loss_text(stored.baseline_bits).c_str());
+    std::printf("measures           datasets of vocabulary %u registered after number %llu\n",
+                stored.terms.vocabulary, static_cast<unsigned long long>(stored.datasets_before));
+}
+
+Status publish(const CliContext& context, const Options& options) {
+    GYM_TRY(const OpenedEvaluation opened, open_evaluation(options.file));
+    GYM_TRY(const auto database, options.database.open("gym-publish-evaluation"));
+    GYM_CHECK(check_reference(*database, opened.evaluation.terms().reference_root));
+    const MeasureRun how(options.engine);
+    GYM_TRY(const measure::Base base, measure::make_base(opened.evaluation, how.options()));
+    GYM_TRY(const measure::ReferenceLosses losses,
+            measure::measure_reference(opened.evaluation, base, how.options()));
+    const registry::Evaluation record = record_of(opened, losses);
+    bool is_new = false;
+    GYM_TRY(const registry::Evaluation stored,
+            database->transact([&](db::Transaction& tx) -> Result<registry::Evaluation> {
+                GYM_TRY(is_new, registry::publish_evaluation(tx, record));
+                return registry::get_evaluation(tx, record.id);
+            }));
+    print(context, stored, is_new);
+    return {};
+}
+
+Status retire(const CliContext& context, const Options& options) {
+    GYM_TRY(const OpenedEvaluation opened, open_evaluation(options.file));
+    GYM_TRY(const auto database, options.database.open("gym-retire-evaluation"));
+    const Digest id = opened.evaluation.id();
+    registry::Retirement opening;
+    opening.salt = opened.evaluation.salt();
+    opening.held_out_root = opened.evaluation.held_out().root();
+    opening.retired_at_ms = SystemClock().now_ms();
+    GYM_TRY(const registry::Evaluation stored,
+            database->transact([&](db::Transaction& tx) -> Result<registry::Evaluation> {
+                GYM_CHECK(registry::retire_evaluation(tx, id, opening));
+                return registry::get_evaluation(tx, id);
+            }));
+    const std::uint64_t until = stored.retired ? stored.retired->datasets_until : 0;
+    if (context.json) {
+        context.print_json({{"evaluation", id.hex()},
+                            {"salt", opening.salt.hex()},
+                            {"held_out_root", opening.held_out_root.hex()},
+                            {"datasets_until", until}});
+        return {};
+    }
+    std::printf("evaluation         %s, retired\n", id.hex().c_str());
+    std::printf("held-out text      root %s, salt %s\n", opening.held_out_root.hex().c_str(),
+                opening.salt.hex().c_str());
+    std::printf("measures           datasets up to number %llu\n",
+                static_cast<unsigned long long>(until));
+    std::printf(
+        "now publish        %s and the held-out text: anybody can then repeat all of its "
+        "measurements\n",
+        options.file.c_str());
+    return {};
+}
+
+}  // namespace
+
+void add_evaluation_commands(CLI::App& group, CliContext& context) {
+    const auto add = [&](const char* name, const char* about, auto run) {
+        auto options = std::make_shared<Options>();
+        CLI::App* command = group.add_subcommand(name, about);
+        command
+            ->add_option("file", options->file,
+                         "The evaluation (deploy/config/evaluation.yaml explains it)")
+            ->required();
+        options->database.add_to(*command);
+        command->callback([&context, options, run] { context.finish(run(context, *options)); });
+        return std::pair(command, options);
+    };
+    const auto [command, options] =
+        add("publish-evaluation",
+            "Measure an evaluation's reference and publish its id: it measures datasets that are "
+            "registered from then on (user: gym_evaluator)",
+            publish);
+    add_engine_options(*command, options->engine);
+    add("retire-evaluation",
+        "Open an evaluation's commitment; it measures nothing that is registered later", retire);
+}
+
+}  // namespace gym::app

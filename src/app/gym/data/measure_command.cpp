@@ -1,0 +1,227 @@
+#include "data/measure_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/cli_context.hpp"
+#include "cli/database_options.hpp"
+#include "cli/inputs.hpp"
+#include "cli/network_options.hpp"
+#include "cli/record_json.hpp"
+#include "data/dataset_client.hpp"
+#include "data/dataset_print.hpp"
+#include "data/evaluation_file.hpp"
+#include "data/evaluation_records.hpp"
+#include "data/measure_run.hpp"
+#include "gym/blob/directory_store.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/common/float_bits.hpp"
+#include "gym/registry/evaluations.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace json = boost::json;
+
+struct Options {
+    std::string dataset;
+    std::string evaluation;
+    std::string blobs;
+    bool record = false;
+    bool check = false;
+    ApiOptions api;
+    DatabaseOptions database;
+    engine::EngineOptions engine;
+};
+
+/// A file, or what a network's blob store has of a registered root.
+Result<blob::Dataset> load_dataset(const Options& options) {
+    std::error_code error;
+    const bool is_file = std::filesystem::exists(options.dataset, error);
+    const auto root = Digest::parse(options.dataset);
+    if (is_file || !root.ok()) return read_dataset(options.dataset);
+    if (options.blobs.empty())
+        return fail(ErrorCode::kInvalidArgument,
+                    "--blobs: the folder of the network's blob store is needed to find the tokens "
+                    "of " +
+                        root->hex() + "; or give its token file instead of the root");
+    GYM_TRY(const auto record, fetch_dataset(options.api.base_url(), *root));
+    if (!record) return fail(ErrorCode::kNotFound, "dataset " + root->hex() + " is not registered");
+    const json::value* blob = record->if_contains("blob");
+    if (blob == nullptr || !blob->is_string())
+        return fail(ErrorCode::kMalformed, "gym-api answered something that is no dataset");
+    GYM_TRY(const Digest blob_root, Digest::parse(std::string(blob->get_string())));
+    GYM_TRY(const auto store, blob::DirectoryStore::open(options.blobs));
+    GYM_TRY(const Bytes file, store.get(blob_root));
+    return blob::Dataset::decode(file, *root);
+}
+
+/// What the registry has of an evaluation stands for measuring its reference again.
+measure::ReferenceLosses reference_of(const registry::Evaluation& published) {
+    return {{published.base_state_root, published.before_bits},
+            {published.baseline_state_root, published.baseline_bits}};
+}
+
+/// Whatever would refuse the measurement, before hours of work.
+Result<measure::ReferenceLosses> check_recordable(db::Database& database, const Digest& evaluation,
+                                                  const Digest& dataset) {
+    return database.transact([&](db::Transaction& tx) -> Result<measure::ReferenceLosses> {
+        GYM_TRY(const registry::Evaluation published, registry::get_evaluation(tx, evaluation));
+        GYM_TRY(const registry::Dataset record, registry::get_dataset(tx, dataset));
+        if (record.measurement)
+            return fail(ErrorCode::kConflict, "dataset " + dataset.hex() + " is measured already");
+        GYM_TRY(const auto rightful, registry::evaluation_for(tx, dataset));
+        if (rightful == evaluation) return reference_of(published);
+        return fail(
+            ErrorCode::kConflict,
+            "a dataset is measured with the newest evaluation of its vocabulary that was "
+            "in force when it was registered: " +
+                (rightful ? rightful->hex() + ", not " + evaluation.hex() : "there is none"));
+    });
+}
+
+Status record(db::Database& database, const Measured& found) {
+    registry::NewMeasurement row;
+    row.dataset = found.dataset;
+    row.evaluation = found.evaluation;
+    row.state_root = found.after.state_root;
+    row.after_bits = found.after.loss_bits;
+    row.measured_at_ms = SystemClock().now_ms();
+    GYM_TRY(const registry::Dataset stored, database.transact([&](db::Transaction& tx) {
+        return registry::record_measurement(tx, row);
+    }));
+    if (stored.usefulness_ppm == found.usefulness_ppm) return {};
+    return fail(ErrorCode::kInternal, "the database computed a usefulness of " +
+                                          std::to_string(stored.usefulness_ppm) + " ppm, not " +
+                                          std::to_string(found.usefulness_ppm));
+}
+
+/// The base state, and its two losses: measured, or `published` ones that begin with it.
+Result<measure::ReferenceLosses> reference_losses(
+    const measure::Evaluation& evaluation, const measure::Base& base,
+    const std::optional<measure::ReferenceLosses>& published,
+    const measure::MeasureOptions& options) {
+    if (!published) return measure::measure_reference(evaluation, base, options);
+    if (published->before.state_root == base.state_root) return *published;
+    return fail(ErrorCode::kMismatch, "the evaluation's base state has root " +
+                                          base.state_root.hex() + ", the published one " +
+                                          published->before.state_root.hex());
+}
+
+Result<Measured> run(const Options& options, const measure::Evaluation& evaluation,
+                     const blob::Dataset& dataset,
+                     const std::optional<measure::ReferenceLosses>& published) {
+    const MeasureRun how(options.engine);
+    GYM_TRY(const measure::Base base, measure::make_base(evaluation, how.options()));
+    Measured out;
+    out.evaluation = evaluation.id();
+    out.dataset = dataset.root();
+    GYM_TRY(out.reference, reference_losses(evaluation, base, published, how.options()));
+    GYM_TRY(out.after, measure::measure_dataset(evaluation, base, dataset, how.options()));
+    GYM_TRY(out.usefulness_ppm,
+            quality::usefulness_ppm(measure::losses_of(out.reference, out.after)));
+    return out;
+}
+
+void print_loss(const char* label, const measure::Scored& scored, const char* what) {
+    std::printf("%-18s %s, %s\n", label, loss_text(scored.loss_bits).c_str(), what);
+    std::printf("  state root       %s\n", scored.state_root.hex().c_str());
+}
+
+void print(const CliContext& context, const Measured& found, bool recorded,
+           const std::optional<std::vector<std::string>>& deviations) {
+    if (context.json) {
+        json::object out{{"evaluation", found.evaluation.hex()},
+                         {"dataset_root", found.dataset.hex()}};
+        const auto add = [&](const std::string& name, const measure::Scored& scored) {
+            out[name + "_bits"] = bits_text(scored.loss_bits);
+            out[name] = number_of_bits(scored.loss_bits);
+            out[name + "_state_root"] = scored.state_root.hex();
+        };
+        add("before", found.reference.before);
+        add("after", found.after);
+        add("baseline", found.reference.baseline);
+        out["usefulness_ppm"] = found.usefulness_ppm;
+        out["recorded"] = recorded;
+        if (deviations) out["deviations"] = json::array(deviations->begin(), deviations->end());
+        context.print_json(out);
+        return;
+    }
+    std::printf("evaluation         %s\n", found.evaluation.hex().c_str());
+    std::printf("dataset root       %s\n", found.dataset.hex().c_str());
+    print_loss("loss before", found.reference.before, "of the base state");
+    print_loss("loss after", found.after, "trained on the dataset");
+    print_loss("baseline", found.reference.baseline, "trained on the reference");
+    std::printf("usefulness         %s\n", percent(found.usefulness_ppm).c_str());
+    if (recorded) std::printf("recorded           jobs from now on pay by it\n");
+    if (!deviations) return;
+    if (deviations->empty())
+        std::printf("verdict            the network's records say the same, bit for bit\n");
+    for (const std::string& sentence : *deviations)
+        std::printf("deviation          %s\n", sentence.c_str());
+}
+
+Result<std::vector<std::string>> deviations_from_records(const Options& options,
+                                                         const Measured& found) {
+    GYM_TRY(const auto dataset, fetch_dataset(options.api.base_url(), found.dataset));
+    if (!dataset)
+        return fail(ErrorCode::kNotFound, "dataset " + found.dataset.hex() + " is not registered");
+    GYM_TRY(const auto evaluations, fetch_evaluations(options.api.base_url()));
+    return compare_with_records(found, *dataset, evaluations);
+}
+
+Status measure_dataset(const CliContext& context, const Options& options) {
+    GYM_TRY(const OpenedEvaluation opened, open_evaluation(options.evaluation));
+    GYM_TRY(const blob::Dataset dataset, load_dataset(options));
+    GYM_CHECK(opened.evaluation.check(dataset));
+    std::unique_ptr<db::Database> database;
+    std::optional<measure::ReferenceLosses> published;
+    if (options.record) {
+        GYM_TRY(database, options.database.open("gym-measure"));
+        GYM_TRY(published, check_recordable(*database, opened.evaluation.id(), dataset.root()));
+    }
+    GYM_TRY(const Measured found, run(options, opened.evaluation, dataset, published));
+    if (database) GYM_CHECK(record(*database, found));
+    std::optional<std::vector<std::string>> deviations;
+    if (options.check) {
+        GYM_TRY(deviations, deviations_from_records(options, found));
+    }
+    print(context, found, options.record, deviations);
+    if (!deviations || deviations->empty()) return {};
+    return fail(ErrorCode::kMismatch, std::to_string(deviations->size()) +
+                                          " deviation(s); the first: " + deviations->front());
+}
+
+}  // namespace
+
+void add_measure_command(CLI::App& data, CliContext& context) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command = data.add_subcommand(
+        "measure", "How useful a dataset is: train on it, compare losses on a held-out text");
+    command->add_option("dataset", options->dataset, "Token file, text, or root (with --blobs)")
+        ->required();
+    command
+        ->add_option("--evaluation", options->evaluation,
+                     "What to measure with (deploy/config/evaluation.yaml explains it)")
+        ->required();
+    command->add_option("--blobs", options->blobs, "Folder of the network's blob store");
+    CLI::Option* record = command->add_flag(
+        "--record", options->record,
+        "Store the result in the network's database, as a user with the rights of gym_evaluator "
+        "(password: PGPASSWORD)");
+    command
+        ->add_flag("--check", options->check,
+                   "Compare with what gym-api says was measured; exit code 3 at a deviation")
+        ->excludes(record);
+    options->api.add_to(*command, false);
+    options->database.add_to(*command);
+    add_engine_options(*command, options->engine);
+    command->callback([&context, options] { context.finish(measure_dataset(context, *options)); });
+}
+
+}  // namespace gym::app

@@ -1,0 +1,364 @@
+#include "dispute/dispute_words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+#include <map>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "gym/chain/abi.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/game/calldata.hpp"
+#include "gym/game/evidence.hpp"
+#include "gym/game/state.hpp"
+
+namespace gym::app {
+namespace {
+
+using game::Stage;
+
+constexpr const char* kCommitmentFields[] = {"kind",   "worker", "delta codec",   "steps",
+                                             "tokens", "FLOPs",  "a root of zero"};
+constexpr const char* kSignerFields[] = {
+    "kind",   "worker", "delta codec",    "steps",
+    "tokens", "FLOPs",  "a root of zero", "nobody's signature"};
+constexpr const char* kRecordFields[] = {"batch root", "loss", "gradient norm", "skipped"};
+
+std::string number(std::uint64_t value) {
+    return std::to_string(value);
+}
+
+template <std::size_t N>
+std::string field_name(const char* const (&names)[N], const Amount& element) {
+    const auto index = element.to_u64();
+    return index.ok() && *index < N ? names[*index] : "field " + element.to_string();
+}
+
+/// The leaves below a node: "chunk 12 of 25", or "chunks 8 to 15 of 25".
+std::string leaves_below(const game::Cursor& cursor, const std::string& noun) {
+    if (cursor.height >= 64 || cursor.leaves == 0) return noun;
+    const std::uint64_t first = cursor.index << cursor.height;
+    const std::uint64_t last = std::min(((cursor.index + 1) << cursor.height), cursor.leaves) - 1;
+    if (first >= last) return noun + " " + number(first) + " of " + number(cursor.leaves);
+    const std::string many = noun == "trace leaf" ? "trace leaves" : noun + "s";
+    return many + " " + number(first) + " to " + number(last) + " of " + number(cursor.leaves);
+}
+
+template <std::size_t... I>
+std::map<Bytes, std::string> names_by_selector(std::index_sequence<I...>) {
+    std::map<Bytes, std::string> out;
+    const auto add = [&](game::Move move) {
+        const std::string name(game::name_of(move));
+        const Bytes call = game::encode_call({{}, {}, std::move(move)});
+        out[Bytes(call.begin(), call.begin() + 4)] = name;
+    };
+    (add(std::variant_alternative_t<I, game::Move>{}), ...);
+    for (const char* text : {"announce(bytes32)", "open(bytes,bytes,uint32,bytes32[],bytes32)",
+                             "openConflict(bytes,bytes,bytes,bytes32)"}) {
+        const auto signature = chain::AbiSignature::parse(text);
+        if (!signature.ok()) continue;
+        const auto selector = signature->selector();
+        out[Bytes(selector.begin(), selector.end())] = signature->name;
+    }
+    return out;
+}
+
+std::string name_of_selector(ByteView selector) {
+    static const auto* const names = new auto(names_by_selector(
+        std::make_index_sequence<std::variant_size_v<game::Move>>()));  // as long as the process
+    const auto found = names->find(Bytes(selector.begin(), selector.end()));
+    return found == names->end() ? to_hex0x(selector) : found->second;
+}
+
+std::string step_words(const Whereabouts& where) {
+    if (where.delta) return "the delta";
+    return where.step ? "step " + number(*where.step) : "a step";
+}
+
+std::string leaf_words(const Whereabouts& where) {
+    std::string out = step_words(where);
+    if (where.leaf && !where.delta) out += ", trace leaf " + number(*where.leaf);
+    return out;
+}
+
+std::string macro_words(const Whereabouts& where) {
+    if (where.delta) return step_words(where);
+    if (where.leaf && where.primitives == 0) return step_words(where) + ", token windows";
+    std::string out = leaf_words(where);
+    if (where.first_primitive && where.primitives > 0)
+        out += ", op of primitives " + number(*where.first_primitive) + " to " +
+               number(*where.first_primitive + where.primitives - 1);
+    return out;
+}
+
+std::string primitive_words(const Whereabouts& where) {
+    if (!where.primitive) return macro_words(where);
+    std::string out = leaf_words(where) + ", primitive " + number(*where.primitive) + " of " +
+                      number(where.primitives);
+    if (where.opcode) out += " (" + std::string(program::to_string(*where.opcode)) + ")";
+    return out;
+}
+
+std::string outer_words(const Whereabouts& where) {
+    std::string out = "the aggregate";
+    if (where.parameter) out += ", parameter " + number(*where.parameter);
+    if (where.tree == game::OuterTree::kMomentum) out += ", its momentum";
+    return out;
+}
+
+std::string included_words(const Whereabouts& where) {
+    return where.included_slot
+               ? "the delta of slot " + number(*where.included_slot) + " in the aggregate"
+               : "a delta in the aggregate";
+}
+
+std::string tensor_words(const Whereabouts& where) {
+    return where.aggregate ? outer_words(where) : primitive_words(where);
+}
+
+std::string element_words(const Whereabouts& where) {
+    return where.element ? ", element " + number(*where.element) : "";
+}
+
+std::string conflict_words(const Amount& field) {
+    if (field == Amount(game::kNextRecordField))
+        return "the next round's record does not go on from the aggregate";
+    if (field == Amount(game::kEquivocationField))
+        return "two different commitments to one unit are signed";
+    return "two records contradict each other: field " + field.to_string();
+}
+
+/// A number of DeclareOuter's list.
+std::optional<std::uint32_t> slot_at(ByteView slots, std::uint32_t position) {
+    if (slots.size() / 4 <= position) return std::nullopt;
+    std::uint32_t out = 0;
+    for (const std::uint8_t byte : slots.subspan(std::size_t{4} * position, 4))
+        out = out << 8 | byte;
+    return out;
+}
+
+/// The tensors that a node of an aggregate stands for.
+std::string outer_state_words(const game::Cursor& cursor, const Whereabouts& where) {
+    switch (where.tree) {
+        case game::OuterTree::kBase:
+            return "the aggregate, " + leaves_below(cursor, "parameter");
+        case game::OuterTree::kMomentum:
+            return "the aggregate, " + leaves_below(cursor, "momentum tensor");
+        case game::OuterTree::kBoth:
+        case game::OuterTree::kNone:
+            break;
+    }
+    return "the aggregate's record, " + leaves_below(cursor, "state tensor");
+}
+
+/// The low 8 bytes of a word whose others are zero.
+std::optional<std::uint64_t> small_number(const Digest& word) {
+    if (std::any_of(word.data.begin(), word.data.begin() + 24,
+                    [](std::uint8_t byte) { return byte != 0; }))
+        return std::nullopt;
+    std::uint64_t out = 0;
+    for (std::size_t i = 24; i < 32; ++i)
+        out = out << 8 | word.data[i];
+    return out;
+}
+
+std::string hex_of(std::uint64_t bits, unsigned bytes) {
+    std::array<char, 24> text{};
+    std::snprintf(text.data(), text.size(), "0x%0*llx", static_cast<int>(2 * bytes),
+                  static_cast<unsigned long long>(bits));
+    return text.data();
+}
+
+std::string typed_value(std::uint64_t bits, program::DType type) {
+    using enum program::DType;
+    const std::string name(to_string(type));
+    switch (type) {
+        case f32: {
+            std::array<char, 32> text{};
+            std::snprintf(
+                text.data(), text.size(), "%.9g",
+                static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits))));
+            return std::string(text.data()) + " (" + name + " " + hex_of(bits, 4) + ")";
+        }
+        case i32:
+            return std::to_string(static_cast<std::int32_t>(bits)) + " (" + name + " " +
+                   hex_of(bits, 4) + ")";
+        case i64:
+            return std::to_string(static_cast<std::int64_t>(bits)) + " (" + name + " " +
+                   hex_of(bits, 8) + ")";
+        case i16:
+            return std::to_string(static_cast<std::int16_t>(bits)) + " (" + name + " " +
+                   hex_of(bits, 2) + ")";
+        default:
+            return number(bits) + " (" + name + ")";
+    }
+}
+
+}  // namespace
+
+void Whereabouts::follow(const game::Move& move) {
+    const auto take_op = [this](const game::OpFrame& op) {
+        if (op.shape) shape = op.shape;
+        if (aggregate) {
+            parameter = op.primitive;
+            return;
+        }
+        delta = op.leaf == dispute::kNoLeaf;
+        leaf = op.leaf;
+        primitives = op.count;
+        if (op.count > 0) first_primitive = op.first;
+        if (!op.record.is_zero()) primitive = op.primitive;
+    };
+    std::visit(
+        [&](const auto& one) {
+            using One = std::decay_t<decltype(one)>;
+            if constexpr (std::is_same_v<One, game::move::PickStep>)
+                step = static_cast<std::uint32_t>(one.to.after.index);
+            if constexpr (std::is_same_v<One, game::move::PickDelta>) delta = true;
+            if constexpr (std::is_same_v<One, game::move::DeclareOuter>) aggregate = true;
+            if constexpr (std::is_same_v<One, game::move::PickOuter>) tree = one.tree;
+            if constexpr (std::is_same_v<One, game::move::PickOuterTensor>)
+                parameter = static_cast<std::uint32_t>(one.to.index);
+            if constexpr (std::is_same_v<One, game::move::PickElement>) element = one.element;
+            if constexpr (std::is_same_v<One, game::move::PickIncluded>)
+                included_slot = slot_at(one.slots, one.position);
+            if constexpr (requires { one.frame.state_before; }) step = one.frame.step;
+            if constexpr (requires { one.frame.macro_root; }) take_op(one.frame);
+            if constexpr (requires { one.op.macro_root; }) take_op(one.op);
+            if constexpr (std::is_same_v<One, game::move::PickLeaf>) {
+                leaf = one.leaf_record.index;
+                const auto record = dispute::decode_leaf(one.leaf_record.record);
+                if (!record.ok()) return;
+                primitives = record->count;
+                if (record->count > 0) first_primitive = record->first;
+                shape = record->shape;
+            }
+            if constexpr (std::is_same_v<One, game::move::PickPrimitive>) {
+                primitive = static_cast<std::uint32_t>(one.to.index);
+                const auto record = dispute::decode_primitive(one.primitive.record);
+                if (!record.ok()) return;
+                opcode = record->code;
+                shape = record->output;
+            }
+        },
+        move);
+}
+
+Whereabouts whereabouts(std::span<const player::LoggedEvent> course) {
+    Whereabouts out;
+    for (const player::LoggedEvent& happened : course) {
+        const auto* moved = std::get_if<contracts::Moved>(&happened.event);
+        if (moved == nullptr) continue;
+        const auto sent = game::read_call(moved->data);
+        if (sent.ok()) out.follow(sent->move);
+    }
+    return out;
+}
+
+std::string status_words(game::GameStatus status) {
+    using enum game::GameStatus;
+    switch (status) {
+        case kAsserterMoves:
+            return "the asserter must answer";
+        case kChallengerMoves:
+            return "the challenger must move";
+        case kUpheld:
+            return "over: the challenger ran out of time, the unit stands as far as this game goes";
+        case kFaultProven:
+            return "over: the fault is proven";
+        case kFaultByClock:
+            return "over: the asserter ran out of time";
+        case kMoot:
+            return "over: another game showed the unit to be faulty";
+        case kNone:
+            return "unknown to the contract";
+    }
+    return "?";
+}
+
+std::string slot_words(const std::optional<protocol::UnitKey>& key) {
+    if (!key) return "-";
+    return key->slot == protocol::kAggregateSlot ? "aggregate" : number(key->slot);
+}
+
+std::string move_name(ByteView call_data) {
+    return name_of_selector(call_data.first(std::min<std::size_t>(4, call_data.size())));
+}
+
+std::string place_words(const game::Cursor& cursor, const Whereabouts& where) {
+    switch (cursor.stage) {
+        case Stage::kNone:
+            break;
+        case Stage::kUnit:
+            return "the unit";
+        case Stage::kSteps:
+            return leaves_below(cursor, "step");
+        case Stage::kStep:
+            return step_words(where) + ", its record";
+        case Stage::kTrace:
+            return step_words(where) + ", " + leaves_below(cursor, "trace leaf");
+        case Stage::kState:
+            return step_words(where) + ", " + leaves_below(cursor, "state tensor");
+        case Stage::kGradients:
+            return step_words(where) + ", " + leaves_below(cursor, "gradient");
+        case Stage::kMacro:
+            return macro_words(where);
+        case Stage::kPrimitives:
+            return leaf_words(where) + ", " + leaves_below(cursor, "primitive") + " of its op";
+        case Stage::kTensor:
+            return tensor_words(where) + ", its tensor";
+        case Stage::kChunks:
+            return tensor_words(where) + ", " + leaves_below(cursor, "chunk");
+        case Stage::kOuter:
+            return "the aggregate, what it is made from";
+        case Stage::kOuterState:
+            return outer_state_words(cursor, where);
+        case Stage::kColumn:
+            return outer_words(where) + ", element " + number(cursor.index) + " of " +
+                   number(cursor.leaves) + " deltas";
+        case Stage::kIncluded:
+            return "the delta of slot " + number(cursor.index) + " in the aggregate";
+    }
+    return "stage " + number(static_cast<std::uint8_t>(cursor.stage));
+}
+
+std::string fault_words(const contracts::FaultFound& fault, const Whereabouts& where) {
+    const std::string proof = name_of_selector(fault.move);
+    const std::string element = fault.element.to_string();
+    if (proof == "open")
+        return "the commitment contradicts its round record: " +
+               field_name(kCommitmentFields, fault.element);
+    if (proof == "openConflict") return conflict_words(fault.element);
+    if (proof == "proveOuter") return outer_words(where) + ", element " + element;
+    if (proof == "proveColumn")
+        return outer_words(where) + element_words(where) + ", in delta " + element;
+    if (proof == "proveOuterSlot") return "the aggregate's record, state tensor " + element;
+    if (proof == "proveSigner")
+        return included_words(where) +
+               ", its commitment: " + field_name(kSignerFields, fault.element);
+    if (proof == "proveElement") return primitive_words(where) + ", element " + element;
+    if (proof == "proveToken") return step_words(where) + ", token windows, element " + element;
+    if (proof == "proveDelta") return "the delta, word " + element;
+    if (proof == "proveRecord")
+        return step_words(where) + ", its record: " + field_name(kRecordFields, fault.element);
+    if (proof == "proveInput") return step_words(where) + ", input leaf " + element;
+    if (proof == "proveSlot") return step_words(where) + ", state tensor " + element;
+    if (proof == "proveGradient") return step_words(where) + ", gradient " + element;
+    return proof + ", element " + element;
+}
+
+std::string value_words(const Digest& word, const contracts::FaultFound& fault,
+                        const Whereabouts& where) {
+    const auto bits = small_number(word);
+    if (!bits) return word.hex();
+    const std::string proof = name_of_selector(fault.move);
+    if (proof == "proveElement" && where.shape) return typed_value(*bits, where.shape->dtype);
+    if (proof == "proveDelta" || proof == "proveOuter" || proof == "proveColumn")
+        return typed_value(*bits, program::DType::f32);
+    return number(*bits);
+}
+
+}  // namespace gym::app

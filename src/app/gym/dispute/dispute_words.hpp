@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "dispute/dispute_log.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/dispute/trace_program.hpp"
+#include "gym/game/moves.hpp"
+#include "gym/game/state.hpp"
+
+/// A game in words: where it is and what was found.
+namespace gym::app {
+
+/// What the moves of a game have said so far about where it goes. Moves that cannot be read leave
+/// it as it is.
+struct Whereabouts {
+    std::optional<std::uint32_t> step;
+    bool delta = false;                 ///< the unit's delta instead of a step
+    std::optional<std::uint32_t> leaf;  ///< trace leaf
+    std::optional<std::uint32_t> first_primitive;
+    std::uint32_t primitives = 0;            ///< of the macro op; 0: token windows
+    std::optional<std::uint32_t> primitive;  ///< counted within the macro op
+    std::optional<program::Opcode> opcode;
+    std::optional<dispute::Shape> shape;  ///< of the tensor that is disputed
+    // Of an aggregate.
+    bool aggregate = false;
+    game::OuterTree tree = game::OuterTree::kNone;
+    std::optional<std::uint32_t> parameter;
+    std::optional<std::uint64_t> element;        ///< of the parameter
+    std::optional<std::uint32_t> included_slot;  ///< whose delta it may have no right to
+
+    void follow(const game::Move& move);
+};
+
+/// After what happened in a game so far. @param course of one game, or its beginning.
+[[nodiscard]] Whereabouts whereabouts(std::span<const player::LoggedEvent> course);
+
+/// How a game stands: "the asserter must answer", "over: the fault is proven".
+[[nodiscard]] std::string status_words(game::GameStatus status);
+/// "2", "aggregate", "-" if it is not known.
+[[nodiscard]] std::string slot_words(const std::optional<protocol::UnitKey>& key);
+/// "pickStep", ...; the selector in hexadecimal if no move has it.
+[[nodiscard]] std::string move_name(ByteView call_data);
+/// Where a cursor is: "step 12, trace leaves 256 to 511 of 900".
+[[nodiscard]] std::string place_words(const game::Cursor& cursor, const Whereabouts& where);
+/// Where a proof found the fault: "step 12, leaf 300, primitive 3 (block_dot), element 77".
+[[nodiscard]] std::string fault_words(const contracts::FaultFound& fault, const Whereabouts& where);
+/// A number that was claimed or computed: "0.25 (f32 0x3e800000)", "-3 (i32 0xfffffffd)", a digest.
+[[nodiscard]] std::string value_words(const Digest& word, const contracts::FaultFound& fault,
+                                      const Whereabouts& where);
+
+}  // namespace gym::app

@@ -1,0 +1,143 @@
+#include "node/node_bench.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <memory>
+#include <optional>
+
+#include "cli/api_request.hpp"
+#include "gym/common/amount.hpp"
+#include "gym/engine/device.hpp"
+#include "gym/kernels/memory_bandwidth.hpp"
+#include "gym/node/benchmark.hpp"
+#include "node/node_options.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t kBenchmarkMs = 5'000;
+constexpr std::uint64_t kSecondsPerHour = 3'600;
+const Amount kFlopsPerPflop(1'000'000'000'000'000);
+
+struct BenchOptions {
+    NodeOptions node;
+    std::string price;  ///< tokens per PFLOP; empty: what jobs pay
+};
+
+/// What a PFLOP is paid, and who says so.
+struct Price {
+    Amount wei_per_pflop;
+    std::string source;
+};
+
+struct Bench {
+    std::string device;
+    node::Benchmark compute;
+    std::uint64_t memory_bytes_per_second = 0;
+    std::optional<Price> price;
+    Amount wei_per_hour;  ///< with a price
+};
+
+Result<Amount> price_of(const json::value& job) {
+    const json::object* fields = job.if_object();
+    const json::value* price =
+        fields == nullptr ? nullptr : fields->if_contains("price_wei_per_pflop");
+    if (price == nullptr || !price->is_string())
+        return fail(ErrorCode::kMalformed, "gym-api lists a job without a price");
+    return Amount::parse(std::string_view(price->get_string()));
+}
+
+/// The median over the jobs that the API lists; nothing where there are none.
+Result<std::optional<Price>> market_price(const std::string& api) {
+    GYM_TRY(const json::value answer, api_get(api, "/v1/jobs"));
+    const json::value* jobs =
+        answer.is_object() ? answer.get_object().if_contains("jobs") : nullptr;
+    if (jobs == nullptr || !jobs->is_array())
+        return fail(ErrorCode::kMalformed, "gym-api answered something else than a list of jobs");
+    std::vector<Amount> prices;
+    for (const json::value& job : jobs->get_array()) {
+        GYM_TRY(const Amount price, price_of(job));
+        prices.push_back(price);
+    }
+    if (prices.empty()) return std::optional<Price>();
+    std::ranges::sort(prices);
+    const std::string source = "the median of " + std::to_string(prices.size()) + " jobs";
+    return std::optional<Price>({prices[prices.size() / 2], source});
+}
+
+Result<std::optional<Price>> find_price(const BenchOptions& options, const std::string& api) {
+    if (!options.price.empty()) {
+        const auto price = Amount::parse_tokens(options.price);
+        if (!price.ok())
+            return fail(ErrorCode::kInvalidArgument, "--price: " + price.error().message);
+        return std::optional<Price>({*price, "--price"});
+    }
+    if (api.empty()) return std::optional<Price>();
+    return market_price(api);
+}
+
+Result<Bench> run_bench(const BenchOptions& options) {
+    GYM_TRY(const node::NodeConfig config, options.node.resolve());
+    Bench bench;
+    GYM_TRY(bench.device, engine::device_model(config.device));
+    GYM_TRY(bench.price, find_price(options, config.api));  // before the seconds of work
+    GYM_TRY(bench.compute, node::run_benchmark(config.engine(), kBenchmarkMs));
+    bench.memory_bytes_per_second = static_cast<std::uint64_t>(kernels::copy_bandwidth(
+        kernels::Context(kernels::detect_isa(), static_cast<int>(config.threads_used()))));
+    if (!bench.price) return bench;
+    // A machine's FLOPs of an hour fit into 64 bits; the product with a price is checked.
+    const Amount flops(bench.compute.flops_per_second * kSecondsPerHour);
+    GYM_TRY(bench.wei_per_hour, bench.price->wei_per_pflop.mul_div(flops, kFlopsPerPflop));
+    return bench;
+}
+
+void print(const CliContext& context, const Bench& bench) {
+    if (context.json) {
+        json::object out{{"device", bench.device},
+                         {"flops_per_second", bench.compute.flops_per_second},
+                         {"host_memory_bytes_per_second", bench.memory_bytes_per_second},
+                         {"final_state_root", bench.compute.final_state_root.hex()}};
+        if (bench.price) {
+            out["price_wei_per_pflop"] = bench.price->wei_per_pflop.to_string();
+            out["wei_per_hour"] = bench.wei_per_hour.to_string();
+        }
+        context.print_json(out);
+        return;
+    }
+    std::printf("device         %s\n", bench.device.c_str());
+    std::printf("exact compute  %.4f TFLOP/s of a small training program\n",
+                static_cast<double>(bench.compute.flops_per_second) / 1e12);
+    std::printf("host memory    %.1f GB/s\n",
+                static_cast<double>(bench.memory_bytes_per_second) / 1e9);
+    std::printf("final root     %s (the same on every machine)\n",
+                bench.compute.final_state_root.hex().c_str());
+    if (bench.price)
+        std::printf(
+            "earnings       %s tokens an hour when always busy, at %s tokens per PFLOP (%s)\n",
+            bench.wei_per_hour.to_tokens().c_str(), bench.price->wei_per_pflop.to_tokens().c_str(),
+            bench.price->source.c_str());
+    else
+        std::printf(
+            "earnings       unknown: no job to take a price from; name one with --price, or "
+            "a gym-api with --api\n");
+}
+
+}  // namespace
+
+void add_node_bench_command(CLI::App& node, CliContext& context) {
+    CLI::App* command = node.add_subcommand(
+        "bench", "Measure this machine's exact compute and memory, and what that earns");
+    auto options = std::make_shared<BenchOptions>();
+    options->node.add_to(*command);
+    command->add_option("--price", options->price,
+                        "Tokens per PFLOP; else the median of the jobs that --api lists");
+    command->callback([&context, options] {
+        const auto bench = run_bench(*options);
+        if (bench.ok()) print(context, *bench);
+        context.finish(bench.ok() ? Status() : Status(bench.error()));
+    });
+}
+
+}  // namespace gym::app

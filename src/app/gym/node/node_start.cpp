@@ -1,0 +1,59 @@
+#include "node/node_start.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+
+#include "gym/common/log.hpp"
+#include "gym/node/signals.hpp"
+#include "gym/worker/worker_program.hpp"
+
+namespace gym::app {
+namespace {
+
+constexpr std::chrono::seconds kProgressEvery{10};
+
+void print_event(const CliContext& context, const worker::WorkerEvent& event) {
+    context.print_json({{"event", event.name},
+                        {"job_id", event.unit.job_id.hex()},
+                        {"round", event.unit.round},
+                        {"slot", event.unit.slot},
+                        {"unit", protocol::unit_id(event.unit).hex()},
+                        {"detail", event.detail}});
+}
+
+void print_dispute(const CliContext& context, const player::PlayerEvent& event) {
+    context.print_json({{"event", "dispute_" + event.name},
+                        {"job_id", event.unit.job_id.hex()},
+                        {"round", event.unit.round},
+                        {"slot", event.unit.slot},
+                        {"unit", protocol::unit_id(event.unit).hex()},
+                        {"game", event.game.hex()},
+                        {"detail", event.detail}});
+}
+
+}  // namespace
+
+Status start_node(const CliContext& context, const NodeOptions& options) {
+    GYM_CHECK(init_logging({"gym-node", options.log_level, ""}));
+    GYM_TRY(const node::NodeConfig config, options.resolve());
+    worker::WorkerHooks hooks;
+    if (context.json) {
+        hooks.on_event = [&context](const worker::WorkerEvent& event) {
+            print_event(context, event);
+        };
+        hooks.on_dispute = [&context](const player::PlayerEvent& event) {
+            print_dispute(context, event);
+        };
+    }
+    auto next = std::chrono::steady_clock::now() + kProgressEvery;
+    hooks.on_progress = [&next](const engine::UnitProgress& progress) {
+        if (std::chrono::steady_clock::now() < next) return;
+        next = std::chrono::steady_clock::now() + kProgressEvery;
+        spdlog::info("step {}/{}, loss {:.4f}, {:.0f} tokens/s", progress.step, progress.steps,
+                     progress.loss, progress.tokens_per_second);
+    };
+    return worker::start_worker(config, hooks, node::stop_on_signals());
+}
+
+}  // namespace gym::app

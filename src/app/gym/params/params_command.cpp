@@ -1,0 +1,192 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+#include "cli/cli_context.hpp"
+#include "cli/contracts_file.hpp"
+#include "gym/common/data_folder.hpp"
+#include "gym/game/dispute_params.hpp"
+#include "gym/protocol/incentives.hpp"
+#include "params/params_file.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace json = boost::json;
+using protocol::Condition;
+using protocol::IncentiveParams;
+using protocol::Measure;
+
+struct ParamsOptions {
+    std::string file;
+    std::string contracts;
+};
+
+const char* name_of(Measure measure) {
+    switch (measure) {
+        case Measure::kTokens:
+            return "tokens";
+        case Measure::kSeconds:
+            return "s";
+        case Measure::kGas:
+            return "gas";
+        case Measure::kVerifiers:
+            return "verifiers";
+    }
+    return "";
+}
+
+/// How much more there is than needed; infinite where nothing is needed.
+double margin(const Condition& one) {
+    return one.need > 0 ? one.have / one.need - 1 : std::numeric_limits<double>::infinity();
+}
+
+json::object to_json(const Condition& one) {
+    return {{"id", one.id},         {"claim", one.claim},    {"holds", one.holds},
+            {"have", one.have},     {"need", one.need},      {"measure", name_of(one.measure)},
+            {"at_once", one.count}, {"margin", margin(one)}, {"remedy", one.remedy}};
+}
+
+void print_line(const Condition& one) {
+    std::array<char, 32> need{}, more{};
+    const int digits = one.measure == Measure::kTokens ? 5 : 10;  // the others are whole numbers
+    (void)std::snprintf(need.data(), need.size(), "%.*g %s", digits, one.need,
+                        name_of(one.measure));
+    if (std::isfinite(margin(one)))
+        (void)std::snprintf(more.data(), more.size(), "%+.0f %%", 100 * margin(one));
+    std::string claim(one.claim);
+    if (one.count > 0 && one.need > 0)
+        claim += " (closest: " + std::to_string(one.count) + " at once)";
+    std::printf("%-7s  %-22s %11.*g %17s %9s   %s\n", one.holds ? "holds" : "REFUSED",
+                std::string(one.id).c_str(), digits, one.have, need.data(), more.data(),
+                claim.c_str());
+}
+
+std::string bound(const char* safe, double value, const char* otherwise) {
+    if (!std::isfinite(value)) return otherwise;
+    std::array<char, 64> text{};
+    (void)std::snprintf(text.data(), text.size(), "%s %.6g tokens", safe, value);
+    return text.data();
+}
+
+/// All digits of a whole number that contracts take.
+std::string number(double value) {
+    std::array<char, 32> text{};
+    (void)std::snprintf(text.data(), text.size(), "%.10g", value);
+    return text.data();
+}
+
+/// Or a file would pass that promises better terms than are deployed.
+void print_overruled(const ParamsOptions& options, const std::string& file,
+                     const std::vector<Overruled>& overruled) {
+    for (const Overruled& one : overruled)
+        std::printf("%s is %s in %s, which is checked (%s says %s)\n", one.key.c_str(),
+                    number(one.deployed).c_str(), options.contracts.c_str(), file.c_str(),
+                    number(one.written).c_str());
+    if (!overruled.empty()) std::printf("\n");
+}
+
+void print_text(const IncentiveParams& params, const std::vector<Condition>& conditions,
+                const protocol::SafeBounds& bounds) {
+    std::printf("%-7s  %-22s %11s %17s %9s   %s\n", "verdict", "condition", "have", "need",
+                "margin", "what it says");
+    for (const Condition& one : conditions)
+        print_line(one);
+    std::printf(
+        "\na wrong unit is found with a chance of %.4g: drawn at the floor rate, for one of "
+        "%llu honest verifiers out of %llu\n",
+        protocol::detection_rate(params.sampling),
+        static_cast<unsigned long long>(params.sampling.verifiers -
+                                        protocol::colluding_verifiers(params.sampling)),
+        static_cast<unsigned long long>(params.sampling.verifiers));
+    std::printf("stake              %s (%.6g here)\n",
+                bound("safe above", bounds.stake_tokens, "no stake is enough").c_str(),
+                params.worker.stake_tokens);
+    std::printf("unit reward        %s (%.6g here)\n",
+                bound("safe below", bounds.unit_reward_tokens, "none is too high").c_str(),
+                params.worker.unit_reward_tokens);
+    const std::string open = bounds.open_units == protocol::kOpenUnitsLimit
+                                 ? "their number does not matter"
+                                 : "safe up to " + std::to_string(bounds.open_units);
+    std::printf("open units         %s (%llu here)\n", open.c_str(),
+                static_cast<unsigned long long>(params.worker.open_units_max));
+    for (const Condition& one : conditions)
+        if (!one.holds)
+            std::printf("change             %s: %s\n", std::string(one.id).c_str(),
+                        one.remedy.c_str());
+}
+
+void print_json(const CliContext& context, const ParamsFile& read, const std::string& file,
+                const std::vector<Condition>& conditions, const protocol::SafeBounds& bounds,
+                bool safe) {
+    const IncentiveParams& params = read.params;
+    json::array list;
+    for (const Condition& one : conditions)
+        list.push_back(to_json(one));
+    json::array overruled;
+    for (const Overruled& one : read.overruled)
+        overruled.push_back(
+            json::object{{"key", one.key}, {"written", one.written}, {"deployed", one.deployed}});
+    context.print_json({{"file", file},
+                        {"verdict", safe ? "safe" : "refused"},
+                        {"detection_rate", protocol::detection_rate(params.sampling)},
+                        {"copy_detection_rate", protocol::copy_detection_rate(params)},
+                        {"bounds",
+                         {{"stake_tokens", bounds.stake_tokens},
+                          {"unit_reward_tokens", bounds.unit_reward_tokens},
+                          {"open_units", bounds.open_units}}},
+                        {"overruled", std::move(overruled)},
+                        {"conditions", std::move(list)}});
+}
+
+Status check(const CliContext& context, const ParamsOptions& options) {
+    std::optional<game::DisputeParams> contracts;
+    if (!options.contracts.empty()) {
+        GYM_TRY(const ContractsFile file, load_contracts_file(options.contracts));
+        contracts = file.params.dispute;
+    }
+    const std::string file =
+        options.file.empty() ? (data_folder() / "examples" / "params.yaml").string() : options.file;
+    GYM_TRY(const ParamsFile read, load_params_file(file, contracts));
+    const IncentiveParams& params = read.params;
+    const std::vector<Condition> conditions = protocol::check_incentives(params);
+    const protocol::SafeBounds bounds = protocol::safe_bounds(params);
+    const auto refused = std::count_if(conditions.begin(), conditions.end(),
+                                       [](const Condition& one) { return !one.holds; });
+    if (context.json) {
+        print_json(context, read, file, conditions, bounds, refused == 0);
+    } else {
+        std::printf("parameters of %s%s\n\n", file.c_str(),
+                    options.file.empty() ? " (no other file was named)" : "");
+        print_overruled(options, file, read.overruled);
+        print_text(params, conditions, bounds);
+    }
+    if (refused == 0) return {};
+    const auto first = std::find_if(conditions.begin(), conditions.end(),
+                                    [](const Condition& one) { return !one.holds; });
+    return fail(ErrorCode::kConflict, "refused: " + std::to_string(refused) +
+                                          " condition(s) do not hold; the first, " +
+                                          std::string(first->id) + ": " + first->remedy);
+}
+
+}  // namespace
+
+void add_params_commands(CLI::App& app, CliContext& context) {
+    CLI::App* params = app.add_subcommand("params", "Parameters of a network");
+    params->require_subcommand(1);
+    auto options = std::make_shared<ParamsOptions>();
+    CLI::App* command = params->add_subcommand(
+        "check",
+        "Compute when cheating loses money; refuse (5) parameters under which it would not");
+    command->add_option("file", options->file,
+                        "Parameters (default: examples/params.yaml, which explains every key)");
+    command->add_option("--contracts", options->contracts,
+                        "Check the terms of stake and disputes in this file of `gym operator "
+                        "deploy-contracts`, whatever the parameters say of them");
+    command->callback([&context, options] { context.finish(check(context, *options)); });
+}
+
+}  // namespace gym::app

@@ -1,0 +1,103 @@
+#include <CLI/CLI.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/cli_context.hpp"
+#include "cli/inputs.hpp"
+#include "data/tokenizer_process.hpp"
+#include "gym/engine/generate.hpp"
+
+namespace gym::app {
+namespace {
+
+struct Options {
+    std::string program;
+    std::string state;
+    std::string prompt = "\n";
+    std::string seed = "0";
+    std::string sentence_piece;  ///< model file; empty: a token is a byte
+    engine::GenerateOptions generate;
+};
+
+Result<std::vector<std::int32_t>> prompt_tokens(const Options& options) {
+    const ByteView bytes = as_bytes(options.prompt);
+    if (options.sentence_piece.empty())
+        return std::vector<std::int32_t>(bytes.begin(), bytes.end());
+    const auto prompt = tokenize(options.sentence_piece, bytes);
+    if (!prompt.ok()) return prompt.error().in("--prompt");
+    return std::vector<std::int32_t>(prompt->tokens().begin(), prompt->tokens().end());
+}
+
+/// The prompt and its continuation.
+Result<std::string> text_of(const Options& options, std::vector<std::int32_t> prompt,
+                            const std::vector<std::int32_t>& continuation) {
+    if (!options.sentence_piece.empty()) {
+        // Together: whether a piece begins with a space depends on what stands before it.
+        prompt.insert(prompt.end(), continuation.begin(), continuation.end());
+        return detokenize(options.sentence_piece, prompt);
+    }
+    std::string text = options.prompt;
+    for (const std::int32_t token : continuation) {
+        if (token >= static_cast<std::int32_t>(blob::kByteVocabulary))
+            return fail(ErrorCode::kInvalidArgument,
+                        "token " + std::to_string(token) +
+                            " is no byte: name the model's pieces with --sentencepiece");
+        text += static_cast<char>(token);
+    }
+    return text;
+}
+
+/// Bytes that a model writes may be no text, which JSON could not hold.
+bool is_utf8(const std::string& text) {
+    boost::system::error_code error;
+    (void)boost::json::parse(boost::json::serialize(boost::json::value(text)), error);
+    return !error;
+}
+
+Status generate(const CliContext& context, Options options) {
+    GYM_TRY(const auto program, read_program(options.program));
+    GYM_TRY(const auto state, read_state(options.state, program));
+    options.generate.seed = parse_seed(options.seed);
+    GYM_TRY(const auto prompt, prompt_tokens(options));
+    GYM_TRY(const auto tokens, engine::generate(program, state, prompt, options.generate));
+    boost::json::object out{{"prompt", options.prompt},
+                            {"tokens", boost::json::array(tokens.begin(), tokens.end())}};
+    const auto text = text_of(options, prompt, tokens);
+    // Tokens of a model of pieces are still tokens without the model that says what they spell.
+    const bool tokens_will_do = context.json && options.sentence_piece.empty();
+    if (!text.ok() && !tokens_will_do) return text.error();
+    if (context.json) {
+        if (text.ok() && is_utf8(*text)) out["text"] = *text;
+        context.print_json(out);
+        return {};
+    }
+    (void)std::fwrite(text->data(), 1, text->size(), stdout);  // may hold zero bytes
+    std::printf("\n");
+    return {};
+}
+
+}  // namespace
+
+void add_generate_command(CLI::App& app, CliContext& context) {
+    CLI::App* command = app.add_subcommand("generate", "Continue a text with a trained model");
+    auto options = std::make_shared<Options>();
+    command->add_option("program", options->program, "Program file")->required();
+    command->add_option("--state", options->state, "State file")->required();
+    command->add_option("--prompt", options->prompt, "Text to continue");
+    command->add_option("--tokens", options->generate.tokens, "How many tokens to append");
+    command->add_option("--temperature", options->generate.temperature,
+                        "0: always the most likely token");
+    command->add_option("--top-k", options->generate.top_k,
+                        "Sample among the k most likely; 0: all");
+    command->add_option(
+        "--sentencepiece", options->sentence_piece,
+        "SentencePiece model that the data was made with; without it tokens are bytes");
+    command->add_option("--seed", options->seed, "Seed of the sampling");
+    add_engine_options(*command, options->generate.engine);
+    command->callback([&context, options] { context.finish(generate(context, *options)); });
+}
+
+}  // namespace gym::app

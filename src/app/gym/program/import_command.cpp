@@ -1,0 +1,156 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli/cli_context.hpp"
+#include "cli/inputs.hpp"
+#include "gym/common/data_folder.hpp"
+#include "gym/common/file.hpp"
+#include "gym/common/subprocess.hpp"
+#include "gym/common/temporary_folder.hpp"
+#include "gym/engine/state.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/program/cost.hpp"
+#include "gym/program/train_program.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kImportTimeoutMs = 600'000;
+constexpr int kUnfit = 2;  // gym-torch-import: the model cannot be a program
+
+struct Options {
+    std::string model;
+    std::vector<std::string> samples;
+    std::string output;
+    std::string state;
+};
+
+/// libgym_ops.so, for models made of its ops: in the build folder, or where it is installed.
+fs::path ops_library() {
+    for (const char* place :
+         {"../lib/libgym_ops.so", "../" GYM_INSTALL_LIBDIR "/gym/libgym_ops.so"}) {
+        if (fs::path path = program_folder() / place; fs::exists(path)) return path;
+    }
+    return "none";
+}
+
+/// What a process wrote to `log`, without its last line break.
+std::string message_in(const fs::path& log) {
+    const auto content = read_file(log);
+    if (!content.ok()) return "gym-torch-import said nothing";
+    std::string message(content->begin(), content->end());
+    while (message.ends_with('\n'))
+        message.pop_back();
+    return message;
+}
+
+/// Runs the importer, which alone is linked with libtorch.
+Status run_importer(const Options& options) {
+    SubprocessOptions process;
+    process.argv = {(program_folder() / "gym-torch-import").string(), options.model, options.output,
+                    options.state, ops_library().string()};
+    process.argv.insert(process.argv.end(), options.samples.begin(), options.samples.end());
+    GYM_TRY(const TemporaryFolder folder, TemporaryFolder::create("gym-import"));
+    const fs::path log = folder / "log";
+    process.log_file = log;
+    auto started = Subprocess::start(process);
+    if (!started.ok())
+        return fail(ErrorCode::kNotFound, process.argv[0] + " cannot be started (" +
+                                              started.error().message +
+                                              "): was gym built without libtorch?");
+    const auto code = started->wait(kImportTimeoutMs);
+    if (!code.ok()) return code.error().in("gym-torch-import");
+    if (*code == 0) return {};
+    return fail(*code == kUnfit ? ErrorCode::kInvalidArgument : ErrorCode::kMalformed,
+                message_in(log));
+}
+
+std::string shape_of(const program::Slot& slot) {
+    return std::string(commit::to_string(slot.dtype)) + " " + program::to_string(slot.dims);
+}
+
+/// Success if `gym program build --forward` can make a train program of `forward`, with the windows
+/// that it was imported for.
+Status trainable(const program::Program& forward) {
+    program::TrainConfig config;
+    GYM_TRY(config.model,
+            program::imported_model(std::make_shared<const program::Program>(forward)));
+    config.batch = forward.slot(forward.slots_of(program::SlotKind::input).front()).dims.front();
+    const auto built = program::train_program(config);
+    return built.ok() ? Status() : built.error();
+}
+
+/// What can be done with the program: a model that cannot be trained is run by no command.
+void print_use(const Status& training, const Options& options) {
+    if (training.ok())
+        std::printf(
+            "use                train it: gym program build TRAIN.yaml --forward %s "
+            "(docs/TORCH.md)\n",
+            options.output.c_str());
+    else
+        std::printf(
+            "use                not to be trained: %s. No command of gym runs it; "
+            "`gym program show` lists it, and code that links gym::engine can run it\n",
+            training.error().message.c_str());
+}
+
+Status import_model(const CliContext& context, const Options& options) {
+    GYM_CHECK(check_output(options.output));
+    GYM_CHECK(check_output(options.state));
+    GYM_CHECK(run_importer(options));
+    GYM_TRY(const auto program, read_program(options.output));
+    GYM_TRY(const auto weights, read_state(options.state));
+    const Digest root = program::program_root(program), base_root = engine::state_root(weights);
+    const Status training = trainable(program);
+    const auto& output = program.slot(program.outputs().front().slot);
+    if (context.json) {
+        boost::json::array inputs;
+        for (const program::SlotId id : program.slots_of(program::SlotKind::input))
+            inputs.emplace_back(shape_of(program.slot(id)));
+        boost::json::object json{
+            {"program_root", root.hex()},  {"base_root", base_root.hex()},
+            {"ops", program.ops().size()}, {"parameters", program::parameter_count(program)},
+            {"inputs", std::move(inputs)}, {"output", shape_of(output)},
+            {"file", options.output},      {"state", options.state},
+            {"trainable", training.ok()}};
+        if (!training.ok()) json["not_trainable_because"] = training.error().message;
+        context.print_json(json);
+        return {};
+    }
+    std::printf("program root       %s\n", root.hex().c_str());
+    std::printf("base state root    %s\n", base_root.hex().c_str());
+    std::printf("ops                %zu\n", program.ops().size());
+    std::printf("parameters         %llu\n",
+                static_cast<unsigned long long>(program::parameter_count(program)));
+    for (const program::SlotId id : program.slots_of(program::SlotKind::input))
+        std::printf("%-18s %s\n", program.slot(id).name.c_str(),
+                    shape_of(program.slot(id)).c_str());
+    std::printf("output             %s\n", shape_of(output).c_str());
+    print_use(training, options);
+    std::printf("written            %s, %s\n", options.output.c_str(), options.state.c_str());
+    return {};
+}
+
+}  // namespace
+
+void add_import_command(CLI::App& group, CliContext& context) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command = group.add_subcommand(
+        "import", "Make a program and its weights from a TorchScript model (docs/TORCH.md)");
+    command->add_option("model", options->model, "File of torch.jit.script(...).save()")
+        ->required();
+    command
+        ->add_option("--sample-input", options->samples,
+                     "Shape of an argument of forward(), as f32[8,20] or i64[2,16]; once for each")
+        ->required();
+    command->add_option("-o,--output", options->output, "Program file to write")->required();
+    command->add_option("--state", options->state, "File for the model's weights")->required();
+    command->callback([&context, options] { context.finish(import_model(context, *options)); });
+}
+
+}  // namespace gym::app

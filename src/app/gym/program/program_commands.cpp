@@ -1,0 +1,153 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cli/cli_context.hpp"
+#include "cli/inputs.hpp"
+#include "data/evaluation_report.hpp"
+#include "gym/common/file.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/program/cost.hpp"
+#include "gym/program/train_config_yaml.hpp"
+#include "program/memory_report.hpp"
+
+namespace gym::app {
+namespace {
+
+using program::Program;
+
+struct Options {
+    std::string model;
+    std::string forward;
+    std::string program;
+    std::string output;
+    std::string data;
+    std::string seed = "0";
+    std::string state_in;
+    std::uint32_t windows = 64;
+    engine::EngineOptions engine;
+};
+
+/// @param config what the program was built from; nullptr: not known.
+Status print_summary(const CliContext& context, const Program& program, const std::string& file,
+                     const program::TrainConfig* config) {
+    const Digest root = program::program_root(program);
+    const std::uint64_t parameters = program::parameter_count(program);
+    const std::uint64_t flops = program::flops_per_step(program);
+    const std::uint64_t state_bytes = program::state_bytes(program);
+    GYM_TRY(const MemoryReport memory, memory_report(program, config));
+    if (context.json) {
+        boost::json::object json{{"program_root", root.hex()},
+                                 {"ops", program.ops().size()},
+                                 {"parameters", parameters},
+                                 {"flops_per_step", flops},
+                                 {"state_bytes", state_bytes}};
+        for (const auto& [key, value] : memory_json(memory))
+            json[key] = value;
+        json["file"] = file;
+        context.print_json(json);
+        return {};
+    }
+    std::printf("program root       %s\n", root.hex().c_str());
+    std::printf("ops                %zu\n", program.ops().size());
+    std::printf("parameters         %llu\n", static_cast<unsigned long long>(parameters));
+    std::printf("FLOPs per step     %llu (%.3g)\n", static_cast<unsigned long long>(flops),
+                static_cast<double>(flops));
+    std::printf("state bytes        %llu\n", static_cast<unsigned long long>(state_bytes));
+    print_memory(memory);
+    return {};
+}
+
+Result<program::TrainConfig> read_config(const Options& options) {
+    if (options.forward.empty()) return program::load_train_config(options.model);
+    GYM_TRY(Program forward, read_program(options.forward));
+    return program::load_train_config(options.model,
+                                      std::make_shared<const Program>(std::move(forward)));
+}
+
+Status build(const CliContext& context, const Options& options) {
+    GYM_TRY(const auto config, read_config(options));
+    const auto built = program::train_program(config);
+    if (!built.ok()) return with_size_advice(built.error().in(options.model), config);
+    const Program& program = *built;
+    GYM_CHECK(write_file_atomic(options.output, program::encode(program)));
+    GYM_CHECK(print_summary(context, program, options.output, &config));
+    if (!context.json) std::printf("written            %s\n", options.output.c_str());
+    return {};
+}
+
+Status show(const CliContext& context, const Options& options) {
+    GYM_TRY(const Program program, read_program(options.program));
+    GYM_CHECK(print_summary(context, program, options.program, nullptr));
+    if (context.json) return {};
+    std::map<std::string, std::size_t> counts;
+    for (const auto& op : program.ops())
+        ++counts[std::string(program::to_string(op.code))];
+    std::printf("\nops by kind\n");
+    for (const auto& [name, count] : counts)
+        std::printf("  %-20s %zu\n", name.c_str(), count);
+    std::printf("\nparameters\n");
+    for (const auto id : program.slots_of(program::SlotKind::param)) {
+        const auto& slot = program.slot(id);
+        std::printf("  %-36s %s\n", slot.name.c_str(), program::to_string(slot.dims).c_str());
+    }
+    return {};
+}
+
+Status evaluate(const CliContext& context, const Options& options) {
+    GYM_TRY(const Program program, read_program(options.program));
+    GYM_TRY(const auto dataset, read_dataset(options.data));
+    GYM_TRY(const auto state, starting_state(program, options.state_in, options.seed));
+    GYM_TRY(const auto result,
+            evaluate_with_progress(program, state, dataset, options.windows, options.engine));
+    print_evaluation(context, result, options.windows);
+    return {};
+}
+
+}  // namespace
+
+void add_engine_options(CLI::App& command, engine::EngineOptions& options) {
+    command.add_option("--threads", options.threads, "Threads; results do not depend on it");
+    command.add_option("--isa", options.isa,
+                       "auto, scalar, avx2, avx512 or amx; results do not depend on it");
+    command.add_option("--device", options.device,
+                       "cpu, cuda or cuda:N; results do not depend on it");
+}
+
+void add_program_commands(CLI::App& app, CliContext& context) {
+    CLI::App* group =
+        app.add_subcommand("program", "Programs: build, show, train locally, evaluate");
+    group->require_subcommand(1);
+    auto options = std::make_shared<Options>();
+
+    CLI::App* build_command =
+        group->add_subcommand("build", "Make a train program from a model file");
+    build_command->add_option("model", options->model, "Model file (YAML)")->required();
+    build_command->add_option("--forward", options->forward,
+                              "Imported program to train; the model file then has no `model`");
+    build_command->add_option("-o,--output", options->output, "Program file to write")->required();
+    build_command->callback([&context, options] { context.finish(build(context, *options)); });
+
+    CLI::App* show_command = group->add_subcommand("show", "What a program file holds");
+    show_command->add_option("program", options->program, "Program file")->required();
+    show_command->callback([&context, options] { context.finish(show(context, *options)); });
+
+    CLI::App* evaluate_command =
+        group->add_subcommand("evaluate", "Mean validation loss of a state");
+    evaluate_command->add_option("program", options->program, "Program file")->required();
+    evaluate_command->add_option("--data", options->data, "Token file or text")->required();
+    evaluate_command->add_option("--state", options->state_in,
+                                 "State file (default: the initial state)");
+    evaluate_command->add_option("--seed", options->seed, "Job seed of the initial state");
+    evaluate_command->add_option("--windows", options->windows, "Windows to average over");
+    add_engine_options(*evaluate_command, options->engine);
+    evaluate_command->callback(
+        [&context, options] { context.finish(evaluate(context, *options)); });
+
+    add_weights_commands(*group, context);
+    add_import_command(*group, context);
+}
+
+}  // namespace gym::app

@@ -1,0 +1,149 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "cli/cli_context.hpp"
+#include "cli/inputs.hpp"
+#include "gym/common/file.hpp"
+#include "gym/interchange/weights.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/program/cost.hpp"
+
+namespace gym::app {
+namespace {
+
+using interchange::SafetensorsEntry;
+
+constexpr const char* kAutomatic = "auto";
+
+struct Options {
+    std::string program;
+    std::string state;
+    std::vector<std::string> files;
+    std::string output;
+    std::string names = kAutomatic;
+};
+
+void print_result(const CliContext& context, const Options& options, const std::string& naming,
+                  std::size_t tensors, const Digest& base_root) {
+    if (context.json) {
+        context.print_json({{"names", naming},
+                            {"tensors", tensors},
+                            {"base_root", base_root.hex()},
+                            {"file", options.output}});
+        return;
+    }
+    std::printf("tensors            %zu, with the names of %s\n", tensors, naming.c_str());
+    std::printf("base state root    %s\n", base_root.hex().c_str());
+    std::printf("written            %s\n", options.output.c_str());
+}
+
+Status export_weights(const CliContext& context, const Options& options) {
+    GYM_CHECK(check_output(options.output));
+    GYM_TRY(const auto program, read_program(options.program));
+    GYM_TRY(const auto state, read_state(options.state, program));
+    GYM_TRY(const auto base, engine::base_of(program, state));
+    const std::string naming =
+        options.names == kAutomatic ? interchange::naming_of(program) : options.names;
+    GYM_TRY(const auto weights, interchange::export_weights(program, base, naming));
+    std::vector<SafetensorsEntry> entries;
+    entries.reserve(weights.size());
+    for (const auto& tensor : weights)
+        entries.push_back({tensor.name, "F32", tensor.dims, tensor.bytes});
+    const Digest root = engine::state_root(base);
+    // Transformers reads files whose format is "pt".
+    const Bytes header = interchange::safetensors_header(
+        entries, {{"format", "pt"},
+                  {"gym.base_root", root.hex()},
+                  {"gym.program_root", program::program_root(program).hex()}});
+    std::vector<ByteView> parts{header};
+    for (const SafetensorsEntry& entry : entries)
+        parts.push_back(entry.bytes);
+    GYM_CHECK(write_file_atomic(options.output, parts, 0644));
+    print_result(context, options, naming, entries.size(), root);
+    return {};
+}
+
+/// The naming whose names a file has: the program's own, or else that of its architecture.
+std::string choose_naming(const program::Program& program,
+                          const std::vector<SafetensorsEntry>& entries) {
+    for (const SafetensorsEntry& entry : entries) {
+        const program::SlotId slot = program.find_slot(entry.name);
+        if (slot != program::kNoSlot && program.slot(slot).kind == program::SlotKind::param)
+            return "gym";
+    }
+    return interchange::naming_of(program);
+}
+
+/// Whether this machine can hold the files, the state made of them and that state's file.
+/// @return what a single file may have: every weight in F64 at most, and room for what else the
+/// files of others hold (masks, a second copy of tied embeddings).
+Result<std::uint64_t> check_weight_files(const program::Program& program,
+                                         const std::vector<std::string>& files) {
+    constexpr std::uint64_t kOtherBytesMax = std::uint64_t{1} << 32;
+    std::uint64_t bytes = 2 * program::state_bytes(program);
+    for (const std::string& path : files) {
+        std::error_code unknown;  // then read_file says what is wrong
+        const std::uint64_t size = std::filesystem::file_size(path, unknown);
+        if (!unknown) bytes += size;
+    }
+    GYM_CHECK(check_memory("importing these weights", bytes));
+    return program::parameter_count(program) * sizeof(double) + kOtherBytesMax;
+}
+
+Status import_weights(const CliContext& context, const Options& options) {
+    GYM_TRY(const auto program, read_program(options.program));
+    GYM_CHECK(check_output(options.output));
+    GYM_TRY(const std::uint64_t file_bytes_max, check_weight_files(program, options.files));
+    std::vector<Bytes> contents;  // entries borrow from these
+    std::vector<SafetensorsEntry> entries;
+    for (const std::string& path : options.files) {
+        GYM_TRY(Bytes content, read_file(path, file_bytes_max));
+        contents.push_back(std::move(content));
+        auto file = interchange::parse_safetensors(contents.back());
+        if (!file.ok()) return file.error().in(path);
+        for (SafetensorsEntry& entry : file->tensors)
+            entries.push_back(std::move(entry));
+    }
+    const std::string naming =
+        options.names == kAutomatic ? choose_naming(program, entries) : options.names;
+    GYM_TRY(const auto base, interchange::import_weights(program, entries, naming));
+    GYM_TRY(const auto state, engine::with_fresh_optimizer(program, base));
+    GYM_CHECK(write_file_atomic(options.output, engine::encode_state(state)));
+    print_result(context, options, naming, entries.size(), engine::state_root(base));
+    return {};
+}
+
+void add_common(CLI::App& command, Options& options, const char* output) {
+    command.add_option("program", options.program, "Program file")->required();
+    command.add_option("-o,--output", options.output, output)->required();
+    std::string names = kAutomatic;
+    for (const std::string& name : interchange::naming_names())
+        names += ", " + name;
+    command.add_option("--names", options.names, "Tensor names: " + names);
+}
+
+}  // namespace
+
+void add_weights_commands(CLI::App& group, CliContext& context) {
+    auto options = std::make_shared<Options>();
+    CLI::App* export_command = group.add_subcommand(
+        "export-weights", "Write a state's parameters as safetensors, with Hugging Face names");
+    add_common(*export_command, *options, "safetensors file to write");
+    export_command->add_option("--state", options->state, "State file")->required();
+    export_command->callback(
+        [&context, options] { context.finish(export_weights(context, *options)); });
+
+    CLI::App* import_command = group.add_subcommand(
+        "import-weights", "Make a training state from the weights in safetensors files");
+    add_common(*import_command, *options, "State file to write");
+    import_command->add_option("weights", options->files, "safetensors files: one, or all parts")
+        ->required();
+    import_command->callback(
+        [&context, options] { context.finish(import_weights(context, *options)); });
+}
+
+}  // namespace gym::app

@@ -1,0 +1,148 @@
+#include "rewards/disable_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/chain_sender.hpp"
+#include "cli/cli_context.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
+#include "rewards/epoch_files.hpp"
+#include "rewards/payout_roots.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace json = boost::json;
+
+struct DisableOptions {
+    EpochFileOptions files;
+    KeyOptions keys;
+    ChainOptions chain;
+    std::uint64_t epoch = 0;
+    bool dry_run = false;
+};
+
+/// What was found, and the call that proves it.
+struct Finding {
+    PayoutRoots roots;
+    FallenProof fallen;
+    contracts::ContractCall call;
+};
+
+Result<Finding> find(const DisableOptions& options,
+                     const contracts::RewardsDistributor& distributor, chain::ChainClient& client) {
+    Finding out;
+    GYM_TRY(out.roots, payout_roots(client, distributor));
+    const auto& [pending, active] = out.roots;
+    const std::string epoch = std::to_string(options.epoch);
+    if (pending.epoch != options.epoch)
+        return fail(ErrorCode::kConflict,
+                    "the payout root of epoch " + epoch +
+                        " is not pending, and only a pending one can be disabled: " +
+                        (pending.epoch == 0 ? std::string("none is pending")
+                                            : "pending is epoch " + std::to_string(pending.epoch)));
+    if (active.epoch == 0)
+        return fail(
+            ErrorCode::kConflict,
+            "no payout root is active yet, so nobody can have less under the one of epoch " +
+                epoch + ": nothing is sent");
+    GYM_TRY(const auto fallen, prove_fallen(options.files, active, pending));
+    if (!fallen)
+        return fail(ErrorCode::kConflict,
+                    "no earner has less under the pending root of epoch " + epoch +
+                        " than under the active one of epoch " + std::to_string(active.epoch) +
+                        ": nothing is sent. Who is left out altogether cannot be proven; only the "
+                        "guardian can disable the root for that");
+    out.fallen = *fallen;
+    out.call = distributor.disable_fallen(options.epoch, fallen->active, fallen->pending);
+    return out;
+}
+
+/// @param more what became of the call.
+void print(const CliContext& context, const Finding& finding, const json::object& more) {
+    const contracts::Claim& active = finding.fallen.active;
+    const contracts::Claim& pending = finding.fallen.pending;
+    if (context.json) {
+        json::object out{{"epoch", finding.roots.pending.epoch},
+                         {"active_epoch", finding.roots.active.epoch},
+                         {"earner", active.earner.hex()},
+                         {"active_wei", active.cumulative.to_string()},
+                         {"pending_wei", pending.cumulative.to_string()}};
+        for (const auto& member : more)
+            out[member.key()] = member.value();
+        context.print_json(out);
+        return;
+    }
+    std::printf("earner             %s\n", active.earner.hex().c_str());
+    std::printf("active root        epoch %llu, pays it %s tokens in all\n",
+                static_cast<unsigned long long>(finding.roots.active.epoch),
+                active.cumulative.to_tokens().c_str());
+    std::printf("pending root       epoch %llu, pays it %s tokens in all\n",
+                static_cast<unsigned long long>(finding.roots.pending.epoch),
+                pending.cumulative.to_tokens().c_str());
+}
+
+/// Has the node try the call; nothing is signed.
+Status try_out(const CliContext& context, const Finding& finding, chain::ChainClient& client) {
+    GYM_TRY(const chain::GasEstimate estimate,
+            client.estimate_gas({.to = finding.call.to, .data = finding.call.data}));
+    if (estimate.reverted)
+        return fail(ErrorCode::kConflict, "the contract would refuse it: " +
+                                              contracts::describe_revert(estimate.revert_data));
+    print(context, finding, {{"dry_run", true}, {"gas", estimate.gas}});
+    if (!context.json)
+        std::printf("dry run            would be disabled for %llu gas; nothing was sent\n",
+                    static_cast<unsigned long long>(estimate.gas));
+    return {};
+}
+
+Status send(const CliContext& context, const Finding& finding, const DisableOptions& options) {
+    // The operator whose root it is runs gym-api, too: its word is not asked for.
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
+    GYM_TRY(const chain::Outcome outcome,
+            sender.account->execute(finding.call, "disable/" + sender.contracts.distributor.hex() +
+                                                      "/" +
+                                                      std::to_string(finding.roots.pending.epoch) +
+                                                      "/" + finding.roots.pending.root.hex()));
+    const std::string hash =
+        outcome.transaction_hash ? outcome.transaction_hash->hex() : std::string("-");
+    print(context, finding,
+          {{"dry_run", false}, {"transaction", hash}, {"gas_used", outcome.gas_used}});
+    if (!context.json)
+        std::printf("transaction        %s (final): the root of epoch %llu will never pay\n",
+                    hash.c_str(), static_cast<unsigned long long>(finding.roots.pending.epoch));
+    return {};
+}
+
+Status disable(const CliContext& context, const DisableOptions& options) {
+    GYM_TRY(const contracts::Deployment contracts, options.chain.contracts());
+    GYM_TRY(const std::string url, options.chain.rpc_url());
+    GYM_TRY(const auto client, chain::make_http_client(url));
+    GYM_CHECK(chain::check_chain_id(*client, contracts.chain_id));
+    GYM_TRY(const Finding finding,
+            find(options, contracts::RewardsDistributor(contracts.distributor), *client));
+    if (options.dry_run) return try_out(context, finding, *client);
+    return send(context, finding, options);
+}
+
+}  // namespace
+
+void add_disable_command(CLI::App& rewards, CliContext& context) {
+    auto options = std::make_shared<DisableOptions>();
+    CLI::App* command = rewards.add_subcommand(
+        "disable",
+        "Disable a pending payout root under which an earner has less than under the active one");
+    command->add_option("epoch", options->epoch, "Payout epoch whose root is pending")->required();
+    command->add_flag("--dry-run", options->dry_run,
+                      "Find and prove the fall, have the chain try it, send nothing");
+    options->files.add_to(*command);
+    options->keys.add_to(*command, true);
+    options->chain.add_to(*command);
+    command->callback([&context, options] { context.finish(disable(context, *options)); });
+}
+
+}  // namespace gym::app

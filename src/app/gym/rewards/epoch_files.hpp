@@ -1,0 +1,44 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/network_options.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
+#include "gym/rewards/epoch_file.hpp"
+
+namespace gym::app {
+
+/// Where the published epoch files are read from.
+struct EpochFileOptions {
+    ApiOptions api;
+    std::string folder;  ///< with epoch-N.json; empty: asks gym-api
+
+    void add_to(CLI::App& command);
+};
+
+struct NamedFile {
+    rewards::EpochFile content;
+    Digest root;  ///< of its bytes
+};
+
+/// @errors of the file and of gym-api; kMismatch if it is of another epoch.
+[[nodiscard]] Result<NamedFile> fetch_epoch_file(const EpochFileOptions& options,
+                                                 std::uint64_t epoch);
+
+/// What RewardsDistributor.disableFallen takes: one earner's leaves under both roots.
+struct FallenProof {
+    contracts::Claim active;
+    contracts::Claim pending;
+};
+
+/// The earner that has least under the pending root compared with the active one, with proofs from
+/// the two epochs' files. Nothing if nobody's amount fell. @errors of fetch_epoch_file(); kMismatch
+/// if a file does not give the root on chain: without its leaves nothing can be proven.
+[[nodiscard]] Result<std::optional<FallenProof>> prove_fallen(
+    const EpochFileOptions& options, const contracts::RootSubmitted& active,
+    const contracts::RootSubmitted& pending);
+
+}  // namespace gym::app

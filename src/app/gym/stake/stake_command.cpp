@@ -1,0 +1,336 @@
+#include "stake/stake_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <memory>
+#include <set>
+
+#include "cli/chain_sender.hpp"
+#include "cli/cli_context.hpp"
+#include "cli/network_options.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/chain/intent_store.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/contracts/account.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/stake.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace json = boost::json;
+
+struct StakeOptions {
+    KeyOptions keys;
+    ApiOptions api;
+    ChainOptions chain;
+    std::string address;
+    std::string owner;
+    std::string amount;
+    bool despite_disputes = false;
+};
+
+std::string time_text(std::uint64_t unix_s) {
+    constexpr std::uint64_t kYear9999S = 253'402'300'799;  // the contract's number may be any
+    return utc_text(static_cast<UnixMs>(std::min(unix_s, kYear9999S)) * 1'000);
+}
+
+std::uint64_t wait_s(const StakeState& state, const OpenThaw& thaw) {
+    return thaw.available_at_s > state.chain_time_s ? thaw.available_at_s - state.chain_time_s : 0;
+}
+
+/// Logs of one of our contracts up to block `head` whose indexed parameter `index`, counted from 1,
+/// is `owner`.
+Result<std::vector<chain::Log>> logs_about(chain::ChainClient& client,
+                                           const contracts::Deployment& contracts,
+                                           const Address& contract, std::size_t index,
+                                           const Address& owner, std::uint64_t head) {
+    Digest topic;
+    std::copy(owner.data.begin(), owner.data.end(), topic.data.begin() + 12);
+    chain::LogQuery query;
+    query.address = contract;
+    query.topics.resize(index + 1);
+    query.topics[index] = topic;
+    query.first_block = contracts.start_block;
+    query.last_block = head;
+    return chain::find_all_logs(client, query);
+}
+
+/// What happened to the owner's stake up to block `head`.
+Result<std::vector<contracts::StakeEvent>> stake_events(chain::ChainClient& client,
+                                                        const contracts::Deployment& contracts,
+                                                        const Address& owner, std::uint64_t head) {
+    const contracts::Stake stake(contracts.stake);
+    GYM_TRY(const auto logs, logs_about(client, contracts, contracts.stake, 1, owner, head));
+    std::vector<contracts::StakeEvent> out;
+    for (const chain::Log& log : logs) {
+        GYM_TRY(const auto event, stake.parse_event(log));
+        if (event) out.push_back(*event);
+    }
+    return out;
+}
+
+Amount slashed_in(const std::vector<contracts::StakeEvent>& events) {
+    Amount out;
+    for (const contracts::StakeEvent& event : events)
+        if (const auto* const slash = std::get_if<contracts::Slashed>(&event))
+            for (const Amount& part : {slash->burned, slash->reward, slash->compensation})
+                out = out.plus(part).value_or(out);
+    return out;
+}
+
+/// "3 tokens", "1.5 tokens, left of 3 after a slash", "nothing, left of 3 tokens after a slash".
+std::string worth_words(const OpenThaw& thaw) {
+    std::string worth = thaw.worth.is_zero() ? "nothing" : thaw.worth.to_tokens() + " tokens";
+    if (thaw.worth == thaw.amount) return worth;
+    return worth + ", left of " + thaw.amount.to_tokens() + " after a slash";
+}
+
+json::object to_json(const Address& owner, const StakeState& state) {
+    json::array thaws;
+    for (const OpenThaw& thaw : state.thaws)
+        thaws.push_back(json::object{{"amount_wei", thaw.amount.to_string()},
+                                     {"worth_wei", thaw.worth.to_string()},
+                                     {"available_at_s", thaw.available_at_s},
+                                     {"wait_s", wait_s(state, thaw)}});
+    return {{"owner", owner.hex()},
+            {"active_wei", state.active.to_string()},
+            {"thawing_wei", state.thawing.to_string()},
+            {"locks", state.locks},
+            {"slashed_wei", state.slashed.to_string()},
+            {"thaws", thaws},
+            {"thaw_period_s", state.thaw_period_s},
+            {"wallet_wei", state.wallet.to_string()}};
+}
+
+void print(const Address& owner, const StakeState& state) {
+    std::printf("owner              %s\n", crypto::to_checksum(owner).c_str());
+    std::printf("active             %s tokens, which back its units\n",
+                state.active.to_tokens().c_str());
+    std::printf("thawing            %s tokens, which can still be slashed\n",
+                state.thawing.to_tokens().c_str());
+    for (const OpenThaw& thaw : state.thaws) {
+        const std::uint64_t wait = wait_s(state, thaw);
+        const std::string when = wait == 0 ? "can be withdrawn"
+                                           : "until " + time_text(thaw.available_at_s) + ", in " +
+                                                 std::to_string(wait) + " s";
+        std::printf("  %s, %s\n", worth_words(thaw).c_str(), when.c_str());
+    }
+    if (!state.slashed.is_zero())
+        std::printf(
+            "slashed            %s tokens so far, for proven faults; `gym dispute list` shows "
+            "them\n",
+            state.slashed.to_tokens().c_str());
+    if (state.locks != 0)
+        std::printf(
+            "locked             by disputes about %llu unit(s); `gym dispute list` shows "
+            "them\n",
+            static_cast<unsigned long long>(state.locks));
+    std::printf("in the wallet      %s tokens\n", state.wallet.to_tokens().c_str());
+}
+
+Status show(const CliContext& context, const StakeOptions& options) {
+    GYM_TRY(const Address owner, asked_address(options.address, options.keys));
+    GYM_TRY(const contracts::Deployment contracts, options.chain.contracts());
+    GYM_TRY(const std::string url, options.chain.rpc_url());
+    GYM_TRY(const auto client, chain::make_http_client(url));
+    GYM_CHECK(chain::check_chain_id(*client, contracts.chain_id));
+    GYM_TRY(const StakeState state, read_stake(*client, contracts, owner));
+    if (context.json)
+        context.print_json(to_json(owner, state));
+    else
+        print(owner, state);
+    return {};
+}
+
+Status report(const CliContext& context, const ChainSender& sender, const Address& owner,
+              const char* done, const Amount& amount, const chain::Outcome& outcome) {
+    GYM_TRY(const StakeState state, read_stake(sender.account->client(), sender.contracts, owner));
+    const std::string hash = outcome.transaction_hash ? outcome.transaction_hash->hex() : "-";
+    if (context.json) {
+        json::object out = to_json(owner, state);
+        out["done"] = done;
+        out["amount_wei"] = amount.to_string();
+        out["transaction"] = hash;
+        out["gas_used"] = outcome.gas_used;
+        context.print_json(out);
+        return {};
+    }
+    std::printf("%-18s %s tokens\n", done, amount.to_tokens().c_str());
+    print(owner, state);
+    std::printf("transaction        %s (final)\n", hash.c_str());
+    return {};
+}
+
+/// How many units of `owner` have a proven fault that is not settled yet.
+Result<std::size_t> units_to_be_slashed(chain::ChainClient& client,
+                                        const contracts::Deployment& contracts,
+                                        const Address& owner) {
+    const contracts::DisputeGame game(contracts.dispute_game);
+    GYM_TRY(const auto head, client.block(chain::BlockTag::kLatest));
+    if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
+    GYM_TRY(const auto logs,
+            logs_about(client, contracts, contracts.dispute_game, 2, owner, head->number));
+    std::set<Digest> out;  // a fault can be proven by several
+    for (const chain::Log& log : logs) {
+        GYM_TRY(const auto event, game.parse_event(log));
+        const auto* const faulty = event ? std::get_if<contracts::UnitFaulty>(&*event) : nullptr;
+        if (faulty == nullptr) continue;
+        GYM_TRY(const auto unit, game.unit_of(client, faulty->unit));
+        if (!unit.settled) out.insert(faulty->unit);
+    }
+    return out.size();
+}
+
+/// A proven fault takes the whole stake when it is settled, also what was added after the proof.
+Status check_not_lost(const ChainSender& sender, const Address& owner) {
+    chain::ChainClient& client = sender.account->client();
+    GYM_TRY(const contracts::Stake::Holding holding,
+            contracts::Stake(sender.contracts.stake).stake_of(client, owner));
+    if (holding.locks == 0) return {};
+    GYM_TRY(const std::size_t proven, units_to_be_slashed(client, sender.contracts, owner));
+    if (proven == 0) {
+        (void)std::fprintf(stderr,
+                           "stake: disputes about %llu unit(s) are open; a fault that is proven "
+                           "takes what is added now, too\n",
+                           static_cast<unsigned long long>(holding.locks));
+        return {};
+    }
+    return fail(ErrorCode::kConflict,
+                "a fault is proven in " + std::to_string(proven) + " unit(s) of " +
+                    crypto::to_checksum(owner) +
+                    ", and its settlement will take the whole stake, with what is added before: "
+                    "wait until `gym dispute list` shows it slashed, or add --despite-disputes");
+}
+
+Status add(const CliContext& context, const StakeOptions& options) {
+    GYM_TRY(const Amount amount, tokens_argument(options.amount));
+    GYM_TRY(const auto whose, address_option("--owner", options.owner));
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
+    const Address owner = whose.value_or(sender.account->address());
+    if (!options.despite_disputes) GYM_CHECK(check_not_lost(sender, owner));
+    GYM_CHECK(check_holds(sender, amount));
+    GYM_TRY(const chain::Outcome outcome, sender.account->stake(sender.contracts, owner, amount));
+    return report(context, sender, owner, "staked", amount, outcome);
+}
+
+Status thaw(const CliContext& context, const StakeOptions& options) {
+    GYM_TRY(const Amount amount, tokens_argument(options.amount));
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
+    contracts::Account& account = *sender.account;
+    GYM_TRY(const StakeState before,
+            read_stake(account.client(), sender.contracts, account.address()));
+    if (before.active < amount)
+        return fail(ErrorCode::kInsufficientFunds, "only " + before.active.to_tokens() +
+                                                       " tokens are active, less than the " +
+                                                       amount.to_tokens() + " to thaw");
+    GYM_TRY(const chain::Outcome outcome,
+            account.execute(contracts::Stake(sender.contracts.stake).thaw(amount)));
+    return report(context, sender, account.address(), "thawing", amount, outcome);
+}
+
+/// What has thawed, as it is worth now.
+Amount withdrawable(const StakeState& state) {
+    Amount out;
+    for (const OpenThaw& thaw : state.thaws)
+        if (wait_s(state, thaw) == 0) out = out.plus(thaw.worth).value_or(out);
+    return out;
+}
+
+/// Why nothing can be withdrawn now.
+Status check_withdrawable(const StakeState& state) {
+    if (state.locks != 0)
+        return fail(ErrorCode::kConflict,
+                    "disputes about " + std::to_string(state.locks) +
+                        " unit(s) are open: nothing can be withdrawn before they end; `gym dispute "
+                        "list` shows them");
+    if (state.thaws.empty())
+        return fail(ErrorCode::kConflict, "nothing thaws: `gym stake thaw AMOUNT` begins it");
+    if (const std::uint64_t wait = wait_s(state, state.thaws.front()); wait > 0)
+        return fail(ErrorCode::kConflict,
+                    "nothing has thawed yet: " + worth_words(state.thaws.front()) +
+                        ", can be withdrawn from " + time_text(state.thaws.front().available_at_s) +
+                        ", in " + std::to_string(wait) + " s");
+    return {};
+}
+
+Status withdraw(const CliContext& context, const StakeOptions& options) {
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
+    contracts::Account& account = *sender.account;
+    GYM_TRY(const StakeState before,
+            read_stake(account.client(), sender.contracts, account.address()));
+    GYM_CHECK(check_withdrawable(before));
+    if (withdrawable(before).is_zero())
+        (void)std::fprintf(stderr,
+                           "stake: a slash left nothing of what has thawed; this only takes it off "
+                           "the list\n");
+    GYM_TRY(const chain::Outcome outcome,
+            account.execute(contracts::Stake(sender.contracts.stake).withdraw()));
+    GYM_TRY(const StakeState after,
+            read_stake(account.client(), sender.contracts, account.address()));
+    // After a slash, less than was thawed.
+    GYM_TRY(const Amount paid, before.thawing.minus(std::min(before.thawing, after.thawing)));
+    return report(context, sender, account.address(), "withdrawn", paid, outcome);
+}
+
+}  // namespace
+
+Result<StakeState> read_stake(chain::ChainClient& client, const contracts::Deployment& contracts,
+                              const Address& owner) {
+    const contracts::Stake stake(contracts.stake);
+    GYM_TRY(const auto head, client.block(chain::BlockTag::kLatest));
+    if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
+    const chain::BlockId at = head->number;  // what is counted and what happened agree
+    StakeState out;
+    out.chain_time_s = head->timestamp_s;
+    GYM_TRY(const contracts::Stake::Holding holding, stake.stake_of(client, owner, at));
+    out.active = holding.active;
+    out.thawing = holding.thawing;
+    out.locks = holding.locks;
+    GYM_TRY(const std::uint64_t thaws, stake.thaw_count(client, owner, at));
+    GYM_TRY(const auto events, stake_events(client, contracts, owner, head->number));
+    GYM_TRY(out.thaws, open_thaws(events, thaws));
+    out.slashed = slashed_in(events);
+    GYM_TRY(out.thaw_period_s, stake.thaw_period_s(client));
+    GYM_TRY(out.wallet,
+            contracts::GymToken(contracts.chain_id, contracts.token).balance_of(client, owner));
+    return out;
+}
+
+void add_stake_commands(CLI::App& app, CliContext& context) {
+    CLI::App* group = app.add_subcommand(
+        "stake",
+        "What a worker stands to lose: without it, no units where the network asks for it");
+    group->require_subcommand(1);
+    auto options = std::make_shared<StakeOptions>();
+    const auto command = [&](const char* name, const char* about, bool signs, auto run) {
+        CLI::App* out = group->add_subcommand(name, about);
+        options->keys.add_to(*out, signs);
+        if (signs) options->api.add_to(*out, false);
+        options->chain.add_to(*out);
+        out->callback([&context, options, run] { context.finish(run(context, *options)); });
+        return out;
+    };
+    command("show", "What is staked, what thaws and until when", false, show)
+        ->add_option("--address", options->address, "Another address than the key's")
+        ->check(not_empty());
+    CLI::App* adding = command("add", "Move tokens from the wallet into the stake", true, add);
+    adding->add_option("amount", options->amount, "Tokens, like 12.5")->required();
+    adding
+        ->add_option("--owner", options->owner,
+                     "Whose stake grows, such as a node's; else the key's")
+        ->check(not_empty());
+    adding->add_flag("--despite-disputes", options->despite_disputes,
+                     "Also if a fault is proven whose settlement will take it");
+    command("thaw", "Take stake back: it backs nothing new, and can be withdrawn after the delay",
+            true, thaw)
+        ->add_option("amount", options->amount, "Tokens, like 12.5")
+        ->required();
+    command("withdraw", "Move what has thawed into the wallet", true, withdraw);
+}
+
+}  // namespace gym::app

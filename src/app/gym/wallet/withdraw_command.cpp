@@ -1,0 +1,263 @@
+#include "wallet/withdraw_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "cli/api_json.hpp"
+#include "cli/api_request.hpp"
+#include "cli/chain_sender.hpp"
+#include "cli/cli_context.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/chain/intent_store.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/contracts/account.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/job_escrow.hpp"
+
+namespace gym::app {
+namespace {
+
+namespace json = boost::json;
+
+struct WithdrawOptions {
+    KeyOptions keys;
+    ApiOptions api;
+    ChainOptions chain;
+    std::string amount;
+    bool cancel = false;
+};
+
+/// A request as the contract has it.
+struct Pending {
+    Amount amount;
+    std::uint64_t available_at_s = 0;
+    std::uint64_t chain_time_s = 0;
+};
+
+/// What the services would let the owner have, by gym-api's books.
+struct Free {
+    Amount free;    ///< also what an earlier request holds
+    Amount locked;  ///< in the owner's jobs
+};
+
+Result<Pending> pending_of(const ChainSender& sender) {
+    const contracts::JobEscrow escrow(sender.contracts.escrow);
+    contracts::Account& account = *sender.account;
+    Pending out;
+    GYM_TRY(const auto request, escrow.withdrawal_of(account.client(), account.address()));
+    GYM_TRY(const auto head, account.client().block(chain::BlockTag::kLatest));
+    if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
+    out.amount = request.first;
+    out.available_at_s = request.second;
+    out.chain_time_s = head->timestamp_s;
+    return out;
+}
+
+/// Absent where no gym-api was named, or it does not say: then only the contract is asked, which
+/// does not know what jobs have locked.
+std::optional<Free> free_of(const ApiOptions& api, const Address& owner) {
+    const auto url = api.named_url();
+    if (!url) return std::nullopt;
+    const auto answer = api_get(*url, "/v1/accounts/" + owner.hex());
+    if (!answer.ok()) return std::nullopt;
+    const auto books = api_json::read_answer("owner's account", [&] {
+        const json::object& account = answer->as_object();
+        const auto amount = [&](const char* key) { return api_json::amount_of(account, key); };
+        return Free{api_json::take(amount("available_wei").plus(amount("withdrawing_wei"))),
+                    amount("escrowed_wei")};
+    });
+    return books.ok() ? std::optional(*books) : std::nullopt;
+}
+
+std::string time_text(std::uint64_t unix_s) {
+    constexpr std::uint64_t kYear9999S = 253'402'300'799;  // the contract's number may be any
+    return utc_text(static_cast<UnixMs>(std::min(unix_s, kYear9999S)) * 1'000);
+}
+
+std::uint64_t wait_s(const Pending& pending) {
+    return pending.available_at_s > pending.chain_time_s
+               ? pending.available_at_s - pending.chain_time_s
+               : 0;
+}
+
+/// "payable since ..." or "payable at ..., in 30 s".
+std::string when_text(const Pending& pending) {
+    const std::string time = time_text(pending.available_at_s);
+    if (wait_s(pending) == 0) return "payable since " + time;
+    return "payable at " + time + ", in " + std::to_string(wait_s(pending)) + " s";
+}
+
+std::string hash_of(const chain::Outcome& outcome) {
+    return outcome.transaction_hash ? outcome.transaction_hash->hex() : "-";
+}
+
+json::object to_json(const char* state, const Pending& pending, const chain::Outcome& outcome) {
+    return {{"state", state},
+            {"amount_wei", pending.amount.to_string()},
+            {"available_at_s", pending.available_at_s},
+            {"wait_s", wait_s(pending)},
+            {"transaction", hash_of(outcome)}};
+}
+
+/// That the whole of `amount` would be paid. What is locked in jobs the services take off a request
+/// later, when nobody watches: it is refused now.
+Status check_free(const ChainSender& sender, const std::optional<Free>& books,
+                  const Amount& amount) {
+    contracts::Account& account = *sender.account;
+    GYM_TRY(const Amount held, contracts::JobEscrow(sender.contracts.escrow)
+                                   .balance_of(account.client(), account.address()));
+    if (amount > held)
+        return fail(ErrorCode::kInsufficientFunds,
+                    "the job escrow holds " + held.to_tokens() + " tokens of " +
+                        crypto::to_checksum(account.address()) + ", less than the " +
+                        amount.to_tokens() + " asked for; nothing was sent");
+    if (!books) {
+        (void)std::fprintf(stderr,
+                           "not compared       without gym-api it is not known how much of this is "
+                           "locked in jobs: that part will not be paid\n");
+        return {};
+    }
+    if (amount <= books->free) return {};
+    return fail(
+        ErrorCode::kInsufficientFunds,
+        books->free.to_tokens() + " tokens are free and " + books->locked.to_tokens() +
+            " are locked in jobs: ask for no more than what is free (a deposit is free "
+            "seconds after it is final, a job's rest when the job has ended and its units "
+            "are final; without --api and GYM_API only the contract is asked); nothing was sent");
+}
+
+/// Asks for `amount`, in place of an earlier request.
+Status request(const CliContext& context, const WithdrawOptions& options, const ChainSender& sender,
+               const Amount& amount) {
+    GYM_TRY(const Pending before, pending_of(sender));
+    const auto books = free_of(options.api, sender.account->address());
+    GYM_CHECK(check_free(sender, books, amount));
+    // Before it is sent: what was waited for is lost with it.
+    if (!before.amount.is_zero())
+        (void)std::fprintf(stderr,
+                           "replaces           the request of %s tokens, %s: its wait is lost, and "
+                           "begins again for all\n",
+                           before.amount.to_tokens().c_str(), when_text(before).c_str());
+    GYM_TRY(const chain::Outcome outcome,
+            sender.account->execute(
+                contracts::JobEscrow(sender.contracts.escrow).request_withdrawal(amount)));
+    GYM_TRY(const Pending after, pending_of(sender));
+    if (context.json) {
+        json::object out = to_json("requested", after, outcome);
+        out["replaced_wei"] = before.amount.to_string();
+        out["free_wei"] = books ? json::value(books->free.to_string()) : nullptr;
+        out["locked_wei"] = books ? json::value(books->locked.to_string()) : nullptr;
+        context.print_json(out);
+        return {};
+    }
+    std::printf("requested          %s tokens\n", after.amount.to_tokens().c_str());
+    if (books)
+        std::printf("free before        %s tokens; %s locked in jobs\n",
+                    books->free.to_tokens().c_str(), books->locked.to_tokens().c_str());
+    std::printf("available          %s, in %llu s; then run `gym wallet withdraw` again\n",
+                time_text(after.available_at_s).c_str(),
+                static_cast<unsigned long long>(wait_s(after)));
+    std::printf("transaction        %s (final)\n", hash_of(outcome).c_str());
+    return {};
+}
+
+/// Takes a request back.
+Status cancel(const CliContext& context, const ChainSender& sender) {
+    GYM_TRY(const Pending before, pending_of(sender));
+    if (before.amount.is_zero())
+        return fail(ErrorCode::kConflict,
+                    "there is no request to take back: none was made, or all "
+                    "that it asked for is locked in jobs");
+    GYM_TRY(const chain::Outcome outcome,
+            sender.account->execute(
+                contracts::JobEscrow(sender.contracts.escrow).request_withdrawal(Amount())));
+    if (context.json)
+        context.print_json(to_json("cancelled", before, outcome));
+    else
+        std::printf("cancelled          %s tokens\ntransaction        %s (final)\n",
+                    before.amount.to_tokens().c_str(), hash_of(outcome).c_str());
+    return {};
+}
+
+void print_paid(const CliContext& context, const Pending& asked, const Amount& amount,
+                const chain::Outcome& outcome) {
+    if (context.json) {
+        json::object out = to_json("paid", {.amount = amount}, outcome);
+        out["asked_wei"] = asked.amount.to_string();
+        context.print_json(out);
+        return;
+    }
+    std::printf(
+        "paid               %s tokens%s\n", amount.to_tokens().c_str(),
+        amount == asked.amount
+            ? ""
+            : (" of " + asked.amount.to_tokens() + ": jobs have locked or spent the rest").c_str());
+    std::printf("transaction        %s (final)\n", hash_of(outcome).c_str());
+}
+
+Status complete(const CliContext& context, const ChainSender& sender) {
+    GYM_TRY(const Pending pending, pending_of(sender));
+    if (pending.amount.is_zero())
+        return fail(ErrorCode::kConflict,
+                    "no withdrawal waits: none was asked for (`gym wallet withdraw AMOUNT` does), "
+                    "or all that was asked for is locked in jobs");
+    if (const std::uint64_t wait = wait_s(pending); wait > 0)
+        return fail(ErrorCode::kConflict,
+                    "the withdrawal of " + pending.amount.to_tokens() + " tokens is available at " +
+                        time_text(pending.available_at_s) + ", in " + std::to_string(wait) + " s");
+    contracts::Account& account = *sender.account;
+    const contracts::GymToken token(account.chain_id(), sender.contracts.token);
+    GYM_TRY(const Amount before, token.balance_of(account.client(), account.address()));
+    const auto outcome = account.execute(contracts::JobEscrow(sender.contracts.escrow).withdraw());
+    if (!outcome.ok()) {
+        // The services take back what a request asks beyond the free tokens, maybe just now.
+        GYM_TRY(const Pending now, pending_of(sender));
+        if (!now.amount.is_zero()) return outcome.error();
+        return fail(ErrorCode::kConflict,
+                    "nothing was paid: of the " + pending.amount.to_tokens() +
+                        " tokens that were asked for none is free, all are locked in jobs; "
+                        "`gym wallet balance` shows what is available");
+    }
+    // What jobs spent during the delay is taken first, so less than was asked for may come.
+    GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
+    GYM_TRY(const Amount paid, held.minus(before));
+    print_paid(context, pending, paid, *outcome);
+    return {};
+}
+
+Status withdraw(const CliContext& context, const WithdrawOptions& options) {
+    if (options.cancel && !options.amount.empty())
+        return fail(ErrorCode::kInvalidArgument, "an amount and --cancel exclude each other");
+    Amount amount;
+    if (!options.amount.empty()) {
+        GYM_TRY(amount, tokens_argument(options.amount));
+    }
+    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
+    if (options.cancel) return cancel(context, sender);
+    if (!options.amount.empty()) return request(context, options, sender, amount);
+    return complete(context, sender);
+}
+
+}  // namespace
+
+void add_withdraw_command(CLI::App& wallet, CliContext& context) {
+    auto options = std::make_shared<WithdrawOptions>();
+    CLI::App* command = wallet.add_subcommand(
+        "withdraw",
+        "Move free tokens out of the job escrow: once with an amount, to ask for it; "
+        "once without, after the delay, to be paid");
+    options->keys.add_to(*command, true);
+    options->api.add_to(*command, false);
+    options->chain.add_to(*command);
+    command->add_option(
+        "amount", options->amount,
+        "Tokens to ask for, like 12.5; an earlier request is replaced, and its wait begins again");
+    command->add_flag("--cancel", options->cancel, "Take the request back");
+    command->callback([&context, options] { context.finish(withdraw(context, *options)); });
+}
+
+}  // namespace gym::app

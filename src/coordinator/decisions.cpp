@@ -1,0 +1,260 @@
+#include "gym/coordinator/decisions.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "gym/commit/codec.hpp"
+#include "gym/commit/sha256.hpp"
+#include "gym/registry/job_spec.hpp"
+
+namespace gym::coordinator {
+namespace {
+
+using protocol::UnitState;
+using registry::JobRequest;
+using registry::JobStatus;
+using registry::RoundState;
+
+protocol::RoundRecord first_record(const registry::Job& job) {
+    const registry::JobArtifacts& artifacts = *job.artifacts;
+    protocol::RoundRecord record;
+    record.job_id = job.id;
+    record.round = 1;
+    record.base_state_root = artifacts.base_state_root;
+    record.momentum_root = artifacts.momentum_root;
+    record.program_root = artifacts.program_root;
+    record.evaluate_program_root = artifacts.evaluate_program_root;
+    record.dataset_root = job.dataset_root;
+    record.job_seed = artifacts.seed;
+    record.steps = job.terms.steps;
+    record.checkpoint_every = job.terms.checkpoint_every;
+    record.tokens_per_step = artifacts.tokens_per_step;
+    record.flops_per_step = artifacts.flops_per_step;
+    record.sampling = job.terms.sampling;
+    return record;
+}
+
+}  // namespace
+
+std::optional<JobChange> answer_request(const registry::Job& job) {
+    if (!job.request) return std::nullopt;
+    if (*job.request == JobRequest::kCancel)
+        return JobChange{JobStatus::kCancelled, "cancelled by its owner"};
+    if (*job.request == JobRequest::kPause && job.status == JobStatus::kRunning)
+        return JobChange{JobStatus::kPaused,
+                         job.request_reason.empty() ? "paused by its owner" : job.request_reason};
+    if (*job.request == JobRequest::kResume && job.status == JobStatus::kPaused)
+        return JobChange{JobStatus::kRunning, ""};
+    if (job.status == JobStatus::kSubmitted) return std::nullopt;
+    return JobChange{job.status, job.status_reason};
+}
+
+bool is_complete(const registry::Job& job, std::size_t open_rounds) {
+    return job.status == JobStatus::kRunning && job.rounds_done >= job.terms.rounds &&
+           open_rounds == 0;
+}
+
+std::optional<std::string> budget_pause(const registry::Job& job, const Amount& needed) {
+    if (job.status != JobStatus::kRunning || needed <= job.budget_wei) return std::nullopt;
+    return "budget: with another round the job may cost " + needed.to_tokens() +
+           " tokens in all, its budget is " + job.budget_wei.to_tokens() +
+           "; `gym job fund` adds to it and resumes the job";
+}
+
+std::uint64_t delta_bytes_max(const registry::Job& job) {
+    constexpr std::uint64_t kHeaderBytesMax = 64;
+    return kHeaderBytesMax + 4 * job.artifacts->parameters;
+}
+
+std::optional<std::uint64_t> next_round(const registry::Job& job,
+                                        const std::optional<registry::Round>& last) {
+    if (last && !last->next_base) return std::nullopt;
+    const std::uint64_t number = last ? last->round + 1 : 1;
+    return number > job.terms.rounds ? std::nullopt : std::optional(number);
+}
+
+std::uint64_t slots_of_round(const registry::Job& job, std::uint64_t deltas_bytes_max) {
+    const std::uint64_t fit = deltas_bytes_max / delta_bytes_max(job);
+    return std::min<std::uint64_t>(
+        {job.terms.slots_max, registry::kJobSlotsMax, std::max<std::uint64_t>(fit, 1)});
+}
+
+bool is_free(std::span<const registry::Unit> open_units) {
+    return std::none_of(open_units.begin(), open_units.end(), [](const registry::Unit& unit) {
+        return unit.status.state == UnitState::kAssigned ||
+               (unit.status.state == UnitState::kDisputed && !is_only_challenged(unit));
+    });
+}
+
+std::vector<registry::Node> choose_workers(const Digest& job_id, std::uint64_t round,
+                                           std::vector<registry::Node> workers,
+                                           std::uint64_t slots) {
+    std::vector<std::pair<Digest, registry::Node>> ranked;
+    ranked.reserve(workers.size());
+    for (registry::Node& node : workers) {
+        commit::Encoder encoder;
+        encoder.raw(as_bytes("gym.slot.v1")).fixed(job_id).u64(round).fixed(node.address);
+        ranked.emplace_back(commit::sha256(encoder.view()), std::move(node));
+    }
+    std::sort(ranked.begin(), ranked.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<registry::Node> out;
+    for (auto& [rank, node] : ranked)
+        if (out.size() < slots) out.push_back(std::move(node));
+    return out;
+}
+
+Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& last,
+               std::vector<protocol::IncludedDelta> included,
+               const std::vector<registry::Node>& workers) {
+    Plan plan;
+    plan.record = first_record(job);
+    plan.base = {job.artifacts->base_state_root, job.artifacts->base_state_blob};
+    plan.momentum = {job.artifacts->momentum_root, job.artifacts->momentum_blob};
+    if (last) {
+        plan.base = *last->next_base;
+        plan.momentum = *last->next_momentum;
+        plan.record.round = last->round + 1;
+        plan.record.previous_record = last->record_hash;
+        plan.record.base_state_root = plan.base.root;
+        plan.record.momentum_root = plan.momentum.root;
+        plan.record.aggregate_program_root = last->aggregate_program_root.value_or(Digest{});
+        plan.record.included = std::move(included);
+    }
+    std::uint32_t slot = 0;
+    for (const registry::Node& worker : workers)
+        plan.record.slots.push_back(
+            {slot++, worker.address,
+             protocol::sampling_rate_ppm(worker.valid_run, job.terms.sampling)});
+    return plan;
+}
+
+std::vector<UnitState> states_that_hold(RoundState state) {
+    switch (state) {
+        case RoundState::kOpen:
+            return {UnitState::kAssigned};
+        case RoundState::kVerifying:
+            return {UnitState::kCommitted, UnitState::kSampled, UnitState::kReported,
+                    UnitState::kRevealed};
+        case RoundState::kAggregated:
+            return registry::open_states();
+        case RoundState::kRecorded:
+        case RoundState::kSealed:
+        case RoundState::kPosted:
+        case RoundState::kClosed:
+            break;
+    }
+    return {};
+}
+
+RoundStep next_step(const RoundFacts& facts) {
+    switch (facts.state) {
+        case RoundState::kRecorded:
+            return facts.record_on_chain ? RoundStep::kAssignUnits : RoundStep::kPostRecord;
+        case RoundState::kOpen:
+            return facts.held ? RoundStep::kWait : RoundStep::kSeal;
+        case RoundState::kSealed:
+            return facts.epoch_on_chain ? RoundStep::kSetBeaconBlock : RoundStep::kPostEpoch;
+        case RoundState::kPosted:
+            return facts.beacon_known ? RoundStep::kDrawSample : RoundStep::kWait;
+        case RoundState::kVerifying:
+            return facts.held ? RoundStep::kWait : RoundStep::kAggregate;
+        case RoundState::kAggregated:
+            return facts.held ? RoundStep::kWait : RoundStep::kClose;
+        case RoundState::kClosed:
+            break;
+    }
+    return RoundStep::kWait;
+}
+
+std::optional<Address> choose_verifier(const registry::Round& round, const registry::Unit& unit,
+                                       std::span<const registry::Node> verifiers,
+                                       std::span<const registry::MissedDraws> missed,
+                                       const std::function<bool(const registry::Node&)>& admits) {
+    std::vector<protocol::VerifierCandidate> candidates;
+    for (const registry::Node& node : verifiers) {
+        if (!admits(node)) continue;
+        if (node.registered_at_ms > round.sealed_at_ms.value_or(0)) continue;
+        protocol::VerifierCandidate candidate{node.address, 0};
+        for (const registry::MissedDraws& draws : missed)
+            if (draws.verifier == node.address) candidate.draws_failed = draws.count;
+        candidates.push_back(candidate);
+    }
+    return protocol::assign_verifier(*round.beacon, unit.id, unit.status.draws - 1, unit.worker,
+                                     candidates);
+}
+
+bool is_only_challenged(const records::UnitSummary& unit) {
+    return unit.status.state == UnitState::kDisputed &&
+           unit.reason_code == protocol::to_string(protocol::ReasonCode::kChallenged);
+}
+
+GameVerdict verdict_of(const registry::GameWatch& games, std::uint64_t posted_block,
+                       const std::optional<registry::DisputedUnit>& known) {
+    if (known && (known->faulty || known->open_games > 0)) return GameVerdict::kOpen;
+    if (games.is_window_open(posted_block)) return GameVerdict::kOpen;
+    return known ? GameVerdict::kUpheld : GameVerdict::kNeverOpened;
+}
+
+DisputeStep next_step(const DisputeFacts& facts, UnixMs now_ms) {
+    if (facts.games == GameVerdict::kOpen) return DisputeStep::kWait;
+    if (facts.games == GameVerdict::kUpheld && is_only_challenged(facts.unit))
+        return DisputeStep::kUphold;
+    const protocol::UnitStatus& status = facts.unit.status;
+    if (facts.own && !status.defended) return DisputeStep::kDefendAndRule;
+    const bool due = status.deadline_ms != 0 && now_ms > status.deadline_ms;
+    return facts.own || status.defended || due ? DisputeStep::kRule : DisputeStep::kWait;
+}
+
+std::optional<Address> reporter_of(const registry::Unit& unit) {
+    return is_only_challenged(unit) ? std::nullopt : unit.verifier;
+}
+
+UnitChange uphold(const registry::Unit& unit, const protocol::UnitEvent& event) {
+    UnitChange out{event, std::nullopt};
+    if (const auto reporter = reporter_of(unit))
+        out.reason = protocol::false_report(unit.key, *reporter);
+    return out;
+}
+
+Result<UnitChange> reject(const registry::Unit& unit, bool too_late) {
+    GYM_TRY(const protocol::ReasonCode code, protocol::parse_reason_code(unit.reason_code));
+    const protocol::Reason dispute{code, unit.reason};
+    UnitChange out{protocol::event::TimePassed{}, protocol::no_defence(dispute)};
+    if (unit.status.defended)
+        out = {protocol::event::Ruled{false}, protocol::referee_ruled(dispute)};
+    if (too_late) out.reason = protocol::no_game(*out.reason);
+    return out;
+}
+
+protocol::Reason slash_reason(const registry::Unit& unit) {
+    const auto code = protocol::parse_reason_code(unit.reason_code);
+    const bool reported = unit.status.state == UnitState::kDisputed && code.ok() &&
+                          *code != protocol::ReasonCode::kChallenged;
+    return reported ? protocol::game_proved({*code, unit.reason}) : protocol::game_proved(unit.key);
+}
+
+std::string worker_idle_because(std::span<const registry::Unit> open_units,
+                                std::span<const registry::Job> running_jobs) {
+    for (const registry::Unit& unit : open_units)
+        if (unit.status.state == UnitState::kAssigned) return "";
+    for (const registry::Unit& unit : open_units)
+        if (unit.status.state == UnitState::kDisputed && !is_only_challenged(unit))
+            return protocol::name_unit(unit.key) +
+                   " is disputed; no new unit before that is decided";
+    if (running_jobs.empty()) return "no job is running";
+    for (const registry::Job& job : running_jobs)
+        if (job.rounds_done < job.terms.rounds) return "waiting for the next round to begin";
+    return "every running job has done all its rounds";
+}
+
+std::string verifier_idle_because(const Address& verifier,
+                                  std::span<const registry::Unit> open_units) {
+    for (const registry::Unit& unit : open_units)
+        if (unit.verifier == verifier &&
+            (unit.status.state == UnitState::kSampled || unit.status.state == UnitState::kReported))
+            return "";
+    return "no drawn unit is assigned to this verifier";
+}
+
+}  // namespace gym::coordinator

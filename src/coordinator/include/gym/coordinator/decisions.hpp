@@ -1,0 +1,163 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/common/result.hpp"
+#include "gym/protocol/lifecycle.hpp"
+#include "gym/protocol/reason.hpp"
+#include "gym/protocol/round_record.hpp"
+#include "gym/records/unit.hpp"
+#include "gym/registry/games.hpp"
+#include "gym/registry/jobs.hpp"
+#include "gym/registry/nodes.hpp"
+#include "gym/registry/rounds.hpp"
+#include "gym/registry/units.hpp"
+
+/// What the coordinator decides, apart from how it finds out and what it does about it: pure
+/// functions of stored facts and the time. No database, chain, engine or clock.
+namespace gym::coordinator {
+
+// Jobs.
+
+struct JobChange {
+    registry::JobStatus status = registry::JobStatus::kRunning;
+    std::string reason;
+    friend bool operator==(const JobChange&, const JobChange&) = default;
+};
+/// What the request of a job's owner makes of the job. Absent: there is none, or it waits until the
+/// job is prepared.
+[[nodiscard]] std::optional<JobChange> answer_request(const registry::Job& job);
+[[nodiscard]] bool is_complete(const registry::Job& job, std::size_t open_rounds);
+/// Why the job has to pause before another round; absent if it runs on, or does not run.
+/// @param needed budget for all that was or may still be paid, and one more round.
+[[nodiscard]] std::optional<std::string> budget_pause(const registry::Job& job,
+                                                      const Amount& needed);
+
+// The next round.
+
+/// No delta of the job is longer. Codec 0: a header and four bytes of every parameter.
+[[nodiscard]] std::uint64_t delta_bytes_max(const registry::Job& job);
+/// The number of the round that may be planned after `last`; absent while that is not aggregated,
+/// and after the job's last round.
+[[nodiscard]] std::optional<std::uint64_t> next_round(const registry::Job& job,
+                                                      const std::optional<registry::Round>& last);
+/// @param deltas_bytes_max of all deltas of a round together, which are in memory at once.
+[[nodiscard]] std::uint64_t slots_of_round(const registry::Job& job,
+                                           std::uint64_t deltas_bytes_max);
+/// Whether a worker with these open units may get another one. A game alone keeps nobody from
+/// work: what the worker does meanwhile is void if the game shows a fault.
+[[nodiscard]] bool is_free(std::span<const registry::Unit> open_units);
+/// At most `slots` of the workers, in an order that the round's inputs fix: slot after slot.
+[[nodiscard]] std::vector<registry::Node> choose_workers(const Digest& job_id, std::uint64_t round,
+                                                         std::vector<registry::Node> workers,
+                                                         std::uint64_t slots);
+/// What a round is recorded with; its roots for disputes are computed apart.
+struct Plan {
+    protocol::RoundRecord record;
+    registry::StateRef base;
+    registry::StateRef momentum;
+};
+/// The round after `last` (the first one if there is none), one slot for each worker.
+/// @param included deltas of `last` that made its next base state.
+[[nodiscard]] Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& last,
+                             std::vector<protocol::IncludedDelta> included,
+                             const std::vector<registry::Node>& workers);
+
+// A round on its way.
+
+/// The unit states that keep a round in its state; empty where it waits for something else.
+/// Aggregates count in kAggregated alone: before there is none.
+[[nodiscard]] std::vector<protocol::UnitState> states_that_hold(registry::RoundState state);
+
+struct RoundFacts {
+    registry::RoundState state = registry::RoundState::kRecorded;
+    bool record_on_chain = false;
+    bool held = false;  ///< by a unit in one of states_that_hold()
+    bool epoch_on_chain = false;
+    bool beacon_known = false;
+};
+enum class RoundStep : std::uint8_t {
+    kWait,
+    kPostRecord,
+    kAssignUnits,
+    kSeal,
+    kPostEpoch,
+    kSetBeaconBlock,
+    kDrawSample,
+    kAggregate,
+    kClose,
+};
+[[nodiscard]] RoundStep next_step(const RoundFacts& facts);
+
+/// The verifier of a drawn unit's current draw. Nodes that registered after the round was sealed
+/// take no part: nobody may make up an address that suits a beacon that is known already.
+/// @param admits whether the operator lets the node verify. @pre round.beacon is known.
+[[nodiscard]] std::optional<Address> choose_verifier(
+    const registry::Round& round, const registry::Unit& unit,
+    std::span<const registry::Node> verifiers, std::span<const registry::MissedDraws> missed,
+    const std::function<bool(const registry::Node&)>& admits);
+
+// Disputes.
+
+/// Whether a unit is disputed because of a game alone: no report depends on how that ends.
+[[nodiscard]] bool is_only_challenged(const records::UnitSummary& unit);
+
+/// What the chain says of a disputed unit.
+enum class GameVerdict : std::uint8_t {
+    kOpen,         ///< a game is played, or can still be opened, or a fault is about to be noted
+    kUpheld,       ///< none proved a fault, be it on purpose, and none can be opened any more
+    kNeverOpened,  ///< nor can one be any more
+};
+/// @param known what was read of games about the unit; absent: there never was one.
+[[nodiscard]] GameVerdict verdict_of(const registry::GameWatch& games, std::uint64_t posted_block,
+                                     const std::optional<registry::DisputedUnit>& known);
+
+struct DisputeFacts {
+    records::UnitSummary unit;
+    bool own = false;                  ///< the coordinator's own unit
+    std::optional<GameVerdict> games;  ///< absent: the network plays none
+};
+enum class DisputeStep : std::uint8_t {
+    kWait,           ///< for the chain, for a defence, or for the deadline
+    kUphold,         ///< its games ended for the worker, and no report disputes the unit
+    kDefendAndRule,  ///< the coordinator defends its own units, then lets the recomputation decide
+    kRule,           ///< the referee runs the unit again
+};
+/// Anybody can lose a game on purpose, so one that proved nothing speaks only for itself: what a
+/// report says is the referee's to look at, as if no game had been opened.
+[[nodiscard]] DisputeStep next_step(const DisputeFacts& facts, UnixMs now_ms);
+
+/// An event for a unit and the reason that goes with it.
+struct UnitChange {
+    protocol::UnitEvent event;
+    std::optional<protocol::Reason> reason;
+};
+/// Who reported the difference that a dispute is about; absent if a game alone is.
+[[nodiscard]] std::optional<Address> reporter_of(const registry::Unit& unit);
+/// A dispute ends for the worker with `event`: a reporter's finding was false.
+[[nodiscard]] UnitChange uphold(const registry::Unit& unit, const protocol::UnitEvent& event);
+/// The referee found the worker wrong. Without a defence the deadline speaks. @param too_late no
+/// game about it was opened while one could be: it costs no stake. @errors kMalformed for a
+/// reason code that the protocol does not know.
+[[nodiscard]] Result<UnitChange> reject(const registry::Unit& unit, bool too_late);
+/// Why a unit is slashed when its game ends against the worker: what was found here before, if
+/// anything was.
+[[nodiscard]] protocol::Reason slash_reason(const registry::Unit& unit);
+
+// Nodes.
+
+/// Why a worker has nothing to run, in one sentence; empty if it has.
+[[nodiscard]] std::string worker_idle_because(std::span<const registry::Unit> open_units,
+                                              std::span<const registry::Job> running_jobs);
+[[nodiscard]] std::string verifier_idle_because(const Address& verifier,
+                                                std::span<const registry::Unit> open_units);
+
+}  // namespace gym::coordinator
