@@ -15,35 +15,35 @@ setup: ## install what the build needs (Debian and npm packages)
 build: setup ## configure and build the programs and their tests
 	@JOBS=$(JOBS) scripts/build.sh tests
 
-demo: ## train, catch a cheat, pay on chain: the main job on embedded defaults
+demo: ## train on real text, catch a cheat, pay everyone else on chain
 	@scripts/setup.sh demo
 	@JOBS=$(JOBS) scripts/build.sh demo
 	@scripts/demo.sh $(BUILD)
 
-test: build ## every unit and integration test (real PostgreSQL, anvil, sockets)
+test: build ## run every unit and integration test (real PostgreSQL, anvil, sockets)
 	@ctest --test-dir $(BUILD) --output-on-failure --timeout 300 --parallel $(TEST_JOBS)
 
-check: build ## large counts, fuzz, sanitizers, contracts' fuzz and invariants, lint
+check: build ## run the larger checks: ten times the counts, fuzzing, sanitizers, contracts, lint
 	@scripts/check.sh
 
-soak: build ## hours: matrices, kill tests, long histories
+soak: build ## run for hours: golden matrices, kill tests, long histories
 	@scripts/soak.sh $(BUILD)
 
-determinism: setup ## one root of 200 training steps over compilers, optimisation, instruction sets, threads
+determinism: setup ## compare one training root over compilers, optimisation, instruction sets, threads
 	@scripts/determinism.sh
 
-bench: setup ## benchmarks with peers in the same run -> build/bench/*.json
+bench: setup ## run the benchmarks with their peers -> build/bench/*.json
 	@JOBS=$(JOBS) scripts/build.sh benchmarks
 	@scripts/bench.sh $(BUILD)
 
-parity: setup ## losses with exact ops and in libtorch FP32, step by step -> build/bench/parity.json, docs/*.svg
+parity: setup ## compare losses with libtorch FP32, step by step -> build/bench/parity.json, docs/*.svg
 	@JOBS=$(JOBS) scripts/build.sh benchmarks
 	@scripts/parity.sh $(BUILD)
 
 fmt: ## format C++ sources in place
 	@git ls-files '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
 
-lint: build ## clang-format, clang-tidy, layering; forge lint and solhint
+lint: build ## run clang-format, clang-tidy, the layering check, forge lint and solhint
 	@scripts/lint.sh $(BUILD)
 
 clean: ## remove build output
