@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "gym/blob/verified_blob.hpp"
 #include "gym/rpc/messages.hpp"
 
 namespace gym::rpc {
@@ -28,8 +29,7 @@ class NodeHandler {
     /// Whether `caller` may upload `size_bytes` under `root`, asked before the first byte is read.
     virtual Status allow_upload(const Address& caller, const Digest& root,
                                 std::uint64_t size_bytes) = 0;
-    /// `content` has been checked against `root`.
-    virtual Status put_blob(const Address& caller, const Digest& root, ByteView content) = 0;
+    virtual Status put_blob(const Address& caller, const blob::VerifiedBlob& blob) = 0;
 
     virtual Result<CommitmentAccepted> submit_commitment(
         const Address& caller, const CommitmentSubmission& submission) = 0;

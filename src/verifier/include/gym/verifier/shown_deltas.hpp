@@ -8,8 +8,9 @@
 #include "gym/protocol/round_record.hpp"
 #include "gym/rpc/messages.hpp"
 
-// A task's list of deltas is signed by nobody. Whoever plays a game on the strength of a list that
-// the coordinator did not commit to loses it: these say when a list is the commitment's.
+// Nobody signs a task's list of deltas. A verifier that plays a game for a list that the
+// coordinator did not commit to loses the game: these functions say when a list is the
+// commitment's.
 
 namespace gym::verifier {
 

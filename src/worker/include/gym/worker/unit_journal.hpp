@@ -15,7 +15,7 @@
 
 namespace gym::worker {
 
-/// What a worker must not forget about a unit it has computed.
+/// A unit that a worker has signed for, with all that it must not forget about it.
 struct JournalEntry {
     protocol::UnitKey unit;
     protocol::RoundRecord record;
