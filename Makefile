@@ -12,13 +12,12 @@ help: ## list the targets
 setup: ## install what the build needs (Debian and npm packages)
 	@scripts/setup.sh
 
-build: setup ## configure and build the release preset
-	@mkdir -p build && echo "build: configuring (build/configure.log)"
-	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
-	@echo "build: compiling with $(JOBS) jobs"
-	@cmake --build --preset release --parallel $(JOBS)
+build: setup ## configure and build the programs and their tests
+	@JOBS=$(JOBS) scripts/build.sh tests
 
-demo: build ## train, catch a cheat, pay on chain: the main job on embedded defaults
+demo: ## train, catch a cheat, pay on chain: the main job on embedded defaults
+	@scripts/setup.sh demo
+	@JOBS=$(JOBS) scripts/build.sh demo
 	@scripts/demo.sh $(BUILD)
 
 test: build ## every unit and integration test (real PostgreSQL, anvil, sockets)
@@ -33,10 +32,12 @@ soak: build ## hours: matrices, kill tests, long histories
 determinism: setup ## one root of 200 training steps over compilers, optimisation, instruction sets, threads
 	@scripts/determinism.sh
 
-bench: build ## benchmarks with peers in the same run -> build/bench/*.json
+bench: setup ## benchmarks with peers in the same run -> build/bench/*.json
+	@JOBS=$(JOBS) scripts/build.sh benchmarks
 	@scripts/bench.sh $(BUILD)
 
-parity: build ## losses with exact ops and in libtorch FP32, step by step -> build/bench/parity.json, docs/*.svg
+parity: setup ## losses with exact ops and in libtorch FP32, step by step -> build/bench/parity.json, docs/*.svg
+	@JOBS=$(JOBS) scripts/build.sh benchmarks
 	@scripts/parity.sh $(BUILD)
 
 fmt: ## format C++ sources in place

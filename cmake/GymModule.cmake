@@ -1,13 +1,14 @@
 # One function for modules, one for tests: what makes the layering a rule instead of a habit.
 
-# gym_add_module(NAME name [SOURCES ...] HEADERS ... [DEPS module ...] [LIBS lib ...] [PRIVATE_LIBS lib ...])
+# gym_add_module(NAME name [SOURCES ...] HEADERS ... [DEPS module ...] [LIBS lib ...] [PRIVATE_LIBS lib ...] [PCH group])
 #
 # Defines gym_<name> (alias gym::<name>). HEADERS are relative to the module's include/ folder, its only
 # public include root. DEPS are gym modules and must be declared already: declaration order is the DAG, a
 # cycle cannot be written. A header of an undeclared dependency is not found by the compiler. Every header
-# compiles alone (target all_verify_interface_header_sets). PRIVATE_LIBS stay inside the module's sources.
+# compiles alone (target all_verify_interface_header_sets). PRIVATE_LIBS stay inside the module's sources. PCH:
+# the group of precompiled headers (GymPrecompiled.cmake); json for modules that link Boost.JSON, else std; none.
 function(gym_add_module)
-    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;HEADERS;DEPS;LIBS;PRIVATE_LIBS")
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;PCH" "SOURCES;HEADERS;DEPS;LIBS;PRIVATE_LIBS")
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "gym_add_module(${arg_NAME}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
     endif()
@@ -25,6 +26,13 @@ function(gym_add_module)
         add_library(${target} STATIC ${arg_SOURCES})
         target_link_libraries(${target} PRIVATE ${arg_PRIVATE_LIBS})
         target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+        if(NOT arg_PCH)
+            set(arg_PCH std)
+            if("Boost::json" IN_LIST arg_PRIVATE_LIBS)
+                set(arg_PCH json)
+            endif()
+        endif()
+        gym_use_pch(${target} ${arg_PCH})
     else()
         set(scope INTERFACE)
         add_library(${target} INTERFACE)
@@ -38,14 +46,15 @@ endfunction()
 # What the sanitizer tier builds: every test labelled unit or fuzz, and what those need.
 add_custom_target(gym_unit_tests)
 
-# gym_add_test(NAME name SOURCES ... [DEPS module ...] [LIBS lib ...] [LABELS ...] [TIMEOUT s] [ARGS ...])
+# gym_add_test(NAME name SOURCES ... [DEPS module ...] [LIBS lib ...] [LABELS ...] [TIMEOUT s] [ARGS ...]
+#              [PCH group])
 #
 # Defines an executable test_<name> with GoogleTest's main and registers it with ctest as <name>.
 # Labels: unit (default), integration, sim, fuzz; scaled: heeds GYM_TEST_SCALE; release_only: too slow under
 # sanitizers. TIMEOUT in seconds, default 120; tests that take as long as they are told to (scaled, sim, fuzz) have
 # none, so that `ctest --timeout` of each tier holds.
 function(gym_add_test)
-    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;DEPS;LIBS;LABELS;ARGS")
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT;PCH" "SOURCES;DEPS;LIBS;LABELS;ARGS")
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "gym_add_test(${arg_NAME}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
     endif()
@@ -69,6 +78,16 @@ function(gym_add_test)
     add_executable(${target} ${arg_SOURCES})
     target_link_libraries(${target} PRIVATE ${arg_DEPS} ${arg_LIBS} GTest::gmock GTest::gtest_main)
     target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/tests/support")
+    if(NOT arg_PCH)
+        set(arg_PCH test)
+    endif()
+    # As the precompiled header: position independent by the compiler's own default.
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    gym_use_pch(${target} ${arg_PCH})
+    if(NOT arg_LABELS MATCHES "scaled|sim|fuzz")
+        # Such tests run for milliseconds or wait for servers: compiling them counts.
+        target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
     if(arg_LABELS MATCHES "unit|fuzz" AND NOT arg_LABELS MATCHES "release_only")
         add_dependencies(gym_unit_tests ${target})
     endif()

@@ -9,6 +9,9 @@ say() { printf '\ncheck: %s\n' "$*"; }
 say "every public header compiles alone"
 cmake --build --preset release --parallel "$jobs" --target all_verify_interface_header_sets
 
+say "benchmarks compile"
+cmake --build --preset release --parallel "$jobs" --target benchmarks
+
 say "large counts (GYM_TEST_SCALE=10): differential, fuzz and simulated histories"
 GYM_TEST_SCALE=10 ctest --test-dir build/release --output-on-failure --timeout 1200 -L 'fuzz|sim|scaled'
 

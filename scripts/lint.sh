@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # lint.sh BUILD_DIR [--changed]: clang-format and house rules over the whole tree, clang-tidy over all sources
 # or, with --changed, over those that differ from LINT_BASE (default: where this branch left origin/main; without
-# such a branch the previous commit).
+# such a branch the previous commit): at most LINT_FILES_MAX (150) of them, those with the most changed lines first, so
+# that a change of the whole tree does not take CI an hour. `make lint` looks at all.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?usage: lint.sh BUILD_DIR [--changed]}
@@ -15,7 +16,13 @@ if [[ ${2:-} == --changed ]]; then
     base=${LINT_BASE:-$(git merge-base HEAD origin/main 2>/dev/null || true)}
     [[ -n $base && $base != "$head" ]] ||
         base=$(git rev-parse --verify -q HEAD~1 || git hash-object -t tree /dev/null)
-    mapfile -t units < <(git diff --name-only --diff-filter=d "$base" -- 'src/*.cpp' 'kernels/*.cpp')
+    mapfile -t units < <(git diff --numstat --no-renames --diff-filter=d "$base" -- 'src/*.cpp' 'kernels/*.cpp' |
+        sort -rn | cut -f3)
+    most=${LINT_FILES_MAX:-150}
+    if ((${#units[@]} > most)); then
+        echo "lint: ${#units[@]} changed sources; clang-tidy looks at the $most with the most new lines (make lint: at all)"
+        units=("${units[@]:0:most}")
+    fi
 fi
 echo "lint: clang-format on ${#files[@]} C++ files"
 
@@ -31,7 +38,7 @@ git grep -nE -- '-(Ofast|ffast-math|-use_fast_math)' -- '*.txt' '*.cmake' '*.cpp
     fail "a flag that breaks bitwise results"
 git grep -nE '\b(TODO|FIXME|XXX)\b' -- src kernels contracts/src sql proto && fail "unfinished work in the tree"
 while read -r lines file; do
-    [[ $file == total ]] || ((lines <= 400)) || fail "$file has $lines lines; 400 are allowed: split it"
+    [[ $file == total ]] || ((lines <= 600)) || fail "$file has $lines lines; 600 are allowed: split it"
 done < <(git ls-files -z 'src/*.?pp' 'kernels/*' 'contracts/src/*' | xargs -0 wc -l)
 
 # No clang of Debian 12 compiles torch 1.13's headers as C++20; warnings of GCC are errors there as everywhere.

@@ -1,13 +1,20 @@
 #!/usr/bin/env bash
-# Installs what the project needs on Debian 12: Debian packages, and the npm packages that carry the EVM
-# tools (anvil, forge, cast, solc, solhint, OpenZeppelin). Idempotent: what is there already is skipped.
+# setup.sh [demo]: installs what the project needs on Debian 12: Debian packages, and the npm packages that carry
+# the EVM tools (anvil, forge, cast, solc, solhint, OpenZeppelin). `demo` leaves out the packages that only tests,
+# checks and benchmarks need. Idempotent: what is there already is skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
-mapfile -t packages < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' scripts/debian-packages.txt)
+lists=(scripts/debian-packages.txt scripts/debian-packages-tests.txt)
+case ${1:-} in
+'') ;;
+demo) lists=(scripts/debian-packages.txt) ;;
+*) die "unknown argument '$1': expected 'demo' or nothing" ;;
+esac
+mapfile -t packages < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "${lists[@]}")
 # A machine may bring its own Node.js with npm; Debian's is installed only where there is none.
 command -v node >/dev/null && command -v npm >/dev/null || packages+=(nodejs npm)
 

@@ -1,11 +1,90 @@
 #include "openapi_schemas.hpp"
 
-#include "openapi_fields.hpp"
+#include <boost/json/array.hpp>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "gym/rewards/credit.hpp"
 
 namespace gym::api {
 namespace {
 
 namespace json = boost::json;
+
+/// `type` is a word of type_json() or the name of a schema; "?" behind it: may be null; "[]": a
+/// list of it; "~" at the end: may be absent.
+struct Field {
+    std::string_view name;
+    std::string_view type;
+    std::string_view about = {};
+};
+using Fields = std::vector<Field>;
+
+json::object reference(std::string_view schema) {
+    return {{"$ref", "#/components/schemas/" + std::string(schema)}};
+}
+
+json::object type_json(std::string_view type) {
+    if (type == "text") return {{"type", "string"}};
+    if (type == "flag") return {{"type", "boolean"}};
+    if (type == "real") return {{"type", "number"}};
+    if (type == "count") return {{"type", "integer"}, {"minimum", 0}};
+    if (type == "time") return {{"type", "integer"}, {"description", "Unix milliseconds"}};
+    if (type == "wei")
+        return {{"type", "string"}, {"pattern", "^[0-9]+$"}, {"description", "base units"}};
+    if (type == "hash") return {{"type", "string"}, {"pattern", "^0x[0-9a-f]{64}$"}};
+    if (type == "bits")
+        return {{"type", "string"},
+                {"pattern", "^0x[0-9a-f]{8}$"},
+                {"description", "bits of a binary32"}};
+    if (type == "address") return {{"type", "string"}, {"pattern", "^0x[0-9a-f]{40}$"}};
+    if (type == "bytes") return {{"type", "string"}, {"pattern", "^0x([0-9a-f]{2})*$"}};
+    if (type == "object") return {{"type", "object"}};
+    if (type == "counts")
+        return {{"type", "object"}, {"additionalProperties", {{"type", "integer"}}}};
+    return reference(type);
+}
+
+bool is_optional(const Field& field) {
+    return field.type.ends_with("~");
+}
+
+json::object field_json(const Field& field) {
+    std::string_view type = field.type;
+    if (is_optional(field)) type.remove_suffix(1);
+    const bool list = type.ends_with("[]");
+    if (list) type.remove_suffix(2);
+    const bool nullable = type.ends_with("?");
+    if (nullable) type.remove_suffix(1);
+    json::object out = type_json(type);
+    if (nullable && out.contains("$ref"))
+        out = {{"oneOf", json::array{out, json::object{{"type", "null"}}}}};
+    else if (nullable)
+        out["type"] = json::array{out["type"], "null"};
+    if (list) out = {{"type", "array"}, {"items", std::move(out)}};
+    if (!field.about.empty()) out["description"] = field.about;
+    return out;
+}
+
+/// An object with these fields and no others.
+json::object schema(const Fields& fields) {
+    json::object properties;
+    json::array required;
+    for (const Field& field : fields) {
+        properties[field.name] = field_json(field);
+        if (!is_optional(field)) required.push_back(json::value(field.name));
+    }
+    return {{"type", "object"},
+            {"properties", std::move(properties)},
+            {"required", std::move(required)},
+            {"additionalProperties", false}};
+}
+
+Fields operator+(Fields left, const Fields& right) {
+    left.insert(left.end(), right.begin(), right.end());
+    return left;
+}
 
 Fields job_fields() {
     return {{"id", "hash"},
@@ -161,40 +240,24 @@ void unit_schemas(json::object& out) {
 }
 
 void credit_schemas(json::object& out) {
-    out["CreditInputs"] = schema({{"flops", "count"},
-                                  {"price_wei", "wei"},
-                                  {"premium_ppm", "count"},
-                                  {"tokens", "count"},
-                                  {"quality_ppm", "count"},
-                                  {"compute_wei", "wei"},
-                                  {"uptime_ppm", "count"},
-                                  {"bonus_max_ppm", "count"},
-                                  {"challenges", "count"},
-                                  {"answered", "count"},
-                                  {"charged_wei", "wei"},
-                                  {"fee_ppm", "count"},
-                                  {"burned_ppm", "count"},
-                                  {"burned_wei", "wei"},
-                                  {"emission_ppm", "count"},
-                                  {"compute_total_wei", "wei"}});
-    out["Receipt"] =
-        schema({{"id", "text", "of the ledger's transfer, a UUID"},
-                {"kind", "text", "compute, verification, uptime, data, fee, burn or emission"},
-                {"state", "text", "pending, posted, void or unfunded"},
-                {"amount_wei", "wei"},
-                {"earner", "address"},
-                {"node", "address?", "who did it"},
-                {"payer", "address?", "of emission; else the job pays"},
-                {"job_id", "hash"},
-                {"round", "count"},
-                {"unit", "hash?"},
-                {"formula", "text"},
-                {"inputs", "CreditInputs"},
-                {"reason", "text?", "why it is void or unfunded"},
-                {"posting", "text?", "the transfer that decided it"},
-                {"payout_epoch", "count?", "whose root includes it"},
-                {"created_at_ms", "time"},
-                {"changed_at_ms", "time"}});
+    std::vector<std::string> names;  // what the fields of `inputs` refer to
+    names.reserve(std::tuple_size_v<decltype(rewards::kInputFields)>);
+    Fields inputs;
+    rewards::for_each_field(rewards::kInputFields, [&](const auto& field) {
+        names.push_back(field.view());
+        inputs.push_back({names.back(), field.kIsAmount ? "wei" : "count"});
+    });
+    out["CreditInputs"] = schema(inputs);
+
+    Fields receipt;
+    const auto add = [&](const auto& field) {
+        receipt.push_back({field.view, field.type, field.about});
+    };
+    rewards::for_each_field(rewards::kCreditFields, add);
+    receipt.push_back({"formula", "text"});
+    receipt.push_back({"inputs", "CreditInputs"});
+    rewards::for_each_field(rewards::kBookingFields, add);
+    out["Receipt"] = schema(receipt);
 }
 
 void bill_schemas(json::object& out) {
@@ -248,6 +311,122 @@ void account_schemas(json::object& out) {
                           {"excluded_at_ms", "time?"},
                           {"excluded_reason", "text?", "one sentence"}});
     out["NodeList"] = schema({{"nodes", "Node[]"}});
+}
+
+// What others check: what nodes signed, and proofs of transfers.
+
+void evidence_schemas(json::object& out) {
+    out["RoundDetail"] =
+        schema({{"job_id", "hash"},
+                {"round", "count"},
+                {"state", "text"},
+                {"epoch", "count", "of its commitments, in CommitmentLog"},
+                {"record", "bytes", "whose hash is on chain"},
+                {"record_hash", "hash"},
+                {"commitments_root", "hash?"},
+                {"commitment_count", "count?"},
+                {"posted_block", "count?", "of the commitments' root"},
+                {"beacon_block", "count?", "whose prevrandao draws the sample"},
+                {"beacon", "hash?"},
+                {"aggregate", "bytes?", "the coordinator's signed commitment, in no tree"},
+                {"opened_at_ms", "time?"},
+                {"closed_at_ms", "time?"}});
+    out["Commitment"] = schema({{"leaf_index", "count"},
+                                {"unit", "hash"},
+                                {"commitment", "bytes", "signed; what the leaf is the hash of"}});
+    out["CommitmentList"] = schema({{"commitments", "Commitment[]"}});
+    out["SignedReport"] =
+        schema({{"unit", "hash"},
+                {"draw", "count"},
+                {"verifier", "address"},
+                {"committed", "hash", "what it committed to before it revealed"},
+                {"records_root", "hash"},
+                {"final_state_root", "hash"},
+                {"delta_root", "hash"},
+                {"trace", "hash"},
+                {"challenge_signature", "bytes", "the verifier's over beacon and unit"},
+                {"salt", "hash"},
+                {"equal", "flag"},
+                {"accepted", "flag"}});
+    out["SignedReportList"] = schema({{"reports", "SignedReport[]"}});
+    out["Challenge"] = schema({{"nonce", "hash"},
+                               {"issued_at_ms", "time"},
+                               {"deadline_ms", "time"},
+                               {"answered_at_ms", "time?"},
+                               {"signature", "bytes?", "the node's over the challenge"},
+                               {"withdrawn", "flag", "it counts for nobody"}});
+    out["ChallengeList"] = schema({{"challenges", "Challenge[]"}});
+    out["Fee"] = schema({{"fee_ppm", "count", "of a round's credits"},
+                         {"burned_ppm", "count", "of the fee"},
+                         {"changed_at_ms", "time"},
+                         {"cost_bound_ppm", "count?",
+                          "what compute may cost at the most, verification, bonus and fee "
+                          "included; null until the network's services have said it"},
+                         {"data_bound_ppm", "count?", "the same of data"}});
+}
+
+/// Statements, and ledger::encode_proof().
+void transfer_proof_schemas(json::object& out) {
+    out["LedgerAccount"] = schema({{"id", "count"},
+                                   {"owner", "text", "an address, job:<id> or system"},
+                                   {"asset", "text", "erc20:<chain id>:<token>"},
+                                   {"kind", "text"}});
+    out["TransferSide"] =
+        schema({{"owner", "text", "an address, job:<id> or system"},
+                {"kind", "text", "available, escrow, earned, payable, withdrawing, .."},
+                {"own", "flag", "the reader's, or the escrow of a job of theirs"},
+                {"balance_after_wei", "text?", "of own accounts, where something moved; decimal"}});
+    out["Transfer"] =
+        schema({{"id", "text", "a UUID, as getTransferProof takes it"},
+                {"seq", "count", "the order of transfers"},
+                {"at_ms", "time"},
+                {"kind", "text", "transfer, pending, post, void or expire"},
+                {"reason", "text", "of what it ends, where it has none: deposit, job budget, .."},
+                {"state", "text",
+                 "posted: it moved its amount, and balances are the sums of these alone; pending: "
+                 "it reserves; ended: it reserved until another posted or released that; released: "
+                 "it gave a reservation back"},
+                {"sealed", "flag", "there is a proof of it"},
+                {"direction", "text", "in, out, or within: between own accounts"},
+                {"amount_wei", "wei"},
+                {"from", "TransferSide"},
+                {"to", "TransferSide"},
+                {"job_id", "hash?"},
+                {"round", "count?", "of credits"}});
+    out["TransferList"] =
+        schema({{"transfers", "Transfer[]"},
+                {"next_before", "count?", "`before` of the next page; null: this is the last"}});
+    out["LedgerEntry"] =
+        schema({{"version", "count", "of the account: 1 for its first entry"},
+                {"balance_after", "text", "base units, decimal; may start with '-'"}});
+    out["SealedTransfer"] = schema({{"id", "text", "a UUID"},
+                                    {"seq", "count", "the order of transfers"},
+                                    {"kind", "text", "transfer, pending, post, void or expire"},
+                                    {"debit", "LedgerAccount"},
+                                    {"credit", "LedgerAccount"},
+                                    {"amount", "wei"},
+                                    {"reason", "text"},
+                                    {"created_at_us", "count", "microseconds since 2000-01-01 UTC"},
+                                    {"pending", "text~", "the transfer that it ends"},
+                                    {"expires_at_ms", "time~", "of a pending one"},
+                                    {"group", "text~", "all of a group were booked, or none"},
+                                    {"debit_entry", "LedgerEntry~", "what it left on the account"},
+                                    {"credit_entry", "LedgerEntry~"}});
+    out["Seal"] = schema({{"number", "count"},
+                          {"first_seq", "count", "of its transfers"},
+                          {"last_seq", "count"},
+                          {"transfers", "count", "leaves under its root"},
+                          {"root", "hash"},
+                          {"previous", "hash", "of the seal before"},
+                          {"sealed_at_ms", "time"},
+                          {"signer", "address", "the network's settler"},
+                          {"hash", "hash"},
+                          {"signature", "bytes", "EIP-712 over number and hash"}});
+    out["TransferProof"] = schema({{"format", "text", "gym.ledger_proof.v1"},
+                                   {"transfer", "SealedTransfer"},
+                                   {"index", "count", "of its leaf"},
+                                   {"siblings", "hash[]", "from the leaf to the root"},
+                                   {"seal", "Seal"}});
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "gym/api/postgres.hpp"
 #include "gym/ledger/ledger.hpp"
 #include "gym/registry/cost_terms.hpp"
-#include "gym/rewards/accounting.hpp"
+#include "gym/rewards/accounts.hpp"
 #include "postgres_calls.hpp"
 
 // What jobs cost, and what they can cost at the most.
@@ -22,39 +22,35 @@ Result<Amount> refunded_of(db::Transaction& tx, const ledger::AccountKey& escrow
     return row.get<Amount>("total");
 }
 
-/// Of the rounds whose credits are not all booked: the work of their units, as the coordinator
-/// counts it (registry::billable_flops), and what was paid for it. Reports on units that ended
-/// unpaid count once they are accepted, aggregates until they have ended without one.
-constexpr std::string_view kUnsettled =
-    "WITH r AS (SELECT r.round FROM registry.round r WHERE r.job_id = $1 AND NOT EXISTS (SELECT "
-    "FROM rewards.finished_round f WHERE f.job_id = r.job_id AND f.round = r.round)), "
-    "u AS (SELECT u.*, EXISTS (SELECT FROM registry.report p WHERE p.unit_id = u.id AND "
-    "p.accepted_seq IS NOT NULL) AS accepted FROM registry.unit u WHERE u.job_id = $1 AND u.round "
-    "IN (SELECT round FROM r)), "
-    "c AS (SELECT c.state, c.amount, c.round IN (SELECT round FROM r) AS is_open "
-    "FROM rewards.credit c WHERE c.job_id = $1 AND c.payer IS NULL) "
-    "SELECT (SELECT coalesce(sum(CASE WHEN state = 'assigned' THEN $2::numeric ELSE flops END), 0) "
-    "FROM u WHERE kind = 'train' AND state NOT IN ('expired', 'rejected', 'slashed', 'unpaid', "
-    "'void')) AS training, "
-    "(SELECT coalesce(sum(flops), 0) FROM u WHERE CASE WHEN kind = 'train' THEN accepted AND state "
-    "<> 'final' ELSE accepted OR ended_at_ms IS NULL END) AS reports, "
-    "(SELECT coalesce(sum(amount), 0) FROM c WHERE is_open AND state = 'posted') AS paid, "
-    "(SELECT coalesce(sum(amount), 0) FROM c WHERE NOT is_open AND state = 'unfunded') AS late";
+/// The rounds whose credits are not all booked.
+Result<std::vector<std::uint64_t>> open_rounds_of(db::Transaction& tx, const Digest& job_id) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT r.round FROM registry.round r WHERE r.job_id = $1 AND NOT EXISTS "
+                    "(SELECT FROM rewards.finished_round f WHERE f.job_id = r.job_id AND f.round = "
+                    "r.round)",
+                    {job_id}));
+    std::vector<std::uint64_t> out;
+    for (const db::Row row : rows)
+        out.push_back(row.get<std::uint64_t>(0));
+    return out;
+}
 
 /// What the units that were assigned may still cost, beyond what was paid for them.
 Result<Amount> committed_of(db::Transaction& tx, const registry::Job& job,
                             const protocol::CostRates& rates) {
     if (!job.artifacts) return Amount();
-    GYM_TRY(const Amount unit_flops,
-            Amount(job.artifacts->flops_per_step).mul_div(Amount(job.terms.steps), Amount(1)));
-    GYM_TRY(const db::Row row, tx.exec_one(kUnsettled, {job.id, unit_flops}));
+    GYM_TRY(const auto rounds, open_rounds_of(tx, job.id));
+    GYM_TRY(const protocol::Work work, registry::billable_work(tx, job.id, rounds));
+    GYM_TRY(const db::Row row,
+            tx.exec_one("SELECT coalesce(sum(amount) FILTER (WHERE is_open AND state = 'posted'), "
+                        "0) AS paid, coalesce(sum(amount) FILTER (WHERE NOT is_open AND state = "
+                        "'unfunded'), 0) AS late FROM (SELECT state, amount, "
+                        "round = ANY ($2::bigint[]) AS is_open FROM rewards.credit "
+                        "WHERE job_id = $1 AND payer IS NULL) c",
+                        {job.id, db::Param::array(rounds)}));
     const auto late = row.get<Amount>("late");
-    const protocol::Work work{row.get<Amount>("training"), row.get<Amount>("reports")};
     if (work.training_flops.is_zero() && work.report_flops.is_zero()) return late;
-    const protocol::WorkPrice price{job.terms.price_wei_per_pflop, job.artifacts->flops_per_step,
-                                    job.artifacts->tokens_per_step, job.data_price_wei_per_mtoken,
-                                    job.data_quality_ppm};
-    GYM_TRY(const Amount bound, protocol::cost_bound(price, rates, work));
+    GYM_TRY(const Amount bound, protocol::cost_bound(registry::work_price(job), rates, work));
     const auto open = bound.minus(row.get<Amount>("paid"));
     return open.ok() ? late.plus(*open) : Result<Amount>(late);
 }

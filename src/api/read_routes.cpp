@@ -1,6 +1,9 @@
+#include "routes.hpp"
+
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 
-#include "routes.hpp"
+#include "gym/api/statement.hpp"
 #include "views.hpp"
 
 namespace gym::api {
@@ -22,7 +25,7 @@ Result<Response> list_nodes(RouteContext& context, const Call& call) {
     GYM_TRY(const std::uint64_t limit, call.number("limit", kListMax, kListDefault));
     filter.limit = static_cast<std::uint32_t>(limit);
     if (call.has("role")) {
-        GYM_TRY(filter.role, registry::parse_node_role(call.query.find("role")->second));
+        GYM_TRY(filter.role, records::parse_node_role(call.query.find("role")->second));
     }
     if (call.has("owner")) {
         GYM_TRY(filter.owner, call.address("owner"));
@@ -332,6 +335,207 @@ void add_read_routes(Router& router, RouteContext& context) {
     add_dataset_routes(router, context);
     add_evaluation_routes(router, context);
     add_unit_routes(router, context);
+}
+
+// What nodes signed, for auditors (docs/REWARDS.md, "Auditing an epoch").
+
+namespace {
+
+constexpr std::uint64_t kOffsetMax = 10'000'000;
+constexpr std::uint64_t kRoundMax = 1'000'000;
+constexpr std::uint64_t kTimeMax = std::uint64_t{1} << 53;
+
+const std::vector<Parameter> kPaging{{"offset", "How many to skip."},
+                                     {"limit", "Most items of the answer, at most 1000."}};
+const std::vector<Parameter> kRoundPath{{"id", "The job's id."}, {"round", "From 1."}};
+
+Result<registry::Page> page_of(const Call& call) {
+    GYM_TRY(const std::uint64_t offset, call.number("offset", kOffsetMax, 0));
+    GYM_TRY(const std::uint64_t limit, call.number("limit", kListMax, kListMax));
+    return registry::Page{static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(limit)};
+}
+
+/// One page of something that a round has.
+template <class Read>
+Result<Response> list_of_round(const Call& call, const char* name, Read&& read) {
+    GYM_TRY(const Digest job, call.digest("id"));
+    GYM_TRY(const std::uint64_t round, call.number("round", kRoundMax, 0));
+    GYM_TRY(const registry::Page page, page_of(call));
+    GYM_TRY(const auto items, read(job, round, page));
+    return ok({{name, to_json_list(items)}});
+}
+
+Result<Response> list_challenges(RouteContext& context, const Call& call) {
+    GYM_TRY(const Address node, call.address("address"));
+    GYM_TRY(const std::uint64_t from, call.number("from_ms", kTimeMax, 0));
+    GYM_TRY(const std::uint64_t to, call.number("to_ms", kTimeMax, kTimeMax));
+    GYM_TRY(const registry::Page page, page_of(call));
+    // An open challenge is told to its node alone, or who wants to look as if it were there would
+    // wake up when it is read here.
+    const UnixMs until = std::min(static_cast<UnixMs>(to), context.with.clock.now_ms());
+    GYM_TRY(const auto challenges,
+            context.with.queries.challenges(node, static_cast<UnixMs>(from), until, page));
+    return ok({{"challenges", to_json_list(challenges)}});
+}
+
+}  // namespace
+
+void add_evidence_routes(Router& router, RouteContext& context) {
+    router.add({.method = "GET",
+                .pattern = "/v1/jobs/{id}/rounds/{round}",
+                .id = "getRound",
+                .summary = "A round: its record, byte for byte as its hash is on chain, and what "
+                           "the coordinator signed as its aggregate.",
+                .path = kRoundPath,
+                .schema = "RoundDetail",
+                .run = [&context](const Call& call) -> Result<Response> {
+                    GYM_TRY(const Digest job, call.digest("id"));
+                    GYM_TRY(const std::uint64_t round, call.number("round", kRoundMax, 0));
+                    GYM_TRY(const RoundView view, context.with.queries.round(job, round));
+                    return ok(to_json(view));
+                }});
+    router.add({.method = "GET",
+                .pattern = "/v1/jobs/{id}/rounds/{round}/commitments",
+                .id = "listCommitments",
+                .summary = "Signed commitments of a sealed round, in the order of the leaves under "
+                           "its root on chain.",
+                .path = kRoundPath,
+                .query = kPaging,
+                .schema = "CommitmentList",
+                .run = [&context](const Call& call) {
+                    return list_of_round(call, "commitments", [&](const auto&... at) {
+                        return context.with.queries.commitments(at...);
+                    });
+                }});
+    router.add({.method = "GET",
+                .pattern = "/v1/jobs/{id}/rounds/{round}/reports",
+                .id = "listReports",
+                .summary = "Reports that verifiers revealed on units of a round that have ended.",
+                .path = kRoundPath,
+                .query = kPaging,
+                .schema = "SignedReportList",
+                .run = [&context](const Call& call) {
+                    return list_of_round(call, "reports", [&](const auto&... at) {
+                        return context.with.queries.reports(at...);
+                    });
+                }});
+    router.add({.method = "GET",
+                .pattern = "/v1/nodes/{address}/challenges",
+                .id = "listChallenges",
+                .summary = "Uptime challenges to a node whose deadlines are over, with its signed "
+                           "answers, oldest first.",
+                .path = {{"address", "The node's address."}},
+                .query = {{"from_ms", "Issued from this moment on (default 0)."},
+                          {"to_ms", "With a deadline before this moment (default now)."},
+                          kPaging[0],
+                          kPaging[1]},
+                .schema = "ChallengeList",
+                .run = [&context](const Call& call) { return list_challenges(context, call); }});
+    router.add({.method = "GET",
+                .pattern = "/v1/fee",
+                .id = "getFee",
+                .summary =
+                    "What jobs pay on top of their credits as of now, and what they may cost "
+                    "at the most.",
+                .schema = "Fee",
+                .run = [&context](const Call&) -> Result<Response> {
+                    GYM_TRY(const NetworkTerms terms, context.with.queries.terms());
+                    return ok(to_json(terms));
+                }});
+}
+
+// An owner's transfers.
+
+namespace {
+
+Result<Response> list_transfers(RouteContext& context, const Call& call) {
+    StatementFilter filter;
+    GYM_TRY(filter.owner, call.address("address"));
+    if (filter.owner != *call.owner)
+        return fail(ErrorCode::kPermissionDenied, "the API key is of " + call.owner->hex() +
+                                                      ": it reads the transfers of no other owner");
+    GYM_TRY(filter.before, call.number("before", StatementFilter::kNewest, filter.before));
+    GYM_TRY(const std::uint64_t limit, call.number("limit", kListMax, kListDefault));
+    if (limit == 0) return fail(ErrorCode::kMalformed, "'limit' must be 1 to 1000");
+    filter.limit = static_cast<std::uint32_t>(limit);
+    GYM_TRY(const auto lines, context.with.queries.statement(filter));
+    const bool more = lines.size() == filter.limit;
+    return json_response(
+        200, json::serialize(json::object{
+                 {"transfers", to_json_list(lines)},
+                 {"next_before", more ? json::value(lines.back().seq) : json::value(nullptr)}}));
+}
+
+}  // namespace
+
+void add_statement_routes(Router& router, RouteContext& context) {
+    router.add({.method = "GET",
+                .pattern = "/v1/accounts/{address}/transfers",
+                .id = "listTransfers",
+                .summary = "What an owner's money did, newest first: the transfers of the "
+                           "address's accounts and of the escrows of its jobs. For the API key of "
+                           "that address; 403 for others.",
+                .path = {{"address", "An Ethereum address."}},
+                .query = {{"before",
+                           "Only transfers with a smaller `seq`: the `next_before` of "
+                           "the page before. What was there when the first page was "
+                           "read stands on one page, whatever is booked meanwhile."},
+                          {"limit", "Most items of the answer, 1 to 1000 (default 100)."}},
+                .needs_key = true,
+                .schema = "TransferList",
+                .run = [&context](const Call& call) { return list_transfers(context, call); }});
+}
+
+// The service itself.
+
+namespace {
+
+Response plain(const char* type, std::string body) {
+    Response response;
+    response.content_type = type;
+    response.body = std::move(body);
+    return response;
+}
+
+}  // namespace
+
+void add_service_routes(Router& router, RouteContext& context) {
+    router.add({.method = "GET",
+                .pattern = "/v1/network",
+                .id = "getNetwork",
+                .summary = "The chain and the addresses of the contracts.",
+                .schema = "Network",
+                .run = [&context](const Call&) -> Result<Response> {
+                    return json_response(200, json::serialize(to_json(context.options.network)));
+                }});
+    router.add({.method = "GET",
+                .pattern = "/healthz",
+                .id = "health",
+                .summary = "200 while the service and its database answer, else 503.",
+                .schema = "Health",
+                .run = [&context](const Call&) -> Result<Response> {
+                    GYM_CHECK(context.with.queries.ping());
+                    return json_response(200, json::serialize(json::object{{"status", "ok"}}));
+                }});
+    router.add({.method = "GET",
+                .pattern = "/metrics",
+                .id = "metrics",
+                .summary = "Prometheus text.",
+                .answer_type = "text/plain; version=0.0.4",
+                .run = [&context](const Call&) -> Result<Response> {
+                    const auto gauges = context.with.queries.gauges();
+                    return plain("text/plain; version=0.0.4",
+                                 context.metrics.text(gauges.ok() ? &gauges.value() : nullptr));
+                }});
+    router.add({.method = "GET",
+                .pattern = "/openapi.json",
+                .id = "openapi",
+                .summary = "This description.",
+                .answer_type = "application/json",
+                // The router is complete by the time it is asked, and lives as long as its routes.
+                .run = [&router](const Call&) -> Result<Response> {
+                    return plain("application/json", openapi_json(router));
+                }});
 }
 
 }  // namespace gym::api

@@ -2,13 +2,21 @@
 
 #include <boost/json/parse.hpp>
 #include <cmath>
+#include <concepts>
+#include <type_traits>
+
+#include "gym/api/statement.hpp"
+#include "gym/common/float_bits.hpp"
+#include "gym/common/ppm.hpp"
+#include "gym/protocol/round_record.hpp"
 
 namespace gym::api {
 namespace {
 
 namespace json = boost::json;
 
-json::value or_null(const std::optional<UnixMs>& value) {
+template <class T>
+json::value or_null(const std::optional<T>& value) {
     return value ? json::value(*value) : json::value(nullptr);
 }
 template <std::size_t N, class Tag>
@@ -58,7 +66,7 @@ json::object event_json(const registry::UnitEventRow& event) {
             {"reason", or_null(event.reason)}};
 }
 
-json::object report_json(const ReportLine& report) {
+json::object report_json(const ReportView& report) {
     return {{"draw", report.draw},
             {"verifier", report.verifier.hex()},
             {"committed_at_ms", report.committed_at_ms},
@@ -67,30 +75,45 @@ json::object report_json(const ReportLine& report) {
             {"accepted", report.accepted}};
 }
 
-json::object inputs_json(const rewards::CreditInputs& inputs) {
-    return {{"flops", inputs.flops},
-            {"price_wei", inputs.price.to_string()},
-            {"premium_ppm", inputs.premium_ppm},
-            {"tokens", inputs.tokens},
-            {"quality_ppm", inputs.quality_ppm},
-            {"compute_wei", inputs.compute.to_string()},
-            {"uptime_ppm", inputs.uptime_ppm},
-            {"bonus_max_ppm", inputs.bonus_max_ppm},
-            {"challenges", inputs.challenges},
-            {"answered", inputs.answered},
-            {"charged_wei", inputs.charged.to_string()},
-            {"fee_ppm", inputs.fee_ppm},
-            {"burned_ppm", inputs.burned_ppm},
-            {"burned_wei", inputs.burned.to_string()},
-            {"emission_ppm", inputs.emission_ppm},
-            {"compute_total_wei", inputs.compute_total.to_string()}};
+// The members of a receipt, by the type of the field.
+json::value member_json(const Amount& amount) {
+    return json::value(amount.to_string());
+}
+template <std::integral T>
+json::value member_json(T number) {
+    return json::value(number);
+}
+json::value member_json(const std::string& text) {
+    return json::value(text);
+}
+json::value member_json(rewards::CreditState state) {
+    return json::value(to_string(state));
+}
+json::value member_json(const rewards::CreditInputs& inputs) {
+    return json::value(to_string(kind_of(inputs)));
+}
+template <std::size_t N, class Tag>
+json::value member_json(const FixedBytes<N, Tag>& bytes) {
+    return json::value(bytes.hex());
+}
+template <class T>
+json::value member_json(const std::optional<T>& value) {
+    return value ? member_json(*value) : json::value(nullptr);
 }
 
-/// The registry stores an object; whatever else were there is shown as no detail.
-json::value hardware_json(const std::string& text) {
-    boost::system::error_code error;
-    json::value parsed = json::parse(text, error);
-    return error || !parsed.is_object() ? json::value(json::object{}) : parsed;
+/// The inputs of all kinds; those that the credit's kind does not have are 0.
+json::object inputs_json(const rewards::CreditInputs& inputs) {
+    json::object out;
+    for_each_input(inputs, [&](const auto& field, const auto* value) {
+        using Value = typename std::remove_cvref_t<decltype(field)>::Value;
+        out[field.view()] = member_json(value ? *value : Value());
+    });
+    return out;
+}
+
+json::object hardware_json(const records::NodeProfile& profile) {
+    if (profile.device.empty() && profile.memory_bytes == 0) return {};
+    return {{"gpu_type", profile.device}, {"memory_bytes", profile.memory_bytes}};
 }
 
 }  // namespace
@@ -108,25 +131,19 @@ json::object to_json(const AccountView& view) {
 }
 
 json::object to_json(const rewards::Receipt& receipt) {
-    const rewards::FileCredit& credit = receipt.credit;
-    return {{"id", credit.id},
-            {"kind", rewards::to_string(credit.kind)},
-            {"state", rewards::to_string(receipt.state)},
-            {"amount_wei", credit.amount.to_string()},
-            {"earner", credit.earner.hex()},
-            {"node", or_null(credit.node)},
-            {"payer", or_null(credit.payer)},
-            {"job_id", credit.job_id.hex()},
-            {"round", credit.round},
-            {"unit", or_null(credit.unit)},
-            {"formula", receipt.formula},
-            {"inputs", inputs_json(credit.inputs)},
-            {"reason", or_null(receipt.reason)},
-            {"posting", receipt.posting ? json::value(*receipt.posting) : json::value(nullptr)},
-            {"payout_epoch",
-             receipt.payout_epoch ? json::value(*receipt.payout_epoch) : json::value(nullptr)},
-            {"created_at_ms", receipt.created_at},
-            {"changed_at_ms", receipt.changed_at}};
+    json::object out;
+    const auto add = [&](const auto& field, const auto& value) {
+        json::value member = member_json(value);
+        // Of texts that may be null, the empty one says nothing.
+        const bool is_null =
+            field.type == "text?" && member.is_string() && member.get_string().empty();
+        out[field.view] = is_null ? json::value(nullptr) : std::move(member);
+    };
+    for_each_value(rewards::kCreditFields, receipt, add);
+    out["formula"] = formula_text(receipt.credit.kind());
+    out["inputs"] = inputs_json(receipt.credit.inputs);
+    for_each_value(rewards::kBookingFields, receipt, add);
+    return out;
 }
 
 json::object to_json(const JobBill& bill) {
@@ -144,7 +161,7 @@ json::object to_json(const JobBill& bill) {
 
 json::object to_json(const rewards::PayoutEpoch& epoch) {
     return {{"epoch", epoch.epoch},
-            {"state", epoch.state},
+            {"state", to_string(epoch.state)},
             {"root", epoch.root.hex()},
             {"file_root", epoch.file_root.hex()},
             {"total_cumulative_wei", epoch.total_cumulative.to_string()},
@@ -153,12 +170,12 @@ json::object to_json(const rewards::PayoutEpoch& epoch) {
 
 json::object to_json(const registry::Node& node, bool live) {
     return {{"address", node.address.hex()},
-            {"role", to_string(node.role)},
+            {"role", records::to_string(node.profile.role)},
             {"owner", node.owner.hex()},
             {"name", node.name},
-            {"hardware", hardware_json(node.hardware_json)},
-            {"software", node.software},
-            {"benchmark_flops", node.benchmark_flops},
+            {"hardware", hardware_json(node.profile)},
+            {"software", node.profile.software_version},
+            {"benchmark_flops", node.profile.flops_per_second},
             {"live", live},
             {"registered_at_ms", node.registered_at_ms},
             {"last_seen_at_ms", node.last_seen_at_ms},
@@ -244,7 +261,7 @@ json::object to_json(const UnitView& view) {
         history.push_back(event_json(event));
     out["history"] = std::move(history);
     json::array reports;
-    for (const ReportLine& report : view.reports)
+    for (const ReportView& report : view.reports)
         reports.push_back(report_json(report));
     out["reports"] = std::move(reports);
     return out;
@@ -274,6 +291,194 @@ json::object to_json(const Network& network) {
             {"commitment_log", network.commitment_log.hex()},
             {"stake", network.stake.hex()},
             {"dispute_game", network.dispute_game.hex()}};
+}
+
+// Datasets, and what they were measured with.
+
+namespace {
+
+json::value nearest_json(const std::optional<registry::NearestDataset>& nearest) {
+    if (!nearest) return nullptr;
+    return json::object{{"root", nearest->root.hex()}, {"ppm", nearest->ppm}};
+}
+
+json::value measurement_json(const std::optional<registry::DatasetMeasurement>& measurement) {
+    if (!measurement) return nullptr;
+    return json::object{{"evaluation", measurement->evaluation.hex()},
+                        {"state_root", measurement->state_root.hex()},
+                        {"before_bits", bits_text(measurement->before_bits)},
+                        {"after_bits", bits_text(measurement->after_bits)},
+                        {"baseline_bits", bits_text(measurement->baseline_bits)},
+                        {"measured_at_ms", measurement->measured_at_ms}};
+}
+
+json::value retirement_json(const std::optional<registry::Retirement>& retired) {
+    if (!retired) return nullptr;
+    return json::object{{"salt", retired->salt.hex()},
+                        {"held_out_root", retired->held_out_root.hex()},
+                        {"datasets_until", retired->datasets_until},
+                        {"retired_at_ms", retired->retired_at_ms}};
+}
+
+}  // namespace
+
+json::object to_json(const registry::Dataset& dataset) {
+    return {{"root", dataset.root.hex()},
+            {"blob", dataset.blob.hex()},
+            {"owner", dataset.owner.hex()},
+            {"name", dataset.name},
+            {"licence", dataset.licence},
+            {"tokens", dataset.tokens},
+            {"vocabulary", dataset.vocabulary},
+            {"price_wei_per_mtoken", dataset.price_wei_per_mtoken.to_string()},
+            {"novelty_ppm", dataset.novelty_ppm},
+            {"usefulness_ppm", dataset.usefulness_ppm},
+            {"quality_ppm", dataset.quality_ppm},
+            {"nearest", nearest_json(dataset.nearest)},
+            {"measurement", measurement_json(dataset.measurement)},
+            {"number", dataset.number},
+            {"registered_at_ms", dataset.registered_at_ms}};
+}
+
+json::object to_json(const registry::Evaluation& evaluation) {
+    return {{"id", evaluation.id.hex()},
+            {"number", evaluation.number},
+            {"program_root", evaluation.terms.program_root.hex()},
+            {"seed", evaluation.terms.seed.hex()},
+            {"vocabulary", evaluation.terms.vocabulary},
+            {"base_steps", evaluation.terms.base_steps},
+            {"steps", evaluation.terms.steps},
+            {"windows", evaluation.terms.windows},
+            {"reference_root", evaluation.terms.reference_root.hex()},
+            {"held_out", evaluation.terms.held_out.hex()},
+            {"model", evaluation.model_yaml},
+            {"base_state_root", evaluation.base_state_root.hex()},
+            {"before_bits", bits_text(evaluation.before_bits)},
+            {"baseline_state_root", evaluation.baseline_state_root.hex()},
+            {"baseline_bits", bits_text(evaluation.baseline_bits)},
+            {"datasets_before", evaluation.datasets_before},
+            {"published_at_ms", evaluation.published_at_ms},
+            {"retired", retirement_json(evaluation.retired)}};
+}
+
+// What nodes signed.
+
+json::object to_json(const RoundView& view) {
+    const registry::Round& round = view.round;
+    return {{"job_id", round.job_id.hex()},
+            {"round", round.round},
+            {"state", to_string(round.state)},
+            {"epoch", round.epoch},
+            {"record", to_hex0x(protocol::encode(round.record))},
+            {"record_hash", round.record_hash.hex()},
+            {"commitments_root", or_null(round.commitments_root)},
+            {"commitment_count", or_null(round.commitment_count)},
+            {"posted_block", or_null(round.posted_block)},
+            {"beacon_block", or_null(round.beacon_block)},
+            {"beacon", or_null(round.beacon)},
+            {"aggregate",
+             view.aggregate ? json::value(to_hex0x(*view.aggregate)) : json::value(nullptr)},
+            {"opened_at_ms", or_null(round.opened_at_ms)},
+            {"closed_at_ms", or_null(round.closed_at_ms)}};
+}
+
+json::object to_json(const registry::PublishedCommitment& published) {
+    return {{"leaf_index", published.leaf_index},
+            {"unit", published.unit.hex()},
+            {"commitment", to_hex0x(published.commitment)}};
+}
+
+json::object to_json(const registry::PublishedReport& published) {
+    const protocol::Report& report = published.report;
+    return {{"unit", report.unit.hex()},
+            {"draw", report.draw},
+            {"verifier", report.verifier.hex()},
+            {"committed", published.committed.hex()},
+            {"records_root", report.records_root.hex()},
+            {"final_state_root", report.final_state_root.hex()},
+            {"delta_root", report.delta_root.hex()},
+            {"trace", report.trace.hex()},
+            {"challenge_signature", report.challenge_signature.hex()},
+            {"salt", report.salt.hex()},
+            {"equal", published.equal},
+            {"accepted", published.accepted}};
+}
+
+json::object to_json(const protocol::PublishedChallenge& published) {
+    return {{"nonce", published.challenge.nonce.hex()},
+            {"issued_at_ms", published.challenge.issued_ms},
+            {"deadline_ms", published.challenge.deadline_ms},
+            {"answered_at_ms", or_null(published.answered_at_ms)},
+            {"signature", or_null(published.signature)},
+            {"withdrawn", published.withdrawn}};
+}
+
+json::object to_json(const NetworkTerms& terms) {
+    json::object out{{"fee_ppm", terms.fee.fee_ppm},
+                     {"burned_ppm", terms.fee.burned_ppm},
+                     {"changed_at_ms", terms.fee.changed_at_ms},
+                     {"cost_bound_ppm", nullptr},
+                     {"data_bound_ppm", nullptr}};
+    if (!terms.bound) return out;
+    out["cost_bound_ppm"] = terms.bound->cost_bound_ppm;
+    out["data_bound_ppm"] = std::uint64_t{kPpm} + terms.bound->fee_ppm;
+    return out;
+}
+
+// Statements.
+
+namespace {
+
+json::object to_json(const StatementAccount& side) {
+    return {{"owner", side.owner},
+            {"kind", to_string(side.kind)},
+            {"own", side.own},
+            {"balance_after_wei",
+             side.balance_after ? json::value(*side.balance_after) : json::value(nullptr)}};
+}
+
+}  // namespace
+
+std::string_view to_string(LineState state) noexcept {
+    switch (state) {
+        case LineState::kPosted:
+            return "posted";
+        case LineState::kPending:
+            return "pending";
+        case LineState::kEnded:
+            return "ended";
+        case LineState::kReleased:
+            break;
+    }
+    return "released";
+}
+
+std::string_view to_string(Direction direction) noexcept {
+    switch (direction) {
+        case Direction::kIn:
+            return "in";
+        case Direction::kOut:
+            return "out";
+        case Direction::kWithin:
+            break;
+    }
+    return "within";
+}
+
+json::object to_json(const StatementLine& line) {
+    return {{"id", to_uuid(line.id)},
+            {"seq", line.seq},
+            {"at_ms", line.at},
+            {"kind", to_string(line.kind)},
+            {"reason", line.reason},
+            {"state", to_string(line.state)},
+            {"sealed", line.sealed},
+            {"direction", to_string(line.direction())},
+            {"amount_wei", line.amount.to_string()},
+            {"from", to_json(line.from)},
+            {"to", to_json(line.to)},
+            {"job_id", line.job_id ? json::value(line.job_id->hex()) : json::value(nullptr)},
+            {"round", line.round ? json::value(*line.round) : json::value(nullptr)}};
 }
 
 }  // namespace gym::api

@@ -1,6 +1,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <stdexcept>
 
+#include "gym/common/json_fields.hpp"
 #include "routes.hpp"
 #include "views.hpp"
 
@@ -63,15 +65,17 @@ Result<Response> add_dataset(RouteContext& context, const Call& call) {
 
 /// {"amount_wei": "..."}
 Result<Amount> amount_of(const std::string& body) {
-    json::error_code error;
-    const json::value value = json::parse(body, error);
-    const auto* const object = error ? nullptr : value.if_object();
-    const auto* const field = object == nullptr ? nullptr : object->if_contains("amount_wei");
-    // Of a name that stands there twice the parser keeps the last: no name has a comma in it.
-    const bool is_one = body.find(',') == std::string::npos;
-    if (field == nullptr || !field->is_string() || object->size() != 1 || !is_one)
+    std::string text;
+    try {
+        const json::object object = json::parse(body).as_object();
+        text = json_fields::text_of(object, "amount_wei");
+        // Of a name that stands there twice the parser keeps the last: no name has a comma in it.
+        if (object.size() != 1 || body.find(',') != std::string::npos)
+            throw std::runtime_error("other members");
+    } catch (const std::exception&) {
         return fail(ErrorCode::kMalformed, "the body must be {\"amount_wei\": \"<decimal>\"}");
-    auto amount = Amount::parse(std::string(field->get_string()));
+    }
+    auto amount = Amount::parse(text);
     if (amount.ok() && !amount->is_zero()) return amount;
     return fail(ErrorCode::kInvalidArgument, "'amount_wei' must be a decimal number above zero");
 }

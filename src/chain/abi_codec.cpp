@@ -22,7 +22,7 @@ Error malformed(const std::string& why) {
 }
 Error misfit(const AbiType& type, const AbiValue& value) {
     return fail(ErrorCode::kInvalidArgument,
-                "ABI: " + value.to_string() + " is no " + type.to_string());
+                "ABI: " + value.to_string() + " is not of type " + type.to_string());
 }
 
 std::size_t padded(std::size_t size) {

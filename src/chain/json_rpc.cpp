@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text.hpp"
+#include "gym/common/printable.hpp"
 
 namespace gym::chain {
 namespace {
@@ -40,7 +40,7 @@ Bytes revert_data(const json::object& error) {
 Result<RpcReply> parse_reply(const std::string& method, const json::value& reply,
                              std::int64_t id_first, std::int64_t id_last, std::int64_t& id) {
     const json::object* object = reply.if_object();
-    if (object == nullptr) return malformed(method, "is no JSON-RPC object");
+    if (object == nullptr) return malformed(method, "is not a JSON-RPC object");
     const json::value* reply_id = object->if_contains("id");
     const json::value* error = object->if_contains("error");
     if (error != nullptr && error->is_object()) {
@@ -49,7 +49,7 @@ Result<RpcReply> parse_reply(const std::string& method, const json::value& reply
         if (const json::value* code = fields.if_contains("code"); code && code->is_int64())
             out.code = code->as_int64();
         if (const json::value* text = fields.if_contains("message"); text && text->is_string())
-            out.message = printable(std::string_view(text->as_string()), kMessageShown);
+            out.message = printable_ascii(std::string_view(text->as_string()), kMessageShown);
         out.data = revert_data(fields);
         // A node that could not read the request answers with a null id.
         id = reply_id != nullptr && reply_id->is_int64() ? reply_id->as_int64() : id_first;
@@ -65,6 +65,13 @@ Result<RpcReply> parse_reply(const std::string& method, const json::value& reply
 }
 
 }  // namespace
+
+std::string lower_case(std::string_view text) {
+    std::string out(text);
+    for (char& c : out)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+    return out;
+}
 
 bool RpcError::is_revert() const {
     return code == kRevertCode || lower_case(message).find("revert") != std::string::npos;
@@ -115,7 +122,7 @@ Result<std::vector<RpcReply>> JsonRpc::batch(const std::string& method,
         std::int64_t answered = 0;
         GYM_TRY(const RpcReply single, parse_reply(method, reply, first, last, answered));
         if (const auto* error = std::get_if<RpcError>(&single)) return error->as_error(method);
-        return malformed(method, "to a batch is no array");
+        return malformed(method, "to a batch is not an array");
     }
     if (reply.as_array().size() != params.size())
         return malformed(method, "to a batch has another length");

@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -10,7 +11,10 @@
 
 namespace gym::chain {
 
-/// What a node reports instead of a result.
+/// ASCII letters only: for comparing what nodes say.
+[[nodiscard]] std::string lower_case(std::string_view text);
+
+/// The error that a node reports instead of a result.
 struct RpcError {
     std::int64_t code = 0;
     std::string message;

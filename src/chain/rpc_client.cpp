@@ -5,7 +5,6 @@
 #include "gym/chain/client.hpp"
 #include "json_rpc.hpp"
 #include "rpc_parse.hpp"
-#include "text.hpp"
 
 namespace gym::chain {
 namespace {

@@ -16,12 +16,12 @@ Error wrong(const std::string& what, const std::string& why) {
 /// "0x" and 1 to 64 hexadecimal digits without leading zeros.
 Result<Amount> decode_quantity(std::string_view text, const std::string& what) {
     if (!text.starts_with("0x") || text.size() < 3 || text.size() > 66)
-        return wrong(what, "is no quantity");
+        return wrong(what, "is not a quantity");
     std::string digits(text.substr(2));
     if (digits.size() > 1 && digits[0] == '0') return wrong(what, "has leading zeros");
     digits.insert(0, 64 - digits.size(), '0');
     const auto bytes = from_hex(digits);
-    if (!bytes.ok()) return wrong(what, "is no quantity");
+    if (!bytes.ok()) return wrong(what, "is not a quantity");
     std::array<std::uint8_t, 32> word{};
     std::copy(bytes->begin(), bytes->end(), word.begin());
     return Amount::from_be32(word);
@@ -36,16 +36,16 @@ Result<std::uint64_t> narrow(const Result<Amount>& amount, const std::string& wh
 }
 
 Result<Bytes> decode_data(std::string_view text, const std::string& what) {
-    if (!text.starts_with("0x")) return wrong(what, "is no hexadecimal data");
+    if (!text.starts_with("0x")) return wrong(what, "is not hexadecimal data");
     auto bytes = from_hex(text);
-    if (!bytes.ok()) return wrong(what, "is no hexadecimal data");
+    if (!bytes.ok()) return wrong(what, "is not hexadecimal data");
     return bytes;
 }
 
 }  // namespace
 
 Result<Fields> Fields::of(const json::value& value, const char* what) {
-    if (!value.is_object()) return wrong(what, "is no object");
+    if (!value.is_object()) return wrong(what, "is not an object");
     return Fields(value.as_object(), what);
 }
 
@@ -85,7 +85,7 @@ Result<const json::array*> Fields::array(const char* name) const {
 }
 
 Result<Amount> parse_amount(const json::value& value, const char* what) {
-    if (!value.is_string()) return wrong(what, "is no quantity");
+    if (!value.is_string()) return wrong(what, "is not a quantity");
     return decode_quantity(std::string_view(value.as_string()), what);
 }
 
@@ -94,7 +94,7 @@ Result<std::uint64_t> parse_u64(const json::value& value, const char* what) {
 }
 
 Result<Bytes> parse_bytes(const json::value& value, const char* what) {
-    if (!value.is_string()) return wrong(what, "is no hexadecimal data");
+    if (!value.is_string()) return wrong(what, "is not hexadecimal data");
     return decode_data(std::string_view(value.as_string()), what);
 }
 

@@ -40,7 +40,7 @@ inline Error no_intent(const std::string& id) {
 }
 
 inline Error not_in_state(const std::string& id, const char* expected) {
-    return fail(ErrorCode::kConflict, "intent '" + id + "' is not " + expected + " any more");
+    return fail(ErrorCode::kConflict, "intent '" + id + "' is no longer " + expected);
 }
 
 /// A repeat of the settlement that is stored, or a contradiction to it.

@@ -1,6 +1,6 @@
 #include "gym/chain_store/sqlite.hpp"
 
-#include "sqlite_stores.hpp"
+#include "sqlite_db.hpp"
 
 namespace gym::chain_store {
 namespace {

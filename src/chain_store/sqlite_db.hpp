@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "gym/chain/follower_store.hpp"
+#include "gym/chain/intent_store.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -114,5 +116,11 @@ class SqliteDb {
     std::unique_ptr<sqlite3, Close> connection_;
     std::mutex mutex_;
 };
+
+std::unique_ptr<chain::IntentStore> make_sqlite_intents(SqliteDb& db, std::uint64_t chain_id,
+                                                        const Address& sender);
+Result<std::unique_ptr<chain::FollowerStore>> make_sqlite_follower(SqliteDb& db,
+                                                                   const std::string& name,
+                                                                   std::uint64_t chain_id);
 
 }  // namespace gym::chain_store

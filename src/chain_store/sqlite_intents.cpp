@@ -1,5 +1,5 @@
 #include "records.hpp"
-#include "sqlite_stores.hpp"
+#include "sqlite_db.hpp"
 
 namespace gym::chain_store {
 namespace {

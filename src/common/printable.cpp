@@ -36,4 +36,12 @@ std::string without_controls(std::string_view text) {
     return out;
 }
 
+std::string printable_ascii(std::string_view text, std::size_t size_max) {
+    std::string out(text.substr(0, size_max));
+    for (char& c : out)
+        if (c < ' ' || c > '~') c = '?';
+    if (text.size() > size_max) out += "...";
+    return out;
+}
+
 }  // namespace gym

@@ -12,6 +12,12 @@ void note(TickSummary& summary, std::string line) {
     summary.notes.push_back(std::move(line));
 }
 
+void note_status(TickSummary& summary, const Digest& job_id, registry::JobStatus status,
+                 const std::string& reason) {
+    note(summary, "job " + short_id(job_id) + ": " + std::string(to_string(status)) +
+                      (reason.empty() ? "" : ", " + reason));
+}
+
 std::string short_id(const Digest& id) {
     return to_hex(id.view().first(4));
 }

@@ -5,7 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "gym/coordinator/coordinator.hpp"
+#include "gym/coordinator/options.hpp"
+#include "gym/coordinator/results.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/nodes.hpp"
 #include "gym/registry/rounds.hpp"
@@ -21,9 +22,9 @@ struct Context {
 
     [[nodiscard]] UnixMs now() const { return deps.clock.now_ms(); }
     /// Whether the operator lets `address` take part in this role.
-    [[nodiscard]] bool admits(registry::NodeRole role, const Address& address) const {
-        const auto& allowed = role == registry::NodeRole::kVerifier ? options.verifiers_allowed
-                                                                    : options.workers_allowed;
+    [[nodiscard]] bool admits(records::NodeRole role, const Address& address) const {
+        const auto& allowed = role == records::NodeRole::kVerifier ? options.verifiers_allowed
+                                                                   : options.workers_allowed;
         return allowed.empty() || allowed.contains(address);
     }
 
@@ -47,6 +48,9 @@ struct Context {
 /// One line for the log and one step taken.
 void note(TickSummary& summary, std::string line);
 [[nodiscard]] std::string name_round(const registry::Round& round);
+/// One line for the log and one step taken: the job is in another status now.
+void note_status(TickSummary& summary, const Digest& job_id, registry::JobStatus status,
+                 const std::string& reason);
 /// The first eight digits of an id, for log lines.
 [[nodiscard]] std::string short_id(const Digest& id);
 

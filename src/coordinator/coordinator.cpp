@@ -2,15 +2,15 @@
 
 #include <atomic>
 
-#include "claims.hpp"
+#include "calls/node_calls.hpp"
+#include "calls/verifier_calls.hpp"
+#include "calls/worker_calls.hpp"
 #include "context.hpp"
-#include "games.hpp"
+#include "drivers/claims.hpp"
+#include "drivers/games.hpp"
+#include "drivers/job.hpp"
 #include "gym/registry/challenges.hpp"
 #include "gym/registry/cost_terms.hpp"
-#include "job_driver.hpp"
-#include "node_calls.hpp"
-#include "verifier_calls.hpp"
-#include "worker_calls.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -118,7 +118,7 @@ Result<std::uint32_t> Coordinator::challenge_nodes() {
     return coordinator::challenge_nodes(impl_->context);
 }
 
-Result<HeartbeatOutcome> Coordinator::heartbeat(
+Result<records::HeartbeatAnswer> Coordinator::heartbeat(
     const Address& node, const std::optional<protocol::UptimeAnswer>& answer) {
     return coordinator::heartbeat(impl_->context, node, answer);
 }
@@ -127,21 +127,24 @@ Status Coordinator::leave(const Address& node) {
     return coordinator::leave(impl_->context, node);
 }
 
-Result<NodeStatus> Coordinator::node_status(const Address& node) {
+Result<records::NodeStatus> Coordinator::node_status(const Address& node) {
     return coordinator::node_status(impl_->context, node);
 }
 
-Result<std::optional<UnitAssignment>> Coordinator::next_unit(const Address& worker) {
+Result<std::optional<records::TrainTask>> Coordinator::next_unit(const Address& worker) {
     return coordinator::next_unit(impl_->context, worker);
 }
 
-Result<CommitReceipt> Coordinator::commit_unit(const Address& worker,
-                                               const protocol::SignedCommitment& commitment,
-                                               ByteView records) {
+Result<std::optional<UploadLimit>> Coordinator::upload_limit(const Address& worker) {
+    return coordinator::upload_limit(impl_->context, worker);
+}
+
+Result<records::CommitmentAck> Coordinator::commit_unit(
+    const Address& worker, const protocol::SignedCommitment& commitment, ByteView records) {
     return coordinator::commit_unit(impl_->context, worker, commitment, records);
 }
 
-Result<UnitReceipt> Coordinator::unit_receipt(const Digest& unit) {
+Result<records::UnitReceipt> Coordinator::unit_receipt(const Digest& unit) {
     return coordinator::unit_receipt(impl_->context, unit);
 }
 
@@ -149,7 +152,7 @@ Status Coordinator::defend(const Address& worker, const Digest& unit) {
     return coordinator::defend(impl_->context, worker, unit);
 }
 
-Result<std::optional<VerificationTask>> Coordinator::next_task(const Address& verifier) {
+Result<std::optional<records::VerifyTask>> Coordinator::next_task(const Address& verifier) {
     return coordinator::next_task(impl_->context, verifier);
 }
 

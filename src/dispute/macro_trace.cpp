@@ -23,7 +23,8 @@ std::vector<bool> needed_for(const std::vector<PrimitiveRecord>& records, std::u
     for (std::uint32_t i = wanted + 1; i-- > 0;) {
         if (!needed[i]) continue;
         for (const Operand& operand : records[i].inputs)
-            if (operand.source.kind == Source::Kind::primitive) needed[operand.source.index] = true;
+            if (operand.source.kind == Source::Kind::kPrimitive)
+                needed[operand.source.index] = true;
     }
     return needed;
 }
@@ -36,7 +37,7 @@ std::vector<std::uint32_t> last_readers(const std::vector<PrimitiveRecord>& reco
         last[i] = i;
         if (!needed[i]) continue;
         for (const Operand& operand : records[i].inputs)
-            if (operand.source.kind == Source::Kind::primitive) last[operand.source.index] = i;
+            if (operand.source.kind == Source::Kind::kPrimitive) last[operand.source.index] = i;
     }
     return last;
 }
@@ -59,11 +60,11 @@ MacroTrace::Operands known_operands(const engine::Unit& unit, const StepTrace& s
     for (const program::SlotId id : unit.train.slots_of(program::SlotKind::input)) {
         const auto view =
             std::ranges::find(views, unit.train.slot(id).name, &engine::NamedTensorView::name);
-        if (view != views.end()) known[{Source::Kind::leaf, leaf}] = view->bytes;
+        if (view != views.end()) known[{Source::Kind::kLeaf, leaf}] = view->bytes;
         ++leaf;
     }
     for (std::uint32_t i = 0; i < step.before.tensors.size(); ++i)
-        known[{Source::Kind::state, i}] = step.before.tensors[i].bytes;
+        known[{Source::Kind::kState, i}] = step.before.tensors[i].bytes;
     return known;
 }
 
@@ -88,7 +89,7 @@ std::set<std::uint32_t> leaves_of(const MacroRange& range,
     std::set<std::uint32_t> wanted;
     for (const PrimitiveRecord& record : records)
         for (const Operand& input : record.inputs)
-            if (input.source.kind == Source::Kind::leaf) wanted.insert(input.source.index);
+            if (input.source.kind == Source::Kind::kLeaf) wanted.insert(input.source.index);
     for (std::uint32_t i = 0; outputs && i < range.leaves; ++i)
         wanted.insert(range.first_leaf + i);
     return wanted;
@@ -119,6 +120,14 @@ Result<std::map<std::uint32_t, Shared>> take_leaves(const engine::Unit& unit,
 
 }  // namespace
 
+Result<TracedTensor> TracedTensor::copy(const Shape& shape, ByteView bytes,
+                                        const SpillOptions& spill, unsigned threads) {
+    GYM_TRY(TensorMemory memory, TensorMemory::copy(bytes, spill));
+    auto shared = std::make_shared<const TensorMemory>(std::move(memory));
+    std::vector<Digest> leaves = commit::chunk_leaves(shared->bytes(), threads);
+    return TracedTensor{shape, std::move(shared), std::move(leaves)};
+}
+
 ByteView TracedTensor::chunk(std::uint64_t index) const {
     const std::uint64_t begin = index * commit::kChunkBytes;
     GYM_ASSERT(begin < bytes().size(), "a tensor's chunk");
@@ -132,10 +141,10 @@ Digest TracedTensor::root() const {
 
 Result<MacroTrace::Shared> MacroTrace::operand(const Source& source,
                                                std::span<const Shared> outputs) const {
-    if (source.kind == Source::Kind::primitive) {
+    if (source.kind == Source::Kind::kPrimitive) {
         if (source.index < outputs.size() && outputs[source.index] != nullptr)
             return outputs[source.index];
-    } else if (source.kind == Source::Kind::constant) {
+    } else if (source.kind == Source::Kind::kConstant) {
         if (const auto found = constants_.find(source.root); found != constants_.end())
             return found->second;
     } else if (const auto found = operands_.find(key_of(source)); found != operands_.end()) {
@@ -208,12 +217,12 @@ Result<MacroTrace> MacroTrace::run_over(std::vector<PrimitiveRecord> records,
     for (const PrimitiveRecord& record : out.records_) {
         for (const Operand& input : record.inputs) {
             const Source& source = input.source;
-            if (source.kind == Source::Kind::primitive || out.operand(source, {}).ok()) continue;
+            if (source.kind == Source::Kind::kPrimitive || out.operand(source, {}).ok()) continue;
             GYM_TRY(Shared memory, provide(source));
             if (memory->bytes().size() != size_bytes(input.shape))
                 return fail(ErrorCode::kShapeMismatch, "a macro op's operand has another size");
             out.spilled_ = out.spilled_ || memory->in_file();
-            if (source.kind == Source::Kind::constant)
+            if (source.kind == Source::Kind::kConstant)
                 out.constants_[source.root] = std::move(memory);
             else
                 out.operands_[key_of(source)] = std::move(memory);
@@ -227,7 +236,7 @@ Result<MacroTrace> MacroTrace::run(std::vector<PrimitiveRecord> records, const O
                                    const std::map<Digest, ByteView>& constants,
                                    const MacroOptions& options) {
     const auto provide = [&](const Source& source) -> Result<Shared> {
-        const bool constant = source.kind == Source::Kind::constant;
+        const bool constant = source.kind == Source::Kind::kConstant;
         const auto named = constants.find(source.root);
         const auto given = operands.find(key_of(source));
         if (constant ? named == constants.end() : given == operands.end())
@@ -252,7 +261,7 @@ Result<MacroTrace> MacroTrace::create(const engine::Unit& unit, const TraceProgr
     const Operands known = known_operands(unit, step);
     const std::map<Digest, ByteView> constants = constants_of(unit.train);
     const auto provide = [&](const Source& source) -> Result<Shared> {
-        if (source.kind == Source::Kind::constant)
+        if (source.kind == Source::Kind::kConstant)
             return shared_copy(constants.at(source.root), options.spill);
         if (const auto found = known.find(key_of(source)); found != known.end())
             return shared_copy(found->second, options.spill);

@@ -1,5 +1,7 @@
 #include "gym/dispute/opening.hpp"
 
+#include "gym/commit/tensor_root.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -48,20 +50,6 @@ Result<ChunksOpening> open_chunks(const TracedTensor& tensor, const ElementRange
     return opening;
 }
 
-Result<std::vector<Digest>> path_in(const OpeningTrees& trees, const Source& source) {
-    switch (source.kind) {
-        case Source::Kind::primitive:
-            return trees.macro.prove(source.index);
-        case Source::Kind::leaf:
-            return trees.leaves.prove(source.index);
-        case Source::Kind::state:
-            return trees.state.prove(source.index);
-        case Source::Kind::constant:
-            break;
-    }
-    return std::vector<Digest>{};
-}
-
 Status check_tensor(const OperandLists& lists, const ChunksOpening& opening, const Shape& shape,
                     const Source& source) {
     const Digest root = tensor_digest(shape, opening.tree_root);
@@ -69,13 +57,13 @@ Status check_tensor(const OperandLists& lists, const ChunksOpening& opening, con
         return commit::merkle_verify(list.root, {source.index, list.count}, root, opening.path);
     };
     switch (source.kind) {
-        case Source::Kind::primitive:
+        case Source::Kind::kPrimitive:
             return verify(lists.primitives);
-        case Source::Kind::leaf:
+        case Source::Kind::kLeaf:
             return verify(lists.leaves);
-        case Source::Kind::state:
+        case Source::Kind::kState:
             return verify(lists.state);
-        case Source::Kind::constant:
+        case Source::Kind::kConstant:
             break;
     }
     if (root == source.root && opening.path.empty()) return {};
@@ -98,18 +86,6 @@ Result<Bytes> check_operand(const OperandLists& lists, const Operand& operand,
                     "proof of an operand that the element does not read");
     }
     return bytes;
-}
-
-/// The record of the primitive and its place in the macro op.
-Result<PrimitiveRecord> check_records(const TraceHeader& header, const Opening& opening,
-                                      LeafRecord& macro) {
-    GYM_TRY(macro, check_leaf(header, opening.leaf));
-    if (macro.kind != LeafRecord::Kind::computed)
-        return fail(ErrorCode::kShapeMismatch, "an input has no primitives");
-    const std::uint32_t index = opening.primitive.index;
-    if (index < macro.first || index - macro.first >= macro.count)
-        return fail(ErrorCode::kShapeMismatch, "the primitive is not of the leaf's macro op");
-    return check_primitive(header, opening.primitive);
 }
 
 }  // namespace
@@ -140,6 +116,20 @@ Result<Bytes> check_chunks(const ChunksOpening& opening, const ByteSpan& span) {
     return Bytes(begin, begin + static_cast<std::ptrdiff_t>(span.size));
 }
 
+Result<ChunksOpening> open_chunk(ByteView bytes, std::uint64_t offset, unsigned threads) {
+    const std::uint64_t index = offset / commit::kChunkBytes;
+    const std::uint64_t begin = index * commit::kChunkBytes;
+    if (offset >= bytes.size()) return fail(ErrorCode::kOutOfRange, "the tensor has no such byte");
+    const commit::MerkleTree tree(commit::chunk_leaves(bytes, threads));
+    const ByteView content =
+        bytes.subspan(begin, std::min<std::uint64_t>(commit::kChunkBytes, bytes.size() - begin));
+    ChunksOpening opening;
+    opening.tree_root = tree.root();
+    GYM_TRY(std::vector<Digest> path, tree.prove(index));
+    opening.chunks.push_back({Bytes(content.begin(), content.end()), std::move(path)});
+    return opening;
+}
+
 Result<Bytes> compute_element(const ElementOp& op, const OperandLists& lists,
                               std::span<const ChunksOpening> operands, std::uint64_t element) {
     const std::vector<Operand>& inputs = op.record().inputs;
@@ -155,10 +145,6 @@ Result<Bytes> compute_element(const ElementOp& op, const OperandLists& lists,
         where = index_in(values[k]);
     }
     return op.evaluate(values, element);
-}
-
-OpeningRoots OpeningTrees::roots() const {
-    return {macro.root(), leaves.root(), state.root()};
 }
 
 Result<std::vector<ChunksOpening>> open_operands(const PrimitiveRecord& record,
@@ -177,50 +163,13 @@ Result<std::vector<ChunksOpening>> open_operands(const PrimitiveRecord& record,
         if (range.count == 0) continue;
         GYM_TRY(operands[k], open_chunks(operand, range));
         const Source& source = record.inputs[k].source;
-        if (source.kind != Source::Kind::constant) {
+        if (source.kind != Source::Kind::kConstant) {
             GYM_TRY(operands[k].path, path_of(source));
         }
         const std::uint64_t size = commit::size_bytes(operand.shape.dtype);
         where = index_in(operand.bytes().subspan(range.first * size, range.count * size));
     }
     return operands;
-}
-
-Result<Opening> open_element(const TraceTrees& records, const OpeningTrees& trees,
-                             const TraceProgram& trace, std::uint32_t leaf,
-                             const TensorTrace& tensor, std::uint64_t element) {
-    Opening opening;
-    GYM_TRY(opening.leaf, records.leaf(leaf));
-    const LeafRecord& macro = trace.leaves[leaf];
-    if (tensor.primitive >= macro.count)
-        return fail(ErrorCode::kShapeMismatch, "the primitive is not of the leaf's macro op");
-    const std::uint32_t index = macro.first + tensor.primitive;
-    GYM_TRY(opening.primitive, records.primitive(index));
-    const PrimitiveRecord& record = trace.primitives[index];
-    opening.element = element;
-    GYM_TRY(opening.operands, open_operands(record, tensor, element, [&](const Source& source) {
-                return path_in(trees, source);
-            }));
-    GYM_TRY(opening.output, open_chunks(tensor.output, {element, 1}));
-    GYM_TRY(opening.output.path, trees.macro.prove(tensor.primitive));
-    return opening;
-}
-
-Result<ElementValues> check_opening(const TraceHeader& header, const OpeningRoots& roots,
-                                    const Opening& opening) {
-    LeafRecord macro;
-    GYM_TRY(PrimitiveRecord record, check_records(header, opening, macro));
-    GYM_TRY(const ElementOp op, ElementOp::create(std::move(record)));
-    const OperandLists lists{{roots.macro, macro.count},
-                             {roots.leaves, header.leaves},
-                             {roots.state, header.state_slots}};
-    ElementValues values;
-    GYM_TRY(values.computed, compute_element(op, lists, opening.operands, opening.element));
-    const Shape& shape = op.record().output;
-    GYM_TRY(values.claimed, check_chunks(opening.output, span_of(shape, {opening.element, 1})));
-    const Source self{Source::Kind::primitive, opening.primitive.index - macro.first, {}};
-    GYM_CHECK(check_tensor(lists, opening.output, shape, self));
-    return values;
 }
 
 }  // namespace gym::dispute

@@ -18,12 +18,6 @@ using engine::StepRecord;
 using engine::Trainer;
 using engine::Unit;
 
-Status expect_root(const char* what, const Digest& expected, const Digest& found) {
-    if (expected == found) return {};
-    return fail(ErrorCode::kMismatch,
-                std::string(what) + " has root " + found.hex() + ", expected " + expected.hex());
-}
-
 Status check_step_number(const Unit& unit, std::uint64_t step) {
     if (step < unit.spec.steps) return {};
     return fail(ErrorCode::kOutOfRange, "the unit has " + std::to_string(unit.spec.steps) +
@@ -64,10 +58,10 @@ Digest root_of(const Shape& shape, ByteView bytes) {
 /// The bytes that the step gives to an input leaf.
 Result<ByteView> input_bytes(const engine::StepInputs& inputs, const program::Program& train,
                              LeafRecord::Kind kind) {
-    const std::string_view name = kind == LeafRecord::Kind::batch    ? program::kBatchInput
-                                  : kind == LeafRecord::Kind::clock  ? program::kClockInput
-                                  : kind == LeafRecord::Kind::random ? program::kRandomInput
-                                                                     : std::string_view{};
+    const std::string_view name = kind == LeafRecord::Kind::kBatch    ? program::kBatchInput
+                                  : kind == LeafRecord::Kind::kClock  ? program::kClockInput
+                                  : kind == LeafRecord::Kind::kRandom ? program::kRandomInput
+                                                                      : std::string_view{};
     for (const engine::NamedTensorView& view : inputs.views(train))
         if (view.name == name) return view.bytes;
     return fail(ErrorCode::kInvalidArgument, "not a train program: it has an input of its own");
@@ -184,56 +178,9 @@ std::vector<Digest> next_state_roots(const TraceProgram& trace,
     std::vector<Digest> after;
     after.reserve(trace.state.size());
     for (const StateRecord& record : trace.state)
-        after.push_back(record.next.kind == Source::Kind::leaf ? leaf_roots[record.next.index]
-                                                               : before_roots[record.next.index]);
+        after.push_back(record.next.kind == Source::Kind::kLeaf ? leaf_roots[record.next.index]
+                                                                : before_roots[record.next.index]);
     return after;
-}
-
-namespace {
-
-/// A record's field against the one-element leaf that it is.
-Status check_bits(const char* field, const TraceProgram& trace, std::span<const Digest> leaf_roots,
-                  std::uint32_t leaf, std::uint32_t bits) {
-    std::uint8_t bytes[sizeof bits];
-    std::memcpy(bytes, &bits, sizeof bits);
-    return expect_root(field, leaf_roots[leaf], root_of(trace.leaves[leaf].shape, bytes));
-}
-
-Status check_gradient(const TraceProgram& trace, std::span<const Digest> leaf_roots,
-                      const Digest& gradient_root) {
-    std::vector<Digest> roots;
-    roots.reserve(trace.gradients.size());
-    for (const std::uint32_t leaf : trace.gradients)
-        roots.push_back(leaf_roots[leaf]);
-    return expect_root("gradient_root", commit::merkle_root(roots), gradient_root);
-}
-
-}  // namespace
-
-Status check_step(const TraceProgram& trace, std::span<const Digest> before_roots,
-                  std::span<const Digest> leaf_roots, const StepRecord& record,
-                  const Digest& state_root_after) {
-    const TraceHeader& h = trace.header;
-    if (leaf_roots.size() != h.leaves || before_roots.size() != h.state_slots ||
-        h.loss == kNoLeaf || h.grad_norm == kNoLeaf)
-        return fail(ErrorCode::kMismatch, "not a step of this train program");
-    for (std::uint32_t i = 0; i < h.input_leaves; ++i)
-        if (trace.leaves[i].kind == LeafRecord::Kind::batch)
-            GYM_CHECK(expect_root("batch_root", leaf_roots[i], record.batch_root));
-    GYM_CHECK(check_bits("loss", trace, leaf_roots, h.loss, record.loss_bits));
-    GYM_CHECK(check_bits("grad_norm", trace, leaf_roots, h.grad_norm, record.grad_norm_bits));
-    if (h.skipped == kNoLeaf) {
-        if (record.skipped) return fail(ErrorCode::kMismatch, "skipped: the program skips no step");
-    } else {
-        const auto bits = std::bit_cast<std::uint32_t>(record.skipped ? 1.0F : 0.0F);
-        GYM_CHECK(check_bits("skipped", trace, leaf_roots, h.skipped, bits));
-    }
-    if (record.gradient_root) GYM_CHECK(check_gradient(trace, leaf_roots, *record.gradient_root));
-    if (record.state_root)
-        GYM_CHECK(expect_root("state_root", state_root_after, *record.state_root));
-    return expect_root("the state after the step",
-                       commit::merkle_root(next_state_roots(trace, before_roots, leaf_roots)),
-                       state_root_after);
 }
 
 }  // namespace gym::dispute

@@ -19,10 +19,10 @@ using program::SlotId;
 using program::SlotKind;
 
 LeafRecord::Kind input_kind(const std::string& name) {
-    if (name == program::kBatchInput) return LeafRecord::Kind::batch;
-    if (name == program::kClockInput) return LeafRecord::Kind::clock;
-    if (name == program::kRandomInput) return LeafRecord::Kind::random;
-    return LeafRecord::Kind::other;
+    if (name == program::kBatchInput) return LeafRecord::Kind::kBatch;
+    if (name == program::kClockInput) return LeafRecord::Kind::kClock;
+    if (name == program::kRandomInput) return LeafRecord::Kind::kRandom;
+    return LeafRecord::Kind::kOther;
 }
 
 class Writer {
@@ -56,11 +56,11 @@ class Writer {
                     break;
                 case SlotKind::param:
                 case SlotKind::state:
-                    sources_[id] = {Source::Kind::state, state++, {}};
+                    sources_[id] = {Source::Kind::kState, state++, {}};
                     break;
                 case SlotKind::constant: {
                     const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
-                    sources_[id] = {Source::Kind::constant, 0,
+                    sources_[id] = {Source::Kind::kConstant, 0,
                                     commit::tensor_root(slot.dtype, dims, slot.value)};
                     break;
                 }
@@ -72,7 +72,7 @@ class Writer {
     }
 
     void add_leaf(SlotId id, LeafRecord record) {
-        sources_[id] = {Source::Kind::leaf, static_cast<std::uint32_t>(trace_.leaves.size()), {}};
+        sources_[id] = {Source::Kind::kLeaf, static_cast<std::uint32_t>(trace_.leaves.size()), {}};
         trace_.leaves.push_back(std::move(record));
     }
 
@@ -100,8 +100,9 @@ class Writer {
                 primitive.code, shape_of(slot(primitive.outputs[0])), primitive.attributes, {}};
             for (const SlotId id : primitive.inputs) {
                 const std::uint32_t* writer = local(id);
-                const Source source =
-                    writer != nullptr ? Source{Source::Kind::primitive, *writer, {}} : sources_[id];
+                const Source source = writer != nullptr
+                                          ? Source{Source::Kind::kPrimitive, *writer, {}}
+                                          : sources_[id];
                 record.inputs.push_back({source, shape_of(slot(id))});
             }
             *local(primitive.outputs[0]) = i;
@@ -138,7 +139,7 @@ class Writer {
     }
 
     Result<std::uint32_t> leaf_of(SlotId id, std::string_view name) const {
-        if (sources_[id].kind == Source::Kind::leaf) return sources_[id].index;
+        if (sources_[id].kind == Source::Kind::kLeaf) return sources_[id].index;
         return fail(ErrorCode::kInvalidArgument,
                     "output '" + std::string(name) + "' is what no op computes");
     }

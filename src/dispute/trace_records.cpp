@@ -41,7 +41,7 @@ Result<Shape> get_shape(Decoder& in) {
 
 void put(Encoder& out, const Source& source) {
     out.u8(static_cast<std::uint8_t>(source.kind));
-    if (source.kind == Source::Kind::constant)
+    if (source.kind == Source::Kind::kConstant)
         out.fixed(source.root);
     else
         out.u32(source.index);
@@ -50,11 +50,11 @@ void put(Encoder& out, const Source& source) {
 Result<Source> get_source(Decoder& in) {
     Source source;
     GYM_TRY(const std::uint8_t kind, in.u8());
-    if (kind < static_cast<std::uint8_t>(Source::Kind::primitive) ||
-        kind > static_cast<std::uint8_t>(Source::Kind::constant))
+    if (kind < static_cast<std::uint8_t>(Source::Kind::kPrimitive) ||
+        kind > static_cast<std::uint8_t>(Source::Kind::kConstant))
         return malformed("unknown source");
     source.kind = static_cast<Source::Kind>(kind);
-    if (source.kind == Source::Kind::constant) {
+    if (source.kind == Source::Kind::kConstant) {
         GYM_TRY(source.root, in.digest());
     } else {
         GYM_TRY(source.index, in.u32());
@@ -162,7 +162,7 @@ Bytes encode(const LeafRecord& record) {
     Encoder out;
     out.u8(static_cast<std::uint8_t>(record.kind));
     put(out, record.shape);
-    if (record.kind == LeafRecord::Kind::computed)
+    if (record.kind == LeafRecord::Kind::kComputed)
         out.u32(record.first).u32(record.count).u32(record.writer);
     return out.take();
 }
@@ -171,11 +171,11 @@ Result<LeafRecord> decode_leaf(ByteView bytes) {
     Decoder in(bytes);
     LeafRecord record;
     GYM_TRY(const std::uint8_t kind, in.u8());
-    if (kind > static_cast<std::uint8_t>(LeafRecord::Kind::other))
+    if (kind > static_cast<std::uint8_t>(LeafRecord::Kind::kOther))
         return malformed("unknown kind of leaf");
     record.kind = static_cast<LeafRecord::Kind>(kind);
     GYM_TRY(record.shape, get_shape(in));
-    if (record.kind == LeafRecord::Kind::computed) {
+    if (record.kind == LeafRecord::Kind::kComputed) {
         GYM_TRY(record.first, in.u32());
         GYM_TRY(record.count, in.u32());
         GYM_TRY(record.writer, in.u32());
@@ -200,7 +200,7 @@ Result<StateRecord> decode_state_record(ByteView bytes) {
     StateRecord record;
     GYM_TRY(record.shape, get_shape(in));
     GYM_TRY(record.next, get_source(in));
-    if (record.next.kind != Source::Kind::leaf && record.next.kind != Source::Kind::state)
+    if (record.next.kind != Source::Kind::kLeaf && record.next.kind != Source::Kind::kState)
         return malformed("state comes from a leaf or from state");
     GYM_TRY(record.delta_offset, in.u64());
     GYM_TRY(record.parameter, in.u32());

@@ -1,44 +1,93 @@
-#include "answers.hpp"
+#include "gym/game/strategy.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "gym/commit/codec.hpp"
 #include "gym/commit/merkle.hpp"
-#include "gym/game/planner.hpp"
+#include "gym/engine/record.hpp"
+#include "gym/game/rules.hpp"
+#include "outer_plan.hpp"
 #include "posted_tree.hpp"
 
-/// What the asserter answers: the nodes of the trees that its own run gives.
+// What the asserter answers: a train unit's trees down to the posted chunk, and what an aggregate
+// was made from.
 namespace gym::game {
 namespace {
 
 using commit::MerkleTree;
 
+// --- answers that are the same whatever a unit is ---
+
+/// The nodes below the cursor's of the tree over `leaves`.
+/// @errors kMismatch: the asserter's has another number of leaves.
+Result<Move> answer_tree(const Cursor& at, std::vector<Digest> leaves) {
+    const MerkleTree own(std::move(leaves));
+    if (own.leaf_count() != at.leaves)
+        return fail(ErrorCode::kMismatch, "the tree has another number of leaves");
+    return Move(move::Answer{answer_to(own, {at.height, at.index}, kAnswerLevelsMax)});
+}
+
+/// A tensor's chunks.
+Move answer_tensor(const OpFrame& op, const dispute::TracedTensor& tensor) {
+    const MerkleTree chunks(tensor.chunk_leaves);
+    const NodePlace root{commit::tree_depth(chunks.leaf_count()), 0};
+    return move::OpenTensor{op, chunks.root(), answer_to(chunks, root, kAnswerLevelsMax)};
+}
+
+/// The cursor's chunk. @errors kMismatch: there is none.
+Result<Move> answer_chunk(const Cursor& at, const OpFrame& op,
+                          const dispute::TracedTensor& tensor) {
+    if (at.index >= tensor.chunk_leaves.size())
+        return fail(ErrorCode::kMismatch, "the tensor has fewer chunks");
+    const ByteView content = tensor.chunk(at.index);
+    return Move(move::PostChunk{op, Bytes(content.begin(), content.end())});
+}
+
+/// The move, if the rules take it. @errors kMismatch.
+Result<Move> checked_answer(const GameTranscript& transcript, Move move) {
+    const auto ruling = decide(transcript.at(), move);
+    if (ruling.ok()) return move;
+    return fail(ErrorCode::kMismatch, "the run does not give what was committed to or posted: " +
+                                          std::string(name_of(move)) + ": " +
+                                          ruling.error().message);
+}
+
+// --- a train unit ---
+
 class Answer {
   public:
-    Answer(UnitWork& own, const Line& line) : own_(own), line_(line), at_(line.at()) {}
+    Answer(UnitWork& own, const GameTranscript& transcript)
+        : own_(own), transcript_(transcript), at_(transcript.at()) {}
 
     Result<Move> plan() {
         switch (at_.stage) {
-            case Stage::unit:
+            case Stage::kUnit:
                 return declare();
-            case Stage::steps:
+            case Stage::kSteps:
                 return steps();
-            case Stage::step:
+            case Stage::kStep:
                 return open_step();
-            case Stage::trace:
+            case Stage::kTrace:
                 return tree(trace_leaves());
-            case Stage::state:
+            case Stage::kState:
                 return tree(state_leaves());
-            case Stage::gradients:
+            case Stage::kGradients:
                 return tree(gradient_leaves());
-            case Stage::macro:
+            case Stage::kMacro:
                 return open_macro();
-            case Stage::primitives:
+            case Stage::kPrimitives:
                 return tree(primitive_leaves());
-            case Stage::tensor:
+            case Stage::kTensor:
                 return at_.leaves == 1 ? post_chunk() : open_tensor();
-            case Stage::chunks:
+            case Stage::kChunks:
                 return at_.height == 0 ? post_chunk() : tree(chunk_leaves());
-            case Stage::outer:
-            case Stage::outer_state:
-            case Stage::column:
-            case Stage::included:
+            case Stage::kNone:
+                break;  // of a game that is over
+            case Stage::kOuter:
+            case Stage::kOuterState:
+            case Stage::kColumn:
+            case Stage::kIncluded:
                 break;  // of aggregates
         }
         return fail(ErrorCode::kInternal, "a cursor at no stage of a train unit");
@@ -48,14 +97,14 @@ class Answer {
     using Leaves = Result<std::vector<Digest>>;
 
     [[nodiscard]] NodePlace here() const { return {at_.height, at_.index}; }
-    [[nodiscard]] std::uint32_t step_number() const { return line_.step()->step; }
+    [[nodiscard]] std::uint32_t step_number() const { return transcript_.step()->step; }
 
     Result<Move> declare() {
         GYM_TRY(const dispute::UnitStates* states, own_.states());
         const MerkleTree records(engine::record_chain(states->records));
         const MerkleTree after(states->state_roots);
         const NodePlace root{commit::tree_depth(records.leaf_count()), 0};
-        return Move(move::DeclareStates{line_.facts(), after.root(),
+        return Move(move::DeclareStates{transcript_.facts(), after.root(),
                                         answer_to(records, root, kTwinLevelsMax),
                                         answer_to(after, root, kTwinLevelsMax)});
     }
@@ -64,7 +113,7 @@ class Answer {
         GYM_TRY(const dispute::UnitStates* states, own_.states());
         const MerkleTree records(engine::record_chain(states->records));
         const MerkleTree after(states->state_roots);
-        return Move(move::AnswerSteps{line_.facts(), *line_.states_root(),
+        return Move(move::AnswerSteps{transcript_.facts(), *transcript_.states_root(),
                                       answer_to(records, here(), kTwinLevelsMax),
                                       answer_to(after, here(), kTwinLevelsMax)});
     }
@@ -73,7 +122,8 @@ class Answer {
         GYM_TRY(const dispute::StepTrace* step, own_.step(step_number()));
         const MerkleTree leaves(step->leaf_roots);
         const NodePlace root{commit::tree_depth(leaves.leaf_count()), 0};
-        return Move(move::OpenStep{*line_.step(), line_.facts(), encode(own_.trace().header),
+        return Move(move::OpenStep{*transcript_.step(), transcript_.facts(),
+                                   encode(own_.trace().header),
                                    engine::encode_step_record(step->record), leaves.root(),
                                    answer_to(leaves, root, kAnswerLevelsMax)});
     }
@@ -100,7 +150,7 @@ class Answer {
     }
     Leaves primitive_leaves() {
         GYM_TRY(const std::vector<Digest>* primitives,
-                own_.primitives(step_number(), line_.op()->leaf));
+                own_.primitives(step_number(), transcript_.op()->leaf));
         return *primitives;
     }
     Leaves chunk_leaves() {
@@ -109,7 +159,7 @@ class Answer {
     }
 
     Result<Move> open_macro() {
-        const OpFrame& op = *line_.op();
+        const OpFrame& op = *transcript_.op();
         GYM_TRY(const std::vector<Digest>* primitives, own_.primitives(step_number(), op.leaf));
         const MerkleTree outputs(*primitives);
         const NodePlace root{commit::tree_depth(op.count), 0};
@@ -122,7 +172,7 @@ class Answer {
 
     /// The tensor that is disputed: the delta, a step's windows, or a primitive's output.
     Result<const dispute::TracedTensor*> disputed() {
-        const OpFrame& op = *line_.op();
+        const OpFrame& op = *transcript_.op();
         if (op.leaf == dispute::kNoLeaf) return own_.delta();
         if (op.count == 0) return own_.windows(step_number());
         GYM_TRY(const dispute::TensorTrace* tensor,
@@ -132,25 +182,110 @@ class Answer {
 
     Result<Move> open_tensor() {
         GYM_TRY(const dispute::TracedTensor* tensor, disputed());
-        return answer_tensor(*line_.op(), *tensor);
+        return answer_tensor(*transcript_.op(), *tensor);
     }
 
     Result<Move> post_chunk() {
         GYM_TRY(const dispute::TracedTensor* tensor, disputed());
-        return answer_chunk(at_, *line_.op(), *tensor);
+        return answer_chunk(at_, *transcript_.op(), *tensor);
     }
 
     UnitWork& own_;
-    const Line& line_;
+    const GameTranscript& transcript_;
+    const Cursor& at_;
+};
+
+// --- an aggregate ---
+
+class OuterAnswer {
+  public:
+    OuterAnswer(OuterWork& own, const GameTranscript& transcript)
+        : own_(own), transcript_(transcript), at_(transcript.at()) {}
+
+    Result<Move> plan() {
+        switch (at_.stage) {
+            case Stage::kUnit:
+                return declare();
+            case Stage::kOuterState:
+                return tree();
+            case Stage::kIncluded:
+                return show();
+            case Stage::kTensor:
+            case Stage::kChunks:
+                return tensor();
+            case Stage::kColumn:
+                return column();
+            default:
+                return fail(ErrorCode::kInternal, "a cursor at no stage of an aggregate");
+        }
+    }
+
+  private:
+    Result<Move> declare() {
+        const auto included = own_.included();
+        GYM_TRY(const OuterTrees* trees, own_.run(included));
+        engine::StepRecord record;
+        record.batch_root = engine::included_root(included.size(), trees->deltas_root);
+        record.state_root = trees->state_root;
+        return Move(move::DeclareOuter{transcript_.outer_facts(),
+                                       engine::encode_step_record(record), roots_of(included),
+                                       slots_of(included)});
+    }
+
+    Result<Move> tree() {
+        GYM_TRY(const OuterTrees* trees, own_.run(transcript_.included()));
+        return answer_tree(at_, leaves_of(*trees, transcript_.outer()->tree));
+    }
+
+    Result<Move> show() {
+        const OuterDelta delta{static_cast<std::uint32_t>(at_.index), at_.node};
+        const auto epoch = own_.epoch();
+        const auto found = std::ranges::find_if(epoch, [&](const auto& one) {
+            return is_commitment_to(one, delta, transcript_.outer_facts().round_record);
+        });
+        if (found == epoch.end())
+            return fail(ErrorCode::kMismatch,
+                        "nobody committed to the delta in slot " + std::to_string(delta.slot));
+        const auto index = static_cast<std::uint32_t>(found - epoch.begin());
+        GYM_TRY(std::vector<Digest> path, commit::merkle_prove(epoch_leaves(epoch), index));
+        return Move(move::ShowIncluded{transcript_.outer_facts(), index, protocol::encode(*found),
+                                       std::move(path)});
+    }
+
+    Result<Move> tensor() {
+        const OpFrame& op = *transcript_.op();
+        GYM_TRY([[maybe_unused]] const OuterTrees* trees, own_.run(transcript_.included()));
+        GYM_TRY(const dispute::TracedTensor* tensor,
+                own_.tensor(transcript_.outer()->tree, op.primitive));
+        if (at_.stage == Stage::kTensor)
+            return at_.leaves == 1 ? answer_chunk(at_, op, *tensor) : answer_tensor(op, *tensor);
+        return at_.height == 0 ? answer_chunk(at_, op, *tensor)
+                               : answer_tree(at_, tensor->chunk_leaves);
+    }
+
+    Result<Move> column() {
+        GYM_TRY([[maybe_unused]] const OuterTrees* trees, own_.run(transcript_.included()));
+        GYM_TRY(Bytes values, own_.column(transcript_.op()->primitive, at_.index));
+        return Move(move::PostColumn{std::move(values)});
+    }
+
+    OuterWork& own_;
+    const GameTranscript& transcript_;
     const Cursor& at_;
 };
 
 }  // namespace
 
-Result<Move> plan_answer(UnitWork& own, const Line& line) {
-    GYM_ASSERT(!line.at().answered, "an answer is due");
-    GYM_TRY(Move move, Answer(own, line).plan());
-    return checked_answer(line, std::move(move));
+Result<Move> plan_answer(UnitWork& own, const GameTranscript& transcript) {
+    GYM_ASSERT(!transcript.at().answered, "an answer is due");
+    GYM_TRY(Move move, Answer(own, transcript).plan());
+    return checked_answer(transcript, std::move(move));
+}
+
+Result<Move> plan_answer(OuterWork& own, const GameTranscript& transcript) {
+    GYM_ASSERT(!transcript.at().answered, "an answer is due");
+    GYM_TRY(Move move, OuterAnswer(own, transcript).plan());
+    return checked_answer(transcript, std::move(move));
 }
 
 }  // namespace gym::game

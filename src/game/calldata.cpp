@@ -4,12 +4,10 @@
 #include <array>
 #include <utility>
 
-#include "abi_structs.hpp"
+#include "abi_codec.hpp"
 
 namespace gym::game {
 namespace {
-
-constexpr std::size_t kSelectorBytes = 4;
 
 /// "pick(bytes32,(uint8,..),(uint64,..))".
 template <class M>
@@ -79,7 +77,7 @@ namespace {
 const chain::AbiSignature* find_signature(ByteView calldata, std::size_t& index) {
     for (index = 0; index < signatures().size(); ++index) {
         const auto selector = signatures()[index].selector();
-        if (calldata.size() >= kSelectorBytes &&
+        if (calldata.size() >= abi::kSelectorBytes &&
             std::equal(selector.begin(), selector.end(), calldata.begin()))
             return &signatures()[index];
     }
@@ -87,7 +85,7 @@ const chain::AbiSignature* find_signature(ByteView calldata, std::size_t& index)
 }
 
 Error no_move() {
-    return fail(ErrorCode::kNotFound, "the call is no move of a dispute");
+    return fail(ErrorCode::kNotFound, "the call is not a move of a dispute");
 }
 
 Result<SentMove> sent_move(std::size_t index, const chain::AbiValue::List& arguments) {
@@ -99,15 +97,6 @@ Result<SentMove> sent_move(std::size_t index, const chain::AbiValue::List& argum
 }
 
 }  // namespace
-
-Result<SentMove> decode_call(ByteView calldata) {
-    std::size_t index = 0;
-    const chain::AbiSignature* signature = find_signature(calldata, index);
-    if (signature == nullptr) return no_move();
-    GYM_TRY(const auto arguments,
-            chain::abi_decode(signature->inputs, calldata.subspan(kSelectorBytes)));
-    return sent_move(index, arguments);
-}
 
 Result<SentMove> read_call(ByteView calldata) {
     std::size_t index = 0;

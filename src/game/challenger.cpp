@@ -1,12 +1,22 @@
-#include "challenger.hpp"
+#include "gym/game/strategy.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
-#include "gym/game/planner.hpp"
+#include "gym/commit/dtype.hpp"
+#include "gym/engine/batch.hpp"
 #include "gym/game/rules.hpp"
+#include "gym/game/transcript.hpp"
+#include "gym/game/unit_work.hpp"
+#include "gym/program/train_program.hpp"
+#include "outer_plan.hpp"
+#include "posted_tree.hpp"
+#include "rules_common.hpp"
 
+// What the challenger plays: down to the first difference, then the proof.
 namespace gym::game {
+namespace {
 
 using dispute::LeafRecord;
 using dispute::Source;
@@ -15,12 +25,11 @@ Error no_fault(const std::string& where) {
     return fail(ErrorCode::kConflict, "the asserter is right: there is no difference " + where);
 }
 
+/// The move that was planned is refused.
 Error no_move_wins(const Move& move, const Error& refusal) {
     return fail(ErrorCode::kConflict,
                 "no move wins from here: " + std::string(name_of(move)) + ": " + refusal.message);
 }
-
-namespace {
 
 NodePlace last_child(const Cursor& at, unsigned levels_max) {
     const ChildRange range = children_of({at.height, at.index}, at.leaves, levels_max);
@@ -28,31 +37,66 @@ NodePlace last_child(const Cursor& at, unsigned levels_max) {
     return {range.height, range.first + range.count - 1};
 }
 
-}  // namespace
+// --- a train unit ---
+
+/// Plans the challenger's move: at every level down to the first difference, then the proof.
+class Challenge {
+  public:
+    Challenge(UnitWork& own, const GameTranscript& transcript)
+        : own_(own), transcript_(transcript), at_(transcript.at()) {}
+    Result<Move> plan();
+
+  private:
+    // Down to a step's outputs, and faults between them, its record and the states.
+    Result<Move> steps();
+    Result<Move> delta();
+    Result<Move> trace();
+    Result<Move> record(const PostedTree& leaves, const dispute::StepTrace& step);
+    Result<Move> field(const PostedTree& leaves, std::uint8_t field, std::uint32_t leaf);
+    Result<Pick> source_of(const dispute::StepTrace& step, const dispute::Source& source);
+    Result<Move> state();
+    Result<Move> gradients();
+    // Below a macro op, the windows and the delta.
+    Result<Move> primitives();
+    Result<const dispute::TracedTensor*> disputed();
+    Result<Move> chunks();
+    Result<Move> element();
+    Result<Move> prove_element(std::uint64_t element);
+    Result<Move> prove_token(std::uint64_t element);
+    Result<Move> prove_delta(std::uint64_t word);
+
+    [[nodiscard]] Bytes header() const { return encode(own_.trace().header); }
+
+    UnitWork& own_;
+    const GameTranscript& transcript_;
+    const Cursor& at_;
+};
 
 Result<Move> Challenge::plan() {
     switch (at_.stage) {
-        case Stage::steps:
+        case Stage::kSteps:
             return steps();
-        case Stage::trace:
+        case Stage::kTrace:
             return trace();
-        case Stage::state:
+        case Stage::kState:
             return state();
-        case Stage::gradients:
+        case Stage::kGradients:
             return gradients();
-        case Stage::primitives:
+        case Stage::kPrimitives:
             return primitives();
-        case Stage::chunks:
+        case Stage::kChunks:
             return at_.height == 0 ? element() : chunks();
-        case Stage::unit:
-        case Stage::step:
-        case Stage::macro:
-        case Stage::tensor:
+        case Stage::kUnit:
+        case Stage::kStep:
+        case Stage::kMacro:
+        case Stage::kTensor:
             break;  // the asserter's turn
-        case Stage::outer:
-        case Stage::outer_state:
-        case Stage::column:
-        case Stage::included:
+        case Stage::kNone:
+            break;  // of a game that is over
+        case Stage::kOuter:
+        case Stage::kOuterState:
+        case Stage::kColumn:
+        case Stage::kIncluded:
             break;  // of aggregates
     }
     return fail(ErrorCode::kInternal, "the challenger has no move at this stage");
@@ -60,10 +104,10 @@ Result<Move> Challenge::plan() {
 
 Result<Move> Challenge::steps() {
     GYM_TRY(const dispute::UnitStates* states, own_.states());
-    const PostedTree records(line_, Stage::steps, engine::record_chain(states->records));
-    const PostedTree after(line_, Stage::steps, states->state_roots, Twin::states);
+    const PostedTree records(transcript_, Stage::kSteps, engine::record_chain(states->records));
+    const PostedTree after(transcript_, Stage::kSteps, states->state_roots, Twin::kStates);
     const auto record = records.first_difference(at_), state = after.first_difference(at_);
-    const bool same_end = states->state_roots.back() == line_.facts().final_state_root;
+    const bool same_end = states->state_roots.back() == transcript_.facts().final_state_root;
     if (!record && !state && same_end) return delta();
     // Both lists have nodes in the same places. A list that ends in another state than the one that
     // was committed to has no answer.
@@ -76,7 +120,8 @@ Result<Move> Challenge::steps() {
                     after.path(node, height)};
     };
     if (first.height > 0) return Move(move::PickNode{pick(first, at_.height)});
-    move::PickStep move{line_.facts(), {*line_.states_root(), pick(first, at_.height), {}}};
+    move::PickStep move{transcript_.facts(),
+                        {*transcript_.states_root(), pick(first, at_.height), {}}};
     if (first.index > 0)
         move.to.before = pick({0, first.index - 1}, commit::tree_depth(records.own().leaf_count()));
     return Move(std::move(move));
@@ -85,49 +130,49 @@ Result<Move> Challenge::steps() {
 /// Records and states are right: what is left of a commitment is the delta.
 Result<Move> Challenge::delta() {
     GYM_TRY(const dispute::TracedTensor* delta, own_.delta());
-    if (delta->root() == line_.facts().delta_root)
+    if (delta->root() == transcript_.facts().delta_root)
         return no_fault("in the unit's records, states and delta");
-    return Move(move::PickDelta{line_.facts(), *line_.states_root(), header()});
+    return Move(move::PickDelta{transcript_.facts(), *transcript_.states_root(), header()});
 }
 
 Result<Move> Challenge::trace() {
-    GYM_TRY(const dispute::StepTrace* step, own_.step(line_.step()->step));
-    const PostedTree leaves(line_, Stage::trace, step->leaf_roots);
+    GYM_TRY(const dispute::StepTrace* step, own_.step(transcript_.step()->step));
+    const PostedTree leaves(transcript_, Stage::kTrace, step->leaf_roots);
     const auto first = leaves.first_difference(at_);
     if (!first) return record(leaves, *step);
     if (first->height > 0) return Move(move::PickNode{pick_below(leaves, *first, at_)});
     const auto leaf = static_cast<std::uint32_t>(first->index);
     GYM_TRY(dispute::RecordProof proof, own_.records().leaf(leaf));
     const LeafRecord::Kind kind = own_.trace().leaves[leaf].kind;
-    if (kind == LeafRecord::Kind::clock || kind == LeafRecord::Kind::random)
-        return Move(move::ProveInput{*line_.step(), line_.facts(), header(),
+    if (kind == LeafRecord::Kind::kClock || kind == LeafRecord::Kind::kRandom)
+        return Move(move::ProveInput{*transcript_.step(), transcript_.facts(), header(),
                                      pick_from_root(leaves, leaf), std::move(proof)});
-    return Move(
-        move::PickLeaf{*line_.step(), header(), pick_below(leaves, *first, at_), std::move(proof)});
+    return Move(move::PickLeaf{*transcript_.step(), header(), pick_below(leaves, *first, at_),
+                               std::move(proof)});
 }
 
 /// All trace leaves are right: a field of the record, the state after or a gradient is not.
 Result<Move> Challenge::record(const PostedTree& leaves, const dispute::StepTrace& step) {
-    GYM_TRY(const engine::StepRecord claimed, engine::decode_step_record(line_.record()));
+    GYM_TRY(const engine::StepRecord claimed, engine::decode_step_record(transcript_.record()));
     const dispute::TraceHeader& h = own_.trace().header;
     if (claimed.batch_root != step.record.batch_root) {
         const auto batch =
-            std::ranges::find(own_.trace().leaves, LeafRecord::Kind::batch, &LeafRecord::kind);
+            std::ranges::find(own_.trace().leaves, LeafRecord::Kind::kBatch, &LeafRecord::kind);
         return field(leaves, 0, static_cast<std::uint32_t>(batch - own_.trace().leaves.begin()));
     }
     if (claimed.loss_bits != step.record.loss_bits) return field(leaves, 1, h.loss);
     if (claimed.grad_norm_bits != step.record.grad_norm_bits) return field(leaves, 2, h.grad_norm);
     if (claimed.skipped != step.record.skipped) return field(leaves, 3, h.skipped);
     const auto after = dispute::next_state_roots(own_.trace(), step.before_roots, step.leaf_roots);
-    if (commit::merkle_root(after) != line_.step()->state_after)
-        return Move(move::PickTree{*line_.step(), header(), {}});
+    if (commit::merkle_root(after) != transcript_.step()->state_after)
+        return Move(move::PickTree{*transcript_.step(), header(), {}});
     if (claimed.gradient_root != step.record.gradient_root)
-        return Move(move::PickTree{*line_.step(), header(), line_.record()});
+        return Move(move::PickTree{*transcript_.step(), header(), transcript_.record()});
     return no_fault("in the step's trace, record and state");
 }
 
 Result<Move> Challenge::field(const PostedTree& leaves, std::uint8_t field, std::uint32_t leaf) {
-    move::ProveRecord move{*line_.step(), header(), line_.record(), field, {}, {}};
+    move::ProveRecord move{*transcript_.step(), header(), transcript_.record(), field, {}, {}};
     if (leaf < own_.trace().leaves.size()) {  // a program without a guard has no leaf for it
         move.leaf = pick_from_root(leaves, leaf);
         GYM_TRY(move.leaf_record, own_.records().leaf(leaf));
@@ -137,16 +182,17 @@ Result<Move> Challenge::field(const PostedTree& leaves, std::uint8_t field, std:
 
 /// Where a slot's next value comes from, with its path.
 Result<Pick> Challenge::source_of(const dispute::StepTrace& step, const Source& source) {
-    if (source.kind == Source::Kind::leaf)
-        return pick_from_root(PostedTree(line_, Stage::trace, step.leaf_roots), source.index);
+    if (source.kind == Source::Kind::kLeaf)
+        return pick_from_root(PostedTree(transcript_, Stage::kTrace, step.leaf_roots),
+                              source.index);
     GYM_TRY(std::vector<Digest> path, commit::merkle_prove(step.before_roots, source.index));
     return Pick{source.index, step.before_roots[source.index], std::move(path), {}, {}};
 }
 
 Result<Move> Challenge::state() {
-    GYM_TRY(const dispute::StepTrace* step, own_.step(line_.step()->step));
+    GYM_TRY(const dispute::StepTrace* step, own_.step(transcript_.step()->step));
     const PostedTree slots(
-        line_, Stage::state,
+        transcript_, Stage::kState,
         dispute::next_state_roots(own_.trace(), step->before_roots, step->leaf_roots));
     const auto first = slots.first_difference(at_);
     if (!first) return no_fault("in the state after the step");
@@ -154,31 +200,309 @@ Result<Move> Challenge::state() {
     const auto slot = static_cast<std::uint32_t>(first->index);
     GYM_TRY(dispute::RecordProof proof, own_.records().state(slot));
     GYM_TRY(Pick source, source_of(*step, own_.trace().state[slot].next));
-    return Move(move::ProveSlot{*line_.step(), header(), pick_below(slots, *first, at_),
+    return Move(move::ProveSlot{*transcript_.step(), header(), pick_below(slots, *first, at_),
                                 std::move(proof), std::move(source)});
 }
 
 Result<Move> Challenge::gradients() {
-    GYM_TRY(const dispute::StepTrace* step, own_.step(line_.step()->step));
+    GYM_TRY(const dispute::StepTrace* step, own_.step(transcript_.step()->step));
     std::vector<Digest> roots;
     for (const std::uint32_t leaf : own_.trace().gradients)
         roots.push_back(step->leaf_roots[leaf]);
-    const PostedTree gradients(line_, Stage::gradients, std::move(roots));
+    const PostedTree gradients(transcript_, Stage::kGradients, std::move(roots));
     const auto first = gradients.first_difference(at_);
     if (!first) return no_fault("in the step's gradients");
     if (first->height > 0) return Move(move::PickNode{pick_below(gradients, *first, at_)});
     const auto number = static_cast<std::uint32_t>(first->index);
     GYM_TRY(dispute::RecordProof proof, own_.records().gradient(number));
     GYM_TRY(Pick source,
-            source_of(*step, {Source::Kind::leaf, own_.trace().gradients[number], {}}));
-    return Move(move::ProveGradient{*line_.step(), header(), pick_below(gradients, *first, at_),
-                                    std::move(proof), std::move(source)});
+            source_of(*step, {Source::Kind::kLeaf, own_.trace().gradients[number], {}}));
+    return Move(move::ProveGradient{*transcript_.step(), header(),
+                                    pick_below(gradients, *first, at_), std::move(proof),
+                                    std::move(source)});
 }
 
-Result<Move> plan_challenge(UnitWork& own, const Line& line) {
-    GYM_ASSERT(line.at().answered, "the challenger moves where there is an answer");
-    GYM_TRY(Move move, Challenge(own, line).plan());
-    const auto ruling = decide(line.at(), move);
+Result<Move> Challenge::primitives() {
+    const OpFrame& op = *transcript_.op();
+    GYM_TRY(const std::vector<Digest>* primitives,
+            own_.primitives(transcript_.step()->step, op.leaf));
+    const PostedTree outputs(transcript_, Stage::kPrimitives, *primitives);
+    const auto first = outputs.first_difference(at_);
+    if (!first) return no_fault("in the op's primitives");
+    if (first->height > 0) return Move(move::PickNode{pick_below(outputs, *first, at_)});
+    const auto primitive = static_cast<std::uint32_t>(first->index);
+    GYM_TRY(dispute::RecordProof proof, own_.records().primitive(op.first + primitive));
+    return Move(
+        move::PickPrimitive{op, header(), pick_below(outputs, *first, at_), std::move(proof)});
+}
+
+/// What the tensor must be.
+Result<const dispute::TracedTensor*> Challenge::disputed() {
+    const OpFrame& op = *transcript_.op();
+    if (op.leaf == dispute::kNoLeaf) return own_.delta();
+    if (op.count == 0) return own_.windows(transcript_.step()->step);
+    GYM_TRY(const dispute::TensorTrace* tensor,
+            own_.tensor(transcript_.step()->step, op.leaf, op.primitive));
+    return &tensor->output;
+}
+
+Result<Move> Challenge::chunks() {
+    GYM_TRY(const dispute::TracedTensor* tensor, disputed());
+    const PostedTree chunks(transcript_, Stage::kChunks, tensor->chunk_leaves);
+    const auto first = chunks.first_difference(at_);
+    if (!first) return no_fault("in the tensor's chunks");
+    return Move(move::PickNode{pick_below(chunks, *first, at_)});
+}
+
+/// The first byte that is wrong in the chunk that was posted, and what must be there.
+Result<Move> Challenge::element() {
+    GYM_TRY(const dispute::TracedTensor* tensor, disputed());
+    const ByteView mine = tensor->chunk(at_.index);
+    const Bytes& theirs = transcript_.chunk();
+    if (mine.size() != theirs.size()) return no_fault("that is in the tensor");
+    const auto wrong = std::ranges::mismatch(mine, theirs).in1 - mine.begin();
+    if (static_cast<std::size_t>(wrong) == mine.size()) return no_fault("in the chunk");
+    const std::uint64_t byte = at_.index * commit::kChunkBytes + static_cast<std::uint64_t>(wrong);
+    const OpFrame& op = *transcript_.op();
+    if (op.leaf == dispute::kNoLeaf) return prove_delta(byte / sizeof(float));
+    const std::uint64_t element = byte / commit::size_bytes(tensor->shape.dtype);
+    return op.count == 0 ? prove_token(element) : prove_element(element);
+}
+
+Result<Move> Challenge::prove_element(std::uint64_t element) {
+    const OpFrame& op = *transcript_.op();
+    const std::uint32_t step_number = transcript_.step()->step;
+    GYM_TRY(const dispute::StepTrace* step, own_.step(step_number));
+    GYM_TRY(const std::vector<Digest>* primitives, own_.primitives(step_number, op.leaf));
+    GYM_TRY(const dispute::TensorTrace* tensor, own_.tensor(step_number, op.leaf, op.primitive));
+    const dispute::PrimitiveRecord& record = own_.trace().primitives[op.first + op.primitive];
+    // Operands lie left of the first difference: own tensors, with paths in the asserter's trees.
+    const auto path_of = [&](const Source& source) -> Result<std::vector<Digest>> {
+        if (source.kind == Source::Kind::kState)
+            return commit::merkle_prove(step->before_roots, source.index);
+        const bool leaf = source.kind == Source::Kind::kLeaf;
+        const PostedTree tree(transcript_, leaf ? Stage::kTrace : Stage::kPrimitives,
+                              leaf ? step->leaf_roots : *primitives);
+        return tree.path({0, source.index});
+    };
+    GYM_TRY(auto operands, dispute::open_operands(record, *tensor, element, path_of));
+    return Move(move::ProveElement{op, *transcript_.step(), header(), encode(record), element,
+                                   transcript_.chunk(), std::move(operands)});
+}
+
+Result<Move> Challenge::prove_token(std::uint64_t element) {
+    const Facts& facts = transcript_.facts();
+    const dispute::TraceHeader& h = own_.trace().header;
+    const std::uint64_t tokens = own_.dataset_tokens();
+    const std::uint64_t length = std::uint64_t{h.window_tokens} + 1;
+    const std::uint64_t training = tokens - tokens / 10;  // the last tenth validates
+    if (training < length || h.stride == 0)
+        return fail(ErrorCode::kConflict, "the dataset has no window");
+    const std::uint64_t starts = (training - length) / h.stride + 1;
+    const std::uint64_t start =
+        engine::window_start({facts.job_seed, facts.round, facts.slot}, transcript_.step()->step,
+                             static_cast<std::uint32_t>(element / length), starts);
+    GYM_TRY(auto dataset, own_.dataset_chunk(start * h.stride + element % length));
+    return Move(move::ProveToken{*transcript_.op(), *transcript_.step(), facts, header(), element,
+                                 transcript_.chunk(), tokens, std::move(dataset)});
+}
+
+Result<Move> Challenge::prove_delta(std::uint64_t word) {
+    move::ProveDelta move{
+        *transcript_.op(), transcript_.facts(), header(), word, transcript_.chunk(), {}, {}, {}};
+    const std::uint64_t byte = word * sizeof(float);
+    const auto& slots = own_.trace().state;
+    const auto slot = std::ranges::find_if(slots, [&](const dispute::StateRecord& record) {
+        return record.delta_offset != 0 && record.delta_offset <= byte &&
+               byte - record.delta_offset < size_bytes(record.shape);
+    });
+    if (slot == slots.end()) return Move(std::move(move));  // the head
+    const auto index = static_cast<std::uint32_t>(slot - slots.begin());
+    GYM_TRY(move.slot_record, own_.records().state(index));
+    GYM_TRY(UnitWork::SlotElement sides,
+            own_.slot_element(index, (byte - slot->delta_offset) / sizeof(float)));
+    move.final = std::move(sides.final);
+    move.base = std::move(sides.base);
+    return Move(std::move(move));
+}
+
+// --- an aggregate ---
+
+class OuterChallenge {
+  public:
+    OuterChallenge(OuterWork& own, const GameTranscript& transcript)
+        : own_(own), transcript_(transcript), at_(transcript.at()) {}
+
+    Result<Move> plan() {
+        switch (at_.stage) {
+            case Stage::kOuter:
+                return outer();
+            case Stage::kIncluded:
+                return signer();
+            case Stage::kOuterState:
+                return tensors();
+            case Stage::kChunks:
+                return at_.height == 0 ? element() : chunks();
+            case Stage::kColumn:
+                return column();
+            default:
+                return fail(ErrorCode::kInternal, "the challenger has no move at this stage");
+        }
+    }
+
+  private:
+    [[nodiscard]] Bytes header() const { return encode(own_.trace().header); }
+    [[nodiscard]] OuterTree tree() const { return transcript_.outer()->tree; }
+    /// The outer step with the deltas that were declared.
+    Result<const OuterTrees*> run() { return own_.run(transcript_.included()); }
+
+    /// The state record of a parameter.
+    [[nodiscard]] Result<dispute::RecordProof> record_of(std::uint64_t parameter) const {
+        const auto& slots = own_.trace().state;
+        const auto found = std::ranges::find_if(slots, [&](const dispute::StateRecord& record) {
+            return record.delta_offset != 0 && record.parameter == parameter;
+        });
+        return own_.records().state(static_cast<std::uint32_t>(found - slots.begin()));
+    }
+
+    Result<Move> outer() {
+        if (const auto unknown = first_not_committed_to()) return pick_included(*unknown);
+        GYM_TRY(const OuterTrees* trees, run());
+        const OuterFacts& facts = transcript_.outer_facts();
+        OuterTree wrong = OuterTree::kNone;
+        if (commit::merkle_root(trees->base) != facts.final_state_root)
+            wrong = OuterTree::kBase;
+        else if (commit::merkle_root(trees->momentum) != facts.momentum_after)
+            wrong = OuterTree::kMomentum;
+        else if (trees->state_root != transcript_.outer()->state_root)
+            wrong = OuterTree::kBoth;
+        if (wrong == OuterTree::kNone) return no_fault("in the outer step");
+        return Move(move::PickOuter{*transcript_.outer(), facts, header(), wrong});
+    }
+
+    /// Position of the first included delta without a commitment that is right in all that can be
+    /// seen of it. Who does not know the epoch's commitments believes that they are there.
+    std::optional<std::uint32_t> first_not_committed_to() {
+        const OuterFacts& facts = transcript_.outer_facts();
+        const auto epoch = own_.epoch();
+        if (epoch.empty() || epoch.size() != facts.epoch_leaves ||
+            commit::merkle_root(epoch_leaves(epoch)) != facts.epoch_root)
+            return std::nullopt;
+        for (std::uint32_t i = 0; i < transcript_.included().size(); ++i) {
+            const bool there = std::ranges::any_of(epoch, [&](const auto& one) {
+                return is_commitment_to(one, transcript_.included()[i], facts.round_record) &&
+                       !rules::signer_fault(own_.domain(), one, own_.round_record());
+            });
+            if (!there) return i;
+        }
+        return std::nullopt;
+    }
+
+    Result<Move> pick_included(std::uint32_t position) {
+        const std::vector<Digest> roots = roots_of(transcript_.included());
+        GYM_TRY(std::vector<Digest> path, commit::merkle_prove(roots, position));
+        return Move(move::PickIncluded{*transcript_.outer(), slots_of(transcript_.included()),
+                                       position, roots[position], std::move(path)});
+    }
+
+    /// The commitment that was shown is wrong, or somebody really committed to the delta.
+    Result<Move> signer() {
+        return Move(move::ProveSigner{transcript_.outer_facts(),
+                                      protocol::encode(own_.round_record()),
+                                      transcript_.commitment()});
+    }
+
+    Result<Move> tensors() {
+        GYM_TRY(const OuterTrees* trees, run());
+        const PostedTree leaves(transcript_, Stage::kOuterState, leaves_of(*trees, tree()));
+        const auto first = leaves.first_difference(at_);
+        if (!first) return no_fault("in the tensors that the outer step made");
+        if (first->height > 0) return Move(move::PickNode{pick_below(leaves, *first, at_)});
+        Pick leaf = pick_below(leaves, *first, at_);
+        if (tree() == OuterTree::kBoth) return slot(*trees, std::move(leaf));
+        GYM_TRY(dispute::RecordProof record, record_of(leaf.index));
+        return Move(move::PickOuterTensor{*transcript_.outer(), header(), std::move(leaf),
+                                          std::move(record)});
+    }
+
+    /// The trees that were committed to are right, so what the record has is not theirs.
+    Result<Move> slot(const OuterTrees& trees, Pick leaf) {
+        const std::uint64_t count = trees.base.size();
+        const bool parameter = leaf.index < count;
+        const std::vector<Digest>& right = parameter ? trees.base : trees.momentum;
+        const std::uint64_t index = parameter ? leaf.index : leaf.index - count;
+        GYM_TRY(std::vector<Digest> path, commit::merkle_prove(right, index));
+        Pick source{index, right[index], std::move(path), {}, {}};
+        return Move(move::ProveOuterSlot{*transcript_.outer(), transcript_.outer_facts(), header(),
+                                         std::move(leaf), std::move(source)});
+    }
+
+    Result<const dispute::TracedTensor*> disputed() {
+        GYM_TRY([[maybe_unused]] const OuterTrees* trees, run());
+        return own_.tensor(tree(), transcript_.op()->primitive);
+    }
+
+    Result<Move> chunks() {
+        GYM_TRY(const dispute::TracedTensor* tensor, disputed());
+        const PostedTree chunks(transcript_, Stage::kChunks, tensor->chunk_leaves);
+        const auto first = chunks.first_difference(at_);
+        if (!first) return no_fault("in the tensor's chunks");
+        return Move(move::PickNode{pick_below(chunks, *first, at_)});
+    }
+
+    Result<Move> element() {
+        GYM_TRY(const dispute::TracedTensor* tensor, disputed());
+        const ByteView mine = tensor->chunk(at_.index);
+        const Bytes& theirs = transcript_.chunk();
+        const auto wrong = std::ranges::mismatch(mine, theirs).in1 - mine.begin();
+        if (static_cast<std::size_t>(wrong) == mine.size()) return no_fault("in the chunk");
+        const std::uint64_t byte =
+            at_.index * commit::kChunkBytes + static_cast<std::uint64_t>(wrong);
+        return Move(move::PickElement{*transcript_.op(), *transcript_.outer(), byte / sizeof(float),
+                                      theirs});
+    }
+
+    Result<Move> column() {
+        GYM_TRY([[maybe_unused]] const OuterTrees* trees, run());
+        const std::uint32_t parameter = transcript_.op()->primitive;
+        GYM_TRY(const Bytes mine, own_.column(parameter, at_.index));
+        const Bytes& theirs = transcript_.values();
+        const auto wrong = std::ranges::mismatch(mine, theirs).in1 - mine.begin();
+        if (static_cast<std::size_t>(wrong) < mine.size())
+            return value(parameter, static_cast<std::uint32_t>(wrong / sizeof(float)));
+        GYM_TRY(OuterWork::Before before, own_.before(parameter, at_.index));
+        return Move(move::ProveOuter{*transcript_.op(), *transcript_.outer(),
+                                     transcript_.outer_facts(), header(), theirs,
+                                     std::move(before.base), std::move(before.momentum)});
+    }
+
+    Result<Move> value(std::uint32_t parameter, std::uint32_t position) {
+        GYM_TRY(dispute::RecordProof record, record_of(parameter));
+        GYM_TRY(dispute::ChunksOpening delta, own_.delta_element(position, parameter, at_.index));
+        return Move(move::ProveColumn{*transcript_.op(), *transcript_.outer(), header(),
+                                      transcript_.values(), position, std::move(record),
+                                      std::move(delta)});
+    }
+
+    OuterWork& own_;
+    const GameTranscript& transcript_;
+    const Cursor& at_;
+};
+
+}  // namespace
+
+Result<Move> plan_challenge(UnitWork& own, const GameTranscript& transcript) {
+    GYM_ASSERT(transcript.at().answered, "the challenger moves where there is an answer");
+    GYM_TRY(Move move, Challenge(own, transcript).plan());
+    const auto ruling = decide(transcript.at(), move);
+    if (ruling.ok()) return move;
+    return no_move_wins(move, ruling.error());
+}
+
+Result<Move> plan_challenge(OuterWork& own, const GameTranscript& transcript) {
+    GYM_ASSERT(transcript.at().answered, "the challenger moves where there is an answer");
+    GYM_TRY(Move move, OuterChallenge(own, transcript).plan());
+    const auto ruling = decide(transcript.at(), move, &own.domain());
     if (ruling.ok()) return move;
     return no_move_wins(move, ruling.error());
 }

@@ -4,15 +4,11 @@
 #include <concepts>
 #include <tuple>
 
-#include "abi_structs.hpp"
+#include "abi_codec.hpp"
 #include "gym/crypto/keccak.hpp"
 
 namespace gym::game {
 namespace {
-
-constexpr std::array<std::string_view, 14> kStages{
-    "unit",       "steps",  "step",   "trace", "state",       "gradients", "macro",
-    "primitives", "tensor", "chunks", "outer", "outer_state", "column",    "included"};
 
 struct MoveInfo {
     std::string_view name;
@@ -75,11 +71,6 @@ Digest hash_struct(const T& one) {
 }
 
 }  // namespace
-
-std::string_view to_string(Stage stage) noexcept {
-    const auto index = static_cast<std::size_t>(stage) - 1;
-    return index < kStages.size() ? kStages[index] : "unknown";
-}
 
 Digest hash_of(const Cursor& cursor) {
     return hash_struct(cursor);

@@ -20,8 +20,8 @@ std::vector<Digest> roots_of(std::span<const OuterDelta> deltas) {
 
 std::vector<Digest> leaves_of(const OuterTrees& trees, OuterTree tree) {
     std::vector<Digest> leaves;
-    if (tree != OuterTree::momentum) leaves = trees.base;
-    if (tree != OuterTree::base)
+    if (tree != OuterTree::kMomentum) leaves = trees.base;
+    if (tree != OuterTree::kBase)
         leaves.insert(leaves.end(), trees.momentum.begin(), trees.momentum.end());
     return leaves;
 }

@@ -3,10 +3,10 @@
 #include <span>
 #include <vector>
 
-#include "gym/game/line.hpp"
 #include "gym/game/outer_work.hpp"
+#include "gym/game/transcript.hpp"
 
-/// What both sides of a game about an aggregate ask for.
+/// Helpers of both sides in a game about an aggregate.
 namespace gym::game {
 
 /// Slots of deltas, u32 big-endian each.

@@ -8,7 +8,7 @@ namespace gym::game {
 namespace {
 
 unsigned levels_of(Stage stage) {
-    return stage == Stage::steps ? kTwinLevelsMax : kAnswerLevelsMax;
+    return stage == Stage::kSteps ? kTwinLevelsMax : kAnswerLevelsMax;
 }
 
 /// What an answer lists; nullptr: the move is none.
@@ -19,7 +19,7 @@ const std::vector<Digest>* children_in(const Move& move, Twin twin) {
                               one.records;
                               one.states;
                           })
-                return twin == Twin::states ? &one.states : &one.records;
+                return twin == Twin::kStates ? &one.states : &one.records;
             else if constexpr (requires { one.children; })
                 return &one.children;
             else
@@ -47,17 +47,18 @@ std::vector<Digest> answer_to(const commit::MerkleTree& own, NodePlace node, uns
     return children;
 }
 
-PostedTree::PostedTree(const Line& line, Stage stage, std::vector<Digest> own, Twin twin)
+PostedTree::PostedTree(const GameTranscript& transcript, Stage stage, std::vector<Digest> own,
+                       Twin twin)
     : own_(std::move(own)),
       depth_(commit::tree_depth(own_.leaf_count())),
       levels_max_(levels_of(stage)) {
-    for (const Played& played : line.moves())
+    for (const PlayedMove& played : transcript.moves())
         if (played.next.stage == stage) note(played, twin);
 }
 
-void PostedTree::note(const Played& played, Twin twin) {
+void PostedTree::note(const PlayedMove& played, Twin twin) {
     const Cursor& next = played.next;
-    const Digest& node = twin == Twin::states ? next.twin : next.node;
+    const Digest& node = twin == Twin::kStates ? next.twin : next.node;
     const std::vector<Digest>* children = children_in(played.move, twin);
     if (children != nullptr && next.answered && !children->empty())
         post(next, node, *children);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gym/commit/merkle.hpp"
-#include "gym/game/line.hpp"
+#include "gym/game/transcript.hpp"
 
 namespace gym::game {
 
@@ -32,7 +32,7 @@ struct ChildRange {
                                             unsigned levels_max);
 
 /// Which of the two trees that go down in step at stage `steps`; of the other stages the first.
-enum class Twin { records, states };
+enum class Twin { kRecords, kStates };
 
 /// A tree of the asserter's as the challenger knows it: its own leaves, and over them the nodes
 /// that were posted. Left of the first difference both are the same, and right of it the siblings
@@ -40,7 +40,8 @@ enum class Twin { records, states };
 class PostedTree {
   public:
     /// @param own as many leaves as the asserter's tree has.
-    PostedTree(const Line& line, Stage stage, std::vector<Digest> own, Twin twin = Twin::records);
+    PostedTree(const GameTranscript& transcript, Stage stage, std::vector<Digest> own,
+               Twin twin = Twin::kRecords);
 
     [[nodiscard]] const commit::MerkleTree& own() const { return own_; }
     /// The asserter's, where it is known; else what it must be if all below it is agreed on.
@@ -50,11 +51,12 @@ class PostedTree {
     /// Up to the root.
     [[nodiscard]] std::vector<Digest> path(NodePlace from) const { return path(from, depth_); }
     [[nodiscard]] bool differs(NodePlace place) const;
-    /// The first node listed below the line's cursor, or that leaf itself, that is not one's own.
+    /// The first node listed below the transcript's cursor, or that leaf itself, that is not one's
+    /// own.
     [[nodiscard]] std::optional<NodePlace> first_difference(const Cursor& at) const;
 
   private:
-    void note(const Played& played, Twin twin);
+    void note(const PlayedMove& played, Twin twin);
     void post(const Cursor& answered, const Digest& node, std::span<const Digest> children);
 
     commit::MerkleTree own_;

@@ -10,7 +10,6 @@
 #include "gym/kernels/float_environment.hpp"
 #include "gym/program/train_program.hpp"
 #include "outer_plan.hpp"
-#include "rerun_common.hpp"
 
 namespace gym::game {
 namespace {
@@ -198,13 +197,13 @@ Result<const StateRecord*> RerunOuter::slot_of(std::uint32_t parameter,
 
 Result<const dispute::TracedTensor*> RerunOuter::tensor(OuterTree tree, std::uint32_t parameter) {
     GYM_TRY(const StateRecord* slot, slot_of(parameter));
-    if (tree != OuterTree::base && tree != OuterTree::momentum)
+    if (tree != OuterTree::kBase && tree != OuterTree::kMomentum)
         return fail(ErrorCode::kOutOfRange, "the tensors of this tree are those of the others");
     const Place place{tree, parameter};
     if (tensor_ && tensor_place_ == place) return &*tensor_;
     tensor_.reset();
     GYM_TRY(After after, make(parameter));
-    TensorMemory& memory = tree == OuterTree::base ? after.base : after.momentum;
+    TensorMemory& memory = tree == OuterTree::kBase ? after.base : after.momentum;
     auto shared = std::make_shared<const TensorMemory>(std::move(memory));
     std::vector<Digest> leaves = commit::chunk_leaves(shared->bytes(), options_.engine.threads);
     tensor_ = dispute::TracedTensor{slot->shape, std::move(shared), std::move(leaves)};
@@ -229,9 +228,10 @@ Result<dispute::ChunksOpening> RerunOuter::delta_element(std::uint32_t position,
     GYM_TRY(const StateRecord* slot, slot_of(parameter, element));
     if (position >= bytes_.size())
         return fail(ErrorCode::kOutOfRange, "there is no delta " + std::to_string(position));
-    GYM_TRY(dispute::ChunksOpening opening,
-            open_chunk(std::as_const(bytes_[position]).bytes(),
-                       slot->delta_offset + element * sizeof(float), options_.engine.threads));
+    GYM_TRY(
+        dispute::ChunksOpening opening,
+        dispute::open_chunk(std::as_const(bytes_[position]).bytes(),
+                            slot->delta_offset + element * sizeof(float), options_.engine.threads));
     GYM_TRY(opening.path, commit::merkle_prove(roots_of(deltas_), position));
     return opening;
 }
@@ -243,9 +243,10 @@ Result<OuterWork::Before> RerunOuter::before(std::uint32_t parameter, std::uint6
     if (momentum_roots_.empty()) momentum_roots_ = roots_of(momentum(), threads);
     const std::uint64_t offset = element * sizeof(float);
     Before out;
-    GYM_TRY(out.base, open_chunk(inputs_.base.tensors[parameter].bytes, offset, threads));
+    GYM_TRY(out.base, dispute::open_chunk(inputs_.base.tensors[parameter].bytes, offset, threads));
     GYM_TRY(out.base.path, commit::merkle_prove(base_roots_, parameter));
-    GYM_TRY(out.momentum, open_chunk(momentum().tensors[parameter].bytes, offset, threads));
+    GYM_TRY(out.momentum,
+            dispute::open_chunk(momentum().tensors[parameter].bytes, offset, threads));
     GYM_TRY(out.momentum.path, commit::merkle_prove(momentum_roots_, parameter));
     return out;
 }

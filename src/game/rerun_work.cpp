@@ -8,7 +8,6 @@
 #include "gym/commit/tensor_root.hpp"
 #include "gym/engine/step_inputs.hpp"
 #include "gym/engine/train.hpp"
-#include "rerun_common.hpp"
 
 namespace gym::game {
 namespace {
@@ -26,7 +25,7 @@ Result<ChunksOpening> open_slot(const engine::State& state, std::uint32_t slot,
                                 std::uint64_t offset, unsigned threads) {
     if (slot >= state.tensors.size())
         return fail(ErrorCode::kOutOfRange, "the state has no slot " + std::to_string(slot));
-    GYM_TRY(ChunksOpening opening, open_chunk(state.tensors[slot].bytes, offset, threads));
+    GYM_TRY(ChunksOpening opening, dispute::open_chunk(state.tensors[slot].bytes, offset, threads));
     std::vector<commit::TensorView> tensors;
     for (const engine::StateTensor& tensor : state.tensors)
         tensors.push_back({tensor.dtype, tensor.dims, tensor.bytes});
@@ -137,7 +136,7 @@ Result<RerunWork::MacroPlace> RerunWork::place_of(std::uint32_t step, std::uint3
         std::ranges::upper_bound(trace_.macros, leaf, {}, &dispute::MacroRange::first_leaf);
     if (after == trace_.macros.begin() || leaf >= trace_.leaves.size())
         return fail(ErrorCode::kOutOfRange,
-                    "trace leaf " + std::to_string(leaf) + " is no op's output");
+                    "trace leaf " + std::to_string(leaf) + " is not the output of an op");
     return MacroPlace{step, static_cast<std::uint32_t>(after - trace_.macros.begin()) - 1};
 }
 
@@ -174,15 +173,16 @@ Result<const TracedTensor*> RerunWork::windows(std::uint32_t step) {
     GYM_TRY(const engine::StepInputs inputs,
             engine::step_inputs(unit_.train, unit_.dataset, {spec.job_seed, spec.round, spec.slot},
                                 spec.steps, step));
-    const auto batch = std::ranges::find(trace_.leaves, dispute::LeafRecord::Kind::batch,
+    const auto batch = std::ranges::find(trace_.leaves, dispute::LeafRecord::Kind::kBatch,
                                          &dispute::LeafRecord::kind);
     if (batch == trace_.leaves.end())
         return fail(ErrorCode::kInvalidArgument, "the program has no token windows");
     const std::vector<std::int32_t>& tokens = inputs.batch.tokens;
-    GYM_TRY(windows_, traced(batch->shape,
-                             {reinterpret_cast<const std::uint8_t*>(tokens.data()),
-                              tokens.size() * sizeof tokens[0]},
-                             options_));
+    GYM_TRY(windows_,
+            dispute::TracedTensor::copy(batch->shape,
+                                        {reinterpret_cast<const std::uint8_t*>(tokens.data()),
+                                         tokens.size() * sizeof tokens[0]},
+                                        options_.spill, options_.engine.threads));
     return &*windows_;
 }
 
@@ -199,7 +199,8 @@ Result<const TracedTensor*> RerunWork::delta() {
         GYM_TRY(const engine::State end, final_state());
         GYM_TRY(const Bytes bytes, engine::encode_delta(unit_.train, unit_.base, end));
         const dispute::Shape shape{program::DType::u8, {static_cast<std::uint32_t>(bytes.size())}};
-        GYM_TRY(delta_, traced(shape, bytes, options_));
+        GYM_TRY(delta_,
+                dispute::TracedTensor::copy(shape, bytes, options_.spill, options_.engine.threads));
     }
     return &*delta_;
 }
@@ -223,7 +224,7 @@ std::uint64_t RerunWork::dataset_tokens() const {
 Result<ChunksOpening> RerunWork::dataset_chunk(std::uint64_t token) {
     const auto tokens = unit_.dataset.tokens();
     const ByteView bytes(reinterpret_cast<const std::uint8_t*>(tokens.data()), tokens.size_bytes());
-    return open_chunk(bytes, token * sizeof tokens[0], options_.engine.threads);
+    return dispute::open_chunk(bytes, token * sizeof tokens[0], options_.engine.threads);
 }
 
 }  // namespace gym::game

@@ -65,7 +65,7 @@ Status check_frame(const Cursor& c, const Digest& hash) {
 
 Status check_not_zero(const Digest& digest) {
     if (!digest.is_zero()) return {};
-    return fail(ErrorCode::kMalformed, "a digest of zero is none");
+    return fail(ErrorCode::kMalformed, "a digest must not be zero");
 }
 
 Result<Cursor> root_of(Stage stage, const Digest& node, std::uint64_t leaves, const Digest& frame) {

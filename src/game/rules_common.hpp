@@ -13,7 +13,7 @@
 #include "gym/game/rules.hpp"
 #include "gym/protocol/commitment.hpp"
 
-/// What several rules need: libraries Frames, Descent and StepRecords of contracts/src/dispute.
+/// Shared by the rules: libraries Frames, Descent and StepRecords of contracts/src/dispute.
 namespace gym::game::rules {
 
 /// Of a float, or of a slot in a list.
@@ -73,13 +73,13 @@ std::uint64_t little_endian(ByteView bytes);
 
 /// That a chunk was posted, whose frame names `fixed`. @errors kConflict, kMismatch.
 Status enter_chunk(const Cursor& c, const OpFrame& op, const Digest& fixed);
-/// Some bytes of a tensor that are looked at as one.
-struct Word {
+/// One element of a tensor: bytes that are compared as one number.
+struct ElementBytes {
     std::uint64_t index = 0;
     std::uint64_t size = 0;
 };
-/// The asserter's word in the chunk that it posted. @errors kOutOfRange, kMalformed, kMismatch.
-Result<std::uint64_t> claimed_in(const Cursor& c, const OpFrame& op, const Word& word,
+/// The asserter's element in the chunk that it posted. @errors kOutOfRange, kMalformed, kMismatch.
+Result<std::uint64_t> claimed_in(const Cursor& c, const OpFrame& op, const ElementBytes& element,
                                  const Bytes& chunk);
 
 std::uint64_t chunk_count(const dispute::Shape& shape);
@@ -88,7 +88,7 @@ std::uint64_t chunk_count(const dispute::Shape& shape);
 std::uint32_t slot_at(ByteView slots, std::size_t position);
 /// A signed commitment whose kind may be any. @errors kMalformed: not 226 bytes of format 1.
 Result<protocol::SignedCommitment> read_commitment(ByteView bytes);
-/// What is wrong with a worker's commitment: kSignatureField, or a contradiction.
+/// The fault in a worker's commitment: kSignatureField, or a contradiction.
 std::optional<std::uint8_t> signer_fault(const crypto::Eip712Domain& domain,
                                          const protocol::SignedCommitment& commitment,
                                          const protocol::RoundRecord& record);

@@ -56,7 +56,7 @@ std::vector<std::uint32_t> random_words(const Facts& facts, std::uint32_t step) 
 }  // namespace
 
 Result<Finding> decide(const Cursor& c, const move::ProveRecord& m) {
-    GYM_TRY(const TraceHeader header, enter(c, Stage::trace, m.frame, m.header));
+    GYM_TRY(const TraceHeader header, enter(c, Stage::kTrace, m.frame, m.header));
     GYM_TRY(const engine::StepRecord record,
             open_record(m.record, m.frame.hash_before, m.frame.hash_after));
     if (m.field > kSkipped) return fail(ErrorCode::kOutOfRange, "a record has no such field");
@@ -64,7 +64,7 @@ Result<Finding> decide(const Cursor& c, const move::ProveRecord& m) {
         return unequal(m.field, word_of(record.skipped ? 1 : 0), Digest{});
     GYM_TRY(const LeafRecord known, leaf_of(header, m.frame, m.leaf, m.leaf_record));
     if (m.field == kBatch) {
-        if (known.kind != LeafRecord::Kind::batch)
+        if (known.kind != LeafRecord::Kind::kBatch)
             return fail(ErrorCode::kMismatch, "the leaf is not the batch");
         return unequal(m.field, record.batch_root, m.leaf.node);
     }
@@ -77,14 +77,14 @@ Result<Finding> decide(const Cursor& c, const move::ProveRecord& m) {
 }
 
 Result<Finding> decide(const Cursor& c, const move::ProveInput& m) {
-    GYM_TRY(const TraceHeader header, enter(c, Stage::trace, m.frame, m.header));
+    GYM_TRY(const TraceHeader header, enter(c, Stage::kTrace, m.frame, m.header));
     if (hash_of(m.facts) != m.frame.facts)
         return fail(ErrorCode::kMismatch, "the facts are not the step's");
     GYM_TRY(const LeafRecord known, leaf_of(header, m.frame, m.leaf, m.leaf_record));
     std::vector<std::uint32_t> words;
-    if (known.kind == LeafRecord::Kind::clock)
+    if (known.kind == LeafRecord::Kind::kClock)
         words = clock_words(m.facts, m.frame.step);
-    else if (known.kind == LeafRecord::Kind::random)
+    else if (known.kind == LeafRecord::Kind::kRandom)
         words = random_words(m.facts, m.frame.step);
     const bool fits = !words.empty() && known.shape.dtype == program::DType::i32 &&
                       dispute::element_count(known.shape) == words.size();
@@ -93,14 +93,14 @@ Result<Finding> decide(const Cursor& c, const move::ProveInput& m) {
 }
 
 Result<Finding> decide(const Cursor& c, const move::ProveSlot& m) {
-    GYM_TRY(const TraceHeader header, enter(c, Stage::state, m.frame, m.header));
+    GYM_TRY(const TraceHeader header, enter(c, Stage::kState, m.frame, m.header));
     GYM_CHECK(check_leaf_pick(c, m.slot));
     if (m.slot_record.index != m.slot.index)
         return fail(ErrorCode::kMismatch, "the record of another slot");
     GYM_TRY(const dispute::StateRecord record, dispute::check_state_record(header, m.slot_record));
     if (m.source.index != record.next.index)
         return fail(ErrorCode::kMismatch, "not the source that the record names");
-    const bool computed = record.next.kind == dispute::Source::Kind::leaf;
+    const bool computed = record.next.kind == dispute::Source::Kind::kLeaf;
     const Digest& root = computed ? m.frame.trace : m.frame.state_before;
     const std::uint64_t count = computed ? header.leaves : header.state_slots;
     GYM_CHECK(commit::merkle_verify(root, {m.source.index, count}, m.source.node, m.source.path));
@@ -108,7 +108,7 @@ Result<Finding> decide(const Cursor& c, const move::ProveSlot& m) {
 }
 
 Result<Finding> decide(const Cursor& c, const move::ProveGradient& m) {
-    GYM_TRY(const TraceHeader header, enter(c, Stage::gradients, m.frame, m.header));
+    GYM_TRY(const TraceHeader header, enter(c, Stage::kGradients, m.frame, m.header));
     GYM_CHECK(check_leaf_pick(c, m.gradient));
     if (m.gradient_record.index != m.gradient.index)
         return fail(ErrorCode::kMismatch, "the record of another gradient");

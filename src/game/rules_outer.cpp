@@ -4,13 +4,20 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/crypto/keccak.hpp"
 #include "gym/crypto/key.hpp"
+#include "gym/dispute/opening.hpp"
+#include "gym/dispute/outer_step.hpp"
+#include "gym/kernels/f32.h"
+#include "gym/kernels/float_environment.hpp"
 #include "gym/program/train_program.hpp"
 #include "rules_common.hpp"
 
-// contracts/src/dispute/OuterRules.sol: from an aggregate to a tensor of it, to one element of all
-// included deltas, or to one of them. OpeningRules.proveSigner.
+// An aggregate. contracts/src/dispute/OuterRules.sol: down to a tensor of it, to one element of all
+// included deltas, or to one of them. OuterProofs.sol: a value of a column, the element that the
+// outer step makes of it, a tensor under the record's state root. OpeningRules.proveSigner.
 namespace gym::game::rules {
 namespace {
+
+using dispute::TraceHeader;
 
 Digest tagged(std::string_view tag, ByteView bytes) {
     commit::Hasher hasher;
@@ -45,7 +52,47 @@ Status check_facts(const OuterFrame& frame, const OuterFacts& facts) {
 }
 
 bool is_one_tree(OuterTree tree) {
-    return tree == OuterTree::base || tree == OuterTree::momentum;
+    return tree == OuterTree::kBase || tree == OuterTree::kMomentum;
+}
+
+/// That the column was posted of this element and these are its values.
+Status enter_column(const Cursor& c, const OpFrame& op, const OuterFrame& outer,
+                    const Bytes& values) {
+    GYM_CHECK(expect(c, Stage::kColumn, true));
+    GYM_CHECK(check_frame(c, hash_of(op)));
+    if (hash_of(outer) != op.step)
+        return fail(ErrorCode::kMismatch, "the tensor is another aggregate's");
+    if (crypto::keccak256(values) != c.twin)
+        return fail(ErrorCode::kMismatch, "the values are not those that were posted");
+    if (values.empty() || values.size() % kWordBytes != 0)
+        return fail(ErrorCode::kMalformed, "a column has a value of every delta");
+    return {};
+}
+
+std::uint64_t value_at(const Bytes& values, std::uint64_t position) {
+    return little_endian(ByteView(values).subspan(position * kWordBytes, kWordBytes));
+}
+
+/// The four bytes at `offset` of a tensor of `total`.
+Result<std::uint64_t> word_in(const dispute::ChunksOpening& opening, std::uint64_t total,
+                              std::uint64_t offset) {
+    if (total < kWordBytes || offset > total - kWordBytes)
+        return fail(ErrorCode::kOutOfRange, "the tensor has no such element");
+    GYM_TRY(const Bytes bytes, dispute::check_chunks(opening, {total, offset, kWordBytes}));
+    return little_endian(bytes);
+}
+
+/// The element of a parameter under a root over all parameters' tensors.
+Result<float> element_before(const Cursor& c, const OpFrame& op, const Digest& root,
+                             const TraceHeader& header, const dispute::ChunksOpening& opening) {
+    if (!op.shape) return fail(ErrorCode::kMismatch, "no tensor was picked");
+    const Digest tensor = dispute::tensor_digest(*op.shape, opening.tree_root);
+    GYM_CHECK(commit::merkle_verify(root, {op.primitive, header.parameters}, tensor, opening.path));
+    const std::uint64_t total = dispute::size_bytes(*op.shape);
+    if (c.index >= total / kWordBytes)
+        return fail(ErrorCode::kOutOfRange, "the tensor has no such element");
+    GYM_TRY(const std::uint64_t bits, word_in(opening, total, c.index * kWordBytes));
+    return kernels::f32::from_bits(static_cast<std::uint32_t>(bits));
 }
 
 }  // namespace
@@ -78,7 +125,7 @@ std::optional<std::uint8_t> signer_fault(const crypto::Eip712Domain& domain,
 }
 
 Result<Step> decide(const Cursor& c, const move::DeclareOuter& m) {
-    GYM_CHECK(expect(c, Stage::unit, false));
+    GYM_CHECK(expect(c, Stage::kUnit, false));
     const Digest facts_hash = hash_of(m.facts);
     GYM_CHECK(check_frame(c, facts_hash));
     GYM_TRY(const engine::StepRecord record, open_outer_record(m.record, m.facts.records_root));
@@ -98,7 +145,7 @@ Result<Step> decide(const Cursor& c, const move::DeclareOuter& m) {
     frame.slots = crypto::keccak256(m.slots);
     frame.state_root = *record.state_root;
     Cursor next;
-    next.stage = Stage::outer;
+    next.stage = Stage::kOuter;
     next.answered = true;
     next.leaves = m.deltas.size();
     next.node = deltas_root;
@@ -107,7 +154,7 @@ Result<Step> decide(const Cursor& c, const move::DeclareOuter& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::ShowIncluded& m) {
-    GYM_CHECK(expect(c, Stage::included, false));
+    GYM_CHECK(expect(c, Stage::kIncluded, false));
     GYM_CHECK(check_frame(c, hash_of(m.facts)));
     GYM_TRY(const protocol::SignedCommitment shown, read_commitment(m.commitment));
     const protocol::UnitCommitment& says = shown.commitment;
@@ -123,7 +170,7 @@ Result<Step> decide(const Cursor& c, const move::ShowIncluded& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::PostColumn& m) {
-    GYM_CHECK(expect(c, Stage::column, false));
+    GYM_CHECK(expect(c, Stage::kColumn, false));
     if (m.values.size() % kWordBytes != 0 || m.values.size() / kWordBytes != c.leaves)
         return fail(ErrorCode::kMalformed, "a column has a value of every delta");
     Cursor next = c;
@@ -133,28 +180,28 @@ Result<Step> decide(const Cursor& c, const move::PostColumn& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::PickOuter& m) {
-    GYM_CHECK(expect(c, Stage::outer, true));
+    GYM_CHECK(expect(c, Stage::kOuter, true));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     GYM_CHECK(check_facts(m.frame, m.facts));
-    GYM_TRY(const dispute::TraceHeader header, open_header(m.header, m.frame.program));
+    GYM_TRY(const TraceHeader header, open_header(m.header, m.frame.program));
     OuterFrame frame = m.frame;
     frame.tree = m.tree;
     Digest root = m.facts.final_state_root;
     std::uint64_t leaves = header.parameters;
-    if (m.tree == OuterTree::momentum) {
+    if (m.tree == OuterTree::kMomentum) {
         root = m.facts.momentum_after;
-    } else if (m.tree == OuterTree::both) {
+    } else if (m.tree == OuterTree::kBoth) {
         root = frame.state_root;
         leaves *= 2;
-    } else if (m.tree != OuterTree::base) {
+    } else if (m.tree != OuterTree::kBase) {
         return fail(ErrorCode::kOutOfRange, "an aggregate has no such tree");
     }
-    GYM_TRY(const Cursor next, root_of(Stage::outer_state, root, leaves, hash_of(frame)));
+    GYM_TRY(const Cursor next, root_of(Stage::kOuterState, root, leaves, hash_of(frame)));
     return Step{next, std::nullopt, std::nullopt, frame};
 }
 
 Result<Step> decide(const Cursor& c, const move::PickIncluded& m) {
-    GYM_CHECK(expect(c, Stage::outer, true));
+    GYM_CHECK(expect(c, Stage::kOuter, true));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     if (crypto::keccak256(m.slots) != m.frame.slots)
         return fail(ErrorCode::kMismatch, "the slots are not those that were declared");
@@ -163,7 +210,7 @@ Result<Step> decide(const Cursor& c, const move::PickIncluded& m) {
     if (m.position >= m.slots.size() / kWordBytes)
         return fail(ErrorCode::kOutOfRange, "no delta has this position");
     Cursor next;
-    next.stage = Stage::included;
+    next.stage = Stage::kIncluded;
     next.index = slot_at(m.slots, m.position);
     next.node = m.delta;
     next.frame = m.frame.facts;
@@ -171,12 +218,12 @@ Result<Step> decide(const Cursor& c, const move::PickIncluded& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::PickOuterTensor& m) {
-    GYM_CHECK(expect(c, Stage::outer_state, true));
+    GYM_CHECK(expect(c, Stage::kOuterState, true));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     if (!is_one_tree(m.frame.tree))
         return fail(ErrorCode::kConflict, "tensors are opened in the trees that were committed to");
     GYM_CHECK(check_leaf_pick(c, m.to));
-    GYM_TRY(const dispute::TraceHeader header, open_header(m.header, m.frame.program));
+    GYM_TRY(const TraceHeader header, open_header(m.header, m.frame.program));
     GYM_TRY(const dispute::StateRecord slot, dispute::check_state_record(header, m.slot));
     if (slot.delta_offset == 0 || slot.parameter != m.to.index)
         return fail(ErrorCode::kMismatch, "the record of another parameter, or of none");
@@ -188,7 +235,7 @@ Result<Step> decide(const Cursor& c, const move::PickOuterTensor& m) {
     op.record = dispute::state_record_digest(m.slot.record);
     op.shape = slot.shape;
     Cursor next;
-    next.stage = Stage::tensor;
+    next.stage = Stage::kTensor;
     next.leaves = chunk_count(slot.shape);
     next.node = m.to.node;
     next.frame = hash_of(op);
@@ -199,9 +246,10 @@ Result<Step> decide(const Cursor& c, const move::PickElement& m) {
     GYM_CHECK(enter_chunk(c, m.op, hash_of(m.outer)));
     if (!is_one_tree(m.outer.tree))
         return fail(ErrorCode::kConflict, "the tensor is not the outer step's");
-    GYM_TRY(const std::uint64_t claimed, claimed_in(c, m.op, Word{m.element, kWordBytes}, m.chunk));
+    GYM_TRY(const std::uint64_t claimed,
+            claimed_in(c, m.op, ElementBytes{m.element, kWordBytes}, m.chunk));
     Cursor next;
-    next.stage = Stage::column;
+    next.stage = Stage::kColumn;
     next.index = m.element;
     next.leaves = m.outer.deltas;
     next.node = word_of(claimed);
@@ -211,7 +259,7 @@ Result<Step> decide(const Cursor& c, const move::PickElement& m) {
 
 Result<Finding> decide(const Cursor& c, const move::ProveSigner& m,
                        const crypto::Eip712Domain* commitments) {
-    GYM_CHECK(expect(c, Stage::included, true));
+    GYM_CHECK(expect(c, Stage::kIncluded, true));
     GYM_CHECK(check_frame(c, hash_of(m.facts)));
     if (commitments == nullptr)
         return fail(ErrorCode::kInvalidArgument, "no domain to check signatures by was given");
@@ -224,6 +272,65 @@ Result<Finding> decide(const Cursor& c, const move::ProveSigner& m,
     const auto field = signer_fault(*commitments, shown, record);
     if (!field) return fail(ErrorCode::kConflict, "there is no fault");
     return Finding{*field, {}, {}};
+}
+
+Result<Finding> decide(const Cursor& c, const move::ProveColumn& m) {
+    GYM_CHECK(enter_column(c, m.op, m.outer, m.values));
+    GYM_TRY(const TraceHeader header, open_header(m.header, m.op.program));
+    if (dispute::state_record_digest(m.slot.record) != m.op.record)
+        return fail(ErrorCode::kMismatch, "the record is not the parameter's that was picked");
+    GYM_TRY(const dispute::StateRecord slot, dispute::check_state_record(header, m.slot));
+    if (m.position >= m.values.size() / kWordBytes)
+        return fail(ErrorCode::kOutOfRange, "no delta has this position");
+    const dispute::Shape shape{program::DType::u8,
+                               {static_cast<std::uint32_t>(header.delta_bytes)}};
+    const Digest delta = dispute::tensor_digest(shape, m.delta.tree_root);
+    GYM_CHECK(commit::merkle_verify(m.outer.deltas_root, {m.position, m.outer.deltas}, delta,
+                                    m.delta.path));
+    if (c.index >= header.delta_bytes / kWordBytes)
+        return fail(ErrorCode::kOutOfRange, "the delta has no such element");
+    GYM_TRY(const std::uint64_t word,
+            word_in(m.delta, header.delta_bytes, slot.delta_offset + c.index * kWordBytes));
+    return unequal(m.position, word_of(value_at(m.values, m.position)), word_of(word));
+}
+
+Result<Finding> decide(const Cursor& c, const move::ProveOuter& m) {
+    GYM_CHECK(enter_column(c, m.op, m.outer, m.values));
+    if (hash_of(m.facts) != m.outer.facts)
+        return fail(ErrorCode::kMismatch, "the facts are not the aggregate's");
+    GYM_TRY(const TraceHeader header, open_header(m.header, m.op.program));
+    dispute::OuterElement before;
+    GYM_TRY(before.base, element_before(c, m.op, m.facts.base_root, header, m.base));
+    GYM_TRY(before.momentum, element_before(c, m.op, m.facts.momentum_root, header, m.momentum));
+    const auto count = static_cast<std::uint32_t>(m.values.size() / kWordBytes);
+    std::vector<float> column;
+    for (std::uint32_t i = 0; i < count; ++i)
+        column.push_back(
+            kernels::f32::from_bits(static_cast<std::uint32_t>(value_at(m.values, i))));
+    const kernels::ExactFloatEnvironment environment;
+    const dispute::OuterElement after =
+        dispute::outer_element(header, before, column.data(), count);
+    const float computed = m.outer.tree == OuterTree::kBase ? after.base : after.momentum;
+    return unequal(c.index, c.node, word_of(kernels::f32::to_bits(computed)));
+}
+
+Result<Finding> decide(const Cursor& c, const move::ProveOuterSlot& m) {
+    GYM_CHECK(expect(c, Stage::kOuterState, true));
+    GYM_CHECK(check_frame(c, hash_of(m.frame)));
+    if (m.frame.tree != OuterTree::kBoth)
+        return fail(ErrorCode::kConflict, "the tree is one that was committed to");
+    if (hash_of(m.facts) != m.frame.facts)
+        return fail(ErrorCode::kMismatch, "the facts are not the aggregate's");
+    GYM_TRY(const TraceHeader header, open_header(m.header, m.frame.program));
+    GYM_CHECK(check_leaf_pick(c, m.leaf));
+    const std::uint64_t count = header.parameters;
+    const bool parameter = m.leaf.index < count;
+    const Digest& root = parameter ? m.facts.final_state_root : m.facts.momentum_after;
+    const std::uint64_t index = parameter ? m.leaf.index : m.leaf.index - count;
+    if (m.source.index != index)
+        return fail(ErrorCode::kMismatch, "not the tensor in the same place");
+    GYM_CHECK(commit::merkle_verify(root, {index, count}, m.source.node, m.source.path));
+    return unequal(m.leaf.index, m.leaf.node, m.source.node);
 }
 
 }  // namespace gym::game::rules

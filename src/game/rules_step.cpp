@@ -39,7 +39,7 @@ Status check_shape(const OpFrame& frame) {
 }  // namespace
 
 Result<Step> decide(const Cursor& c, const move::OpenStep& m) {
-    GYM_CHECK(expect(c, Stage::step, false));
+    GYM_CHECK(expect(c, Stage::kStep, false));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     if (hash_of(m.facts) != m.frame.facts)
         return fail(ErrorCode::kMismatch, "the facts are not the step's");
@@ -47,30 +47,30 @@ Result<Step> decide(const Cursor& c, const move::OpenStep& m) {
     GYM_TRY(const dispute::TraceHeader header, open_header(m.header, m.frame.program));
     StepFrame opened = m.frame;
     opened.trace = m.trace;
-    GYM_TRY(Cursor next, root_of(Stage::trace, m.trace, header.leaves, hash_of(opened)));
+    GYM_TRY(Cursor next, root_of(Stage::kTrace, m.trace, header.leaves, hash_of(opened)));
     GYM_CHECK(check_children(next, m.trace, m.children, kAnswerLevelsMax));
     next.answered = true;
     return Step{next, opened};
 }
 
 Result<Step> decide(const Cursor& c, const move::PickTree& m) {
-    GYM_CHECK(expect(c, Stage::trace, true));
+    GYM_CHECK(expect(c, Stage::kTrace, true));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     GYM_TRY(const dispute::TraceHeader header, open_header(m.header, m.frame.program));
     if (m.record.empty()) {
         GYM_TRY(const Cursor next,
-                root_of(Stage::state, m.frame.state_after, header.state_slots, c.frame));
+                root_of(Stage::kState, m.frame.state_after, header.state_slots, c.frame));
         return Step{next};
     }
     GYM_TRY(const engine::StepRecord record,
             open_record(m.record, m.frame.hash_before, m.frame.hash_after));
-    GYM_TRY(const Cursor next, root_of(Stage::gradients, record.gradient_root.value_or(Digest{}),
+    GYM_TRY(const Cursor next, root_of(Stage::kGradients, record.gradient_root.value_or(Digest{}),
                                        header.gradients, c.frame));
     return Step{next};
 }
 
 Result<Step> decide(const Cursor& c, const move::PickLeaf& m) {
-    GYM_CHECK(expect(c, Stage::trace, true));
+    GYM_CHECK(expect(c, Stage::kTrace, true));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     GYM_CHECK(check_leaf_pick(c, m.to));
     if (m.leaf_record.index != m.to.index)
@@ -83,24 +83,24 @@ Result<Step> decide(const Cursor& c, const move::PickLeaf& m) {
     op.leaf = m.leaf_record.index;
     Cursor next;
     next.node = m.to.node;
-    if (leaf.kind == LeafRecord::Kind::computed) {
+    if (leaf.kind == LeafRecord::Kind::kComputed) {
         op.first = leaf.first;
         op.count = leaf.count;
         op.writer = leaf.writer;
-        next.stage = Stage::macro;
+        next.stage = Stage::kMacro;
         if (leaf.count == 1) {
             // The list of one primitive is its output, which is the leaf.
-            next.stage = Stage::primitives;
+            next.stage = Stage::kPrimitives;
             next.answered = true;
             next.leaves = 1;
             op.macro_root = m.to.node;
         }
     } else {
         // Other inputs are decided at once: proveInput.
-        if (leaf.kind != LeafRecord::Kind::batch)
+        if (leaf.kind != LeafRecord::Kind::kBatch)
             return fail(ErrorCode::kConflict, "this input is decided without descent");
         op.shape = leaf.shape;
-        next.stage = Stage::tensor;
+        next.stage = Stage::kTensor;
         next.leaves = chunk_count(leaf.shape);
     }
     next.frame = hash_of(op);
@@ -108,11 +108,11 @@ Result<Step> decide(const Cursor& c, const move::PickLeaf& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::OpenMacro& m) {
-    GYM_CHECK(expect(c, Stage::macro, false));
+    GYM_CHECK(expect(c, Stage::kMacro, false));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     OpFrame opened = m.frame;
     opened.macro_root = m.root;
-    GYM_TRY(Cursor next, root_of(Stage::primitives, m.root, m.frame.count, hash_of(opened)));
+    GYM_TRY(Cursor next, root_of(Stage::kPrimitives, m.root, m.frame.count, hash_of(opened)));
     GYM_CHECK(check_children(next, m.root, m.children, kAnswerLevelsMax));
     next.answered = true;
     if (!lists_leaves(next, kAnswerLevelsMax)) {
@@ -130,7 +130,7 @@ Result<Step> decide(const Cursor& c, const move::OpenMacro& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::PickPrimitive& m) {
-    GYM_CHECK(expect(c, Stage::primitives, true));
+    GYM_CHECK(expect(c, Stage::kPrimitives, true));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     GYM_CHECK(check_leaf_pick(c, m.to));
     GYM_TRY(const dispute::TraceHeader header, open_header(m.header, m.frame.program));
@@ -142,7 +142,7 @@ Result<Step> decide(const Cursor& c, const move::PickPrimitive& m) {
     op.shape = record.output;
     op.primitive = static_cast<std::uint32_t>(m.to.index);
     Cursor next;
-    next.stage = Stage::tensor;
+    next.stage = Stage::kTensor;
     next.leaves = chunk_count(record.output);
     next.node = m.to.node;
     next.frame = hash_of(op);
@@ -150,13 +150,13 @@ Result<Step> decide(const Cursor& c, const move::PickPrimitive& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::OpenTensor& m) {
-    GYM_CHECK(expect(c, Stage::tensor, false));
+    GYM_CHECK(expect(c, Stage::kTensor, false));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     // A tensor of one chunk is opened by the chunk itself.
     if (c.leaves < 2) return wrong_stage(c);
     GYM_CHECK(check_shape(m.frame));
     GYM_CHECK(check_tensor(m.frame, m.tree_root, c.node));
-    GYM_TRY(Cursor next, root_of(Stage::chunks, m.tree_root, c.leaves, c.frame));
+    GYM_TRY(Cursor next, root_of(Stage::kChunks, m.tree_root, c.leaves, c.frame));
     GYM_CHECK(check_children(next, m.tree_root, m.children, kAnswerLevelsMax));
     next.answered = true;
     return Step{next};
@@ -173,13 +173,13 @@ Result<Step> decide(const Cursor& c, const move::PostChunk& m) {
     const Digest leaf = commit::chunk_leaf(m.content);
     Cursor next = c;
     next.answered = true;
-    if (c.stage == Stage::tensor && c.leaves == 1) {
+    if (c.stage == Stage::kTensor && c.leaves == 1) {
         GYM_CHECK(check_tensor(m.frame, leaf, c.node));
-        next.stage = Stage::chunks;
+        next.stage = Stage::kChunks;
         next.node = leaf;
         return Step{next};
     }
-    if (c.stage != Stage::chunks || c.height != 0) return wrong_stage(c);
+    if (c.stage != Stage::kChunks || c.height != 0) return wrong_stage(c);
     if (leaf != c.node) return fail(ErrorCode::kMismatch, "the bytes are not the chunk's");
     return Step{next};
 }

@@ -52,11 +52,11 @@ Status set_before(StepFrame& frame, const Facts& facts, const StepPick& to) {
 }  // namespace
 
 Result<Step> decide(const Cursor& c, const move::DeclareStates& m) {
-    GYM_CHECK(expect(c, Stage::unit, false));
+    GYM_CHECK(expect(c, Stage::kUnit, false));
     const Digest facts_hash = hash_of(m.facts);
     GYM_CHECK(check_frame(c, facts_hash));
     GYM_CHECK(check_not_zero(m.states_root));
-    GYM_TRY(Cursor next, root_of(Stage::steps, m.facts.records_root, m.facts.steps,
+    GYM_TRY(Cursor next, root_of(Stage::kSteps, m.facts.records_root, m.facts.steps,
                                  steps_frame(facts_hash, m.states_root)));
     next.twin = m.states_root;
     GYM_CHECK(answer_twins(next, m.facts, m.records, m.states));
@@ -64,7 +64,7 @@ Result<Step> decide(const Cursor& c, const move::DeclareStates& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::AnswerSteps& m) {
-    GYM_CHECK(expect(c, Stage::steps, false));
+    GYM_CHECK(expect(c, Stage::kSteps, false));
     GYM_CHECK(check_frame(c, steps_frame(hash_of(m.facts), m.states_root)));
     Cursor next = c;
     GYM_CHECK(answer_twins(next, m.facts, m.records, m.states));
@@ -74,8 +74,8 @@ Result<Step> decide(const Cursor& c, const move::AnswerSteps& m) {
 Result<Step> decide(const Cursor& c, const move::Answer& m) {
     // A chunk is answered with its bytes.
     if (c.height == 0 ||
-        !is_one_of(c.stage, {Stage::trace, Stage::state, Stage::gradients, Stage::primitives,
-                             Stage::chunks, Stage::outer_state}))
+        !is_one_of(c.stage, {Stage::kTrace, Stage::kState, Stage::kGradients, Stage::kPrimitives,
+                             Stage::kChunks, Stage::kOuterState}))
         return wrong_stage(c);
     GYM_CHECK(check_children(c, c.node, m.children, kAnswerLevelsMax));
     Cursor next = c;
@@ -84,13 +84,13 @@ Result<Step> decide(const Cursor& c, const move::Answer& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::PickNode& m) {
-    if (!is_one_of(c.stage, {Stage::steps, Stage::trace, Stage::state, Stage::gradients,
-                             Stage::primitives, Stage::chunks, Stage::outer_state}))
+    if (!is_one_of(c.stage, {Stage::kSteps, Stage::kTrace, Stage::kState, Stage::kGradients,
+                             Stage::kPrimitives, Stage::kChunks, Stage::kOuterState}))
         return wrong_stage(c);
     const Pick& to = m.to;
     // Leaves have moves of their own, but chunks.
     const bool leaf = to.path.size() == c.height;
-    if (to.path.empty() || (leaf && c.stage != Stage::chunks))
+    if (to.path.empty() || (leaf && c.stage != Stage::kChunks))
         return fail(ErrorCode::kMalformed, "a path of this length leads to no node to pick");
     GYM_CHECK(check_below(c, c.node, {to.index, to.node, to.path}));
     Cursor next = c;
@@ -98,7 +98,7 @@ Result<Step> decide(const Cursor& c, const move::PickNode& m) {
     next.index = to.index;
     next.node = to.node;
     next.answered = false;
-    if (c.stage == Stage::steps) {
+    if (c.stage == Stage::kSteps) {
         if (to.twin_path.size() != to.path.size())
             return fail(ErrorCode::kMalformed, "the paths of records and states differ in length");
         GYM_CHECK(check_below(c, c.twin, {to.index, to.twin, to.twin_path}));
@@ -110,7 +110,7 @@ Result<Step> decide(const Cursor& c, const move::PickNode& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::PickStep& m) {
-    GYM_CHECK(expect(c, Stage::steps, true));
+    GYM_CHECK(expect(c, Stage::kSteps, true));
     const Digest facts_hash = hash_of(m.facts);
     GYM_CHECK(check_frame(c, steps_frame(facts_hash, m.to.states_root)));
     const Pick& after = m.to.after;
@@ -124,7 +124,7 @@ Result<Step> decide(const Cursor& c, const move::PickStep& m) {
     frame.state_after = after.twin;
     GYM_CHECK(set_before(frame, m.facts, m.to));
     Cursor next;
-    next.stage = Stage::step;
+    next.stage = Stage::kStep;
     next.node = frame.hash_after;
     next.twin = frame.state_after;
     next.frame = hash_of(frame);

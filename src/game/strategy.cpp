@@ -1,16 +1,18 @@
 #include "gym/game/strategy.hpp"
 
-#include "gym/game/planner.hpp"
-
 namespace gym::game {
 namespace {
 
 template <class Work>
-class ByWork final : public Strategy {
+class WorkStrategy final : public Strategy {
   public:
-    explicit ByWork(Work& own) : own_(own) {}
-    Result<Move> answer(const Line& line) override { return plan_answer(own_, line); }
-    Result<Move> challenge(const Line& line) override { return plan_challenge(own_, line); }
+    explicit WorkStrategy(Work& own) : own_(own) {}
+    Result<Move> answer(const GameTranscript& transcript) override {
+        return plan_answer(own_, transcript);
+    }
+    Result<Move> challenge(const GameTranscript& transcript) override {
+        return plan_challenge(own_, transcript);
+    }
 
   private:
     Work& own_;
@@ -19,10 +21,10 @@ class ByWork final : public Strategy {
 }  // namespace
 
 std::unique_ptr<Strategy> strategy_of(UnitWork& own) {
-    return std::make_unique<ByWork<UnitWork>>(own);
+    return std::make_unique<WorkStrategy<UnitWork>>(own);
 }
 std::unique_ptr<Strategy> strategy_of(OuterWork& own) {
-    return std::make_unique<ByWork<OuterWork>>(own);
+    return std::make_unique<WorkStrategy<OuterWork>>(own);
 }
 
 }  // namespace gym::game

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gym/chain/client.hpp"
-#include "gym/chain/contracts.hpp"
+#include "gym/contracts/commitment_log.hpp"
 #include "gym/node/backoff.hpp"
 
 namespace gym::node {
@@ -68,7 +68,7 @@ class EvmChainView final : public ChainView {
 
     const ChainViewConfig config_;
     const std::unique_ptr<chain::ChainClient> client_;
-    const chain::CommitmentLog log_;
+    const contracts::CommitmentLog log_;
     bool checked_ = false;
 };
 
@@ -128,7 +128,7 @@ Status wait_for_round(ChainView& chain, Timer& timer, const protocol::RoundRecor
 }
 
 Result<std::unique_ptr<ChainView>> open_chain(const NodeConfig& config,
-                                              const rpc::NetworkInfo& network) {
+                                              const records::NetworkDescription& network) {
     Address contract = network.commitment_log;
     if (!config.commitment_log.empty()) {
         const auto pinned = Address::parse(config.commitment_log);
@@ -146,7 +146,7 @@ Result<std::unique_ptr<ChainView>> open_chain(const NodeConfig& config,
     return make_chain_view({config.chain_rpc, network.chain_id, contract});
 }
 
-Status start_chain_checks(ChainView* chain, const rpc::NetworkInfo& network) {
+Status start_chain_checks(ChainView* chain, const records::NetworkDescription& network) {
     if (chain == nullptr) {
         spdlog::warn("no chain_rpc: what the coordinator says about the chain is believed");
         return {};

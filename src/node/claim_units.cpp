@@ -33,12 +33,12 @@ struct HeldOuter final : Held {
     using Held::Held;
     std::shared_ptr<const program::Program> program;
     engine::State base, momentum;
-    rpc::UnitInputs units;  ///< of the round, for deltas that nobody gives away
+    records::UnitInputs units;  ///< of the round, for deltas that nobody gives away
     std::unique_ptr<game::RerunOuter> work;
 };
 
-rpc::UnitInputs inputs_of(const player::Claim& claim) {
-    rpc::UnitInputs inputs;
+records::UnitInputs inputs_of(const player::Claim& claim) {
+    records::UnitInputs inputs;
     inputs.program_blob = claim.program_blob;
     if (!claim.dataset_blob.is_zero()) inputs.dataset_blob = claim.dataset_blob;
     inputs.base_state_blob = claim.base_state_blob;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
-#include "gym/chain/contracts.hpp"
-#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/client.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/crypto/key.hpp"
 
 namespace gym::node {
@@ -53,9 +55,9 @@ Error not_ours(chain::ChainClient& client, const Error& error, const std::string
 }
 
 Status check_stake(chain::ChainClient& client, const Address& game, const Address& stake,
-                   const rpc::NetworkInfo& network) {
+                   const records::NetworkDescription& network) {
     GYM_CHECK(check_code(client, "stake", stake, network.chain_id));
-    const auto known = chain::Stake(stake).game(client);
+    const auto known = contracts::Stake(stake).game(client);
     if (!known.ok()) return not_ours(client, known.error(), "stake", stake);
     if (*known == game) return {};
     return wrong_contract(client, "the stake contract " + stake.hex() + " is slashed by the game " +
@@ -78,12 +80,12 @@ Error needs_game(const std::string& because) {
 }
 
 /// What can be taken from the stake of `owner`, thawing included; zero where the coordinator names
-/// no Stake. @errors as chain::Stake::stake_of; kInvalidArgument: no code at that address.
+/// no Stake. @errors as contracts::Stake::stake_of; kInvalidArgument: no code at that address.
 Result<Amount> stake_at_risk(chain::ChainClient& client, const Address& owner,
-                             const rpc::NetworkInfo& network) {
+                             const records::NetworkDescription& network) {
     if (network.stake.is_zero()) return Amount();
     GYM_CHECK(check_code(client, "stake", network.stake, network.chain_id));
-    GYM_TRY(const auto holding, chain::Stake(network.stake).stake_of(client, owner));
+    GYM_TRY(const auto holding, contracts::Stake(network.stake).stake_of(client, owner));
     return holding.active.plus(holding.thawing);
 }
 
@@ -104,27 +106,28 @@ bool is_lasting(ErrorCode code) noexcept {
 }
 
 Result<Address> find_stake(chain::ChainClient& client, const Address& game,
-                           const rpc::NetworkInfo& network) {
+                           const records::NetworkDescription& network) {
     GYM_CHECK(chain::check_chain_id(client, network.chain_id));
     GYM_CHECK(check_code(client, "dispute_game", game, network.chain_id));
-    const auto contracts = chain::DisputeGame(game).contracts(client);
+    const auto contracts = contracts::DisputeGame(game).contracts(client);
     if (!contracts.ok()) return not_ours(client, contracts.error(), "dispute_game", game);
     GYM_CHECK(check_stake(client, game, contracts->stake, network));
     return contracts->stake;
 }
 
-Status check_named(const Address& game, const Address& stake, const rpc::NetworkInfo& network) {
+Status check_named(const Address& game, const Address& stake,
+                   const records::NetworkDescription& network) {
     GYM_CHECK(check_same("dispute game", game, network.dispute_game));
     return check_same("stake contract", stake, network.stake);
 }
 
 Status check_game(chain::ChainClient& client, const Address& game,
-                  const rpc::NetworkInfo& network) {
+                  const records::NetworkDescription& network) {
     GYM_TRY(const Address stake, find_stake(client, game, network));
     return check_named(game, stake, network);
 }
 
-Status check_plays_nothing(const NodeConfig& config, const rpc::NetworkInfo& network,
+Status check_plays_nothing(const NodeConfig& config, const records::NetworkDescription& network,
                            const Address& self) {
     if (!network.minimum_stake.is_zero())
         return needs_game("this network gives units to workers from a stake of " +
@@ -139,9 +142,9 @@ Status check_plays_nothing(const NodeConfig& config, const rpc::NetworkInfo& net
 }
 
 Result<GameMoney> game_money(chain::ChainClient& client, const Address& game,
-                             const rpc::NetworkInfo& network, player::Role role,
+                             const records::NetworkDescription& network, player::Role role,
                              const Address& self) {
-    const chain::DisputeGame contract(game);
+    const contracts::DisputeGame contract(game);
     GYM_TRY(const auto terms, contract.terms(client));
     GYM_TRY(const auto head, client.block(chain::BlockTag::kLatest));
     if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
@@ -156,7 +159,7 @@ Result<GameMoney> game_money(chain::ChainClient& client, const Address& game,
     GYM_TRY(out.ether_needed, out.ether_needed.plus(out.ether_needed));
     GYM_TRY(const auto contracts, contract.contracts(client));
     GYM_TRY(out.tokens,
-            chain::GymToken(network.chain_id, contracts.token).balance_of(client, self));
+            contracts::GymToken(network.chain_id, contracts.token).balance_of(client, self));
     out.bond = terms.bond;
     return out;
 }

@@ -6,7 +6,7 @@
 #include "gym/common/result.hpp"
 #include "gym/node/node_config.hpp"
 #include "gym/player/claim.hpp"
-#include "gym/rpc/messages.hpp"
+#include "gym/records/network.hpp"
 
 /// Checks whether a node could play the games that its signatures may lead to, before it signs: a
 /// node that does not answer a game loses it by the clock, and its stake with it.
@@ -24,16 +24,18 @@ namespace gym::node {
 /// a node that has a block of the last ten minutes, with the remedy; kMismatch: another chain;
 /// kUnavailable also of a node that is behind; else those of chain::ChainClient.
 [[nodiscard]] Result<Address> find_stake(chain::ChainClient& client, const Address& game,
-                                         const rpc::NetworkInfo& network);
+                                         const records::NetworkDescription& network);
 /// That these are the coordinator's. @errors kMismatch.
-Status check_named(const Address& game, const Address& stake, const rpc::NetworkInfo& network);
+Status check_named(const Address& game, const Address& stake,
+                   const records::NetworkDescription& network);
 /// Both: that the network's game is at `game`. @errors of both.
-Status check_game(chain::ChainClient& client, const Address& game, const rpc::NetworkInfo& network);
+Status check_game(chain::ChainClient& client, const Address& game,
+                  const records::NetworkDescription& network);
 
 /// That a worker without dispute_game has nothing to lose: it neither has stake nor needs one.
 /// A chain that does not answer, or none, counts as no stake.
 /// @errors kInvalidArgument with what is at stake and what to set.
-Status check_plays_nothing(const NodeConfig& config, const rpc::NetworkInfo& network,
+Status check_plays_nothing(const NodeConfig& config, const records::NetworkDescription& network,
                            const Address& self);
 
 /// What a node owns for one game, and what the game may cost. All in wei.
@@ -45,8 +47,8 @@ struct GameMoney {
 };
 /// @errors as chain::ChainClient.
 [[nodiscard]] Result<GameMoney> game_money(chain::ChainClient& client, const Address& game,
-                                           const rpc::NetworkInfo& network, player::Role role,
-                                           const Address& self);
+                                           const records::NetworkDescription& network,
+                                           player::Role role, const Address& self);
 /// What `self` lacks and where to send it; empty if it lacks nothing.
 [[nodiscard]] std::string money_missing(const GameMoney& money, const Address& self);
 

@@ -9,8 +9,12 @@
 
 #include "claim_units.hpp"
 #include "dispute_check.hpp"
-#include "gym/chain/contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/chain/intent_store.hpp"
+#include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/sqlite.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/dispute_game.hpp"
 #include "gym/player/player_thread.hpp"
 
 namespace gym::node {
@@ -19,7 +23,8 @@ namespace {
 /// Whether games can be played in the contract, asked until the chain has said so.
 class GameCheck {
   public:
-    GameCheck(chain::ChainClient& client, const Address& game, const rpc::NetworkInfo& network)
+    GameCheck(chain::ChainClient& client, const Address& game,
+              const records::NetworkDescription& network)
         : client_(client), game_(game), network_(network) {}
 
     /// That the contract is a game, whatever the coordinator says of it: claims are defended
@@ -49,7 +54,7 @@ class GameCheck {
 
     chain::ChainClient& client_;
     const Address game_;
-    const rpc::NetworkInfo network_;
+    const records::NetworkDescription network_;
     bool found_ = false;
     mutable std::mutex mutex_;
     Status lasting_;
@@ -82,12 +87,12 @@ class DisputeThreadImpl final : public DisputeThread {
         Address contract;
     };
 
-    DisputeThreadImpl(const NodeConfig& config, const rpc::NetworkInfo& network,
+    DisputeThreadImpl(const NodeConfig& config, const records::NetworkDescription& network,
                       const crypto::PrivateKey& key, Parts parts)
         : parts_(std::move(parts)),
           intents_(parts_.store->intents(network.chain_id, key.address())),
           transactions_(*parts_.client, *intents_, key.clone(), clock_, policy(network),
-                        chain::describe_revert),
+                        contracts::describe_revert),
           domain_(network.domain()),
           units_(make_claim_units(std::move(parts_.cache), *parts_.claims, domain_,
                                   rerun_options(config))) {}
@@ -95,7 +100,7 @@ class DisputeThreadImpl final : public DisputeThread {
     void run_as(player::Role role, OnEvent on_event) {
         player::PlayerSetup setup{*parts_.client,
                                   transactions_,
-                                  chain::DisputeGame(parts_.contract),
+                                  contracts::DisputeGame(parts_.contract),
                                   domain_,
                                   *parts_.claims,
                                   *units_,
@@ -111,7 +116,7 @@ class DisputeThreadImpl final : public DisputeThread {
     [[nodiscard]] Status lasting_failure() const override { return parts_.check->lasting(); }
 
   private:
-    static chain::TxPolicy policy(const rpc::NetworkInfo& network) {
+    static chain::TxPolicy policy(const records::NetworkDescription& network) {
         chain::TxPolicy policy;
         policy.chain_id = network.chain_id;
         return policy;
@@ -154,7 +159,8 @@ Status first_look(GameCheck& check, bool defends) {
 }
 
 void warn_about_money(chain::ChainClient& client, const Address& game,
-                      const rpc::NetworkInfo& network, player::Role role, const Address& self) {
+                      const records::NetworkDescription& network, player::Role role,
+                      const Address& self) {
     const auto money = game_money(client, game, network, role, self);
     if (!money.ok()) {
         spdlog::warn("disputes: what the moves may cost is not known: {}", money.error().message);
@@ -169,11 +175,10 @@ void warn_about_money(chain::ChainClient& client, const Address& game,
 
 }  // namespace
 
-Result<std::unique_ptr<DisputeThread>> DisputeThread::start(const NodeConfig& config,
-                                                            const rpc::NetworkInfo& network,
-                                                            rpc::Coordinator& coordinator,
-                                                            const crypto::PrivateKey& key,
-                                                            player::Role role, OnEvent on_event) {
+Result<std::unique_ptr<DisputeThread>> DisputeThread::start(
+    const NodeConfig& config, const records::NetworkDescription& network,
+    rpc::Coordinator& coordinator, const crypto::PrivateKey& key, player::Role role,
+    OnEvent on_event) {
     if (config.dispute_game.empty()) {
         if (role == player::Role::kDefend)
             GYM_CHECK(check_plays_nothing(config, network, key.address()));

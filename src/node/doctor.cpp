@@ -92,19 +92,19 @@ Finding check_chain(rpc::Coordinator& coordinator, const NodeConfig& config) {
 }
 
 /// Registration and, of a worker, its stake.
-std::vector<Finding> check_standing(const Result<rpc::NodeStatus>& status) {
+std::vector<Finding> check_standing(const Result<records::NodeStatus>& status) {
     if (!status.ok()) return {bad("registration", status.error().message)};
     if (!status->excluded_because.empty())
         return {bad("registration", "excluded: " + status->excluded_because)};
-    std::vector<Finding> out{good("registration", std::string(rpc::to_string(status->role)))};
-    if (status->role == rpc::NodeRole::kVerifier) return out;
+    std::vector<Finding> out{good("registration", std::string(records::to_string(status->role)))};
+    if (status->role == records::NodeRole::kVerifier) return out;
     out.push_back(status->stake_because.empty()
                       ? good("stake", "what this network asks of a worker")
                       : bad("stake", status->stake_because));
     return out;
 }
 
-Finding check_no_disputes(const NodeConfig& config, const rpc::NetworkInfo& network,
+Finding check_no_disputes(const NodeConfig& config, const records::NetworkDescription& network,
                           player::Role role, const Address& self) {
     if (role == player::Role::kChallenge)
         return good("disputes",
@@ -118,8 +118,8 @@ Finding check_no_disputes(const NodeConfig& config, const rpc::NetworkInfo& netw
 }
 
 /// Whether the node could play a game now.
-Finding check_disputes(const NodeConfig& config, const rpc::NetworkInfo& network, player::Role role,
-                       const Address& self) {
+Finding check_disputes(const NodeConfig& config, const records::NetworkDescription& network,
+                       player::Role role, const Address& self) {
     if (config.dispute_game.empty()) return check_no_disputes(config, network, role, self);
     const auto game = configured_game(config);
     if (!game.ok()) return bad("disputes", game.error().message);
@@ -140,7 +140,7 @@ std::vector<Finding> check_as(rpc::Coordinator& coordinator, const NodeConfig& c
                               const Address& self) {
     const auto status = coordinator.node_status(std::nullopt);
     std::vector<Finding> out = check_standing(status);
-    const bool verifies = status.ok() && status->role == rpc::NodeRole::kVerifier;
+    const bool verifies = status.ok() && status->role == records::NodeRole::kVerifier;
     const auto network = coordinator.network();
     out.push_back(
         network.ok()

@@ -14,7 +14,7 @@ constexpr int kCallsOfABeatMax = 16;
 
 }  // namespace
 
-Heartbeat::Heartbeat(rpc::Coordinator& coordinator, std::function<rpc::Activity()> activity,
+Heartbeat::Heartbeat(rpc::Coordinator& coordinator, std::function<records::Activity()> activity,
                      const crypto::PrivateKey& key, crypto::Eip712Domain domain)
     : coordinator_(coordinator),
       activity_(std::move(activity)),
@@ -43,7 +43,8 @@ void Heartbeat::beat() {
     }
 }
 
-Result<rpc::HeartbeatAnswer> Heartbeat::call(const std::optional<protocol::UptimeAnswer>& answer) {
+Result<records::HeartbeatAnswer> Heartbeat::call(
+    const std::optional<protocol::UptimeAnswer>& answer) {
     auto reply = coordinator_.heartbeat({activity_(), answer});
     if (!reply.ok()) {
         // One line an outage, not one a beat.

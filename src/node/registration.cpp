@@ -74,7 +74,7 @@ Result<std::int64_t> check_network(const NodeConfig& config, const Clock& clock)
     client.attempts_max = kAttemptsBeforeWork;
     GYM_TRY(const auto coordinator, rpc::connect(client, crypto::PrivateKey::generate(), clock));
     const auto start = SteadyClock::now();
-    GYM_TRY(const rpc::NetworkInfo network, coordinator->network());
+    GYM_TRY(const records::NetworkDescription network, coordinator->network());
     const auto round_trip =
         std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - start);
     const std::int64_t skew_ms = clock.now_ms() - network.server_ms;
@@ -109,7 +109,7 @@ Result<Registration> register_node(const NodeConfig& config, const RegisterOptio
     GYM_TRY(const auto coordinator, rpc::connect(config.client({}), key.clone(), clock));
     GYM_TRY(const Benchmark benchmark, run_benchmark(config.engine(), kBenchmarkMs));
     out.flops_per_second = benchmark.flops_per_second;
-    rpc::NodeProfile profile;
+    records::NodeProfile profile;
     profile.role = options.role;
     profile.device = device;
     profile.memory_bytes = options.memory_bytes;

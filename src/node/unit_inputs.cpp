@@ -57,7 +57,7 @@ Status check_dispute_roots(const protocol::RoundRecord& record, const program::P
 }  // namespace
 
 Result<execution::TrainInputs> InputLoader::load_train(const protocol::RoundRecord& record,
-                                                       const rpc::UnitInputs& inputs,
+                                                       const records::UnitInputs& inputs,
                                                        const rpc::BlobCache::Progress& progress) {
     if (record.steps > engine::kUnitStepsMax)
         return fail(ErrorCode::kOutOfRange,

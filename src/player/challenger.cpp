@@ -2,8 +2,12 @@
 
 #include <array>
 
-#include "desk.hpp"
+#include "dispute_client.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/crypto/secret.hpp"
+#include "gym/game/state.hpp"
 
 namespace gym::player {
 namespace {
@@ -19,21 +23,21 @@ Amount unlimited() {
 
 class Challenger final : public Player {
   public:
-    explicit Challenger(PlayerSetup setup) : desk_(std::move(setup)) {}
+    explicit Challenger(PlayerSetup setup) : disputes_(std::move(setup)) {}
 
     Status tick() override {
-        GYM_CHECK(desk_.look());
+        GYM_CHECK(disputes_.refresh());
         bool busy = false;
-        GYM_TRY(const auto claims, desk_.claims(Role::kChallenge));
+        GYM_TRY(const auto claims, disputes_.claims(Role::kChallenge));
         for (const auto& claim : claims) {
             busy = true;
             Status done = challenge(*claim);
             if (done.ok()) continue;
             if (ends_tick(done.error())) return done;
-            desk_.tell_once("stuck", *claim, {}, done.error().message);
+            disputes_.emit_once("stuck", *claim, {}, done.error().message);
         }
-        Status taken = desk_.withdraw_ether(busy);
-        GYM_CHECK(desk_.push());  // moves are due, whatever becomes of the ether
+        Status taken = disputes_.withdraw_ether(busy);
+        GYM_CHECK(disputes_.broadcast());  // moves are due, whatever becomes of the ether
         return taken;
     }
 
@@ -42,15 +46,15 @@ class Challenger final : public Player {
     struct Case {
         Digest unit;
         Digest game;
-        chain::DisputeGame::Game state;
-        chain::DisputeGame::Unit on_chain;
+        game::GameState state;
+        game::UnitState on_chain;
     };
 
-    chain::DisputeGame& contract() { return desk_.setup().contract; }
-    chain::ChainClient& client() { return desk_.setup().client; }
+    contracts::DisputeGame& contract() { return disputes_.setup().contract; }
+    chain::ChainClient& client() { return disputes_.setup().client; }
 
     Result<Digest> unit_of(const Claim& claim) {
-        const crypto::Eip712Domain& domain = desk_.setup().domain;
+        const crypto::Eip712Domain& domain = disputes_.setup().domain;
         if (claim.subject != Subject::kConflict)
             return game::unit_of(domain, claim.evidence.commitment);
         GYM_TRY(const game::Conflict conflict, conflict_of(claim));
@@ -60,10 +64,10 @@ class Challenger final : public Player {
 
     Result<Case> read(const Claim& claim) {
         Case out;
-        const chain::BlockId at(desk_.head().hash);
+        const chain::BlockId at(disputes_.head().hash);
         GYM_TRY(out.unit, unit_of(claim));
-        out.game = game::announcement_of(desk_.chain_id(), contract().address(), desk_.self(),
-                                         out.unit, claim.salt);
+        out.game = game::announcement_of(disputes_.chain_id(), contract().address(),
+                                         disputes_.self(), out.unit, claim.salt);
         GYM_TRY(out.state, contract().game_of(client(), out.game, at));
         GYM_TRY(out.on_chain, contract().unit_of(client(), out.unit, at));
         return out;
@@ -71,24 +75,26 @@ class Challenger final : public Player {
 
     Status challenge(const Claim& claim) {
         GYM_TRY(const Case now, read(claim));
-        if (chain::is_open(now.state.status)) {
+        if (game::is_open(now.state.status)) {
             // Nothing more is to be won in it: the bond comes back.
-            const bool won = now.on_chain.proven_at_s != 0 && now.on_chain.finder == desk_.self();
+            const bool won =
+                now.on_chain.proven_at_s != 0 && now.on_chain.finder == disputes_.self();
             if (won || now.on_chain.settled)
-                return desk_.send("dispute-close:" + now.game.hex(), contract().close(now.game));
+                return disputes_.send("dispute-close:" + now.game.hex(),
+                                      contract().close(now.game));
             return play(claim, now);
         }
         if (now.on_chain.proven_at_s != 0) return settle(claim, now);
-        if (now.state.status == chain::GameStatus::kNone) return begin(claim, now);
-        desk_.tell("ended", claim, now.game,
-                   "lost: " + std::string(chain::to_string(now.state.status)));
-        return desk_.forget(claim);
+        if (now.state.status == game::GameStatus::kNone) return begin(claim, now);
+        disputes_.emit("ended", claim, now.game,
+                       "lost: " + std::string(game::to_string(now.state.status)));
+        return disputes_.forget(claim);
     }
 
     /// The last block in which a game about the claim can be opened; as long as its round has no
     /// epoch there is none, and this node gives up a window after it was filed.
     Result<std::uint64_t> last_block(const Claim& claim) {
-        GYM_TRY(const std::uint64_t window, desk_.window_blocks());
+        GYM_TRY(const std::uint64_t window, disputes_.window_blocks());
         if (claim.epoch_block != 0) return claim.epoch_block + window;
         // What the next round's record says is on trial as long as that round is.
         std::uint64_t round = claim.key.round;
@@ -97,30 +103,32 @@ class Challenger final : public Player {
             GYM_TRY(const game::ConflictOther other, game::read_conflict_other(conflict.other));
             if (std::holds_alternative<protocol::RoundRecordHead>(other)) ++round;
         }
-        GYM_TRY(const auto epoch, desk_.epoch_of(claim.key.job_id, round));
+        GYM_TRY(const auto epoch, disputes_.epoch_of(claim.key.job_id, round));
         return (epoch ? epoch->block_number : claim.from_block) + window;
     }
 
     /// Announces, waits, opens.
     Status begin(const Claim& claim, const Case& now) {
         GYM_TRY(const std::uint64_t end, last_block(claim));
-        GYM_TRY(const auto* terms, desk_.terms());
-        if (desk_.head().number > end) {
-            desk_.tell("ended", claim, now.game,
-                       fmt::format("too late: games about it could be opened until block {}", end));
-            return desk_.forget(claim);
+        GYM_TRY(const auto* terms, disputes_.terms());
+        if (disputes_.head().number > end) {
+            disputes_.emit(
+                "ended", claim, now.game,
+                fmt::format("too late: games about it could be opened until block {}", end));
+            return disputes_.forget(claim);
         }
         GYM_TRY(const auto announced, contract().announced(client(), now.game));
         if (announced.order == 0) return announce(claim, now, *terms);
-        if (desk_.head().number + 1 < announced.block_number + terms->announce_blocks) return {};
-        if (desk_.head().number >
+        if (disputes_.head().number + 1 < announced.block_number + terms->announce_blocks)
+            return {};
+        if (disputes_.head().number >
             announced.block_number + terms->announce_blocks + terms->open_blocks)
             return announce_anew(claim, now);
-        desk_.tell_once("opened", claim, now.game, "unit " + now.unit.hex());
+        disputes_.emit_once("opened", claim, now.game, "unit " + now.unit.hex());
         GYM_TRY(const Amount escrow, escrow_wei(*terms));
         GYM_TRY(Bytes call, opening(claim));
-        return desk_.send("dispute-open:" + now.game.hex(),
-                          contract().open(std::move(call), escrow));
+        return disputes_.send("dispute-open:" + now.game.hex(),
+                              contract().open(std::move(call), escrow));
     }
 
     static Result<Bytes> opening(const Claim& claim) {
@@ -132,14 +140,14 @@ class Challenger final : public Player {
 
     /// This node was away for too long: the bond of its announcement is lost.
     Status announce_anew(Claim claim, const Case& now) {
-        desk_.tell("missed", claim, now.game, "it was announced and not opened in time");
+        disputes_.emit("missed", claim, now.game, "it was announced and not opened in time");
         claim.salt = crypto::random_digest();
-        return desk_.setup().claims.save(claim);
+        return disputes_.setup().claims.save(claim);
     }
 
-    Result<Amount> escrow_wei(const chain::DisputeGame::Terms& terms) {
+    Result<Amount> escrow_wei(const game::DisputeTerms& terms) {
         const Amount gas(terms.escrow_gas * kEscrowMargin);
-        return desk_.head().base_fee_wei.mul_div(gas, Amount(1));
+        return disputes_.head().base_fee_wei.mul_div(gas, Amount(1));
     }
 
     /// Whether as much can be taken as is put at risk: a name with a wei of stake could otherwise
@@ -147,53 +155,54 @@ class Challenger final : public Player {
     /// stake may come.
     Result<bool> is_worth_a_bond(const Claim& claim, const Address& stake, const Amount& bond) {
         const protocol::SignedCommitment& signed_one = claim.evidence.commitment;
-        const Digest digest = protocol::signing_digest(desk_.setup().domain, signed_one.commitment);
+        const Digest digest =
+            protocol::signing_digest(disputes_.setup().domain, signed_one.commitment);
         GYM_TRY(const Address asserter, crypto::recover_address(digest, signed_one.signature));
-        GYM_TRY(const auto held, chain::Stake(stake).stake_of(client(), asserter));
+        GYM_TRY(const auto held, contracts::Stake(stake).stake_of(client(), asserter));
         GYM_TRY(const Amount all, held.active.plus(held.thawing));
         if (!all.is_zero() && all >= bond) return true;
-        desk_.tell_once("skipped", claim, {},
-                        fmt::format("{} stakes {} tokens: a game about it takes a bond of {}",
-                                    asserter.hex(), all.to_tokens(), bond.to_tokens()));
+        disputes_.emit_once("skipped", claim, {},
+                            fmt::format("{} stakes {} tokens: a game about it takes a bond of {}",
+                                        asserter.hex(), all.to_tokens(), bond.to_tokens()));
         return false;
     }
 
-    Status announce(const Claim& claim, const Case& now, const chain::DisputeGame::Terms& terms) {
+    Status announce(const Claim& claim, const Case& now, const game::DisputeTerms& terms) {
         GYM_TRY(const auto contracts, contract().contracts(client()));
         GYM_TRY(const bool worth, is_worth_a_bond(claim, contracts.stake, terms.bond));
         if (!worth) return {};
-        const chain::GymToken token(desk_.chain_id(), contracts.token);
-        GYM_TRY(const Amount balance, token.balance_of(client(), desk_.self()));
+        const contracts::GymToken token(disputes_.chain_id(), contracts.token);
+        GYM_TRY(const Amount balance, token.balance_of(client(), disputes_.self()));
         if (balance < terms.bond)
             return fail(ErrorCode::kInsufficientFunds,
                         "a game needs a bond of " + terms.bond.to_tokens() + " tokens, " +
-                            desk_.self().hex() + " has " + balance.to_tokens());
+                            disputes_.self().hex() + " has " + balance.to_tokens());
         GYM_TRY(const Amount allowed,
-                token.allowance(client(), desk_.self(), contract().address()));
+                token.allowance(client(), disputes_.self(), contract().address()));
         // Once for all games: the contract cannot change, and takes bonds of the caller only.
         if (allowed < terms.bond)
-            return desk_.send("dispute-approve:" + contract().address().hex(),
-                              token.approve(contract().address(), unlimited()));
-        desk_.tell_once("announced", claim, now.game, "unit " + now.unit.hex());
-        return desk_.send("dispute-announce:" + now.game.hex(), contract().announce(now.game));
+            return disputes_.send("dispute-approve:" + contract().address().hex(),
+                                  token.approve(contract().address(), unlimited()));
+        disputes_.emit_once("announced", claim, now.game, "unit " + now.unit.hex());
+        return disputes_.send("dispute-announce:" + now.game.hex(), contract().announce(now.game));
     }
 
     Status play(const Claim& claim, const Case& now) {
-        if (now.state.status == chain::GameStatus::kChallengerMoves) {
-            GYM_TRY(const bool moving, desk_.is_moving(now.game, now.state.position));
+        if (now.state.status == game::GameStatus::kChallengerMoves) {
+            GYM_TRY(const bool moving, disputes_.is_moving(now.game, now.state.position));
             if (moving) return {};
         }
-        GYM_TRY(const auto games, desk_.open_games(claim, now.unit));
+        GYM_TRY(const auto games, disputes_.open_games(claim, now.unit));
         for (const OpenGame& game : games.playable) {
             if (game.id != now.game) continue;
-            if (game.state.status == chain::GameStatus::kAsserterMoves) {
-                GYM_TRY(const bool ended, desk_.call_time(claim, game));
+            if (game.state.status == game::GameStatus::kAsserterMoves) {
+                GYM_TRY(const bool ended, disputes_.end_by_clock(claim, game));
                 (void)ended;
                 return {};
             }
-            GYM_TRY(game::Strategy* const own, desk_.setup().units.open(claim));
-            GYM_TRY(const game::Move move, own->challenge(game.line));
-            return desk_.play(claim, game, move);
+            GYM_TRY(game::Strategy* const own, disputes_.setup().units.open(claim));
+            GYM_TRY(const game::Move move, own->challenge(game.transcript));
+            return disputes_.play(claim, game, move);
         }
         return {};  // the logs come after the state: the next tick sees them
     }
@@ -201,30 +210,31 @@ class Challenger final : public Player {
     /// The unit is faulty: takes its stake when the settling period is over, and what is owed.
     Status settle(const Claim& claim, const Case& now) {
         GYM_TRY(const auto announced, contract().announced(client(), now.game));
-        if (announced.order != 0 && now.state.status == chain::GameStatus::kNone)
-            return desk_.send("dispute-reclaim:" + now.game.hex(),
-                              contract().reclaim(now.unit, claim.salt));
+        if (announced.order != 0 && now.state.status == game::GameStatus::kNone)
+            return disputes_.send("dispute-reclaim:" + now.game.hex(),
+                                  contract().reclaim(now.unit, claim.salt));
         if (!now.on_chain.settled) {
-            GYM_TRY(const auto* terms, desk_.terms());
-            if (now.state.status == chain::GameStatus::kNone)
-                desk_.tell_once("skipped", claim, now.game,
-                                "a fault in it is proven; finder " + now.on_chain.finder.hex());
+            GYM_TRY(const auto* terms, disputes_.terms());
+            if (now.state.status == game::GameStatus::kNone)
+                disputes_.emit_once("skipped", claim, now.game,
+                                    "a fault in it is proven; finder " + now.on_chain.finder.hex());
             else
-                desk_.tell_once("ended", claim, now.game,
-                                "won: " + std::string(to_string(now.state.status)));
-            if (desk_.head().timestamp_s < now.on_chain.proven_at_s + terms->settling_s) return {};
-            return desk_.send("dispute-settle:" + now.unit.hex(), contract().settle(now.unit));
+                disputes_.emit_once("ended", claim, now.game,
+                                    "won: " + std::string(to_string(now.state.status)));
+            if (disputes_.head().timestamp_s < now.on_chain.proven_at_s + terms->settling_s)
+                return {};
+            return disputes_.send("dispute-settle:" + now.unit.hex(), contract().settle(now.unit));
         }
-        GYM_CHECK(desk_.withdraw_ether());
+        GYM_CHECK(disputes_.withdraw_ether());
         const std::string finder = "; finder " + now.on_chain.finder.hex();
-        if (now.state.status == chain::GameStatus::kNone)
-            desk_.tell("skipped", claim, now.game, "others have settled it" + finder);
+        if (now.state.status == game::GameStatus::kNone)
+            disputes_.emit("skipped", claim, now.game, "others have settled it" + finder);
         else
-            desk_.tell("settled", claim, now.game, "the asserter's stake was taken" + finder);
-        return desk_.forget(claim);
+            disputes_.emit("settled", claim, now.game, "the asserter's stake was taken" + finder);
+        return disputes_.forget(claim);
     }
 
-    Desk desk_;
+    DisputeClient disputes_;
 };
 
 }  // namespace

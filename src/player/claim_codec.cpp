@@ -59,7 +59,7 @@ Error wrong(const Claim& claim, const std::string& what) {
 }
 
 Status check_train_unit(const Claim& claim) {
-    if (claim.key.slot >= protocol::kSlotsMax) return wrong(claim, "the slot is no worker's");
+    if (claim.key.slot >= protocol::kSlotsMax) return wrong(claim, "the slot is not a worker's");
     if (!claim.other.empty() || !claim.momentum_blob.is_zero() || !claim.deltas.empty() ||
         !claim.epoch.empty())
         return wrong(claim, "it has parts of another subject");
@@ -81,7 +81,7 @@ Status check_aggregate(const Claim& claim) {
 }
 
 Status check_conflict(const Claim& claim) {
-    if (claim.role != Role::kChallenge) return wrong(claim, "nobody can defend one");
+    if (claim.role != Role::kChallenge) return wrong(claim, "a conflict cannot be defended");
     if (!claim.evidence.path.empty() || claim.evidence.index != 0 || !claim.deltas.empty() ||
         !claim.epoch.empty() || !blobs_of(claim).empty())
         return wrong(claim, "it has parts of another subject");
@@ -92,7 +92,7 @@ Status check_conflict(const Claim& claim) {
 }  // namespace
 
 Result<game::Conflict> conflict_of(const Claim& claim) {
-    if (claim.subject != Subject::kConflict) return wrong(claim, "it is no conflict");
+    if (claim.subject != Subject::kConflict) return wrong(claim, "it is not a conflict");
     const auto other = game::read_conflict_other(claim.other);
     if (!other.ok()) return wrong(claim, "what contradicts is " + other.error().message);
     return game::Conflict{claim.evidence.commitment, claim.evidence.record, claim.other};
@@ -114,7 +114,7 @@ Status check(const Claim& claim) {
         case Subject::kConflict:
             return check_conflict(claim);
     }
-    return wrong(claim, "there is no such subject");
+    return wrong(claim, "the subject is unknown");
 }
 
 Bytes encode(const Claim& claim) {

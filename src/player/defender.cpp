@@ -2,52 +2,54 @@
 
 #include <algorithm>
 
-#include "desk.hpp"
+#include "dispute_client.hpp"
+#include "gym/game/state.hpp"
 
 namespace gym::player {
 namespace {
 
 class Defender final : public Player {
   public:
-    explicit Defender(PlayerSetup setup) : desk_(std::move(setup)) {}
+    explicit Defender(PlayerSetup setup) : disputes_(std::move(setup)) {}
 
     Status tick() override {
-        GYM_CHECK(desk_.look());
-        GYM_TRY(const auto claims, desk_.claims(Role::kDefend));
-        if (claims.empty()) return desk_.push();
+        GYM_CHECK(disputes_.refresh());
+        GYM_TRY(const auto claims, disputes_.claims(Role::kDefend));
+        if (claims.empty()) return disputes_.broadcast();
         std::uint64_t first = claims.front()->from_block;
         for (const auto& claim : claims)
             first = std::min(first, claim->from_block);
-        GYM_TRY(const auto opened, desk_.units_opened(desk_.self(), first));
+        GYM_TRY(const auto opened, disputes_.units_opened(disputes_.self(), first));
         bool open = false;
         for (const auto& claim : claims) {
             const auto busy = defend(*claim, opened);
             if (busy.ok())
                 open = open || *busy;
             else if (!ends_tick(busy.error()))
-                desk_.tell_once("stuck", *claim, {}, busy.error().message);
+                disputes_.emit_once("stuck", *claim, {}, busy.error().message);
             else
                 return busy.error();
         }
-        Status taken = desk_.withdraw_ether(open);
-        GYM_CHECK(desk_.push());  // moves are due, whatever becomes of the ether
+        Status taken = disputes_.withdraw_ether(open);
+        GYM_CHECK(disputes_.broadcast());  // moves are due, whatever becomes of the ether
         return taken;
     }
 
   private:
     /// @return whether a game about it is open.
     Result<bool> defend(const Claim& claim, const std::set<Digest>& opened) {
-        GYM_TRY(const Digest unit, game::unit_of(desk_.setup().domain, claim.evidence.commitment));
+        GYM_TRY(const Digest unit,
+                game::unit_of(disputes_.setup().domain, claim.evidence.commitment));
         OpenGames games;
         if (opened.contains(unit)) {
-            GYM_TRY(games, desk_.open_games(claim, unit));
+            GYM_TRY(games, disputes_.open_games(claim, unit));
         }
         for (const OpenGame& game : games.playable) {
             const Status answered = answer(claim, game);
             if (answered.ok()) continue;
             // Each game has its own clock: the others are not kept waiting.
             if (ends_tick(answered.error())) return answered.error();
-            desk_.tell_once("stuck", claim, game.id, answered.error().message);
+            disputes_.emit_once("stuck", claim, game.id, answered.error().message);
         }
         if (games.any()) return true;
         GYM_CHECK(forget_if_over(claim));
@@ -55,41 +57,42 @@ class Defender final : public Player {
     }
 
     Status answer(const Claim& claim, const OpenGame& game) {
-        if (game.state.status == chain::GameStatus::kChallengerMoves) {
-            GYM_TRY(const bool ended, desk_.call_time(claim, game));
+        if (game.state.status == game::GameStatus::kChallengerMoves) {
+            GYM_TRY(const bool ended, disputes_.end_by_clock(claim, game));
             (void)ended;
             return {};
         }
-        GYM_TRY(const bool moving, desk_.is_moving(game.id, game.state.position));
+        GYM_TRY(const bool moving, disputes_.is_moving(game.id, game.state.position));
         if (moving) return {};
-        GYM_TRY(game::Strategy* const own, desk_.setup().units.open(claim));
-        GYM_TRY(const game::Move move, own->answer(game.line));
-        return desk_.play(claim, game, move);
+        GYM_TRY(game::Strategy* const own, disputes_.setup().units.open(claim));
+        GYM_TRY(const game::Move move, own->answer(game.transcript));
+        return disputes_.play(claim, game, move);
     }
 
     /// Games can be opened until the window closes. Some blocks more, since a reorg may move an
     /// opening.
     Status forget_if_over(const Claim& claim) {
-        GYM_TRY(const std::uint64_t window, desk_.window_blocks());
+        GYM_TRY(const std::uint64_t window, disputes_.window_blocks());
         if (claim.epoch_block != 0) {
-            if (desk_.head().number < claim.epoch_block + window + chain::kReorgBlocks) return {};
-            return desk_.forget(claim);
+            if (disputes_.head().number < claim.epoch_block + window + chain::kReorgBlocks)
+                return {};
+            return disputes_.forget(claim);
         }
         // Its epoch may come, whoever says that it did not: the chain is asked, at the end.
-        if (desk_.head().number < claim.from_block + kWindowsWithoutEpoch * window) return {};
-        GYM_TRY(const auto epoch, desk_.epoch_of(claim.key.job_id, claim.key.round));
+        if (disputes_.head().number < claim.from_block + kWindowsWithoutEpoch * window) return {};
+        GYM_TRY(const auto epoch, disputes_.epoch_of(claim.key.job_id, claim.key.round));
         if (!epoch) {
-            desk_.tell("ended", claim, {},
-                       fmt::format("its round has no epoch, {} blocks after it was signed",
-                                   desk_.head().number - claim.from_block));
-            return desk_.forget(claim);
+            disputes_.emit("ended", claim, {},
+                           fmt::format("its round has no epoch, {} blocks after it was signed",
+                                       disputes_.head().number - claim.from_block));
+            return disputes_.forget(claim);
         }
         Claim dated = claim;
         dated.epoch_block = epoch->block_number;
-        return desk_.setup().claims.save(dated);
+        return disputes_.setup().claims.save(dated);
     }
 
-    Desk desk_;
+    DisputeClient disputes_;
 };
 
 }  // namespace

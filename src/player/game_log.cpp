@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gym/contracts/dispute_game.hpp"
 #include "gym/game/calldata.hpp"
 #include "gym/game/evidence.hpp"
 
@@ -11,10 +12,10 @@ namespace {
 class Replay {
   public:
     explicit Replay(const std::optional<game::EpochRoot>& epoch) : epoch_(epoch) {}
-    void take(const chain::DisputeEvent& event) { std::visit(*this, event); }
+    void take(const contracts::DisputeEvent& event) { std::visit(*this, event); }
     UnitLog log() && { return std::move(log_); }
 
-    void operator()(const chain::Opened& opened) {
+    void operator()(const contracts::Opened& opened) {
         GameRecord game;
         game.id = opened.game;
         game.unit = opened.unit;
@@ -24,16 +25,16 @@ class Replay {
         log_.games.push_back(std::move(game));
     }
 
-    void operator()(const chain::Moved& moved) {
+    void operator()(const contracts::Moved& moved) {
         GameRecord* game = find(moved.game);
-        if (game != nullptr && game->line) note(*game, move(*game->line, moved));
+        if (game != nullptr && game->transcript) note(*game, move(*game->transcript, moved));
     }
 
-    void operator()(const chain::FaultFound& fault) {
+    void operator()(const contracts::FaultFound& fault) {
         if (GameRecord* game = find(fault.game)) game->fault = fault;
     }
 
-    void operator()(const chain::GameEnded& ended) {
+    void operator()(const contracts::GameEnded& ended) {
         if (GameRecord* game = find(ended.game)) game->ended = ended;
     }
 
@@ -41,7 +42,7 @@ class Replay {
     void operator()(const Other& /*event*/) {}  // money, and what gameOf() tells
 
   private:
-    Status begin(GameRecord& game, const chain::Opened& opened) {
+    Status begin(GameRecord& game, const contracts::Opened& opened) {
         const auto call = game::read_open(opened.data);
         // A conflict: such a game is over with its opening.
         if (!call.ok() && call.error().code == ErrorCode::kNotFound &&
@@ -53,27 +54,27 @@ class Replay {
             return fail(ErrorCode::kUnavailable, "the epoch of the aggregate's round is not known");
         const game::UnitFacts facts =
             game::unit_facts_of(says, call->evidence.record, epoch_.value_or(game::EpochRoot{}));
-        game.line.emplace(facts, game::start_of(opened.unit, facts));
+        game.transcript.emplace(facts, game::start_of(opened.unit, facts));
         // As the contract does, and at once: of two games that wait at one position each has an
         // answer of its own, and which one leads on an opening depends on when it comes.
-        const auto known = log_.answers.find(game::hash_of(game.line->at()));
-        if (known != log_.answers.end()) GYM_CHECK(game.line->play(known->second));
+        const auto known = log_.answers.find(game::hash_of(game.transcript->at()));
+        if (known != log_.answers.end()) GYM_CHECK(game.transcript->play(known->second));
         return {};
     }
 
-    Status move(game::Line& line, const chain::Moved& moved) {
+    Status move(game::GameTranscript& transcript, const contracts::Moved& moved) {
         GYM_TRY(const game::SentMove sent, game::read_call(moved.data));
         const Digest before = game::hash_of(sent.cursor);
-        GYM_CHECK(log_.follow(line, before));
-        GYM_CHECK(line.play(sent.move));
+        GYM_CHECK(log_.follow(transcript, before));
+        GYM_CHECK(transcript.play(sent.move));
         if (moved.by_asserter) log_.answers.insert_or_assign(before, sent.move);
-        return log_.follow(line, moved.position);
+        return log_.follow(transcript, moved.position);
     }
 
     static void note(GameRecord& game, const Status& status) {
         if (status.ok()) return;
         game.unreadable = status.error().message;
-        game.line.reset();
+        game.transcript.reset();
     }
 
     GameRecord* find(const Digest& id) {
@@ -87,26 +88,26 @@ class Replay {
 
 }  // namespace
 
-Status UnitLog::follow(game::Line& line, const Digest& position) const {
-    while (game::hash_of(line.at()) != position) {
-        const auto known = answers.find(game::hash_of(line.at()));
+Status UnitLog::follow(game::GameTranscript& transcript, const Digest& position) const {
+    while (game::hash_of(transcript.at()) != position) {
+        const auto known = answers.find(game::hash_of(transcript.at()));
         if (known == answers.end())
             return fail(ErrorCode::kMismatch, "the logs do not lead to position " + position.hex());
-        GYM_CHECK(line.play(known->second));
+        GYM_CHECK(transcript.play(known->second));
     }
     return {};
 }
 
-UnitLog replay(std::span<const Happened> events, const std::optional<game::EpochRoot>& epoch) {
+UnitLog replay(std::span<const LoggedEvent> events, const std::optional<game::EpochRoot>& epoch) {
     Replay replay(epoch);
-    for (const Happened& happened : events)
-        replay.take(happened.event);
+    for (const LoggedEvent& logged : events)
+        replay.take(logged.event);
     return std::move(replay).log();
 }
 
-Result<std::vector<Happened>> parse_events(const chain::DisputeGame& contract,
-                                           std::span<const chain::Log> logs) {
-    std::vector<Happened> out;
+Result<std::vector<LoggedEvent>> parse_events(const contracts::DisputeGame& contract,
+                                              std::span<const chain::Log> logs) {
+    std::vector<LoggedEvent> out;
     for (const chain::Log& log : logs) {
         GYM_TRY(auto event, contract.parse_event(log));
         if (event) out.push_back({std::move(*event), log.transaction_hash, log.block_number});
@@ -116,23 +117,23 @@ Result<std::vector<Happened>> parse_events(const chain::DisputeGame& contract,
 
 namespace {
 
-Result<std::vector<Happened>> find_events(chain::ChainClient& client,
-                                          const chain::DisputeGame& contract,
-                                          chain::LogQuery query) {
+Result<std::vector<LoggedEvent>> find_events(chain::ChainClient& client,
+                                             const contracts::DisputeGame& contract,
+                                             chain::LogQuery query) {
     GYM_TRY(const std::vector<chain::Log> logs, chain::find_all_logs(client, std::move(query)));
     return parse_events(contract, logs);
 }
 
-bool is_answer(const chain::DisputeEvent& event) {
-    const auto* moved = std::get_if<chain::Moved>(&event);
+bool is_answer(const contracts::DisputeEvent& event) {
+    const auto* moved = std::get_if<contracts::Moved>(&event);
     return moved != nullptr && moved->by_asserter;
 }
 
-bool is_of_a_side(const chain::DisputeEvent& event) {
-    return std::holds_alternative<chain::Announced>(event) ||
-           std::holds_alternative<chain::Opened>(event) ||
-           std::holds_alternative<chain::Moved>(event) ||
-           std::holds_alternative<chain::FaultFound>(event);
+bool is_of_a_side(const contracts::DisputeEvent& event) {
+    return std::holds_alternative<contracts::Announced>(event) ||
+           std::holds_alternative<contracts::Opened>(event) ||
+           std::holds_alternative<contracts::Moved>(event) ||
+           std::holds_alternative<contracts::FaultFound>(event);
 }
 
 }  // namespace
@@ -143,33 +144,26 @@ std::vector<std::optional<Digest>> topics_of_unit(const Digest& unit) {
     return {{}, {}, unit};
 }
 
-Result<std::vector<Happened>> unit_events(chain::ChainClient& client,
-                                          const chain::DisputeGame& contract, const Digest& unit,
-                                          Blocks blocks) {
-    return find_events(client, contract,
-                       {contract.address(), topics_of_unit(unit), blocks.first, blocks.last});
-}
-
-Result<std::vector<Happened>> game_events(chain::ChainClient& client,
-                                          const chain::DisputeGame& contract, const Digest& game,
-                                          Blocks blocks) {
+Result<std::vector<LoggedEvent>> game_events(chain::ChainClient& client,
+                                             const contracts::DisputeGame& contract,
+                                             const Digest& game, Blocks blocks) {
     return find_events(client, contract,
                        {contract.address(), {{}, game}, blocks.first, blocks.last});
 }
 
-std::vector<GameTransaction> transactions_of(std::span<const Happened> events) {
+std::vector<GameTransaction> transactions_of(std::span<const LoggedEvent> events) {
     std::vector<GameTransaction> out;
-    for (const Happened& happened : events) {
-        if (!is_of_a_side(happened.event)) continue;
-        auto known = std::ranges::find(out, happened.transaction, &GameTransaction::hash);
+    for (const LoggedEvent& logged : events) {
+        if (!is_of_a_side(logged.event)) continue;
+        auto known = std::ranges::find(out, logged.transaction, &GameTransaction::hash);
         if (known == out.end())
-            known = out.insert(out.end(), {happened.transaction, happened.block_number, false});
-        known->by_asserter = known->by_asserter || is_answer(happened.event);
+            known = out.insert(out.end(), {logged.transaction, logged.block_number, false});
+        known->by_asserter = known->by_asserter || is_answer(logged.event);
     }
     return out;
 }
 
-Result<GameCost> game_cost(std::span<const Happened> events, const GasOf& gas_of) {
+Result<GameCost> game_cost(std::span<const LoggedEvent> events, const GasOf& gas_of) {
     GameCost cost;
     for (const GameTransaction& transaction : transactions_of(events)) {
         GYM_TRY(const std::uint64_t gas, gas_of(transaction.hash));
@@ -179,12 +173,12 @@ Result<GameCost> game_cost(std::span<const Happened> events, const GasOf& gas_of
     return cost;
 }
 
-Result<GameCost> game_cost(chain::ChainClient& client, std::span<const Happened> events) {
+Result<GameCost> game_cost(chain::ChainClient& client, std::span<const LoggedEvent> events) {
     return game_cost(events, [&](const Digest& transaction) -> Result<std::uint64_t> {
         GYM_TRY(const auto receipt, client.receipt(transaction));
         if (!receipt)
             return fail(ErrorCode::kNotFound,
-                        "the chain has no transaction " + transaction.hex() + " any more");
+                        "the chain no longer has transaction " + transaction.hex());
         return receipt->gas_used;
     });
 }

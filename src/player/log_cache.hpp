@@ -10,7 +10,7 @@
 
 namespace gym::player {
 
-/// Logs that are asked for in every tick. Those of blocks under the last chain::kReorgBlocks are
+/// A cache of logs that every tick asks for. Those below the last chain::kReorgBlocks blocks are
 /// read once and kept; if such a block is replaced after all, everything is read again. Nothing is
 /// on disk: a new process reads from the first block. Not thread-safe.
 class LogCache {
@@ -20,7 +20,7 @@ class LogCache {
     /// @param client must outlive the cache.
     explicit LogCache(chain::ChainClient& client) : client_(client) {}
 
-    /// The head up to which read() reads; first thing of every tick. Drops what nobody has asked
+    /// Sets the head up to which read() reads. The first step of every tick. Drops logs not asked
     /// for at the head before. @errors as ChainClient.
     Status follow(const chain::BlockHeader& head);
     /// As chain::find_all_logs() from `first_block` to the head of follow(). @errors as it.

@@ -22,4 +22,34 @@ Result<std::optional<protocol::CostRates>> published_cost_rates(db::Transaction&
                                              row->get<std::uint32_t>("fee_ppm")});
 }
 
+protocol::WorkPrice work_price(const Job& job) {
+    return {job.terms.price_wei_per_pflop, job.artifacts->flops_per_step,
+            job.artifacts->tokens_per_step, job.data_price_wei_per_mtoken, job.data_quality_ppm};
+}
+
+Result<protocol::Work> billable_work(db::Transaction& tx, const Digest& job_id,
+                                     const std::optional<std::vector<std::uint64_t>>& rounds) {
+    GYM_TRY(const db::Row row,
+            tx.exec_one(
+                "SELECT coalesce(sum(CASE WHEN u.state = 'assigned' THEN "
+                "j.flops_per_step::numeric * j.steps ELSE u.flops END) FILTER (WHERE "
+                "u.kind = 'train' AND u.state NOT IN ('expired', 'rejected', 'slashed', 'unpaid', "
+                "'void')), 0) AS training, "
+                "coalesce(sum(u.flops) FILTER (WHERE CASE WHEN u.kind = 'train' THEN u.accepted "
+                "AND u.state <> 'final' ELSE u.accepted OR u.ended_at_ms IS NULL END), 0) AS "
+                "reports FROM (SELECT u.*, EXISTS (SELECT FROM registry.report p WHERE "
+                "p.unit_id = u.id AND p.accepted_seq IS NOT NULL) AS accepted FROM registry.unit u "
+                "WHERE u.job_id = $1 AND ($2::bigint[] IS NULL OR u.round = ANY ($2::bigint[]))) u "
+                "JOIN registry.job j ON j.id = u.job_id",
+                {job_id, rounds ? db::Param::array(*rounds) : db::Param(std::nullopt)}));
+    return protocol::Work{row.get<Amount>("training"), row.get<Amount>("reports")};
+}
+
+Result<Amount> aggregate_flops_max(db::Transaction& tx, const Digest& job_id) {
+    GYM_TRY(const db::Row row, tx.exec_one("SELECT coalesce(max(flops), 0) FROM registry.unit "
+                                           "WHERE job_id = $1 AND kind <> 'train'",
+                                           {job_id}));
+    return row.get<Amount>(0);
+}
+
 }  // namespace gym::registry

@@ -1,25 +1,48 @@
 #include "gym/registry/nodes.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace gym::registry {
 namespace {
 
 constexpr std::string_view kColumns =
-    "SELECT address, role, owner, name, hardware::text AS hardware, software, benchmark_flops, "
-    "registered_at_ms, last_seen_at_ms, valid_run, has_left, excluded_at_ms, excluded_code, "
+    "SELECT address, role, owner, name, hardware->>'gpu_type' AS device, "
+    "hardware->>'memory_bytes' AS memory_bytes, software, benchmark_flops, registered_at_ms, "
+    "last_seen_at_ms, valid_run, has_left, excluded_at_ms, excluded_code, "
     "excluded_reason FROM registry.node ";
 constexpr std::uint32_t kListMax = 10'000;
+
+/// The column `hardware`. The device is text from a peer: only characters that need no escape in
+/// JSON go in.
+std::string hardware_json(const records::NodeProfile& profile) {
+    if (profile.device.empty() && profile.memory_bytes == 0) return "{}";
+    std::string device;
+    for (const char c : profile.device)
+        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+            c == '-' || c == '_' || c == '.' || c == ' ')
+            device.push_back(c);
+    return R"({"gpu_type":")" + device + R"(","memory_bytes":)" +
+           std::to_string(profile.memory_bytes) + "}";
+}
+
+Result<records::NodeProfile> to_profile(const db::Row& row) {
+    records::NodeProfile profile;
+    GYM_TRY(profile.role, records::parse_node_role(row.get<std::string>("role")));
+    profile.device = row.get<std::optional<std::string>>("device").value_or("");
+    const auto memory = row.get<std::optional<std::string>>("memory_bytes").value_or("0");
+    std::from_chars(memory.data(), memory.data() + memory.size(), profile.memory_bytes);
+    profile.flops_per_second = row.get<std::uint64_t>("benchmark_flops");
+    profile.software_version = row.get<std::string>("software");
+    return profile;
+}
 
 Result<Node> to_node(const db::Row& row) {
     Node node;
     node.address = row.get<Address>("address");
-    GYM_TRY(node.role, parse_node_role(row.get<std::string>("role")));
     node.owner = row.get<Address>("owner");
     node.name = row.get<std::string>("name");
-    node.hardware_json = row.get<std::string>("hardware");
-    node.software = row.get<std::string>("software");
-    node.benchmark_flops = row.get<std::uint64_t>("benchmark_flops");
+    GYM_TRY(node.profile, to_profile(row));
     node.registered_at_ms = row.get<UnixMs>("registered_at_ms");
     node.last_seen_at_ms = row.get<UnixMs>("last_seen_at_ms");
     node.valid_run = row.get<std::uint64_t>("valid_run");
@@ -37,16 +60,6 @@ Error unknown_node(const Address& address) {
 
 }  // namespace
 
-std::string_view to_string(NodeRole role) noexcept {
-    return role == NodeRole::kWorker ? "worker" : "verifier";
-}
-
-Result<NodeRole> parse_node_role(std::string_view name) {
-    if (name == "worker") return NodeRole::kWorker;
-    if (name == "verifier") return NodeRole::kVerifier;
-    return fail(ErrorCode::kMalformed, "no node has the role '" + std::string(name) + "'");
-}
-
 Result<Node> register_node(db::Transaction& tx, const NewNode& node, UnixMs now_ms) {
     if (node.address.is_zero() || node.owner.is_zero())
         return fail(ErrorCode::kInvalidArgument, "a node needs an address and an owner");
@@ -60,13 +73,13 @@ Result<Node> register_node(db::Transaction& tx, const NewNode& node, UnixMs now_
                 "benchmark_flops = excluded.benchmark_flops, has_left = false, "
                 "last_seen_at_ms = greatest(node.last_seen_at_ms, excluded.last_seen_at_ms) "
                 "WHERE node.role = excluded.role RETURNING address",
-                {node.address, to_string(node.role), node.owner, node.name,
-                 node.hardware_json.empty() ? "{}" : node.hardware_json, node.software,
-                 node.benchmark_flops, now_ms}));
+                {node.address, records::to_string(node.profile.role), node.owner, node.name,
+                 hardware_json(node.profile), node.profile.software_version,
+                 node.profile.flops_per_second, now_ms}));
     if (!stored)
         return fail(ErrorCode::kConflict, "node " + node.address.hex() +
                                               " is registered already, and not as a " +
-                                              std::string(to_string(node.role)));
+                                              std::string(records::to_string(node.profile.role)));
     return get_node(tx, node.address);
 }
 
@@ -86,7 +99,7 @@ Result<Node> get_node(db::Transaction& tx, const Address& address) {
 
 Result<std::vector<Node>> list_nodes(db::Transaction& tx, const NodeFilter& filter) {
     std::optional<std::string_view> role;
-    if (filter.role) role = to_string(*filter.role);
+    if (filter.role) role = records::to_string(*filter.role);
     GYM_TRY(const db::Rows rows,
             tx.exec(std::string(kColumns) +
                         "WHERE ($1::text IS NULL OR role = $1) "

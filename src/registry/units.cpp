@@ -13,6 +13,14 @@ constexpr std::string_view kSelect =
     "SELECT u.*, (SELECT digest FROM registry.report p WHERE p.unit_id = u.id "
     "AND p.draw = u.draws - 1) AS report_digest FROM registry.unit u ";
 
+std::vector<UnitState> states_that_are(bool terminal) {
+    std::vector<UnitState> out;
+    for (std::size_t i = 0; i < protocol::kUnitStateCount; ++i)
+        if (protocol::is_terminal(static_cast<UnitState>(i)) == terminal)
+            out.push_back(static_cast<UnitState>(i));
+    return out;
+}
+
 Result<std::vector<Unit>> to_units(const db::Rows& rows) {
     std::vector<Unit> out;
     out.reserve(rows.size());
@@ -146,6 +154,16 @@ Result<Unit> to_unit(const db::Row& row) {
     return out;
 }
 
+const std::vector<UnitState>& open_states() {
+    static const std::vector<UnitState> states = states_that_are(false);
+    return states;
+}
+
+const std::vector<UnitState>& terminal_states() {
+    static const std::vector<UnitState> states = states_that_are(true);
+    return states;
+}
+
 Status assign_unit(db::Transaction& tx, const NewUnit& unit,
                    const protocol::LifecycleParams& params, UnixMs now_ms) {
     GYM_CHECK(lock_feed(tx));
@@ -208,30 +226,6 @@ Result<UnitCounts> count_units(db::Transaction& tx, const Address& worker) {
     out.open = row.get<std::uint64_t>(2);
     out.other = row.get<std::uint64_t>(3);
     return out;
-}
-
-Result<Amount> billable_flops(db::Transaction& tx, const Digest& job_id) {
-    GYM_TRY(const db::Row row,
-            tx.exec_one("SELECT coalesce(sum(CASE WHEN u.state = 'assigned' THEN "
-                        "j.flops_per_step::numeric * j.steps ELSE u.flops END), 0) "
-                        "FROM registry.unit u JOIN registry.job j ON j.id = u.job_id "
-                        "WHERE u.job_id = $1 AND u.kind = 'train' AND u.state NOT IN "
-                        "('expired', 'rejected', 'slashed', 'unpaid', 'void')",
-                        {job_id}));
-    return row.get<Amount>(0);
-}
-
-Result<Amount> verification_only_flops(db::Transaction& tx, const Digest& job_id) {
-    GYM_TRY(
-        const db::Row row,
-        tx.exec_one("WITH unit AS (SELECT u.*, EXISTS (SELECT FROM registry.report p WHERE "
-                    "p.unit_id = u.id AND p.accepted_seq IS NOT NULL) AS accepted "
-                    "FROM registry.unit u WHERE u.job_id = $1) "
-                    "SELECT coalesce(sum(flops) FILTER (WHERE CASE WHEN kind = 'train' "
-                    "THEN accepted AND state <> 'final' ELSE accepted OR ended_at_ms IS NULL END), "
-                    "0) + coalesce(max(flops) FILTER (WHERE kind <> 'train'), 0) FROM unit",
-                    {job_id}));
-    return row.get<Amount>(0);
 }
 
 Status lock_feed(db::Transaction& tx) {
@@ -338,6 +332,21 @@ Status set_included(db::Transaction& tx, const std::vector<Digest>& units) {
             tx.exec("UPDATE registry.unit SET included = true WHERE id = ANY($1::bytea[])",
                     {db::Param::array(units)}));
     return {};
+}
+
+Result<std::vector<protocol::IncludedDelta>> included_deltas(db::Transaction& tx,
+                                                             const Digest& job_id,
+                                                             std::uint64_t round) {
+    UnitFilter filter;
+    filter.job_id = job_id;
+    filter.round = round;
+    filter.kind = protocol::UnitKind::kTrain;
+    filter.limit = kUnitsListMax;
+    GYM_TRY(const auto units, list_units(tx, filter));
+    std::vector<protocol::IncludedDelta> out;
+    for (const Unit& unit : units)
+        if (unit.included) out.push_back({unit.key.slot, unit.id, *unit.delta_root});
+    return out;
 }
 
 }  // namespace gym::registry

@@ -1,5 +1,6 @@
+#include "gym/rewards/accounts.hpp"
+
 #include "gym/common/ppm.hpp"
-#include "gym/rewards/accounting.hpp"
 
 namespace gym::rewards {
 

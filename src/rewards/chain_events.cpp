@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "credits.hpp"
+#include "books.hpp"
 
 // What the contracts did, booked once per event. The two chain accounts mirror the contracts'
 // holdings.

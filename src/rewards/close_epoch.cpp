@@ -1,9 +1,11 @@
+#include "gym/rewards/epoch_file.hpp"
+#include "gym/rewards/settlement.hpp"
+
 #include <map>
 
-#include "credits.hpp"
-#include "epoch_rounds.hpp"
+#include "books.hpp"
+#include "credit_rows.hpp"
 #include "gym/ledger/sealer.hpp"
-#include "gym/rewards/settlement.hpp"
 
 // Closing an epoch: one transaction from final credits to a payout root.
 namespace gym::rewards {
@@ -11,6 +13,153 @@ namespace gym::rewards {
 using ledger::transfer_id;
 
 namespace {
+
+// Which rounds an epoch pays.
+
+/// The finished rounds whose credits an epoch cannot pay, as two columns.
+struct LeftOut {
+    std::vector<Digest> jobs;
+    std::vector<std::uint64_t> rounds;
+
+    /// The columns as parameters of `unnest($1::bytea[], $2::bigint[])`.
+    [[nodiscard]] std::vector<db::Param> params() const;
+};
+
+struct EpochRounds {
+    bool pays = false;  ///< a round with credits is among those that are not left out
+    LeftOut left_out;
+};
+
+struct WaitingRound {
+    Digest job_id;
+    std::uint64_t round = 0;
+    std::uint64_t credits = 0;
+    std::map<Address, Amount> spent;  ///< by who pays: the job's owner, the emission account
+};
+
+Result<std::vector<WaitingRound>> read_waiting(db::Transaction& transaction) {
+    GYM_TRY(const db::Rows rows,
+            transaction.exec(
+                "SELECT f.job_id, f.round, coalesce(c.payer, j.owner) AS payer, count(*) AS "
+                "credits, sum(c.amount) AS amount FROM rewards.finished_round f "
+                "JOIN rewards.credit c ON c.job_id = f.job_id AND c.round = f.round "
+                "JOIN registry.job j ON j.id = f.job_id "
+                "WHERE c.state = 'posted' AND c.epoch IS NULL "
+                "GROUP BY f.job_id, f.round, f.registry_epoch, coalesce(c.payer, j.owner) "
+                "ORDER BY f.registry_epoch, payer"));
+    std::vector<WaitingRound> out;
+    for (const db::Row row : rows) {
+        const auto job = row.get<Digest>("job_id");
+        const auto round = row.get<std::uint64_t>("round");
+        if (out.empty() || out.back().job_id != job || out.back().round != round)
+            out.push_back({job, round, 0, {}});
+        out.back().credits += row.get<std::uint64_t>("credits");
+        out.back().spent[row.get<Address>("payer")] = row.get<Amount>("amount");
+    }
+    return out;
+}
+
+/// What of the growth limit is left: a disabled root's sums are in the next root again.
+Result<Amount> growth_left(db::Transaction& transaction, const Amount& limit) {
+    GYM_TRY(const db::Row row,
+            transaction.exec_one(
+                "SELECT coalesce(max(total_cumulative), 0) - coalesce(max(total_cumulative) FILTER "
+                "(WHERE state = 'submitted'), 0) AS disabled FROM rewards.settlement"));
+    const auto disabled = row.get<Amount>("disabled");
+    return disabled < limit ? limit.minus(disabled) : Result<Amount>(Amount());
+}
+
+/// What an epoch pays so far.
+class Sums {
+  public:
+    Sums(const PayoutLimits& limits, std::uint64_t credits_max)
+        : limits_(limits), credits_max_(credits_max) {}
+
+    /// Adds `round` if it fits. @return why not, empty if it does.
+    Result<std::string> add(const WaitingRound& round) {
+        Amount total = total_;
+        std::map<Address, Amount> spent = spent_;
+        for (const auto& [payer, amount] : round.spent) {
+            GYM_TRY(total, total.plus(amount));
+            GYM_TRY(spent[payer], spent[payer].plus(amount));
+            if (spent[payer] > limits_.owner_release)
+                return "one owner's release is at most " + limits_.owner_release.to_tokens() +
+                       " tokens an epoch (JobEscrow.ownerReleaseCap), " + payer.hex() +
+                       " owes more";
+        }
+        if (total > limits_.release)
+            return "a release is at most " + limits_.release.to_tokens() +
+                   " tokens an epoch (JobEscrow.releaseCap)";
+        if (total > limits_.growth)
+            return "a payout root grows by at most " + limits_.growth.to_tokens() +
+                   " tokens (RewardsDistributor.growthLimit)";
+        if (credits_ != 0 && credits_ + round.credits > credits_max_)
+            return "an epoch file has at most " + std::to_string(credits_max_) + " credits";
+        total_ = total;
+        spent_ = std::move(spent);
+        credits_ += round.credits;
+        return std::string();
+    }
+
+  private:
+    const PayoutLimits& limits_;
+    std::uint64_t credits_max_;
+    Amount total_;
+    std::map<Address, Amount> spent_;
+    std::uint64_t credits_ = 0;
+};
+
+/// For people: a limit has to be raised before this round can be paid. Empty: it waits its turn.
+Status note_held(db::Transaction& transaction, const WaitingRound& round, const std::string& why) {
+    GYM_CHECK(
+        transaction.exec("UPDATE rewards.finished_round SET held = $3 "
+                         "WHERE job_id = $1 AND round = $2 AND held <> $3",
+                         {round.job_id, round.round, why}));
+    return {};
+}
+
+std::vector<db::Param> LeftOut::params() const {
+    std::vector<db::Param> job_params(jobs.begin(), jobs.end());
+    std::vector<db::Param> round_params(rounds.begin(), rounds.end());
+    return {db::Param::array(job_params), db::Param::array(round_params)};
+}
+
+/// Whether a credit of a finished round waits for an epoch.
+Result<bool> any_credit_waits(db::Transaction& transaction) {
+    GYM_TRY(const db::Row row,
+            transaction.exec_one(
+                "SELECT EXISTS (SELECT FROM rewards.credit c JOIN rewards.finished_round f "
+                "ON f.job_id = c.job_id AND f.round = c.round "
+                "WHERE c.state = 'posted' AND c.epoch IS NULL)"));
+    return row.get<bool>(0);
+}
+
+/// Goes through the finished rounds that have unpaid credits, oldest first, and takes each one that
+/// still fits: contract limits are on sums, so one owner's large round would otherwise hold up the
+/// pay of everybody. Notes in rewards.finished_round.held why a round fits no epoch at all.
+Result<EpochRounds> choose_rounds(db::Transaction& transaction, const RewardsConfig& config,
+                                  const PayoutLimits& limits) {
+    PayoutLimits left = limits;
+    GYM_TRY(left.growth, growth_left(transaction, limits.growth));
+    GYM_TRY(const auto waiting, read_waiting(transaction));
+    Sums sums(left, config.epoch_credits_max);
+    EpochRounds out;
+    for (const WaitingRound& round : waiting) {
+        GYM_TRY(std::string why, sums.add(round));
+        if (why.empty()) {
+            out.pays = true;
+        } else {
+            out.left_out.jobs.push_back(round.job_id);
+            out.left_out.rounds.push_back(round.round);
+            // Alone in an epoch it might fit.
+            GYM_TRY(why, Sums(left, config.epoch_credits_max).add(round));
+        }
+        GYM_CHECK(note_held(transaction, round, why));
+    }
+    return out;
+}
+
+// What it pays.
 
 struct Previous {
     std::uint64_t epoch = 0;
@@ -25,24 +174,23 @@ Result<std::optional<Previous>> read_previous(db::Transaction& transaction, Unix
                 "SELECT epoch, state, file_root, active_at_ms FROM rewards.settlement "
                 "ORDER BY epoch DESC LIMIT 1"));
     if (!row) return std::optional(Previous{});
-    const auto state = row->get<std::string>("state");
-    const bool waits = state == "closed" || state == "released" ||
-                       (state == "submitted" && row->get<UnixMs>("active_at_ms") > now);
+    GYM_TRY(const EpochState state, parse_epoch_state(row->get<std::string>("state")));
+    const bool waits = state == EpochState::kClosed || state == EpochState::kReleased ||
+                       (state == EpochState::kSubmitted && row->get<UnixMs>("active_at_ms") > now);
     if (waits) return std::optional<Previous>();
     return std::optional(Previous{row->get<std::uint64_t>("epoch"), row->get<Digest>("file_root")});
 }
 
-Result<std::vector<FileCredit>> read_credits(db::Transaction& transaction,
-                                             const LeftOut& left_out) {
+Result<std::vector<Credit>> read_credits(db::Transaction& transaction, const LeftOut& left_out) {
     GYM_TRY(const db::Rows rows,
             transaction.exec(
-                std::string(kReceiptSelect) +
+                receipt_select() +
                     "JOIN rewards.finished_round f ON f.job_id = c.job_id AND f.round = c.round "
                     "WHERE c.state = 'posted' AND c.epoch IS NULL AND NOT EXISTS (SELECT FROM "
                     "unnest($1::bytea[], $2::bigint[]) AS o (job_id, round) "
                     "WHERE o.job_id = c.job_id AND o.round = c.round) ORDER BY c.id",
                 left_out.params()));
-    std::vector<FileCredit> credits;
+    std::vector<Credit> credits;
     for (const db::Row row : rows) {
         GYM_TRY(Receipt receipt, to_receipt(row));
         credits.push_back(std::move(receipt.credit));
@@ -96,7 +244,7 @@ Result<Closing> make_file(Books& books, const Previous& previous, const LeftOut&
     GYM_TRY(auto credits, read_credits(books.transaction, left_out));
     Closing closing;
     std::map<Address, Amount> spent;
-    for (const FileCredit& credit : credits) {
+    for (const Credit& credit : credits) {
         GYM_TRY(const registry::Job job, books.job(credit.job_id));
         GYM_CHECK(add(spent, credit.payer.value_or(job.owner), credit.amount));
         GYM_CHECK(add(closing.earned, credit.earner, credit.amount));
@@ -139,7 +287,7 @@ Status store(Books& books, const Closing& closing) {
         {file.epoch, file.payout_root, file.total_cumulative, json, epoch_file_root(json),
          seal_number, seal_hash, books.now}));
     std::vector<std::string> ids;
-    for (const FileCredit& credit : file.credits)
+    for (const Credit& credit : file.credits)
         ids.push_back(credit.id);
     GYM_TRY(
         const db::Rows marked,

@@ -55,32 +55,32 @@ class Checker {
     void check_credits() {
         std::set<std::string> ids;
         std::set<Digest> computed;
-        for (const FileCredit& credit : file_.credits) {
+        for (const Credit& credit : file_.credits) {
             expect(ids.insert(credit.id).second, "credit " + credit.id + " is repeated");
-            const auto amount = evaluate(credit.kind, credit.inputs);
+            const auto amount = evaluate(credit.inputs);
             expect(amount.ok() && *amount == credit.amount,
                    "credit " + credit.id + " is not what its formula gives");
             expect(!credit.amount.is_zero(), "credit " + credit.id + " is worth nothing");
-            expect(credit.unit.has_value() == is_of_unit(credit.kind),
+            expect(credit.unit.has_value() == is_of_unit(credit.kind()),
                    "credit " + credit.id + ": credits for work have a unit, others none");
-            expect(credit.payer.has_value() == (credit.kind == CreditKind::kEmission),
+            expect(credit.payer.has_value() == (credit.kind() == CreditKind::kEmission),
                    "credit " + credit.id + ": emission has a payer, all others are the job's");
-            if (credit.kind == CreditKind::kCompute && credit.unit)
+            if (credit.kind() == CreditKind::kCompute && credit.unit)
                 expect(computed.insert(*credit.unit).second,
                        "unit " + credit.unit->hex() + " is credited twice");
             check_uptime(credit);
-            if (credit.kind == CreditKind::kBurn)
+            if (credit.kind() == CreditKind::kBurn)
                 add(burned_[{credit.job_id, credit.round}], credit.amount);
             add(total_, credit.amount);
             add(earned_[credit.earner], credit.amount);
         }
     }
 
-    void check_uptime(const FileCredit& credit) {
-        const CreditInputs& in = credit.inputs;
-        if (credit.kind != CreditKind::kUptime || in.challenges == 0) return;
-        expect(in.answered <= in.challenges &&
-                   in.uptime_ppm == in.answered * std::uint64_t{kPpm} / in.challenges,
+    void check_uptime(const Credit& credit) {
+        const auto* const in = std::get_if<UptimeInputs>(&credit.inputs);
+        if (in == nullptr || in->challenges == 0) return;
+        expect(in->answered <= in->challenges &&
+                   in->uptime_ppm == in->answered * std::uint64_t{kPpm} / in->challenges,
                "credit " + credit.id + ": its uptime is not answered / challenges");
     }
 
@@ -90,14 +90,15 @@ class Checker {
             Amount emission, compute;
         };
         std::map<RoundName, Given> given;
-        for (const FileCredit& credit : file_.credits) {
-            if (credit.kind != CreditKind::kEmission) continue;
+        for (const Credit& credit : file_.credits) {
+            const auto* const in = std::get_if<EmissionInputs>(&credit.inputs);
+            if (in == nullptr) continue;
             const RoundName name{credit.job_id, credit.round};
-            expect(credit.inputs.burned == burned_[name],
+            expect(in->burned == burned_[name],
                    "credit " + credit.id + " is emission on what its round did not burn");
             add(given[name].emission, credit.amount);
-            add(given[name].compute, credit.inputs.compute);
-            expect(given[name].compute <= credit.inputs.compute_total,
+            add(given[name].compute, in->compute);
+            expect(given[name].compute <= in->compute_total,
                    "credit " + credit.id + ": the shares of its round are more than the whole");
         }
         for (const auto& [name, sums] : given)

@@ -3,126 +3,134 @@
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
-#include <charconv>
+#include <map>
+#include <type_traits>
 
 #include "gym/blob/blob_store.hpp"
 #include "gym/common/json_fields.hpp"
-#include "gym/rewards/formulas.hpp"
 
 namespace gym::rewards {
 namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 7> kKinds = {"compute", "verification", "uptime",  "data",
-                                                    "fee",     "burn",         "emission"};
-constexpr std::int64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 1;
+constexpr std::array<std::string_view, 4> kEpochStates = {"closed", "released", "submitted",
+                                                          "disabled"};
 
-/// An object whose members are written in the order of their keys; null members are left out.
-class ObjectWriter {
+/// An object of canonical JSON: members in the order of their names, no spaces.
+class CanonicalObject {
   public:
-    explicit ObjectWriter(std::string& out) : out_(out) { out_ += '{'; }
-    ~ObjectWriter() { out_ += '}'; }
-    ObjectWriter(const ObjectWriter&) = delete;
-    ObjectWriter& operator=(const ObjectWriter&) = delete;
-
-    std::string& key(std::string_view name) {
-        GYM_ASSERT(last_ < name, "keys of canonical JSON ascend");
-        if (!last_.empty()) out_ += ',';
-        last_ = name;
-        out_ += '"';
-        out_ += name;
-        out_ += "\":";
-        return out_;
+    void add(std::string_view name, std::uint64_t value) { put(name, std::to_string(value)); }
+    void add(std::string_view name, std::string_view text) {
+        // Hexadecimal, decimal or a fixed word: nothing to escape.
+        put(name, '"' + std::string(text) + '"');
     }
-    void number(std::string_view name, std::uint64_t value) { key(name) += std::to_string(value); }
-    void text(std::string_view name, std::string_view value) {
-        key(name) += '"';
-        out_ += value;  // hexadecimal, decimal or a fixed word: nothing to escape
-        out_ += '"';
+    void add(std::string_view name, const std::string& text) { add(name, std::string_view(text)); }
+    void add(std::string_view name, const Amount& amount) { add(name, amount.to_string()); }
+    template <std::size_t N, class Tag>
+    void add(std::string_view name, const FixedBytes<N, Tag>& bytes) {
+        add(name, bytes.hex());
+    }
+    /// Absent if null.
+    template <class T>
+    void add(std::string_view name, const std::optional<T>& value) {
+        if (value) add(name, *value);
+    }
+    void add(std::string_view name, const CanonicalObject& object) { put(name, object.text()); }
+    /// A list of write(element), each a CanonicalObject.
+    template <class Range, class F>
+    void add_list(std::string_view name, const Range& range, F&& write) {
+        std::string out = "[";
+        for (const auto& element : range) {
+            if (out.size() > 1) out += ',';
+            out += write(element).text();
+        }
+        put(name, std::move(out) + ']');
+    }
+
+    [[nodiscard]] std::string text() const {
+        std::string out = "{";
+        for (const auto& [name, value] : members_) {
+            if (out.size() > 1) out += ',';
+            out.append("\"").append(name).append("\":").append(value);
+        }
+        return std::move(out) + '}';
     }
 
   private:
-    std::string& out_;
-    std::string last_;
+    void put(std::string_view name, std::string value) {
+        const bool is_new = members_.emplace(name, std::move(value)).second;
+        GYM_ASSERT(is_new, "members of an object have different names");
+    }
+    std::map<std::string_view, std::string> members_;
 };
 
-template <class Range, class F>
-void write_array(std::string& out, const Range& range, F&& write) {
-    out += '[';
-    bool first = true;
-    for (const auto& element : range) {
-        if (!first) out += ',';
-        first = false;
-        write(out, element);
-    }
-    out += ']';
+/// Files from before there were challenges name none.
+template <class Inputs>
+bool is_in_file(const Inputs& inputs, std::string_view name) {
+    if constexpr (std::is_same_v<Inputs, UptimeInputs>)
+        return inputs.challenges != 0 || (name != "challenges" && name != "answered");
+    return true;
 }
 
-void write_inputs(std::string& out, CreditKind kind, const CreditInputs& inputs) {
-    ObjectWriter object(out);
-    switch (kind) {
-        case CreditKind::kCompute:
-            object.number("flops", inputs.flops);
-            object.text("price", inputs.price.to_string());
-            return;
-        case CreditKind::kVerification:
-            object.number("flops", inputs.flops);
-            object.number("premium_ppm", inputs.premium_ppm);
-            object.text("price", inputs.price.to_string());
-            return;
-        case CreditKind::kUptime:
-            // Absent in files from before there were challenges.
-            if (inputs.challenges != 0) object.number("answered", inputs.answered);
-            object.number("bonus_max_ppm", inputs.bonus_max_ppm);
-            if (inputs.challenges != 0) object.number("challenges", inputs.challenges);
-            object.text("compute", inputs.compute.to_string());
-            object.number("uptime_ppm", inputs.uptime_ppm);
-            return;
-        case CreditKind::kData:
-            object.text("price", inputs.price.to_string());
-            object.number("quality_ppm", inputs.quality_ppm);
-            object.number("tokens", inputs.tokens);
-            return;
-        case CreditKind::kFee:
-        case CreditKind::kBurn:
-            object.number("burned_ppm", inputs.burned_ppm);
-            object.text("charged", inputs.charged.to_string());
-            object.number("fee_ppm", inputs.fee_ppm);
-            return;
-        case CreditKind::kEmission:
-            object.text("burned", inputs.burned.to_string());
-            object.text("compute", inputs.compute.to_string());
-            object.text("compute_total", inputs.compute_total.to_string());
-            object.number("emission_ppm", inputs.emission_ppm);
-            return;
-    }
+CanonicalObject write_inputs(const CreditInputs& inputs) {
+    CanonicalObject object;
+    std::visit(
+        [&](const auto& kind) {
+            for_each_field(kInputFields, [&](const auto& field) {
+                const auto* const value = field.in(kind);
+                if (value && is_in_file(kind, field.name)) object.add(field.name, *value);
+            });
+        },
+        inputs);
+    return object;
 }
 
-void write_credit(std::string& out, const FileCredit& credit) {
-    ObjectWriter object(out);
-    object.text("amount", credit.amount.to_string());
-    object.text("earner", credit.earner.hex());
-    object.text("id", credit.id);
-    write_inputs(object.key("inputs"), credit.kind, credit.inputs);
-    object.text("job", credit.job_id.hex());
-    object.text("kind", to_string(credit.kind));
-    if (credit.node) object.text("node", credit.node->hex());
-    if (credit.payer) object.text("payer", credit.payer->hex());
-    object.number("round", credit.round);
-    if (credit.unit) object.text("unit", credit.unit->hex());
+CanonicalObject write_credit(const Credit& credit) {
+    CanonicalObject object;
+    for_each_value(kCreditFields, credit, [&](const auto& field, const auto& value) {
+        if constexpr (std::is_same_v<decltype(value), const CreditInputs&>)
+            object.add(field.member, to_string(kind_of(value)));
+        else
+            object.add(field.member, value);
+    });
+    object.add("inputs", write_inputs(credit.inputs));
+    return object;
 }
 
-void write_round(std::string& out, const FileRound& round) {
-    ObjectWriter object(out);
-    if (round.commitments_root) object.text("commitments_root", round.commitments_root->hex());
-    object.number("epoch", round.epoch);
-    object.text("job", round.job_id.hex());
-    object.number("round", round.round);
+CanonicalObject write_round(const FileRound& round) {
+    CanonicalObject object;
+    object.add("commitments_root", round.commitments_root);
+    object.add("epoch", round.epoch);
+    object.add("job", round.job_id);
+    object.add("round", round.round);
     if (round.uptime) {
-        object.number("uptime_from_ms", static_cast<std::uint64_t>(round.uptime->from_ms));
-        object.number("uptime_to_ms", static_cast<std::uint64_t>(round.uptime->to_ms));
+        object.add("uptime_from_ms", static_cast<std::uint64_t>(round.uptime->from_ms));
+        object.add("uptime_to_ms", static_cast<std::uint64_t>(round.uptime->to_ms));
     }
+    return object;
+}
+
+CanonicalObject write_payout(const Payout& payout) {
+    CanonicalObject object;
+    object.add("cumulative", payout.cumulative);
+    object.add("earner", payout.earner);
+    return object;
+}
+
+CanonicalObject write_release(const FileRelease& release) {
+    CanonicalObject object;
+    object.add("amount", release.amount);
+    object.add("owner", release.owner);
+    return object;
+}
+
+CanonicalObject write_seal(const ledger::SealHead& seal) {
+    CanonicalObject object;
+    object.add("hash", seal.hash);
+    object.add("number", seal.number);
+    return object;
 }
 
 // Reading: what throws is caught by parse_epoch_file().
@@ -131,53 +139,43 @@ using json_fields::amount_of;
 using json_fields::fixed_of;
 using json_fields::number_of;
 using json_fields::take;
+using json_fields::text_of;
 using json_fields::view_of;
 
-CreditInputs read_inputs(CreditKind kind, const json::object& object) {
-    CreditInputs inputs;
-    if (kind == CreditKind::kCompute || kind == CreditKind::kVerification)
-        inputs.flops = number_of(object, "flops");
-    if (is_of_unit(kind)) inputs.price = amount_of(object, "price");
-    if (kind == CreditKind::kVerification)
-        inputs.premium_ppm = number_of<std::uint32_t>(object, "premium_ppm");
-    if (kind == CreditKind::kData) {
-        inputs.tokens = number_of(object, "tokens");
-        inputs.quality_ppm = number_of<std::uint32_t>(object, "quality_ppm");
-    }
-    if (kind == CreditKind::kUptime || kind == CreditKind::kEmission)
-        inputs.compute = amount_of(object, "compute");
-    if (kind == CreditKind::kUptime) {
-        inputs.uptime_ppm = number_of<std::uint32_t>(object, "uptime_ppm");
-        inputs.bonus_max_ppm = number_of<std::uint32_t>(object, "bonus_max_ppm");
-        if (object.contains("challenges")) inputs.challenges = number_of(object, "challenges");
-        if (object.contains("answered")) inputs.answered = number_of(object, "answered");
-    }
-    if (kind == CreditKind::kFee || kind == CreditKind::kBurn) {
-        inputs.charged = amount_of(object, "charged");
-        inputs.fee_ppm = number_of<std::uint32_t>(object, "fee_ppm");
-        inputs.burned_ppm = number_of<std::uint32_t>(object, "burned_ppm");
-    }
-    if (kind == CreditKind::kEmission) {
-        inputs.burned = amount_of(object, "burned");
-        inputs.emission_ppm = number_of<std::uint32_t>(object, "emission_ppm");
-        inputs.compute_total = amount_of(object, "compute_total");
-    }
-    return inputs;
+template <class T>
+void read_value(const json::object& object, std::string_view name, T& out) {
+    if constexpr (std::is_same_v<T, Amount>)
+        out = amount_of(object, name);
+    else if constexpr (std::is_integral_v<T>)
+        out = number_of<T>(object, name);
+    else if constexpr (std::is_same_v<T, std::string>)
+        out = text_of(object, name);
+    else if constexpr (std::is_same_v<T, CreditInputs>)
+        out = zero_inputs(take(parse_credit_kind(view_of(object, name))));
+    else
+        out = fixed_of<T>(object, name);
+}
+template <class T>
+void read_value(const json::object& object, std::string_view name, std::optional<T>& out) {
+    if (object.contains(name)) read_value(object, name, out.emplace());
 }
 
-FileCredit read_credit(const json::value& value) {
+void read_inputs(const json::object& object, CreditInputs& inputs) {
+    // Both or neither: parse_epoch_file() refuses what would be written otherwise.
+    const auto is_absent = [&](std::string_view name) {
+        return (name == "challenges" || name == "answered") && !object.contains(name);
+    };
+    for_each_input(inputs, [&](const auto& field, auto* value) {
+        if (value && !is_absent(field.name)) read_value(object, field.name, *value);
+    });
+}
+
+Credit read_credit(const json::value& value) {
     const json::object& object = value.as_object();
-    FileCredit credit;
-    credit.id = view_of(object, "id");
-    credit.kind = take(parse_credit_kind(view_of(object, "kind")));
-    credit.earner = fixed_of<Address>(object, "earner");
-    credit.job_id = fixed_of<Digest>(object, "job");
-    credit.round = number_of(object, "round");
-    if (object.contains("unit")) credit.unit = fixed_of<Digest>(object, "unit");
-    if (object.contains("node")) credit.node = fixed_of<Address>(object, "node");
-    if (object.contains("payer")) credit.payer = fixed_of<Address>(object, "payer");
-    credit.inputs = read_inputs(credit.kind, object.at("inputs").as_object());
-    credit.amount = amount_of(object, "amount");
+    Credit credit;
+    for_each_value(kCreditFields, credit,
+                   [&](const auto& field, auto& out) { read_value(object, field.member, out); });
+    read_inputs(object.at("inputs").as_object(), credit.inputs);
     return credit;
 }
 
@@ -196,8 +194,7 @@ FileRound read_round(const json::value& value) {
 }
 
 EpochFile read_file_object(const json::object& object) {
-    if (number_of<std::int64_t>(object, "version") != kVersion)
-        throw std::runtime_error("unknown version");
+    if (number_of(object, "version") != kVersion) throw std::runtime_error("unknown version");
     EpochFile file;
     file.epoch = number_of(object, "epoch");
     if (object.contains("previous")) file.previous = fixed_of<Digest>(object, "previous");
@@ -225,91 +222,33 @@ EpochFile read_file_object(const json::object& object) {
 
 }  // namespace
 
-std::string_view to_string(CreditKind kind) noexcept {
-    return kKinds[static_cast<std::size_t>(kind)];
+std::string_view to_string(EpochState state) noexcept {
+    return kEpochStates[static_cast<std::size_t>(state)];
 }
 
-Result<CreditKind> parse_credit_kind(std::string_view text) {
-    const auto found = std::find(kKinds.begin(), kKinds.end(), text);
-    if (found == kKinds.end())
-        return fail(ErrorCode::kMalformed, "no credit kind " + std::string(text.substr(0, 64)));
-    return static_cast<CreditKind>(found - kKinds.begin());
-}
-
-bool is_of_unit(CreditKind kind) noexcept {
-    return kind == CreditKind::kCompute || kind == CreditKind::kVerification ||
-           kind == CreditKind::kData;
-}
-
-Result<Amount> evaluate(CreditKind kind, const CreditInputs& inputs) {
-    switch (kind) {
-        case CreditKind::kCompute:
-            return compute_credit(inputs.flops, inputs.price);
-        case CreditKind::kVerification:
-            return verification_credit(inputs.flops, inputs.price, inputs.premium_ppm);
-        case CreditKind::kUptime:
-            return uptime_bonus(inputs.compute, inputs.uptime_ppm, inputs.bonus_max_ppm);
-        case CreditKind::kFee: {
-            GYM_TRY(const Fee fee, fee_of(inputs.charged, inputs.fee_ppm, inputs.burned_ppm));
-            return fee.kept;
-        }
-        case CreditKind::kBurn: {
-            GYM_TRY(const Fee fee, fee_of(inputs.charged, inputs.fee_ppm, inputs.burned_ppm));
-            return fee.burned;
-        }
-        case CreditKind::kEmission:
-            return emission_share(inputs.burned, inputs.emission_ppm, inputs.compute,
-                                  inputs.compute_total);
-        case CreditKind::kData:
-            break;
-    }
-    return data_credit(inputs.tokens, inputs.price, inputs.quality_ppm);
-}
-
-std::string_view formula_text(CreditKind kind) noexcept {
-    constexpr std::array<std::string_view, 7> kTexts = {
-        "flops * price / 10^15",
-        "flops * price * premium_ppm / (10^15 * 10^6)",
-        "compute * bonus_max_ppm * (uptime_ppm - 950000) / 50000 / 10^6",
-        "tokens * price * quality_ppm / (10^6 * 10^6)",
-        "charged * fee_ppm / 10^6, without the burned_ppm of it",
-        "burned_ppm of charged * fee_ppm / 10^6",
-        "burned * emission_ppm / 10^6 * compute / compute_total"};
-    return kTexts[static_cast<std::size_t>(kind)];
+Result<EpochState> parse_epoch_state(std::string_view text) {
+    const auto found = std::find(kEpochStates.begin(), kEpochStates.end(), text);
+    if (found == kEpochStates.end())
+        return fail(ErrorCode::kMalformed, "no epoch state " + std::string(text.substr(0, 64)));
+    return static_cast<EpochState>(found - kEpochStates.begin());
 }
 
 std::string encode_epoch_file(const EpochFile& file) {
-    std::string out;
-    {
-        ObjectWriter object(out);
-        object.number("chain_id", file.domain.chain_id);
-        write_array(object.key("credits"), file.credits, write_credit);
-        object.text("distributor", file.domain.distributor.hex());
-        object.number("epoch", file.epoch);
-        if (file.ledger_seal) {
-            ObjectWriter inner(object.key("ledger_seal"));
-            inner.text("hash", file.ledger_seal->hash.hex());
-            inner.number("number", file.ledger_seal->number);
-        }
-        object.text("payout_root", file.payout_root.hex());
-        write_array(object.key("payouts"), file.payouts, [](std::string& to, const Payout& payout) {
-            ObjectWriter inner(to);
-            inner.text("cumulative", payout.cumulative.to_string());
-            inner.text("earner", payout.earner.hex());
-        });
-        if (file.previous) object.text("previous", file.previous->hex());
-        write_array(object.key("releases"), file.releases,
-                    [](std::string& to, const FileRelease& release) {
-                        ObjectWriter inner(to);
-                        inner.text("amount", release.amount.to_string());
-                        inner.text("owner", release.owner.hex());
-                    });
-        write_array(object.key("rounds"), file.rounds, write_round);
-        object.text("token", file.domain.token.hex());
-        object.text("total_cumulative", file.total_cumulative.to_string());
-        object.number("version", kVersion);
-    }
-    return out;
+    CanonicalObject object;
+    object.add("chain_id", file.domain.chain_id);
+    object.add_list("credits", file.credits, write_credit);
+    object.add("distributor", file.domain.distributor);
+    object.add("epoch", file.epoch);
+    if (file.ledger_seal) object.add("ledger_seal", write_seal(*file.ledger_seal));
+    object.add("payout_root", file.payout_root);
+    object.add_list("payouts", file.payouts, write_payout);
+    object.add("previous", file.previous);
+    object.add_list("releases", file.releases, write_release);
+    object.add_list("rounds", file.rounds, write_round);
+    object.add("token", file.domain.token);
+    object.add("total_cumulative", file.total_cumulative);
+    object.add("version", kVersion);
+    return object.text();
 }
 
 Result<EpochFile> parse_epoch_file(std::string_view text) {

@@ -34,8 +34,8 @@ class EvidenceChecker {
         for (const EpochFile& file : files) {
             for (const FileRound& round : file.rounds)
                 listed_.emplace(RoundName{round.job_id, round.round}, round);
-            for (const FileCredit& credit : file.credits)
-                if (credit.kind == CreditKind::kVerification && credit.unit && credit.node)
+            for (const Credit& credit : file.credits)
+                if (credit.kind() == CreditKind::kVerification && credit.unit && credit.node)
                     ++verified_[{*credit.unit, *credit.node}];
         }
     }
@@ -43,9 +43,9 @@ class EvidenceChecker {
     Result<EvidenceFindings> run() {
         for (const FileRound& round : file_.rounds)
             GYM_CHECK(round_of({round.job_id, round.round}));
-        for (const FileCredit& credit : file_.credits) {
-            if (is_of_unit(credit.kind)) GYM_CHECK(check_unit_credit(credit));
-            if (credit.kind == CreditKind::kUptime) GYM_CHECK(check_uptime_credit(credit));
+        for (const Credit& credit : file_.credits) {
+            if (is_of_unit(credit.kind())) GYM_CHECK(check_unit_credit(credit));
+            if (credit.kind() == CreditKind::kUptime) GYM_CHECK(check_uptime_credit(credit));
         }
         return std::move(out_);
     }
@@ -130,7 +130,7 @@ class EvidenceChecker {
 
     // --- credits
 
-    Status check_unit_credit(const FileCredit& credit) {
+    Status check_unit_credit(const Credit& credit) {
         if (!credit.unit || !credit.node) return {};  // check_epoch_file() says so
         GYM_TRY(const SignedRound* const round, round_of({credit.job_id, credit.round}));
         const std::string name = "credit " + credit.id + ": ";
@@ -143,32 +143,32 @@ class EvidenceChecker {
             deviate(name + "nobody committed to unit " + credit.unit->hex());
             return {};
         }
-        if (credit.kind == CreditKind::kVerification)
+        if (credit.kind() == CreditKind::kVerification)
             check_verification(credit, *round, found->second);
         else
             check_work(credit, *round, found->second);
         return {};
     }
 
-    void check_work(const FileCredit& credit, const SignedRound& round, const CommittedUnit& unit) {
+    void check_work(const Credit& credit, const SignedRound& round, const CommittedUnit& unit) {
         const std::string name = "credit " + credit.id + ": unit " + credit.unit->hex() + " ";
         const protocol::UnitCommitment& commitment = unit.commitment;
         expect(commitment.kind == protocol::UnitKind::kTrain, name + "is no train unit");
         expect(credit.node == unit.signer, name + "was committed to by " + unit.signer.hex());
-        if (credit.kind == CreditKind::kCompute)
-            expect(credit.inputs.flops == commitment.flops,
+        if (const auto* in = std::get_if<ComputeInputs>(&credit.inputs))
+            expect(in->flops == commitment.flops,
                    name + "was committed to with " + std::to_string(commitment.flops) + " FLOPs");
         else
-            expect(credit.inputs.tokens == commitment.tokens,
+            expect(std::get<DataInputs>(credit.inputs).tokens == commitment.tokens,
                    name + "was committed to with " + std::to_string(commitment.tokens) + " tokens");
         expect(!unit.is_drawn || round.reports.contains(*credit.unit),
                name + "is drawn by the beacon, and there is no report on it");
     }
 
-    void check_verification(const FileCredit& credit, const SignedRound& round,
+    void check_verification(const Credit& credit, const SignedRound& round,
                             const CommittedUnit& unit) {
         const std::string name = "credit " + credit.id + ": unit " + credit.unit->hex() + " ";
-        expect(credit.inputs.flops == unit.commitment.flops,
+        expect(std::get<VerificationInputs>(credit.inputs).flops == unit.commitment.flops,
                name + "was committed to with " + std::to_string(unit.commitment.flops) + " FLOPs");
         expect(unit.is_drawn, name + "is not drawn by the beacon at a rate of " +
                                   std::to_string(unit.sampling_rate_ppm) + " ppm");
@@ -190,15 +190,16 @@ class EvidenceChecker {
         const auto facts = round.units.find(report.unit);
         if (facts == round.units.end()) return false;
         const bool agrees = protocol::roots_of(unit.commitment) == protocol::roots_of(report);
-        const std::string& state = facts->second.state;
-        if (state == "final" || state == "void") return agrees;
-        const bool is_fault = state == "rejected" || state == "slashed";
+        using protocol::UnitState;
+        const UnitState state = facts->second.state;
+        if (state == UnitState::kFinal || state == UnitState::kVoid) return agrees;
+        const bool is_fault = state == UnitState::kRejected || state == UnitState::kSlashed;
         const bool signed_twice =
             facts->second.reason_code == protocol::to_string(protocol::ReasonCode::kEquivocation);
         return is_fault && (!agrees || signed_twice);
     }
 
-    Status check_uptime_credit(const FileCredit& credit) {
+    Status check_uptime_credit(const Credit& credit) {
         if (!credit.node) return {};  // check_epoch_file() says so
         const std::string name = "credit " + credit.id + ": ";
         const auto listed = listed_.find({credit.job_id, credit.round});
@@ -222,14 +223,14 @@ class EvidenceChecker {
             return {};
         }
         out_.answers += count->answered;
-        expect(credit.inputs.answered == count->answered,
-               name + "node " + credit.node->hex() + " signed " + std::to_string(count->answered) +
-                   " answers, not " + std::to_string(credit.inputs.answered));
+        const auto& in = std::get<UptimeInputs>(credit.inputs);
+        expect(in.answered == count->answered, name + "node " + credit.node->hex() + " signed " +
+                                                   std::to_string(count->answered) +
+                                                   " answers, not " + std::to_string(in.answered));
         // One that was withdrawn after it had been counted is not counted any more.
-        expect(credit.inputs.challenges >= count->issued &&
-                   credit.inputs.challenges <= count->issued + count->withdrawn,
+        expect(in.challenges >= count->issued && in.challenges <= count->issued + count->withdrawn,
                name + "node " + credit.node->hex() + " was asked " + std::to_string(count->issued) +
-                   " times, not " + std::to_string(credit.inputs.challenges));
+                   " times, not " + std::to_string(in.challenges));
         return {};
     }
 

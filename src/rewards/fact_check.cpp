@@ -11,8 +11,8 @@ namespace {
 using RoundName = std::pair<Digest, std::uint64_t>;  // job and round
 
 /// What a credit is for: two credits of one cause pay it twice.
-std::string cause_of(const FileCredit& credit) {
-    std::string out(to_string(credit.kind));
+std::string cause_of(const Credit& credit) {
+    std::string out(to_string(credit.kind()));
     if (credit.unit) return out + " of unit " + credit.unit->hex();
     out += " of round " + std::to_string(credit.round) + " of job " + credit.job_id.hex();
     if (credit.node) out += " for node " + credit.node->hex();
@@ -32,13 +32,13 @@ class FactChecker {
 
     Result<std::vector<std::string>> run() {
         for (std::size_t i = 0; i + 1 < files_.size(); ++i)
-            for (const FileCredit& credit : files_[i].credits)
+            for (const Credit& credit : files_[i].credits)
                 remember(credit, files_[i].epoch);
-        for (const FileCredit& credit : file_.credits) {
+        for (const Credit& credit : file_.credits) {
             check_repeats(credit);
             remember(credit, file_.epoch);
         }
-        for (const FileCredit& credit : file_.credits)
+        for (const Credit& credit : file_.credits)
             GYM_CHECK(check_credit(credit));
         for (const FileRound& round : file_.rounds)
             GYM_CHECK(check_nobody_dropped({round.job_id, round.round}));
@@ -52,11 +52,11 @@ class FactChecker {
     }
     static void add(Amount& to, const Amount& amount) { to = to.plus(amount).value_or(to); }
 
-    void remember(const FileCredit& credit, std::uint64_t epoch) {
+    void remember(const Credit& credit, std::uint64_t epoch) {
         ids_.emplace(credit.id, epoch);
-        if (is_once(credit.kind)) causes_.emplace(cause_of(credit), epoch);
+        if (is_once(credit.kind())) causes_.emplace(cause_of(credit), epoch);
         const RoundName round{credit.job_id, credit.round};
-        switch (credit.kind) {
+        switch (credit.kind()) {
             case CreditKind::kCompute:
                 if (credit.node) add(compute_[{round, *credit.node}], credit.amount);
                 [[fallthrough]];
@@ -66,28 +66,28 @@ class FactChecker {
                 add(work_[round], credit.amount);
                 break;
             case CreditKind::kFee:
-                add(charged_[round], credit.inputs.charged);
+                add(charged_[round], std::get<FeeInputs>(credit.inputs).charged);
                 break;
             case CreditKind::kBurn:
             case CreditKind::kEmission:
                 break;
         }
-        if (credit.kind == CreditKind::kVerification && credit.unit && credit.node)
+        if (credit.kind() == CreditKind::kVerification && credit.unit && credit.node)
             ++verified_[{*credit.unit, *credit.node}];
     }
 
-    void check_repeats(const FileCredit& credit) {
+    void check_repeats(const Credit& credit) {
         if (const auto before = ids_.find(credit.id); before != ids_.end())
             expect(false, "credit " + credit.id + " was paid by epoch " +
                               std::to_string(before->second) + " already");
-        if (!is_once(credit.kind)) return;
+        if (!is_once(credit.kind())) return;
         const auto before = causes_.find(cause_of(credit));
         if (before != causes_.end())
             expect(false, "credit " + credit.id + ": " + cause_of(credit) + " was paid by epoch " +
                               std::to_string(before->second) + " already");
     }
 
-    Status check_credit(const FileCredit& credit) {
+    Status check_credit(const Credit& credit) {
         const auto job = job_of(credit.job_id);
         if (!job.ok() && job.error().code == ErrorCode::kNotFound) {
             expect(false, "credit " + credit.id + ": nobody knows its job " + credit.job_id.hex());
@@ -95,18 +95,18 @@ class FactChecker {
         }
         GYM_CHECK(job);
         add(spent_[credit.payer.value_or(job->owner)], credit.amount);
-        if (is_of_unit(credit.kind)) return check_unit_credit(credit, *job);
+        if (is_of_unit(credit.kind())) return check_unit_credit(credit, *job);
         const RoundName round{credit.job_id, credit.round};
-        if (credit.kind == CreditKind::kUptime && credit.node)
-            expect(credit.inputs.compute <= compute_[{round, *credit.node}],
+        if (const auto* in = std::get_if<UptimeInputs>(&credit.inputs); in && credit.node)
+            expect(in->compute <= compute_[{round, *credit.node}],
                    "credit " + credit.id + ": a bonus on more than the node's compute");
-        if (credit.kind == CreditKind::kFee)
+        if (credit.kind() == CreditKind::kFee)
             expect(charged_[round] <= work_[round],
                    "credit " + credit.id + ": fees on more than the round's credits");
         return {};
     }
 
-    Status check_unit_credit(const FileCredit& credit, const JobFacts& job) {
+    Status check_unit_credit(const Credit& credit, const JobFacts& job) {
         const std::string name = "credit " + credit.id + ": ";
         if (!credit.unit) return {};  // check_epoch_file() says so
         GYM_TRY(const UnitFacts* const unit, unit_of({credit.job_id, credit.round}, *credit.unit));
@@ -114,33 +114,35 @@ class FactChecker {
             expect(false, name + "its round has no unit " + credit.unit->hex());
             return {};
         }
-        if (credit.kind == CreditKind::kVerification) return check_verification(credit, job, *unit);
+        if (const auto* in = std::get_if<VerificationInputs>(&credit.inputs))
+            return check_verification(credit, *in, job, *unit);
         expect(unit->is_train, name + "unit " + unit->id.hex() + " is no train unit");
-        expect(unit->state == "final",
-               name + "unit " + unit->id.hex() + " is " + unit->state + ", not final");
+        expect(unit->state == protocol::UnitState::kFinal,
+               name + "unit " + unit->id.hex() + " is " + std::string(to_string(unit->state)) +
+                   ", not final");
         expect(credit.node == unit->worker,
                name + "unit " + unit->id.hex() + " was done by " + unit->worker.hex());
-        if (credit.kind == CreditKind::kCompute) {
+        if (const auto* in = std::get_if<ComputeInputs>(&credit.inputs)) {
             expect(credit.earner == unit->owner,
                    name + "unit " + unit->id.hex() + " is credited to " + unit->owner.hex());
-            check_flops(credit, job, *unit);
+            check_flops(credit, *in, job, *unit);
         } else {
+            const auto& data = std::get<DataInputs>(credit.inputs);
             expect(credit.earner == job.data_owner,
                    name + "the dataset is " + job.data_owner.hex() + "'s");
-            expect(credit.inputs.tokens == unit->tokens, name + "unit " + unit->id.hex() + " has " +
-                                                             std::to_string(unit->tokens) +
-                                                             " tokens");
-            expect(credit.inputs.price == job.data_price_wei_per_mtoken,
+            expect(data.tokens == unit->tokens, name + "unit " + unit->id.hex() + " has " +
+                                                    std::to_string(unit->tokens) + " tokens");
+            expect(data.price == job.data_price_wei_per_mtoken,
                    name + "the dataset's price is " + job.data_price_wei_per_mtoken.to_string());
-            expect(credit.inputs.quality_ppm == job.data_quality_ppm,
+            expect(data.quality_ppm == job.data_quality_ppm,
                    name + "the dataset's quality is " + std::to_string(job.data_quality_ppm));
         }
         return {};
     }
 
-    Status check_verification(const FileCredit& credit, const JobFacts& job,
-                              const UnitFacts& unit) {
-        check_flops(credit, job, unit);
+    Status check_verification(const Credit& credit, const VerificationInputs& in,
+                              const JobFacts& job, const UnitFacts& unit) {
+        check_flops(credit, in, job, unit);
         if (!credit.node) {
             expect(false, "credit " + credit.id + " is nobody's report");
             return {};
@@ -153,14 +155,17 @@ class FactChecker {
         return {};
     }
 
-    void check_flops(const FileCredit& credit, const JobFacts& job, const UnitFacts& unit) {
+    /// @param in ComputeInputs or VerificationInputs.
+    template <class Inputs>
+    void check_flops(const Credit& credit, const Inputs& in, const JobFacts& job,
+                     const UnitFacts& unit) {
         const std::string name = "credit " + credit.id + ": ";
-        expect(credit.inputs.flops == unit.flops,
+        expect(in.flops == unit.flops,
                name + "unit " + unit.id.hex() + " has " + std::to_string(unit.flops) + " FLOPs");
         expect(!unit.is_train || job.flops_per_unit == 0 || unit.flops == job.flops_per_unit,
                name + "the job's program counts " + std::to_string(job.flops_per_unit) +
                    " FLOPs a unit, unit " + unit.id.hex() + " has " + std::to_string(unit.flops));
-        expect(credit.inputs.price == job.price_wei_per_pflop,
+        expect(in.price == job.price_wei_per_pflop,
                name + "the job's price is " + job.price_wei_per_pflop.to_string());
     }
 
@@ -175,17 +180,15 @@ class FactChecker {
         GYM_CHECK(units);
         GYM_TRY(const JobFacts job, job_of(round.first));
         for (const UnitFacts& unit : **units) {
-            if (!unit.is_train || unit.state != "final") continue;
+            if (!unit.is_train || unit.state != protocol::UnitState::kFinal) continue;
             if (causes_.contains("compute of unit " + unit.id.hex())) continue;
-            CreditInputs worth;
-            worth.flops = unit.flops;
-            worth.price = job.price_wei_per_pflop;
-            GYM_TRY(const Amount amount, evaluate(CreditKind::kCompute, worth));
+            GYM_TRY(const Amount amount,
+                    evaluate(ComputeInputs{unit.flops, job.price_wei_per_pflop}));
             if (amount.is_zero()) continue;
-            GYM_TRY(const auto reason, facts_.unpaid_because(unit.id));
-            expect(reason.has_value(), "unit " + unit.id.hex() + " of round " +
-                                           std::to_string(round.second) + " is final, and " +
-                                           unit.owner.hex() + " has no credit for it");
+            GYM_TRY(const auto waits, facts_.waiting_credit(unit.id));
+            expect(waits.has_value(), "unit " + unit.id.hex() + " of round " +
+                                          std::to_string(round.second) + " is final, and " +
+                                          unit.owner.hex() + " has no credit for it");
         }
         return {};
     }

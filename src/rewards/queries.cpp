@@ -1,77 +1,36 @@
 #include "gym/rewards/queries.hpp"
+#include "gym/ledger/ledger.hpp"
+#include "gym/rewards/accounts.hpp"
 
 #include <algorithm>
-#include <array>
 
-#include "credits.hpp"
+#include "credit_rows.hpp"
 
 namespace gym::rewards {
 namespace {
 
-constexpr std::array<std::string_view, 4> kStates = {"pending", "posted", "void", "unfunded"};
 constexpr std::uint32_t kListMax = 1000;
 
-Result<CreditState> parse_state(std::string_view text) {
-    const auto found = std::find(kStates.begin(), kStates.end(), text);
-    if (found == kStates.end())
-        return fail(ErrorCode::kMalformed, "no credit state " + std::string(text));
-    return static_cast<CreditState>(found - kStates.begin());
+Result<std::vector<Receipt>> to_receipts(const db::Rows& rows) {
+    std::vector<Receipt> receipts;
+    for (const db::Row row : rows) {
+        GYM_TRY(Receipt receipt, to_receipt(row));
+        receipts.push_back(std::move(receipt));
+    }
+    return receipts;
 }
 
 }  // namespace
-
-std::string_view to_string(CreditState state) noexcept {
-    return kStates[static_cast<std::size_t>(state)];
-}
-
-Result<Receipt> to_receipt(const db::Row& row) {
-    Receipt receipt;
-    FileCredit& credit = receipt.credit;
-    credit.id = row.get<std::string>("id");
-    GYM_TRY(credit.kind, parse_credit_kind(row.get<std::string>("kind")));
-    credit.earner = row.get<Address>("earner");
-    credit.node = row.get<std::optional<Address>>("node");
-    credit.job_id = row.get<Digest>("job_id");
-    credit.round = row.get<std::uint64_t>("round");
-    credit.unit = row.get<std::optional<Digest>>("unit_id");
-    credit.payer = row.get<std::optional<Address>>("payer");
-    credit.inputs = {row.get<std::uint64_t>("flops"),
-                     row.get<Amount>("price"),
-                     row.get<std::uint32_t>("premium_ppm"),
-                     row.get<std::uint64_t>("tokens"),
-                     row.get<std::uint32_t>("quality_ppm"),
-                     row.get<Amount>("compute"),
-                     row.get<std::uint32_t>("uptime_ppm"),
-                     row.get<std::uint32_t>("bonus_max_ppm"),
-                     row.get<std::uint64_t>("challenges"),
-                     row.get<std::uint64_t>("answered"),
-                     row.get<Amount>("charged"),
-                     row.get<std::uint32_t>("fee_ppm"),
-                     row.get<std::uint32_t>("burned_ppm"),
-                     row.get<Amount>("burned"),
-                     row.get<std::uint32_t>("emission_ppm"),
-                     row.get<Amount>("compute_total")};
-    credit.amount = row.get<Amount>("amount");
-    GYM_TRY(receipt.state, parse_state(row.get<std::string>("state")));
-    receipt.reason = row.get<std::string>("reason");
-    receipt.formula = std::string(formula_text(credit.kind));
-    receipt.posting = row.get<std::optional<std::string>>("posting");
-    receipt.payout_epoch = row.get<std::optional<std::uint64_t>>("epoch");
-    receipt.created_at = row.get<UnixMs>("created_at_ms");
-    receipt.changed_at = row.get<UnixMs>("changed_at_ms");
-    return receipt;
-}
 
 Result<Receipt> explain(db::Transaction& transaction, std::string_view id) {
     std::optional<db::Row> row;
     if (id.starts_with("0x")) {
         GYM_TRY(const Digest unit, Digest::parse(id));
-        GYM_TRY(row, transaction.exec_optional(std::string(kReceiptSelect) +
-                                                   "WHERE c.unit_id = $1 AND c.kind = 'compute'",
-                                               {unit}));
+        GYM_TRY(row, transaction.exec_optional(
+                         receipt_select() + "WHERE c.unit_id = $1 AND c.kind = 'compute'", {unit}));
     } else {
         GYM_TRY(const ledger::TransferId transfer, ledger::parse_uuid(id));
-        GYM_TRY(row, transaction.exec_optional(std::string(kReceiptSelect) + "WHERE c.id = $1",
+        GYM_TRY(row, transaction.exec_optional(receipt_select() + "WHERE c.id = $1",
                                                {to_uuid(transfer)}));
     }
     if (!row) return fail(ErrorCode::kNotFound, "there is no credit " + std::string(id));
@@ -80,15 +39,10 @@ Result<Receipt> explain(db::Transaction& transaction, std::string_view id) {
 
 Result<std::vector<Receipt>> unit_receipts(db::Transaction& transaction, const Digest& unit) {
     GYM_TRY(const db::Rows rows,
-            transaction.exec(std::string(kReceiptSelect) +
-                                 "WHERE c.unit_id = $1 ORDER BY c.created_at_ms, c.id LIMIT $2",
-                             {unit, kListMax}));
-    std::vector<Receipt> receipts;
-    for (const db::Row row : rows) {
-        GYM_TRY(Receipt receipt, to_receipt(row));
-        receipts.push_back(std::move(receipt));
-    }
-    return receipts;
+            transaction.exec(
+                receipt_select() + "WHERE c.unit_id = $1 ORDER BY c.created_at_ms, c.id LIMIT $2",
+                {unit, kListMax}));
+    return to_receipts(rows);
 }
 
 Result<std::vector<KindTotal>> job_totals(db::Transaction& transaction, const Digest& job_id) {
@@ -118,15 +72,10 @@ Result<std::vector<KindTotal>> job_totals(db::Transaction& transaction, const Di
 Result<std::vector<Receipt>> list_receipts(db::Transaction& transaction, const Address& earner,
                                            std::uint32_t limit) {
     GYM_TRY(const db::Rows rows,
-            transaction.exec(std::string(kReceiptSelect) +
+            transaction.exec(receipt_select() +
                                  "WHERE c.earner = $1 ORDER BY c.created_at_ms DESC, c.id LIMIT $2",
                              {earner, std::min(limit, kListMax)}));
-    std::vector<Receipt> receipts;
-    for (const db::Row row : rows) {
-        GYM_TRY(Receipt receipt, to_receipt(row));
-        receipts.push_back(std::move(receipt));
-    }
-    return receipts;
+    return to_receipts(rows);
 }
 
 Result<EarnerSummary> summary(db::Transaction& transaction, const std::string& asset,
@@ -139,39 +88,6 @@ Result<EarnerSummary> summary(db::Transaction& transaction, const std::string& a
                          payable.debits};
 }
 
-Result<ActiveRoot> active_root(db::Transaction& transaction, UnixMs now_ms) {
-    GYM_TRY(const auto row, transaction.exec_optional(
-                                "SELECT epoch, payout_root, active_at_ms FROM rewards.settlement "
-                                "WHERE state = 'submitted' AND active_at_ms <= $1 "
-                                "ORDER BY epoch DESC LIMIT 1",
-                                {now_ms}));
-    if (!row)
-        return fail(ErrorCode::kNotFound,
-                    "no payout root is active yet: the first follows the first final credits");
-    return ActiveRoot{row->get<std::uint64_t>("epoch"), row->get<Digest>("payout_root"),
-                      row->get<UnixMs>("active_at_ms")};
-}
-
-Result<PayoutTree> tree_of_file(std::string_view epoch_file) {
-    GYM_TRY(EpochFile file, parse_epoch_file(epoch_file));
-    return PayoutTree::build(file.domain, std::move(file.payouts));
-}
-
-Result<ClaimProof> claim_proof(const ActiveRoot& root, const PayoutTree& tree,
-                               const Address& earner) {
-    ClaimProof out{root.epoch, root.root, {}, {}, root.active_at_ms};
-    GYM_TRY(out.cumulative, tree.cumulative_of(earner));
-    GYM_TRY(out.proof, tree.prove(earner));
-    return out;
-}
-
-Result<ClaimProof> claim_proof(db::Transaction& transaction, const Address& earner, UnixMs now_ms) {
-    GYM_TRY(const ActiveRoot root, active_root(transaction, now_ms));
-    GYM_TRY(const std::string file, epoch_file(transaction, root.epoch));
-    GYM_TRY(const PayoutTree tree, tree_of_file(file));
-    return claim_proof(root, tree, earner);
-}
-
 Result<std::vector<PayoutEpoch>> list_epochs(db::Transaction& transaction, std::uint32_t limit) {
     GYM_TRY(
         const db::Rows rows,
@@ -179,10 +95,12 @@ Result<std::vector<PayoutEpoch>> list_epochs(db::Transaction& transaction, std::
                          "FROM rewards.settlement ORDER BY epoch DESC LIMIT $1",
                          {std::min(limit, kListMax)}));
     std::vector<PayoutEpoch> epochs;
-    for (const db::Row row : rows)
-        epochs.push_back({row.get<std::uint64_t>("epoch"), row.get<std::string>("state"),
-                          row.get<Digest>("payout_root"), row.get<Digest>("file_root"),
-                          row.get<Amount>("total_cumulative"), row.get<std::string>("problem")});
+    for (const db::Row row : rows) {
+        GYM_TRY(const EpochState state, parse_epoch_state(row.get<std::string>("state")));
+        epochs.push_back({row.get<std::uint64_t>("epoch"), state, row.get<Digest>("payout_root"),
+                          row.get<Digest>("file_root"), row.get<Amount>("total_cumulative"),
+                          row.get<std::string>("problem")});
+    }
     return epochs;
 }
 
@@ -191,6 +109,19 @@ Result<std::string> epoch_file(db::Transaction& transaction, std::uint64_t epoch
                                 "SELECT file FROM rewards.settlement WHERE epoch = $1", {epoch}));
     if (!row) return fail(ErrorCode::kNotFound, "no payout epoch " + std::to_string(epoch));
     return row->get<std::string>(0);
+}
+
+Result<PublishedFee> published_fee(db::Transaction& transaction) {
+    GYM_TRY(const auto row,
+            transaction.exec_optional("SELECT fee_ppm, burned_ppm, changed_at_ms, "
+                                      "verification_premium_ppm, uptime_bonus_max_ppm "
+                                      "FROM rewards.fee_terms"));
+    if (!row)
+        return fail(ErrorCode::kNotFound, "gym-rewards has not said what fee this network takes");
+    return PublishedFee{row->get<std::uint32_t>("fee_ppm"), row->get<std::uint32_t>("burned_ppm"),
+                        row->get<UnixMs>("changed_at_ms"),
+                        row->get<std::optional<std::uint32_t>>("verification_premium_ppm"),
+                        row->get<std::optional<std::uint32_t>>("uptime_bonus_max_ppm")};
 }
 
 }  // namespace gym::rewards

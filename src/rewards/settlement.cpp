@@ -1,6 +1,7 @@
 #include "gym/rewards/settlement.hpp"
 
-#include "credits.hpp"
+#include "books.hpp"
+#include "gym/rewards/epoch_file.hpp"
 
 // Bringing a closed epoch on chain. Every order has a name; its attempt number makes the id that
 // the chain knows it by, so a crash between sending and noting finds the same order again.
@@ -11,7 +12,7 @@ constexpr int kTrimsOfATickMax = 500;
 
 struct UnderWay {
     std::uint64_t epoch = 0;
-    std::string state;
+    EpochState state = EpochState::kClosed;
     RootOrder root;
     std::string file;
     bool has_active_time = false;
@@ -28,7 +29,7 @@ Result<std::optional<UnderWay>> read_under_way(db::Database& database) {
             if (!row) return std::optional<UnderWay>();
             UnderWay out;
             out.epoch = row->get<std::uint64_t>("epoch");
-            out.state = row->get<std::string>("state");
+            GYM_TRY(out.state, parse_epoch_state(row->get<std::string>("state")));
             out.root = {out.epoch, row->get<Digest>("payout_root"),
                         row->get<Amount>("total_cumulative"), row->get<Digest>("file_root")};
             out.file = row->get<std::string>("file");
@@ -103,15 +104,15 @@ Result<bool> bring(db::Database& database, const std::string& name, std::string&
     return status.state == OrderState::kDone;
 }
 
-Status set_state(db::Database& database, std::uint64_t epoch, const std::string& from,
-                 const std::string& to, const std::string& problem, UnixMs now) {
+Status set_state(db::Database& database, std::uint64_t epoch, EpochState from, EpochState to,
+                 const std::string& problem, UnixMs now) {
     return database.transact(
         [&](db::Transaction& transaction) -> Status {
             // Left alone if the root was disabled meanwhile.
             GYM_CHECK(transaction.exec(
                 "UPDATE rewards.settlement SET state = $3, problem = $4, changed_at_ms = $5 "
                 "WHERE epoch = $1 AND state = $2",
-                {epoch, from, to, problem, now}));
+                {epoch, to_string(from), to_string(to), problem, now}));
             return {};
         },
         idempotent());
@@ -124,8 +125,8 @@ Result<bool> Settlement::advance() {
     if (!under_way) return true;
     const std::string epoch = std::to_string(under_way->epoch);
     std::string problem;
-    std::string next = under_way->state;
-    if (under_way->state == "closed") {
+    EpochState next = under_way->state;
+    if (under_way->state == EpochState::kClosed) {
         GYM_CHECK(publish_(under_way->epoch, under_way->root.epoch_file_root, under_way->file));
         GYM_TRY(const auto orders, read_releases(database_, under_way->epoch));
         bool all_done = true;
@@ -135,18 +136,18 @@ Result<bool> Settlement::advance() {
                           [&](const std::string& id) { return chain_.release(id, orders[i]); }));
             all_done = all_done && is_done;
         }
-        if (all_done) next = "released";
+        if (all_done) next = EpochState::kReleased;
     } else {
         GYM_TRY(const bool is_done,
                 bring(database_, "root:" + epoch, problem, [&](const std::string& id) {
                     return chain_.submit_root(id, under_way->root);
                 }));
         // The contract's event says from when the root pays.
-        if (is_done && under_way->has_active_time) next = "submitted";
+        if (is_done && under_way->has_active_time) next = EpochState::kSubmitted;
     }
     GYM_CHECK(
         set_state(database_, under_way->epoch, under_way->state, next, problem, clock_.now_ms()));
-    return next == "submitted";
+    return next == EpochState::kSubmitted;
 }
 
 Status Settlement::trim_withdrawals() {

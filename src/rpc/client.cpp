@@ -78,20 +78,21 @@ class GrpcCoordinator final : public Coordinator {
           clock_(clock),
           stub_(v1::NodeService::NewStub(channel)) {}
 
-    Result<NetworkInfo> network() override;
-    Result<bool> register_node(const NodeProfile& profile) override;
-    Result<HeartbeatAnswer> heartbeat(const Beat& beat) override;
+    Result<records::NetworkDescription> network() override;
+    Result<bool> register_node(const records::NodeProfile& profile) override;
+    Result<records::HeartbeatAnswer> heartbeat(const records::Heartbeat& beat) override;
     Status leave() override;
-    Result<std::optional<Task>> next_task(milliseconds wait_max) override;
+    Result<std::optional<records::Task>> next_task(milliseconds wait_max) override;
     Status get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) override;
     Status put_blob(const Digest& root, ByteView content) override;
-    Result<CommitmentAccepted> submit_commitment(const CommitmentSubmission& submission) override;
-    Result<Bytes> submit_report_commit(const ReportCommit& commit) override;
-    Result<bool> submit_report_reveal(const ReportReveal& reveal) override;
+    Result<records::CommitmentAck> submit_commitment(
+        const records::CommitmentSubmission& submission) override;
+    Result<Bytes> submit_report_commit(const records::ReportCommit& commit) override;
+    Result<bool> submit_report_reveal(const records::ReportReveal& reveal) override;
     Status defend_unit(const Digest& unit) override;
-    Result<NodeStatus> node_status(const std::optional<Address>& address) override;
+    Result<records::NodeStatus> node_status(const std::optional<Address>& address) override;
     Result<Bytes> round_record(const Digest& job_id, std::uint64_t round) override;
-    Result<UnitView> unit(const Digest& unit_id) override;
+    Result<records::UnitReceipt> unit(const Digest& unit_id) override;
 
   private:
     /// A context with deadline, and a stop request that cancels it. One per attempt.
@@ -138,12 +139,12 @@ class GrpcCoordinator final : public Coordinator {
     const Clock& clock_;
     const std::unique_ptr<Stub> stub_;
     std::mutex mutex_;
-    std::optional<NetworkInfo> network_;
+    std::optional<records::NetworkDescription> network_;
 };
 
 Status GrpcCoordinator::authorize(grpc::ClientContext& context, std::string_view method,
                                   const google::protobuf::Message& request) {
-    GYM_TRY(const NetworkInfo info, network());
+    GYM_TRY(const records::NetworkDescription info, network());
     const std::string bytes = signed_bytes(request);
     const CallAuth auth = sign_call(info.domain(), method, as_bytes(bytes), key_, clock_.now_ms());
     context.AddMetadata(kAuthMetadataKey, wire::text_of(encode(auth)));
@@ -176,7 +177,7 @@ void GrpcCoordinator::pause(unsigned attempt) {
     never.wait_for(lock, config_.stop, milliseconds(wait_ms), [] { return false; });
 }
 
-Result<NetworkInfo> GrpcCoordinator::network() {
+Result<records::NetworkDescription> GrpcCoordinator::network() {
     {
         const std::scoped_lock lock(mutex_);
         if (network_) return *network_;
@@ -184,7 +185,7 @@ Result<NetworkInfo> GrpcCoordinator::network() {
     v1::GetNetworkResponse response;
     const Status asked = call("GetNetwork", &Stub::GetNetwork, v1::GetNetworkRequest(), response);
     if (!asked.ok()) return first_call_error(asked.error(), config_);
-    GYM_TRY(const NetworkInfo info, wire::read(response));
+    GYM_TRY(const records::NetworkDescription info, wire::read(response));
     if (config_.chain_id != 0 && info.chain_id != config_.chain_id)
         return fail(ErrorCode::kConflict, "the coordinator at " + config_.target +
                                               " serves chain " + std::to_string(info.chain_id) +
@@ -195,7 +196,7 @@ Result<NetworkInfo> GrpcCoordinator::network() {
     return info;
 }
 
-Result<bool> GrpcCoordinator::register_node(const NodeProfile& profile) {
+Result<bool> GrpcCoordinator::register_node(const records::NodeProfile& profile) {
     v1::RegisterRequest request;
     wire::write(profile, *request.mutable_profile());
     v1::RegisterResponse response;
@@ -203,7 +204,7 @@ Result<bool> GrpcCoordinator::register_node(const NodeProfile& profile) {
     return response.is_new();
 }
 
-Result<HeartbeatAnswer> GrpcCoordinator::heartbeat(const Beat& beat) {
+Result<records::HeartbeatAnswer> GrpcCoordinator::heartbeat(const records::Heartbeat& beat) {
     v1::HeartbeatRequest request;
     wire::write(beat, request);
     v1::HeartbeatResponse response;
@@ -216,7 +217,7 @@ Status GrpcCoordinator::leave() {
     return call("Leave", &Stub::Leave, v1::LeaveRequest(), response);
 }
 
-Result<std::optional<Task>> GrpcCoordinator::next_task(milliseconds wait_max) {
+Result<std::optional<records::Task>> GrpcCoordinator::next_task(milliseconds wait_max) {
     v1::NextTaskRequest request;
     request.set_wait_ms(static_cast<std::uint32_t>(wait_max.count()));
     v1::NextTaskResponse response;
@@ -225,7 +226,7 @@ Result<std::optional<Task>> GrpcCoordinator::next_task(milliseconds wait_max) {
 }
 
 Status GrpcCoordinator::get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) {
-    GYM_TRY(const NetworkInfo info, network());
+    GYM_TRY(const records::NetworkDescription info, network());
     Status local;  // an error of ours or of the sink: final, whatever the stream says then
     std::uint64_t received_before = offset;
     const auto attempt = [&]() -> grpc::Status {
@@ -290,8 +291,8 @@ Status GrpcCoordinator::put_blob(const Digest& root, ByteView content) {
     });
 }
 
-Result<CommitmentAccepted> GrpcCoordinator::submit_commitment(
-    const CommitmentSubmission& submission) {
+Result<records::CommitmentAck> GrpcCoordinator::submit_commitment(
+    const records::CommitmentSubmission& submission) {
     v1::SubmitCommitmentRequest request;
     wire::write(submission, request);
     v1::SubmitCommitmentResponse response;
@@ -299,7 +300,7 @@ Result<CommitmentAccepted> GrpcCoordinator::submit_commitment(
     return wire::read(response);
 }
 
-Result<Bytes> GrpcCoordinator::submit_report_commit(const ReportCommit& commit) {
+Result<Bytes> GrpcCoordinator::submit_report_commit(const records::ReportCommit& commit) {
     v1::SubmitReportCommitRequest request;
     wire::write(commit, request);
     v1::SubmitReportCommitResponse response;
@@ -307,7 +308,7 @@ Result<Bytes> GrpcCoordinator::submit_report_commit(const ReportCommit& commit) 
     return Bytes(response.claimed_records().begin(), response.claimed_records().end());
 }
 
-Result<bool> GrpcCoordinator::submit_report_reveal(const ReportReveal& reveal) {
+Result<bool> GrpcCoordinator::submit_report_reveal(const records::ReportReveal& reveal) {
     v1::SubmitReportRevealRequest request;
     wire::write(reveal, request);
     v1::SubmitReportRevealResponse response;
@@ -322,7 +323,7 @@ Status GrpcCoordinator::defend_unit(const Digest& unit) {
     return call("DefendUnit", &Stub::DefendUnit, request, response);
 }
 
-Result<NodeStatus> GrpcCoordinator::node_status(const std::optional<Address>& address) {
+Result<records::NodeStatus> GrpcCoordinator::node_status(const std::optional<Address>& address) {
     v1::GetNodeStatusRequest request;
     if (address) request.set_address(wire::text_of(*address));
     v1::GetNodeStatusResponse response;
@@ -340,7 +341,7 @@ Result<Bytes> GrpcCoordinator::round_record(const Digest& job_id, std::uint64_t 
     return Bytes(record.begin(), record.end());
 }
 
-Result<UnitView> GrpcCoordinator::unit(const Digest& unit_id) {
+Result<records::UnitReceipt> GrpcCoordinator::unit(const Digest& unit_id) {
     v1::GetUnitRequest request;
     request.set_unit_id(wire::text_of(unit_id));
     v1::GetUnitResponse response;

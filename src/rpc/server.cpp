@@ -33,7 +33,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
     grpc::ServerUnaryReactor* GetNetwork(Context* context, const v1::GetNetworkRequest*,
                                          v1::GetNetworkResponse* response) override {
         return unary(context, [this, response]() -> Status {
-            GYM_TRY(const NetworkInfo info, core_.handler().network());
+            GYM_TRY(const records::NetworkDescription info, core_.handler().network());
             wire::write(info, *response);
             return {};
         });
@@ -44,7 +44,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
         return unary(context, [this, context, request, response]() -> Status {
             GYM_TRY(const Address caller,
                     core_.authenticate(*context, "Register", *request, false));
-            GYM_TRY(const NodeProfile profile, wire::read(request->profile()));
+            GYM_TRY(const records::NodeProfile profile, wire::read(request->profile()));
             GYM_TRY(const bool is_new, core_.handler().register_node(caller, profile));
             response->set_is_new(is_new);
             return {};
@@ -53,13 +53,14 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
 
     grpc::ServerUnaryReactor* Heartbeat(Context* context, const v1::HeartbeatRequest* request,
                                         v1::HeartbeatResponse* response) override {
-        return signed_call(
-            context, "Heartbeat", *request, [=, this](const Address& caller) -> Status {
-                GYM_TRY(const Beat beat, wire::read(*request));
-                GYM_TRY(const HeartbeatAnswer answer, core_.handler().heartbeat(caller, beat));
-                wire::write(answer, *response);
-                return {};
-            });
+        return signed_call(context, "Heartbeat", *request,
+                           [=, this](const Address& caller) -> Status {
+                               GYM_TRY(const records::Heartbeat beat, wire::read(*request));
+                               GYM_TRY(const records::HeartbeatAnswer answer,
+                                       core_.handler().heartbeat(caller, beat));
+                               wire::write(answer, *response);
+                               return {};
+                           });
     }
 
     grpc::ServerUnaryReactor* Leave(Context* context, const v1::LeaveRequest* request,
@@ -84,14 +85,14 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
     grpc::ServerUnaryReactor* SubmitCommitment(Context* context,
                                                const v1::SubmitCommitmentRequest* request,
                                                v1::SubmitCommitmentResponse* response) override {
-        return signed_call(context, "SubmitCommitment", *request,
-                           [=, this](const Address& caller) -> Status {
-                               GYM_TRY(const CommitmentSubmission submission, wire::read(*request));
-                               GYM_TRY(const CommitmentAccepted accepted,
-                                       core_.handler().submit_commitment(caller, submission));
-                               wire::write(accepted, *response);
-                               return {};
-                           });
+        return signed_call(
+            context, "SubmitCommitment", *request, [=, this](const Address& caller) -> Status {
+                GYM_TRY(const records::CommitmentSubmission submission, wire::read(*request));
+                GYM_TRY(const records::CommitmentAck accepted,
+                        core_.handler().submit_commitment(caller, submission));
+                wire::write(accepted, *response);
+                return {};
+            });
     }
 
     grpc::ServerUnaryReactor* SubmitReportCommit(
@@ -99,7 +100,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
         v1::SubmitReportCommitResponse* response) override {
         return signed_call(
             context, "SubmitReportCommit", *request, [=, this](const Address& caller) -> Status {
-                GYM_TRY(const ReportCommit commit, wire::read(*request));
+                GYM_TRY(const records::ReportCommit commit, wire::read(*request));
                 GYM_TRY(const Bytes claimed, core_.handler().submit_report_commit(caller, commit));
                 response->set_claimed_records(wire::text_of(claimed));
                 return {};
@@ -111,7 +112,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
         v1::SubmitReportRevealResponse* response) override {
         return signed_call(
             context, "SubmitReportReveal", *request, [=, this](const Address& caller) -> Status {
-                GYM_TRY(const ReportReveal reveal, wire::read(*request, caller));
+                GYM_TRY(const records::ReportReveal reveal, wire::read(*request, caller));
                 GYM_TRY(const bool verified, core_.handler().submit_report_reveal(caller, reveal));
                 response->set_verified(verified);
                 return {};
@@ -134,7 +135,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
             context, "GetNodeStatus", *request, [=, this](const Address& caller) -> Status {
                 GYM_TRY(const auto subject,
                         wire::read_optional<Address>("address", request->address()));
-                GYM_TRY(const NodeStatus status,
+                GYM_TRY(const records::NodeStatus status,
                         core_.handler().node_status(caller, subject.value_or(caller)));
                 wire::write(status, *response->mutable_status());
                 return {};
@@ -159,7 +160,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
         return signed_call(
             context, "GetUnit", *request, [=, this](const Address& caller) -> Status {
                 GYM_TRY(const Digest id, wire::read<Digest>("unit_id", request->unit_id()));
-                GYM_TRY(const UnitView view, core_.handler().unit(caller, id));
+                GYM_TRY(const records::UnitReceipt view, core_.handler().unit(caller, id));
                 wire::write(view, *response->mutable_unit());
                 return {};
             });
@@ -233,7 +234,7 @@ std::optional<Status> NodeServiceImpl::ask(const Poll& poll) {
     }
     bool found = false;
     const Status asked = guarded([&]() -> Status {
-        GYM_TRY(const std::optional<Task> task, core_.handler().next_task(poll.caller));
+        GYM_TRY(const std::optional<records::Task> task, core_.handler().next_task(poll.caller));
         found = task.has_value();
         wire::write(task, *poll.response);
         return {};
@@ -273,7 +274,7 @@ void set_bounds(grpc::ServerBuilder& builder, const ServerConfig& config) {
 class GrpcServer final : public Server {
   public:
     GrpcServer(const ServerConfig& config, NodeHandler& handler, const Clock& clock,
-               NetworkInfo network)
+               records::NetworkDescription network)
         : core_(config, handler, clock, std::move(network)), service_(core_) {}
     ~GrpcServer() override { GrpcServer::stop(0); }
 
@@ -313,7 +314,7 @@ class GrpcServer final : public Server {
 
 Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config, NodeHandler& handler,
                                               const Clock& clock) {
-    GYM_TRY(NetworkInfo network, handler.network());
+    GYM_TRY(records::NetworkDescription network, handler.network());
     auto server = std::make_unique<GrpcServer>(config, handler, clock, std::move(network));
     GYM_CHECK(server->listen(config));
     return std::unique_ptr<Server>(std::move(server));

@@ -30,7 +30,7 @@ Status guarded(const std::function<Status()>& body) {
 }
 
 ServerCore::ServerCore(const ServerConfig& config, NodeHandler& handler, const Clock& clock,
-                       NetworkInfo network)
+                       records::NetworkDescription network)
     : config_(config),
       handler_(handler),
       clock_(clock),

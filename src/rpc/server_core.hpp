@@ -43,7 +43,7 @@ inline constexpr std::uint32_t kPollsPerCallerMax = 4;
 class ServerCore {
   public:
     ServerCore(const ServerConfig& config, NodeHandler& handler, const Clock& clock,
-               NetworkInfo network);
+               records::NetworkDescription network);
 
     /// One call in flight. @errors kUnavailable at the bound; then leave_call() is not due.
     Status enter_call();

@@ -3,18 +3,15 @@
 namespace gym::rpc::wire {
 namespace {
 
-constexpr int kSiblingsMax = 64;
-constexpr int kDeltasMax = 65'536;
-
-void write(const UnitInputs& inputs, v1::UnitInputs& out) {
+void write(const records::UnitInputs& inputs, v1::UnitInputs& out) {
     out.set_program_blob(text_of(inputs.program_blob));
     if (inputs.dataset_blob) out.set_dataset_blob(text_of(*inputs.dataset_blob));
     out.set_base_state_blob(text_of(inputs.base_state_blob));
     if (inputs.momentum_blob) out.set_momentum_blob(text_of(*inputs.momentum_blob));
 }
 
-Result<UnitInputs> read(const v1::UnitInputs& in) {
-    UnitInputs out;
+Result<records::UnitInputs> read(const v1::UnitInputs& in) {
+    records::UnitInputs out;
     GYM_TRY(out.program_blob, wire::read<Digest>("program_blob", in.program_blob()));
     GYM_TRY(out.dataset_blob, read_optional<Digest>("dataset_blob", in.dataset_blob()));
     GYM_TRY(out.base_state_blob, wire::read<Digest>("base_state_blob", in.base_state_blob()));
@@ -22,15 +19,15 @@ Result<UnitInputs> read(const v1::UnitInputs& in) {
     return out;
 }
 
-void write(const TrainTask& task, v1::TrainTask& out) {
+void write(const records::TrainTask& task, v1::TrainTask& out) {
     wire::write(task.unit, *out.mutable_unit());
     out.set_round_record(text_of(protocol::encode(task.record)));
     write(task.inputs, *out.mutable_inputs());
     out.set_deadline_unix_ms(task.deadline_ms);
 }
 
-Result<TrainTask> read(const v1::TrainTask& in) {
-    TrainTask out;
+Result<records::TrainTask> read(const v1::TrainTask& in) {
+    records::TrainTask out;
     GYM_TRY(out.unit, wire::read(in.unit()));
     GYM_TRY(out.record, protocol::decode_round_record(bytes_of(in.round_record())));
     GYM_TRY(out.inputs, read(in.inputs()));
@@ -38,7 +35,7 @@ Result<TrainTask> read(const v1::TrainTask& in) {
     return out;
 }
 
-void write(const VerifyTask& task, v1::VerifyTask& out) {
+void write(const records::VerifyTask& task, v1::VerifyTask& out) {
     wire::write(task.unit, *out.mutable_unit());
     out.set_round_record(text_of(protocol::encode(task.record)));
     write(task.inputs, *out.mutable_inputs());
@@ -57,8 +54,8 @@ void write(const VerifyTask& task, v1::VerifyTask& out) {
     if (task.delta_norm_max) out.set_delta_norm_max(*task.delta_norm_max);
 }
 
-Result<VerifyTask> read(const v1::VerifyTask& in) {
-    VerifyTask out;
+Result<records::VerifyTask> read(const v1::VerifyTask& in) {
+    records::VerifyTask out;
     GYM_TRY(out.unit, wire::read(in.unit()));
     GYM_TRY(out.record, protocol::decode_round_record(bytes_of(in.round_record())));
     GYM_TRY(out.inputs, read(in.inputs()));
@@ -68,7 +65,9 @@ Result<VerifyTask> read(const v1::VerifyTask& in) {
     out.draw = in.draw();
     out.report_committed = in.report_committed();
     out.deadline_ms = in.deadline_unix_ms();
-    if (in.deltas_size() > kDeltasMax) return fail(ErrorCode::kMalformed, "deltas: too many");
+    // A round has at most a delta of every slot.
+    if (static_cast<std::uint32_t>(in.deltas_size()) > protocol::kSlotsMax)
+        return fail(ErrorCode::kMalformed, "deltas: too many");
     for (const v1::IncludedDelta& item : in.deltas()) {
         GYM_TRY(const Digest unit, wire::read<Digest>("deltas.unit", item.unit()));
         GYM_TRY(const Digest root, wire::read<Digest>("deltas.delta_root", item.delta_root()));
@@ -81,7 +80,7 @@ Result<VerifyTask> read(const v1::VerifyTask& in) {
     return out;
 }
 
-void write(const InclusionReceipt& receipt, v1::InclusionReceipt& out) {
+void write(const records::InclusionReceipt& receipt, v1::InclusionReceipt& out) {
     out.set_epoch(receipt.epoch);
     out.set_commitments_root(text_of(receipt.commitments_root));
     out.set_leaf_index(receipt.leaf_index);
@@ -90,13 +89,14 @@ void write(const InclusionReceipt& receipt, v1::InclusionReceipt& out) {
         out.add_siblings(text_of(sibling));
 }
 
-Result<InclusionReceipt> read(const v1::InclusionReceipt& in) {
-    InclusionReceipt out;
+Result<records::InclusionReceipt> read(const v1::InclusionReceipt& in) {
+    records::InclusionReceipt out;
     out.epoch = in.epoch();
     GYM_TRY(out.commitments_root, wire::read<Digest>("commitments_root", in.commitments_root()));
     out.leaf_index = in.leaf_index();
     out.leaf_count = in.leaf_count();
-    if (in.siblings_size() > kSiblingsMax) return fail(ErrorCode::kMalformed, "siblings: too many");
+    if (static_cast<std::uint32_t>(in.siblings_size()) > records::kSiblingsMax)
+        return fail(ErrorCode::kMalformed, "siblings: too many");
     for (const std::string& sibling : in.siblings()) {
         GYM_TRY(const Digest digest, wire::read<Digest>("siblings", sibling));
         out.siblings.push_back(digest);
@@ -104,14 +104,14 @@ Result<InclusionReceipt> read(const v1::InclusionReceipt& in) {
     return out;
 }
 
-Result<NodeRole> read_role(v1::NodeRole role) {
-    if (role == v1::NODE_ROLE_WORKER) return NodeRole::kWorker;
-    if (role == v1::NODE_ROLE_VERIFIER) return NodeRole::kVerifier;
+Result<records::NodeRole> read_role(v1::NodeRole role) {
+    if (role == v1::NODE_ROLE_WORKER) return records::NodeRole::kWorker;
+    if (role == v1::NODE_ROLE_VERIFIER) return records::NodeRole::kVerifier;
     return fail(ErrorCode::kMalformed, "role: neither worker nor verifier");
 }
 
-v1::NodeRole wire_role(NodeRole role) {
-    return role == NodeRole::kVerifier ? v1::NODE_ROLE_VERIFIER : v1::NODE_ROLE_WORKER;
+v1::NodeRole wire_role(records::NodeRole role) {
+    return role == records::NodeRole::kVerifier ? v1::NODE_ROLE_VERIFIER : v1::NODE_ROLE_WORKER;
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ Result<protocol::UnitKey> read(const v1::UnitKey& in) {
     return protocol::UnitKey{job_id, in.round(), in.slot(), in.attempt()};
 }
 
-void write(const NodeProfile& profile, v1::NodeProfile& out) {
+void write(const records::NodeProfile& profile, v1::NodeProfile& out) {
     out.set_role(wire_role(profile.role));
     out.set_device(profile.device);
     out.set_memory_bytes(profile.memory_bytes);
@@ -147,11 +147,11 @@ void write(const NodeProfile& profile, v1::NodeProfile& out) {
     out.set_software_version(profile.software_version);
 }
 
-Result<NodeProfile> read(const v1::NodeProfile& in) {
-    NodeProfile out;
+Result<records::NodeProfile> read(const v1::NodeProfile& in) {
+    records::NodeProfile out;
     GYM_TRY(out.role, read_role(in.role()));
     GYM_TRY(out.device, read_text("device", in.device()));
-    if (out.device.empty() || out.device.size() > 64)
+    if (out.device.empty() || out.device.size() > records::kDeviceCharactersMax)
         return fail(ErrorCode::kMalformed, "device: must have 1 to 64 characters");
     out.memory_bytes = in.memory_bytes();
     out.flops_per_second = in.flops_per_second();
@@ -159,7 +159,7 @@ Result<NodeProfile> read(const v1::NodeProfile& in) {
     return out;
 }
 
-void write(const NetworkInfo& info, v1::GetNetworkResponse& out) {
+void write(const records::NetworkDescription& info, v1::GetNetworkResponse& out) {
     out.set_chain_id(info.chain_id);
     out.set_commitment_log(text_of(info.commitment_log));
     out.set_server_unix_ms(info.server_ms);
@@ -173,8 +173,8 @@ void write(const NetworkInfo& info, v1::GetNetworkResponse& out) {
         out.set_minimum_stake_wei(text_of(Digest{info.minimum_stake.to_be32()}));
 }
 
-Result<NetworkInfo> read(const v1::GetNetworkResponse& in) {
-    NetworkInfo out;
+Result<records::NetworkDescription> read(const v1::GetNetworkResponse& in) {
+    records::NetworkDescription out;
     out.chain_id = in.chain_id();
     GYM_TRY(out.commitment_log, read<Address>("commitment_log", in.commitment_log()));
     out.server_ms = in.server_unix_ms();
@@ -191,65 +191,120 @@ Result<NetworkInfo> read(const v1::GetNetworkResponse& in) {
     return out;
 }
 
-void write(const std::optional<Task>& task, v1::NextTaskResponse& out) {
-    if (!task) return;
-    if (const auto* train = std::get_if<TrainTask>(&*task)) write(*train, *out.mutable_train());
-    if (const auto* verify = std::get_if<VerifyTask>(&*task)) write(*verify, *out.mutable_verify());
+void write(const records::Heartbeat& beat, v1::HeartbeatRequest& out) {
+    const records::Activity& activity = beat.activity;
+    if (activity.unit) write(*activity.unit, *out.mutable_unit());
+    out.set_step(activity.step);
+    out.set_steps(activity.steps);
+    out.set_phase(activity.phase);
+    if (!beat.answer) return;
+    out.mutable_answer()->set_nonce(text_of(beat.answer->nonce));
+    out.mutable_answer()->set_signature(text_of(beat.answer->signature));
 }
 
-Result<std::optional<Task>> read(const v1::NextTaskResponse& in) {
+Result<records::Heartbeat> read(const v1::HeartbeatRequest& in) {
+    records::Heartbeat out;
+    if (in.has_unit()) {
+        GYM_TRY(out.activity.unit, read(in.unit()));
+    }
+    out.activity.step = in.step();
+    out.activity.steps = in.steps();
+    GYM_TRY(out.activity.phase, read_text("phase", in.phase()));
+    if (in.has_answer()) {
+        protocol::UptimeAnswer& answer = out.answer.emplace();
+        GYM_TRY(answer.nonce, read<Digest>("answer.nonce", in.answer().nonce()));
+        GYM_TRY(answer.signature,
+                read<crypto::Signature>("answer.signature", in.answer().signature()));
+    }
+    return out;
+}
+
+void write(const records::HeartbeatAnswer& answer, v1::HeartbeatResponse& out) {
+    out.set_server_unix_ms(answer.server_ms);
+    out.set_excluded_because(answer.excluded_because);
+    out.set_answer_refused(answer.answer_refused);
+    if (!answer.challenge) return;
+    v1::UptimeChallenge& challenge = *out.mutable_challenge();
+    challenge.set_nonce(text_of(answer.challenge->nonce));
+    challenge.set_issued_unix_ms(answer.challenge->issued_ms);
+    challenge.set_deadline_unix_ms(answer.challenge->deadline_ms);
+}
+
+Result<records::HeartbeatAnswer> read(const v1::HeartbeatResponse& in) {
+    records::HeartbeatAnswer out;
+    out.server_ms = in.server_unix_ms();
+    GYM_TRY(out.excluded_because, read_text("excluded_because", in.excluded_because()));
+    GYM_TRY(out.answer_refused, read_text("answer_refused", in.answer_refused()));
+    if (in.has_challenge()) {
+        protocol::UptimeChallenge& challenge = out.challenge.emplace();
+        GYM_TRY(challenge.nonce, read<Digest>("challenge.nonce", in.challenge().nonce()));
+        challenge.issued_ms = in.challenge().issued_unix_ms();
+        challenge.deadline_ms = in.challenge().deadline_unix_ms();
+    }
+    return out;
+}
+
+void write(const std::optional<records::Task>& task, v1::NextTaskResponse& out) {
+    if (!task) return;
+    if (const auto* train = std::get_if<records::TrainTask>(&*task))
+        write(*train, *out.mutable_train());
+    if (const auto* verify = std::get_if<records::VerifyTask>(&*task))
+        write(*verify, *out.mutable_verify());
+}
+
+Result<std::optional<records::Task>> read(const v1::NextTaskResponse& in) {
     if (in.has_train()) {
-        GYM_TRY(TrainTask task, read(in.train()));
-        return std::optional<Task>(std::move(task));
+        GYM_TRY(records::TrainTask task, read(in.train()));
+        return std::optional<records::Task>(std::move(task));
     }
     if (in.has_verify()) {
-        GYM_TRY(VerifyTask task, read(in.verify()));
-        return std::optional<Task>(std::move(task));
+        GYM_TRY(records::VerifyTask task, read(in.verify()));
+        return std::optional<records::Task>(std::move(task));
     }
-    return std::optional<Task>();
+    return std::optional<records::Task>();
 }
 
-void write(const CommitmentSubmission& submission, v1::SubmitCommitmentRequest& out) {
+void write(const records::CommitmentSubmission& submission, v1::SubmitCommitmentRequest& out) {
     out.set_signed_commitment(text_of(protocol::encode(submission.commitment)));
     out.set_records(text_of(submission.records));
 }
 
-Result<CommitmentSubmission> read(const v1::SubmitCommitmentRequest& in) {
-    CommitmentSubmission out;
+Result<records::CommitmentSubmission> read(const v1::SubmitCommitmentRequest& in) {
+    records::CommitmentSubmission out;
     GYM_TRY(out.commitment, protocol::decode_signed_commitment(bytes_of(in.signed_commitment())));
     out.records.assign(in.records().begin(), in.records().end());
     return out;
 }
 
-void write(const CommitmentAccepted& accepted, v1::SubmitCommitmentResponse& out) {
+void write(const records::CommitmentAck& accepted, v1::SubmitCommitmentResponse& out) {
     out.set_unit_id(text_of(accepted.unit));
     out.set_leaf(text_of(accepted.leaf));
     out.set_accepted_unix_ms(accepted.accepted_ms);
 }
 
-Result<CommitmentAccepted> read(const v1::SubmitCommitmentResponse& in) {
-    CommitmentAccepted out;
+Result<records::CommitmentAck> read(const v1::SubmitCommitmentResponse& in) {
+    records::CommitmentAck out;
     GYM_TRY(out.unit, read<Digest>("unit_id", in.unit_id()));
     GYM_TRY(out.leaf, read<Digest>("leaf", in.leaf()));
     out.accepted_ms = in.accepted_unix_ms();
     return out;
 }
 
-void write(const ReportCommit& commit, v1::SubmitReportCommitRequest& out) {
+void write(const records::ReportCommit& commit, v1::SubmitReportCommitRequest& out) {
     out.set_unit_id(text_of(commit.unit));
     out.set_draw(commit.draw);
     out.set_report_digest(text_of(commit.report_digest));
 }
 
-Result<ReportCommit> read(const v1::SubmitReportCommitRequest& in) {
-    ReportCommit out;
+Result<records::ReportCommit> read(const v1::SubmitReportCommitRequest& in) {
+    records::ReportCommit out;
     GYM_TRY(out.unit, read<Digest>("unit_id", in.unit_id()));
     out.draw = in.draw();
     GYM_TRY(out.report_digest, read<Digest>("report_digest", in.report_digest()));
     return out;
 }
 
-void write(const ReportReveal& reveal, v1::SubmitReportRevealRequest& out) {
+void write(const records::ReportReveal& reveal, v1::SubmitReportRevealRequest& out) {
     const protocol::Report& report = reveal.report;
     out.set_unit_id(text_of(report.unit));
     out.set_draw(report.draw);
@@ -262,8 +317,9 @@ void write(const ReportReveal& reveal, v1::SubmitReportRevealRequest& out) {
     out.set_records(text_of(reveal.records));
 }
 
-Result<ReportReveal> read(const v1::SubmitReportRevealRequest& in, const Address& verifier) {
-    ReportReveal out;
+Result<records::ReportReveal> read(const v1::SubmitReportRevealRequest& in,
+                                   const Address& verifier) {
+    records::ReportReveal out;
     protocol::Report& report = out.report;
     GYM_TRY(report.unit, read<Digest>("unit_id", in.unit_id()));
     report.draw = in.draw();
@@ -279,32 +335,32 @@ Result<ReportReveal> read(const v1::SubmitReportRevealRequest& in, const Address
     return out;
 }
 
-void write(const UnitView& view, v1::UnitView& out) {
-    write(view.unit, *out.mutable_unit());
-    out.set_unit_id(text_of(view.unit_id));
+void write(const records::UnitReceipt& view, v1::UnitView& out) {
+    write(view.key, *out.mutable_unit());
+    out.set_unit_id(text_of(view.id));
     out.set_kind(static_cast<std::uint32_t>(view.kind));
     out.set_worker(text_of(view.worker));
-    out.set_state(std::string(protocol::to_string(view.state)));
-    out.set_deadline_unix_ms(view.deadline_ms);
+    out.set_state(std::string(protocol::to_string(view.status.state)));
+    out.set_deadline_unix_ms(view.status.deadline_ms);
     out.set_reason_code(view.reason_code);
     out.set_reason(view.reason);
-    if (view.receipt) write(*view.receipt, *out.mutable_receipt());
+    if (view.inclusion) write(*view.inclusion, *out.mutable_receipt());
     if (view.commitment) out.set_signed_commitment(text_of(protocol::encode(*view.commitment)));
 }
 
-Result<UnitView> read(const v1::UnitView& in) {
-    UnitView out;
-    GYM_TRY(out.unit, read(in.unit()));
-    GYM_TRY(out.unit_id, read<Digest>("unit_id", in.unit_id()));
+Result<records::UnitReceipt> read(const v1::UnitView& in) {
+    records::UnitReceipt out;
+    GYM_TRY(out.key, read(in.unit()));
+    GYM_TRY(out.id, read<Digest>("unit_id", in.unit_id()));
     if (in.kind() > 255) return fail(ErrorCode::kMalformed, "kind: no unit kind");
     GYM_TRY(out.kind, protocol::unit_kind_from_number(static_cast<std::uint8_t>(in.kind())));
     GYM_TRY(out.worker, read<Address>("worker", in.worker()));
-    GYM_TRY(out.state, protocol::parse_unit_state(in.state()));
-    out.deadline_ms = in.deadline_unix_ms();
+    GYM_TRY(out.status.state, protocol::parse_unit_state(in.state()));
+    out.status.deadline_ms = in.deadline_unix_ms();
     GYM_TRY(out.reason_code, read_text("reason_code", in.reason_code()));
     GYM_TRY(out.reason, read_text("reason", in.reason()));
     if (in.has_receipt()) {
-        GYM_TRY(out.receipt, read(in.receipt()));
+        GYM_TRY(out.inclusion, read(in.receipt()));
     }
     if (!in.signed_commitment().empty()) {
         GYM_TRY(out.commitment,
@@ -315,13 +371,13 @@ Result<UnitView> read(const v1::UnitView& in) {
 
 namespace {
 
-Result<std::vector<UnitView>> read_views(
+Result<std::vector<records::UnitReceipt>> read_views(
     const google::protobuf::RepeatedPtrField<v1::UnitView>& views) {
-    if (static_cast<std::size_t>(views.size()) > kRecentUnitsMax)
+    if (static_cast<std::size_t>(views.size()) > records::kStatusUnitsMax)
         return fail(ErrorCode::kMalformed, "units: too many");
-    std::vector<UnitView> out;
+    std::vector<records::UnitReceipt> out;
     for (const v1::UnitView& view : views) {
-        GYM_TRY(UnitView unit, wire::read(view));
+        GYM_TRY(records::UnitReceipt unit, wire::read(view));
         out.push_back(std::move(unit));
     }
     return out;
@@ -329,7 +385,7 @@ Result<std::vector<UnitView>> read_views(
 
 }  // namespace
 
-void write(const NodeStatus& status, v1::NodeStatus& out) {
+void write(const records::NodeStatus& status, v1::NodeStatus& out) {
     out.set_address(text_of(status.address));
     out.set_role(wire_role(status.role));
     out.set_excluded_because(status.excluded_because);
@@ -342,14 +398,14 @@ void write(const NodeStatus& status, v1::NodeStatus& out) {
     out.set_challenges(status.challenges);
     out.set_uptime_ppm(status.uptime_ppm);
     out.set_last_seen_unix_ms(status.last_seen_ms);
-    for (const UnitView& view : status.open_units)
+    for (const records::UnitReceipt& view : status.open_units)
         write(view, *out.add_open_units());
-    for (const UnitView& view : status.recent_units)
+    for (const records::UnitReceipt& view : status.recent_units)
         write(view, *out.add_recent_units());
 }
 
-Result<NodeStatus> read(const v1::NodeStatus& in) {
-    NodeStatus out;
+Result<records::NodeStatus> read(const v1::NodeStatus& in) {
+    records::NodeStatus out;
     GYM_TRY(out.address, read<Address>("address", in.address()));
     GYM_TRY(out.role, read_role(in.role()));
     GYM_TRY(out.excluded_because, read_text("excluded_because", in.excluded_because()));

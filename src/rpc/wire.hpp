@@ -3,10 +3,13 @@
 #include <string>
 #include <string_view>
 
-#include "gym/rpc/messages.hpp"
+#include "gym/records/network.hpp"
+#include "gym/records/node.hpp"
+#include "gym/records/task.hpp"
+#include "gym/records/unit.hpp"
 #include "gym/v1/node_service.pb.h"
 
-/// The one place that maps wire messages to our records. Everything that comes in is checked:
+/// The one place that maps wire messages to records. Everything that comes in is checked:
 /// lengths, enum values, amounts, canonical encodings. @errors of every reader: kMalformed, naming
 /// the field.
 namespace gym::rpc::wire {
@@ -41,29 +44,29 @@ template <class Fixed>
 
 void write(const protocol::UnitKey& key, v1::UnitKey& out);
 [[nodiscard]] Result<protocol::UnitKey> read(const v1::UnitKey& in);
-void write(const NodeProfile& profile, v1::NodeProfile& out);
-[[nodiscard]] Result<NodeProfile> read(const v1::NodeProfile& in);
-void write(const NetworkInfo& info, v1::GetNetworkResponse& out);
-[[nodiscard]] Result<NetworkInfo> read(const v1::GetNetworkResponse& in);
-void write(const Beat& beat, v1::HeartbeatRequest& out);
-[[nodiscard]] Result<Beat> read(const v1::HeartbeatRequest& in);
-void write(const HeartbeatAnswer& answer, v1::HeartbeatResponse& out);
-[[nodiscard]] Result<HeartbeatAnswer> read(const v1::HeartbeatResponse& in);
-void write(const std::optional<Task>& task, v1::NextTaskResponse& out);
-[[nodiscard]] Result<std::optional<Task>> read(const v1::NextTaskResponse& in);
-void write(const CommitmentSubmission& submission, v1::SubmitCommitmentRequest& out);
-[[nodiscard]] Result<CommitmentSubmission> read(const v1::SubmitCommitmentRequest& in);
-void write(const CommitmentAccepted& accepted, v1::SubmitCommitmentResponse& out);
-[[nodiscard]] Result<CommitmentAccepted> read(const v1::SubmitCommitmentResponse& in);
-void write(const ReportCommit& commit, v1::SubmitReportCommitRequest& out);
-[[nodiscard]] Result<ReportCommit> read(const v1::SubmitReportCommitRequest& in);
-void write(const ReportReveal& reveal, v1::SubmitReportRevealRequest& out);
+void write(const records::NodeProfile& profile, v1::NodeProfile& out);
+[[nodiscard]] Result<records::NodeProfile> read(const v1::NodeProfile& in);
+void write(const records::NetworkDescription& info, v1::GetNetworkResponse& out);
+[[nodiscard]] Result<records::NetworkDescription> read(const v1::GetNetworkResponse& in);
+void write(const records::Heartbeat& beat, v1::HeartbeatRequest& out);
+[[nodiscard]] Result<records::Heartbeat> read(const v1::HeartbeatRequest& in);
+void write(const records::HeartbeatAnswer& answer, v1::HeartbeatResponse& out);
+[[nodiscard]] Result<records::HeartbeatAnswer> read(const v1::HeartbeatResponse& in);
+void write(const std::optional<records::Task>& task, v1::NextTaskResponse& out);
+[[nodiscard]] Result<std::optional<records::Task>> read(const v1::NextTaskResponse& in);
+void write(const records::CommitmentSubmission& submission, v1::SubmitCommitmentRequest& out);
+[[nodiscard]] Result<records::CommitmentSubmission> read(const v1::SubmitCommitmentRequest& in);
+void write(const records::CommitmentAck& accepted, v1::SubmitCommitmentResponse& out);
+[[nodiscard]] Result<records::CommitmentAck> read(const v1::SubmitCommitmentResponse& in);
+void write(const records::ReportCommit& commit, v1::SubmitReportCommitRequest& out);
+[[nodiscard]] Result<records::ReportCommit> read(const v1::SubmitReportCommitRequest& in);
+void write(const records::ReportReveal& reveal, v1::SubmitReportRevealRequest& out);
 /// The verifier is the authenticated caller: it is not on the wire.
-[[nodiscard]] Result<ReportReveal> read(const v1::SubmitReportRevealRequest& in,
-                                        const Address& verifier);
-void write(const UnitView& view, v1::UnitView& out);
-[[nodiscard]] Result<UnitView> read(const v1::UnitView& in);
-void write(const NodeStatus& status, v1::NodeStatus& out);
-[[nodiscard]] Result<NodeStatus> read(const v1::NodeStatus& in);
+[[nodiscard]] Result<records::ReportReveal> read(const v1::SubmitReportRevealRequest& in,
+                                                 const Address& verifier);
+void write(const records::UnitReceipt& view, v1::UnitView& out);
+[[nodiscard]] Result<records::UnitReceipt> read(const v1::UnitView& in);
+void write(const records::NodeStatus& status, v1::NodeStatus& out);
+[[nodiscard]] Result<records::NodeStatus> read(const v1::NodeStatus& in);
 
 }  // namespace gym::rpc::wire

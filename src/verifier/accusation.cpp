@@ -21,7 +21,7 @@ Result<ChainView::Epoch> epoch_on_chain(ChainView& chain, const protocol::RoundR
     return *epoch;
 }
 
-player::Claim claim_on(const rpc::VerifyTask& task, const ChainView::Epoch& epoch) {
+player::Claim claim_on(const records::VerifyTask& task, const ChainView::Epoch& epoch) {
     player::Claim claim;
     claim.role = player::Role::kChallenge;
     claim.key = task.unit;
@@ -37,20 +37,20 @@ player::Claim claim_on(const rpc::VerifyTask& task, const ChainView::Epoch& epoc
 
 Status add_path(rpc::Coordinator& coordinator, const ChainView::Epoch& epoch,
                 player::Claim& claim) {
-    GYM_TRY(const rpc::UnitView view, coordinator.unit(protocol::unit_id(claim.key)));
-    if (!view.receipt) return fail(ErrorCode::kNotFound, "the coordinator has no receipt for it");
-    GYM_CHECK(commit::merkle_verify(epoch.commitments_root, {view.receipt->leaf_index, epoch.count},
-                                    protocol::commitment_leaf(claim.evidence.commitment),
-                                    view.receipt->siblings));
-    claim.evidence.index = static_cast<std::uint32_t>(view.receipt->leaf_index);
-    claim.evidence.path = view.receipt->siblings;
+    GYM_TRY(const records::UnitReceipt view, coordinator.unit(protocol::unit_id(claim.key)));
+    if (!view.inclusion) return fail(ErrorCode::kNotFound, "the coordinator has no receipt for it");
+    GYM_CHECK(commit::merkle_verify(
+        epoch.commitments_root, {view.inclusion->leaf_index, epoch.count},
+        protocol::commitment_leaf(claim.evidence.commitment), view.inclusion->siblings));
+    claim.evidence.index = static_cast<std::uint32_t>(view.inclusion->leaf_index);
+    claim.evidence.path = view.inclusion->siblings;
     return {};
 }
 
 }  // namespace
 
 Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator, ChainView& chain,
-                                  const rpc::VerifyTask& task) {
+                                  const records::VerifyTask& task) {
     GYM_TRY(const ChainView::Epoch epoch, epoch_on_chain(chain, task.record));
     player::Claim claim = claim_on(task, epoch);
     if (task.commitment.commitment.kind == protocol::UnitKind::kTrain) {

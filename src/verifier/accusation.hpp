@@ -16,7 +16,7 @@ namespace gym::verifier {
 /// coordinator no receipt for it; those of asking both.
 [[nodiscard]] Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator,
                                                 node::ChainView& chain,
-                                                const rpc::VerifyTask& task);
+                                                const records::VerifyTask& task);
 
 /// A claim that two signed commitments to an aggregate, or one and the next round's record, cannot
 /// both be right. @param head the newest block that is known.

@@ -13,7 +13,7 @@
 namespace gym::verifier {
 
 /// Which deltas went in. A wrong choice is no reason not to compute what was made from them.
-Status VerifierImpl::audit_deltas(const rpc::VerifyTask& task,
+Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
                                   const node::ChainView::Epoch& epoch) {
     GYM_TRY(const RoundCommitments round, round_commitments(coordinator_, task.record, epoch));
     GYM_TRY(const auto program, loader_.load_program(task.record, task.inputs.program_blob));
@@ -34,7 +34,7 @@ Status VerifierImpl::audit_deltas(const rpc::VerifyTask& task,
 }
 
 /// The next round must go on from this aggregate, and nobody may be shown another one.
-Status VerifierImpl::watch_round(const rpc::VerifyTask& task) {
+Status VerifierImpl::watch_round(const records::VerifyTask& task) {
     GYM_TRY(const WatchedRound first, watch_.add({task.record, task.commitment, task.deltas}));
     if (!protocol::is_equivocation(first.commitment.commitment, task.commitment.commitment))
         return {};
@@ -81,7 +81,8 @@ Status VerifierImpl::look_at_next_record(const WatchedRound& round) {
 /// Nobody can compute an aggregate that was made from what no unit gives, and a game about it
 /// cannot be won. Who committed to that can be challenged, whenever the coordinator and the chain
 /// show all that it takes: told once, it is tried until the claim is there.
-void VerifierImpl::accuse_delta(const rpc::VerifyTask& aggregate, const node::WrongDelta& wrong) {
+void VerifierImpl::accuse_delta(const records::VerifyTask& aggregate,
+                                const node::WrongDelta& wrong) {
     const auto& [slot, root] = wrong.claimed;
     const protocol::UnitKey unit{aggregate.unit.job_id, aggregate.unit.round, slot, 0};
     if (!wrong.named)
@@ -98,7 +99,7 @@ void VerifierImpl::accuse_delta(const rpc::VerifyTask& aggregate, const node::Wr
     // Of another delta nobody is guilty but who includes it (audit_inclusion).
     const std::optional<protocol::SignedCommitment>& commitment = view->commitment;
     if (!commitment || commitment->commitment.delta_root != root) return;
-    rpc::VerifyTask train = aggregate;
+    records::VerifyTask train = aggregate;
     train.unit = unit;
     train.commitment = *commitment;
     if (challenge(unit, accuse_unit(coordinator_, *options_.chain, train)))
@@ -108,7 +109,7 @@ void VerifierImpl::accuse_delta(const rpc::VerifyTask& aggregate, const node::Wr
 /// A game is decided by the deltas that were committed to, and the task's list is signed by nobody:
 /// who plays for a list that only this verifier was shown loses its bond.
 /// @param claimed the step records that are said to be the commitment's.
-void VerifierImpl::accuse_aggregate(const rpc::VerifyTask& task, const PendingReport& pending,
+void VerifierImpl::accuse_aggregate(const records::VerifyTask& task, const PendingReport& pending,
                                     ByteView claimed) {
     const auto records = engine::decode_records(claimed);
     const Status shown = records.ok() ? check_shown_deltas(task, *records) : records.error();

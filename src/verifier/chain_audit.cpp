@@ -59,13 +59,13 @@ Status check_beacon(ChainView& chain, EpochOnChain& epoch, const Digest& served,
 }
 
 Status check_inclusion(rpc::Coordinator& coordinator, const EpochOnChain& epoch,
-                       const rpc::VerifyTask& task) {
-    GYM_TRY(const rpc::UnitView view, coordinator.unit(protocol::unit_id(task.unit)));
-    if (!view.receipt)
+                       const records::VerifyTask& task) {
+    GYM_TRY(const records::UnitReceipt view, coordinator.unit(protocol::unit_id(task.unit)));
+    if (!view.inclusion)
         return fail(ErrorCode::kMismatch,
                     "the coordinator shows no proof that the commitment is under the root on "
                     "chain");
-    const rpc::InclusionReceipt& receipt = *view.receipt;
+    const records::InclusionReceipt& receipt = *view.inclusion;
     if (receipt.commitments_root != epoch.root.commitments_root)
         return differs("commitments root of epoch " + std::to_string(epoch.number),
                        receipt.commitments_root, epoch.root.commitments_root);
@@ -108,7 +108,7 @@ Result<std::uint32_t> sampling_rate(const protocol::RoundRecord& record,
 }  // namespace
 
 Result<EpochOnChain> check_on_chain(ChainView& chain, rpc::Coordinator& coordinator,
-                                    const rpc::VerifyTask& task,
+                                    const records::VerifyTask& task,
                                     std::uint32_t beacon_delay_blocks) {
     GYM_TRY(EpochOnChain epoch, epoch_of_round(chain, task.record));
     GYM_CHECK(check_beacon(chain, epoch, task.beacon, beacon_delay_blocks));
@@ -135,7 +135,7 @@ Result<std::vector<std::string>> audit_sample(rpc::Coordinator& coordinator,
         if (!view.ok() && view.error().code == ErrorCode::kNotFound) continue;
         if (!view.ok()) return view.error();
         const bool draws = protocol::is_sampled(beacon, id, slot.sampling_rate_ppm);
-        const auto drawn = was_drawn(view->state);
+        const auto drawn = was_drawn(view->status.state);
         if (!drawn || *drawn == draws) continue;
         contradictions.push_back(
             protocol::name_unit(unit) +
@@ -160,7 +160,7 @@ struct LeftOut {
     std::map<std::uint32_t, Error> unknown;  ///< by slot: why there is no norm
 };
 
-Result<LeftOut> left_out(const rpc::VerifyTask& aggregate, const RoundCommitments& round,
+Result<LeftOut> left_out(const records::VerifyTask& aggregate, const RoundCommitments& round,
                          const DeltaNorm& norm_of) {
     LeftOut out;
     Status unanswered;
@@ -183,7 +183,7 @@ Result<LeftOut> left_out(const rpc::VerifyTask& aggregate, const RoundCommitment
 
 }  // namespace
 
-Result<std::vector<std::string>> audit_inclusion(const rpc::VerifyTask& aggregate,
+Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggregate,
                                                  const RoundCommitments& round,
                                                  const DeltaNorm& norm_of) {
     const auto name = [&](std::uint32_t slot) {

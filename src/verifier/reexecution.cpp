@@ -10,7 +10,7 @@
 namespace gym::verifier {
 namespace {
 
-Result<Reexecution> reexecute_train(node::InputLoader& loader, const rpc::VerifyTask& task,
+Result<Reexecution> reexecute_train(node::InputLoader& loader, const records::VerifyTask& task,
                                     const crypto::Signature& challenge,
                                     const ReexecutionOptions& options) {
     GYM_TRY(const execution::TrainInputs inputs, loader.load_train(task.record, task.inputs));
@@ -24,7 +24,7 @@ Result<Reexecution> reexecute_train(node::InputLoader& loader, const rpc::Verify
 }
 
 Result<engine::Delta> load_delta(node::DeltaLoader& deltas, const program::Program& train,
-                                 const rpc::VerifyTask& task, const game::OuterDelta& delta,
+                                 const records::VerifyTask& task, const game::OuterDelta& delta,
                                  const ReexecutionOptions& options) {
     const node::DeltaRound round{task.record, task.inputs};
     const node::DeltaRunOptions run{options.engine, options.progress, options.stop};
@@ -39,7 +39,7 @@ Result<engine::Delta> load_delta(node::DeltaLoader& deltas, const program::Progr
 /// The outer step: its results are the next base state and the next momentum. A game about it goes
 /// by the record's trace root, as it does for train units.
 Result<Reexecution> reexecute_aggregate(node::InputLoader& loader, node::DeltaLoader& delta_loader,
-                                        const rpc::VerifyTask& task,
+                                        const records::VerifyTask& task,
                                         const crypto::Signature& challenge,
                                         const ReexecutionOptions& options) {
     const auto& [program_blob, dataset_blob, base_blob, momentum_blob] = task.inputs;
@@ -83,7 +83,7 @@ Status check_deltas(std::span<const protocol::IncludedDelta> deltas) {
 
 }  // namespace
 
-Status check_task(const crypto::Eip712Domain& domain, const rpc::VerifyTask& task) {
+Status check_task(const crypto::Eip712Domain& domain, const records::VerifyTask& task) {
     GYM_CHECK(protocol::validate(task.record));
     if (task.record.job_id != task.unit.job_id || task.record.round != task.unit.round)
         return fail(ErrorCode::kMismatch, "the round record is of another job or round");
@@ -105,7 +105,7 @@ Status check_task(const crypto::Eip712Domain& domain, const rpc::VerifyTask& tas
 }
 
 Result<Reexecution> reexecute(node::InputLoader& loader, node::DeltaLoader& deltas,
-                              const rpc::VerifyTask& task, const crypto::Signature& challenge,
+                              const records::VerifyTask& task, const crypto::Signature& challenge,
                               const ReexecutionOptions& options) {
     switch (task.commitment.commitment.kind) {
         case protocol::UnitKind::kTrain:

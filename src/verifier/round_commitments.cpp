@@ -9,17 +9,17 @@ namespace gym::verifier {
 namespace {
 
 /// Whether what the coordinator shows of a unit is under the root, and where.
-std::optional<std::uint64_t> proven_place(const rpc::UnitView& view,
+std::optional<std::uint64_t> proven_place(const records::UnitReceipt& view,
                                           const node::ChainView::Epoch& epoch) {
-    if (!view.receipt || !view.commitment) return std::nullopt;
+    if (!view.inclusion || !view.commitment) return std::nullopt;
     const protocol::UnitCommitment& commitment = view.commitment->commitment;
-    if (commitment.slot != view.unit.slot || commitment.attempt != view.unit.attempt)
+    if (commitment.slot != view.key.slot || commitment.attempt != view.key.attempt)
         return std::nullopt;
-    const Status proven =
-        commit::merkle_verify(epoch.commitments_root, {view.receipt->leaf_index, epoch.count},
-                              protocol::commitment_leaf(*view.commitment), view.receipt->siblings);
+    const Status proven = commit::merkle_verify(
+        epoch.commitments_root, {view.inclusion->leaf_index, epoch.count},
+        protocol::commitment_leaf(*view.commitment), view.inclusion->siblings);
     if (!proven.ok()) return std::nullopt;
-    return view.receipt->leaf_index;
+    return view.inclusion->leaf_index;
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ Result<RoundCommitments> round_commitments(rpc::Coordinator& coordinator,
         const auto view = coordinator.unit(id);
         if (!view.ok() && view.error().code == ErrorCode::kNotFound) continue;
         if (!view.ok()) return view.error();
-        RoundCommitments::Unit unit{id, view->state, view->reason, std::nullopt};
+        RoundCommitments::Unit unit{id, view->status.state, view->reason, std::nullopt};
         if (const auto place = proven_place(*view, epoch)) {
             unit.commitment = view->commitment;
             leaves.emplace(*place, *view->commitment);

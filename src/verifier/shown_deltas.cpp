@@ -8,7 +8,7 @@
 
 namespace gym::verifier {
 
-Status check_shown_deltas(const rpc::VerifyTask& aggregate,
+Status check_shown_deltas(const records::VerifyTask& aggregate,
                           std::span<const engine::StepRecord> records) {
     if (records.size() != 1 ||
         engine::records_root(records) != aggregate.commitment.commitment.records_root)

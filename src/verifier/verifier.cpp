@@ -12,9 +12,9 @@ namespace gym::verifier {
 
 Result<bool> VerifierImpl::run_once(const std::stop_token& stop) {
     look_at_next_records();
-    GYM_TRY(const std::optional<rpc::Task> task, coordinator_.next_task(options_.poll_wait));
+    GYM_TRY(const std::optional<records::Task> task, coordinator_.next_task(options_.poll_wait));
     if (!task) return false;
-    const auto* verify = std::get_if<rpc::VerifyTask>(&*task);
+    const auto* verify = std::get_if<records::VerifyTask>(&*task);
     if (verify == nullptr)
         return fail(ErrorCode::kConflict, "this node is registered as a worker, not as a verifier");
     const Status done = carry_out(*verify, stop);
@@ -23,7 +23,7 @@ Result<bool> VerifierImpl::run_once(const std::stop_token& stop) {
     return true;
 }
 
-Status VerifierImpl::carry_out(const rpc::VerifyTask& task, const std::stop_token& stop) {
+Status VerifierImpl::carry_out(const records::VerifyTask& task, const std::stop_token& stop) {
     GYM_TRY(std::optional<PendingReport> pending,
             journal_.find(protocol::unit_id(task.unit), task.draw));
     if (!pending) {
@@ -39,7 +39,7 @@ Status VerifierImpl::carry_out(const rpc::VerifyTask& task, const std::stop_toke
     return report(task, *pending);
 }
 
-ReexecutionOptions VerifierImpl::run_options(const rpc::VerifyTask& task,
+ReexecutionOptions VerifierImpl::run_options(const records::VerifyTask& task,
                                              const std::stop_token& stop) {
     ReexecutionOptions options;
     options.engine = options_.engine;
@@ -53,7 +53,8 @@ ReexecutionOptions VerifierImpl::run_options(const rpc::VerifyTask& task,
 
 /// Everything that made this task is looked up on the chain. What the coordinator did with other
 /// units of the round is no reason to refuse this one, but everyone should know.
-Status VerifierImpl::check_chain(const rpc::VerifyTask& task, const rpc::NetworkInfo& network) {
+Status VerifierImpl::check_chain(const records::VerifyTask& task,
+                                 const records::NetworkDescription& network) {
     if (options_.chain == nullptr) return {};
     const std::uint32_t delay_blocks = options_.beacon_delay_blocks != 0
                                            ? options_.beacon_delay_blocks
@@ -74,9 +75,9 @@ Status VerifierImpl::check_chain(const rpc::VerifyTask& task, const rpc::Network
     return {};
 }
 
-Result<PendingReport> VerifierImpl::compute(const rpc::VerifyTask& task,
+Result<PendingReport> VerifierImpl::compute(const records::VerifyTask& task,
                                             const std::stop_token& stop) {
-    GYM_TRY(const rpc::NetworkInfo network, coordinator_.network());
+    GYM_TRY(const records::NetworkDescription network, coordinator_.network());
     const Status task_ok = check_task(network.domain(), task);
     if (!task_ok.ok() && is_aggregate(task)) mistrust(task.unit, task_ok.error().message);
     GYM_CHECK(task_ok);
@@ -109,7 +110,7 @@ Result<PendingReport> VerifierImpl::compute(const rpc::VerifyTask& task,
 }
 
 /// What an earlier draw of this verifier was too slow for.
-std::optional<PendingReport> VerifierImpl::take_late(const rpc::VerifyTask& task) {
+std::optional<PendingReport> VerifierImpl::take_late(const records::VerifyTask& task) {
     auto late = late_.take(protocol::hash(task.record), protocol::unit_id(task.unit), task.beacon);
     if (!late) return std::nullopt;
     late->report.draw = task.draw;
@@ -119,7 +120,7 @@ std::optional<PendingReport> VerifierImpl::take_late(const rpc::VerifyTask& task
 }
 
 /// The coordinator takes no such report any more.
-Status VerifierImpl::drop(const rpc::VerifyTask& task, const PendingReport& pending,
+Status VerifierImpl::drop(const records::VerifyTask& task, const PendingReport& pending,
                           const Error& why) {
     emit("dropped", task.unit, why.message);
     if (!is_aggregate(task)) late_.keep(protocol::hash(task.record), pending);
@@ -127,7 +128,7 @@ Status VerifierImpl::drop(const rpc::VerifyTask& task, const PendingReport& pend
     return why;
 }
 
-Status VerifierImpl::report(const rpc::VerifyTask& task, const PendingReport& pending) {
+Status VerifierImpl::report(const records::VerifyTask& task, const PendingReport& pending) {
     const protocol::Report& report = pending.report;
     const auto claimed = coordinator_.submit_report_commit(
         {report.unit, report.draw, protocol::report_digest(pending.beacon, report)});
@@ -162,7 +163,7 @@ Status VerifierImpl::report(const rpc::VerifyTask& task, const PendingReport& pe
 }
 
 /// Whatever the coordinator makes of the report: it may be who is wrong.
-void VerifierImpl::accuse(const rpc::VerifyTask& task, const PendingReport& pending) {
+void VerifierImpl::accuse(const records::VerifyTask& task, const PendingReport& pending) {
     if (is_aggregate(task) && is_other_aggregate(task, pending.report)) return;  // not yet
     if (is_aggregate(task)) return accuse_aggregate(task, pending, pending.records);
     if (options_.claims == nullptr || options_.chain == nullptr) return;
@@ -172,7 +173,7 @@ void VerifierImpl::accuse(const rpc::VerifyTask& task, const PendingReport& pend
 
 /// Drops what only this unit's round needs, unless it is played for. Program and dataset stay for
 /// the next one.
-Status VerifierImpl::release(const rpc::VerifyTask& task) {
+Status VerifierImpl::release(const records::VerifyTask& task) {
     std::vector<Digest> blobs;
     for (const protocol::IncludedDelta& delta : task.deltas)
         blobs.push_back(delta.delta_root);

@@ -20,17 +20,17 @@
 namespace gym::verifier {
 
 /// Whether this verifier computed something else than what was committed to.
-inline bool differs(const rpc::VerifyTask& task, const protocol::Report& report) {
+inline bool differs(const records::VerifyTask& task, const protocol::Report& report) {
     return protocol::roots_of(report) != protocol::roots_of(task.commitment.commitment);
 }
 
-inline bool is_aggregate(const rpc::VerifyTask& task) {
+inline bool is_aggregate(const records::VerifyTask& task) {
     return task.commitment.commitment.kind == protocol::UnitKind::kAggregate;
 }
 
 /// Whether the step record that an aggregate was committed to with is not this verifier's own: then
 /// it is not known from what deltas it was made.
-inline bool is_other_aggregate(const rpc::VerifyTask& task, const protocol::Report& report) {
+inline bool is_other_aggregate(const records::VerifyTask& task, const protocol::Report& report) {
     return is_aggregate(task) && report.records_root != task.commitment.commitment.records_root;
 }
 
@@ -49,37 +49,37 @@ class VerifierImpl final : public Verifier {
           deltas_(cache_, loader_) {}
 
     Result<bool> run_once(const std::stop_token& stop) override;
-    [[nodiscard]] rpc::Activity activity() const override {
+    [[nodiscard]] records::Activity activity() const override {
         const std::scoped_lock lock(mutex_);
         return activity_;
     }
 
   private:
-    Status carry_out(const rpc::VerifyTask& task, const std::stop_token& stop);
-    Status check_chain(const rpc::VerifyTask& task, const rpc::NetworkInfo& network);
-    Result<PendingReport> compute(const rpc::VerifyTask& task, const std::stop_token& stop);
-    std::optional<PendingReport> take_late(const rpc::VerifyTask& task);
-    Status drop(const rpc::VerifyTask& task, const PendingReport& pending, const Error& why);
-    Status report(const rpc::VerifyTask& task, const PendingReport& pending);
-    Status audit_deltas(const rpc::VerifyTask& task, const node::ChainView::Epoch& epoch);
-    Status watch_round(const rpc::VerifyTask& task);
+    Status carry_out(const records::VerifyTask& task, const std::stop_token& stop);
+    Status check_chain(const records::VerifyTask& task, const records::NetworkDescription& network);
+    Result<PendingReport> compute(const records::VerifyTask& task, const std::stop_token& stop);
+    std::optional<PendingReport> take_late(const records::VerifyTask& task);
+    Status drop(const records::VerifyTask& task, const PendingReport& pending, const Error& why);
+    Status report(const records::VerifyTask& task, const PendingReport& pending);
+    Status audit_deltas(const records::VerifyTask& task, const node::ChainView::Epoch& epoch);
+    Status watch_round(const records::VerifyTask& task);
     void look_at_next_records();
     Status look_at_next_record(const WatchedRound& round);
-    void accuse(const rpc::VerifyTask& task, const PendingReport& pending);
-    void accuse_aggregate(const rpc::VerifyTask& task, const PendingReport& pending,
+    void accuse(const records::VerifyTask& task, const PendingReport& pending);
+    void accuse_aggregate(const records::VerifyTask& task, const PendingReport& pending,
                           ByteView claimed);
-    void accuse_delta(const rpc::VerifyTask& aggregate, const node::WrongDelta& wrong);
+    void accuse_delta(const records::VerifyTask& aggregate, const node::WrongDelta& wrong);
     void mistrust(const protocol::UnitKey& unit, const std::string& sentence);
     bool challenge(const protocol::UnitKey& unit, const Result<player::Claim>& claim);
-    Status release(const rpc::VerifyTask& task);
-    [[nodiscard]] ReexecutionOptions run_options(const rpc::VerifyTask& task,
+    Status release(const records::VerifyTask& task);
+    [[nodiscard]] ReexecutionOptions run_options(const records::VerifyTask& task,
                                                  const std::stop_token& stop);
 
     void contradict(const protocol::UnitKey& unit, const std::string& sentence) const {
         spdlog::error("the coordinator contradicts itself or the chain: {}", sentence);
         emit("contradiction", unit, sentence);
     }
-    void set_activity(rpc::Activity activity) {
+    void set_activity(records::Activity activity) {
         const std::scoped_lock lock(mutex_);
         activity_ = std::move(activity);
     }
@@ -111,7 +111,7 @@ class VerifierImpl final : public Verifier {
     std::optional<std::pair<protocol::UnitKey, std::string>> mistrusted_;
     std::string failing_;  ///< why a next record could not be looked at; told once
     mutable std::mutex mutex_;
-    rpc::Activity activity_;
+    records::Activity activity_;
 };
 
 }  // namespace gym::verifier

@@ -15,14 +15,14 @@ Status start_verifier(const node::NodeConfig& config,
                       const std::function<void(const player::PlayerEvent&)>& on_dispute,
                       const std::stop_token& stop) {
     node::RegisterOptions role;
-    role.role = rpc::NodeRole::kVerifier;
+    role.role = records::NodeRole::kVerifier;
     role.memory_bytes = config.memory_bytes;
     GYM_TRY(const node::Registration registration, node::register_node(config, role));
     GYM_TRY(const crypto::PrivateKey key, node::load_key(config));
     GYM_TRY(const node::NodeLock lock, node::NodeLock::acquire(config));
     const SystemClock clock;
     GYM_TRY(const auto coordinator, rpc::connect(config.client(stop), key.clone(), clock));
-    GYM_TRY(const rpc::NetworkInfo network, coordinator->network());
+    GYM_TRY(const records::NetworkDescription network, coordinator->network());
     GYM_TRY(const auto chain, node::open_chain(config, network));
     GYM_CHECK(node::start_chain_checks(chain.get(), network));
     VerifierOptions options;

@@ -57,40 +57,40 @@ class WorkerImpl final : public Worker {
     Status resume(const std::stop_token& stop) override;
     Result<bool> run_once(const std::stop_token& stop) override;
     Status track(const std::stop_token& stop) override;
-    [[nodiscard]] rpc::Activity activity() const override {
+    [[nodiscard]] records::Activity activity() const override {
         const std::scoped_lock lock(mutex_);
         return activity_;
     }
     [[nodiscard]] const UnitJournal& journal() const override { return journal_; }
 
   private:
-    Status carry_out(const rpc::TrainTask& task, const std::stop_token& stop);
+    Status carry_out(const records::TrainTask& task, const std::stop_token& stop);
     void explain_idle();
-    Status check_task(const rpc::TrainTask& task) const;
-    Status check_not_signed(const rpc::TrainTask& task);
+    Status check_task(const records::TrainTask& task) const;
+    Status check_not_signed(const records::TrainTask& task);
     /// kCheckpoint: goes on from the unit's checkpoint, and saves new ones. A unit that was
     /// committed to is recomputed from its beginning: that is what it is recomputed for.
     enum class From { kBase, kCheckpoint };
     Result<execution::TrainRun> execute(const protocol::RoundRecord& record,
-                                        const rpc::UnitInputs& inputs,
+                                        const records::UnitInputs& inputs,
                                         const protocol::UnitKey& unit, From from,
                                         const std::stop_token& stop);
     Result<protocol::SignedCommitment> sign(const protocol::UnitKey& unit,
                                             const protocol::UnitCommitment& commitment);
-    Result<JournalEntry> commit(const rpc::TrainTask& task, const execution::TrainRun& run);
+    Result<JournalEntry> commit(const records::TrainTask& task, const execution::TrainRun& run);
     Status deliver(const JournalEntry& entry, const std::stop_token& stop);
     Status deliver(JournalEntry entry, const blob::VerifiedBlob& delta);
     Result<blob::VerifiedBlob> delta_of(const JournalEntry& entry, const std::stop_token& stop);
     Status track_one(JournalEntry entry, const std::stop_token& stop);
-    Status keep_receipt(JournalEntry& entry, const rpc::InclusionReceipt& receipt);
+    Status keep_receipt(JournalEntry& entry, const records::InclusionReceipt& receipt);
     /// What the chain holds for the receipt's epoch; absent if it is not there yet, or another.
     Result<std::optional<node::ChainView::Epoch>> find_on_chain(
-        const JournalEntry& entry, const rpc::InclusionReceipt& receipt) const;
+        const JournalEntry& entry, const records::InclusionReceipt& receipt) const;
     Status claim_defence(const JournalEntry& entry, std::uint64_t epoch_block);
     Status defend(JournalEntry& entry, const std::stop_token& stop);
     Status forget(const JournalEntry& entry);
 
-    void set_activity(rpc::Activity activity) {
+    void set_activity(records::Activity activity) {
         const std::scoped_lock lock(mutex_);
         activity_ = std::move(activity);
     }
@@ -109,7 +109,7 @@ class WorkerImpl final : public Worker {
     std::optional<std::chrono::steady_clock::time_point> asked_why_idle_;
     std::string stake_because_;  ///< as it was said last
     mutable std::mutex mutex_;
-    rpc::Activity activity_;
+    records::Activity activity_;
 };
 
 // Takes units and computes them.
@@ -124,12 +124,12 @@ Result<bool> WorkerImpl::run_once(const std::stop_token& stop) {
     const auto wait = journal_.entries().empty()
                           ? options_.poll_wait
                           : std::min(options_.poll_wait, options_.track_every);
-    GYM_TRY(const std::optional<rpc::Task> task, coordinator_.next_task(wait));
+    GYM_TRY(const std::optional<records::Task> task, coordinator_.next_task(wait));
     if (!task) {
         explain_idle();
         return false;
     }
-    const auto* train = std::get_if<rpc::TrainTask>(&*task);
+    const auto* train = std::get_if<records::TrainTask>(&*task);
     if (train == nullptr)
         return fail(ErrorCode::kConflict, "this node is registered as a verifier, not as a worker");
     const Status done = carry_out(*train, stop);
@@ -153,7 +153,7 @@ void WorkerImpl::explain_idle() {
     if (options_.on_event) options_.on_event({"idle", {}, stake_because_});
 }
 
-Status WorkerImpl::carry_out(const rpc::TrainTask& task, const std::stop_token& stop) {
+Status WorkerImpl::carry_out(const records::TrainTask& task, const std::stop_token& stop) {
     GYM_CHECK(check_task(task));
     if (const JournalEntry* known = journal_.find(protocol::unit_id(task.unit)))
         return deliver(*known, stop);  // signed before: that commitment or none
@@ -172,7 +172,7 @@ Status WorkerImpl::carry_out(const rpc::TrainTask& task, const std::stop_token& 
     return deliver(entry, run.result.delta);
 }
 
-Status WorkerImpl::check_task(const rpc::TrainTask& task) const {
+Status WorkerImpl::check_task(const records::TrainTask& task) const {
     GYM_CHECK(protocol::validate(task.record));
     if (task.record.job_id != task.unit.job_id || task.record.round != task.unit.round)
         return fail(ErrorCode::kMismatch, "the round record is of another job or round");
@@ -184,7 +184,7 @@ Status WorkerImpl::check_task(const rpc::TrainTask& task) const {
 
 /// Before anything is computed: a unit that was signed under another round record cannot be signed
 /// again, however the coordinator explains it.
-Status WorkerImpl::check_not_signed(const rpc::TrainTask& task) {
+Status WorkerImpl::check_not_signed(const records::TrainTask& task) {
     GYM_TRY(const std::optional<Signed> known, signatures_.find(task.unit));
     if (!known || known->round_record == protocol::hash(task.record)) return {};
     return fail(ErrorCode::kConflict,
@@ -194,7 +194,7 @@ Status WorkerImpl::check_not_signed(const rpc::TrainTask& task) {
 }
 
 Result<execution::TrainRun> WorkerImpl::execute(const protocol::RoundRecord& record,
-                                                const rpc::UnitInputs& inputs,
+                                                const records::UnitInputs& inputs,
                                                 const protocol::UnitKey& unit, From from,
                                                 const std::stop_token& stop) {
     set_activity({unit, 0, record.steps, "download"});
@@ -229,7 +229,7 @@ Result<execution::TrainRun> WorkerImpl::execute(const protocol::RoundRecord& rec
 
 Result<protocol::SignedCommitment> WorkerImpl::sign(const protocol::UnitKey& unit,
                                                     const protocol::UnitCommitment& commitment) {
-    GYM_TRY(const rpc::NetworkInfo network, coordinator_.network());
+    GYM_TRY(const records::NetworkDescription network, coordinator_.network());
     const crypto::Eip712Domain domain = network.domain();
     // On disk first: the signature may leave this process in any way from here on.
     GYM_CHECK(signatures_.add(
@@ -237,7 +237,7 @@ Result<protocol::SignedCommitment> WorkerImpl::sign(const protocol::UnitKey& uni
     return protocol::sign(domain, commitment, key_);
 }
 
-Result<JournalEntry> WorkerImpl::commit(const rpc::TrainTask& task,
+Result<JournalEntry> WorkerImpl::commit(const records::TrainTask& task,
                                         const execution::TrainRun& run) {
     const engine::UnitResult& result = run.result;
     const protocol::RoundRecord& record = task.record;
@@ -348,9 +348,9 @@ Status WorkerImpl::track_one(JournalEntry entry, const std::stop_token& stop) {
     }
     if (!view.ok()) return view.error();
     const JournalEntry before = entry;
-    entry.state = view->state;
+    entry.state = view->status.state;
     entry.reason = view->reason;
-    if (view->receipt && !entry.receipt) GYM_CHECK(keep_receipt(entry, *view->receipt));
+    if (view->inclusion && !entry.receipt) GYM_CHECK(keep_receipt(entry, *view->inclusion));
     if (entry.state == protocol::UnitState::kDisputed && !entry.defended) {
         if (before.state != entry.state) emit("disputed", entry.unit, entry.reason);
         // Where games are played, the one on chain is the answer, and the referee looks by itself.
@@ -366,7 +366,7 @@ Status WorkerImpl::track_one(JournalEntry entry, const std::stop_token& stop) {
     return entry == before ? Status() : journal_.save(entry);
 }
 
-Status WorkerImpl::keep_receipt(JournalEntry& entry, const rpc::InclusionReceipt& receipt) {
+Status WorkerImpl::keep_receipt(JournalEntry& entry, const records::InclusionReceipt& receipt) {
     const Status proven =
         commit::merkle_verify(receipt.commitments_root, {receipt.leaf_index, receipt.leaf_count},
                               *entry.leaf, receipt.siblings);
@@ -388,7 +388,7 @@ Status WorkerImpl::keep_receipt(JournalEntry& entry, const rpc::InclusionReceipt
 }
 
 Result<std::optional<node::ChainView::Epoch>> WorkerImpl::find_on_chain(
-    const JournalEntry& entry, const rpc::InclusionReceipt& receipt) const {
+    const JournalEntry& entry, const records::InclusionReceipt& receipt) const {
     GYM_TRY(auto epoch, options_.chain->epoch(receipt.epoch));
     if (!epoch) return epoch;  // on its way
     if (epoch->commitments_root == receipt.commitments_root && epoch->count == receipt.leaf_count)

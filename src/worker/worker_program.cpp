@@ -21,7 +21,7 @@ Status start_worker(const node::NodeConfig& config, const WorkerHooks& hooks,
     GYM_TRY(const node::NodeLock lock, node::NodeLock::acquire(config));
     const SystemClock clock;
     GYM_TRY(const auto coordinator, rpc::connect(config.client(stop), key.clone(), clock));
-    GYM_TRY(const rpc::NetworkInfo network, coordinator->network());
+    GYM_TRY(const records::NetworkDescription network, coordinator->network());
     GYM_TRY(const auto chain, node::open_chain(config, network));
     GYM_CHECK(node::start_chain_checks(chain.get(), network));
     WorkerOptions options;

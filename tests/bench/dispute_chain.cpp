@@ -1,13 +1,22 @@
 #include "dispute_chain.hpp"
 
 #include "bench_support.hpp"
-#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/chain/tx_manager.hpp"
 #include "gym/commit/merkle.hpp"
+#include "gym/contracts/artifact.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/commitment_log.hpp"
+#include "gym/contracts/deploy.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/crypto/keccak.hpp"
 #include "gym/game/calldata.hpp"
 #include "gym/game/evidence.hpp"
-#include "gym/game/planner.hpp"
 #include "gym/game/rules.hpp"
+#include "gym/game/state.hpp"
+#include "gym/game/strategy.hpp"
 #include "must.hpp"
 
 namespace gym::bench {
@@ -33,22 +42,22 @@ DisputeChain::DisputeChain()
       file_(must(chain_store::SqliteChainStore::open(":memory:"), "store")),
       store_(file_->intents(anvil_.chain_id(), admin_.address())) {
     chain::TxManager manager(anvil_.client(), *store_, admin_.clone(), clock_,
-                             testing::test_policy(anvil_.chain_id()), chain::describe_revert);
-    chain::DeployParams params;
+                             testing::test_policy(anvil_.chain_id()), contracts::describe_revert);
+    contracts::DeployParams params;
     params.token_holder = params.settler = params.guardian = params.coordinator = admin_.address();
     params.token_supply = params.growth_limit = params.release_cap = tokens("1000000");
     deployment_ =
-        must(chain::deploy(manager, anvil_.client(), must(chain::find_artifacts(), "artifacts"),
-                           params, kTimeoutMs),
+        must(contracts::deploy(manager, anvil_.client(),
+                               must(contracts::find_artifacts(), "artifacts"), params, kTimeoutMs),
              "deployment");
     anvil_.rpc("anvil_autoImpersonateAccount", "[true]");
-    const chain::GymToken token(deployment_.chain_id, deployment_.token);
+    const contracts::GymToken token(deployment_.chain_id, deployment_.token);
     const Amount much = tokens("100000");
     send(admin_.address(), token.transfer(worker_.address(), much));
     send(admin_.address(), token.transfer(challenger_.address(), much));
     send(worker_.address(), token.approve(deployment_.stake, much));
     send(worker_.address(),
-         chain::Stake(deployment_.stake).stake(worker_.address(), tokens("1000")));
+         contracts::Stake(deployment_.stake).stake(worker_.address(), tokens("1000")));
     send(challenger_.address(), token.approve(deployment_.dispute_game, much));
 }
 
@@ -60,7 +69,7 @@ std::uint64_t DisputeChain::send(const Address& from, const Address& to, const B
     return receipt.gas_used;
 }
 
-void DisputeChain::send(const Address& from, const chain::ContractCall& call) {
+void DisputeChain::send(const Address& from, const contracts::ContractCall& call) {
     send(from, call.to, call.data, Amount(), call.label);
 }
 
@@ -104,7 +113,7 @@ Bytes DisputeChain::post(const Sides& sides, const Digest& salt, Digest& unit) {
     evidence.index = facts.slot;
     evidence.path = must(commit::merkle_prove(leaves, facts.slot), "path");
     evidence.record = record;
-    const chain::CommitmentLog log(deployment_.commitment_log);
+    const contracts::CommitmentLog log(deployment_.commitment_log);
     send(admin_.address(), log.post_round(record.job_id, record.round, says.round_record));
     send(admin_.address(), log.post_epoch({games_, record.job_id, record.round,
                                            commit::merkle_root(leaves), kUnits}));
@@ -130,17 +139,17 @@ PlayedGame DisputeChain::play(const Sides& sides) {
     const double start = seconds_now();
     const Address challenger = challenger_.address();
     const Digest id = game::announcement_of(deployment_.chain_id, table, challenger, unit, salt);
-    transact(played.challenger, challenger, chain::DisputeGame(table).announce(id).data, Amount(),
-             "announce");
+    transact(played.challenger, challenger, contracts::DisputeGame(table).announce(id).data,
+             Amount(), "announce");
     anvil_.mine(2);
     transact(played.challenger, challenger, opening, tokens("1"), "open");
-    game::Line line(sides.facts, game::start_of(unit, sides.facts));
+    game::GameTranscript transcript(sides.facts, game::start_of(unit, sides.facts));
     for (std::size_t moves = 0; moves < kMovesMax; ++moves) {
-        const bool challenges = line.at().answered;
+        const bool challenges = transcript.at().answered;
         const game::Move move =
-            challenges ? must(game::plan_challenge(sides.challenger, line), "challenge")
-                       : must(game::plan_answer(sides.worker, line), "answer");
-        const Bytes data = game::encode_call({id, line.at(), move});
+            challenges ? must(game::plan_challenge(sides.challenger, transcript), "challenge")
+                       : must(game::plan_answer(sides.worker, transcript), "answer");
+        const Bytes data = game::encode_call({id, transcript.at(), move});
         const std::uint64_t gas = transact(challenges ? played.challenger : played.worker,
                                            challenges ? challenger : worker_.address(), data,
                                            Amount(), game::name_of(move));
@@ -149,12 +158,12 @@ PlayedGame DisputeChain::play(const Sides& sides) {
             played.proof = game::name_of(move);
             break;
         }
-        const Status status = line.play(move);
+        const Status status = transcript.play(move);
         if (!status.ok()) assertion_failed("move", status.error().message, __FILE__, __LINE__);
     }
     played.seconds = seconds_now() - start;
-    const auto ended = must(chain::DisputeGame(table).game_of(anvil_.client(), id), "game");
-    GYM_ASSERT(ended.status == chain::GameStatus::kFaultProven, "the fault is proven");
+    const auto ended = must(contracts::DisputeGame(table).game_of(anvil_.client(), id), "game");
+    GYM_ASSERT(ended.status == game::GameStatus::kFaultProven, "the fault is proven");
     return played;
 }
 

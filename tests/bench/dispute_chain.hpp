@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "anvil.hpp"
-#include "gym/chain/deploy.hpp"
+#include "gym/chain/intent_store.hpp"
 #include "gym/chain_store/sqlite.hpp"
 #include "gym/common/clock.hpp"
-#include "gym/game/line.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/game/transcript.hpp"
 #include "gym/game/unit_work.hpp"
 
 namespace gym::bench {
@@ -51,7 +53,7 @@ class DisputeChain {
     /// Sends from an account of the chain and waits for the block; fails unless it succeeds.
     std::uint64_t send(const Address& from, const Address& to, const Bytes& data,
                        const Amount& value, const std::string& what);
-    void send(const Address& from, const chain::ContractCall& call);
+    void send(const Address& from, const contracts::ContractCall& call);
     Bytes post(const Sides& sides, const Digest& salt, Digest& unit);
 
     testing::TestAnvil anvil_;
@@ -59,7 +61,7 @@ class DisputeChain {
     crypto::PrivateKey admin_, worker_, challenger_;
     std::unique_ptr<chain_store::SqliteChainStore> file_;
     std::unique_ptr<chain::IntentStore> store_;
-    chain::Deployment deployment_;
+    contracts::Deployment deployment_;
     std::uint64_t games_ = 0;
 };
 

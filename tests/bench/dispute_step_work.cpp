@@ -49,7 +49,7 @@ std::unique_ptr<StepWork> StepWork::run(const engine::Unit& unit, dispute::Trace
         for (std::uint32_t i = 0; i < range.primitives; ++i)
             for (const dispute::Operand& input :
                  work->trace_.primitives[range.first_primitive + i].inputs)
-                if (input.source.kind == Source::Kind::leaf) read.insert(input.source.index);
+                if (input.source.kind == Source::Kind::kLeaf) read.insert(input.source.index);
     }
     const auto keep = [&](std::uint32_t leaf, ByteView bytes) {
         if (read.contains(leaf))
@@ -90,17 +90,17 @@ Result<dispute::MacroTrace*> StepWork::macro(std::uint32_t leaf) {
     tensor_.reset();
     dispute::MacroTrace::Operands operands;
     for (const auto& [index, memory] : leaves_)
-        operands[{Source::Kind::leaf, index}] = std::as_const(memory).bytes();
+        operands[{Source::Kind::kLeaf, index}] = std::as_const(memory).bytes();
     const auto views = step_->inputs.views(unit_.train);
     std::uint32_t input = 0;
     for (const program::SlotId id : unit_.train.slots_of(program::SlotKind::input)) {
         const auto view =
             std::ranges::find(views, unit_.train.slot(id).name, &engine::NamedTensorView::name);
-        if (view != views.end()) operands[{Source::Kind::leaf, input}] = view->bytes;
+        if (view != views.end()) operands[{Source::Kind::kLeaf, input}] = view->bytes;
         ++input;
     }
     for (std::uint32_t i = 0; i < step_->before.tensors.size(); ++i)
-        operands[{Source::Kind::state, i}] = step_->before.tensors[i].bytes;
+        operands[{Source::Kind::kState, i}] = step_->before.tensors[i].bytes;
     std::map<Digest, ByteView> constants;
     for (const program::Slot& slot : unit_.train.slots())
         if (slot.kind == program::SlotKind::constant)

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "gym/ledger/group_commit.hpp"
+#include "group_commit.hpp"
 
 namespace gym::bench {
 namespace {

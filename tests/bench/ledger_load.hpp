@@ -8,7 +8,7 @@
 #include <string>
 
 #include "bench_must.hpp"
-#include "gym/ledger/ledger.hpp"
+#include "ledger_client.hpp"
 
 namespace gym::bench {
 

@@ -13,7 +13,8 @@
 #include "bench_must.hpp"
 #include "bench_support.hpp"
 #include "gym/crypto/keccak.hpp"
-#include "gym/rewards/proof_cache.hpp"
+#include "gym/rewards/claim_proof.hpp"
+#include "gym/rewards/epoch_file.hpp"
 
 namespace {
 

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "gym/chain/client.hpp"
-#include "gym/chain/deploy.hpp"
 #include "gym/chain/private_chain.hpp"
 #include "gym/chain/tx_manager.hpp"
 

@@ -10,7 +10,6 @@ namespace {
 
 using chain::BlockHeader;
 using chain::BlockTag;
-using chain::RecoveredTransaction;
 using chain::SendOutcome;
 
 void add_to_bloom(chain::Bloom& bloom, ByteView value) {
@@ -300,7 +299,7 @@ Result<Amount> SimChain::suggested_priority_fee() {
 
 Result<SendOutcome> SimChain::send(ByteView raw_transaction) {
     GYM_CHECK(check("send"));
-    GYM_TRY(const RecoveredTransaction recovered, chain::decode_transaction(raw_transaction));
+    GYM_TRY(const RecoveredTransaction recovered, decode_transaction(raw_transaction));
     const chain::Transaction& tx = recovered.transaction;
     GYM_ASSERT(tx.chain_id == kChainId, "signed for this chain");
     if (tx.nonce < count_of(recovered.from, head())) return SendOutcome::kNonceUsed;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gym/chain/client.hpp"
-#include "gym/chain/transaction.hpp"
+#include "transaction_decoder.hpp"
 
 namespace gym::testing {
 
@@ -27,7 +27,7 @@ class SimChain final : public chain::ChainClient {
 
     /// What happened in the canonical chain, in order.
     struct Executed {
-        chain::RecoveredTransaction recovered;
+        RecoveredTransaction recovered;
         bool success = false;
         std::uint64_t block_number = 0;
     };
@@ -82,14 +82,14 @@ class SimChain final : public chain::ChainClient {
         std::vector<Executed> transactions;
         std::vector<chain::ConsensusReceipt> receipts;
     };
-    using Pool = std::map<Address, std::map<std::uint64_t, chain::RecoveredTransaction>>;
+    using Pool = std::map<Address, std::map<std::uint64_t, RecoveredTransaction>>;
 
     [[nodiscard]] Status check(const char* method);
     [[nodiscard]] const Block* find(const Digest& hash) const;
     [[nodiscard]] const Block* find(const chain::BlockId& id) const;
     [[nodiscard]] std::uint64_t finalized_number() const;
     [[nodiscard]] std::uint64_t count_of(const Address& account, std::uint64_t up_to) const;
-    void execute(Block& block, const chain::RecoveredTransaction& recovered);
+    void execute(Block& block, const RecoveredTransaction& recovered);
 
     std::vector<Block> blocks_;
     Pool pool_;

@@ -13,9 +13,9 @@
 #include "gym/api/postgres.hpp"
 #include "gym/api/server.hpp"
 #include "gym/blob/directory_store.hpp"
-#include "gym/chain/deploy.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/log.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
 #include "gym/ledger/types.hpp"
@@ -36,7 +36,7 @@ Result<std::unique_ptr<db::Database>> open_database(const app::ApiConfig& config
         kDatabaseWait);
 }
 
-api::ApiOptions api_options(const app::ApiConfig& config, const chain::Deployment& deployment) {
+api::ApiOptions api_options(const app::ApiConfig& config, const contracts::Deployment& deployment) {
     api::ApiOptions options;
     options.network = {.chain_id = deployment.chain_id,
                        .token = deployment.token,
@@ -61,7 +61,7 @@ Status serve(const std::string& config_file) {
     sigaddset(&stop_signals, SIGINT);
     pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
 
-    GYM_TRY(const chain::Deployment deployment, chain::load_deployment(config.deployment));
+    GYM_TRY(const contracts::Deployment deployment, contracts::load_deployment(config.deployment));
     GYM_TRY(auto blobs, blob::DirectoryStore::open(config.blobs));
     GYM_TRY(const auto database, open_database(config));
     const SystemClock clock;

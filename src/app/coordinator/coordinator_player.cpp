@@ -6,16 +6,20 @@
 #include <utility>
 #include <vector>
 
-#include "gym/chain/contracts.hpp"
-#include "gym/chain/dispute_contracts.hpp"
-#include "gym/coordinator/aggregate_units.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/chain/tx_manager.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/stake.hpp"
+#include "gym/coordinator/adapters/aggregate_units.hpp"
 #include "gym/protocol/commitment.hpp"
 
 namespace gym::app {
 
 Result<std::unique_ptr<CoordinatorPlayer>> CoordinatorPlayer::open(
-    const CoordinatorFile& file, const chain::Deployment& deployment, chain::ChainClient& client,
-    chain::TxManager& transactions, const blob::BlobStore& blobs) {
+    const CoordinatorFile& file, const contracts::Deployment& deployment,
+    chain::ChainClient& client, chain::TxManager& transactions, const blob::BlobStore& blobs) {
     std::unique_ptr<CoordinatorPlayer> out(new CoordinatorPlayer());
     GYM_TRY(out->claims_,
             player::ClaimStore::open(std::filesystem::path(file.disputes_folder) / "claims"));
@@ -28,7 +32,7 @@ Result<std::unique_ptr<CoordinatorPlayer>> CoordinatorPlayer::open(
     options.cancel = stop.get_token();
     out->units_ = coordinator::make_aggregate_units(blobs, domain, std::move(options));
     const player::PlayerSetup setup{
-        client, transactions,  chain::DisputeGame(deployment.dispute_game),
+        client, transactions,  contracts::DisputeGame(deployment.dispute_game),
         domain, *out->claims_, *out->units_,
         {}};
     std::vector<std::unique_ptr<player::Player>> players;
@@ -40,10 +44,10 @@ Result<std::unique_ptr<CoordinatorPlayer>> CoordinatorPlayer::open(
 
 namespace {
 
-Status look_at_money(const chain::Deployment& deployment, chain::ChainClient& client,
+Status look_at_money(const contracts::Deployment& deployment, chain::ChainClient& client,
                      const Address& self, const Amount& minimum_stake) {
-    GYM_TRY(const auto terms, chain::DisputeGame(deployment.dispute_game).terms(client));
-    GYM_TRY(const auto stake, chain::Stake(deployment.stake).stake_of(client, self));
+    GYM_TRY(const auto terms, contracts::DisputeGame(deployment.dispute_game).terms(client));
+    GYM_TRY(const auto stake, contracts::Stake(deployment.stake).stake_of(client, self));
     if (stake.active < terms.bond)
         spdlog::warn(
             "{} stakes {} tokens, less than the bond of a game, {}: nobody opens one about a wrong "
@@ -56,7 +60,7 @@ Status look_at_money(const chain::Deployment& deployment, chain::ChainClient& cl
             "worker that has no more",
             minimum_stake.to_tokens(), terms.bond.to_tokens());
     GYM_TRY(const Amount tokens,
-            chain::GymToken(deployment.chain_id, deployment.token).balance_of(client, self));
+            contracts::GymToken(deployment.chain_id, deployment.token).balance_of(client, self));
     if (tokens < terms.bond)
         spdlog::warn(
             "{} has {} tokens, a game takes a bond of {}: workers that sign twice keep their stake",
@@ -66,7 +70,7 @@ Status look_at_money(const chain::Deployment& deployment, chain::ChainClient& cl
 
 }  // namespace
 
-void warn_about_disputes(const CoordinatorFile& file, const chain::Deployment& deployment,
+void warn_about_disputes(const CoordinatorFile& file, const contracts::Deployment& deployment,
                          chain::ChainClient& client, const Address& self) {
     if (file.disputes_folder.empty()) {
         spdlog::warn(

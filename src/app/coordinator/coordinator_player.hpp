@@ -6,8 +6,8 @@
 #include "coordinator_config.hpp"
 #include "gym/blob/blob_store.hpp"
 #include "gym/chain/client.hpp"
-#include "gym/chain/deploy.hpp"
 #include "gym/chain/tx_manager.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "gym/player/player.hpp"
 #include "gym/player/player_thread.hpp"
 
@@ -22,7 +22,7 @@ class CoordinatorPlayer {
     /// Starts to play. References must outlive the player. @errors kIo, kMalformed: the folder of
     /// claims.
     static Result<std::unique_ptr<CoordinatorPlayer>> open(const CoordinatorFile& file,
-                                                           const chain::Deployment& deployment,
+                                                           const contracts::Deployment& deployment,
                                                            chain::ChainClient& client,
                                                            chain::TxManager& transactions,
                                                            const blob::BlobStore& blobs);
@@ -39,7 +39,7 @@ class CoordinatorPlayer {
 
 /// Says at the start what the coordinator could not do when it matters: it plays no games, has
 /// nothing at stake, or no bond for the games that it opens.
-void warn_about_disputes(const CoordinatorFile& file, const chain::Deployment& deployment,
+void warn_about_disputes(const CoordinatorFile& file, const contracts::Deployment& deployment,
                          chain::ChainClient& client, const Address& self);
 
 }  // namespace gym::app

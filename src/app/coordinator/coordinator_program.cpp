@@ -16,13 +16,17 @@
 #include "coordinator_config.hpp"
 #include "coordinator_player.hpp"
 #include "gym/blob/directory_store.hpp"
-#include "gym/chain/deploy.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/postgres.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/log.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/coordinator/adapters/engine_compute.hpp"
+#include "gym/coordinator/adapters/evm_chain.hpp"
+#include "gym/coordinator/adapters/evm_stake.hpp"
 #include "gym/coordinator/coordinator.hpp"
-#include "gym/coordinator/engine_compute.hpp"
-#include "gym/coordinator/evm_chain.hpp"
 #include "gym/coordinator/grpc_service.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "program_main.hpp"
@@ -124,7 +128,7 @@ class ChallengeThread {
 };
 
 coordinator::Options core_options(const CoordinatorFile& file,
-                                  const chain::Deployment& deployment) {
+                                  const contracts::Deployment& deployment) {
     coordinator::Options options;
     options.domain = protocol::signing_domain(deployment.chain_id, deployment.commitment_log);
     options.node_live_ms = file.node_live_ms;
@@ -141,19 +145,19 @@ coordinator::Options core_options(const CoordinatorFile& file,
     return options;
 }
 
-coordinator::GrpcServiceOptions service_options(const CoordinatorFile& file,
-                                                const chain::Deployment& deployment) {
-    coordinator::GrpcServiceOptions options;
-    options.chain_id = deployment.chain_id;
-    options.commitment_log = deployment.commitment_log;
-    options.blob_bytes_max = file.server.blob_bytes_max;
-    options.heartbeat_every_ms = file.heartbeat_every_ms;
-    options.software_version = GYM_VERSION;
-    options.beacon_delay_blocks = file.beacon_delay_blocks;
-    options.stake = deployment.stake;
-    options.dispute_game = deployment.dispute_game;
-    options.minimum_stake = file.minimum_stake;
-    return options;
+records::NetworkDescription describe_network(const CoordinatorFile& file,
+                                             const contracts::Deployment& deployment) {
+    records::NetworkDescription network;
+    network.chain_id = deployment.chain_id;
+    network.commitment_log = deployment.commitment_log;
+    network.blob_bytes_max = file.server.blob_bytes_max;
+    network.heartbeat_every_ms = file.heartbeat_every_ms;
+    network.software_version = GYM_VERSION;
+    network.beacon_delay_blocks = file.beacon_delay_blocks;
+    network.stake = deployment.stake;
+    network.dispute_game = deployment.dispute_game;
+    network.minimum_stake = file.minimum_stake;
+    return network;
 }
 
 void warn_about_strangers(const CoordinatorFile& file) {
@@ -167,7 +171,8 @@ void warn_about_strangers(const CoordinatorFile& file) {
 
 Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
              const WrapCompute& wrap_compute) {
-    GYM_TRY(const chain::Deployment deployment, chain::load_deployment(file.deployment_file));
+    GYM_TRY(const contracts::Deployment deployment,
+            contracts::load_deployment(file.deployment_file));
     GYM_TRY(const crypto::SecretBytes passphrase, crypto::read_secret_file(file.passphrase_file));
     GYM_TRY(const crypto::PrivateKey key, crypto::load_keystore(file.keystore_file, passphrase));
     GYM_TRY(auto blobs, blob::DirectoryStore::open(file.blob_folder));
@@ -183,7 +188,7 @@ Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
     policy.chain_id = deployment.chain_id;
     policy.bump_after_ms = file.bump_after_ms;
     chain::TxManager transactions(*client, *intents, key.clone(), clock, policy,
-                                  chain::describe_revert);
+                                  contracts::describe_revert);
     const auto chain_port = coordinator::make_evm_chain(
         *client, transactions, {deployment.commitment_log, deployment.dispute_game},
         file.confirmations);
@@ -198,7 +203,7 @@ Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
                                    player ? &player->claims() : nullptr},
                                   core_options(file, deployment));
     coordinator::GrpcService service(core, *database, blobs, clock,
-                                     service_options(file, deployment));
+                                     describe_network(file, deployment));
     GYM_TRY(const auto server, rpc::Server::start(file.server, service, clock));
     if (!file.port_file.empty())
         GYM_CHECK(

@@ -1,6 +1,12 @@
-#include "gym/chain/dispute_contracts.hpp"
 #include "gym/chain/private_chain.hpp"
+#include "gym/chain/tx_manager.hpp"
+#include "gym/contracts/artifact.hpp"
+#include "gym/contracts/deploy.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/devnet/infrastructure.hpp"
+#include "gym/game/dispute_params.hpp"
 
 namespace gym::devnet {
 namespace {
@@ -15,8 +21,8 @@ constexpr std::uint64_t kWindowS = 60;
 const char* const kPocketTokens = "100";  // of who plays games, for bonds
 
 /// Short enough that a dispute begins and ends while somebody looks on.
-chain::DisputeParams dispute_params(const ChainOptions& options) {
-    chain::DisputeParams out;
+game::DisputeParams dispute_params(const ChainOptions& options) {
+    game::DisputeParams out;
     out.clock_s = options.dispute_clock_s;
     out.settling_s = 2 * out.clock_s;
     out.announce_blocks = 1;
@@ -40,8 +46,8 @@ Status fund_holders(const Layout& layout) {
     return {};
 }
 
-Result<chain::DeployParams> deploy_params(const Layout& layout, const ChainOptions& options) {
-    chain::DeployParams params;
+Result<contracts::DeployParams> deploy_params(const Layout& layout, const ChainOptions& options) {
+    contracts::DeployParams params;
     GYM_TRY(params.token_holder, holder_address(layout, kJobOwner));
     GYM_TRY(params.settler, holder_address(layout, kSettler));
     GYM_TRY(params.guardian, holder_address(layout, kDeployer));
@@ -56,12 +62,12 @@ Result<chain::DeployParams> deploy_params(const Layout& layout, const ChainOptio
 /// The faucet: the job owner, who has all tokens, gives whoever plays games some for bonds, and
 /// stakes for those who sign units: workers and the coordinator. By fixed names, so that a
 /// repetition pays nothing twice.
-Status hand_out_tokens(const Layout& layout, const chain::Deployment& deployment) {
+Status hand_out_tokens(const Layout& layout, const contracts::Deployment& deployment) {
     GYM_TRY(const Amount pocket, Amount::parse_tokens(kPocketTokens));
     GYM_TRY(const Amount stake_each, Amount::parse_tokens(kStakeTokens));
     GYM_TRY(const auto faucet, open_account(layout, kJobOwner));
-    const chain::GymToken token(deployment.chain_id, deployment.token);
-    const chain::Stake stake(deployment.stake);
+    const contracts::GymToken token(deployment.chain_id, deployment.token);
+    const contracts::Stake stake(deployment.stake);
     chain::TxManager& manager = faucet->manager();
     std::vector<std::string> players = layout.worker_names();
     players.emplace_back(kCoordinator);
@@ -86,13 +92,13 @@ Status hand_out_tokens(const Layout& layout, const chain::Deployment& deployment
 
 }  // namespace
 
-Result<chain::Deployment> start_chain(const Layout& layout, ProcessTable& processes,
-                                      const ChainOptions& options) {
+Result<contracts::Deployment> start_chain(const Layout& layout, ProcessTable& processes,
+                                          const ChainOptions& options) {
     const auto entry = processes.find(kProcess);
     const bool runs = entry.ok() && entry->running;
     if (runs) {
         // Without the file an earlier start was cut off while it deployed: go on.
-        auto deployed = chain::load_deployment(layout.deployment());
+        auto deployed = contracts::load_deployment(layout.deployment());
         if (deployed.ok() || deployed.error().code != ErrorCode::kNotFound) return deployed;
     } else {
         GYM_TRY(const chain::PrivateAnvil anvil,
@@ -105,13 +111,13 @@ Result<chain::Deployment> start_chain(const Layout& layout, ProcessTable& proces
     GYM_CHECK(fund_holders(layout));
 
     GYM_TRY(const auto deployer, open_account(layout, kDeployer));
-    GYM_TRY(const auto artifacts, chain::find_artifacts());
-    GYM_TRY(const chain::DeployParams params, deploy_params(layout, options));
-    GYM_TRY(const chain::Deployment deployment,
-            chain::deploy(deployer->manager(), deployer->client(), artifacts, params,
-                          kDeployTimeoutMs));
+    GYM_TRY(const auto artifacts, contracts::find_artifacts());
+    GYM_TRY(const contracts::DeployParams params, deploy_params(layout, options));
+    GYM_TRY(const contracts::Deployment deployment,
+            contracts::deploy(deployer->manager(), deployer->client(), artifacts, params,
+                              kDeployTimeoutMs));
     GYM_CHECK(hand_out_tokens(layout, deployment));
-    GYM_CHECK(chain::save_deployment(layout.deployment(), deployment));
+    GYM_CHECK(contracts::save_deployment(layout.deployment(), deployment));
     return deployment;
 }
 

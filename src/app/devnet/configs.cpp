@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "gym/chain/deploy.hpp"
 #include "gym/common/file.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "gym/db/private_cluster.hpp"
 #include "gym/devnet/infrastructure.hpp"
 #include "gym/devnet/services.hpp"
@@ -75,7 +75,8 @@ Status write_configs(const Layout& layout) {
 }
 
 Status write_node_config(const Layout& layout, const std::string& name, const NodeTraits& traits) {
-    GYM_TRY(const chain::Deployment deployment, chain::load_deployment(layout.deployment()));
+    GYM_TRY(const contracts::Deployment deployment,
+            contracts::load_deployment(layout.deployment()));
     return write(
         layout, name,
         fmt::format("coordinator: {}\napi: {}\ndata_dir: {}\nkeystore_file: {}\n"

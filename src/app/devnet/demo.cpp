@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "gym/common/file.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "gym/db/private_cluster.hpp"
 #include "gym/devnet/infrastructure.hpp"
 #include "job.hpp"
@@ -23,7 +24,7 @@ Result<std::unique_ptr<db::Database>> open_database(const Layout& layout) {
 
 /// Claims, then waits for the verdict on the cheat, then reads everything back.
 Result<Report> end_demo(const DemoOptions& options, const Layout& layout,
-                        const chain::Deployment& deployment, db::Database& database,
+                        const contracts::Deployment& deployment, db::Database& database,
                         const Digest& job_id, const Announce& announce) {
     const Patience patience{options.timeout_s, options.network.interrupted};
     announce("settling: waiting for the last payout root, then claiming");
@@ -83,7 +84,8 @@ Result<Report> run_demo(const DemoOptions& options, const Announce& announce) {
     const auto started = std::chrono::steady_clock::now();
     GYM_TRY(const Layout layout, network_up(options.network, announce));
     GYM_TRY(const auto database, open_database(layout));
-    GYM_TRY(const chain::Deployment deployment, chain::load_deployment(layout.deployment()));
+    GYM_TRY(const contracts::Deployment deployment,
+            contracts::load_deployment(layout.deployment()));
     GYM_TRY(const Amount deposit, Amount::parse_tokens(kDepositTokens));
     const Patience patience{options.timeout_s, options.network.interrupted};
     announce("depositing the job's budget on chain");

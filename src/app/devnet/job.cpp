@@ -9,10 +9,12 @@
 #include "dataset_client.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
 #include "gym/devnet/infrastructure.hpp"
 #include "gym/devnet/progress.hpp"
 #include "gym/ledger/ledger.hpp"
-#include "gym/rewards/queries.hpp"
+#include "gym/rewards/claim_proof.hpp"
 
 namespace gym::devnet {
 namespace {
@@ -83,7 +85,7 @@ Result<Amount> payable_total(db::Transaction& tx) {
 
 /// Nothing waits for an epoch any more, and the chain's active root, which the services have seen
 /// too, pays all that the ledger made payable.
-Result<bool> is_settled(db::Transaction& tx, const chain::RootSubmitted& active) {
+Result<bool> is_settled(db::Transaction& tx, const contracts::RootSubmitted& active) {
     GYM_TRY(const Amount payable, payable_total(tx));
     GYM_TRY(const db::Row row,
             tx.exec_one("SELECT count(*) AS n FROM ledger.account WHERE kind = 'earned' "
@@ -91,11 +93,12 @@ Result<bool> is_settled(db::Transaction& tx, const chain::RootSubmitted& active)
     GYM_TRY(const auto epochs, rewards::list_epochs(tx, 1));
     return row.get<std::int64_t>("n") == 0 && !payable.is_zero() &&
            active.total_cumulative == payable && !epochs.empty() &&
-           epochs.front().root == active.root && epochs.front().state == "submitted";
+           epochs.front().root == active.root &&
+           epochs.front().state == rewards::EpochState::kSubmitted;
 }
 
-Status claim_for(const Layout& layout, const chain::Deployment& deployment, db::Database& database,
-                 const std::string& holder) {
+Status claim_for(const Layout& layout, const contracts::Deployment& deployment,
+                 db::Database& database, const std::string& holder) {
     GYM_TRY(const auto wallet, open_account(layout, holder));
     const auto proof = database.transact(
         [&](db::Transaction& tx) {
@@ -106,7 +109,7 @@ Status claim_for(const Layout& layout, const chain::Deployment& deployment, db::
         if (proof.error().code == ErrorCode::kNotFound) return {};  // earned nothing
         return proof.error();
     }
-    const chain::RewardsDistributor distributor(deployment.distributor);
+    const contracts::RewardsDistributor distributor(deployment.distributor);
     GYM_TRY(const Amount claimed, distributor.claimed(wallet->client(), wallet->address()));
     if (claimed >= proof->cumulative) return {};
     GYM_CHECK(
@@ -117,8 +120,8 @@ Status claim_for(const Layout& layout, const chain::Deployment& deployment, db::
 
 }  // namespace
 
-Status fund_owner(const Layout& layout, const chain::Deployment& deployment, db::Database& database,
-                  const Amount& amount) {
+Status fund_owner(const Layout& layout, const contracts::Deployment& deployment,
+                  db::Database& database, const Amount& amount) {
     GYM_TRY(const auto wallet, open_account(layout, kJobOwner));
     GYM_CHECK(wallet->deposit(deployment, wallet->address(), amount, "deposit/demo"));
     const ledger::AccountKey available{
@@ -184,10 +187,10 @@ Status wait_for_slash(const ReportSources& sources, const Patience& patience) {
     });
 }
 
-Status settle_and_claim(const Layout& layout, const chain::Deployment& deployment,
+Status settle_and_claim(const Layout& layout, const contracts::Deployment& deployment,
                         db::Database& database, const Patience& patience) {
     GYM_TRY(const auto reader, open_account(layout, kDeployer));
-    const chain::RewardsDistributor distributor(deployment.distributor);
+    const contracts::RewardsDistributor distributor(deployment.distributor);
     GYM_CHECK(wait_until("the last payout root", patience, [&]() -> Result<bool> {
         GYM_TRY(const auto root, distributor.active_root(reader->client()));
         return database.transact([&](db::Transaction& tx) { return is_settled(tx, root); },

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "gym/chain/deploy.hpp"
 #include "gym/common/result.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "gym/db/database.hpp"
 #include "gym/devnet/demo.hpp"
 
@@ -19,8 +19,8 @@ struct Patience {
 };
 
 /// Deposits `amount` on chain and waits until the ledger shows it as available.
-Status fund_owner(const Layout& layout, const chain::Deployment& deployment, db::Database& database,
-                  const Amount& amount);
+Status fund_owner(const Layout& layout, const contracts::Deployment& deployment,
+                  db::Database& database, const Amount& amount);
 /// A text that a key holder offers to jobs; a token is a byte.
 struct OfferedText {
     std::string holder;
@@ -40,7 +40,7 @@ Result<Digest> submit_job(const Layout& layout, const Programs& programs, const 
 Status watch_job(db::Database& database, const Digest& job_id, const Patience& patience);
 /// Waits until the active payout root pays everything that the ledger made payable, then claims for
 /// every holder that earned. @errors kTimeout.
-Status settle_and_claim(const Layout& layout, const chain::Deployment& deployment,
+Status settle_and_claim(const Layout& layout, const contracts::Deployment& deployment,
                         db::Database& database, const Patience& patience);
 /// Waits until the stake of `sources.cheater` is taken: its game, and the time after the proof in
 /// which earlier announcements could still prove it, too.

@@ -1,3 +1,4 @@
+#include "gym/contracts/account.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/devnet/infrastructure.hpp"
 
@@ -29,15 +30,15 @@ Status ensure_keys(const Layout& layout) {
     return {};
 }
 
-Result<std::unique_ptr<chain_store::Account>> open_account(const Layout& layout,
-                                                           const std::string& holder) {
+Result<std::unique_ptr<contracts::Account>> open_account(const Layout& layout,
+                                                         const std::string& holder) {
     GYM_TRY(const std::string passphrase, ensure_secret(layout.passphrase(holder)));
     GYM_TRY(crypto::PrivateKey key,
             crypto::load_keystore(layout.keystore(holder), crypto::SecretBytes(passphrase)));
-    return chain_store::Account::open({.url = layout.chain_url(),
-                                       .store = layout.root / (holder + ".sqlite"),
-                                       .timeout_ms = kTransactionTimeoutMs},
-                                      std::move(key));
+    return contracts::Account::open({.url = layout.chain_url(),
+                                     .store = layout.root / (holder + ".sqlite"),
+                                     .timeout_ms = kTransactionTimeoutMs},
+                                    std::move(key));
 }
 
 Result<Address> holder_address(const Layout& layout, const std::string& holder) {

@@ -3,7 +3,8 @@
 
 #include "gym/blob/blob_store.hpp"
 #include "gym/blob/directory_store.hpp"
-#include "gym/chain/contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
 #include "gym/devnet/layout.hpp"
 #include "gym/devnet/report.hpp"
 #include "gym/engine/generate.hpp"
@@ -125,14 +126,14 @@ Status read_model(const ReportSources& sources, const JobHistory& history, Repor
 }
 
 Status read_chain(const ReportSources& sources, Report& report) {
-    const chain::RewardsDistributor distributor(sources.deployment.distributor);
+    const contracts::RewardsDistributor distributor(sources.deployment.distributor);
     for (WorkerLine& line : report.workers) {
         GYM_TRY(line.paid, distributor.claimed(sources.chain, line.address));
     }
     GYM_TRY(report.verifier.paid, distributor.claimed(sources.chain, report.verifier.address));
     GYM_TRY(report.provider.paid, distributor.claimed(sources.chain, report.provider.address));
     GYM_TRY(report.onchain_paid, distributor.total_claimed(sources.chain));
-    GYM_TRY(const chain::RootSubmitted root, distributor.active_root(sources.chain));
+    GYM_TRY(const contracts::RootSubmitted root, distributor.active_root(sources.chain));
     report.payout_root = root.root;
 
     GYM_TRY(const auto head, sources.chain.block(chain::BlockTag::kLatest));

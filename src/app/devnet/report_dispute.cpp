@@ -1,6 +1,8 @@
 #include <algorithm>
 
-#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/devnet/report.hpp"
 #include "gym/player/game_log.hpp"
 #include "gym/protocol/sampling.hpp"
@@ -9,24 +11,24 @@ namespace gym::devnet {
 namespace {
 
 /// The stake that was taken from `owner`, as the Stake contract says; absent: none.
-Result<std::optional<chain::Slashed>> find_slash(const ReportSources& sources, const Address& owner,
-                                                 player::Blocks blocks) {
-    const chain::Stake stake(sources.deployment.stake);
+Result<std::optional<contracts::Slashed>> find_slash(const ReportSources& sources,
+                                                     const Address& owner, player::Blocks blocks) {
+    const contracts::Stake stake(sources.deployment.stake);
     GYM_TRY(const auto logs,
             chain::find_all_logs(sources.chain, {stake.address(), {}, blocks.first, blocks.last}));
     for (const chain::Log& log : logs) {
         GYM_TRY(const auto event, stake.parse_event(log));
-        const auto* slashed = event ? std::get_if<chain::Slashed>(&*event) : nullptr;
+        const auto* slashed = event ? std::get_if<contracts::Slashed>(&*event) : nullptr;
         if (slashed != nullptr && slashed->owner == owner) return std::optional(*slashed);
     }
-    return std::optional<chain::Slashed>();
+    return std::optional<contracts::Slashed>();
 }
 
 /// The game that proved a fault of `asserter` first.
-Result<std::optional<chain::FaultFound>> find_fault(const ReportSources& sources,
-                                                    const chain::DisputeGame& contract,
-                                                    const Address& asserter,
-                                                    player::Blocks blocks) {
+Result<std::optional<contracts::FaultFound>> find_fault(const ReportSources& sources,
+                                                        const contracts::DisputeGame& contract,
+                                                        const Address& asserter,
+                                                        player::Blocks blocks) {
     GYM_TRY(
         const auto logs,
         chain::find_all_logs(sources.chain, {contract.address(), {}, blocks.first, blocks.last}));
@@ -34,12 +36,12 @@ Result<std::optional<chain::FaultFound>> find_fault(const ReportSources& sources
     for (const chain::Log& log : logs) {
         GYM_TRY(const auto event, contract.parse_event(log));
         if (!event) continue;
-        if (const auto* opened = std::get_if<chain::Opened>(&*event))
+        if (const auto* opened = std::get_if<contracts::Opened>(&*event))
             asserters[opened->game] = opened->asserter;
-        const auto* fault = std::get_if<chain::FaultFound>(&*event);
+        const auto* fault = std::get_if<contracts::FaultFound>(&*event);
         if (fault != nullptr && asserters[fault->game] == asserter) return std::optional(*fault);
     }
-    return std::optional<chain::FaultFound>();
+    return std::optional<contracts::FaultFound>();
 }
 
 }  // namespace
@@ -54,7 +56,7 @@ Result<std::optional<DisputeReport>> read_dispute(const ReportSources& sources) 
     GYM_TRY(const auto head, sources.chain.block(chain::BlockTag::kLatest));
     if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
     const player::Blocks blocks{sources.deployment.start_block, head->number};
-    const chain::DisputeGame contract(sources.deployment.dispute_game);
+    const contracts::DisputeGame contract(sources.deployment.dispute_game);
     GYM_TRY(const auto fault, find_fault(sources, contract, sources.cheater, blocks));
     if (!fault) return Found();
     DisputeReport out;

@@ -10,6 +10,7 @@ namespace {
 
 namespace json = boost::json;
 using namespace api_json;
+using rewards::CreditState;
 using rewards::JobFacts;
 using rewards::UnitFacts;
 
@@ -19,7 +20,7 @@ UnitFacts unit_of(const json::object& object) {
     UnitFacts unit;
     unit.id = fixed_of<Digest>(object, "id");
     unit.is_train = text_of(object, "kind") == "train";
-    unit.state = text_of(object, "state");
+    unit.state = take(protocol::parse_unit_state(text_of(object, "state")));
     unit.worker = fixed_of<Address>(object, "worker");
     unit.owner = fixed_of<Address>(object, "owner");
     unit.flops = number_of(object, "flops");
@@ -77,18 +78,19 @@ class ApiFacts final : public rewards::FactSource {
             return verifiers;
         });
     }
-    Result<std::optional<std::string>> unpaid_because(const Digest& unit) override {
+    Result<std::optional<CreditState>> waiting_credit(const Digest& unit) override {
         const auto answer = api_get(url_, "/v1/receipts/" + unit.hex());
         if (!answer.ok() && answer.error().code == ErrorCode::kNotFound)
-            return std::optional<std::string>();
+            return std::optional<CreditState>();
         GYM_CHECK(answer);
         return read_answer("receipt", [&] {
             // One that is posted has to be in the file of its round.
             const json::object& receipt = answer->as_object();
+            const auto state = take(rewards::parse_credit_state(text_of(receipt, "state")));
             const bool waits =
-                text_of(receipt, "state") == "unfunded" ||
-                (text_of(receipt, "state") == "posted" && receipt.at("payout_epoch").is_null());
-            return waits ? std::optional(text_of(receipt, "state")) : std::nullopt;
+                state == CreditState::kUnfunded ||
+                (state == CreditState::kPosted && receipt.at("payout_epoch").is_null());
+            return waits ? std::optional(state) : std::nullopt;
         });
     }
 

@@ -11,8 +11,11 @@
 #include "audit_evidence.hpp"
 #include "cli_context.hpp"
 #include "epoch_files.hpp"
-#include "gym/chain/contracts.hpp"
+#include "gym/chain/client.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/contracts/commitment_log.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/rewards/epoch_file.hpp"
 #include "payout_roots.hpp"
@@ -31,7 +34,8 @@ struct AuditOptions {
 
 /// One of them is there. @errors kNotFound.
 Result<PayoutRoots> roots_on_chain(chain::ChainClient& client, const Address& distributor) {
-    GYM_TRY(const PayoutRoots out, payout_roots(client, chain::RewardsDistributor(distributor)));
+    GYM_TRY(const PayoutRoots out,
+            payout_roots(client, contracts::RewardsDistributor(distributor)));
     if (out.newest().epoch != 0) return out;
     return fail(ErrorCode::kNotFound, "no payout root is on chain yet");
 }
@@ -50,8 +54,8 @@ class Findings {
     std::vector<std::string> list_;
 };
 
-void check_against_chain(const NamedFile& file, const chain::RootSubmitted& root,
-                         const chain::Deployment& contracts, Findings& findings) {
+void check_against_chain(const NamedFile& file, const contracts::RootSubmitted& root,
+                         const contracts::Deployment& contracts, Findings& findings) {
     const rewards::EpochFile& content = file.content;
     findings.expect(file.root == root.epoch_file_root, "the chain names the file " +
                                                            root.epoch_file_root.hex() +
@@ -107,9 +111,9 @@ void check_fallen(const AuditOptions& options, const PayoutRoots& roots, Finding
 }
 
 /// The roots under which the rounds' commitments are, as the chain has them.
-Status check_rounds(chain::ChainClient& client, const chain::Deployment& contracts,
+Status check_rounds(chain::ChainClient& client, const contracts::Deployment& contracts,
                     const rewards::EpochFile& file, Findings& findings) {
-    const chain::CommitmentLog log(contracts.commitment_log);
+    const contracts::CommitmentLog log(contracts.commitment_log);
     for (const rewards::FileRound& round : file.rounds) {
         if (!round.commitments_root) continue;
         GYM_TRY(const auto posted, log.epoch_of(client, round.epoch));
@@ -133,7 +137,7 @@ json::array strings(const std::vector<std::string>& sentences) {
 /// What was signed is compared with the chain, then with the credits.
 Result<rewards::EvidenceFindings> check_records(const AuditOptions& options,
                                                 chain::ChainClient& client,
-                                                const chain::Deployment& contracts,
+                                                const contracts::Deployment& contracts,
                                                 const std::vector<rewards::EpochFile>& files,
                                                 Findings& findings) {
     const auto facts = make_api_facts(options.files.api.base_url());
@@ -168,7 +172,7 @@ void print_evidence(const Evidence& evidence) {
 }
 
 void print(const CliContext& context, const rewards::EpochFile& content, const Evidence& evidence,
-           const chain::RootSubmitted& anchor, const Findings& findings) {
+           const contracts::RootSubmitted& anchor, const Findings& findings) {
     const Digest file_root = rewards::epoch_file_root(rewards::encode_epoch_file(content));
     const std::uint64_t seal = content.ledger_seal ? content.ledger_seal->number : 0;
     const std::string seal_hash = content.ledger_seal ? content.ledger_seal->hash.hex() : "";
@@ -210,11 +214,11 @@ void print(const CliContext& context, const rewards::EpochFile& content, const E
 }
 
 Status audit(const CliContext& context, const AuditOptions& options) {
-    GYM_TRY(const chain::Deployment contracts, options.chain.contracts());
+    GYM_TRY(const contracts::Deployment contracts, options.chain.contracts());
     GYM_TRY(const std::string url, options.chain.rpc_url());
     GYM_TRY(const auto client, chain::make_http_client(url));
     GYM_TRY(const PayoutRoots roots, roots_on_chain(*client, contracts.distributor));
-    const chain::RootSubmitted& anchor = roots.newest();
+    const contracts::RootSubmitted& anchor = roots.newest();
     const std::uint64_t epoch = options.epoch == 0 ? anchor.epoch : options.epoch;
     if (epoch > anchor.epoch)
         return fail(ErrorCode::kNotFound,

@@ -4,6 +4,7 @@
 
 #include "api_json.hpp"
 #include "api_request.hpp"
+#include "gym/contracts/commitment_log.hpp"
 
 namespace gym::app {
 namespace {
@@ -125,7 +126,7 @@ class AuditEvidence final : public rewards::EvidenceSource {
 
     const std::string url_;
     chain::ChainClient& client_;
-    const chain::CommitmentLog log_;
+    const contracts::CommitmentLog log_;
 };
 
 }  // namespace

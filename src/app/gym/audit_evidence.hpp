@@ -4,7 +4,6 @@
 #include <string>
 
 #include "gym/chain/client.hpp"
-#include "gym/chain/contracts.hpp"
 #include "gym/rewards/evidence_check.hpp"
 
 namespace gym::app {

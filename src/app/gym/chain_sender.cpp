@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "gym/contracts/account.hpp"
+#include "gym/contracts/gym_token.hpp"
 #include "network_check.hpp"
 
 namespace gym::app {
@@ -39,11 +41,10 @@ Result<LockedAccount> open_account(const KeyOptions& keys, const std::string& ur
     std::filesystem::create_directories(config.data_dir, ignored);
     LockedAccount out;
     GYM_TRY(out.lock, lock_sender(config.data_dir, key.address()));
-    GYM_TRY(
-        out.account,
-        chain_store::Account::open(
-            {.url = url, .store = config.data_dir / "transactions.sqlite", .on_sent = tell_sent},
-            std::move(key)));
+    GYM_TRY(out.account, contracts::Account::open({.url = url,
+                                                   .store = config.data_dir / "transactions.sqlite",
+                                                   .on_sent = tell_sent},
+                                                  std::move(key)));
     return out;
 }
 
@@ -62,8 +63,8 @@ Result<ChainSender> open_sender(const KeyOptions& keys, const ChainOptions& chai
 }
 
 Status check_holds(const ChainSender& sender, const Amount& amount) {
-    chain_store::Account& account = *sender.account;
-    const chain::GymToken token(account.chain_id(), sender.contracts.token);
+    contracts::Account& account = *sender.account;
+    const contracts::GymToken token(account.chain_id(), sender.contracts.token);
     GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
     if (held >= amount) return {};
     return fail(ErrorCode::kInsufficientFunds, "the wallet holds " + held.to_tokens() +

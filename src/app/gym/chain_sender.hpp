@@ -3,7 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "gym/chain_store/account.hpp"
+#include "gym/contracts/account.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "network_options.hpp"
 #include "send_lock.hpp"
 
@@ -12,14 +13,14 @@ namespace gym::app {
 /// The user's key on a chain, for this command alone.
 struct LockedAccount {
     SendLock lock;
-    std::unique_ptr<chain_store::Account> account;
+    std::unique_ptr<contracts::Account> account;
 };
 
 /// The same on the chain of a deployment.
 struct ChainSender {
-    chain::Deployment contracts;
+    contracts::Deployment contracts;
     SendLock lock;
-    std::unique_ptr<chain_store::Account> account;
+    std::unique_ptr<contracts::Account> account;
 };
 
 /// The user's key on the chain at `url`; transactions are remembered in the data directory.

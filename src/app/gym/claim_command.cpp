@@ -11,7 +11,9 @@
 #include "api_request.hpp"
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
-#include "gym/chain/contracts.hpp"
+#include "gym/chain/intent_store.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
 #include "gym/rewards/payout_tree.hpp"
 #include "network_options.hpp"
 
@@ -37,10 +39,10 @@ struct ClaimOptions {
 struct Payable {
     std::uint64_t epoch = 0;
     Digest root;  ///< the chain's, once the proof was checked
-    chain::Claim claim;
+    contracts::Claim claim;
 };
 
-Result<Payable> payable_of(const json::value& answer, const chain::Deployment& contracts) {
+Result<Payable> payable_of(const json::value& answer, const contracts::Deployment& contracts) {
     const auto payable = api_json::read_answer("claim's proof", [&] {
         const json::object& proof = answer.as_object();
         const auto distributor = api_json::fixed_of<Address>(proof, "distributor");
@@ -65,7 +67,7 @@ Result<Payable> payable_of(const json::value& answer, const chain::Deployment& c
     return *payable;
 }
 
-Result<Payable> fetch_payable(const ClaimOptions& options, const chain::Deployment& contracts,
+Result<Payable> fetch_payable(const ClaimOptions& options, const contracts::Deployment& contracts,
                               const Address& earner) {
     const auto reply = api_get(options.api.base_url(), "/v1/rewards/" + earner.hex() + "/proof");
     if (!reply.ok() && reply.error().code == ErrorCode::kNotFound)
@@ -82,9 +84,10 @@ Result<Payable> fetch_payable(const ClaimOptions& options, const chain::Deployme
 }
 
 /// What the contract would find, before anything is signed. @errors kMismatch.
-Status check_proof(const Payable& payable, const chain::Deployment& contracts, const Digest& root) {
+Status check_proof(const Payable& payable, const contracts::Deployment& contracts,
+                   const Digest& root) {
     const rewards::PayoutDomain domain{contracts.chain_id, contracts.distributor, contracts.token};
-    const chain::Claim& claim = payable.claim;
+    const contracts::Claim& claim = payable.claim;
     const Digest leaf = rewards::payout_leaf(domain, {claim.earner, claim.cumulative});
     if (rewards::fold_proof(leaf, claim.proof) == root) return {};
     return fail(ErrorCode::kMismatch,
@@ -107,7 +110,7 @@ class ActiveProofs {
     Result<Payable> next() {
         while (true) {
             GYM_TRY(Payable payable, fetch_payable(options_, sender_.contracts, earner_));
-            GYM_TRY(const chain::RootSubmitted active, active_root());
+            GYM_TRY(const contracts::RootSubmitted active, active_root());
             if (payable.epoch == active.epoch) {
                 GYM_CHECK(check_proof(payable, sender_.contracts, active.root));
                 payable.root = active.root;
@@ -129,15 +132,15 @@ class ActiveProofs {
         if (steady_clock::now() > until_) return false;
         // Nodes judge by the time of their next block, and answer by that of the last.
         std::this_thread::sleep_for(kRootPoll);
-        GYM_TRY(const chain::RootSubmitted active, active_root());
+        GYM_TRY(const contracts::RootSubmitted active, active_root());
         if (active.epoch == refused.epoch) return false;
         tell();
         return true;
     }
 
   private:
-    Result<chain::RootSubmitted> active_root() {
-        const chain::RewardsDistributor distributor(sender_.contracts.distributor);
+    Result<contracts::RootSubmitted> active_root() {
+        const contracts::RewardsDistributor distributor(sender_.contracts.distributor);
         return distributor.active_root(sender_.account->client());
     }
     void tell() {
@@ -160,11 +163,11 @@ struct Paid {
 };
 
 Result<Paid> pay(const ClaimOptions& options, const ChainSender& sender, const Address& earner) {
-    const chain::RewardsDistributor distributor(sender.contracts.distributor);
+    const contracts::RewardsDistributor distributor(sender.contracts.distributor);
     ActiveProofs proofs(options, sender, earner);
     while (true) {
         GYM_TRY(const Payable payable, proofs.next());
-        const chain::Claim& claim = payable.claim;
+        const contracts::Claim& claim = payable.claim;
         Paid out;
         GYM_TRY(out.before, distributor.claimed(sender.account->client(), earner));
         if (out.before >= claim.cumulative) return out;
@@ -195,7 +198,7 @@ Status claim(const CliContext& context, const ClaimOptions& options) {
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
     const Address earner = asked.value_or(sender.account->address());
     // An earner can have chosen another address to be paid.
-    const chain::RewardsDistributor distributor(sender.contracts.distributor);
+    const contracts::RewardsDistributor distributor(sender.contracts.distributor);
     GYM_TRY(const Address chosen, distributor.recipient_of(sender.account->client(), earner));
     const Address recipient = chosen.is_zero() ? earner : chosen;
     GYM_TRY(const Paid paid, pay(options, sender, earner));

@@ -3,7 +3,9 @@
 #include <limits>
 
 #include "gym/common/yaml.hpp"
+#include "gym/contracts/deploy.hpp"
 #include "gym/crypto/key.hpp"
+#include "gym/game/dispute_params.hpp"
 
 namespace gym::app {
 namespace {
@@ -39,13 +41,13 @@ Status read_delay(YamlMap& map, std::string_view key, std::uint64_t& out_s) {
     return {};
 }
 
-Status read_token(YamlMap map, chain::DeployParams& params) {
+Status read_token(YamlMap map, contracts::DeployParams& params) {
     GYM_CHECK(read_address(map, "holder", params.token_holder));
     GYM_CHECK(read_tokens(map, "supply", params.token_supply));
     return map.finish();
 }
 
-Status read_roles(YamlMap map, chain::DeployParams& params) {
+Status read_roles(YamlMap map, contracts::DeployParams& params) {
     GYM_CHECK(read_address(map, "coordinator", params.coordinator));
     GYM_CHECK(read_address(map, "settler", params.settler));
     GYM_CHECK(read_address(map, "guardian", params.guardian));
@@ -55,7 +57,7 @@ Status read_roles(YamlMap map, chain::DeployParams& params) {
     return map.finish();
 }
 
-Status read_limits(YamlMap map, std::uint64_t chain_id, chain::DeployParams& params) {
+Status read_limits(YamlMap map, std::uint64_t chain_id, contracts::DeployParams& params) {
     GYM_CHECK(read_delay(map, "admin_delay_s", params.admin_delay_s));
     GYM_CHECK(read_delay(map, "activation_delay_s", params.activation_delay_s));
     GYM_CHECK(read_delay(map, "withdrawal_delay_s", params.withdrawal_delay_s));
@@ -78,8 +80,8 @@ Status read_number(YamlMap& map, std::string_view key, Number& out) {
     return {};
 }
 
-/// Each key may be left out: the defaults are those of chain::DisputeParams.
-Status read_dispute(YamlMap map, chain::DisputeParams& params) {
+/// Each key may be left out: the defaults are those of game::DisputeParams.
+Status read_dispute(YamlMap map, game::DisputeParams& params) {
     if (map.has("bond")) GYM_CHECK(read_tokens(map, "bond", params.bond));
     const auto number = [&](const char* key, auto& out) -> Status {
         return map.has(key) ? read_number(map, key, out) : Status{};
@@ -116,7 +118,7 @@ Result<ContractsFile> load_contracts_file(const std::string& path) {
         GYM_CHECK(read_dispute(std::move(dispute), file.params.dispute));
     }
     GYM_CHECK(map.finish());
-    const Status terms = chain::check_dispute_params(file.params.dispute);
+    const Status terms = game::check_dispute_params(file.params.dispute);
     if (!terms.ok()) return terms.error().in(path);
     return file;
 }

@@ -3,15 +3,15 @@
 #include <cstdint>
 #include <string>
 
-#include "gym/chain/deploy.hpp"
 #include "gym/common/result.hpp"
+#include "gym/contracts/deploy.hpp"
 
 namespace gym::app {
 
 /// What `gym operator deploy-contracts` reads; deploy/config/contracts.yaml documents every key.
 struct ContractsFile {
     std::uint64_t chain_id = 0;
-    chain::DeployParams params;
+    contracts::DeployParams params;
 };
 
 /// @errors kIo, kNotFound, kInvalidArgument naming file, line and key.

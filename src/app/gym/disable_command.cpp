@@ -8,6 +8,9 @@
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
 #include "epoch_files.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
 #include "payout_roots.hpp"
 
 namespace gym::app {
@@ -27,11 +30,11 @@ struct DisableOptions {
 struct Finding {
     PayoutRoots roots;
     FallenProof fallen;
-    chain::ContractCall call;
+    contracts::ContractCall call;
 };
 
-Result<Finding> find(const DisableOptions& options, const chain::RewardsDistributor& distributor,
-                     chain::ChainClient& client) {
+Result<Finding> find(const DisableOptions& options,
+                     const contracts::RewardsDistributor& distributor, chain::ChainClient& client) {
     Finding out;
     GYM_TRY(out.roots, payout_roots(client, distributor));
     const auto& [pending, active] = out.roots;
@@ -61,8 +64,8 @@ Result<Finding> find(const DisableOptions& options, const chain::RewardsDistribu
 
 /// @param more what became of the call.
 void print(const CliContext& context, const Finding& finding, const json::object& more) {
-    const chain::Claim& active = finding.fallen.active;
-    const chain::Claim& pending = finding.fallen.pending;
+    const contracts::Claim& active = finding.fallen.active;
+    const contracts::Claim& pending = finding.fallen.pending;
     if (context.json) {
         json::object out{{"epoch", finding.roots.pending.epoch},
                          {"active_epoch", finding.roots.active.epoch},
@@ -89,7 +92,7 @@ Status try_out(const CliContext& context, const Finding& finding, chain::ChainCl
             client.estimate_gas({.to = finding.call.to, .data = finding.call.data}));
     if (estimate.reverted)
         return fail(ErrorCode::kConflict, "the contract would refuse it: " +
-                                              chain::describe_revert(estimate.revert_data));
+                                              contracts::describe_revert(estimate.revert_data));
     print(context, finding, {{"dry_run", true}, {"gas", estimate.gas}});
     if (!context.json)
         std::printf("dry run            would be disabled for %llu gas; nothing was sent\n",
@@ -116,12 +119,12 @@ Status send(const CliContext& context, const Finding& finding, const DisableOpti
 }
 
 Status disable(const CliContext& context, const DisableOptions& options) {
-    GYM_TRY(const chain::Deployment contracts, options.chain.contracts());
+    GYM_TRY(const contracts::Deployment contracts, options.chain.contracts());
     GYM_TRY(const std::string url, options.chain.rpc_url());
     GYM_TRY(const auto client, chain::make_http_client(url));
     GYM_CHECK(chain::check_chain_id(*client, contracts.chain_id));
     GYM_TRY(const Finding finding,
-            find(options, chain::RewardsDistributor(contracts.distributor), *client));
+            find(options, contracts::RewardsDistributor(contracts.distributor), *client));
     if (options.dry_run) return try_out(context, finding, *client);
     return send(context, finding, options);
 }

@@ -11,6 +11,8 @@
 #include "dispute_log.hpp"
 #include "dispute_print.hpp"
 #include "gym/chain/client.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/dispute_game.hpp"
 #include "network_options.hpp"
 
 namespace gym::app {
@@ -28,10 +30,10 @@ struct DisputeOptions {
 
 /// The chain of a deployment, and what was read of its disputes.
 struct Source {
-    chain::Deployment contracts;
+    contracts::Deployment contracts;
     std::unique_ptr<chain::ChainClient> client;
     std::unique_ptr<DisputeReader> reader;
-    chain::DisputeGame::Terms terms;
+    game::DisputeTerms terms;
 };
 
 Result<Source> open_source(const DisputeOptions& options) {
@@ -40,7 +42,7 @@ Result<Source> open_source(const DisputeOptions& options) {
     GYM_TRY(const std::string url, options.chain.rpc_url());
     GYM_TRY(out.client, chain::make_http_client(url));
     GYM_CHECK(chain::check_chain_id(*out.client, out.contracts.chain_id));
-    GYM_TRY(out.terms, chain::DisputeGame(out.contracts.dispute_game).terms(*out.client));
+    GYM_TRY(out.terms, contracts::DisputeGame(out.contracts.dispute_game).terms(*out.client));
     out.reader = std::make_unique<DisputeReader>(*out.client, out.contracts);
     return out;
 }

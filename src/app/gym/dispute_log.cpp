@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cctype>
 
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/game/evidence.hpp"
 
 namespace gym::app {
@@ -12,7 +15,7 @@ constexpr std::size_t kPrefixMin = 6;  // "0x" and two bytes
 constexpr std::size_t kIdsShown = 5;   // of games that an argument could mean
 
 /// What the call that opened a game is about.
-std::optional<protocol::UnitKey> key_of(const chain::Opened& opened) {
+std::optional<protocol::UnitKey> key_of(const contracts::Opened& opened) {
     const auto name = [](const protocol::UnitCommitment& says,
                          const protocol::RoundRecord& record) {
         return protocol::UnitKey{record.job_id, record.round, says.slot, says.attempt};
@@ -27,16 +30,16 @@ std::optional<protocol::UnitKey> key_of(const chain::Opened& opened) {
 /// Sorts events by the games that they belong to.
 class Sorter {
   public:
-    void take(const player::Happened& happened) {
+    void take(const player::LoggedEvent& happened) {
         happened_ = &happened;
         std::visit(*this, happened.event);
     }
     DisputeLog log() && { return std::move(log_); }
 
-    void operator()(const chain::Announced& announced) {
+    void operator()(const contracts::Announced& announced) {
         announcements_.insert_or_assign(announced.announcement, *happened_);
     }
-    void operator()(const chain::Opened& opened) {
+    void operator()(const contracts::Opened& opened) {
         GameLog game;
         game.opened = opened;
         game.key = key_of(opened);
@@ -46,20 +49,22 @@ class Sorter {
         index_of_game_[opened.game] = log_.games.size();
         log_.games.push_back(std::move(game));
     }
-    void operator()(const chain::Moved& moved) { add(moved.game); }
-    void operator()(const chain::FaultFound& fault) {
+    void operator()(const contracts::Moved& moved) { add(moved.game); }
+    void operator()(const contracts::FaultFound& fault) {
         if (GameLog* game = add(fault.game)) game->fault = fault;
     }
-    void operator()(const chain::GameEnded& ended) {
+    void operator()(const contracts::GameEnded& ended) {
         if (GameLog* game = add(ended.game)) game->ended = ended;
     }
-    void operator()(const chain::GasPaid& paid) {
+    void operator()(const contracts::GasPaid& paid) {
         GameLog* const game = find(paid.game);
         if (game == nullptr) return;
         game->gas_paid_wei = game->gas_paid_wei.plus(paid.amount_wei).value_or(game->gas_paid_wei);
     }
-    void operator()(const chain::UnitFaulty& faulty) { log_.units[faulty.unit].faulty = faulty; }
-    void operator()(const chain::UnitSettled& settled) {
+    void operator()(const contracts::UnitFaulty& faulty) {
+        log_.units[faulty.unit].faulty = faulty;
+    }
+    void operator()(const contracts::UnitSettled& settled) {
         log_.units[settled.unit].settled = settled;
         log_.units[settled.unit].settled_in = happened_->transaction;
     }
@@ -77,9 +82,9 @@ class Sorter {
         return game;
     }
 
-    const player::Happened* happened_ = nullptr;
+    const player::LoggedEvent* happened_ = nullptr;
     std::map<Digest, std::size_t> index_of_game_;
-    std::map<Digest, player::Happened> announcements_;
+    std::map<Digest, player::LoggedEvent> announcements_;
     DisputeLog log_;
 };
 
@@ -126,7 +131,7 @@ Result<const GameLog*> find_game(const DisputeLog& log, const std::string& wante
 
 std::size_t CourseNews::take(const GameLog& game) {
     std::vector<Digest> now;
-    for (const player::Happened& happened : game.course)
+    for (const player::LoggedEvent& happened : game.course)
         now.push_back(happened.transaction);
     const auto differs = std::ranges::mismatch(told_, now);
     const auto first = static_cast<std::size_t>(differs.in2 - now.begin());
@@ -134,9 +139,9 @@ std::size_t CourseNews::take(const GameLog& game) {
     return first;
 }
 
-Result<std::vector<player::Happened>> DisputeReader::read_blocks(std::uint64_t first,
-                                                                 std::uint64_t last) {
-    std::vector<player::Happened> out;
+Result<std::vector<player::LoggedEvent>> DisputeReader::read_blocks(std::uint64_t first,
+                                                                    std::uint64_t last) {
+    std::vector<player::LoggedEvent> out;
     if (first > last) return out;
     chain::LogQuery query;
     query.address = game_.address();
@@ -164,7 +169,7 @@ Result<DisputeLog> DisputeReader::read() {
     recent_gas_.clear();
     Sorter sorter;
     for (const auto* events : {&final_, &recent})
-        for (const player::Happened& happened : *events)
+        for (const player::LoggedEvent& happened : *events)
             sorter.take(happened);
     return std::move(sorter).log();
 }
@@ -185,9 +190,9 @@ Result<std::uint64_t> DisputeReader::gas_of(const Digest& transaction) {
     return receipt->gas_used;
 }
 
-Result<GameNow> game_now(chain::ChainClient& client, const chain::Deployment& contracts,
+Result<GameNow> game_now(chain::ChainClient& client, const contracts::Deployment& contracts,
                          const GameLog& game, const UnitLog& unit) {
-    const chain::DisputeGame contract(contracts.dispute_game);
+    const contracts::DisputeGame contract(contracts.dispute_game);
     GameNow out;
     GYM_TRY(out.game, contract.game_of(client, game.id()));
     GYM_TRY(out.clocks, contract.clocks_of(client, game.id()));
@@ -196,10 +201,10 @@ Result<GameNow> game_now(chain::ChainClient& client, const chain::Deployment& co
     // Stake says in the same transaction who got what.
     GYM_TRY(const auto receipt, client.receipt(*unit.settled_in));
     if (!receipt) return out;
-    const chain::Stake stake(contracts.stake);
+    const contracts::Stake stake(contracts.stake);
     for (const chain::Log& log : receipt->logs) {
         GYM_TRY(const auto event, stake.parse_event(log));
-        const auto* slashed = event ? std::get_if<chain::Slashed>(&*event) : nullptr;
+        const auto* slashed = event ? std::get_if<contracts::Slashed>(&*event) : nullptr;
         if (slashed != nullptr && slashed->owner == game.opened.asserter) out.slashed = *slashed;
     }
     return out;

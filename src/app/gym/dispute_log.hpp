@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "gym/chain/client.hpp"
-#include "gym/chain/deploy.hpp"
-#include "gym/chain/dispute_contracts.hpp"
 #include "gym/common/result.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/player/game_log.hpp"
 #include "gym/protocol/unit.hpp"
 
@@ -17,11 +18,11 @@
 namespace gym::app {
 
 struct GameLog {
-    chain::Opened opened;
+    contracts::Opened opened;
     /// Everything that happened in the game, in order: from its announcement to its end.
-    std::vector<player::Happened> course;
-    std::optional<chain::FaultFound> fault;
-    std::optional<chain::GameEnded> ended;
+    std::vector<player::LoggedEvent> course;
+    std::optional<contracts::FaultFound> fault;
+    std::optional<contracts::GameEnded> ended;
     Amount gas_paid_wei;  ///< from the challenger's escrow to the asserter
     /// What the opening says the unit is; absent if it cannot be read.
     std::optional<protocol::UnitKey> key;
@@ -33,8 +34,8 @@ struct GameLog {
 };
 
 struct UnitLog {
-    std::optional<chain::UnitFaulty> faulty;  ///< the last: who is rewarded
-    std::optional<chain::UnitSettled> settled;
+    std::optional<contracts::UnitFaulty> faulty;  ///< the last: who is rewarded
+    std::optional<contracts::UnitSettled> settled;
     std::optional<Digest> settled_in;  ///< transaction
 };
 
@@ -65,7 +66,7 @@ class CourseNews {
 class DisputeReader {
   public:
     /// `client` must outlive the reader.
-    DisputeReader(chain::ChainClient& client, const chain::Deployment& contracts)
+    DisputeReader(chain::ChainClient& client, const contracts::Deployment& contracts)
         : client_(client), game_(contracts.dispute_game), next_block_(contracts.start_block) {}
 
     /// What the chain says now; reads again only what a reorganisation could change.
@@ -77,26 +78,26 @@ class DisputeReader {
     [[nodiscard]] Result<std::uint64_t> gas_of(const Digest& transaction);
 
   private:
-    Result<std::vector<player::Happened>> read_blocks(std::uint64_t first, std::uint64_t last);
+    Result<std::vector<player::LoggedEvent>> read_blocks(std::uint64_t first, std::uint64_t last);
 
     chain::ChainClient& client_;
-    chain::DisputeGame game_;
+    contracts::DisputeGame game_;
     std::uint64_t next_block_;  ///< everything before is final and in final_
-    std::vector<player::Happened> final_;
+    std::vector<player::LoggedEvent> final_;
     std::map<Digest, std::uint64_t> final_gas_;
     std::map<Digest, std::uint64_t> recent_gas_;  ///< since the last read()
 };
 
 /// A game with the contract's view of it now.
 struct GameNow {
-    chain::DisputeGame::Game game;
-    chain::DisputeGame::Clocks clocks;
-    chain::DisputeGame::Unit unit;
-    std::optional<chain::Slashed> slashed;
+    game::GameState game;
+    contracts::DisputeGame::Clocks clocks;
+    game::UnitState unit;
+    std::optional<contracts::Slashed> slashed;
 };
 /// @errors as ChainClient.
 [[nodiscard]] Result<GameNow> game_now(chain::ChainClient& client,
-                                       const chain::Deployment& contracts, const GameLog& game,
+                                       const contracts::Deployment& contracts, const GameLog& game,
                                        const UnitLog& unit);
 
 }  // namespace gym::app

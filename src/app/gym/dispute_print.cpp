@@ -8,6 +8,8 @@
 
 #include "dispute_words.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/crypto/key.hpp"
 
 namespace gym::app {
@@ -27,14 +29,15 @@ std::string utc(std::uint64_t unix_s) {
 std::string place_of(const DisputeReport& report) {
     const Whereabouts where = whereabouts(report.log.course);
     if (report.log.fault) return fault_words(*report.log.fault, where);
-    const chain::GameCursor* cursor = &report.log.opened.cursor;
-    for (const player::Happened& happened : report.log.course)
-        if (const auto* moved = std::get_if<chain::Moved>(&happened.event)) cursor = &moved->next;
+    const game::Cursor* cursor = &report.log.opened.cursor;
+    for (const player::LoggedEvent& happened : report.log.course)
+        if (const auto* moved = std::get_if<contracts::Moved>(&happened.event))
+            cursor = &moved->next;
     return place_words(*cursor, where);
 }
 
 /// A fault that an opening shows has no numbers: what was signed contradicts itself.
-bool has_numbers(const chain::FaultFound& fault) {
+bool has_numbers(const contracts::FaultFound& fault) {
     return fault.claimed != fault.computed;
 }
 
@@ -46,7 +49,7 @@ std::string bond_words(const DisputeReport& report) {
            report.log.ended->to_asserter.to_tokens() + " to the asserter";
 }
 
-json::object fault_json(const chain::FaultFound& fault, const Whereabouts& where) {
+json::object fault_json(const contracts::FaultFound& fault, const Whereabouts& where) {
     return {{"place", fault_words(fault, where)},
             {"element", fault.element.to_string()},
             {"claimed", fault.claimed.hex()},
@@ -68,25 +71,25 @@ struct Told {
 struct Teller {
     const Whereabouts& where;
 
-    Told operator()(const chain::Announced& /*announced*/) const {
+    Told operator()(const contracts::Announced& /*announced*/) const {
         return {"announced", "challenger", "announce", "", 0};
     }
-    Told operator()(const chain::Opened& opened) const {
+    Told operator()(const contracts::Opened& opened) const {
         return {"opened", "challenger", move_name(opened.data), place_words(opened.cursor, where),
                 opened.data.size()};
     }
-    Told operator()(const chain::Moved& moved) const {
+    Told operator()(const contracts::Moved& moved) const {
         return {"moved", moved.by_asserter ? "asserter" : "challenger", move_name(moved.data),
                 place_words(moved.next, where), moved.data.size()};
     }
-    Told operator()(const chain::FaultFound& fault) const {
+    Told operator()(const contracts::FaultFound& fault) const {
         std::string words = "a fault: " + fault_words(fault, where);
         if (has_numbers(fault))
             words += "; the asserter claimed " + value_words(fault.claimed, fault, where) +
                      ", the contract computed " + value_words(fault.computed, fault, where);
         return {"fault_found", "challenger", move_name(fault.move), std::move(words), 0};
     }
-    Told operator()(const chain::GameEnded& ended) const {
+    Told operator()(const contracts::GameEnded& ended) const {
         return {"ended", "", "", status_words(ended.status), 0};
     }
     template <class Other>
@@ -118,7 +121,7 @@ void line(const char* label, const std::string& text) {
 }
 
 void print_head(const DisputeReport& report) {
-    const chain::Opened& opened = report.log.opened;
+    const contracts::Opened& opened = report.log.opened;
     line("game", report.log.id().hex());
     const auto& key = report.log.key;
     line("unit", key ? report.log.registry_unit()->hex() : "not known: its opening cannot be read");
@@ -156,7 +159,7 @@ void print_end(const DisputeReport& report) {
                              ", by the contract");
     }
     if (report.now.slashed) {
-        const chain::Slashed& slash = *report.now.slashed;
+        const contracts::Slashed& slash = *report.now.slashed;
         line("slashed", report.unit.settled->taken.to_tokens() + " tokens of the asserter's stake");
         line("burned", slash.burned.to_tokens() + " tokens");
         if (!slash.compensation.is_zero())
@@ -173,7 +176,7 @@ void print_end(const DisputeReport& report) {
 }  // namespace
 
 json::object event_json(const GameLog& log, std::size_t index) {
-    const player::Happened& happened = log.course[index];
+    const player::LoggedEvent& happened = log.course[index];
     const Told told = tell(log, index);
     const auto text = [](const std::string& words) {
         return words.empty() ? json::value(nullptr) : json::value(words);
@@ -184,14 +187,14 @@ json::object event_json(const GameLog& log, std::size_t index) {
                      {"words", text(told.words)},
                      {"block", happened.block_number},
                      {"transaction", happened.transaction.hex()}};
-    if (const auto* moved = std::get_if<chain::Moved>(&happened.event)) {
-        out["stage"] = moved->next.stage;
+    if (const auto* moved = std::get_if<contracts::Moved>(&happened.event)) {
+        out["stage"] = static_cast<std::uint8_t>(moved->next.stage);
         out["height"] = moved->next.height;
         out["index"] = moved->next.index;
         out["leaves"] = moved->next.leaves;
     }
     if (told.calldata_bytes != 0) out["calldata_bytes"] = told.calldata_bytes;
-    if (const auto* fault = std::get_if<chain::FaultFound>(&happened.event))
+    if (const auto* fault = std::get_if<contracts::FaultFound>(&happened.event))
         out["fault"] = fault_json(*fault, whereabouts(log.course));
     return out;
 }
@@ -266,7 +269,7 @@ std::string summary_line(const DisputeReport& report) {
 }
 
 std::string event_line(const GameLog& log, std::size_t index) {
-    const player::Happened& happened = log.course[index];
+    const player::LoggedEvent& happened = log.course[index];
     const Told told = tell(log, index);
     std::string out = fmt::format("block {}  {:<10}  {}", happened.block_number,
                                   told.by.empty() ? "end" : told.by, told.call);

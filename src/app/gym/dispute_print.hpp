@@ -4,7 +4,6 @@
 #include <string>
 
 #include "dispute_log.hpp"
-#include "gym/chain/dispute_contracts.hpp"
 
 namespace gym::app {
 
@@ -13,7 +12,7 @@ struct DisputeReport {
     GameLog log;
     UnitLog unit;
     GameNow now;
-    chain::DisputeGame::Terms terms;
+    game::DisputeTerms terms;
     player::GameCost cost;
 };
 

@@ -10,8 +10,10 @@
 #include <variant>
 
 #include "gym/chain/abi.hpp"
+#include "gym/contracts/dispute_game.hpp"
 #include "gym/game/calldata.hpp"
 #include "gym/game/evidence.hpp"
+#include "gym/game/state.hpp"
 
 namespace gym::app {
 namespace {
@@ -36,7 +38,7 @@ std::string field_name(const char* const (&names)[N], const Amount& element) {
 }
 
 /// The leaves below a node: "chunk 12 of 25", or "chunks 8 to 15 of 25".
-std::string leaves_below(const chain::GameCursor& cursor, const std::string& noun) {
+std::string leaves_below(const game::Cursor& cursor, const std::string& noun) {
     if (cursor.height >= 64 || cursor.leaves == 0) return noun;
     const std::uint64_t first = cursor.index << cursor.height;
     const std::uint64_t last = std::min(((cursor.index + 1) << cursor.height), cursor.leaves) - 1;
@@ -103,7 +105,7 @@ std::string primitive_words(const Whereabouts& where) {
 std::string outer_words(const Whereabouts& where) {
     std::string out = "the aggregate";
     if (where.parameter) out += ", parameter " + number(*where.parameter);
-    if (where.tree == game::OuterTree::momentum) out += ", its momentum";
+    if (where.tree == game::OuterTree::kMomentum) out += ", its momentum";
     return out;
 }
 
@@ -139,14 +141,14 @@ std::optional<std::uint32_t> slot_at(ByteView slots, std::uint32_t position) {
 }
 
 /// The tensors that a node of an aggregate stands for.
-std::string outer_state_words(const chain::GameCursor& cursor, const Whereabouts& where) {
+std::string outer_state_words(const game::Cursor& cursor, const Whereabouts& where) {
     switch (where.tree) {
-        case game::OuterTree::base:
+        case game::OuterTree::kBase:
             return "the aggregate, " + leaves_below(cursor, "parameter");
-        case game::OuterTree::momentum:
+        case game::OuterTree::kMomentum:
             return "the aggregate, " + leaves_below(cursor, "momentum tensor");
-        case game::OuterTree::both:
-        case game::OuterTree::none:
+        case game::OuterTree::kBoth:
+        case game::OuterTree::kNone:
             break;
     }
     return "the aggregate's record, " + leaves_below(cursor, "state tensor");
@@ -245,10 +247,10 @@ void Whereabouts::follow(const game::Move& move) {
         move);
 }
 
-Whereabouts whereabouts(std::span<const player::Happened> course) {
+Whereabouts whereabouts(std::span<const player::LoggedEvent> course) {
     Whereabouts out;
-    for (const player::Happened& happened : course) {
-        const auto* moved = std::get_if<chain::Moved>(&happened.event);
+    for (const player::LoggedEvent& happened : course) {
+        const auto* moved = std::get_if<contracts::Moved>(&happened.event);
         if (moved == nullptr) continue;
         const auto sent = game::read_call(moved->data);
         if (sent.ok()) out.follow(sent->move);
@@ -256,8 +258,8 @@ Whereabouts whereabouts(std::span<const player::Happened> course) {
     return out;
 }
 
-std::string status_words(chain::GameStatus status) {
-    using enum chain::GameStatus;
+std::string status_words(game::GameStatus status) {
+    using enum game::GameStatus;
     switch (status) {
         case kAsserterMoves:
             return "the asserter must answer";
@@ -286,42 +288,44 @@ std::string move_name(ByteView call_data) {
     return name_of_selector(call_data.first(std::min<std::size_t>(4, call_data.size())));
 }
 
-std::string place_words(const chain::GameCursor& cursor, const Whereabouts& where) {
-    switch (static_cast<Stage>(cursor.stage)) {
-        case Stage::unit:
+std::string place_words(const game::Cursor& cursor, const Whereabouts& where) {
+    switch (cursor.stage) {
+        case Stage::kNone:
+            break;
+        case Stage::kUnit:
             return "the unit";
-        case Stage::steps:
+        case Stage::kSteps:
             return leaves_below(cursor, "step");
-        case Stage::step:
+        case Stage::kStep:
             return step_words(where) + ", its record";
-        case Stage::trace:
+        case Stage::kTrace:
             return step_words(where) + ", " + leaves_below(cursor, "trace leaf");
-        case Stage::state:
+        case Stage::kState:
             return step_words(where) + ", " + leaves_below(cursor, "state tensor");
-        case Stage::gradients:
+        case Stage::kGradients:
             return step_words(where) + ", " + leaves_below(cursor, "gradient");
-        case Stage::macro:
+        case Stage::kMacro:
             return macro_words(where);
-        case Stage::primitives:
+        case Stage::kPrimitives:
             return leaf_words(where) + ", " + leaves_below(cursor, "primitive") + " of its op";
-        case Stage::tensor:
+        case Stage::kTensor:
             return tensor_words(where) + ", its tensor";
-        case Stage::chunks:
+        case Stage::kChunks:
             return tensor_words(where) + ", " + leaves_below(cursor, "chunk");
-        case Stage::outer:
+        case Stage::kOuter:
             return "the aggregate, what it is made from";
-        case Stage::outer_state:
+        case Stage::kOuterState:
             return outer_state_words(cursor, where);
-        case Stage::column:
+        case Stage::kColumn:
             return outer_words(where) + ", element " + number(cursor.index) + " of " +
                    number(cursor.leaves) + " deltas";
-        case Stage::included:
+        case Stage::kIncluded:
             return "the delta of slot " + number(cursor.index) + " in the aggregate";
     }
-    return "stage " + number(cursor.stage);
+    return "stage " + number(static_cast<std::uint8_t>(cursor.stage));
 }
 
-std::string fault_words(const chain::FaultFound& fault, const Whereabouts& where) {
+std::string fault_words(const contracts::FaultFound& fault, const Whereabouts& where) {
     const std::string proof = name_of_selector(fault.move);
     const std::string element = fault.element.to_string();
     if (proof == "open")
@@ -346,7 +350,7 @@ std::string fault_words(const chain::FaultFound& fault, const Whereabouts& where
     return proof + ", element " + element;
 }
 
-std::string value_words(const Digest& word, const chain::FaultFound& fault,
+std::string value_words(const Digest& word, const contracts::FaultFound& fault,
                         const Whereabouts& where) {
     const auto bits = small_number(word);
     if (!bits) return word.hex();

@@ -6,8 +6,10 @@
 #include <string>
 
 #include "dispute_log.hpp"
+#include "gym/contracts/dispute_game.hpp"
 #include "gym/dispute/trace_program.hpp"
 #include "gym/game/moves.hpp"
+#include "gym/game/state.hpp"
 
 /// A game in words: where it is and what was found.
 namespace gym::app {
@@ -25,7 +27,7 @@ struct Whereabouts {
     std::optional<dispute::Shape> shape;  ///< of the tensor that is disputed
     // Of an aggregate.
     bool aggregate = false;
-    game::OuterTree tree = game::OuterTree::none;
+    game::OuterTree tree = game::OuterTree::kNone;
     std::optional<std::uint32_t> parameter;
     std::optional<std::uint64_t> element;        ///< of the parameter
     std::optional<std::uint32_t> included_slot;  ///< whose delta it may have no right to
@@ -34,20 +36,20 @@ struct Whereabouts {
 };
 
 /// After what happened in a game so far. @param course of one game, or its beginning.
-[[nodiscard]] Whereabouts whereabouts(std::span<const player::Happened> course);
+[[nodiscard]] Whereabouts whereabouts(std::span<const player::LoggedEvent> course);
 
 /// How a game stands: "the asserter must answer", "over: the fault is proven".
-[[nodiscard]] std::string status_words(chain::GameStatus status);
+[[nodiscard]] std::string status_words(game::GameStatus status);
 /// "2", "aggregate", "-" if it is not known.
 [[nodiscard]] std::string slot_words(const std::optional<protocol::UnitKey>& key);
 /// "pickStep", ...; the selector in hexadecimal if no move has it.
 [[nodiscard]] std::string move_name(ByteView call_data);
 /// Where a cursor is: "step 12, trace leaves 256 to 511 of 900".
-[[nodiscard]] std::string place_words(const chain::GameCursor& cursor, const Whereabouts& where);
+[[nodiscard]] std::string place_words(const game::Cursor& cursor, const Whereabouts& where);
 /// Where a proof found the fault: "step 12, leaf 300, primitive 3 (block_dot), element 77".
-[[nodiscard]] std::string fault_words(const chain::FaultFound& fault, const Whereabouts& where);
+[[nodiscard]] std::string fault_words(const contracts::FaultFound& fault, const Whereabouts& where);
 /// A number that was claimed or computed: "0.25 (f32 0x3e800000)", "-3 (i32 0xfffffffd)", a digest.
-[[nodiscard]] std::string value_words(const Digest& word, const chain::FaultFound& fault,
+[[nodiscard]] std::string value_words(const Digest& word, const contracts::FaultFound& fault,
                                       const Whereabouts& where);
 
 }  // namespace gym::app

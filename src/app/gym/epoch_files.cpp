@@ -4,13 +4,14 @@
 
 #include "api_request.hpp"
 #include "gym/common/file.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
 
 namespace gym::app {
 namespace {
 
 /// The tree behind a root on chain.
 Result<rewards::PayoutTree> tree_behind(const EpochFileOptions& options,
-                                        const chain::RootSubmitted& root) {
+                                        const contracts::RootSubmitted& root) {
     GYM_TRY(NamedFile file, fetch_epoch_file(options, root.epoch));
     GYM_TRY(rewards::PayoutTree tree,
             rewards::PayoutTree::build(file.content.domain, std::move(file.content.payouts)));
@@ -21,8 +22,8 @@ Result<rewards::PayoutTree> tree_behind(const EpochFileOptions& options,
                                           ": nothing can be proven about it");
 }
 
-Result<chain::Claim> leaf_of(const rewards::PayoutTree& tree, const Address& earner) {
-    chain::Claim out;
+Result<contracts::Claim> leaf_of(const rewards::PayoutTree& tree, const Address& earner) {
+    contracts::Claim out;
     out.earner = earner;
     GYM_TRY(out.cumulative, tree.cumulative_of(earner));
     GYM_TRY(out.proof, tree.prove(earner));
@@ -55,8 +56,8 @@ Result<NamedFile> fetch_epoch_file(const EpochFileOptions& options, std::uint64_
 }
 
 Result<std::optional<FallenProof>> prove_fallen(const EpochFileOptions& options,
-                                                const chain::RootSubmitted& active,
-                                                const chain::RootSubmitted& pending) {
+                                                const contracts::RootSubmitted& active,
+                                                const contracts::RootSubmitted& pending) {
     GYM_TRY(const rewards::PayoutTree before, tree_behind(options, active));
     GYM_TRY(const rewards::PayoutTree after, tree_behind(options, pending));
     const auto fallen = rewards::most_fallen(before.payouts(), after.payouts());

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "gym/chain/contracts.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
 #include "gym/rewards/epoch_file.hpp"
 #include "network_options.hpp"
 
@@ -30,15 +30,15 @@ struct NamedFile {
 
 /// What RewardsDistributor.disableFallen takes: one earner's leaves under both roots.
 struct FallenProof {
-    chain::Claim active;
-    chain::Claim pending;
+    contracts::Claim active;
+    contracts::Claim pending;
 };
 
 /// The earner that has least under the pending root compared with the active one, with proofs from
 /// the two epochs' files. Nothing if nobody's amount fell. @errors of fetch_epoch_file(); kMismatch
 /// if a file does not give the root on chain: without its leaves nothing can be proven.
-[[nodiscard]] Result<std::optional<FallenProof>> prove_fallen(const EpochFileOptions& options,
-                                                              const chain::RootSubmitted& active,
-                                                              const chain::RootSubmitted& pending);
+[[nodiscard]] Result<std::optional<FallenProof>> prove_fallen(
+    const EpochFileOptions& options, const contracts::RootSubmitted& active,
+    const contracts::RootSubmitted& pending);
 
 }  // namespace gym::app

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "api_request.hpp"
-#include "gym/chain_store/account.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/contracts/account.hpp"
+#include "gym/contracts/deployment.hpp"
 
 namespace gym::app {
 namespace {
@@ -19,7 +21,7 @@ struct NamedContract {
     const Address& address;
 };
 
-std::array<NamedContract, 6> named(const chain::Deployment& contracts) {
+std::array<NamedContract, 6> named(const contracts::Deployment& contracts) {
     return {{{"token", "token", contracts.token},
              {"job_escrow", "job escrow", contracts.escrow},
              {"rewards_distributor", "rewards distributor", contracts.distributor},
@@ -39,14 +41,14 @@ Error differs(const std::string& what, const std::string& theirs, const std::str
 
 }  // namespace
 
-Status check_contracts(chain::ChainClient& client, const chain::Deployment& contracts) {
+Status check_contracts(chain::ChainClient& client, const contracts::Deployment& contracts) {
     for (const NamedContract& contract : named(contracts))
-        GYM_CHECK(chain_store::check_contract(client, contract.address, contract.name));
+        GYM_CHECK(contracts::check_contract(client, contract.address, contract.name));
     return {};
 }
 
 Status check_network(const std::optional<std::string>& api_url,
-                     const chain::Deployment& contracts) {
+                     const contracts::Deployment& contracts) {
     if (!api_url) return {};
     const auto answer = api_get(*api_url, "/v1/network");
     const json::object* const object = answer.ok() ? answer->if_object() : nullptr;

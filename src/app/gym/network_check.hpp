@@ -4,21 +4,21 @@
 #include <string>
 
 #include "gym/chain/client.hpp"
-#include "gym/chain/deploy.hpp"
 #include "gym/common/result.hpp"
+#include "gym/contracts/deployment.hpp"
 
 namespace gym::app {
 
 /// That there is code at every address of `contracts`: a call to an address without any succeeds
 /// and does nothing. @errors kNotFound naming the contract; those of the chain.
 [[nodiscard]] Status check_contracts(chain::ChainClient& client,
-                                     const chain::Deployment& contracts);
+                                     const contracts::Deployment& contracts);
 
 /// That the network which gym-api serves is on the contracts of the user's file. A gym-api that
 /// does not say so is told on standard error, and no obstacle: the file is what counts, and money
 /// must be movable without the API. @param api_url absent where the user named none.
 /// @errors kMismatch naming the contract and both addresses.
 [[nodiscard]] Status check_network(const std::optional<std::string>& api_url,
-                                   const chain::Deployment& contracts);
+                                   const contracts::Deployment& contracts);
 
 }  // namespace gym::app

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "gym/contracts/deployment.hpp"
 #include "gym/crypto/key.hpp"
 
 namespace gym::app {
@@ -96,12 +97,12 @@ Result<std::string> ChainOptions::rpc_url() const {
     return fail(ErrorCode::kInvalidArgument, "which chain? --chain http://host:port or GYM_CHAIN");
 }
 
-Result<chain::Deployment> ChainOptions::contracts() const {
+Result<contracts::Deployment> ChainOptions::contracts() const {
     const std::string chosen = flag_or_environment(deployment, "GYM_DEPLOYMENT");
     if (chosen.empty())
         return fail(ErrorCode::kInvalidArgument,
                     "which contracts? --deployment deployment.json or GYM_DEPLOYMENT");
-    return chain::load_deployment(chosen);
+    return contracts::load_deployment(chosen);
 }
 
 CLI::Validator not_empty() {

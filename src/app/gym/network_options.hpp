@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 
-#include "gym/chain/deploy.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "gym/node/node_config.hpp"
 
 namespace gym::app {
@@ -48,7 +48,7 @@ struct ChainOptions {
     [[nodiscard]] Result<std::string> rpc_url() const;
     /// Contract addresses come from a file that the user chose, never from the API: whoever names
     /// the contract receives the money. --deployment, else $GYM_DEPLOYMENT.
-    [[nodiscard]] Result<chain::Deployment> contracts() const;
+    [[nodiscard]] Result<contracts::Deployment> contracts() const;
 };
 
 /// For options that an empty shell variable must not switch off: `--address "$node"`.

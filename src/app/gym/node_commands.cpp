@@ -62,28 +62,28 @@ Status register_command(const CliContext& context, const RegisterFlags& flags) {
     return {};
 }
 
-json::object unit_json(const rpc::UnitView& unit) {
-    return {{"unit", unit.unit_id.hex()},
-            {"job_id", unit.unit.job_id.hex()},
-            {"round", unit.unit.round},
-            {"slot", unit.unit.slot},
+json::object unit_json(const records::UnitSummary& unit) {
+    return {{"unit", unit.id.hex()},
+            {"job_id", unit.key.job_id.hex()},
+            {"round", unit.key.round},
+            {"slot", unit.key.slot},
             {"kind", protocol::to_string(unit.kind)},
-            {"state", protocol::to_string(unit.state)},
-            {"deadline_ms", unit.deadline_ms},
+            {"state", protocol::to_string(unit.status.state)},
+            {"deadline_ms", unit.status.deadline_ms},
             {"reason_code", unit.reason_code},
             {"reason", unit.reason}};
 }
 
-json::array units_json(const std::vector<rpc::UnitView>& units) {
+json::array units_json(const std::vector<records::UnitReceipt>& units) {
     json::array out;
-    for (const rpc::UnitView& unit : units)
+    for (const records::UnitReceipt& unit : units)
         out.push_back(unit_json(unit));
     return out;
 }
 
-json::object status_json(const rpc::NodeStatus& status) {
+json::object status_json(const records::NodeStatus& status) {
     return {{"address", status.address.hex()},
-            {"role", rpc::to_string(status.role)},
+            {"role", records::to_string(status.role)},
             {"excluded", !status.excluded_because.empty()},
             {"excluded_because", status.excluded_because},
             {"idle_because", status.idle_because},
@@ -124,10 +124,10 @@ void print_account(const json::object& account) {
                 text("kind").c_str(), text("state").c_str());
 }
 
-void print_status(const rpc::NodeStatus& status) {
+void print_status(const records::NodeStatus& status) {
     const auto silent_ms = SystemClock().now_ms() - status.last_seen_ms;
     std::printf("address      %s (%s)\n", crypto::to_checksum(status.address).c_str(),
-                std::string(rpc::to_string(status.role)).c_str());
+                std::string(records::to_string(status.role)).c_str());
     if (!status.excluded_because.empty())
         std::printf("state        excluded: %s\n", status.excluded_because.c_str());
     else if (status.last_seen_ms != 0 && silent_ms > kSilentAfterMs)
@@ -154,9 +154,9 @@ void print_status(const rpc::NodeStatus& status) {
     else
         std::printf("uptime       %.1f %% of the last hour's %u challenges\n",
                     static_cast<double>(status.uptime_ppm) / 1e4, status.challenges);
-    for (const rpc::UnitView& unit : status.recent_units)
+    for (const records::UnitReceipt& unit : status.recent_units)
         if (!unit.reason.empty())
-            std::printf("%-12s %s\n", std::string(protocol::to_string(unit.state)).c_str(),
+            std::printf("%-12s %s\n", std::string(protocol::to_string(unit.status.state)).c_str(),
                         unit.reason.c_str());
 }
 
@@ -176,7 +176,7 @@ Status status_command(const CliContext& context, const NodeOptions& options) {
     client.attempts_max = 2;
     const SystemClock clock;
     GYM_TRY(const auto coordinator, rpc::connect(client, std::move(key), clock));
-    GYM_TRY(const rpc::NodeStatus status, coordinator->node_status(std::nullopt));
+    GYM_TRY(const records::NodeStatus status, coordinator->node_status(std::nullopt));
     // What the coordinator said is shown whether or not gym-api answers.
     const Result<json::object> account = account_of(config.api, address);
     if (context.json) {

@@ -10,6 +10,9 @@
 #include "database_options.hpp"
 #include "evaluation_commands.hpp"
 #include "gym/common/data_folder.hpp"
+#include "gym/contracts/artifact.hpp"
+#include "gym/contracts/deploy.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/migrate.hpp"
 #include "network_options.hpp"
@@ -53,7 +56,7 @@ struct DeployFlags {
 };
 
 void print_deployment(const CliContext& context, const Address& admin,
-                      const chain::Deployment& deployment, const std::string& out) {
+                      const contracts::Deployment& deployment, const std::string& out) {
     if (context.json) {
         context.print_json({{"chain_id", deployment.chain_id},
                             {"start_block", deployment.start_block},
@@ -86,18 +89,18 @@ Status deploy_contracts(const CliContext& context, const DeployFlags& flags) {
     ChainOptions chain;
     chain.url = flags.url;
     GYM_TRY(const std::string url, chain.rpc_url());
-    GYM_TRY(const auto artifacts, chain::find_artifacts());
+    GYM_TRY(const auto artifacts, contracts::find_artifacts());
     GYM_TRY(const LockedAccount locked, open_account(flags.keys, url));
     const auto& account = locked.account;
     if (account->chain_id() != file.chain_id)
         return fail(ErrorCode::kMismatch, url + " is chain " + std::to_string(account->chain_id()) +
                                               ", " + flags.file + " is for chain " +
                                               std::to_string(file.chain_id));
-    GYM_TRY(const chain::Deployment deployment,
-            chain::deploy(account->manager(), account->client(), artifacts, file.params,
-                          kMinedTimeoutMs));
-    GYM_CHECK(chain::wait_deployment_final(account->manager(), kFinalTimeoutMs));
-    GYM_CHECK(chain::save_deployment(flags.out, deployment));
+    GYM_TRY(const contracts::Deployment deployment,
+            contracts::deploy(account->manager(), account->client(), artifacts, file.params,
+                              kMinedTimeoutMs));
+    GYM_CHECK(contracts::wait_deployment_final(account->manager(), kFinalTimeoutMs));
+    GYM_CHECK(contracts::save_deployment(flags.out, deployment));
     print_deployment(context, account->address(), deployment, flags.out);
     return {};
 }

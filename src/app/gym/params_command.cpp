@@ -8,6 +8,7 @@
 #include "cli_context.hpp"
 #include "contracts_file.hpp"
 #include "gym/common/data_folder.hpp"
+#include "gym/game/dispute_params.hpp"
 #include "gym/protocol/incentives.hpp"
 #include "params_file.hpp"
 
@@ -142,7 +143,7 @@ void print_json(const CliContext& context, const ParamsFile& read, const std::st
 }
 
 Status check(const CliContext& context, const ParamsOptions& options) {
-    std::optional<chain::DisputeParams> contracts;
+    std::optional<game::DisputeParams> contracts;
     if (!options.contracts.empty()) {
         GYM_TRY(const ContractsFile file, load_contracts_file(options.contracts));
         contracts = file.params.dispute;

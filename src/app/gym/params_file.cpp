@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "gym/common/yaml.hpp"
+#include "gym/game/dispute_params.hpp"
 
 namespace gym::app {
 namespace {
@@ -142,7 +143,7 @@ Status read_times(Reader in, protocol::TimeTerms& out) {
     return in.finish();
 }
 
-protocol::IncentiveParams terms_of(const chain::DisputeParams& contracts) {
+protocol::IncentiveParams terms_of(const game::DisputeParams& contracts) {
     protocol::IncentiveParams out;
     out.slash = {contracts.burned_ppm, contracts.compensation_ppm};
     out.challenge.bond_tokens = std::stod(contracts.bond.to_tokens());
@@ -159,10 +160,10 @@ protocol::IncentiveParams terms_of(const chain::DisputeParams& contracts) {
 }  // namespace
 
 Result<ParamsFile> load_params_file(const std::string& path,
-                                    const std::optional<chain::DisputeParams>& contracts) {
+                                    const std::optional<game::DisputeParams>& contracts) {
     GYM_TRY(YamlMap file, YamlMap::load_file(path));
     ParamsFile out;
-    out.params = terms_of(contracts.value_or(chain::DisputeParams{}));
+    out.params = terms_of(contracts.value_or(game::DisputeParams{}));
     protocol::IncentiveParams& params = out.params;
     std::vector<Overruled>* const overruled = contracts ? &out.overruled : nullptr;
     GYM_TRY(Reader worker, Reader::below(file, "worker", overruled));

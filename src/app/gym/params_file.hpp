@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "gym/chain/deploy.hpp"
 #include "gym/common/result.hpp"
+#include "gym/game/dispute_params.hpp"
 #include "gym/protocol/incentives.hpp"
 
 namespace gym::app {
@@ -28,6 +28,6 @@ struct ParamsFile {
 /// says otherwise is told. nullopt: the file's own terms are checked.
 /// @errors kIo, kNotFound, kInvalidArgument naming file, line and key.
 [[nodiscard]] Result<ParamsFile> load_params_file(
-    const std::string& path, const std::optional<chain::DisputeParams>& contracts);
+    const std::string& path, const std::optional<game::DisputeParams>& contracts);
 
 }  // namespace gym::app

@@ -1,9 +1,10 @@
 #include "payout_roots.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
 
 namespace gym::app {
 
 Result<PayoutRoots> payout_roots(chain::ChainClient& client,
-                                 const chain::RewardsDistributor& distributor) {
+                                 const contracts::RewardsDistributor& distributor) {
     PayoutRoots out;
     // In this order: a root that becomes active in between is found once at least.
     GYM_TRY(out.pending, distributor.pending_root(client));

@@ -9,8 +9,14 @@
 
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
-#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/chain/intent_store.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/contracts/account.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/stake.hpp"
 #include "network_options.hpp"
 
 namespace gym::app {
@@ -40,7 +46,7 @@ std::uint64_t wait_s(const StakeState& state, const OpenThaw& thaw) {
 /// Logs of one of our contracts up to block `head` whose indexed parameter `index`, counted from 1,
 /// is `owner`.
 Result<std::vector<chain::Log>> logs_about(chain::ChainClient& client,
-                                           const chain::Deployment& contracts,
+                                           const contracts::Deployment& contracts,
                                            const Address& contract, std::size_t index,
                                            const Address& owner, std::uint64_t head) {
     Digest topic;
@@ -55,12 +61,12 @@ Result<std::vector<chain::Log>> logs_about(chain::ChainClient& client,
 }
 
 /// What happened to the owner's stake up to block `head`.
-Result<std::vector<chain::StakeEvent>> stake_events(chain::ChainClient& client,
-                                                    const chain::Deployment& contracts,
-                                                    const Address& owner, std::uint64_t head) {
-    const chain::Stake stake(contracts.stake);
+Result<std::vector<contracts::StakeEvent>> stake_events(chain::ChainClient& client,
+                                                        const contracts::Deployment& contracts,
+                                                        const Address& owner, std::uint64_t head) {
+    const contracts::Stake stake(contracts.stake);
     GYM_TRY(const auto logs, logs_about(client, contracts, contracts.stake, 1, owner, head));
-    std::vector<chain::StakeEvent> out;
+    std::vector<contracts::StakeEvent> out;
     for (const chain::Log& log : logs) {
         GYM_TRY(const auto event, stake.parse_event(log));
         if (event) out.push_back(*event);
@@ -68,10 +74,10 @@ Result<std::vector<chain::StakeEvent>> stake_events(chain::ChainClient& client,
     return out;
 }
 
-Amount slashed_in(const std::vector<chain::StakeEvent>& events) {
+Amount slashed_in(const std::vector<contracts::StakeEvent>& events) {
     Amount out;
-    for (const chain::StakeEvent& event : events)
-        if (const auto* const slash = std::get_if<chain::Slashed>(&event))
+    for (const contracts::StakeEvent& event : events)
+        if (const auto* const slash = std::get_if<contracts::Slashed>(&event))
             for (const Amount& part : {slash->burned, slash->reward, slash->compensation})
                 out = out.plus(part).value_or(out);
     return out;
@@ -129,7 +135,7 @@ void print(const Address& owner, const StakeState& state) {
 
 Status show(const CliContext& context, const StakeOptions& options) {
     GYM_TRY(const Address owner, asked_address(options.address, options.keys));
-    GYM_TRY(const chain::Deployment contracts, options.chain.contracts());
+    GYM_TRY(const contracts::Deployment contracts, options.chain.contracts());
     GYM_TRY(const std::string url, options.chain.rpc_url());
     GYM_TRY(const auto client, chain::make_http_client(url));
     GYM_CHECK(chain::check_chain_id(*client, contracts.chain_id));
@@ -162,8 +168,9 @@ Status report(const CliContext& context, const ChainSender& sender, const Addres
 
 /// How many units of `owner` have a proven fault that is not settled yet.
 Result<std::size_t> units_to_be_slashed(chain::ChainClient& client,
-                                        const chain::Deployment& contracts, const Address& owner) {
-    const chain::DisputeGame game(contracts.dispute_game);
+                                        const contracts::Deployment& contracts,
+                                        const Address& owner) {
+    const contracts::DisputeGame game(contracts.dispute_game);
     GYM_TRY(const auto head, client.block(chain::BlockTag::kLatest));
     if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
     GYM_TRY(const auto logs,
@@ -171,7 +178,7 @@ Result<std::size_t> units_to_be_slashed(chain::ChainClient& client,
     std::set<Digest> out;  // a fault can be proven by several
     for (const chain::Log& log : logs) {
         GYM_TRY(const auto event, game.parse_event(log));
-        const auto* const faulty = event ? std::get_if<chain::UnitFaulty>(&*event) : nullptr;
+        const auto* const faulty = event ? std::get_if<contracts::UnitFaulty>(&*event) : nullptr;
         if (faulty == nullptr) continue;
         GYM_TRY(const auto unit, game.unit_of(client, faulty->unit));
         if (!unit.settled) out.insert(faulty->unit);
@@ -182,8 +189,8 @@ Result<std::size_t> units_to_be_slashed(chain::ChainClient& client,
 /// A proven fault takes the whole stake when it is settled, also what was added after the proof.
 Status check_not_lost(const ChainSender& sender, const Address& owner) {
     chain::ChainClient& client = sender.account->client();
-    GYM_TRY(const chain::Stake::Holding holding,
-            chain::Stake(sender.contracts.stake).stake_of(client, owner));
+    GYM_TRY(const contracts::Stake::Holding holding,
+            contracts::Stake(sender.contracts.stake).stake_of(client, owner));
     if (holding.locks == 0) return {};
     GYM_TRY(const std::size_t proven, units_to_be_slashed(client, sender.contracts, owner));
     if (proven == 0) {
@@ -214,7 +221,7 @@ Status add(const CliContext& context, const StakeOptions& options) {
 Status thaw(const CliContext& context, const StakeOptions& options) {
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
-    chain_store::Account& account = *sender.account;
+    contracts::Account& account = *sender.account;
     GYM_TRY(const StakeState before,
             read_stake(account.client(), sender.contracts, account.address()));
     if (before.active < amount)
@@ -222,7 +229,7 @@ Status thaw(const CliContext& context, const StakeOptions& options) {
                                                        " tokens are active, less than the " +
                                                        amount.to_tokens() + " to thaw");
     GYM_TRY(const chain::Outcome outcome,
-            account.execute(chain::Stake(sender.contracts.stake).thaw(amount)));
+            account.execute(contracts::Stake(sender.contracts.stake).thaw(amount)));
     return report(context, sender, account.address(), "thawing", amount, outcome);
 }
 
@@ -253,7 +260,7 @@ Status check_withdrawable(const StakeState& state) {
 
 Status withdraw(const CliContext& context, const StakeOptions& options) {
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
-    chain_store::Account& account = *sender.account;
+    contracts::Account& account = *sender.account;
     GYM_TRY(const StakeState before,
             read_stake(account.client(), sender.contracts, account.address()));
     GYM_CHECK(check_withdrawable(before));
@@ -262,7 +269,7 @@ Status withdraw(const CliContext& context, const StakeOptions& options) {
                            "stake: a slash left nothing of what has thawed; this only takes it off "
                            "the list\n");
     GYM_TRY(const chain::Outcome outcome,
-            account.execute(chain::Stake(sender.contracts.stake).withdraw()));
+            account.execute(contracts::Stake(sender.contracts.stake).withdraw()));
     GYM_TRY(const StakeState after,
             read_stake(account.client(), sender.contracts, account.address()));
     // After a slash, less than was thawed.
@@ -272,15 +279,15 @@ Status withdraw(const CliContext& context, const StakeOptions& options) {
 
 }  // namespace
 
-Result<StakeState> read_stake(chain::ChainClient& client, const chain::Deployment& contracts,
+Result<StakeState> read_stake(chain::ChainClient& client, const contracts::Deployment& contracts,
                               const Address& owner) {
-    const chain::Stake stake(contracts.stake);
+    const contracts::Stake stake(contracts.stake);
     GYM_TRY(const auto head, client.block(chain::BlockTag::kLatest));
     if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
     const chain::BlockId at = head->number;  // what is counted and what happened agree
     StakeState out;
     out.chain_time_s = head->timestamp_s;
-    GYM_TRY(const chain::Stake::Holding holding, stake.stake_of(client, owner, at));
+    GYM_TRY(const contracts::Stake::Holding holding, stake.stake_of(client, owner, at));
     out.active = holding.active;
     out.thawing = holding.thawing;
     out.locks = holding.locks;
@@ -290,7 +297,7 @@ Result<StakeState> read_stake(chain::ChainClient& client, const chain::Deploymen
     out.slashed = slashed_in(events);
     GYM_TRY(out.thaw_period_s, stake.thaw_period_s(client));
     GYM_TRY(out.wallet,
-            chain::GymToken(contracts.chain_id, contracts.token).balance_of(client, owner));
+            contracts::GymToken(contracts.chain_id, contracts.token).balance_of(client, owner));
     return out;
 }
 

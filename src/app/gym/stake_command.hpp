@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "gym/chain/client.hpp"
-#include "gym/chain/deploy.hpp"
-#include "gym/chain/dispute_contracts.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/result.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/stake.hpp"
 
 namespace gym::app {
 
@@ -35,12 +35,12 @@ struct StakeState {
 /// What `events` left of an owner's thaws: the last `count` of them, oldest first, with what each
 /// is worth as Stake.sol computes it. @param events all of the owner's, in the chain's order.
 /// @errors kMismatch: the events are not all, or of several owners.
-[[nodiscard]] Result<std::vector<OpenThaw>> open_thaws(std::span<const chain::StakeEvent> events,
-                                                       std::uint64_t count);
+[[nodiscard]] Result<std::vector<OpenThaw>> open_thaws(
+    std::span<const contracts::StakeEvent> events, std::uint64_t count);
 
 /// @errors as chain::ChainClient.
 [[nodiscard]] Result<StakeState> read_stake(chain::ChainClient& client,
-                                            const chain::Deployment& contracts,
+                                            const contracts::Deployment& contracts,
                                             const Address& owner);
 
 }  // namespace gym::app

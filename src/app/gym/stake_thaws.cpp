@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "gym/contracts/stake.hpp"
 #include "stake_command.hpp"
 
 // Stake.sol says of a pool of thawing stake only how much is in it. What a thaw has of it follows
@@ -10,25 +11,25 @@ namespace gym::app {
 namespace {
 
 struct Thaw {
-    chain::ThawStarted started;
+    contracts::ThawStarted started;
     bool worthless = false;
 };
 
 /// Plays Stake.sol's account of one owner.
 class Pool {
   public:
-    Status take(const chain::StakeEvent& event) { return std::visit(*this, event); }
+    Status take(const contracts::StakeEvent& event) { return std::visit(*this, event); }
 
-    Status operator()(const chain::Staked& staked) { return add(active_, staked.amount); }
-    Status operator()(const chain::ThawStarted& started) {
+    Status operator()(const contracts::Staked& staked) { return add(active_, staked.amount); }
+    Status operator()(const contracts::ThawStarted& started) {
         thaws_.push_back({started});
         GYM_CHECK(subtract(active_, started.amount));
         return add(thawing_, started.amount);
     }
-    Status operator()(const chain::StakeWithdrawn& withdrawn) {
+    Status operator()(const contracts::StakeWithdrawn& withdrawn) {
         return subtract(thawing_, withdrawn.amount);
     }
-    Status operator()(const chain::Slashed& slashed) {
+    Status operator()(const contracts::Slashed& slashed) {
         Amount taken = slashed.burned;
         GYM_CHECK(add(taken, slashed.reward));
         GYM_CHECK(add(taken, slashed.compensation));
@@ -41,7 +42,7 @@ class Pool {
             thaw.worthless = true;
         return {};
     }
-    Status operator()(const chain::LocksChanged& /*changed*/) { return {}; }
+    Status operator()(const contracts::LocksChanged& /*changed*/) { return {}; }
 
     /// withdraw() takes one after another and rounds down; the last gets what is left.
     Result<std::vector<OpenThaw>> open(std::uint64_t count) && {
@@ -87,10 +88,10 @@ class Pool {
 
 }  // namespace
 
-Result<std::vector<OpenThaw>> open_thaws(std::span<const chain::StakeEvent> events,
+Result<std::vector<OpenThaw>> open_thaws(std::span<const contracts::StakeEvent> events,
                                          std::uint64_t count) {
     Pool pool;
-    for (const chain::StakeEvent& event : events)
+    for (const contracts::StakeEvent& event : events)
         GYM_CHECK(pool.take(event));
     return std::move(pool).open(count);
 }

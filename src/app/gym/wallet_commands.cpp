@@ -7,8 +7,11 @@
 #include "api_request.hpp"
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
-#include "gym/chain/contracts.hpp"
-#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/chain/intent_store.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/crypto/secret.hpp"
 #include "job_print.hpp"
@@ -57,13 +60,13 @@ Status show(const CliContext& context, const WalletOptions& options) {
 
 /// What the address holds itself, outside of our contracts.
 Status add_chain_balances(const ChainOptions& options, const Address& address, json::object& out) {
-    GYM_TRY(const chain::Deployment contracts, options.contracts());
+    GYM_TRY(const contracts::Deployment contracts, options.contracts());
     GYM_TRY(const std::string url, options.rpc_url());
     GYM_TRY(const auto client, chain::make_http_client(url));
-    const chain::GymToken token(contracts.chain_id, contracts.token);
+    const contracts::GymToken token(contracts.chain_id, contracts.token);
     GYM_TRY(const Amount tokens, token.balance_of(*client, address));
     GYM_TRY(const Amount ether, client->balance(address, chain::BlockTag::kLatest));
-    GYM_TRY(const auto stake, chain::Stake(contracts.stake).stake_of(*client, address));
+    GYM_TRY(const auto stake, contracts::Stake(contracts.stake).stake_of(*client, address));
     out["wallet_wei"] = tokens.to_string();
     out["stake_active_wei"] = stake.active.to_string();
     out["stake_thawing_wei"] = stake.thawing.to_string();

@@ -11,8 +11,12 @@
 #include "api_request.hpp"
 #include "chain_sender.hpp"
 #include "cli_context.hpp"
-#include "gym/chain/contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/chain/intent_store.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/contracts/account.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/job_escrow.hpp"
 
 namespace gym::app {
 namespace {
@@ -41,8 +45,8 @@ struct Free {
 };
 
 Result<Pending> pending_of(const ChainSender& sender) {
-    const chain::JobEscrow escrow(sender.contracts.escrow);
-    chain_store::Account& account = *sender.account;
+    const contracts::JobEscrow escrow(sender.contracts.escrow);
+    contracts::Account& account = *sender.account;
     Pending out;
     GYM_TRY(const auto request, escrow.withdrawal_of(account.client(), account.address()));
     GYM_TRY(const auto head, account.client().block(chain::BlockTag::kLatest));
@@ -103,10 +107,9 @@ json::object to_json(const char* state, const Pending& pending, const chain::Out
 /// later, when nobody watches: it is refused now.
 Status check_free(const ChainSender& sender, const std::optional<Free>& books,
                   const Amount& amount) {
-    chain_store::Account& account = *sender.account;
-    GYM_TRY(
-        const Amount held,
-        chain::JobEscrow(sender.contracts.escrow).balance_of(account.client(), account.address()));
+    contracts::Account& account = *sender.account;
+    GYM_TRY(const Amount held, contracts::JobEscrow(sender.contracts.escrow)
+                                   .balance_of(account.client(), account.address()));
     if (amount > held)
         return fail(ErrorCode::kInsufficientFunds,
                     "the job escrow holds " + held.to_tokens() + " tokens of " +
@@ -141,7 +144,7 @@ Status request(const CliContext& context, const WithdrawOptions& options, const 
                            before.amount.to_tokens().c_str(), when_text(before).c_str());
     GYM_TRY(const chain::Outcome outcome,
             sender.account->execute(
-                chain::JobEscrow(sender.contracts.escrow).request_withdrawal(amount)));
+                contracts::JobEscrow(sender.contracts.escrow).request_withdrawal(amount)));
     GYM_TRY(const Pending after, pending_of(sender));
     if (context.json) {
         json::object out = to_json("requested", after, outcome);
@@ -171,7 +174,7 @@ Status cancel(const CliContext& context, const ChainSender& sender) {
                     "that it asked for is locked in jobs");
     GYM_TRY(const chain::Outcome outcome,
             sender.account->execute(
-                chain::JobEscrow(sender.contracts.escrow).request_withdrawal(Amount())));
+                contracts::JobEscrow(sender.contracts.escrow).request_withdrawal(Amount())));
     if (context.json)
         context.print_json(to_json("cancelled", before, outcome));
     else
@@ -206,10 +209,10 @@ Status complete(const CliContext& context, const ChainSender& sender) {
         return fail(ErrorCode::kConflict,
                     "the withdrawal of " + pending.amount.to_tokens() + " tokens is available at " +
                         time_text(pending.available_at_s) + ", in " + std::to_string(wait) + " s");
-    chain_store::Account& account = *sender.account;
-    const chain::GymToken token(account.chain_id(), sender.contracts.token);
+    contracts::Account& account = *sender.account;
+    const contracts::GymToken token(account.chain_id(), sender.contracts.token);
     GYM_TRY(const Amount before, token.balance_of(account.client(), account.address()));
-    const auto outcome = account.execute(chain::JobEscrow(sender.contracts.escrow).withdraw());
+    const auto outcome = account.execute(contracts::JobEscrow(sender.contracts.escrow).withdraw());
     if (!outcome.ok()) {
         // The services take back what a request asks beyond the free tokens, maybe just now.
         GYM_TRY(const Pending now, pending_of(sender));

@@ -1,6 +1,10 @@
 #include "chain_adapter.hpp"
 
 #include <optional>
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/job_escrow.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
 
 namespace gym::app {
 namespace {
@@ -10,13 +14,13 @@ using rewards::OrderState;
 using rewards::OrderStatus;
 using What = decltype(ChainEvent::what);
 
-chain::FollowerOptions follower_options(const chain::Deployment& deployment) {
+chain::FollowerOptions follower_options(const contracts::Deployment& deployment) {
     chain::FollowerOptions options;
     options.chain_id = deployment.chain_id;
     options.start_block = deployment.start_block;
     options.filter.addresses = {deployment.escrow, deployment.distributor};
-    options.filter.topics = chain::JobEscrow::topics();
-    const auto more = chain::RewardsDistributor::topics();
+    options.filter.topics = contracts::JobEscrow::topics();
+    const auto more = contracts::RewardsDistributor::topics();
     options.filter.topics.insert(options.filter.topics.end(), more.begin(), more.end());
     return options;
 }
@@ -28,52 +32,53 @@ struct Overloaded : F... {
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;  // clang 14 asks for it
 
-What translate(const chain::EscrowEvent& event) {
-    return std::visit(Overloaded{[](const chain::Deposited& e) -> What {
+What translate(const contracts::EscrowEvent& event) {
+    return std::visit(Overloaded{[](const contracts::Deposited& e) -> What {
                                      return rewards::Deposited{e.owner, e.amount};
                                  },
-                                 [](const chain::Released& e) -> What {
+                                 [](const contracts::Released& e) -> What {
                                      return rewards::Released{e.epoch, e.owner, e.amount};
                                  },
-                                 [](const chain::WithdrawalRequested& e) -> What {
+                                 [](const contracts::WithdrawalRequested& e) -> What {
                                      return rewards::WithdrawalRequested{e.owner, e.amount};
                                  },
-                                 [](const chain::WithdrawalTrimmed& e) -> What {
+                                 [](const contracts::WithdrawalTrimmed& e) -> What {
                                      return rewards::WithdrawalTrimmed{e.owner, e.amount};
                                  },
-                                 [](const chain::Withdrawn& e) -> What {
+                                 [](const contracts::Withdrawn& e) -> What {
                                      return rewards::Withdrawn{e.owner, e.amount};
                                  }},
                       event);
 }
 
 /// Nothing for what moves no money and changes no epoch.
-std::optional<What> translate(const chain::DistributorEvent& event) {
+std::optional<What> translate(const contracts::DistributorEvent& event) {
     using Maybe = std::optional<What>;
-    return std::visit(Overloaded{[](const chain::RootSubmitted& e) -> Maybe {
-                                     return rewards::RootSubmitted{e.epoch, e.root, e.active_at_s};
-                                 },
-                                 [](const chain::RootDisabled& e) -> Maybe {
-                                     return rewards::RootDisabled{e.epoch};
-                                 },
-                                 [](const chain::Claimed& e) -> Maybe {
-                                     return rewards::Claimed{e.earner, e.amount};
-                                 },
-                                 [](const chain::RecipientSet&) -> Maybe { return std::nullopt; }},
-                      event);
+    return std::visit(
+        Overloaded{[](const contracts::RootSubmitted& e) -> Maybe {
+                       return rewards::RootSubmitted{e.epoch, e.root, e.active_at_s};
+                   },
+                   [](const contracts::RootDisabled& e) -> Maybe {
+                       return rewards::RootDisabled{e.epoch};
+                   },
+                   [](const contracts::Claimed& e) -> Maybe {
+                       return rewards::Claimed{e.earner, e.amount};
+                   },
+                   [](const contracts::RecipientSet&) -> Maybe { return std::nullopt; }},
+        event);
 }
 
 }  // namespace
 
 ContractChain::ContractChain(chain::ChainClient& client, chain::TxManager& manager,
-                             const chain::Deployment& deployment)
+                             const contracts::Deployment& deployment)
     : client_(client),
       manager_(manager),
       token_(deployment.chain_id, deployment.token),
       escrow_(deployment.escrow),
       distributor_(deployment.distributor) {}
 
-Result<OrderStatus> ContractChain::bring(const std::string& id, const chain::ContractCall& call,
+Result<OrderStatus> ContractChain::bring(const std::string& id, const contracts::ContractCall& call,
                                          const Asks& asks) {
     std::string refusal;
     const auto stored = manager_.find(id);
@@ -132,8 +137,8 @@ Result<std::string> ContractChain::above_caps(const rewards::ReleaseOrder& order
 }
 
 Result<bool> ContractChain::is_posted(const rewards::RootOrder& order) {
-    for (const auto& read :
-         {&chain::RewardsDistributor::pending_root, &chain::RewardsDistributor::active_root}) {
+    for (const auto& read : {&contracts::RewardsDistributor::pending_root,
+                             &contracts::RewardsDistributor::active_root}) {
         GYM_TRY(const auto root, (distributor_.*read)(client_, chain::BlockTag::kFinalized));
         if (root.epoch == order.epoch && root.root == order.root) return true;
     }
@@ -148,7 +153,7 @@ Result<OrderStatus> ContractChain::release(const std::string& id,
 
 Result<OrderStatus> ContractChain::submit_root(const std::string& id,
                                                const rewards::RootOrder& order) {
-    chain::RootSubmitted root;
+    contracts::RootSubmitted root;
     root.epoch = order.epoch;
     root.root = order.root;
     root.total_cumulative = order.total_cumulative;
@@ -180,7 +185,7 @@ Result<rewards::PayoutLimits> ContractChain::limits() {
 }
 
 ChainFeed::ChainFeed(chain::ChainClient& client, chain::FollowerStore& store,
-                     const chain::Deployment& deployment)
+                     const contracts::Deployment& deployment)
     : escrow_(deployment.escrow),
       distributor_(deployment.distributor),
       follower_(

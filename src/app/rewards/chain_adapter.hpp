@@ -3,10 +3,14 @@
 #include <functional>
 #include <memory>
 
-#include "gym/chain/contracts.hpp"
-#include "gym/chain/deploy.hpp"
+#include "gym/chain/client.hpp"
 #include "gym/chain/log_follower.hpp"
 #include "gym/chain/tx_manager.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/job_escrow.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
 #include "gym/rewards/daemon.hpp"
 #include "gym/rewards/settlement_chain.hpp"
 
@@ -17,7 +21,7 @@ namespace gym::app {
 class ContractChain final : public rewards::SettlementChain {
   public:
     ContractChain(chain::ChainClient& client, chain::TxManager& manager,
-                  const chain::Deployment& deployment);
+                  const contracts::Deployment& deployment);
 
     Result<rewards::OrderStatus> release(const std::string& id,
                                          const rewards::ReleaseOrder& order) override;
@@ -35,7 +39,7 @@ class ContractChain final : public rewards::SettlementChain {
         std::function<Result<bool>()> happened;        ///< in a finalized block
         std::function<Result<std::string>()> forbids;  ///< why not now; may be empty
     };
-    Result<rewards::OrderStatus> bring(const std::string& id, const chain::ContractCall& call,
+    Result<rewards::OrderStatus> bring(const std::string& id, const contracts::ContractCall& call,
                                        const Asks& asks);
     Result<bool> is_released(const rewards::ReleaseOrder& order);
     Result<std::string> above_caps(const rewards::ReleaseOrder& order);
@@ -43,9 +47,9 @@ class ContractChain final : public rewards::SettlementChain {
 
     chain::ChainClient& client_;
     chain::TxManager& manager_;
-    chain::GymToken token_;
-    chain::JobEscrow escrow_;
-    chain::RewardsDistributor distributor_;
+    contracts::GymToken token_;
+    contracts::JobEscrow escrow_;
+    contracts::RewardsDistributor distributor_;
 };
 
 /// Follows the events of JobEscrow and RewardsDistributor and hands them on in the words of the
@@ -55,7 +59,7 @@ class ChainFeed {
     using Handler = std::function<Status(const rewards::ChainEvent&)>;
 
     ChainFeed(chain::ChainClient& client, chain::FollowerStore& store,
-              const chain::Deployment& deployment);
+              const contracts::Deployment& deployment);
 
     /// One pass; calls `handler` once per finalized event, in order (again after a crash).
     Result<rewards::ChainProgress> follow(const Handler& handler);
@@ -63,8 +67,8 @@ class ChainFeed {
   private:
     Status deliver(const chain::LogKey& key, const chain::Log& log);
 
-    chain::JobEscrow escrow_;
-    chain::RewardsDistributor distributor_;
+    contracts::JobEscrow escrow_;
+    contracts::RewardsDistributor distributor_;
     chain::LogFollower follower_;
     const Handler* handler_ = nullptr;  // during follow() only
 };

@@ -7,6 +7,7 @@
 #include "cli_context.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/common/log.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "program_main.hpp"
 #include "rewards_config.hpp"
@@ -94,7 +95,7 @@ Status run(const std::string& config_path) {
     options.policy.bump_after_ms = file.bump_after_ms;
     options.publish_folder = file.publish_folder;
     options.blob_folder = file.blob_folder;
-    GYM_TRY(options.deployment, chain::load_deployment(file.deployment_file));
+    GYM_TRY(options.deployment, contracts::load_deployment(file.deployment_file));
     GYM_TRY(const crypto::SecretBytes passphrase, crypto::read_secret_file(file.passphrase_file));
     GYM_TRY(const crypto::PrivateKey settler,
             crypto::load_keystore(file.keystore_file, passphrase));

@@ -2,6 +2,7 @@
 
 #include "gym/blob/directory_store.hpp"
 #include "gym/common/file.hpp"
+#include "gym/contracts/call.hpp"
 
 namespace gym::app {
 namespace {
@@ -56,7 +57,8 @@ RewardsService::RewardsService(db::Database& database, chain::ChainClient& clien
       intents_(chain_store::postgres_intents(database, {kRole}, options.deployment.chain_id,
                                              settler.address())),
       follower_(std::move(follower)),
-      manager_(client, *intents_, settler.clone(), clock, options.policy, chain::describe_revert),
+      manager_(client, *intents_, settler.clone(), clock, options.policy,
+               contracts::describe_revert),
       contracts_(client, manager_, options.deployment),
       feed_(client, *follower_, options.deployment),
       accounting_(database, clock, options.rewards),

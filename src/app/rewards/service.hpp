@@ -6,6 +6,7 @@
 #include "chain_adapter.hpp"
 #include "gym/chain_store/postgres.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
 #include "gym/ledger/sealer.hpp"
@@ -15,7 +16,7 @@ namespace gym::app {
 
 struct ServiceOptions {
     rewards::RewardsConfig rewards;  ///< the domain is filled in from the deployment
-    chain::Deployment deployment;
+    contracts::Deployment deployment;
     chain::TxPolicy policy;  ///< the chain id is filled in
     std::filesystem::path publish_folder;
     std::filesystem::path blob_folder;  ///< empty: files only in publish_folder

@@ -107,7 +107,7 @@ TEST_F(CodecFuzz, JournalEntry) {
     entry.record = job_.record;
     entry.inputs = job_.inputs;
     entry.commitment = commitment_;
-    entry.receipt = rpc::InclusionReceipt{1, {}, 0, 2, {Digest{}}};
+    entry.receipt = records::InclusionReceipt{1, {}, 0, 2, {Digest{}}};
     fuzz(worker::encode(entry),
          [](ByteView bytes) { return reencoded(worker::decode_journal_entry(bytes)); });
 }

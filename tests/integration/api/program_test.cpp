@@ -11,9 +11,9 @@
 #include <filesystem>
 #include <thread>
 
-#include "gym/chain/deploy.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/subprocess.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "postgres.hpp"
 
 namespace gym::api {
@@ -55,14 +55,14 @@ class ApiProgramTest : public ::testing::Test {
                                                                     : "build/release") /
                   "bin" / "gym-api";
         ASSERT_TRUE(fs::exists(binary_)) << binary_;
-        ASSERT_TRUE(chain::save_deployment(folder_ / "deployment.json", deployment()).ok());
+        ASSERT_TRUE(contracts::save_deployment(folder_ / "deployment.json", deployment()).ok());
         config_db_ = database_.config_as("gym_api");
         ASSERT_TRUE(write_file_atomic(folder_ / "api.yaml", as_bytes(config_text())).ok());
     }
     void TearDown() override { fs::remove_all(folder_); }
 
-    static chain::Deployment deployment() {
-        chain::Deployment out;
+    static contracts::Deployment deployment() {
+        contracts::Deployment out;
         out.chain_id = 31337;
         out.token.data.back() = 0xaa;
         return out;

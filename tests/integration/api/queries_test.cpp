@@ -23,8 +23,8 @@ class QueriesTest : public testing::ApiDatabaseTest {
         node.address = worker_;
         node.owner = worker_;
         node.name = "w";
-        node.hardware_json = R"({"cores": 2})";
-        node.software = "gym";
+        node.profile.device = "cpu";
+        node.profile.software_version = "gym";
         GYM_TRY([[maybe_unused]] const auto registered,
                 registry::register_node(tx, node, clock_.now_ms()));
         GYM_CHECK(registry::start_job(tx, job_, {}, clock_.now_ms()));

@@ -6,6 +6,8 @@
 
 #include "deployed.hpp"
 #include "gym/chain/transaction.hpp"
+#include "gym/contracts/artifact.hpp"
+#include "gym/contracts/gym_token.hpp"
 #include "gym/crypto/keccak.hpp"
 
 namespace gym::testing {
@@ -41,7 +43,8 @@ TEST(ClientOnAnvil, ReceiptsRootsOfARealNodeAreRebuilt) {
     SystemClock clock;
     Sender sender(anvil, anvil.funded_key(1), clock);
     anvil.rpc("evm_setAutomine", "[false]");
-    const auto artifact = chain::load_artifact(chain::find_artifacts().value(), "GymToken").value();
+    const auto artifact =
+        contracts::load_artifact(contracts::find_artifacts().value(), "GymToken").value();
     const Address holder = sender.manager->sender();
     // A creation (with a log), and transfers: sizes around where the shape of the tree changes.
     chain::IntentRequest creation;
@@ -52,7 +55,7 @@ TEST(ClientOnAnvil, ReceiptsRootsOfARealNodeAreRebuilt) {
     ASSERT_TRUE(sender.manager->submit(creation).ok());
     ASSERT_TRUE(sender.manager->tick().ok());
     anvil.mine(1);
-    const chain::GymToken token(anvil.chain_id(), chain::created_address(holder, 0));
+    const contracts::GymToken token(anvil.chain_id(), chain::created_address(holder, 0));
     std::uint64_t nonce = 1;
     for (const std::uint64_t count : {1U, 2U, 17U, 130U}) {
         for (std::uint64_t i = 0; i < count; ++i) {

@@ -8,6 +8,8 @@
 
 #include "deployed.hpp"
 #include "gym/chain/log_follower.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/job_escrow.hpp"
 #include "must.hpp"
 #include "rpc_proxy.hpp"
 
@@ -72,13 +74,13 @@ class FollowedThroughALyingNode : public LyingNode {
         chain::FollowerOptions options;
         options.chain_id = anvil_.chain_id();
         options.start_block = deployment_.start_block;
-        options.filter = {{deployment_.escrow}, chain::JobEscrow::topics()};
+        options.filter = {{deployment_.escrow}, contracts::JobEscrow::topics()};
         follower_ = std::make_unique<chain::LogFollower>(
             *behind_, *memory_, options,
             [this](const chain::LogKey& key, const chain::Log& log) -> Status {
                 ++calls_;
                 GYM_TRY(const auto event, escrow().parse_event(log));
-                if (event) credits_.emplace(key, std::get<chain::Deposited>(*event).amount);
+                if (event) credits_.emplace(key, std::get<contracts::Deposited>(*event).amount);
                 return {};
             });
     }
@@ -292,7 +294,7 @@ class SentThroughALyingNode : public LyingNode {
         chain::TxPolicy policy = test_policy(anvil_.chain_id());
         policy.bump_after_ms = 600'000;
         manager_ = std::make_unique<chain::TxManager>(*behind_, *store_, key_.clone(), clock_,
-                                                      policy, chain::describe_revert);
+                                                      policy, contracts::describe_revert);
     }
     chain::IntentRequest payment() {
         chain::IntentRequest out;

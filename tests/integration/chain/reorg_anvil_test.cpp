@@ -6,6 +6,7 @@
 
 #include "deployed.hpp"
 #include "gym/chain/log_follower.hpp"
+#include "gym/contracts/job_escrow.hpp"
 
 namespace gym::testing {
 namespace {
@@ -16,12 +17,12 @@ class ReorgOnAnvil : public DeployedTest {
         chain::FollowerOptions options;
         options.chain_id = anvil_.chain_id();
         options.start_block = deployment_.start_block;
-        options.filter = {{deployment_.escrow}, chain::JobEscrow::topics()};
+        options.filter = {{deployment_.escrow}, contracts::JobEscrow::topics()};
         return std::make_unique<chain::LogFollower>(
             anvil_.client(), memory, options,
             [this](const chain::LogKey& key, const chain::Log& log) -> Status {
                 GYM_TRY(const auto event, escrow().parse_event(log));
-                if (event) credits_.emplace(key, std::get<chain::Deposited>(*event).amount);
+                if (event) credits_.emplace(key, std::get<contracts::Deposited>(*event).amount);
                 return {};
             });
     }

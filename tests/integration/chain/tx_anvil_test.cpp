@@ -5,6 +5,7 @@
 
 #include "deployed.hpp"
 #include "gym/chain/transaction.hpp"
+#include "gym/contracts/call.hpp"
 
 namespace gym::testing {
 namespace {
@@ -281,7 +282,7 @@ TEST_F(TxOnAnvil, DeathBetweenStoringSendingAndReceiptPaysOnce) {
         const auto file = chain_store::SqliteChainStore::open(path).value();
         const auto store = file->intents(anvil_.chain_id(), key_.address());
         chain::TxManager manager(anvil_.client(), *store, key_.clone(), clock_,
-                                 test_policy(anvil_.chain_id()), chain::describe_revert);
+                                 test_policy(anvil_.chain_id()), contracts::describe_revert);
         (void)manager.submit(payment_to(payee_, 7, "a"));
         if (!broadcast) {
             // What a death after storing and before sending leaves behind.

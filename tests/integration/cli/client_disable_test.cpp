@@ -4,9 +4,17 @@
 
 #include "anvil.hpp"
 #include "command.hpp"
-#include "gym/chain/contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/chain/intent_store.hpp"
+#include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/sqlite.hpp"
 #include "gym/common/file.hpp"
+#include "gym/contracts/artifact.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/deploy.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/rewards/epoch_file.hpp"
 #include "must.hpp"
@@ -34,23 +42,23 @@ Address earner(std::uint8_t number) {
 class DisableTest : public ::testing::Test {
   protected:
     void SetUp() override {
-        chain::DeployParams params;
+        contracts::DeployParams params;
         params.token_holder = admin_.address();
         params.token_supply = params.growth_limit = params.release_cap = Amount(1'000'000);
         params.activation_delay_s = kDelayS;
         params.settler = params.guardian = params.coordinator = admin_.address();
-        deployment_ = must(chain::deploy(manager_, anvil_.client(), must(chain::find_artifacts()),
-                                         params, 60'000));
-        must(chain::save_deployment(place_ / "deployment.json", deployment_));
+        deployment_ = must(contracts::deploy(manager_, anvil_.client(),
+                                             must(contracts::find_artifacts()), params, 60'000));
+        must(contracts::save_deployment(place_ / "deployment.json", deployment_));
         must(crypto::save_keystore(place_ / "key.json", anybody_,
                                    crypto::SecretBytes(std::string_view("pass")),
                                    crypto::ScryptCost::light()));
         must(write_file_atomic(place_ / "pass", as_bytes("pass\n"), 0600));
-        send(chain::GymToken(deployment_.chain_id, deployment_.token)
+        send(contracts::GymToken(deployment_.chain_id, deployment_.token)
                  .transfer(deployment_.distributor, Amount(1'000)),
              "fund");
     }
-    void send(const chain::ContractCall& call, const std::string& id) {
+    void send(const contracts::ContractCall& call, const std::string& id) {
         (void)must(manager_.execute(call.intent(id), 60'000));
     }
     /// Publishes a file over these payouts and posts its root.
@@ -66,7 +74,7 @@ class DisableTest : public ::testing::Test {
         const std::string text = rewards::encode_epoch_file(file);
         spill(path(epoch), text);
         file_root_ = rewards::epoch_file_root(text);
-        chain::RootSubmitted root;
+        contracts::RootSubmitted root;
         root.epoch = epoch;
         root.root = file.payout_root;
         root.total_cumulative = file.total_cumulative;
@@ -105,8 +113,8 @@ class DisableTest : public ::testing::Test {
         return must(anvil_.client().nonce(anybody_.address(), chain::BlockTag::kLatest));
     }
     std::uint64_t pending() { return must(distributor().pending_root(anvil_.client())).epoch; }
-    chain::RewardsDistributor distributor() const {
-        return chain::RewardsDistributor(deployment_.distributor);
+    contracts::RewardsDistributor distributor() const {
+        return contracts::RewardsDistributor(deployment_.distributor);
     }
 
     TestAnvil anvil_{quick_blocks()};
@@ -118,10 +126,13 @@ class DisableTest : public ::testing::Test {
         must(chain_store::SqliteChainStore::open(":memory:"));
     std::unique_ptr<chain::IntentStore> intents_ =
         store_->intents(anvil_.chain_id(), admin_.address());
-    chain::TxManager manager_{
-        anvil_.client(),       *intents_, admin_.clone(), clock_, test_policy(anvil_.chain_id()),
-        chain::describe_revert};
-    chain::Deployment deployment_;
+    chain::TxManager manager_{anvil_.client(),
+                              *intents_,
+                              admin_.clone(),
+                              clock_,
+                              test_policy(anvil_.chain_id()),
+                              contracts::describe_revert};
+    contracts::Deployment deployment_;
     std::optional<Digest> file_root_;
 };
 

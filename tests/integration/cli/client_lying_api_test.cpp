@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "gym/contracts/job_escrow.hpp"
 #include "money_fixture.hpp"
 
 namespace gym::api::testing {
@@ -87,7 +88,7 @@ TEST_F(LyingApiTest, ANetworkThatItDoesNotDescribeKeepsNobodyFromItsMoney) {
         EXPECT_EQ(deposit.exit_code, 0) << answer.body << '\n' << deposit.err << deposit.out;
         EXPECT_NE(deposit.err.find("not compared"), std::string::npos) << deposit.err;
     }
-    const chain::JobEscrow escrow(deployment_.escrow);
+    const contracts::JobEscrow escrow(deployment_.escrow);
     EXPECT_EQ(escrow.balance_of(anvil_.client(), owner_.address()).value(), tokens("4"));
 }
 

@@ -3,6 +3,8 @@
 #include <set>
 #include <thread>
 
+#include "gym/contracts/deployment.hpp"
+#include "gym/game/dispute_params.hpp"
 #include "money_fixture.hpp"
 
 namespace gym::api {
@@ -43,8 +45,7 @@ TEST_F(MoneyCommandsTest, StakeIsAddedThawedAndWithdrawnAfterTheDelay) {
     EXPECT_EQ(json::parse(shown.out).at("thaws").at(0).at("worth_wei").as_string(),
               tokens("3").to_string());
 
-    anvil_.rpc("evm_increaseTime",
-               "[" + std::to_string(chain::DisputeParams{}.thaw_period_s) + "]");
+    anvil_.rpc("evm_increaseTime", "[" + std::to_string(game::DisputeParams{}.thaw_period_s) + "]");
     anvil_.mine(1);
     const auto paid = gym({"stake", "withdraw", "--json"}, true);
     ASSERT_EQ(paid.exit_code, 0) << paid.err << paid.out;
@@ -176,9 +177,9 @@ TEST_F(MoneyCommandsTest, AClaimWithAnAlteredProofIsNotSentAndStandsInNoOnesWay)
 
 TEST_F(MoneyCommandsTest, OtherContractsThanTheUsersAreRefused) {
     post_root(owner_.address());
-    chain::Deployment other = deployment_;
+    contracts::Deployment other = deployment_;
     other.distributor.data[0] ^= 1;
-    ASSERT_TRUE(chain::save_deployment(place_ / "deployment.json", other).ok());
+    ASSERT_TRUE(contracts::save_deployment(place_ / "deployment.json", other).ok());
     EXPECT_EQ(gym({"rewards", "claim"}, true).exit_code, 3);
 }
 

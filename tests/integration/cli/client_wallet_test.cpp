@@ -1,6 +1,8 @@
 // `gym wallet` against a real EVM; gym-api answers from memory.
 #include <set>
 
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/job_escrow.hpp"
 #include "money_fixture.hpp"
 
 namespace gym::api {
@@ -28,7 +30,7 @@ TEST_F(WalletTest, DepositMovesTokensIntoTheEscrow) {
         << first.err;
     const auto second = gym({"wallet", "deposit", "0.5"}, true);
     ASSERT_EQ(second.exit_code, 0) << second.err << second.out;
-    const chain::JobEscrow escrow(deployment_.escrow);
+    const contracts::JobEscrow escrow(deployment_.escrow);
     EXPECT_EQ(escrow.balance_of(anvil_.client(), owner_.address()).value().to_tokens(), "13");
     EXPECT_EQ(balance_of(owner_.address()).to_tokens(), "987");
     const auto too_much = gym({"wallet", "deposit", "988"}, true);
@@ -94,7 +96,7 @@ TEST_F(WalletTest, EachWithdrawalWithinASecondIsATransactionOfItsOwn) {
         hashes.emplace(json::parse(done.out).at("transaction").as_string());
     }
     EXPECT_EQ(hashes.size(), 5U) << "an earlier transaction was taken for another one";
-    const chain::JobEscrow escrow(deployment_.escrow);
+    const contracts::JobEscrow escrow(deployment_.escrow);
     EXPECT_EQ(escrow.withdrawal_of(anvil_.client(), owner_.address())->first, tokens("4"));
 }
 
@@ -128,7 +130,7 @@ TEST_F(WalletTest, WalletsAreMadeOnceAndShown) {
 }
 
 TEST_F(WalletTest, ADepositIntoAnAddressWithoutACodeIsRefusedBeforeAnythingIsSigned) {
-    chain::Deployment other = deployment_;
+    contracts::Deployment other = deployment_;
     other.escrow = address_of(0x11);
     use(other);
     ::unsetenv("GYM_API");
@@ -151,7 +153,7 @@ TEST_F(WalletTest, ADepositIntoAnAddressWithoutACodeIsRefusedBeforeAnythingIsSig
 
 TEST_F(WalletTest, ADepositThatTheEscrowDoesNotConfirmIsNoSuccess) {
     // A contract that takes every call and does nothing: one STOP.
-    chain::Deployment other = deployment_;
+    contracts::Deployment other = deployment_;
     other.escrow = address_of(0x13);
     anvil_.rpc("anvil_setCode", R"([")" + other.escrow.hex() + R"(","0x00"])");
     use(other);
@@ -164,7 +166,7 @@ TEST_F(WalletTest, ADepositThatTheEscrowDoesNotConfirmIsNoSuccess) {
 }
 
 TEST_F(WalletTest, AFileOfAnotherNetworkIsRefusedByEveryCommandThatSends) {
-    chain::Deployment other = deployment_;
+    contracts::Deployment other = deployment_;
     other.dispute_game.data[3] ^= 1;
     use(other);
     for (const std::vector<std::string>& command :

@@ -4,9 +4,9 @@
 #include "gym/api/api.hpp"
 #include "gym/api/postgres.hpp"
 #include "gym/api/server.hpp"
-#include "gym/ledger/ledger.hpp"
 #include "gym/ledger/sealer.hpp"
 #include "gym/rewards/epoch_file.hpp"
+#include "ledger_client.hpp"
 #include "postgres.hpp"
 
 namespace gym::ledger {

@@ -11,9 +11,16 @@
 #include "command.hpp"
 #include "fake_backend.hpp"
 #include "gym/api/server.hpp"
-#include "gym/chain/contracts.hpp"
+#include "gym/chain/intent_store.hpp"
+#include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/sqlite.hpp"
 #include "gym/common/file.hpp"
+#include "gym/contracts/artifact.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/deploy.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/rewards/payout_tree.hpp"
 
@@ -40,7 +47,7 @@ class MoneyCommandsTest : public ::testing::Test {
     void SetUp() override {
         store_ = chain_store::SqliteChainStore::open(":memory:").value();
         deploy();
-        ASSERT_TRUE(chain::save_deployment(place_ / "deployment.json", deployment_).ok());
+        ASSERT_TRUE(contracts::save_deployment(place_ / "deployment.json", deployment_).ok());
         ASSERT_TRUE(crypto::save_keystore(place_ / "key.json", owner_,
                                           crypto::SecretBytes(std::string_view("pass")),
                                           crypto::ScryptCost::light())
@@ -62,12 +69,12 @@ class MoneyCommandsTest : public ::testing::Test {
             ::unsetenv(name);
     }
 
-    chain::Outcome execute(const crypto::PrivateKey& key, const chain::ContractCall& call,
+    chain::Outcome execute(const crypto::PrivateKey& key, const contracts::ContractCall& call,
                            const std::string& id) {
         const auto intents = store_->intents(anvil_.chain_id(), key.address());
         chain::TxManager manager(anvil_.client(), *intents, key.clone(), clock_,
                                  gym::testing::test_policy(anvil_.chain_id()),
-                                 chain::describe_revert);
+                                 contracts::describe_revert);
         const auto outcome = manager.execute(call.intent(id), 60'000);
         EXPECT_TRUE(outcome.ok()) << outcome.error().message;
         return outcome.value_or({});
@@ -77,15 +84,15 @@ class MoneyCommandsTest : public ::testing::Test {
         const auto intents = store_->intents(anvil_.chain_id(), admin_.address());
         chain::TxManager manager(anvil_.client(), *intents, admin_.clone(), clock_,
                                  gym::testing::test_policy(anvil_.chain_id()),
-                                 chain::describe_revert);
-        chain::DeployParams params;
+                                 contracts::describe_revert);
+        contracts::DeployParams params;
         params.token_holder = owner_.address();
         params.token_supply = tokens("1000");
         params.growth_limit = params.release_cap = tokens("1000");
         params.withdrawal_delay_s = kWithdrawalDelayS;
         params.settler = params.guardian = params.coordinator = admin_.address();
-        const auto deployed = chain::deploy(manager, anvil_.client(),
-                                            chain::find_artifacts().value(), params, 60'000);
+        const auto deployed = contracts::deploy(
+            manager, anvil_.client(), contracts::find_artifacts().value(), params, 60'000);
         ASSERT_TRUE(deployed.ok()) << deployed.error().message;
         deployment_ = *deployed;
     }
@@ -101,12 +108,12 @@ class MoneyCommandsTest : public ::testing::Test {
         const auto tree =
             rewards::PayoutTree::build(domain, {{earner, tokens("30")}, {other, tokens("5")}})
                 .value();
-        chain::RootSubmitted root;
+        contracts::RootSubmitted root;
         root.epoch = epoch;
         root.root = tree.root();
         root.total_cumulative = tokens("35");
         root.epoch_file_root.data.fill(1);
-        execute(admin_, chain::RewardsDistributor(deployment_.distributor).submit_root(root),
+        execute(admin_, contracts::RewardsDistributor(deployment_.distributor).submit_root(root),
                 "root" + number);
         rewards::ClaimProof proof;
         proof.epoch = epoch;
@@ -123,10 +130,10 @@ class MoneyCommandsTest : public ::testing::Test {
         return gym::testing::run(place_, std::move(arguments));
     }
     /// The user's file, from now on.
-    void use(const chain::Deployment& deployment) {
-        ASSERT_TRUE(chain::save_deployment(place_ / "deployment.json", deployment).ok());
+    void use(const contracts::Deployment& deployment) {
+        ASSERT_TRUE(contracts::save_deployment(place_ / "deployment.json", deployment).ok());
     }
-    chain::GymToken token() const { return {deployment_.chain_id, deployment_.token}; }
+    contracts::GymToken token() const { return {deployment_.chain_id, deployment_.token}; }
     Amount balance_of(const Address& who) {
         return token().balance_of(anvil_.client(), who).value();
     }
@@ -137,7 +144,7 @@ class MoneyCommandsTest : public ::testing::Test {
     crypto::PrivateKey owner_ = anvil_.funded_key(1);
     crypto::PrivateKey admin_ = anvil_.funded_key(0);
     std::unique_ptr<chain_store::SqliteChainStore> store_;
-    chain::Deployment deployment_;
+    contracts::Deployment deployment_;
     FakeBackend backend_;
     std::optional<Api> api_;
     std::unique_ptr<Server> server_;

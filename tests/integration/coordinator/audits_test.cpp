@@ -8,7 +8,7 @@ namespace gym::testing {
 namespace {
 
 using protocol::UnitState;
-using registry::NodeRole;
+using records::NodeRole;
 
 class ReportAudits : public ::testing::Test {
   protected:
@@ -33,9 +33,7 @@ class ReportAudits : public ::testing::Test {
                 [](db::Transaction& tx) { return registry::read_accepted_reports(tx, 0, 1000); })
             .value();
     }
-    bool excluded(const FakeNode& node) {
-        return world.core().node_status(node.address())->node.excluded;
-    }
+    bool excluded(const FakeNode& node) { return world.node(node.address()).excluded; }
 
     World world;
     FakeNode worker, other, verifier;
@@ -109,9 +107,9 @@ TEST_F(ReportAudits, an_audit_without_inputs_blames_nobody) {
     }
     world.settle();
     world.compute.runs_fail = false;
-    ASSERT_TRUE(world.blobs.remove(work.assignment.base_blob).ok());
+    ASSERT_TRUE(world.blobs.remove(work.assignment.inputs.base_state_blob).ok());
     pass_deadline();
-    EXPECT_EQ(world.unit(work.assignment.unit).status.state, UnitState::kFinal);
+    EXPECT_EQ(world.unit(work.assignment.unit_id()).status.state, UnitState::kFinal);
     EXPECT_FALSE(excluded(verifier));
     EXPECT_EQ(paid().size(), 2U);
 }
@@ -151,10 +149,10 @@ TEST_F(ReportAudits, a_copied_report_on_an_aggregate_is_refused) {
         const auto task = world.core().next_task(verifier.address());
         ASSERT_TRUE(task.ok()) << task.error().message;
         if (!*task) break;
-        if ((*task)->kind == protocol::UnitKind::kAggregate) {
+        if ((*task)->kind() == protocol::UnitKind::kAggregate) {
             seen = true;
             EXPECT_FALSE(world.copy(verifier));
-            EXPECT_EQ(world.unit((*task)->unit).status.state, UnitState::kReported);
+            EXPECT_EQ(world.unit((*task)->unit_id()).status.state, UnitState::kReported);
             break;
         }
         ASSERT_TRUE(world.verify(verifier));

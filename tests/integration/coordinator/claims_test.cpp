@@ -25,8 +25,8 @@ TEST_F(CoordinatorGames, two_signed_commitments_are_evidence_until_a_player_has_
     };
     const auto found = unfiled();
     ASSERT_EQ(found.size(), 1U);
-    EXPECT_EQ(found[0].unit, first.assignment.unit);
-    EXPECT_EQ(found[0].key, first.assignment.key);
+    EXPECT_EQ(found[0].unit, first.assignment.unit_id());
+    EXPECT_EQ(found[0].key, first.assignment.unit);
     EXPECT_EQ(found[0].worker, other.address());
     EXPECT_EQ(found[0].first, first.commitment);
     EXPECT_EQ(found[0].second, second.commitment);
@@ -191,7 +191,7 @@ TEST_F(CoordinatorClaims, a_worker_that_signs_twice_is_left_to_the_player_once) 
     world.chain.mine();
     world.settle();
     EXPECT_TRUE(world.tick().errors.empty());
-    EXPECT_EQ(world.unit(first.assignment.unit).reason_code, "equivocation");
+    EXPECT_EQ(world.unit(first.assignment.unit_id()).reason_code, "equivocation");
 }
 
 }  // namespace

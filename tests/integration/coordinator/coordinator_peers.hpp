@@ -15,13 +15,13 @@ namespace gym::testing {
 struct Peer {
     crypto::PrivateKey key = crypto::PrivateKey::generate();
     std::unique_ptr<rpc::Coordinator> coordinator;
-    rpc::TrainTask task;
+    records::TrainTask task;
 };
 
 /// What a unit became: the delta and the signed commitment to it.
 struct PeerWork {
     Bytes delta;
-    rpc::CommitmentSubmission submission;
+    records::CommitmentSubmission submission;
 };
 
 /// Workers that the test plays by hand against the real program.
@@ -40,7 +40,7 @@ class PeersTest : public CoordinatorProcess {
     }
     void join(Peer& peer) {
         peer.coordinator = dial(peer.key);
-        rpc::NodeProfile profile;
+        records::NodeProfile profile;
         profile.device = "cpu";
         ASSERT_TRUE(peer.coordinator->register_node(profile).ok());
         ASSERT_TRUE(peer.coordinator->heartbeat({}).ok());
@@ -49,7 +49,7 @@ class PeersTest : public CoordinatorProcess {
         const auto task = peer.coordinator->next_task(std::chrono::seconds(30));
         ASSERT_TRUE(task.ok()) << task.error().message;
         ASSERT_TRUE(task->has_value()) << text_of(folder() / "coordinator.log");
-        peer.task = std::get<rpc::TrainTask>(**task);
+        peer.task = std::get<records::TrainTask>(**task);
     }
     void TearDown() override {
         peers_.clear();

@@ -11,6 +11,10 @@
 #include "gym/chain_store/sqlite.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/subprocess.hpp"
+#include "gym/contracts/artifact.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/deploy.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/jobs.hpp"
@@ -47,22 +51,22 @@ class CoordinatorProcess : public ::testing::Test {
         const auto intents = file->intents(anvil_.chain_id(), key_.address());
         const SystemClock clock;
         chain::TxManager manager(anvil_.client(), *intents, key_.clone(), clock,
-                                 test_policy(anvil_.chain_id()), chain::describe_revert);
-        chain::DeployParams params;
+                                 test_policy(anvil_.chain_id()), contracts::describe_revert);
+        contracts::DeployParams params;
         params.token_holder = key_.address();
         params.token_supply = params.growth_limit = params.release_cap = Amount(1'000);
         params.settler = params.guardian = params.coordinator = key_.address();
         prepare(params);
-        const auto deployed = chain::deploy(manager, anvil_.client(),
-                                            chain::find_artifacts().value(), params, 20'000);
+        const auto deployed = contracts::deploy(
+            manager, anvil_.client(), contracts::find_artifacts().value(), params, 20'000);
         ASSERT_TRUE(deployed.ok()) << deployed.error().message;
-        ASSERT_TRUE(chain::save_deployment(folder() / "deployment.json", *deployed).ok());
+        ASSERT_TRUE(contracts::save_deployment(folder() / "deployment.json", *deployed).ok());
         prepare(*deployed, manager);
     }
     /// What is different in a test's contracts, and what is on chain before the program starts,
     /// which then has the key alone.
-    virtual void prepare(chain::DeployParams& /*params*/) {}
-    virtual void prepare(const chain::Deployment& /*deployed*/, chain::TxManager& /*sender*/) {}
+    virtual void prepare(contracts::DeployParams& /*params*/) {}
+    virtual void prepare(const contracts::Deployment& /*deployed*/, chain::TxManager& /*sender*/) {}
     std::string config(const db::ConnectionConfig& login) {
         const std::string at = folder().string() + "/";
         return "listen:\n  address: 127.0.0.1:0\n  port_file: " + at +

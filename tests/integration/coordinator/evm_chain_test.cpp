@@ -1,6 +1,6 @@
 // The chain port over a real node and the real contract.
-#include "gym/coordinator/evm_chain.hpp"
-#include "gym/coordinator/stake_port.hpp"
+#include "gym/coordinator/adapters/evm_chain.hpp"
+#include "gym/coordinator/adapters/evm_stake.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,20 @@
 #include <thread>
 
 #include "anvil.hpp"
-#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/chain/intent_store.hpp"
+#include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/sqlite.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/contracts/artifact.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/commitment_log.hpp"
+#include "gym/contracts/deploy.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/stake.hpp"
+#include "gym/game/dispute_params.hpp"
 #include "gym/game/evidence.hpp"
 
 namespace gym::testing {
@@ -34,13 +45,13 @@ class EvmChainTest : public ::testing::Test {
         return out;
     }
     void SetUp() override {
-        chain::DeployParams params;
+        contracts::DeployParams params;
         params.token_holder = key_.address();
         params.token_supply = params.growth_limit = params.release_cap = Amount(1'000);
         params.settler = params.guardian = params.coordinator = key_.address();
         params.dispute.bond = Amount(10);
-        const auto deployed = chain::deploy(manager_, anvil_.client(),
-                                            chain::find_artifacts().value(), params, 20'000);
+        const auto deployed = contracts::deploy(
+            manager_, anvil_.client(), contracts::find_artifacts().value(), params, 20'000);
         ASSERT_TRUE(deployed.ok()) << deployed.error().message;
         deployment = *deployed;
         port = coordinator::make_evm_chain(anvil_.client(), manager_,
@@ -59,7 +70,7 @@ class EvmChainTest : public ::testing::Test {
         }
     }
 
-    void execute(const chain::ContractCall& call) {
+    void execute(const contracts::ContractCall& call) {
         const auto done = manager_.execute(call.intent("call " + std::to_string(++calls_)), 20'000);
         ASSERT_TRUE(done.ok()) << done.error().message;
     }
@@ -85,13 +96,13 @@ class EvmChainTest : public ::testing::Test {
         says.tokens = says.steps * record.tokens_per_step;
         says.flops = says.steps * record.flops_per_step;
         out.commitment = protocol::sign(domain(), says, worker);
-        const chain::CommitmentLog log(deployment.commitment_log);
+        const contracts::CommitmentLog log(deployment.commitment_log);
         execute(log.post_round(job, round, says.round_record));
         execute(log.post_epoch({round, job, round, protocol::commitment_leaf(out.commitment), 1}));
         return out;
     }
     Digest open_game(const game::Evidence& evidence) {
-        const chain::DisputeGame contract(deployment.dispute_game);
+        const contracts::DisputeGame contract(deployment.dispute_game);
         const Digest unit = game::unit_of(domain(), evidence.commitment).value();
         const Digest salt = digest("salt");
         execute(contract.announce(game::announcement_of(deployment.chain_id, contract.address(),
@@ -106,9 +117,9 @@ class EvmChainTest : public ::testing::Test {
         port = coordinator::make_evm_chain(anvil_.client(), manager_,
                                            {deployment.commitment_log, deployment.dispute_game}, 1);
         const Address worker = chain::private_chain_key(5).address();
-        const chain::GymToken token(deployment.chain_id, deployment.token);
+        const contracts::GymToken token(deployment.chain_id, deployment.token);
         execute(token.approve(deployment.stake, Amount(70)));
-        execute(chain::Stake(deployment.stake).stake(worker, Amount(70)));
+        execute(contracts::Stake(deployment.stake).stake(worker, Amount(70)));
         execute(token.approve(deployment.dispute_game, Amount(100)));
     }
     std::uint64_t head() { return anvil_.client().block(chain::BlockTag::kLatest).value()->number; }
@@ -135,11 +146,11 @@ class EvmChainTest : public ::testing::Test {
     std::unique_ptr<chain::IntentStore> intents_ =
         file_->intents(anvil_.chain_id(), key_.address());
     chain::TxManager manager_{
-        anvil_.client(),       *intents_, key_.clone(), clock_, test_policy(anvil_.chain_id()),
-        chain::describe_revert};
+        anvil_.client(),           *intents_, key_.clone(), clock_, test_policy(anvil_.chain_id()),
+        contracts::describe_revert};
     const Digest job = digest("job");
     int calls_ = 0;
-    chain::Deployment deployment;
+    contracts::Deployment deployment;
     std::unique_ptr<coordinator::ChainPort> port;
 };
 
@@ -183,7 +194,7 @@ TEST_F(EvmChainTest, games_are_read_once_for_all_units_and_again_after_a_restart
     const auto start = port->games_since({}, {}).value();
     ASSERT_TRUE(start);
     EXPECT_TRUE(start->units.empty());
-    EXPECT_EQ(start->window_blocks, chain::DisputeParams().window_blocks);
+    EXPECT_EQ(start->window_blocks, game::DisputeParams().window_blocks);
     const Digest right = open_game(post_unit(1, worker, false));
     const Digest wrong = open_game(post_unit(2, worker, true));
     const auto both_at = [&](const auto& news) {
@@ -276,8 +287,8 @@ TEST_F(EvmChainTest, stakes_are_those_of_the_contract_and_asked_for_again_after_
         coordinator::make_evm_stake(anvil_.client(), deployment.stake, clock, 10'000);
     const Address worker = chain::private_chain_key(5).address();
     EXPECT_TRUE(stakes->active_stake(worker)->is_zero());
-    const chain::Stake contract(deployment.stake);
-    const chain::GymToken token(deployment.chain_id, deployment.token);
+    const contracts::Stake contract(deployment.stake);
+    const contracts::GymToken token(deployment.chain_id, deployment.token);
     for (const auto& [id, call] :
          {std::pair{"approve", token.approve(deployment.stake, Amount(1'000))},
           std::pair{"stake", contract.stake(worker, Amount(70))}}) {

@@ -202,12 +202,12 @@ Digest World::submit_job(const registry::JobTerms& terms, std::uint64_t budget_w
     return job.id;
 }
 
-FakeNode World::add_node(registry::NodeRole role) {
+FakeNode World::add_node(records::NodeRole role) {
     FakeNode node;
     registry::NewNode profile;
     profile.address = node.address();
     profile.owner = node.address();
-    profile.role = role;
+    profile.profile.role = role;
     const auto registered = core_->register_node(profile);
     GYM_ASSERT(registered.ok(), registered.ok() ? "" : registered.error().message);
     return node;
@@ -219,11 +219,11 @@ void World::beat(const std::vector<const FakeNode*>& nodes) {
 }
 
 World::Work World::make_work(const FakeNode& worker, const FakeCompute::Trained& trained,
-                             const coordinator::UnitAssignment& assignment) {
+                             const records::TrainTask& assignment) {
     const protocol::RoundRecord& record = assignment.record;
     protocol::UnitCommitment commitment;
-    commitment.round_record = assignment.record_hash;
-    commitment.slot = assignment.key.slot;
+    commitment.round_record = protocol::hash(record);
+    commitment.slot = assignment.unit.slot;
     commitment.records_root = compute.records_root(trained.records).value();
     commitment.final_state_root = trained.final_state;
     commitment.delta_root = blobs.put(trained.delta).value();
@@ -237,53 +237,54 @@ World::Work World::work(const FakeNode& worker) {
     const auto assignment = core_->next_unit(worker.address());
     GYM_ASSERT(assignment.ok() && assignment->has_value(), "the worker has no unit");
     const auto& given = **assignment;
-    return make_work(worker, FakeCompute::train(given.record, given.key.slot), given);
+    return make_work(worker, FakeCompute::train(given.record, given.unit.slot), given);
 }
 
 World::Work World::cheat(const FakeNode& worker, std::size_t step) {
     const auto assignment = core_->next_unit(worker.address());
     GYM_ASSERT(assignment.ok() && assignment->has_value(), "the worker has no unit");
     const auto& given = **assignment;
-    FakeCompute::Trained trained = FakeCompute::train(given.record, given.key.slot);
+    FakeCompute::Trained trained = FakeCompute::train(given.record, given.unit.slot);
     trained.records[step] ^= 1;
     trained.delta = bytes_of(tagged("delta", {trained.records}));
     trained.final_state = tagged("state", {trained.records});
     return make_work(worker, trained, given);
 }
 
-Result<coordinator::CommitReceipt> World::commit(const FakeNode& worker, const Work& work) {
+Result<records::CommitmentAck> World::commit(const FakeNode& worker, const Work& work) {
     return core_->commit_unit(worker.address(), work.commitment, work.records);
 }
 
-protocol::Report World::report(const FakeNode& verifier, const coordinator::VerificationTask& task,
-                               bool lie, Bytes& records) {
+protocol::Report World::report(const FakeNode& verifier, const records::VerifyTask& task, bool lie,
+                               Bytes& records) {
     protocol::Report out;
-    out.unit = task.unit;
+    out.unit = task.unit_id();
     out.draw = task.draw;
     out.verifier = verifier.address();
-    if (task.kind == protocol::UnitKind::kAggregate) {
-        const Bytes program = blobs.get(task.program_blob).value();
+    if (task.kind() == protocol::UnitKind::kAggregate) {
+        const Bytes program = blobs.get(task.inputs.program_blob).value();
         std::vector<coordinator::Compute::DeltaPtr> deltas;
-        for (const protocol::IncludedDelta& delta : task.included)
+        for (const protocol::IncludedDelta& delta : task.deltas)
             deltas.push_back(
                 compute.check_delta(program, blobs.load(delta.delta_root).value()).value());
-        const auto result = compute.aggregate(program, blobs.get(task.base.blob).value(),
-                                              blobs.get(task.momentum.blob).value(), deltas);
+        const auto result =
+            compute.aggregate(program, blobs.get(task.inputs.base_state_blob).value(),
+                              blobs.get(*task.inputs.momentum_blob).value(), deltas);
         records = result->records;
         out.final_state_root = result->base.root;
         out.delta_root = result->momentum.root;
     } else {
-        const auto trained = FakeCompute::train(task.record, task.key.slot);
+        const auto trained = FakeCompute::train(task.record, task.unit.slot);
         records = trained.records;
         out.final_state_root = trained.final_state;
         out.delta_root = blob::blob_root(trained.delta);
     }
     out.challenge_signature = verifier.key.sign_digest(
-        protocol::trace_challenge_digest(options.domain, task.beacon, task.unit));
+        protocol::trace_challenge_digest(options.domain, task.beacon, out.unit));
     out.trace = FakeCompute::trace(records, out.challenge_signature);
     if (lie) records[3] ^= 1;
     out.records_root = compute.records_root(records).value();
-    out.salt = tagged("salt", {task.unit.view()});
+    out.salt = tagged("salt", {out.unit.view()});
     return out;
 }
 
@@ -307,7 +308,7 @@ std::optional<Digest> World::copy(const FakeNode& verifier) {
     if (!*task) return std::nullopt;
     const protocol::UnitCommitment& claim = (*task)->commitment.commitment;
     protocol::Report report;
-    report.unit = (*task)->unit;
+    report.unit = (*task)->unit_id();
     report.draw = (*task)->draw;
     report.verifier = verifier.address();
     report.records_root = claim.records_root;
@@ -325,6 +326,11 @@ std::optional<Digest> World::copy(const FakeNode& verifier) {
 
 registry::Unit World::unit(const Digest& id) {
     return database_->transact([&](db::Transaction& tx) { return registry::get_unit(tx, id); })
+        .value();
+}
+
+registry::Node World::node(const Address& address) {
+    return database_->transact([&](db::Transaction& tx) { return registry::get_node(tx, address); })
         .value();
 }
 

@@ -10,6 +10,8 @@
 #include "gym/blob/blob_store.hpp"
 #include "gym/coordinator/coordinator.hpp"
 #include "gym/registry/jobs.hpp"
+#include "gym/registry/rounds.hpp"
+#include "gym/registry/units.hpp"
 #include "postgres.hpp"
 
 namespace gym::testing {
@@ -118,7 +120,7 @@ class World {
     coordinator::TickSummary tick();
 
     Digest submit_job(const registry::JobTerms& terms, std::uint64_t budget_wei = 1'000'000'000);
-    FakeNode add_node(registry::NodeRole role);
+    FakeNode add_node(records::NodeRole role);
     void beat(const std::vector<const FakeNode*>& nodes);
     /// Moves the clock past every deadline of the default terms but a unit's, with `nodes` still
     /// there.
@@ -130,24 +132,25 @@ class World {
 
     /// The commitment that `worker` would make honestly for its assignment; its delta is uploaded.
     struct Work {
-        coordinator::UnitAssignment assignment;
+        records::TrainTask assignment;
         protocol::SignedCommitment commitment;
         Bytes records;
     };
     Work work(const FakeNode& worker);
     /// The same with one step record changed, and the delta that follows from it.
     Work cheat(const FakeNode& worker, std::size_t step);
-    Result<coordinator::CommitReceipt> commit(const FakeNode& worker, const Work& work);
+    Result<records::CommitmentAck> commit(const FakeNode& worker, const Work& work);
     /// Takes the verifier's next task and reports honestly, or that `lie` of the records differs.
     /// @return whether there was a task.
     bool verify(const FakeNode& verifier, bool lie = false);
     /// Reports on the next task without running anything: the roots are the commitment's, the
     /// records those that the coordinator discloses for the digest. @return the unit, if any.
     std::optional<Digest> copy(const FakeNode& verifier);
-    protocol::Report report(const FakeNode& verifier, const coordinator::VerificationTask& task,
-                            bool lie, Bytes& records);
+    protocol::Report report(const FakeNode& verifier, const records::VerifyTask& task, bool lie,
+                            Bytes& records);
 
     registry::Unit unit(const Digest& id);
+    registry::Node node(const Address& address);
     registry::Job job(const Digest& id);
     std::vector<registry::Round> rounds(const Digest& id);
     db::Database& database() { return *database_; }
@@ -167,7 +170,7 @@ class World {
 
   private:
     Work make_work(const FakeNode& worker, const FakeCompute::Trained& trained,
-                   const coordinator::UnitAssignment& assignment);
+                   const records::TrainTask& assignment);
     TestDatabase test_database_;
     std::unique_ptr<db::Database> database_;
     std::unique_ptr<coordinator::Coordinator> core_;

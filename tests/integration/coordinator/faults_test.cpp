@@ -9,7 +9,7 @@ namespace gym::testing {
 namespace {
 
 using protocol::UnitState;
-using registry::NodeRole;
+using records::NodeRole;
 
 class CoordinatorFaults : public ::testing::Test {
   protected:
@@ -64,10 +64,10 @@ TEST_F(CoordinatorFaults, a_cheat_is_rejected_with_its_step_and_excluded) {
                                  " of round 1: step 12 differs from re-execution (records root 0x";
     EXPECT_EQ(rejected.reason.substr(0, sentence.size()), sentence) << rejected.reason;
     const auto status = world.core().node_status(other.address());
-    EXPECT_TRUE(status->node.excluded);
-    EXPECT_EQ(status->node.excluded_reason, rejected.reason);
+    EXPECT_TRUE(world.node(other.address()).excluded);
+    EXPECT_EQ(status->excluded_because, rejected.reason);
     EXPECT_EQ(status->idle_because, "excluded: " + rejected.reason);
-    EXPECT_EQ(status->units.rejected, 1U);
+    EXPECT_EQ(status->units_rejected, 1U);
     EXPECT_EQ(world.core().next_unit(other.address()).error().code, ErrorCode::kPermissionDenied);
     EXPECT_EQ(world.unit(good).status.state, UnitState::kFinal);
     // Stake would not bring it back: it is not told to add any.
@@ -103,8 +103,8 @@ TEST_F(CoordinatorFaults, a_cheat_that_defends_is_rejected_by_the_referee) {
               ErrorCode::kPermissionDenied);
     world.settle();
     EXPECT_EQ(world.unit(bad).status.state, UnitState::kRejected);
-    EXPECT_TRUE(world.core().node_status(other.address())->node.excluded);
-    EXPECT_FALSE(world.core().node_status(verifier.address())->node.excluded);
+    EXPECT_TRUE(world.node(other.address()).excluded);
+    EXPECT_FALSE(world.node(verifier.address()).excluded);
 }
 
 TEST_F(CoordinatorFaults, an_honest_worker_survives_a_lying_verifier) {
@@ -117,10 +117,10 @@ TEST_F(CoordinatorFaults, an_honest_worker_survives_a_lying_verifier) {
     ASSERT_TRUE(world.core().defend(honest.address(), unit).ok());
     world.settle();
     EXPECT_EQ(world.unit(unit).status.state, UnitState::kUpheld);
-    EXPECT_FALSE(world.core().node_status(honest.address())->node.excluded);
-    const auto liar = world.core().node_status(verifier.address());
-    EXPECT_TRUE(liar->node.excluded);
-    EXPECT_EQ(liar->node.excluded_code, "false_report");
+    EXPECT_FALSE(world.node(honest.address()).excluded);
+    const registry::Node liar = world.node(verifier.address());
+    EXPECT_TRUE(liar.excluded);
+    EXPECT_EQ(liar.excluded_code, "false_report");
     pass_deadline();
     EXPECT_EQ(world.unit(unit).status.state, UnitState::kFinal);
 }
@@ -134,8 +134,8 @@ TEST_F(CoordinatorFaults, an_honest_worker_that_left_is_not_rejected_on_a_liars_
     ASSERT_EQ(world.unit(unit).status.state, UnitState::kDisputed);
     pass_deadline();
     EXPECT_EQ(world.unit(unit).status.state, UnitState::kUpheld) << "nobody had to defend it";
-    EXPECT_FALSE(world.core().node_status(honest.address())->node.excluded);
-    EXPECT_TRUE(world.core().node_status(verifier.address())->node.excluded);
+    EXPECT_FALSE(world.node(honest.address()).excluded);
+    EXPECT_TRUE(world.node(verifier.address()).excluded);
 }
 
 TEST_F(CoordinatorFaults, a_dispute_whose_inputs_are_lost_is_void) {
@@ -146,10 +146,10 @@ TEST_F(CoordinatorFaults, a_dispute_whose_inputs_are_lost_is_void) {
     while (world.verify(verifier)) {
     }
     world.settle();
-    ASSERT_TRUE(world.blobs.remove(work.assignment.base_blob).ok());
+    ASSERT_TRUE(world.blobs.remove(work.assignment.inputs.base_state_blob).ok());
     pass_deadline();
-    EXPECT_EQ(world.unit(work.assignment.unit).status.state, UnitState::kVoid);
-    EXPECT_EQ(world.unit(work.assignment.unit).reason_code, "inputs_lost");
+    EXPECT_EQ(world.unit(work.assignment.unit_id()).status.state, UnitState::kVoid);
+    EXPECT_EQ(world.unit(work.assignment.unit_id()).reason_code, "inputs_lost");
 }
 
 TEST_F(CoordinatorFaults, an_equivocation_rejects_at_once) {
@@ -158,9 +158,9 @@ TEST_F(CoordinatorFaults, an_equivocation_rejects_at_once) {
     const World::Work second = changed(
         first, honest, [](protocol::UnitCommitment& c) { c.final_state_root.data[0] ^= 1; });
     EXPECT_EQ(refused(honest, second), ErrorCode::kConflict);
-    EXPECT_EQ(world.unit(first.assignment.unit).status.state, UnitState::kRejected);
-    EXPECT_EQ(world.unit(first.assignment.unit).reason_code, "equivocation");
-    EXPECT_TRUE(world.core().node_status(honest.address())->node.excluded);
+    EXPECT_EQ(world.unit(first.assignment.unit_id()).status.state, UnitState::kRejected);
+    EXPECT_EQ(world.unit(first.assignment.unit_id()).reason_code, "equivocation");
+    EXPECT_TRUE(world.node(honest.address()).excluded);
 }
 
 TEST_F(CoordinatorFaults, the_same_commitment_again_gives_the_same_receipt) {
@@ -170,7 +170,7 @@ TEST_F(CoordinatorFaults, the_same_commitment_again_gives_the_same_receipt) {
     const auto again = world.commit(honest, work);
     ASSERT_TRUE(first.ok() && again.ok());
     EXPECT_EQ(first->leaf, again->leaf);
-    EXPECT_EQ(first->received_at_ms, again->received_at_ms);
+    EXPECT_EQ(first->accepted_ms, again->accepted_ms);
 }
 
 TEST_F(CoordinatorFaults, commitments_that_do_not_fit_are_refused_each_with_its_error) {
@@ -181,7 +181,7 @@ TEST_F(CoordinatorFaults, commitments_that_do_not_fit_are_refused_each_with_its_
     EXPECT_EQ(refused(honest, forged), ErrorCode::kUnauthenticated);
     EXPECT_EQ(refused(other, good), ErrorCode::kUnauthenticated) << "somebody else's commitment";
 
-    const std::uint32_t foreign = world.work(other).assignment.key.slot;
+    const std::uint32_t foreign = world.work(other).assignment.unit.slot;
     EXPECT_EQ(refused(honest, changed(good, honest, [&](C& c) { c.slot = foreign; })),
               ErrorCode::kPermissionDenied);
     EXPECT_EQ(refused(honest, changed(good, honest, [](C& c) { c.slot = 999; })),
@@ -201,7 +201,7 @@ TEST_F(CoordinatorFaults, commitments_that_do_not_fit_are_refused_each_with_its_
     cut.records.pop_back();
     EXPECT_EQ(refused(honest, cut), ErrorCode::kMismatch);
 
-    EXPECT_EQ(world.unit(good.assignment.unit).status.state, UnitState::kAssigned)
+    EXPECT_EQ(world.unit(good.assignment.unit_id()).status.state, UnitState::kAssigned)
         << "nothing of that changed the unit";
     EXPECT_TRUE(world.commit(honest, good).ok());
 }
@@ -211,7 +211,7 @@ TEST_F(CoordinatorFaults, a_late_commitment_is_refused_and_changes_nothing) {
     world.clock.advance_ms(600'001);
     EXPECT_EQ(refused(honest, work), ErrorCode::kTimeout);
     world.settle();
-    EXPECT_EQ(world.unit(work.assignment.unit).status.state, UnitState::kExpired);
+    EXPECT_EQ(world.unit(work.assignment.unit_id()).status.state, UnitState::kExpired);
     EXPECT_EQ(refused(honest, work), ErrorCode::kConflict);
 }
 
@@ -224,11 +224,12 @@ TEST_F(CoordinatorFaults, a_replay_from_another_round_is_refused) {
     }
     world.settle();
     const World::Work next = world.work(honest);
-    ASSERT_EQ(next.assignment.key.round, 2U);
+    ASSERT_EQ(next.assignment.unit.round, 2U);
     const auto replayed = world.commit(honest, old);
     ASSERT_TRUE(replayed.ok());
-    EXPECT_EQ(replayed->unit, old.assignment.unit) << "the old receipt, not credit for round 2";
-    EXPECT_EQ(world.unit(next.assignment.unit).status.state, UnitState::kAssigned);
+    EXPECT_EQ(replayed->unit, old.assignment.unit_id())
+        << "the old receipt, not credit for round 2";
+    EXPECT_EQ(world.unit(next.assignment.unit_id()).status.state, UnitState::kAssigned);
 }
 
 // One person with a hundred addresses would be drawn for nearly every unit: pass what is wrong, or
@@ -247,9 +248,9 @@ TEST_F(CoordinatorFaults, verifiers_that_the_operator_does_not_know_get_no_draws
         EXPECT_EQ(world.unit(unit).verifier, verifier.address());
     registry::NewNode late;
     late.address = late.owner = FakeNode().address();
-    late.role = NodeRole::kVerifier;
+    late.profile.role = NodeRole::kVerifier;
     EXPECT_EQ(world.core().register_node(late).error().code, ErrorCode::kPermissionDenied);
-    late.role = NodeRole::kWorker;
+    late.profile.role = NodeRole::kWorker;
     EXPECT_TRUE(world.core().register_node(late).ok()) << "workers are not listed";
     world.options.workers_allowed = {honest.address()};
     world.restart();
@@ -319,9 +320,9 @@ TEST_F(CoordinatorFaults, a_lost_delta_voids_the_unit_without_blame) {
     }
     ASSERT_TRUE(world.blobs.remove(work.commitment.commitment.delta_root).ok());
     world.settle();
-    EXPECT_EQ(world.unit(work.assignment.unit).status.state, UnitState::kVoid);
-    EXPECT_EQ(world.unit(work.assignment.unit).reason_code, "inputs_lost");
-    EXPECT_FALSE(world.core().node_status(honest.address())->node.excluded);
+    EXPECT_EQ(world.unit(work.assignment.unit_id()).status.state, UnitState::kVoid);
+    EXPECT_EQ(world.unit(work.assignment.unit_id()).reason_code, "inputs_lost");
+    EXPECT_FALSE(world.node(honest.address()).excluded);
     EXPECT_EQ(world.rounds(job).size(), 2U) << "the round went on without it";
 }
 

@@ -10,7 +10,7 @@
 namespace gym::testing {
 
 using protocol::UnitState;
-using registry::NodeRole;
+using records::NodeRole;
 
 /// A network that plays games: two workers, a verifier, a job of three rounds.
 class CoordinatorGames : public ::testing::Test {
@@ -65,7 +65,7 @@ class CoordinatorGames : public ::testing::Test {
         world.chain.mine();
     }
     UnitState state(const Digest& unit) { return world.unit(unit).status.state; }
-    registry::Node node(const FakeNode& of) { return world.core().node_status(of.address())->node; }
+    registry::Node node(const FakeNode& of) { return world.node(of.address()); }
     void expect_slashed(const Digest& unit) {
         const registry::Unit slashed = world.unit(unit);
         EXPECT_EQ(slashed.status.state, UnitState::kSlashed);

@@ -8,7 +8,7 @@ namespace gym::testing {
 namespace {
 
 using protocol::UnitState;
-using registry::NodeRole;
+using records::NodeRole;
 
 TEST(CoordinatorJobs, a_job_pauses_without_budget_and_resumes_with_more) {
     World world;

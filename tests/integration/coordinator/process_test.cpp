@@ -10,7 +10,7 @@ TEST_F(CoordinatorProcess, serves_gives_out_work_and_stops_on_request) {
     const crypto::PrivateKey worker = crypto::PrivateKey::generate();
     const auto coordinator = dial(worker);
     EXPECT_EQ(coordinator->network()->chain_id, anvil_.chain_id());
-    rpc::NodeProfile profile;
+    records::NodeProfile profile;
     profile.device = "cpu";
     const auto registered = coordinator->register_node(profile);
     ASSERT_TRUE(registered.ok()) << registered.error().message;
@@ -19,7 +19,7 @@ TEST_F(CoordinatorProcess, serves_gives_out_work_and_stops_on_request) {
     const auto task = coordinator->next_task(std::chrono::seconds(20));
     ASSERT_TRUE(task.ok()) << task.error().message;
     ASSERT_TRUE(task->has_value()) << text_of(folder() / "coordinator.log");
-    EXPECT_EQ(std::get<rpc::TrainTask>(**task).unit.job_id, job);
+    EXPECT_EQ(std::get<records::TrainTask>(**task).unit.job_id, job);
     ASSERT_TRUE(process.stop(10'000).ok());
     EXPECT_NE(text_of(folder() / "coordinator.log").find("stopping on request"), std::string::npos);
 
@@ -28,7 +28,8 @@ TEST_F(CoordinatorProcess, serves_gives_out_work_and_stops_on_request) {
     Subprocess again = start();
     const auto after = dial(worker)->next_task(std::chrono::seconds(20));
     ASSERT_TRUE(after.ok() && *after);
-    EXPECT_EQ(std::get<rpc::TrainTask>(**after).unit, std::get<rpc::TrainTask>(**task).unit);
+    EXPECT_EQ(std::get<records::TrainTask>(**after).unit,
+              std::get<records::TrainTask>(**task).unit);
 }
 
 TEST_F(CoordinatorProcess, an_unknown_key_ends_it_with_its_name) {

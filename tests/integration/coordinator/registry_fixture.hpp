@@ -38,7 +38,8 @@ class RegistryDatabase : public ::testing::Test {
                 NewNode node;
                 node.address = address(i);
                 node.owner = address(i);
-                node.role = i < 9 ? NodeRole::kWorker : NodeRole::kVerifier;
+                node.profile.role =
+                    i < 9 ? records::NodeRole::kWorker : records::NodeRole::kVerifier;
                 GYM_CHECK(register_node(tx, node, kNow));
             }
             return {};

@@ -164,7 +164,7 @@ TEST_F(RegistryDatabase, an_exclusion_keeps_its_first_reason_through_a_new_regis
     EXPECT_EQ(node.name, "back again");
     NewNode other_role;
     other_role.address = other_role.owner = address(2);
-    other_role.role = NodeRole::kVerifier;
+    other_role.profile.role = records::NodeRole::kVerifier;
     EXPECT_EQ(
         coordinator
             ->transact([&](db::Transaction& tx) { return register_node(tx, other_role, kNow); })

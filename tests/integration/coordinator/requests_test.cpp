@@ -7,9 +7,9 @@
 namespace gym::testing {
 namespace {
 
+using records::NodeRole;
 using registry::JobRequest;
 using registry::JobStatus;
-using registry::NodeRole;
 
 class CoordinatorRequests : public ::testing::Test {
   protected:

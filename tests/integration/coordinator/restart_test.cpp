@@ -9,7 +9,7 @@
 namespace gym::testing {
 namespace {
 
-using registry::NodeRole;
+using records::NodeRole;
 
 /// Nothing is twice and nothing is lost: the views that must be empty are.
 void expect_sound(World& world) {
@@ -45,7 +45,7 @@ TEST(CoordinatorRestart, a_fresh_instance_after_every_tick_changes_nothing) {
         world.beat({&worker, &verifier});
     }
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kCompleted);
-    EXPECT_EQ(world.core().node_status(worker.address())->units.final, 2U);
+    EXPECT_EQ(world.core().node_status(worker.address())->units_final, 2U);
     EXPECT_EQ(world.chain.posts, 4) << "two rounds, two roots, none twice";
     expect_sound(world);
 }
@@ -145,7 +145,7 @@ TEST(CoordinatorRestart, two_instances_at_once_do_everything_once) {
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kCompleted);
     EXPECT_EQ(world.chain.posts, 6);
     for (const FakeNode& worker : workers)
-        EXPECT_EQ(world.core().node_status(worker.address())->units.final, 3U);
+        EXPECT_EQ(world.core().node_status(worker.address())->units_final, 3U);
     expect_sound(world);
 }
 

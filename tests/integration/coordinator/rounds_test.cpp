@@ -9,7 +9,7 @@ namespace gym::testing {
 namespace {
 
 using protocol::UnitState;
-using registry::NodeRole;
+using records::NodeRole;
 
 TEST(CoordinatorRounds, a_job_runs_from_submission_to_completion) {
     World world;
@@ -43,8 +43,8 @@ TEST(CoordinatorRounds, a_job_runs_from_submission_to_completion) {
     EXPECT_EQ(rounds[1].record.previous_record, rounds[0].record_hash);
     EXPECT_EQ(rounds[1].base, rounds[0].next_base);
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kCompleted);
-    EXPECT_EQ(world.core().node_status(a.address())->units.final, 3U);
-    EXPECT_EQ(world.core().node_status(a.address())->node.valid_run, 3U);
+    EXPECT_EQ(world.core().node_status(a.address())->units_final, 3U);
+    EXPECT_EQ(world.node(a.address()).valid_run, 3U);
 }
 
 TEST(CoordinatorRounds, a_receipt_proves_the_commitment_under_the_posted_root) {
@@ -61,13 +61,13 @@ TEST(CoordinatorRounds, a_receipt_proves_the_commitment_under_the_posted_root) {
     world.settle();
     for (const Digest& unit : units) {
         const auto receipt = world.core().unit_receipt(unit);
-        ASSERT_TRUE(receipt.ok() && receipt->inclusion);
+        ASSERT_TRUE(receipt.ok() && receipt->inclusion && receipt->commitment);
         const auto& proof = *receipt->inclusion;
         EXPECT_EQ(proof.commitments_root, world.chain.epochs.at(proof.epoch).commitments_root);
-        EXPECT_TRUE(commit::merkle_verify(proof.commitments_root,
-                                          {proof.leaf_index, proof.leaf_count}, proof.leaf,
-                                          proof.siblings)
-                        .ok());
+        EXPECT_TRUE(
+            commit::merkle_verify(proof.commitments_root, {proof.leaf_index, proof.leaf_count},
+                                  protocol::commitment_leaf(*receipt->commitment), proof.siblings)
+                .ok());
     }
 }
 
@@ -85,8 +85,8 @@ TEST(CoordinatorRounds, a_worker_that_leaves_costs_only_its_unit) {
     world.clock.advance_ms(600'001);
     world.beat({&stays, &verifier});
     world.settle();
-    EXPECT_EQ(world.unit(lost.assignment.unit).status.state, UnitState::kExpired);
-    EXPECT_EQ(world.unit(lost.assignment.unit).reason_code, "late_commitment");
+    EXPECT_EQ(world.unit(lost.assignment.unit_id()).status.state, UnitState::kExpired);
+    EXPECT_EQ(world.unit(lost.assignment.unit_id()).reason_code, "late_commitment");
     while (world.verify(verifier)) {
     }
     world.settle();

@@ -3,7 +3,12 @@
 #include <csignal>
 
 #include "coordinator_peers.hpp"
-#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/tx_manager.hpp"
+#include "gym/contracts/deploy.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/stake.hpp"
+#include "gym/game/dispute_params.hpp"
 
 namespace gym::testing {
 namespace {
@@ -12,14 +17,14 @@ using protocol::UnitState;
 
 class Slashing : public PeersTest {
   protected:
-    void prepare(chain::DeployParams& params) override {
+    void prepare(contracts::DeployParams& params) override {
         params.dispute.bond = Amount(10);
         params.dispute.announce_blocks = 1;
     }
-    void prepare(const chain::Deployment& deployed, chain::TxManager& sender) override {
+    void prepare(const contracts::Deployment& deployed, chain::TxManager& sender) override {
         deployment_ = deployed;
         peers_.emplace_back();
-        const chain::GymToken token(deployed.chain_id, deployed.token);
+        const contracts::GymToken token(deployed.chain_id, deployed.token);
         for (const auto& [id, call] :
              {std::pair{"approve", token.approve(deployed.stake, Amount(70))},
               std::pair{"stake", stake().stake(peers_[0].key.address(), Amount(70))}}) {
@@ -27,7 +32,7 @@ class Slashing : public PeersTest {
             ASSERT_TRUE(done.ok()) << done.error().message;
         }
     }
-    chain::Stake stake() const { return chain::Stake(deployment_.stake); }
+    contracts::Stake stake() const { return contracts::Stake(deployment_.stake); }
     Amount staked() {
         return stake().stake_of(anvil_.client(), peers_[0].key.address()).value().active;
     }
@@ -39,7 +44,7 @@ class Slashing : public PeersTest {
         ASSERT_TRUE(process_->wait(10'000).ok());
         process_ = start();
     }
-    chain::Deployment deployment_;
+    contracts::Deployment deployment_;
 };
 
 TEST_F(Slashing, a_worker_that_signs_twice_loses_its_stake) {
@@ -60,7 +65,7 @@ TEST_F(Slashing, a_worker_that_signs_twice_loses_its_stake) {
     ASSERT_TRUE(eventually([&] { return locks() == 1; })) << text_of(folder() / "coordinator.log");
     restart();
     EXPECT_EQ(staked(), Amount(70)) << "an earlier announcement may still prove it, too";
-    const chain::DisputeParams terms;
+    const game::DisputeParams terms;
     anvil_.rpc("evm_increaseTime", "[" + std::to_string(terms.settling_s + 1) + "]");
     EXPECT_TRUE(eventually([&] { return staked().is_zero(); }))
         << text_of(folder() / "coordinator.log");

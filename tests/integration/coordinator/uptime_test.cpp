@@ -10,7 +10,7 @@
 namespace gym::testing {
 namespace {
 
-using registry::NodeRole;
+using records::NodeRole;
 
 class CoordinatorUptime : public ::testing::Test {
   protected:
@@ -18,8 +18,8 @@ class CoordinatorUptime : public ::testing::Test {
         world.options.challenge_every_ms = 1'000;
         world.restart();
     }
-    coordinator::HeartbeatOutcome beat(const FakeNode& node,
-                                       const std::optional<protocol::UptimeAnswer>& answer = {}) {
+    records::HeartbeatAnswer beat(const FakeNode& node,
+                                  const std::optional<protocol::UptimeAnswer>& answer = {}) {
         const auto outcome = world.core().heartbeat(node.address(), answer);
         EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().message);
         return outcome.value_or({});
@@ -40,7 +40,14 @@ class CoordinatorUptime : public ::testing::Test {
     }
     registry::Uptime uptime(const FakeNode& node) {
         world.clock.advance_ms(world.options.challenge_answer_ms + 1);
-        return world.core().node_status(node.address())->uptime_last_hour;
+        const UnixMs now_ms = world.clock.now_ms();
+        const auto counted = world.database().transact([&](db::Transaction& tx) {
+            return registry::uptime(tx, node.address(), now_ms - 3'600'000, now_ms);
+        });
+        const auto status = world.core().node_status(node.address());
+        EXPECT_EQ(status->challenges, counted->issued);
+        EXPECT_EQ(status->uptime_ppm, counted->ppm());
+        return *counted;
     }
 
     World world;

@@ -204,7 +204,7 @@ TEST_F(WireFaults, a_killed_coordinator_goes_on_where_it_was) {
     peer.coordinator = dial(peer.key);
     const auto task = peer.coordinator->next_task(seconds(20));
     ASSERT_TRUE(task.ok() && *task);
-    EXPECT_EQ(std::get<rpc::TrainTask>(**task).unit, peer.task.unit);
+    EXPECT_EQ(std::get<records::TrainTask>(**task).unit, peer.task.unit);
     const auto accepted = peer.coordinator->submit_commitment(work.submission);
     ASSERT_TRUE(accepted.ok()) << "the delta was kept: " << accepted.error().message;
     EXPECT_EQ(commitments(peer), 1);

@@ -3,8 +3,14 @@
 // its owner. One that is right answers, and whoever opened the game loses the bond.
 
 #include "devnet_fixture.hpp"
-#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/game/evidence.hpp"
+#include "gym/game/state.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
 
@@ -70,10 +76,10 @@ TEST_F(WrongAggregateOnDevnet, a_coordinator_that_aggregates_wrongly_loses_its_s
     ASSERT_TRUE(unit.ok());
     EXPECT_EQ(unit->status.state, protocol::UnitState::kSlashed) << unit->reason;
 
-    const auto deployment = chain::load_deployment(layout_.deployment()).value();
+    const auto deployment = contracts::load_deployment(layout_.deployment()).value();
     const auto client = chain::make_http_client(layout_.chain_url()).value();
     const Address coordinator = holder_address(layout_, kCoordinator).value();
-    const chain::Stake stake(deployment.stake);
+    const contracts::Stake stake(deployment.stake);
     EXPECT_TRUE(eventually([&] {
         const auto holding = stake.stake_of(*client, coordinator);
         return holding.ok() && holding->active.is_zero();
@@ -85,7 +91,7 @@ TEST_F(WrongAggregateOnDevnet, a_coordinator_that_aggregates_wrongly_loses_its_s
 
 /// Opens a game about the aggregate of round 1 and never moves in it. @return the game.
 Digest challenge_wrongly(const Layout& layout, db::Database& database,
-                         const chain::Deployment& deployment) {
+                         const contracts::Deployment& deployment) {
     game::Evidence evidence;
     const Status read = database.transact([&](db::Transaction& tx) -> Status {
         GYM_TRY(const auto jobs, registry::list_jobs(tx, {}));
@@ -99,20 +105,21 @@ Digest challenge_wrongly(const Layout& layout, db::Database& database,
     GYM_ASSERT(read.ok(), read.ok() ? "" : read.error().message);
     // The faucet's key: it has tokens, and nothing else uses it by now.
     const auto account = open_account(layout, kJobOwner).value();
-    const auto send = [&](const chain::ContractCall& call, const char* id) {
+    const auto send = [&](const contracts::ContractCall& call, const char* id) {
         const auto taken = account->manager().submit(call.intent(id));
         GYM_ASSERT(taken.ok(), id);
         const auto mined = account->manager().wait_mined(id, 60'000);
         GYM_ASSERT(mined.ok(), mined.ok() ? "" : mined.error().message);
     };
-    const chain::DisputeGame contract(deployment.dispute_game);
+    const contracts::DisputeGame contract(deployment.dispute_game);
     const auto domain = protocol::signing_domain(deployment.chain_id, deployment.commitment_log);
     const Digest salt = protocol::unit_id({});
     const Digest unit = game::unit_of(domain, evidence.commitment).value();
     const Digest id = game::announcement_of(deployment.chain_id, contract.address(),
                                             account->address(), unit, salt);
     const Amount bond = contract.terms(account->client()).value().bond;
-    send(chain::GymToken(deployment.chain_id, deployment.token).approve(contract.address(), bond),
+    send(contracts::GymToken(deployment.chain_id, deployment.token)
+             .approve(contract.address(), bond),
          "wrong/approve");
     send(contract.announce(id), "wrong/announce");
     send(contract.open(game::encode_open(evidence, salt), Amount::parse_tokens("1").value()),
@@ -124,18 +131,19 @@ TEST_F(AggregateOnDevnet, a_right_coordinator_answers_and_keeps_its_stake) {
     demo_ = std::async(std::launch::async,
                        [&] { return run_demo(options_, [](const std::string&) {}); });
     ASSERT_TRUE(wait_for(2, "open"));
-    const auto deployment = chain::load_deployment(layout_.deployment()).value();
+    const auto deployment = contracts::load_deployment(layout_.deployment()).value();
     const auto client = chain::make_http_client(layout_.chain_url()).value();
     const Digest game = challenge_wrongly(layout_, *database(), deployment);
-    const chain::DisputeGame contract(deployment.dispute_game);
+    const contracts::DisputeGame contract(deployment.dispute_game);
     const auto status = [&] { return contract.game_of(*client, game).value().status; };
-    EXPECT_TRUE(eventually([&] { return status() == chain::GameStatus::kChallengerMoves; }))
+    EXPECT_TRUE(eventually([&] { return status() == game::GameStatus::kChallengerMoves; }))
         << "the coordinator declares its outer step";
-    EXPECT_TRUE(eventually([&] { return status() == chain::GameStatus::kUpheld; }));
+    EXPECT_TRUE(eventually([&] { return status() == game::GameStatus::kUpheld; }));
     const auto report = demo_.get();
     ASSERT_TRUE(report.ok()) << report.error().message;
     const Address coordinator = holder_address(layout_, kCoordinator).value();
-    EXPECT_FALSE(chain::Stake(deployment.stake).stake_of(*client, coordinator)->active.is_zero());
+    EXPECT_FALSE(
+        contracts::Stake(deployment.stake).stake_of(*client, coordinator)->active.is_zero());
     const auto unit = database()->transact(
         [&](db::Transaction& tx) -> Result<registry::Unit> {
             GYM_TRY(const auto jobs, registry::list_jobs(tx, {}));

@@ -1,7 +1,10 @@
 // A cheat's game between real processes, both of which are killed again and again while they play.
 
 #include "devnet_fixture.hpp"
-#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/game/state.hpp"
 #include "gym/player/game_log.hpp"
 
 namespace gym::devnet {
@@ -35,7 +38,7 @@ class DisputeOnDevnet : public testing::DevnetTest {
 
     /// Moves so far in the game about the cheat's unit; absent before there is one.
     std::optional<std::uint32_t> moves_played(chain::ChainClient& client,
-                                              const chain::DisputeGame& contract) {
+                                              const contracts::DisputeGame& contract) {
         const auto head = client.block(chain::BlockTag::kLatest);
         if (!head.ok() || !*head) return std::nullopt;
         const auto logs =
@@ -44,10 +47,10 @@ class DisputeOnDevnet : public testing::DevnetTest {
         for (const chain::Log& log : *logs) {
             const auto event = contract.parse_event(log);
             const auto* opened =
-                event.ok() && *event ? std::get_if<chain::Opened>(&**event) : nullptr;
+                event.ok() && *event ? std::get_if<contracts::Opened>(&**event) : nullptr;
             if (opened == nullptr) continue;
             const auto game = contract.game_of(client, opened->game);
-            if (game.ok()) return chain::is_open(game->status) ? game->moves : 100;
+            if (game.ok()) return game::is_open(game->status) ? game->moves : 100;
         }
         return std::nullopt;
     }
@@ -56,10 +59,10 @@ class DisputeOnDevnet : public testing::DevnetTest {
 TEST_F(DisputeOnDevnet, both_players_are_killed_and_the_cheat_loses_by_a_proof) {
     demo_ = std::async(std::launch::async,
                        [&] { return run_demo(options_, [](const std::string&) {}); });
-    const auto deployment = chain::load_deployment(layout_.deployment());
+    const auto deployment = contracts::load_deployment(layout_.deployment());
     ASSERT_TRUE(deployment.ok());
     const auto client = chain::make_http_client(layout_.chain_url()).value();
-    const chain::DisputeGame contract(deployment->dispute_game);
+    const contracts::DisputeGame contract(deployment->dispute_game);
     std::uint32_t kills = 0;
     for (std::uint32_t next = 1;
          next < 12 && demo_.wait_for(testing::kPoll) != std::future_status::ready;) {

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "gym/contracts/deployment.hpp"
 #include "gym/devnet/demo.hpp"
 #include "temporary_folder.hpp"
 
@@ -100,13 +101,13 @@ TEST_F(Start, goes_on_with_contracts_that_were_deployed_in_part) {
     constexpr int kServicesStep = 3;
     ASSERT_EQ(up_until(kServicesStep).error().code, ErrorCode::kCancelled);
     const Layout layout = load_layout(options_.root).value();
-    const auto before = chain::load_deployment(layout.deployment()).value();
+    const auto before = contracts::load_deployment(layout.deployment()).value();
     // What is there when the start is killed before the last transaction is in a block.
     ASSERT_TRUE(std::filesystem::remove(layout.deployment()));
 
     const auto again = network_up(options_, [](const std::string&) {});
     ASSERT_TRUE(again.ok()) << again.error().message;
-    EXPECT_EQ(chain::load_deployment(layout.deployment()).value(), before) << "deployed twice";
+    EXPECT_EQ(contracts::load_deployment(layout.deployment()).value(), before) << "deployed twice";
 }
 
 TEST_F(Start, fails_with_the_reason_when_another_program_has_the_apis_port) {

@@ -7,6 +7,8 @@
 
 #include "command.hpp"
 #include "gym/common/file.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "outer_fixture.hpp"
 #include "play_fixture.hpp"
@@ -26,7 +28,7 @@ class CommandsOn : public Fixture {
     void SetUp() override {
         Fixture::SetUp();
         const auto file = folder_.path() / "deployment.json";
-        ASSERT_TRUE(chain::save_deployment(file, Fixture::deployment_).ok());
+        ASSERT_TRUE(contracts::save_deployment(file, Fixture::deployment_).ok());
         ::setenv("GYM_CHAIN", anvil_.url().c_str(), 1);
         ::setenv("GYM_DEPLOYMENT", file.c_str(), 1);
     }
@@ -96,7 +98,7 @@ class DisputeCommands : public CommandsOn<PlayTest> {
 using OuterDisputeCommands = CommandsOn<OuterPlayTest>;
 
 TEST_F(OuterDisputeCommands, TellAGameAboutAnAggregate) {
-    lie(coordinator_).lie_about(OuterTree::momentum, 3, 9);
+    lie(coordinator_).lie_about(OuterTree::kMomentum, 3, 9);
     commit();
     play_until([&] { return proven(); });
     const player::GameRecord played = games().at(0);
@@ -162,7 +164,7 @@ TEST_F(OuterDisputeCommands, TellAConflict) {
 TEST_F(DisputeCommands, TellAWholeGameFromTheChainAlone) {
     EXPECT_EQ(gym({"dispute", "list"}).out, "no game was opened yet\n");
     EXPECT_EQ(gym({"dispute", "show", "0x12"}).exit_code, 2) << "too short";
-    send(*worker_.sender, chain::Stake(deployment_.stake).thaw(tokens("100")), "thaw");
+    send(*worker_.sender, contracts::Stake(deployment_.stake).thaw(tokens("100")), "thaw");
     break_device(worker_, {.step = 2, .op = 5, .output = 0, .bit = 30});
     commit();
     play_until([&] { return proven(); });

@@ -171,7 +171,7 @@ inline Case mutated(Rng& rng, const Case& original) {
             // No tree is higher: the rules make no such cursor, and do not look for it.
             changed.at.height %= commit::kTreeDepthMax + 1;
             // Nor is there a column of an element that a tensor does not have.
-            if (original.at.stage == Stage::column) changed.at.index = original.at.index;
+            if (original.at.stage == Stage::kColumn) changed.at.index = original.at.index;
             if (rng() % 2 == 0) {
                 reseal_outer(rng, changed.at, m);
                 reseal(rng, changed.at, m);

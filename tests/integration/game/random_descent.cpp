@@ -87,8 +87,8 @@ class Descent {
 }  // namespace
 
 std::vector<Case> random_descent(Rng& rng) {
-    constexpr Stage kStages[] = {Stage::trace,      Stage::gradients, Stage::state,
-                                 Stage::primitives, Stage::chunks,    Stage::outer_state};
+    constexpr Stage kStages[] = {Stage::kTrace,      Stage::kGradients, Stage::kState,
+                                 Stage::kPrimitives, Stage::kChunks,    Stage::kOuterState};
     if (rng() % 2 == 0) return Descent(rng).steps();
     return Descent(rng).tree(kStages[rng() % std::size(kStages)]);
 }

@@ -71,7 +71,7 @@ dispute::MacroTrace& TracedUnit::macro(std::uint32_t step, std::uint32_t leaf) {
 TracedTensor TracedUnit::windows(std::uint32_t step) const {
     const auto& tokens_of_step = steps.at(step).inputs.batch.tokens;
     const auto batch =
-        std::ranges::find(sample.trace.leaves, LeafRecord::Kind::batch, &LeafRecord::kind);
+        std::ranges::find(sample.trace.leaves, LeafRecord::Kind::kBatch, &LeafRecord::kind);
     return traced(batch->shape, {reinterpret_cast<const std::uint8_t*>(tokens_of_step.data()),
                                  tokens_of_step.size() * sizeof(std::int32_t)});
 }
@@ -138,14 +138,14 @@ std::uint32_t RandomGame::input_leaf() {
 }
 
 void GameWriter::move(const Move& move) {
-    cases_.push_back({line_->at(), move});
-    const Status played = line_->play(move);
+    cases_.push_back({transcript_->at(), move});
+    const Status played = transcript_->play(move);
     if (!played.ok()) assertion_failed(name_of(move), played.error().message, __FILE__, __LINE__);
 }
 
 Pick GameWriter::leaf_pick(const MerkleTree& tree, std::uint64_t leaf) const {
     std::vector<Digest> path = must(tree.prove(leaf));
-    path.resize(line_->at().height);
+    path.resize(transcript_->at().height);
     return {leaf, tree.node(0, leaf), std::move(path), {}, {}};
 }
 
@@ -155,8 +155,8 @@ Pick GameWriter::root_pick(const MerkleTree& tree, std::uint64_t leaf) const {
 
 void GameWriter::descend(const MerkleTree& tree, std::uint64_t leaf, bool to_leaf) {
     // Not always the way that players go, and not always to the end.
-    while (line_->at().height > 0) {
-        const Cursor& c = line_->at();
+    while (transcript_->at().height > 0) {
+        const Cursor& c = transcript_->at();
         if (!c.answered) {
             move(move::Answer{children_of(tree, c)});
             continue;
@@ -196,9 +196,9 @@ void RandomGame::commit_to(const Digest& delta_root) {
     facts.slot = spec.slot;
     facts.steps = spec.steps;
     facts.checkpoint_every = spec.checkpoint_every;
-    line_.emplace(facts, start_of(random_digest(rng_), facts));
+    transcript_.emplace(facts, start_of(random_digest(rng_), facts));
 
-    Cursor root{.stage = Stage::steps,
+    Cursor root{.stage = Stage::kSteps,
                 .height = static_cast<std::uint8_t>(commit::tree_depth(spec.steps))};
     move(move::DeclareStates{facts, states.root(), children_of(chain, root, kTwinLevelsMax),
                              children_of(states, root, kTwinLevelsMax)});
@@ -206,7 +206,7 @@ void RandomGame::commit_to(const Digest& delta_root) {
 
 void RandomGame::play_to_step() {
     commit_to(random_digest(rng_));
-    const Facts& facts = line_->facts();
+    const Facts& facts = transcript_->facts();
     const MerkleTree chain(engine::record_chain(records_)), states(states_);
     const auto both = [&](std::uint64_t step) {
         return Pick{step, chain.node(0, step), must(chain.prove(step)), states.node(0, step),
@@ -215,7 +215,7 @@ void RandomGame::play_to_step() {
     move(
         move::PickStep{facts, {states.root(), both(step_), step_ == 0 ? Pick{} : both(step_ - 1)}});
     const MerkleTree leaves(leaves_);
-    Cursor trace{.stage = Stage::trace,
+    Cursor trace{.stage = Stage::kTrace,
                  .height = static_cast<std::uint8_t>(commit::tree_depth(leaves_.size()))};
     move(move::OpenStep{frame(), facts, unit_.header, engine::encode_step_record(records_[step_]),
                         leaves.root(), children_of(leaves, trace)});
@@ -254,7 +254,7 @@ void RandomGame::prove_record() {
     play_to_step();
     const dispute::TraceHeader& h = unit_.sample.trace.header;
     move::ProveRecord proof{
-        frame(), unit_.header, line_->record(), static_cast<std::uint8_t>(below(4)), {}, {}};
+        frame(), unit_.header, transcript_->record(), static_cast<std::uint8_t>(below(4)), {}, {}};
     const engine::StepRecord &claimed = records_[step_], &right = unit_.steps[step_].record;
     const bool wrong[] = {
         claimed.batch_root != right.batch_root, claimed.loss_bits != right.loss_bits,
@@ -265,7 +265,7 @@ void RandomGame::prove_record() {
     const std::uint32_t leaf = named[proof.field] == dispute::kNoLeaf ? 0 : named[proof.field];
     proof.leaf = root_pick(MerkleTree(leaves_), leaf);
     proof.leaf_record = must(unit_.records.leaf(leaf));
-    cases_.push_back({line_->at(), proof});
+    cases_.push_back({transcript_->at(), proof});
 }
 
 void RandomGame::prove_input() {
@@ -273,9 +273,10 @@ void RandomGame::prove_input() {
     std::uint32_t leaf = input_leaf();
     for (std::uint32_t i = 0; i < unit_.sample.trace.header.input_leaves; ++i)
         if (leaves_[i] != unit_.steps[step_].leaf_roots[i] && below(4) != 0) leaf = i;
-    cases_.push_back({line_->at(), move::ProveInput{frame(), line_->facts(), unit_.header,
-                                                    root_pick(MerkleTree(leaves_), leaf),
-                                                    must(unit_.records.leaf(leaf))}});
+    cases_.push_back(
+        {transcript_->at(),
+         move::ProveInput{frame(), transcript_->facts(), unit_.header,
+                          root_pick(MerkleTree(leaves_), leaf), must(unit_.records.leaf(leaf))}});
 }
 
 void RandomGame::prove_slot() {
@@ -289,9 +290,9 @@ void RandomGame::prove_slot() {
         if (right[i] != after_[i] && below(4) != 0) slot = i;
     descend(after, slot, false);
     const dispute::Source& next = unit_.sample.trace.state[slot].next;
-    const bool computed = next.kind == dispute::Source::Kind::leaf;
+    const bool computed = next.kind == dispute::Source::Kind::kLeaf;
     cases_.push_back(
-        {line_->at(),
+        {transcript_->at(),
          move::ProveSlot{frame(), unit_.header, leaf_pick(after, slot),
                          must(unit_.records.state(static_cast<std::uint32_t>(slot))),
                          root_pick(MerkleTree(computed ? leaves_ : before_), next.index)}});
@@ -299,7 +300,7 @@ void RandomGame::prove_slot() {
 
 void RandomGame::prove_gradient() {
     play_to_step();
-    move(move::PickTree{frame(), unit_.header, line_->record()});
+    move(move::PickTree{frame(), unit_.header, transcript_->record()});
     const MerkleTree gradients(gradients_);
     std::uint64_t number = below(gradients_.size());
     const auto& named = unit_.sample.trace.gradients;
@@ -307,7 +308,7 @@ void RandomGame::prove_gradient() {
         if (gradients_[i] != leaves_[named[i]] && below(4) != 0) number = i;
     descend(gradients, number, false);
     cases_.push_back(
-        {line_->at(),
+        {transcript_->at(),
          move::ProveGradient{frame(), unit_.header, leaf_pick(gradients, number),
                              must(unit_.records.gradient(static_cast<std::uint32_t>(number))),
                              root_pick(MerkleTree(leaves_), named[number])}});

@@ -8,8 +8,8 @@
 #include "gym/dispute/macro_trace.hpp"
 #include "gym/dispute/opening.hpp"
 #include "gym/game/evidence.hpp"
-#include "gym/game/line.hpp"
 #include "gym/game/rerun_work.hpp"
+#include "gym/game/transcript.hpp"
 #include "move_samples.hpp"
 #include "must.hpp"
 #include "sample_unit.hpp"
@@ -61,7 +61,7 @@ class GameWriter {
     std::uint64_t below(std::uint64_t n) { return rng_() % n; }
 
     Rng& rng_;
-    std::optional<Line> line_;
+    std::optional<GameTranscript> transcript_;
     std::vector<Case> cases_;
 };
 
@@ -86,7 +86,7 @@ class RandomGame : private GameWriter {
     void descend_to_element();
     void descend_to_token();
     void descend_to_delta();
-    [[nodiscard]] StepFrame frame() const { return *line_->step(); }
+    [[nodiscard]] StepFrame frame() const { return *transcript_->step(); }
 
     TracedUnit& unit_;
     std::uint64_t ending_ = 0;

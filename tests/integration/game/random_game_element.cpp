@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "element_opening.hpp"
+
 namespace gym::game::testing {
 
 using commit::MerkleTree;
@@ -11,13 +13,13 @@ using dispute::TracedTensor;
 void GameWriter::descend_chunks(const TracedTensor& tensor, std::uint64_t chunk) {
     const MerkleTree tree(tensor.chunk_leaves);
     if (tree.leaf_count() > 1) {
-        Cursor root{.stage = Stage::chunks,
+        Cursor root{.stage = Stage::kChunks,
                     .height = static_cast<std::uint8_t>(commit::tree_depth(tree.leaf_count()))};
-        move(move::OpenTensor{*line_->op(), tree.root(), children_of(tree, root)});
+        move(move::OpenTensor{*transcript_->op(), tree.root(), children_of(tree, root)});
         descend(tree, chunk, true);
     }
     const ByteView content = tensor.chunk(chunk);
-    move(move::PostChunk{*line_->op(), Bytes(content.begin(), content.end())});
+    move(move::PostChunk{*transcript_->op(), Bytes(content.begin(), content.end())});
 }
 
 void RandomGame::descend_to_token() {
@@ -26,7 +28,7 @@ void RandomGame::descend_to_token() {
     if (below(2) == 0) windows = with_flipped_bit(windows, 32 * element + below(32));
     if (below(4) == 0) element = below(dispute::element_count(windows.shape));
     const auto batch =
-        std::ranges::find(unit_.sample.trace.leaves, LeafRecord::Kind::batch, &LeafRecord::kind);
+        std::ranges::find(unit_.sample.trace.leaves, LeafRecord::Kind::kBatch, &LeafRecord::kind);
     const auto leaf = static_cast<std::uint32_t>(batch - unit_.sample.trace.leaves.begin());
     leaves_[leaf] = windows.root();
     play_to_step();
@@ -36,11 +38,18 @@ void RandomGame::descend_to_token() {
                         must(unit_.records.leaf(leaf))});
     descend_chunks(windows, element * sizeof(std::int32_t) / commit::kChunkBytes);
 
-    move::ProveToken proof{*line_->op(), frame(),        line_->facts(),          unit_.header,
-                           element,      line_->chunk(), unit_.tokens.size() / 2, {}};
+    move::ProveToken proof{*transcript_->op(),
+                           frame(),
+                           transcript_->facts(),
+                           unit_.header,
+                           element,
+                           transcript_->chunk(),
+                           unit_.tokens.size() / 2,
+                           {}};
     const std::uint32_t length = unit_.sample.trace.header.window_tokens + 1;
     const std::uint32_t stride = unit_.sample.trace.header.stride;
-    const engine::BatchKey key{line_->facts().job_seed, line_->facts().round, line_->facts().slot};
+    const engine::BatchKey key{transcript_->facts().job_seed, transcript_->facts().round,
+                               transcript_->facts().slot};
     const auto starts =
         must(engine::window_starts(unit_.sample.dataset, blob::Split::kTrain, length - 1, stride));
     const std::uint64_t token =
@@ -57,7 +66,7 @@ void RandomGame::descend_to_token() {
     proof.dataset.chunks.push_back({Bytes(unit_.tokens.begin() + static_cast<std::ptrdiff_t>(begin),
                                           unit_.tokens.begin() + static_cast<std::ptrdiff_t>(end)),
                                     must(dataset.prove(chunk))});
-    cases_.push_back({line_->at(), proof});
+    cases_.push_back({transcript_->at(), proof});
 }
 
 void RandomGame::descend_to_delta() {
@@ -66,10 +75,16 @@ void RandomGame::descend_to_delta() {
     if (below(4) != 0) delta = with_flipped_bit(delta, 32 * word + below(32));
     if (below(4) == 0) word = below(delta.bytes().size() / 4);
     commit_to(delta.root());
-    move(move::PickDelta{line_->facts(), *line_->states_root(), unit_.header});
+    move(move::PickDelta{transcript_->facts(), *transcript_->states_root(), unit_.header});
     descend_chunks(delta, 4 * word / commit::kChunkBytes);
-    move::ProveDelta proof{
-        *line_->op(), line_->facts(), unit_.header, word, line_->chunk(), {}, {}, {}};
+    move::ProveDelta proof{*transcript_->op(),
+                           transcript_->facts(),
+                           unit_.header,
+                           word,
+                           transcript_->chunk(),
+                           {},
+                           {},
+                           {}};
     const auto& slots = unit_.sample.trace.state;
     for (std::uint32_t i = 0; i < slots.size(); ++i) {
         const std::uint64_t offset = slots[i].delta_offset;
@@ -81,7 +96,7 @@ void RandomGame::descend_to_delta() {
         proof.final = std::move(element.final);
         proof.base = std::move(element.base);
     }
-    cases_.push_back({line_->at(), proof});
+    cases_.push_back({transcript_->at(), proof});
 }
 
 void RandomGame::descend_to_element() {
@@ -103,7 +118,7 @@ void RandomGame::descend_to_element() {
     primitives[primitive] = tensor.output.root();
     for (std::uint32_t i = 0; i < leaves_.size(); ++i)
         if (trace.leaves[i].count == record.count && trace.leaves[i].first == record.first &&
-            trace.leaves[i].kind == LeafRecord::Kind::computed)
+            trace.leaves[i].kind == LeafRecord::Kind::kComputed)
             leaves_[i] = primitives[trace.leaves[i].writer];
     play_to_step();
     const MerkleTree leaves(leaves_), list(primitives);
@@ -111,25 +126,26 @@ void RandomGame::descend_to_element() {
     move(move::PickLeaf{frame(), unit_.header, leaf_pick(leaves, leaf),
                         must(unit_.records.leaf(leaf))});
     if (record.count > 1) {
-        Cursor root{.stage = Stage::primitives,
+        Cursor root{.stage = Stage::kPrimitives,
                     .height = static_cast<std::uint8_t>(commit::tree_depth(record.count))};
         const bool listed = answer_levels(root.height, kAnswerLevelsMax) == root.height;
-        move(move::OpenMacro{*line_->op(), list.root(),
+        move(move::OpenMacro{*transcript_->op(), list.root(),
                              listed ? std::vector<Digest>() : must(list.prove(record.writer)),
                              children_of(list, root)});
         descend(list, primitive, false);
     }
-    move(move::PickPrimitive{*line_->op(), unit_.header, leaf_pick(list, primitive),
+    move(move::PickPrimitive{*transcript_->op(), unit_.header, leaf_pick(list, primitive),
                              must(unit_.records.primitive(record.first + primitive))});
     const std::uint64_t size = commit::size_bytes(tensor.output.shape.dtype);
     descend_chunks(tensor.output, element * size / commit::kChunkBytes);
-    const dispute::OpeningTrees trees{list, leaves, MerkleTree(before_)};
+    const dispute::testing::OpeningTrees trees{list, leaves, MerkleTree(before_)};
     // The trees of a liar may not have what the operands are: then the proof is refused.
-    const dispute::Opening opened =
-        must(dispute::open_element(unit_.records, trees, trace, leaf, tensor, element));
-    cases_.push_back({line_->at(), move::ProveElement{*line_->op(), frame(), unit_.header,
-                                                      opened.primitive.record, element,
-                                                      line_->chunk(), opened.operands}});
+    const dispute::testing::Opening opened =
+        must(dispute::testing::open_element(unit_.records, trees, trace, leaf, tensor, element));
+    cases_.push_back(
+        {transcript_->at(),
+         move::ProveElement{*transcript_->op(), frame(), unit_.header, opened.primitive.record,
+                            element, transcript_->chunk(), opened.operands}});
 }
 
 }  // namespace gym::game::testing

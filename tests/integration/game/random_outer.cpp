@@ -53,7 +53,7 @@ RandomOuter::RandomOuter(Rng& rng, TracedOuter& unit, std::uint64_t ending)
     : GameWriter(rng),
       unit_(unit),
       ending_(ending % kEndings),
-      tree_(below(2) == 0 ? OuterTree::base : OuterTree::momentum) {
+      tree_(below(2) == 0 ? OuterTree::kBase : OuterTree::kMomentum) {
     choose_deltas();
     trees_ = *must(unit_.work->run(deltas_));
     const std::uint32_t parameters = unit_.work->trace().header.parameters;
@@ -74,19 +74,19 @@ void RandomOuter::choose_deltas() {
 void RandomOuter::lie() {
     if (ending_ != kBySlot && below(4) != 0) {
         *tensor_ = with_flipped_bit(*tensor_, 32 * element_ + below(32));
-        auto& roots = tree_ == OuterTree::base ? trees_.base : trees_.momentum;
+        auto& roots = tree_ == OuterTree::kBase ? trees_.base : trees_.momentum;
         roots[parameter_] = tensor_->root();
         if (below(8) == 0) element_ = below(dispute::element_count(tensor_->shape));
     }
-    joint_ = leaves(OuterTree::both);
+    joint_ = leaves(OuterTree::kBoth);
     if (ending_ == kBySlot && below(4) != 0) joint_[below(joint_.size())] = random_digest(rng_);
     trees_.state_root = commit::merkle_root(joint_);
 }
 
 std::vector<Digest> RandomOuter::leaves(OuterTree tree) const {
     std::vector<Digest> out;
-    if (tree != OuterTree::momentum) out = trees_.base;
-    if (tree != OuterTree::base)
+    if (tree != OuterTree::kMomentum) out = trees_.base;
+    if (tree != OuterTree::kBase)
         out.insert(out.end(), trees_.momentum.begin(), trees_.momentum.end());
     return out;
 }
@@ -102,7 +102,7 @@ void RandomOuter::declare() {
     says.final_state_root = commit::merkle_root(trees_.base);
     says.delta_root = commit::merkle_root(trees_.momentum);
     const OuterFacts facts = outer_facts_of(says, unit_.sample.record, unit_.sample.epoch_root());
-    line_.emplace(facts, start_of(random_digest(rng_), facts));
+    transcript_.emplace(facts, start_of(random_digest(rng_), facts));
     move(move::DeclareOuter{facts, engine::encode_step_record(record), roots_of(deltas_),
                             slots_of(deltas_)});
 }
@@ -130,16 +130,16 @@ void RandomOuter::prove_signer() {
         all.push_back(protocol::commitment_leaf(epoch[i]));
         if (epoch[i].commitment.delta_root == roots[position]) index = i;
     }
-    move(move::ShowIncluded{line_->outer_facts(), index, protocol::encode(epoch[index]),
+    move(move::ShowIncluded{transcript_->outer_facts(), index, protocol::encode(epoch[index]),
                             must(commit::merkle_prove(all, index))});
-    cases_.push_back(
-        {line_->at(), move::ProveSigner{line_->outer_facts(), protocol::encode(unit_.sample.record),
-                                        line_->commitment()}});
+    cases_.push_back({transcript_->at(), move::ProveSigner{transcript_->outer_facts(),
+                                                           protocol::encode(unit_.sample.record),
+                                                           transcript_->commitment()}});
 }
 
 void RandomOuter::prove_slot() {
-    move(move::PickOuter{frame(), line_->outer_facts(), unit_.header, OuterTree::both});
-    const std::vector<Digest> right = leaves(OuterTree::both);
+    move(move::PickOuter{frame(), transcript_->outer_facts(), unit_.header, OuterTree::kBoth});
+    const std::vector<Digest> right = leaves(OuterTree::kBoth);
     std::uint64_t leaf = below(joint_.size());
     for (std::size_t i = 0; i < joint_.size(); ++i)
         if (joint_[i] != right[i] && below(4) != 0) leaf = i;
@@ -147,9 +147,9 @@ void RandomOuter::prove_slot() {
     descend(tree, leaf, false);
     const std::uint64_t count = trees_.base.size();
     const MerkleTree source(leaf < count ? trees_.base : trees_.momentum);
-    cases_.push_back({line_->at(), move::ProveOuterSlot{frame(), line_->outer_facts(), unit_.header,
-                                                        leaf_pick(tree, leaf),
-                                                        root_pick(source, leaf % count)}});
+    cases_.push_back({transcript_->at(), move::ProveOuterSlot{frame(), transcript_->outer_facts(),
+                                                              unit_.header, leaf_pick(tree, leaf),
+                                                              root_pick(source, leaf % count)}});
 }
 
 dispute::RecordProof RandomOuter::slot_record() const {
@@ -161,12 +161,12 @@ dispute::RecordProof RandomOuter::slot_record() const {
 }
 
 void RandomOuter::descend_to_element() {
-    move(move::PickOuter{frame(), line_->outer_facts(), unit_.header, tree_});
+    move(move::PickOuter{frame(), transcript_->outer_facts(), unit_.header, tree_});
     const MerkleTree tree(leaves(tree_));
     descend(tree, parameter_, false);
     move(move::PickOuterTensor{frame(), unit_.header, leaf_pick(tree, parameter_), slot_record()});
     descend_chunks(*tensor_, element_ * sizeof(float) / commit::kChunkBytes);
-    move(move::PickElement{*line_->op(), frame(), element_, line_->chunk()});
+    move(move::PickElement{*transcript_->op(), frame(), element_, transcript_->chunk()});
     Bytes values = must(unit_.work->column(parameter_, element_));
     const auto position = static_cast<std::uint32_t>(below(deltas_.size()));
     if (ending_ == kByColumn && below(4) != 0)
@@ -174,15 +174,17 @@ void RandomOuter::descend_to_element() {
     move(move::PostColumn{values});
     if (ending_ == kByColumn) {
         cases_.push_back(
-            {line_->at(),
-             move::ProveColumn{*line_->op(), frame(), unit_.header, values, position, slot_record(),
+            {transcript_->at(),
+             move::ProveColumn{*transcript_->op(), frame(), unit_.header, values, position,
+                               slot_record(),
                                must(unit_.work->delta_element(position, parameter_, element_))}});
         return;
     }
     OuterWork::Before before = must(unit_.work->before(parameter_, element_));
-    cases_.push_back({line_->at(), move::ProveOuter{*line_->op(), frame(), line_->outer_facts(),
-                                                    unit_.header, values, std::move(before.base),
-                                                    std::move(before.momentum)}});
+    cases_.push_back(
+        {transcript_->at(),
+         move::ProveOuter{*transcript_->op(), frame(), transcript_->outer_facts(), unit_.header,
+                          values, std::move(before.base), std::move(before.momentum)}});
 }
 
 }  // namespace gym::game::testing

@@ -34,7 +34,7 @@ class RandomOuter : private GameWriter {
     void descend_to_element();
     [[nodiscard]] std::vector<Digest> leaves(OuterTree tree) const;
     [[nodiscard]] dispute::RecordProof slot_record() const;
-    [[nodiscard]] OuterFrame frame() const { return *line_->outer(); }
+    [[nodiscard]] OuterFrame frame() const { return *transcript_->outer(); }
 
     TracedOuter& unit_;
     std::uint64_t ending_;

@@ -1,4 +1,4 @@
-#include "gym/ledger/group_commit.hpp"
+#include "group_commit.hpp"
 
 #include <thread>
 

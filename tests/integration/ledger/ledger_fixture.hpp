@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gym/common/clock.hpp"
-#include "gym/ledger/ledger.hpp"
+#include "ledger_client.hpp"
 #include "postgres.hpp"
 
 namespace gym::ledger {

@@ -4,10 +4,17 @@
 #include <csignal>
 
 #include "anvil.hpp"
-#include "gym/chain/contracts.hpp"
-#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/intent_store.hpp"
+#include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/sqlite.hpp"
 #include "gym/commit/merkle.hpp"
+#include "gym/contracts/artifact.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/commitment_log.hpp"
+#include "gym/contracts/deploy.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/node/chain_view.hpp"
 #include "gym/player/claim.hpp"
 #include "gym/verifier/chain_audit.hpp"
@@ -27,12 +34,12 @@ class NodeChainTest : public testing::NodeProcess {
   protected:
     void SetUp() override {
         NodeProcess::SetUp();
-        chain::DeployParams params;
+        contracts::DeployParams params;
         params.token_holder = operator_.address();
         params.token_supply = params.growth_limit = params.release_cap = Amount(1'000);
         params.settler = params.guardian = params.coordinator = operator_.address();
-        const auto deployed = chain::deploy(manager_, anvil_.client(),
-                                            chain::find_artifacts().value(), params, 20'000);
+        const auto deployed = contracts::deploy(
+            manager_, anvil_.client(), contracts::find_artifacts().value(), params, 20'000);
         ASSERT_TRUE(deployed.ok()) << deployed.error().message;
         deployed_ = *deployed;
         log_ = deployed->commitment_log;
@@ -48,18 +55,18 @@ class NodeChainTest : public testing::NodeProcess {
         out.block_time_ms = 100;
         return out;
     }
-    void send(const chain::ContractCall& call) {
+    void send(const contracts::ContractCall& call) {
         const std::string id = "call-" + std::to_string(calls_++);
         ASSERT_TRUE(manager_.submit(call.intent(id)).ok());
         const auto done = manager_.wait(id, 20'000);
         ASSERT_TRUE(done.ok()) << done.error().message;
     }
     void post_round(const protocol::RoundRecord& record) {
-        send(chain::CommitmentLog(log_).post_round(record.job_id, record.round,
-                                                   protocol::hash(record)));
+        send(contracts::CommitmentLog(log_).post_round(record.job_id, record.round,
+                                                       protocol::hash(record)));
     }
     void post_epoch(const Digest& root, std::uint32_t count) {
-        send(chain::CommitmentLog(log_).post_epoch(
+        send(contracts::CommitmentLog(log_).post_epoch(
             {kEpoch, job_.record.job_id, job_.record.round, root, count}));
     }
     std::unique_ptr<node::ChainView> view() const {
@@ -70,9 +77,9 @@ class NodeChainTest : public testing::NodeProcess {
                         "--commitment-log", log_.hex()});
     }
     /// The unit as a worker commits to it, under a root of two leaves that is on chain.
-    rpc::VerifyTask committed_unit() {
+    records::VerifyTask committed_unit() {
         const engine::UnitResult result = job_.run(0);
-        rpc::VerifyTask task;
+        records::VerifyTask task;
         task.unit = job_.unit(0);
         task.record = job_.record;
         task.inputs = job_.inputs;
@@ -80,8 +87,8 @@ class NodeChainTest : public testing::NodeProcess {
         task.committer = key_.address();
         handler_.commitments[unit_] = {task.commitment, engine::encode_records(result.records)};
         const std::vector<Digest> leaves{protocol::commitment_leaf(task.commitment), Digest{}};
-        handler_.units[unit_].state = protocol::UnitState::kSampled;
-        handler_.units[unit_].receipt = rpc::InclusionReceipt{
+        handler_.units[unit_].status.state = protocol::UnitState::kSampled;
+        handler_.units[unit_].inclusion = records::InclusionReceipt{
             kEpoch, commit::merkle_root(leaves), 0, 2, commit::merkle_prove(leaves, 0).value()};
         post_round(job_.record);
         post_epoch(commit::merkle_root(leaves), 2);
@@ -104,9 +111,9 @@ class NodeChainTest : public testing::NodeProcess {
                               operator_.clone(),
                               clock_,
                               testing::test_policy(anvil_.chain_id()),
-                              chain::describe_revert};
+                              contracts::describe_revert};
     Address log_;
-    chain::Deployment deployed_;
+    contracts::Deployment deployed_;
     int calls_ = 0;
 };
 
@@ -178,7 +185,7 @@ TEST_F(NodeChainTest, AWorkerSetToAnotherContractDoesNotStart) {
 }
 
 TEST_F(NodeChainTest, TheVerifierConfirmsAndContradictsByTheChain) {
-    const rpc::VerifyTask honest = committed_unit();
+    const records::VerifyTask honest = committed_unit();
     testing::LocalCoordinator coordinator(handler_, verifier_key_.address());
     const auto chain = view();
     const std::uint32_t delay_blocks = handler_.info.beacon_delay_blocks;
@@ -187,10 +194,10 @@ TEST_F(NodeChainTest, TheVerifierConfirmsAndContradictsByTheChain) {
     EXPECT_EQ(checked->number, kEpoch);
     EXPECT_EQ(checked->beacon, honest.beacon);
 
-    const auto code = [&](const rpc::VerifyTask& task) {
+    const auto code = [&](const records::VerifyTask& task) {
         return verifier::check_on_chain(*chain, coordinator, task, delay_blocks).error().code;
     };
-    rpc::VerifyTask forged = honest;
+    records::VerifyTask forged = honest;
     forged.beacon.data[0] ^= 1;
     EXPECT_EQ(code(forged), ErrorCode::kMismatch);
     forged = honest;
@@ -205,7 +212,7 @@ TEST_F(NodeChainTest, TheVerifierConfirmsAndContradictsByTheChain) {
 }
 
 TEST_F(NodeChainTest, TheVerifierProgramReportsOnWhatTheChainConfirms) {
-    rpc::VerifyTask task = committed_unit();
+    records::VerifyTask task = committed_unit();
     handler_.tasks.clear();
     ASSERT_TRUE(crypto::save_keystore(dir_.path() / "verifier.json", verifier_key_,
                                       crypto::SecretBytes(std::string_view("secret")),
@@ -267,8 +274,9 @@ class NodeDisputesTest : public NodeChainTest {
 };
 
 TEST_F(NodeDisputesTest, AWorkerWithStakeDoesNotStartWithoutTheGame) {
-    send(chain::GymToken(deployed_.chain_id, deployed_.token).approve(deployed_.stake, Amount(7)));
-    send(chain::Stake(deployed_.stake).stake(key_.address(), Amount(7)));
+    send(contracts::GymToken(deployed_.chain_id, deployed_.token)
+             .approve(deployed_.stake, Amount(7)));
+    send(contracts::Stake(deployed_.stake).stake(key_.address(), Amount(7)));
     expect_refused("", 2,
                    "has a stake of 0.000000000000000007 tokens, but dispute_game is not set");
     expect_refused(key_.address().hex(), 2,

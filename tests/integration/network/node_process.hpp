@@ -46,8 +46,8 @@ class NodeProcess : public ::testing::Test {
                                           crypto::SecretBytes(std::string_view("secret")),
                                           crypto::ScryptCost::light())
                         .ok());
-        rpc::UnitView view;
-        view.unit = job_.unit(0);
+        records::UnitReceipt view;
+        view.key = job_.unit(0);
         view.worker = key_.address();
         handler_.units[unit_] = view;
         handler_.tasks[key_.address()] = job_.task(0);

@@ -29,7 +29,7 @@ class NodeProcessTest : public testing::NodeProcess {
         EXPECT_TRUE(eventually([this] { return handler_.calls.back() == "leave"; }));
     }
     std::vector<verifier::VerifierEvent> verify() {
-        rpc::VerifyTask task;
+        records::VerifyTask task;
         task.unit = job_.unit(0);
         task.record = job_.record;
         task.inputs = job_.inputs;
@@ -89,7 +89,7 @@ TEST_F(NodeProcessTest, AKilledWorkerCommitsOnceWhenItComesBack) {
 
 TEST_F(NodeProcessTest, TheVerifierProgramRegistersVerifiesAndStops) {
     work_until_committed({program("gym"), "node", "start"});
-    rpc::VerifyTask task;
+    records::VerifyTask task;
     task.unit = job_.unit(0);
     task.record = job_.record;
     task.inputs = job_.inputs;

@@ -89,7 +89,7 @@ TEST_F(RpcServerTest, AChallengeAndItsAnswerCrossTheNetwork) {
     ASSERT_TRUE(asked.ok()) << asked.error().message;
     EXPECT_EQ(asked->challenge, challenge);
     EXPECT_EQ(asked->answer_refused, "");
-    Beat beat;
+    records::Heartbeat beat;
     beat.answer =
         protocol::answer_uptime(testing::MemoryHandler::network_info().domain(), key_, challenge);
     const auto told = client_->heartbeat(beat);
@@ -113,7 +113,7 @@ TEST_F(RpcServerTest, AnAnswerWithoutTheRightBytesIsRefused) {
 
 TEST_F(RpcServerTest, HonestCallsGoThrough) {
     EXPECT_EQ(client_->network()->chain_id, testing::MemoryHandler::kChainId);
-    EXPECT_FALSE(client_->register_node({NodeRole::kWorker, "cpu", 1, 1, "v"}).value());
+    EXPECT_FALSE(client_->register_node({records::NodeRole::kWorker, "cpu", 1, 1, "v"}).value());
     EXPECT_TRUE(client_->heartbeat({}).ok());
     EXPECT_FALSE(client_->next_task(milliseconds(0))->has_value());
     EXPECT_EQ(client_->node_status(std::nullopt)->address, key_.address());
@@ -155,7 +155,7 @@ TEST_F(RpcServerTest, WhoIsNotRegisteredMayOnlyRegister) {
     const auto status = client_->heartbeat({});
     EXPECT_EQ(status.error().code, ErrorCode::kPermissionDenied);
     EXPECT_NE(status.error().message.find("gym node register"), std::string::npos);
-    EXPECT_TRUE(client_->register_node({NodeRole::kWorker, "cpu", 1, 1, "v"}).value());
+    EXPECT_TRUE(client_->register_node({records::NodeRole::kWorker, "cpu", 1, 1, "v"}).value());
     EXPECT_TRUE(client_->heartbeat({}).ok());
 }
 
@@ -261,7 +261,7 @@ TEST_F(RpcServerTest, AnAlteredDatasetFromTheServerIsNoticed) {
     handler_.lies[root] = Bytes(99'999, 3);
     EXPECT_EQ(cache.fetch(root).error().code, ErrorCode::kMismatch);
     handler_.lies.clear();
-    EXPECT_EQ(cache.fetch(root).value(), content);
+    EXPECT_EQ(cache.fetch(root).value().take(), content);
 }
 
 TEST_F(RpcServerTest, ALongPollEndsWithTheTaskOrWithTheWait) {
@@ -275,7 +275,7 @@ TEST_F(RpcServerTest, ALongPollEndsWithTheTaskOrWithTheWait) {
     });
     const auto task = client_->next_task(milliseconds(10'000));
     ASSERT_TRUE(task.ok() && task->has_value());
-    EXPECT_EQ(std::get<TrainTask>(**task), job.task(0));
+    EXPECT_EQ(std::get<records::TrainTask>(**task), job.task(0));
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(9));
 }
 
@@ -360,7 +360,7 @@ TEST_F(RpcServerTest, AWorkerSurvivesARestartOfTheServer) {
     const Digest unit = protocol::unit_id(job.unit(0));
     handler_.tasks[key_.address()] = job.task(0);
     handler_.units[unit] = {};
-    handler_.units[unit].unit = job.unit(0);
+    handler_.units[unit].key = job.unit(0);
     handler_.units[unit].worker = key_.address();
     ClientConfig config = client_config();
     config.attempts_max = 20;

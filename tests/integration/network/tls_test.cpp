@@ -72,7 +72,7 @@ class TlsTest : public ::testing::Test {
         config.call_ms_max = 5'000;
         return config;
     }
-    Result<HeartbeatAnswer> heartbeat(const ClientConfig& config) const {
+    Result<records::HeartbeatAnswer> heartbeat(const ClientConfig& config) const {
         return connect(config, key_.clone(), clock_).value()->heartbeat({});
     }
     /// The error of a client that must not get through.

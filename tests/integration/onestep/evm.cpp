@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gym/contracts/artifact.hpp"
 #include "must.hpp"
 
 namespace gym::testing {
@@ -34,8 +35,8 @@ Evm::Evm() : sender_(anvil_.node_account()) {
 }
 
 Address Evm::deploy(const std::string& name, const std::vector<chain::AbiValue>& arguments) {
-    const auto folder = must(chain::find_artifacts(), "artifacts");
-    const chain::Artifact artifact = must(chain::load_artifact(folder, name), name.c_str());
+    const auto folder = must(contracts::find_artifacts(), "artifacts");
+    const contracts::Artifact artifact = must(contracts::load_artifact(folder, name), name.c_str());
     Bytes data = artifact.bytecode;
     const Bytes encoded = must(chain::abi_encode(artifact.constructor, arguments), "arguments");
     data.insert(data.end(), encoded.begin(), encoded.end());

@@ -10,13 +10,13 @@ namespace gym::testing {
 
 /// What a function takes, and so where its hard cases lie.
 enum class CaseKind {
-    one,      ///< any f32
-    integer,  ///< an f32 that is to become an integer: halves, limits of i32 and i64
-    words,    ///< the high and the low word of an i64
-    sum,      ///< two f32: equal, opposite, neighbours, far apart
-    product,  ///< two f32: results at both ends of the range
-    fma,      ///< three: products that c almost cancels, c far below or above
-    scale,    ///< an f32 and an i32
+    kOne,      ///< any f32
+    kInteger,  ///< an f32 that is to become an integer: halves, limits of i32 and i64
+    kWords,    ///< the high and the low word of an i64
+    kSum,      ///< two f32: equal, opposite, neighbours, far apart
+    kProduct,  ///< two f32: results at both ends of the range
+    kFma,      ///< three: products that c almost cancels, c far below or above
+    kScale,    ///< an f32 and an i32
 };
 
 /// Bit patterns where rounding, cancellation, overflow and subnormals are at home.
@@ -104,26 +104,26 @@ class FloatCases {
     std::array<std::uint32_t, 3> one(CaseKind kind) {
         const std::uint32_t a = any();
         switch (kind) {
-            case CaseKind::integer:
+            case CaseKind::kInteger:
                 return {below(3) == 0 ? a : half_integer(), 0, 0};
-            case CaseKind::words: {
+            case CaseKind::kWords: {
                 const std::uint64_t word = rng_() >> below(64);
                 const std::uint64_t value = below(2) == 0 ? word : word & rng_() & rng_();
                 const std::uint64_t negated = below(2) == 0 ? value : 0 - value;
                 return {static_cast<std::uint32_t>(negated >> 32),
                         static_cast<std::uint32_t>(negated), 0};
             }
-            case CaseKind::sum:
+            case CaseKind::kSum:
                 return {a, below(3) == 0 ? any() : near(a), 0};
-            case CaseKind::product:
+            case CaseKind::kProduct:
                 return {a, below(2) == 0 ? any() : partner(a), 0};
-            case CaseKind::fma: {
+            case CaseKind::kFma: {
                 const std::uint32_t b = below(2) == 0 ? any() : partner(a);
                 return {a, b, third(a, b)};
             }
-            case CaseKind::scale:
+            case CaseKind::kScale:
                 return {a, below(8) == 0 ? bits() : below(700) - 350, 0};
-            case CaseKind::one:
+            case CaseKind::kOne:
                 break;
         }
         return {a, 0, 0};

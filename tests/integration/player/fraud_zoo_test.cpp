@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "gym/game/state.hpp"
 #include "liars.hpp"
 #include "play_fixture.hpp"
 
@@ -35,7 +36,7 @@ class FraudZoo : public PlayTest {
         const auto played = games();
         ASSERT_EQ(played.size(), 1U);
         ASSERT_TRUE(played[0].ended);
-        EXPECT_EQ(played[0].ended->status, chain::GameStatus::kFaultProven);
+        EXPECT_EQ(played[0].ended->status, game::GameStatus::kFaultProven);
         ASSERT_TRUE(played[0].fault);
         EXPECT_NE(played[0].fault->claimed, played[0].fault->computed);
         EXPECT_TRUE(std::ranges::any_of(verifier_.events, [&](const std::string& event) {
@@ -57,7 +58,7 @@ class FraudZoo : public PlayTest {
             [&] { return !worker_.events.empty() && worker_.events.back().starts_with("stuck"); });
         pass(contract().terms(anvil_.client()).value().clock_s + 1);
         play_until([&] { return proven(); });
-        EXPECT_EQ(games().at(0).ended->status, chain::GameStatus::kFaultByClock);
+        EXPECT_EQ(games().at(0).ended->status, game::GameStatus::kFaultByClock);
         expect_slashed();
     }
     void expect_slashed() {
@@ -109,7 +110,7 @@ TEST_F(FraudZoo, wrong_batch) {
     run_instead(std::move(other));
     commit();
     play_until([&] { return proven(); });
-    EXPECT_EQ(games().at(0).ended->status, chain::GameStatus::kFaultProven);
+    EXPECT_EQ(games().at(0).ended->status, game::GameStatus::kFaultProven);
     expect_slashed();
 }
 
@@ -193,12 +194,12 @@ TEST_F(FraudZoo, stalling_challenger) {
     commit();
     play_until([&] {
         const auto played = games();
-        return !played.empty() && played[0].line && played[0].line->at().answered;
+        return !played.empty() && played[0].transcript && played[0].transcript->at().answered;
     });
     const Amount before = balance(worker_);
     pass(contract().terms(anvil_.client()).value().clock_s + 1);
     play_until([&] { return games().at(0).ended.has_value(); }, true, false);
-    EXPECT_EQ(games().at(0).ended->status, chain::GameStatus::kUpheld);
+    EXPECT_EQ(games().at(0).ended->status, game::GameStatus::kUpheld);
     EXPECT_GT(balance(worker_), before) << "half of the bond";
     EXPECT_EQ(stake_of_worker(), tokens("500"));
 }
@@ -233,7 +234,7 @@ TEST_F(FraudZoo, many_sybils) {
         },
         true, false);
     for (const auto& game : games())
-        EXPECT_EQ(game.ended->status, chain::GameStatus::kUpheld);
+        EXPECT_EQ(game.ended->status, game::GameStatus::kUpheld);
     EXPECT_EQ(games().size(), 3U);
     EXPECT_EQ(stake_of_worker(), tokens("500"));
 }

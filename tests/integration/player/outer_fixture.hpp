@@ -25,11 +25,12 @@ class OuterPlayTest : public PlayersTest {
     /// A liar answers with what it says itself.
     struct Played final : game::Strategy {
         explicit Played(Side& of) : side(of) {}
-        Result<game::Move> answer(const game::Line& line) override {
-            return side.lie ? side.lie->player()(line) : game::plan_answer(side.work(), line);
+        Result<game::Move> answer(const game::GameTranscript& transcript) override {
+            return side.lie ? side.lie->player()(transcript)
+                            : game::plan_answer(side.work(), transcript);
         }
-        Result<game::Move> challenge(const game::Line& line) override {
-            return game::plan_challenge(side.work(), line);
+        Result<game::Move> challenge(const game::GameTranscript& transcript) override {
+            return game::plan_challenge(side.work(), transcript);
         }
         Side& side;
     };

@@ -1,6 +1,7 @@
 // What a dishonest coordinator may try with the aggregate of a round, or a challenger against an
 // honest one, each against the automatic player of the other side on a real chain.
 
+#include "gym/game/state.hpp"
 #include "outer_fixture.hpp"
 
 namespace gym::testing {
@@ -13,7 +14,7 @@ class OuterZoo : public OuterPlayTest {
         const auto played = games();
         ASSERT_EQ(played.size(), 1U);
         ASSERT_TRUE(played[0].ended && played[0].fault);
-        EXPECT_EQ(played[0].ended->status, chain::GameStatus::kFaultProven);
+        EXPECT_EQ(played[0].ended->status, game::GameStatus::kFaultProven);
         EXPECT_TRUE(verifier_.told("proved: " + move));
         expect_slashed();
     }
@@ -23,7 +24,7 @@ class OuterZoo : public OuterPlayTest {
         ASSERT_EQ(played.size(), 1U);
         ASSERT_TRUE(played[0].fault);
         EXPECT_EQ(played[0].fault->element, Amount(field));
-        EXPECT_FALSE(played[0].line.has_value() && played[0].line->at().answered);
+        EXPECT_FALSE(played[0].transcript.has_value() && played[0].transcript->at().answered);
         expect_slashed();
     }
     /// It has no legal answer, so its clock decides.
@@ -31,7 +32,7 @@ class OuterZoo : public OuterPlayTest {
         play_until([&] { return coordinator_.told("stuck"); });
         pass(terms().clock_s + 1);
         play_until([&] { return proven(); });
-        EXPECT_EQ(games().at(0).ended->status, chain::GameStatus::kFaultByClock);
+        EXPECT_EQ(games().at(0).ended->status, game::GameStatus::kFaultByClock);
         expect_slashed();
     }
     void expect_slashed() {
@@ -46,7 +47,7 @@ class OuterZoo : public OuterPlayTest {
         const Amount before = balance(coordinator_);
         pass(terms().clock_s + 1);
         play_until([&] { return verifier_.claims->list().empty() && all_ended(); });
-        EXPECT_EQ(games().at(0).ended->status, chain::GameStatus::kUpheld);
+        EXPECT_EQ(games().at(0).ended->status, game::GameStatus::kUpheld);
         EXPECT_EQ(on_chain().proven_at_s, 0U);
         EXPECT_EQ(stake_of(coordinator_).active, tokens("500"));
         EXPECT_GT(balance(coordinator_), before) << "half of the bond";
@@ -54,14 +55,14 @@ class OuterZoo : public OuterPlayTest {
 };
 
 TEST_F(OuterZoo, wrong_base) {
-    lie(coordinator_).lie_about(OuterTree::base, 3, 9);
+    lie(coordinator_).lie_about(OuterTree::kBase, 3, 9);
     commit();
     expect_proven("proveOuter");
     EXPECT_EQ(games().at(0).fault->element, Amount(2)) << "byte 9 is in element 2";
 }
 
 TEST_F(OuterZoo, wrong_momentum) {
-    lie(coordinator_).lie_about(OuterTree::momentum, 5, 0);
+    lie(coordinator_).lie_about(OuterTree::kMomentum, 5, 0);
     commit();
     expect_proven("proveOuter");
 }
@@ -69,7 +70,7 @@ TEST_F(OuterZoo, wrong_momentum) {
 TEST_F(OuterZoo, wrong_column) {
     // The sums would be right if a delta had other numbers.
     Liar& liar = lie(coordinator_);
-    liar.lie_about(OuterTree::base, 0, 0);
+    liar.lie_about(OuterTree::kBase, 0, 0);
     liar.values = coordinator_.run->column(0, 0).value();
     liar.values->at(5) ^= 1;
     commit();
@@ -119,16 +120,16 @@ TEST_F(OuterZoo, another_record_was_signed_than_is_shown) {
 }
 
 TEST_F(OuterZoo, silence) {
-    lie(coordinator_).lie_about(OuterTree::base, 0, 0);
+    lie(coordinator_).lie_about(OuterTree::kBase, 0, 0);
     commit();
     play_until([&] { return !games().empty(); }, false);
     pass(terms().clock_s + 1);
     play_until([&] { return proven(); }, false);
-    EXPECT_EQ(games().at(0).ended->status, chain::GameStatus::kFaultByClock);
+    EXPECT_EQ(games().at(0).ended->status, game::GameStatus::kFaultByClock);
 }
 
 TEST_F(OuterZoo, a_challenger_that_sums_wrongly) {
-    lie(verifier_).lie_about(OuterTree::base, 2, 4);
+    lie(verifier_).lie_about(OuterTree::kBase, 2, 4);
     commit();
     expect_upheld();
 }
@@ -164,7 +165,7 @@ TEST_F(Conflicts, two_aggregates_of_one_round) {
     if (protocol::signing_digest(domain(), second) < protocol::signing_digest(domain(), outcome_))
         commitment_ = other;
     expect_lost_by_opening(game::kEquivocationField);
-    EXPECT_EQ(games().at(0).ended->status, chain::GameStatus::kFaultProven);
+    EXPECT_EQ(games().at(0).ended->status, game::GameStatus::kFaultProven);
 }
 
 TEST_F(Conflicts, two_aggregates_of_a_round_without_an_epoch) {
@@ -214,7 +215,7 @@ TEST_F(Conflicts, a_next_round_that_goes_on_from_the_aggregate) {
 
 /// A game about an aggregate is in vain once the next record has decided it: its bond comes back.
 TEST_F(Conflicts, the_next_round_decides_a_game_that_is_played) {
-    lie(coordinator_).lie_about(OuterTree::base, 3, 9);
+    lie(coordinator_).lie_about(OuterTree::kBase, 3, 9);
     commit();
     play_until([&] { return !games().empty(); });
     const Amount before = balance(verifier_);
@@ -228,8 +229,8 @@ TEST_F(Conflicts, the_next_round_decides_a_game_that_is_played) {
             return played.size() == 2 && played[0].ended && played[1].ended;
         },
         false);
-    EXPECT_EQ(games()[0].ended->status, chain::GameStatus::kMoot);
-    EXPECT_EQ(games()[1].ended->status, chain::GameStatus::kFaultProven);
+    EXPECT_EQ(games()[0].ended->status, game::GameStatus::kMoot);
+    EXPECT_EQ(games()[1].ended->status, game::GameStatus::kFaultProven);
     EXPECT_EQ(balance(verifier_), before.plus(terms().bond).value());
     expect_slashed();
 }

@@ -2,6 +2,9 @@
 
 #include <thread>
 
+#include "gym/contracts/stake.hpp"
+#include "gym/game/dispute_params.hpp"
+#include "gym/game/state.hpp"
 #include "log_cache.hpp"
 #include "play_fixture.hpp"
 
@@ -15,10 +18,10 @@ TEST_F(PlayTest, AFaultEndsInOneNumberAndTheStakeIsTaken) {
     play_until([&] { return proven(); });
     const auto played = games();
     ASSERT_EQ(played.size(), 1U);
-    ASSERT_TRUE(played[0].fault && played[0].ended && played[0].line);
-    EXPECT_EQ(played[0].ended->status, chain::GameStatus::kFaultProven);
+    ASSERT_TRUE(played[0].fault && played[0].ended && played[0].transcript);
+    EXPECT_EQ(played[0].ended->status, game::GameStatus::kFaultProven);
     EXPECT_NE(played[0].fault->claimed, played[0].fault->computed);
-    EXPECT_EQ(played[0].line->step()->step, 2U);
+    EXPECT_EQ(played[0].transcript->step()->step, 2U);
     EXPECT_EQ(stake_of_worker(), tokens("500")) << "earlier announcements may still prove";
     pass(contract().terms(anvil_.client()).value().settling_s + 1);
     play_until([&] { return verifier_.claims->list().empty(); });
@@ -35,12 +38,12 @@ TEST_F(PlayTest, AChallengerThatIsWrongLosesItsBond) {
     // It goes down to where it has nothing to prove; then its clock runs out.
     play_until([&] {
         const auto played = games();
-        return !verifier_.events.empty() && !played.empty() && played[0].line &&
+        return !verifier_.events.empty() && !played.empty() && played[0].transcript &&
                verifier_.events.back().starts_with("stuck");
     });
     pass(contract().terms(anvil_.client()).value().clock_s + 1);
     play_until([&] { return verifier_.claims->list().empty() && all_ended(); });
-    EXPECT_EQ(games()[0].ended->status, chain::GameStatus::kUpheld);
+    EXPECT_EQ(games()[0].ended->status, game::GameStatus::kUpheld);
     EXPECT_EQ(on_chain().proven_at_s, 0U);
     EXPECT_EQ(stake_of_worker(), tokens("500"));
     EXPECT_LT(balance(verifier_), before);
@@ -88,7 +91,7 @@ TEST_F(PlayTest, PlayersThatLiveLongFollowReorgs) {
     ASSERT_TRUE(proven()) << ticks << " ticks";
     const auto played = games();
     ASSERT_EQ(played.size(), 1U);
-    EXPECT_EQ(played[0].ended->status, chain::GameStatus::kFaultProven);
+    EXPECT_EQ(played[0].ended->status, game::GameStatus::kFaultProven);
     EXPECT_FALSE(worker_.told("stuck"));
     EXPECT_FALSE(verifier_.told("stuck"));
 }
@@ -142,7 +145,7 @@ TEST_F(PlayTest, SilenceLosesOnTheClock) {
     play_until([&] { return !games().empty(); }, false);
     pass(contract().terms(anvil_.client()).value().clock_s + 1);
     play_until([&] { return proven(); }, false);
-    EXPECT_EQ(games()[0].ended->status, chain::GameStatus::kFaultByClock);
+    EXPECT_EQ(games()[0].ended->status, game::GameStatus::kFaultByClock);
 }
 
 TEST_F(PlayTest, AClaimIsForgottenWhenNoGameCanBeOpenedAnyMore) {
@@ -160,8 +163,8 @@ TEST_F(PlayTest, AClaimIsForgottenWhenNoGameCanBeOpenedAnyMore) {
 
 class ShortWindowTest : public PlayTest {
   protected:
-    [[nodiscard]] chain::DisputeParams dispute_terms() const override {
-        chain::DisputeParams terms;
+    [[nodiscard]] game::DisputeParams dispute_terms() const override {
+        game::DisputeParams terms;
         terms.window_blocks = 60;
         return terms;
     }
@@ -198,7 +201,7 @@ TEST_F(ShortWindowTest, AnEpochThatTheWorkerWasNotToldOfIsFoundOnTheChain) {
     save_claim(verifier_, player::Role::kChallenge);
     play_until([&] {
         const auto played = games();
-        return !played.empty() && played[0].line && played[0].line->at().answered;
+        return !played.empty() && played[0].transcript && played[0].transcript->at().answered;
     });
 }
 
@@ -230,7 +233,7 @@ TEST_F(NoStakeTest, NothingIsAnnouncedWhereLessThanABondCanBeWon) {
 TEST_F(PlayTest, StakeThatThawsIsWorthAGame) {
     break_device(worker_, {.step = 0, .op = 8, .output = 0, .bit = 30});
     commit();
-    send(*worker_.sender, chain::Stake(deployment_.stake).thaw(tokens("500")), "thaw");
+    send(*worker_.sender, contracts::Stake(deployment_.stake).thaw(tokens("500")), "thaw");
     ASSERT_TRUE(stake_of_worker().is_zero());
     play_until([&] { return !games().empty(); }, false);
 }

@@ -6,7 +6,11 @@
 #include <thread>
 
 #include "deployed.hpp"
-#include "gym/chain/dispute_contracts.hpp"
+#include "gym/chain/client.hpp"
+#include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/stake.hpp"
+#include "gym/game/dispute_params.hpp"
+#include "gym/game/state.hpp"
 #include "gym/player/game_log.hpp"
 #include "gym/player/player.hpp"
 #include "temporary_folder.hpp"
@@ -17,8 +21,8 @@ namespace gym::testing {
 /// tick is the first one of a new process.
 class PlayersTest : public DeployedTest {
   protected:
-    [[nodiscard]] chain::DisputeParams dispute_terms() const override {
-        chain::DisputeParams terms;
+    [[nodiscard]] game::DisputeParams dispute_terms() const override {
+        game::DisputeParams terms;
         terms.window_blocks = 400;  // 40 s, and nobody waits for them
         return terms;
     }
@@ -53,7 +57,7 @@ class PlayersTest : public DeployedTest {
         send(payer_, token().transfer(party.key.address(), tokens("1000")), party.name);
     }
     void stake(Party& party, const char* amount) {
-        const chain::Stake stake(deployment_.stake);
+        const contracts::Stake stake(deployment_.stake);
         const std::string id = std::string("stake:") + amount;
         send(*party.sender, token().approve(stake.address(), tokens(amount)), "approve:" + id);
         send(*party.sender, stake.stake(party.key.address(), tokens(amount)), id);
@@ -98,19 +102,17 @@ class PlayersTest : public DeployedTest {
     }
     std::uint64_t head() { return anvil_.client().block(chain::BlockTag::kLatest).value()->number; }
     std::uint64_t window() { return contract().opening(anvil_.client()).value().window_blocks; }
-    chain::DisputeGame::Terms terms() { return contract().terms(anvil_.client()).value(); }
+    game::DisputeTerms terms() { return contract().terms(anvil_.client()).value(); }
 
-    [[nodiscard]] chain::DisputeGame contract() const {
-        return chain::DisputeGame(deployment_.dispute_game);
+    [[nodiscard]] contracts::DisputeGame contract() const {
+        return contracts::DisputeGame(deployment_.dispute_game);
     }
     [[nodiscard]] crypto::Eip712Domain domain() const {
         return protocol::signing_domain(deployment_.chain_id, deployment_.commitment_log);
     }
-    chain::DisputeGame::Unit on_chain() {
-        return contract().unit_of(anvil_.client(), chain_unit()).value();
-    }
-    chain::Stake::Holding stake_of(const Party& party) {
-        return chain::Stake(deployment_.stake)
+    game::UnitState on_chain() { return contract().unit_of(anvil_.client(), chain_unit()).value(); }
+    contracts::Stake::Holding stake_of(const Party& party) {
+        return contracts::Stake(deployment_.stake)
             .stake_of(anvil_.client(), party.key.address())
             .value();
     }
@@ -118,16 +120,19 @@ class PlayersTest : public DeployedTest {
         return token().balance_of(anvil_.client(), party.key.address()).value();
     }
     std::vector<player::GameRecord> games() {
-        const auto events =
-            player::unit_events(anvil_.client(), contract(), chain_unit(), {0, head()}).value();
+        const auto logs =
+            chain::find_all_logs(anvil_.client(), {contract().address(),
+                                                   player::topics_of_unit(chain_unit()), 0, head()})
+                .value();
+        const auto events = player::parse_events(contract(), logs).value();
         return player::replay(events, epoch_root()).games;
     }
 
     /// Whether a fault is proven, in the logs, too: they come after the state.
     bool proven() {
         return on_chain().proven_at_s != 0 && std::ranges::any_of(games(), [](const auto& game) {
-                   return game.ended && (game.ended->status == chain::GameStatus::kFaultProven ||
-                                         game.ended->status == chain::GameStatus::kFaultByClock);
+                   return game.ended && (game.ended->status == game::GameStatus::kFaultProven ||
+                                         game.ended->status == game::GameStatus::kFaultByClock);
                });
     }
     /// Whether games were opened and all are over, by the logs.

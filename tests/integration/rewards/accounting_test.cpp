@@ -15,8 +15,8 @@ TEST_F(RewardsTest, ACommittedUnitShowsAsPendingAtOnceAndIsEarnedWhenItIsFinal) 
     EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(97'000));
     Receipt receipt = receipt_of(history_.unit_id(0));
     EXPECT_EQ(receipt.state, CreditState::kPending);
-    EXPECT_EQ(receipt.formula, "flops * price / 10^15");
-    EXPECT_EQ(receipt.credit.inputs.flops, 3 * kPflop);
+    EXPECT_EQ(formula_text(receipt.credit.kind()), "flops * price / 10^15");
+    EXPECT_EQ(std::get<ComputeInputs>(receipt.credit.inputs).flops, 3 * kPflop);
     EXPECT_EQ(receipt.credit.amount, Amount(3'000));
 
     history_.finish_round();

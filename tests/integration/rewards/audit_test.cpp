@@ -6,6 +6,8 @@
 #include "gym/blob/blob_store.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/subprocess.hpp"
+#include "gym/contracts/commitment_log.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "settlement_fixture.hpp"
 
 namespace gym::rewards {
@@ -22,7 +24,7 @@ class AuditTest : public SettlementFixture {
     }
     void SetUp() override {
         std::filesystem::create_directories(folder_);
-        ASSERT_TRUE(chain::save_deployment(folder_ / "deployment.json", deployment_).ok());
+        ASSERT_TRUE(contracts::save_deployment(folder_ / "deployment.json", deployment_).ok());
         api::PostgresBackend::Options of_backend;
         of_backend.asset = asset();
         backend_.emplace(*web_, blobs_, system_clock_, of_backend);
@@ -45,7 +47,7 @@ class AuditTest : public SettlementFixture {
                                               return registry::get_round(tx, job, history_.round());
                                           })
                                           .value();
-        const chain::CommitmentLog log(deployment_.commitment_log);
+        const contracts::CommitmentLog log(deployment_.commitment_log);
         const std::string name = std::to_string(epoch);
         const crypto::PrivateKey coordinator = anvil_.funded_key(0);
         execute(coordinator, "round:" + name, log.post_round(job, round.round, round.record_hash));
@@ -61,7 +63,7 @@ class AuditTest : public SettlementFixture {
             ASSERT_TRUE(tick.ok()) << tick.error().message;
             anvil_.mine(1);
             const auto last = last_epoch();
-            if (last && last->epoch == epoch && last->state == "submitted") return;
+            if (last && last->epoch == epoch && last->state == EpochState::kSubmitted) return;
         }
         FAIL() << "epoch " << epoch << " was not settled";
     }

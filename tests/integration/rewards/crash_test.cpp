@@ -3,6 +3,8 @@
 #include <thread>
 
 #include "daemon_fixture.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/job_escrow.hpp"
 #include "gym/ledger/verify.hpp"
 #include "gym/rewards/formulas.hpp"
 #include "random_seed.hpp"
@@ -54,8 +56,8 @@ class CrashTest : public DaemonFixture {
                      "\"\n  emission:\n    ppm: 1000000\n    account: \"" +
                      rewards_.fees.emission_account.hex() + "\"\n");
         deposit(*Amount::parse_tokens("1000"), "budget");
-        const chain::GymToken token(anvil_.chain_id(), deployment_.token);
-        const chain::JobEscrow escrow(deployment_.escrow);
+        const contracts::GymToken token(anvil_.chain_id(), deployment_.token);
+        const contracts::JobEscrow escrow(deployment_.escrow);
         const Amount given = *Amount::parse_tokens("50");
         execute(owner_key_, "approve:emission", token.approve(deployment_.escrow, given));
         execute(owner_key_, "deposit:emission",
@@ -142,7 +144,7 @@ class CrashTest : public DaemonFixture {
         for (const auto& [earner, amount] : expected_)
             if (summary_of(earner).payable != amount) return false;
         const auto last = last_epoch();
-        return last && last->state == "submitted";
+        return last && last->state == EpochState::kSubmitted;
     }
     /// Lets the daemon come to rest.
     void settle() {

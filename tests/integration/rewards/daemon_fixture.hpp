@@ -4,6 +4,7 @@
 
 #include "gym/common/file.hpp"
 #include "gym/common/subprocess.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "settlement_fixture.hpp"
 
@@ -27,7 +28,7 @@ class DaemonFixture : public SettlementFixture {
                                   crypto::SecretBytes(std::string_view("settler passphrase")),
                                   crypto::ScryptCost::light())
                 .ok());
-        ASSERT_TRUE(chain::save_deployment(folder_ / "deployment.json", deployment_).ok());
+        ASSERT_TRUE(contracts::save_deployment(folder_ / "deployment.json", deployment_).ok());
         const std::string folder = folder_.string();
         const std::string yaml =
             "database:\n  host: " + database.host + "\n  port: " + std::to_string(database.port) +

@@ -43,9 +43,11 @@ TEST_F(FeesTest, AJobPaysItsRoundsFeeOnTopAndThePartsAddUp) {
     EXPECT_EQ(chain_.distributor, Amount(kCredits + 2'122));
     const auto receipts = receipts_of(config_.fees.account);
     ASSERT_EQ(receipts.size(), 1U);
-    EXPECT_EQ(receipts[0].credit.inputs.charged, Amount(kCredits));
-    EXPECT_EQ(receipts[0].credit.inputs.fee_ppm, 20'000U);
-    EXPECT_EQ(receipts[0].formula, "charged * fee_ppm / 10^6, without the burned_ppm of it");
+    const auto& fee = std::get<FeeInputs>(receipts[0].credit.inputs);
+    EXPECT_EQ(fee.charged, Amount(kCredits));
+    EXPECT_EQ(fee.fee_ppm, 20'000U);
+    EXPECT_EQ(formula_text(receipts[0].credit.kind()),
+              "charged * fee_ppm / 10^6, without the burned_ppm of it");
     EXPECT_FALSE(receipts[0].credit.node);
 }
 
@@ -76,7 +78,7 @@ TEST_F(FeesTest, TheTotalsOfAJobAddUpToWhatItSpentAndAUnitHasAllItsCredits) {
 
     const auto unit_of = [&](CreditKind kind) {
         for (const Receipt& receipt : receipts_of(history_.data_provider()))
-            if (receipt.credit.kind == kind) return *receipt.credit.unit;
+            if (receipt.credit.kind() == kind) return *receipt.credit.unit;
         return Digest{};
     };
     const auto credits = database_->transact(
@@ -84,7 +86,7 @@ TEST_F(FeesTest, TheTotalsOfAJobAddUpToWhatItSpentAndAUnitHasAllItsCredits) {
     ASSERT_TRUE(credits.ok()) << credits.error().message;
     std::set<CreditKind> kinds;
     for (const Receipt& receipt : *credits)
-        kinds.insert(receipt.credit.kind);
+        kinds.insert(receipt.credit.kind());
     EXPECT_TRUE(kinds.contains(CreditKind::kCompute) && kinds.contains(CreditKind::kData));
 }
 
@@ -116,12 +118,12 @@ TEST_F(FeesTest, EmissionIsPaidByItsAccountAndIsWhatWasBurnedAtMost) {
     EXPECT_EQ(file->releases.size(), 2U) << "the job's owner, and the emission account";
     bool explained = false;
     for (const Receipt& receipt : receipts_of(history_.earner(1)))
-        if (receipt.credit.kind == CreditKind::kEmission) {
+        if (const auto* in = std::get_if<EmissionInputs>(&receipt.credit.inputs)) {
             explained = true;
             EXPECT_EQ(receipt.credit.payer, config_.fees.emission_account);
-            EXPECT_EQ(receipt.credit.inputs.burned, Amount(3'000));
-            EXPECT_EQ(receipt.credit.inputs.compute, Amount(100'000));
-            EXPECT_EQ(receipt.credit.inputs.compute_total, Amount(300'000));
+            EXPECT_EQ(in->burned, Amount(3'000));
+            EXPECT_EQ(in->compute, Amount(100'000));
+            EXPECT_EQ(in->compute_total, Amount(300'000));
         }
     EXPECT_TRUE(explained);
 }

@@ -52,7 +52,6 @@ crypto::PrivateKey History::key_of(std::size_t index) {
 void History::register_nodes() {
     write("nodes", [&](db::Transaction& tx) -> Status {
         registry::NewNode node;
-        node.hardware_json = "{}";
         for (std::size_t i = 0; i < workers_; ++i) {
             node.address = worker(i);
             node.owner = earner(i);
@@ -60,7 +59,7 @@ void History::register_nodes() {
         }
         node.address = verifier();
         node.owner = verifier_earner();
-        node.role = registry::NodeRole::kVerifier;
+        node.profile.role = records::NodeRole::kVerifier;
         GYM_CHECK(registry::register_node(tx, node, clock_.now_ms()));
         return {};
     });

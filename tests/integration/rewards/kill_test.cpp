@@ -31,7 +31,7 @@ TEST_F(KillTest, KilledAtAnyMomentItCreditsNothingTwiceAndLosesNothing) {
     std::uint64_t kills = 0;
     const auto settled = [&] {
         const auto last = last_epoch();
-        return last && last->state == "submitted";
+        return last && last->state == EpochState::kSubmitted;
     };
     while (kills < 12 || !settled()) {
         ASSERT_LT(std::chrono::steady_clock::now(), deadline) << log_text();
@@ -53,7 +53,7 @@ TEST_F(KillTest, KilledAtAnyMomentItCreditsNothingTwiceAndLosesNothing) {
     const auto all_claimed = [&] {
         const EarnerSummary one = summary_of(history_.verifier_earner());
         return one.claimed == one.payable && summary_of(history_.earner(0)).payable > Amount(0) &&
-               last_epoch()->state == "submitted";
+               last_epoch()->state == EpochState::kSubmitted;
     };
     while (!all_claimed()) {
         ASSERT_LT(std::chrono::steady_clock::now(), deadline) << log_text();

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "gym/chain/transaction.hpp"
+#include "gym/contracts/job_escrow.hpp"
 #include "gym/crypto/keccak.hpp"
 #include "rpc_proxy.hpp"
 #include "settlement_fixture.hpp"
@@ -43,12 +44,13 @@ class OrdersTest : public SettlementFixture {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
         const auto last = last_epoch();
-        FAIL() << what << " did not happen: " << (last ? last->state + ", " + last->problem : "");
+        FAIL() << what << " did not happen: "
+               << (last ? std::string(to_string(last->state)) + ", " + last->problem : "");
     }
     void settle(std::uint64_t epoch) {
         tick_until("settlement", [&] {
             const auto last = last_epoch();
-            return last && last->epoch == epoch && last->state == "submitted";
+            return last && last->epoch == epoch && last->state == EpochState::kSubmitted;
         });
     }
     Result<chain::Intent> intent(const std::string& id) {
@@ -76,7 +78,7 @@ class OrdersTest : public SettlementFixture {
         });
     }
     Amount released(std::uint64_t epoch) {
-        return must(chain::JobEscrow(deployment_.escrow)
+        return must(contracts::JobEscrow(deployment_.escrow)
                         .released_of(anvil_.client(), epoch, owner_key_.address()));
     }
 
@@ -130,7 +132,7 @@ TEST_F(OrdersTest, AnOrderWhoseNonceAStrangerTookIsSentAgain) {
 }
 
 TEST_F(OrdersTest, ARoundAboveACapWaitsUnclosedAndSaysForWhat) {
-    const chain::JobEscrow escrow(deployment_.escrow);
+    const contracts::JobEscrow escrow(deployment_.escrow);
     const crypto::PrivateKey admin = anvil_.funded_key(0);
     const Amount spent = *Amount::parse_tokens("0.105");
     EXPECT_EQ(must(escrow.owner_release_cap(anvil_.client())),
@@ -151,7 +153,7 @@ TEST_F(OrdersTest, ARoundAboveACapWaitsUnclosedAndSaysForWhat) {
 // An admin lowers the cap between an epoch's closing and its release: a node that tells the old cap
 // at first is the same to the daemon.
 TEST_F(OrdersTest, AReleaseAboveACapIsNotSentAndSaysWhatItWaitsFor) {
-    const chain::JobEscrow escrow(deployment_.escrow);
+    const contracts::JobEscrow escrow(deployment_.escrow);
     const crypto::PrivateKey admin = anvil_.funded_key(0);
     const Amount spent = *Amount::parse_tokens("0.105");
     execute(admin, "all", escrow.set_release_cap(*spent.minus(Amount(1))));
@@ -160,7 +162,7 @@ TEST_F(OrdersTest, AReleaseAboveACapIsNotSentAndSaysWhatItWaitsFor) {
         tick();
     const auto last = last_epoch();
     ASSERT_TRUE(last);
-    EXPECT_EQ(last->state, "closed");
+    EXPECT_EQ(last->state, EpochState::kClosed);
     EXPECT_NE(last->problem.find("owners spent " + spent.to_string() +
                                  " wei, an epoch may release 104999999999999999: nothing is sent "
                                  "until an admin raises JobEscrow's releaseCap"),

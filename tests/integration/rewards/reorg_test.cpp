@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "gym/chain/transaction.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/job_escrow.hpp"
 #include "settlement_fixture.hpp"
 
 namespace gym::rewards {
@@ -23,7 +25,7 @@ constexpr std::uint32_t kGroups = 8;
 class ReorgTest : public SettlementFixture {
   protected:
     ReorgTest() : SettlementFixture(deep_finality()) {
-        const chain::GymToken token(anvil_.chain_id(), deployment_.token);
+        const contracts::GymToken token(anvil_.chain_id(), deployment_.token);
         chain::TxManager manager = manager_of(owner_key_);
         const auto approve = token.approve(deployment_.escrow, *Amount::parse_tokens("1000"));
         must(manager.submit(approve.intent("approve")));
@@ -53,7 +55,7 @@ class ReorgTest : public SettlementFixture {
         tx.priority_fee_wei = Amount(1'000'000'000);
         tx.gas_limit = 200'000;
         tx.to = deployment_.escrow;
-        tx.data = chain::JobEscrow(deployment_.escrow).deposit(out.owner, out.amount).data;
+        tx.data = contracts::JobEscrow(deployment_.escrow).deposit(out.owner, out.amount).data;
         out.raw = chain::sign_transaction(tx, owner_key_).raw;
         deposits_.push_back(out);
         return i;
@@ -111,7 +113,7 @@ class ReorgTest : public SettlementFixture {
         anvil_.mine(1);
     }
     void expect_credited_once() {
-        const chain::JobEscrow escrow(deployment_.escrow);
+        const contracts::JobEscrow escrow(deployment_.escrow);
         std::int64_t count = 0;
         for (const Deposit& deposit : deposits_) {
             const Amount wanted = deposit.counts ? deposit.amount : Amount();

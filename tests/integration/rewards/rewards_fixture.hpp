@@ -5,10 +5,11 @@
 #include <map>
 #include <memory>
 
-#include "gym/ledger/ledger.hpp"
+#include "gym/rewards/claim_proof.hpp"
 #include "gym/rewards/daemon.hpp"
 #include "gym/rewards/queries.hpp"
 #include "history.hpp"
+#include "ledger_client.hpp"
 #include "postgres.hpp"
 
 namespace gym::rewards {

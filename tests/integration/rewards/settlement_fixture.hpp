@@ -8,9 +8,17 @@
 
 #include "anvil.hpp"
 #include "gym/chain_store/postgres.hpp"
-#include "gym/ledger/ledger.hpp"
+#include "gym/contracts/artifact.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/deploy.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/job_escrow.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
+#include "gym/rewards/claim_proof.hpp"
 #include "gym/rewards/queries.hpp"
 #include "history.hpp"
+#include "ledger_client.hpp"
 #include "must.hpp"
 #include "postgres.hpp"
 #include "service.hpp"
@@ -37,16 +45,17 @@ class SettlementFixture : public ::testing::Test {
     void deploy() {
         const crypto::PrivateKey deployer = anvil_.funded_key(0);
         chain::TxManager manager = manager_of(deployer);
-        chain::DeployParams params;
+        contracts::DeployParams params;
         params.token_holder = owner_key_.address();
         params.token_supply = *Amount::parse_tokens("1000000");
         params.growth_limit = *Amount::parse_tokens("1000000");
         params.release_cap = *Amount::parse_tokens("1000000");
         params.settler = settler_key_.address();
         params.guardian = params.coordinator = deployer.address();
-        const auto artifacts = chain::find_artifacts();
+        const auto artifacts = contracts::find_artifacts();
         ASSERT_TRUE(artifacts.ok()) << artifacts.error().message;
-        const auto deployed = chain::deploy(manager, anvil_.client(), *artifacts, params, 60'000);
+        const auto deployed =
+            contracts::deploy(manager, anvil_.client(), *artifacts, params, 60'000);
         ASSERT_TRUE(deployed.ok()) << deployed.error().message;
         deployment_ = *deployed;
         rewards_.domain = {deployment_.chain_id, deployment_.distributor, deployment_.token};
@@ -61,10 +70,10 @@ class SettlementFixture : public ::testing::Test {
                 key.clone(),
                 system_clock_,
                 testing::test_policy(anvil_.chain_id()),
-                chain::describe_revert};
+                contracts::describe_revert};
     }
     void execute(const crypto::PrivateKey& key, const std::string& id,
-                 const chain::ContractCall& call) {
+                 const contracts::ContractCall& call) {
         chain::TxManager manager = manager_of(key);
         ASSERT_TRUE(manager.submit(call.intent(id)).ok());
         const auto mined = manager.wait_mined(id, 20'000);
@@ -74,8 +83,8 @@ class SettlementFixture : public ::testing::Test {
         ASSERT_TRUE(settled.ok()) << settled.error().message;
     }
     void deposit(const Amount& amount, const std::string& id) {
-        const chain::GymToken token(anvil_.chain_id(), deployment_.token);
-        const chain::JobEscrow escrow(deployment_.escrow);
+        const contracts::GymToken token(anvil_.chain_id(), deployment_.token);
+        const contracts::JobEscrow escrow(deployment_.escrow);
         execute(owner_key_, "approve:" + id, token.approve(deployment_.escrow, amount));
         execute(owner_key_, "deposit:" + id, escrow.deposit(owner_key_.address(), amount));
     }
@@ -84,7 +93,7 @@ class SettlementFixture : public ::testing::Test {
         const auto proof = database_->transact(
             [&](db::Transaction& tx) { return claim_proof(tx, earner, system_clock_.now_ms()); });
         ASSERT_TRUE(proof.ok()) << proof.error().message;
-        const chain::RewardsDistributor distributor(deployment_.distributor);
+        const contracts::RewardsDistributor distributor(deployment_.distributor);
         execute(owner_key_, "claim:" + earner.hex() + ":" + proof->cumulative.to_string(),
                 distributor.claim({earner, proof->cumulative, proof->proof}));
     }
@@ -107,7 +116,7 @@ class SettlementFixture : public ::testing::Test {
     }
     std::string asset() const { return rewards_.asset(); }
     Amount token_balance(const Address& holder) {
-        return chain::GymToken(anvil_.chain_id(), deployment_.token)
+        return contracts::GymToken(anvil_.chain_id(), deployment_.token)
             .balance_of(anvil_.client(), holder)
             .value_or(Amount(0));
     }
@@ -148,7 +157,7 @@ class SettlementFixture : public ::testing::Test {
     crypto::PrivateKey owner_key_;
     crypto::PrivateKey settler_key_;
     std::vector<std::unique_ptr<chain::IntentStore>> stores_;
-    chain::Deployment deployment_;
+    contracts::Deployment deployment_;
     RewardsConfig rewards_;
     std::filesystem::path folder_;
 };

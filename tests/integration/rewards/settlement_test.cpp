@@ -1,6 +1,7 @@
 #include "settlement_fixture.hpp"
 
 #include "gym/common/file.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
 #include "gym/ledger/verify.hpp"
 
 namespace gym::rewards {
@@ -29,7 +30,7 @@ class SettlementTest : public SettlementFixture {
         tick_until(
             [&] {
                 const auto last = last_epoch();
-                return last && last->epoch == epoch && last->state == "submitted";
+                return last && last->epoch == epoch && last->state == EpochState::kSubmitted;
             },
             "settlement");
     }
@@ -117,7 +118,7 @@ TEST_F(SettlementTest, FromDepositToClaimWithANewDaemonForEveryStep) {
         previous = *file;
     }
     const auto active =
-        chain::RewardsDistributor(deployment_.distributor).active_root(anvil_.client());
+        contracts::RewardsDistributor(deployment_.distributor).active_root(anvil_.client());
     ASSERT_TRUE(active.ok());
     EXPECT_EQ(active->root, previous->payout_root);
     EXPECT_EQ(active->total_cumulative, previous->total_cumulative);

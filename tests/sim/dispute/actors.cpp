@@ -6,9 +6,9 @@ namespace {
 /// Blocks that a verifier leaves itself between announcement and the end of the window.
 constexpr std::uint64_t kMarginBlocks = 35;
 
-bool is_proven(const Table& table, const Digest& unit) {
-    const UnitState* state = table.unit(unit);
-    return state != nullptr && state->proven_at != 0;
+bool is_proven(const DisputeSimulator& simulator, const Digest& unit) {
+    const UnitState* state = simulator.unit(unit);
+    return state != nullptr && state->proven_at_s != 0;
 }
 
 /// That a call opens a game about; nullptr: none.
@@ -20,16 +20,16 @@ const Digest* unit_of(const Call& call) {
 
 }  // namespace
 
-void Actor::play(World& world, const Digest& game, const Lines::Reached& place,
+void Actor::play(World& world, const Digest& game, const TranscriptCache::Reached& place,
                  const std::shared_ptr<const Move>& move) {
     send(world, world.call_of(game, place, move));
 }
 
 void Actor::try_to_open(World& world, const PostedUnit& unit, const World::Ticket& ticket,
                         bool knows) {
-    const Terms& terms = world.table().terms();
+    const DisputeParams& terms = world.simulator().terms();
     const std::uint64_t next = world.chain.block() + 1;
-    for (const Book::Announced& announced : world.book().announced()) {
+    for (const GameIndex::Announced& announced : world.index().announced()) {
         if (announced.id != ticket.id || next < announced.block + terms.announce_blocks) continue;
         if (next <= unit.opening.epoch_block ||
             next > unit.opening.epoch_block + terms.window_blocks)
@@ -43,10 +43,11 @@ void Actor::try_to_open(World& world, const PostedUnit& unit, const World::Ticke
 
 void Worker::answer(World& world, const PostedUnit& unit, const Digest& game,
                     const GameState& state) {
-    if (conduct_ == Conduct::stalls && state.moves > silent_after_) return;
-    if (conduct_ == Conduct::slow && world.clock_left(state) > world.table().terms().clock / 4)
+    if (conduct_ == Conduct::kStalls && state.moves > silent_after_) return;
+    if (conduct_ == Conduct::kSlow &&
+        world.clock_left(state) > world.simulator().terms().clock_s / 4)
         return;
-    const Lines::Reached* place = world.book().place(game);
+    const TranscriptCache::Reached* place = world.index().place(game);
     const auto& planned = world.library.answer(unit.kind, *place);
     if (planned.ok())
         play(world, game, *place, *planned);
@@ -55,36 +56,36 @@ void Worker::answer(World& world, const PostedUnit& unit, const Digest& game,
 }
 
 void Worker::act(World& world) {
-    const Table& table = world.table();
+    const DisputeSimulator& simulator = world.simulator();
     for (const Digest& id : units) {
         const PostedUnit& unit = *world.unit(id);
-        for (const Digest& game : world.book().games(id)) {
-            const GameState& state = *table.game(game);
+        for (const Digest& game : world.index().games(id)) {
+            const GameState& state = *simulator.game(game);
             if (state.status == GameStatus::kAsserterMoves)
                 answer(world, unit, game, state);
             else if (is_open(state.status) && world.ran_out(state))
                 send(world, TimeoutCall{game});
         }
     }
-    if (conduct_ == Conduct::flees) {
+    if (conduct_ == Conduct::kFlees) {
         if (world.below(4) == 0) send(world, WithdrawCall{});
-        if (world.below(8) == 0) send(world, ThawCall{table.staked_by(address())});
+        if (world.below(8) == 0) send(world, ThawCall{simulator.staked_by(address())});
     }
-    if (!table.ether_of(address()).is_zero() && world.below(8) == 0)
+    if (!simulator.ether_of(address()).is_zero() && world.below(8) == 0)
         send(world, WithdrawEtherCall{});
 }
 
 void Verifier::challenge(World& world, const PostedUnit& unit, const Digest& game) {
-    const Table& table = world.table();
-    const GameState& state = *table.game(game);
-    const UnitState& of_unit = *table.unit(unit.id());
-    if (of_unit.settled || (of_unit.proven_at != 0 && of_unit.order < state.order))
+    const DisputeSimulator& simulator = world.simulator();
+    const GameState& state = *simulator.game(game);
+    const UnitState& of_unit = *simulator.unit(unit.id());
+    if (of_unit.settled || (of_unit.proven_at_s != 0 && of_unit.order < state.order))
         return send(world, CloseCall{game});  // somebody was before
     if (state.status == GameStatus::kAsserterMoves) {
         if (world.ran_out(state)) send(world, TimeoutCall{game});
         return;
     }
-    const Lines::Reached* place = world.book().place(game);
+    const TranscriptCache::Reached* place = world.index().place(game);
     const std::size_t own = UnitLibrary::right_of(unit.kind);
     const auto& planned = world.library.challenge(own, unit.kind, *place);
     if (planned.ok())
@@ -96,46 +97,47 @@ void Verifier::challenge(World& world, const PostedUnit& unit, const Digest& gam
 }
 
 void Verifier::act(World& world) {
-    const Table& table = world.table();
-    const Terms& terms = table.terms();
+    const DisputeSimulator& simulator = world.simulator();
+    const DisputeParams& terms = simulator.terms();
     for (const Digest& id : sampled) {
         const PostedUnit& unit = *world.unit(id);
         if (!unit.faulty || world.chain.block() <= unit.opening.epoch_block) continue;
         const World::Ticket& ticket = world.ticket(address(), id);
         const Digest& announced = ticket.id;
-        const GameState* game = table.game(announced);
+        const GameState* game = simulator.game(announced);
         if (game != nullptr) {
             if (is_open(game->status)) challenge(world, unit, announced);
-        } else if (table.is_announced(announced)) {
-            if (is_proven(table, id))
+        } else if (simulator.is_announced(announced)) {
+            if (is_proven(simulator, id))
                 send(world, ReclaimCall{id, ticket.salt});
             else
                 try_to_open(world, unit, ticket, true);
-        } else if (!is_proven(table, id) && world.chain.block() + kMarginBlocks <=
-                                                unit.opening.epoch_block + terms.window_blocks) {
+        } else if (!is_proven(simulator, id) &&
+                   world.chain.block() + kMarginBlocks <=
+                       unit.opening.epoch_block + terms.window_blocks) {
             send(world, AnnounceCall{announced});
         }
-        const UnitState* state = table.unit(id);
-        if (is_proven(table, id) && !state->settled &&
-            world.chain.time() > state->proven_at + terms.settling)
+        const UnitState* state = simulator.unit(id);
+        if (is_proven(simulator, id) && !state->settled &&
+            world.chain.time() > state->proven_at_s + terms.settling_s)
             send(world, SettleCall{id});
     }
-    if (!table.ether_of(address()).is_zero() && world.below(8) == 0)
+    if (!simulator.ether_of(address()).is_zero() && world.below(8) == 0)
         send(world, WithdrawEtherCall{});
 }
 
 void Griefer::game(World& world, const PostedUnit& unit, std::uint64_t number) {
-    const Table& table = world.table();
+    const DisputeSimulator& simulator = world.simulator();
     const World::Ticket& ticket = world.ticket(address(), unit.id(), number);
     const Digest& id = ticket.id;
-    const GameState* state = table.game(id);
+    const GameState* state = simulator.game(id);
     if (state == nullptr) {
-        if (!table.is_announced(id)) {
+        if (!simulator.is_announced(id)) {
             const bool time = aim_.early || world.chain.block() > unit.opening.epoch_block;
             if (time && world.below(4) == 0) send(world, AnnounceCall{id});
-        } else if (is_proven(table, unit.id())) {
+        } else if (is_proven(simulator, unit.id())) {
             send(world, ReclaimCall{unit.id(), ticket.salt});
-        } else if (aim_.conduct != Conduct::only_announces) {
+        } else if (aim_.conduct != Conduct::kOnlyAnnounces) {
             try_to_open(world, unit, ticket, false);
         }
         return;
@@ -145,9 +147,10 @@ void Griefer::game(World& world, const PostedUnit& unit, std::uint64_t number) {
         if (world.ran_out(*state)) send(world, TimeoutCall{id});
         return;
     }
-    if (aim_.conduct == Conduct::stalls) return;
-    if (aim_.conduct == Conduct::slow && world.clock_left(*state) > table.terms().clock / 4) return;
-    const Lines::Reached* place = world.book().place(id);
+    if (aim_.conduct == Conduct::kStalls) return;
+    if (aim_.conduct == Conduct::kSlow && world.clock_left(*state) > simulator.terms().clock_s / 4)
+        return;
+    const TranscriptCache::Reached* place = world.index().place(id);
     const auto& planned = world.library.challenge(aim_.own, unit.kind, *place);
     if (planned.ok()) play(world, id, *place, *planned);
 }
@@ -173,7 +176,7 @@ void Copier::copy_move(World& world, const Digest& game, const GameState& state)
 }
 
 void Copier::act(World& world) {
-    const Table& table = world.table();
+    const DisputeSimulator& simulator = world.simulator();
     const std::vector<Pending>& pool = world.chain.pool();
     for (std::size_t i = 0, waiting = pool.size(); i < waiting; ++i) {
         const Call open = pool[i].call;  // what is sent moves the pool
@@ -181,7 +184,8 @@ void Copier::act(World& world) {
         if (pool[i].sender == address() || opened == nullptr) continue;
         const Digest& unit = *opened;
         const Digest& id = world.ticket(address(), unit).id;
-        if (table.game(id) == nullptr && !table.is_announced(id) && !is_proven(table, unit))
+        if (simulator.game(id) == nullptr && !simulator.is_announced(id) &&
+            !is_proven(simulator, unit))
             send(world, AnnounceCall{id});
         // And what was announced as it is: it means nothing under another name.
         if (world.below(4) == 0) send(world, open);
@@ -189,10 +193,10 @@ void Copier::act(World& world) {
     for (const PostedUnit& unit : world.units) {
         const World::Ticket& ticket = world.ticket(address(), unit.id());
         const Digest& id = ticket.id;
-        const GameState* state = table.game(id);
+        const GameState* state = simulator.game(id);
         if (state == nullptr) {
-            if (!table.is_announced(id)) continue;
-            if (is_proven(table, unit.id()) && world.below(2) == 0)
+            if (!simulator.is_announced(id)) continue;
+            if (is_proven(simulator, unit.id()) && world.below(2) == 0)
                 send(world, ReclaimCall{unit.id(), ticket.salt});
             else
                 try_to_open(world, unit, ticket, true);
@@ -203,8 +207,8 @@ void Copier::act(World& world) {
 }
 
 void Vandal::act(World& world) {
-    const Table& table = world.table();
-    for (const auto& [id, game] : table.games()) {
+    const DisputeSimulator& simulator = world.simulator();
+    for (const auto& [id, game] : simulator.games()) {
         if (!is_open(game.status) || world.below(8) != 0) continue;
         if (world.below(2) == 0) send(world, TimeoutCall{id});
         if (world.below(2) == 0) send(world, CloseCall{id});
@@ -214,31 +218,31 @@ void Vandal::act(World& world) {
             send(world, PlayCall{std::make_shared<const SentMove>(
                             SentMove{id, known->second->cursor, known->second->move})});
     }
-    for (const Book::Announced& announced : world.book().announced())
+    for (const GameIndex::Announced& announced : world.index().announced())
         if (world.below(8) == 0) send(world, ForfeitCall{announced.id});
     const PostedUnit& unit = world.units[world.below(world.units.size())];
     if (world.below(8) == 0) send(world, SettleCall{unit.id()});
     const World::Ticket& ticket = world.ticket(address(), unit.id());
-    if (table.is_announced(ticket.id))
+    if (simulator.is_announced(ticket.id))
         send(world, ReclaimCall{unit.id(), ticket.salt});
     else if (world.below(32) == 0)
         send(world, AnnounceCall{ticket.id});
 }
 
 void Janitor::act(World& world) {
-    const Table& table = world.table();
-    const Terms& terms = table.terms();
-    for (const auto& [id, game] : table.games()) {
+    const DisputeSimulator& simulator = world.simulator();
+    const DisputeParams& terms = simulator.terms();
+    for (const auto& [id, game] : simulator.games()) {
         if (!is_open(game.status)) continue;
         if (world.ran_out(game)) send(world, TimeoutCall{id});
-        if (table.unit(game.unit)->settled) send(world, CloseCall{id});
+        if (simulator.unit(game.unit)->settled) send(world, CloseCall{id});
     }
-    for (const auto& [id, unit] : table.units())
-        if (unit.proven_at != 0 && !unit.settled &&
-            world.chain.time() > unit.proven_at + terms.settling)
+    for (const auto& [id, unit] : simulator.units())
+        if (unit.proven_at_s != 0 && !unit.settled &&
+            world.chain.time() > unit.proven_at_s + terms.settling_s)
             send(world, SettleCall{id});
-    for (const Book::Announced& announced : world.book().announced())
-        if (table.is_announced(announced.id) &&
+    for (const GameIndex::Announced& announced : world.index().announced())
+        if (simulator.is_announced(announced.id) &&
             world.chain.block() >= announced.block + terms.announce_blocks + terms.open_blocks)
             send(world, ForfeitCall{announced.id});
 }

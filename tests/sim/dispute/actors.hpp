@@ -20,7 +20,7 @@ class Actor {
 
   protected:
     void send(World& world, Call call) { world.chain.send(address_, std::move(call)); }
-    void play(World& world, const Digest& game, const Lines::Reached& place,
+    void play(World& world, const Digest& game, const TranscriptCache::Reached& place,
               const std::shared_ptr<const Move>& move);
     /// Opens what was announced, if the next block is right for it.
     /// @param knows of the unit's conflict, if it has one.
@@ -33,11 +33,11 @@ class Actor {
 /// Has computed units and answers for them.
 class Worker final : public Actor {
   public:
-    enum class Conduct { honest, plays, stalls, slow, flees };
+    enum class Conduct { kHonest, kPlays, kStalls, kSlow, kFlees };
     Worker(const Address& address, Conduct conduct, std::uint64_t silent_after)
         : Actor(address), conduct_(conduct), silent_after_(silent_after) {}
     void act(World& world) override;
-    [[nodiscard]] bool honest() const { return conduct_ == Conduct::honest; }
+    [[nodiscard]] bool honest() const { return conduct_ == Conduct::kHonest; }
     std::vector<Digest> units;
 
   private:
@@ -60,10 +60,10 @@ class Verifier final : public Actor {
 /// Disputes a unit whatever it is: to stall, to win by luck, to be its own challenger.
 class Griefer final : public Actor {
   public:
-    enum class Conduct { only_announces, stalls, plays, slow };
+    enum class Conduct { kOnlyAnnounces, kStalls, kPlays, kSlow };
     struct Aim {
         Digest unit;
-        Conduct conduct = Conduct::plays;
+        Conduct conduct = Conduct::kPlays;
         std::size_t own = 0;      ///< kind of the unit that it takes for right
         bool early = false;       ///< announces before anybody else can know of the unit
         std::uint64_t games = 1;  ///< at once

@@ -40,8 +40,8 @@ void Auditor::see(const Pending& one, const Status& status) {
     if (open != nullptr && status.ok()) see_opening(one, *open);
     const auto* reclaimed = std::get_if<ReclaimCall>(&one.call);
     if (reclaimed != nullptr && status.ok()) {
-        const UnitState* unit = world_.table().unit(reclaimed->unit);
-        if (unit == nullptr || unit->proven_at == 0)
+        const UnitState* unit = world_.simulator().unit(reclaimed->unit);
+        if (unit == nullptr || unit->proven_at_s == 0)
             violation("a bond came back although no fault was proven");
     }
     check_money();
@@ -51,23 +51,23 @@ void Auditor::see(const Pending& one, const Status& status) {
 }
 
 void Auditor::check_money() {
-    const Table& table = world_.table();
-    if (table.tokens_held().plus(table.burned()).value() != table.minted())
+    const DisputeSimulator& simulator = world_.simulator();
+    if (simulator.tokens_held().plus(simulator.burned()).value() != simulator.minted())
         violation("tokens were made or lost");
-    if (table.ether_held().plus(table.ether_out()).value() != table.ether_in())
+    if (simulator.ether_held().plus(simulator.ether_out()).value() != simulator.ether_in())
         violation("ether was made or lost");
 }
 
 void Auditor::see_opening(const Pending& one, const OpenCall& open) {
-    const Digest id = world_.table().announcement_of(one.sender, open.opening.unit, open.salt);
+    const Digest id = world_.simulator().announcement_of(one.sender, open.opening.unit, open.salt);
     opened_[id] = world_.chain.time();
     if (world_.chain.block() > open.opening.epoch_block + terms().window_blocks)
         violation("a game was opened behind the window");
 }
 
 void Auditor::see_move(const Pending& one, const PlayCall& played, const Status& status) {
-    const Table& table = world_.table();
-    const GameState* game = table.game(played.sent->game);
+    const DisputeSimulator& simulator = world_.simulator();
+    const GameState* game = simulator.game(played.sent->game);
     if (game == nullptr) return;  // it was before the chain went back
     if (status.ok()) {
         ++moves_;
@@ -85,24 +85,25 @@ void Auditor::see_move(const Pending& one, const PlayCall& played, const Status&
 void Auditor::check_honest_workers() {
     for (const Worker* worker : crew_.workers) {
         if (!worker->honest()) continue;
-        if (world_.table().staked_by(worker->address()) != Amount(kStake))
+        if (world_.simulator().staked_by(worker->address()) != Amount(kStake))
             violation("an honest worker lost stake");
         for (const Digest& unit : worker->units) {
-            const UnitState* state = world_.table().unit(unit);
-            if (state != nullptr && state->proven_at != 0)
+            const UnitState* state = world_.simulator().unit(unit);
+            if (state != nullptr && state->proven_at_s != 0)
                 violation("an honest unit was proven faulty");
         }
     }
 }
 
 void Auditor::check_honest_verifiers() {
-    const Table& table = world_.table();
+    const DisputeSimulator& simulator = world_.simulator();
     for (const Verifier* verifier : crew_.verifiers) {
-        Amount has = table.tokens_of(verifier->address());
+        Amount has = simulator.tokens_of(verifier->address());
         for (const Digest& unit : verifier->sampled) {
             const Digest& id = world_.ticket(verifier->address(), unit).id;
-            const GameState* game = table.game(id);
-            const bool held = table.is_announced(id) || (game != nullptr && is_open(game->status));
+            const GameState* game = simulator.game(id);
+            const bool held =
+                simulator.is_announced(id) || (game != nullptr && is_open(game->status));
             if (held) has = has.plus(terms().bond).value();
         }
         if (has < Amount(kPurse)) violation("an honest verifier lost a bond");
@@ -111,11 +112,11 @@ void Auditor::check_honest_verifiers() {
 
 void Auditor::check_end(bool over) {
     if (!over) violation("the history has no end: something is stuck");
-    const Table& table = world_.table();
+    const DisputeSimulator& simulator = world_.simulator();
     for (const Worker* worker : crew_.workers)
-        if (table.locks_of(worker->address()) != 0) violation("a stake is locked for ever");
+        if (simulator.locks_of(worker->address()) != 0) violation("a stake is locked for ever");
     for (const PostedUnit& unit : world_.units) {
-        const UnitState* state = table.unit(unit.id());
+        const UnitState* state = simulator.unit(unit.id());
         const bool slashed = state != nullptr && state->settled;
         if (unit.faulty && crew_.has_sampled(unit.id()) && !slashed)
             violation("a fault that was sampled is not punished: " +
@@ -129,18 +130,18 @@ void Auditor::check_end(bool over) {
 
 /// The reward is the earliest announcement's among those that proved the fault in time.
 void Auditor::check_finder(const PostedUnit& unit, const UnitState& state) {
-    for (const auto& [id, game] : world_.table().games()) {
+    for (const auto& [id, game] : world_.simulator().games()) {
         const bool proved =
             game.status == GameStatus::kFaultProven || game.status == GameStatus::kFaultByClock;
         if (game.unit == unit.id() && proved && game.order < state.order &&
-            game.since <= state.proven_at + terms().settling)
+            game.since_s <= state.proven_at_s + terms().settling_s)
             violation("an earlier announcement that proved the fault has no reward");
     }
 }
 
 /// Who loses a game loses its bond, and who disputes what is right loses its game.
 void Auditor::check_bonds() {
-    for (const Event& event : world_.table().log()) {
+    for (const Event& event : world_.simulator().log()) {
         const auto* ended = std::get_if<event::GameEnded>(&event);
         if (ended == nullptr) continue;
         const bool upheld = ended->status == GameStatus::kUpheld;
@@ -158,7 +159,7 @@ void Auditor::check_bonds() {
 void Auditor::check_stakes() {
     for (const Worker* worker : crew_.workers) {
         const bool slashed = std::ranges::any_of(worker->units, [&](const Digest& unit) {
-            const UnitState* state = world_.table().unit(unit);
+            const UnitState* state = world_.simulator().unit(unit);
             return state != nullptr && state->settled;
         });
         if (slashed && taken_from(worker->address()) != Amount(kStake))
@@ -168,7 +169,7 @@ void Auditor::check_stakes() {
 
 Amount Auditor::taken_from(const Address& asserter) const {
     Amount taken;
-    for (const Event& event : world_.table().log()) {
+    for (const Event& event : world_.simulator().log()) {
         const auto* settled = std::get_if<event::UnitSettled>(&event);
         if (settled != nullptr && settled->asserter == asserter)
             taken = taken.plus(settled->taken).value();
@@ -178,28 +179,28 @@ Amount Auditor::taken_from(const Address& asserter) const {
 
 /// A game takes two clocks at most, however slow its sides are.
 void Auditor::check_delays() {
-    for (const auto& [id, game] : world_.table().games())
+    for (const auto& [id, game] : world_.simulator().games())
         if (is_open(game.status) &&
-            world_.chain.time() > opened_.at(id) + 2 * terms().clock + kSlackSeconds)
+            world_.chain.time() > opened_.at(id) + 2 * terms().clock_s + kSlackSeconds)
             violation("a game takes too long");
 }
 
 /// Who disputes its own unit gets back less than it loses.
 void Auditor::check_accomplices() {
     for (const auto& [asserter, count] : crew_.accomplices) {
-        const Table& table = world_.table();
+        const DisputeSimulator& simulator = world_.simulator();
         const Amount taken = taken_from(asserter);
         Amount gained;
-        for (const Event& event : table.log()) {
+        for (const Event& event : simulator.log()) {
             const auto* ended = std::get_if<event::GameEnded>(&event);
-            if (ended != nullptr && table.unit(ended->unit)->asserter == asserter)
+            if (ended != nullptr && simulator.unit(ended->unit)->asserter == asserter)
                 gained = gained.plus(ended->to_asserter).value();
         }
         const Address accomplice = Crew::accomplice_of(asserter);
-        const Amount has = table.tokens_of(asserter)
-                               .plus(table.staked_by(asserter))
+        const Amount has = simulator.tokens_of(asserter)
+                               .plus(simulator.staked_by(asserter))
                                .value()
-                               .plus(table.tokens_of(accomplice))
+                               .plus(simulator.tokens_of(accomplice))
                                .value();
         const Amount lost = taken.mul_div(Amount(terms().burned_ppm), Amount(kPpm)).value();
         const Amount had = Amount(kStake + count * kPurse).plus(gained).value();

@@ -46,7 +46,7 @@ class Auditor {
     void check_stakes();
     void check_accomplices();
     [[nodiscard]] Amount taken_from(const Address& asserter) const;
-    [[nodiscard]] const Terms& terms() const { return world_.table().terms(); }
+    [[nodiscard]] const DisputeParams& terms() const { return world_.simulator().terms(); }
 
     World& world_;
     const Crew& crew_;

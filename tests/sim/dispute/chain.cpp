@@ -5,7 +5,7 @@
 namespace gym::game::sim {
 namespace {
 
-/// Blocks from one kept table to the next.
+/// Blocks from one kept simulator to the next.
 constexpr std::ptrdiff_t kTableBlocks = 8;
 
 CallKey key_of(const Call& call) {
@@ -31,30 +31,31 @@ CallKey key_of(const Call& call) {
 
 }  // namespace
 
-Status apply(Table& table, const Tx& tx, const Call& call) {
+Status apply(DisputeSimulator& simulator, const TxContext& tx, const Call& call) {
     struct Visitor {
-        Table& table;
-        const Tx& tx;
-        Status operator()(const AnnounceCall& c) { return table.announce(tx, c.announcement); }
-        Status operator()(const OpenCall& c) { return table.open(tx, c.opening, c.salt); }
-        Status operator()(const PlayCall& c) { return table.play(tx, c.sent); }
+        DisputeSimulator& simulator;
+        const TxContext& tx;
+        Status operator()(const AnnounceCall& c) { return simulator.announce(tx, c.announcement); }
+        Status operator()(const OpenCall& c) { return simulator.open(tx, c.opening, c.salt); }
+        Status operator()(const PlayCall& c) { return simulator.play(tx, c.sent); }
         Status operator()(const ConflictCall& c) {
-            return table.open_conflict(tx, c.opening, c.salt);
+            return simulator.open_conflict(tx, c.opening, c.salt);
         }
-        Status operator()(const ReclaimCall& c) { return table.reclaim(tx, c.unit, c.salt); }
-        Status operator()(const ForfeitCall& c) { return table.forfeit(tx, c.announcement); }
-        Status operator()(const TimeoutCall& c) { return table.timeout(tx, c.game); }
-        Status operator()(const CloseCall& c) { return table.close(tx, c.game); }
-        Status operator()(const SettleCall& c) { return table.settle(tx, c.unit); }
-        Status operator()(const ThawCall& c) { return table.thaw(tx, c.amount); }
-        Status operator()(const WithdrawCall&) { return table.withdraw(tx); }
-        Status operator()(const WithdrawEtherCall&) { return table.withdraw_ether(tx); }
+        Status operator()(const ReclaimCall& c) { return simulator.reclaim(tx, c.unit, c.salt); }
+        Status operator()(const ForfeitCall& c) { return simulator.forfeit(tx, c.announcement); }
+        Status operator()(const TimeoutCall& c) { return simulator.timeout(tx, c.game); }
+        Status operator()(const CloseCall& c) { return simulator.close(tx, c.game); }
+        Status operator()(const SettleCall& c) { return simulator.settle(tx, c.unit); }
+        Status operator()(const ThawCall& c) { return simulator.thaw(tx, c.amount); }
+        Status operator()(const WithdrawCall&) { return simulator.withdraw(tx); }
+        Status operator()(const WithdrawEtherCall&) { return simulator.withdraw_ether(tx); }
     };
-    return std::visit(Visitor{table, tx}, call);
+    return std::visit(Visitor{simulator, tx}, call);
 }
 
-Chain::Chain(Rng& rng, Table table, const Weather& weather, std::map<Address, int> spared)
-    : rng_(rng), table_(std::move(table)), weather_(weather), spared_(std::move(spared)) {}
+Chain::Chain(Rng& rng, DisputeSimulator simulator, const ChainFaults& faults,
+             std::map<Address, int> spared)
+    : rng_(rng), simulator_(std::move(simulator)), faults_(faults), spared_(std::move(spared)) {}
 
 void Chain::send(const Address& sender, Call call) {
     const CallKey key = key_of(call);
@@ -70,20 +71,20 @@ void Chain::skip(std::uint64_t blocks) {
     revocable_ = 0;
 }
 
-/// To the table before a block.
+/// To the simulator before a block.
 void Chain::restore(std::vector<Past>::const_iterator past) {
     auto from = past;
     while (!from->before)
         --from;
-    table_ = *from->before;
+    simulator_ = *from->before;
     for (; from != past; ++from)
         for (const auto& [index, tx] : from->executed)
-            (void)apply(table_, tx, from->mined[index].call);
+            (void)apply(simulator_, tx, from->mined[index].call);
 }
 
 void Chain::go_back() {
     const std::size_t depth =
-        std::min<std::size_t>(1 + rng_() % weather_.reorg_depth_max, revocable_);
+        std::min<std::size_t>(1 + rng_() % faults_.reorg_depth_max, revocable_);
     if (depth == 0) return;
     const auto first = past_.end() - static_cast<std::ptrdiff_t>(depth);
     restore(first);
@@ -98,19 +99,19 @@ void Chain::go_back() {
 }
 
 void Chain::begin_block() {
-    if (revocable_ > weather_.reorg_depth_max) --revocable_;
+    if (revocable_ > faults_.reorg_depth_max) --revocable_;
     Past past;
     past.block = block_;
     past.time = time_;
     const auto last = std::find_if(past_.rbegin(), past_.rend(),
                                    [](const Past& one) { return one.before.has_value(); });
-    if (last == past_.rend() || last - past_.rbegin() + 1 >= kTableBlocks) past.before = table_;
+    if (last == past_.rend() || last - past_.rbegin() + 1 >= kTableBlocks) past.before = simulator_;
     past_.push_back(std::move(past));
     ++revocable_;
 }
 
 void Chain::mine(const Seen& seen) {
-    if (rng_() % 1000 < weather_.reorg) go_back();
+    if (rng_() % 1000 < faults_.reorg) go_back();
     begin_block();
     ++block_;
     time_ += kBlockSeconds * (1 + rng_() % 8 / 7);
@@ -121,14 +122,14 @@ void Chain::mine(const Seen& seen) {
     for (Pending& one : waiting) {
         const std::uint64_t luck = rng_() % 1000;
         const auto spared = spared_.find(one.sender);
-        const bool bad = luck < weather_.dropped + weather_.delayed;
+        const bool bad = luck < faults_.dropped + faults_.delayed;
         if (bad && (spared == spared_.end() || spared->second-- > 0)) {
-            if (luck >= weather_.dropped) pool_.push_back(std::move(one));
+            if (luck >= faults_.dropped) pool_.push_back(std::move(one));
             continue;
         }
-        for (int times = rng_() % 1000 < weather_.doubled ? 2 : 1; times > 0; --times) {
-            const Tx tx = tx_of(one);
-            const Status status = apply(table_, tx, one.call);
+        for (int times = rng_() % 1000 < faults_.doubled ? 2 : 1; times > 0; --times) {
+            const TxContext tx = tx_of(one);
+            const Status status = apply(simulator_, tx, one.call);
             past.executed.emplace_back(past.mined.size(), tx);
             ++executed_;
             seen(one, status);
@@ -137,15 +138,15 @@ void Chain::mine(const Seen& seen) {
     }
 }
 
-Tx Chain::tx_of(const Pending& one) {
-    Tx tx;
+TxContext Chain::tx_of(const Pending& one) {
+    TxContext tx;
     tx.sender = one.sender;
     tx.block = block_;
     tx.time = time_;
     tx.base_fee = 1 + rng_() % kBaseFeeMax;
     tx.gas_price = tx.base_fee + rng_() % (2 * kBaseFeeMax);
     tx.gas = 200'000;
-    tx.value = Amount(2 * kBaseFeeMax * table_.terms().escrow_gas);
+    tx.value = Amount(2 * kBaseFeeMax * simulator_.terms().escrow_gas);
     return tx;
 }
 

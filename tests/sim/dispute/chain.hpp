@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "gym/game/table.hpp"
+#include "dispute_simulator.hpp"
 
 /// A chain that is as bad as a chain can be: it loses, delays, doubles and reorders transactions,
 /// and goes back some blocks to mine them anew.
@@ -57,8 +57,8 @@ using Call =
     std::variant<AnnounceCall, OpenCall, PlayCall, ReclaimCall, ForfeitCall, TimeoutCall, CloseCall,
                  SettleCall, ThawCall, WithdrawCall, WithdrawEtherCall, ConflictCall>;
 
-/// Makes the call on a table.
-Status apply(Table& table, const Tx& tx, const Call& call);
+/// Makes the call on a simulator.
+Status apply(DisputeSimulator& simulator, const TxContext& tx, const Call& call);
 
 /// What a call is about: kind, name, and the cursor of a move.
 struct CallKey {
@@ -75,7 +75,7 @@ struct Pending {
 };
 
 /// How bad; chances in a thousand for each transaction, or for each block.
-struct Weather {
+struct ChainFaults {
     unsigned dropped = 0;
     unsigned delayed = 0;
     unsigned doubled = 0;
@@ -87,10 +87,11 @@ class Chain {
   public:
     /// @param spared transactions of these senders are lost this often at most: who sends again
     /// gets through.
-    Chain(Rng& rng, Table table, const Weather& weather, std::map<Address, int> spared);
+    Chain(Rng& rng, DisputeSimulator simulator, const ChainFaults& faults,
+          std::map<Address, int> spared);
 
-    [[nodiscard]] const Table& table() const { return table_; }
-    Table& setup() { return table_; }
+    [[nodiscard]] const DisputeSimulator& simulator() const { return simulator_; }
+    DisputeSimulator& setup() { return simulator_; }
     [[nodiscard]] std::uint64_t block() const { return block_; }
     [[nodiscard]] std::uint64_t time() const { return time_; }
     [[nodiscard]] const std::vector<Pending>& pool() const { return pool_; }
@@ -113,19 +114,20 @@ class Chain {
   private:
     /// A block that may be taken back.
     struct Past {
-        std::optional<Table> before;  ///< only of some: the blocks between are executed again
+        std::optional<DisputeSimulator>
+            before;  ///< only of some: the blocks between are executed again
         std::uint64_t block = 0, time = 0;
         std::vector<Pending> mined;
-        std::vector<std::pair<std::size_t, Tx>> executed;  ///< which of `mined`, and how
+        std::vector<std::pair<std::size_t, TxContext>> executed;  ///< which of `mined`, and how
     };
     void go_back();
     void restore(std::vector<Past>::const_iterator past);
     void begin_block();
-    [[nodiscard]] Tx tx_of(const Pending& one);
+    [[nodiscard]] TxContext tx_of(const Pending& one);
 
     Rng& rng_;
-    Table table_;
-    Weather weather_;
+    DisputeSimulator simulator_;
+    ChainFaults faults_;
     std::map<Address, int> spared_;
     std::uint64_t block_ = 1, time_ = 1'000'000;
     std::vector<Pending> pool_;

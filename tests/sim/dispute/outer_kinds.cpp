@@ -74,7 +74,7 @@ void UnitLibrary::make_outer_liar(UnitKind& kind, Outer& outer, std::mt19937_64&
         liar.lie_about_joint(rng() % (2 * std::uint64_t{parameters}), outer.unknown);
         return;
     }
-    const OuterTree tree = rng() % 2 == 0 ? OuterTree::base : OuterTree::momentum;
+    const OuterTree tree = rng() % 2 == 0 ? OuterTree::kBase : OuterTree::kMomentum;
     const auto parameter = static_cast<std::uint32_t>(rng() % parameters);
     const std::uint64_t bytes = outer.sample.base.tensors[parameter].bytes.size();
     const std::uint64_t byte = rng() % bytes;

@@ -29,7 +29,8 @@ const UnitKind& SharedUnits::kind(std::size_t number) {
     return *known;
 }
 
-const UnitLibrary::Planned& SharedUnits::answer(std::size_t asserter, const Lines::Reached& at) {
+const UnitLibrary::Planned& SharedUnits::answer(std::size_t asserter,
+                                                const TranscriptCache::Reached& at) {
     const UnitLibrary::Planned*& known = answers_[asserter][at.plan];
     if (known == nullptr)
         known = ask_library([&](UnitLibrary& library) -> const UnitLibrary::Planned& {
@@ -39,7 +40,7 @@ const UnitLibrary::Planned& SharedUnits::answer(std::size_t asserter, const Line
 }
 
 const UnitLibrary::Planned& SharedUnits::challenge(std::size_t own, std::size_t asserter,
-                                                   const Lines::Reached& at) {
+                                                   const TranscriptCache::Reached& at) {
     const UnitLibrary::Planned*& known = challenges_[{own, asserter}][at.plan];
     if (known == nullptr)
         known = ask_library([&](UnitLibrary& library) -> const UnitLibrary::Planned& {

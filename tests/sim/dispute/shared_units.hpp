@@ -16,9 +16,9 @@ class SharedUnits {
 
     // As UnitLibrary.
     const UnitKind& kind(std::size_t number);
-    const UnitLibrary::Planned& answer(std::size_t asserter, const Lines::Reached& at);
+    const UnitLibrary::Planned& answer(std::size_t asserter, const TranscriptCache::Reached& at);
     const UnitLibrary::Planned& challenge(std::size_t own, std::size_t asserter,
-                                          const Lines::Reached& at);
+                                          const TranscriptCache::Reached& at);
 
   private:
     using Plans = std::unordered_map<Digest, const UnitLibrary::Planned*>;

@@ -19,22 +19,22 @@ Address address_of(std::uint8_t role, std::uint8_t number) {
     return address;
 }
 
-Terms terms_of(std::mt19937_64& rng) {
-    Terms terms;
+DisputeParams terms_of(std::mt19937_64& rng) {
+    DisputeParams terms;
     terms.bond = Amount(kBond);
-    terms.clock = 1'200;
-    terms.settling = 2 * terms.clock + rng() % 600;
+    terms.clock_s = 1'200;
+    terms.settling_s = 2 * terms.clock_s + rng() % 600;
     terms.announce_blocks = 1 + rng() % 3;
     terms.open_blocks = 40;
     terms.escrow_gas = 1'000'000;
     terms.window_blocks = 60;
-    terms.thaw_period = 12 * 600;
+    terms.thaw_period_s = 12 * 600;
     terms.burned_ppm = 500'000 + static_cast<std::uint32_t>(rng() % 300'000);
     terms.compensation_ppm = static_cast<std::uint32_t>(rng() % 200'000);
     return terms;
 }
 
-Weather weather_of(std::mt19937_64& rng) {
+ChainFaults weather_of(std::mt19937_64& rng) {
     const bool storm = rng() % 2 == 0;
     return {storm ? 150U : 10U, storm ? 200U : 20U, 50U, storm ? 30U : 3U, 4U};
 }
@@ -52,7 +52,7 @@ class Simulation {
 
     Outcome run() {
         const std::uint64_t last = kEpochs + terms_.window_blocks +
-                                   (2 * terms_.clock + terms_.settling) / Chain::kBlockSeconds +
+                                   (2 * terms_.clock_s + terms_.settling_s) / Chain::kBlockSeconds +
                                    200;
         while (world_.chain.block() < last && world_.violations.empty() && !is_over())
             step();
@@ -86,11 +86,11 @@ class Simulation {
     void hire_workers() {
         const std::uint64_t workers = 1 + below(3);
         for (std::uint8_t i = 0; i < workers; ++i) {
-            const auto conduct = below(2) == 0 ? Worker::Conduct::honest
+            const auto conduct = below(2) == 0 ? Worker::Conduct::kHonest
                                                : static_cast<Worker::Conduct>(1 + below(4));
             auto worker = std::make_unique<Worker>(address_of(1, i), conduct, below(12));
             give(worker->address(), kStake);
-            Tx tx;
+            TxContext tx;
             tx.sender = worker->address();
             if (!world_.chain.setup().stake(tx, Amount(kStake)).ok())
                 world_.violations.emplace_back("a stake was refused");
@@ -202,30 +202,30 @@ class Simulation {
 
     /// Nothing can happen any more.
     [[nodiscard]] bool is_over() const {
-        const Table& table = world_.table();
+        const DisputeSimulator& simulator = world_.simulator();
         if (world_.chain.block() <= kEpochs + terms_.window_blocks) return false;
         const bool playing = std::ranges::any_of(
-            table.games(), [](const auto& entry) { return is_open(entry.second.status); });
-        const bool unsettled = std::ranges::any_of(table.units(), [](const auto& entry) {
-            return entry.second.proven_at != 0 && !entry.second.settled;
+            simulator.games(), [](const auto& entry) { return is_open(entry.second.status); });
+        const bool unsettled = std::ranges::any_of(simulator.units(), [](const auto& entry) {
+            return entry.second.proven_at_s != 0 && !entry.second.settled;
         });
         const bool waiting = std::ranges::any_of(
-            world_.book().announced(),
-            [&](const auto& announced) { return table.is_announced(announced.id); });
+            world_.index().announced(),
+            [&](const auto& announced) { return simulator.is_announced(announced.id); });
         return !playing && !unsettled && !waiting;
     }
 
     void count() {
-        const Table& table = world_.table();
+        const DisputeSimulator& simulator = world_.simulator();
         outcome_.units = world_.units.size();
         for (const PostedUnit& unit : world_.units) {
             outcome_.faulty += unit.faulty ? 1 : 0;
             outcome_.aggregates += UnitLibrary::is_aggregate(unit.kind) ? 1 : 0;
             outcome_.sampled += unit.faulty && crew_.has_sampled(unit.id()) ? 1 : 0;
-            const UnitState* state = table.unit(unit.id());
+            const UnitState* state = simulator.unit(unit.id());
             outcome_.settled += state != nullptr && state->settled ? 1 : 0;
         }
-        for (const auto& [id, game] : table.games()) {
+        for (const auto& [id, game] : simulator.games()) {
             ++outcome_.games;
             outcome_.upheld += game.status == GameStatus::kUpheld ? 1 : 0;
             outcome_.proven += game.status == GameStatus::kFaultProven ? 1 : 0;
@@ -240,7 +240,7 @@ class Simulation {
     }
 
     Rng setup_;
-    Terms terms_;
+    DisputeParams terms_;
     World world_;
     Crew crew_;
     Auditor auditor_{world_, crew_};

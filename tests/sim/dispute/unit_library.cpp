@@ -131,7 +131,7 @@ void UnitLibrary::make_liar(UnitKind& kind, std::mt19937_64& rng) {
         case 1: {
             kind.what = "another token";
             const auto windows = testing::changed(*must(honest.windows(step)), 0, 1);
-            const std::uint32_t batch = program.leaf_of(LeafRecord::Kind::batch);
+            const std::uint32_t batch = program.leaf_of(LeafRecord::Kind::kBatch);
             liar.lie_about(step).leaf_roots[batch] = windows.root();
             liar.lie_in_record(step, [&](engine::StepRecord& r) { r.batch_root = windows.root(); });
             liar.token_windows.emplace(step, windows);
@@ -144,7 +144,7 @@ void UnitLibrary::make_liar(UnitKind& kind, std::mt19937_64& rng) {
             liar.lie_about_unit().state_roots[step] = root;
             if (liar.unit->records[step].state_root)
                 liar.lie_in_record(step, [&](engine::StepRecord& r) { r.state_root = root; });
-            liar.answers[Stage::state] = std::move(roots);
+            liar.answers[Stage::kState] = std::move(roots);
             break;
         }
         default: {
@@ -160,21 +160,22 @@ void UnitLibrary::make_liar(UnitKind& kind, std::mt19937_64& rng) {
 }
 
 const UnitLibrary::Planned& UnitLibrary::plan(Plans& plans, const testing::Player& player,
-                                              const Lines::Reached& at) {
+                                              const TranscriptCache::Reached& at) {
     const auto known = plans.find(at.plan);
     if (known != plans.end()) return known->second;
-    auto move = player(at.line);
+    auto move = player(at.transcript);
     Planned planned =
         move.ok() ? Planned(std::make_shared<const Move>(std::move(*move))) : Planned(move.error());
     return plans.emplace(at.plan, std::move(planned)).first->second;
 }
 
-const UnitLibrary::Planned& UnitLibrary::answer(std::size_t asserter, const Lines::Reached& at) {
+const UnitLibrary::Planned& UnitLibrary::answer(std::size_t asserter,
+                                                const TranscriptCache::Reached& at) {
     return plan(answers_[asserter], kind(asserter).answer, at);
 }
 
 const UnitLibrary::Planned& UnitLibrary::challenge(std::size_t own, std::size_t asserter,
-                                                   const Lines::Reached& at) {
+                                                   const TranscriptCache::Reached& at) {
     return plan(challenges_[{own, asserter}], kind(own).challenge, at);
 }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "liars.hpp"
-#include "lines.hpp"
 #include "outer_liars.hpp"
+#include "transcript_cache.hpp"
 
 /// Real units of tiny programs, right and wrong in many ways, with what their sides play: computed
 /// when a history needs it first, and kept for all that follow.
@@ -64,9 +64,10 @@ class UnitLibrary {
 
     using Planned = Result<std::shared_ptr<const Move>>;
     /// What the asserter of a kind answers.
-    const Planned& answer(std::size_t asserter, const Lines::Reached& at);
+    const Planned& answer(std::size_t asserter, const TranscriptCache::Reached& at);
     /// What a challenger plays whose own unit is of kind `own`.
-    const Planned& challenge(std::size_t own, std::size_t asserter, const Lines::Reached& at);
+    const Planned& challenge(std::size_t own, std::size_t asserter,
+                             const TranscriptCache::Reached& at);
 
   private:
     struct Program;
@@ -80,7 +81,8 @@ class UnitLibrary {
     void make_other_list(UnitKind& kind, Outer& outer, std::mt19937_64& rng);
     void make_faulty_device(UnitKind& kind, std::mt19937_64& rng);
     void make_liar(UnitKind& kind, std::mt19937_64& rng);
-    const Planned& plan(Plans& plans, const testing::Player& player, const Lines::Reached& at);
+    const Planned& plan(Plans& plans, const testing::Player& player,
+                        const TranscriptCache::Reached& at);
 
     std::vector<std::unique_ptr<Program>> programs_;
     std::map<std::size_t, std::shared_ptr<Outer>> outers_;  ///< by program

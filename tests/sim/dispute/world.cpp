@@ -6,65 +6,65 @@
 
 namespace gym::game::sim {
 
-const std::vector<Digest>& Book::games(const Digest& unit) const {
+const std::vector<Digest>& GameIndex::games(const Digest& unit) const {
     static const std::vector<Digest> none;
     const auto found = games_.find(unit);
     return found == games_.end() ? none : found->second;
 }
 
-const Lines::Reached* Book::place(const Digest& game) const {
+const TranscriptCache::Reached* GameIndex::place(const Digest& game) const {
     const auto found = places_.find(game);
     return found == places_.end() ? nullptr : found->second;
 }
 
-void Book::forget() {
-    const auto lines = lines_;
-    *this = Book();
-    lines_ = lines;
+void GameIndex::forget() {
+    const auto lines = transcripts_;
+    *this = GameIndex();
+    transcripts_ = lines;
 }
 
-Result<Book::Place> Book::follow(const Digest& unit, Place place) const {
-    if (place->line.at().answered) return place;
+Result<GameIndex::Place> GameIndex::follow(const Digest& unit, Place place) const {
+    if (place->transcript.at().answered) return place;
     const auto known = answers_.find({unit, place->at});
-    return known == answers_.end() ? place : lines_->play(place, known->second);
+    return known == answers_.end() ? place : transcripts_->play(place, known->second);
 }
 
-Status Book::read_one(const Event& event) {
+Status GameIndex::read_one(const Event& event) {
     if (const auto* announced = std::get_if<event::Announced>(&event)) {
         announced_.push_back({announced->announcement, announced->block});
     } else if (const auto* opened = std::get_if<event::Opened>(&event)) {
         games_[opened->opening.unit].push_back(opened->game);
         if (opened->opening.fault) return {};
-        const Place start = lines_->begin(opened->opening.facts, opened->cursor);
+        const Place start = transcripts_->begin(opened->opening.facts, opened->cursor);
         GYM_TRY(places_[opened->game], follow(opened->opening.unit, start));
     } else if (const auto* moved = std::get_if<event::Moved>(&event)) {
         Place& place = places_.at(moved->game);
-        if (place->line.at() != moved->sent->cursor)
+        if (place->transcript.at() != moved->sent->cursor)
             return fail(ErrorCode::kInternal, "a move was made where its game is not");
         if (moved->by_asserter) answers_[{moved->unit, place->at}] = moved->sent;
-        GYM_TRY(place, lines_->play(place, moved->sent));
+        GYM_TRY(place, transcripts_->play(place, moved->sent));
         if (!moved->by_asserter) {
             GYM_TRY(place, follow(moved->unit, place));
         }
         if (place->at != moved->position)
-            return fail(ErrorCode::kInternal, "a line is not where its game is");
+            return fail(ErrorCode::kInternal, "a transcript is not where its game is");
     } else if (const auto* ended = std::get_if<event::GameEnded>(&event)) {
         places_.erase(ended->game);
     }
     return {};
 }
 
-void Book::read(const Table& table, std::vector<std::string>& violations) {
-    for (; read_ < table.log().size(); ++read_) {
-        const Status status = read_one(table.log()[read_]);
+void GameIndex::read(const DisputeSimulator& simulator, std::vector<std::string>& violations) {
+    for (; read_ < simulator.log().size(); ++read_) {
+        const Status status = read_one(simulator.log()[read_]);
         if (!status.ok()) violations.push_back("the log: " + status.error().message);
     }
 }
 
-World::World(std::uint64_t seed, const Terms& terms, const Weather& weather,
+World::World(std::uint64_t seed, const DisputeParams& terms, const ChainFaults& faults,
              std::map<Address, int> spared)
     : rng(seed),
-      chain(rng, Table(terms, 31'337, Address{}, UnitLibrary::domain()), weather,
+      chain(rng, DisputeSimulator(terms, 31'337, Address{}, UnitLibrary::domain()), faults,
             std::move(spared)) {}
 
 const PostedUnit* World::unit(const Digest& id) const {
@@ -80,27 +80,28 @@ const World::Ticket& World::ticket(const Address& who, const Digest& unit,
     word.data[0] = static_cast<std::uint8_t>(number);
     Ticket ticket;
     ticket.salt = crypto::keccak256({who.view(), unit.view(), word.view()});
-    ticket.id = table().announcement_of(who, unit, ticket.salt);
+    ticket.id = simulator().announcement_of(who, unit, ticket.salt);
     return tickets_.emplace(TicketKey{who, unit, number}, ticket).first->second;
 }
 
-PlayCall World::call_of(const Digest& game, const Lines::Reached& place,
+PlayCall World::call_of(const Digest& game, const TranscriptCache::Reached& place,
                         const std::shared_ptr<const Move>& move) {
     std::shared_ptr<const SentMove>& sent = sent_[{game, place.at, move}];
-    if (!sent) sent = std::make_shared<const SentMove>(SentMove{game, place.line.at(), *move});
+    if (!sent)
+        sent = std::make_shared<const SentMove>(SentMove{game, place.transcript.at(), *move});
     return {sent, place.at};
 }
 
 void World::sync() {
     if (chain.reorgs() != reorgs_) forget();
     reorgs_ = chain.reorgs();
-    book_.read(table(), violations);
+    index_.read(simulator(), violations);
 }
 
 std::uint64_t World::clock_left(const GameState& game) const {
     const std::uint64_t clock =
-        game.status == GameStatus::kAsserterMoves ? game.asserter_clock : game.challenger_clock;
-    const std::uint64_t elapsed = chain.time() - game.since;
+        game.status == GameStatus::kAsserterMoves ? game.asserter_clock_s : game.challenger_clock_s;
+    const std::uint64_t elapsed = chain.time() - game.since_s;
     return clock > elapsed ? clock - elapsed : 0;
 }
 

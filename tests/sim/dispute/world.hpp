@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "chain.hpp"
-#include "lines.hpp"
 #include "shared_units.hpp"
+#include "transcript_cache.hpp"
 
 namespace gym::game::sim {
 
@@ -21,17 +21,17 @@ struct PostedUnit {
 };
 
 /// What the chain's log says: nothing else is known to whoever was down.
-class Book {
+class GameIndex {
   public:
     /// What is read next is the log from its beginning, as if nothing had been read before.
     void forget();
     /// Reads what is new. Adds to `violations` what a log cannot say.
-    void read(const Table& table, std::vector<std::string>& violations);
+    void read(const DisputeSimulator& simulator, std::vector<std::string>& violations);
 
     /// Games of a unit that were opened, in order.
     [[nodiscard]] const std::vector<Digest>& games(const Digest& unit) const;
     /// From its opening to where it is; nullptr for games that were over at once.
-    [[nodiscard]] const Lines::Reached* place(const Digest& game) const;
+    [[nodiscard]] const TranscriptCache::Reached* place(const Digest& game) const;
     struct Announced {
         Digest id;
         std::uint64_t block = 0;
@@ -39,7 +39,7 @@ class Book {
     [[nodiscard]] const std::vector<Announced>& announced() const { return announced_; }
 
   private:
-    using Place = const Lines::Reached*;
+    using Place = const TranscriptCache::Reached*;
     /// On to where an earlier answer led.
     Result<Place> follow(const Digest& unit, Place place) const;
     Status read_one(const Event& event);
@@ -47,7 +47,7 @@ class Book {
     std::size_t read_ = 0;
     std::map<Digest, std::vector<Digest>> games_;
     std::map<Digest, Place> places_;  ///< of games that go on
-    std::shared_ptr<Lines> lines_ = std::make_shared<Lines>();
+    std::shared_ptr<TranscriptCache> transcripts_ = std::make_shared<TranscriptCache>();
     std::map<std::pair<Digest, Digest>, std::shared_ptr<const SentMove>> answers_;
     std::vector<Announced> announced_;
 };
@@ -55,7 +55,7 @@ class Book {
 /// What everybody in a history can look at.
 class World {
   public:
-    World(std::uint64_t seed, const Terms& terms, const Weather& weather,
+    World(std::uint64_t seed, const DisputeParams& terms, const ChainFaults& faults,
           std::map<Address, int> spared);
 
     Rng rng;
@@ -66,7 +66,7 @@ class World {
     /// Challengers' moves that were mined, by unit and cursor: for those who copy.
     std::map<std::pair<Digest, Digest>, std::shared_ptr<const SentMove>> challenges;
 
-    [[nodiscard]] const Table& table() const { return chain.table(); }
+    [[nodiscard]] const DisputeSimulator& simulator() const { return chain.simulator(); }
     [[nodiscard]] const PostedUnit* unit(const Digest& id) const;
     /// Salt and id of somebody's announcement number `number` of a unit; the same whoever asks
     /// when.
@@ -76,12 +76,12 @@ class World {
     [[nodiscard]] const Ticket& ticket(const Address& who, const Digest& unit,
                                        std::uint64_t number = 0) const;
     /// A planned move as it is sent; whoever sends it again sends the same one.
-    PlayCall call_of(const Digest& game, const Lines::Reached& place,
+    PlayCall call_of(const Digest& game, const TranscriptCache::Reached& place,
                      const std::shared_ptr<const Move>& move);
-    [[nodiscard]] const Book& book() const { return book_; }
+    [[nodiscard]] const GameIndex& index() const { return index_; }
     /// Reads the log; all of it after forget() and after the chain went back.
     void sync();
-    void forget() { book_.forget(); }
+    void forget() { index_.forget(); }
     /// Whether the clock of who is on turn is over in the next block.
     [[nodiscard]] bool ran_out(const GameState& game) const;
     /// Seconds that the side on turn has left.
@@ -89,7 +89,7 @@ class World {
     std::uint64_t below(std::uint64_t n) { return rng() % n; }
 
   private:
-    Book book_;
+    GameIndex index_;
     std::uint64_t reorgs_ = 0;
     std::map<std::tuple<Digest, Digest, std::shared_ptr<const Move>>,
              std::shared_ptr<const SentMove>>

@@ -11,32 +11,32 @@ class LocalCoordinator final : public rpc::Coordinator {
     LocalCoordinator(rpc::NodeHandler& handler, const Address& caller)
         : handler_(handler), caller_(caller) {}
 
-    Result<rpc::NetworkInfo> network() override { return handler_.network(); }
-    Result<bool> register_node(const rpc::NodeProfile& profile) override {
+    Result<records::NetworkDescription> network() override { return handler_.network(); }
+    Result<bool> register_node(const records::NodeProfile& profile) override {
         return handler_.register_node(caller_, profile);
     }
-    Result<rpc::HeartbeatAnswer> heartbeat(const rpc::Beat& beat) override {
+    Result<records::HeartbeatAnswer> heartbeat(const records::Heartbeat& beat) override {
         return handler_.heartbeat(caller_, beat);
     }
     Status leave() override { return handler_.leave(caller_); }
-    Result<std::optional<rpc::Task>> next_task(std::chrono::milliseconds) override {
+    Result<std::optional<records::Task>> next_task(std::chrono::milliseconds) override {
         return handler_.next_task(caller_);
     }
     /// In pieces of `chunk_bytes`; breaks off after `chunks_until_cut` of them, once.
     Status get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) override;
     Status put_blob(const Digest& root, ByteView content) override;
-    Result<rpc::CommitmentAccepted> submit_commitment(
-        const rpc::CommitmentSubmission& submission) override {
+    Result<records::CommitmentAck> submit_commitment(
+        const records::CommitmentSubmission& submission) override {
         return handler_.submit_commitment(caller_, submission);
     }
-    Result<Bytes> submit_report_commit(const rpc::ReportCommit& commit) override {
+    Result<Bytes> submit_report_commit(const records::ReportCommit& commit) override {
         return handler_.submit_report_commit(caller_, commit);
     }
-    Result<bool> submit_report_reveal(const rpc::ReportReveal& reveal) override {
+    Result<bool> submit_report_reveal(const records::ReportReveal& reveal) override {
         return handler_.submit_report_reveal(caller_, reveal);
     }
     Status defend_unit(const Digest& unit) override { return handler_.defend_unit(caller_, unit); }
-    Result<rpc::NodeStatus> node_status(const std::optional<Address>& address) override {
+    Result<records::NodeStatus> node_status(const std::optional<Address>& address) override {
         return handler_.node_status(caller_, address.value_or(caller_));
     }
     Result<Bytes> round_record(const Digest& job_id, std::uint64_t round) override {
@@ -44,7 +44,7 @@ class LocalCoordinator final : public rpc::Coordinator {
         GYM_TRY(const protocol::RoundRecord known, handler_.round_record(caller_, job_id, round));
         return protocol::encode(known);
     }
-    Result<rpc::UnitView> unit(const Digest& unit_id) override {
+    Result<records::UnitReceipt> unit(const Digest& unit_id) override {
         return handler_.unit(caller_, unit_id);
     }
 

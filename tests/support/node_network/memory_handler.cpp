@@ -2,8 +2,8 @@
 
 namespace gym::testing {
 
-rpc::NetworkInfo MemoryHandler::network_info() {
-    rpc::NetworkInfo out;
+records::NetworkDescription MemoryHandler::network_info() {
+    records::NetworkDescription out;
     out.chain_id = kChainId;
     out.commitment_log.data.fill(0x11);
     out.server_ms = SystemClock().now_ms();
@@ -25,16 +25,17 @@ Result<bool> MemoryHandler::is_registered(const Address& address) {
     return registered.contains(address);
 }
 
-Result<bool> MemoryHandler::register_node(const Address& caller, const rpc::NodeProfile&) {
+Result<bool> MemoryHandler::register_node(const Address& caller, const records::NodeProfile&) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("register_node"));
     return registered.insert(caller).second;
 }
 
-Result<rpc::HeartbeatAnswer> MemoryHandler::heartbeat(const Address&, const rpc::Beat& beat) {
+Result<records::HeartbeatAnswer> MemoryHandler::heartbeat(const Address&,
+                                                          const records::Heartbeat& beat) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("heartbeat"));
-    rpc::HeartbeatAnswer out{SystemClock().now_ms(), told_excluded, std::nullopt, ""};
+    records::HeartbeatAnswer out{SystemClock().now_ms(), told_excluded, std::nullopt, ""};
     phases.push_back(beat.activity.phase);
     if (beat.answer) {
         answers.push_back(*beat.answer);
@@ -50,12 +51,12 @@ Status MemoryHandler::leave(const Address&) {
     return enter("leave");
 }
 
-Result<std::optional<rpc::Task>> MemoryHandler::next_task(const Address& caller) {
+Result<std::optional<records::Task>> MemoryHandler::next_task(const Address& caller) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("next_task"));
     const auto task = tasks.find(caller);
-    if (task == tasks.end()) return std::optional<rpc::Task>();
-    return std::optional<rpc::Task>(task->second);
+    if (task == tasks.end()) return std::optional<records::Task>();
+    return std::optional<records::Task>(task->second);
 }
 
 Result<Bytes> MemoryHandler::get_blob(const Address&, const Digest& root) {
@@ -77,8 +78,8 @@ Status MemoryHandler::put_blob(const Address&, const blob::VerifiedBlob& blob) {
     return blobs.put(blob);
 }
 
-Result<rpc::CommitmentAccepted> MemoryHandler::submit_commitment(
-    const Address& caller, const rpc::CommitmentSubmission& submission) {
+Result<records::CommitmentAck> MemoryHandler::submit_commitment(
+    const Address& caller, const records::CommitmentSubmission& submission) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("submit_commitment"));
     GYM_CHECK(protocol::verify_signature(info.domain(), submission.commitment, caller));
@@ -91,16 +92,17 @@ Result<rpc::CommitmentAccepted> MemoryHandler::submit_commitment(
     if (!uploaded) return fail(ErrorCode::kNotFound, "the delta is not uploaded");
     Digest id;
     for (auto& [unit, view] : units)
-        if (view.unit.slot == commitment.slot && view.worker == caller) id = unit;
+        if (view.key.slot == commitment.slot && view.worker == caller) id = unit;
     if (id.is_zero()) return fail(ErrorCode::kNotFound, "no such unit");
     commitments[id] = submission;
-    if (units[id].state == protocol::UnitState::kAssigned)
-        units[id].state = protocol::UnitState::kCommitted;
+    if (units[id].status.state == protocol::UnitState::kAssigned)
+        units[id].status.state = protocol::UnitState::kCommitted;
     if (task != tasks.end()) tasks.erase(task);
-    return rpc::CommitmentAccepted{id, protocol::commitment_leaf(submission.commitment), 1};
+    return records::CommitmentAck{id, protocol::commitment_leaf(submission.commitment), 1};
 }
 
-Result<Bytes> MemoryHandler::submit_report_commit(const Address&, const rpc::ReportCommit& commit) {
+Result<Bytes> MemoryHandler::submit_report_commit(const Address&,
+                                                  const records::ReportCommit& commit) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("submit_report_commit"));
     const auto [known, is_new] = report_commits.emplace(commit.unit, commit);
@@ -110,12 +112,12 @@ Result<Bytes> MemoryHandler::submit_report_commit(const Address&, const rpc::Rep
 }
 
 Result<bool> MemoryHandler::submit_report_reveal(const Address& caller,
-                                                 const rpc::ReportReveal& reveal) {
+                                                 const records::ReportReveal& reveal) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("submit_report_reveal"));
     const auto task = tasks.find(caller);
     if (task == tasks.end()) return fail(ErrorCode::kPermissionDenied, "not your unit");
-    const Digest& beacon = std::get<rpc::VerifyTask>(task->second).beacon;
+    const Digest& beacon = std::get<records::VerifyTask>(task->second).beacon;
     GYM_CHECK(protocol::check_reveal(
         info.domain(), beacon, report_commits[reveal.report.unit].report_digest, reveal.report));
     reveals[reveal.report.unit] = reveal;
@@ -132,10 +134,10 @@ Status MemoryHandler::defend_unit(const Address&, const Digest& unit) {
     return {};
 }
 
-Result<rpc::NodeStatus> MemoryHandler::node_status(const Address&, const Address& subject) {
+Result<records::NodeStatus> MemoryHandler::node_status(const Address&, const Address& subject) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("node_status"));
-    rpc::NodeStatus status;
+    records::NodeStatus status;
     status.address = subject;
     status.idle_because = "no job is running";
     status.last_seen_ms = last_seen_ms;
@@ -151,14 +153,14 @@ Result<protocol::RoundRecord> MemoryHandler::round_record(const Address&, const 
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("round_record"));
     for (const auto& [address, task] : tasks)
-        if (const auto* train = std::get_if<rpc::TrainTask>(&task))
+        if (const auto* train = std::get_if<records::TrainTask>(&task))
             if (train->unit.job_id == job_id && train->unit.round == round) return train->record;
     for (const protocol::RoundRecord& record : records)
         if (record.job_id == job_id && record.round == round) return record;
     return fail(ErrorCode::kNotFound, "no such round");
 }
 
-Result<rpc::UnitView> MemoryHandler::unit(const Address&, const Digest& unit_id) {
+Result<records::UnitReceipt> MemoryHandler::unit(const Address&, const Digest& unit_id) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("unit"));
     const auto view = units.find(unit_id);

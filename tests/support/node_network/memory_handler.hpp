@@ -16,9 +16,9 @@ namespace gym::testing {
 class MemoryHandler final : public rpc::NodeHandler {
   public:
     static constexpr std::uint64_t kChainId = 31337;
-    [[nodiscard]] static rpc::NetworkInfo network_info();
+    [[nodiscard]] static records::NetworkDescription network_info();
 
-    Result<rpc::NetworkInfo> network() override {
+    Result<records::NetworkDescription> network() override {
         const std::scoped_lock lock(mutex);
         return info;
     }
@@ -26,37 +26,38 @@ class MemoryHandler final : public rpc::NodeHandler {
     // What node_status() says.
     UnixMs last_seen_ms = 0;  ///< 0: not known
     std::string excluded_because, stake_because;
-    Result<bool> register_node(const Address& caller, const rpc::NodeProfile& profile) override;
-    Result<rpc::HeartbeatAnswer> heartbeat(const Address& caller, const rpc::Beat& beat) override;
+    Result<bool> register_node(const Address& caller, const records::NodeProfile& profile) override;
+    Result<records::HeartbeatAnswer> heartbeat(const Address& caller,
+                                               const records::Heartbeat& beat) override;
     Status leave(const Address& caller) override;
-    Result<std::optional<rpc::Task>> next_task(const Address& caller) override;
+    Result<std::optional<records::Task>> next_task(const Address& caller) override;
     Result<Bytes> get_blob(const Address& caller, const Digest& root) override;
     Status allow_upload(const Address& caller, const Digest& root,
                         std::uint64_t size_bytes) override;
     Status put_blob(const Address& caller, const blob::VerifiedBlob& blob) override;
-    Result<rpc::CommitmentAccepted> submit_commitment(
-        const Address& caller, const rpc::CommitmentSubmission& submission) override;
+    Result<records::CommitmentAck> submit_commitment(
+        const Address& caller, const records::CommitmentSubmission& submission) override;
     Result<Bytes> submit_report_commit(const Address& caller,
-                                       const rpc::ReportCommit& commit) override;
+                                       const records::ReportCommit& commit) override;
     Result<bool> submit_report_reveal(const Address& caller,
-                                      const rpc::ReportReveal& reveal) override;
+                                      const records::ReportReveal& reveal) override;
     Status defend_unit(const Address& caller, const Digest& unit) override;
-    Result<rpc::NodeStatus> node_status(const Address& caller, const Address& subject) override;
+    Result<records::NodeStatus> node_status(const Address& caller, const Address& subject) override;
     Result<protocol::RoundRecord> round_record(const Address& caller, const Digest& job_id,
                                                std::uint64_t round) override;
-    Result<rpc::UnitView> unit(const Address& caller, const Digest& unit_id) override;
+    Result<records::UnitReceipt> unit(const Address& caller, const Digest& unit_id) override;
 
     // What a test sets and looks at. Lock `mutex` while nodes run.
     std::mutex mutex;
-    rpc::NetworkInfo info = network_info();  ///< change it before a server asks for it
+    records::NetworkDescription info = network_info();  ///< change it before a server asks for it
     blob::MemoryStore blobs;
     std::set<Address> registered;
-    std::map<Address, rpc::Task> tasks;  ///< handed out until the unit is committed or revealed
-    std::map<Digest, rpc::UnitView> units;
+    std::map<Address, records::Task> tasks;  ///< handed out until the unit is committed or revealed
+    std::map<Digest, records::UnitReceipt> units;
     std::vector<protocol::RoundRecord> records;  ///< of rounds that no task is of
-    std::map<Digest, rpc::CommitmentSubmission> commitments;
-    std::map<Digest, rpc::ReportCommit> report_commits;
-    std::map<Digest, rpc::ReportReveal> reveals;
+    std::map<Digest, records::CommitmentSubmission> commitments;
+    std::map<Digest, records::ReportCommit> report_commits;
+    std::map<Digest, records::ReportReveal> reveals;
     bool calls_every_report_equal = false;
     std::set<Digest> defended;
     /// Uptime challenges, the first of which each heartbeat brings until it is answered.

@@ -53,7 +53,7 @@ TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blob
     record.flops_per_step = program::flops_per_step(train);
     for (std::uint32_t slot = 0; slot < workers.size(); ++slot)
         record.slots.push_back({slot, workers[slot], kPpm});
-    rpc::UnitInputs inputs;
+    records::UnitInputs inputs;
     inputs.program_blob = blobs.put(program::encode(train)).value();
     inputs.dataset_blob = blobs.put(dataset.encode()).value();
     inputs.base_state_blob = blobs.put(engine::encode_state(base)).value();

@@ -9,7 +9,7 @@
 #include "gym/engine/unit.hpp"
 #include "gym/program/program.hpp"
 #include "gym/protocol/round_record.hpp"
-#include "gym/rpc/messages.hpp"
+#include "gym/records/task.hpp"
 
 namespace gym::testing {
 
@@ -19,12 +19,12 @@ struct TinyJob {
     blob::Dataset dataset;
     engine::State base;
     protocol::RoundRecord record;
-    rpc::UnitInputs inputs;
+    records::UnitInputs inputs;
 
     [[nodiscard]] protocol::UnitKey unit(std::uint32_t slot) const {
         return {record.job_id, record.round, slot, 0};
     }
-    [[nodiscard]] rpc::TrainTask task(std::uint32_t slot) const {
+    [[nodiscard]] records::TrainTask task(std::uint32_t slot) const {
         return {unit(slot), record, inputs, 0};
     }
     /// What an honest worker gets for a slot.

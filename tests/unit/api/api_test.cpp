@@ -53,7 +53,7 @@ TEST_F(ApiTest, AccountsHaveBalancesAndCredits) {
 TEST_F(ApiTest, NodesAreFilteredAndShownLive) {
     const auto body = object_of(get("/v1/nodes?role=verifier&limit=5"));
     EXPECT_EQ(backend_.last_node_filter.limit, 5U);
-    EXPECT_EQ(backend_.last_node_filter.role, registry::NodeRole::kVerifier);
+    EXPECT_EQ(backend_.last_node_filter.role, records::NodeRole::kVerifier);
     EXPECT_TRUE(body.at("nodes").as_array().at(0).as_object().at("live").as_bool());
     clock_.advance_ms(60'000);
     EXPECT_FALSE(object_of(get("/v1/nodes/" + address_of(9).hex())).at("live").as_bool());

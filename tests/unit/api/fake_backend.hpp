@@ -296,7 +296,6 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         rewards::Receipt receipt;
         receipt.credit.id = "00000000-0000-8000-8000-000000000000";
         receipt.credit.amount = Amount(3);
-        receipt.formula = "flops * price / 10^15";
         return receipt;
     }
 
@@ -304,7 +303,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
     static registry::Node sample_node() {
         registry::Node node;
         node.address = address_of(9);
-        node.hardware_json = "{\"cores\":2}";
+        node.profile.device = "cpu";
         node.last_seen_at_ms = 1'000;
         return node;
     }

@@ -4,6 +4,7 @@
 
 #include "ethereum_vectors.hpp"
 #include "gym/chain/rlp.hpp"
+#include "transaction_decoder.hpp"
 
 namespace gym::chain {
 namespace {
@@ -36,7 +37,8 @@ TEST(Transaction, SignedBytesAndHashAgreeWithCast) {
 
 TEST(Transaction, DecodesToContentAndSender) {
     for (const auto& vector : testing::ethereum_vectors().at("transactions").as_array()) {
-        const auto recovered = decode_transaction(testing::bytes_at(vector, "raw")).value();
+        const auto recovered =
+            testing::decode_transaction(testing::bytes_at(vector, "raw")).value();
         EXPECT_EQ(recovered.transaction, transaction_from(vector));
         EXPECT_EQ(crypto::to_checksum(recovered.from), testing::text_at(vector, "from"));
         EXPECT_EQ(recovered.hash.hex(), testing::text_at(vector, "hash"));
@@ -45,11 +47,11 @@ TEST(Transaction, DecodesToContentAndSender) {
 
 TEST(Transaction, AFlippedBitNeverKeepsContentAndSender) {
     const auto& vector = testing::ethereum_vectors().at("transactions").as_array().at(2);
-    const auto good = decode_transaction(testing::bytes_at(vector, "raw")).value();
+    const auto good = testing::decode_transaction(testing::bytes_at(vector, "raw")).value();
     Bytes raw = testing::bytes_at(vector, "raw");
     for (std::size_t bit = 0; bit < raw.size() * 8; ++bit) {
         raw[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
-        const auto decoded = decode_transaction(raw);
+        const auto decoded = testing::decode_transaction(raw);
         EXPECT_FALSE(decoded.ok() && decoded->from == good.from &&
                      decoded->transaction == good.transaction)
             << "bit " << bit;
@@ -58,16 +60,16 @@ TEST(Transaction, AFlippedBitNeverKeepsContentAndSender) {
 }
 
 TEST(Transaction, RefusesOtherTypesAndAccessLists) {
-    EXPECT_FALSE(decode_transaction({}).ok());
-    EXPECT_FALSE(decode_transaction(Bytes{0x01, 0xc0}).ok());
-    EXPECT_FALSE(decode_transaction(Bytes{0x02, 0xc0}).ok());
+    EXPECT_FALSE(testing::decode_transaction({}).ok());
+    EXPECT_FALSE(testing::decode_transaction(Bytes{0x01, 0xc0}).ok());
+    EXPECT_FALSE(testing::decode_transaction(Bytes{0x02, 0xc0}).ok());
     const auto& vector = testing::ethereum_vectors().at("transactions").as_array().at(0);
     const Bytes raw = testing::bytes_at(vector, "raw");
     RlpItem fields = rlp_decode(ByteView(raw).subspan(1)).value();
     fields.items[8] = RlpItem::list({RlpItem::list({})});
     Bytes altered = rlp_encode(fields);
     altered.insert(altered.begin(), 2);
-    EXPECT_EQ(decode_transaction(altered).error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(testing::decode_transaction(altered).error().code, ErrorCode::kMalformed);
 }
 
 TEST(Transaction, ContractAddressesAgreeWithCast) {

@@ -1,6 +1,7 @@
 #include "gym/chain/tx_manager.hpp"
 
 #include "gym/chain/transaction.hpp"
+#include "transaction_decoder.hpp"
 #include "tx_fixture.hpp"
 
 namespace gym::chain {
@@ -66,8 +67,8 @@ TEST_F(TxManagerTest, AStuckTransactionIsReplacedWithBothFeesAnEighthHigher) {
     for (const auto fee : {&Attempt::fee_max_wei, &Attempt::priority_fee_wei})
         EXPECT_GE(intent.attempts[1].*fee,
                   (intent.attempts[0].*fee).mul_div(eighth, Amount(1000)).value());
-    const auto first = decode_transaction(intent.attempts[0].raw).value().transaction;
-    const auto second = decode_transaction(intent.attempts[1].raw).value().transaction;
+    const auto first = testing::decode_transaction(intent.attempts[0].raw).value().transaction;
+    const auto second = testing::decode_transaction(intent.attempts[1].raw).value().transaction;
     EXPECT_EQ(first.nonce, second.nonce);
     EXPECT_EQ(first.data, second.data);
     world_.chain.mine();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "dispute_print.hpp"
+#include "gym/game/state.hpp"
 
 namespace gym::app {
 namespace {
@@ -92,7 +93,7 @@ TEST(CourseNews, AreToldOnceAndAgainFromWhereTheChainChanged) {
 TEST(DisputeTable, HasAHeaderOverEachColumn) {
     DisputeReport report;
     report.log = game(digest(0x11, 1), digest(0xaa, 1), 12);
-    report.now.game.status = chain::GameStatus::kFaultProven;
+    report.now.game.status = game::GameStatus::kFaultProven;
     report.cost = {16, 1'330'016, 1'132'046};
     const std::string header = summary_header(), line = summary_line(report);
     const auto ends_alike = [&](const std::string& title, const std::string& figure) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "contracts_file.hpp"
+#include "gym/game/dispute_params.hpp"
 #include "temporary_folder.hpp"
 
 namespace gym::app {
@@ -26,7 +27,7 @@ class ParamsFileTest : public ::testing::Test {
   protected:
     /// The example with `from` replaced by `to`.
     Result<ParamsFile> load(const std::string& from, const std::string& to,
-                            const std::optional<chain::DisputeParams>& contracts = {}) {
+                            const std::optional<game::DisputeParams>& contracts = {}) {
         std::string text = example();
         const std::size_t at = text.find(from);
         GYM_ASSERT(at != std::string::npos, "the example has the words");
@@ -59,7 +60,7 @@ TEST_F(ParamsFileTest, the_example_is_safe_and_has_the_terms_of_a_deployment) {
 
     const auto contracts = load_contracts_file(source("deploy/config/contracts.yaml"));
     ASSERT_TRUE(contracts.ok()) << contracts.error().message;
-    for (const chain::DisputeParams& terms : {chain::DisputeParams{}, contracts->params.dispute}) {
+    for (const game::DisputeParams& terms : {game::DisputeParams{}, contracts->params.dispute}) {
         EXPECT_EQ(written->slash.burned_ppm, terms.burned_ppm);
         EXPECT_EQ(written->slash.compensation_ppm, terms.compensation_ppm);
         EXPECT_EQ(written->challenge.bond_tokens, std::stod(terms.bond.to_tokens()));
@@ -73,7 +74,7 @@ TEST_F(ParamsFileTest, the_example_is_safe_and_has_the_terms_of_a_deployment) {
 }
 
 TEST_F(ParamsFileTest, what_is_left_out_is_what_the_contracts_have) {
-    chain::DisputeParams contracts;
+    game::DisputeParams contracts;
     contracts.bond = Amount::parse_tokens("2.5").value();
     contracts.clock_s = 7;
     contracts.window_blocks = 50;
@@ -84,7 +85,7 @@ TEST_F(ParamsFileTest, what_is_left_out_is_what_the_contracts_have) {
 }
 
 TEST_F(ParamsFileTest, a_file_does_not_change_what_contracts_say_and_is_told_to_differ) {
-    chain::DisputeParams contracts;
+    game::DisputeParams contracts;
     contracts.bond = Amount::parse_tokens("2.5").value();
     contracts.burned_ppm = 600'000;
     const auto read = load("  clock_s: 172800 ", "", contracts);

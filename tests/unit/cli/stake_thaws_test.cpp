@@ -1,25 +1,26 @@
 // What thaws are worth after slashes, as Stake.sol pays them out.
 #include <gtest/gtest.h>
 
+#include "gym/contracts/stake.hpp"
 #include "stake_command.hpp"
 
 namespace gym::app {
 namespace {
 
-chain::StakeEvent staked(std::uint64_t amount) {
-    return chain::Staked{{}, {}, Amount(amount)};
+contracts::StakeEvent staked(std::uint64_t amount) {
+    return contracts::Staked{{}, {}, Amount(amount)};
 }
-chain::StakeEvent thawing(std::uint64_t amount, std::uint64_t shares) {
-    return chain::ThawStarted{{}, Amount(amount), Amount(shares), 7};
+contracts::StakeEvent thawing(std::uint64_t amount, std::uint64_t shares) {
+    return contracts::ThawStarted{{}, Amount(amount), Amount(shares), 7};
 }
-chain::StakeEvent withdrawn(std::uint64_t amount) {
-    return chain::StakeWithdrawn{{}, Amount(amount)};
+contracts::StakeEvent withdrawn(std::uint64_t amount) {
+    return contracts::StakeWithdrawn{{}, Amount(amount)};
 }
-chain::StakeEvent slashed(std::uint64_t burned, std::uint64_t reward) {
-    return chain::Slashed{{}, {}, {}, Amount(burned), Amount(reward), Amount(0)};
+contracts::StakeEvent slashed(std::uint64_t burned, std::uint64_t reward) {
+    return contracts::Slashed{{}, {}, {}, Amount(burned), Amount(reward), Amount(0)};
 }
 
-std::vector<std::uint64_t> worths(const std::vector<chain::StakeEvent>& events,
+std::vector<std::uint64_t> worths(const std::vector<contracts::StakeEvent>& events,
                                   std::uint64_t count) {
     const auto thaws = open_thaws(events, count);
     EXPECT_TRUE(thaws.ok()) << thaws.error().message;
@@ -36,7 +37,7 @@ TEST(StakeThaws, AreWorthWhatTheyWereWithoutASlash) {
 }
 
 TEST(StakeThaws, AreWorthNothingAfterASlashOfEverything) {
-    const std::vector<chain::StakeEvent> gone{staked(10), thawing(3, 3), slashed(6, 4)};
+    const std::vector<contracts::StakeEvent> gone{staked(10), thawing(3, 3), slashed(6, 4)};
     EXPECT_EQ(worths(gone, 1), (Worths{0}));
     // What comes later has nothing to do with it.
     auto later = gone;
@@ -47,7 +48,7 @@ TEST(StakeThaws, AreWorthNothingAfterASlashOfEverything) {
 TEST(StakeThaws, ShareWhatASlashLeft) {
     // Active stake goes first: 2 of the thawing 4 are left, and new shares are bought at that
     // price.
-    std::vector<chain::StakeEvent> events{staked(10), thawing(4, 4), slashed(5, 3)};
+    std::vector<contracts::StakeEvent> events{staked(10), thawing(4, 4), slashed(5, 3)};
     EXPECT_EQ(worths(events, 1), (Worths{2}));
     events.insert(events.end(), {staked(10), thawing(3, 6)});
     EXPECT_EQ(worths(events, 2), (Worths{2, 3}));
@@ -55,13 +56,13 @@ TEST(StakeThaws, ShareWhatASlashLeft) {
 }
 
 TEST(StakeThaws, AreRoundedDownAndTheLastGetsTheRest) {
-    const std::vector<chain::StakeEvent> events{staked(9), thawing(3, 3), thawing(3, 3),
-                                                thawing(3, 3), slashed(2, 0)};
+    const std::vector<contracts::StakeEvent> events{staked(9), thawing(3, 3), thawing(3, 3),
+                                                    thawing(3, 3), slashed(2, 0)};
     EXPECT_EQ(worths(events, 3), (Worths{2, 2, 3}));
 }
 
 TEST(StakeThaws, RefuseLogsThatAreNotAllThere) {
-    const std::vector<std::vector<chain::StakeEvent>> cut{{}, {thawing(3, 3)}};
+    const std::vector<std::vector<contracts::StakeEvent>> cut{{}, {thawing(3, 3)}};
     for (const auto& events : cut) {
         const auto thaws = open_thaws(events, 1);
         ASSERT_FALSE(thaws.ok());

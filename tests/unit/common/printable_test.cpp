@@ -21,5 +21,11 @@ TEST(Printable, ControlsAreDroppedAndLayoutStays) {
     EXPECT_EQ(without_controls("d\xc3\xa9j\xc3\xa0\xc2"), "d\xc3\xa9j\xc3\xa0\xc2");
 }
 
+TEST(Printable, AsciiTextIsCutAndNothingElseIsIn) {
+    EXPECT_EQ(printable_ascii("no\nway\xc3\xa9", 20), "no?way??");
+    EXPECT_EQ(printable_ascii("1234", 4), "1234");
+    EXPECT_EQ(printable_ascii("12345", 4), "1234...");
+}
+
 }  // namespace
 }  // namespace gym

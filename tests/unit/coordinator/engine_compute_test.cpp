@@ -1,4 +1,4 @@
-#include "gym/coordinator/engine_compute.hpp"
+#include "gym/coordinator/adapters/engine_compute.hpp"
 
 #include <gtest/gtest.h>
 

@@ -51,10 +51,10 @@ TEST_P(MacroTraceOf, TensorsHaveTheRootsOfThePrimitiveTree) {
             for (std::size_t k = 0; k < inputs.size(); ++k) {
                 const Source& source = inputs[k].source;
                 const Digest expected =
-                    source.kind == Source::Kind::primitive ? trace.roots()[source.index]
-                    : source.kind == Source::Kind::leaf    ? step_.leaf_roots[source.index]
-                    : source.kind == Source::Kind::state   ? step_.before_roots[source.index]
-                                                           : source.root;
+                    source.kind == Source::Kind::kPrimitive ? trace.roots()[source.index]
+                    : source.kind == Source::Kind::kLeaf    ? step_.leaf_roots[source.index]
+                    : source.kind == Source::Kind::kState   ? step_.before_roots[source.index]
+                                                            : source.root;
                 EXPECT_EQ(tensor.operands[k].root(), expected) << op << " " << i << " " << k;
             }
         }

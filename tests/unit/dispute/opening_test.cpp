@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "element_opening.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "macro_cases.hpp"
 #include "program_samples.hpp"
@@ -14,7 +15,12 @@ namespace gym::dispute {
 namespace {
 
 using engine::testing::Rng;
+using testing::check_opening;
 using testing::kSamples;
+using testing::open_element;
+using testing::Opening;
+using testing::OpeningRoots;
+using testing::OpeningTrees;
 using testing::SampleUnit;
 
 std::optional<std::string> why_refused(const TraceHeader& header, const OpeningRoots& roots,
@@ -129,7 +135,7 @@ class RandomOp {
             storage_.push_back(storage_of(slot, fill));
             const ByteView bytes(reinterpret_cast<const std::uint8_t*>(storage_.back().data()),
                                  program::size_bytes(slot));
-            operands[{Source::Kind::leaf, leaf++}] = bytes;
+            operands[{Source::Kind::kLeaf, leaf++}] = bytes;
             leaf_roots_.push_back(tensor_digest(shape_of(slot), commit::chunk_tree_root(bytes)));
         }
         auto macro = MacroTrace::run(trace_.primitives, operands, {});
@@ -287,7 +293,7 @@ TEST(Opening, ShowsTheElementOfALiar) {
 /// As the contract OneStep refuses it.
 TEST(ElementOps, RefuseAttributesThatTheirPrimitiveDoesNotHave) {
     const Shape shape{program::DType::f32, {4}};
-    const Operand operand{{Source::Kind::leaf, 0, {}}, shape};
+    const Operand operand{{Source::Kind::kLeaf, 0, {}}, shape};
     PrimitiveRecord record{program::Opcode::add, shape, {}, {operand, operand}};
     EXPECT_TRUE(ElementOp::create(record).ok());
     record.attributes[5] = 1;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "check_step.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "sample_unit.hpp"
@@ -9,6 +10,7 @@
 namespace gym::dispute {
 namespace {
 
+using testing::check_step;
 using testing::kSamples;
 using testing::SampleUnit;
 
@@ -53,7 +55,7 @@ TEST_P(StepTraceOf, LeafRootsAreInputsAndWhatTheEngineTraces) {
         EXPECT_EQ(step.leaf_roots[inputs + i], shown[inputs + i]);
     }
     for (std::uint32_t i = 0; i < inputs; ++i) {
-        if (unit_.trace.leaves[i].kind != LeafRecord::Kind::batch) continue;
+        if (unit_.trace.leaves[i].kind != LeafRecord::Kind::kBatch) continue;
         EXPECT_EQ(step.leaf_roots[i], result.records[kStep].batch_root);
     }
 }

@@ -50,21 +50,21 @@ std::optional<SlotId> slot_of(const TraceProgram& trace, const program::Program&
                               const program::Program& expanded, const MacroRange& macro,
                               const Source& source) {
     switch (source.kind) {
-        case Source::Kind::primitive:
+        case Source::Kind::kPrimitive:
             return expanded.ops()[macro.first_primitive + source.index].outputs[0];
-        case Source::Kind::leaf: {
+        case Source::Kind::kLeaf: {
             if (source.index < trace.header.input_leaves)
                 return program.slots_of(program::SlotKind::input)[source.index];
             const LeafRecord& leaf = trace.leaves[source.index];
             return expanded.ops()[leaf.first + leaf.writer].outputs[0];
         }
-        case Source::Kind::state: {
+        case Source::Kind::kState: {
             std::vector<SlotId> state;
             for (SlotId id = 0; id < program.slots().size(); ++id)
                 if (program.slot(id).next != program::kNoSlot) state.push_back(id);
             return state[source.index];
         }
-        case Source::Kind::constant:
+        case Source::Kind::kConstant:
             return std::nullopt;
     }
     return std::nullopt;
@@ -80,8 +80,8 @@ TEST_P(TraceProgramOf, NamesTheSourceOfEveryOperand) {
             for (std::size_t k = 0; k < op.inputs.size(); ++k) {
                 const Source& source = record.inputs[k].source;
                 ++seen[source.kind];
-                EXPECT_TRUE(source.kind != Source::Kind::primitive || source.index < i);
-                EXPECT_TRUE(source.kind != Source::Kind::leaf || source.index < macro.first_leaf);
+                EXPECT_TRUE(source.kind != Source::Kind::kPrimitive || source.index < i);
+                EXPECT_TRUE(source.kind != Source::Kind::kLeaf || source.index < macro.first_leaf);
                 const auto slot = slot_of(trace_, program_, expanded, macro, source);
                 if (slot) {
                     EXPECT_EQ(*slot, op.inputs[k]);
@@ -91,10 +91,10 @@ TEST_P(TraceProgramOf, NamesTheSourceOfEveryOperand) {
             }
         }
     }
-    EXPECT_GT(seen[Source::Kind::primitive], 0U);
-    EXPECT_GT(seen[Source::Kind::leaf], 0U);
-    EXPECT_GT(seen[Source::Kind::state], 0U);
-    EXPECT_GT(seen[Source::Kind::constant], 0U);
+    EXPECT_GT(seen[Source::Kind::kPrimitive], 0U);
+    EXPECT_GT(seen[Source::Kind::kLeaf], 0U);
+    EXPECT_GT(seen[Source::Kind::kState], 0U);
+    EXPECT_GT(seen[Source::Kind::kConstant], 0U);
 }
 
 TEST_P(TraceProgramOf, LeavesAreInputsAndThenEveryOutput) {

@@ -56,7 +56,7 @@ TEST(Calldata, OfEveryMoveIsReadBack) {
         SentMove sent{random_digest(rng), {}, random_move(rng, i % std::variant_size_v<Move>)};
         randomise(rng, sent.cursor);
         const Bytes call = encode_call(sent);
-        const auto read = decode_call(call);
+        const auto read = read_call(call);
         ASSERT_TRUE(read.ok()) << name_of(sent.move) << ": " << read.error().message;
         EXPECT_EQ(read->game, sent.game);
         EXPECT_EQ(read->cursor, sent.cursor);
@@ -65,22 +65,16 @@ TEST(Calldata, OfEveryMoveIsReadBack) {
     }
 }
 
-TEST(Calldata, IsReadStrictly) {
+TEST(Calldata, OfNoMoveOrNoStageIsRefused) {
     Rng rng(gym::testing::random_seed());
-    EXPECT_EQ(decode_call({}).error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(decode_call(Bytes{1, 2, 3, 4}).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(read_call({}).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(read_call(Bytes{1, 2, 3, 4}).error().code, ErrorCode::kNotFound);
     for (std::size_t i = 0; i < std::variant_size_v<Move>; ++i) {
         const Bytes call = encode_call({random_digest(rng), sample_cursor(), random_move(rng, i)});
-        Bytes other = call;
-        other.push_back(0);
-        EXPECT_EQ(decode_call(other).error().code, ErrorCode::kMalformed);
-        other = call;
-        other.pop_back();
-        EXPECT_EQ(decode_call(other).error().code, ErrorCode::kMalformed);
         for (const std::uint8_t stage : {0, 15, 255}) {
-            other = call;
+            Bytes other = call;
             other[4 + 32 + 31] = stage;  // the first word of the cursor
-            EXPECT_EQ(decode_call(other).error().code, ErrorCode::kMalformed);
+            EXPECT_EQ(read_call(other).error().code, ErrorCode::kMalformed);
         }
     }
 }
@@ -130,7 +124,6 @@ TEST(Calldata, OffsetsMayLeadAnywhere) {
     set_word(other, 13, filled(1));
     set_word(other, 14, back);
     set_word(other, 16, filled(0x7F));
-    EXPECT_FALSE(decode_call(other).ok());
     const auto read = read_call(other);
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(encode_call(*read), call);
@@ -166,7 +159,7 @@ TEST(Calldata, ShapesHaveOneWord) {
     const auto code_with = [&](std::size_t byte, std::uint8_t value) {
         Bytes other = call;
         other[at + byte] = value;
-        const auto read = decode_call(other);
+        const auto read = read_call(other);
         return read.ok() ? std::optional<ErrorCode>() : read.error().code;
     };
     EXPECT_FALSE(code_with(10, 2).has_value());             // i32

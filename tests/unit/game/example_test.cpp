@@ -61,36 +61,36 @@ TEST(Example, IsTheSpecifications) {
         ++fault.op;
     testing::FaultyWork faulty(*own, fault, unit.trace.macros[fault.op].leaves);
     const Facts facts = testing::facts_of(unit, faulty, must(honest->states())->initial_root);
-    Line line = testing::line_of(facts);
+    GameTranscript transcript = testing::transcript_of(facts);
     const Specification document;
     for (const Digest& part :
          {hash_of(facts), facts.records_root, facts.final_state_root, facts.delta_root,
           facts.job_seed, facts.trace_root, facts.initial_state_root, facts.dataset_root,
-          line.at().node, hash_of(line.at())})
+          transcript.at().node, hash_of(transcript.at())})
         EXPECT_TRUE(document.has("`" + part.hex() + "`")) << part.hex();
     for (int moves = 0; moves < 20; ++moves) {
-        const auto move =
-            must(line.at().answered ? plan_challenge(*honest, line) : plan_answer(faulty, line));
+        const auto move = must(transcript.at().answered ? plan_challenge(*honest, transcript)
+                                                        : plan_answer(faulty, transcript));
         const std::string name(name_of(move));
-        const std::string bytes = grouped(encode_call({Digest{}, line.at(), move}).size());
+        const std::string bytes = grouped(encode_call({Digest{}, transcript.at(), move}).size());
         const std::string row = document.behind("| `" + name + "` | " + bytes + " |");
         if (is_proof(move)) {
-            const Finding found = std::get<Finding>(must(decide(line.at(), move)));
+            const Finding found = std::get<Finding>(must(decide(transcript.at(), move)));
             EXPECT_NE(row.find("claimed 0x" + found.claimed.hex().substr(58)), std::string::npos)
                 << found.claimed.hex() << row;
             EXPECT_NE(row.find("computed 0x" + found.computed.hex().substr(58)), std::string::npos)
                 << found.computed.hex() << row;
             return;
         }
-        ASSERT_TRUE(line.play(move).ok());
+        ASSERT_TRUE(transcript.play(move).ok());
         const std::string end =
-            " | " + cut(line.at().node) + " | " + cut(hash_of(line.at())) + " |";
+            " | " + cut(transcript.at().node) + " | " + cut(hash_of(transcript.at())) + " |";
         EXPECT_TRUE(row.ends_with(end))
             << "| `" << name << "` | " << bytes << " | .." << end << "\n"
             << row;
         if (name == "declareStates" || name == "pickStep" || name == "openStep") {
-            EXPECT_TRUE(document.has(line.at().frame.hex()))
-                << name << " " << line.at().frame.hex();
+            EXPECT_TRUE(document.has(transcript.at().frame.hex()))
+                << name << " " << transcript.at().frame.hex();
         }
     }
     ADD_FAILURE() << "no proof";

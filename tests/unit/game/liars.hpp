@@ -78,12 +78,12 @@ class Liar final : public WorkOf {
     }
 
     Player player() {
-        return [this](const Line& line) -> Result<Move> {
-            const auto found = answers.find(line.at().stage);
-            if (found == answers.end()) return plan_answer(*this, line);
-            return Move(
-                move::Answer{answer_to(commit::MerkleTree(found->second),
-                                       {line.at().height, line.at().index}, kAnswerLevelsMax)});
+        return [this](const GameTranscript& transcript) -> Result<Move> {
+            const auto found = answers.find(transcript.at().stage);
+            if (found == answers.end()) return plan_answer(*this, transcript);
+            return Move(move::Answer{answer_to(commit::MerkleTree(found->second),
+                                               {transcript.at().height, transcript.at().index},
+                                               kAnswerLevelsMax)});
         };
     }
 };

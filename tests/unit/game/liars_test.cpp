@@ -21,13 +21,13 @@ class Liars : public ::testing::TestWithParam<dispute::testing::Sample> {
   protected:
     Outcome play(Liar& liar) {
         const Facts facts = testing::facts_of(unit_, liar, must(honest_->states())->initial_root);
-        return testing::play(testing::line_of(facts), liar.player(),
+        return testing::play(testing::transcript_of(facts), liar.player(),
                              testing::challenger_of(*honest_));
     }
     /// The game ends with this proof.
     void expect_proof(Liar& liar, const std::string& name) {
         const Outcome outcome = play(liar);
-        EXPECT_EQ(outcome.end, Outcome::End::proof) << outcome.moves << outcome.reason.message;
+        EXPECT_EQ(outcome.end, Outcome::End::kProof) << outcome.moves << outcome.reason.message;
         EXPECT_EQ(name_of(outcome.last), name) << outcome.moves;
         EXPECT_NE(outcome.finding.claimed, outcome.finding.computed);
     }
@@ -53,7 +53,7 @@ class Liars : public ::testing::TestWithParam<dispute::testing::Sample> {
         liar.lie_about_unit().state_roots[step] = root;
         if (liar.unit->records[step].state_root)
             liar.lie_in_record(step, [&](engine::StepRecord& r) { r.state_root = root; });
-        liar.answers[Stage::state] = std::move(roots);
+        liar.answers[Stage::kState] = std::move(roots);
     }
 
     SampleUnit unit_{GetParam()};
@@ -81,7 +81,7 @@ TEST_P(Liars, AreCaughtByAWrongToken) {
         const dispute::TracedTensor& right = *must(honest_->windows(step));
         const std::uint64_t token = rng_() % element_count(right.shape);
         const auto windows = testing::changed(right, token * 4, 1);
-        liar.lie_about(step).leaf_roots[leaf_of(LeafRecord::Kind::batch)] = windows.root();
+        liar.lie_about(step).leaf_roots[leaf_of(LeafRecord::Kind::kBatch)] = windows.root();
         liar.lie_in_record(step, [&](engine::StepRecord& r) { r.batch_root = windows.root(); });
         liar.token_windows.emplace(step, windows);
         const Outcome outcome = play(liar);
@@ -91,7 +91,7 @@ TEST_P(Liars, AreCaughtByAWrongToken) {
 }
 
 TEST_P(Liars, AreCaughtByAWrongClockOrRandomPosition) {
-    for (const auto kind : {LeafRecord::Kind::clock, LeafRecord::Kind::random}) {
+    for (const auto kind : {LeafRecord::Kind::kClock, LeafRecord::Kind::kRandom}) {
         if (!has(kind)) continue;
         Liar liar(*honest_);
         liar.lie_about(1).leaf_roots[leaf_of(kind)] = random_digest();
@@ -110,7 +110,7 @@ TEST_P(Liars, AreCaughtByAWrongGradient) {
         roots[rng_() % roots.size()] = random_digest();
         liar.lie_in_record(
             step, [&](engine::StepRecord& r) { r.gradient_root = commit::merkle_root(roots); });
-        liar.answers[Stage::gradients] = roots;
+        liar.answers[Stage::kGradients] = roots;
         expect_proof(liar, "proveGradient");
     }
 }
@@ -156,11 +156,11 @@ TEST_P(Liars, CannotPostGarbageBehindTheLastElement) {
     ASSERT_LT(last.size(), commit::kChunkBytes);
     last.push_back(1);
     windows.chunk_leaves.back() = commit::chunk_leaf(last);
-    liar.lie_about(2).leaf_roots[leaf_of(LeafRecord::Kind::batch)] = windows.root();
+    liar.lie_about(2).leaf_roots[leaf_of(LeafRecord::Kind::kBatch)] = windows.root();
     liar.lie_in_record(2, [&](engine::StepRecord& r) { r.batch_root = windows.root(); });
     liar.token_windows.emplace(2, windows);
     const Outcome outcome = play(liar);
-    EXPECT_EQ(outcome.end, Outcome::End::asserter_silent) << outcome.moves;
+    EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent) << outcome.moves;
     EXPECT_NE(outcome.reason.message.find("postChunk"), std::string::npos)
         << outcome.reason.message;
 }

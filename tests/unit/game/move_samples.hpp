@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "abi_structs.hpp"
+#include "abi_codec.hpp"
 #include "gym/game/calldata.hpp"
 
 /// Moves for tests: of fixed content, of random content, and with something changed.
@@ -25,7 +25,7 @@ inline Digest random_digest(Rng& rng) {
 
 // What tests/unit/game/*_test.cpp have the hashes of, made by `cast abi-encode` and `cast keccak`.
 inline Cursor sample_cursor() {
-    return {Stage::macro, true, 3, 5, 20, filled(1), filled(2), filled(3)};
+    return {Stage::kMacro, true, 3, 5, 20, filled(1), filled(2), filled(3)};
 }
 inline Facts sample_facts() {
     return {filled(4),  filled(5), filled(6), filled(7), filled(8), filled(9),
@@ -43,8 +43,8 @@ inline OuterFacts sample_outer_facts() {
             filled(106), filled(107), filled(108), 109};
 }
 inline OuterFrame sample_outer() {
-    return {filled(111), filled(112), filled(113),        114,
-            filled(115), filled(116), OuterTree::momentum};
+    return {filled(111), filled(112), filled(113),         114,
+            filled(115), filled(116), OuterTree::kMomentum};
 }
 inline Pick sample_pick() {
     return {40, filled(41), {filled(42), filled(43)}, filled(44), {filled(45)}};

@@ -31,7 +31,7 @@ class OuterLiar final : public OuterWork {
                    std::uint64_t count = 1) {
         OuterTrees& roots = lie_about_roots();
         const auto tensor = changed(*must(work_.tensor(tree, parameter)), byte, count);
-        (tree == OuterTree::base ? roots.base : roots.momentum)[parameter] = tensor.root();
+        (tree == OuterTree::kBase ? roots.base : roots.momentum)[parameter] = tensor.root();
         tensors.insert_or_assign({tree, parameter}, tensor);
         std::vector<Digest> both = roots.base;
         both.insert(both.end(), roots.momentum.begin(), roots.momentum.end());
@@ -80,13 +80,13 @@ class OuterLiar final : public OuterWork {
     }
 
     Player player() {
-        return [this](const Line& line) -> Result<Move> {
-            const bool of_joint = joint && line.at().stage == Stage::outer_state &&
-                                  line.outer()->tree == OuterTree::both;
-            if (!of_joint) return plan_answer(*this, line);
-            return Move(
-                move::Answer{answer_to(commit::MerkleTree(*joint),
-                                       {line.at().height, line.at().index}, kAnswerLevelsMax)});
+        return [this](const GameTranscript& transcript) -> Result<Move> {
+            const bool of_joint = joint && transcript.at().stage == Stage::kOuterState &&
+                                  transcript.outer()->tree == OuterTree::kBoth;
+            if (!of_joint) return plan_answer(*this, transcript);
+            return Move(move::Answer{answer_to(commit::MerkleTree(*joint),
+                                               {transcript.at().height, transcript.at().index},
+                                               kAnswerLevelsMax)});
         };
     }
 

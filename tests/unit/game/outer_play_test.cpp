@@ -23,12 +23,12 @@ class OuterGames : public ::testing::TestWithParam<dispute::testing::Sample> {
   protected:
     Outcome play(OuterLiar& liar) { return play(liar, sample_.facts(liar)); }
     Outcome play(OuterLiar& liar, const OuterFacts& facts) {
-        return testing::play(testing::line_of(facts), liar.player(),
+        return testing::play(testing::transcript_of(facts), liar.player(),
                              testing::challenger_of(*honest_), &sample_.domain);
     }
     /// A challenger with `own` data against the honest asserter.
     Outcome challenge(OuterWork& own) {
-        return testing::play(testing::line_of(sample_.facts(*asserter_)),
+        return testing::play(testing::transcript_of(sample_.facts(*asserter_)),
                              testing::asserter_of(*asserter_), testing::challenger_of(own),
                              &sample_.domain);
     }
@@ -55,14 +55,14 @@ INSTANTIATE_TEST_SUITE_P(Samples, OuterGames, ::testing::ValuesIn(kSamples),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(OuterGames, AWrongElementIsFoundWhereverItIs) {
-    for (const OuterTree tree : {OuterTree::base, OuterTree::momentum}) {
+    for (const OuterTree tree : {OuterTree::kBase, OuterTree::kMomentum}) {
         for (std::uint32_t i = 0; i < parameters(); ++i) {
             (void)must(honest_->run(sample_.included));
             OuterLiar liar(*asserter_);
             const std::uint64_t element = rng_() % elements(i);
             liar.lie_about(tree, i, 4 * element + rng_() % 4);
             const Outcome outcome = play(liar);
-            ASSERT_EQ(outcome.end, Outcome::End::proof) << outcome.moves << outcome.reason.message;
+            ASSERT_EQ(outcome.end, Outcome::End::kProof) << outcome.moves << outcome.reason.message;
             ASSERT_EQ(name_of(outcome.last), "proveOuter") << outcome.moves;
             EXPECT_EQ(outcome.finding.element, element);
             const auto& proof = std::get<move::ProveOuter>(outcome.last);
@@ -84,9 +84,9 @@ TEST_P(OuterGames, TheFirstOfManyDifferencesIsFound) {
     const std::uint32_t first = static_cast<std::uint32_t>(rng_() % parameters());
     const std::uint64_t element = rng_() % elements(first);
     for (std::uint32_t i = first; i < parameters(); ++i)
-        liar.lie_about(OuterTree::base, i, i == first ? 4 * element : 0, 4 * elements(i));
+        liar.lie_about(OuterTree::kBase, i, i == first ? 4 * element : 0, 4 * elements(i));
     for (std::uint32_t i = 0; i < parameters(); ++i)
-        liar.lie_about(OuterTree::momentum, i, 0, 4 * elements(i));
+        liar.lie_about(OuterTree::kMomentum, i, 0, 4 * elements(i));
     const Outcome outcome = play(liar);
     ASSERT_EQ(name_of(outcome.last), "proveOuter") << outcome.moves << outcome.reason.message;
     EXPECT_EQ(outcome.finding.element, element);
@@ -99,7 +99,7 @@ TEST_P(OuterGames, AWrongColumnIsFound) {
         OuterLiar liar(*asserter_);
         const auto parameter = static_cast<std::uint32_t>(rng_() % parameters());
         const std::uint64_t element = rng_() % elements(parameter);
-        liar.lie_about(OuterTree::momentum, parameter, 4 * element);
+        liar.lie_about(OuterTree::kMomentum, parameter, 4 * element);
         liar.values = must(asserter_->column(parameter, element));
         for (std::size_t i = std::size_t{4} * position; i < liar.values->size(); ++i)
             liar.values->at(i) ^= 0x41;
@@ -131,7 +131,7 @@ TEST_P(OuterGames, ADeltaThatNobodyCommittedToCannotBeShown) {
         OuterLiar liar(*asserter_);
         liar.list = list;
         const Outcome outcome = play(liar);
-        EXPECT_EQ(outcome.end, Outcome::End::asserter_silent) << outcome.reason.message;
+        EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent) << outcome.reason.message;
         EXPECT_EQ(outcome.moves, "declareOuter pickIncluded ");
     };
     std::vector<OuterDelta> list = sample_.included;
@@ -181,15 +181,15 @@ TEST_P(OuterGames, WhoDoesNotKnowTheEpochBelievesInIt) {
     sample_.epoch.clear();
     honest_ = sample_.rerun();
     const Outcome outcome = play(liar, facts);
-    EXPECT_EQ(outcome.end, Outcome::End::challenger_silent);
+    EXPECT_EQ(outcome.end, Outcome::End::kChallengerSilent);
     EXPECT_EQ(outcome.moves, "declareOuter ");
 }
 
 /// Nobody can open an inner node or an absent leaf as a delta: with an accomplice that committed to
 /// one, any value could be posted for it.
 TEST_P(OuterGames, AListWithTheSameTreeIsNotTheCommittedOne) {
-    const Line line = testing::line_of(sample_.facts(*asserter_));
-    const auto right = std::get<move::DeclareOuter>(must(plan_answer(*asserter_, line)));
+    const GameTranscript transcript = testing::transcript_of(sample_.facts(*asserter_));
+    const auto right = std::get<move::DeclareOuter>(must(plan_answer(*asserter_, transcript)));
     const auto declare = [&](const std::vector<Digest>& deltas) {
         EXPECT_EQ(commit::merkle_root(deltas), commit::merkle_root(right.deltas));
         move::DeclareOuter move = right;
@@ -197,7 +197,7 @@ TEST_P(OuterGames, AListWithTheSameTreeIsNotTheCommittedOne) {
         move.slots.clear();
         for (std::size_t i = 0; i < deltas.size(); ++i)
             move.slots.insert(move.slots.end(), {0, 0, 0, static_cast<std::uint8_t>(i)});
-        return decide(line.at(), move);
+        return decide(transcript.at(), move);
     };
     ASSERT_TRUE(declare(right.deltas).ok());
     ASSERT_EQ(right.deltas.size(), 3U);
@@ -218,13 +218,13 @@ TEST_P(OuterGames, WhatWasNotCommittedToCannotBeDeclared) {
     OuterFacts facts = sample_.facts(liar);
     facts.records_root = random_digest();
     const Outcome outcome = play(liar, facts);
-    EXPECT_EQ(outcome.end, Outcome::End::asserter_silent);
+    EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent);
     EXPECT_EQ(outcome.moves, "");
     // Deltas that are not the record's.
     facts = sample_.facts(liar);
     liar.list = sample_.included;
     liar.list->pop_back();
-    EXPECT_EQ(play(liar, facts).end, Outcome::End::asserter_silent);
+    EXPECT_EQ(play(liar, facts).end, Outcome::End::kAsserterSilent);
 }
 
 /// Other included deltas than the challenger expects, all of them committed to: no fault.
@@ -233,16 +233,16 @@ TEST_P(OuterGames, WhatIsIncludedIsTheCoordinatorsChoice) {
     other.list = {{SampleOuter::kSlots[1], sample_.epoch[1].commitment.delta_root},
                   {SampleOuter::kSlots[4], sample_.epoch[4].commitment.delta_root}};
     const Outcome outcome = play(other);
-    EXPECT_EQ(outcome.end, Outcome::End::challenger_silent) << outcome.moves;
+    EXPECT_EQ(outcome.end, Outcome::End::kChallengerSilent) << outcome.moves;
     EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict);
     // And a fault in it is one.
-    other.lie_about(OuterTree::base, 0, 3);
+    other.lie_about(OuterTree::kBase, 0, 3);
     EXPECT_EQ(name_of(play(other).last), "proveOuter");
 }
 
 TEST_P(OuterGames, AgainstARightAggregateThereIsNoMove) {
     const Outcome outcome = challenge(*honest_);
-    EXPECT_EQ(outcome.end, Outcome::End::challenger_silent);
+    EXPECT_EQ(outcome.end, Outcome::End::kChallengerSilent);
     EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict) << outcome.reason.message;
     EXPECT_EQ(outcome.moves, "declareOuter ");
 }
@@ -251,11 +251,11 @@ TEST_P(OuterGames, AgainstARightAggregateThereIsNoMove) {
 TEST_P(OuterGames, AChallengerThatIsWrongHasNoProof) {
     const auto expect_silence = [&](OuterLiar& wrong, const char* moves) {
         const Outcome outcome = challenge(wrong);
-        EXPECT_EQ(outcome.end, Outcome::End::challenger_silent) << outcome.moves;
+        EXPECT_EQ(outcome.end, Outcome::End::kChallengerSilent) << outcome.moves;
         EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict) << outcome.reason.message;
         EXPECT_NE(outcome.moves.find(moves), std::string::npos) << outcome.moves;
     };
-    for (const OuterTree tree : {OuterTree::base, OuterTree::momentum}) {
+    for (const OuterTree tree : {OuterTree::kBase, OuterTree::kMomentum}) {
         OuterLiar wrong(*honest_);
         const auto parameter = static_cast<std::uint32_t>(rng_() % parameters());
         wrong.lie_about(tree, parameter, rng_() % (4 * elements(parameter)));
@@ -279,20 +279,20 @@ TEST_P(OuterGames, NoStrategyWinsAgainstAnHonestAsserter) {
     std::map<std::string, std::size_t> refused;
     const std::size_t games = 60 * gym::testing::test_scale();
     for (std::size_t game = 0; game < games; ++game) {
-        Line line = testing::line_of(facts);
+        GameTranscript transcript = testing::transcript_of(facts);
         for (std::size_t moves = 0; moves < testing::kMovesMax; ++moves) {
-            const bool challenges = line.at().answered;
-            const auto move =
-                challenges ? Result<Move>(challenger.choose(line)) : plan_answer(*asserter_, line);
+            const bool challenges = transcript.at().answered;
+            const auto move = challenges ? Result<Move>(challenger.choose(transcript))
+                                         : plan_answer(*asserter_, transcript);
             ASSERT_TRUE(move.ok()) << move.error().message;
             if (is_proof(*move)) {
-                const auto ruling = decide(line.at(), *move, &sample_.domain);
+                const auto ruling = decide(transcript.at(), *move, &sample_.domain);
                 ASSERT_FALSE(ruling.ok()) << name_of(*move) << " against an honest asserter";
                 EXPECT_EQ(ruling.error().code, ErrorCode::kConflict) << ruling.error().message;
                 ++refused[std::string(name_of(*move))];
                 break;
             }
-            const Status played = line.play(*move);
+            const Status played = transcript.play(*move);
             ASSERT_TRUE(played.ok()) << name_of(*move) << ": " << played.error().message;
         }
     }
@@ -304,17 +304,18 @@ TEST(OuterStrategies, AreOfEitherKindOfWork) {
     const SampleOuter sample(kSamples[4]);
     const auto outer = sample.rerun();
     const auto strategy = strategy_of(static_cast<OuterWork&>(*outer));
-    Line line = testing::line_of(sample.facts(*outer));
-    const Move declared = must(strategy->answer(line));
+    GameTranscript transcript = testing::transcript_of(sample.facts(*outer));
+    const Move declared = must(strategy->answer(transcript));
     EXPECT_EQ(name_of(declared), "declareOuter");
-    ASSERT_TRUE(line.play(declared).ok());
-    EXPECT_EQ(strategy->challenge(line).error().code, ErrorCode::kConflict);
-    EXPECT_EQ(line.included(), sample.included);
+    ASSERT_TRUE(transcript.play(declared).ok());
+    EXPECT_EQ(strategy->challenge(transcript).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(transcript.included(), sample.included);
 
     const auto train = testing::rerun(sample.unit);
     const Facts facts = testing::facts_of(sample.unit, *train, must(train->states())->initial_root);
     EXPECT_EQ(
-        name_of(must(strategy_of(static_cast<UnitWork&>(*train))->answer(testing::line_of(facts)))),
+        name_of(must(
+            strategy_of(static_cast<UnitWork&>(*train))->answer(testing::transcript_of(facts)))),
         "declareStates");
 }
 

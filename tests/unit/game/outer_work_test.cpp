@@ -41,8 +41,8 @@ TEST_P(OuterWorkOf, GivesTheEnginesBits) {
         EXPECT_EQ(engine::included_root(count, trees.deltas_root), right.records.at(0).batch_root);
         const std::uint32_t last = work->trace().header.parameters - 1;
         for (const std::uint32_t i : {0U, last}) {
-            EXPECT_EQ(must(work->tensor(OuterTree::base, i))->root(), trees.base[i]);
-            EXPECT_TRUE(std::ranges::equal(must(work->tensor(OuterTree::momentum, i))->bytes(),
+            EXPECT_EQ(must(work->tensor(OuterTree::kBase, i))->root(), trees.base[i]);
+            EXPECT_TRUE(std::ranges::equal(must(work->tensor(OuterTree::kMomentum, i))->bytes(),
                                            right.momentum.tensors[i].bytes));
         }
     }
@@ -102,7 +102,7 @@ TEST(OuterWork, FilesAndThreadsChangeNothing) {
     const auto a = sample.rerun(), b = sample.rerun(small);
     EXPECT_EQ(must(a->run(sample.included))->base, must(b->run(sample.included))->base);
     EXPECT_EQ(must(a->run(sample.included))->state_root, must(b->run(sample.included))->state_root);
-    EXPECT_EQ(must(b->tensor(OuterTree::base, 1))->root(), must(a->run(sample.included))->base[1]);
+    EXPECT_EQ(must(b->tensor(OuterTree::kBase, 1))->root(), must(a->run(sample.included))->base[1]);
     EXPECT_EQ(must(a->column(1, 3)), must(b->column(1, 3)));
 }
 
@@ -144,8 +144,8 @@ TEST(OuterWork, SaysWhatIsWrongWithItsInputs) {
 
     (void)must(work->run(sample.included));
     const std::uint32_t parameters = work->trace().header.parameters;
-    EXPECT_EQ(work->tensor(OuterTree::base, parameters).error().code, ErrorCode::kOutOfRange);
-    EXPECT_EQ(work->tensor(OuterTree::both, 0).error().code, ErrorCode::kOutOfRange);
+    EXPECT_EQ(work->tensor(OuterTree::kBase, parameters).error().code, ErrorCode::kOutOfRange);
+    EXPECT_EQ(work->tensor(OuterTree::kBoth, 0).error().code, ErrorCode::kOutOfRange);
     EXPECT_EQ(work->column(0, 1U << 30).error().code, ErrorCode::kOutOfRange);
     EXPECT_EQ(work->delta_element(3, 0, 0).error().code, ErrorCode::kOutOfRange);
 }

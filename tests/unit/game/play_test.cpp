@@ -56,9 +56,10 @@ TEST_P(Games, AFaultAnywhereIsProvenByTheLastElement) {
         FaultyWork faulty(*own, fault, table_.outputs(fault.op));
         const Facts facts = testing::facts_of(table_.unit, faulty, table_.initial_root);
         if (facts == right) continue;  // the bit had no effect on anything that is committed to
-        const Outcome outcome = testing::play(testing::line_of(facts), testing::asserter_of(faulty),
-                                              testing::challenger_of(*table_.honest));
-        ASSERT_EQ(outcome.end, Outcome::End::proof) << outcome.moves << outcome.reason.message;
+        const Outcome outcome =
+            testing::play(testing::transcript_of(facts), testing::asserter_of(faulty),
+                          testing::challenger_of(*table_.honest));
+        ASSERT_EQ(outcome.end, Outcome::End::kProof) << outcome.moves << outcome.reason.message;
         ++endings[std::string(name_of(outcome.last))];
         ASSERT_LE(outcome.count, 12U) << outcome.moves;
         ++proven;
@@ -77,9 +78,9 @@ TEST_P(Games, AChallengerThatIsWrongHasNoProof) {
         const auto own = testing::rerun(table_.unit);
         FaultyWork wrong(*own, fault, table_.outputs(fault.op));
         const Outcome outcome =
-            testing::play(testing::line_of(right), testing::asserter_of(*table_.honest),
+            testing::play(testing::transcript_of(right), testing::asserter_of(*table_.honest),
                           testing::challenger_of(wrong));
-        ASSERT_EQ(outcome.end, Outcome::End::challenger_silent)
+        ASSERT_EQ(outcome.end, Outcome::End::kChallengerSilent)
             << outcome.moves << outcome.reason.message;
         EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict) << outcome.reason.message;
     }
@@ -89,9 +90,9 @@ TEST_P(Games, AgainstARightUnitThereIsNoMove) {
     const Facts right = testing::facts_of(table_.unit, *table_.honest, table_.initial_root);
     const auto other = testing::rerun(table_.unit);
     const Outcome outcome =
-        testing::play(testing::line_of(right), testing::asserter_of(*table_.honest),
+        testing::play(testing::transcript_of(right), testing::asserter_of(*table_.honest),
                       testing::challenger_of(*other));
-    EXPECT_EQ(outcome.end, Outcome::End::challenger_silent);
+    EXPECT_EQ(outcome.end, Outcome::End::kChallengerSilent);
     EXPECT_EQ(outcome.reason.code, ErrorCode::kConflict);
     EXPECT_EQ(outcome.moves, "declareStates ");
 }
@@ -121,9 +122,9 @@ TEST(LongGames, ReachTheStepInTwoAnswers) {
         SCOPED_TRACE(fault);
         faulty.emplace(*own, fault, unit.trace.macros[fault.op].leaves);
         const Outcome outcome =
-            testing::play(testing::line_of(facts), testing::asserter_of(*faulty),
+            testing::play(testing::transcript_of(facts), testing::asserter_of(*faulty),
                           testing::challenger_of(*honest));
-        EXPECT_EQ(outcome.end, Outcome::End::proof) << outcome.moves << outcome.reason.message;
+        EXPECT_EQ(outcome.end, Outcome::End::kProof) << outcome.moves << outcome.reason.message;
         EXPECT_TRUE(outcome.moves.starts_with("declareStates pick answerSteps pickStep "))
             << outcome.moves;
     }
@@ -137,9 +138,10 @@ TEST(LongGames, EndInTheStateThatWasCommittedTo) {
     const auto asserter = testing::rerun(unit), challenger = testing::rerun(unit);
     Facts facts = testing::facts_of(unit, *asserter, must(asserter->states())->initial_root);
     facts.final_state_root.data[3] ^= 1;
-    const Outcome outcome = testing::play(testing::line_of(facts), testing::asserter_of(*asserter),
-                                          testing::challenger_of(*challenger));
-    EXPECT_EQ(outcome.end, Outcome::End::asserter_silent) << outcome.reason.message;
+    const Outcome outcome =
+        testing::play(testing::transcript_of(facts), testing::asserter_of(*asserter),
+                      testing::challenger_of(*challenger));
+    EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent) << outcome.reason.message;
     EXPECT_EQ(outcome.moves, "declareStates pick ");
 }
 

@@ -6,9 +6,9 @@
 
 #include "faulty_work.hpp"
 #include "gym/game/evidence.hpp"
-#include "gym/game/planner.hpp"
 #include "gym/game/rerun_work.hpp"
 #include "gym/game/rules.hpp"
+#include "gym/game/strategy.hpp"
 #include "must.hpp"
 #include "sample_unit.hpp"
 
@@ -42,24 +42,24 @@ inline Facts facts_of(const SampleUnit& unit, UnitWork& asserter, const Digest& 
     return facts;
 }
 
-inline Line line_of(const UnitFacts& facts) {
+inline GameTranscript transcript_of(const UnitFacts& facts) {
     return {facts, start_of(engine::testing::seed_of("a unit"), facts)};
 }
 
-using Player = std::function<Result<Move>(const Line&)>;
+using Player = std::function<Result<Move>(const GameTranscript&)>;
 
 template <class Work>
 Player asserter_of(Work& work) {
-    return [&work](const Line& line) { return plan_answer(work, line); };
+    return [&work](const GameTranscript& transcript) { return plan_answer(work, transcript); };
 }
 template <class Work>
 Player challenger_of(Work& work) {
-    return [&work](const Line& line) { return plan_challenge(work, line); };
+    return [&work](const GameTranscript& transcript) { return plan_challenge(work, transcript); };
 }
 
 struct Outcome {
-    enum class End { proof, asserter_silent, challenger_silent };
-    End end = End::proof;
+    enum class End { kProof, kAsserterSilent, kChallengerSilent };
+    End end = End::kProof;
     std::string moves;
     std::size_t count = 0;
     Finding finding;
@@ -71,15 +71,15 @@ inline constexpr std::size_t kMovesMax = 60;
 
 /// Plays until a proof or until a side has no move. Both sides' moves are held to the rules.
 /// @param commitments as of decide().
-inline Outcome play(Line line, const Player& asserter, const Player& challenger,
+inline Outcome play(GameTranscript transcript, const Player& asserter, const Player& challenger,
                     const crypto::Eip712Domain* commitments = nullptr) {
     Outcome outcome;
     while (outcome.count < kMovesMax) {
-        const bool challenges = line.at().answered;
-        Result<Move> move = challenges ? challenger(line) : asserter(line);
+        const bool challenges = transcript.at().answered;
+        Result<Move> move = challenges ? challenger(transcript) : asserter(transcript);
         if (!move.ok()) {
             outcome.end =
-                challenges ? Outcome::End::challenger_silent : Outcome::End::asserter_silent;
+                challenges ? Outcome::End::kChallengerSilent : Outcome::End::kAsserterSilent;
             outcome.reason = move.error();
             return outcome;
         }
@@ -88,10 +88,10 @@ inline Outcome play(Line line, const Player& asserter, const Player& challenger,
         EXPECT_EQ(is_answer(*move), !challenges);
         outcome.last = *move;
         if (is_proof(*move)) {
-            outcome.finding = std::get<Finding>(must(decide(line.at(), *move, commitments)));
+            outcome.finding = std::get<Finding>(must(decide(transcript.at(), *move, commitments)));
             return outcome;
         }
-        const Status played = line.play(*move);
+        const Status played = transcript.play(*move);
         EXPECT_TRUE(played.ok()) << (played.ok() ? "" : played.error().message);
         if (!played.ok()) return outcome;
     }

@@ -12,27 +12,28 @@ class RandomOuterChallenger {
   public:
     RandomOuterChallenger(OuterWork& own, std::mt19937_64& rng) : own_(own), rng_(rng) {}
 
-    Move choose(const Line& line) {
-        line_ = &line;
-        trees_ = must(own_.run(line.included()));
-        switch (line.at().stage) {
-            case Stage::outer:
+    Move choose(const GameTranscript& transcript) {
+        transcript_ = &transcript;
+        trees_ = must(own_.run(transcript.included()));
+        switch (transcript.at().stage) {
+            case Stage::kOuter:
                 return one_of(3) ? included() : outer();
-            case Stage::included:
-                return move::ProveSigner{line.outer_facts(), protocol::encode(own_.round_record()),
-                                         line.commitment()};
-            case Stage::outer_state:
+            case Stage::kIncluded:
+                return move::ProveSigner{transcript.outer_facts(),
+                                         protocol::encode(own_.round_record()),
+                                         transcript.commitment()};
+            case Stage::kOuterState:
                 return tensors();
-            case Stage::column:
+            case Stage::kColumn:
                 return one_of(2) ? column() : element();
             default:
-                return line.at().height > 0 ? chunks() : pick_element();
+                return transcript.at().height > 0 ? chunks() : pick_element();
         }
     }
 
   private:
     bool one_of(std::uint64_t n) { return rng_() % n == 0; }
-    [[nodiscard]] const Cursor& at() const { return line_->at(); }
+    [[nodiscard]] const Cursor& at() const { return transcript_->at(); }
     Bytes header() { return encode(own_.trace().header); }
     Pick child(const commit::MerkleTree& tree) {
         const ChildRange range =
@@ -48,17 +49,17 @@ class RandomOuterChallenger {
     Move included() {
         std::vector<Digest> roots;
         Bytes slots;
-        for (const OuterDelta& delta : line_->included()) {
+        for (const OuterDelta& delta : transcript_->included()) {
             roots.push_back(delta.root);
             for (int shift = 24; shift >= 0; shift -= 8)
                 slots.push_back(static_cast<std::uint8_t>(delta.slot >> shift));
         }
         const auto position = static_cast<std::uint32_t>(rng_() % roots.size());
-        return move::PickIncluded{*line_->outer(), slots, position, roots[position],
+        return move::PickIncluded{*transcript_->outer(), slots, position, roots[position],
                                   must(commit::merkle_prove(roots, position))};
     }
     Move outer() {
-        return move::PickOuter{*line_->outer(), line_->outer_facts(), header(),
+        return move::PickOuter{*transcript_->outer(), transcript_->outer_facts(), header(),
                                static_cast<OuterTree>(1 + rng_() % 3)};
     }
     dispute::RecordProof slot(std::uint64_t parameter) {
@@ -69,14 +70,14 @@ class RandomOuterChallenger {
         return must(own_.records().state(i));
     }
     Move tensors() {
-        const OuterTree tree = line_->outer()->tree;
-        std::vector<Digest> leaves = tree == OuterTree::momentum ? trees_->momentum : trees_->base;
-        if (tree == OuterTree::both)
+        const OuterTree tree = transcript_->outer()->tree;
+        std::vector<Digest> leaves = tree == OuterTree::kMomentum ? trees_->momentum : trees_->base;
+        if (tree == OuterTree::kBoth)
             leaves.insert(leaves.end(), trees_->momentum.begin(), trees_->momentum.end());
         Pick to = child(commit::MerkleTree(std::move(leaves)));
         if (height_ > 0) return move::PickNode{std::move(to)};
-        if (tree != OuterTree::both)
-            return move::PickOuterTensor{*line_->outer(), header(), to, slot(to.index)};
+        if (tree != OuterTree::kBoth)
+            return move::PickOuterTensor{*transcript_->outer(), header(), to, slot(to.index)};
         const std::uint64_t count = trees_->base.size();
         const auto& side = to.index < count ? trees_->base : trees_->momentum;
         const Pick source{to.index % count,
@@ -84,38 +85,41 @@ class RandomOuterChallenger {
                           must(commit::merkle_prove(side, to.index % count)),
                           {},
                           {}};
-        return move::ProveOuterSlot{*line_->outer(), line_->outer_facts(), header(), to, source};
+        return move::ProveOuterSlot{*transcript_->outer(), transcript_->outer_facts(), header(), to,
+                                    source};
     }
     Move chunks() {
-        const auto& tensor = *must(own_.tensor(line_->outer()->tree, line_->op()->primitive));
+        const auto& tensor =
+            *must(own_.tensor(transcript_->outer()->tree, transcript_->op()->primitive));
         return move::PickNode{child(commit::MerkleTree(tensor.chunk_leaves))};
     }
     Move pick_element() {
         const std::uint64_t first = at().index * commit::kChunkBytes / 4;
-        return move::PickElement{*line_->op(), *line_->outer(),
-                                 first + rng_() % (line_->chunk().size() / 4), line_->chunk()};
+        return move::PickElement{*transcript_->op(), *transcript_->outer(),
+                                 first + rng_() % (transcript_->chunk().size() / 4),
+                                 transcript_->chunk()};
     }
     Move column() {
-        const std::uint32_t parameter = line_->op()->primitive;
-        const auto position = static_cast<std::uint32_t>(rng_() % line_->included().size());
-        return move::ProveColumn{*line_->op(),
-                                 *line_->outer(),
+        const std::uint32_t parameter = transcript_->op()->primitive;
+        const auto position = static_cast<std::uint32_t>(rng_() % transcript_->included().size());
+        return move::ProveColumn{*transcript_->op(),
+                                 *transcript_->outer(),
                                  header(),
-                                 line_->values(),
+                                 transcript_->values(),
                                  position,
                                  slot(parameter),
                                  must(own_.delta_element(position, parameter, at().index))};
     }
     Move element() {
-        auto before = must(own_.before(line_->op()->primitive, at().index));
+        auto before = must(own_.before(transcript_->op()->primitive, at().index));
         return move::ProveOuter{
-            *line_->op(),    *line_->outer(),        line_->outer_facts(),      header(),
-            line_->values(), std::move(before.base), std::move(before.momentum)};
+            *transcript_->op(),    *transcript_->outer(),  transcript_->outer_facts(), header(),
+            transcript_->values(), std::move(before.base), std::move(before.momentum)};
     }
 
     OuterWork& own_;
     std::mt19937_64& rng_;
-    const Line* line_ = nullptr;
+    const GameTranscript* transcript_ = nullptr;
     const OuterTrees* trees_ = nullptr;
     unsigned height_ = 0;
 };

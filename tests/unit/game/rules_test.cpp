@@ -4,7 +4,7 @@
 
 #include "gym/commit/merkle.hpp"
 #include "gym/game/evidence.hpp"
-#include "gym/game/line.hpp"
+#include "gym/game/transcript.hpp"
 #include "move_samples.hpp"
 
 // From the unit to a step, by hand. tests/integration/game plays whole games of real units, against
@@ -52,7 +52,7 @@ class StepsGame : public ::testing::Test {
         facts_.records_root = records_.tree.root();
         facts_.final_state_root = states_.leaves.back();
         facts_.steps = kSteps;
-        line_.emplace(facts_, start_of(filled(99), facts_));
+        transcript_.emplace(facts_, start_of(filled(99), facts_));
     }
     static Tree random_tree(std::uint64_t seed) {
         Rng rng(seed);
@@ -79,39 +79,39 @@ class StepsGame : public ::testing::Test {
         return {facts_, to};
     }
     void expect_refused(const Move& move, ErrorCode code) const {
-        const auto ruling = decide(line_->at(), move);
+        const auto ruling = decide(transcript_->at(), move);
         ASSERT_FALSE(ruling.ok());
         EXPECT_EQ(ruling.error().code, code) << ruling.error().message;
     }
     void play(const Move& move) {
-        const Status played = line_->play(move);
+        const Status played = transcript_->play(move);
         ASSERT_TRUE(played.ok()) << played.error().message;
     }
 
     Tree records_ = random_tree(1);
     Tree states_ = random_tree(2);
     Facts facts_;
-    std::optional<Line> line_;
+    std::optional<GameTranscript> transcript_;
 };
 
 TEST_F(StepsGame, LeadsToAStep) {
     play(declare());
-    EXPECT_EQ(line_->at().stage, Stage::steps);
-    EXPECT_EQ(line_->at().height, 7);
-    EXPECT_TRUE(line_->at().answered);
-    EXPECT_EQ(line_->states_root(), states_.tree.root());
+    EXPECT_EQ(transcript_->at().stage, Stage::kSteps);
+    EXPECT_EQ(transcript_->at().height, 7);
+    EXPECT_TRUE(transcript_->at().answered);
+    EXPECT_EQ(transcript_->states_root(), states_.tree.root());
     play(move::PickNode{pick(42, 3, 7)});
-    EXPECT_EQ(line_->at().index, 5U);
-    EXPECT_FALSE(line_->at().answered);
+    EXPECT_EQ(transcript_->at().index, 5U);
+    EXPECT_FALSE(transcript_->at().answered);
     play(answer(5));
     play(pick_step(42));
-    EXPECT_EQ(line_->at().stage, Stage::step);
-    ASSERT_TRUE(line_->step().has_value());
-    EXPECT_EQ(line_->step()->step, 42U);
-    EXPECT_EQ(line_->step()->hash_before, records_.leaves[41]);
-    EXPECT_EQ(line_->step()->state_after, states_.leaves[42]);
-    EXPECT_EQ(line_->at().frame, hash_of(*line_->step()));
-    EXPECT_EQ(line_->moves().size(), 4U);
+    EXPECT_EQ(transcript_->at().stage, Stage::kStep);
+    ASSERT_TRUE(transcript_->step().has_value());
+    EXPECT_EQ(transcript_->step()->step, 42U);
+    EXPECT_EQ(transcript_->step()->hash_before, records_.leaves[41]);
+    EXPECT_EQ(transcript_->step()->state_after, states_.leaves[42]);
+    EXPECT_EQ(transcript_->at().frame, hash_of(*transcript_->step()));
+    EXPECT_EQ(transcript_->moves().size(), 4U);
 }
 
 TEST_F(StepsGame, TheFirstStepComesAfterTheRoundsState) {
@@ -122,18 +122,18 @@ TEST_F(StepsGame, TheFirstStepComesAfterTheRoundsState) {
     first.to.before = pick(1, 0, 7);
     expect_refused(first, ErrorCode::kMalformed);
     play(pick_step(0));
-    EXPECT_EQ(line_->step()->state_before, facts_.initial_state_root);
-    EXPECT_TRUE(line_->step()->hash_before.is_zero());
+    EXPECT_EQ(transcript_->step()->state_before, facts_.initial_state_root);
+    EXPECT_TRUE(transcript_->step()->hash_before.is_zero());
 }
 
 TEST_F(StepsGame, TheLastStateIsTheCommittedOne) {
     play(declare());
     play(move::PickNode{pick(99, 3, 7)});
-    EXPECT_EQ(line_->at().index, 12U);
+    EXPECT_EQ(transcript_->at().index, 12U);
     play(answer(12));
     // The same game of an asserter that committed to another final state.
     facts_.final_state_root.data[0] ^= 1;
-    line_.emplace(facts_, start_of(filled(99), facts_));
+    transcript_.emplace(facts_, start_of(filled(99), facts_));
     play(declare());
     play(move::PickNode{pick(99, 3, 7)});
     expect_refused(answer(12), ErrorCode::kMismatch);
@@ -184,8 +184,8 @@ TEST_F(StepsGame, RefusesPicksOfWhatIsNotThere) {
 }
 
 TEST_F(StepsGame, AProofIsNoMoveOfALine) {
-    EXPECT_EQ(line_->play(move::ProveInput{}).error().code, ErrorCode::kConflict);
-    EXPECT_TRUE(line_->moves().empty());
+    EXPECT_EQ(transcript_->play(move::ProveInput{}).error().code, ErrorCode::kConflict);
+    EXPECT_TRUE(transcript_->moves().empty());
 }
 
 }  // namespace

@@ -20,27 +20,27 @@ class RandomChallenger {
   public:
     RandomChallenger(UnitWork& own, std::mt19937_64& rng) : own_(own), rng_(rng) {}
 
-    Move choose(const Line& line) {
-        line_ = &line;
-        switch (line.at().stage) {
-            case Stage::steps:
+    Move choose(const GameTranscript& transcript) {
+        transcript_ = &transcript;
+        switch (transcript.at().stage) {
+            case Stage::kSteps:
                 return steps();
-            case Stage::trace:
+            case Stage::kTrace:
                 return trace();
-            case Stage::state:
+            case Stage::kState:
                 return state();
-            case Stage::gradients:
+            case Stage::kGradients:
                 return gradients();
-            case Stage::primitives:
+            case Stage::kPrimitives:
                 return primitives();
             default:
-                return line.at().height > 0 ? chunks() : element();
+                return transcript.at().height > 0 ? chunks() : element();
         }
     }
 
   private:
-    [[nodiscard]] const Cursor& at() const { return line_->at(); }
-    [[nodiscard]] std::uint32_t step_number() const { return line_->step()->step; }
+    [[nodiscard]] const Cursor& at() const { return transcript_->at(); }
+    [[nodiscard]] std::uint32_t step_number() const { return transcript_->step()->step; }
     bool one_of(std::uint64_t n) { return rng_() % n == 0; }
     Bytes header() { return encode(own_.trace().header); }
 
@@ -64,7 +64,8 @@ class RandomChallenger {
     }
 
     Move steps() {
-        if (one_of(8)) return move::PickDelta{line_->facts(), *line_->states_root(), header()};
+        if (one_of(8))
+            return move::PickDelta{transcript_->facts(), *transcript_->states_root(), header()};
         const dispute::UnitStates& unit = *must(own_.states());
         const MerkleTree records(engine::record_chain(unit.records)), states(unit.state_roots);
         const auto both = [&](NodePlace node, unsigned height) {
@@ -75,7 +76,8 @@ class RandomChallenger {
         };
         const NodePlace node = child(kTwinLevelsMax);
         if (node.height > 0) return move::PickNode{both(node, at().height)};
-        move::PickStep move{line_->facts(), {*line_->states_root(), both(node, at().height), {}}};
+        move::PickStep move{transcript_->facts(),
+                            {*transcript_->states_root(), both(node, at().height), {}}};
         if (node.index > 0)
             move.to.before = both({0, node.index - 1}, commit::tree_depth(records.leaf_count()));
         return move;
@@ -92,20 +94,20 @@ class RandomChallenger {
                                            : field == 1 ? h.loss
                                            : field == 2 ? h.grad_norm
                                                         : std::min(h.skipped, h.leaves - 1);
-                return move::ProveRecord{*line_->step(),          header(),
-                                         line_->record(),         field,
+                return move::ProveRecord{*transcript_->step(),    header(),
+                                         transcript_->record(),   field,
                                          leaf_pick(leaves, leaf), must(own_.records().leaf(leaf))};
             }
             case 1: {
                 const auto leaf = static_cast<std::uint32_t>(rng_() % h.input_leaves);
-                return move::ProveInput{*line_->step(), line_->facts(), header(),
+                return move::ProveInput{*transcript_->step(), transcript_->facts(), header(),
                                         leaf_pick(leaves, leaf), must(own_.records().leaf(leaf))};
             }
             case 2:
-                return move::PickTree{*line_->step(), header(), {}};
+                return move::PickTree{*transcript_->step(), header(), {}};
             case 3:
                 if (step.record.gradient_root)
-                    return move::PickTree{*line_->step(), header(), line_->record()};
+                    return move::PickTree{*transcript_->step(), header(), transcript_->record()};
                 break;
             default:
                 break;
@@ -114,15 +116,15 @@ class RandomChallenger {
         if (node.height > 0) return move::PickNode{pick(leaves, node, at().height)};
         const auto leaf = static_cast<std::uint32_t>(node.index);
         const LeafRecord::Kind kind = own_.trace().leaves[leaf].kind;
-        if (kind == LeafRecord::Kind::clock || kind == LeafRecord::Kind::random)
-            return move::ProveInput{*line_->step(), line_->facts(), header(),
+        if (kind == LeafRecord::Kind::kClock || kind == LeafRecord::Kind::kRandom)
+            return move::ProveInput{*transcript_->step(), transcript_->facts(), header(),
                                     leaf_pick(leaves, leaf), must(own_.records().leaf(leaf))};
-        return move::PickLeaf{*line_->step(), header(), pick(leaves, node, at().height),
+        return move::PickLeaf{*transcript_->step(), header(), pick(leaves, node, at().height),
                               must(own_.records().leaf(leaf))};
     }
 
     Pick source_of(const dispute::StepTrace& step, const Source& source) {
-        const bool leaf = source.kind == Source::Kind::leaf;
+        const bool leaf = source.kind == Source::Kind::kLeaf;
         return leaf_pick(MerkleTree(leaf ? step.leaf_roots : step.before_roots), source.index);
     }
 
@@ -133,7 +135,7 @@ class RandomChallenger {
         const NodePlace node = child(kAnswerLevelsMax);
         if (node.height > 0) return move::PickNode{pick(slots, node, at().height)};
         const auto slot = static_cast<std::uint32_t>(node.index);
-        return move::ProveSlot{*line_->step(), header(), pick(slots, node, at().height),
+        return move::ProveSlot{*transcript_->step(), header(), pick(slots, node, at().height),
                                must(own_.records().state(slot)),
                                source_of(step, own_.trace().state[slot].next)};
     }
@@ -147,13 +149,13 @@ class RandomChallenger {
         const NodePlace node = child(kAnswerLevelsMax);
         if (node.height > 0) return move::PickNode{pick(tree, node, at().height)};
         const auto number = static_cast<std::uint32_t>(node.index);
-        const Source source{Source::Kind::leaf, own_.trace().gradients[number], {}};
-        return move::ProveGradient{*line_->step(), header(), pick(tree, node, at().height),
+        const Source source{Source::Kind::kLeaf, own_.trace().gradients[number], {}};
+        return move::ProveGradient{*transcript_->step(), header(), pick(tree, node, at().height),
                                    must(own_.records().gradient(number)), source_of(step, source)};
     }
 
     Move primitives() {
-        const OpFrame& op = *line_->op();
+        const OpFrame& op = *transcript_->op();
         const MerkleTree outputs(*must(own_.primitives(step_number(), op.leaf)));
         const NodePlace node = child(kAnswerLevelsMax);
         if (node.height > 0) return move::PickNode{pick(outputs, node, at().height)};
@@ -163,7 +165,7 @@ class RandomChallenger {
     }
 
     const dispute::TracedTensor& disputed() {
-        const OpFrame& op = *line_->op();
+        const OpFrame& op = *transcript_->op();
         if (op.leaf == dispute::kNoLeaf) return *must(own_.delta());
         if (op.count == 0) return *must(own_.windows(step_number()));
         return must(own_.tensor(step_number(), op.leaf, op.primitive))->output;
@@ -174,10 +176,10 @@ class RandomChallenger {
     }
 
     Move element() {
-        const OpFrame& op = *line_->op();
+        const OpFrame& op = *transcript_->op();
         const std::uint64_t size = commit::size_bytes(op.shape->dtype);
         const std::uint64_t first = at().index * commit::kChunkBytes / size;
-        const std::uint64_t element = first + rng_() % (line_->chunk().size() / size);
+        const std::uint64_t element = first + rng_() % (transcript_->chunk().size() / size);
         if (op.leaf == dispute::kNoLeaf) return word(element / 4);
         if (op.count == 0) return token(element);
         const dispute::StepTrace& step = *must(own_.step(step_number()));
@@ -186,31 +188,40 @@ class RandomChallenger {
         auto operands = must(dispute::open_operands(
             record, *must(own_.tensor(step_number(), op.leaf, op.primitive)), element,
             [&](const Source& source) -> Result<std::vector<Digest>> {
-                if (source.kind == Source::Kind::primitive) return outputs.prove(source.index);
+                if (source.kind == Source::Kind::kPrimitive) return outputs.prove(source.index);
                 return source_of(step, source).path;
             }));
-        return move::ProveElement{op,      *line_->step(), header(),           encode(record),
-                                  element, line_->chunk(), std::move(operands)};
+        return move::ProveElement{op,      *transcript_->step(), header(),           encode(record),
+                                  element, transcript_->chunk(), std::move(operands)};
     }
 
     Move token(std::uint64_t element) {
         const dispute::TraceHeader& h = own_.trace().header;
-        const Facts& facts = line_->facts();
+        const Facts& facts = transcript_->facts();
         const std::uint64_t tokens = own_.dataset_tokens(), length = h.window_tokens + 1;
         const std::uint64_t starts = (tokens - tokens / 10 - length) / h.stride + 1;
         const std::uint64_t start =
             engine::window_start({facts.job_seed, facts.round, facts.slot}, step_number(),
                                  static_cast<std::uint32_t>(element / length), starts);
-        return move::ProveToken{
-            *line_->op(), *line_->step(),
-            facts,        header(),
-            element,      line_->chunk(),
-            tokens,       must(own_.dataset_chunk(start * h.stride + element % length))};
+        return move::ProveToken{*transcript_->op(),
+                                *transcript_->step(),
+                                facts,
+                                header(),
+                                element,
+                                transcript_->chunk(),
+                                tokens,
+                                must(own_.dataset_chunk(start * h.stride + element % length))};
     }
 
     Move word(std::uint64_t word) {
-        move::ProveDelta move{
-            *line_->op(), line_->facts(), header(), word, line_->chunk(), {}, {}, {}};
+        move::ProveDelta move{*transcript_->op(),
+                              transcript_->facts(),
+                              header(),
+                              word,
+                              transcript_->chunk(),
+                              {},
+                              {},
+                              {}};
         for (std::uint32_t slot = 0; slot < own_.trace().state.size(); ++slot) {
             const dispute::StateRecord& record = own_.trace().state[slot];
             const std::uint64_t begin = record.delta_offset;
@@ -226,7 +237,7 @@ class RandomChallenger {
 
     UnitWork& own_;
     std::mt19937_64& rng_;
-    const Line* line_ = nullptr;
+    const GameTranscript* transcript_ = nullptr;
 };
 
 class Strategies : public ::testing::TestWithParam<dispute::testing::Sample> {};
@@ -242,19 +253,19 @@ TEST_P(Strategies, NoneWinsAgainstAnHonestAsserter) {
     std::map<std::string, std::size_t> refused;
     const std::size_t games = 40 * gym::testing::test_scale();
     for (std::size_t game = 0; game < games; ++game) {
-        Line line = testing::line_of(facts);
+        GameTranscript transcript = testing::transcript_of(facts);
         for (std::size_t moves = 0; moves < testing::kMovesMax; ++moves) {
-            const bool challenges = line.at().answered;
-            const auto answer =
-                challenges ? Result<Move>(challenger.choose(line)) : plan_answer(*asserter, line);
+            const bool challenges = transcript.at().answered;
+            const auto answer = challenges ? Result<Move>(challenger.choose(transcript))
+                                           : plan_answer(*asserter, transcript);
             ASSERT_TRUE(answer.ok()) << answer.error().message;
             if (is_proof(*answer)) {
-                const auto ruling = decide(line.at(), *answer);
+                const auto ruling = decide(transcript.at(), *answer);
                 ASSERT_FALSE(ruling.ok()) << name_of(*answer) << " against an honest asserter";
                 ++refused[std::string(name_of(*answer)) + ": " + ruling.error().message];
                 break;
             }
-            const Status played = line.play(*answer);
+            const Status played = transcript.play(*answer);
             ASSERT_TRUE(played.ok()) << name_of(*answer) << ": " << played.error().message;
         }
     }

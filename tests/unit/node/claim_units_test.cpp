@@ -66,7 +66,7 @@ class ClaimUnitsTest : public ::testing::Test {
         return claim;
     }
     /// Where every game about the claim's unit begins.
-    game::Line line_of(const player::Claim& claim) const {
+    game::GameTranscript transcript_of(const player::Claim& claim) const {
         const game::EpochRoot epoch{
             commit::merkle_root(std::vector{protocol::commitment_leaf(
                 claim.epoch.empty() ? claim.evidence.commitment : claim.epoch[0])}),
@@ -81,11 +81,11 @@ class ClaimUnitsTest : public ::testing::Test {
 TEST_F(ClaimUnitsTest, ATrainUnitIsRunFromItsInputs) {
     const auto strategy = units_->open(train_claim());
     ASSERT_TRUE(strategy.ok()) << strategy.error().message;
-    game::Line line = line_of(train_claim());
-    const auto move = (*strategy)->answer(line);
+    game::GameTranscript transcript = transcript_of(train_claim());
+    const auto move = (*strategy)->answer(transcript);
     ASSERT_TRUE(move.ok()) << move.error().message;
     EXPECT_EQ(game::name_of(*move), "declareStates");
-    EXPECT_TRUE(line.play(*move).ok()) << "it is what was committed to";
+    EXPECT_TRUE(transcript.play(*move).ok()) << "it is what was committed to";
     EXPECT_EQ(units_->open(train_claim()).value(), *strategy) << "the same run";
 }
 
@@ -93,12 +93,12 @@ TEST_F(ClaimUnitsTest, AnAggregateIsRunFromItsInputs) {
     const player::Claim claim = outer_claim();
     const auto strategy = units_->open(claim);
     ASSERT_TRUE(strategy.ok()) << strategy.error().message;
-    game::Line line = line_of(claim);
-    const auto move = (*strategy)->answer(line);
+    game::GameTranscript transcript = transcript_of(claim);
+    const auto move = (*strategy)->answer(transcript);
     ASSERT_TRUE(move.ok()) << move.error().message;
     EXPECT_EQ(game::name_of(*move), "declareOuter");
-    ASSERT_TRUE(line.play(*move).ok()) << "it is what was committed to";
-    EXPECT_EQ((*strategy)->challenge(line).error().code, ErrorCode::kConflict) << "and right";
+    ASSERT_TRUE(transcript.play(*move).ok()) << "it is what was committed to";
+    EXPECT_EQ((*strategy)->challenge(transcript).error().code, ErrorCode::kConflict) << "and right";
 }
 
 /// Who is accused need not give the deltas away any more.
@@ -108,7 +108,7 @@ TEST_F(ClaimUnitsTest, ADeltaThatIsWithheldIsMadeAgain) {
     const auto answer = [&] {
         const auto strategy = units_->open(claim);
         EXPECT_TRUE(strategy.ok()) << strategy.error().message;
-        const auto move = (*strategy)->answer(line_of(claim));
+        const auto move = (*strategy)->answer(transcript_of(claim));
         units_->release(claim);
         return move;
     };
@@ -116,8 +116,8 @@ TEST_F(ClaimUnitsTest, ADeltaThatIsWithheldIsMadeAgain) {
     claim.dataset_blob = *job_.inputs.dataset_blob;
     const auto move = answer();
     ASSERT_TRUE(move.ok()) << move.error().message;
-    game::Line line = line_of(claim);
-    EXPECT_TRUE(line.play(*move).ok()) << "it is what was committed to";
+    game::GameTranscript transcript = transcript_of(claim);
+    EXPECT_TRUE(transcript.play(*move).ok()) << "it is what was committed to";
     // One that its unit does not give.
     claim.deltas[0].delta_root = commit::sha256(as_bytes("of nobody"));
     const auto wrong = answer();
@@ -146,7 +146,7 @@ TEST_F(ClaimUnitsTest, BlobsGoWithTheLastClaimThatNeedsThem) {
         ASSERT_TRUE(claims_->save(claim).ok());
         const auto strategy = units_->open(claim);
         ASSERT_TRUE(strategy.ok()) << strategy.error().message;
-        ASSERT_TRUE((*strategy)->answer(line_of(claim)).ok());
+        ASSERT_TRUE((*strategy)->answer(transcript_of(claim)).ok());
     }
     const auto stored = [&](const Digest& blob) { return store_.has(blob).value(); };
     ASSERT_TRUE(claims_->remove(outer).ok());

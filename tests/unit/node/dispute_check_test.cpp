@@ -11,8 +11,8 @@ namespace {
 
 const Address kGame = Address::parse("0x" + std::string(40, '7')).value();
 
-rpc::NetworkInfo network() {
-    rpc::NetworkInfo out;
+records::NetworkDescription network() {
+    records::NetworkDescription out;
     out.chain_id = testing::SimChain::kChainId;
     return out;
 }
@@ -39,7 +39,7 @@ TEST(DisputeCheck, WhatTheEndpointRefusesIsAskedAgain) {
 
 TEST(DisputeCheck, AnotherChainOrAnotherWordOfTheCoordinatorLasts) {
     testing::SimChain chain;
-    rpc::NetworkInfo other = network();
+    records::NetworkDescription other = network();
     other.chain_id = 1;
     EXPECT_TRUE(is_lasting(check_game(chain, kGame, other).error().code));
     other.dispute_game = kGame;

@@ -19,7 +19,7 @@ class HeartbeatTest : public ::testing::Test {
     const crypto::Eip712Domain domain_ = testing::MemoryHandler::network_info().domain();
     testing::MemoryHandler handler_;
     testing::LocalCoordinator coordinator_{handler_, key_.address()};
-    Heartbeat heartbeat_{coordinator_, [] { return rpc::Activity{.phase = "upload"}; }, key_,
+    Heartbeat heartbeat_{coordinator_, [] { return records::Activity{.phase = "upload"}; }, key_,
                          domain_};
 
     static protocol::UptimeChallenge challenge(std::uint8_t number) {
@@ -95,7 +95,7 @@ TEST_F(HeartbeatTest, AnAnswerThatWasLostIsGivenWithTheNextBeat) {
 TEST_F(HeartbeatTest, TheThreadBeatsAtOnceAndEndsWithItsObject) {
     {
         const HeartbeatThread thread(
-            coordinator_, [] { return rpc::Activity{}; }, key_, domain_, 600'000);
+            coordinator_, [] { return records::Activity{}; }, key_, domain_, 600'000);
         while (calls() == 0)
             std::this_thread::yield();
     }

@@ -74,7 +74,7 @@ TEST_F(UnitInputsTest, FiguresThatContradictTheProgramAreRefused) {
 }
 
 TEST_F(UnitInputsTest, ABlobOfAnotherKindIsMalformed) {
-    rpc::UnitInputs swapped = job_.inputs;
+    records::UnitInputs swapped = job_.inputs;
     swapped.program_blob = *job_.inputs.dataset_blob;
     EXPECT_FALSE(loader_.load_train(job_.record, swapped).ok());
     swapped = job_.inputs;

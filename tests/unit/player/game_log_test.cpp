@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gym/commit/merkle.hpp"
+#include "gym/contracts/dispute_game.hpp"
 #include "gym/engine/record.hpp"
 #include "gym/game/calldata.hpp"
 #include "gym/game/evidence.hpp"
@@ -32,7 +33,7 @@ class GameLogTest : public ::testing::Test {
     }
 
     void open(std::uint64_t id) {
-        chain::Opened opened;
+        contracts::Opened opened;
         opened.game = digest(id);
         opened.unit = unit_;
         opened.data = game::encode_open(evidence_, digest(0));
@@ -46,7 +47,7 @@ class GameLogTest : public ::testing::Test {
             game::move::DeclareStates{facts_, commit::merkle_root(states), links_, states};
         const Digest next =
             game::hash_of(std::get<game::Cursor>(game::decide(start_, move).value()));
-        chain::Moved moved;
+        contracts::Moved moved;
         moved.game = digest(id);
         moved.unit = unit_;
         moved.by_asserter = true;
@@ -58,8 +59,8 @@ class GameLogTest : public ::testing::Test {
     Digest position(std::size_t index) {
         const UnitLog log = replay(happened_);
         EXPECT_EQ(log.games.at(index).unreadable, "");
-        if (!log.games[index].line) return Digest();
-        return game::hash_of(log.games[index].line->at());
+        if (!log.games[index].transcript) return Digest();
+        return game::hash_of(log.games[index].transcript->at());
     }
 
     const std::vector<Digest> links_{digest(101), digest(102)};
@@ -68,7 +69,7 @@ class GameLogTest : public ::testing::Test {
     game::Evidence evidence_;
     game::Facts facts_;
     game::Cursor start_;
-    std::vector<Happened> happened_;
+    std::vector<LoggedEvent> happened_;
 };
 
 TEST_F(GameLogTest, AnOpeningGoesOnBehindWhatWasAnswered) {
@@ -82,10 +83,10 @@ TEST_F(GameLogTest, AnOpeningGoesOnBehindWhatWasAnswered) {
 /// The contract takes calls that no encoder of ours writes; a game must not be lost by that.
 TEST_F(GameLogTest, CallsWithMoreInThemAreFollowed) {
     open(1);
-    auto& opened = std::get<chain::Opened>(happened_.back().event);
+    auto& opened = std::get<contracts::Opened>(happened_.back().event);
     opened.data.insert(opened.data.end(), {1, 2, 3});
     const Digest answered = declare(1, digest(201));
-    auto& moved = std::get<chain::Moved>(happened_.back().event);
+    auto& moved = std::get<contracts::Moved>(happened_.back().event);
     moved.data.push_back(0);
     EXPECT_EQ(position(0), answered);
 }
@@ -108,14 +109,14 @@ TEST_F(GameLogTest, ALaterAnswerInAnotherGameMovesNoGame) {
 TEST_F(GameLogTest, AGameThatCannotBeFollowedStopsNoOther) {
     open(1);
     open(2);
-    chain::Moved nonsense;
+    contracts::Moved nonsense;
     nonsense.game = digest(1);
     nonsense.unit = unit_;
     nonsense.data = {1, 2, 3, 4, 5};
     happened_.push_back({nonsense, Digest(), 0});
     const Digest answered = declare(2, digest(201));
     const UnitLog log = replay(happened_);
-    EXPECT_FALSE(log.games.at(0).line.has_value());
+    EXPECT_FALSE(log.games.at(0).transcript.has_value());
     EXPECT_NE(log.games[0].unreadable, "");
     EXPECT_EQ(position(1), answered);
 }
@@ -151,13 +152,13 @@ class AggregateLogTest : public GameLogTest {
 
 TEST_F(AggregateLogTest, ItsGamesAreReadWithTheEpochOfItsRound) {
     open(1);
-    EXPECT_FALSE(replayed(std::nullopt).line);
+    EXPECT_FALSE(replayed(std::nullopt).transcript);
     EXPECT_NE(replayed(std::nullopt).unreadable, "");
     const game::Cursor start = game::start_of(unit_, facts_of_outer_);
-    EXPECT_EQ(replayed(epoch_).line->at(), start);
+    EXPECT_EQ(replayed(epoch_).transcript->at(), start);
     const game::Move move =
         game::move::DeclareOuter{facts_of_outer_, record_, {digest(301)}, {0, 0, 0, 9}};
-    chain::Moved moved;
+    contracts::Moved moved;
     moved.game = digest(1);
     moved.unit = unit_;
     moved.by_asserter = true;
@@ -165,44 +166,44 @@ TEST_F(AggregateLogTest, ItsGamesAreReadWithTheEpochOfItsRound) {
     moved.data = game::encode_call({digest(1), start, move});
     happened_.push_back({moved, Digest(), 0});
     const GameRecord game = replayed(epoch_);
-    ASSERT_TRUE(game.line) << game.unreadable;
-    EXPECT_EQ(game::hash_of(game.line->at()), moved.position);
-    ASSERT_EQ(game.line->included().size(), 1U);
-    EXPECT_EQ(game.line->included()[0], (game::OuterDelta{9, digest(301)}));
+    ASSERT_TRUE(game.transcript) << game.unreadable;
+    EXPECT_EQ(game::hash_of(game.transcript->at()), moved.position);
+    ASSERT_EQ(game.transcript->included().size(), 1U);
+    EXPECT_EQ(game.transcript->included()[0], (game::OuterDelta{9, digest(301)}));
     // Facts of another epoch are another unit's.
-    EXPECT_FALSE(replayed(game::EpochRoot{digest(303), 8}).line);
+    EXPECT_FALSE(replayed(game::EpochRoot{digest(303), 8}).transcript);
 }
 
 TEST_F(AggregateLogTest, AConflictIsOverWithItsOpening) {
     protocol::UnitCommitment other = evidence_.commitment.commitment;
     other.flops += 1;
-    chain::Opened opened;
+    contracts::Opened opened;
     opened.game = digest(1);
     opened.unit = unit_;
     opened.data = game::encode_conflict(
         {evidence_.commitment, evidence_.record, protocol::encode(sign(other))}, digest(0));
     happened_.push_back({opened, Digest(), 0});
-    happened_.push_back({chain::FaultFound{.game = digest(1), .unit = unit_}, Digest(), 0});
+    happened_.push_back({contracts::FaultFound{.game = digest(1), .unit = unit_}, Digest(), 0});
     const GameRecord game = replayed(std::nullopt);
     EXPECT_EQ(game.unreadable, "");
-    EXPECT_FALSE(game.line);
+    EXPECT_FALSE(game.transcript);
     EXPECT_TRUE(game.fault);
-    std::get<chain::Opened>(happened_[0].event).data[0] ^= 1;
+    std::get<contracts::Opened>(happened_[0].event).data[0] ^= 1;
     EXPECT_NE(replayed(std::nullopt).unreadable, "");
 }
 
 /// A player can send through a contract that makes several calls in one transaction.
 TEST(GameCostTest, CountsEachTransactionOfASideOnce) {
-    chain::Moved answer, pick;
+    contracts::Moved answer, pick;
     answer.by_asserter = true;
-    const std::vector<Happened> events{{chain::Announced{}, digest(1), 10},
-                                       {chain::Opened{}, digest(2), 11},
-                                       {answer, digest(3), 12},
-                                       {chain::GasPaid{}, digest(3), 12},
-                                       {pick, digest(4), 13},
-                                       {chain::FaultFound{}, digest(4), 13},
-                                       {chain::UnitFaulty{}, digest(4), 13},
-                                       {chain::GameEnded{}, digest(4), 13}};
+    const std::vector<LoggedEvent> events{{contracts::Announced{}, digest(1), 10},
+                                          {contracts::Opened{}, digest(2), 11},
+                                          {answer, digest(3), 12},
+                                          {contracts::GasPaid{}, digest(3), 12},
+                                          {pick, digest(4), 13},
+                                          {contracts::FaultFound{}, digest(4), 13},
+                                          {contracts::UnitFaulty{}, digest(4), 13},
+                                          {contracts::GameEnded{}, digest(4), 13}};
     const auto cost = game_cost(events, [](const Digest& transaction) -> Result<std::uint64_t> {
         std::uint64_t gas = 1;  // another power of ten for each
         for (int i = 1; digest(static_cast<std::uint64_t>(i)) != transaction; ++i)
@@ -217,9 +218,9 @@ TEST(GameCostTest, CountsEachTransactionOfASideOnce) {
 
 /// Anybody can end a game by its clock: what that costs is no side's.
 TEST(GameCostTest, AnEndByTheClockIsNotCounted) {
-    const std::vector<Happened> events{{chain::Opened{}, digest(2), 11},
-                                       {chain::GameEnded{}, digest(5), 90},
-                                       {chain::UnitSettled{}, digest(6), 95}};
+    const std::vector<LoggedEvent> events{{contracts::Opened{}, digest(2), 11},
+                                          {contracts::GameEnded{}, digest(5), 90},
+                                          {contracts::UnitSettled{}, digest(6), 95}};
     const auto all = transactions_of(events);
     ASSERT_EQ(all.size(), 1U);
     EXPECT_EQ(all[0].hash, digest(2));

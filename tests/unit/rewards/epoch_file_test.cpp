@@ -25,11 +25,10 @@ Address address(std::uint8_t byte) {
     return out;
 }
 
-FileCredit credit(std::uint8_t n, CreditKind kind, const CreditInputs& inputs,
-                  std::uint8_t earner) {
-    FileCredit out;
+Credit credit(std::uint8_t n, const CreditInputs& inputs, std::uint8_t earner) {
+    const CreditKind kind = kind_of(inputs);
+    Credit out;
     out.id = "00000000-0000-8000-8000-0000000000" + to_hex(ByteView(&n, 1));
-    out.kind = kind;
     out.earner = address(earner);
     out.job_id = digest(0xaa);
     out.round = 1;
@@ -37,7 +36,7 @@ FileCredit credit(std::uint8_t n, CreditKind kind, const CreditInputs& inputs,
     if (kind != CreditKind::kFee && kind != CreditKind::kBurn) out.node = address(earner);
     if (kind == CreditKind::kEmission) out.payer = address(0xef);
     out.inputs = inputs;
-    out.amount = *evaluate(kind, inputs);
+    out.amount = *evaluate(inputs);
     return out;
 }
 
@@ -54,7 +53,7 @@ void complete(EpochFile& file, const std::optional<EpochFile>& previous) {
         file.epoch = 1;
     }
     std::map<Address, Amount> spent;
-    for (const FileCredit& c : file.credits) {
+    for (const Credit& c : file.credits) {
         cumulative[c.earner] = *cumulative[c.earner].plus(c.amount);
         Amount& paid = spent[c.payer.value_or(address(0xee))];
         paid = *paid.plus(c.amount);
@@ -75,35 +74,20 @@ EpochFile first_file() {
     EpochFile file;
     file.rounds = {{digest(0xaa), 1, 5, digest(0xcc), UptimeSpan{1'000, 2'000}},
                    {digest(0xaa), 2, 6, std::nullopt}};  // as in files of old
-    CreditInputs compute;
-    compute.flops = 2'000'000'000'000'000;
-    compute.price = Amount(1000);
-    CreditInputs verification = compute;
-    verification.premium_ppm = 1'100'000;
-    CreditInputs uptime;
-    uptime.compute = Amount(2000);
-    uptime.uptime_ppm = 1'000'000;
-    uptime.bonus_max_ppm = 50'000;
-    uptime.challenges = uptime.answered = 20;
-    CreditInputs data;
-    data.tokens = 3'000'000;
-    data.price = Amount(7);
-    data.quality_ppm = 500'000;
-    CreditInputs fee;
-    fee.charged = Amount(4'310);
-    fee.fee_ppm = 20'000;
-    fee.burned_ppm = 500'000;
-    CreditInputs emission;
-    emission.burned = Amount(43);
-    emission.compute = emission.compute_total = Amount(2'000);
-    emission.emission_ppm = 1'000'000;
-    file.credits = {credit(1, CreditKind::kCompute, compute, 0x01),
-                    credit(2, CreditKind::kVerification, verification, 0x02),
-                    credit(3, CreditKind::kUptime, uptime, 0x01),
-                    credit(4, CreditKind::kData, data, 0x03),
-                    credit(5, CreditKind::kFee, fee, 0x06),
-                    credit(6, CreditKind::kBurn, fee, 0xdd),
-                    credit(7, CreditKind::kEmission, emission, 0x01)};
+    file.credits = {
+        credit(1, ComputeInputs{2'000'000'000'000'000, Amount(1000)}, 0x01),
+        credit(2, VerificationInputs{2'000'000'000'000'000, Amount(1000), 1'100'000}, 0x02),
+        credit(3,
+               UptimeInputs{.compute = Amount(2000),
+                            .uptime_ppm = 1'000'000,
+                            .bonus_max_ppm = 50'000,
+                            .challenges = 20,
+                            .answered = 20},
+               0x01),
+        credit(4, DataInputs{3'000'000, Amount(7), 500'000}, 0x03),
+        credit(5, FeeInputs{Amount(4'310), 20'000, 500'000}, 0x06),
+        credit(6, BurnInputs{Amount(4'310), 20'000, 500'000}, 0xdd),
+        credit(7, EmissionInputs{Amount(43), 1'000'000, Amount(2'000), Amount(2'000)}, 0x01)};
     complete(file, std::nullopt);
     file.ledger_seal = ledger::SealHead{7, digest(0x5e)};
     return file;
@@ -112,10 +96,7 @@ EpochFile first_file() {
 EpochFile second_file() {
     EpochFile file;
     file.rounds = {{digest(0xaa), 3, 7, digest(0xcd)}};
-    CreditInputs compute;
-    compute.flops = 1'000'000'000'000'000;
-    compute.price = Amount(1000);
-    file.credits = {credit(8, CreditKind::kCompute, compute, 0x04)};
+    file.credits = {credit(8, ComputeInputs{1'000'000'000'000'000, Amount(1000)}, 0x04)};
     complete(file, first_file());
     file.ledger_seal = ledger::SealHead{8, digest(0x5f)};
     return file;
@@ -176,12 +157,12 @@ TEST(EpochFile, TheRootDoesNotDependOnTheOrderInWhichCreditsCame) {
     std::mt19937_64 random(seed);
     EpochFile file = first_file();
     for (int n = 10; n < 60; ++n) {
-        CreditInputs compute;
+        ComputeInputs compute;
         // 2^20 FLOPs are worth one unit at this price: a credit of nothing is none.
         compute.flops = any_u64(random) | (std::uint64_t{1} << 20);
         compute.price = Amount(1'000'000'007);
-        file.credits.push_back(credit(static_cast<std::uint8_t>(n), CreditKind::kCompute, compute,
-                                      static_cast<std::uint8_t>(random() % 7)));
+        file.credits.push_back(
+            credit(static_cast<std::uint8_t>(n), compute, static_cast<std::uint8_t>(random() % 7)));
     }
     complete(file, std::nullopt);
     for (int i = 0; i < 20; ++i) {
@@ -215,7 +196,8 @@ TEST(CheckEpochFile, AcceptsWhatTheRulesGive) {
 TEST(CheckEpochFile, FindsEveryLie) {
     const std::vector<std::pair<const char*, std::function<void(EpochFile&)>>> lies = {
         {"a mispriced credit", [](EpochFile& f) { f.credits[0].amount = Amount(3000); }},
-        {"flops that nobody counted", [](EpochFile& f) { f.credits[0].inputs.flops *= 2; }},
+        {"flops that nobody counted",
+         [](EpochFile& f) { std::get<ComputeInputs>(f.credits[0].inputs).flops *= 2; }},
         {"a repeated credit", [](EpochFile& f) { f.credits.push_back(f.credits[0]); }},
         {"a unit paid twice",
          [](EpochFile& f) {
@@ -246,15 +228,16 @@ TEST(CheckEpochFile, FindsEveryLie) {
     }
     const std::vector<std::pair<const char*, std::function<void(EpochFile&)>>> lies_of_rounds = {
         {"an uptime that the challenges do not give",
-         [](EpochFile& f) { f.credits[2].inputs.answered -= 1; }},
-        {"more answers than challenges", [](EpochFile& f) { f.credits[2].inputs.answered += 1; }},
+         [](EpochFile& f) { std::get<UptimeInputs>(f.credits[2].inputs).answered -= 1; }},
+        {"more answers than challenges",
+         [](EpochFile& f) { std::get<UptimeInputs>(f.credits[2].inputs).answered += 1; }},
         {"a bonus with a unit", [](EpochFile& f) { f.credits[2].unit = digest(1); }},
         {"a fee that is not charged",
-         [](EpochFile& f) { f.credits[4].inputs.charged = Amount(9'000); }},
+         [](EpochFile& f) { std::get<FeeInputs>(f.credits[4].inputs).charged = Amount(9'000); }},
         {"emission without its burn", [](EpochFile& f) { f.credits.erase(f.credits.begin() + 5); }},
         {"emission on more than was burned",
          [](EpochFile& f) {
-             f.credits[6].inputs.burned = Amount(44);
+             std::get<EmissionInputs>(f.credits[6].inputs).burned = Amount(44);
              f.credits[6].amount = Amount(44);
          }},
         {"emission twice",
@@ -266,7 +249,7 @@ TEST(CheckEpochFile, FindsEveryLie) {
         {"work that somebody else pays", [](EpochFile& f) { f.credits[0].payer = address(9); }},
         {"a credit of nothing",
          [](EpochFile& f) {
-             f.credits[0].inputs.flops = 0;
+             std::get<ComputeInputs>(f.credits[0].inputs).flops = 0;
              f.credits[0].amount = Amount();
          }},
     };

@@ -12,6 +12,8 @@
 namespace gym::rewards {
 namespace {
 
+using protocol::UnitState;
+
 using namespace testing;
 constexpr UnixMs kNow = 1'700'000'000'000;
 
@@ -25,8 +27,8 @@ class FakeWorld final : public FactSource, public EvidenceSource {
     Result<std::vector<Address>> accepted_reports(const Digest&) override {
         return std::vector<Address>{};
     }
-    Result<std::optional<std::string>> unpaid_because(const Digest&) override {
-        return std::optional<std::string>();
+    Result<std::optional<CreditState>> waiting_credit(const Digest&) override {
+        return std::optional<CreditState>();
     }
     Result<PublishedRound> round(const Digest&, std::uint64_t round) override {
         if (down) return fail(ErrorCode::kUnavailable, "gym-api is away");
@@ -62,8 +64,9 @@ class EvidenceCheckTest : public ::testing::Test {
         file_.epoch = 1;
         file_.rounds = {{round.job, 1, 5, round.chain.commitments_root, span_}};
         for (std::uint32_t slot = 0; slot < 3; ++slot)
-            add_unit(slot, round.workers[slot].address(), slot == 2 ? "rejected" : "final");
-        add_unit(protocol::kAggregateSlot, round.coordinator.address(), "final");
+            add_unit(slot, round.workers[slot].address(),
+                     slot == 2 ? UnitState::kRejected : UnitState::kFinal);
+        add_unit(protocol::kAggregateSlot, round.coordinator.address(), UnitState::kFinal);
         world_.unit_list[1].back().is_train = false;
         for (const std::uint32_t slot : {0U, 1U})
             world_.report_list[1].push_back(
@@ -77,7 +80,7 @@ class EvidenceCheckTest : public ::testing::Test {
             world_.challenge_list[node()].push_back(answered(i));
         add_credits();
     }
-    void add_unit(std::uint32_t slot, const Address& worker, const std::string& state) {
+    void add_unit(std::uint32_t slot, const Address& worker, UnitState state) {
         UnitFacts unit;
         unit.id = world_.rounds[1].unit(slot);
         unit.is_train = true;
@@ -95,33 +98,33 @@ class EvidenceCheckTest : public ::testing::Test {
             protocol::answer_uptime(round.domain, round.workers[0], out.challenge).signature;
         return out;
     }
-    FileCredit credit(const std::string& id, CreditKind kind, const Digest& unit,
-                      const Address& who) {
-        FileCredit out;
+    Credit credit(const std::string& id, const CreditInputs& inputs, const Digest& unit,
+                  const Address& who) {
+        Credit out;
         out.id = id;
-        out.kind = kind;
+        out.inputs = inputs;
         out.job_id = world_.rounds[1].job;
         out.round = 1;
-        if (is_of_unit(kind)) out.unit = unit;
+        if (is_of_unit(out.kind())) out.unit = unit;
         out.node = who;
-        out.inputs.flops = SignedRoundFixture::kFlops;
-        out.inputs.tokens = SignedRoundFixture::kTokens;
         return out;
     }
     void add_credits() {
         const SignedRoundFixture& round = world_.rounds[1];
         const Address verifier = round.verifier.address();
         const Address second = round.workers[1].address();
+        const VerificationInputs checked{.flops = SignedRoundFixture::kFlops};
+        const VerificationInputs outer{.flops = round.aggregate.commitment.flops};
         file_.credits = {
-            credit("compute-0", CreditKind::kCompute, round.unit(0), node()),
-            credit("data-1", CreditKind::kData, round.unit(1), second),
-            credit("checked-0", CreditKind::kVerification, round.unit(0), verifier),
-            credit("fault-2", CreditKind::kVerification, round.unit(2), verifier),
-            credit("outer", CreditKind::kVerification, round.aggregate_unit(), verifier),
-            credit("uptime-0", CreditKind::kUptime, {}, node()),
+            credit("compute-0", ComputeInputs{.flops = SignedRoundFixture::kFlops}, round.unit(0),
+                   node()),
+            credit("data-1", DataInputs{.tokens = SignedRoundFixture::kTokens}, round.unit(1),
+                   second),
+            credit("checked-0", checked, round.unit(0), verifier),
+            credit("fault-2", checked, round.unit(2), verifier),
+            credit("outer", outer, round.aggregate_unit(), verifier),
+            credit("uptime-0", UptimeInputs{.challenges = 3, .answered = 3}, {}, node()),
         };
-        file_.credits[4].inputs.flops = round.aggregate.commitment.flops;
-        file_.credits[5].inputs.challenges = file_.credits[5].inputs.answered = 3;
     }
     EvidenceFindings check(const std::vector<EpochFile>& files, UnixMs now_ms = kNow) {
         const auto found = check_evidence(world_.rounds[1].domain, files, world_, world_, now_ms);
@@ -137,8 +140,8 @@ class EvidenceCheckTest : public ::testing::Test {
         EXPECT_NE(found[0].find(sentence), std::string::npos)
             << "expected: " << sentence << "\nfound:    " << found[0];
     }
-    FileCredit& named(const std::string& id) {
-        return *std::ranges::find(file_.credits, id, &FileCredit::id);
+    Credit& named(const std::string& id) {
+        return *std::ranges::find(file_.credits, id, &Credit::id);
     }
 
     const UptimeSpan span_{kNow - 100'000, kNow - 10'000};
@@ -167,24 +170,28 @@ TEST_F(EvidenceCheckTest, ACreditForAUnitThatNobodyCommittedToIsNamed) {
 TEST_F(EvidenceCheckTest, ACreditThatIsNotWhatWasCommittedToIsNamed) {
     struct Lie {
         const char* credit;
-        std::function<void(FileCredit&)> tell;
+        std::function<void(Credit&)> apply;
         const char* named;
     };
     const SignedRoundFixture& round = world_.rounds[1];
     const std::vector<Lie> lies = {
-        {"compute-0", [](auto& c) { c.inputs.flops += 1; }, "was committed to with 2000000000"},
+        {"compute-0", [](auto& c) { std::get<ComputeInputs>(c.inputs).flops += 1; },
+         "was committed to with 2000000000"},
         {"compute-0", [](auto& c) { c.node = address(7); }, "was committed to by 0x"},
         {"compute-0", [&](auto& c) { c.unit = round.aggregate_unit(); }, "is no train unit"},
-        {"data-1", [](auto& c) { c.inputs.tokens += 1; }, "was committed to with 40 tokens"},
+        {"data-1", [](auto& c) { std::get<DataInputs>(c.inputs).tokens += 1; },
+         "was committed to with 40 tokens"},
         {"data-1", [](auto& c) { c.node = address(7); }, "was committed to by 0x"},
-        {"checked-0", [](auto& c) { c.inputs.flops -= 1; }, "was committed to with 2000000000"},
-        {"outer", [](auto& c) { c.inputs.flops += 1; }, "was committed to with 77 FLOPs"},
+        {"checked-0", [](auto& c) { std::get<VerificationInputs>(c.inputs).flops -= 1; },
+         "was committed to with 2000000000"},
+        {"outer", [](auto& c) { std::get<VerificationInputs>(c.inputs).flops += 1; },
+         "was committed to with 77 FLOPs"},
         {"checked-0", [](auto& c) { c.node = address(7); }, "has 0 reports signed by 0x0707"},
     };
     const EpochFile before = file_;
     for (const Lie& lie : lies) {
         file_ = before;
-        lie.tell(named(lie.credit));
+        lie.apply(named(lie.credit));
         const auto found = check().deviations;
         ASSERT_FALSE(found.empty()) << lie.credit << ": " << lie.named;
         EXPECT_TRUE(found[0].starts_with(std::string("credit ") + lie.credit + ": ")) << found[0];
@@ -275,7 +282,7 @@ TEST_F(EvidenceCheckTest, AReportThatItsVerifierDidNotSignIsNamedAndPaysNothing)
         EXPECT_NE(found[1].find("credit checked-0"), std::string::npos) << found[1];
     };
     // compute-0 rests on the same report.
-    std::erase_if(file_.credits, [](const FileCredit& c) { return c.id == "compute-0"; });
+    std::erase_if(file_.credits, [](const Credit& c) { return c.id == "compute-0"; });
     expect_first("it hashes to", [](auto& reports) { reports[0].report.trace = digest(1); });
     expect_first("trace positions", [this](auto& reports) {
         auto& report = reports[0].report;
@@ -306,28 +313,28 @@ TEST_F(EvidenceCheckTest, WhatAnEarlierEpochPaidForAReportCounts) {
     file_.rounds.clear();
     file_.credits = {named("checked-0")};
     EXPECT_EQ(check({first, file_}).deviations.size(), 1U);
-    std::erase_if(first.credits, [](const FileCredit& c) { return c.id == "checked-0"; });
+    std::erase_if(first.credits, [](const Credit& c) { return c.id == "checked-0"; });
     EXPECT_EQ(check({first, file_}).deviations, std::vector<std::string>{});
 }
 
 TEST_F(EvidenceCheckTest, AReportSaysWhatBecameOfTheUnit) {
     struct End {
-        const char* state;
+        UnitState state;
         const char* reason_code;
         bool agrees, pays;
     };
     const std::vector<End> ends = {
-        {"final", "", true, true},
-        {"final", "", false, false},
-        {"void", "", true, true},
-        {"void", "", false, false},
-        {"rejected", "", true, false},
-        {"rejected", "", false, true},
-        {"slashed", "", true, false},
-        {"slashed", "", false, true},
-        {"unpaid", "", true, false},
-        {"expired", "", false, false},
-        {"rejected", "equivocation", true, true},
+        {UnitState::kFinal, "", true, true},
+        {UnitState::kFinal, "", false, false},
+        {UnitState::kVoid, "", true, true},
+        {UnitState::kVoid, "", false, false},
+        {UnitState::kRejected, "", true, false},
+        {UnitState::kRejected, "", false, true},
+        {UnitState::kSlashed, "", true, false},
+        {UnitState::kSlashed, "", false, true},
+        {UnitState::kUnpaid, "", true, false},
+        {UnitState::kExpired, "", false, false},
+        {UnitState::kRejected, "equivocation", true, true},
     };
     SignedRoundFixture& round = world_.rounds[1];
     file_.credits = {named("checked-0")};
@@ -338,25 +345,26 @@ TEST_F(EvidenceCheckTest, AReportSaysWhatBecameOfTheUnit) {
         world_.unit_list[1][0].state = end.state;
         world_.unit_list[1][0].reason_code = end.reason_code;
         EXPECT_EQ(check().deviations.empty(), end.pays)
-            << end.state << " " << end.reason_code << (end.agrees ? " agrees" : " differs");
+            << to_string(end.state) << " " << end.reason_code
+            << (end.agrees ? " agrees" : " differs");
     }
 }
 
 TEST_F(EvidenceCheckTest, AnswersAreCountedAgain) {
-    FileCredit& bonus = named("uptime-0");
-    bonus.inputs.answered = 4;
-    bonus.inputs.challenges = 4;
+    auto& bonus = std::get<UptimeInputs>(named("uptime-0").inputs);
+    bonus.answered = 4;
+    bonus.challenges = 4;
     EXPECT_EQ(check().deviations.size(), 2U);
-    bonus.inputs.challenges = 3;
+    bonus.challenges = 3;
     expect_named("credit uptime-0: node " + node().hex() + " signed 3 answers, not 4");
-    bonus.inputs.answered = 2;
+    bonus.answered = 2;
     expect_named("signed 3 answers, not 2");
-    bonus.inputs.answered = 3;
-    bonus.inputs.challenges = 4;
+    bonus.answered = 3;
+    bonus.challenges = 4;
     expect_named("credit uptime-0: node " + node().hex() + " was asked 3 times, not 4");
-    bonus.inputs.challenges = 2;
+    bonus.challenges = 2;
     expect_named("was asked 3 times, not 2");
-    bonus.inputs.challenges = 3;
+    bonus.challenges = 3;
     world_.challenge_list[node()][1].signature->data[3] ^= 1U;
     expect_named("credit uptime-0: challenge " + digest(1).hex());
 }
@@ -366,13 +374,13 @@ TEST_F(EvidenceCheckTest, OneThatIsWithdrawnLaterMayHaveBeenCounted) {
     challenges[2].answered_at_ms.reset();
     challenges[2].signature.reset();
     challenges[2].withdrawn = true;
-    FileCredit& bonus = named("uptime-0");
-    bonus.inputs.answered = 2;
+    auto& bonus = std::get<UptimeInputs>(named("uptime-0").inputs);
+    bonus.answered = 2;
     for (const std::uint64_t counted : {2U, 3U}) {
-        bonus.inputs.challenges = counted;
+        bonus.challenges = counted;
         EXPECT_EQ(check().deviations, std::vector<std::string>{});
     }
-    bonus.inputs.challenges = 4;
+    bonus.challenges = 4;
     EXPECT_EQ(check().deviations.size(), 1U);
 }
 

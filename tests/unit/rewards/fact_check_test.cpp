@@ -8,6 +8,8 @@
 namespace gym::rewards {
 namespace {
 
+using protocol::UnitState;
+
 Digest digest(std::uint8_t byte) {
     Digest out;
     out.data.fill(byte);
@@ -36,9 +38,9 @@ class FakeFacts final : public FactSource {
     Result<std::vector<Address>> accepted_reports(const Digest& unit) override {
         return reports[unit];
     }
-    Result<std::optional<std::string>> unpaid_because(const Digest& unit) override {
-        if (unfunded.contains(unit)) return std::optional<std::string>("unfunded");
-        return std::optional<std::string>();
+    Result<std::optional<CreditState>> waiting_credit(const Digest& unit) override {
+        if (unfunded.contains(unit)) return std::optional(CreditState::kUnfunded);
+        return std::optional<CreditState>();
     }
     std::map<Digest, JobFacts> jobs;
     std::map<std::pair<Digest, std::uint64_t>, std::vector<UnitFacts>> rounds;
@@ -52,8 +54,9 @@ class FactCheckTest : public ::testing::Test {
     void SetUp() override {
         facts_.jobs[kJob] = {kOwner,        Amount(1'000),     2 * kPflop,
                              address(0xdd), Amount(5'000'000), 500'000};
-        facts_.rounds[{kJob, 1}] = {unit(1, "final"), unit(2, "rejected"), aggregate(9)};
-        facts_.rounds[{kJob, 2}] = {unit(3, "final")};
+        facts_.rounds[{kJob, 1}] = {unit(1, UnitState::kFinal), unit(2, UnitState::kRejected),
+                                    aggregate(9)};
+        facts_.rounds[{kJob, 2}] = {unit(3, UnitState::kFinal)};
         facts_.reports[digest(2)] = {address(0x30)};
         files_[0].rounds = {{kJob, 1, 1, digest(0xcc)}};
         files_[0].credits = {compute(1), data(1), verification(2), uptime(1, 2'000),
@@ -65,70 +68,54 @@ class FactCheckTest : public ::testing::Test {
             release(files_[i]);
         }
     }
-    static UnitFacts unit(std::uint8_t n, const std::string& state) {
+    static UnitFacts unit(std::uint8_t n, UnitState state) {
         return {digest(n),  true, state, address(n), address(static_cast<std::uint8_t>(n + 0x40)),
                 2 * kPflop, 4};
     }
     static UnitFacts aggregate(std::uint8_t n) {
-        UnitFacts out = unit(n, "final");
+        UnitFacts out = unit(n, UnitState::kFinal);
         out.is_train = false;
         return out;
     }
-    static FileCredit credit(CreditKind kind, std::uint8_t n, const CreditInputs& inputs) {
-        FileCredit out;
+    static Credit credit(std::uint8_t n, const CreditInputs& inputs) {
+        const CreditKind kind = kind_of(inputs);
+        Credit out;
         out.id = std::string(to_string(kind)) + "-" + std::to_string(n);
-        out.kind = kind;
         out.job_id = kJob;
         out.round = n == 3 ? 2 : 1;
         out.earner = address(static_cast<std::uint8_t>(n + 0x40));
         out.node = address(n);
         if (is_of_unit(kind)) out.unit = digest(n);
         out.inputs = inputs;
-        out.amount = *evaluate(kind, inputs);
+        out.amount = *evaluate(inputs);
         return out;
     }
-    static FileCredit compute(std::uint8_t n) {
-        CreditInputs in;
-        in.flops = 2 * kPflop;
-        in.price = Amount(1'000);
-        return credit(CreditKind::kCompute, n, in);
+    static Credit compute(std::uint8_t n) {
+        return credit(n, ComputeInputs{2 * kPflop, Amount(1'000)});
     }
-    static FileCredit data(std::uint8_t n) {
-        CreditInputs in;
-        in.tokens = 4;
-        in.price = Amount(5'000'000);
-        in.quality_ppm = 500'000;
-        FileCredit out = credit(CreditKind::kData, n, in);
+    static Credit data(std::uint8_t n) {
+        Credit out = credit(n, DataInputs{4, Amount(5'000'000), 500'000});
         out.earner = address(0xdd);
         return out;
     }
-    static FileCredit verification(std::uint8_t n) {
-        CreditInputs in;
-        in.flops = 2 * kPflop;
-        in.price = Amount(1'000);
-        in.premium_ppm = 1'100'000;
-        FileCredit out = credit(CreditKind::kVerification, n, in);
+    static Credit verification(std::uint8_t n) {
+        Credit out = credit(n, VerificationInputs{2 * kPflop, Amount(1'000), 1'100'000});
         out.node = address(0x30);
         return out;
     }
-    static FileCredit uptime(std::uint8_t n, std::uint64_t on) {
-        CreditInputs in;
-        in.compute = Amount(on);
-        in.uptime_ppm = 1'000'000;
-        in.bonus_max_ppm = 50'000;
-        return credit(CreditKind::kUptime, n, in);
+    static Credit uptime(std::uint8_t n, std::uint64_t on) {
+        return credit(
+            n,
+            UptimeInputs{.compute = Amount(on), .uptime_ppm = 1'000'000, .bonus_max_ppm = 50'000});
     }
-    static FileCredit fee(std::uint64_t on) {
-        CreditInputs in;
-        in.charged = Amount(on);
-        in.fee_ppm = 20'000;
-        FileCredit out = credit(CreditKind::kFee, 0x60, in);
+    static Credit fee(std::uint64_t on) {
+        Credit out = credit(0x60, FeeInputs{.charged = Amount(on), .fee_ppm = 20'000});
         out.node.reset();
         return out;
     }
     static void release(EpochFile& file) {
         Amount spent;
-        for (const FileCredit& credit : file.credits)
+        for (const Credit& credit : file.credits)
             spent = *spent.plus(credit.amount);
         file.releases = {{kOwner, spent}};
     }
@@ -158,13 +145,15 @@ TEST_F(FactCheckTest, WhatWasDoneIsAccepted) {
 TEST_F(FactCheckTest, EveryLieIsNamedWithItsCredit) {
     struct Lie {
         const char* about;
-        std::function<void(EpochFile&)> tell;
+        std::function<void(EpochFile&)> apply;
         const char* named;
     };
     const std::vector<Lie> lies = {
-        {"another price", [](EpochFile& f) { f.credits[0].inputs.price = Amount(1'001); },
+        {"another price",
+         [](EpochFile& f) { std::get<ComputeInputs>(f.credits[0].inputs).price = Amount(1'001); },
          "credit compute-1: the job's price is 1000"},
-        {"more FLOPs", [](EpochFile& f) { f.credits[0].inputs.flops += 1; },
+        {"more FLOPs",
+         [](EpochFile& f) { std::get<ComputeInputs>(f.credits[0].inputs).flops += 1; },
          "credit compute-1: unit 0x0101"},
         {"another earner", [](EpochFile& f) { f.credits[0].earner = address(7); },
          "credit compute-1: unit 0x0101"},
@@ -188,11 +177,14 @@ TEST_F(FactCheckTest, EveryLieIsNamedWithItsCredit) {
          "credit again: compute of unit 0x0101"},
         {"a credit twice", [](EpochFile& f) { f.credits.push_back(f.credits[2]); },
          "credit verification-2 was paid by epoch 1 already"},
-        {"tokens that nobody used", [](EpochFile& f) { f.credits[1].inputs.tokens = 5; },
+        {"tokens that nobody used",
+         [](EpochFile& f) { std::get<DataInputs>(f.credits[1].inputs).tokens = 5; },
          "credit data-1: unit 0x0101"},
-        {"a better dataset", [](EpochFile& f) { f.credits[1].inputs.quality_ppm = 1'000'000; },
+        {"a better dataset",
+         [](EpochFile& f) { std::get<DataInputs>(f.credits[1].inputs).quality_ppm = 1'000'000; },
          "credit data-1: the dataset's quality is 500000"},
-        {"a dearer dataset", [](EpochFile& f) { f.credits[1].inputs.price = Amount(1); },
+        {"a dearer dataset",
+         [](EpochFile& f) { std::get<DataInputs>(f.credits[1].inputs).price = Amount(1); },
          "credit data-1: the dataset's price is 5000000"},
         {"another provider", [](EpochFile& f) { f.credits[1].earner = address(7); },
          "credit data-1: the dataset is 0xdddd"},
@@ -205,10 +197,10 @@ TEST_F(FactCheckTest, EveryLieIsNamedWithItsCredit) {
          },
          "credit verification-2: 1 reports"},
         {"a bonus on what was not earned",
-         [](EpochFile& f) { f.credits[3].inputs.compute = Amount(2'001); },
+         [](EpochFile& f) { std::get<UptimeInputs>(f.credits[3].inputs).compute = Amount(2'001); },
          "credit uptime-1: a bonus on more"},
         {"a fee on what was not credited",
-         [](EpochFile& f) { f.credits[4].inputs.charged = Amount(4'311); },
+         [](EpochFile& f) { std::get<FeeInputs>(f.credits[4].inputs).charged = Amount(4'311); },
          "credit fee-96: fees on more"},
         {"an earner who is left out", [](EpochFile& f) { f.credits.erase(f.credits.begin()); },
          "credit uptime-1: a bonus on more"},
@@ -216,13 +208,14 @@ TEST_F(FactCheckTest, EveryLieIsNamedWithItsCredit) {
          [](EpochFile& f) {
              f.credits.erase(f.credits.begin());
              f.credits.erase(f.credits.begin() + 2);
-             f.credits.back().inputs.charged = Amount(1);
+             std::get<FeeInputs>(f.credits.back().inputs).charged = Amount(1);
          },
          "unit 0x0101010101010101010101010101010101010101010101010101010101010101 of round 1 is "
          "final, and 0x4141"},
     };
-    for (const auto& [about, tell, named] : lies)
-        EXPECT_TRUE(first_problem(tell).starts_with(named)) << about << ": " << first_problem(tell);
+    for (const auto& [about, apply, named] : lies)
+        EXPECT_TRUE(first_problem(apply).starts_with(named))
+            << about << ": " << first_problem(apply);
 }
 
 TEST_F(FactCheckTest, WhatAnEarlierEpochPaidIsNotPaidAgain) {

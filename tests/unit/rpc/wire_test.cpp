@@ -27,8 +27,8 @@ class WireTest : public ::testing::Test {
         out.delta_root = digest(3);
         return protocol::sign(protocol::signing_domain(1, {}), out, key_);
     }
-    VerifyTask verify_task() const {
-        VerifyTask task;
+    records::VerifyTask verify_task() const {
+        records::VerifyTask task;
         task.unit = job_.unit(0);
         task.record = job_.record;
         task.inputs = job_.inputs;
@@ -46,9 +46,10 @@ class WireTest : public ::testing::Test {
 };
 
 TEST_F(WireTest, TasksRoundTrip) {
-    const TrainTask train{job_.unit(0), job_.record, job_.inputs, 123};
-    for (const std::optional<Task>& task :
-         {std::optional<Task>(train), std::optional<Task>(verify_task()), std::optional<Task>()}) {
+    const records::TrainTask train{job_.unit(0), job_.record, job_.inputs, 123};
+    for (const std::optional<records::Task>& task :
+         {std::optional<records::Task>(train), std::optional<records::Task>(verify_task()),
+          std::optional<records::Task>()}) {
         v1::NextTaskResponse message;
         wire::write(task, message);
         const auto back = wire::read(message);
@@ -77,7 +78,8 @@ TEST_F(WireTest, ATaskWithAnAlteredRecordOrCommitmentIsMalformed) {
 }
 
 TEST_F(WireTest, ProfilesRoundTripAndBadOnesAreRefused) {
-    const NodeProfile profile{NodeRole::kVerifier, "cpu", 8ULL << 30, 12'345, "gym 0.1.0"};
+    const records::NodeProfile profile{records::NodeRole::kVerifier, "cpu", 8ULL << 30, 12'345,
+                                       "gym 0.1.0"};
     v1::NodeProfile message;
     wire::write(profile, message);
     EXPECT_EQ(wire::read(message).value(), profile);
@@ -95,7 +97,7 @@ TEST_F(WireTest, ProfilesRoundTripAndBadOnesAreRefused) {
 }
 
 TEST_F(WireTest, ReportsRoundTripAndNameTheCallerAsVerifier) {
-    ReportReveal reveal;
+    records::ReportReveal reveal;
     protocol::Report& report = reveal.report;
     report.unit = digest(1);
     report.draw = 3;
@@ -118,17 +120,17 @@ TEST_F(WireTest, ReportsRoundTripAndNameTheCallerAsVerifier) {
 }
 
 TEST_F(WireTest, StatusWithUnitsAndReceiptsRoundTrips) {
-    UnitView unit;
-    unit.unit = job_.unit(0);
-    unit.unit_id = protocol::unit_id(unit.unit);
+    records::UnitReceipt unit;
+    unit.key = job_.unit(0);
+    unit.id = protocol::unit_id(unit.key);
     unit.worker = key_.address();
-    unit.state = protocol::UnitState::kRejected;
-    unit.deadline_ms = 5;
+    unit.status.state = protocol::UnitState::kRejected;
+    unit.status.deadline_ms = 5;
     unit.reason_code = "step_differs";
     unit.reason = "step 3 differs";
-    unit.receipt = InclusionReceipt{4, digest(1), 1, 3, {digest(2), digest(3)}};
+    unit.inclusion = records::InclusionReceipt{4, digest(1), 1, 3, {digest(2), digest(3)}};
     unit.commitment = commitment();
-    NodeStatus status;
+    records::NodeStatus status;
     status.address = key_.address();
     status.excluded_because = "step 3 differs";
     status.units_final = 7;
@@ -152,12 +154,12 @@ TEST_F(WireTest, StatusWithUnitsAndReceiptsRoundTrips) {
 
 TEST_F(WireTest, SubmissionsAndNetworkFactsRoundTrip) {
     v1::SubmitCommitmentRequest request;
-    wire::write(CommitmentSubmission{commitment(), {1, 2, 3}}, request);
+    wire::write(records::CommitmentSubmission{commitment(), {1, 2, 3}}, request);
     const auto submission = wire::read(request);
     ASSERT_TRUE(submission.ok());
     EXPECT_EQ(submission->commitment, commitment());
     EXPECT_EQ(submission->records, (Bytes{1, 2, 3}));
-    NetworkInfo info{31337, key_.address(), 5, 6, 7, "v", 2, {}, {}, {}};
+    records::NetworkDescription info{31337, key_.address(), 5, 6, 7, "v", 2, {}, {}, {}};
     v1::GetNetworkResponse response;
     wire::write(info, response);
     const auto back = wire::read(response);

@@ -45,7 +45,7 @@ class AggregateTest : public ::testing::Test {
     std::function<void()> while_running_;  ///< a unit
     std::vector<engine::UnitResult> units_;
     std::optional<engine::AggregateResult> right_;
-    rpc::VerifyTask task_;
+    records::VerifyTask task_;
     std::unique_ptr<Verifier> verifier_;
 
     static std::vector<Address> workers() {
@@ -84,16 +84,16 @@ class AggregateTest : public ::testing::Test {
         verifier_.reset();
         verifier_ = Verifier::open(coordinator_, key_, options).value();
     }
-    rpc::UnitView& view(std::uint32_t slot) {
+    records::UnitReceipt& view(std::uint32_t slot) {
         return handler_.units[protocol::unit_id(job_.unit(slot))];
     }
     void show_units() {
         std::vector<Digest> leaves;
         for (std::uint32_t slot = 0; slot < kWorkers; ++slot) {
-            rpc::UnitView& unit = view(slot);
-            unit.unit = job_.unit(slot);
+            records::UnitReceipt& unit = view(slot);
+            unit.key = job_.unit(slot);
             unit.worker = job_.record.slots[slot].worker;
-            unit.state = slot == 0 ? UnitState::kVerified : UnitState::kFinal;
+            unit.status.state = slot == 0 ? UnitState::kVerified : UnitState::kFinal;
             unit.commitment =
                 protocol::sign(domain_, job_.commitment(slot, units_[slot]),
                                testing::test_key(static_cast<std::uint8_t>(1 + slot)));
@@ -102,9 +102,9 @@ class AggregateTest : public ::testing::Test {
         }
         chain_.epochs[kEpoch] = {commit::merkle_root(leaves), kWorkers, kRootBlock};
         for (std::uint32_t slot = 0; slot < kWorkers; ++slot)
-            view(slot).receipt =
-                rpc::InclusionReceipt{kEpoch, chain_.epochs[kEpoch].commitments_root, slot,
-                                      kWorkers, commit::merkle_prove(leaves, slot).value()};
+            view(slot).inclusion =
+                records::InclusionReceipt{kEpoch, chain_.epochs[kEpoch].commitments_root, slot,
+                                          kWorkers, commit::merkle_prove(leaves, slot).value()};
     }
     /// The coordinator makes the aggregate from these.
     void include(const std::vector<std::uint32_t>& slots) {

@@ -98,10 +98,10 @@ TEST_F(AggregateTest, AnAcceptedDeltaThatIsLeftOutIsTold) {
     verify();
     EXPECT_TRUE(told("contradiction").empty()) << "once, however often it is drawn";
     // Every reason that the rules know.
-    const rpc::UnitView honest = view(2);
-    view(2).state = UnitState::kDisputed;
+    const records::UnitReceipt honest = view(2);
+    view(2).status.state = UnitState::kDisputed;
     verify_anew();
-    view(2).state = UnitState::kRejected;
+    view(2).status.state = UnitState::kRejected;
     verify_anew();
     view(2) = honest;
     view(2).reason = "a report that was refuted kept it from being accepted in time";
@@ -171,7 +171,7 @@ TEST_F(AggregateTest, ADeltaThatIsUnderNoRootIsTold) {
     verify_anew();
     expect_contradiction("has delta " + real.hex() + " of unit 1 of round 1, which no commitment");
     show_units();
-    view(1).receipt.reset();
+    view(1).inclusion.reset();
     verify_anew();
     expect_contradiction("unit 1 of round 1");
     show_units();

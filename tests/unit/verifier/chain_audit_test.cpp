@@ -42,7 +42,7 @@ class ChainAuditTest : public ::testing::Test {
     /// An honest round: unit 0 is committed, under the root on chain, and drawn.
     void SetUp() override {
         const engine::UnitResult result = job_.run(0);
-        rpc::VerifyTask task;
+        records::VerifyTask task;
         task.unit = job_.unit(0);
         task.record = job_.record;
         task.inputs = job_.inputs;
@@ -53,15 +53,15 @@ class ChainAuditTest : public ::testing::Test {
         handler_.commitments[unit_] = {task.commitment, engine::encode_records(result.records)};
         handler_.tasks[key_.address()] = task;
         for (std::uint32_t slot = 0; slot < 3; ++slot) {
-            rpc::UnitView view;
-            view.unit = job_.unit(slot);
+            records::UnitReceipt view;
+            view.key = job_.unit(slot);
             view.worker = job_.record.slots[slot].worker;
-            view.state = UnitState::kSampled;
-            handler_.units[protocol::unit_id(view.unit)] = view;
+            view.status.state = UnitState::kSampled;
+            handler_.units[protocol::unit_id(view.key)] = view;
         }
         const std::vector<Digest> leaves{commit::sha256(as_bytes("another unit")),
                                          protocol::commitment_leaf(task.commitment)};
-        handler_.units[unit_].receipt = rpc::InclusionReceipt{
+        handler_.units[unit_].inclusion = records::InclusionReceipt{
             kEpoch, commit::merkle_root(leaves), 1, 2, commit::merkle_prove(leaves, 1).value()};
         chain_.post(job_.record, kEpoch);
         chain_.epochs[kEpoch] = {commit::merkle_root(leaves), 2, kRootBlock};
@@ -72,7 +72,9 @@ class ChainAuditTest : public ::testing::Test {
         options.on_event = [this](const VerifierEvent& event) { events_.push_back(event); };
         verifier_ = Verifier::open(coordinator_, key_, options).value();
     }
-    rpc::VerifyTask& task() { return std::get<rpc::VerifyTask>(handler_.tasks.at(key_.address())); }
+    records::VerifyTask& task() {
+        return std::get<records::VerifyTask>(handler_.tasks.at(key_.address()));
+    }
     /// What the verifier says to a round that was tampered with; it must not report on it.
     Error refusal() {
         const auto ran = verifier_->run_once({});
@@ -105,17 +107,17 @@ TEST_F(ChainAuditTest, AnotherRootThanTheChainsIsRefused) {
 }
 
 TEST_F(ChainAuditTest, ACommitmentThatIsNotUnderTheRootIsRefused) {
-    auto& receipt = *handler_.units[unit_].receipt;
+    auto& receipt = *handler_.units[unit_].inclusion;
     const auto honest = receipt;
     receipt.siblings[0].data[0] ^= 1;
     EXPECT_EQ(refusal().code, ErrorCode::kMismatch);
     receipt = honest;
     receipt.leaf_index = 0;
     EXPECT_EQ(refusal().code, ErrorCode::kMismatch);
-    handler_.units[unit_].receipt.reset();
+    handler_.units[unit_].inclusion.reset();
     EXPECT_EQ(refusal().code, ErrorCode::kMismatch);
     // The count is the chain's: a proof in a tree of another size is none.
-    handler_.units[unit_].receipt = honest;
+    handler_.units[unit_].inclusion = honest;
     chain_.epochs[kEpoch].count = 1;
     EXPECT_EQ(refusal().code, ErrorCode::kMismatch);
 }
@@ -159,7 +161,7 @@ TEST_F(ChainAuditTest, WhatIsNotOnChainYetIsAskedForLater) {
 }
 
 TEST_F(ChainAuditTest, ASampleThatIsNotTheBeaconsIsToldOnceARound) {
-    handler_.units[protocol::unit_id(job_.unit(1))].state = UnitState::kUnsampled;
+    handler_.units[protocol::unit_id(job_.unit(1))].status.state = UnitState::kUnsampled;
     const auto honest = handler_.tasks[key_.address()];
     ASSERT_TRUE(verifier_->run_once({}).value());
     ASSERT_EQ(count("contradiction"), 1u);
@@ -178,12 +180,12 @@ TEST_F(ChainAuditTest, TheAuditComparesEveryStateThatTells) {
     ASSERT_FALSE(protocol::is_sampled(beacon, low, job_.record.sampling.floor_ppm));
     const auto contradictions = [&](std::uint32_t slot, UnitState state) {
         auto& unit = handler_.units[protocol::unit_id(job_.unit(slot))];
-        const UnitState before = std::exchange(unit.state, state);
+        const UnitState before = std::exchange(unit.status.state, state);
         const auto found = audit_sample(coordinator_, job_.record, beacon).value();
-        unit.state = before;
+        unit.status.state = before;
         return found.size();
     };
-    handler_.units[low].state = UnitState::kUnsampled;
+    handler_.units[low].status.state = UnitState::kUnsampled;
     EXPECT_EQ(contradictions(0, UnitState::kSampled), 0u);
     EXPECT_EQ(contradictions(0, UnitState::kVerified), 0u);
     EXPECT_EQ(contradictions(0, UnitState::kFinal), 0u) << "both ways lead there";

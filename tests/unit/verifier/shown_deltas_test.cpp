@@ -76,7 +76,7 @@ TEST_F(AggregateTest, ADeltaThatNobodyCommittedToIsChallenged) {
 TEST_F(AggregateTest, ADeltaIsNobodysOnlyIfAllCommitmentsAreKnown) {
     units_[1] = units_[0];
     include({0, 1, 2});
-    view(2).receipt.reset();
+    view(2).inclusion.reset();
     verify_anew();
     EXPECT_EQ(contradictions("unit 1 of round 1, which no commitment"), 1);
     EXPECT_TRUE(claims_->list().empty());

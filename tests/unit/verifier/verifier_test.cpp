@@ -41,7 +41,7 @@ class VerifierTest : public ::testing::Test {
     /// The worker committed to `result`; the verifier is drawn.
     void draw(const engine::UnitResult& result) { draw(job_.commitment(0, result), result); }
     void draw(const protocol::UnitCommitment& commitment, const engine::UnitResult& result) {
-        rpc::VerifyTask task;
+        records::VerifyTask task;
         task.unit = job_.unit(0);
         task.record = job_.record;
         task.inputs = job_.inputs;
@@ -51,7 +51,9 @@ class VerifierTest : public ::testing::Test {
         handler_.commitments[unit_] = {task.commitment, engine::encode_records(result.records)};
         handler_.tasks[key_.address()] = task;
     }
-    rpc::VerifyTask& task() { return std::get<rpc::VerifyTask>(handler_.tasks.at(key_.address())); }
+    records::VerifyTask& task() {
+        return std::get<records::VerifyTask>(handler_.tasks.at(key_.address()));
+    }
     /// A worker that went on honestly after a wrong loss at one step.
     engine::UnitResult wrong_from(std::uint64_t step) const {
         engine::UnitResult result = job_.run(0);
@@ -66,7 +68,7 @@ TEST_F(VerifierTest, AnHonestUnitIsVerified) {
     draw(job_.run(0));
     ASSERT_TRUE(run_once().value());
     EXPECT_EQ(names(), (std::vector<std::string>{"started", "reported", "verified"}));
-    const rpc::ReportReveal& reveal = handler_.reveals.at(unit_);
+    const records::ReportReveal& reveal = handler_.reveals.at(unit_);
     EXPECT_EQ(reveal.report.records_root, job_.run(0).records_root);
     EXPECT_EQ(reveal.records, engine::encode_records(job_.run(0).records));
 }
@@ -185,7 +187,7 @@ TEST_F(VerifierTest, AnAggregateUnitIsRecomputedFromItsDeltas) {
     const std::vector deltas{engine::Delta::decode(job_.program, unit.delta).value()};
     const auto expected = engine::run_aggregate(job_.program, job_.base, momentum, deltas).value();
 
-    rpc::VerifyTask aggregate;
+    records::VerifyTask aggregate;
     aggregate.unit = job_.unit(protocol::kAggregateSlot);
     aggregate.record = job_.record;
     aggregate.inputs = job_.inputs;

@@ -90,7 +90,7 @@ TEST_F(WithheldDeltaTest, ThatItsUnitDoesNotGiveIsTheWorkersFault) {
     EXPECT_EQ(claim.role, player::Role::kChallenge);
     EXPECT_EQ(claim.key, job_.unit(kSlot));
     EXPECT_EQ(claim.evidence.commitment, *view(kSlot).commitment);
-    EXPECT_EQ(claim.evidence.path, view(kSlot).receipt->siblings);
+    EXPECT_EQ(claim.evidence.path, view(kSlot).inclusion->siblings);
     EXPECT_EQ(claim.dataset_blob, *job_.inputs.dataset_blob);
     // Once, however often the task comes.
     const std::size_t before = events_.size();
@@ -158,13 +158,13 @@ TEST_F(WithheldDeltaTest, TheClaimOnAnAggregateNamesTheDataset) {
 
 TEST_F(WithheldDeltaTest, TheDeltasOfATaskAreOfWorkersAndAscend) {
     ASSERT_TRUE(check_task(domain_, task_).ok());
-    const auto expect_mismatch = [&](const rpc::VerifyTask& task, const std::string& part) {
+    const auto expect_mismatch = [&](const records::VerifyTask& task, const std::string& part) {
         const Status checked = check_task(domain_, task);
         ASSERT_FALSE(checked.ok());
         EXPECT_EQ(checked.error().code, ErrorCode::kMismatch);
         EXPECT_NE(checked.error().message.find(part), std::string::npos) << checked.error().message;
     };
-    rpc::VerifyTask task = task_;
+    records::VerifyTask task = task_;
     std::swap(task.deltas[0], task.deltas[1]);
     expect_mismatch(task, "do not ascend by slot: slot 0 is behind slot 1");
     task = task_;

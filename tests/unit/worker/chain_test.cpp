@@ -51,8 +51,8 @@ class WorkerChainTest : public ::testing::Test {
     }
     void assign() {
         handler_.tasks[key_.address()] = job_.task(0);
-        rpc::UnitView view;
-        view.unit = job_.unit(0);
+        records::UnitReceipt view;
+        view.key = job_.unit(0);
         view.worker = key_.address();
         handler_.units[unit_] = view;
     }
@@ -94,9 +94,9 @@ TEST_F(WorkerChainTest, AReceiptCountsOnceItsRootIsOnChain) {
     ASSERT_TRUE(worker_->run_once({}).ok());
     const Digest leaf = protocol::commitment_leaf(handler_.commitments[unit_].commitment);
     const std::vector<Digest> leaves{leaf, Digest{}};
-    const rpc::InclusionReceipt receipt{4, commit::merkle_root(leaves), 0, 2,
-                                        commit::merkle_prove(leaves, 0).value()};
-    handler_.units[unit_].receipt = receipt;
+    const records::InclusionReceipt receipt{4, commit::merkle_root(leaves), 0, 2,
+                                            commit::merkle_prove(leaves, 0).value()};
+    handler_.units[unit_].inclusion = receipt;
     ASSERT_TRUE(worker_->track({}).ok());
     EXPECT_EQ(count("receipt"), 0u) << "not posted yet";
     chain_.epochs[4] = {Digest{}, 2, 10};
@@ -135,7 +135,7 @@ TEST_F(WorkerChainTest, AForgottenUnitIsNeverSignedForUnderAnotherRecord) {
     ASSERT_TRUE(worker_->journal().entries().empty()) << "the unit itself is forgotten";
     restart();
     // The coordinator serves the slot again, with other inputs; it even put that on chain.
-    rpc::TrainTask task = job_.task(0);
+    records::TrainTask task = job_.task(0);
     task.record.job_seed.data[0] ^= 1;
     handler_.tasks[key_.address()] = task;
     chain_.post(task.record, 0);

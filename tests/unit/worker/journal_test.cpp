@@ -32,7 +32,7 @@ TEST_F(JournalTest, EntriesRoundTripWithAndWithoutReceipt) {
     JournalEntry written = entry(1);
     EXPECT_EQ(decode_journal_entry(encode(written)).value(), written);
     written.leaf = Digest{};
-    written.receipt = rpc::InclusionReceipt{9, {}, 1, 2, {Digest{}}};
+    written.receipt = records::InclusionReceipt{9, {}, 1, 2, {Digest{}}};
     written.state = protocol::UnitState::kDisputed;
     written.defended = true;
     written.reason = "why";

@@ -47,11 +47,11 @@ class WorkerTest : public ::testing::Test {
     }
     void assign(std::uint32_t slot) {
         handler_.tasks[key_.address()] = job_.task(slot);
-        rpc::UnitView view;
-        view.unit = job_.unit(slot);
-        view.unit_id = protocol::unit_id(view.unit);
+        records::UnitReceipt view;
+        view.key = job_.unit(slot);
+        view.id = protocol::unit_id(view.key);
         view.worker = key_.address();
-        handler_.units[view.unit_id] = view;
+        handler_.units[view.id] = view;
     }
     Result<bool> run_once() { return worker_->run_once({}); }
     Status track() { return worker_->track({}); }
@@ -143,7 +143,7 @@ TEST_F(WorkerTest, AStoppedUnitLeavesNoCommitment) {
 TEST_F(WorkerTest, RefusesAnotherWorkersSlotAForeignRecordAndALateTask) {
     assign(1);
     EXPECT_EQ(run_once().error().code, ErrorCode::kMismatch);
-    rpc::TrainTask task = job_.task(0);
+    records::TrainTask task = job_.task(0);
     task.unit.round = 2;
     handler_.tasks[key_.address()] = task;
     EXPECT_EQ(run_once().error().code, ErrorCode::kMismatch);
@@ -157,12 +157,12 @@ TEST_F(WorkerTest, RefusesAnotherWorkersSlotAForeignRecordAndALateTask) {
 TEST_F(WorkerTest, KeepsInputsUntilTheUnitIsFinalAndThenForgetsThem) {
     ASSERT_TRUE(run_once().ok());
     const Digest delta = handler_.commitments[unit_].commitment.commitment.delta_root;
-    handler_.units[unit_].state = UnitState::kVerified;
+    handler_.units[unit_].status.state = UnitState::kVerified;
     ASSERT_TRUE(track().ok());
     EXPECT_EQ(worker_->journal().entries().size(), 1u);
     EXPECT_TRUE(cached(delta));
     EXPECT_TRUE(cached(job_.inputs.base_state_blob));
-    handler_.units[unit_].state = UnitState::kFinal;
+    handler_.units[unit_].status.state = UnitState::kFinal;
     ASSERT_TRUE(track().ok());
     EXPECT_TRUE(worker_->journal().entries().empty());
     EXPECT_EQ(events_.back(), "ended");
@@ -175,14 +175,14 @@ TEST_F(WorkerTest, AReceiptIsKeptOnlyIfItProvesTheCommitment) {
     ASSERT_TRUE(run_once().ok());
     const Digest leaf = protocol::commitment_leaf(handler_.commitments[unit_].commitment);
     const std::vector<Digest> leaves{Digest{}, leaf};
-    rpc::InclusionReceipt receipt{1, commit::merkle_root(leaves), 1, 2,
-                                  commit::merkle_prove(leaves, 1).value()};
-    rpc::InclusionReceipt forged = receipt;
+    records::InclusionReceipt receipt{1, commit::merkle_root(leaves), 1, 2,
+                                      commit::merkle_prove(leaves, 1).value()};
+    records::InclusionReceipt forged = receipt;
     forged.commitments_root.data[0] ^= 1;
-    handler_.units[unit_].receipt = forged;
+    handler_.units[unit_].inclusion = forged;
     ASSERT_TRUE(track().ok());
     EXPECT_FALSE(worker_->journal().entries()[0].receipt.has_value());
-    handler_.units[unit_].receipt = receipt;
+    handler_.units[unit_].inclusion = receipt;
     ASSERT_TRUE(track().ok());
     EXPECT_EQ(worker_->journal().entries()[0].receipt, receipt);
     EXPECT_EQ(events_.back(), "receipt");
@@ -190,7 +190,7 @@ TEST_F(WorkerTest, AReceiptIsKeptOnlyIfItProvesTheCommitment) {
 
 TEST_F(WorkerTest, DefendsADisputedUnitThatItStillComputesOnce) {
     ASSERT_TRUE(run_once().ok());
-    handler_.units[unit_].state = UnitState::kDisputed;
+    handler_.units[unit_].status.state = UnitState::kDisputed;
     handler_.units[unit_].reason = "step 2 differs";
     ASSERT_TRUE(track().ok());
     EXPECT_TRUE(handler_.defended.contains(unit_));
@@ -215,7 +215,7 @@ TEST_F(WorkerTest, DoesNotDefendWhatItCannotReproduce) {
     worker_.reset();
     ASSERT_TRUE(UnitJournal::open(dir_.path() / "units")->save(entry).ok());
     worker_ = open();
-    handler_.units[unit_].state = UnitState::kDisputed;
+    handler_.units[unit_].status.state = UnitState::kDisputed;
     ASSERT_TRUE(track().ok());
     EXPECT_TRUE(handler_.defended.empty());
 }
@@ -226,7 +226,7 @@ TEST_F(WorkerTest, DefenceCanBeSwitchedOff) {
     WorkerOptions off = options();
     off.defend_disputes = false;
     worker_ = Worker::open(coordinator_, key_, clock_, off).value();
-    handler_.units[unit_].state = UnitState::kDisputed;
+    handler_.units[unit_].status.state = UnitState::kDisputed;
     ASSERT_TRUE(track().ok());
     EXPECT_TRUE(handler_.defended.empty());
 }
@@ -239,7 +239,7 @@ TEST_F(WorkerTest, AUnitThatTheCoordinatorForgotIsDropped) {
 }
 
 TEST_F(WorkerTest, AVerifiersTaskIsRefused) {
-    handler_.tasks[key_.address()] = rpc::VerifyTask{};
+    handler_.tasks[key_.address()] = records::VerifyTask{};
     EXPECT_EQ(run_once().error().code, ErrorCode::kConflict);
 }
 

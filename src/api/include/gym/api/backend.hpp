@@ -22,10 +22,11 @@
 #include "gym/registry/published.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
+#include "gym/rewards/claim_proof.hpp"
 #include "gym/rewards/queries.hpp"
 
-/// What the handlers ask of the world, as small interfaces: tests answer from memory, gym-api from
-/// PostgreSQL. Every method: thread-safe; @errors kUnavailable when the database does not answer.
+/// The interfaces that the handlers need: tests implement them in memory, gym-api with PostgreSQL.
+/// Every method: thread-safe; @errors kUnavailable when the database does not answer.
 namespace gym::api {
 
 struct AccountView {
@@ -41,13 +42,13 @@ struct JobCost {
     Amount spent;     ///< drawn by final units
     Amount reserved;  ///< pending compute credits of units that are not final
     Amount left;      ///< neither
-    Amount refunded;  ///< back to the owner, after the job's end
-    /// What the units that were assigned may still cost at the most: reserved, data, verification,
-    /// bonus and fee. Absent until the network's services have said what bounds it.
+    Amount refunded;  ///< returned to the owner after the job's end
+    /// The most that assigned units may still cost: reserved, data, verification, bonus and fee.
+    /// Absent until the network's services have published the rates.
     std::optional<Amount> committed = {};
 };
 
-/// What a job has paid for, by kind of credit.
+/// A job's payments by kind of credit.
 struct JobBill {
     Digest job_id;
     Amount spent;  ///< what left its escrow for credits: the sum of all posted ones
@@ -71,7 +72,7 @@ struct JobView {
 };
 
 /// A verifier's report, without what is not public: its records, trace and salt.
-struct ReportLine {
+struct ReportView {
     std::uint32_t draw = 0;
     Address verifier;
     UnixMs committed_at_ms = 0;
@@ -83,16 +84,16 @@ struct ReportLine {
 struct UnitView {
     registry::Unit unit;
     std::vector<registry::UnitEventRow> history;  ///< ascending
-    std::vector<ReportLine> reports;
+    std::vector<ReportView> reports;
 };
 
-/// A round with what the coordinator signed for it.
+/// A round and the coordinator's signed commitment to its aggregate.
 struct RoundView {
     registry::Round round;
     std::optional<Bytes> aggregate;  ///< its signed commitment
 };
 
-/// Where things are on chain.
+/// The chain and the addresses of the contracts.
 struct Network {
     std::uint64_t chain_id = 0;
     Address token;
@@ -103,10 +104,10 @@ struct Network {
     Address dispute_game;
 };
 
-/// What jobs pay on top of their work, and what it comes to at the most.
+/// The fee on top of work, and the bound on a job's costs.
 struct NetworkTerms {
     rewards::PublishedFee fee;
-    /// Of coordinator and gym-rewards whatever is more; absent until both have said it.
+    /// The larger of the rates of coordinator and gym-rewards; absent until both are published.
     std::optional<protocol::CostRates> bound = {};
 };
 
@@ -147,7 +148,7 @@ class Queries {
         const registry::DatasetFilter& filter) = 0;
     /// @errors kNotFound.
     virtual Result<registry::Dataset> dataset(const Digest& root) = 0;
-    /// What datasets are measured with, newest first.
+    /// The evaluations that datasets are measured with, newest first.
     virtual Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t limit) = 0;
     /// @errors kNotFound.
     virtual Result<registry::Evaluation> evaluation(const Digest& id) = 0;
@@ -158,10 +159,10 @@ class Queries {
     virtual Result<std::vector<registry::PublishedReport>> reports(const Digest& job_id,
                                                                    std::uint64_t round,
                                                                    const registry::Page& page) = 0;
-    /// Whose deadlines are over. @errors kNotFound for an unknown node.
+    /// Challenges whose deadlines are over. @errors kNotFound for an unknown node.
     virtual Result<std::vector<protocol::PublishedChallenge>> challenges(
         const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) = 0;
-    /// @errors kNotFound before gym-rewards said it.
+    /// @errors kNotFound until gym-rewards has published its fee.
     virtual Result<NetworkTerms> terms() = 0;
     /// The arguments of RewardsDistributor.claim(). @errors kNotFound for an address that the
     /// active root does not pay.
@@ -185,7 +186,7 @@ struct Submission {
     Address owner;
     std::string idempotency_key;
     std::string spec_yaml;
-    bool again = false;  ///< although a job with the same text is running
+    bool again = false;  ///< submit even if a job with the same text is running
 };
 struct Submitted {
     registry::Job job;
@@ -224,16 +225,16 @@ class Submissions {
     /// @errors kNotFound, kPermissionDenied (another owner's job), kConflict (it has ended).
     virtual Result<registry::Job> request_job(const Address& owner, const Digest& id,
                                               registry::JobRequest request) = 0;
-    /// Locks more of the owner's money for a job; one that is paused goes on. The same request
+    /// Locks more of the owner's money for a job and resumes it if it is paused. The same request
     /// again adds nothing. @errors as request_job; kInsufficientFunds; kConflict (the key was used
     /// with another amount).
     virtual Result<registry::Job> fund_job(const Funding& funding) = 0;
     /// Keeps a token file and registers it with its novelty against all that was registered
-    /// before. A root is registered once: the owner who sends it again, under whatever name, gets
-    /// the record as it is.
+    /// before. A root is registered once: an owner that sends it again, under any name, gets the
+    /// existing record.
     /// @errors kMalformed, kOutOfRange (the file); kMismatch (another root); kInvalidArgument (name
-    /// or licence); kOutOfRange (the price); kConflict (it is somebody else's, or was registered
-    /// with other terms).
+    /// or licence); kOutOfRange (the price); kConflict (it belongs to another owner, or was
+    /// registered with other terms).
     virtual Result<AddedDataset> add_dataset(const DatasetOffer& offer) = 0;
 };
 

@@ -10,7 +10,7 @@
 #include "gym/blob/blob_store.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
-#include "gym/rewards/proof_cache.hpp"
+#include "gym/rewards/claim_proof.hpp"
 
 namespace gym::api {
 

@@ -13,11 +13,11 @@
 
 namespace gym::api {
 
-/// What a transfer has done so far; the balance of an account is the sum of its kPosted alone.
+/// The effect of a transfer so far. The balance of an account is the sum of its kPosted lines.
 enum class LineState {
     kPosted,    ///< it moved its amount
-    kPending,   ///< it reserves its amount and nothing has ended that yet
-    kEnded,     ///< it reserved its amount until another line posted or released it
+    kPending,   ///< it reserves its amount
+    kEnded,     ///< its reservation was posted or released by another line
     kReleased,  ///< it gave a reservation back
 };
 [[nodiscard]] std::string_view to_string(LineState state) noexcept;

@@ -77,7 +77,7 @@ struct CallRequest {
     std::optional<std::uint64_t> gas_limit;
 };
 
-/// What the EVM answered: output, or revert data. A revert is an answer, not a failure of the
+/// The EVM's answer: output, or revert data. A revert is an answer, not a failure of the
 /// client.
 struct CallOutcome {
     bool reverted = false;

@@ -13,7 +13,7 @@
 
 namespace gym::chain {
 
-/// What the caller wants done on chain, once. The id makes it once: pick it from what causes the
+/// A transaction that the caller wants once. The id makes it unique: derive it from what causes the
 /// transaction
 /// ("payout-root:7"), so that a repeat of the cause finds the same intent.
 struct IntentRequest {

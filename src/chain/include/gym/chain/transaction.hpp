@@ -32,15 +32,6 @@ struct SignedTransaction {
 [[nodiscard]] SignedTransaction sign_transaction(const Transaction& transaction,
                                                  const crypto::PrivateKey& key);
 
-struct RecoveredTransaction {
-    Transaction transaction;
-    Address from;
-    Digest hash;
-};
-
-/// Decodes raw bytes and recovers the sender. Strict. @errors kMalformed, kUnauthenticated.
-[[nodiscard]] Result<RecoveredTransaction> decode_transaction(ByteView raw);
-
 /// Where a contract created by `from` with `nonce` lives.
 [[nodiscard]] Address created_address(const Address& from, std::uint64_t nonce);
 

@@ -41,7 +41,7 @@ struct TxPolicy {
     bool verify_receipts = true;
 };
 
-/// What one tick saw and did; counts for gauges and logs.
+/// The counts of one tick, for gauges and logs.
 struct TickReport {
     std::uint32_t signed_new = 0;
     std::uint32_t bumped = 0;
@@ -55,15 +55,15 @@ struct TickReport {
     std::vector<std::string> warnings;
 };
 
-/// Turns revert data into "JobEscrow.CapExceeded(cap=5, asked=6)"; see describe_revert in
-/// contracts.hpp.
+/// Turns revert data into "JobEscrow.CapExceeded(cap=5, asked=6)"; see gym/contracts/call.hpp:
+/// describe_revert().
 using RevertDecoder = std::function<std::string(ByteView revert_data)>;
 
 /// The hash of a transaction that a node has taken. A version with higher fees may follow it.
 using OnSent = std::function<void(const Digest& hash)>;
 
 /// Sends intents of one key on one chain, each exactly once. All state is in the store: a process
-/// may die at any point and another manager over the same store goes on, neither paying twice nor
+/// may die at any point; another manager over the same store continues without paying twice or
 /// leaving a gap in the nonces. Order per intent: stored -> nonce and signed bytes stored ->
 /// broadcast (again and again) -> receipt in a finalized block -> settled. The key must not sign
 /// elsewhere. Two managers of one key at a time are safe (the store's unique nonce decides) but

@@ -13,4 +13,8 @@ namespace gym {
 /// `text` without those that are no line feed or tab.
 [[nodiscard]] std::string without_controls(std::string_view text);
 
+/// `text` for logs and databases: other than printable ASCII becomes '?', and "..." replaces what
+/// is beyond `size_max`.
+[[nodiscard]] std::string printable_ascii(std::string_view text, std::size_t size_max);
+
 }  // namespace gym

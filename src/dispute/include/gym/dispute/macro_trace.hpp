@@ -15,7 +15,7 @@
 #include "gym/dispute/trace_program.hpp"
 #include "gym/engine/op_runner.hpp"
 
-/// What a dispute asks for below a macro op: roots of its primitives' outputs, then the chunks of
+/// Answers of a dispute below a macro op: roots of its primitives' outputs, then the chunks of
 /// one of them.
 namespace gym::dispute {
 
@@ -34,6 +34,9 @@ struct TracedTensor {
     std::vector<Digest> chunk_leaves;
 
     [[nodiscard]] ByteView bytes() const { return std::as_const(*memory).bytes(); }
+    /// A copy of `bytes`, on the heap or in a file as `spill` says. @errors kIo.
+    [[nodiscard]] static Result<TracedTensor> copy(const Shape& shape, ByteView bytes,
+                                                   const SpillOptions& spill, unsigned threads);
     /// The content of chunk `index`, without padding. @pre there is one.
     [[nodiscard]] ByteView chunk(std::uint64_t index) const;
     /// Its tensor root.

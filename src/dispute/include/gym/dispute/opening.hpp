@@ -40,6 +40,11 @@ struct ByteSpan {
 /// touches; of merkle_verify().
 [[nodiscard]] Result<Bytes> check_chunks(const ChunksOpening& opening, const ByteSpan& span);
 
+/// The chunk of a tensor's bytes that has byte `offset`, with its path to the tensor's tree root.
+/// @errors kOutOfRange: there is no such byte.
+[[nodiscard]] Result<ChunksOpening> open_chunk(ByteView bytes, std::uint64_t offset,
+                                               unsigned threads);
+
 /// A list of tensors that operands are proven against.
 struct TensorList {
     Digest root;
@@ -51,65 +56,21 @@ struct OperandLists {
     TensorList state;       ///< before the step
 };
 /// The bytes of an element, computed from operands that are proven to be those of its record.
-/// @errors of check_opening().
+/// @errors kMismatch: a chunk or path does not lead to its root. kMalformed: a path of the wrong
+/// length. kShapeMismatch: not the chunks that the element reads. kOutOfRange: no such element.
 [[nodiscard]] Result<Bytes> compute_element(const ElementOp& op, const OperandLists& lists,
                                             std::span<const ChunksOpening> operands,
                                             std::uint64_t element);
 
-struct Opening {
-    RecordProof leaf;       ///< a trace leaf of the macro op
-    RecordProof primitive;  ///< one of its primitives
-    std::uint64_t element = 0;
-    std::vector<ChunksOpening> operands;
-    ChunksOpening output;  ///< the chunk in which the asserter has the element
-};
-
-/// What is agreed on (all but what the primitive and those after it wrote) or posted by the
-/// asserter (the macro op's primitives).
-struct OpeningRoots {
-    Digest macro;   ///< Merkle root over the outputs of the macro op's primitives
-    Digest leaves;  ///< over the step's trace leaves
-    Digest state;   ///< over the state before the step
-};
-
-/// The trees that paths are taken from.
-struct OpeningTrees {
-    commit::MerkleTree macro;
-    commit::MerkleTree leaves;
-    commit::MerkleTree state;
-    [[nodiscard]] OpeningRoots roots() const;
-};
-
 /// Up from a tensor's root to the root of the list that has it; constants are not asked for.
 using PathOf = std::function<Result<std::vector<Digest>>(const Source& source)>;
 
-/// What element `element` of a primitive reads of each operand.
+/// The chunks that element `element` of a primitive reads of each operand.
 /// @errors kOutOfRange if there is no such element; kShapeMismatch if `tensor` is another
 /// primitive's; those of `path_of`.
 [[nodiscard]] Result<std::vector<ChunksOpening>> open_operands(const PrimitiveRecord& record,
                                                                const TensorTrace& tensor,
                                                                std::uint64_t element,
                                                                const PathOf& path_of);
-
-/// Opens element `element` of a primitive.
-/// @param leaf any trace leaf that the macro op writes.
-/// @errors kOutOfRange if there is no such element or record; kShapeMismatch if `tensor` is not of
-/// this leaf's macro op.
-[[nodiscard]] Result<Opening> open_element(const TraceTrees& records, const OpeningTrees& trees,
-                                           const TraceProgram& trace, std::uint32_t leaf,
-                                           const TensorTrace& tensor, std::uint64_t element);
-
-struct ElementValues {
-    Bytes computed;  ///< by the primitive's definition
-    Bytes claimed;   ///< in the asserter's output
-};
-
-/// Decides an opening as the contract does. Pure.
-/// @errors kMismatch: a record, chunk or path does not lead to its root. kMalformed: bytes that are
-/// no record, a path of the wrong length. kShapeMismatch: not the chunks that the element reads.
-/// kOutOfRange: no such element.
-[[nodiscard]] Result<ElementValues> check_opening(const TraceHeader& header,
-                                                  const OpeningRoots& roots,
-                                                  const Opening& opening);
 
 }  // namespace gym::dispute

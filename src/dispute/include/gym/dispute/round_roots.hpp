@@ -7,8 +7,8 @@
 
 namespace gym::dispute {
 
-/// What a round record fixes for disputes. Both follow from its program and base state, so whoever
-/// works by the record computes them first and refuses a record that says otherwise.
+/// The roots that a round record fixes for disputes. Both follow from its program and base state: a
+/// node that works by a record computes them first and refuses a record that says otherwise.
 struct RoundRoots {
     Digest trace_root;          ///< trace_program.hpp
     Digest initial_state_root;  ///< of the base state with a fresh optimizer

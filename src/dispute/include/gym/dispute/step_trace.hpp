@@ -14,11 +14,11 @@
 #include "gym/engine/step_inputs.hpp"
 #include "gym/engine/unit.hpp"
 
-/// What a dispute about a unit asks for above the level of primitives: roots after steps, and roots
+/// Answers of a dispute about a unit above the level of primitives: roots after steps, and roots
 /// of the trace leaves of one step. Nothing of it is kept while a unit is trained.
 namespace gym::dispute {
 
-/// Nothing here changes a bit.
+/// Options that do not change a bit of the results.
 struct RerunOptions {
     engine::EngineOptions engine;
     std::function<void(const engine::UnitProgress&)> progress;  ///< after every step
@@ -84,12 +84,5 @@ using LeafSink = std::function<void(std::uint32_t leaf, ByteView bytes)>;
 [[nodiscard]] std::vector<Digest> next_state_roots(const TraceProgram& trace,
                                                    std::span<const Digest> before_roots,
                                                    std::span<const Digest> leaf_roots);
-
-/// What holds between a step's record, its trace leaves and the roots of the states around it: the
-/// contract checks this before it looks into any macro op.
-/// @errors kMismatch naming the field that is not what the trace program says.
-Status check_step(const TraceProgram& trace, std::span<const Digest> before_roots,
-                  std::span<const Digest> leaf_roots, const engine::StepRecord& record,
-                  const Digest& state_root_after);
 
 }  // namespace gym::dispute

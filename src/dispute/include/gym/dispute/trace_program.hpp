@@ -26,12 +26,12 @@ struct Shape {
 /// Where a tensor comes from: kind u8 | index u32, or kind u8 | root.
 struct Source {
     enum class Kind : std::uint8_t {
-        primitive = 1,  ///< output of primitive `index` of the same macro op, counted within it
-        leaf = 2,       ///< trace leaf `index` of the same step
-        state = 3,      ///< tensor `index` of the state before the step, in state_root()'s order
-        constant = 4,   ///< the tensor whose root is `root`
+        kPrimitive = 1,  ///< output of primitive `index` of the same macro op, counted within it
+        kLeaf = 2,       ///< trace leaf `index` of the same step
+        kState = 3,      ///< tensor `index` of the state before the step, in state_root()'s order
+        kConstant = 4,   ///< the tensor whose root is `root`
     };
-    Kind kind = Kind::leaf;
+    Kind kind = Kind::kLeaf;
     std::uint32_t index = 0;
     Digest root;  ///< constants only
     friend bool operator==(const Source&, const Source&) = default;
@@ -55,13 +55,13 @@ struct PrimitiveRecord {
 /// kind u8 | shape, and for computed leaves | first u32 | count u32 | writer u32.
 struct LeafRecord {
     enum class Kind : std::uint8_t {
-        computed = 0,  ///< an output of a macro op
-        batch = 1,     ///< the step's token windows
-        clock = 2,     ///< step of the job, step of the unit
-        random = 3,    ///< where random numbers are drawn
-        other = 4,     ///< an input of a program that does not train
+        kComputed = 0,  ///< an output of a macro op
+        kBatch = 1,     ///< the step's token windows
+        kClock = 2,     ///< step of the job, step of the unit
+        kRandom = 3,    ///< where random numbers are drawn
+        kOther = 4,     ///< an input of a program that does not train
     };
-    Kind kind = Kind::computed;
+    Kind kind = Kind::kComputed;
     Shape shape;
     std::uint32_t first = 0;   ///< the macro op's first primitive, counted through the program
     std::uint32_t count = 0;   ///< its primitives
@@ -85,8 +85,8 @@ struct StateRecord {
     friend bool operator==(const StateRecord&, const StateRecord&) = default;
 };
 
-/// What a contract needs to know of a program before any record: u32 each, in this order, but the
-/// delta's bytes u64; then the four roots.
+/// The facts about a program that a contract needs before any record: u32 each, in this order, but
+/// the delta's bytes u64; then the four roots.
 struct TraceHeader {
     std::uint32_t numerics_version = program::kNumericsVersion;
     std::uint32_t input_leaves = 0;  ///< leaves that are inputs; they come first
@@ -98,13 +98,13 @@ struct TraceHeader {
     std::uint32_t loss = kNoLeaf;
     std::uint32_t grad_norm = kNoLeaf;
     std::uint32_t skipped = kNoLeaf;
-    // What a batch is; all 0 for a program without one.
+    // The batch; all 0 for a program without one.
     std::uint32_t windows = 0;
     std::uint32_t window_tokens = 0;  ///< a window has one token more
     std::uint32_t stride = 0;         ///< windows begin at its multiples
     std::uint32_t vocabulary = 0;     ///< tokens that the model knows
     std::uint32_t classes = 0;        ///< of a classifier: the last token of a window is below it
-    // What a delta is.
+    // The delta.
     std::uint32_t parameters = 0;                 ///< state slots that are in it
     std::uint64_t delta_bytes = kDeltaHeadBytes;  ///< with its head
     // Bits of the outer step's constants; 0 for a program without them.

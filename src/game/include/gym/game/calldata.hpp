@@ -7,7 +7,7 @@
 /// Moves as calls of DisputeGame.
 namespace gym::game {
 
-/// A move as it is sent: which game, and where it is.
+/// A move as it is sent, with its game and the game's cursor.
 struct SentMove {
     Digest game;
     Cursor cursor;
@@ -16,9 +16,8 @@ struct SentMove {
 
 /// Selector and ABI encoding.
 [[nodiscard]] Bytes encode_call(const SentMove& sent);
-/// Strict. @errors kNotFound: another function; kMalformed.
-[[nodiscard]] Result<SentMove> decode_call(ByteView calldata);
-/// A call that the contract has taken, as it read it (abi_read_calldata). @errors as decode_call().
+/// Reads a call that the contract has accepted, as the contract read it (abi_read_calldata).
+/// @errors kNotFound: another function; kMalformed.
 [[nodiscard]] Result<SentMove> read_call(ByteView calldata);
 
 }  // namespace gym::game

@@ -12,10 +12,10 @@
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
 
-/// What a game is opened with, and how units and games are named (OpeningRules).
+/// The evidence that opens a game, and the names of units and games (OpeningRules).
 namespace gym::game {
 
-/// A signed commitment, its round record, and its path to the epoch's root.
+/// A signed commitment with its round record and its path to the epoch's root.
 struct Evidence {
     protocol::SignedCommitment commitment;
     protocol::RoundRecord record;
@@ -43,10 +43,10 @@ struct EpochRoot {
                                       const protocol::RoundRecord& record, const EpochRoot& epoch);
 /// The chain's name of a unit: keccak256(abi.encode(EIP-712 digest of the commitment, signer)).
 [[nodiscard]] Digest unit_name(const Digest& digest, const Address& signer);
-/// The same; the signature says who signed. @errors kUnauthenticated: nobody's signature.
+/// The same, with the signer recovered from the signature. @errors kUnauthenticated: not valid.
 [[nodiscard]] Result<Digest> unit_of(const crypto::Eip712Domain& domain,
                                      const protocol::SignedCommitment& commitment);
-/// Where every game about the unit begins.
+/// The cursor at which every game about the unit begins.
 [[nodiscard]] Cursor start_of(const Digest& unit, const UnitFacts& facts);
 
 /// A field of the commitment that its round record contradicts: 0 kind, 1 worker, 2 codec, 3 steps,
@@ -67,12 +67,11 @@ struct OpenCall {
     Evidence evidence;
     Digest salt;
 };
+/// Reads a call that the contract has accepted, as the contract read it (abi_read_calldata).
 /// @errors kNotFound: another function; kMalformed.
-[[nodiscard]] Result<OpenCall> decode_open(ByteView calldata);
-/// A call that the contract has taken, as it read it (abi_read_calldata). @errors as decode_open().
 [[nodiscard]] Result<OpenCall> read_open(ByteView calldata);
 
-/// Two things that were signed, or posted, and cannot both be right: a game that is won when it is
+/// Two records that were signed or posted and cannot both be right: a game that is won when it is
 /// opened (OpeningRules).
 struct Conflict {
     protocol::SignedCommitment commitment;
@@ -83,7 +82,7 @@ struct Conflict {
     friend bool operator==(const Conflict&, const Conflict&) = default;
 };
 
-/// What the contracts see in Conflict::other, by its length. A commitment's kind may be any.
+/// Conflict::other as the contracts read it, by its length. A commitment's kind may be any.
 using ConflictOther = std::variant<protocol::SignedCommitment, protocol::RoundRecordHead>;
 /// @errors kMalformed: they take it for neither.
 [[nodiscard]] Result<ConflictOther> read_conflict_other(ByteView other);
@@ -98,7 +97,7 @@ struct ConflictFinding {
     friend bool operator==(const ConflictFinding&, const ConflictFinding&) = default;
 };
 
-/// Decides a conflict. Whether the records are posted, and the window, are the chain's business.
+/// Decides a conflict. The chain checks that the records are posted, and the window.
 /// @errors kConflict: there is none; kMismatch: the commitment does not name the record, or `other`
 /// is of another unit, signer, job or round; kUnauthenticated: nobody's signature; kMalformed:
 /// `other` is neither.
@@ -111,9 +110,7 @@ struct ConflictCall {
     Conflict conflict;
     Digest salt;
 };
-/// @errors kNotFound: another function; kMalformed.
-[[nodiscard]] Result<ConflictCall> decode_conflict(ByteView calldata);
-/// As read_open(). @errors as decode_conflict().
+/// As read_open().
 [[nodiscard]] Result<ConflictCall> read_conflict(ByteView calldata);
 
 }  // namespace gym::game

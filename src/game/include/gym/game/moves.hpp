@@ -9,46 +9,13 @@
 #include "gym/common/bytes.hpp"
 #include "gym/dispute/opening.hpp"
 #include "gym/dispute/trace_program.hpp"
+#include "gym/game/state.hpp"
 
 /// The moves of a dispute as data (docs/adr/0004-dispute-game.md): the structs of
 /// contracts/src/dispute/DisputeTypes.sol and the functions of IDisputeMoves.sol, field for field.
 namespace gym::game {
 
-/// Values are hashed and stored: never renumber.
-enum class Stage : std::uint8_t {
-    unit = 1,
-    steps = 2,
-    step = 3,
-    trace = 4,
-    state = 5,
-    gradients = 6,
-    macro = 7,
-    primitives = 8,
-    tensor = 9,
-    chunks = 10,
-    outer = 11,        ///< of an aggregate: what was declared of it
-    outer_state = 12,  ///< a tree of tensors that the outer step made
-    column = 13,       ///< an element of all included deltas
-    included = 14,     ///< an included delta
-};
-/// "unit", "steps", ...
-[[nodiscard]] std::string_view to_string(Stage stage) noexcept;
-
-/// Where a game is: a node of one tree, or an answer that is due.
-struct Cursor {
-    Stage stage = Stage::unit;
-    bool answered = false;     ///< false: the asserter must answer; true: the challenger moves
-    std::uint8_t height = 0;   ///< levels from the leaves up to the node
-    std::uint64_t index = 0;   ///< of the node among those of its height
-    std::uint64_t leaves = 0;  ///< of the whole tree
-    Digest node;               ///< what is disputed
-    Digest twin;               ///< steps: the states tree's node in the same place; step: the state
-                               ///< after the step; else zero
-    Digest frame;              ///< hash of what else is fixed
-    friend bool operator==(const Cursor&, const Cursor&) = default;
-};
-
-/// What the commitment and its round record say about a unit.
+/// The facts about a train unit in its commitment and round record.
 struct Facts {
     Digest records_root;
     Digest final_state_root;
@@ -83,13 +50,13 @@ using UnitFacts = std::variant<Facts, OuterFacts>;
 
 /// Which tensors of an aggregate are disputed. Values are hashed: never renumber.
 enum class OuterTree : std::uint8_t {
-    none = 0,
-    base = 1,      ///< the parameters after the outer step
-    momentum = 2,  ///< the momenta after it
-    both = 3,      ///< as its step record has them: parameters, then momenta
+    kNone = 0,
+    kBase = 1,      ///< the parameters after the outer step
+    kMomentum = 2,  ///< the momenta after it
+    kBoth = 3,      ///< as its step record has them: parameters, then momenta
 };
 
-/// What an aggregate was made from, once declared.
+/// The inputs of an aggregate, once declared.
 struct OuterFrame {
     Digest facts;        ///< hash of the unit's OuterFacts
     Digest program;      ///< the trace root
@@ -97,7 +64,7 @@ struct OuterFrame {
     std::uint32_t deltas = 0;
     Digest slots;       ///< keccak256 of their slots, u32 big-endian each
     Digest state_root;  ///< of the step record: over parameters and momenta
-    OuterTree tree = OuterTree::none;
+    OuterTree tree = OuterTree::kNone;
     friend bool operator==(const OuterFrame&, const OuterFrame&) = default;
 };
 
@@ -149,7 +116,6 @@ struct StepPick {
 };
 
 // Keccak-256 of the ABI encoding, as the contracts hash them (Frames).
-[[nodiscard]] Digest hash_of(const Cursor& cursor);
 [[nodiscard]] Digest hash_of(const Facts& facts);
 [[nodiscard]] Digest hash_of(const OuterFacts& facts);
 [[nodiscard]] Digest hash_of(const UnitFacts& facts);
@@ -302,7 +268,7 @@ struct PickOuter {
     OuterFrame frame;
     OuterFacts facts;
     Bytes header;
-    OuterTree tree = OuterTree::none;
+    OuterTree tree = OuterTree::kNone;
 };
 /// To an included delta.
 struct PickIncluded {
@@ -349,7 +315,7 @@ struct ProveOuterSlot {
     Bytes header;
     Pick leaf, source;
 };
-/// The included delta's commitment is nobody's, or contradicts the round record.
+/// The included delta's commitment has no valid signature or contradicts the round record.
 struct ProveSigner {
     OuterFacts facts;
     Bytes record, commitment;

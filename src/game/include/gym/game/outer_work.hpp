@@ -10,7 +10,7 @@
 #include "gym/dispute/macro_trace.hpp"
 #include "gym/dispute/opening.hpp"
 #include "gym/dispute/trace_program.hpp"
-#include "gym/game/line.hpp"
+#include "gym/game/transcript.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
 
@@ -19,7 +19,7 @@
 /// run() with other deltas.
 namespace gym::game {
 
-/// What an outer step makes.
+/// The results of an outer step.
 struct OuterTrees {
     std::vector<Digest> base;      ///< tensor roots of the parameters after it, in slot order
     std::vector<Digest> momentum;  ///< of the momenta after it
@@ -40,12 +40,12 @@ class OuterWork {
     [[nodiscard]] virtual const crypto::Eip712Domain& domain() const = 0;
     /// All commitments under the round's epoch, in the tree's order; empty: not known.
     [[nodiscard]] virtual std::span<const protocol::SignedCommitment> epoch() const = 0;
-    /// What the aggregate was made from, as its asserter or the next round record says.
+    /// The aggregate's inputs, as its asserter or the next round record says.
     [[nodiscard]] virtual std::span<const OuterDelta> included() const = 0;
 
     /// The outer step with these deltas; what follows is of the last such run.
     virtual Result<const OuterTrees*> run(std::span<const OuterDelta> deltas) = 0;
-    /// A parameter after the step (OuterTree::base), or its momentum (OuterTree::momentum).
+    /// A parameter after the step (OuterTree::kBase), or its momentum (OuterTree::kMomentum).
     virtual Result<const dispute::TracedTensor*> tensor(OuterTree tree,
                                                         std::uint32_t parameter) = 0;
     /// An element of a parameter in every delta: f32 each, little-endian.

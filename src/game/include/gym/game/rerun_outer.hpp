@@ -25,7 +25,7 @@ struct OuterInputs {
     crypto::Eip712Domain domain;
 };
 
-/// An outer step that is made again for a dispute, with engine::run_aggregate()'s bits. Memory:
+/// Runs an outer step again for a dispute, with engine::run_aggregate()'s bits. Memory:
 /// base and momentum as they are given, one tensor that is disputed; deltas beyond
 /// options.spill.heap_bytes_max lie in files. Not thread-safe.
 class RerunOuter final : public OuterWork {
@@ -85,7 +85,7 @@ class RerunOuter final : public OuterWork {
     std::vector<dispute::TensorMemory> bytes_;        ///< of these
     std::optional<OuterTrees> trees_;
     struct Place {
-        OuterTree tree = OuterTree::none;
+        OuterTree tree = OuterTree::kNone;
         std::uint32_t parameter = 0;
         friend bool operator==(const Place&, const Place&) = default;
     };

@@ -11,10 +11,10 @@
 
 namespace gym::game {
 
-/// Nothing here changes a bit.
+/// Options that do not change a bit of the results.
 struct RerunWorkOptions {
     engine::EngineOptions engine;
-    /// Where tensors and states go that are too large for memory.
+    /// Files for tensors and states that are too large for memory.
     dispute::SpillOptions spill;
     /// Room for states between steps (at most 16 of them), from which a step is reached; in files
     /// where they are larger than spill.heap_bytes_max together.
@@ -23,7 +23,7 @@ struct RerunWorkOptions {
     std::stop_token cancel;                                     ///< looked at before every step
 };
 
-/// A unit that is run again for a dispute. All answers of one game cost one run of the unit (for
+/// Runs a unit again for a dispute. All answers of one game cost one run of the unit (for
 /// the roots after its steps), the steps from the last checkpoint up to the disputed one, and two
 /// more runs of that step. Where the engine gives other bits than the primitives (a broken device),
 /// it claims the engine's: what was committed to. Not thread-safe.

@@ -63,7 +63,7 @@ enum class TransferKind {
     kPending,   ///< reserves on the debit side until posted, voided or expired
     kPost,      ///< completes a pending transfer in full
     kVoid,      ///< gives a pending transfer's reservation back
-    kExpire,    ///< as void, by its expiry; written by Ledger::expire() only
+    kExpire,    ///< as void, by its expiry; written by the SQL function ledger.expire() only
 };
 [[nodiscard]] std::string_view to_string(TransferKind kind) noexcept;
 [[nodiscard]] Result<TransferKind> parse_transfer_kind(std::string_view text);
@@ -113,30 +113,6 @@ struct Balance {
     [[nodiscard]] Result<Amount> net() const { return credits.minus(debits); }
     /// debits - credits: what a chain account's contract holds. @errors kOutOfRange if negative.
     [[nodiscard]] Result<Amount> held() const { return debits.minus(credits); }
-};
-
-struct Entry {
-    std::int64_t version = 0;
-    TransferId transfer;
-    bool is_credit = false;
-    Amount amount;
-    std::string balance_after;  ///< decimal, may start with '-'
-    std::string reason;
-    UnixMs created_at = 0;
-};
-
-struct Transfer {
-    TransferId id;
-    TransferKind kind = TransferKind::kTransfer;
-    AccountId debit{};
-    AccountId credit{};
-    Amount amount;
-    std::optional<TransferId> pending;
-    std::optional<TransferId> resolved_by;  ///< of a pending transfer
-    std::optional<TransferKind> resolution;
-    std::optional<UnixMs> expires_at;
-    std::string reason;
-    UnixMs created_at = 0;
 };
 
 }  // namespace gym::ledger

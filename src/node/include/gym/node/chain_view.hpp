@@ -12,7 +12,7 @@
 #include "gym/node/node_config.hpp"
 #include "gym/node/timer.hpp"
 #include "gym/protocol/round_record.hpp"
-#include "gym/rpc/messages.hpp"
+#include "gym/records/network.hpp"
 
 namespace gym::node {
 
@@ -59,11 +59,11 @@ Status wait_for_round(ChainView& chain, Timer& timer, const protocol::RoundRecor
 /// The chain that `config` names, checked against the one that the coordinator's `network` works
 /// on; nullptr without chain_rpc. Does not connect.
 /// @errors kMismatch: the node is configured with another contract; kInvalidArgument.
-[[nodiscard]] Result<std::unique_ptr<ChainView>> open_chain(const NodeConfig& config,
-                                                            const rpc::NetworkInfo& network);
+[[nodiscard]] Result<std::unique_ptr<ChainView>> open_chain(
+    const NodeConfig& config, const records::NetworkDescription& network);
 /// Checks that it is the right chain, and logs what the node checks there from now on (nothing, if
 /// `chain` is null). A chain that does not answer now causes only a warning.
 /// @errors kMismatch, kNotFound.
-Status start_chain_checks(ChainView* chain, const rpc::NetworkInfo& network);
+Status start_chain_checks(ChainView* chain, const records::NetworkDescription& network);
 
 }  // namespace gym::node

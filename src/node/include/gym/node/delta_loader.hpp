@@ -9,18 +9,18 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/engine/unit.hpp"
-#include "gym/game/line.hpp"
+#include "gym/game/transcript.hpp"
 #include "gym/node/unit_inputs.hpp"
 #include "gym/protocol/round_record.hpp"
+#include "gym/records/task.hpp"
 #include "gym/rpc/blob_cache.hpp"
-#include "gym/rpc/messages.hpp"
 
 namespace gym::node {
 
 /// A round whose deltas are loaded; borrowed.
 struct DeltaRound {
     const protocol::RoundRecord& record;
-    const rpc::UnitInputs& inputs;  ///< of its train units
+    const records::UnitInputs& inputs;  ///< of its train units
 };
 
 /// A delta that its unit does not give when it is run: the worker who committed to it is at fault.

@@ -26,7 +26,7 @@ class DisputeThread {
     /// address is malformed or holds no such contract; no chain_rpc; kMismatch: the coordinator
     /// works with another chain or game; kIo; kMalformed: a claim on disk is damaged.
     static Result<std::unique_ptr<DisputeThread>> start(const NodeConfig& config,
-                                                        const rpc::NetworkInfo& network,
+                                                        const records::NetworkDescription& network,
                                                         rpc::Coordinator& coordinator,
                                                         const crypto::PrivateKey& key,
                                                         player::Role role, OnEvent on_event);

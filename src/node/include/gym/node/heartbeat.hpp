@@ -18,7 +18,7 @@ class Heartbeat {
   public:
     /// `coordinator`, `key` and what `activity` uses must outlive the heartbeat.
     /// @param domain of the network's signatures.
-    Heartbeat(rpc::Coordinator& coordinator, std::function<rpc::Activity()> activity,
+    Heartbeat(rpc::Coordinator& coordinator, std::function<records::Activity()> activity,
               const crypto::PrivateKey& key, crypto::Eip712Domain domain);
 
     /// One heartbeat, and one more for each challenge that waits for an answer. From one thread.
@@ -29,9 +29,9 @@ class Heartbeat {
     [[nodiscard]] std::string excluded_because() const;
 
   private:
-    Result<rpc::HeartbeatAnswer> call(const std::optional<protocol::UptimeAnswer>& answer);
+    Result<records::HeartbeatAnswer> call(const std::optional<protocol::UptimeAnswer>& answer);
     rpc::Coordinator& coordinator_;
-    const std::function<rpc::Activity()> activity_;
+    const std::function<records::Activity()> activity_;
     const crypto::PrivateKey& key_;
     const crypto::Eip712Domain domain_;
     mutable std::mutex mutex_;
@@ -43,7 +43,7 @@ class Heartbeat {
 class HeartbeatThread {
   public:
     /// As Heartbeat; `activity` is called from the thread.
-    HeartbeatThread(rpc::Coordinator& coordinator, std::function<rpc::Activity()> activity,
+    HeartbeatThread(rpc::Coordinator& coordinator, std::function<records::Activity()> activity,
                     const crypto::PrivateKey& key, crypto::Eip712Domain domain,
                     std::uint32_t every_ms)
         : heartbeat_(coordinator, std::move(activity), key, std::move(domain)),

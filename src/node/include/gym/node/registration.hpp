@@ -6,12 +6,12 @@
 #include "gym/common/clock.hpp"
 #include "gym/common/result.hpp"
 #include "gym/node/node_config.hpp"
-#include "gym/rpc/messages.hpp"
+#include "gym/records/node.hpp"
 
 namespace gym::node {
 
 struct RegisterOptions {
-    rpc::NodeRole role = rpc::NodeRole::kWorker;
+    records::NodeRole role = records::NodeRole::kWorker;
     std::string device;  ///< the name to register it under; empty: the device's own
     std::uint64_t memory_bytes = 0;
 };

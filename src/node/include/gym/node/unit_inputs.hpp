@@ -9,8 +9,8 @@
 #include "gym/execution/run.hpp"
 #include "gym/program/program.hpp"
 #include "gym/protocol/round_record.hpp"
+#include "gym/records/task.hpp"
 #include "gym/rpc/blob_cache.hpp"
-#include "gym/rpc/messages.hpp"
 
 namespace gym::node {
 
@@ -24,7 +24,7 @@ class InputLoader {
     /// step, codec); kOutOfRange for more steps than allowed; those of BlobCache::fetch and of the
     /// decoders.
     Result<execution::TrainInputs> load_train(const protocol::RoundRecord& record,
-                                              const rpc::UnitInputs& inputs,
+                                              const records::UnitInputs& inputs,
                                               const rpc::BlobCache::Progress& progress = {});
     /// A round's base state; trace root and initial state root of the record are what program and
     /// base state give. @errors as above.

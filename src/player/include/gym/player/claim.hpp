@@ -12,16 +12,16 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/game/evidence.hpp"
-#include "gym/game/line.hpp"
+#include "gym/game/transcript.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "gym/protocol/unit.hpp"
 
-/// Units that a node stands by, or calls wrong: what it must not forget to play their games.
+/// Units that a node defends or challenges, with all that it needs to play their games.
 namespace gym::player {
 
 enum class Role : std::uint8_t { kDefend = 1, kChallenge = 2 };
 
-/// What a claim is about. Values are stored: never renumber.
+/// The subject of a claim. Values are stored: never renumber.
 enum class Subject : std::uint8_t {
     kTrainUnit = 1,
     kAggregate = 2,  ///< the coordinator's outer step of a round
@@ -40,7 +40,7 @@ struct Claim {
     Bytes other;
     // Blobs of the unit's inputs; zero: it has none. A conflict has none at all.
     Digest program_blob;
-    /// Of train units; of an aggregate, for deltas that nobody gives away.
+    /// Of train units; of an aggregate, for deltas that cannot be downloaded.
     Digest dataset_blob;
     Digest base_state_blob;
     Digest momentum_blob;                         ///< of aggregates
@@ -59,7 +59,8 @@ struct Claim {
     friend bool operator==(const Claim&, const Claim&) = default;
 };
 
-/// What a claim on a conflict says. @pre check(claim). @errors kInvalidArgument: another subject.
+/// The conflict that a claim is about. @pre check(claim). @errors kInvalidArgument: another
+/// subject.
 [[nodiscard]] Result<game::Conflict> conflict_of(const Claim& claim);
 /// Every blob that the unit is computed from. Not the dataset of an aggregate: its deltas are
 /// there.

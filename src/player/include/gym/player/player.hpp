@@ -6,31 +6,31 @@
 #include <string>
 
 #include "gym/chain/client.hpp"
-#include "gym/chain/dispute_contracts.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/common/result.hpp"
+#include "gym/contracts/dispute_game.hpp"
 #include "gym/crypto/eip712.hpp"
 #include "gym/game/strategy.hpp"
 #include "gym/player/claim.hpp"
 
-/// The two sides of disputes, as nodes play them: whatever is due is found on the chain in every
-/// tick, planned by gym/game/planner.hpp, and sent through the transaction manager under an id that
-/// names game and position. So a player that is killed anywhere makes no move twice and misses
+/// The two sides of disputes, as nodes play them: every tick finds on the chain what is due, as
+/// planned by gym/game/strategy.hpp, and sends it through the transaction manager under an id
+/// that names game and position. A player that is killed anywhere makes no move twice and misses
 /// none.
 namespace gym::player {
 
-/// Where the inputs of a claim's unit come from, and what is played by its run.
+/// Fetches the inputs of a claim's unit and makes the strategy that plays by its run.
 class UnitSource {
   public:
     virtual ~UnitSource() = default;
-    /// What is played by a run of the claim's unit; that of the last call if it is the same unit.
+    /// Opens the strategy of a run of the claim's unit; the last one if it is the same unit.
     /// @errors those of fetching and checking inputs.
     virtual Result<game::Strategy*> open(const Claim& claim) = 0;
     /// The claim is gone: blobs that were kept for it alone may go.
     virtual void release(const Claim& /*claim*/) {}
 };
 
-/// Something a person wants to know: "announced", "opened", "answered", "moved", "proved", "ended",
+/// An event for people: "announced", "opened", "answered", "moved", "proved", "ended",
 /// "settled", "skipped", "timeout", "missed", "stuck".
 struct PlayerEvent {
     std::string name;
@@ -42,7 +42,7 @@ struct PlayerEvent {
 struct PlayerSetup {
     chain::ChainClient& client;
     chain::TxManager& transactions;  ///< of the node's key
-    chain::DisputeGame contract;
+    contracts::DisputeGame contract;
     crypto::Eip712Domain domain;  ///< of commitments
     ClaimStore& claims;
     UnitSource& units;
@@ -62,9 +62,9 @@ class Player {
 /// Windows after which a commitment without an epoch is taken for abandoned.
 inline constexpr std::uint64_t kWindowsWithoutEpoch = 8;
 
-/// Answers for units that this node committed to, ends games whose challenger is silent, and takes
-/// out the ether that answers earned. Forgets a claim once no game about it can be opened; one
-/// whose round has no epoch on chain, kWindowsWithoutEpoch windows after it was filed.
+/// Answers for units that this node committed to, ends games whose challenger is silent, and
+/// withdraws the ether that answers earned. Forgets a claim once no game about it can be opened;
+/// one whose round has no epoch on chain, kWindowsWithoutEpoch windows after it was filed.
 [[nodiscard]] std::unique_ptr<Player> make_defender(PlayerSetup setup);
 
 /// Announces, opens and plays a game about every claim to challenge, ends it if the asserter is

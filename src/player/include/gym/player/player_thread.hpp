@@ -10,8 +10,8 @@
 
 namespace gym::player {
 
-/// Plays in a thread of its own, twice a second: a game's clock waits for nothing else that its
-/// node does. What fails is logged once an outage and tried again.
+/// Plays in a thread of its own, twice a second: a game's clock does not wait for anything that its
+/// node does. A failure is logged once an outage and tried again.
 class PlayerThread {
   public:
     /// @param stop whose token the players' units look at, too: a run is given up when it ends.

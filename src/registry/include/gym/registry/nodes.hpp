@@ -11,6 +11,7 @@
 #include "gym/common/result.hpp"
 #include "gym/db/database.hpp"
 #include "gym/protocol/reason.hpp"
+#include "gym/records/node.hpp"
 
 /// The registry: nodes, jobs, rounds, units, datasets in PostgreSQL (schema registry, migration
 /// 0020), and the only code that writes them. Functions run inside the caller's transaction, so
@@ -18,28 +19,14 @@
 /// milliseconds. Stateless, thread-safe.
 namespace gym::registry {
 
-enum class NodeRole : std::uint8_t { kWorker, kVerifier };
-[[nodiscard]] std::string_view to_string(NodeRole role) noexcept;  ///< "worker", "verifier"
-[[nodiscard]] Result<NodeRole> parse_node_role(std::string_view name);
-
 struct NewNode {
-    Address address;  ///< the key that signs commitments, reports and calls
-    NodeRole role = NodeRole::kWorker;
-    Address owner;                      ///< whose account earns; the address itself by default
-    std::string name;                   ///< at most 64 characters, for people
-    std::string hardware_json;          ///< a JSON object: gpu_type, memory_bytes, cores, isa ...
-    std::string software;               ///< version string
-    std::uint64_t benchmark_flops = 0;  ///< measured FLOP/s of the registration benchmark
+    Address address;   ///< the key that signs commitments, reports and calls
+    Address owner;     ///< whose account earns; the address itself by default
+    std::string name;  ///< at most 64 characters, for people
+    records::NodeProfile profile;
 };
 
-struct Node {
-    Address address;
-    NodeRole role = NodeRole::kWorker;
-    Address owner;
-    std::string name;
-    std::string hardware_json;
-    std::string software;
-    std::uint64_t benchmark_flops = 0;
+struct Node : NewNode {
     UnixMs registered_at_ms = 0;
     UnixMs last_seen_at_ms = 0;
     std::uint64_t valid_run = 0;  ///< units in a row that ended final; 0 after a fault
@@ -59,7 +46,7 @@ Result<Node> get_node(db::Transaction& tx, const Address& address);
 Result<std::optional<Node>> find_node(db::Transaction& tx, const Address& address);
 
 struct NodeFilter {
-    std::optional<NodeRole> role;
+    std::optional<records::NodeRole> role;
     std::optional<UnixMs> seen_since_ms;
     bool eligible_only = false;  ///< neither excluded nor left
     std::optional<Address> owner;

@@ -14,18 +14,14 @@
 #include "gym/protocol/reason.hpp"
 #include "gym/protocol/report.hpp"
 #include "gym/protocol/unit.hpp"
+#include "gym/records/unit.hpp"
 #include "gym/registry/games.hpp"
 
 namespace gym::registry {
 
-struct Unit {
-    Digest id;
-    protocol::UnitKey key;
-    protocol::UnitKind kind = protocol::UnitKind::kTrain;
-    Address worker;
+struct Unit : records::UnitSummary {
     Address owner;  ///< the node's owner when the unit was assigned: who is credited
     std::uint32_t sampling_rate_ppm = 0;
-    protocol::UnitStatus status;
     UnixMs assigned_at_ms = 0;
     std::optional<UnixMs> committed_at_ms;
     std::optional<UnixMs> ended_at_ms;
@@ -37,8 +33,6 @@ struct Unit {
     std::optional<std::uint64_t> epoch;       ///< whose commitment root holds it
     std::optional<std::uint32_t> leaf_index;  ///< in the epoch's commitment tree
     bool included = false;                    ///< its delta went into the next base state
-    std::string reason_code;                  ///< protocol::ReasonCode name, empty if none
-    std::string reason;                       ///< one sentence
 };
 
 struct NewUnit {
@@ -59,6 +53,10 @@ Result<std::optional<Unit>> find_unit(db::Transaction& tx, const Digest& id);
 
 /// Room for every unit of a round, the coordinator's own included.
 inline constexpr std::uint32_t kUnitsListMax = 1U << 17U;
+
+/// The states that an event can still lead out of, and the others.
+[[nodiscard]] const std::vector<protocol::UnitState>& open_states();
+[[nodiscard]] const std::vector<protocol::UnitState>& terminal_states();
 
 struct UnitFilter {
     std::optional<Digest> job_id;
@@ -81,15 +79,6 @@ struct UnitCounts {
 };
 /// The train units of a worker.
 Result<UnitCounts> count_units(db::Transaction& tx, const Address& worker);
-
-/// FLOPs of a job's train units that are paid or may still be paid; a unit that is not committed
-/// yet counts in full.
-Result<Amount> billable_flops(db::Transaction& tx, const Digest& job_id);
-
-/// FLOPs of a job's units that earn nothing themselves but whose verification is paid or may still
-/// be: train units that ended without pay under an accepted report, and aggregates, with one more
-/// as large as the largest so far.
-Result<Amount> verification_only_flops(db::Transaction& tx, const Digest& job_id);
 
 /// Takes the lock that orders the feed. A transaction that moves more than one unit takes it first,
 /// so that two of them cannot deadlock.
@@ -173,6 +162,10 @@ Result<std::vector<EpochLeaf>> epoch_leaves(db::Transaction& tx, std::uint64_t e
 Result<std::vector<protocol::SignedCommitment>> epoch_commitments(db::Transaction& tx,
                                                                   std::uint64_t epoch);
 Status set_included(db::Transaction& tx, const std::vector<Digest>& units);
+/// The deltas of a round that went into the next base state, ascending by slot.
+Result<std::vector<protocol::IncludedDelta>> included_deltas(db::Transaction& tx,
+                                                             const Digest& job_id,
+                                                             std::uint64_t round);
 
 // --- reports
 // -----------------------------------------------------------------------------------------

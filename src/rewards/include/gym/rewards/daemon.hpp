@@ -34,7 +34,7 @@ class Daemon {
     Daemon(Accounting& accounting, Settlement& settlement, FollowChain follow)
         : accounting_(accounting), settlement_(settlement), follow_(std::move(follow)) {}
 
-    /// @errors kUnavailable, kTimeout: try again; kMismatch and others: a person has to look.
+    /// @errors kUnavailable, kTimeout: try again; kMismatch and others need a person.
     Result<TickReport> tick();
 
   private:

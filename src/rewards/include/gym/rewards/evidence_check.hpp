@@ -4,13 +4,12 @@
 #include <vector>
 
 #include "gym/protocol/report.hpp"
-#include "gym/rewards/committed_round.hpp"
+#include "gym/rewards/evidence.hpp"
 #include "gym/rewards/fact_check.hpp"
-#include "gym/rewards/uptime_recount.hpp"
 
-// Whether what an epoch pays was signed by those who did it: commitments under the root on chain,
-// reports of verifiers, answers to uptime challenges. check_facts() compares with records instead,
-// which are somebody's word.
+// Compares the credits of an epoch with what nodes signed: commitments under the root on chain,
+// reports of verifiers, answers to uptime challenges. check_facts() compares them with records of
+// the API, which nobody signed.
 namespace gym::rewards {
 
 /// A report that its verifier revealed, on a unit that has ended.
@@ -19,8 +18,8 @@ struct PublishedReport {
     protocol::Report report;
 };
 
-/// Where evidence comes from: from anywhere but on_chain(), which is the auditor's own chain.
-/// Every method: @errors those of the source.
+/// A source of evidence. on_chain() asks the auditor's own chain; everything else may come from
+/// anywhere. Every method: @errors those of the source.
 class EvidenceSource {
   public:
     virtual ~EvidenceSource() = default;
@@ -38,7 +37,7 @@ class EvidenceSource {
 
 struct EvidenceFindings {
     std::vector<std::string> deviations;  ///< one sentence each, rounds first, then credits
-    std::vector<std::string> unchecked;   ///< what nobody can check any more, and why
+    std::vector<std::string> unchecked;   ///< credits whose evidence is no longer kept, and why
     std::uint64_t commitments = 0;        ///< that were found under roots on chain
     std::uint64_t reports = 0;            ///< that credits rest on
     std::uint64_t answers = 0;            ///< that bonuses rest on
@@ -51,8 +50,8 @@ struct EvidenceFindings {
 /// - A verification credit is for a unit that the beacon draws; its verifier revealed a report
 ///   whose positions it signed over beacon and unit, each credit of it another one; the report says
 ///   what became of the unit; the FLOPs are what the unit's signed commitment counts.
-/// - An uptime credit counts what recount_uptime() counts over the span in the file.
-/// @param now_ms by the auditor's clock: challenges of kChallengesKeptMs ago may be forgotten.
+/// - An uptime credit has the counts of recount_uptime() over the span in the file.
+/// @param now_ms by the auditor's clock: challenges older than kChallengesKeptMs may be gone.
 /// @errors those of the sources.
 [[nodiscard]] Result<EvidenceFindings> check_evidence(const crypto::Eip712Domain& domain,
                                                       const std::vector<EpochFile>& files,

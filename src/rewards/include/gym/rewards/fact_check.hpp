@@ -8,16 +8,17 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/protocol/lifecycle.hpp"
 #include "gym/rewards/epoch_file.hpp"
 
-// Whether the credits of an epoch are for what really was done: they are compared with public
-// records of jobs and units. check_epoch_file() says whether a file is right in itself.
+// Compares the credits of an epoch with public records of jobs and units. check_epoch_file() checks
+// a file in itself.
 namespace gym::rewards {
 
 struct JobFacts {
     Address owner;
     Amount price_wei_per_pflop;
-    /// Counted from the job's program: what every train unit has. 0: not said.
+    /// FLOPs of every train unit, counted from the job's program. 0: unknown.
     std::uint64_t flops_per_unit = 0;
     Address data_owner;
     Amount data_price_wei_per_mtoken;
@@ -27,25 +28,26 @@ struct JobFacts {
 struct UnitFacts {
     Digest id;
     bool is_train = false;
-    std::string state;  ///< name of the lifecycle state
+    protocol::UnitState state = protocol::UnitState::kAssigned;
     Address worker, owner;
     std::uint64_t flops = 0;
     std::uint64_t tokens = 0;
-    std::string reason_code = {};  ///< why it ended so; empty: nothing to say
+    std::string reason_code = {};  ///< why it ended in this state; may be empty
 };
 
-/// Where public records come from. Every method: @errors kNotFound for what nobody knows, and those
-/// of the source.
+/// A source of public records. Every method: @errors kNotFound for an unknown id, and the errors of
+/// the source.
 class FactSource {
   public:
     virtual ~FactSource() = default;
     virtual Result<JobFacts> job(const Digest& id) = 0;
-    /// All units of a round, whatever became of them.
+    /// All units of a round, in whatever state.
     virtual Result<std::vector<UnitFacts>> units(const Digest& job_id, std::uint64_t round) = 0;
-    /// Who had a report on the unit accepted, once for each report.
+    /// The verifiers with accepted reports on the unit, one entry for each report.
     virtual Result<std::vector<Address>> accepted_reports(const Digest& unit) = 0;
-    /// Why a final unit has no credit in any file yet ("unfunded"); nothing if there is no reason.
-    virtual Result<std::optional<std::string>> unpaid_because(const Digest& unit) = 0;
+    /// The state of a final unit's compute credit that no file has yet; nothing if it waits for
+    /// nothing.
+    virtual Result<std::optional<CreditState>> waiting_credit(const Digest& unit) = 0;
 };
 
 /// Compares the last of `files` (epochs 1, 2, .. without a gap; those before it say what was paid

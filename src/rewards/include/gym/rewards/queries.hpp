@@ -12,103 +12,59 @@
 #include "gym/db/database.hpp"
 #include "gym/rewards/epoch_file.hpp"
 
-// What people ask about their rewards; read only, for the API and the command line.
+// Read-only questions about rewards, for the API and the command line.
 namespace gym::rewards {
 
-enum class CreditState {
-    kPending,   ///< reserved in the job's escrow; the unit is not final yet
-    kPosted,    ///< earned
-    kVoid,      ///< the unit did not become final
-    kUnfunded,  ///< the job's escrow could not cover it; paid as soon as it can
-};
-[[nodiscard]] std::string_view to_string(CreditState state) noexcept;
-
-/// One credit with everything that explains it.
-struct Receipt {
-    FileCredit credit;
-    CreditState state = CreditState::kPending;
-    std::string reason;                  ///< why it is void or unfunded; else empty
-    std::string formula;                 ///< "flops * price / 10^15"
-    std::optional<std::string> posting;  ///< id of the transfer that decided it (post or void)
-    std::optional<std::uint64_t> payout_epoch;  ///< whose root includes it
-    UnixMs created_at = 0;
-    UnixMs changed_at = 0;
-};
-
-/// By the credit's id, or the unit's id (0x..., its compute credit). @errors kNotFound, kMalformed.
+/// The credit with this id, or the compute credit of the unit with this id (0x...). @errors
+/// kNotFound, kMalformed.
 Result<Receipt> explain(db::Transaction& transaction, std::string_view id);
 /// An earner's credits, newest first, at most `limit` (1,000).
 Result<std::vector<Receipt>> list_receipts(db::Transaction& transaction, const Address& earner,
                                            std::uint32_t limit = 100);
 
-/// All credits of a unit: its compute, data and reports, in the order of their booking.
+/// All credits of a unit (compute, data, verification) in the order of their booking.
 Result<std::vector<Receipt>> unit_receipts(db::Transaction& transaction, const Digest& unit);
 
-/// What a job's escrow pays for one kind of credit.
+/// The credits of one kind that a job's escrow pays.
 struct KindTotal {
     CreditKind kind = CreditKind::kCompute;
     std::uint64_t credits = 0;  ///< posted
     Amount posted;
     Amount pending;   ///< of units that are not final
-    Amount unfunded;  ///< waits for a larger budget
+    Amount unfunded;  ///< waiting for a larger budget
 };
-/// Of every kind that the job has credits of; what emission adds is not the job's. Posted ones add
-/// up to what its escrow has paid.
+/// One total for every kind that the job has credits of. Emission is not among them: the job does
+/// not pay it. The posted amounts add up to what the job's escrow has paid.
 Result<std::vector<KindTotal>> job_totals(db::Transaction& transaction, const Digest& job_id);
 
-/// What jobs pay on top of their credits as of now.
+/// The fee that jobs pay on top of their credits as of now.
 struct PublishedFee {
     std::uint32_t fee_ppm = 0;
     std::uint32_t burned_ppm = 0;  ///< of the fee
     UnixMs changed_at_ms = 0;
-    /// Absent: a gym-rewards of before has not said them.
+    /// Absent if an older gym-rewards published the fee.
     std::optional<std::uint32_t> verification_premium_ppm = {};
     std::optional<std::uint32_t> uptime_bonus_max_ppm = {};
 };
-/// @errors kNotFound before a gym-rewards ran.
+/// @errors kNotFound until gym-rewards has published it.
 Result<PublishedFee> published_fee(db::Transaction& transaction);
 
 struct EarnerSummary {
     Amount pending;  ///< units committed, not final
     Amount earned;   ///< final, before the epoch's close
-    Amount payable;  ///< cumulative: all that payout roots ever allowed
+    Amount payable;  ///< cumulative: the sum of all payouts that roots allowed
     Amount claimed;  ///< paid out on chain (finalized)
 };
 Result<EarnerSummary> summary(db::Transaction& transaction, const std::string& asset,
                               const Address& earner);
 
-/// The root that pays now, without its tree.
-struct ActiveRoot {
-    std::uint64_t epoch = 0;
-    Digest root;
-    UnixMs active_at_ms = 0;
-};
-/// The newest that is active at `now_ms`. @errors kNotFound.
-Result<ActiveRoot> active_root(db::Transaction& transaction, UnixMs now_ms);
-/// @errors as parse_epoch_file and PayoutTree::build.
-Result<PayoutTree> tree_of_file(std::string_view epoch_file);
-
-struct ClaimProof {
-    std::uint64_t epoch = 0;
-    Digest root;
-    Amount cumulative;
-    std::vector<Digest> proof;
-    UnixMs active_at_ms = 0;
-};
-/// From the root's tree. @errors kNotFound if the earner is not in it.
-Result<ClaimProof> claim_proof(const ActiveRoot& root, const PayoutTree& tree,
-                               const Address& earner);
-/// The same, with a tree that is made for this proof alone; who answers many asks PayoutTreeCache.
-/// @errors kNotFound if there is no active root with this earner.
-Result<ClaimProof> claim_proof(db::Transaction& transaction, const Address& earner, UnixMs now_ms);
-
 struct PayoutEpoch {
     std::uint64_t epoch = 0;
-    std::string state;  ///< closed, released, submitted, disabled
+    EpochState state = EpochState::kClosed;
     Digest root;
     Digest file_root;
     Amount total_cumulative;
-    std::string problem;  ///< what holds it up; empty if nothing
+    std::string problem;  ///< why it makes no progress; empty if it does
 };
 /// Newest first.
 Result<std::vector<PayoutEpoch>> list_epochs(db::Transaction& transaction,

@@ -13,7 +13,7 @@
 
 namespace gym::rewards {
 
-/// Makes an epoch file public; again with the same content is success.
+/// Publishes an epoch file. A second call with the same content succeeds.
 using PublishFile =
     std::function<Status(std::uint64_t epoch, const Digest& root, std::string_view json)>;
 
@@ -22,8 +22,8 @@ struct Reconciliation {
     Amount escrow_ledger, escrow_chain;
     Amount distributor_ledger, distributor_chain;
     Amount claimed_ledger, claimed_chain;
-    /// Deposits and claims to the last unit, and tokens for all that is owed. More in the
-    /// distributor is no difference: a stranger's gift must not stop the network.
+    /// Deposits and claims agree to the last unit, and the distributor holds at least what is
+    /// owed. It may hold more: a stranger's gift must not stop the network.
     [[nodiscard]] bool agrees() const {
         return escrow_ledger == escrow_chain && claimed_ledger == claimed_chain &&
                distributor_ledger <= distributor_chain;
@@ -49,7 +49,7 @@ class Settlement {
     /// other waiting. @return the epoch that was closed, if any.
     Result<std::optional<std::uint64_t>> close_epoch();
     /// Takes the epoch under way one step further: file published -> released -> root submitted.
-    /// @return true if nothing is under way (any more).
+    /// @return true if no epoch is under way (any more).
     Result<bool> advance();
     /// Brings trims of withdrawals that exceed what is free on chain.
     Status trim_withdrawals();

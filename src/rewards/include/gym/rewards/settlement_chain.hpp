@@ -12,7 +12,7 @@
 
 namespace gym::rewards {
 
-// What happened on chain, delivered once final (JobEscrow, RewardsDistributor).
+// Events of JobEscrow and RewardsDistributor, delivered once final.
 struct Deposited {
     Address owner;
     Amount amount;
@@ -28,7 +28,7 @@ struct WithdrawalRequested {
 };
 struct WithdrawalTrimmed {
     Address owner;
-    Amount amount;  ///< what is left of the request
+    Amount amount;  ///< the rest of the request
 };
 struct Withdrawn {
     Address owner;
@@ -78,7 +78,7 @@ struct OrderStatus {
     std::string reason;  ///< why it waits or failed; may be empty
 };
 
-/// What the contracts hold and paid at the end of one block.
+/// The amounts that the contracts hold and have paid at the end of one block.
 struct Holdings {
     std::uint64_t block = 0;
     Amount escrow;       ///< JobEscrow.totalBalance
@@ -86,16 +86,16 @@ struct Holdings {
     Amount claimed;      ///< RewardsDistributor.totalClaimed
 };
 
-/// The most that the contracts take of one epoch.
+/// The largest amounts that the contracts accept in one epoch.
 struct PayoutLimits {
     Amount release;        ///< JobEscrow.releaseCap: of all owners
     Amount owner_release;  ///< JobEscrow.ownerReleaseCap: of each owner
     Amount growth;         ///< RewardsDistributor.growthLimit: above the root that pays
 };
 
-/// The chain as settlement needs it. Sending is by orders with permanent ids: the same id is the
-/// same order, sent once, however often it is asked for and whatever crashes in between. An order
-/// whose effect is in a finalized block is done, whatever became of its own transaction. Every
+/// The chain as settlement needs it. Orders have permanent ids: the same id is the same order, sent
+/// once, however often it is asked for and whatever crashes in between. An order whose effect is in
+/// a finalized block is done, even if its own transaction failed. Every
 /// method: @errors kUnavailable, kTimeout (try later).
 class SettlementChain {
   public:

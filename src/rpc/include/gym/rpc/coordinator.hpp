@@ -5,7 +5,10 @@
 #include <functional>
 #include <optional>
 
-#include "gym/rpc/messages.hpp"
+#include "gym/records/network.hpp"
+#include "gym/records/node.hpp"
+#include "gym/records/task.hpp"
+#include "gym/records/unit.hpp"
 
 namespace gym::rpc {
 
@@ -17,14 +20,14 @@ class Coordinator {
   public:
     virtual ~Coordinator() = default;
 
-    virtual Result<NetworkInfo> network() = 0;
+    virtual Result<records::NetworkDescription> network() = 0;
     /// @return whether the node is new. @errors kPermissionDenied for an excluded node.
-    virtual Result<bool> register_node(const NodeProfile& profile) = 0;
-    virtual Result<HeartbeatAnswer> heartbeat(const Beat& beat) = 0;
+    virtual Result<bool> register_node(const records::NodeProfile& profile) = 0;
+    virtual Result<records::HeartbeatAnswer> heartbeat(const records::Heartbeat& beat) = 0;
     /// Signs off: no work for this node until its next heartbeat.
     virtual Status leave() = 0;
     /// Waits at most `wait_max` for a task; none is no error.
-    virtual Result<std::optional<Task>> next_task(std::chrono::milliseconds wait_max) = 0;
+    virtual Result<std::optional<records::Task>> next_task(std::chrono::milliseconds wait_max) = 0;
 
     /// Hands the blob's bytes from `offset` on to `sink`, in order. The bytes are not checked here:
     /// the caller has the whole blob and its root. @errors kNotFound, and those of `sink`.
@@ -34,20 +37,20 @@ class Coordinator {
     /// kPermissionDenied for a node without a unit.
     virtual Status put_blob(const Digest& root, ByteView content) = 0;
 
-    virtual Result<CommitmentAccepted> submit_commitment(
-        const CommitmentSubmission& submission) = 0;
+    virtual Result<records::CommitmentAck> submit_commitment(
+        const records::CommitmentSubmission& submission) = 0;
     /// @return the canonical step records that the worker claims.
-    virtual Result<Bytes> submit_report_commit(const ReportCommit& commit) = 0;
+    virtual Result<Bytes> submit_report_commit(const records::ReportCommit& commit) = 0;
     /// @return whether the report equals the commitment. @errors kUnavailable before its time.
-    virtual Result<bool> submit_report_reveal(const ReportReveal& reveal) = 0;
+    virtual Result<bool> submit_report_reveal(const records::ReportReveal& reveal) = 0;
     /// Answers a dispute of the caller's own unit, so that the referee must rule.
     virtual Status defend_unit(const Digest& unit) = 0;
 
     /// The caller's own status, or another node's.
-    virtual Result<NodeStatus> node_status(const std::optional<Address>& address) = 0;
+    virtual Result<records::NodeStatus> node_status(const std::optional<Address>& address) = 0;
     /// In the bytes that are served, which need not decode: disputes are about those.
     virtual Result<Bytes> round_record(const Digest& job_id, std::uint64_t round) = 0;
-    virtual Result<UnitView> unit(const Digest& unit_id) = 0;
+    virtual Result<records::UnitReceipt> unit(const Digest& unit_id) = 0;
 };
 
 }  // namespace gym::rpc

@@ -4,7 +4,10 @@
 #include <optional>
 
 #include "gym/blob/verified_blob.hpp"
-#include "gym/rpc/messages.hpp"
+#include "gym/records/network.hpp"
+#include "gym/records/node.hpp"
+#include "gym/records/task.hpp"
+#include "gym/records/unit.hpp"
 
 namespace gym::rpc {
 
@@ -16,14 +19,16 @@ class NodeHandler {
   public:
     virtual ~NodeHandler() = default;
 
-    virtual Result<NetworkInfo> network() = 0;
+    virtual Result<records::NetworkDescription> network() = 0;
     /// Whether `address` may call anything but register_node().
     virtual Result<bool> is_registered(const Address& address) = 0;
-    virtual Result<bool> register_node(const Address& caller, const NodeProfile& profile) = 0;
-    virtual Result<HeartbeatAnswer> heartbeat(const Address& caller, const Beat& beat) = 0;
+    virtual Result<bool> register_node(const Address& caller,
+                                       const records::NodeProfile& profile) = 0;
+    virtual Result<records::HeartbeatAnswer> heartbeat(const Address& caller,
+                                                       const records::Heartbeat& beat) = 0;
     virtual Status leave(const Address& caller) = 0;
     /// Answers at once; the server asks again until the caller's wait is over.
-    virtual Result<std::optional<Task>> next_task(const Address& caller) = 0;
+    virtual Result<std::optional<records::Task>> next_task(const Address& caller) = 0;
 
     virtual Result<Bytes> get_blob(const Address& caller, const Digest& root) = 0;
     /// Whether `caller` may upload `size_bytes` under `root`, asked before the first byte is read.
@@ -31,18 +36,19 @@ class NodeHandler {
                                 std::uint64_t size_bytes) = 0;
     virtual Status put_blob(const Address& caller, const blob::VerifiedBlob& blob) = 0;
 
-    virtual Result<CommitmentAccepted> submit_commitment(
-        const Address& caller, const CommitmentSubmission& submission) = 0;
+    virtual Result<records::CommitmentAck> submit_commitment(
+        const Address& caller, const records::CommitmentSubmission& submission) = 0;
     virtual Result<Bytes> submit_report_commit(const Address& caller,
-                                               const ReportCommit& commit) = 0;
+                                               const records::ReportCommit& commit) = 0;
     virtual Result<bool> submit_report_reveal(const Address& caller,
-                                              const ReportReveal& reveal) = 0;
+                                              const records::ReportReveal& reveal) = 0;
     virtual Status defend_unit(const Address& caller, const Digest& unit) = 0;
 
-    virtual Result<NodeStatus> node_status(const Address& caller, const Address& subject) = 0;
+    virtual Result<records::NodeStatus> node_status(const Address& caller,
+                                                    const Address& subject) = 0;
     virtual Result<protocol::RoundRecord> round_record(const Address& caller, const Digest& job_id,
                                                        std::uint64_t round) = 0;
-    virtual Result<UnitView> unit(const Address& caller, const Digest& unit_id) = 0;
+    virtual Result<records::UnitReceipt> unit(const Address& caller, const Digest& unit_id) = 0;
 };
 
 }  // namespace gym::rpc

@@ -26,7 +26,7 @@ struct EpochOnChain {
 /// chain or the coordinator does not answer.
 [[nodiscard]] Result<EpochOnChain> check_on_chain(node::ChainView& chain,
                                                   rpc::Coordinator& coordinator,
-                                                  const rpc::VerifyTask& task,
+                                                  const records::VerifyTask& task,
                                                   std::uint32_t beacon_delay_blocks);
 
 /// Recomputes the draw of every train unit of the record's round and compares it with what the
@@ -46,7 +46,7 @@ using DeltaNorm = std::function<Result<double>(std::uint32_t slot, const Digest&
 /// still show it: one without a norm counts as left out.
 /// @return one sentence for each delta. @errors those of `norm_of` that may pass
 /// (node::is_transient), after all deltas were asked about.
-[[nodiscard]] Result<std::vector<std::string>> audit_inclusion(const rpc::VerifyTask& aggregate,
+[[nodiscard]] Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggregate,
                                                                const RoundCommitments& round,
                                                                const DeltaNorm& norm_of);
 

@@ -11,7 +11,7 @@
 #include "gym/node/delta_loader.hpp"
 #include "gym/node/unit_inputs.hpp"
 #include "gym/protocol/report.hpp"
-#include "gym/rpc/messages.hpp"
+#include "gym/records/task.hpp"
 
 namespace gym::verifier {
 
@@ -32,7 +32,7 @@ struct ReexecutionOptions {
 /// together; that of an aggregate names the dataset, and its deltas are of workers' slots, each
 /// once and ascending. A fault here is the coordinator's. @errors kMismatch, kUnauthenticated, and
 /// those of the protocol.
-Status check_task(const crypto::Eip712Domain& domain, const rpc::VerifyTask& task);
+Status check_task(const crypto::Eip712Domain& domain, const records::VerifyTask& task);
 
 /// Computes the unit of `task` from its public inputs alone. `challenge` is this verifier's
 /// signature on the beacon, which decides the traced positions.
@@ -40,7 +40,7 @@ Status check_task(const crypto::Eip712Domain& domain, const rpc::VerifyTask& tas
 /// @errors kMismatch when an input is not what the round record fixes; kCancelled; those of the
 /// engine and of DeltaLoader.
 [[nodiscard]] Result<Reexecution> reexecute(node::InputLoader& loader, node::DeltaLoader& deltas,
-                                            const rpc::VerifyTask& task,
+                                            const records::VerifyTask& task,
                                             const crypto::Signature& challenge,
                                             const ReexecutionOptions& options);
 

@@ -6,7 +6,7 @@
 #include "gym/engine/record.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
-#include "gym/rpc/messages.hpp"
+#include "gym/records/task.hpp"
 
 // Nobody signs a task's list of deltas. A verifier that plays a game for a list that the
 // coordinator did not commit to loses the game: these functions say when a list is the
@@ -18,7 +18,7 @@ namespace gym::verifier {
 /// order; nothing about their slots, which the commitment does not fix.
 /// @param records the aggregate's step records, from wherever: they count only if they are the
 /// commitment's. @errors kMismatch: they are not, or the deltas are not theirs.
-Status check_shown_deltas(const rpc::VerifyTask& aggregate,
+Status check_shown_deltas(const records::VerifyTask& aggregate,
                           std::span<const engine::StepRecord> records);
 
 /// Whether slots can be named, ascending as the deltas are listed, in which each of these deltas

@@ -61,7 +61,7 @@ class Verifier {
     /// the next call, which takes up a report where it stopped.
     virtual Result<bool> run_once(const std::stop_token& stop) = 0;
     /// What the node does right now. Thread-safe.
-    [[nodiscard]] virtual rpc::Activity activity() const = 0;
+    [[nodiscard]] virtual records::Activity activity() const = 0;
 };
 
 /// Runs a verifier until `stop`, with pauses after errors.

@@ -11,7 +11,8 @@
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/lifecycle.hpp"
 #include "gym/protocol/unit.hpp"
-#include "gym/rpc/messages.hpp"
+#include "gym/records/task.hpp"
+#include "gym/records/unit.hpp"
 
 namespace gym::worker {
 
@@ -19,11 +20,11 @@ namespace gym::worker {
 struct JournalEntry {
     protocol::UnitKey unit;
     protocol::RoundRecord record;
-    rpc::UnitInputs inputs;
+    records::UnitInputs inputs;
     protocol::SignedCommitment commitment;
-    Bytes records;                                 ///< canonical step records
-    std::optional<Digest> leaf;                    ///< once the coordinator accepted the commitment
-    std::optional<rpc::InclusionReceipt> receipt;  ///< checked against the leaf
+    Bytes records;               ///< canonical step records
+    std::optional<Digest> leaf;  ///< once the coordinator accepted the commitment
+    std::optional<records::InclusionReceipt> receipt;            ///< checked against the leaf
     protocol::UnitState state = protocol::UnitState::kAssigned;  ///< as last heard
     bool defended = false;
     std::string reason;  ///< one sentence, of a unit that failed

@@ -73,7 +73,7 @@ class Worker {
     virtual Status track(const std::stop_token& stop) = 0;
 
     /// What the node does right now. Thread-safe.
-    [[nodiscard]] virtual rpc::Activity activity() const = 0;
+    [[nodiscard]] virtual records::Activity activity() const = 0;
     [[nodiscard]] virtual const UnitJournal& journal() const = 0;
 };
 

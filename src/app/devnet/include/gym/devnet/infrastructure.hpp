@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
-#include "gym/chain/deploy.hpp"
-#include "gym/chain_store/account.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/result.hpp"
+#include "gym/contracts/account.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "gym/devnet/layout.hpp"
 #include "gym/devnet/process_table.hpp"
 
@@ -43,17 +43,17 @@ Status stop_database(const Layout& layout);
 
 /// Starts anvil and records it in `processes`, funds every key holder, deploys the contracts, gives
 /// nodes tokens and stakes for workers and coordinator, and saves layout.deployment(). Idempotent.
-/// @errors as chain::PrivateAnvil and chain::deploy.
-Result<chain::Deployment> start_chain(const Layout& layout, ProcessTable& processes,
-                                      const ChainOptions& options);
+/// @errors as chain::PrivateAnvil and contracts::deploy.
+Result<contracts::Deployment> start_chain(const Layout& layout, ProcessTable& processes,
+                                          const ChainOptions& options);
 
 /// Makes the missing keystores and passphrase files of all key holders.
 Status ensure_keys(const Layout& layout);
 /// The address of a key holder. @errors as crypto::keystore_address.
 [[nodiscard]] Result<Address> holder_address(const Layout& layout, const std::string& holder);
 /// A key holder's access to the chain, with a transaction store of its own below layout.root.
-/// @errors as crypto::load_keystore and chain_store::Account::open.
-[[nodiscard]] Result<std::unique_ptr<chain_store::Account>> open_account(const Layout& layout,
-                                                                         const std::string& holder);
+/// @errors as crypto::load_keystore and contracts::Account::open.
+[[nodiscard]] Result<std::unique_ptr<contracts::Account>> open_account(const Layout& layout,
+                                                                       const std::string& holder);
 
 }  // namespace gym::devnet

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "gym/chain/client.hpp"
-#include "gym/chain/deploy.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/contracts/deployment.hpp"
 #include "gym/db/database.hpp"
 #include "gym/rewards/queries.hpp"
 
@@ -107,7 +107,7 @@ struct Report {
 struct ReportSources {
     db::Database& database;
     chain::ChainClient& chain;
-    chain::Deployment deployment;
+    contracts::Deployment deployment;
     std::filesystem::path blobs;
     Digest job_id;
     std::map<Address, std::string> workers;  ///< address -> name

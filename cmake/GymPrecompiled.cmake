@@ -1,0 +1,58 @@
+# Precompiled headers, one a group of targets instead of one a target: what is precompiled is only what comes from
+# outside the project, since ccache cannot be trusted with generated headers and an edit of ours must not rebuild all.
+#
+# GCC takes a precompiled header only if every macro that the compiler's command line defined for it has the same
+# definition in the source that uses it, and the same code model (PIC or not). Hence the groups:
+#   std    modules and libraries: the standard library
+#   json   those that read or write JSON: also Boost.JSON
+#   cli    the programs: also CLI11 and Boost.JSON
+#   test   tests: also GoogleTest and GoogleMock
+#   torch  tests against libtorch: also libtorch
+option(GYM_PCH "Precompile the headers of the standard library and of third parties" ON)
+
+set(gym_pch_std_headers <algorithm> <array> <atomic> <chrono> <cstdint> <cstdio> <filesystem> <fstream> <functional> <map>
+    <memory> <mutex> <numeric> <optional> <random> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map>
+    <utility> <variant> <vector>)
+
+# gym_declare_pch(GROUP [HEADERS <header> ...] [LIBS lib ...])
+function(gym_declare_pch group)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;LIBS")
+    set(source "${CMAKE_BINARY_DIR}/pch/${group}.cpp")
+    if(NOT EXISTS "${source}")
+        file(WRITE "${source}" "// Compiled only so that its target can own a precompiled header.\n")
+    endif()
+    add_library(gym_pch_${group} OBJECT "${source}")
+    target_link_libraries(gym_pch_${group} PRIVATE ${arg_LIBS})
+    target_precompile_headers(gym_pch_${group} PRIVATE ${gym_pch_std_headers} ${arg_HEADERS})
+endfunction()
+
+# GCC 12 takes the inline code of a precompiled header for ours, and warns of what it wrongly sees in std::string.
+set(gym_pch_options)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(gym_pch_options -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
+endif()
+
+# Lets `target` use the precompiled header of a group, where there is one.
+function(gym_use_pch target group)
+    if(TARGET gym_pch_${group})
+        target_precompile_headers(${target} REUSE_FROM gym_pch_${group})
+        target_compile_options(${target} PRIVATE ${gym_pch_options})
+    endif()
+endfunction()
+
+if(GYM_PCH)
+    gym_declare_pch(std)
+    if(NOT GYM_ENGINE_ONLY)
+        gym_declare_pch(json HEADERS <boost/json.hpp> LIBS Boost::json)
+        gym_declare_pch(cli HEADERS <boost/json.hpp> <CLI/CLI.hpp> LIBS Boost::json CLI11::CLI11)
+    endif()
+    if(GYM_BUILD_TESTS)
+        gym_declare_pch(test HEADERS <gmock/gmock.h> <gtest/gtest.h> LIBS GTest::gmock)
+        # As tests are: executables, position independent by the compiler's own default.
+        set_target_properties(gym_pch_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+        if(Torch_FOUND)
+            gym_declare_pch(torch HEADERS <gmock/gmock.h> <gtest/gtest.h> <torch/torch.h> LIBS GTest::gmock torch)
+            set_target_properties(gym_pch_torch PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+        endif()
+    endif()
+endif()

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# build.sh demo|tests|benchmarks: configures build/release and compiles what the named use needs.
+#   demo        the programs that the demo runs; needs neither GoogleTest nor libtorch
+#   tests       all programs, libraries and tests
+#   benchmarks  the same, and the benchmarks
+set -euo pipefail
+cd "$(dirname "$0")/.."
+jobs=${JOBS:-$(nproc)}
+options=(-DGYM_BUILD_TESTS=ON -DGYM_WITH_TORCH=ON)
+case ${1:-} in
+demo)
+    targets=(demo)
+    # A folder that was configured with tests keeps them: what the demo needs is in there.
+    options=()
+    [[ -e build/release/build.ninja ]] || options=(-DGYM_BUILD_TESTS=OFF -DGYM_WITH_TORCH=OFF) ;;
+tests) targets=(all) ;;
+benchmarks) targets=(all benchmarks) ;;
+*) sed -n '2,5s/^# //p' "$0" >&2; exit 2 ;;
+esac
+
+mkdir -p build
+echo "build: configuring (build/configure.log)"
+cmake --preset release "${options[@]}" >build/configure.log 2>&1 || { cat build/configure.log >&2; exit 1; }
+echo "build: compiling ${targets[*]} with $jobs jobs"
+cmake --build --preset release --parallel "$jobs" --target "${targets[@]}"

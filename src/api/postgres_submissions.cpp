@@ -1,0 +1,374 @@
+#include "gym/api/postgres.hpp"
+
+#include <utility>
+
+#include "gym/blob/dataset.hpp"
+#include "gym/commit/sha256.hpp"
+#include "gym/common/printable.hpp"
+#include "gym/ledger/ledger.hpp"
+#include "gym/program/cost.hpp"
+#include "gym/program/train_config_yaml.hpp"
+#include "gym/program/train_program.hpp"
+#include "gym/protocol/job_cost.hpp"
+#include "gym/quality/nearest.hpp"
+#include "gym/quality/novelty.hpp"
+#include "gym/registry/job_spec.hpp"
+#include "gym/registry/licence.hpp"
+#include "gym/rewards/accounts.hpp"
+#include "gym/rewards/formulas.hpp"
+#include "postgres_calls.hpp"
+
+namespace gym::api {
+namespace {
+
+constexpr const char* kSpecName = "job";
+
+/// Everything about a job that can be refused without the database.
+struct CheckedSpec {
+    registry::NewJob job;
+    std::uint64_t window_tokens = 0;  ///< one training example
+    std::uint32_t vocabulary = 0;
+    Amount max_data_price_wei;
+    std::uint64_t flops_per_step = 0, tokens_per_step = 0;
+    protocol::RoundShape shape;
+};
+
+/// Credits are whole base units, rounded down: a price that makes a unit worth less than one is
+/// work for nothing.
+Status check_price(const registry::JobTerms& terms, const program::Program& program,
+                   const Amount& price_min) {
+    const Amount& price = terms.price_wei_per_pflop;
+    if (price < price_min)
+        return fail(ErrorCode::kInvalidArgument, "'price_per_pflop' is " + price.to_tokens() +
+                                                     ", this network takes no job below " +
+                                                     price_min.to_tokens());
+    GYM_TRY(const Amount flops,
+            Amount(program::flops_per_step(program)).mul_div(Amount(terms.steps), Amount(1)));
+    GYM_TRY(const Amount unit, price.mul_div(flops, Amount(rewards::kFlopsPerPflop)));
+    if (!unit.is_zero()) return {};
+    return fail(ErrorCode::kInvalidArgument,
+                "'price_per_pflop' is " + price.to_tokens() + ": a unit of " + flops.to_string() +
+                    " FLOPs would earn less than one base unit, that is nothing");
+}
+
+Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price_min) {
+    GYM_TRY(auto submitted, registry::parse_submitted_spec(submission.spec_yaml, kSpecName));
+    GYM_TRY(const auto config, program::read_train_config(*submitted.spec.model));
+    GYM_CHECK(submitted.spec.model->finish());
+    // Building the program checks everything that a model file can get wrong.
+    GYM_TRY(const auto built, program::train_program(config));
+    GYM_CHECK(check_price(submitted.spec.terms, built, price_min));
+    const registry::JobTerms& terms = submitted.spec.terms;
+    GYM_TRY(const auto aggregate, program::aggregate_program(built, terms.slots_max));
+    CheckedSpec out;
+    out.flops_per_step = program::flops_per_step(built);
+    out.tokens_per_step = std::uint64_t{config.batch} * config.model.context;
+    out.shape = {terms.slots_max, terms.steps, program::flops_per_step(aggregate)};
+    out.window_tokens = std::uint64_t{config.model.context} + 1;
+    out.vocabulary = config.model.vocabulary;
+    out.job.id = registry::make_job_id(submission.owner, submission.idempotency_key);
+    out.job.owner = submission.owner;
+    out.job.name = submitted.spec.name;
+    out.job.spec_yaml = submission.spec_yaml;
+    out.job.dataset_root = submitted.dataset_root;
+    out.job.terms = submitted.spec.terms;
+    out.job.budget_wei = submitted.spec.budget_wei;
+    out.max_data_price_wei = submitted.spec.max_data_price_wei;
+    return out;
+}
+
+/// The dataset exists and has a window for training and one for validation.
+Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
+    const auto dataset = registry::get_dataset(tx, spec.job.dataset_root);
+    if (!dataset.ok()) {
+        if (dataset.error().code != ErrorCode::kNotFound) return dataset.error();
+        return fail(ErrorCode::kNotFound, "dataset " + spec.job.dataset_root.hex() +
+                                              " is not registered; POST /v1/datasets takes it");
+    }
+    const std::uint64_t validation = dataset->tokens / 10;
+    if (validation < spec.window_tokens)
+        return fail(ErrorCode::kInvalidArgument, "the dataset's validation tenth has " +
+                                                     std::to_string(validation) +
+                                                     " tokens, one window of the model needs " +
+                                                     std::to_string(spec.window_tokens));
+    if (dataset->vocabulary > spec.vocabulary)
+        return fail(ErrorCode::kInvalidArgument,
+                    "the dataset has a vocabulary of " + std::to_string(dataset->vocabulary) +
+                        ", the model one of " + std::to_string(spec.vocabulary));
+    return {};
+}
+
+/// The owner has agreed to the price that the job now has.
+Status check_data_price(const registry::Job& job, const Amount& most) {
+    const Amount& price = job.data_price_wei_per_mtoken;
+    if (price <= most) return {};
+    return fail(ErrorCode::kConflict,
+                "dataset " + job.dataset_root.hex() + " costs " + price.to_tokens() +
+                    " tokens per million tokens of text, the job agrees to " +
+                    (most.is_zero() ? "none" : most.to_tokens() + " at the most") +
+                    ": who accepts the price says 'max_data_price: " + price.to_tokens() +
+                    "' in the job file (gym job submit --max-data-price)");
+}
+
+/// A budget that no round fits into would be locked for nothing.
+Status check_budget(db::Transaction& tx, const CheckedSpec& spec, const registry::Job& job) {
+    GYM_TRY(const auto rates, calls::cost_rates(tx));
+    if (!rates) return {};  // then the coordinator pauses the job and says why
+    const protocol::WorkPrice price{job.terms.price_wei_per_pflop, spec.flops_per_step,
+                                    spec.tokens_per_step, job.data_price_wei_per_mtoken,
+                                    job.data_quality_ppm};
+    GYM_TRY(const Amount one, protocol::rounds_bound(price, *rates, spec.shape, 1));
+    if (one <= job.budget_wei) return {};
+    GYM_TRY(const Amount all, protocol::rounds_bound(price, *rates, spec.shape, job.terms.rounds));
+    return fail(ErrorCode::kInvalidArgument,
+                "'budget' is " + job.budget_wei.to_tokens() +
+                    " tokens and covers no round: one may "
+                    "cost " +
+                    one.to_tokens() + ", all " + std::to_string(job.terms.rounds) + " " +
+                    all.to_tokens() + " (`gym job quote`); what is not spent returns");
+}
+
+/// True if this very request was answered before. @errors kConflict if another one was.
+Result<bool> claim_key(db::Transaction& tx, const Submission& submission, const Digest& job_id,
+                       UnixMs now_ms) {
+    const Digest hash = commit::sha256(as_bytes(submission.spec_yaml));
+    // Waits for a concurrent request with the same key, then sees its row.
+    GYM_TRY(const db::Rows inserted,
+            tx.exec("INSERT INTO api.idempotency (owner, key, request_hash, job_id, created_at_ms) "
+                    "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (owner, key) DO NOTHING",
+                    {submission.owner, submission.idempotency_key, hash, job_id, now_ms}));
+    if (inserted.affected() == 1) return false;
+    GYM_TRY(const db::Row row,
+            tx.exec_one("SELECT request_hash FROM api.idempotency WHERE owner = $1 AND key = $2",
+                        {submission.owner, submission.idempotency_key}));
+    if (row.get<Digest>("request_hash") == hash) return true;
+    return fail(ErrorCode::kConflict, "the Idempotency-Key was used with another job");
+}
+
+/// Whoever sends the same text with another key has most likely forgotten the first. To be called
+/// with the owner's account locked: of two that come at once, the second sees the first.
+Status check_not_running(db::Transaction& tx, const Submission& submission, const Digest& job_id) {
+    if (submission.again) return {};
+    GYM_TRY(const auto row,
+            tx.exec_optional(
+                "SELECT j.id, j.status FROM api.idempotency i JOIN registry.job j ON "
+                "j.id = i.job_id WHERE i.owner = $1 AND i.request_hash = $2 AND "
+                "i.job_id <> $3 AND j.ended_at_ms IS NULL ORDER BY i.created_at_ms "
+                "LIMIT 1",
+                {submission.owner, commit::sha256(as_bytes(submission.spec_yaml)), job_id}));
+    if (!row) return {};
+    return fail(ErrorCode::kConflict, "the same job was submitted before and is " +
+                                          row->get<std::string>("status") + ": " +
+                                          row->get<Digest>("id").hex() +
+                                          "; a second one has to be asked for (gym job submit "
+                                          "--again)");
+}
+
+/// @errors kPermissionDenied for a stranger's job, kConflict for one that has ended.
+Status check_steerable(const registry::Job& job, const Address& owner) {
+    if (job.owner != owner)
+        return fail(ErrorCode::kPermissionDenied, "the job belongs to " + job.owner.hex());
+    if (job.ended_at_ms)
+        return fail(ErrorCode::kConflict, "job " + job.id.hex() + " has ended: " +
+                                              std::string(registry::to_string(job.status)));
+    return {};
+}
+
+/// What to do about money that is not there. `what` is what it was for.
+Error insufficient(db::Transaction& tx, const ledger::AccountKey& available,
+                   const std::string& what, const Amount& amount) {
+    const auto balance = ledger::balance(tx, available);
+    if (!balance.ok()) return balance.error();
+    const Amount held = balance->spendable();
+    const auto missing = amount.minus(held);
+    if (!missing.ok()) return missing.error();
+    return fail(ErrorCode::kInsufficientFunds,
+                what + " is " + amount.to_tokens() + " tokens, " + held.to_tokens() +
+                    " are available: deposit " + missing->to_tokens() +
+                    " more (`gym wallet deposit`) and wait until the deposit is final (`gym wallet "
+                    "balance`), or lower the sum");
+}
+
+/// Moves `amount` from the owner's available money into the job's escrow, once per `transfer`.
+/// `what` names the sum in an error.
+/// @return whether it was done now. @errors kInsufficientFunds, kConflict.
+Result<bool> lock_money(db::Transaction& tx, const std::string& asset, const Funding& funding,
+                        const std::string& what, const std::string& transfer, UnixMs now_ms) {
+    const ledger::AccountKey available = rewards::available_account(asset, funding.owner);
+    GYM_TRY(const auto from, ledger::open_account(tx, available));
+    GYM_TRY(const auto to,
+            ledger::open_account(tx, rewards::escrow_account(asset, funding.job_id)));
+    ledger::TransferRequest request;
+    request.id = ledger::transfer_id(transfer);
+    request.debit = from;
+    request.credit = to;
+    request.amount = funding.amount;
+    request.reason = "job budget";
+    GYM_TRY(const auto statuses, ledger::submit(tx, std::span(&request, 1), now_ms));
+    const ledger::TransferStatus status = statuses.front();
+    if (ledger::done(status)) return status == ledger::TransferStatus::kCreated;
+    if (status == ledger::TransferStatus::kInsufficient)
+        return insufficient(tx, available, what, funding.amount);
+    if (status == ledger::TransferStatus::kExistsDifferent)
+        return fail(ErrorCode::kConflict, "the Idempotency-Key was used with another amount");
+    if (status == ledger::TransferStatus::kClosed)
+        return fail(ErrorCode::kConflict, "the job's account is closed: it has ended");
+    return fail(ErrorCode::kInternal,
+                "the ledger refused the job's budget: " + std::string(to_string(status)));
+}
+
+}  // namespace
+
+Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
+    GYM_TRY(const CheckedSpec spec, check_spec(submission, options_.price_per_pflop_min));
+    const UnixMs now_ms = clock_.now_ms();
+    return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<Submitted> {
+        Submitted out;
+        GYM_TRY(out.replayed, claim_key(tx, submission, spec.job.id, now_ms));
+        if (out.replayed) {
+            GYM_TRY(out.job, registry::get_job(tx, spec.job.id));
+            return out;
+        }
+        GYM_CHECK(check_dataset(tx, spec));
+        GYM_TRY(out.job, registry::submit_job(tx, spec.job, now_ms));
+        // Of the stored job, whose price is fixed: what was said before may be out of date.
+        GYM_CHECK(check_data_price(out.job, spec.max_data_price_wei));
+        GYM_CHECK(check_budget(tx, spec, out.job));
+        GYM_CHECK(lock_money(tx, options_.asset,
+                             {spec.job.owner, spec.job.id, spec.job.budget_wei, {}},
+                             "the job's budget", "job-budget:" + spec.job.id.hex(), now_ms));
+        GYM_CHECK(check_not_running(tx, submission, spec.job.id));
+        return out;
+    });
+}
+
+Result<registry::Job> PostgresBackend::request_job(const Address& owner, const Digest& id,
+                                                   registry::JobRequest request) {
+    return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<registry::Job> {
+        GYM_TRY(const registry::Job job, registry::get_job(tx, id));
+        GYM_CHECK(check_steerable(job, owner));
+        GYM_CHECK(registry::request_job(tx, id, request));
+        return registry::get_job(tx, id);
+    });
+}
+
+Result<registry::Job> PostgresBackend::fund_job(const Funding& funding) {
+    const UnixMs now_ms = clock_.now_ms();
+    return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<registry::Job> {
+        GYM_TRY(const registry::Job job, registry::get_job(tx, funding.job_id));
+        GYM_CHECK(check_steerable(job, funding.owner));
+        GYM_TRY(const bool fresh,
+                lock_money(tx, options_.asset, funding, "the sum to add to the job's budget",
+                           "job-fund:" + job.id.hex() + ":" + funding.idempotency_key, now_ms));
+        if (fresh) GYM_CHECK(registry::add_budget(tx, job.id, funding.amount));
+        return registry::get_job(tx, job.id);
+    });
+}
+
+// Registration of datasets: what of the tokens was there before (src/quality) is asked of the
+// registry under the lock of all registrations, so that of two copies only the first is new.
+
+namespace {
+
+static_assert(quality::kLookupKeysMax <= registry::kDatasetKeysMax);
+constexpr std::size_t kNameBytesMax = 128;
+
+/// The terms, without looking at the tokens.
+Status check_offer(const DatasetOffer& offer) {
+    if (offer.name.empty() || offer.name.size() > kNameBytesMax)
+        return fail(ErrorCode::kInvalidArgument, "the dataset's name must be 1 to 128 bytes long");
+    if (!is_printable(offer.name))
+        return fail(ErrorCode::kInvalidArgument,
+                    "the dataset's name has a control character: others read it on a terminal");
+    GYM_CHECK(registry::check_licence(offer.licence));
+    const Amount most = registry::dataset_price_max();
+    if (offer.price_wei_per_mtoken <= most) return {};
+    return fail(ErrorCode::kOutOfRange, "the price is " + offer.price_wei_per_mtoken.to_tokens() +
+                                            " tokens per million tokens of text, at most " +
+                                            most.to_tokens());
+}
+
+registry::Dataset record_of(const DatasetOffer& offer, const blob::Dataset& decoded) {
+    registry::Dataset out;
+    out.root = decoded.root();
+    out.owner = offer.owner;
+    out.name = offer.name;
+    out.licence = offer.licence;
+    out.price_wei_per_mtoken = offer.price_wei_per_mtoken;
+    out.tokens = decoded.tokens().size();
+    out.vocabulary = decoded.vocabulary();
+    return out;
+}
+
+/// Compares the sketch with all that is registered: fills in novelty and nearest dataset.
+Status compare(db::Transaction& tx, const quality::DatasetSketch& sketch,
+               registry::Dataset& dataset) {
+    quality::KeyOwners owners;
+    quality::Registered registered;
+    GYM_TRY(registered.level_max, registry::sample_level_max(tx));
+    registered.known =
+        [&](std::span<const std::uint64_t> keys) -> Result<std::vector<std::uint64_t>> {
+        GYM_TRY(const auto known, registry::known_keys(tx, keys));
+        std::vector<std::uint64_t> out;
+        out.reserve(known.size());
+        for (const registry::KnownKey& one : known) {
+            owners.emplace(one.key, one.dataset);
+            out.push_back(one.key);
+        }
+        return out;
+    };
+    GYM_TRY(const quality::Novelty novelty, quality::novelty(sketch, registered));
+    dataset.novelty_ppm = novelty.ppm;
+    dataset.nearest.reset();
+    const auto found = quality::nearest(sketch, owners);
+    if (!found) return {};
+    GYM_TRY(const Digest root, registry::dataset_root(tx, found->dataset));
+    dataset.nearest = registry::NearestDataset{root, found->ppm};
+    return {};
+}
+
+/// The record as it stands, if the root is registered. @errors kConflict with other terms.
+Result<std::optional<AddedDataset>> registered_before(db::Transaction& tx,
+                                                      const registry::Dataset& offered) {
+    GYM_TRY(auto stored, registry::find_dataset(tx, offered.root));
+    if (!stored) return std::optional<AddedDataset>();
+    GYM_CHECK(registry::check_same_offer(*stored, offered));
+    return std::optional(AddedDataset{*std::move(stored), false});
+}
+
+Result<AddedDataset> add_new(db::Transaction& tx, const quality::DatasetSketch& sketch,
+                             registry::Dataset dataset) {
+    GYM_CHECK(registry::lock_registrations(tx));
+    GYM_TRY(const auto before, registered_before(tx, dataset));
+    if (before) return *before;
+    GYM_CHECK(compare(tx, sketch, dataset));
+    AddedDataset out;
+    GYM_TRY(out.is_new, registry::register_dataset(tx, dataset));
+    GYM_TRY(out.dataset, registry::get_dataset(tx, dataset.root));
+    GYM_CHECK(registry::add_keys(tx, quality::distinct_keys(sketch), out.dataset.number));
+    return out;
+}
+
+}  // namespace
+
+Result<AddedDataset> PostgresBackend::add_dataset(const DatasetOffer& offer) {
+    GYM_CHECK(check_offer(offer));
+    GYM_TRY(const auto decoded, blob::Dataset::decode(offer.file, offer.root));
+    registry::Dataset dataset = record_of(offer, decoded);
+    dataset.usefulness_ppm = options_.usefulness_default_ppm;
+    dataset.registered_at_ms = clock_.now_ms();
+    // Before the row that promises the bytes; also if the row is there, in case they were lost.
+    GYM_TRY(dataset.blob, blobs_.put(offer.file));
+    GYM_TRY(const auto before, calls::read(database_, options_, [&](db::Transaction& tx) {
+                return registered_before(tx, dataset);
+            }));
+    if (before) return *before;
+    // Seconds for large files: outside of the lock that others wait for.
+    const quality::DatasetSketch sketch = quality::sketch(decoded.tokens());
+    dataset.sample = registry::DatasetSample{
+        sketch.level, static_cast<std::uint32_t>(sketch.chunks.size()), sketch.compared_tokens};
+    return calls::write(database_, options_,
+                        [&](db::Transaction& tx) { return add_new(tx, sketch, dataset); });
+}
+
+}  // namespace gym::api

@@ -1,0 +1,77 @@
+#include "gym/contracts/commitment_log.hpp"
+
+#include "bindings.hpp"
+
+namespace gym::contracts {
+namespace {
+
+const std::vector<EventBinding<CommitmentEvent>>& events() {
+    static const std::vector<EventBinding<CommitmentEvent>> all = {
+        event_of<CommitmentEvent>(
+            "RoundPosted(bytes32 indexed jobId, uint64 indexed round, bytes32 roundRecordHash)",
+            &RoundPosted::job_id, &RoundPosted::round, &RoundPosted::round_record_hash),
+        event_of<CommitmentEvent>("EpochPosted(uint64 indexed epoch, bytes32 indexed jobId, uint64 "
+                                  "indexed round, bytes32 commitmentsRoot, uint32 count)",
+                                  &EpochPosted::epoch, &EpochPosted::job_id, &EpochPosted::round,
+                                  &EpochPosted::commitments_root, &EpochPosted::count),
+        event_of<CommitmentEvent>("CommitmentPosted(bytes32 indexed jobId, uint64 indexed round, "
+                                  "address indexed sender, bytes commitment)",
+                                  &CommitmentPosted::job_id, &CommitmentPosted::round,
+                                  &CommitmentPosted::sender, &CommitmentPosted::commitment),
+    };
+    return all;
+}
+
+}  // namespace
+
+ContractCall CommitmentLog::post_round(const Digest& job_id, std::uint64_t round,
+                                       const Digest& round_record_hash) const {
+    return make_call(address_, "postRound(bytes32,uint64,bytes32)",
+                     {job_id, round, round_record_hash},
+                     "post round " + std::to_string(round) + " of job " + job_id.hex());
+}
+
+ContractCall CommitmentLog::post_epoch(const EpochPosted& epoch) const {
+    return make_call(address_, "postEpoch(uint64,bytes32,uint64,bytes32,uint32)",
+                     {epoch.epoch, epoch.job_id, epoch.round, epoch.commitments_root,
+                      std::uint64_t{epoch.count}},
+                     "post the commitments of epoch " + std::to_string(epoch.epoch));
+}
+
+ContractCall CommitmentLog::post_commitment(const Digest& job_id, std::uint64_t round,
+                                            ByteView commitment) const {
+    return make_call(
+        address_, "postCommitment(bytes32,uint64,bytes)",
+        {job_id, round, Bytes(commitment.begin(), commitment.end())},
+        "post a commitment for round " + std::to_string(round) + " of job " + job_id.hex());
+}
+
+Result<CommitmentLog::Round> CommitmentLog::round_of(chain::ChainClient& client,
+                                                     const Digest& job_id, std::uint64_t round,
+                                                     const chain::BlockId& at) const {
+    GYM_TRY(const auto values, call_view(client, address_, at, "roundOf(bytes32,uint64)",
+                                         {job_id, round}, "_(bytes32,uint64)"));
+    Round out;
+    GYM_CHECK(read_all(values, out.round_record_hash, out.epoch));
+    return out;
+}
+
+Result<CommitmentLog::Epoch> CommitmentLog::epoch_of(chain::ChainClient& client,
+                                                     std::uint64_t epoch,
+                                                     const chain::BlockId& at) const {
+    GYM_TRY(const auto values, call_view(client, address_, at, "epochOf(uint64)", {epoch},
+                                         "_(bytes32,uint32,uint64)"));
+    Epoch out;
+    GYM_CHECK(read_all(values, out.commitments_root, out.count, out.block_number));
+    return out;
+}
+
+std::vector<Digest> CommitmentLog::topics() {
+    return topics_of(events());
+}
+
+Result<std::optional<CommitmentEvent>> CommitmentLog::parse_event(const chain::Log& log) const {
+    return find_event(events(), address_, log);
+}
+
+}  // namespace gym::contracts

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "gym/chain/client.hpp"
+#include "gym/contracts/call.hpp"
+
+namespace gym::contracts {
+
+struct RoundPosted {
+    Digest job_id;
+    std::uint64_t round = 0;
+    Digest round_record_hash;
+    friend bool operator==(const RoundPosted&, const RoundPosted&) = default;
+};
+struct EpochPosted {
+    std::uint64_t epoch = 0;
+    Digest job_id;
+    std::uint64_t round = 0;
+    Digest commitments_root;
+    std::uint32_t count = 0;
+    friend bool operator==(const EpochPosted&, const EpochPosted&) = default;
+};
+struct CommitmentPosted {
+    Digest job_id;
+    std::uint64_t round = 0;
+    Address sender;
+    Bytes commitment;
+    friend bool operator==(const CommitmentPosted&, const CommitmentPosted&) = default;
+};
+using CommitmentEvent = std::variant<RoundPosted, EpochPosted, CommitmentPosted>;
+
+class CommitmentLog {
+  public:
+    explicit CommitmentLog(Address address) : address_(address) {}
+    [[nodiscard]] const Address& address() const noexcept { return address_; }
+
+    [[nodiscard]] ContractCall post_round(const Digest& job_id, std::uint64_t round,
+                                          const Digest& round_record_hash) const;
+    [[nodiscard]] ContractCall post_epoch(const EpochPosted& epoch) const;
+    /// 1 to 1,024 bytes.
+    [[nodiscard]] ContractCall post_commitment(const Digest& job_id, std::uint64_t round,
+                                               ByteView commitment) const;
+
+    struct Round {
+        Digest round_record_hash;  ///< zero if the round was not posted
+        std::uint64_t epoch = 0;   ///< 0 while open
+    };
+    struct Epoch {
+        Digest commitments_root;  ///< zero if the epoch was not posted
+        std::uint32_t count = 0;
+        std::uint64_t block_number = 0;  ///< the beacon comes from a later block
+    };
+    [[nodiscard]] Result<Round> round_of(chain::ChainClient& client, const Digest& job_id,
+                                         std::uint64_t round,
+                                         const chain::BlockId& at = chain::BlockTag::kLatest) const;
+    [[nodiscard]] Result<Epoch> epoch_of(chain::ChainClient& client, std::uint64_t epoch,
+                                         const chain::BlockId& at = chain::BlockTag::kLatest) const;
+
+    [[nodiscard]] Result<std::optional<CommitmentEvent>> parse_event(const chain::Log& log) const;
+    [[nodiscard]] static std::vector<Digest> topics();
+
+  private:
+    Address address_;
+};
+
+}  // namespace gym::contracts

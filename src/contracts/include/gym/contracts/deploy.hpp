@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "gym/chain/client.hpp"
+#include "gym/chain/tx_manager.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/game/dispute_params.hpp"
+
+namespace gym::contracts {
+
+/// Constructor arguments and role holders. The deployer becomes admin (it grants the roles).
+struct DeployParams {
+    Address token_holder;
+    Amount token_supply;
+    std::uint64_t admin_delay_s = 0;
+    std::uint64_t activation_delay_s = 0;
+    Amount growth_limit;  ///< below 2^128
+    std::uint64_t withdrawal_delay_s = 0;
+    std::uint64_t epoch_interval_s = 0;
+    Amount release_cap;
+    Address settler;
+    Address guardian;
+    Address coordinator;
+    game::DisputeParams dispute;
+};
+
+/// Deploys token, escrow, distributor, commitment log, stake and dispute game with all that
+/// computes for it, and grants the roles, through intents named "deploy/...": calling it again
+/// after a crash continues where it stopped and never deploys twice. Returns when all are in blocks
+/// and the roles are held.
+/// @errors kInvalidArgument of check_dispute_params; kConflict with the decoded revert, kTimeout,
+/// and as TxManager.
+[[nodiscard]] Result<Deployment> deploy(chain::TxManager& manager, chain::ChainClient& client,
+                                        const std::filesystem::path& artifacts,
+                                        const DeployParams& params, std::uint32_t timeout_ms);
+/// Waits until nothing that deploy() did can be undone by a reorganisation. @errors kConflict,
+/// kTimeout, as chain::TxManager::wait.
+Status wait_deployment_final(chain::TxManager& manager, std::uint32_t timeout_ms);
+
+}  // namespace gym::contracts

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gym/chain/client.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/crypto/key.hpp"
+
+namespace gym::contracts {
+
+struct Deposited {
+    Address owner;
+    Address from;
+    Amount amount;
+    Amount deposit_id;  ///< counts from 1 without gaps
+    friend bool operator==(const Deposited&, const Deposited&) = default;
+};
+struct Released {
+    std::uint64_t epoch = 0;
+    Address owner;
+    Amount amount;
+    friend bool operator==(const Released&, const Released&) = default;
+};
+struct WithdrawalRequested {
+    Address owner;
+    Amount amount;
+    std::uint64_t available_at_s = 0;
+    friend bool operator==(const WithdrawalRequested&, const WithdrawalRequested&) = default;
+};
+struct WithdrawalTrimmed {
+    Address owner;
+    Amount amount;  ///< what is left of the request
+    friend bool operator==(const WithdrawalTrimmed&, const WithdrawalTrimmed&) = default;
+};
+struct Withdrawn {
+    Address owner;
+    Amount amount;
+    friend bool operator==(const Withdrawn&, const Withdrawn&) = default;
+};
+using EscrowEvent =
+    std::variant<Deposited, Released, WithdrawalRequested, WithdrawalTrimmed, Withdrawn>;
+
+class JobEscrow {
+  public:
+    explicit JobEscrow(Address address) : address_(address) {}
+    [[nodiscard]] const Address& address() const noexcept { return address_; }
+
+    [[nodiscard]] ContractCall deposit(const Address& owner, const Amount& amount) const;
+    /// The sender of the transaction must be who signed the permit.
+    [[nodiscard]] ContractCall deposit_with_permit(const Address& owner, const Amount& amount,
+                                                   std::uint64_t deadline_s,
+                                                   const crypto::Signature& permit) const;
+    /// At most 256 owners, each once per epoch.
+    [[nodiscard]] ContractCall release(std::uint64_t epoch,
+                                       const std::vector<std::pair<Address, Amount>>& spent) const;
+    [[nodiscard]] ContractCall request_withdrawal(const Amount& amount) const;
+    [[nodiscard]] ContractCall trim_withdrawal(const Address& owner, const Amount& amount) const;
+    [[nodiscard]] ContractCall withdraw() const;
+    [[nodiscard]] ContractCall set_release_cap(const Amount& cap) const;
+    [[nodiscard]] ContractCall set_owner_release_cap(const Amount& cap) const;
+
+    [[nodiscard]] Result<Amount> balance_of(
+        chain::ChainClient& client, const Address& owner,
+        const chain::BlockId& at = chain::BlockTag::kLatest) const;
+    [[nodiscard]] Result<Amount> total_balance(
+        chain::ChainClient& client, const chain::BlockId& at = chain::BlockTag::kLatest) const;
+    [[nodiscard]] Result<Amount> released_of(
+        chain::ChainClient& client, std::uint64_t epoch, const Address& owner,
+        const chain::BlockId& at = chain::BlockTag::kLatest) const;
+    /// The most that one epoch may release, of all owners and of one.
+    [[nodiscard]] Result<Amount> release_cap(chain::ChainClient& client) const;
+    [[nodiscard]] Result<Amount> owner_release_cap(chain::ChainClient& client) const;
+    /// (the epoch of the latest releases, the amount it has released)
+    [[nodiscard]] Result<std::pair<std::uint64_t, Amount>> release_state(
+        chain::ChainClient& client) const;
+    /// (amount, Unix seconds from which it can be withdrawn)
+    [[nodiscard]] Result<std::pair<Amount, std::uint64_t>> withdrawal_of(
+        chain::ChainClient& client, const Address& owner) const;
+
+    [[nodiscard]] Result<std::optional<EscrowEvent>> parse_event(const chain::Log& log) const;
+    /// Topic 0 of every EscrowEvent, for LogFilter.
+    [[nodiscard]] static std::vector<Digest> topics();
+
+  private:
+    Address address_;
+};
+
+}  // namespace gym::contracts

@@ -1,0 +1,131 @@
+#include "gym/contracts/job_escrow.hpp"
+
+#include "bindings.hpp"
+
+namespace gym::contracts {
+namespace {
+
+const std::vector<EventBinding<EscrowEvent>>& events() {
+    static const std::vector<EventBinding<EscrowEvent>> all = {
+        event_of<EscrowEvent>("Deposited(address indexed owner, address indexed from, uint256 "
+                              "amount, uint256 indexed depositId)",
+                              &Deposited::owner, &Deposited::from, &Deposited::amount,
+                              &Deposited::deposit_id),
+        event_of<EscrowEvent>(
+            "Released(uint64 indexed epoch, address indexed owner, uint256 amount)",
+            &Released::epoch, &Released::owner, &Released::amount),
+        event_of<EscrowEvent>(
+            "WithdrawalRequested(address indexed owner, uint256 amount, uint64 availableAt)",
+            &WithdrawalRequested::owner, &WithdrawalRequested::amount,
+            &WithdrawalRequested::available_at_s),
+        event_of<EscrowEvent>("WithdrawalTrimmed(address indexed owner, uint256 amount)",
+                              &WithdrawalTrimmed::owner, &WithdrawalTrimmed::amount),
+        event_of<EscrowEvent>("Withdrawn(address indexed owner, uint256 amount)", &Withdrawn::owner,
+                              &Withdrawn::amount),
+    };
+    return all;
+}
+
+}  // namespace
+
+ContractCall JobEscrow::deposit(const Address& owner, const Amount& amount) const {
+    return make_call(address_, "deposit(address,uint256)", {owner, amount},
+                     "deposit " + amount.to_string() + " for " + owner.hex());
+}
+
+ContractCall JobEscrow::deposit_with_permit(const Address& owner, const Amount& amount,
+                                            std::uint64_t deadline_s,
+                                            const crypto::Signature& permit) const {
+    return make_call(address_, "depositWithPermit(address,uint256,uint256,uint8,bytes32,bytes32)",
+                     permit_arguments(owner, amount, deadline_s, permit),
+                     "deposit " + amount.to_string() + " for " + owner.hex());
+}
+
+ContractCall JobEscrow::release(std::uint64_t epoch,
+                                const std::vector<std::pair<Address, Amount>>& spent) const {
+    chain::AbiValue::List owners;
+    chain::AbiValue::List amounts;
+    for (const auto& [owner, amount] : spent) {
+        owners.emplace_back(owner);
+        amounts.emplace_back(amount);
+    }
+    return make_call(address_, "release(uint64,address[],uint256[])",
+                     {epoch, std::move(owners), std::move(amounts)},
+                     "release what " + std::to_string(spent.size()) + " owner(s) spent in epoch " +
+                         std::to_string(epoch));
+}
+
+ContractCall JobEscrow::request_withdrawal(const Amount& amount) const {
+    return make_call(address_, "requestWithdrawal(uint256)", {amount},
+                     "request withdrawal of " + amount.to_string());
+}
+
+ContractCall JobEscrow::trim_withdrawal(const Address& owner, const Amount& amount) const {
+    return make_call(address_, "trimWithdrawal(address,uint256)", {owner, amount},
+                     "trim the withdrawal of " + owner.hex() + " to " + amount.to_string());
+}
+
+ContractCall JobEscrow::withdraw() const {
+    return make_call(address_, "withdraw()", {}, "withdraw");
+}
+
+ContractCall JobEscrow::set_release_cap(const Amount& cap) const {
+    return make_call(address_, "setReleaseCap(uint256)", {cap},
+                     "set the release cap to " + cap.to_string());
+}
+
+ContractCall JobEscrow::set_owner_release_cap(const Amount& cap) const {
+    return make_call(address_, "setOwnerReleaseCap(uint256)", {cap},
+                     "set the release cap of one owner to " + cap.to_string());
+}
+
+Result<Amount> JobEscrow::balance_of(chain::ChainClient& client, const Address& owner,
+                                     const chain::BlockId& at) const {
+    return view_amount(client, address_, at, "balanceOf(address)", {owner});
+}
+
+Result<Amount> JobEscrow::total_balance(chain::ChainClient& client,
+                                        const chain::BlockId& at) const {
+    return view_amount(client, address_, at, "totalBalance()", {});
+}
+
+Result<Amount> JobEscrow::released_of(chain::ChainClient& client, std::uint64_t epoch,
+                                      const Address& owner, const chain::BlockId& at) const {
+    return view_amount(client, address_, at, "releasedOf(uint64,address)", {epoch, owner});
+}
+
+Result<Amount> JobEscrow::release_cap(chain::ChainClient& client) const {
+    return view_amount(client, address_, chain::BlockTag::kLatest, "releaseCap()", {});
+}
+
+Result<Amount> JobEscrow::owner_release_cap(chain::ChainClient& client) const {
+    return view_amount(client, address_, chain::BlockTag::kLatest, "ownerReleaseCap()", {});
+}
+
+Result<std::pair<std::uint64_t, Amount>> JobEscrow::release_state(
+    chain::ChainClient& client) const {
+    GYM_TRY(const auto values, call_view(client, address_, chain::BlockTag::kLatest,
+                                         "releaseState()", {}, "_(uint64,uint256)"));
+    std::pair<std::uint64_t, Amount> out;
+    GYM_CHECK(read_all(values, out.first, out.second));
+    return out;
+}
+
+Result<std::pair<Amount, std::uint64_t>> JobEscrow::withdrawal_of(chain::ChainClient& client,
+                                                                  const Address& owner) const {
+    GYM_TRY(const auto values, call_view(client, address_, chain::BlockTag::kLatest,
+                                         "withdrawalOf(address)", {owner}, "_(uint256,uint64)"));
+    std::pair<Amount, std::uint64_t> out;
+    GYM_CHECK(read_all(values, out.first, out.second));
+    return out;
+}
+
+std::vector<Digest> JobEscrow::topics() {
+    return topics_of(events());
+}
+
+Result<std::optional<EscrowEvent>> JobEscrow::parse_event(const chain::Log& log) const {
+    return find_event(events(), address_, log);
+}
+
+}  // namespace gym::contracts

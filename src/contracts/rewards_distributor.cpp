@@ -1,0 +1,137 @@
+#include "gym/contracts/rewards_distributor.hpp"
+
+#include "bindings.hpp"
+
+namespace gym::contracts {
+namespace {
+
+const std::vector<EventBinding<DistributorEvent>>& events() {
+    static const std::vector<EventBinding<DistributorEvent>> all = {
+        event_of<DistributorEvent>("RootSubmitted(uint64 indexed epoch, bytes32 root, uint256 "
+                                   "totalCumulative, bytes32 epochFileRoot, uint64 activeAt)",
+                                   &RootSubmitted::epoch, &RootSubmitted::root,
+                                   &RootSubmitted::total_cumulative,
+                                   &RootSubmitted::epoch_file_root, &RootSubmitted::active_at_s),
+        event_of<DistributorEvent>("RootDisabled(uint64 indexed epoch)", &RootDisabled::epoch),
+        event_of<DistributorEvent>("Claimed(address indexed earner, address indexed recipient, "
+                                   "uint256 amount, uint256 cumulative)",
+                                   &Claimed::earner, &Claimed::recipient, &Claimed::amount,
+                                   &Claimed::cumulative),
+        event_of<DistributorEvent>(
+            "RecipientSet(address indexed earner, address indexed recipient)",
+            &RecipientSet::earner, &RecipientSet::recipient),
+    };
+    return all;
+}
+
+chain::AbiValue::List claim_values(const Claim& claim) {
+    return {claim.earner, claim.cumulative, chain::AbiValue::array(claim.proof)};
+}
+
+Result<RootSubmitted> view_root(chain::ChainClient& client, const Address& contract,
+                                const chain::BlockId& at, std::string_view function) {
+    GYM_TRY(const auto values, call_view(client, contract, at, function, {},
+                                         "_(uint64,bytes32,uint256,bytes32,uint64)"));
+    RootSubmitted out;
+    GYM_CHECK(read_all(values, out.epoch, out.root, out.total_cumulative, out.epoch_file_root,
+                       out.active_at_s));
+    return out;
+}
+
+}  // namespace
+
+ContractCall RewardsDistributor::submit_root(const RootSubmitted& root) const {
+    return make_call(address_, "submitRoot(uint64,bytes32,uint256,bytes32)",
+                     {root.epoch, root.root, root.total_cumulative, root.epoch_file_root},
+                     "submit the payout root of epoch " + std::to_string(root.epoch));
+}
+
+ContractCall RewardsDistributor::disable(std::uint64_t epoch) const {
+    return make_call(address_, "disable(uint64)", {epoch},
+                     "disable the payout root of epoch " + std::to_string(epoch));
+}
+
+ContractCall RewardsDistributor::disable_fallen(std::uint64_t epoch, const Claim& active,
+                                                const Claim& pending) const {
+    GYM_ASSERT(active.earner == pending.earner, "two leaves of one earner");
+    return make_call(address_, "disableFallen(uint64,address,uint256,bytes32[],uint256,bytes32[])",
+                     {epoch, active.earner, active.cumulative, chain::AbiValue::array(active.proof),
+                      pending.cumulative, chain::AbiValue::array(pending.proof)},
+                     "disable the payout root of epoch " + std::to_string(epoch) +
+                         ", under which " + active.earner.hex() + " has less than before");
+}
+
+ContractCall RewardsDistributor::claim(const Claim& claim) const {
+    return make_call(address_, "claim(address,uint256,bytes32[])", claim_values(claim),
+                     "claim the rewards of " + claim.earner.hex());
+}
+
+ContractCall RewardsDistributor::claim_many(const std::vector<Claim>& claims) const {
+    chain::AbiValue::List list;
+    for (const Claim& claim : claims)
+        list.emplace_back(claim_values(claim));
+    return make_call(address_, "claimMany((address,uint256,bytes32[])[])",
+                     {chain::AbiValue(std::move(list))},
+                     "claim the rewards of " + std::to_string(claims.size()) + " earner(s)");
+}
+
+ContractCall RewardsDistributor::set_recipient(const Address& recipient) const {
+    return make_call(address_, "setRecipient(address)", {recipient},
+                     "have rewards paid to " + recipient.hex());
+}
+
+Result<RootSubmitted> RewardsDistributor::active_root(chain::ChainClient& client,
+                                                      const chain::BlockId& at) const {
+    return view_root(client, address_, at, "activeRoot()");
+}
+
+Result<RootSubmitted> RewardsDistributor::pending_root(chain::ChainClient& client,
+                                                       const chain::BlockId& at) const {
+    return view_root(client, address_, at, "pendingRoot()");
+}
+
+Result<std::uint64_t> RewardsDistributor::last_epoch(chain::ChainClient& client) const {
+    GYM_TRY(const auto values,
+            call_view(client, address_, chain::BlockTag::kLatest, "lastEpoch()", {}, "_(uint64)"));
+    return values[0].u64();
+}
+
+Result<Amount> RewardsDistributor::claimed(chain::ChainClient& client, const Address& earner,
+                                           const chain::BlockId& at) const {
+    return view_amount(client, address_, at, "claimed(address)", {earner});
+}
+
+Result<Amount> RewardsDistributor::growth_limit(chain::ChainClient& client) const {
+    return view_amount(client, address_, chain::BlockTag::kLatest, "growthLimit()", {});
+}
+
+Result<Amount> RewardsDistributor::total_claimed(chain::ChainClient& client,
+                                                 const chain::BlockId& at) const {
+    return view_amount(client, address_, at, "totalClaimed()", {});
+}
+
+Result<Address> RewardsDistributor::recipient_of(chain::ChainClient& client,
+                                                 const Address& earner) const {
+    GYM_TRY(const auto values, call_view(client, address_, chain::BlockTag::kLatest,
+                                         "recipientOf(address)", {earner}, "_(address)"));
+    return values[0].address();
+}
+
+Result<Digest> RewardsDistributor::leaf_of(chain::ChainClient& client, const Address& earner,
+                                           const Amount& cumulative) const {
+    GYM_TRY(const auto values,
+            call_view(client, address_, chain::BlockTag::kLatest, "leafOf(address,uint256)",
+                      {earner, cumulative}, "_(bytes32)"));
+    return values[0].digest();
+}
+
+std::vector<Digest> RewardsDistributor::topics() {
+    return topics_of(events());
+}
+
+Result<std::optional<DistributorEvent>> RewardsDistributor::parse_event(
+    const chain::Log& log) const {
+    return find_event(events(), address_, log);
+}
+
+}  // namespace gym::contracts

@@ -1,0 +1,89 @@
+#include "gym/contracts/stake.hpp"
+
+#include "bindings.hpp"
+
+namespace gym::contracts {
+namespace {
+
+const std::vector<EventBinding<StakeEvent>>& events() {
+    static const std::vector<EventBinding<StakeEvent>> all = {
+        event_of<StakeEvent>("Staked(address indexed owner, address indexed from, uint256 amount)",
+                             &Staked::owner, &Staked::from, &Staked::amount),
+        event_of<StakeEvent>("ThawStarted(address indexed owner, uint256 amount, uint256 shares, "
+                             "uint64 availableAt)",
+                             &ThawStarted::owner, &ThawStarted::amount, &ThawStarted::shares,
+                             &ThawStarted::available_at_s),
+        event_of<StakeEvent>("StakeWithdrawn(address indexed owner, uint256 amount)",
+                             &StakeWithdrawn::owner, &StakeWithdrawn::amount),
+        event_of<StakeEvent>("LocksChanged(address indexed owner, uint256 locks)",
+                             &LocksChanged::owner, &LocksChanged::locks),
+        event_of<StakeEvent>("Slashed(address indexed owner, address indexed finder, address "
+                             "indexed compensated, uint256 burned, uint256 reward, uint256 "
+                             "compensation)",
+                             &Slashed::owner, &Slashed::finder, &Slashed::compensated,
+                             &Slashed::burned, &Slashed::reward, &Slashed::compensation),
+    };
+    return all;
+}
+
+}  // namespace
+
+ContractCall Stake::stake(const Address& owner, const Amount& amount) const {
+    return make_call(address_, "stake(address,uint256)", {owner, amount},
+                     "stake " + amount.to_string() + " for " + owner.hex());
+}
+
+ContractCall Stake::stake_with_permit(const Address& owner, const Amount& amount,
+                                      std::uint64_t deadline_s,
+                                      const crypto::Signature& permit) const {
+    return make_call(address_, "stakeWithPermit(address,uint256,uint256,uint8,bytes32,bytes32)",
+                     permit_arguments(owner, amount, deadline_s, permit),
+                     "stake " + amount.to_string() + " for " + owner.hex());
+}
+
+ContractCall Stake::thaw(const Amount& amount) const {
+    return make_call(address_, "thaw(uint256)", {amount}, "thaw " + amount.to_string());
+}
+
+ContractCall Stake::withdraw() const {
+    return make_call(address_, "withdraw()", {}, "withdraw thawed stake");
+}
+
+Result<Stake::Holding> Stake::stake_of(chain::ChainClient& client, const Address& owner,
+                                       const chain::BlockId& at) const {
+    GYM_TRY(const auto values, call_view(client, address_, at, "stakeOf(address)", {owner},
+                                         "_(uint256,uint256,uint256)"));
+    Holding out;
+    GYM_CHECK(read_all(values, out.active, out.thawing, out.locks));
+    return out;
+}
+
+Result<std::uint64_t> Stake::thaw_count(chain::ChainClient& client, const Address& owner,
+                                        const chain::BlockId& at) const {
+    GYM_TRY(const Amount count, view_amount(client, address_, at, "thawCount(address)", {owner}));
+    return count.to_u64();
+}
+
+Result<std::uint64_t> Stake::thaw_period_s(chain::ChainClient& client) const {
+    GYM_TRY(const Amount period,
+            view_amount(client, address_, chain::BlockTag::kLatest, "thawPeriod()", {}));
+    return period.to_u64();
+}
+
+Result<Address> Stake::token(chain::ChainClient& client) const {
+    return view_address(client, address_, "token()");
+}
+
+Result<Address> Stake::game(chain::ChainClient& client) const {
+    return view_address(client, address_, "game()");
+}
+
+std::vector<Digest> Stake::topics() {
+    return topics_of(events());
+}
+
+Result<std::optional<StakeEvent>> Stake::parse_event(const chain::Log& log) const {
+    return find_event(events(), address_, log);
+}
+
+}  // namespace gym::contracts

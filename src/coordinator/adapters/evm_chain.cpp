@@ -1,0 +1,216 @@
+#include "gym/coordinator/adapters/evm_chain.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <string>
+#include <variant>
+
+#include "gym/chain/client.hpp"
+#include "gym/chain/tx_manager.hpp"
+#include "gym/contracts/call.hpp"
+#include "gym/contracts/commitment_log.hpp"
+#include "gym/contracts/dispute_game.hpp"
+
+namespace gym::coordinator {
+namespace {
+
+/// Units about which nothing happened and that are asked for in one look nonetheless.
+constexpr std::size_t kAskedAgainMax = 8;
+
+/// Units about which something happened, and in which block the first game among that was opened.
+using Events = std::map<Digest, std::optional<std::uint64_t>>;
+
+/// Takes the events that change how a unit stands, in their order on chain.
+struct Collect {
+    Events& units;
+    std::uint64_t block;
+    void operator()(const contracts::Opened& event) const {
+        auto& opened = units[event.unit];
+        if (!opened) opened = block;
+    }
+    void operator()(const contracts::FaultFound& event) const { units.try_emplace(event.unit); }
+    void operator()(const contracts::GameEnded& event) const { units.try_emplace(event.unit); }
+    void operator()(const contracts::UnitFaulty& event) const { units.try_emplace(event.unit); }
+    template <class Other>
+    void operator()(const Other& /*event*/) const {}
+};
+
+class EvmChain final : public ChainPort {
+  public:
+    EvmChain(chain::ChainClient& client, chain::TxManager& transactions,
+             const EvmContracts& contracts, std::uint32_t confirmations)
+        : client_(client),
+          transactions_(transactions),
+          log_(contracts.commitment_log),
+          confirmations_(confirmations) {
+        if (contracts.dispute_game) games_.emplace(*contracts.dispute_game);
+    }
+
+    Status post_round(const Digest& job_id, std::uint64_t round,
+                      const Digest& record_hash) override {
+        const std::lock_guard lock(mutex_);
+        return submit("round:" + job_id.hex() + ":" + std::to_string(round),
+                      log_.post_round(job_id, round, record_hash));
+    }
+
+    Status post_epoch(const EpochPost& epoch) override {
+        const std::lock_guard lock(mutex_);
+        return submit("epoch:" + std::to_string(epoch.epoch),
+                      log_.post_epoch({epoch.epoch, epoch.job_id, epoch.round,
+                                       epoch.commitments_root, epoch.count}));
+    }
+
+    Status tick() override {
+        const std::lock_guard lock(mutex_);
+        GYM_TRY(const chain::TickReport report, transactions_.tick());
+        if (report.warnings.empty()) return {};
+        return fail(ErrorCode::kUnavailable, report.warnings.front());
+    }
+
+    Result<bool> round_posted(const Digest& job_id, std::uint64_t round,
+                              const Digest& record_hash) override {
+        const std::lock_guard lock(mutex_);
+        GYM_TRY(const auto at, deep_block());
+        if (!at) return false;
+        GYM_TRY(const auto stored, log_.round_of(client_, job_id, round, *at));
+        if (stored.round_record_hash.is_zero()) return false;
+        if (stored.round_record_hash == record_hash) return true;
+        return fail(ErrorCode::kConflict,
+                    "the chain holds record " + stored.round_record_hash.hex() + " for round " +
+                        std::to_string(round) + ", ours is " + record_hash.hex());
+    }
+
+    Result<std::optional<std::uint64_t>> epoch_block(const EpochPost& epoch) override {
+        const std::lock_guard lock(mutex_);
+        GYM_TRY(const auto at, deep_block());
+        if (!at) return std::optional<std::uint64_t>();
+        GYM_TRY(const auto stored, log_.epoch_of(client_, epoch.epoch, *at));
+        if (stored.commitments_root.is_zero()) return std::optional<std::uint64_t>();
+        if (stored.commitments_root == epoch.commitments_root && stored.count == epoch.count)
+            return std::optional(stored.block_number);
+        return fail(ErrorCode::kConflict, "the chain holds root " + stored.commitments_root.hex() +
+                                              " for epoch " + std::to_string(epoch.epoch) +
+                                              ", ours is " + epoch.commitments_root.hex());
+    }
+
+    Result<std::optional<Digest>> randomness(std::uint64_t block) override {
+        const std::lock_guard lock(mutex_);
+        GYM_TRY(const auto at, deep_block());
+        if (!at || *at < block) return std::optional<Digest>();
+        GYM_TRY(const auto header, client_.block(block));
+        if (!header) return std::optional<Digest>();
+        return std::optional(header->prevrandao);
+    }
+
+    std::optional<Address> dispute_game() const override {
+        return games_ ? std::optional(games_->address()) : std::nullopt;
+    }
+
+    Result<std::optional<GameNews>> games_since(const std::optional<std::uint64_t>& seen_block,
+                                                const std::vector<Digest>& open) override {
+        GYM_ASSERT(games_.has_value(), "this network plays games");
+        const std::lock_guard lock(mutex_);
+        GYM_TRY(const auto at, deep_block());
+        if (!at || (seen_block && *at <= *seen_block)) return std::optional<GameNews>();
+        const std::uint64_t next = seen_block ? *seen_block + 1 : *at;
+        const std::uint64_t first = next - std::min(next, chain::kReorgBlocks);
+        GameNews news;
+        news.seen_block = std::min(*at, first + chain::ChainClient::kBlocksPerQueryMax - 1);
+        GYM_TRY(news.window_blocks, window_blocks());
+        GYM_TRY(Events asked, units_in_logs(first, news.seen_block));
+        for (const Digest& unit : recent(asked, news.seen_block))
+            asked.try_emplace(unit);
+        for (const Digest& unit : next_of(open))
+            asked.try_emplace(unit);
+        for (const auto& [unit, opened] : asked) {
+            GYM_TRY(const auto now, games_->unit_of(client_, unit, *at));
+            news.units.push_back({unit, now.asserter, now.games, now.proven_at_s != 0, opened});
+        }
+        return std::optional(std::move(news));
+    }
+
+  private:
+    Status submit(const std::string& id, const contracts::ContractCall& call) {
+        GYM_CHECK(transactions_.submit_idempotent(call.intent(id)));
+        return {};
+    }
+
+    Result<std::uint64_t> window_blocks() {
+        if (!window_blocks_) {
+            GYM_TRY(const auto opening, games_->opening(client_));
+            if (opening.commitment_log != log_.address())
+                return fail(ErrorCode::kConflict,
+                            "the dispute game " + games_->address().hex() +
+                                " is about commitments in " + opening.commitment_log.hex() +
+                                ", this network's are in " + log_.address().hex());
+            window_blocks_ = opening.window_blocks;
+        }
+        return *window_blocks_;
+    }
+
+    /// Units about which something happened: one query for all games of the network.
+    Result<Events> units_in_logs(std::uint64_t first, std::uint64_t last) {
+        GYM_TRY(const auto logs, client_.find_logs({games_->address(), {}, first, last}));
+        Events out;
+        for (const chain::Log& log : logs) {
+            GYM_TRY(const auto event, games_->parse_event(log));
+            if (event) std::visit(Collect{out, log.block_number}, *event);
+        }
+        return out;
+    }
+
+    /// What has a log in `now`, or had one that a reorganisation may have taken since.
+    std::vector<Digest> recent(const Events& now, std::uint64_t seen_block) {
+        for (const auto& [unit, opened] : now)
+            logged_[unit] = seen_block;
+        std::vector<Digest> out;
+        for (const auto& [unit, block] : logged_)
+            out.push_back(unit);
+        std::erase_if(logged_, [&](const auto& last) {
+            return last.second + chain::kReorgBlocks < seen_block;
+        });
+        return out;
+    }
+
+    /// Whatever changes how a unit stands leaves a log, so nothing new is to be heard of the others
+    /// but after a reorganisation that is deeper than all that is looked at again: they take turns.
+    std::vector<Digest> next_of(std::vector<Digest> open) {
+        std::ranges::sort(open);
+        const auto first = std::ranges::upper_bound(open, asked_last_);
+        std::rotate(open.begin(), first, open.end());
+        if (open.size() > kAskedAgainMax) open.resize(kAskedAgainMax);
+        if (!open.empty()) asked_last_ = open.back();
+        return open;
+    }
+
+    /// The newest block that counts; absent while the chain is shorter than the confirmations.
+    Result<std::optional<std::uint64_t>> deep_block() {
+        GYM_TRY(const auto head, client_.block(chain::BlockTag::kLatest));
+        if (!head) return fail(ErrorCode::kUnavailable, "the node has no latest block");
+        if (head->number < confirmations_) return std::optional<std::uint64_t>();
+        return std::optional(head->number - confirmations_);
+    }
+
+    std::mutex mutex_;
+    chain::ChainClient& client_;
+    chain::TxManager& transactions_;
+    contracts::CommitmentLog log_;
+    std::optional<contracts::DisputeGame> games_;
+    std::optional<std::uint64_t> window_blocks_;
+    // Not durable on purpose: a new port looks at the last blocks again.
+    std::map<Digest, std::uint64_t> logged_;  ///< by unit: how far was read when it had a log
+    Digest asked_last_;                       ///< of those without one
+    std::uint32_t confirmations_;
+};
+
+}  // namespace
+
+std::unique_ptr<ChainPort> make_evm_chain(chain::ChainClient& client,
+                                          chain::TxManager& transactions,
+                                          const EvmContracts& contracts,
+                                          std::uint32_t confirmations) {
+    return std::make_unique<EvmChain>(client, transactions, contracts, confirmations);
+}
+
+}  // namespace gym::coordinator

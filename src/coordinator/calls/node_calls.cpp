@@ -1,0 +1,213 @@
+#include "calls/node_calls.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "drivers/membership.hpp"
+#include "drivers/stake_gate.hpp"
+#include "gym/crypto/secret.hpp"
+#include "gym/registry/challenges.hpp"
+
+namespace gym::coordinator {
+namespace {
+
+using protocol::UnitState;
+
+constexpr std::int64_t kHourMs = 3'600'000;
+constexpr std::size_t kListedUnitsMax = 50;
+constexpr std::uint32_t kRecentUnitsMax = 20;
+constexpr std::uint32_t kOpenUnitsMax = 1000;
+static_assert(kListedUnitsMax <= records::kStatusUnitsMax, "nodes refuse a longer list");
+
+/// The units that a node's status is about.
+struct NodeUnits {
+    std::vector<registry::Unit> open;    ///< not terminal, as worker or assigned verifier
+    std::vector<registry::Unit> recent;  ///< terminal, newest first
+};
+
+/// Why a worker has nothing to run, in one sentence; empty if it has.
+Result<std::string> worker_idle_because(db::Transaction& tx, const NodeUnits& units) {
+    for (const registry::Unit& unit : units.open)
+        if (unit.status.state == UnitState::kAssigned) return std::string();
+    for (const registry::Unit& unit : units.open)
+        if (unit.status.state == UnitState::kDisputed && !is_only_challenged(unit))
+            return protocol::name_unit(unit.key) +
+                   " is disputed; no new unit before that is decided";
+    registry::JobFilter running;
+    running.status = registry::JobStatus::kRunning;
+    GYM_TRY(const auto jobs, registry::list_jobs(tx, running));
+    if (jobs.empty()) return std::string("no job is running");
+    for (const registry::Job& job : jobs)
+        if (job.rounds_done < job.terms.rounds)
+            return std::string("waiting for the next round to begin");
+    return std::string("every running job has done all its rounds");
+}
+
+std::string verifier_idle_because(const Address& verifier, const NodeUnits& units) {
+    for (const registry::Unit& unit : units.open)
+        if (unit.verifier == verifier &&
+            (unit.status.state == UnitState::kSampled || unit.status.state == UnitState::kReported))
+            return "";
+    return "no drawn unit is assigned to this verifier";
+}
+
+Result<NodeUnits> read_units(db::Transaction& tx, const registry::Node& node) {
+    registry::UnitFilter filter;
+    filter.limit = kOpenUnitsMax;
+    if (node.profile.role == records::NodeRole::kWorker)
+        filter.worker = node.address;
+    else
+        filter.verifier = node.address;
+    NodeUnits out;
+    filter.states = registry::open_states();
+    GYM_TRY(out.open, registry::list_units(tx, filter));
+    filter.states = registry::terminal_states();
+    filter.limit = kRecentUnitsMax;
+    GYM_TRY(out.recent, registry::list_units(tx, filter));
+    return out;
+}
+
+/// The first units of a list, without receipts.
+std::vector<records::UnitReceipt> listed(const std::vector<registry::Unit>& units) {
+    std::vector<records::UnitReceipt> out;
+    for (const registry::Unit& unit : units) {
+        if (out.size() == kListedUnitsMax) break;
+        out.push_back({unit, {}, {}});
+    }
+    return out;
+}
+
+/// A node's status without its units and reasons.
+Result<records::NodeStatus> count_work(db::Transaction& tx, const registry::Node& node,
+                                       UnixMs now_ms) {
+    GYM_TRY(const registry::UnitCounts units, registry::count_units(tx, node.address));
+    GYM_TRY(const registry::Uptime uptime,
+            registry::uptime(tx, node.address, now_ms - kHourMs, now_ms));
+    records::NodeStatus out;
+    out.address = node.address;
+    out.role = node.profile.role;
+    out.units_final = units.final;
+    out.units_rejected = units.rejected;
+    out.units_open = units.open;
+    out.units_other = units.other;
+    out.challenges = static_cast<std::uint32_t>(uptime.issued);
+    out.uptime_ppm = uptime.ppm();
+    out.last_seen_ms = node.last_seen_at_ms;
+    return out;
+}
+
+/// Exponentially distributed: however long a node waited, the rest of the wait is as long as ever.
+std::int64_t draw_wait_ms(std::int64_t mean_ms) {
+    const Digest random = crypto::random_digest();
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < sizeof bits; ++i)
+        bits = bits << 8U | random.data[i];
+    const double uniform = static_cast<double>((bits >> 11U) + 1) * 0x1p-53;  // (0, 1]
+    return std::max<std::int64_t>(std::llround(-std::log(uniform) * static_cast<double>(mean_ms)),
+                                  1);
+}
+
+/// Counts an answer. @return why it counts nothing, in one sentence; empty if it counts.
+Result<std::string> take_answer(const Context& context, db::Transaction& tx, const Address& node,
+                                const protocol::UptimeAnswer& answer, UnixMs now_ms) {
+    const std::string name = "challenge " + short_id(answer.nonce);
+    GYM_TRY(const auto challenge, registry::find_challenge(tx, node, answer.nonce));
+    if (!challenge) return name + " was not put to this node";
+    const Status is_signed =
+        protocol::check_uptime(context.options.domain, node, *challenge, answer);
+    if (!is_signed.ok()) return name + ": " + is_signed.error().message;
+    GYM_TRY(const auto outcome, registry::answer_challenge(tx, node, answer, now_ms));
+    switch (outcome) {
+        case registry::AnswerOutcome::kCounted:
+        case registry::AnswerOutcome::kRepeated:  // a call whose reply was lost comes again
+            return std::string();
+        case registry::AnswerOutcome::kLate:
+            return name + " was answered " + std::to_string(now_ms - challenge->deadline_ms) +
+                   " ms after its deadline, which was " +
+                   std::to_string(challenge->deadline_ms - challenge->issued_ms) +
+                   " ms after its issue";
+        case registry::AnswerOutcome::kWithdrawn:
+            return name + " was withdrawn: no coordinator was there meanwhile";
+        case registry::AnswerOutcome::kUnknown:
+            break;
+    }
+    return name + " was not put to this node";
+}
+
+}  // namespace
+
+Result<registry::Node> register_node(const Context& context, const registry::NewNode& node) {
+    if (!context.admits(node.profile.role, node.address))
+        return fail(ErrorCode::kPermissionDenied,
+                    node.address.hex() + " is not among the " +
+                        std::string(records::to_string(node.profile.role)) +
+                        "s that this network's operator admits: ask for admission");
+    return context.transact_idempotent(
+        [&](db::Transaction& tx) { return registry::register_node(tx, node, context.now()); });
+}
+
+Result<std::uint32_t> challenge_nodes(const Context& context) {
+    registry::ChallengePolicy policy;
+    policy.answer_ms = context.options.challenge_answer_ms;
+    const registry::ChallengeDice dice{
+        crypto::random_digest, [&] { return draw_wait_ms(context.options.challenge_every_ms); }};
+    return context.transact([&](db::Transaction& tx) {
+        return registry::issue_challenges(tx, policy, dice, context.now());
+    });
+}
+
+Result<records::HeartbeatAnswer> heartbeat(const Context& context, const Address& address,
+                                           const std::optional<protocol::UptimeAnswer>& answer) {
+    // Of the call's arrival, not of its turn in the database.
+    const UnixMs now_ms = context.now();
+    return context.transact_idempotent(
+        [&](db::Transaction& tx) -> Result<records::HeartbeatAnswer> {
+            GYM_CHECK(registry::heartbeat(tx, address, now_ms));
+            records::HeartbeatAnswer out;
+            if (answer) {
+                GYM_TRY(out.answer_refused, take_answer(context, tx, address, *answer, now_ms));
+            }
+            GYM_TRY(out.challenge, registry::open_challenge(tx, address, now_ms));
+            GYM_TRY(const registry::Node node, registry::get_node(tx, address));
+            if (node.excluded) out.excluded_because = node.excluded_reason;
+            out.server_ms = context.now();
+            return out;
+        });
+}
+
+Status leave(const Context& context, const Address& node) {
+    return context.transact_idempotent(
+        [&](db::Transaction& tx) { return registry::leave(tx, node, context.now()); });
+}
+
+Result<records::NodeStatus> node_status(const Context& context, const Address& address) {
+    const UnixMs now_ms = context.now();
+    bool excluded = false;
+    GYM_TRY(records::NodeStatus out,
+            context.transact([&](db::Transaction& tx) -> Result<records::NodeStatus> {
+                GYM_TRY(const registry::Node node, registry::get_node(tx, address));
+                GYM_TRY(const NodeUnits units, read_units(tx, node));
+                GYM_TRY(records::NodeStatus out, count_work(tx, node, now_ms));
+                out.open_units = listed(units.open);
+                out.recent_units = listed(units.recent);
+                excluded = node.excluded;
+                if (node.excluded) {
+                    out.excluded_because = node.excluded_reason;
+                    out.idle_because = "excluded: " + node.excluded_reason;
+                } else if (out.role == records::NodeRole::kWorker) {
+                    GYM_TRY(out.idle_because, worker_idle_because(tx, units));
+                } else {
+                    out.idle_because = verifier_idle_because(address, units);
+                }
+                return out;
+            }));
+    // An excluded node gets no unit for any stake: advice to add some would only put it at risk.
+    if (out.role == records::NodeRole::kWorker && !excluded)
+        out.stake_because = stake_missing(context, address);
+    // Nothing else that it might wait for would help.
+    if (!out.stake_because.empty() && !out.idle_because.empty())
+        out.idle_because = out.stake_because;
+    return out;
+}
+
+}  // namespace gym::coordinator

@@ -1,0 +1,217 @@
+#include "calls/worker_calls.hpp"
+
+#include <algorithm>
+
+#include "drivers/membership.hpp"
+#include "gym/commit/merkle.hpp"
+#include "gym/registry/datasets.hpp"
+
+namespace gym::coordinator {
+namespace {
+
+using protocol::UnitState;
+
+/// What a commitment names: checked against the round, not yet against the unit's state.
+struct Target {
+    registry::Round round;
+    registry::Job job;
+    Digest unit;
+};
+
+Result<Target> find_target(const Context& context, const Address& worker,
+                           const protocol::UnitCommitment& commitment) {
+    return context.transact([&](db::Transaction& tx) -> Result<Target> {
+        GYM_TRY(const registry::Node node, registry::get_node(tx, worker));
+        GYM_TRY(auto round, registry::find_round_by_record(tx, commitment.round_record));
+        if (!round)
+            return fail(ErrorCode::kNotFound,
+                        "commitment: no round has record " + commitment.round_record.hex());
+        const protocol::UnitKey key{round->job_id, round->round, commitment.slot, 0};
+        GYM_CHECK(protocol::check_against_round(commitment, round->record, round->record_hash,
+                                                worker, key.attempt));
+        GYM_TRY(registry::Job job, registry::get_job(tx, round->job_id));
+        return Target{std::move(*round), std::move(job), protocol::unit_id(key)};
+    });
+}
+
+/// What came with the commitment must be what it names.
+Status check_payload(const Context& context, const Target& target,
+                     const protocol::UnitCommitment& commitment, ByteView records) {
+    if (records.size() > context.options.records_bytes_max)
+        return fail(ErrorCode::kOutOfRange, "commitment: the step records are too long");
+    GYM_TRY(const Digest root, context.deps.compute.records_root(records));
+    if (root != commitment.records_root)
+        return fail(ErrorCode::kMismatch, "commitment: the step records hash to " + root.hex() +
+                                              ", not to the records root " +
+                                              commitment.records_root.hex());
+    const auto delta = context.deps.blobs.load(commitment.delta_root);
+    if (!delta.ok())
+        return delta.error().in("commitment: delta " + commitment.delta_root.hex() +
+                                " (upload it first)");
+    GYM_TRY(const Bytes program, context.deps.blobs.get(target.job.artifacts->program_blob));
+    const auto checked = context.deps.compute.check_delta(program, *delta);
+    if (!checked.ok()) return checked.error().in("commitment: delta");
+    return {};
+}
+
+/// How a commitment was taken. A fault is a result, not an error: what it changes must be
+/// committed.
+struct Taken {
+    records::CommitmentAck ack;
+    std::optional<protocol::Reason> fault;
+};
+
+/// The second signed commitment for one unit: evidence, and the end of the worker.
+Result<Taken> take_equivocation(const Context& context, db::Transaction& tx, const Target& target,
+                                const registry::Unit& unit, const registry::StoredCommitment& first,
+                                const protocol::SignedCommitment& second, UnixMs now_ms) {
+    const protocol::LifecycleParams& params = target.job.terms.lifecycle;
+    GYM_CHECK(registry::store_equivocation(tx, unit.id, second, now_ms));
+    const protocol::Reason reason =
+        protocol::equivocation(unit.key, first.leaf, protocol::commitment_leaf(second));
+    registry::Unit faulty = unit;
+    if (protocol::is_legal(unit.status.state, UnitState::kRejected)) {
+        GYM_TRY(faulty, registry::advance(tx, unit.id, protocol::event::FaultProven{}, params,
+                                          now_ms, reason));
+    } else {
+        faulty.reason_code = protocol::to_string(reason.code);
+        faulty.reason = reason.sentence;
+    }
+    GYM_CHECK(exclude_worker(context, tx, faulty, now_ms));
+    return Taken{{}, reason};
+}
+
+Result<Taken> take(const Context& context, const Address& worker, const Target& target,
+                   const protocol::SignedCommitment& commitment, ByteView records) {
+    return context.transact_idempotent([&](db::Transaction& tx) -> Result<Taken> {
+        const UnixMs now_ms = context.now();
+        GYM_CHECK(registry::lock_feed(tx));
+        GYM_TRY(const registry::Unit unit, registry::get_unit(tx, target.unit));
+        GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
+        if (stored && stored->commitment.commitment == commitment.commitment)
+            return Taken{{unit.id, stored->leaf, stored->received_at_ms}, std::nullopt};
+        if (stored)
+            return take_equivocation(context, tx, target, unit, *stored, commitment, now_ms);
+        GYM_CHECK(require_node(tx, worker, records::NodeRole::kWorker));
+        GYM_CHECK(registry::store_commitment(tx, unit.id, commitment, records, now_ms));
+        const auto committed = registry::advance(tx, unit.id, protocol::event::Committed{},
+                                                 target.job.terms.lifecycle, now_ms);
+        if (!committed.ok()) return committed.error().in(protocol::name_unit(unit.key));
+        return Taken{{unit.id, protocol::commitment_leaf(commitment), now_ms}, std::nullopt};
+    });
+}
+
+Result<bool> contradicts(const Context& context, const Target& target,
+                         const protocol::UnitCommitment& commitment) {
+    GYM_TRY(const auto stored, context.transact([&](db::Transaction& tx) {
+        return registry::find_commitment(tx, target.unit);
+    }));
+    return stored && stored->commitment.commitment != commitment;
+}
+
+Result<records::InclusionReceipt> inclusion(db::Transaction& tx, const registry::Unit& unit,
+                                            const registry::Round& round) {
+    GYM_TRY(const auto leaves, registry::epoch_leaves(tx, *unit.epoch));
+    std::vector<Digest> digests;
+    digests.reserve(leaves.size());
+    for (const registry::EpochLeaf& leaf : leaves)
+        digests.push_back(leaf.leaf);
+    records::InclusionReceipt out;
+    out.epoch = *unit.epoch;
+    out.commitments_root = *round.commitments_root;
+    out.leaf_index = *unit.leaf_index;
+    out.leaf_count = digests.size();
+    GYM_TRY(out.siblings, commit::merkle_prove(digests, out.leaf_index));
+    return out;
+}
+
+/// The worker's assigned unit whose deadline has not passed.
+Result<std::optional<registry::Unit>> live_unit(const Context& context, db::Transaction& tx,
+                                                const Address& worker) {
+    GYM_CHECK(require_node(tx, worker, records::NodeRole::kWorker));
+    registry::UnitFilter filter;
+    filter.worker = worker;
+    filter.kind = protocol::UnitKind::kTrain;
+    filter.states = {UnitState::kAssigned};
+    GYM_TRY(const auto units, registry::list_units(tx, filter));
+    const UnixMs now_ms = context.now();
+    const auto live = std::find_if(units.begin(), units.end(), [&](const auto& unit) {
+        return now_ms <= unit.status.deadline_ms;
+    });
+    return live == units.end() ? std::optional<registry::Unit>() : std::optional(*live);
+}
+
+}  // namespace
+
+Result<std::optional<records::TrainTask>> next_unit(const Context& context, const Address& worker) {
+    using Found = std::optional<records::TrainTask>;
+    return context.transact([&](db::Transaction& tx) -> Result<Found> {
+        GYM_TRY(const auto live, live_unit(context, tx, worker));
+        if (!live) return Found();
+        GYM_TRY(const registry::Job job, registry::get_job(tx, live->key.job_id));
+        GYM_TRY(const registry::Round round,
+                registry::get_round(tx, live->key.job_id, live->key.round));
+        GYM_TRY(const registry::Dataset dataset, registry::get_dataset(tx, job.dataset_root));
+        records::TrainTask task;
+        task.unit = live->key;
+        task.record = round.record;
+        task.inputs.program_blob = job.artifacts->program_blob;
+        task.inputs.dataset_blob = dataset.blob;
+        task.inputs.base_state_blob = round.base.blob;
+        task.deadline_ms = live->status.deadline_ms;
+        return Found(std::move(task));
+    });
+}
+
+Result<std::optional<UploadLimit>> upload_limit(const Context& context, const Address& worker) {
+    using Found = std::optional<UploadLimit>;
+    return context.transact([&](db::Transaction& tx) -> Result<Found> {
+        GYM_TRY(const auto live, live_unit(context, tx, worker));
+        if (!live) return Found();
+        GYM_TRY(const registry::Job job, registry::get_job(tx, live->key.job_id));
+        return Found(UploadLimit{live->id, delta_bytes_max(job)});
+    });
+}
+
+Result<records::CommitmentAck> commit_unit(const Context& context, const Address& worker,
+                                           const protocol::SignedCommitment& commitment,
+                                           ByteView records) {
+    GYM_CHECK(protocol::verify_signature(context.options.domain, commitment, worker));
+    GYM_TRY(const Target target, find_target(context, worker, commitment.commitment));
+    // A second, different commitment is a fault whatever came with it.
+    GYM_TRY(const bool equivocates, contradicts(context, target, commitment.commitment));
+    if (!equivocates) GYM_CHECK(check_payload(context, target, commitment.commitment, records));
+    GYM_TRY(const Taken taken, take(context, worker, target, commitment, records));
+    if (taken.fault) return fail(ErrorCode::kConflict, taken.fault->sentence);
+    return taken.ack;
+}
+
+Result<records::UnitReceipt> unit_receipt(const Context& context, const Digest& id) {
+    return context.transact([&](db::Transaction& tx) -> Result<records::UnitReceipt> {
+        GYM_TRY(const registry::Unit unit, registry::get_unit(tx, id));
+        records::UnitReceipt out{unit, {}, {}};
+        if (!unit.epoch) return out;
+        GYM_TRY(const registry::Round round, registry::get_round_of_epoch(tx, *unit.epoch));
+        GYM_TRY(out.inclusion, inclusion(tx, unit, round));
+        GYM_TRY(const auto stored, registry::find_commitment(tx, id));
+        if (stored) out.commitment = stored->commitment;
+        return out;
+    });
+}
+
+Status defend(const Context& context, const Address& worker, const Digest& id) {
+    return context.transact_idempotent([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::lock_feed(tx));
+        GYM_TRY(const registry::Unit unit, registry::get_unit(tx, id));
+        if (unit.worker != worker)
+            return fail(ErrorCode::kPermissionDenied,
+                        protocol::name_unit(unit.key) + " is another worker's");
+        if (unit.status.state == UnitState::kDisputed && unit.status.defended) return {};
+        GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
+        GYM_CHECK(registry::advance(tx, id, protocol::event::Defended{}, job.terms.lifecycle,
+                                    context.now()));
+        return {};
+    });
+}
+
+}  // namespace gym::coordinator

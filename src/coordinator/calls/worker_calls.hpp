@@ -1,0 +1,17 @@
+#pragma once
+
+#include "context.hpp"
+#include "gym/records/task.hpp"
+#include "gym/records/unit.hpp"
+
+namespace gym::coordinator {
+
+Result<std::optional<records::TrainTask>> next_unit(const Context& context, const Address& worker);
+Result<std::optional<UploadLimit>> upload_limit(const Context& context, const Address& worker);
+Result<records::CommitmentAck> commit_unit(const Context& context, const Address& worker,
+                                           const protocol::SignedCommitment& commitment,
+                                           ByteView records);
+Result<records::UnitReceipt> unit_receipt(const Context& context, const Digest& unit);
+Status defend(const Context& context, const Address& worker, const Digest& unit);
+
+}  // namespace gym::coordinator

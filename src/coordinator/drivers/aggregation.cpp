@@ -1,0 +1,179 @@
+// The outer step of a round: which deltas go in, the next base state, its loss, the unit that
+// stands for it.
+#include "drivers/aggregation.hpp"
+
+#include "drivers/claims.hpp"
+#include "drivers/draws.hpp"
+#include "gym/protocol/inclusion.hpp"
+#include "gym/registry/datasets.hpp"
+
+namespace gym::coordinator {
+namespace {
+
+struct Deltas {
+    protocol::Inclusion inclusion;
+    std::vector<Compute::DeltaPtr> included;  ///< inclusion.included, in its order
+};
+
+/// A delta that the coordinator accepted and lost: the worker did nothing wrong, the unit is void.
+Status void_lost_unit(const Context& context, const registry::Job& job, const registry::Unit& unit,
+                      TickSummary& summary) {
+    const Status voided = context.transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::advance(tx, unit.id, protocol::event::Voided{}, job.terms.lifecycle,
+                                    context.now(), protocol::inputs_lost(unit.key, "its delta")));
+        return {};
+    });
+    GYM_CHECK(voided);
+    note(summary, protocol::name_unit(unit.key) + ": void, its delta is lost");
+    return {};
+}
+
+Result<Deltas> collect(const Context& context, const registry::Job& job,
+                       const std::vector<registry::Unit>& units, ByteView program,
+                       TickSummary& summary) {
+    std::vector<protocol::DeltaCandidate> candidates;
+    std::vector<std::pair<std::uint32_t, Compute::DeltaPtr>> loaded;  // by slot
+    for (const registry::Unit& unit : units) {
+        if (!protocol::is_accepted(unit.status.state)) continue;
+        const auto blob = context.deps.blobs.load(*unit.delta_root);
+        if (!blob.ok()) {
+            const ErrorCode code = blob.error().code;
+            if (code != ErrorCode::kNotFound && code != ErrorCode::kMismatch)
+                return blob.error().in("delta");
+            GYM_CHECK(void_lost_unit(context, job, unit, summary));
+            continue;
+        }
+        GYM_TRY(Compute::DeltaPtr delta, context.deps.compute.check_delta(program, *blob));
+        candidates.push_back(
+            {unit.key.slot, unit.id, *unit.delta_root, unit.status.state, delta->norm()});
+        loaded.emplace_back(unit.key.slot, std::move(delta));
+    }
+    Deltas out;
+    out.inclusion = protocol::include_deltas(candidates, {job.terms.delta_norm_max});
+    for (const protocol::IncludedDelta& included : out.inclusion.included)
+        for (const auto& [slot, delta] : loaded)
+            if (slot == included.slot) out.included.push_back(delta);
+    for (const protocol::ExcludedDelta& excluded : out.inclusion.excluded)
+        summary.notes.push_back("slot " + std::to_string(excluded.slot) +
+                                " is left out of the aggregate: " + excluded.reason);
+    return out;
+}
+
+protocol::SignedCommitment sign_aggregate(const Context& context, const registry::Round& round,
+                                          const Compute::Aggregated& result) {
+    protocol::UnitCommitment commitment;
+    commitment.kind = protocol::UnitKind::kAggregate;
+    commitment.round_record = round.record_hash;
+    commitment.slot = protocol::kAggregateSlot;
+    commitment.records_root = result.records_root;
+    commitment.final_state_root = result.base.root;
+    commitment.delta_root = result.momentum.root;
+    commitment.steps = 1;
+    commitment.flops = result.flops;
+    return protocol::sign(context.options.domain, commitment, context.deps.key);
+}
+
+/// The coordinator's own unit: assigned, committed and drawn at once. The round's beacon is older
+/// than the commitment, so only a rate of 1 keeps the coordinator from knowing whether it is looked
+/// at.
+Status add_aggregate_unit(const Context& context, db::Transaction& tx, const registry::Job& job,
+                          const registry::Round& round,
+                          const protocol::SignedCommitment& commitment, ByteView records,
+                          UnixMs now_ms) {
+    const Address& self = context.deps.key.address();
+    registry::NewUnit unit;
+    unit.key = aggregate_key(round);
+    unit.kind = protocol::UnitKind::kAggregate;
+    unit.worker = self;
+    unit.owner = self;
+    unit.sampling_rate_ppm = job.terms.sampling.aggregate_ppm;
+    const Digest id = protocol::unit_id(unit.key);
+    const protocol::LifecycleParams& params = job.terms.lifecycle;
+    GYM_CHECK(registry::assign_unit(tx, unit, params, now_ms));
+    GYM_CHECK(registry::store_commitment(tx, id, commitment, records, now_ms));
+    GYM_CHECK(registry::advance(tx, id, protocol::event::Committed{}, params, now_ms));
+    const bool drawn = protocol::is_sampled(*round.beacon, id, unit.sampling_rate_ppm);
+    GYM_CHECK(registry::advance(tx, id, protocol::event::Drawn{drawn}, params, now_ms));
+    return assign_verifiers(context, tx, round, now_ms);
+}
+
+struct Inputs {
+    std::vector<registry::Unit> units;
+    Bytes program, evaluate_program, base, momentum, dataset;
+};
+
+Result<Inputs> load_inputs(const Context& context, const registry::Job& job,
+                           const registry::Round& round) {
+    Inputs in;
+    registry::Dataset dataset;
+    const Status read = context.transact([&](db::Transaction& tx) -> Status {
+        registry::UnitFilter filter;
+        filter.job_id = job.id;
+        filter.round = round.round;
+        filter.kind = protocol::UnitKind::kTrain;
+        filter.limit = registry::kUnitsListMax;
+        GYM_TRY(in.units, registry::list_units(tx, filter));
+        GYM_TRY(dataset, registry::get_dataset(tx, job.dataset_root));
+        return {};
+    });
+    GYM_CHECK(read);
+    const blob::BlobStore& blobs = context.deps.blobs;
+    GYM_TRY(in.program, blobs.get(job.artifacts->program_blob));
+    GYM_TRY(in.evaluate_program, blobs.get(job.artifacts->evaluate_program_blob));
+    GYM_TRY(in.base, blobs.get(round.base.blob));
+    GYM_TRY(in.momentum, blobs.get(round.momentum.blob));
+    GYM_TRY(in.dataset, blobs.get(dataset.blob));
+    return in;
+}
+
+}  // namespace
+
+Status aggregate_round(const Context& context, const registry::Job& job,
+                       const registry::Round& round, TickSummary& summary) {
+    GYM_TRY(const Inputs in, load_inputs(context, job, round));
+    GYM_TRY(const Deltas deltas, collect(context, job, in.units, in.program, summary));
+
+    // Blobs first: the transaction below names only what is stored. A crash in between repeats the
+    // work.
+    registry::AggregateOutcome outcome;
+    outcome.next_base = round.base;
+    outcome.next_momentum = round.momentum;
+    std::optional<Compute::Aggregated> result;
+    std::optional<protocol::SignedCommitment> commitment;
+    if (!deltas.included.empty()) {
+        GYM_TRY(result,
+                context.deps.compute.aggregate(in.program, in.base, in.momentum, deltas.included));
+        blob::BlobStore& blobs = context.deps.blobs;
+        outcome.next_base.root = result->base.root;
+        GYM_TRY(outcome.next_base.blob, blobs.put(result->base.bytes));
+        outcome.next_momentum.root = result->momentum.root;
+        GYM_TRY(outcome.next_momentum.blob, blobs.put(result->momentum.bytes));
+        outcome.aggregate_program_root = result->program.root;
+        GYM_TRY(outcome.aggregate_program_blob, blobs.put(result->program.bytes));
+        commitment = sign_aggregate(context, round, *result);
+        GYM_CHECK(defend_aggregate(context, job, round, *commitment, deltas.inclusion.included));
+    }
+    const Bytes& next_base = result ? result->base.bytes : in.base;
+    GYM_TRY(outcome.validation_loss,
+            context.deps.compute.evaluate(in.evaluate_program, next_base, in.dataset,
+                                          job.dataset_root, job.terms.evaluate_windows));
+    const Status written = context.transact([&](db::Transaction& tx) -> Status {
+        const UnixMs now_ms = context.now();
+        GYM_CHECK(registry::lock_feed(tx));
+        GYM_CHECK(registry::set_aggregated(tx, job.id, round.round, outcome, now_ms));
+        std::vector<Digest> included;
+        for (const protocol::IncludedDelta& delta : deltas.inclusion.included)
+            included.push_back(delta.unit);
+        GYM_CHECK(registry::set_included(tx, included));
+        if (commitment)
+            GYM_CHECK(
+                add_aggregate_unit(context, tx, job, round, *commitment, result->records, now_ms));
+        return {};
+    });
+    GYM_CHECK(written);
+    note(summary, name_round(round) + ": aggregated " + std::to_string(deltas.included.size()) +
+                      " deltas, validation loss " + std::to_string(outcome.validation_loss));
+    return {};
+}
+
+}  // namespace gym::coordinator

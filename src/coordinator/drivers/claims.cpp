@@ -1,0 +1,147 @@
+#include "drivers/claims.hpp"
+
+#include "drivers/game_state.hpp"
+#include "gym/crypto/secret.hpp"
+
+namespace gym::coordinator {
+namespace {
+
+using protocol::UnitState;
+
+/// The salt of an announcement that may be out already stays: a claim that is there is kept.
+Status file(const Context& context, const registry::Equivocation& found) {
+    player::Claim claim;
+    claim.role = player::Role::kChallenge;
+    claim.subject = player::Subject::kConflict;
+    claim.key = found.key;
+    claim.evidence.commitment = found.first;
+    claim.other = protocol::encode(found.second);
+    GYM_TRY(const registry::Round round, context.transact([&](db::Transaction& tx) {
+        return registry::get_round(tx, found.key.job_id, found.key.round);
+    }));
+    claim.evidence.record = round.record;
+    claim.epoch_block = round.posted_block.value_or(0);
+    claim.salt = crypto::random_digest();
+    if (!context.deps.claims->contains(claim)) GYM_CHECK(context.deps.claims->save(claim));
+    return context.transact([&](db::Transaction& tx) {
+        return registry::mark_equivocation_filed(tx, found.unit, context.now());
+    });
+}
+
+struct Aggregate {
+    registry::Job job;
+    registry::Round round;
+    protocol::SignedCommitment commitment;
+    std::vector<protocol::IncludedDelta> included;
+};
+
+/// @pre the unit is an aggregate that is signed.
+Result<Aggregate> read_aggregate(db::Transaction& tx, const registry::Unit& unit) {
+    Aggregate out;
+    GYM_TRY(out.job, registry::get_job(tx, unit.key.job_id));
+    GYM_TRY(out.round, registry::get_round(tx, unit.key.job_id, unit.key.round));
+    GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
+    if (!stored) return fail(ErrorCode::kInternal, "an aggregate has no commitment");
+    out.commitment = stored->commitment;
+    GYM_TRY(out.included, registry::included_deltas(tx, unit.key.job_id, unit.key.round));
+    return out;
+}
+
+Result<player::Claim> claim_on(const Context& context, const Aggregate& aggregate) {
+    const registry::Round& round = aggregate.round;
+    player::Claim claim;
+    claim.role = player::Role::kDefend;
+    claim.subject = player::Subject::kAggregate;
+    claim.key = aggregate_key(round);
+    claim.evidence.commitment = aggregate.commitment;
+    claim.evidence.record = round.record;
+    claim.program_blob = aggregate.job.artifacts->program_blob;
+    claim.base_state_blob = round.base.blob;
+    claim.momentum_blob = round.momentum.blob;
+    claim.deltas = aggregate.included;
+    GYM_TRY(claim.epoch, context.transact([&](db::Transaction& tx) {
+        return registry::epoch_commitments(tx, round.epoch);
+    }));
+    claim.from_block = claim.epoch_block = round.posted_block.value_or(0);
+    return claim;
+}
+
+/// Whether the player stands by what is stored.
+bool is_kept(const player::ClaimStore& claims, const registry::Unit& unit,
+             const protocol::SignedCommitment& stored) {
+    player::Claim wanted;
+    wanted.subject = player::Subject::kAggregate;
+    wanted.key = unit.key;
+    const auto kept = claims.find(wanted);
+    return kept && kept->evidence.commitment == stored;
+}
+
+/// The coordinator's own units that are not final and that the player does not stand by.
+Result<std::vector<registry::Unit>> lost_claims(const Context& context) {
+    registry::UnitFilter own;
+    own.worker = context.deps.key.address();
+    own.kind = protocol::UnitKind::kAggregate;
+    own.states = registry::open_states();
+    std::erase(own.states, UnitState::kAssigned);  // not signed yet
+    own.limit = registry::kUnitsListMax;
+    return context.transact([&](db::Transaction& tx) -> Result<std::vector<registry::Unit>> {
+        GYM_TRY(auto units, registry::list_units(tx, own));
+        std::vector<registry::Unit> out;
+        for (registry::Unit& unit : units) {
+            GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
+            if (!stored) return fail(ErrorCode::kInternal, "an aggregate has no commitment");
+            if (!is_kept(*context.deps.claims, unit, stored->commitment))
+                out.push_back(std::move(unit));
+        }
+        return out;
+    });
+}
+
+}  // namespace
+
+protocol::UnitKey aggregate_key(const registry::Round& round) {
+    return {round.job_id, round.round, protocol::kAggregateSlot, 0};
+}
+
+Status defend_aggregate(const Context& context, const registry::Job& job,
+                        const registry::Round& round, const protocol::SignedCommitment& commitment,
+                        const std::vector<protocol::IncludedDelta>& included) {
+    if (context.deps.claims == nullptr) return {};
+    GYM_TRY(const player::Claim claim, claim_on(context, {job, round, commitment, included}));
+    return context.deps.claims->save(claim);
+}
+
+Status restore_claims(const Context& context, TickSummary& summary) {
+    if (context.deps.claims == nullptr) return {};
+    GYM_TRY(const auto lost, lost_claims(context));
+    if (lost.empty()) return {};
+    GYM_TRY(const auto games, game_watch(context));
+    for (const registry::Unit& unit : lost) {
+        if (games) {
+            // The player forgets what can be in no game any more.
+            GYM_TRY(const GameVerdict verdict, verdict_on(context, *games, unit));
+            if (verdict != GameVerdict::kOpen) continue;
+        }
+        GYM_TRY(const Aggregate aggregate,
+                context.transact([&](db::Transaction& tx) { return read_aggregate(tx, unit); }));
+        GYM_TRY(const player::Claim claim, claim_on(context, aggregate));
+        GYM_CHECK(context.deps.claims->save(claim));
+        note(summary, protocol::name_unit(unit.key) + ": its claim was made again");
+    }
+    return {};
+}
+
+Status file_conflicts(const Context& context, TickSummary& summary) {
+    if (context.deps.claims == nullptr) return {};
+    GYM_TRY(const auto found, context.transact([](db::Transaction& tx) {
+        return registry::unfiled_equivocations(tx);
+    }));
+    for (const registry::Equivocation& equivocation : found) {
+        GYM_CHECK(file(context, equivocation));
+        note(summary, protocol::name_unit(equivocation.key) +
+                          ": its worker signed twice, which is left to a game on chain");
+    }
+    return {};
+}
+
+}  // namespace gym::coordinator

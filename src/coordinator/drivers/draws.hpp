@@ -1,0 +1,11 @@
+#pragma once
+
+#include "context.hpp"
+
+namespace gym::coordinator {
+
+/// Gives every drawn unit of the round without a verifier one, as far as there are verifiers.
+Status assign_verifiers(const Context& context, db::Transaction& tx, const registry::Round& round,
+                        UnixMs now_ms);
+
+}  // namespace gym::coordinator

@@ -1,0 +1,33 @@
+#include "drivers/game_state.hpp"
+
+#include "gym/game/evidence.hpp"
+
+namespace gym::coordinator {
+
+using registry::GameWatch;
+
+Result<std::optional<GameWatch>> game_watch(const Context& context) {
+    const auto contract = context.deps.chain.dispute_game();
+    if (!contract) return std::optional<GameWatch>();
+    GYM_TRY(const auto watch, context.transact([&](db::Transaction& tx) {
+        return registry::find_game_watch(tx, *contract);
+    }));
+    return std::optional(watch.value_or(GameWatch{*contract, 0, 0}));
+}
+
+Result<GameVerdict> verdict_on(const Context& context, const GameWatch& games,
+                               const registry::Unit& unit) {
+    return context.transact([&](db::Transaction& tx) -> Result<GameVerdict> {
+        GYM_TRY(const registry::Round round,
+                registry::get_round(tx, unit.key.job_id, unit.key.round));
+        GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
+        if (!stored || !round.posted_block) return GameVerdict::kOpen;
+        GYM_TRY(const Digest name, game::unit_of(context.options.domain, stored->commitment));
+        GYM_TRY(const auto known, registry::find_disputed_unit(tx, games.contract, name));
+        if (known && (known->faulty || known->open_games > 0)) return GameVerdict::kOpen;
+        if (games.is_window_open(*round.posted_block)) return GameVerdict::kOpen;
+        return known ? GameVerdict::kUpheld : GameVerdict::kNeverOpened;
+    });
+}
+
+}  // namespace gym::coordinator

@@ -1,0 +1,168 @@
+#include "drivers/job.hpp"
+
+#include "drivers/audits.hpp"
+#include "drivers/disputes.hpp"
+#include "drivers/games.hpp"
+#include "drivers/planning.hpp"
+#include "drivers/round.hpp"
+#include "gym/commit/sha256.hpp"
+#include "gym/registry/datasets.hpp"
+
+namespace gym::coordinator {
+namespace {
+
+using registry::JobStatus;
+
+Digest job_seed(const Digest& job_id) {
+    commit::Hasher hasher;
+    return hasher.update(as_bytes("gym.seed.v1")).update(job_id).finish();
+}
+
+/// Errors that the same job file and the same dataset will always give.
+bool is_permanent(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::kInvalidArgument:
+        case ErrorCode::kMalformed:
+        case ErrorCode::kShapeMismatch:
+        case ErrorCode::kNotFound:
+        case ErrorCode::kOutOfRange:
+        case ErrorCode::kMismatch:
+            return true;
+        default:
+            return false;
+    }
+}
+
+Result<Digest> keep(const Context& context, const Bytes& bytes) {
+    return context.deps.blobs.put(bytes);
+}
+
+Result<registry::JobArtifacts> make_artifacts(const Context& context, const registry::Job& job) {
+    GYM_TRY(const registry::Dataset dataset, context.transact([&](db::Transaction& tx) {
+        return registry::get_dataset(tx, job.dataset_root);
+    }));
+    auto tokens = context.deps.blobs.get(dataset.blob);
+    if (!tokens.ok()) return tokens.error().in("dataset " + dataset.name);
+    registry::JobArtifacts out;
+    out.seed = job_seed(job.id);
+    GYM_TRY(const Compute::Prepared prepared,
+            context.deps.compute.prepare(job.spec_yaml, *tokens, job.dataset_root, out.seed));
+    out.program_root = prepared.program.root;
+    GYM_TRY(out.program_blob, keep(context, prepared.program.bytes));
+    out.evaluate_program_root = prepared.evaluate_program.root;
+    GYM_TRY(out.evaluate_program_blob, keep(context, prepared.evaluate_program.bytes));
+    out.logits_program_root = prepared.logits_program.root;
+    GYM_TRY(out.logits_program_blob, keep(context, prepared.logits_program.bytes));
+    out.base_state_root = prepared.base.root;
+    GYM_TRY(out.base_state_blob, keep(context, prepared.base.bytes));
+    out.momentum_root = prepared.momentum.root;
+    GYM_TRY(out.momentum_blob, keep(context, prepared.momentum.bytes));
+    out.tokens_per_step = prepared.tokens_per_step;
+    out.flops_per_step = prepared.flops_per_step;
+    out.parameters = prepared.parameters;
+    return out;
+}
+
+Status set_status(const Context& context, const registry::Job& job, JobStatus status,
+                  const std::string& reason, TickSummary& summary) {
+    GYM_CHECK(context.transact([&](db::Transaction& tx) {
+        return registry::set_job_status(tx, job.id, status, reason, context.now());
+    }));
+    note_status(summary, job.id, status, reason);
+    return {};
+}
+
+/// What `job` becomes by what was asked for. Absent: the request has to wait.
+std::optional<std::pair<JobStatus, std::string>> answer(const registry::Job& job) {
+    const auto request = job.request;
+    if (!request) return std::nullopt;
+    JobStatus next = job.status;
+    std::string reason;
+    if (*request == registry::JobRequest::kCancel) {
+        next = JobStatus::kCancelled;
+        reason = "cancelled by its owner";
+    } else if (*request == registry::JobRequest::kPause && job.status == JobStatus::kRunning) {
+        next = JobStatus::kPaused;
+        reason = job.request_reason.empty() ? "paused by its owner" : job.request_reason;
+    } else if (*request == registry::JobRequest::kResume && job.status == JobStatus::kPaused) {
+        next = JobStatus::kRunning;
+    } else if (job.status == JobStatus::kSubmitted) {
+        return std::nullopt;  // kept until the job is prepared
+    } else {
+        reason = job.status_reason;
+    }
+    return std::pair(next, reason);
+}
+
+/// Does what was asked for. @return the job as it is afterwards.
+Result<registry::Job> obey(const Context& context, const registry::Job& job, TickSummary& summary) {
+    if (!job.request) return job;
+    bool answered = false;
+    GYM_TRY(const registry::Job after,
+            context.transact([&](db::Transaction& tx) -> Result<registry::Job> {
+                // Under its lock: the owner may have thought better of it since `job` was read.
+                GYM_TRY(const registry::Job now, registry::lock_job(tx, job.id));
+                const auto next = answer(now);
+                answered = next.has_value();
+                if (!next) return now;
+                GYM_CHECK(registry::set_job_status(tx, job.id, next->first, next->second,
+                                                   context.now(), now.request));
+                return registry::get_job(tx, job.id);
+            }));
+    if (answered) note_status(summary, after.id, after.status, after.status_reason);
+    return after;
+}
+
+Status complete_if_done(const Context& context, const registry::Job& job, TickSummary& summary) {
+    if (job.status != JobStatus::kRunning || job.rounds_done < job.terms.rounds) return {};
+    GYM_TRY(const auto open, context.transact([&](db::Transaction& tx) {
+        return registry::open_rounds(tx, job.id);
+    }));
+    if (!open.empty()) return {};
+    return set_status(context, job, JobStatus::kCompleted, "", summary);
+}
+
+/// Prepares a submitted job's programs and initial state. A job that cannot run fails with the
+/// reason; the error is only what may work later.
+Status prepare_job(const Context& context, const registry::Job& job, TickSummary& summary) {
+    const auto artifacts = make_artifacts(context, job);
+    if (!artifacts.ok()) {
+        if (!is_permanent(artifacts.error().code)) return artifacts.error();
+        return set_status(context, job, JobStatus::kFailed, artifacts.error().message, summary);
+    }
+    GYM_CHECK(context.transact([&](db::Transaction& tx) {
+        return registry::start_job(tx, job.id, *artifacts, context.now());
+    }));
+    note(summary, "job " + short_id(job.id) + ": started, program " +
+                      artifacts->program_root.hex() + ", " + std::to_string(artifacts->parameters) +
+                      " parameters");
+    return {};
+}
+
+}  // namespace
+
+Status step_job(const Context& context, const Digest& job_id, TickSummary& summary) {
+    GYM_TRY(registry::Job job,
+            context.transact([&](db::Transaction& tx) { return registry::get_job(tx, job_id); }));
+    if (!job.ended_at_ms) {
+        GYM_TRY(job, obey(context, job, summary));
+    }
+    if (job.status == JobStatus::kSubmitted) return prepare_job(context, job, summary);
+    if (!job.artifacts) return {};
+    GYM_CHECK(audit_reports(context, job, summary));
+    GYM_CHECK(note_challenges(context, job, summary));
+    GYM_CHECK(settle_deadlines(context, job, summary));
+    GYM_CHECK(referee_disputes(context, job, summary));
+    GYM_TRY(const auto rounds, context.transact([&](db::Transaction& tx) {
+        return registry::open_rounds(tx, job_id);
+    }));
+    for (const registry::Round& round : rounds)
+        GYM_CHECK(step_round(context, job, round, summary));
+    if (job.status != JobStatus::kRunning) return {};
+    GYM_CHECK(plan_round(context, job, summary));
+    GYM_TRY(job,
+            context.transact([&](db::Transaction& tx) { return registry::get_job(tx, job_id); }));
+    return complete_if_done(context, job, summary);
+}
+
+}  // namespace gym::coordinator

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+
+#include "gym/blob/blob_store.hpp"
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/coordinator/chain_port.hpp"
+#include "gym/coordinator/compute.hpp"
+#include "gym/coordinator/stake_port.hpp"
+#include "gym/crypto/eip712.hpp"
+#include "gym/crypto/key.hpp"
+#include "gym/db/database.hpp"
+#include "gym/player/claim.hpp"
+#include "gym/protocol/job_cost.hpp"
+#include "gym/protocol/uptime.hpp"
+
+namespace gym::coordinator {
+
+struct Options {
+    crypto::Eip712Domain domain;  ///< protocol::signing_domain()
+    /// Who may take part, by role; empty: anybody. An address costs nothing, so an open list of
+    /// verifiers lets one person hold most draws.
+    std::set<Address> workers_allowed, verifiers_allowed;
+    /// Active stake that a worker needs for another unit; zero: none.
+    Amount minimum_stake;
+    std::int64_t node_live_ms = 30'000;     ///< seen so recently: gets work
+    std::uint32_t beacon_delay_blocks = 2;  ///< from the block of the epoch's root to the beacon
+    /// The most that a job pays in all for compute worth 1: verification and uptime bonus on top.
+    /// What is above 1 also bounds the reports on units that earn nothing. A round starts only when
+    /// the budget covers both.
+    std::uint64_t cost_bound_ppm = 2'500'000;
+    /// The network's fee (rewards::FeeTerms), for data: what compute costs with it is in the bound.
+    std::uint32_t fee_ppm = 0;
+    [[nodiscard]] protocol::CostRates cost_rates() const { return {cost_bound_ppm, fee_ppm}; }
+    /// All deltas of a round are in memory while it is aggregated: a round has no more slots than
+    /// fit, but at least one.
+    std::uint64_t deltas_bytes_max = std::uint64_t{16} << 30;
+    /// How many of the reports that agree with the worker are audited by re-execution.
+    std::uint32_t audit_ppm = 20'000;
+    /// Of one unit's step records: a job's largest number of steps, all checkpoints, fits, and so
+    /// does the message that carries it (rpc::ServerConfig::message_bytes_max).
+    std::uint32_t records_bytes_max = 4U << 20U;
+    /// Mean time between two uptime challenges to one node; the next one comes after an
+    /// exponentially distributed time, so no past tells when.
+    std::int64_t challenge_every_ms = 30'000;
+    std::int64_t challenge_answer_ms = 20'000;  ///< from a challenge to its deadline
+    std::int64_t challenges_kept_ms = protocol::kChallengesKeptMs;
+    std::int64_t challenges_pruned_every_ms = 3'600'000;
+};
+
+struct Dependencies {
+    db::Database& database;  ///< role gym_coordinator
+    blob::BlobStore& blobs;
+    ChainPort& chain;
+    Compute& compute;
+    const Clock& clock;
+    const crypto::PrivateKey& key;  ///< signs the coordinator's own units
+    StakePort* stake = nullptr;     ///< asked where there is a minimum of stake
+    /// What is left to a player of games on chain: the aggregates that the coordinator stands by,
+    /// and workers that signed two commitments for one unit. Absent: it plays none.
+    player::ClaimStore* claims = nullptr;
+};
+
+}  // namespace gym::coordinator

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+
+namespace gym::coordinator {
+
+/// What a worker may upload now.
+struct UploadLimit {
+    Digest unit;
+    std::uint64_t bytes_max = 0;  ///< no delta of the unit's program is longer
+};
+
+struct RevealOutcome {
+    bool equal = false;
+    std::string reason;  ///< of a difference, one sentence
+};
+
+/// What one tick did.
+struct TickSummary {
+    std::uint32_t jobs = 0;   ///< looked at
+    std::uint32_t steps = 0;  ///< steps of jobs, rounds and units taken; 0: nothing to do now
+    std::vector<std::string> notes;   ///< one line each for the log
+    std::vector<std::string> errors;  ///< a job that could not move, and why; others went on
+};
+
+}  // namespace gym::coordinator

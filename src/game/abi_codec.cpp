@@ -1,0 +1,83 @@
+#include "abi_codec.hpp"
+
+#include <algorithm>
+
+namespace gym::game::abi {
+namespace {
+
+// Bytes of a shape's word, from the left.
+constexpr std::size_t kDtypeAt = 10;
+constexpr std::size_t kRankAt = 11;
+constexpr std::size_t kDimsAt = 12;
+
+/// Of a delta, whose elements are bytes; other tensors have fewer.
+constexpr std::uint64_t kElementsMax = dispute::kDeltaBytesMax;
+
+Error malformed(const char* what) {
+    return fail(ErrorCode::kMalformed, std::string("a move: ") + what);
+}
+
+}  // namespace
+
+chain::AbiSignature parsed_signature(const char* text) {
+    auto signature = chain::AbiSignature::parse(text);
+    GYM_ASSERT(signature.ok(), "a signature");
+    return std::move(signature).value();
+}
+
+Status check_selector(const chain::AbiSignature& signature, ByteView calldata) {
+    const auto selector = signature.selector();
+    if (calldata.size() >= kSelectorBytes &&
+        std::equal(selector.begin(), selector.end(), calldata.begin()))
+        return {};
+    return fail(ErrorCode::kNotFound, "the call is not " + signature.name + "()");
+}
+
+Status Type<Stage>::read(const chain::AbiValue& from, Stage& to) {
+    GYM_TRY(const std::uint64_t number, from.u64());
+    if (number < static_cast<std::uint64_t>(Stage::kUnit) ||
+        number > static_cast<std::uint64_t>(Stage::kIncluded))
+        return malformed("no stage has this number");
+    to = static_cast<Stage>(number);
+    return {};
+}
+
+chain::AbiValue Type<std::optional<dispute::Shape>>::value(
+    const std::optional<dispute::Shape>& shape) {
+    std::array<std::uint8_t, 32> word{};
+    if (!shape) return Amount();
+    word[kDtypeAt] = static_cast<std::uint8_t>(shape->dtype);
+    word[kRankAt] = static_cast<std::uint8_t>(shape->dims.size());
+    for (std::size_t k = 0; k < shape->dims.size() && k < program::kRankMax; ++k)
+        for (std::size_t i = 0; i < 4; ++i)
+            word[kDimsAt + 4 * k + i] = static_cast<std::uint8_t>(shape->dims[k] >> (24 - 8 * i));
+    return Amount::from_be32(word);
+}
+
+Status Type<std::optional<dispute::Shape>>::read(const chain::AbiValue& from,
+                                                 std::optional<dispute::Shape>& to) {
+    GYM_TRY(const Amount number, from.amount());
+    to.reset();
+    if (number.is_zero()) return {};
+    const auto word = number.to_be32();
+    dispute::Shape shape;
+    GYM_TRY(shape.dtype, commit::dtype_from(word[kDtypeAt]));
+    const std::size_t rank = word[kRankAt];
+    if (rank == 0 || rank > program::kRankMax) return malformed("a shape's rank");
+    std::uint64_t count = 1;
+    for (std::size_t k = 0; k < rank; ++k) {
+        std::uint32_t dim = 0;
+        for (std::size_t i = 0; i < 4; ++i)
+            dim = dim << 8 | word[kDimsAt + 4 * k + i];
+        if (dim == 0 || dim > kElementsMax / count)
+            return malformed("a tensor of no elements, or too many");
+        count *= dim;
+        shape.dims.push_back(dim);
+    }
+    // One shape has one word.
+    if (value(shape) != chain::AbiValue(number)) return malformed("a shape with more in its word");
+    to = std::move(shape);
+    return {};
+}
+
+}  // namespace gym::game::abi

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <vector>
+
+#include "gym/common/result.hpp"
+#include "gym/game/moves.hpp"
+#include "gym/game/rules.hpp"
+
+/// The transcript of one game, from its opening to its present cursor. Both players plan with it.
+namespace gym::game {
+
+/// An accepted move: of this game or, if it is an answer, of another game about the unit.
+struct PlayedMove {
+    Cursor at;
+    Move move;
+    Cursor next;
+};
+
+/// A delta that an aggregate declares as an input.
+struct OuterDelta {
+    std::uint32_t slot = 0;
+    Digest root;  ///< of its bytes
+    friend auto operator<=>(const OuterDelta&, const OuterDelta&) = default;
+};
+
+/// The moves from the unit to the present cursor, in order.
+class GameTranscript {
+  public:
+    /// @param start of start_of().
+    GameTranscript(const UnitFacts& facts, const Cursor& start) : facts_(facts), at_(start) {}
+
+    /// @errors of decide(); kConflict if `move` is a proof.
+    Status play(const Move& move);
+
+    [[nodiscard]] bool is_outer() const { return std::holds_alternative<OuterFacts>(facts_); }
+    /// @pre a train unit.
+    [[nodiscard]] const Facts& facts() const;
+    /// @pre is_outer().
+    [[nodiscard]] const OuterFacts& outer_facts() const;
+    [[nodiscard]] const Cursor& at() const { return at_; }
+    [[nodiscard]] const std::vector<PlayedMove>& moves() const { return moves_; }
+    /// The root over the states, once declared.
+    [[nodiscard]] const std::optional<Digest>& states_root() const { return states_root_; }
+    /// The step with all that is fixed about it, once picked.
+    [[nodiscard]] const std::optional<StepFrame>& step() const { return step_; }
+    /// The macro op or windows with all that is fixed, once picked.
+    [[nodiscard]] const std::optional<OpFrame>& op() const { return op_; }
+    /// The bytes of the step's record, once opened; of an aggregate once declared.
+    [[nodiscard]] const Bytes& record() const { return record_; }
+    /// The chunk, once posted.
+    [[nodiscard]] const Bytes& chunk() const { return chunk_; }
+    /// Of an aggregate, once declared; with its tree, once picked.
+    [[nodiscard]] const std::optional<OuterFrame>& outer() const { return outer_; }
+    /// The inputs of an aggregate, once declared.
+    [[nodiscard]] const std::vector<OuterDelta>& included() const { return included_; }
+    /// An element of all included deltas, once posted.
+    [[nodiscard]] const Bytes& values() const { return values_; }
+    /// The bytes of an included delta's commitment, once shown.
+    [[nodiscard]] const Bytes& commitment() const { return commitment_; }
+
+  private:
+    void note(const Move& move);
+    UnitFacts facts_;
+    Cursor at_;
+    std::vector<PlayedMove> moves_;
+    std::optional<Digest> states_root_;
+    std::optional<StepFrame> step_;
+    std::optional<OpFrame> op_;
+    std::optional<OuterFrame> outer_;
+    std::vector<OuterDelta> included_;
+    Bytes record_, chunk_, values_, commitment_;
+};
+
+}  // namespace gym::game

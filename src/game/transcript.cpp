@@ -1,0 +1,56 @@
+#include "gym/game/transcript.hpp"
+
+#include <string>
+
+#include "rules_common.hpp"
+
+namespace gym::game {
+
+const Facts& GameTranscript::facts() const {
+    const auto* facts = std::get_if<Facts>(&facts_);
+    GYM_ASSERT(facts != nullptr, "a train unit's transcript");
+    return *facts;
+}
+
+const OuterFacts& GameTranscript::outer_facts() const {
+    const auto* facts = std::get_if<OuterFacts>(&facts_);
+    GYM_ASSERT(facts != nullptr, "an aggregate's transcript");
+    return *facts;
+}
+
+Status GameTranscript::play(const Move& move) {
+    if (is_proof(move))
+        return fail(ErrorCode::kConflict, std::string(name_of(move)) + " ends a game");
+    return std::visit(
+        [&](const auto& one) -> Status {
+            if constexpr (requires { rules::decide(at_, one)->next; }) {
+                auto decided = rules::decide(at_, one);
+                if (!decided.ok()) return decided.error();
+                moves_.push_back({at_, move, decided->next});
+                at_ = decided->next;
+                if (decided->step) step_ = decided->step;
+                if (decided->op) op_ = decided->op;
+                if (decided->outer) outer_ = decided->outer;
+                note(move);
+            }
+            return {};
+        },
+        move);
+}
+
+void GameTranscript::note(const Move& move) {
+    if (const auto* declared = std::get_if<move::DeclareStates>(&move))
+        states_root_ = declared->states_root;
+    if (const auto* opened = std::get_if<move::OpenStep>(&move)) record_ = opened->record;
+    if (const auto* posted = std::get_if<move::PostChunk>(&move)) chunk_ = posted->content;
+    if (const auto* posted = std::get_if<move::PostColumn>(&move)) values_ = posted->values;
+    if (const auto* shown = std::get_if<move::ShowIncluded>(&move)) commitment_ = shown->commitment;
+    if (const auto* declared = std::get_if<move::DeclareOuter>(&move)) {
+        record_ = declared->record;
+        included_.clear();
+        for (std::size_t i = 0; i < declared->deltas.size(); ++i)
+            included_.push_back({rules::slot_at(declared->slots, i), declared->deltas[i]});
+    }
+}
+
+}  // namespace gym::game

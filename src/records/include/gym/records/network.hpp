@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/protocol/commitment.hpp"
+
+namespace gym::records {
+
+/// Facts of the network that a node needs before its first signed call.
+struct NetworkDescription {
+    std::uint64_t chain_id = 0;
+    Address commitment_log;  ///< with chain_id, the domain of every signature
+    UnixMs server_ms = 0;    ///< the coordinator's clock when it answered
+    std::uint64_t blob_bytes_max = std::uint64_t{1} << 30;
+    std::uint32_t heartbeat_every_ms = 5'000;
+    std::string software_version;
+    /// Blocks from an epoch's root to the block whose randomness draws the sample.
+    std::uint32_t beacon_delay_blocks = 2;
+    Address stake;         ///< contract with the workers' stakes; zero: not given
+    Address dispute_game;  ///< contract whose verdicts the coordinator follows; zero: not given
+    Amount minimum_stake;  ///< what a worker needs for a unit, in wei; zero: nothing
+
+    [[nodiscard]] crypto::Eip712Domain domain() const {
+        return protocol::signing_domain(chain_id, commitment_log);
+    }
+};
+
+}  // namespace gym::records

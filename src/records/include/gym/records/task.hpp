@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/protocol/commitment.hpp"
+#include "gym/protocol/round_record.hpp"
+#include "gym/protocol/unit.hpp"
+
+namespace gym::records {
+
+/// Where a unit's inputs are: blob roots. The round record says what they must decode to.
+struct UnitInputs {
+    Digest program_blob;
+    /// Of an aggregate: to compute a delta again that its worker withholds.
+    std::optional<Digest> dataset_blob;
+    Digest base_state_blob;
+    std::optional<Digest> momentum_blob;  ///< read by aggregates; absent where there is none
+
+    friend bool operator==(const UnitInputs&, const UnitInputs&) = default;
+};
+
+/// A unit that is assigned to a worker.
+struct TrainTask {
+    protocol::UnitKey unit;
+    protocol::RoundRecord record;  ///< its hash is on chain, and the commitment names it
+    UnitInputs inputs;
+    UnixMs deadline_ms = 0;  ///< for the commitment
+
+    [[nodiscard]] Digest unit_id() const { return protocol::unit_id(unit); }
+    friend bool operator==(const TrainTask&, const TrainTask&) = default;
+};
+
+/// A unit that is drawn and assigned to a verifier. Of a train unit it runs the slot again. Of an
+/// aggregate it recomputes the outer step over `deltas` from base and momentum, and reports the
+/// next base root as final state root and the next momentum root as delta root.
+struct VerifyTask {
+    protocol::UnitKey unit;
+    protocol::RoundRecord record;
+    UnitInputs inputs;
+    protocol::SignedCommitment commitment;  ///< public: it is under the root on chain
+    Address committer;
+    Digest beacon;
+    std::uint32_t draw = 0;
+    bool report_committed = false;                ///< the reveal is due
+    UnixMs deadline_ms = 0;                       ///< for the next half of the report
+    std::vector<protocol::IncludedDelta> deltas;  ///< of an aggregate; a root names its blob
+    std::optional<double> delta_norm_max;  ///< of an aggregate: the job's bound, if it has one
+
+    [[nodiscard]] Digest unit_id() const { return protocol::unit_id(unit); }
+    [[nodiscard]] protocol::UnitKind kind() const { return commitment.commitment.kind; }
+    friend bool operator==(const VerifyTask&, const VerifyTask&) = default;
+};
+
+using Task = std::variant<TrainTask, VerifyTask>;
+
+}  // namespace gym::records

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/crypto/eip712.hpp"
+#include "gym/protocol/commitment.hpp"
+#include "gym/protocol/round_record.hpp"
+#include "gym/protocol/uptime.hpp"
+#include "gym/rewards/epoch_file.hpp"
+
+// What signatures and the chain prove, whoever delivered their bytes: rounds by their commitments,
+// uptime by the answers of nodes. Pure functions.
+namespace gym::rewards {
+
+/// The entry of CommitmentLog for a round, and the block that draws its sample.
+struct RoundOnChain {
+    Digest record_hash;
+    Digest commitments_root;
+    std::uint32_t count = 0;
+    std::uint64_t posted_block = 0;  ///< of the commitments' root
+    Digest beacon;                   ///< prevrandao of PublishedRound::beacon_block
+};
+
+/// Published bytes of a round, from anywhere: none of them is trusted.
+struct PublishedRound {
+    Bytes record;                    ///< protocol::encode(RoundRecord)
+    std::vector<Bytes> commitments;  ///< signed, in the order of their leaves
+    std::optional<Bytes> aggregate;  ///< the coordinator's signed commitment, in no tree
+    std::uint64_t beacon_block = 0;
+};
+
+struct CommittedUnit {
+    Address signer;
+    protocol::UnitCommitment commitment;
+    std::uint32_t sampling_rate_ppm = 0;
+    bool is_drawn = false;  ///< by the beacon, at that rate
+};
+
+struct CommittedRound {
+    protocol::RoundRecord record;
+    Digest beacon;
+    std::map<Digest, CommittedUnit> units;  ///< by unit id; the aggregate among them
+};
+
+/// Rebuilds a round: the record has the hash on chain and is of this job and round; the leaves are
+/// as many as on chain and give its root; each commitment is to a train unit of the record, one a
+/// slot, with the counts that the record fixes, signed by the slot's worker; the aggregate, if
+/// there is one, names the record and is signed by somebody; the beacon's block is later than the
+/// root's.
+/// @errors kMismatch, a sentence that names the first thing that does not hold.
+[[nodiscard]] Result<CommittedRound> rebuild_round(const crypto::Eip712Domain& domain,
+                                                   const Digest& job_id, std::uint64_t round,
+                                                   const RoundOnChain& chain,
+                                                   const PublishedRound& published);
+
+struct UptimeCount {
+    std::uint64_t answered = 0;  ///< each with the node's own signature over this very challenge
+    std::uint64_t issued = 0;    ///< without withdrawn ones
+    std::uint64_t withdrawn = 0;
+};
+
+/// Counts the challenges of `node`.
+/// @errors kMismatch naming the first that is not of the span, is listed twice, whose answer is not
+/// within its deadline, or not signed by the node.
+[[nodiscard]] Result<UptimeCount> recount_uptime(
+    const crypto::Eip712Domain& domain, const Address& node, const UptimeSpan& span,
+    const std::vector<protocol::PublishedChallenge>& challenges);
+
+}  // namespace gym::rewards

@@ -1,0 +1,175 @@
+// The money's way over the chain: deposit by permit, release, payout root, claim; and what the
+// contracts refuse.
+
+#include "deployed.hpp"
+#include "gym/chain/log_follower.hpp"
+#include "gym/contracts/artifact.hpp"
+#include "gym/contracts/commitment_log.hpp"
+#include "gym/contracts/deploy.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/contracts/job_escrow.hpp"
+#include "gym/contracts/rewards_distributor.hpp"
+#include "gym/crypto/keccak.hpp"
+
+namespace gym::testing {
+namespace {
+
+using chain::BlockTag;
+
+class ContractsOnAnvil : public DeployedTest {
+  protected:
+    /// Root and proofs of two leaves, as OpenZeppelin's MerkleProof folds them.
+    struct TwoClaims {
+        Digest root;
+        contracts::Claim a;
+        contracts::Claim b;
+    };
+    TwoClaims tree_of(const Address& a, const Amount& a_total, const Address& b,
+                      const Amount& b_total) {
+        const Digest leaf_a = distributor().leaf_of(anvil_.client(), a, a_total).value();
+        const Digest leaf_b = distributor().leaf_of(anvil_.client(), b, b_total).value();
+        const Digest root = leaf_a < leaf_b ? crypto::keccak256({leaf_a.view(), leaf_b.view()})
+                                            : crypto::keccak256({leaf_b.view(), leaf_a.view()});
+        return {root, {a, a_total, {leaf_b}}, {b, b_total, {leaf_a}}};
+    }
+    Amount balance(const Address& who) { return token().balance_of(anvil_.client(), who).value(); }
+};
+
+TEST_F(ContractsOnAnvil, DeployedTwiceIsDeployedOnce) {
+    contracts::DeployParams params;
+    params.token_holder = owner_.address();
+    params.token_supply = tokens("1000000");
+    params.growth_limit = tokens("1000000");
+    params.release_cap = tokens("1000");
+    params.settler = params.guardian = params.coordinator = deployer_.address();
+    const auto again = contracts::deploy(*admin_.manager, anvil_.client(),
+                                         contracts::find_artifacts().value(), params, kTimeoutMs);
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ(*again, deployment_);
+    const auto path = anvil_.folder() / "deployment.json";
+    ASSERT_TRUE(contracts::save_deployment(path, deployment_).ok());
+    EXPECT_EQ(contracts::load_deployment(path).value(), deployment_);
+}
+
+TEST_F(ContractsOnAnvil, DepositsReleasesAndClaimsToTheLastWei) {
+    const Amount deposit = Amount::parse("123456789012345678901").value();
+    send(payer_, permit_deposit(deposit), "deposit");
+    EXPECT_EQ(escrow().balance_of(anvil_.client(), owner_.address()).value(), deposit);
+    EXPECT_EQ(balance(deployment_.escrow), deposit);
+
+    const Address earner_a = chain::private_chain_key(7).address();
+    const Address earner_b = chain::private_chain_key(8).address();
+    const Amount a_total = Amount::parse("1000000000000000001").value();
+    const Amount b_total = Amount::parse("2999999999999999999").value();
+    const Amount spent = a_total.plus(b_total).value();
+    send(admin_, escrow().release(1, {{owner_.address(), spent}}), "release/1");
+    EXPECT_EQ(balance(deployment_.distributor), spent);
+    EXPECT_EQ(escrow().released_of(anvil_.client(), 1, owner_.address()).value(), spent);
+
+    const TwoClaims tree = tree_of(earner_a, a_total, earner_b, b_total);
+    contracts::RootSubmitted root{1, tree.root, spent, crypto::keccak256_text("epoch file"), 0};
+    send(admin_, distributor().submit_root(root), "root/1");
+    const auto active = distributor().active_root(anvil_.client()).value();
+    EXPECT_EQ(active.root, tree.root);
+    EXPECT_EQ(active.total_cumulative, spent);
+
+    send(payer_, distributor().claim(tree.a), "claim/a");
+    EXPECT_EQ(balance(earner_a), a_total);
+    const auto repeated =
+        payer_.manager->execute(distributor().claim(tree.a).intent("claim/a/2"), kTimeoutMs);
+    ASSERT_FALSE(repeated.ok());
+    EXPECT_NE(repeated.error().message.find("NothingToClaim(earner="), std::string::npos)
+        << repeated.error().message;
+    send(payer_, distributor().claim_many({tree.a, tree.b}), "claim/both");
+    EXPECT_EQ(balance(earner_a), a_total) << "not paid twice";
+    EXPECT_EQ(balance(earner_b), b_total);
+    EXPECT_EQ(distributor().total_claimed(anvil_.client()).value(), spent);
+    EXPECT_TRUE(balance(deployment_.distributor).is_zero());
+
+    contracts::Claim forged = tree.b;
+    forged.cumulative = b_total.plus(Amount(1)).value();
+    const auto refused =
+        payer_.manager->execute(distributor().claim(forged).intent("forged"), kTimeoutMs);
+    EXPECT_NE(refused.error().message.find("InvalidProof"), std::string::npos);
+}
+
+TEST_F(ContractsOnAnvil, EveryEventArrivesOnceItIsFinal) {
+    const Digest job = crypto::keccak256_text("job");
+    const Digest record = crypto::keccak256_text("record");
+    send(payer_, permit_deposit(tokens("10")), "deposit");
+    send(payer_, escrow().request_withdrawal(tokens("4")), "request");
+    send(admin_, escrow().trim_withdrawal(owner_.address(), tokens("3")), "trim");
+    send(payer_, escrow().withdraw(), "withdraw");
+    send(admin_, commitments().post_round(job, 0, record), "round");
+    send(payer_, commitments().post_commitment(job, 0, Bytes{1, 2, 3}), "commitment");
+    send(admin_, commitments().post_epoch({1, job, 0, record, 5}), "epoch");
+    EXPECT_EQ(commitments().round_of(anvil_.client(), job, 0).value().epoch, 1U);
+    EXPECT_EQ(commitments().epoch_of(anvil_.client(), 1).value().count, 5U);
+
+    std::vector<contracts::EscrowEvent> money;
+    std::vector<contracts::CommitmentEvent> posts;
+    const auto memory = payer_.file->follower("all", anvil_.chain_id()).value();
+    chain::FollowerOptions options;
+    options.chain_id = anvil_.chain_id();
+    options.start_block = deployment_.start_block;
+    options.filter.addresses = {deployment_.escrow, deployment_.commitment_log};
+    chain::LogFollower follower(anvil_.client(), *memory, options,
+                                [&](const chain::LogKey&, const chain::Log& log) -> Status {
+                                    GYM_TRY(const auto escrow_event, escrow().parse_event(log));
+                                    if (escrow_event) money.push_back(*escrow_event);
+                                    GYM_TRY(const auto post, commitments().parse_event(log));
+                                    if (post) posts.push_back(*post);
+                                    return {};
+                                });
+    for (int i = 0; i < 100 && (money.size() < 4 || posts.size() < 3); ++i) {
+        const auto report = follower.tick();
+        ASSERT_TRUE(report.ok()) << report.error().message;
+        anvil_.mine(1);
+    }
+    const Address owner = owner_.address();
+    ASSERT_EQ(money.size(), 4U);
+    EXPECT_EQ(std::get<contracts::Deposited>(money[0]),
+              (contracts::Deposited{owner, owner, tokens("10"), Amount(1)}));
+    EXPECT_EQ(std::get<contracts::WithdrawalRequested>(money[1]).amount, tokens("4"));
+    EXPECT_EQ(std::get<contracts::WithdrawalTrimmed>(money[2]),
+              (contracts::WithdrawalTrimmed{owner, tokens("3")}));
+    EXPECT_EQ(std::get<contracts::Withdrawn>(money[3]), (contracts::Withdrawn{owner, tokens("3")}));
+    ASSERT_EQ(posts.size(), 3U);
+    EXPECT_EQ(std::get<contracts::RoundPosted>(posts[0]), (contracts::RoundPosted{job, 0, record}));
+    EXPECT_EQ(std::get<contracts::CommitmentPosted>(posts[1]),
+              (contracts::CommitmentPosted{job, 0, owner, {1, 2, 3}}));
+    EXPECT_EQ(std::get<contracts::EpochPosted>(posts[2]),
+              (contracts::EpochPosted{1, job, 0, record, 5}));
+}
+
+TEST_F(ContractsOnAnvil, WhoLacksTheRoleIsRefusedWithTheRoleNamed) {
+    const auto refused = payer_.manager->execute(
+        commitments().post_round(Digest{}, 0, crypto::keccak256_text("x")).intent("round"),
+        kTimeoutMs);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+    EXPECT_NE(refused.error().message.find("AccessControlUnauthorizedAccount(account="),
+              std::string::npos)
+        << refused.error().message;
+}
+
+TEST_F(ContractsOnAnvil, APermitForAnotherAmountIsRefused) {
+    const Amount amount = tokens("5");
+    const auto nonce = token().permit_nonce(anvil_.client(), owner_.address()).value();
+    const auto permit =
+        token().sign_permit(owner_, deployment_.escrow, tokens("4"), nonce, 4'000'000'000);
+    const auto refused = payer_.manager->execute(
+        escrow().deposit_with_permit(owner_.address(), amount, 4'000'000'000, permit).intent("d"),
+        kTimeoutMs);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("InsufficientAllowance"), std::string::npos)
+        << refused.error().message;
+}
+
+TEST_F(ContractsOnAnvil, AViewWhereNoContractIsSaysSo) {
+    const contracts::JobEscrow nowhere(chain::private_chain_key(9).address());
+    EXPECT_EQ(nowhere.total_balance(anvil_.client()).error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace gym::testing
