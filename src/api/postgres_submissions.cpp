@@ -359,12 +359,11 @@ Result<AddedDataset> PostgresBackend::add_dataset(const DatasetOffer& offer) {
     registry::Dataset dataset = record_of(offer, decoded);
     dataset.usefulness_ppm = options_.usefulness_default_ppm;
     dataset.registered_at_ms = clock_.now_ms();
-    dataset.blob = blob::blob_root(offer.file);
+    // Before the row that promises the bytes; also if the row is there, in case they were lost.
+    GYM_TRY(dataset.blob, blobs_.put(offer.file));
     GYM_TRY(const auto before, calls::read(database_, options_, [&](db::Transaction& tx) {
                 return registered_before(tx, dataset);
             }));
-    // Before the row that promises the bytes; again for one that is there, in case they were lost.
-    GYM_CHECK(blobs_.put(dataset.blob, offer.file));
     if (before) return *before;
     // Seconds for large files: outside of the lock that others wait for.
     const quality::DatasetSketch sketch = quality::sketch(decoded.tokens());

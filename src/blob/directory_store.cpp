@@ -28,26 +28,22 @@ std::filesystem::path DirectoryStore::path_of(const Digest& root) const {
     return directory_ / name.substr(0, 2) / name.substr(2, 2) / name;
 }
 
-Status DirectoryStore::put(const Digest& root, ByteView content) {
-    GYM_CHECK(check_root(root, content));
+Status DirectoryStore::write(const Digest& root, ByteView content) {
     const std::filesystem::path path = path_of(root);
     std::error_code code;
-    // A file of the right size may still be rotten; get() finds that, and writing again repairs it.
-    if (std::filesystem::file_size(path, code) == content.size() && !code && get(root).ok())
+    // A file of the right size may still be rotten; load() finds that, and writing again repairs
+    // it.
+    if (std::filesystem::file_size(path, code) == content.size() && !code && load(root).ok())
         return {};
     std::filesystem::create_directories(path.parent_path(), code);
     if (code) return io_error(path.parent_path(), code);
     return write_file_atomic(path, content);
 }
 
-Result<Bytes> DirectoryStore::get(const Digest& root) const {
+Result<Bytes> DirectoryStore::read(const Digest& root) const {
     auto content = read_file(path_of(root));
-    if (!content.ok()) {
-        if (content.error().code == ErrorCode::kNotFound)
-            return fail(ErrorCode::kNotFound, "no blob " + root.hex());
-        return content.error();
-    }
-    GYM_CHECK(check_root(root, *content));
+    if (!content.ok() && content.error().code == ErrorCode::kNotFound)
+        return fail(ErrorCode::kNotFound, "no blob " + root.hex());
     return content;
 }
 

@@ -94,8 +94,8 @@ Status GrpcService::count_upload(const Address& caller, const Digest& unit, cons
     return {};
 }
 
-Status GrpcService::put_blob(const Address&, const Digest& root, ByteView content) {
-    return blobs_.put(root, content);
+Status GrpcService::put_blob(const Address&, const blob::VerifiedBlob& blob) {
+    return blobs_.put(blob);
 }
 
 Result<records::CommitmentAck> GrpcService::submit_commitment(

@@ -53,7 +53,7 @@ TracedTensor traced(const Shape& shape, std::shared_ptr<const TensorMemory> memo
 }
 
 /// The bytes of the operands that exist before the step; those of computed leaves come later.
-MacroTrace::Operands known_operands(const Unit& unit, const StepTrace& step) {
+MacroTrace::Operands known_operands(const engine::Unit& unit, const StepTrace& step) {
     MacroTrace::Operands known;
     const auto views = step.inputs.views(unit.train);
     std::uint32_t leaf = 0;
@@ -96,7 +96,8 @@ std::set<std::uint32_t> leaves_of(const MacroRange& range,
 }
 
 /// The bytes of some computed leaves, from running the step with fused kernels.
-Result<std::map<std::uint32_t, Shared>> take_leaves(const Unit& unit, const TraceProgram& trace,
+Result<std::map<std::uint32_t, Shared>> take_leaves(const engine::Unit& unit,
+                                                    const TraceProgram& trace,
                                                     const StepTrace& step,
                                                     const std::set<std::uint32_t>& wanted,
                                                     const MacroOptions& options) {
@@ -245,7 +246,7 @@ Result<MacroTrace> MacroTrace::run(std::vector<PrimitiveRecord> records, const O
     return run_over(std::move(records), provide, options);
 }
 
-Result<MacroTrace> MacroTrace::create(const Unit& unit, const TraceProgram& trace,
+Result<MacroTrace> MacroTrace::create(const engine::Unit& unit, const TraceProgram& trace,
                                       const StepTrace& step, std::uint32_t op,
                                       const MacroOptions& options) {
     if (op >= trace.macros.size())

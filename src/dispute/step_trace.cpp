@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cstring>
 #include <string>
 
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "gym/engine/positions.hpp"
-#include "gym/program/codec.hpp"
 #include "gym/program/train_program.hpp"
 
 namespace gym::dispute {
@@ -18,22 +16,7 @@ namespace {
 using engine::State;
 using engine::StepRecord;
 using engine::Trainer;
-
-Status expect_root(const char* what, const Digest& expected, const Digest& found) {
-    if (expected == found) return {};
-    return fail(ErrorCode::kMismatch,
-                std::string(what) + " has root " + found.hex() + ", expected " + expected.hex());
-}
-
-Status check_unit(const Unit& unit, unsigned threads) {
-    if (unit.spec.steps == 0 || unit.spec.steps > engine::kUnitStepsMax)
-        return fail(ErrorCode::kOutOfRange, "a unit has 1 to 2^20 steps");
-    GYM_CHECK(
-        expect_root("the program", unit.spec.program_root, program::program_root(unit.train)));
-    GYM_CHECK(expect_root("the dataset", unit.spec.dataset_root, unit.dataset.root()));
-    return expect_root("the base state", unit.spec.base_state_root,
-                       engine::state_root(unit.base, threads));
-}
+using engine::Unit;
 
 Status check_step_number(const Unit& unit, std::uint64_t step) {
     if (step < unit.spec.steps) return {};
@@ -52,31 +35,12 @@ Result<Trainer> trainer_at(const Unit& unit, State state, std::uint64_t step,
                            options);
 }
 
-struct StepRange {
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-};
-
-/// Runs some steps from the state before them; `after` sees each of them.
-template <class After>
-Result<Trainer> run_steps(const Unit& unit, State state, StepRange steps,
-                          const RerunOptions& options, After after) {
-    GYM_TRY(Trainer trainer, trainer_at(unit, std::move(state), steps.begin, options.engine));
-    const auto start = std::chrono::steady_clock::now();
-    for (std::uint64_t step = steps.begin; step < steps.end; ++step) {
-        if (options.cancel.stop_requested())
-            return fail(ErrorCode::kCancelled, "stopped before step " + std::to_string(step));
-        GYM_TRY(const StepRecord record, trainer.step());
-        const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-        const auto tokens =
-            static_cast<double>(trainer.tokens_per_step() * (step + 1 - steps.begin));
-        if (options.progress)
-            options.progress({step + 1, steps.end, std::bit_cast<float>(record.loss_bits),
-                              tokens / std::max(elapsed.count(), 1e-9)});
-        GYM_CHECK(after(trainer, record));
-        if (options.after_step) GYM_CHECK(options.after_step(step + 1, trainer));
-    }
-    return trainer;
+engine::StepOptions step_options(const RerunOptions& options) {
+    engine::StepOptions steps;
+    steps.engine = options.engine;
+    steps.progress = options.progress;
+    steps.cancel = options.cancel;
+    return steps;
 }
 
 std::vector<Digest> tensor_roots(const State& state, unsigned threads) {
@@ -107,11 +71,12 @@ Result<ByteView> input_bytes(const engine::StepInputs& inputs, const program::Pr
 
 Result<UnitStates> unit_states(const Unit& unit, const RerunOptions& options) {
     const unsigned threads = options.engine.threads;
-    GYM_CHECK(check_unit(unit, threads));
+    GYM_CHECK(engine::check_inputs(unit, threads));
     GYM_TRY(State state, engine::with_fresh_optimizer(unit.train, unit.base));
     UnitStates states;
     states.initial_root = engine::state_root(state, threads);
-    const auto hash_state = [&](const Trainer& trainer, const StepRecord& record) -> Status {
+    engine::StepOptions steps = step_options(options);
+    steps.after_step = [&](const Trainer& trainer, const StepRecord& record) -> Status {
         if (record.state_root) {
             states.state_roots.push_back(*record.state_root);
         } else {
@@ -119,10 +84,10 @@ Result<UnitStates> unit_states(const Unit& unit, const RerunOptions& options) {
             states.state_roots.push_back(engine::state_root(*after, threads));
         }
         states.records.push_back(record);
-        return {};
+        return options.after_step ? options.after_step(states.records.size(), trainer) : Status();
     };
     GYM_TRY([[maybe_unused]] const Trainer trainer,
-            run_steps(unit, std::move(state), {0, unit.spec.steps}, options, hash_state));
+            engine::run_steps(unit, std::move(state), {0, unit.spec.steps}, steps));
     return states;
 }
 
@@ -133,14 +98,18 @@ Result<State> state_before(const Unit& unit, std::uint64_t step, const RerunOpti
 
 Result<State> state_before(const Unit& unit, std::uint64_t step, State after_done,
                            std::uint64_t done, const RerunOptions& options) {
-    GYM_CHECK(check_unit(unit, options.engine.threads));
+    GYM_CHECK(engine::check_inputs(unit, options.engine.threads));
     GYM_CHECK(check_step_number(unit, step));
     if (done > step)
         return fail(ErrorCode::kOutOfRange,
                     "steps are not undone: the state is after step " + std::to_string(done));
     if (step == done) return after_done;
-    GYM_TRY(Trainer trainer, run_steps(unit, std::move(after_done), {done, step}, options,
-                                       [](const Trainer&, const StepRecord&) { return Status{}; }));
+    engine::StepOptions steps = step_options(options);
+    if (options.after_step)
+        steps.after_step = [&](const Trainer& trainer, const StepRecord& record) {
+            return options.after_step(record.step + 1, trainer);
+        };
+    GYM_TRY(Trainer trainer, engine::run_steps(unit, std::move(after_done), {done, step}, steps));
     return std::move(trainer).take_state();
 }
 

@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <string>
+#include <utility>
 
-#include "delta.hpp"
-#include "gym/blob/blob_store.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/cost.hpp"
@@ -45,24 +44,36 @@ void split(const State& state, const State& params, AggregateResult& result) {
 }
 
 /// Input "delta.<param>": the deltas of one parameter, one after another.
-std::vector<Bytes> stack(const State& base, std::span<const State> deltas) {
+std::vector<Bytes> stack(const State& base, std::span<const Delta> deltas) {
     std::vector<Bytes> stacked(base.tensors.size());
     for (std::size_t i = 0; i < base.tensors.size(); ++i) {
-        for (const State& delta : deltas)
-            stacked[i].insert(stacked[i].end(), delta.tensors[i].bytes.begin(),
-                              delta.tensors[i].bytes.end());
+        stacked[i].reserve(deltas.size() * base.tensors[i].bytes.size());
+        for (const Delta& delta : deltas) {
+            const ByteView tensor = delta.tensor(i);
+            stacked[i].insert(stacked[i].end(), tensor.begin(), tensor.end());
+        }
     }
     return stacked;
 }
 
-Digest batch_root(std::span<const State> deltas) {
+/// A delta that was decoded for another program has other tensors.
+Status check_fits(const State& base, const Delta& delta) {
+    bool fits = delta.parameters() == base.tensors.size();
+    for (std::size_t i = 0; fits && i < base.tensors.size(); ++i)
+        fits = delta.tensor(i).size() == base.tensors[i].bytes.size();
+    if (fits) return {};
+    return fail(ErrorCode::kShapeMismatch,
+                "delta " + delta.root().hex() + " does not have the program's parameters");
+}
+
+Digest batch_root(std::span<const Delta> deltas) {
     std::vector<Digest> roots;
-    for (const State& delta : deltas)
-        roots.push_back(blob::blob_root(encode_delta_state(delta)));
+    for (const Delta& delta : deltas)
+        roots.push_back(delta.root());
     return included_root(roots.size(), commit::merkle_root(roots));
 }
 
-StepRecord make_record(const AggregateResult& result, std::span<const State> deltas) {
+StepRecord make_record(const AggregateResult& result, std::span<const Delta> deltas) {
     StepRecord record;
     record.batch_root = batch_root(deltas);
     State both = result.base;
@@ -84,15 +95,18 @@ State zero_momentum(const State& base) {
 }
 
 Result<AggregateResult> run_aggregate(const Program& train, const State& base,
-                                      const State& momentum, std::span<const State> deltas,
+                                      const State& momentum, std::span<const Delta> deltas,
                                       const EngineOptions& options) {
     if (deltas.empty() || deltas.size() > program::kDeltasMax)
         return fail(ErrorCode::kInvalidArgument, "the outer step needs 1 to 1024 deltas");
+    if (train.find_output(program::kLossOutput) == program::kNoSlot)
+        return fail(ErrorCode::kInvalidArgument,
+                    "the outer step is derived from the train program, and this one has no loss");
     const auto params = train.slots_of(SlotKind::param);
     GYM_CHECK(check_state(train, params, base));
-    for (const State& delta : deltas)
-        GYM_CHECK(check_state(train, params, delta));
-    GYM_TRY(const Program aggregate,
+    for (const Delta& delta : deltas)
+        GYM_CHECK(check_fits(base, delta));
+    GYM_TRY(Program aggregate,
             program::aggregate_program(train, static_cast<std::uint32_t>(deltas.size())));
     GYM_TRY(State state,
             join(aggregate, base, momentum.tensors.empty() ? zero_momentum(base) : momentum));
@@ -107,13 +121,13 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
     GYM_TRY(Engine engine, Engine::create(aggregate, options));
     GYM_CHECK(engine.run(state, inputs));
 
-    AggregateResult result;
+    AggregateResult result{std::move(aggregate), {}, {}, {}, {}, {}, {}, 0};
     split(state, base, result);
     result.base_root = state_root(result.base, options.threads);
     result.momentum_root = state_root(result.momentum, options.threads);
     result.records.push_back(make_record(result, deltas));
     result.records_root = records_root(result.records);
-    result.flops = program::flops_per_step(aggregate);
+    result.flops = program::flops_per_step(result.program);
     return result;
 }
 

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstring>
 
-#include "gym/blob/blob_store.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/tensor_root.hpp"
@@ -17,22 +16,10 @@
 namespace gym::engine {
 namespace {
 
-using program::Program;
-
 Status expect_root(const char* what, const Digest& expected, const Digest& found) {
     if (expected == found) return {};
     return fail(ErrorCode::kMismatch, std::string("the ") + what + " has root " + found.hex() +
                                           ", the unit names " + expected.hex());
-}
-
-Status check_unit(const Program& train, const State& base, const blob::Dataset& dataset,
-                  const UnitSpec& spec, unsigned threads) {
-    if (spec.steps == 0) return fail(ErrorCode::kInvalidArgument, "a unit needs at least one step");
-    if (spec.steps > kUnitStepsMax)
-        return fail(ErrorCode::kOutOfRange, "a unit has at most 2^20 steps");
-    GYM_CHECK(expect_root("program", spec.program_root, program::program_root(train)));
-    GYM_CHECK(expect_root("dataset", spec.dataset_root, dataset.root()));
-    return expect_root("base state", spec.base_state_root, state_root(base, threads));
 }
 
 /// Tokens a second since construction.
@@ -47,15 +34,16 @@ class Speed {
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-Status finish(const Program& train, const State& base, Trainer& trainer, unsigned threads,
-              UnitResult& result) {
+Status finish(const Unit& unit, Trainer trainer, unsigned threads, UnitResult& result) {
+    result.tokens = trainer.tokens_per_step() * unit.spec.steps;
+    result.flops = trainer.flops_per_step() * unit.spec.steps;
     result.records_root = records_root(result.records);
+    if (!result.records.empty())
+        result.last_loss = std::bit_cast<float>(result.records.back().loss_bits);
     GYM_TRY(result.final_state, std::move(trainer).take_state());
     result.final_state_root = state_root(result.final_state, threads);
-    GYM_TRY(result.delta, encode_delta(train, base, result.final_state));
-    result.delta_root = blob::blob_root(result.delta, threads);
-    GYM_TRY(const State delta, decode_delta(train, result.delta));
-    result.delta_norm_bits = delta_norm_bits(delta);
+    GYM_TRY(Bytes delta, encode_delta(unit.train, unit.base, result.final_state));
+    result.delta = blob::VerifiedBlob::hash(std::move(delta), threads);
     return {};
 }
 
@@ -72,52 +60,67 @@ Status check_position(const UnitPosition& position, unsigned threads) {
 }
 
 /// The training state to start with, and the records that led to it into `result`.
-Result<State> starting_state(const Program& train, const State& base, const RunOptions& options,
-                             UnitResult& result) {
-    if (options.resume == nullptr) return with_fresh_optimizer(train, base);
+Result<State> starting_state(const Unit& unit, const RunOptions& options, UnitResult& result) {
+    if (options.resume == nullptr) return with_fresh_optimizer(unit.train, unit.base);
     GYM_CHECK(check_position(*options.resume, options.engine.threads));
     result.records = options.resume->records;
-    if (!result.records.empty())
-        result.last_loss = std::bit_cast<float>(result.records.back().loss_bits);
     return options.resume->state;
 }
 
 }  // namespace
 
-Result<UnitResult> run_unit(const Program& train, const State& base, const blob::Dataset& dataset,
-                            const UnitSpec& spec, const RunOptions& options) {
-    const unsigned threads = options.engine.threads;
-    GYM_CHECK(check_unit(train, base, dataset, spec, threads));
-    UnitResult result;
-    GYM_TRY(State state, starting_state(train, base, options, result));
-    const std::uint64_t first_step = result.records.size();
-    const TrainSpec train_spec{
-        {spec.job_seed, spec.round, spec.slot}, spec.steps, spec.checkpoint_every, first_step};
+Status check_inputs(const Unit& unit, unsigned threads) {
+    const UnitSpec& spec = unit.spec;
+    if (spec.steps == 0) return fail(ErrorCode::kInvalidArgument, "a unit needs at least one step");
+    if (spec.steps > kUnitStepsMax)
+        return fail(ErrorCode::kOutOfRange, "a unit has at most 2^20 steps");
+    GYM_CHECK(expect_root("program", spec.program_root, program::program_root(unit.train)));
+    GYM_CHECK(expect_root("dataset", spec.dataset_root, unit.dataset.root()));
+    return expect_root("base state", spec.base_state_root, state_root(unit.base, threads));
+}
+
+Result<Trainer> run_steps(const Unit& unit, State before, const StepRange& steps,
+                          const StepOptions& options) {
+    const TrainSpec spec{{unit.spec.job_seed, unit.spec.round, unit.spec.slot},
+                         unit.spec.steps,
+                         unit.spec.checkpoint_every,
+                         steps.begin};
     GYM_TRY(Trainer trainer,
-            Trainer::create(train, std::move(state), dataset, train_spec, options.engine));
-    result.tokens = trainer.tokens_per_step() * first_step;
-    const std::uint64_t tokens_before = result.tokens;
+            Trainer::create(unit.train, std::move(before), unit.dataset, spec, options.engine));
     const Speed speed;
     bool cancelled = options.cancel.stop_requested();
-    for (std::uint64_t step = first_step; step < spec.steps; ++step) {
+    for (std::uint64_t step = steps.begin; step < steps.end; ++step) {
         if (cancelled)
             return fail(ErrorCode::kCancelled, "stopped before step " + std::to_string(step));
         trainer.set_trace(step == options.trace_step ? options.trace
                                                      : std::function<void(const TraceEntry&)>{});
         GYM_TRY(const StepRecord record, trainer.step());
-        result.records.push_back(record);
-        result.tokens += trainer.tokens_per_step();
-        result.last_loss = std::bit_cast<float>(record.loss_bits);
-        if (options.on_record) options.on_record(record);
         if (options.progress)
-            options.progress({step + 1, spec.steps, result.last_loss,
-                              speed.after(result.tokens - tokens_before)});
+            options.progress({step + 1, steps.end, std::bit_cast<float>(record.loss_bits),
+                              speed.after(trainer.tokens_per_step() * (step + 1 - steps.begin))});
         // Before after_step(): what saves itself there when it is cancelled sees it, too.
         cancelled = options.cancel.stop_requested();
-        if (options.after_step) options.after_step(trainer, result.records);
+        if (options.after_step) GYM_CHECK(options.after_step(trainer, record));
     }
-    result.flops = trainer.flops_per_step() * spec.steps;
-    GYM_CHECK(finish(train, base, trainer, threads, result));
+    trainer.set_trace({});
+    return trainer;
+}
+
+Result<UnitResult> run_unit(const Unit& unit, const RunOptions& options) {
+    const unsigned threads = options.engine.threads;
+    GYM_CHECK(check_inputs(unit, threads));
+    UnitResult result;
+    GYM_TRY(State state, starting_state(unit, options, result));
+    StepOptions steps{options.engine, options.progress,   {},
+                      options.trace,  options.trace_step, options.cancel};
+    steps.after_step = [&](const Trainer& trainer, const StepRecord& record) -> Status {
+        result.records.push_back(record);
+        if (options.after_step) options.after_step(trainer, result.records);
+        return {};
+    };
+    GYM_TRY(Trainer trainer,
+            run_steps(unit, std::move(state), {result.records.size(), unit.spec.steps}, steps));
+    GYM_CHECK(finish(unit, std::move(trainer), threads, result));
     return result;
 }
 

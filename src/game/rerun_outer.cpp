@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include "gym/blob/blob_store.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "gym/dispute/outer_step.hpp"
 #include "gym/engine/unit.hpp"
@@ -105,14 +104,15 @@ dispute::SpillOptions RerunOuter::spill_for(std::uint64_t size_bytes) const {
 }
 
 Result<TensorMemory> RerunOuter::fetch(const OuterDelta& delta) {
-    GYM_TRY(const Bytes bytes, source_(delta));
+    GYM_TRY(const blob::VerifiedBlob blob, source_(delta));
+    const ByteView bytes = blob.bytes();
     const std::string name = "the delta of slot " + std::to_string(delta.slot);
     if (bytes.size() != trace_.header.delta_bytes)
         return fail(ErrorCode::kShapeMismatch, name + " has " + std::to_string(bytes.size()) +
                                                    " bytes, the program's have " +
                                                    std::to_string(trace_.header.delta_bytes));
-    if (blob::blob_root(bytes) != delta.root)
-        return fail(ErrorCode::kMismatch, name + " does not have its root");
+    if (blob.root() != delta.root)
+        return fail(ErrorCode::kMismatch, name + " is not what its root names");
     return TensorMemory::copy(bytes, spill_for(bytes.size()));
 }
 

@@ -35,7 +35,7 @@ Result<ChunksOpening> open_slot(const engine::State& state, std::uint32_t slot,
 
 }  // namespace
 
-Result<std::unique_ptr<RerunWork>> RerunWork::create(const dispute::Unit& unit,
+Result<std::unique_ptr<RerunWork>> RerunWork::create(const engine::Unit& unit,
                                                      RerunWorkOptions options) {
     GYM_TRY(dispute::TraceProgram trace, dispute::trace_program(unit.train));
     GYM_TRY(const engine::State fresh, engine::with_fresh_optimizer(unit.train, unit.base));
@@ -43,7 +43,7 @@ Result<std::unique_ptr<RerunWork>> RerunWork::create(const dispute::Unit& unit,
         new RerunWork(unit, std::move(trace), fresh, std::move(options)));
 }
 
-RerunWork::RerunWork(const dispute::Unit& unit, dispute::TraceProgram trace,
+RerunWork::RerunWork(const engine::Unit& unit, dispute::TraceProgram trace,
                      const engine::State& fresh, RerunWorkOptions options)
     : unit_(unit), trace_(std::move(trace)), records_(trace_), options_(std::move(options)) {
     for (const engine::StateTensor& tensor : fresh.tensors)

@@ -32,7 +32,7 @@ Result<engine::UnitResult> train(const Evaluation& evaluation, const Base& base,
     run.cancel = options.cancel;
     if (options.progress)
         run.progress = [&](const engine::UnitProgress& at) { options.progress(what, at); };
-    return engine::run_unit(evaluation.program(), base.state, dataset, spec, run);
+    return engine::run_unit({evaluation.program(), base.state, dataset, spec}, run);
 }
 
 /// The bits of the loss on the held-out text.

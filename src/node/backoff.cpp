@@ -3,8 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 
 namespace gym::node {
 
@@ -17,10 +15,7 @@ bool is_transient(ErrorCode code) noexcept {
 void Backoff::failed(const Error& error, const std::stop_token& stop) {
     if (error.message != last_message_) spdlog::warn("{}", error.message);
     last_message_ = error.message;
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait_for(lock, stop, pause_, [] { return false; });
+    timer_.wait(pause_, stop);
     pause_ = std::min(pause_ * 2, std::chrono::milliseconds(30'000));
 }
 

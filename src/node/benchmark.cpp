@@ -58,7 +58,8 @@ Result<Benchmark> run_benchmark(const engine::EngineOptions& options, std::int64
     for (int i = 0; i < kRunsMax && (i < 2 || seconds * 1000 < static_cast<double>(duration_ms));
          ++i) {
         const auto start = Clock::now();
-        GYM_TRY(const engine::UnitResult result, engine::run_unit(train, base, dataset, spec, run));
+        GYM_TRY(const engine::UnitResult result,
+                engine::run_unit({train, base, dataset, spec}, run));
         out.final_state_root = result.final_state_root;
         if (i == 0) continue;  // warms caches and threads
         seconds += std::chrono::duration<double>(Clock::now() - start).count();

@@ -3,8 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 #include "gym/chain/client.hpp"
@@ -105,13 +103,10 @@ bool may_answer_later(ErrorCode code) {
 
 }  // namespace
 
-Status wait_for_round(ChainView& chain, const protocol::RoundRecord& record,
+Status wait_for_round(ChainView& chain, Timer& timer, const protocol::RoundRecord& record,
                       std::chrono::milliseconds wait_max, const std::stop_token& stop) {
-    using SteadyClock = std::chrono::steady_clock;
     const Digest hash = protocol::hash(record);
-    const auto deadline = SteadyClock::now() + wait_max;
-    std::mutex mutex;
-    std::condition_variable_any never;
+    const auto deadline = timer.now() + wait_max;
     for (bool told = false;; told = true) {
         const auto posted = is_posted(chain, record, hash);
         if (posted.ok() && *posted) return {};
@@ -120,16 +115,14 @@ Status wait_for_round(ChainView& chain, const protocol::RoundRecord& record,
             posted.ok() ? fail(ErrorCode::kUnavailable,
                                "the record of " + name_of(record) + " is not on the chain yet")
                         : fail(ErrorCode::kUnavailable, posted.error().message);
-        const auto left = deadline - SteadyClock::now();
-        if (left <= SteadyClock::duration::zero())
+        const auto left = deadline - timer.now();
+        if (left <= Timer::Clock::duration::zero())
             return fail(ErrorCode::kUnavailable,
                         missing.message + ": nothing is computed before it is there");
         if (!told)
             spdlog::info("waiting: {} (at most {} s more)", missing.message,
                          std::chrono::ceil<std::chrono::seconds>(left).count());
-        std::unique_lock lock(mutex);
-        never.wait_for(lock, stop, std::min<SteadyClock::duration>(kLookEvery, left),
-                       [] { return false; });
+        timer.wait(std::min<Timer::Clock::duration>(kLookEvery, left), stop);
         if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
     }
 }

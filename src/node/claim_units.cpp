@@ -5,11 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include "gym/execution/run.hpp"
 #include "gym/game/rerun_outer.hpp"
 #include "gym/node/delta_loader.hpp"
 #include "gym/node/unit_inputs.hpp"
 #include "gym/protocol/reason.hpp"
-#include "gym/protocol/unit_spec.hpp"
 
 namespace gym::node {
 namespace {
@@ -25,7 +25,7 @@ struct Held {
 struct HeldTrain final : Held {
     using Held::Held;
     engine::UnitSpec spec;
-    TrainInputs inputs;
+    execution::TrainInputs inputs;
     std::unique_ptr<game::RerunWork> work;
 };
 
@@ -92,7 +92,7 @@ class ClaimUnits final : public player::UnitSource {
   private:
     Result<std::unique_ptr<Held>> open_train(const player::Claim& claim) {
         auto held = std::make_unique<HeldTrain>(claim);
-        held->spec = protocol::unit_spec(claim.evidence.record, claim.key.slot);
+        held->spec = execution::unit_spec(claim.evidence.record, claim.key.slot);
         GYM_TRY(held->inputs, loader_.load_train(claim.evidence.record, inputs_of(claim)));
         GYM_TRY(held->work, game::RerunWork::create({*held->inputs.program, held->inputs.base,
                                                      *held->inputs.dataset, held->spec},

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "gym/execution/run.hpp"
 #include "gym/node/backoff.hpp"
-#include "gym/protocol/unit_spec.hpp"
 
 namespace gym::node {
 namespace {
@@ -44,7 +44,8 @@ Status DeltaLoader::check_known(const DeltaRound& round, const game::OuterDelta&
     return wrong(round, delta, known->second.computed);
 }
 
-Result<Bytes> DeltaLoader::fetch(const DeltaRound& round, const game::OuterDelta& delta) {
+Result<blob::VerifiedBlob> DeltaLoader::fetch(const DeltaRound& round,
+                                              const game::OuterDelta& delta) {
     auto fetched = cache_.fetch(delta.root);
     std::map<Digest, unsigned>& tries = begin(round).tries;
     if (fetched.ok()) tries.erase(delta.root);
@@ -54,8 +55,8 @@ Result<Bytes> DeltaLoader::fetch(const DeltaRound& round, const game::OuterDelta
                 "asked for " + std::to_string(kTriesMax) + " times: " + fetched.error().message);
 }
 
-Result<Bytes> DeltaLoader::load(const DeltaRound& round, const game::OuterDelta& delta,
-                                const DeltaRunOptions& options) {
+Result<blob::VerifiedBlob> DeltaLoader::load(const DeltaRound& round, const game::OuterDelta& delta,
+                                             const DeltaRunOptions& options) {
     GYM_CHECK(check_known(round, delta));
     if (!round.inputs.dataset_blob) return cache_.fetch(delta.root);
     auto fetched = fetch(round, delta);
@@ -66,31 +67,32 @@ Result<Bytes> DeltaLoader::load(const DeltaRound& round, const game::OuterDelta&
     return run_again(round, delta, options);
 }
 
-Result<Bytes> DeltaLoader::run_again(const DeltaRound& round, const game::OuterDelta& delta,
-                                     const DeltaRunOptions& options) {
+Result<blob::VerifiedBlob> DeltaLoader::run_again(const DeltaRound& round,
+                                                  const game::OuterDelta& delta,
+                                                  const DeltaRunOptions& options) {
     GYM_CHECK(check_known(round, delta));
     if (round.record.find_slot(delta.slot) == nullptr)
         return fail(ErrorCode::kMismatch, name_of(round, delta) + ": the round has no such slot");
-    GYM_TRY(const TrainInputs inputs, inputs_.load_train(round.record, round.inputs));
+    GYM_TRY(const auto inputs, inputs_.load_train(round.record, round.inputs));
     engine::RunOptions run;
     run.engine = options.engine;
     run.progress = options.progress;
     run.cancel = options.stop;
-    GYM_TRY(engine::UnitResult result,
-            engine::run_unit(*inputs.program, inputs.base, *inputs.dataset,
-                             protocol::unit_spec(round.record, delta.slot), run));
+    GYM_TRY(const execution::TrainRun again,
+            execution::run_train(round.record, delta.slot, inputs, run));
+    const blob::VerifiedBlob& made = again.result.delta;
     Findings& findings = begin(round);
-    if (result.delta_root != delta.root) {
-        findings.wrong.emplace(delta, Wrong{.computed = result.delta_root});
-        return wrong(round, delta, result.delta_root);
+    if (made.root() != delta.root) {
+        findings.wrong.emplace(delta, Wrong{.computed = made.root()});
+        return wrong(round, delta, made.root());
     }
-    const Status kept = cache_.store().put(delta.root, result.delta);
+    const Status kept = cache_.store().put(made);
     if (kept.ok())
         findings.tries.erase(delta.root);
     else
         spdlog::warn("{} is not kept, its unit is run once more when it is needed again: {}",
                      name_of(round, delta), kept.error().message);
-    return std::move(result.delta);
+    return made;
 }
 
 std::vector<WrongDelta> DeltaLoader::take_wrong() {

@@ -8,15 +8,15 @@
 #include "gym/player/claim.hpp"
 #include "gym/records/network.hpp"
 
-/// Whether a node could play the games that its signatures may lead to. Asked before it signs: who
-/// does not answer a game loses it by the clock, and with it the stake.
+/// Checks whether a node could play the games that its signatures may lead to, before it signs: a
+/// node that does not answer a game loses it by the clock, and its stake with it.
 namespace gym::node {
 
 /// @errors kInvalidArgument: dispute_game is no address, or there is no chain_rpc to play on.
 [[nodiscard]] Result<Address> configured_game(const NodeConfig& config);
 
-/// Whether an error of these checks is the last word: settings and network do not fit. Everything
-/// else is asked again: a node of the chain that does not answer, answers wrongly or is behind.
+/// Whether an error of these checks is final: settings and network do not fit. Any other error is
+/// retried: the chain's node does not answer, answers wrongly or is behind.
 [[nodiscard]] bool is_lasting(ErrorCode code) noexcept;
 
 /// That a game is at `game`: right chain, code there and at its Stake, which knows this game. The
@@ -38,18 +38,18 @@ Status check_game(chain::ChainClient& client, const Address& game,
 Status check_plays_nothing(const NodeConfig& config, const records::NetworkDescription& network,
                            const Address& self);
 
-/// What a node has for one game, and what one may take. All in wei.
+/// What a node owns for one game, and what the game may cost. All in wei.
 struct GameMoney {
     Amount ether;
     Amount ether_needed;  ///< the gas of its moves at twice the base fee of now, and a tip
     Amount tokens;
-    Amount bond;  ///< of a challenger; zero for who defends
+    Amount bond;  ///< a challenger's; zero for a defender
 };
 /// @errors as chain::ChainClient.
 [[nodiscard]] Result<GameMoney> game_money(chain::ChainClient& client, const Address& game,
                                            const records::NetworkDescription& network,
                                            player::Role role, const Address& self);
-/// What `self` lacks and who has to send it; empty if nothing.
+/// What `self` lacks and where to send it; empty if it lacks nothing.
 [[nodiscard]] std::string money_missing(const GameMoney& money, const Address& self);
 
 }  // namespace gym::node

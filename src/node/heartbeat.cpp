@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <utility>
 
 namespace gym::node {
@@ -16,27 +15,22 @@ constexpr int kCallsOfABeatMax = 16;
 }  // namespace
 
 Heartbeat::Heartbeat(rpc::Coordinator& coordinator, std::function<records::Activity()> activity,
-                     const crypto::PrivateKey& key, crypto::Eip712Domain domain,
-                     std::uint32_t every_ms)
+                     const crypto::PrivateKey& key, crypto::Eip712Domain domain)
     : coordinator_(coordinator),
       activity_(std::move(activity)),
       key_(key),
-      domain_(std::move(domain)),
-      thread_([this, every_ms](const std::stop_token& stop) { run(stop, every_ms); }) {}
+      domain_(std::move(domain)) {}
 
 std::string Heartbeat::excluded_because() const {
     const std::scoped_lock lock(mutex_);
     return excluded_because_;
 }
 
-void Heartbeat::run(const std::stop_token& stop, std::uint32_t every_ms) {
+void Heartbeat::run(Timer& timer, std::uint32_t every_ms, const std::stop_token& stop) {
     const std::chrono::milliseconds every(std::clamp(every_ms, 100U, 600'000U));
-    std::mutex mutex;
-    std::condition_variable_any never;
     while (!stop.stop_requested()) {
         beat();
-        std::unique_lock lock(mutex);
-        never.wait_for(lock, stop, every, [] { return false; });
+        timer.wait(every, stop);
     }
 }
 

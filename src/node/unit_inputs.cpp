@@ -56,9 +56,9 @@ Status check_dispute_roots(const protocol::RoundRecord& record, const program::P
 
 }  // namespace
 
-Result<TrainInputs> InputLoader::load_train(const protocol::RoundRecord& record,
-                                            const records::UnitInputs& inputs,
-                                            const rpc::BlobCache::Progress& progress) {
+Result<execution::TrainInputs> InputLoader::load_train(const protocol::RoundRecord& record,
+                                                       const records::UnitInputs& inputs,
+                                                       const rpc::BlobCache::Progress& progress) {
     if (record.steps > engine::kUnitStepsMax)
         return fail(ErrorCode::kOutOfRange,
                     "a unit of " + std::to_string(record.steps) + " steps, at most " +
@@ -67,12 +67,12 @@ Result<TrainInputs> InputLoader::load_train(const protocol::RoundRecord& record,
         return fail(ErrorCode::kMismatch, "delta codec " + std::to_string(record.delta_codec) +
                                               " is not known to this version");
     if (!inputs.dataset_blob) return fail(ErrorCode::kMalformed, "a train unit names its dataset");
-    TrainInputs out;
+    execution::TrainInputs out;
     GYM_TRY(out.program, load_program(record, inputs.program_blob, progress));
     GYM_CHECK(check_counted(record, *out.program));
     if (!dataset_ || dataset_->root() != record.dataset_root) {
-        GYM_TRY(const Bytes bytes, cache_.fetch(*inputs.dataset_blob, progress));
-        GYM_TRY(blob::Dataset dataset, blob::Dataset::decode(bytes, record.dataset_root));
+        GYM_TRY(const auto content, cache_.fetch(*inputs.dataset_blob, progress));
+        GYM_TRY(blob::Dataset dataset, blob::Dataset::decode(content.bytes(), record.dataset_root));
         dataset_ = std::make_shared<const blob::Dataset>(std::move(dataset));
     }
     out.dataset = dataset_;
@@ -93,8 +93,8 @@ Result<std::shared_ptr<const program::Program>> InputLoader::load_program(
     const protocol::RoundRecord& record, const Digest& program_blob,
     const rpc::BlobCache::Progress& progress) {
     if (program_ && program_root_ == record.program_root) return program_;
-    GYM_TRY(const Bytes bytes, cache_.fetch(program_blob, progress));
-    GYM_TRY(program::Program decoded, program::decode(bytes));
+    GYM_TRY(const auto content, cache_.fetch(program_blob, progress));
+    GYM_TRY(program::Program decoded, program::decode(content.bytes()));
     const Digest root = program::program_root(decoded);
     if (root != record.program_root) return differs("program", root, record.program_root);
     program_ = std::make_shared<const program::Program>(std::move(decoded));
@@ -104,8 +104,8 @@ Result<std::shared_ptr<const program::Program>> InputLoader::load_program(
 
 Result<engine::State> InputLoader::load_state(const Digest& blob, const Digest& root,
                                               const rpc::BlobCache::Progress& progress) {
-    GYM_TRY(const Bytes bytes, cache_.fetch(blob, progress));
-    GYM_TRY(engine::State state, engine::decode_state(bytes));
+    GYM_TRY(const auto content, cache_.fetch(blob, progress));
+    GYM_TRY(engine::State state, engine::decode_state(content.bytes()));
     const Digest actual = engine::state_root(state);
     if (actual != root) return differs("base state", actual, root);
     return state;

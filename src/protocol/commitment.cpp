@@ -45,6 +45,17 @@ crypto::Eip712Domain signing_domain(std::uint64_t chain_id, const Address& commi
     return {"Gym", "1", chain_id, commitment_log};
 }
 
+UnitRoots roots_of(const UnitCommitment& commitment) {
+    return {commitment.records_root, commitment.final_state_root, commitment.delta_root};
+}
+
+Difference compare(const UnitRoots& claimed, const UnitRoots& computed) {
+    if (claimed.records != computed.records) return Difference::kRecords;
+    if (claimed.final_state != computed.final_state) return Difference::kFinalState;
+    if (claimed.delta != computed.delta) return Difference::kDelta;
+    return Difference::kNone;
+}
+
 Digest signing_digest(const crypto::Eip712Domain& domain, const UnitCommitment& commitment) {
     crypto::StructHasher hasher(kType);
     hasher.uint(static_cast<std::uint8_t>(commitment.kind))

@@ -87,11 +87,8 @@ Status check_reveal(const crypto::Eip712Domain& domain, const Digest& beacon,
     return {};
 }
 
-Difference compare(const UnitCommitment& commitment, const Report& report) {
-    if (commitment.records_root != report.records_root) return Difference::kRecords;
-    if (commitment.final_state_root != report.final_state_root) return Difference::kFinalState;
-    if (commitment.delta_root != report.delta_root) return Difference::kDelta;
-    return Difference::kNone;
+UnitRoots roots_of(const Report& report) {
+    return {report.records_root, report.final_state_root, report.delta_root};
 }
 
 }  // namespace gym::protocol

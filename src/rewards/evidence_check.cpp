@@ -189,8 +189,7 @@ class EvidenceChecker {
                          const protocol::Report& report) {
         const auto facts = round.units.find(report.unit);
         if (facts == round.units.end()) return false;
-        const bool agrees =
-            protocol::compare(unit.commitment, report) == protocol::Difference::kNone;
+        const bool agrees = protocol::roots_of(unit.commitment) == protocol::roots_of(report);
         using protocol::UnitState;
         const UnitState state = facts->second.state;
         if (state == UnitState::kFinal || state == UnitState::kVoid) return agrees;

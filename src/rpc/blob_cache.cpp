@@ -26,18 +26,19 @@ Result<BlobCache> BlobCache::open(const std::filesystem::path& directory,
     return BlobCache(std::move(store), partial, coordinator);
 }
 
-Result<Bytes> BlobCache::fetch(const Digest& root, const Progress& progress) {
-    auto cached = store_.get(root);
+Result<blob::VerifiedBlob> BlobCache::fetch(const Digest& root, const Progress& progress) {
+    auto cached = store_.load(root);
     if (cached.ok() || cached.error().code == ErrorCode::kIo) return cached;
     const std::filesystem::path path = partial_ / to_hex(root.view());
     const bool resumed = size_or_zero(path) > 0;
     for (bool again = resumed;; again = false) {
         GYM_CHECK(download(root, path, progress));
-        GYM_TRY(const Bytes content, read_file(path));
-        const Status stored = store_.put(root, content);
+        GYM_TRY(Bytes content, read_file(path));
+        auto blob = blob::VerifiedBlob::check(root, std::move(content));
+        const Status stored = blob.ok() ? store_.put(*blob) : Status(blob.error());
         std::error_code ignored;
         std::filesystem::remove(path, ignored);
-        if (stored.ok()) return content;
+        if (stored.ok()) return blob;
         // What was left of an earlier download may have been the rotten part: once more from the
         // start.
         if (stored.error().code != ErrorCode::kMismatch || !again) return stored.error();

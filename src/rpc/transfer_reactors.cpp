@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "gym/commit/tensor_root.hpp"
+#include "gym/blob/verified_blob.hpp"
 #include "status_map.hpp"
 #include "wire.hpp"
 
@@ -145,27 +145,22 @@ class Upload final : public TransferReactor<grpc::ServerReadReactor<v1::PutBlobR
     Status take(const v1::PutBlobRequest& part) {
         if (part.part_case() != v1::PutBlobRequest::kData || part.data().empty())
             return fail(ErrorCode::kMalformed, "PutBlob: data is expected after the header");
-        if (part.data().size() > size_ - content_.size())
+        if (part.data().size() > size_ - received_.size())
             return fail(ErrorCode::kOutOfRange, "the upload is longer than the " +
                                                     std::to_string(size_) + " bytes announced");
-        const ByteView data = as_bytes(part.data());
-        content_.insert(content_.end(), data.begin(), data.end());
-        hasher_.update(data);
+        received_.append(as_bytes(part.data()));
         return {};
     }
 
     Status store() {
         if (context_.IsCancelled()) return fail(ErrorCode::kCancelled, "the upload was broken off");
-        if (content_.size() != size_)
+        if (received_.size() != size_)
             return fail(ErrorCode::kMismatch,
-                        "truncated upload: " + std::to_string(content_.size()) + " of " +
+                        "truncated upload: " + std::to_string(received_.size()) + " of " +
                             std::to_string(size_) + " bytes arrived");
-        const Digest actual = commit::tensor_digest(commit::DType::u8, {&size_, 1}, hasher_.root());
-        if (actual != root_)
-            return fail(ErrorCode::kMismatch, "altered upload: " + root_.hex() +
-                                                  " was announced, the bytes hash to " +
-                                                  actual.hex());
-        GYM_CHECK(core_.handler().put_blob(caller_, root_, content_));
+        const auto blob = std::move(received_).finish(root_);
+        if (!blob.ok()) return blob.error().in("upload");
+        GYM_CHECK(core_.handler().put_blob(caller_, *blob));
         Finish(grpc::Status::OK);
         return {};
     }
@@ -176,8 +171,7 @@ class Upload final : public TransferReactor<grpc::ServerReadReactor<v1::PutBlobR
     Digest root_;
     std::uint64_t size_ = 0;
     std::uint64_t reserved_ = 0;
-    Bytes content_;
-    commit::ChunkTreeHasher hasher_;
+    blob::BlobReceiver received_;
 };
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include <bit>
 #include <limits>
 #include <utility>
 
@@ -20,10 +19,10 @@ Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
     GYM_TRY(const auto program, loader_.load_program(task.record, task.inputs.program_blob));
     const node::DeltaRound of{task.record, task.inputs};
     const auto norm_of = [&](std::uint32_t slot, const Digest& root) -> Result<double> {
-        GYM_TRY(const Bytes bytes, deltas_.fetch(of, {slot, root}));
-        GYM_TRY(const engine::State delta, engine::decode_delta(*program, bytes));
+        GYM_TRY(const blob::VerifiedBlob blob, deltas_.fetch(of, {slot, root}));
+        GYM_TRY(const engine::Delta delta, engine::Delta::decode(*program, blob));
         GYM_CHECK(cache_.store().remove(root));
-        return static_cast<double>(std::bit_cast<float>(engine::delta_norm_bits(delta)));
+        return delta.norm();
     };
     GYM_TRY(const auto contradictions, audit_inclusion(task, round, norm_of));
     for (const std::string& sentence : contradictions)
@@ -136,7 +135,7 @@ bool VerifierImpl::challenge(const protocol::UnitKey& unit, const Result<player:
     if (claim.ok() && options_.claims->contains(*claim)) return true;  // announced already, perhaps
     const Status saved = claim.ok() ? options_.claims->save(*claim) : claim.error();
     if (saved.ok())
-        tell("challenged", unit, "a game about it follows on chain");
+        emit("challenged", unit, "a game about it follows on chain");
     else
         spdlog::error("{} is not challenged on chain: {}", protocol::name_unit(unit),
                       saved.error().message);

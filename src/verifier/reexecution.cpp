@@ -4,9 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "gym/commit/tensor_root.hpp"
+#include "gym/execution/run.hpp"
 #include "gym/program/train_program.hpp"
-#include "gym/protocol/unit_spec.hpp"
 
 namespace gym::verifier {
 namespace {
@@ -14,36 +13,23 @@ namespace {
 Result<Reexecution> reexecute_train(node::InputLoader& loader, const records::VerifyTask& task,
                                     const crypto::Signature& challenge,
                                     const ReexecutionOptions& options) {
-    GYM_TRY(const node::TrainInputs inputs, loader.load_train(task.record, task.inputs));
-    std::vector<Digest> leaves;
+    GYM_TRY(const execution::TrainInputs inputs, loader.load_train(task.record, task.inputs));
     engine::RunOptions run;
     run.engine = options.engine;
     run.progress = options.progress;
     run.cancel = options.stop;
-    run.trace_step = protocol::trace_step(task.record.steps);
-    run.trace = [&](const engine::TraceEntry& entry) {
-        const auto chunks = commit::chunk_leaves(entry.output);
-        leaves.insert(leaves.end(), chunks.begin(), chunks.end());
-    };
-    GYM_TRY(engine::UnitResult result,
-            engine::run_unit(*inputs.program, inputs.base, *inputs.dataset,
-                             protocol::unit_spec(task.record, task.unit.slot), run));
-    Reexecution out;
-    out.records = std::move(result.records);
-    out.records_root = result.records_root;
-    out.final_state_root = result.final_state_root;
-    out.delta_root = result.delta_root;
-    out.trace = protocol::trace_at(challenge, task.record.steps, leaves);
-    return out;
+    GYM_TRY(execution::TrainRun again,
+            execution::run_train(task.record, task.unit.slot, inputs, run, &challenge));
+    return Reexecution{again.roots(), std::move(again.result.records), again.trace};
 }
 
-Result<engine::State> load_delta(node::DeltaLoader& deltas, const program::Program& train,
+Result<engine::Delta> load_delta(node::DeltaLoader& deltas, const program::Program& train,
                                  const records::VerifyTask& task, const game::OuterDelta& delta,
                                  const ReexecutionOptions& options) {
     const node::DeltaRound round{task.record, task.inputs};
     const node::DeltaRunOptions run{options.engine, options.progress, options.stop};
-    GYM_TRY(const Bytes bytes, deltas.load(round, delta, run));
-    auto decoded = engine::decode_delta(train, bytes);
+    GYM_TRY(const blob::VerifiedBlob blob, deltas.load(round, delta, run));
+    auto decoded = engine::Delta::decode(train, blob);
     if (decoded.ok()) return decoded;
     // No unit gives what is no delta: which one it is of is found as for one that is withheld.
     GYM_CHECK(deltas.run_again(round, delta, run));
@@ -57,35 +43,24 @@ Result<Reexecution> reexecute_aggregate(node::InputLoader& loader, node::DeltaLo
                                         const crypto::Signature& challenge,
                                         const ReexecutionOptions& options) {
     const auto& [program_blob, dataset_blob, base_blob, momentum_blob] = task.inputs;
-    GYM_TRY(const auto train, loader.load_program(task.record, program_blob));
-    GYM_TRY(const engine::State base, loader.load_base(task.record, *train, base_blob));
-    engine::State momentum;
+    execution::AggregateInputs inputs;
+    GYM_TRY(inputs.program, loader.load_program(task.record, program_blob));
+    GYM_TRY(inputs.base, loader.load_base(task.record, *inputs.program, base_blob));
     if (momentum_blob) {
-        GYM_TRY(momentum, loader.load_state(*momentum_blob, task.record.momentum_root));
-    } else if (engine::state_root(engine::zero_momentum(base)) != task.record.momentum_root) {
+        GYM_TRY(inputs.momentum, loader.load_state(*momentum_blob, task.record.momentum_root));
+    } else if (engine::state_root(engine::zero_momentum(inputs.base)) !=
+               task.record.momentum_root) {
         return fail(ErrorCode::kMismatch,
                     "the task is without the momentum that its round record names");
     }
-    std::vector<engine::State> deltas;
     for (const protocol::IncludedDelta& delta : task.deltas) {
-        GYM_TRY(engine::State decoded,
-                load_delta(delta_loader, *train, task, {delta.slot, delta.delta_root}, options));
-        deltas.push_back(std::move(decoded));
+        GYM_TRY(engine::Delta decoded, load_delta(delta_loader, *inputs.program, task,
+                                                  {delta.slot, delta.delta_root}, options));
+        inputs.deltas.push_back(std::move(decoded));
     }
-    GYM_TRY(const program::Program aggregate,
-            program::aggregate_program(*train, static_cast<std::uint32_t>(deltas.size())));
-    GYM_TRY(engine::AggregateResult result,
-            engine::run_aggregate(aggregate, base, momentum, deltas, options.engine));
-    Reexecution out;
-    out.records = std::move(result.records);
-    out.records_root = result.records_root;
-    out.final_state_root = result.base_root;
-    out.delta_root = result.momentum_root;
-    std::vector<Digest> leaves;
-    for (const engine::StepRecord& record : out.records)
-        leaves.push_back(engine::record_hash({}, record));
-    out.trace = protocol::trace_at(challenge, 1, leaves);
-    return out;
+    GYM_TRY(execution::AggregateRun again,
+            execution::run_aggregate(inputs, options.engine, &challenge));
+    return Reexecution{again.roots(), std::move(again.result.records), again.trace};
 }
 
 /// Whoever is shown a list that no aggregate can be made from is shown none.

@@ -83,7 +83,7 @@ Result<PendingReport> VerifierImpl::compute(const records::VerifyTask& task,
     GYM_CHECK(task_ok);
     GYM_CHECK(check_chain(task, network));
     if (auto late = take_late(task)) return *std::move(late);
-    tell("started", task.unit,
+    emit("started", task.unit,
          "committed by " + task.committer.hex() +
              (options_.chain == nullptr ? "" : "; round, root, beacon and draw are the chain's"));
     set_activity({task.unit, 0, task.record.steps, "verify"});
@@ -100,9 +100,9 @@ Result<PendingReport> VerifierImpl::compute(const records::VerifyTask& task,
     for (const node::WrongDelta& wrong : deltas_.take_wrong())
         accuse_delta(task, wrong);
     if (!result.ok()) return result.error();
-    report.records_root = result->records_root;
-    report.final_state_root = result->final_state_root;
-    report.delta_root = result->delta_root;
+    report.records_root = result->roots.records;
+    report.final_state_root = result->roots.final_state;
+    report.delta_root = result->roots.delta;
     report.trace = result->trace;
     report.salt = crypto::random_digest();
     pending.records = engine::encode_records(result->records);
@@ -115,14 +115,14 @@ std::optional<PendingReport> VerifierImpl::take_late(const records::VerifyTask& 
     if (!late) return std::nullopt;
     late->report.draw = task.draw;
     late->report.salt = crypto::random_digest();
-    tell("resumed", task.unit, "was run for an earlier draw");
+    emit("resumed", task.unit, "was run for an earlier draw");
     return late;
 }
 
 /// The coordinator takes no such report any more.
 Status VerifierImpl::drop(const records::VerifyTask& task, const PendingReport& pending,
                           const Error& why) {
-    tell("dropped", task.unit, why.message);
+    emit("dropped", task.unit, why.message);
     if (!is_aggregate(task)) late_.keep(protocol::hash(task.record), pending);
     GYM_CHECK(journal_.remove(pending.report.unit, pending.report.draw));
     return why;
@@ -140,7 +140,7 @@ Status VerifierImpl::report(const records::VerifyTask& task, const PendingReport
                      "does not show its step record");
         return drop(task, pending, claimed.error());
     }
-    tell("reported", task.unit, "");
+    emit("reported", task.unit, "");
     if (is_other_aggregate(task, report)) accuse_aggregate(task, pending, *claimed);
     const auto verified = coordinator_.submit_report_reveal({report, pending.records});
     if (!verified.ok() && node::is_transient(verified.error().code)) return verified.error();
@@ -149,13 +149,13 @@ Status VerifierImpl::report(const records::VerifyTask& task, const PendingReport
     if (*verified && differs(task, report))
         contradict(task.unit, "the coordinator calls a report equal that differs");
     else if (*verified)
-        tell("verified", task.unit, "");
+        emit("verified", task.unit, "");
     if (*verified) return release(task);
     std::optional<engine::RecordDifference> where;
     const auto theirs = engine::decode_records(*claimed);
     const auto ours = engine::decode_records(pending.records);
     if (theirs.ok() && ours.ok()) where = engine::find_first_difference(*ours, *theirs);
-    tell("differs", task.unit,
+    emit("differs", task.unit,
          where ? "first at step " + std::to_string(where->step) + ", in its " + where->field
                : std::string("all step records agree, a result does not"),
          where);
@@ -200,13 +200,14 @@ Result<std::unique_ptr<Verifier>> Verifier::open(rpc::Coordinator& coordinator,
 }
 
 Status run_verifier(Verifier& verifier, const std::stop_token& stop) {
-    node::Backoff patience;
+    node::SteadyTimer timer;
+    node::Backoff backoff(timer);
     while (!stop.stop_requested()) {
         const auto ran = verifier.run_once(stop);
         if (ran.ok())
-            patience.succeeded();
+            backoff.succeeded();
         else if (ran.error().code != ErrorCode::kCancelled)
-            patience.failed(ran.error(), stop);
+            backoff.failed(ran.error(), stop);
     }
     return {};
 }

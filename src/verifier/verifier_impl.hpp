@@ -21,10 +21,7 @@ namespace gym::verifier {
 
 /// Whether this verifier computed something else than what was committed to.
 inline bool differs(const records::VerifyTask& task, const protocol::Report& report) {
-    const protocol::UnitCommitment& committed = task.commitment.commitment;
-    return report.records_root != committed.records_root ||
-           report.final_state_root != committed.final_state_root ||
-           report.delta_root != committed.delta_root;
+    return protocol::roots_of(report) != protocol::roots_of(task.commitment.commitment);
 }
 
 inline bool is_aggregate(const records::VerifyTask& task) {
@@ -80,13 +77,13 @@ class VerifierImpl final : public Verifier {
 
     void contradict(const protocol::UnitKey& unit, const std::string& sentence) const {
         spdlog::error("the coordinator contradicts itself or the chain: {}", sentence);
-        tell("contradiction", unit, sentence);
+        emit("contradiction", unit, sentence);
     }
     void set_activity(records::Activity activity) {
         const std::scoped_lock lock(mutex_);
         activity_ = std::move(activity);
     }
-    void tell(const char* name, const protocol::UnitKey& unit, std::string detail,
+    void emit(const char* name, const protocol::UnitKey& unit, std::string detail,
               std::optional<engine::RecordDifference> where = std::nullopt) const {
         spdlog::info("{}: {} {}", protocol::name_unit(unit), name, detail);
         if (options_.on_event) options_.on_event({name, unit, std::move(detail), std::move(where)});

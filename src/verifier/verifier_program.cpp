@@ -38,7 +38,7 @@ Status start_verifier(const node::NodeConfig& config,
     spdlog::info("verifier {} at {}{}", registration.address.hex(), config.coordinator,
                  registration.key_created ? " (new key)" : "");
     {
-        const node::Heartbeat heartbeat(
+        const node::HeartbeatThread heartbeat(
             *coordinator, [&] { return verifier->activity(); }, key, network.domain(),
             network.heartbeat_every_ms);
         GYM_CHECK(run_verifier(*verifier, stop));

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "gym/commit/merkle.hpp"
+#include "gym/execution/run.hpp"
 #include "gym/node/backoff.hpp"
 #include "gym/node/unit_inputs.hpp"
 #include "gym/protocol/reason.hpp"
-#include "gym/protocol/unit_spec.hpp"
 #include "gym/rpc/blob_cache.hpp"
 #include "gym/worker/signature_log.hpp"
 #include "gym/worker/unit_checkpoint.hpp"
@@ -25,6 +25,11 @@ constexpr std::chrono::seconds kAskWhyIdleEvery{30};
 
 bool has_claims_to_defend(const WorkerOptions& options) {
     return options.claims != nullptr && options.claims->has_any(player::Role::kDefend);
+}
+
+node::Timer& timer_of(const WorkerOptions& options) {
+    static node::SteadyTimer system;
+    return options.timer == nullptr ? system : *options.timer;
 }
 
 class WorkerImpl final : public Worker {
@@ -42,6 +47,7 @@ class WorkerImpl final : public Worker {
           key_(key),
           clock_(clock),
           options_(std::move(options)),
+          timer_(timer_of(options_)),
           cache_(std::move(cache)),
           journal_(std::move(files.journal)),
           signatures_(std::move(files.signatures)),
@@ -65,15 +71,16 @@ class WorkerImpl final : public Worker {
     /// kCheckpoint: goes on from the unit's checkpoint, and saves new ones. A unit that was
     /// committed to is recomputed from its beginning: that is what it is recomputed for.
     enum class From { kBase, kCheckpoint };
-    Result<engine::UnitResult> execute(const protocol::RoundRecord& record,
-                                       const records::UnitInputs& inputs,
-                                       const protocol::UnitKey& unit, From from,
-                                       const std::stop_token& stop);
+    Result<execution::TrainRun> execute(const protocol::RoundRecord& record,
+                                        const records::UnitInputs& inputs,
+                                        const protocol::UnitKey& unit, From from,
+                                        const std::stop_token& stop);
     Result<protocol::SignedCommitment> sign(const protocol::UnitKey& unit,
                                             const protocol::UnitCommitment& commitment);
-    Result<JournalEntry> commit(const records::TrainTask& task, const engine::UnitResult& result);
-    Status deliver(JournalEntry entry, const std::stop_token& stop);
-    Result<Bytes> delta_of(const JournalEntry& entry, const std::stop_token& stop);
+    Result<JournalEntry> commit(const records::TrainTask& task, const execution::TrainRun& run);
+    Status deliver(const JournalEntry& entry, const std::stop_token& stop);
+    Status deliver(JournalEntry entry, const blob::VerifiedBlob& delta);
+    Result<blob::VerifiedBlob> delta_of(const JournalEntry& entry, const std::stop_token& stop);
     Status track_one(JournalEntry entry, const std::stop_token& stop);
     Status keep_receipt(JournalEntry& entry, const records::InclusionReceipt& receipt);
     /// What the chain holds for the receipt's epoch; absent if it is not there yet, or another.
@@ -93,6 +100,7 @@ class WorkerImpl final : public Worker {
     const crypto::PrivateKey& key_;
     const Clock& clock_;
     const WorkerOptions options_;
+    node::Timer& timer_;
     rpc::BlobCache cache_;
     UnitJournal journal_;
     SignatureLog signatures_;
@@ -132,7 +140,7 @@ Result<bool> WorkerImpl::run_once(const std::stop_token& stop) {
 
 /// Says once that the coordinator gives this node nothing for its stake, and once that it does.
 void WorkerImpl::explain_idle() {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = timer_.now();
     if (asked_why_idle_ && now - *asked_why_idle_ < kAskWhyIdleEvery) return;
     asked_why_idle_ = now;
     const auto status = coordinator_.node_status(std::nullopt);
@@ -153,14 +161,15 @@ Status WorkerImpl::carry_out(const records::TrainTask& task, const std::stop_tok
     if (task.deadline_ms != 0 && clock_.now_ms() >= task.deadline_ms)
         return fail(ErrorCode::kTimeout, "its deadline has passed");
     if (options_.chain != nullptr)
-        GYM_CHECK(node::wait_for_round(*options_.chain, task.record, options_.chain_wait, stop));
+        GYM_CHECK(
+            node::wait_for_round(*options_.chain, timer_, task.record, options_.chain_wait, stop));
     emit("started", task.unit,
          std::to_string(task.record.steps) + " steps" +
              (options_.chain == nullptr ? "" : ", its round record is on chain"));
-    GYM_TRY(const engine::UnitResult result,
+    GYM_TRY(const execution::TrainRun run,
             execute(task.record, task.inputs, task.unit, From::kCheckpoint, stop));
-    GYM_TRY(const JournalEntry entry, commit(task, result));
-    return deliver(entry, stop);
+    GYM_TRY(const JournalEntry entry, commit(task, run));
+    return deliver(entry, run.result.delta);
 }
 
 Status WorkerImpl::check_task(const records::TrainTask& task) const {
@@ -184,14 +193,14 @@ Status WorkerImpl::check_not_signed(const records::TrainTask& task) {
                     ": nothing is signed for a unit twice");
 }
 
-Result<engine::UnitResult> WorkerImpl::execute(const protocol::RoundRecord& record,
-                                               const records::UnitInputs& inputs,
-                                               const protocol::UnitKey& unit, From from,
-                                               const std::stop_token& stop) {
+Result<execution::TrainRun> WorkerImpl::execute(const protocol::RoundRecord& record,
+                                                const records::UnitInputs& inputs,
+                                                const protocol::UnitKey& unit, From from,
+                                                const std::stop_token& stop) {
     set_activity({unit, 0, record.steps, "download"});
-    GYM_TRY(const node::TrainInputs loaded, loader_.load_train(record, inputs));
+    GYM_TRY(const execution::TrainInputs loaded, loader_.load_train(record, inputs));
     set_activity({unit, 0, record.steps, "run"});
-    const CheckpointKey key{protocol::unit_id(unit), protocol::unit_spec(record, unit.slot)};
+    const CheckpointKey key{protocol::unit_id(unit), execution::unit_spec(record, unit.slot)};
     engine::RunOptions run;
     run.engine = options_.engine;
     run.cancel = stop;
@@ -211,7 +220,7 @@ Result<engine::UnitResult> WorkerImpl::execute(const protocol::RoundRecord& reco
         };
     }
     if (position) emit("resumed", unit, "from step " + std::to_string(position->records.size()));
-    auto result = engine::run_unit(*loaded.program, loaded.base, *loaded.dataset, key.spec, run);
+    auto result = execution::run_train(record, unit.slot, loaded, run);
     // Whatever is wrong with a position, the next attempt must not meet it again.
     if (position && !result.ok() && result.error().code != ErrorCode::kCancelled)
         checkpoints_.remove(key.unit);
@@ -229,7 +238,8 @@ Result<protocol::SignedCommitment> WorkerImpl::sign(const protocol::UnitKey& uni
 }
 
 Result<JournalEntry> WorkerImpl::commit(const records::TrainTask& task,
-                                        const engine::UnitResult& result) {
+                                        const execution::TrainRun& run) {
+    const engine::UnitResult& result = run.result;
     const protocol::RoundRecord& record = task.record;
     if (options_.check_signing) GYM_CHECK(options_.check_signing());
     protocol::UnitCommitment commitment;
@@ -240,7 +250,7 @@ Result<JournalEntry> WorkerImpl::commit(const records::TrainTask& task,
     commitment.records_root = result.records_root;
     commitment.final_state_root = result.final_state_root;
     commitment.delta_codec = record.delta_codec;
-    commitment.delta_root = result.delta_root;
+    commitment.delta_root = result.delta.root();
     commitment.steps = record.steps;
     commitment.tokens = result.tokens;
     commitment.flops = result.flops;
@@ -253,7 +263,7 @@ Result<JournalEntry> WorkerImpl::commit(const records::TrainTask& task,
     GYM_TRY(entry.commitment, sign(task.unit, commitment));
     entry.records = engine::encode_records(result.records);
     // The delta first: a journal entry promises that it can be delivered.
-    GYM_CHECK(cache_.store().put(result.delta_root, result.delta));
+    GYM_CHECK(cache_.store().put(result.delta));
     GYM_CHECK(journal_.save(entry));
     GYM_CHECK(claim_defence(entry, 0));
     checkpoints_.remove(entry.unit_id());
@@ -275,24 +285,29 @@ Status WorkerImpl::resume(const std::stop_token& stop) {
 }
 
 /// The delta that was committed to: from disk, or computed again when the disk lost it.
-Result<Bytes> WorkerImpl::delta_of(const JournalEntry& entry, const std::stop_token& stop) {
+Result<blob::VerifiedBlob> WorkerImpl::delta_of(const JournalEntry& entry,
+                                                const std::stop_token& stop) {
     const Digest& root = entry.commitment.commitment.delta_root;
-    auto stored = cache_.store().get(root);
+    auto stored = cache_.store().load(root);
     if (stored.ok() || stored.error().code == ErrorCode::kIo) return stored;
-    GYM_TRY(engine::UnitResult again,
+    GYM_TRY(const execution::TrainRun again,
             execute(entry.record, entry.inputs, entry.unit, From::kBase, stop));
-    if (again.delta_root != root)
+    if (again.result.delta.root() != root)
         return fail(ErrorCode::kMismatch,
-                    "re-execution on this machine differs from its commitment");
-    GYM_CHECK(cache_.store().put(root, again.delta));
-    return std::move(again.delta);
+                    "re-execution on this machine differs from what it committed to");
+    GYM_CHECK(cache_.store().put(again.result.delta));
+    return again.result.delta;
 }
 
-Status WorkerImpl::deliver(JournalEntry entry, const std::stop_token& stop) {
+Status WorkerImpl::deliver(const JournalEntry& entry, const std::stop_token& stop) {
+    GYM_TRY(const blob::VerifiedBlob delta, delta_of(entry, stop));
+    return deliver(entry, delta);
+}
+
+Status WorkerImpl::deliver(JournalEntry entry, const blob::VerifiedBlob& delta) {
     const std::uint32_t steps = entry.record.steps;
-    GYM_TRY(const Bytes delta, delta_of(entry, stop));
     set_activity({entry.unit, steps, steps, "upload"});
-    Status sent = coordinator_.put_blob(entry.commitment.commitment.delta_root, delta);
+    Status sent = coordinator_.put_blob(delta.root(), delta.bytes());
     if (sent.ok()) {
         const auto accepted = coordinator_.submit_commitment({entry.commitment, entry.records});
         if (accepted.ok()) {
@@ -411,11 +426,8 @@ Status WorkerImpl::defend(JournalEntry& entry, const std::stop_token& stop) {
     const auto again = execute(entry.record, entry.inputs, entry.unit, From::kBase, stop);
     set_activity({});
     if (!again.ok()) return again.error().in("re-executing a disputed unit");
-    const protocol::UnitCommitment& claimed = entry.commitment.commitment;
     entry.defended = true;
-    if (again->records_root != claimed.records_root ||
-        again->final_state_root != claimed.final_state_root ||
-        again->delta_root != claimed.delta_root) {
+    if (again->roots() != protocol::roots_of(entry.commitment.commitment)) {
         emit("disputed", entry.unit,
              "re-execution on this machine differs from its commitment: check its memory");
         return journal_.save(entry);
@@ -457,17 +469,18 @@ Result<std::unique_ptr<Worker>> Worker::open(rpc::Coordinator& coordinator,
 }
 
 Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_token& stop) {
-    node::Backoff backoff;
-    auto next_track = std::chrono::steady_clock::now();
+    node::Timer& timer = timer_of(options);
+    node::Backoff backoff(timer);
+    auto next_track = timer.now();
     for (bool resumed = false; !stop.stop_requested();) {
         Status done;
         if (!resumed) {
             done = worker.resume(stop);
             resumed = done.ok() || !node::is_transient(done.error().code);
         }
-        if (done.ok() && std::chrono::steady_clock::now() >= next_track) {
+        if (done.ok() && timer.now() >= next_track) {
             done = worker.track(stop);
-            next_track = std::chrono::steady_clock::now() + options.track_every;
+            next_track = timer.now() + options.track_every;
         }
         if (done.ok() && options.check_signing) {
             done = options.check_signing();

@@ -46,7 +46,7 @@ Status start_worker(const node::NodeConfig& config, const WorkerHooks& hooks,
     spdlog::info("worker {} at {}, on {}, {} threads", key.address().hex(), config.coordinator,
                  device, options.engine.threads);
     {
-        const node::Heartbeat heartbeat(
+        const node::HeartbeatThread heartbeat(
             *coordinator, [&] { return worker->activity(); }, key, network.domain(),
             network.heartbeat_every_ms);
         GYM_CHECK(run_worker(*worker, options, stop));

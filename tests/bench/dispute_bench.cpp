@@ -66,7 +66,7 @@ struct Job {
         spec.dataset_root = dataset.root();
         spec.base_state_root = engine::state_root(base);
     }
-    [[nodiscard]] dispute::Unit unit() const { return {train, base, dataset, spec}; }
+    [[nodiscard]] engine::Unit unit() const { return {train, base, dataset, spec}; }
 
     program::Program train;
     dispute::TraceProgram trace;

@@ -39,7 +39,7 @@ Error not_there() {
 
 }  // namespace
 
-std::unique_ptr<StepWork> StepWork::run(const dispute::Unit& unit, dispute::TraceProgram trace,
+std::unique_ptr<StepWork> StepWork::run(const engine::Unit& unit, dispute::TraceProgram trace,
                                         std::uint32_t step, const std::set<std::uint32_t>& wanted,
                                         dispute::MacroOptions options) {
     std::unique_ptr<StepWork> work(new StepWork(unit, std::move(trace), std::move(options)));

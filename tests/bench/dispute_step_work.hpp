@@ -20,7 +20,7 @@ namespace gym::bench {
 /// it are digests that nobody asks about.
 class StepWork final : public game::UnitWork {
   public:
-    static std::unique_ptr<StepWork> run(const dispute::Unit& unit, dispute::TraceProgram trace,
+    static std::unique_ptr<StepWork> run(const engine::Unit& unit, dispute::TraceProgram trace,
                                          std::uint32_t step, const std::set<std::uint32_t>& wanted,
                                          dispute::MacroOptions options);
 
@@ -38,12 +38,12 @@ class StepWork final : public game::UnitWork {
     [[nodiscard]] std::uint64_t dataset_tokens() const override { return 0; }
 
   private:
-    StepWork(const dispute::Unit& unit, dispute::TraceProgram trace, dispute::MacroOptions options)
+    StepWork(const engine::Unit& unit, dispute::TraceProgram trace, dispute::MacroOptions options)
         : unit_(unit), trace_(std::move(trace)), records_(trace_), options_(std::move(options)) {}
     Result<dispute::MacroTrace*> macro(std::uint32_t leaf);
     void make_up_unit(std::uint32_t step);
 
-    dispute::Unit unit_;
+    engine::Unit unit_;
     dispute::TraceProgram trace_;
     dispute::TraceTrees records_;
     dispute::MacroOptions options_;

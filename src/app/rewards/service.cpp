@@ -30,7 +30,8 @@ rewards::PublishFile publish_to(std::filesystem::path folder, std::filesystem::p
                                     as_bytes(json)));
         if (blob_folder.empty()) return {};
         GYM_TRY(auto store, blob::DirectoryStore::open(blob_folder));
-        return store.put(root, as_bytes(json));
+        GYM_TRY(const auto file, blob::VerifiedBlob::check(root, Bytes(json.begin(), json.end())));
+        return store.put(file);
     };
 }
 

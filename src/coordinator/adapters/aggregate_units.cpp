@@ -41,7 +41,7 @@ class AggregateUnits final : public player::UnitSource {
                                  claim.epoch,    player::outer_deltas_of(claim),
                                  domain_};
         const auto source = [this](const game::OuterDelta& delta) {
-            return blobs_.get(delta.root);
+            return blobs_.load(delta.root);
         };
         GYM_TRY(held->work, game::RerunOuter::create(std::move(inputs), source, options_));
         held->strategy = game::strategy_of(*held->work);

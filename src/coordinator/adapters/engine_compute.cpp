@@ -1,22 +1,19 @@
 #include "gym/coordinator/adapters/engine_compute.hpp"
 
-#include <bit>
 #include <mutex>
 #include <optional>
 
 #include "gym/blob/dataset.hpp"
-#include "gym/commit/tensor_root.hpp"
+#include "gym/common/assert.hpp"
 #include "gym/dispute/round_roots.hpp"
 #include "gym/engine/dataset_check.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/record.hpp"
-#include "gym/engine/unit.hpp"
+#include "gym/execution/run.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/program/train_program.hpp"
-#include "gym/protocol/report.hpp"
-#include "gym/protocol/unit_spec.hpp"
 #include "gym/registry/job_spec.hpp"
 
 namespace gym::coordinator {
@@ -31,6 +28,16 @@ RootedBytes rooted(const program::Program& value) {
 RootedBytes rooted(const engine::State& value) {
     return {engine::state_root(value), engine::encode_state(value)};
 }
+
+class EngineDelta final : public Compute::Delta {
+  public:
+    explicit EngineDelta(engine::Delta delta) : delta_(std::move(delta)) {}
+    [[nodiscard]] double norm() const override { return delta_.norm(); }
+    [[nodiscard]] const engine::Delta& decoded() const { return delta_; }
+
+  private:
+    const engine::Delta delta_;
+};
 
 class EngineCompute final : public Compute {
   public:
@@ -71,28 +78,27 @@ class EngineCompute final : public Compute {
         return RoundRoots{roots.trace_root, roots.initial_state_root};
     }
 
-    Result<double> delta_norm(ByteView program, ByteView delta) override {
+    Result<DeltaPtr> check_delta(ByteView program, const blob::VerifiedBlob& delta) override {
         GYM_TRY(const auto train, decode_program(program));
-        GYM_TRY(const engine::State decoded, engine::decode_delta(*train, delta));
-        return static_cast<double>(std::bit_cast<float>(engine::delta_norm_bits(decoded)));
+        GYM_TRY(engine::Delta decoded, engine::Delta::decode(*train, delta));
+        return DeltaPtr(std::make_shared<const EngineDelta>(std::move(decoded)));
     }
 
     Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
-                                 const std::vector<Bytes>& deltas) override {
-        GYM_TRY(const auto train, decode_program(program));
-        GYM_TRY(const engine::State from, engine::decode_state(base));
-        GYM_TRY(const engine::State outer, engine::decode_state(momentum));
-        std::vector<engine::State> decoded;
-        for (const Bytes& delta : deltas) {
-            GYM_TRY(engine::State state, engine::decode_delta(*train, delta));
-            decoded.push_back(std::move(state));
+                                 const std::vector<DeltaPtr>& deltas) override {
+        execution::AggregateInputs inputs;
+        GYM_TRY(inputs.program, decode_program(program));
+        GYM_TRY(inputs.base, engine::decode_state(base));
+        GYM_TRY(inputs.momentum, engine::decode_state(momentum));
+        for (const DeltaPtr& delta : deltas) {
+            const auto* checked = dynamic_cast<const EngineDelta*>(delta.get());
+            GYM_ASSERT(checked != nullptr, "a delta of another Compute");
+            inputs.deltas.push_back(checked->decoded());
         }
-        GYM_TRY(const program::Program step,
-                program::aggregate_program(*train, static_cast<std::uint32_t>(deltas.size())));
-        GYM_TRY(const engine::AggregateResult result,
-                engine::run_aggregate(step, from, outer, decoded, engine_));
+        GYM_TRY(const execution::AggregateRun run, execution::run_aggregate(inputs, engine_));
+        const engine::AggregateResult& result = run.result;
         Aggregated out;
-        out.program = rooted(step);
+        out.program = rooted(result.program);
         out.base = rooted(result.base);
         out.momentum = rooted(result.momentum);
         out.records = engine::encode_records(result.records);
@@ -128,34 +134,20 @@ class EngineCompute final : public Compute {
     Result<Reexecuted> run_unit(const protocol::RoundRecord& record, std::uint32_t slot,
                                 ByteView program, ByteView base, ByteView dataset,
                                 const crypto::Signature* challenge) override {
-        GYM_TRY(const auto train, decode_program(program));
-        GYM_TRY(const engine::State from, engine::decode_state(base));
-        GYM_TRY(const auto tokens, decode_dataset(dataset, record.dataset_root));
+        execution::TrainInputs inputs;
+        GYM_TRY(inputs.program, decode_program(program));
+        GYM_TRY(inputs.dataset, decode_dataset(dataset, record.dataset_root));
+        GYM_TRY(inputs.base, engine::decode_state(base));
         engine::RunOptions options;
         options.engine = engine_;
-        std::vector<Digest> leaves;
-        if (challenge != nullptr) {
-            options.trace_step = protocol::trace_step(record.steps);
-            options.trace = [&](const engine::TraceEntry& entry) {
-                const auto chunks = commit::chunk_leaves(entry.output);
-                leaves.insert(leaves.end(), chunks.begin(), chunks.end());
-            };
-        }
-        GYM_TRY(
-            const engine::UnitResult result,
-            engine::run_unit(*train, from, *tokens, protocol::unit_spec(record, slot), options));
-        Reexecuted out{result.records_root, result.final_state_root, result.delta_root, {}};
-        if (challenge != nullptr) out.trace = protocol::trace_at(*challenge, record.steps, leaves);
-        return out;
+        GYM_TRY(const execution::TrainRun run,
+                execution::run_train(record, slot, inputs, options, challenge));
+        return Reexecuted{run.roots(), run.trace};
     }
 
     Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override {
         GYM_TRY(const auto decoded, engine::decode_records(records));
-        std::vector<Digest> leaves;
-        leaves.reserve(decoded.size());
-        for (const engine::StepRecord& record : decoded)
-            leaves.push_back(engine::record_hash({}, record));
-        return protocol::trace_at(challenge, 1, leaves);
+        return execution::aggregate_trace(decoded, challenge);
     }
 
   private:

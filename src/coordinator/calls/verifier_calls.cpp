@@ -93,7 +93,7 @@ Result<std::optional<protocol::Reason>> find_difference(const Context& context,
                                                         ByteView records) {
     using Found = std::optional<protocol::Reason>;
     const protocol::UnitCommitment& claim = stored.commitment.commitment;
-    switch (protocol::compare(claim, report)) {
+    switch (protocol::compare(protocol::roots_of(claim), protocol::roots_of(report))) {
         case protocol::Difference::kNone:
             return Found();
         case protocol::Difference::kFinalState:

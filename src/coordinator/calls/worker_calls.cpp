@@ -45,13 +45,13 @@ Status check_payload(const Context& context, const Target& target,
         return fail(ErrorCode::kMismatch, "commitment: the step records hash to " + root.hex() +
                                               ", not to the records root " +
                                               commitment.records_root.hex());
-    auto delta = context.deps.blobs.get(commitment.delta_root);
+    const auto delta = context.deps.blobs.load(commitment.delta_root);
     if (!delta.ok())
         return delta.error().in("commitment: delta " + commitment.delta_root.hex() +
                                 " (upload it first)");
     GYM_TRY(const Bytes program, context.deps.blobs.get(target.job.artifacts->program_blob));
-    const auto norm = context.deps.compute.delta_norm(program, *delta);
-    if (!norm.ok()) return norm.error().in("commitment: delta");
+    const auto checked = context.deps.compute.check_delta(program, *delta);
+    if (!checked.ok()) return checked.error().in("commitment: delta");
     return {};
 }
 

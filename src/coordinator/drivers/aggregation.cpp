@@ -12,7 +12,7 @@ namespace {
 
 struct Deltas {
     protocol::Inclusion inclusion;
-    std::vector<Bytes> bytes;  ///< of inclusion.included, in its order
+    std::vector<Compute::DeltaPtr> included;  ///< inclusion.included, in its order
 };
 
 /// A delta that the coordinator accepted and lost: the worker did nothing wrong, the unit is void.
@@ -32,26 +32,27 @@ Result<Deltas> collect(const Context& context, const registry::Job& job,
                        const std::vector<registry::Unit>& units, ByteView program,
                        TickSummary& summary) {
     std::vector<protocol::DeltaCandidate> candidates;
-    std::vector<std::pair<std::uint32_t, Bytes>> loaded;  // by slot
+    std::vector<std::pair<std::uint32_t, Compute::DeltaPtr>> loaded;  // by slot
     for (const registry::Unit& unit : units) {
         if (!protocol::is_accepted(unit.status.state)) continue;
-        auto delta = context.deps.blobs.get(*unit.delta_root);
-        if (!delta.ok()) {
-            const ErrorCode code = delta.error().code;
+        const auto blob = context.deps.blobs.load(*unit.delta_root);
+        if (!blob.ok()) {
+            const ErrorCode code = blob.error().code;
             if (code != ErrorCode::kNotFound && code != ErrorCode::kMismatch)
-                return delta.error().in("delta");
+                return blob.error().in("delta");
             GYM_CHECK(void_lost_unit(context, job, unit, summary));
             continue;
         }
-        GYM_TRY(const double norm, context.deps.compute.delta_norm(program, *delta));
-        candidates.push_back({unit.key.slot, unit.id, *unit.delta_root, unit.status.state, norm});
-        loaded.emplace_back(unit.key.slot, std::move(*delta));
+        GYM_TRY(Compute::DeltaPtr delta, context.deps.compute.check_delta(program, *blob));
+        candidates.push_back(
+            {unit.key.slot, unit.id, *unit.delta_root, unit.status.state, delta->norm()});
+        loaded.emplace_back(unit.key.slot, std::move(delta));
     }
     Deltas out;
     out.inclusion = protocol::include_deltas(candidates, {job.terms.delta_norm_max});
     for (const protocol::IncludedDelta& included : out.inclusion.included)
-        for (auto& [slot, bytes] : loaded)
-            if (slot == included.slot) out.bytes.push_back(std::move(bytes));
+        for (const auto& [slot, delta] : loaded)
+            if (slot == included.slot) out.included.push_back(delta);
     for (const protocol::ExcludedDelta& excluded : out.inclusion.excluded)
         summary.notes.push_back("slot " + std::to_string(excluded.slot) +
                                 " is left out of the aggregate: " + excluded.reason);
@@ -139,9 +140,9 @@ Status aggregate_round(const Context& context, const registry::Job& job,
     outcome.next_momentum = round.momentum;
     std::optional<Compute::Aggregated> result;
     std::optional<protocol::SignedCommitment> commitment;
-    if (!deltas.bytes.empty()) {
+    if (!deltas.included.empty()) {
         GYM_TRY(result,
-                context.deps.compute.aggregate(in.program, in.base, in.momentum, deltas.bytes));
+                context.deps.compute.aggregate(in.program, in.base, in.momentum, deltas.included));
         blob::BlobStore& blobs = context.deps.blobs;
         outcome.next_base.root = result->base.root;
         GYM_TRY(outcome.next_base.blob, blobs.put(result->base.bytes));
@@ -170,7 +171,7 @@ Status aggregate_round(const Context& context, const registry::Job& job,
         return {};
     });
     GYM_CHECK(written);
-    note(summary, name_round(round) + ": aggregated " + std::to_string(deltas.bytes.size()) +
+    note(summary, name_round(round) + ": aggregated " + std::to_string(deltas.included.size()) +
                       " deltas, validation loss " + std::to_string(outcome.validation_loss));
     return {};
 }

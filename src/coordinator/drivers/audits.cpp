@@ -3,10 +3,10 @@
 #include "drivers/audits.hpp"
 
 #include "drivers/membership.hpp"
+#include "drivers/reexecution.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/registry/audits.hpp"
-#include "gym/registry/datasets.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -16,7 +16,6 @@ using registry::AuditResult;
 struct Audit {
     registry::Unit unit;
     registry::Round round;
-    Digest dataset_blob;
     protocol::UnitCommitment claim;
     protocol::Report report;
 };
@@ -28,8 +27,6 @@ Result<std::optional<Audit>> read_next(const Context& context, const registry::J
         Audit out;
         out.unit = *unit;
         GYM_TRY(out.round, registry::get_round(tx, job.id, unit->key.round));
-        GYM_TRY(const registry::Dataset dataset, registry::get_dataset(tx, job.dataset_root));
-        out.dataset_blob = dataset.blob;
         GYM_TRY(const auto stored, registry::find_commitment(tx, unit->id));
         GYM_TRY(const auto reports, registry::list_reports(tx, unit->id));
         if (!stored || reports.empty() || !reports.back().revealed)
@@ -40,27 +37,22 @@ Result<std::optional<Audit>> read_next(const Context& context, const registry::J
     });
 }
 
-Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Job& job,
-                                      const Audit& audit) {
-    const blob::BlobStore& blobs = context.deps.blobs;
-    GYM_TRY(const Bytes program, blobs.get(job.artifacts->program_blob));
-    GYM_TRY(const Bytes base, blobs.get(audit.round.base.blob));
-    GYM_TRY(const Bytes tokens, blobs.get(audit.dataset_blob));
-    return context.deps.compute.run_unit(audit.round.record, audit.unit.key.slot, program, base,
-                                         tokens, &audit.report.challenge_signature);
-}
-
 /// What the worker claimed and the coordinator did not get; absent if all roots are equal.
 std::optional<protocol::Reason> refuted(const Audit& audit, const Compute::Reexecuted& mine) {
     const protocol::UnitKey& key = audit.unit.key;
-    const protocol::UnitCommitment& claim = audit.claim;
-    if (claim.records_root != mine.records_root)
-        return protocol::result_differs(key, "records root", claim.records_root, mine.records_root);
-    if (claim.final_state_root != mine.final_state_root)
-        return protocol::result_differs(key, "final state root", claim.final_state_root,
-                                        mine.final_state_root);
-    if (claim.delta_root != mine.delta_root)
-        return protocol::result_differs(key, "delta root", claim.delta_root, mine.delta_root);
+    const protocol::UnitRoots claimed = protocol::roots_of(audit.claim);
+    switch (protocol::compare(claimed, mine.roots)) {
+        case protocol::Difference::kNone:
+            break;
+        case protocol::Difference::kRecords:
+            return protocol::result_differs(key, "records root", claimed.records,
+                                            mine.roots.records);
+        case protocol::Difference::kFinalState:
+            return protocol::result_differs(key, "final state root", claimed.final_state,
+                                            mine.roots.final_state);
+        case protocol::Difference::kDelta:
+            return protocol::result_differs(key, "delta root", claimed.delta, mine.roots.delta);
+    }
     return std::nullopt;
 }
 
@@ -117,7 +109,8 @@ bool is_audited(const Context& context, const Digest& unit, std::uint32_t draw) 
 Status audit_reports(const Context& context, const registry::Job& job, TickSummary& summary) {
     GYM_TRY(const auto audit, read_next(context, job));
     if (!audit) return {};
-    const auto mine = reexecute(context, job, *audit);
+    const auto mine =
+        reexecute(context, job, audit->round, audit->unit, &audit->report.challenge_signature);
     if (!mine.ok() &&
         (mine.error().code == ErrorCode::kUnavailable || mine.error().code == ErrorCode::kTimeout))
         return mine.error();

@@ -3,8 +3,8 @@
 #include "drivers/draws.hpp"
 #include "drivers/game_state.hpp"
 #include "drivers/membership.hpp"
+#include "drivers/reexecution.hpp"
 #include "gym/coordinator/decisions.hpp"
-#include "gym/registry/datasets.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -17,44 +17,6 @@ Status after_deadline(const Context& context, db::Transaction& tx, const registr
     if (unit.status.state != UnitState::kSampled) return {};
     GYM_TRY(const registry::Round round, registry::get_round(tx, unit.key.job_id, unit.key.round));
     return assign_verifiers(context, tx, round, now_ms);
-}
-
-Result<Bytes> load(const Context& context, const Digest& blob, std::string_view what) {
-    auto bytes = context.deps.blobs.get(blob);
-    if (bytes.ok()) return bytes;
-    return bytes.error().in(what);
-}
-
-/// The referee's own result for a unit, in the terms of a commitment.
-Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Job& job,
-                                      const registry::Round& round, const registry::Unit& unit) {
-    GYM_TRY(const Bytes program, load(context, job.artifacts->program_blob, "train program"));
-    GYM_TRY(const Bytes base, load(context, round.base.blob, "base state"));
-    if (unit.kind == protocol::UnitKind::kTrain) {
-        GYM_TRY(const auto dataset, context.transact([&](db::Transaction& tx) {
-            return registry::get_dataset(tx, job.dataset_root);
-        }));
-        GYM_TRY(const Bytes tokens, load(context, dataset.blob, "dataset"));
-        return context.deps.compute.run_unit(round.record, unit.key.slot, program, base, tokens,
-                                             nullptr);
-    }
-    registry::UnitFilter included;
-    included.job_id = job.id;
-    included.round = round.round;
-    included.kind = protocol::UnitKind::kTrain;
-    included.limit = registry::kUnitsListMax;
-    GYM_TRY(const auto units, context.transact([&](db::Transaction& tx) {
-        return registry::list_units(tx, included);
-    }));
-    std::vector<Bytes> deltas;
-    for (const registry::Unit& trained : units) {
-        if (!trained.included) continue;
-        GYM_TRY(Bytes delta, load(context, *trained.delta_root, "delta"));
-        deltas.push_back(std::move(delta));
-    }
-    GYM_TRY(const Bytes momentum, load(context, round.momentum.blob, "momentum"));
-    GYM_TRY(const auto result, context.deps.compute.aggregate(program, base, momentum, deltas));
-    return Compute::Reexecuted{result.records_root, result.base.root, result.momentum.root};
 }
 
 /// A dispute ended for the worker, with `event`: a verifier whose finding was false is excluded.
@@ -154,10 +116,7 @@ Status rule(const Context& context, const registry::Job& job, const Digest& id, 
         if (!stored) return fail(ErrorCode::kInternal, "a disputed unit has no commitment");
         GYM_TRY(const registry::Unit current, registry::get_unit(tx, unit.id));
         if (current.status.state != UnitState::kDisputed) return {};
-        const protocol::UnitCommitment& claim = stored->commitment.commitment;
-        const bool right = claim.records_root == mine->records_root &&
-                           claim.final_state_root == mine->final_state_root &&
-                           claim.delta_root == mine->delta_root;
+        const bool right = protocol::roots_of(stored->commitment.commitment) == mine->roots;
         return write_ruling(context, tx, job, current, {right, too_late}, summary);
     });
 }

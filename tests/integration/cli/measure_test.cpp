@@ -196,7 +196,7 @@ TEST_F(MeasureCommandTest, WhatCannotBeRecordedIsRefusedBeforeAnyWork) {
 TEST_F(MeasureCommandTest, ARootIsTakenFromTheBlobStore) {
     const registry::Dataset dataset = enter();
     auto store = must(blob::DirectoryStore::open(path("blobs")));
-    must(store.put(dataset.blob, must(blobs_.get(dataset.blob))));
+    must(store.put(must(blobs_.load(dataset.blob))));
     const Outcome by_root =
         measure({"--json", "--blobs", path("blobs")}, "evaluation.yaml", dataset.root.hex());
     ASSERT_EQ(by_root.exit_code, 0) << by_root.err;

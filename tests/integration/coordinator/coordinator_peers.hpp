@@ -4,9 +4,9 @@
 
 #include "coordinator_process.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/execution/run.hpp"
 #include "gym/node/unit_inputs.hpp"
 #include "gym/protocol/commitment.hpp"
-#include "gym/protocol/unit_spec.hpp"
 #include "gym/registry/units.hpp"
 
 namespace gym::testing {
@@ -68,20 +68,18 @@ class PeersTest : public CoordinatorProcess {
         const auto inputs = loader.load_train(peer.task.record, peer.task.inputs);
         GYM_ASSERT(inputs.ok(), inputs.ok() ? "" : inputs.error().message);
         const std::uint32_t slot = peer.task.unit.slot;
-        auto result = engine::run_unit(*inputs->program, inputs->base, *inputs->dataset,
-                                       protocol::unit_spec(peer.task.record, slot))
-                          .value();
+        auto result = execution::run_train(peer.task.record, slot, *inputs).value().result;
         protocol::UnitCommitment commitment;
         commitment.round_record = protocol::hash(peer.task.record);
         commitment.slot = slot;
         commitment.attempt = peer.task.unit.attempt;
         commitment.records_root = result.records_root;
         commitment.final_state_root = result.final_state_root;
-        commitment.delta_root = result.delta_root;
+        commitment.delta_root = result.delta.root();
         commitment.steps = peer.task.record.steps;
         commitment.tokens = result.tokens;
         commitment.flops = result.flops;
-        return {std::move(result.delta),
+        return {std::move(result.delta).take(),
                 {protocol::sign(domain(peer), commitment, peer.key),
                  engine::encode_records(result.records)}};
     }

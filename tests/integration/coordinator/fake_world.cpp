@@ -50,18 +50,28 @@ Result<coordinator::Compute::RoundRoots> FakeCompute::round_roots(ByteView progr
     return RoundRoots{commit::sha256(program), commit::sha256(base)};
 }
 
-Result<double> FakeCompute::delta_norm(ByteView, ByteView delta) {
-    if (delta.size() != 32) return fail(ErrorCode::kMalformed, "delta: not 32 bytes");
-    return 1.0;
+namespace {
+
+struct FakeDelta final : coordinator::Compute::Delta {
+    explicit FakeDelta(const blob::VerifiedBlob& of) : blob(of) {}
+    [[nodiscard]] double norm() const override { return 1.0; }
+    const blob::VerifiedBlob blob;
+};
+
+}  // namespace
+
+Result<coordinator::Compute::DeltaPtr> FakeCompute::check_delta(ByteView,
+                                                                const blob::VerifiedBlob& delta) {
+    if (delta.bytes().size() != 32) return fail(ErrorCode::kMalformed, "delta: not 32 bytes");
+    return DeltaPtr(std::make_shared<const FakeDelta>(delta));
 }
 
-Result<coordinator::Compute::Aggregated> FakeCompute::aggregate(ByteView program, ByteView base,
-                                                                ByteView momentum,
-                                                                const std::vector<Bytes>& deltas) {
+Result<coordinator::Compute::Aggregated> FakeCompute::aggregate(
+    ByteView program, ByteView base, ByteView momentum, const std::vector<DeltaPtr>& deltas) {
     if (aggregate_fails) return fail(ErrorCode::kIo, "the disk is full");
     commit::Hasher hasher;
-    for (const Bytes& delta : deltas)
-        hasher.update(delta);
+    for (const DeltaPtr& delta : deltas)
+        hasher.update(dynamic_cast<const FakeDelta&>(*delta).blob.bytes());
     const Digest all = hasher.finish();
     Aggregated out;
     out.program = rooted("outer", program);
@@ -109,7 +119,7 @@ Result<coordinator::Compute::Reexecuted> FakeCompute::run_unit(const protocol::R
     if (runs_fail) return fail(ErrorCode::kUnavailable, "no machine is free");
     const Trained trained = train(record, slot);
     GYM_TRY(const Digest root, records_root(trained.records));
-    return Reexecuted{root, trained.final_state, blob::blob_root(trained.delta),
+    return Reexecuted{{root, trained.final_state, blob::blob_root(trained.delta)},
                       challenge == nullptr ? Digest{} : trace(trained.records, *challenge)};
 }
 
@@ -252,12 +262,13 @@ protocol::Report World::report(const FakeNode& verifier, const records::VerifyTa
     out.draw = task.draw;
     out.verifier = verifier.address();
     if (task.kind() == protocol::UnitKind::kAggregate) {
-        std::vector<Bytes> deltas;
+        const Bytes program = blobs.get(task.inputs.program_blob).value();
+        std::vector<coordinator::Compute::DeltaPtr> deltas;
         for (const protocol::IncludedDelta& delta : task.deltas)
-            deltas.push_back(blobs.get(delta.delta_root).value());
+            deltas.push_back(
+                compute.check_delta(program, blobs.load(delta.delta_root).value()).value());
         const auto result =
-            compute.aggregate(blobs.get(task.inputs.program_blob).value(),
-                              blobs.get(task.inputs.base_state_blob).value(),
+            compute.aggregate(program, blobs.get(task.inputs.base_state_blob).value(),
                               blobs.get(*task.inputs.momentum_blob).value(), deltas);
         records = result->records;
         out.final_state_root = result->base.root;

@@ -71,9 +71,9 @@ class FakeCompute final : public coordinator::Compute {
     Result<Prepared> prepare(const std::string& spec_yaml, ByteView dataset,
                              const Digest& dataset_root, const Digest& job_seed) override;
     Result<RoundRoots> round_roots(ByteView program, ByteView base) override;
-    Result<double> delta_norm(ByteView program, ByteView delta) override;
+    Result<DeltaPtr> check_delta(ByteView program, const blob::VerifiedBlob& delta) override;
     Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
-                                 const std::vector<Bytes>& deltas) override;
+                                 const std::vector<DeltaPtr>& deltas) override;
     Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
                             const Digest& dataset_root, std::uint32_t windows_max) override;
     Result<Digest> records_root(ByteView records) override;

@@ -261,7 +261,7 @@ TEST_F(RpcServerTest, AnAlteredDatasetFromTheServerIsNoticed) {
     handler_.lies[root] = Bytes(99'999, 3);
     EXPECT_EQ(cache.fetch(root).error().code, ErrorCode::kMismatch);
     handler_.lies.clear();
-    EXPECT_EQ(cache.fetch(root).value(), content);
+    EXPECT_EQ(cache.fetch(root).value().take(), content);
 }
 
 TEST_F(RpcServerTest, ALongPollEndsWithTheTaskOrWithTheWait) {

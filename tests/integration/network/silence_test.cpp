@@ -101,7 +101,7 @@ TEST_F(SilenceTest, ADownloadGoesOnWhereItWentDead) {
         last = received;
     });
     ASSERT_TRUE(fetched.ok()) << fetched.error().message;
-    EXPECT_EQ(*fetched, content_);
+    EXPECT_EQ(blob::VerifiedBlob(*fetched).take(), content_);
     EXPECT_FALSE(went_back) << "what had arrived was not asked for again";
 }
 

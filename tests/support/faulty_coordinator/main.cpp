@@ -22,11 +22,11 @@ class WrongAggregates final : public Compute {
     Result<RoundRoots> round_roots(ByteView program, ByteView base) override {
         return engine_->round_roots(program, base);
     }
-    Result<double> delta_norm(ByteView program, ByteView delta) override {
-        return engine_->delta_norm(program, delta);
+    Result<DeltaPtr> check_delta(ByteView program, const blob::VerifiedBlob& delta) override {
+        return engine_->check_delta(program, delta);
     }
     Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
-                                 const std::vector<Bytes>& deltas) override {
+                                 const std::vector<DeltaPtr>& deltas) override {
         GYM_TRY(Aggregated out, engine_->aggregate(program, base, momentum, deltas));
         GYM_TRY(engine::State state, engine::decode_state(out.base.bytes));
         state.tensors.at(0).bytes.at(2) ^= 1;

@@ -22,9 +22,10 @@ Status LocalCoordinator::get_blob(const Digest& root, std::uint64_t offset, cons
 }
 
 Status LocalCoordinator::put_blob(const Digest& root, ByteView content) {
-    GYM_CHECK(blob::check_root(root, content));
+    GYM_TRY(const auto blob,
+            blob::VerifiedBlob::check(root, Bytes(content.begin(), content.end())));
     GYM_CHECK(handler_.allow_upload(caller_, root, content.size()));
-    return handler_.put_blob(caller_, root, content);
+    return handler_.put_blob(caller_, blob);
 }
 
 }  // namespace gym::testing

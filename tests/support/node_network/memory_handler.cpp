@@ -72,10 +72,10 @@ Status MemoryHandler::allow_upload(const Address&, const Digest&, std::uint64_t)
     return enter("allow_upload");
 }
 
-Status MemoryHandler::put_blob(const Address&, const Digest& root, ByteView content) {
+Status MemoryHandler::put_blob(const Address&, const blob::VerifiedBlob& blob) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("put_blob"));
-    return blobs.put(root, content);
+    return blobs.put(blob);
 }
 
 Result<records::CommitmentAck> MemoryHandler::submit_commitment(
@@ -123,8 +123,8 @@ Result<bool> MemoryHandler::submit_report_reveal(const Address& caller,
     reveals[reveal.report.unit] = reveal;
     tasks.erase(task);
     if (calls_every_report_equal) return true;
-    return protocol::compare(commitments[reveal.report.unit].commitment.commitment,
-                             reveal.report) == protocol::Difference::kNone;
+    return protocol::roots_of(commitments[reveal.report.unit].commitment.commitment) ==
+           protocol::roots_of(reveal.report);
 }
 
 Status MemoryHandler::defend_unit(const Address&, const Digest& unit) {

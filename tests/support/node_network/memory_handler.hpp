@@ -34,7 +34,7 @@ class MemoryHandler final : public rpc::NodeHandler {
     Result<Bytes> get_blob(const Address& caller, const Digest& root) override;
     Status allow_upload(const Address& caller, const Digest& root,
                         std::uint64_t size_bytes) override;
-    Status put_blob(const Address& caller, const Digest& root, ByteView content) override;
+    Status put_blob(const Address& caller, const blob::VerifiedBlob& blob) override;
     Result<records::CommitmentAck> submit_commitment(
         const Address& caller, const records::CommitmentSubmission& submission) override;
     Result<Bytes> submit_report_commit(const Address& caller,

@@ -2,10 +2,10 @@
 
 #include "gym/commit/sha256.hpp"
 #include "gym/dispute/round_roots.hpp"
+#include "gym/execution/run.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_program.hpp"
-#include "gym/protocol/unit_spec.hpp"
 
 namespace gym::testing {
 namespace {
@@ -61,7 +61,7 @@ TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blob
 }
 
 engine::UnitResult TinyJob::run(std::uint32_t slot) const {
-    return engine::run_unit(program, base, dataset, protocol::unit_spec(record, slot)).value();
+    return engine::run_unit({program, base, dataset, execution::unit_spec(record, slot)}).value();
 }
 
 protocol::UnitCommitment TinyJob::commitment(std::uint32_t slot,
@@ -71,7 +71,7 @@ protocol::UnitCommitment TinyJob::commitment(std::uint32_t slot,
     out.slot = slot;
     out.records_root = result.records_root;
     out.final_state_root = result.final_state_root;
-    out.delta_root = result.delta_root;
+    out.delta_root = result.delta.root();
     out.steps = record.steps;
     out.tokens = result.tokens;
     out.flops = result.flops;

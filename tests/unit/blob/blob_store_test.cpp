@@ -49,18 +49,19 @@ TYPED_TEST(EveryStore, KeepsAndReturnsWhatWasPut) {
     const Digest root = store.put(content).value();
     EXPECT_TRUE(store.has(root).value());
     EXPECT_EQ(store.get(root).value(), content);
-    EXPECT_TRUE(store.put(root, content).ok()) << "storing it again succeeds";
+    EXPECT_EQ(store.put(content).value(), root) << "storing it again succeeds";
     EXPECT_TRUE(store.remove(root).ok());
     EXPECT_FALSE(store.has(root).value());
     EXPECT_EQ(store.get(root).error().code, ErrorCode::kNotFound);
     EXPECT_TRUE(store.remove(root).ok());
 }
 
-TYPED_TEST(EveryStore, RefusesContentUnderAnotherRoot) {
+TYPED_TEST(EveryStore, ReturnsABlobWithItsRoot) {
     auto& store = this->holder_.store;
-    const Digest root = blob_root(text("right"));
-    EXPECT_EQ(store.put(root, text("wrong")).error().code, ErrorCode::kMismatch);
-    EXPECT_FALSE(store.has(root).value());
+    const VerifiedBlob blob = VerifiedBlob::hash(text("weights"));
+    ASSERT_TRUE(store.put(blob).ok());
+    EXPECT_EQ(store.load(blob.root()).value(), blob);
+    EXPECT_EQ(store.get(blob.root()).value(), text("weights"));
 }
 
 TYPED_TEST(EveryStore, HoldsTheEmptyBlobAndManyThreads) {
@@ -105,7 +106,7 @@ TEST_F(RottenFile, AnAlteredCutOrExtendedFileIsAMismatch) {
 
 TEST_F(RottenFile, PuttingItAgainRepairsIt) {
     overwrite(Bytes(5000, 8));
-    ASSERT_TRUE(store_.put(root_, content_).ok());
+    ASSERT_TRUE(store_.put(content_).ok());
     EXPECT_EQ(store_.get(root_).value(), content_);
 }
 

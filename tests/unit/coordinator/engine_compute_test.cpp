@@ -10,10 +10,10 @@
 #include "gym/coordinator/coordinator.hpp"
 #include "gym/dispute/trace_program.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/execution/run.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/protocol/report.hpp"
-#include "gym/protocol/unit_spec.hpp"
 #include "gym/registry/job_spec.hpp"
 
 namespace gym::coordinator {
@@ -60,8 +60,8 @@ class EngineComputeTest : public ::testing::Test {
                             const engine::RunOptions& options = {}) const {
         const protocol::RoundRecord round = record(prepared);
         const auto train = program::decode(prepared.program.bytes).value();
-        return engine::run_unit(train, engine::decode_state(prepared.base.bytes).value(), tokens,
-                                protocol::unit_spec(round, slot), options)
+        const auto base = engine::decode_state(prepared.base.bytes).value();
+        return engine::run_unit({train, base, tokens, execution::unit_spec(round, slot)}, options)
             .value();
     }
 
@@ -136,9 +136,9 @@ TEST_F(EngineComputeTest, TheRefereeGetsTheWorkersBits) {
     const auto again = compute->run_unit(record(prepared), 1, prepared.program.bytes,
                                          prepared.base.bytes, tokens.encode(), nullptr);
     ASSERT_TRUE(again.ok()) << again.error().message;
-    EXPECT_EQ(again->records_root, mine.records_root);
-    EXPECT_EQ(again->final_state_root, mine.final_state_root);
-    EXPECT_EQ(again->delta_root, mine.delta_root);
+    EXPECT_EQ(again->roots.records, mine.records_root);
+    EXPECT_EQ(again->roots.final_state, mine.final_state_root);
+    EXPECT_EQ(again->roots.delta, mine.delta.root());
     EXPECT_EQ(*compute->records_root(engine::encode_records(mine.records)), mine.records_root);
 }
 
@@ -180,7 +180,10 @@ TEST_F(EngineComputeTest, TheFirstDifferingStepIsFound) {
 
 TEST_F(EngineComputeTest, AggregatesDeltasIntoTheNextBase) {
     const auto prepared = prepare(tokens).value();
-    const std::vector<Bytes> deltas = {work(prepared, 0).delta, work(prepared, 1).delta};
+    std::vector<Compute::DeltaPtr> deltas;
+    for (const std::uint32_t slot : {0U, 1U})
+        deltas.push_back(
+            compute->check_delta(prepared.program.bytes, work(prepared, slot).delta).value());
     const auto next = compute->aggregate(prepared.program.bytes, prepared.base.bytes,
                                          prepared.momentum.bytes, deltas);
     ASSERT_TRUE(next.ok()) << next.error().message;
@@ -196,14 +199,17 @@ TEST_F(EngineComputeTest, AggregatesDeltasIntoTheNextBase) {
 
 TEST_F(EngineComputeTest, DeltasThatDoNotFitAreRefused) {
     const auto prepared = prepare(tokens).value();
-    Bytes delta = work(prepared, 0).delta;
-    const auto norm = compute->delta_norm(prepared.program.bytes, delta);
-    ASSERT_TRUE(norm.ok());
-    EXPECT_GT(*norm, 0.0);
-    EXPECT_FALSE(
-        compute->delta_norm(prepared.program.bytes, ByteView(delta).first(delta.size() - 1)).ok());
+    Bytes delta = work(prepared, 0).delta.take();
+    const auto check = [&](const Bytes& bytes) {
+        return compute->check_delta(prepared.program.bytes, blob::VerifiedBlob::hash(bytes));
+    };
+    const auto checked = check(delta);
+    ASSERT_TRUE(checked.ok());
+    EXPECT_GT((*checked)->norm(), 0.0);
     delta.push_back(0);
-    EXPECT_FALSE(compute->delta_norm(prepared.program.bytes, delta).ok());
+    EXPECT_FALSE(check(delta).ok());
+    delta.resize(delta.size() - 2);
+    EXPECT_FALSE(check(delta).ok());
 }
 
 TEST(Records, OfTheLargestUnitFitIntoACommitment) {

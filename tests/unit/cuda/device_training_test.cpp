@@ -39,7 +39,7 @@ class DeviceTraining : public ::testing::Test {
         RunOptions options;
         options.engine = on(device);
         options.resume = resume;
-        return run_unit(program_, base_, dataset_, spec, options);
+        return run_unit({program_, base_, dataset_, spec}, options);
     }
 
     program::Program program_ = testing::small_program();
@@ -55,7 +55,7 @@ TEST_F(DeviceTraining, AUnitHasTheRecordsOfTheCpu) {
     EXPECT_EQ(device->records, host->records);
     EXPECT_EQ(device->records_root, host->records_root);
     EXPECT_EQ(device->final_state, host->final_state);
-    EXPECT_EQ(device->delta_root, host->delta_root);
+    EXPECT_EQ(device->delta.root(), host->delta.root());
 }
 
 TEST_F(DeviceTraining, AUnitMovesBetweenDevices) {

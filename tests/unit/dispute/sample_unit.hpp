@@ -23,7 +23,7 @@ struct SampleUnit {
                           .dataset_root = dataset.root(),
                           .base_state_root = engine::state_root(base)};
 
-    [[nodiscard]] Unit unit() const { return {program, base, dataset, spec}; }
+    [[nodiscard]] engine::Unit unit() const { return {program, base, dataset, spec}; }
     [[nodiscard]] StepTrace step(std::uint64_t step, const engine::EngineOptions& options = {},
                                  const LeafSink& sink = {}) const {
         auto state = state_before(unit(), step);

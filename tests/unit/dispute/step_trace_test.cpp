@@ -27,8 +27,7 @@ TEST_P(StepTraceOf, StatesAndRecordsAreThoseOfTheUnit) {
     run.after_step = [&](const engine::Trainer& trainer, auto) {
         roots.push_back(engine::state_root(*trainer.state().value()));
     };
-    const auto result =
-        engine::run_unit(unit_.program, unit_.base, unit_.dataset, unit_.spec, run).value();
+    const auto result = engine::run_unit(unit_.unit(), run).value();
     const auto states = unit_states(unit_.unit()).value();
     EXPECT_EQ(states.records, result.records);
     EXPECT_EQ(states.state_roots, roots);
@@ -43,8 +42,7 @@ TEST_P(StepTraceOf, LeafRootsAreInputsAndWhatTheEngineTraces) {
     std::vector<Digest> traced;
     run.trace_step = kStep;
     run.trace = [&](const engine::TraceEntry& entry) { traced.push_back(entry.output_root); };
-    const auto result =
-        engine::run_unit(unit_.program, unit_.base, unit_.dataset, unit_.spec, run).value();
+    const auto result = engine::run_unit(unit_.unit(), run).value();
     std::vector<Digest> shown(unit_.trace.leaves.size());
     const StepTrace step = unit_.step(kStep, {}, [&](std::uint32_t leaf, ByteView bytes) {
         shown[leaf] = tensor_digest(unit_.trace.leaves[leaf].shape, commit::chunk_tree_root(bytes));

@@ -15,20 +15,23 @@ namespace {
 
 using testing::SmallUnit;
 
-std::vector<State> three_deltas(const SmallUnit& unit) {
-    std::vector<State> deltas;
+std::vector<Delta> three_deltas(const SmallUnit& unit) {
+    std::vector<Delta> deltas;
     for (std::uint32_t slot = 0; slot < 3; ++slot) {
         SmallUnit one = unit;
         one.spec.slot = slot;
-        deltas.push_back(decode_delta(unit.program, one.run().value().delta).value());
+        deltas.push_back(Delta::decode(unit.program, one.run().value().delta).value());
     }
     return deltas;
 }
 
-float element(const State& state, std::size_t tensor, std::size_t i) {
+float element(ByteView tensor, std::size_t i) {
     float value = 0;
-    std::memcpy(&value, state.tensors[tensor].bytes.data() + i * sizeof value, sizeof value);
+    std::memcpy(&value, tensor.data() + i * sizeof value, sizeof value);
     return value;
+}
+float element(const State& state, std::size_t tensor, std::size_t i) {
+    return element(state.tensors[tensor].bytes, i);
 }
 
 TEST(Aggregate, IsTheMeanWithNesterovMomentum) {
@@ -39,8 +42,8 @@ TEST(Aggregate, IsTheMeanWithNesterovMomentum) {
     const auto second = run_aggregate(unit.program, first->base, first->momentum, deltas);
     ASSERT_TRUE(second.ok());
     for (const std::size_t i : {0U, 5U, 77U}) {
-        const double mean = (double{element(deltas[0], 0, i)} + element(deltas[1], 0, i) +
-                             element(deltas[2], 0, i)) /
+        const double mean = (double{element(deltas[0].tensor(0), i)} +
+                             element(deltas[1].tensor(0), i) + element(deltas[2].tensor(0), i)) /
                             3;
         EXPECT_NEAR(element(first->momentum, 0, i), mean, 1e-9 + std::abs(mean) * 1e-5);
         EXPECT_NEAR(element(first->base, 0, i),
@@ -74,13 +77,29 @@ TEST(Aggregate, TakesOneDeltaAndRefusesNoneOrOthers) {
     EXPECT_TRUE(run_aggregate(unit.program, unit.base, {}, {deltas.data(), 1}).ok());
     EXPECT_EQ(run_aggregate(unit.program, unit.base, {}, {}).error().code,
               ErrorCode::kInvalidArgument);
-    deltas[1].tensors.pop_back();
-    EXPECT_EQ(run_aggregate(unit.program, unit.base, {}, deltas).error().code,
-              ErrorCode::kShapeMismatch);
+    SmallUnit wide;
+    auto config = testing::small_config();
+    config.model.width = 48;
+    wide.program = program::train_program(config).value();
+    wide.base =
+        base_of(wide.program, initial_state(wide.program, unit.spec.job_seed).value()).value();
+    EXPECT_EQ(run_aggregate(wide.program, wide.base, {}, deltas).error().code,
+              ErrorCode::kShapeMismatch)
+        << "deltas of another program";
     State wrong_momentum = unit.base;
     EXPECT_EQ(
         run_aggregate(unit.program, unit.base, wrong_momentum, {deltas.data(), 1}).error().code,
         ErrorCode::kShapeMismatch);
+}
+
+TEST(Aggregate, DerivesTheOuterStepFromTheTrainProgramAlone) {
+    const SmallUnit unit;
+    const auto deltas = three_deltas(unit);
+    const auto made = run_aggregate(unit.program, unit.base, {}, deltas);
+    ASSERT_TRUE(made.ok());
+    EXPECT_EQ(made->program, program::aggregate_program(unit.program, 3).value());
+    EXPECT_EQ(run_aggregate(made->program, unit.base, {}, deltas).error().code,
+              ErrorCode::kInvalidArgument);
 }
 
 TEST(Evaluate, IsTheSameOnEveryEngineAndBelowUniformAfterTraining) {

@@ -113,7 +113,7 @@ struct SmallUnit {
                   .base_state_root = state_root(base)};
 
     [[nodiscard]] Result<UnitResult> run(const RunOptions& options = {}) const {
-        return run_unit(program, base, dataset, spec, options);
+        return run_unit({program, base, dataset, spec}, options);
     }
 };
 

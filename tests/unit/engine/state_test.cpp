@@ -135,11 +135,13 @@ TEST(Delta, IsTheDifferenceAndRoundTrips) {
     const testing::SmallUnit unit;
     const auto result = unit.run();
     ASSERT_TRUE(result.ok());
-    const auto delta = decode_delta(unit.program, result->delta);
+    const auto delta = Delta::decode(unit.program, result->delta);
     ASSERT_TRUE(delta.ok());
+    EXPECT_EQ(delta->root(), result->delta.root());
+    EXPECT_EQ(delta->parameters(), unit.base.tensors.size());
     const auto end = base_of(unit.program, result->final_state);
-    for (std::size_t t = 0; t < delta->tensors.size(); ++t) {
-        const auto& d = delta->tensors[t].bytes;
+    for (std::size_t t = 0; t < delta->parameters(); ++t) {
+        const ByteView d = delta->tensor(t);
         for (std::size_t i = 0; i + 4 <= d.size(); i += 4) {
             float difference = 0, from = 0, to = 0;
             std::memcpy(&difference, d.data() + i, 4);
@@ -148,47 +150,54 @@ TEST(Delta, IsTheDifferenceAndRoundTrips) {
             ASSERT_EQ(difference, to - from);
         }
     }
-    const float norm = kernels::f32::from_bits(delta_norm_bits(*delta));
-    EXPECT_GT(norm, 0);
-    EXPECT_EQ(result->delta_norm_bits, delta_norm_bits(*delta));
+    EXPECT_GT(delta->norm(), 0);
 }
 
 TEST(Delta, TruncatedAlteredOrForeignBytesAreErrors) {
     const testing::SmallUnit unit;
     const auto result = unit.run();
     ASSERT_TRUE(result.ok());
-    const Bytes& bytes = result->delta;
+    const Bytes bytes(result->delta.bytes().begin(), result->delta.bytes().end());
+    const auto decode = [](const program::Program& program, Bytes content) {
+        return Delta::decode(program, blob::VerifiedBlob::hash(std::move(content)));
+    };
     Rng rng(testing::test_seed());
-    for (int i = 0; i < 200; ++i)
-        EXPECT_FALSE(decode_delta(unit.program, {bytes.data(), rng() % bytes.size()}).ok());
+    for (int i = 0; i < 200; ++i) {
+        const auto end = bytes.begin() + static_cast<std::ptrdiff_t>(rng() % bytes.size());
+        EXPECT_FALSE(decode(unit.program, {bytes.begin(), end}).ok());
+    }
     Bytes longer = bytes;
     longer.push_back(0);
-    EXPECT_FALSE(decode_delta(unit.program, longer).ok());
+    EXPECT_FALSE(decode(unit.program, longer).ok());
     for (std::size_t at = 0; at < 16; ++at) {
         Bytes altered = bytes;
         altered[at] ^= 1;
-        EXPECT_FALSE(decode_delta(unit.program, altered).ok()) << at;
+        EXPECT_FALSE(decode(unit.program, altered).ok()) << at;
     }
     Bytes foreign_nan = bytes;
     const std::uint32_t nan = 0xFFC00001;
     std::memcpy(foreign_nan.data() + 16, &nan, sizeof nan);
-    EXPECT_EQ(decode_delta(unit.program, foreign_nan).error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(decode(unit.program, foreign_nan).error().code, ErrorCode::kMalformed);
     auto wide = testing::small_config();
     wide.model.width = 48;
-    EXPECT_FALSE(decode_delta(program::train_program(wide).value(), bytes).ok());
+    EXPECT_FALSE(decode(program::train_program(wide).value(), bytes).ok());
 }
 
 TEST(Delta, NormIsNanIfAnythingIsNotFinite) {
-    State delta;
+    const testing::SmallUnit unit;
+    constexpr std::size_t kHeaderBytes = 16;
+    Bytes bytes = encode_delta(unit.program, unit.base, unit.base).value();
+    const auto norm_bits = [&] {
+        return Delta::decode(unit.program, blob::VerifiedBlob::hash(bytes))->norm_bits();
+    };
+    EXPECT_EQ(norm_bits(), 0U);
     const float infinity = kernels::f32::from_bits(kernels::f32::kInfinityBits);
-    delta.tensors.push_back({"x", commit::DType::f32, {2}, Bytes(8)});
-    EXPECT_EQ(delta_norm_bits(delta), 0U);
     const float three = 3, four = -4;
-    std::memcpy(delta.tensors[0].bytes.data(), &three, 4);
-    std::memcpy(delta.tensors[0].bytes.data() + 4, &four, 4);
-    EXPECT_EQ(kernels::f32::from_bits(delta_norm_bits(delta)), 5.0F);
-    std::memcpy(delta.tensors[0].bytes.data(), &infinity, 4);
-    EXPECT_EQ(delta_norm_bits(delta), kernels::f32::kNanBits);
+    std::memcpy(bytes.data() + kHeaderBytes, &three, 4);
+    std::memcpy(bytes.data() + kHeaderBytes + 4, &four, 4);
+    EXPECT_EQ(kernels::f32::from_bits(norm_bits()), 5.0F);
+    std::memcpy(bytes.data() + kHeaderBytes, &infinity, 4);
+    EXPECT_EQ(norm_bits(), kernels::f32::kNanBits);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ TEST(Unit, IsAPureFunctionOfItsInputs) {
     EXPECT_EQ(first->records_root, second->records_root);
     EXPECT_EQ(first->final_state_root, second->final_state_root);
     EXPECT_EQ(first->delta, second->delta);
-    EXPECT_EQ(first->delta_root, blob::blob_root(second->delta));
+    EXPECT_EQ(first->delta.root(), blob::blob_root(second->delta.bytes()));
     EXPECT_EQ(first->tokens, 6U * 2 * 16);
     EXPECT_EQ(find_first_difference(first->records, second->records), std::nullopt);
 }
@@ -178,7 +178,7 @@ TEST(Unit, GoesOnFromEveryStepWithTheSameBits) {
         RunOptions options;
         options.resume = &position;
         std::uint64_t steps_run = 0;
-        options.on_record = [&](const StepRecord&) { ++steps_run; };
+        options.progress = [&](const UnitProgress&) { ++steps_run; };
         const auto rest = unit.run(options);
         ASSERT_TRUE(rest.ok()) << rest.error().message;
         EXPECT_EQ(steps_run + position.records.size(), unit.spec.steps);
@@ -253,7 +253,7 @@ TEST(Unit, AFlippedBitIsLocatedToItsStep) {
         EXPECT_EQ(difference->step, step);
         EXPECT_NE(cheated->records_root, honest->records_root);
         EXPECT_NE(cheated->final_state_root, honest->final_state_root);
-        EXPECT_NE(cheated->delta_root, honest->delta_root);
+        EXPECT_NE(cheated->delta.root(), honest->delta.root());
     }
 }
 
@@ -285,8 +285,9 @@ TEST(Unit, ANanPoisonsTheLossAndTheDelta) {
     ASSERT_TRUE(result.ok());
     EXPECT_TRUE(std::isfinite(std::bit_cast<float>(result->records[0].loss_bits)));
     EXPECT_EQ(result->records[1].loss_bits, kernels::f32::kNanBits);
-    EXPECT_EQ(result->delta_norm_bits, kernels::f32::kNanBits);
-    EXPECT_TRUE(decode_delta(unit.program, result->delta).ok());
+    const auto delta = Delta::decode(unit.program, result->delta);
+    ASSERT_TRUE(delta.ok());
+    EXPECT_EQ(delta->norm_bits(), kernels::f32::kNanBits);
 }
 
 TEST(Records, OneDecodesToItselfAndNothingElseDoes) {

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "gym/engine/unit.hpp"
-#include "gym/program/train_program.hpp"
 #include "players.hpp"
 #include "sample_outer.hpp"
 #include "temporary_folder.hpp"
@@ -16,13 +15,12 @@ using testing::SampleOuter;
 class OuterWorkOf : public ::testing::TestWithParam<dispute::testing::Sample> {
   protected:
     [[nodiscard]] engine::AggregateResult aggregate(const std::vector<OuterDelta>& included) const {
-        std::vector<engine::State> deltas;
+        std::vector<engine::Delta> deltas;
         for (const OuterDelta& delta : included)
             deltas.push_back(
-                must(engine::decode_delta(sample_.unit.program, sample_.deltas.at(delta.root))));
-        const auto program = must(program::aggregate_program(
-            sample_.unit.program, static_cast<std::uint32_t>(deltas.size())));
-        return must(engine::run_aggregate(program, sample_.base, sample_.momentum, deltas));
+                must(engine::Delta::decode(sample_.unit.program, must(sample_.source()(delta)))));
+        return must(
+            engine::run_aggregate(sample_.unit.program, sample_.base, sample_.momentum, deltas));
     }
     SampleOuter sample_{GetParam()};
 };

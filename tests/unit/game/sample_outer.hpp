@@ -73,11 +73,11 @@ class SampleOuter {
         return {unit.program, base, momentum, record, epoch, included, domain};
     }
     [[nodiscard]] DeltaSource source() const {
-        return [this](const OuterDelta& delta) -> Result<Bytes> {
+        return [this](const OuterDelta& delta) -> Result<blob::VerifiedBlob> {
             const auto found = deltas.find(delta.root);
             if (found == deltas.end())
                 return fail(ErrorCode::kNotFound, "no delta " + delta.root.hex());
-            return found->second;
+            return blob::VerifiedBlob::hash(found->second);
         };
     }
     [[nodiscard]] std::unique_ptr<RerunOuter> rerun(RerunWorkOptions options = {}) const {

@@ -80,12 +80,12 @@ TEST(RerunWork, FilesAndThreadsChangeNothing) {
 
 TEST(RerunWork, GivesWhatTheUnitCommitsTo) {
     const SampleUnit unit(kSamples[0]);
-    const auto run = must(engine::run_unit(unit.program, unit.base, unit.dataset, unit.spec));
+    const auto run = must(engine::run_unit({unit.program, unit.base, unit.dataset, unit.spec}));
     const auto work = testing::rerun(unit);
     const dispute::UnitStates& states = *must(work->states());
     EXPECT_EQ(engine::records_root(states.records), run.records_root);
     EXPECT_EQ(states.state_roots.back(), run.final_state_root);
-    EXPECT_EQ(must(work->delta())->root(), run.delta_root);
+    EXPECT_EQ(must(work->delta())->root(), run.delta.root());
     const std::uint32_t slot = 1;
     const auto sides = must(work->slot_element(slot, 0));
     const dispute::Shape& shape = unit.trace.state[slot].shape;

@@ -7,7 +7,6 @@
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/game/evidence.hpp"
-#include "gym/program/train_program.hpp"
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
 #include "temporary_folder.hpp"
@@ -44,11 +43,9 @@ class ClaimUnitsTest : public ::testing::Test {
         return claim;
     }
     player::Claim outer_claim() {
-        const std::vector<engine::State> deltas{
-            engine::decode_delta(job_.program, unit_.delta).value()};
+        const std::vector deltas{engine::Delta::decode(job_.program, unit_.delta).value()};
         const engine::State momentum = engine::zero_momentum(job_.base);
-        const auto program = program::aggregate_program(job_.program, 1).value();
-        const auto made = engine::run_aggregate(program, job_.base, momentum, deltas).value();
+        const auto made = engine::run_aggregate(job_.program, job_.base, momentum, deltas).value();
         protocol::UnitCommitment commitment;
         commitment.kind = protocol::UnitKind::kAggregate;
         commitment.round_record = protocol::hash(job_.record);
@@ -64,8 +61,8 @@ class ClaimUnitsTest : public ::testing::Test {
         claim.evidence.commitment = protocol::sign(domain_, commitment, testing::test_key(9));
         claim.dataset_blob = {};
         claim.momentum_blob = handler_.blobs.put(engine::encode_state(momentum)).value();
-        claim.deltas = {
-            {0, protocol::unit_id(job_.unit(0)), handler_.blobs.put(unit_.delta).value()}};
+        EXPECT_TRUE(handler_.blobs.put(unit_.delta).ok());
+        claim.deltas = {{0, protocol::unit_id(job_.unit(0)), unit_.delta.root()}};
         return claim;
     }
     /// Where every game about the claim's unit begins.
@@ -107,7 +104,7 @@ TEST_F(ClaimUnitsTest, AnAggregateIsRunFromItsInputs) {
 /// Who is accused need not give the deltas away any more.
 TEST_F(ClaimUnitsTest, ADeltaThatIsWithheldIsMadeAgain) {
     player::Claim claim = outer_claim();
-    ASSERT_TRUE(handler_.blobs.remove(unit_.delta_root).ok());
+    ASSERT_TRUE(handler_.blobs.remove(unit_.delta.root()).ok());
     const auto answer = [&] {
         const auto strategy = units_->open(claim);
         EXPECT_TRUE(strategy.ok()) << strategy.error().message;

@@ -26,24 +26,27 @@ class DeltaLoaderTest : public ::testing::Test {
     InputLoader inputs_{cache_};
     DeltaLoader loader_{cache_, inputs_};
     const engine::UnitResult unit_ = job_.run(0);
-    const game::OuterDelta delta_{0, unit_.delta_root};
+    const game::OuterDelta delta_{0, unit_.delta.root()};
     /// No unit gives it.
     const game::OuterDelta wrong_{0, commit::sha256(as_bytes("of no unit"))};
     unsigned ran_ = 0;  ///< units
 
-    Result<Bytes> load(const game::OuterDelta& delta, const protocol::RoundRecord& record) {
+    Result<blob::VerifiedBlob> load(const game::OuterDelta& delta,
+                                    const protocol::RoundRecord& record) {
         DeltaRunOptions options;
         options.progress = [&](const engine::UnitProgress& now) { ran_ += now.step == now.steps; };
         return loader_.load({record, job_.inputs}, delta, options);
     }
-    Result<Bytes> load(const game::OuterDelta& delta) { return load(delta, job_.record); }
+    Result<blob::VerifiedBlob> load(const game::OuterDelta& delta) {
+        return load(delta, job_.record);
+    }
     /// Another round's record, of the same state.
     protocol::RoundRecord other(std::uint64_t round) const {
         protocol::RoundRecord out = job_.record;
         out.round = round;
         return out;
     }
-    void expect_wrong(const Result<Bytes>& loaded, unsigned ran) {
+    void expect_wrong(const Result<blob::VerifiedBlob>& loaded, unsigned ran) {
         ASSERT_FALSE(loaded.ok());
         EXPECT_EQ(loaded.error().code, ErrorCode::kMismatch) << loaded.error().message;
         EXPECT_EQ(ran_, ran);
@@ -101,7 +104,7 @@ TEST_F(DeltaLoaderTest, AWrongOneIsNamedUntilItIsSettled) {
         const auto found = loader_.take_wrong();
         ASSERT_EQ(found.size(), 1u);
         EXPECT_EQ(found[0].claimed, wrong_);
-        EXPECT_EQ(found[0].computed, unit_.delta_root);
+        EXPECT_EQ(found[0].computed, unit_.delta.root());
         EXPECT_EQ(found[0].named, named);
         EXPECT_TRUE(loader_.take_wrong().empty()) << "nobody asked for it";
     }
@@ -132,7 +135,7 @@ TEST_F(DeltaLoaderTest, ADiskThatTakesNothingLosesNoRun) {
     const std::string hex = to_hex(delta_.root.view());
     const std::filesystem::path folder = dir_.path() / "blobs" / hex.substr(0, 2);
     std::ofstream(folder) << "a file where the blob's folder would be";
-    ASSERT_FALSE(cache_.store().put(delta_.root, unit_.delta).ok());
+    ASSERT_FALSE(cache_.store().put(unit_.delta).ok());
     const auto made = loader_.run_again({job_.record, job_.inputs}, delta_, {});
     ASSERT_TRUE(made.ok()) << made.error().message;
     EXPECT_EQ(*made, unit_.delta);

@@ -4,16 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 #include "local_coordinator.hpp"
+#include "manual_timer.hpp"
 #include "memory_handler.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::node {
 namespace {
-
-constexpr std::uint32_t kOnceOnly = 600'000;  // the next beat is after the test
 
 class HeartbeatTest : public ::testing::Test {
   protected:
@@ -21,89 +19,87 @@ class HeartbeatTest : public ::testing::Test {
     const crypto::Eip712Domain domain_ = testing::MemoryHandler::network_info().domain();
     testing::MemoryHandler handler_;
     testing::LocalCoordinator coordinator_{handler_, key_.address()};
+    Heartbeat heartbeat_{coordinator_, [] { return records::Activity{.phase = "upload"}; }, key_,
+                         domain_};
 
     static protocol::UptimeChallenge challenge(std::uint8_t number) {
         protocol::UptimeChallenge out{{}, 1'000 + number, 2'000};
         out.nonce.data.fill(number);
         return out;
     }
-    std::unique_ptr<Heartbeat> start(std::uint32_t every_ms) {
-        return std::make_unique<Heartbeat>(
-            coordinator_, [] { return records::Activity{}; }, key_, domain_, every_ms);
-    }
-    std::size_t beats() {
+    std::size_t calls() {
         const std::scoped_lock lock(handler_.mutex);
         return static_cast<std::size_t>(
             std::count(handler_.calls.begin(), handler_.calls.end(), "heartbeat"));
-    }
-    std::size_t answers() {
-        const std::scoped_lock lock(handler_.mutex);
-        return handler_.answers.size();
-    }
-    template <class F>
-    static bool eventually(F&& done) {
-        for (int i = 0; i < 1'000 && !done(); ++i)
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        return done();
     }
 };
 
 TEST_F(HeartbeatTest, ChallengesAreAnsweredAtOnceAndNotWithTheNextBeat) {
     handler_.challenges = {challenge(1), challenge(2), challenge(3)};
-    const auto heartbeat = start(kOnceOnly);
-    ASSERT_TRUE(eventually([&] { return answers() == 3; }));
+    heartbeat_.beat();
+    ASSERT_EQ(handler_.answers.size(), 3U);
     for (std::uint8_t i = 0; i < 3; ++i)
         EXPECT_TRUE(protocol::check_uptime(domain_, key_.address(),
                                            challenge(static_cast<std::uint8_t>(i + 1)),
                                            handler_.answers[i])
                         .ok());
-    EXPECT_EQ(beats(), 4U);
+    EXPECT_EQ(calls(), 4U);
 }
 
 TEST_F(HeartbeatTest, WithoutAChallengeABeatIsOneCall) {
-    const auto heartbeat = start(kOnceOnly);
-    ASSERT_TRUE(eventually([&] { return beats() > 0; }));
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    EXPECT_EQ(beats(), 1U);
-    EXPECT_EQ(answers(), 0U);
+    heartbeat_.beat();
+    EXPECT_EQ(calls(), 1U);
+    EXPECT_TRUE(handler_.answers.empty());
 }
 
 TEST_F(HeartbeatTest, ACoordinatorThatForgetsAnswersIsNotCalledForEver) {
     handler_.challenges = {challenge(1)};
     handler_.forgets_answers = true;
     handler_.answer_refused = "what is refused is no reason to stop";
-    const auto heartbeat = start(kOnceOnly);
-    ASSERT_TRUE(eventually([&] { return answers() > 3; }));
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    EXPECT_LE(beats(), 16U);
+    heartbeat_.beat();
+    EXPECT_GT(handler_.answers.size(), 3U);
+    EXPECT_EQ(calls(), 16U);
 }
 
 TEST_F(HeartbeatTest, TellsWhatTheNodeDoesAndKeepsWhyItIsExcluded) {
     handler_.told_excluded = "step 3 differs";
-    const Heartbeat heartbeat(
-        coordinator_, [] { return records::Activity{.phase = "upload"}; }, key_, domain_, 100);
-    ASSERT_TRUE(eventually([&] { return heartbeat.excluded_because() == "step 3 differs"; }));
-    const std::scoped_lock lock(handler_.mutex);
+    heartbeat_.beat();
+    EXPECT_EQ(heartbeat_.excluded_because(), "step 3 differs");
     EXPECT_EQ(handler_.phases.at(0), "upload");
 }
 
-TEST_F(HeartbeatTest, AnIntervalOfNothingIsNoFlood) {
-    const auto heartbeat = start(0);
-    ASSERT_TRUE(eventually([&] { return beats() > 0; }));
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    EXPECT_LE(beats(), 2U) << "a tenth of a second passes between two";
+TEST_F(HeartbeatTest, BeatsAsOftenAsTheNetworkAsksAndNeverFloodsIt) {
+    for (const auto& [asked_ms, pause_ms] : {std::pair{5'000U, 5'000}, {0U, 100}, {~0U, 600'000}}) {
+        testing::ManualTimer timer;
+        std::stop_source stop;
+        timer.on_wait = [&] {
+            if (timer.pauses.size() == 2) stop.request_stop();
+        };
+        const std::size_t before = calls();
+        heartbeat_.run(timer, asked_ms, stop.get_token());
+        EXPECT_EQ(calls() - before, 2U);
+        EXPECT_EQ(timer.pauses[0], std::chrono::milliseconds(pause_ms));
+    }
 }
 
 TEST_F(HeartbeatTest, AnAnswerThatWasLostIsGivenWithTheNextBeat) {
     handler_.challenges = {challenge(1)};
     handler_.failures["heartbeat"] = fail(ErrorCode::kUnavailable, "gone");
-    const auto heartbeat = start(100);
-    ASSERT_TRUE(eventually([&] { return beats() > 1; }));
+    heartbeat_.beat();
+    EXPECT_TRUE(handler_.answers.empty());
+    handler_.failures.clear();
+    heartbeat_.beat();
+    EXPECT_EQ(handler_.answers.size(), 1U);
+}
+
+TEST_F(HeartbeatTest, TheThreadBeatsAtOnceAndEndsWithItsObject) {
     {
-        const std::scoped_lock lock(handler_.mutex);
-        handler_.failures.clear();
+        const HeartbeatThread thread(
+            coordinator_, [] { return records::Activity{}; }, key_, domain_, 600'000);
+        while (calls() == 0)
+            std::this_thread::yield();
     }
-    EXPECT_TRUE(eventually([&] { return answers() == 1; }));
+    EXPECT_EQ(calls(), 1U);
 }
 
 }  // namespace

@@ -35,10 +35,10 @@ TEST_F(BlobCacheTest, DownloadsOnceAndThenReadsTheDisk) {
         EXPECT_EQ(size, content_.size());
         last_received = received;
     };
-    EXPECT_EQ(cache_.fetch(root_, progress).value(), content_);
+    EXPECT_EQ(cache_.fetch(root_, progress).value().take(), content_);
     EXPECT_EQ(last_received, content_.size());
     handler_.failures["get_blob"] = fail(ErrorCode::kInternal, "asked twice");
-    EXPECT_EQ(cache_.fetch(root_).value(), content_);
+    EXPECT_EQ(cache_.fetch(root_).value().take(), content_);
     EXPECT_FALSE(std::filesystem::exists(partial()));
 }
 
@@ -46,7 +46,7 @@ TEST_F(BlobCacheTest, GoesOnWhereABrokenDownloadStopped) {
     coordinator_.chunks_until_cut = 4;
     EXPECT_EQ(cache_.fetch(root_).error().code, ErrorCode::kUnavailable);
     EXPECT_EQ(std::filesystem::file_size(partial()), 4'000u);
-    EXPECT_EQ(cache_.fetch(root_).value(), content_);
+    EXPECT_EQ(cache_.fetch(root_).value().take(), content_);
     EXPECT_EQ(coordinator_.bytes_sent, content_.size()) << "no byte came twice";
 }
 
@@ -59,21 +59,21 @@ TEST_F(BlobCacheTest, AnAlteredOrTruncatedBlobFromTheCoordinatorIsAMismatch) {
     EXPECT_EQ(cache_.fetch(root_).error().code, ErrorCode::kMismatch);
     EXPECT_FALSE(cache_.store().has(root_).value());
     handler_.lies.clear();
-    EXPECT_EQ(cache_.fetch(root_).value(), content_);
+    EXPECT_EQ(cache_.fetch(root_).value().take(), content_);
 }
 
 TEST_F(BlobCacheTest, ARottenPartialFileIsThrownAwayAndTheBlobFetchedWhole) {
     ASSERT_TRUE(write_file_atomic(partial(), Bytes(3'000, 0xee)).ok());
-    EXPECT_EQ(cache_.fetch(root_).value(), content_);
+    EXPECT_EQ(cache_.fetch(root_).value().take(), content_);
     ASSERT_TRUE(cache_.store().remove(root_).ok());
     ASSERT_TRUE(write_file_atomic(partial(), Bytes(content_.size() + 1, 0xee)).ok());
-    EXPECT_EQ(cache_.fetch(root_).value(), content_);
+    EXPECT_EQ(cache_.fetch(root_).value().take(), content_);
 }
 
 TEST_F(BlobCacheTest, ARottenBlobOnDiskIsFetchedAgain) {
     ASSERT_TRUE(cache_.fetch(root_).ok());
     ASSERT_TRUE(write_file_atomic(cache_.store().path_of(root_), Bytes(10, 1)).ok());
-    EXPECT_EQ(cache_.fetch(root_).value(), content_);
+    EXPECT_EQ(cache_.fetch(root_).value().take(), content_);
 }
 
 TEST_F(BlobCacheTest, WhatNobodyHasIsNotFound) {

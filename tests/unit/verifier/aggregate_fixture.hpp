@@ -44,7 +44,7 @@ class AggregateTest : public ::testing::Test {
     std::vector<VerifierEvent> events_;
     std::function<void()> while_running_;  ///< a unit
     std::vector<engine::UnitResult> units_;
-    engine::AggregateResult right_;
+    std::optional<engine::AggregateResult> right_;
     records::VerifyTask task_;
     std::unique_ptr<Verifier> verifier_;
 
@@ -108,35 +108,33 @@ class AggregateTest : public ::testing::Test {
     }
     /// The coordinator makes the aggregate from these.
     void include(const std::vector<std::uint32_t>& slots) {
-        std::vector<engine::State> deltas;
+        std::vector<engine::Delta> deltas;
         task_.deltas.clear();
         for (const std::uint32_t slot : slots) {
             task_.deltas.push_back(
-                {slot, protocol::unit_id(job_.unit(slot)), units_[slot].delta_root});
-            deltas.push_back(engine::decode_delta(job_.program, units_[slot].delta).value());
+                {slot, protocol::unit_id(job_.unit(slot)), units_[slot].delta.root()});
+            deltas.push_back(engine::Delta::decode(job_.program, units_[slot].delta).value());
         }
-        const auto program =
-            program::aggregate_program(job_.program, static_cast<std::uint32_t>(slots.size()))
+        right_ =
+            engine::run_aggregate(job_.program, job_.base, engine::zero_momentum(job_.base), deltas)
                 .value();
-        right_ = engine::run_aggregate(program, job_.base, engine::zero_momentum(job_.base), deltas)
-                     .value();
-        sign(right_.base_root);
+        sign(right_->base_root);
     }
     void sign(const Digest& base_root) {
         protocol::UnitCommitment commitment;
         commitment.kind = protocol::UnitKind::kAggregate;
         commitment.round_record = protocol::hash(job_.record);
         commitment.slot = protocol::kAggregateSlot;
-        commitment.records_root = right_.records_root;
+        commitment.records_root = right_->records_root;
         commitment.final_state_root = base_root;
-        commitment.delta_root = right_.momentum_root;
+        commitment.delta_root = right_->momentum_root;
         commitment.steps = 1;
         task_.commitment = protocol::sign(domain_, commitment, coordinator_key_);
     }
     /// Wrong in all of its results, made from the deltas that are shown.
     void sign_other_record() {
-        right_.records[0].state_root = commit::sha256(as_bytes("another state"));
-        right_.records_root = engine::records_root(right_.records);
+        right_->records[0].state_root = commit::sha256(as_bytes("another state"));
+        right_->records_root = engine::records_root(right_->records);
         sign(commit::sha256(as_bytes("another base")));
     }
     /// The verifier gets the task, once more, as a new process.
@@ -148,7 +146,7 @@ class AggregateTest : public ::testing::Test {
     void verify() {
         const Digest id = protocol::unit_id(task_.unit);
         handler_.report_commits.clear();
-        handler_.commitments[id] = {task_.commitment, engine::encode_records(right_.records)};
+        handler_.commitments[id] = {task_.commitment, engine::encode_records(right_->records)};
         handler_.tasks[key_.address()] = task_;
         const auto ran = verifier_->run_once({});
         ASSERT_TRUE(ran.ok()) << ran.error().message;
@@ -177,8 +175,8 @@ class AggregateTest : public ::testing::Test {
         protocol::RoundRecord next = job_.record;
         next.round = 2;
         next.previous_record = protocol::hash(job_.record);
-        next.base_state_root = right_.base_root;
-        next.momentum_root = right_.momentum_root;
+        next.base_state_root = right_->base_root;
+        next.momentum_root = right_->momentum_root;
         next.included = task_.deltas;
         return next;
     }

@@ -115,7 +115,7 @@ TEST_F(AggregateTest, AnAcceptedDeltaThatIsLeftOutIsTold) {
     expect_contradiction("unit 2 of round 1");
     // Nor may it be lost: then the unit would not be accepted.
     task_.delta_norm_max = 1e-9;
-    ASSERT_TRUE(handler_.blobs.remove(units_[2].delta_root).ok());
+    ASSERT_TRUE(handler_.blobs.remove(units_[2].delta.root()).ok());
     verify_anew();
     expect_contradiction("unit 2 of round 1");
     EXPECT_TRUE(claims_->list().empty()) << "no rule on chain decides this";
@@ -124,8 +124,8 @@ TEST_F(AggregateTest, AnAcceptedDeltaThatIsLeftOutIsTold) {
 /// Nor can the aggregate be kept from being verified by what is not in it.
 TEST_F(AggregateTest, ADeltaThatIsLeftOutAndNotShownIsTold) {
     include({0, 1});
-    const Digest& delta = units_[2].delta_root;
-    handler_.lies[delta] = units_[0].delta;
+    const Digest& delta = units_[2].delta.root();
+    handler_.lies[delta] = blob::VerifiedBlob(units_[0].delta).take();
     verify();
     EXPECT_EQ(contradictions("unit 2 of round 1 is accepted, and the aggregate is without its "
                              "delta " +

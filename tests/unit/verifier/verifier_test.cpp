@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "gym/common/file.hpp"
-#include "gym/program/train_program.hpp"
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
 #include "temporary_folder.hpp"
@@ -40,12 +39,13 @@ class VerifierTest : public ::testing::Test {
         return out;
     }
     /// The worker committed to `result`; the verifier is drawn.
-    void draw(const engine::UnitResult& result) {
+    void draw(const engine::UnitResult& result) { draw(job_.commitment(0, result), result); }
+    void draw(const protocol::UnitCommitment& commitment, const engine::UnitResult& result) {
         records::VerifyTask task;
         task.unit = job_.unit(0);
         task.record = job_.record;
         task.inputs = job_.inputs;
-        task.commitment = protocol::sign(domain_, job_.commitment(0, result), worker_key_);
+        task.commitment = protocol::sign(domain_, commitment, worker_key_);
         task.committer = worker_key_.address();
         task.beacon.data.fill(0x42);
         handler_.commitments[unit_] = {task.commitment, engine::encode_records(result.records)};
@@ -83,9 +83,10 @@ TEST_F(VerifierTest, TheFirstDifferingStepIsFound) {
 }
 
 TEST_F(VerifierTest, AWrongResultUnderRightRecordsDiffersToo) {
-    engine::UnitResult result = job_.run(0);
-    result.delta_root.data[0] ^= 1;
-    draw(result);
+    const engine::UnitResult result = job_.run(0);
+    protocol::UnitCommitment wrong = job_.commitment(0, result);
+    wrong.delta_root.data[0] ^= 1;
+    draw(wrong, result);
     ASSERT_TRUE(run_once().value());
     EXPECT_EQ(names().back(), "differs");
     EXPECT_FALSE(events_.back().where.has_value());
@@ -181,19 +182,17 @@ TEST_F(VerifierTest, LostInputsAreTheCoordinatorsFaultAndNoReport) {
 
 TEST_F(VerifierTest, AnAggregateUnitIsRecomputedFromItsDeltas) {
     const engine::UnitResult unit = job_.run(0);
-    const Digest delta_blob = handler_.blobs.put(unit.delta).value();
-    const engine::State delta = engine::decode_delta(job_.program, unit.delta).value();
+    ASSERT_TRUE(handler_.blobs.put(unit.delta).ok());
     const engine::State momentum = engine::zero_momentum(job_.base);
-    const auto program = program::aggregate_program(job_.program, 1).value();
-    const std::vector<engine::State> deltas{delta};
-    const auto expected = engine::run_aggregate(program, job_.base, momentum, deltas).value();
+    const std::vector deltas{engine::Delta::decode(job_.program, unit.delta).value()};
+    const auto expected = engine::run_aggregate(job_.program, job_.base, momentum, deltas).value();
 
     records::VerifyTask aggregate;
     aggregate.unit = job_.unit(protocol::kAggregateSlot);
     aggregate.record = job_.record;
     aggregate.inputs = job_.inputs;
     aggregate.inputs.momentum_blob = handler_.blobs.put(engine::encode_state(momentum)).value();
-    aggregate.deltas = {{0, unit_, delta_blob}};
+    aggregate.deltas = {{0, unit_, unit.delta.root()}};
     aggregate.committer = testing::test_key(99).address();
     protocol::UnitCommitment commitment;
     commitment.kind = protocol::UnitKind::kAggregate;

@@ -10,12 +10,14 @@ class WithheldDeltaTest : public AggregateTest {
   protected:
     static constexpr std::uint32_t kSlot = 1;
 
-    const Digest& delta() const { return units_[kSlot].delta_root; }
+    const Digest& delta() const { return units_[kSlot].delta.root(); }
+    Bytes bytes_of(std::uint32_t slot) const {
+        return blob::VerifiedBlob(units_[slot].delta).take();
+    }
     void withhold() { ASSERT_TRUE(handler_.blobs.remove(delta()).ok()); }
     /// The worker of the slot commits to these bytes, and the aggregate includes them.
     void commit_to(const Bytes& bytes) {
-        units_[kSlot].delta = bytes;
-        units_[kSlot].delta_root = blob::blob_root(bytes);
+        units_[kSlot].delta = blob::VerifiedBlob::hash(bytes);
         show_units();
         task_.deltas[kSlot].delta_root = delta();
     }
@@ -32,9 +34,9 @@ class WithheldDeltaTest : public AggregateTest {
     /// What the verifier reported is what the right deltas give.
     void expect_right() {
         const protocol::Report& report = handler_.reveals.at(protocol::unit_id(task_.unit)).report;
-        EXPECT_EQ(report.records_root, right_.records_root);
-        EXPECT_EQ(report.final_state_root, right_.base_root);
-        EXPECT_EQ(report.delta_root, right_.momentum_root);
+        EXPECT_EQ(report.records_root, right_->records_root);
+        EXPECT_EQ(report.final_state_root, right_->base_root);
+        EXPECT_EQ(report.delta_root, right_->momentum_root);
         EXPECT_EQ(told("verified").size(), 1u);
         EXPECT_TRUE(told("contradiction").empty());
     }
@@ -47,7 +49,7 @@ TEST_F(WithheldDeltaTest, IsMadeAgainByRunningItsUnit) {
 }
 
 TEST_F(WithheldDeltaTest, OfOtherBytesIsMadeAgain) {
-    handler_.lies[delta()] = units_[0].delta;
+    handler_.lies[delta()] = bytes_of(0);
     verify();
     expect_right();
 }
@@ -72,7 +74,7 @@ TEST_F(WithheldDeltaTest, WithoutTheDatasetItCannotBeMadeAgainWhichIsTold) {
 /// Then the worker is at fault, and can be proven to be.
 TEST_F(WithheldDeltaTest, ThatItsUnitDoesNotGiveIsTheWorkersFault) {
     const Digest right = delta();
-    Bytes other = units_[kSlot].delta;
+    Bytes other = bytes_of(kSlot);
     other[20] ^= 1;
     commit_to(other);
     withhold();
@@ -100,7 +102,7 @@ TEST_F(WithheldDeltaTest, ThatItsUnitDoesNotGiveIsTheWorkersFault) {
 
 /// Who commits to such a delta escapes neither by an accomplice nor by an outage.
 TEST_F(WithheldDeltaTest, ThatItsUnitDoesNotGiveIsChallengedWhenItCanBe) {
-    Bytes other = units_[kSlot].delta;
+    Bytes other = bytes_of(kSlot);
     other[20] ^= 1;
     commit_to(other);
     withhold();

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "gym/common/file.hpp"
+#include "gym/execution/run.hpp"
 #include "gym/node/unit_inputs.hpp"
-#include "gym/protocol/unit_spec.hpp"
 #include "gym/worker/unit_checkpoint.hpp"
 #include "random_seed.hpp"
 #include "temporary_folder.hpp"
@@ -18,7 +18,7 @@ class CheckpointTest : public ::testing::Test {
   protected:
     blob::MemoryStore blobs_;
     const testing::TinyJob job_ = testing::make_tiny_job({testing::test_key(1).address()}, blobs_);
-    const CheckpointKey key_{protocol::unit_id(job_.unit(0)), protocol::unit_spec(job_.record, 0)};
+    const CheckpointKey key_{protocol::unit_id(job_.unit(0)), execution::unit_spec(job_.record, 0)};
     testing::TemporaryFolder dir_;
     CheckpointStore store_ = CheckpointStore::open(dir_.path()).value();
 
@@ -33,7 +33,7 @@ class CheckpointTest : public ::testing::Test {
                                  std::span<const engine::StepRecord> records) {
             plan.after_step(trainer, records);
         };
-        return engine::run_unit(job_.program, job_.base, job_.dataset, key_.spec, options);
+        return engine::run_unit({job_.program, job_.base, job_.dataset, key_.spec}, options);
     }
     CheckpointPlan every_step(std::stop_token stop = {}) {
         return {store_, key_, std::chrono::milliseconds(0), std::move(stop), 1};
@@ -57,7 +57,7 @@ TEST_F(CheckpointTest, TheUnitGoesOnFromTheFileWithTheSameBits) {
     const engine::UnitResult whole = job_.run(0);
     EXPECT_EQ(rest->records_root, whole.records_root);
     EXPECT_EQ(rest->final_state_root, whole.final_state_root);
-    EXPECT_EQ(rest->delta_root, whole.delta_root);
+    EXPECT_EQ(rest->delta, whole.delta);
 }
 
 TEST_F(CheckpointTest, NoFileIsNoPosition) {
@@ -110,15 +110,15 @@ TEST_F(CheckpointTest, AStoppedUnitIsSavedWhateverTheInterval) {
     CheckpointPlan plan(store_, key_, std::chrono::hours(1), stop.get_token(), 1);
     engine::RunOptions options;
     options.cancel = stop.get_token();
-    options.on_record = [&](const engine::StepRecord& record) {
-        if (record.step == 1) stop.request_stop();
+    options.progress = [&](const engine::UnitProgress& progress) {
+        if (progress.step == 2) stop.request_stop();
     };
     options.after_step = [&](const engine::Trainer& trainer,
                              std::span<const engine::StepRecord> records) {
         plan.after_step(trainer, records);
     };
     EXPECT_EQ(
-        engine::run_unit(job_.program, job_.base, job_.dataset, key_.spec, options).error().code,
+        engine::run_unit({job_.program, job_.base, job_.dataset, key_.spec}, options).error().code,
         ErrorCode::kCancelled);
     const auto position = store_.load(key_, 1);
     ASSERT_TRUE(position.has_value());

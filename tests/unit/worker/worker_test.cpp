@@ -70,7 +70,7 @@ TEST_F(WorkerTest, ComputesCommitsAndUploadsWhatAnyoneWouldCompute) {
     const auto& submission = handler_.commitments[unit_];
     EXPECT_EQ(submission.commitment.commitment, job_.commitment(0, expected));
     EXPECT_EQ(submission.records, engine::encode_records(expected.records));
-    EXPECT_EQ(handler_.blobs.get(expected.delta_root).value(), expected.delta);
+    EXPECT_EQ(handler_.blobs.load(expected.delta.root()).value(), expected.delta);
     EXPECT_EQ(events_, (std::vector<std::string>{"started", "committed", "accepted"}));
     EXPECT_EQ(worker_->activity().phase, "idle");
 }

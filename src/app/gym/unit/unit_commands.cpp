@@ -63,7 +63,7 @@ Result<engine::UnitResult> run_with_progress(const Program& program, const engin
         if (interrupt.interrupted()) stop.request_stop();
     };
     if (resume != nullptr) resume->attach(run, stop.get_token());
-    return engine::run_unit(program, base, dataset, spec, run);
+    return engine::run_unit({program, base, dataset, spec}, run);
 }
 
 UnitFile file_of(const engine::UnitSpec& spec, const engine::UnitResult& result) {
@@ -71,7 +71,7 @@ UnitFile file_of(const engine::UnitSpec& spec, const engine::UnitResult& result)
             result.records,
             result.records_root,
             result.final_state_root,
-            result.delta_root,
+            result.delta.root(),
             result.tokens,
             result.flops};
 }
@@ -98,14 +98,15 @@ Status run(const CliContext& context, const Options& options) {
     const engine::UnitResult& result = *outcome;
     const auto document = to_json(file_of(spec, result));
     GYM_CHECK(write_file_atomic(options.unit, as_bytes(boost::json::serialize(document) + "\n")));
-    if (!options.delta_out.empty()) GYM_CHECK(write_file_atomic(options.delta_out, result.delta));
+    if (!options.delta_out.empty())
+        GYM_CHECK(write_file_atomic(options.delta_out, result.delta.bytes()));
     if (!options.state_out.empty())
         GYM_CHECK(write_file_atomic(options.state_out, engine::encode_state(result.final_state)));
     resume.finish();
     if (context.json) {
         context.print_json({{"records_root", result.records_root.hex()},
                             {"final_state_root", result.final_state_root.hex()},
-                            {"delta_root", result.delta_root.hex()},
+                            {"delta_root", result.delta.root().hex()},
                             {"tokens", result.tokens},
                             {"flops", result.flops},
                             {"last_loss", result.last_loss},
@@ -114,7 +115,7 @@ Status run(const CliContext& context, const Options& options) {
     }
     std::printf("records root       %s\n", result.records_root.hex().c_str());
     std::printf("final state root   %s\n", result.final_state_root.hex().c_str());
-    std::printf("delta root         %s\n", result.delta_root.hex().c_str());
+    std::printf("delta root         %s\n", result.delta.root().hex().c_str());
     std::printf("last loss          %.6f\n", static_cast<double>(result.last_loss));
     std::printf("written            %s\n", options.unit.c_str());
     return {};
@@ -150,7 +151,7 @@ std::optional<engine::RecordDifference> first_difference(const UnitFile& claimed
     if (auto d = compare("records_root", result.records_root, claimed.records_root)) return d;
     if (auto d = compare("final_state_root", result.final_state_root, claimed.final_state_root))
         return d;
-    if (auto d = compare("delta_root", result.delta_root, claimed.delta_root)) return d;
+    if (auto d = compare("delta_root", result.delta.root(), claimed.delta_root)) return d;
     if (auto d = compare("tokens", result.tokens, claimed.tokens)) return d;
     return compare("flops", result.flops, claimed.flops);
 }

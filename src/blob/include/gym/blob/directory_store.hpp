@@ -12,16 +12,17 @@ namespace gym::blob {
 /// Thread-safe.
 class DirectoryStore final : public BlobStore {
   public:
-    using BlobStore::put;
     /// Creates the directory if needed. @errors kIo.
     static Result<DirectoryStore> open(const std::filesystem::path& directory);
 
-    Status put(const Digest& root, ByteView content) override;
-    Result<Bytes> get(const Digest& root) const override;
     [[nodiscard]] Result<bool> has(const Digest& root) const override;
     Status remove(const Digest& root) override;
     /// Where a blob lives or would live.
     [[nodiscard]] std::filesystem::path path_of(const Digest& root) const;
+
+  protected:
+    Status write(const Digest& root, ByteView content) override;
+    [[nodiscard]] Result<Bytes> read(const Digest& root) const override;
 
   private:
     explicit DirectoryStore(std::filesystem::path directory) : directory_(std::move(directory)) {}

@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "gym/blob/verified_blob.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/crypto/key.hpp"
+#include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
 
 namespace gym::coordinator {
@@ -45,9 +48,18 @@ class Compute {
     /// The parts of a round record that disputes of units beginning from `base` depend on.
     [[nodiscard]] virtual Result<RoundRoots> round_roots(ByteView program, ByteView base) = 0;
 
-    /// Checks that `delta` decodes and fits the program. @return its Euclidean norm (NaN possible).
-    /// @errors kMalformed, kShapeMismatch.
-    [[nodiscard]] virtual Result<double> delta_norm(ByteView program, ByteView delta) = 0;
+    /// A delta that check_delta() took. It stays decoded for everything that is asked of it; only
+    /// the Compute that made it can use it.
+    class Delta {
+      public:
+        virtual ~Delta() = default;
+        /// The Euclidean norm; NaN possible. Reads every element.
+        [[nodiscard]] virtual double norm() const = 0;
+    };
+    using DeltaPtr = std::shared_ptr<const Delta>;
+    /// Decodes a delta of the program. @errors kMalformed, kShapeMismatch.
+    [[nodiscard]] virtual Result<DeltaPtr> check_delta(ByteView program,
+                                                       const blob::VerifiedBlob& delta) = 0;
 
     struct Aggregated {
         RootedBytes program;  ///< the outer step for this number of deltas
@@ -55,11 +67,16 @@ class Compute {
         Bytes records;  ///< encoded step records
         Digest records_root;
         std::uint64_t flops = 0;
+
+        [[nodiscard]] protocol::UnitRoots roots() const {
+            return {records_root, base.root, momentum.root};
+        }
     };
     /// The outer step over at least one delta.
+    /// @param program the job's train program, of which the outer step's is made.
     [[nodiscard]] virtual Result<Aggregated> aggregate(ByteView program, ByteView base,
                                                        ByteView momentum,
-                                                       const std::vector<Bytes>& deltas) = 0;
+                                                       const std::vector<DeltaPtr>& deltas) = 0;
 
     /// Mean validation loss in nats per token.
     [[nodiscard]] virtual Result<double> evaluate(ByteView evaluate_program, ByteView base,
@@ -79,9 +96,7 @@ class Compute {
         ByteView committed, ByteView recomputed) = 0;
 
     struct Reexecuted {
-        Digest records_root;
-        Digest final_state_root;
-        Digest delta_root;
+        protocol::UnitRoots roots;
         Digest trace;  ///< protocol::trace_at() for the challenge, zero without one
     };
     /// Runs a train unit again: the referee of a dispute, the audit of a report (`challenge` is the

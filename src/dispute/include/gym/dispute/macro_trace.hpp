@@ -58,8 +58,9 @@ class MacroTrace {
     /// the primitives of op `op`.
     /// @errors of trace_step(); kOutOfRange if there is no such op; kIo where large tensors find no
     /// room; kInternal if the primitives' bits are not the fused kernel's (see claim_fused).
-    [[nodiscard]] static Result<MacroTrace> create(const Unit& unit, const TraceProgram& trace,
-                                                   const StepTrace& step, std::uint32_t op,
+    [[nodiscard]] static Result<MacroTrace> create(const engine::Unit& unit,
+                                                   const TraceProgram& trace, const StepTrace& step,
+                                                   std::uint32_t op,
                                                    const MacroOptions& options = {});
 
     /// Tensor root of every primitive's output. Their Merkle root is the root of the macro op's

@@ -18,14 +18,6 @@
 /// of the trace leaves of one step. Nothing of it is kept while a unit is trained.
 namespace gym::dispute {
 
-/// A unit with its inputs, borrowed during a call.
-struct Unit {
-    const program::Program& train;
-    const engine::State& base;
-    const blob::Dataset& dataset;
-    const engine::UnitSpec& spec;
-};
-
 /// Options that do not change a bit of the results.
 struct RerunOptions {
     engine::EngineOptions engine;
@@ -44,15 +36,16 @@ struct UnitStates {
 
 /// Runs the whole unit once and hashes the state after every step.
 /// @errors of run_unit().
-[[nodiscard]] Result<UnitStates> unit_states(const Unit& unit, const RerunOptions& options = {});
+[[nodiscard]] Result<UnitStates> unit_states(const engine::Unit& unit,
+                                             const RerunOptions& options = {});
 
 /// The training state before step `step`, by running all steps before it.
 /// @errors of run_unit(); kOutOfRange if the unit has no such step.
-[[nodiscard]] Result<engine::State> state_before(const Unit& unit, std::uint64_t step,
+[[nodiscard]] Result<engine::State> state_before(const engine::Unit& unit, std::uint64_t step,
                                                  const RerunOptions& options = {});
 
 /// The same from the state after `done` steps on. @errors also kShapeMismatch.
-[[nodiscard]] Result<engine::State> state_before(const Unit& unit, std::uint64_t step,
+[[nodiscard]] Result<engine::State> state_before(const engine::Unit& unit, std::uint64_t step,
                                                  engine::State after_done, std::uint64_t done,
                                                  const RerunOptions& options = {});
 
@@ -74,14 +67,14 @@ using LeafSink = std::function<void(std::uint32_t leaf, ByteView bytes)>;
 /// Runs step `step` from the state before it, with the engine's fused kernels.
 /// @errors of run_unit(); kOutOfRange if the unit has no such step; kShapeMismatch if `before` is
 /// not a training state of the program.
-[[nodiscard]] Result<StepTrace> trace_step(const Unit& unit, const TraceProgram& trace,
+[[nodiscard]] Result<StepTrace> trace_step(const engine::Unit& unit, const TraceProgram& trace,
                                            std::uint64_t step, engine::State before,
                                            const engine::EngineOptions& options = {},
                                            const LeafSink& sink = {});
 
 /// Only the trace leaf roots of that step. @errors as trace_step().
-[[nodiscard]] Result<std::vector<Digest>> leaf_roots(const Unit& unit, const TraceProgram& trace,
-                                                     std::uint64_t step,
+[[nodiscard]] Result<std::vector<Digest>> leaf_roots(const engine::Unit& unit,
+                                                     const TraceProgram& trace, std::uint64_t step,
                                                      const engine::State& before,
                                                      const engine::EngineOptions& options = {},
                                                      const LeafSink& sink = {});

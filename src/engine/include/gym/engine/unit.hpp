@@ -9,6 +9,7 @@
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/engine/delta.hpp"
 #include "gym/engine/engine.hpp"
 #include "gym/engine/positions.hpp"
 #include "gym/engine/record.hpp"
@@ -37,6 +38,17 @@ struct UnitSpec {
     friend bool operator==(const UnitSpec&, const UnitSpec&) = default;
 };
 
+/// A unit with its inputs, borrowed during a call.
+struct Unit {
+    const program::Program& train;
+    const State& base;
+    const blob::Dataset& dataset;
+    const UnitSpec& spec;
+};
+/// Whether the inputs are the spec's. @errors kMismatch: one does not hash to the root that the
+/// spec names; kInvalidArgument: zero steps; kOutOfRange: more than kUnitStepsMax.
+Status check_inputs(const Unit& unit, unsigned threads);
+
 struct UnitProgress {
     std::uint64_t step = 0;  ///< steps done
     std::uint64_t steps = 0;
@@ -51,17 +63,40 @@ struct UnitPosition {
     std::vector<StepRecord> records;
 };
 
+/// Steps `begin` to `end` - 1 of a unit.
+struct StepRange {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+};
+
+/// Nothing here changes a bit.
+struct StepOptions {
+    EngineOptions engine;
+    std::function<void(const UnitProgress&)> progress;  ///< after every step
+    /// After every step and `progress`: the trainer, whose state() it may ask for, and the step's
+    /// record. Its error ends the run.
+    std::function<Status(const Trainer&, const StepRecord&)> after_step;
+    std::function<void(const TraceEntry&)> trace;  ///< the macro outputs of `trace_step`
+    std::uint64_t trace_step = ~std::uint64_t{0};  ///< none by default
+    std::stop_token cancel;  ///< looked at before the first and after every step
+};
+
+/// Runs steps of a unit from the training state before them: the loop under every run of a unit,
+/// whoever runs it and why. Does not check the inputs (check_inputs()).
+/// @errors of Trainer::create() and Trainer::step(); kCancelled; those of after_step.
+[[nodiscard]] Result<Trainer> run_steps(const Unit& unit, State before, const StepRange& steps,
+                                        const StepOptions& options);
+
 struct RunOptions {
     EngineOptions engine;
     /// Goes on from here; borrowed during the call. nullptr: from the base state.
     const UnitPosition* resume = nullptr;
-    /// After every step, after the two below: the trainer, whose state() it may ask for, and all
-    /// records so far, borrowed.
-    std::function<void(const Trainer&, std::span<const StepRecord>)> after_step;
     std::function<void(const UnitProgress&)> progress;  ///< after every step
-    std::function<void(const StepRecord&)> on_record;   ///< after every step
-    std::function<void(const TraceEntry&)> trace;       ///< the macro outputs of `trace_step`
-    std::uint64_t trace_step = ~std::uint64_t{0};       ///< none by default
+    /// After every step and `progress`: the trainer, whose state() it may ask for, and all records
+    /// so far, borrowed.
+    std::function<void(const Trainer&, std::span<const StepRecord>)> after_step;
+    std::function<void(const TraceEntry&)> trace;  ///< the macro outputs of `trace_step`
+    std::uint64_t trace_step = ~std::uint64_t{0};  ///< none by default
     std::stop_token cancel;  ///< looked at before the first and after every step
 };
 
@@ -70,37 +105,21 @@ struct UnitResult {
     Digest records_root;
     State final_state;  ///< the training state after the last step
     Digest final_state_root;
-    Bytes delta;  ///< codec 0, see encode_delta
-    Digest delta_root;
-    std::uint32_t delta_norm_bits = 0;  ///< exact L2 norm of the delta (see delta_norm_bits)
+    blob::VerifiedBlob delta;  ///< codec 0, see encode_delta()
     std::uint64_t tokens = 0;
     std::uint64_t flops = 0;
     float last_loss = 0;
 };
 
 /// Runs a unit. The inner optimizer state is fresh.
-/// @errors kMismatch: program, dataset or base state do not hash to the spec's roots.
-/// kInvalidArgument: zero steps, zero batch. kOutOfRange: too many steps, the dataset shorter than
-/// one window, memory. kCancelled. Of a position to go on from: kMismatch unless its records are
-/// those of the first steps in order, and its state hashes to the last record's root where there is
-/// one; kShapeMismatch.
-[[nodiscard]] Result<UnitResult> run_unit(const program::Program& train, const State& base,
-                                          const blob::Dataset& dataset, const UnitSpec& spec,
-                                          const RunOptions& options = {});
-
-inline constexpr std::uint32_t kDeltaCodecRaw = 0;
-
-/// Codec 0: theta_end - theta_base per element (one f32 subtraction), parameters in slot order,
-/// canonical bytes. `end` may be a training state or a base state.
-[[nodiscard]] Result<Bytes> encode_delta(const program::Program& train, const State& base,
-                                         const State& end);
-/// The delta's tensors, shaped like the program's parameters. @errors kMalformed, kShapeMismatch.
-[[nodiscard]] Result<State> decode_delta(const program::Program& train, ByteView delta);
-/// Bits of sqrt of the exact sum of squares over all elements; NaN if any element is not finite.
-/// Inclusion rules compare it with a bound: `!(norm <= bound)` rejects NaN too.
-[[nodiscard]] std::uint32_t delta_norm_bits(const State& delta);
+/// @errors of check_inputs() and run_steps(); kInvalidArgument: zero batch; kOutOfRange: the
+/// dataset is shorter than one window, memory. Of a position to go on from: kMismatch unless its
+/// records are those of the first steps in order, and its state hashes to the last record's root
+/// where there is one; kShapeMismatch.
+[[nodiscard]] Result<UnitResult> run_unit(const Unit& unit, const RunOptions& options = {});
 
 struct AggregateResult {
+    program::Program program;  ///< the outer step over this number of deltas, derived from `train`
     State base;
     State momentum;
     Digest base_root;
@@ -110,12 +129,15 @@ struct AggregateResult {
     std::uint64_t flops = 0;
 };
 
-/// The outer step as a unit of its own: exact mean of `deltas` (decoded, slot order) and Nesterov.
-/// `train` is the job's program; `momentum` may be empty (zeros: round 0).
-/// @errors kShapeMismatch, kInvalidArgument for no deltas.
+/// The outer step as a unit of its own: exact mean of `deltas` (in slot order) and Nesterov.
+/// @param train the job's train program, whose outer constants and parameters define the step; not
+/// an aggregate program, which is derived here and returned.
+/// @param momentum the state after the last round; empty: zeros (round 0).
+/// @errors kInvalidArgument: no deltas, more than program::kDeltasMax, or not a train program;
+/// kShapeMismatch: base, momentum or a delta is not the program's.
 [[nodiscard]] Result<AggregateResult> run_aggregate(const program::Program& train,
                                                     const State& base, const State& momentum,
-                                                    std::span<const State> deltas,
+                                                    std::span<const Delta> deltas,
                                                     const EngineOptions& options = {});
 
 /// All-zero momentum shaped like `base`.

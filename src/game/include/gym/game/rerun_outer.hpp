@@ -4,14 +4,15 @@
 #include <memory>
 #include <optional>
 
+#include "gym/blob/verified_blob.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/game/outer_work.hpp"
 #include "gym/game/rerun_work.hpp"
 
 namespace gym::game {
 
-/// Loads a delta's bytes. @errors of the source; kNotFound.
-using DeltaSource = std::function<Result<Bytes>(const OuterDelta& delta)>;
+/// Finds a delta by its root. @errors of the store or peer that has it; kNotFound.
+using DeltaSource = std::function<Result<blob::VerifiedBlob>(const OuterDelta& delta)>;
 
 /// An aggregate unit with its inputs; all but the last three are borrowed.
 struct OuterInputs {

@@ -31,7 +31,7 @@ class RerunWork final : public UnitWork {
   public:
     /// @param unit its parts outlive the object.
     /// @errors of trace_program(); kShapeMismatch if the base state is not the program's.
-    [[nodiscard]] static Result<std::unique_ptr<RerunWork>> create(const dispute::Unit& unit,
+    [[nodiscard]] static Result<std::unique_ptr<RerunWork>> create(const engine::Unit& unit,
                                                                    RerunWorkOptions options = {});
     ~RerunWork() override;
 
@@ -64,7 +64,7 @@ class RerunWork final : public UnitWork {
         std::uint32_t op = 0;
         friend bool operator==(const MacroPlace&, const MacroPlace&) = default;
     };
-    RerunWork(const dispute::Unit& unit, dispute::TraceProgram trace, const engine::State& fresh,
+    RerunWork(const engine::Unit& unit, dispute::TraceProgram trace, const engine::State& fresh,
               RerunWorkOptions options);
     dispute::RerunOptions rerun_options();
     Status keep(std::uint64_t steps, const engine::Trainer& trainer);
@@ -74,7 +74,7 @@ class RerunWork final : public UnitWork {
     Result<dispute::MacroTrace*> macro(std::uint32_t step, std::uint32_t leaf);
     Result<MacroPlace> place_of(std::uint32_t step, std::uint32_t leaf) const;
 
-    dispute::Unit unit_;
+    engine::Unit unit_;
     dispute::TraceProgram trace_;
     dispute::TraceTrees records_;
     RerunWorkOptions options_;

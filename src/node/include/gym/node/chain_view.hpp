@@ -10,13 +10,14 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/node/node_config.hpp"
+#include "gym/node/timer.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "gym/records/network.hpp"
 
 namespace gym::node {
 
-/// A node's own reads of the chain, so that it need not believe the coordinator. Every
-/// call: @errors kUnavailable or kTimeout when the chain does not answer.
+/// What a node reads from the chain itself, so that it need not trust the coordinator. @errors of
+/// every call: kUnavailable or kTimeout when the chain does not answer.
 class ChainView {
   public:
     struct Round {
@@ -26,17 +27,17 @@ class ChainView {
     struct Epoch {
         Digest commitments_root;
         std::uint32_t count = 0;
-        std::uint64_t block = 0;  ///< that holds the root
+        std::uint64_t block = 0;  ///< the block with the root
     };
     virtual ~ChainView() = default;
 
-    /// Whether this is the chain, and the contract is there. @errors also kMismatch (another
+    /// Checks that this is the right chain and has the contract. @errors also kMismatch (another
     /// chain), kNotFound (no contract at the address).
     virtual Status check() = 0;
     /// Absent: not posted (yet).
     virtual Result<std::optional<Round>> round(const Digest& job_id, std::uint64_t round) = 0;
     virtual Result<std::optional<Epoch>> epoch(std::uint64_t epoch) = 0;
-    /// prevrandao of a block; absent while the chain has not come so far.
+    /// prevrandao of a block; absent while the chain has not reached it.
     virtual Result<std::optional<Digest>> randomness(std::uint64_t block) = 0;
 };
 
@@ -46,13 +47,13 @@ struct ChainViewConfig {
     Address commitment_log;
 };
 /// Over a node's JSON-RPC and the CommitmentLog contract. Does not connect.
-/// @errors kInvalidArgument for a URL that is none.
+/// @errors kInvalidArgument: rpc_url is not a URL.
 [[nodiscard]] Result<std::unique_ptr<ChainView>> make_chain_view(const ChainViewConfig& config);
 
-/// Waits until the chain holds a record for the record's round, at most `wait_max`.
-/// @errors kMismatch when it holds another one; kUnavailable when there is none in time, or no
-/// chain; kCancelled.
-Status wait_for_round(ChainView& chain, const protocol::RoundRecord& record,
+/// Waits until the chain holds this record for its round, at most `wait_max`.
+/// @errors kMismatch: the chain holds another record; kUnavailable: it holds none in time, or does
+/// not answer; kCancelled.
+Status wait_for_round(ChainView& chain, Timer& timer, const protocol::RoundRecord& record,
                       std::chrono::milliseconds wait_max, const std::stop_token& stop);
 
 /// The chain that `config` names, checked against the one that the coordinator's `network` works

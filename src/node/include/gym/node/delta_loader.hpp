@@ -17,13 +17,13 @@
 
 namespace gym::node {
 
-/// A round whose deltas are looked at; borrowed.
+/// A round whose deltas are loaded; borrowed.
 struct DeltaRound {
     const protocol::RoundRecord& record;
     const records::UnitInputs& inputs;  ///< of its train units
 };
 
-/// A delta that running its unit does not give: whoever committed to it is at fault.
+/// A delta that its unit does not give when it is run: the worker who committed to it is at fault.
 struct WrongDelta {
     game::OuterDelta claimed;
     Digest computed;     ///< root of what the unit gives
@@ -36,37 +36,38 @@ struct DeltaRunOptions {
     std::stop_token stop;
 };
 
-/// The deltas that an aggregate was made from. A coordinator that gives one to nobody hides nothing
-/// by it: a delta is a pure function of round record and slot, so its unit is run again. Remembers
-/// what it found of the last kRoundsMax rounds. Not thread-safe.
+/// Loads the deltas that an aggregate was made from. A coordinator that withholds one hides
+/// nothing: a delta is a pure function of round record and slot, so the loader runs its unit again.
+/// Remembers its findings about the last kRoundsMax rounds. Not thread-safe.
 class DeltaLoader {
   public:
-    /// Failures that may pass, such as a coordinator that does not answer, in a row of one delta;
-    /// then its unit is run again.
+    /// Transient failures in a row for one delta, such as a coordinator that does not answer, after
+    /// which its unit is run again.
     static constexpr unsigned kTriesMax = 5;
-    /// Rounds may alternate: no round is forgotten while several are asked about.
+    /// Rounds that are remembered, for callers that ask about several in turns.
     static constexpr std::size_t kRoundsMax = 8;
 
     /// Both must outlive the loader.
     DeltaLoader(rpc::BlobCache& cache, InputLoader& inputs) : cache_(cache), inputs_(inputs) {}
 
-    /// From disk or from the coordinator; nothing is run. @errors those of BlobCache::fetch; from
-    /// the kTriesMax-th on a failure that may pass is kNotFound.
-    Result<Bytes> fetch(const DeltaRound& round, const game::OuterDelta& delta);
-    /// From disk, from the coordinator, or by run_again(): at once if it is not found or not of its
-    /// root. Without a dataset among the round's inputs nothing is run again.
-    /// @errors those of BlobCache::fetch for the first kTriesMax - 1 failures that may pass; those
-    /// of run_again().
-    Result<Bytes> load(const DeltaRound& round, const game::OuterDelta& delta,
-                       const DeltaRunOptions& options);
-    /// The delta computed from the unit in its slot, if it has the right root; it is kept as if it
-    /// had been fetched, unless the disk does not take it. @errors kMismatch: it is another one, or
-    /// the round has no such slot; those of InputLoader::load_train and run_unit.
-    Result<Bytes> run_again(const DeltaRound& round, const game::OuterDelta& delta,
-                            const DeltaRunOptions& options);
-    /// Those of the last round that were asked for since the last call, until they are settled.
+    /// Reads a delta from disk or from the coordinator; runs nothing. @errors those of
+    /// BlobCache::fetch; from the kTriesMax-th transient failure on, kNotFound.
+    Result<blob::VerifiedBlob> fetch(const DeltaRound& round, const game::OuterDelta& delta);
+    /// As fetch(), else run_again(): at once if the delta is not found or does not have its root.
+    /// Runs nothing if the round's inputs name no dataset.
+    /// @errors those of BlobCache::fetch for the first kTriesMax - 1 transient failures; those of
+    /// run_again().
+    Result<blob::VerifiedBlob> load(const DeltaRound& round, const game::OuterDelta& delta,
+                                    const DeltaRunOptions& options);
+    /// Runs the unit in the delta's slot and keeps its delta as if it had been fetched; a disk that
+    /// is full does not lose it. @errors kMismatch: the unit gives another delta, or the round has
+    /// no such slot; those of InputLoader::load_train and execution::run_train.
+    Result<blob::VerifiedBlob> run_again(const DeltaRound& round, const game::OuterDelta& delta,
+                                         const DeltaRunOptions& options);
+    /// The wrong deltas of the last round that were asked for since the last call and are not
+    /// settled.
     [[nodiscard]] std::vector<WrongDelta> take_wrong();
-    /// This one of the last round is in good hands: take_wrong() names it no more.
+    /// The caller has dealt with this delta of the last round: take_wrong() no longer names it.
     void settle(const game::OuterDelta& wrong);
 
   private:
@@ -81,7 +82,7 @@ class DeltaLoader {
         std::map<game::OuterDelta, Wrong> wrong;
         std::map<Digest, unsigned> tries;  ///< that failed
     };
-    /// Data of the round, which becomes the most recent one.
+    /// The findings about a round, which is the last round from now on.
     Findings& begin(const DeltaRound& round);
     /// @errors kMismatch: it is known to be wrong.
     Status check_known(const DeltaRound& round, const game::OuterDelta& delta);

@@ -11,31 +11,32 @@
 
 namespace gym::node {
 
-/// A node's side of disputes on chain, in a thread of its own: a game's clock does not wait for the
-/// unit that the node works on. Everything it needs is in the data directory (disputes/,
-/// transactions.sqlite), so a node that was killed resumes its games.
+/// Plays a node's side of disputes on chain, in a thread of its own: a game's clock does not wait
+/// for the unit that the node works on. Keeps everything it needs in the data directory (disputes/,
+/// transactions.sqlite), so a node that was killed continues its games.
 class DisputeThread {
   public:
     using OnEvent = std::function<void(const player::PlayerEvent&)>;  ///< from its thread
-    /// nullptr if `config` names no dispute_game and the node has nothing to lose without. Warns of
-    /// what the node lacks for a game's gas or bond. `coordinator` must outlive the thread.
-    /// A node with claims to defend starts even if contract and network do not match: it continues
-    /// asking, plays as soon as the contract is a game, and lasting_failure() says what is wrong.
-    /// @errors kInvalidArgument: a worker with stake, or that needs one, and no dispute_game; an
-    /// address that is none or has no such contract; no chain_rpc; kMismatch: another chain or game
-    /// than the coordinator's; kIo; kMalformed: a damaged claim.
+    /// @return nullptr if `config` names no dispute_game and the node has nothing to lose without
+    /// one. Warns if the node lacks the gas or bond of a game. `coordinator` must outlive the
+    /// thread. A node with claims to defend starts even if contract and network do not fit: it
+    /// keeps asking, plays as soon as the contract is a game, and lasting_failure() says what is
+    /// wrong.
+    /// @errors kInvalidArgument: a worker has or needs stake, and there is no dispute_game; the
+    /// address is malformed or holds no such contract; no chain_rpc; kMismatch: the coordinator
+    /// works with another chain or game; kIo; kMalformed: a claim on disk is damaged.
     static Result<std::unique_ptr<DisputeThread>> start(const NodeConfig& config,
                                                         const records::NetworkDescription& network,
                                                         rpc::Coordinator& coordinator,
                                                         const crypto::PrivateKey& key,
                                                         player::Role role, OnEvent on_event);
-    virtual ~DisputeThread() = default;  ///< stops it; a unit that is run again is given up
+    virtual ~DisputeThread() = default;  ///< stops it, and any unit that it runs again
 
-    /// Adds a claim to defend or to challenge. Thread-safe.
+    /// Where the node files the units that it defends or challenges. Thread-safe.
     [[nodiscard]] virtual player::ClaimStore& claims() = 0;
-    /// Why games about new units could not be played here until somebody changes something: nothing
-    /// more may be signed. Found at any time, since the chain may be away at the start.
-    /// Thread-safe. @errors kInvalidArgument, kMismatch as of start().
+    /// The reason why this node cannot play games about new units until its settings change; it
+    /// must not sign until then. May appear at any time, since the chain may not answer at the
+    /// start. Thread-safe. @errors kInvalidArgument, kMismatch as of start().
     [[nodiscard]] virtual Status lasting_failure() const = 0;
 };
 

@@ -13,8 +13,8 @@
 
 namespace gym::node {
 
-/// How a node (worker or verifier) is set up: a YAML file (deploy/config/worker.yaml explains every
-/// key), most keys of which a flag may override.
+/// The configuration of a node (worker or verifier): a YAML file (deploy/config/worker.yaml
+/// explains every key), most keys of which a flag may override.
 struct NodeConfig {
     std::string coordinator = "127.0.0.1:7600";
     std::string tls_ca_file;
@@ -52,12 +52,13 @@ struct NodeConfig {
 
 /// The passphrase from the file, else from GYM_PASSPHRASE, else asked on the terminal (`confirm`:
 /// twice).
-/// @errors kInvalidArgument when there is none of them.
+/// @errors kInvalidArgument if there is neither file, variable nor terminal.
 [[nodiscard]] Result<crypto::SecretBytes> read_passphrase(const NodeConfig& config, bool confirm);
 
-/// The address of that key, which takes no passphrase. @errors as load_key().
+/// The address of the node's key; needs no passphrase. @errors as load_key().
 [[nodiscard]] Result<Address> key_address(const NodeConfig& config);
-/// The node's key from its keystore. @errors kNotFound with what to run, kPermissionDenied.
+/// The node's key from its keystore. @errors kNotFound with the command that creates one,
+/// kPermissionDenied.
 [[nodiscard]] Result<crypto::PrivateKey> load_key(const NodeConfig& config);
 
 }  // namespace gym::node

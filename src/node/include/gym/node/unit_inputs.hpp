@@ -6,6 +6,7 @@
 #include "gym/common/result.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/execution/run.hpp"
 #include "gym/program/program.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "gym/records/task.hpp"
@@ -13,14 +14,7 @@
 
 namespace gym::node {
 
-/// Inputs of a train unit, every part checked against the round record.
-struct TrainInputs {
-    std::shared_ptr<const program::Program> program;
-    std::shared_ptr<const blob::Dataset> dataset;
-    engine::State base;
-};
-
-/// Loads inputs, and keeps program and dataset of the last job decoded. Not thread-safe.
+/// Loads the inputs of units, and keeps the last program and dataset decoded. Not thread-safe.
 class InputLoader {
   public:
     /// `cache` must outlive the loader.
@@ -29,9 +23,9 @@ class InputLoader {
     /// @errors kMismatch when a blob is not what the record fixes (roots, tokens and FLOPs per
     /// step, codec); kOutOfRange for more steps than allowed; those of BlobCache::fetch and of the
     /// decoders.
-    Result<TrainInputs> load_train(const protocol::RoundRecord& record,
-                                   const records::UnitInputs& inputs,
-                                   const rpc::BlobCache::Progress& progress = {});
+    Result<execution::TrainInputs> load_train(const protocol::RoundRecord& record,
+                                              const records::UnitInputs& inputs,
+                                              const rpc::BlobCache::Progress& progress = {});
     /// A round's base state; trace root and initial state root of the record are what program and
     /// base state give. @errors as above.
     Result<engine::State> load_base(const protocol::RoundRecord& record,

@@ -37,6 +37,19 @@ struct UnitCommitment {
     friend bool operator==(const UnitCommitment&, const UnitCommitment&) = default;
 };
 
+/// What two runs of one unit are compared by: equal for everybody who computes it.
+struct UnitRoots {
+    Digest records;      ///< over the step records
+    Digest final_state;  ///< of an aggregate: the next base state
+    Digest delta;        ///< of an aggregate: the next momentum
+
+    friend bool operator==(const UnitRoots&, const UnitRoots&) = default;
+};
+[[nodiscard]] UnitRoots roots_of(const UnitCommitment& commitment);
+/// The first root in which two runs differ.
+enum class Difference : std::uint8_t { kNone, kRecords, kFinalState, kDelta };
+[[nodiscard]] Difference compare(const UnitRoots& claimed, const UnitRoots& computed);
+
 struct SignedCommitment {
     UnitCommitment commitment;
     crypto::Signature signature;

@@ -52,6 +52,8 @@ struct Report {
     friend bool operator==(const Report&, const Report&) = default;
 };
 
+[[nodiscard]] UnitRoots roots_of(const Report& report);
+
 /// The commit half of commit-reveal: SHA-256 over a domain tag, the beacon and every field.
 [[nodiscard]] Digest report_digest(const Digest& beacon, const Report& report);
 
@@ -59,9 +61,5 @@ struct Report {
 /// not the verifier's own.
 Status check_reveal(const crypto::Eip712Domain& domain, const Digest& beacon,
                     const Digest& committed, const Report& report);
-
-/// Whether re-execution gave what the worker committed to, bit for bit.
-enum class Difference : std::uint8_t { kNone, kRecords, kFinalState, kDelta };
-[[nodiscard]] Difference compare(const UnitCommitment& commitment, const Report& report);
 
 }  // namespace gym::protocol

@@ -22,7 +22,7 @@ class BlobCache {
     /// The blob from disk or from the coordinator, checked against `root` either way.
     /// @errors kMismatch if what the coordinator sends does not hash to `root`; kNotFound; kIo;
     /// those of the connection.
-    Result<Bytes> fetch(const Digest& root, const Progress& progress = {});
+    Result<blob::VerifiedBlob> fetch(const Digest& root, const Progress& progress = {});
     [[nodiscard]] blob::DirectoryStore& store() { return store_; }
 
   private:

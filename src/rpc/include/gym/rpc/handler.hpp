@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "gym/blob/verified_blob.hpp"
 #include "gym/records/network.hpp"
 #include "gym/records/node.hpp"
 #include "gym/records/task.hpp"
@@ -33,8 +34,7 @@ class NodeHandler {
     /// Whether `caller` may upload `size_bytes` under `root`, asked before the first byte is read.
     virtual Status allow_upload(const Address& caller, const Digest& root,
                                 std::uint64_t size_bytes) = 0;
-    /// `content` has been checked against `root`.
-    virtual Status put_blob(const Address& caller, const Digest& root, ByteView content) = 0;
+    virtual Status put_blob(const Address& caller, const blob::VerifiedBlob& blob) = 0;
 
     virtual Result<records::CommitmentAck> submit_commitment(
         const Address& caller, const records::CommitmentSubmission& submission) = 0;

@@ -42,8 +42,8 @@ using DeltaNorm = std::function<Result<double>(std::uint32_t slot, const Digest&
 /// Whether an aggregate was made from what the rule of inclusion says (protocol::include_deltas):
 /// each of its deltas is a commitment's under the epoch, and each accepted unit's is in it. What
 /// may have been accepted only later is not missed: those units have a reason.
-/// @param norm_of asked about deltas that are missing. Who accepted one must still show it: without
-/// its norm it is missed.
+/// @param norm_of asked about deltas that are missing. A coordinator that accepted a delta must
+/// still show it: one without a norm counts as left out.
 /// @return one sentence for each delta. @errors those of `norm_of` that may pass
 /// (node::is_transient), after all deltas were asked about.
 [[nodiscard]] Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggregate,

@@ -15,13 +15,11 @@
 
 namespace gym::verifier {
 
-/// Result of re-executing a unit.
+/// What running a unit again gave.
 struct Reexecution {
+    protocol::UnitRoots roots;
     std::vector<engine::StepRecord> records;
-    Digest records_root;
-    Digest final_state_root;
-    Digest delta_root;
-    Digest trace;  ///< protocol::trace_digest over this verifier's own positions
+    Digest trace;  ///< protocol::trace_at() at this verifier's own positions
 };
 
 struct ReexecutionOptions {

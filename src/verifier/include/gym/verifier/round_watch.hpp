@@ -11,7 +11,7 @@
 
 namespace gym::verifier {
 
-/// A round whose aggregate this verifier was shown: the next round's record must go on from it.
+/// A round whose aggregate this verifier was shown: the next round's record must continue from it.
 struct WatchedRound {
     protocol::RoundRecord record;
     protocol::SignedCommitment commitment;        ///< to its aggregate

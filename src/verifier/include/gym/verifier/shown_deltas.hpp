@@ -8,8 +8,9 @@
 #include "gym/protocol/round_record.hpp"
 #include "gym/records/task.hpp"
 
-// Nobody signs a task's list of deltas. A node that plays a game based on a list that
-// the coordinator did not commit to loses it: these say when a list is the commitment's.
+// Nobody signs a task's list of deltas. A verifier that plays a game for a list that the
+// coordinator did not commit to loses the game: these functions say when a list is the
+// commitment's.
 
 namespace gym::verifier {
 

@@ -22,8 +22,8 @@ namespace gym::verifier {
 
 /// "started", "resumed", "reported", "verified", "differs", "challenged", "dropped";
 /// "contradiction" when the coordinator's sample is not the beacon's, its aggregate is not made
-/// from what the rules say or from other deltas than it shows, a task about it is refused, or its
-/// next round does not go on from it.
+/// from what the rules say or from the deltas that it shows, a task about it is refused, or the
+/// next round does not continue from it.
 struct VerifierEvent {
     std::string name;
     protocol::UnitKey unit;
@@ -35,19 +35,19 @@ struct VerifierOptions {
     std::filesystem::path data_dir;  ///< blobs/, reports/ and rounds/ below it
     engine::EngineOptions engine;
     std::chrono::milliseconds poll_wait{10'000};
-    /// Asked before a unit is re-executed; nullptr: the coordinator's word counts. Must outlive the
-    /// verifier.
+    /// Checked before a unit is run again; nullptr: the verifier trusts the coordinator. Must
+    /// outlive the verifier.
     node::ChainView* chain = nullptr;
     std::uint32_t beacon_delay_blocks = 0;  ///< 0: what the coordinator says
-    /// Where units are left that differ, to be challenged on chain; nullptr: nowhere. Must outlive
+    /// Where differing units are filed, to be challenged on chain; nullptr: nowhere. Must outlive
     /// the verifier.
     player::ClaimStore* claims = nullptr;
     std::function<void(const VerifierEvent&)> on_event;  ///< from the verifier's thread
     std::function<void(const engine::UnitProgress&)> on_progress;
 };
 
-/// Re-executes the units it is assigned and reports under commit-reveal. Not thread-safe, except
-/// activity().
+/// Runs the units that it is assigned again and reports under commit-reveal. Not thread-safe,
+/// except activity().
 class Verifier {
   public:
     /// `coordinator` and `key` must outlive the verifier. @errors kIo.

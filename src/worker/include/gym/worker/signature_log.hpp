@@ -30,8 +30,8 @@ class SignatureLog {
 
     /// The signature made for `unit`. @errors kIo; kMalformed naming a damaged file.
     [[nodiscard]] Result<std::optional<Signed>> find(const protocol::UnitKey& unit);
-    /// Notes what is about to be signed; the same again is no error.
-    /// @errors kConflict when something else was signed for `unit`; as find().
+    /// Notes what is about to be signed. Noting the same again succeeds.
+    /// @errors kConflict: something else was signed for `unit`; as find().
     Status add(const protocol::UnitKey& unit, const Signed& what);
 
   private:

@@ -16,7 +16,7 @@
 
 namespace gym::worker {
 
-/// A worker's durable record of a computed unit.
+/// A unit that a worker has signed for, with all that it must not forget about it.
 struct JournalEntry {
     protocol::UnitKey unit;
     protocol::RoundRecord record;

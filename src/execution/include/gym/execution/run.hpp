@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gym/blob/dataset.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/crypto/key.hpp"
+#include "gym/engine/unit.hpp"
+#include "gym/program/program.hpp"
+#include "gym/protocol/commitment.hpp"
+#include "gym/protocol/report.hpp"
+#include "gym/protocol/round_record.hpp"
+
+/// Units as their round record defines them. Workers run them, and verifiers, referees, auditors
+/// and players run them again, all by these functions: none can mean another unit, or another
+/// result, by the same record.
+namespace gym::execution {
+
+/// The engine's terms for the train unit in a slot of a round.
+[[nodiscard]] engine::UnitSpec unit_spec(const protocol::RoundRecord& record, std::uint32_t slot);
+
+/// Decoded inputs of a round's train units. Program and dataset are shared with other rounds.
+struct TrainInputs {
+    std::shared_ptr<const program::Program> program;
+    std::shared_ptr<const blob::Dataset> dataset;
+    engine::State base;
+};
+
+struct TrainRun {
+    engine::UnitResult result;
+    Digest trace;  ///< for a report (protocol::trace_at()); zero without a challenge
+
+    [[nodiscard]] protocol::UnitRoots roots() const {
+        return {result.records_root, result.final_state_root, result.delta.root()};
+    }
+};
+/// Runs the train unit in a slot. Checks every input against the record.
+/// @param options `trace` and `trace_step` are the challenge's if there is one.
+/// @param challenge a verifier's signature, which draws the positions of its report's trace;
+/// nullptr: no trace. @errors of engine::run_unit().
+[[nodiscard]] Result<TrainRun> run_train(const protocol::RoundRecord& record, std::uint32_t slot,
+                                         const TrainInputs& inputs, engine::RunOptions options = {},
+                                         const crypto::Signature* challenge = nullptr);
+
+/// Decoded inputs of a round's aggregate.
+struct AggregateInputs {
+    std::shared_ptr<const program::Program> program;  ///< the job's train program
+    engine::State base;
+    engine::State momentum;             ///< empty: zeros
+    std::vector<engine::Delta> deltas;  ///< that it includes, by slot
+};
+
+struct AggregateRun {
+    engine::AggregateResult result;
+    Digest trace;  ///< as of TrainRun
+
+    [[nodiscard]] protocol::UnitRoots roots() const {
+        return {result.records_root, result.base_root, result.momentum_root};
+    }
+};
+/// Runs a round's aggregate: the outer step over its deltas. @errors of engine::run_aggregate().
+[[nodiscard]] Result<AggregateRun> run_aggregate(const AggregateInputs& inputs,
+                                                 const engine::EngineOptions& options = {},
+                                                 const crypto::Signature* challenge = nullptr);
+/// The trace of a report on an aggregate, whose leaves are the hashes of its step records.
+[[nodiscard]] Digest aggregate_trace(std::span<const engine::StepRecord> records,
+                                     const crypto::Signature& challenge);
+
+}  // namespace gym::execution
