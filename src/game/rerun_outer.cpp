@@ -112,7 +112,7 @@ Result<TensorMemory> RerunOuter::fetch(const OuterDelta& delta) {
                                                    " bytes, the program's have " +
                                                    std::to_string(trace_.header.delta_bytes));
     if (blob.root() != delta.root)
-        return fail(ErrorCode::kMismatch, name + " is not what its root names");
+        return fail(ErrorCode::kMismatch, name + " does not have its root");
     return TensorMemory::copy(bytes, spill_for(bytes.size()));
 }
 

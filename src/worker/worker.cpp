@@ -294,7 +294,7 @@ Result<blob::VerifiedBlob> WorkerImpl::delta_of(const JournalEntry& entry,
             execute(entry.record, entry.inputs, entry.unit, From::kBase, stop));
     if (again.result.delta.root() != root)
         return fail(ErrorCode::kMismatch,
-                    "re-execution on this machine differs from what it committed to");
+                    "re-execution on this machine differs from its commitment");
     GYM_CHECK(cache_.store().put(again.result.delta));
     return again.result.delta;
 }
