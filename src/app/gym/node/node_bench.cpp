@@ -1,5 +1,6 @@
 #include "node/node_bench.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/json.hpp>
 #include <memory>

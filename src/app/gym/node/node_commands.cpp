@@ -1,3 +1,4 @@
+#include <CLI/CLI.hpp>
 #include <boost/json/array.hpp>
 #include <cstdio>
 #include <memory>

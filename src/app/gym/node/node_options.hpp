@@ -1,38 +1,35 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <optional>
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "gym/common/result.hpp"
 #include "gym/node/node_config.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace gym::app {
 
-/// The flags that every program of a node has; each overrides its key of the configuration file.
+/// The options that every command of a node has. Each one that is given overrides its key of the
+/// configuration file.
 struct NodeOptions {
     std::string config_file;
-    std::optional<std::string> coordinator;
-    std::optional<std::string> tls_ca_file;
-    std::optional<std::string> chain_rpc;
-    std::optional<std::string> commitment_log;
-    std::optional<std::string> dispute_game;
-    std::optional<std::uint32_t> checkpoint_s;
-    bool insecure = false;
-    std::optional<std::string> data_dir;
-    std::optional<std::string> keystore_file;
-    std::optional<std::string> passphrase_file;
-    std::optional<std::string> isa;
-    std::optional<std::string> device;
-    std::optional<std::string> api;
-    std::optional<unsigned> threads;
     std::string log_level = "info";
 
+    /// The command keeps pointers to this object: do not move it afterwards.
     void add_to(CLI::App& command);
-    /// The flags that were given, for another command of the same node: " --config FILE ...".
+    /// The options of the configuration that were given, for another command of the same node:
+    /// " --config FILE ...". Values that a shell would split are quoted.
     [[nodiscard]] std::string given() const;
     /// @errors as node::load_node_config.
     [[nodiscard]] Result<node::NodeConfig> resolve() const;
+
+  private:
+    node::NodeConfig values_;         ///< of the options in `given_`; all else is unused
+    std::vector<std::size_t> given_;  ///< indices in the table of options
 };
 
 }  // namespace gym::app
