@@ -236,7 +236,7 @@ TEST_F(JobCommandsTest, AQuoteAndASubmissionSayWhatTheNetworkTakes) {
     deposit(owner_, "100", "d1");
     const auto submitted = gym({"job", "submit", job_file(), "--licence", "MIT"});
     EXPECT_EQ(submitted.exit_code, 0) << submitted.err;
-    EXPECT_NE(submitted.out.find("fee                40 % on top of what the work costs, 50 % of "
+    EXPECT_NE(submitted.out.find("fee                40 % on top of the cost of the work, 50 % of "
                                  "it burned"),
               std::string::npos)
         << submitted.out;

@@ -54,7 +54,7 @@ TEST_F(Restarts, AJobSurvivesTheDeathOfEveryPart) {
     options_.expected = {.final_loss_max = 5.0, .with_cheater = false};
     const auto failed = failed_checks(*report, options_.expected);
     EXPECT_TRUE(failed.empty()) << to_json(*report, failed);
-    for (const WorkerLine& worker : report->workers)
+    for (const WorkerSummary& worker : report->workers)
         EXPECT_EQ(worker.units_final, kRounds) << worker.name;
 
     const auto database = this->database();

@@ -279,7 +279,7 @@ TEST_F(NodeUsageTest, StatusTellsANodeThatDoesNotRunFromAnIdleOne) {
     EXPECT_NE(silent.text.find("not running: last heard of 60"), std::string::npos) << silent.text;
     handler_.last_seen_ms = clock_.now_ms();
     const Ended idle = node({"status"});
-    EXPECT_NE(idle.text.find("state        idle: no job is running"), std::string::npos)
+    EXPECT_NE(idle.text.find("state              idle: no job is running"), std::string::npos)
         << idle.text;
 }
 
@@ -296,7 +296,7 @@ TEST_F(NodeUsageTest, RegisteringSaysHowToStartAndRefusesMemoryWithoutAUnit) {
 TEST_F(NodeUsageTest, StatusShowsWhatItKnowsWhenTheApiIsAway) {
     const Ended ended = node({"status", "--api", "http://127.0.0.1:1"});
     EXPECT_EQ(ended.code, kUnavailable);
-    EXPECT_NE(ended.text.find("state        idle: no job is running"), std::string::npos);
+    EXPECT_NE(ended.text.find("state              idle: no job is running"), std::string::npos);
     EXPECT_NE(ended.text.find("balance: "), std::string::npos) << ended.text;
 }
 

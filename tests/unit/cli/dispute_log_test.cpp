@@ -79,8 +79,8 @@ GameLog course_of(std::initializer_list<std::uint8_t> transactions) {
     return out;
 }
 
-TEST(CourseNews, AreToldOnceAndAgainFromWhereTheChainChanged) {
-    CourseNews news;
+TEST(ShownEvents, AreToldOnceAndAgainFromWhereTheChainChanged) {
+    ShownEvents news;
     EXPECT_EQ(news.take(course_of({1, 2})), 0U);
     EXPECT_EQ(news.take(course_of({1, 2})), 2U);
     EXPECT_EQ(news.take(course_of({1, 2, 3, 3})), 2U);

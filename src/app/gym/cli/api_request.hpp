@@ -13,8 +13,7 @@ inline constexpr std::uint32_t kApiTimeoutMs = 10'000;
 
 /// GET of `path` ("/v1/accounts/0x..") at a gym-api ("http(s)://host:port"). One request, bounded
 /// time and size. @errors kInvalidArgument for another kind of URL; kUnavailable when nobody
-/// answers; kNotFound; kInternal with the problem's title for another status; kMalformed for a body
-/// that is no JSON. With an API key, if one is given, and the errors of api_post().
+/// answers; kNotFound; kInternal with the problem's title for another status; kMalformed /// that is not JSON. With an API key, if one is given, and the errors of api_post().
 [[nodiscard]] Result<boost::json::value> api_get(const std::string& url, const std::string& path,
                                                  const std::string& api_key = {});
 

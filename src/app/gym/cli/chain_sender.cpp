@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/network_check.hpp"
+#include "cli/rows.hpp"
 #include "gym/contracts/account.hpp"
 #include "gym/contracts/gym_token.hpp"
 
@@ -12,10 +13,10 @@ namespace {
 
 /// On standard error, also with --json: it belongs to no result, and must be seen before the wait.
 void tell_sent(const Digest& hash) {
-    (void)std::fprintf(stderr,
-                       "sent               transaction %s; waiting until it is final (an "
-                       "interruption does not stop the transaction)\n",
-                       hash.hex().c_str());
+    print_notice(
+        "sent",
+        "transaction {}; waiting until it is final (an interruption does not stop the transaction)",
+        hash.hex());
 }
 
 Result<ChainSender> unchecked_sender(const KeyOptions& keys, const ChainOptions& chain) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/api_request.hpp"
+#include "cli/rows.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/contracts/account.hpp"
 #include "gym/contracts/deployment.hpp"
@@ -53,10 +54,9 @@ Status check_network(const std::optional<std::string>& api_url,
     const json::object* const object = answer.ok() ? answer->if_object() : nullptr;
     const json::value* const id = object == nullptr ? nullptr : object->if_contains("chain_id");
     if (id == nullptr || !id->is_number()) {
-        (void)std::fprintf(
-            stderr, "not compared       %s, so your deployment is not compared: %s\n",
-            "gym-api does not describe its network",
-            answer.ok() ? "its answer has another form" : answer.error().message.c_str());
+        print_notice("not compared", "{}, so your deployment is not compared: {}",
+                     "gym-api does not describe its network",
+                     answer.ok() ? "its answer has another form" : answer.error().message.c_str());
         return {};
     }
     if (const std::string chain_id = json::serialize(*id);

@@ -18,7 +18,7 @@ inline constexpr const char* kExitCodesHelp =
 
 /// Parses the command line, which also has --version; callbacks run meanwhile.
 /// @return the code to exit with after --help, --version or
-/// wrong usage (which is told to the user), else nothing.
+/// wrong usage (printed on standard error), else nothing.
 [[nodiscard]] std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv);
 
 /// The body of main(): what a library throws becomes a message and ExitCode::kFailed.

@@ -8,6 +8,7 @@
 
 #include "cli/cli_context.hpp"
 #include "cli/inputs.hpp"
+#include "cli/rows.hpp"
 #include "data/data_print.hpp"
 #include "data/data_registry.hpp"
 #include "data/measure_command.hpp"
@@ -39,11 +40,10 @@ void print(const CliContext& context, const blob::Dataset& dataset, const std::s
                             {"file_bytes", file_bytes}});
         return;
     }
-    std::printf("dataset root       %s\n", dataset.root().hex().c_str());
-    std::printf("tokens             %zu (%zu train, %zu validation)\n", dataset.tokens().size(),
-                train, validation);
-    std::printf("vocabulary         %u\n", dataset.vocabulary());
-    std::printf("file               %s (%zu bytes)\n", path.c_str(), file_bytes);
+    print_row("dataset root", "{}", dataset.root().hex());
+    print_row("tokens", "{} ({} train, {} validation)", dataset.tokens().size(), train, validation);
+    print_row("vocabulary", "{}", dataset.vocabulary());
+    print_row("file", "{} ({} bytes)", path, file_bytes);
 }
 
 /// Each part must hold a window: a model of this context could not train or validate otherwise.

@@ -11,6 +11,7 @@
 #include "cli/find_id.hpp"
 #include "cli/inputs.hpp"
 #include "cli/network_options.hpp"
+#include "cli/rows.hpp"
 #include "data/data_print.hpp"
 #include "data/dataset_client.hpp"
 #include "data/dataset_print.hpp"
@@ -63,9 +64,9 @@ Status check_terms(const RegistryOptions& options, const DatasetTerms& terms,
 void warn_of_no_worth(const json::object& record, const DatasetTerms& terms) {
     const auto known = data_terms_of(record);
     if (!known.ok() || known->quality_ppm != 0 || terms.price_wei_per_mtoken.is_zero()) return;
-    (void)std::fprintf(stderr,
-                       "warning            its quality is 0 %%, because it resembles registered "
-                       "data or was measured as useless: it earns nothing at any price\n");
+    print_notice("warning",
+                 "its quality is 0 %, because it resembles registered data or was measured as "
+                 "useless: it earns nothing at any price");
 }
 
 Status register_file(const CliContext& context, const RegistryOptions& options) {

@@ -1,9 +1,7 @@
 #include "data/dataset_print.hpp"
 
-#include <boost/json/serialize.hpp>
-#include <cstdio>
-
-#include "job/job_print.hpp"
+#include "cli/answer_text.hpp"
+#include "cli/rows.hpp"
 
 namespace gym::app {
 namespace {
@@ -12,11 +10,6 @@ namespace json = boost::json;
 
 constexpr std::uint64_t kPpmPerPercent = 10'000;
 
-std::string text(const json::object& object, const char* key) {
-    const json::value& value = object.at(key);
-    return value.is_string() ? std::string(value.as_string()) : json::serialize(value);
-}
-
 std::string share(const json::object& object, const char* key) {
     return percent(object.at(key).to_number<std::uint64_t>());
 }
@@ -24,7 +17,7 @@ std::string share(const json::object& object, const char* key) {
 /// Where the number comes from.
 std::string usefulness_from(const json::value& measurement) {
     if (!measurement.is_object()) return "the network's default";
-    return "measured by evaluation " + text(measurement.get_object(), "evaluation");
+    return "measured by evaluation " + text_of(measurement.get_object(), "evaluation");
 }
 
 }  // namespace
@@ -37,31 +30,29 @@ std::string percent(std::uint64_t ppm) {
 }
 
 void print_dataset(const json::object& dataset) {
-    std::printf("dataset root       %s\n", text(dataset, "root").c_str());
-    std::printf("name               %s\n", text(dataset, "name").c_str());
-    std::printf("owner              %s\n", text(dataset, "owner").c_str());
-    std::printf("licence            %s\n", text(dataset, "licence").c_str());
-    std::printf("tokens             %s, of a vocabulary of %s\n", text(dataset, "tokens").c_str(),
-                text(dataset, "vocabulary").c_str());
-    std::printf("price              %s tokens per million tokens of text, times the quality\n",
-                tokens_of(dataset.at("price_wei_per_mtoken")).c_str());
-    std::printf("novelty            %s\n", share(dataset, "novelty_ppm").c_str());
-    std::printf("usefulness         %s, %s\n", share(dataset, "usefulness_ppm").c_str(),
-                usefulness_from(dataset.at("measurement")).c_str());
-    std::printf("quality            %s\n", share(dataset, "quality_ppm").c_str());
+    print_row("dataset root", "{}", text_of(dataset, "root"));
+    print_row("name", "{}", text_of(dataset, "name"));
+    print_row("owner", "{}", text_of(dataset, "owner"));
+    print_row("licence", "{}", text_of(dataset, "licence"));
+    print_row("tokens", "{}, of a vocabulary of {}", text_of(dataset, "tokens"),
+              text_of(dataset, "vocabulary"));
+    print_row("price", "{} tokens per million tokens of text, times the quality",
+              tokens_of(dataset.at("price_wei_per_mtoken")));
+    print_row("novelty", "{}", share(dataset, "novelty_ppm"));
+    print_row("usefulness", "{}, {}", share(dataset, "usefulness_ppm"),
+              usefulness_from(dataset.at("measurement")));
+    print_row("quality", "{}", share(dataset, "quality_ppm"));
     if (const json::value& nearest = dataset.at("nearest"); nearest.is_object())
-        std::printf("nearest            %s: shares %s of the text\n",
-                    text(nearest.as_object(), "root").c_str(),
-                    share(nearest.as_object(), "ppm").c_str());
-    std::printf("registered         number %s\n", text(dataset, "number").c_str());
+        print_row("nearest", "{}: shares {} of the text", text_of(nearest.as_object(), "root"),
+                  share(nearest.as_object(), "ppm"));
+    print_row("registered", "number {}", text_of(dataset, "number"));
 }
 
 void print_dataset_line(const json::object& dataset) {
-    std::printf("%s  %12s tokens  %s per million, quality %s  %s  %s\n",
-                text(dataset, "root").c_str(), text(dataset, "tokens").c_str(),
-                tokens_of(dataset.at("price_wei_per_mtoken")).c_str(),
-                share(dataset, "quality_ppm").c_str(), text(dataset, "licence").c_str(),
-                text(dataset, "name").c_str());
+    print_line("{}  {:>12} tokens  {} per million, quality {}  {}  {}", text_of(dataset, "root"),
+               text_of(dataset, "tokens"), tokens_of(dataset.at("price_wei_per_mtoken")),
+               share(dataset, "quality_ppm"), text_of(dataset, "licence"),
+               text_of(dataset, "name"));
 }
 
 }  // namespace gym::app

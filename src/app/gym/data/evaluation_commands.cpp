@@ -9,6 +9,7 @@
 #include "cli/cli_context.hpp"
 #include "cli/database_options.hpp"
 #include "cli/record_json.hpp"
+#include "cli/rows.hpp"
 #include "data/evaluation_file.hpp"
 #include "data/measure_run.hpp"
 #include "gym/common/clock.hpp"
@@ -64,13 +65,13 @@ void print(const CliContext& context, const registry::Evaluation& stored, bool i
                             {"datasets_before", stored.datasets_before}});
         return;
     }
-    std::printf("evaluation         %s, %s\n", stored.id.hex().c_str(),
-                is_new ? "published" : "published before, with the same results");
-    std::printf("held-out text      commitment %s\n", stored.terms.held_out.hex().c_str());
-    std::printf("loss before        %s\n", loss_text(stored.before_bits).c_str());
-    std::printf("baseline           %s\n", loss_text(stored.baseline_bits).c_str());
-    std::printf("measures           datasets of vocabulary %u registered after number %llu\n",
-                stored.terms.vocabulary, static_cast<unsigned long long>(stored.datasets_before));
+    print_row("evaluation", "{}, {}", stored.id.hex(),
+              is_new ? "published" : "published before, with the same results");
+    print_row("held-out text", "commitment {}", stored.terms.held_out.hex());
+    print_row("loss before", "{}", loss_text(stored.before_bits));
+    print_row("baseline", "{}", loss_text(stored.baseline_bits));
+    print_row("measures", "datasets of vocabulary {} registered after number {}",
+              stored.terms.vocabulary, stored.datasets_before);
 }
 
 Status publish(const CliContext& context, const Options& options) {
@@ -113,15 +114,12 @@ Status retire(const CliContext& context, const Options& options) {
                             {"datasets_until", until}});
         return {};
     }
-    std::printf("evaluation         %s, retired\n", id.hex().c_str());
-    std::printf("held-out text      root %s, salt %s\n", opening.held_out_root.hex().c_str(),
-                opening.salt.hex().c_str());
-    std::printf("measures           datasets up to number %llu\n",
-                static_cast<unsigned long long>(until));
-    std::printf(
-        "now publish        %s and the held-out text, so that anybody can repeat all of its "
-        "measurements\n",
-        options.file.c_str());
+    print_row("evaluation", "{}, retired", id.hex());
+    print_row("held-out text", "root {}, salt {}", opening.held_out_root.hex(), opening.salt.hex());
+    print_row("measures", "datasets up to number {}", until);
+    print_row("now publish",
+              "{} and the held-out text, so that anybody can repeat all of its measurements",
+              options.file);
     return {};
 }
 

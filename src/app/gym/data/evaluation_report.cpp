@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "cli/rows.hpp"
 #include "program/training_progress.hpp"
 
 namespace gym::app {
@@ -51,14 +52,13 @@ void print_evaluation(const CliContext& context, const engine::Evaluation& resul
         return;
     }
     const char* unit = result.classifies ? "rows" : "windows";
-    std::printf("validation loss    %.6f nats per %s, %u %s, %llu tokens\n",
-                static_cast<double>(result.mean_loss), result.classifies ? "row" : "token",
-                result.windows, unit, static_cast<unsigned long long>(result.tokens));
+    print_row("validation loss", "{:.6f} nats per {}, {} {}, {} tokens",
+              static_cast<double>(result.mean_loss), result.classifies ? "row" : "token",
+              result.windows, unit, result.tokens);
     if (result.classifies)
-        std::printf("accuracy           %.4f, %u of %u rows\n", accuracy, result.correct,
-                    result.windows);
-    std::printf("perplexity         %.4f\n", static_cast<double>(result.perplexity));
-    std::printf("evaluation root    %s\n", result.root.hex().c_str());
+        print_row("accuracy", "{:.4f}, {} of {} rows", accuracy, result.correct, result.windows);
+    print_row("perplexity", "{:.4f}", static_cast<double>(result.perplexity));
+    print_row("evaluation root", "{}", result.root.hex());
     if (result.windows < asked)
         std::fprintf(stderr,
                      "%s: %u %s in whole batches, not %u: see how large the validation "

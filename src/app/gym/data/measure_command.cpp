@@ -13,6 +13,7 @@
 #include "cli/inputs.hpp"
 #include "cli/network_options.hpp"
 #include "cli/record_json.hpp"
+#include "cli/rows.hpp"
 #include "data/dataset_client.hpp"
 #include "data/dataset_print.hpp"
 #include "data/evaluation_file.hpp"
@@ -129,8 +130,8 @@ Result<Measured> run(const Options& options, const measure::Evaluation& evaluati
 }
 
 void print_loss(const char* label, const measure::Scored& scored, const char* what) {
-    std::printf("%-18s %s, %s\n", label, loss_text(scored.loss_bits).c_str(), what);
-    std::printf("  state root       %s\n", scored.state_root.hex().c_str());
+    print_row(label, "{}, {}", loss_text(scored.loss_bits), what);
+    print_row("  state root", "{}", scored.state_root.hex());
 }
 
 void print(const CliContext& context, const Measured& found, bool recorded,
@@ -152,18 +153,17 @@ void print(const CliContext& context, const Measured& found, bool recorded,
         context.print_json(out);
         return;
     }
-    std::printf("evaluation         %s\n", found.evaluation.hex().c_str());
-    std::printf("dataset root       %s\n", found.dataset.hex().c_str());
+    print_row("evaluation", "{}", found.evaluation.hex());
+    print_row("dataset root", "{}", found.dataset.hex());
     print_loss("loss before", found.reference.before, "of the base state");
     print_loss("loss after", found.after, "trained on the dataset");
     print_loss("baseline", found.reference.baseline, "trained on the reference");
-    std::printf("usefulness         %s\n", percent(found.usefulness_ppm).c_str());
-    if (recorded) std::printf("recorded           applies to jobs submitted from now on\n");
+    print_row("usefulness", "{}", percent(found.usefulness_ppm));
+    if (recorded) print_row("recorded", "applies to jobs submitted from now on");
     if (!deviations) return;
-    if (deviations->empty())
-        std::printf("verdict            equal to the network's records, bit for bit\n");
+    if (deviations->empty()) print_row("verdict", "equal to the network's records, bit for bit");
     for (const std::string& sentence : *deviations)
-        std::printf("deviation          %s\n", sentence.c_str());
+        print_row("deviation", "{}", sentence);
 }
 
 Result<std::vector<std::string>> deviations_from_records(const Options& options,

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/cli_context.hpp"
+#include "cli/rows.hpp"
 #include "gym/common/data_folder.hpp"
 #include "gym/common/file.hpp"
 #include "gym/devnet/demo.hpp"
@@ -75,13 +76,14 @@ Status up(const CliContext& context, DevnetFlags& flags) {
         context.print_json(out);
         return {};
     }
-    std::printf("API          %s\ncoordinator  %s\nchain        %s\n", layout.api_url().c_str(),
-                layout.grpc_address().c_str(), layout.chain_url().c_str());
-    std::printf("keys         %s (job-owner holds the tokens)\nlogs         %s\n",
-                layout.keys().c_str(), layout.logs().c_str());
+    print_row("API", "{}", layout.api_url());
+    print_row("coordinator", "{}", layout.grpc_address());
+    print_row("chain", "{}", layout.chain_url());
+    print_row("keys", "{} (job-owner holds the tokens)", layout.keys().string());
+    print_row("logs", "{}", layout.logs().string());
     for (const auto& entry : entries)
-        std::printf("%-12s process %d%s\n", entry.name.c_str(), static_cast<int>(entry.pid),
-                    entry.running ? "" : " (ended)");
+        print_row(entry.name, "process {}{}", static_cast<int>(entry.pid),
+                  entry.running ? "" : " (ended)");
     std::printf(
         "\nFor the commands that use it:\n  export GYM_API=%s GYM_CHAIN=%s GYM_DEPLOYMENT=%s\n",
         layout.api_url().c_str(), layout.chain_url().c_str(), layout.deployment().c_str());

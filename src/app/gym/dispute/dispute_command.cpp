@@ -9,6 +9,7 @@
 
 #include "cli/cli_context.hpp"
 #include "cli/network_options.hpp"
+#include "cli/rows.hpp"
 #include "dispute/dispute_log.hpp"
 #include "dispute/dispute_print.hpp"
 #include "gym/chain/client.hpp"
@@ -129,8 +130,8 @@ Result<const GameLog*> choose(const DisputeLog& log, const std::string& wanted) 
 }
 
 /// Prints what happened and was not printed yet.
-void print_news(const CliContext& context, const GameLog& game, CourseNews& news) {
-    for (std::size_t i = news.take(game); i < game.course.size(); ++i) {
+void print_new_events(const CliContext& context, const GameLog& game, ShownEvents& shown) {
+    for (std::size_t i = shown.take(game); i < game.course.size(); ++i) {
         if (context.json)
             context.print_json(event_json(game, i));
         else
@@ -144,7 +145,7 @@ bool is_passing(const Error& error) {
     return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
 }
 
-/// What `dispute watch` is at.
+/// The state of `dispute watch`.
 class Watch {
   public:
     Watch(const CliContext& context, std::string wanted)
@@ -161,29 +162,28 @@ class Watch {
                                 : "no game is open: waiting for one");
             return static_cast<const GameLog*>(nullptr);
         }
-        if (wanted_.empty() && !context_.json)
-            std::printf("game               %s\n", (*game)->id().hex().c_str());
+        if (wanted_.empty() && !context_.json) print_row("game", "{}", (*game)->id().hex());
         wanted_ = (*game)->id().hex();
         found_ = true;
-        told_.clear();
-        print_news(context_, **game, news_);
+        state_.clear();
+        print_new_events(context_, **game, shown_);
         return (*game)->ended ? *game : nullptr;
     }
 
   private:
     void wait_for(const char* what) {
-        if (told_ != what && !context_.json) (void)std::fprintf(stderr, "%s\n", what);
-        told_ = what;
+        if (state_ != what && !context_.json) (void)std::fprintf(stderr, "%s\n", what);
+        state_ = what;
     }
 
     const CliContext& context_;
     std::string wanted_;
     bool found_ = false;
-    std::string told_;
-    CourseNews news_;
+    std::string state_;  ///< why there is nothing to show yet
+    ShownEvents shown_;
 };
 
-/// Whether the chain answers; tells each change once, on standard error, also with --json.
+/// Whether the chain answers; reports each change once, on standard error, also with --json.
 class Contact {
   public:
     void lost(const Error& error) {

@@ -129,13 +129,13 @@ Result<const GameLog*> find_game(const DisputeLog& log, const std::string& wante
                                           " in front; `gym dispute list` shows all");
 }
 
-std::size_t CourseNews::take(const GameLog& game) {
+std::size_t ShownEvents::take(const GameLog& game) {
     std::vector<Digest> now;
     for (const player::LoggedEvent& happened : game.course)
         now.push_back(happened.transaction);
-    const auto differs = std::ranges::mismatch(told_, now);
+    const auto differs = std::ranges::mismatch(shown_, now);
     const auto first = static_cast<std::size_t>(differs.in2 - now.begin());
-    told_ = std::move(now);
+    shown_ = std::move(now);
     return first;
 }
 

@@ -50,16 +50,16 @@ struct DisputeLog {
 /// @errors kInvalidArgument: no such thing as an id, or several games; kNotFound.
 [[nodiscard]] Result<const GameLog*> find_game(const DisputeLog& log, const std::string& wanted);
 
-/// Which events of a game were not told yet.
-class CourseNews {
+/// The events of a game that were shown already.
+class ShownEvents {
   public:
-    /// The first event that is new, all behind it are, too; then all count as told. A
-    /// reorganisation can put other transactions, as many or more, in the place of told ones: those
-    /// are new.
+    /// The index of the first new event; all after it are new, too, and then count as shown. A
+    /// reorganisation can put other transactions, as many or more, in the place of shown ones:
+    /// those are new.
     [[nodiscard]] std::size_t take(const GameLog& game);
 
   private:
-    std::vector<Digest> told_;  ///< transactions of events, in the chain's order
+    std::vector<Digest> shown_;  ///< transactions of events, in the chain's order
 };
 
 /// Follows the logs of one DisputeGame contract.

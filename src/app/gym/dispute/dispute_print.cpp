@@ -6,7 +6,8 @@
 #include <cstdio>
 #include <span>
 
-#include "dispute/dispute_words.hpp"
+#include "cli/rows.hpp"
+#include "dispute/game_position.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/contracts/dispute_game.hpp"
 #include "gym/contracts/stake.hpp"
@@ -27,13 +28,13 @@ std::string utc(std::uint64_t unix_s) {
 
 /// Where the game is, or where it ended.
 std::string place_of(const DisputeReport& report) {
-    const Whereabouts where = whereabouts(report.log.course);
-    if (report.log.fault) return fault_words(*report.log.fault, where);
+    const GamePosition where = position_after(report.log.course);
+    if (report.log.fault) return fault_text(*report.log.fault, where);
     const game::Cursor* cursor = &report.log.opened.cursor;
     for (const player::LoggedEvent& happened : report.log.course)
         if (const auto* moved = std::get_if<contracts::Moved>(&happened.event))
             cursor = &moved->next;
-    return place_words(*cursor, where);
+    return place_text(*cursor, where);
 }
 
 /// A fault that an opening shows has no numbers: what was signed contradicts itself.
@@ -41,7 +42,7 @@ bool has_numbers(const contracts::FaultFound& fault) {
     return fault.claimed != fault.computed;
 }
 
-std::string bond_words(const DisputeReport& report) {
+std::string bond_text(const DisputeReport& report) {
     const std::string bond = report.terms.bond.to_tokens() + " tokens";
     if (!report.log.ended) return bond + ", held";
     if (report.log.ended->burned.is_zero()) return bond + ", returned";
@@ -49,17 +50,17 @@ std::string bond_words(const DisputeReport& report) {
            report.log.ended->to_asserter.to_tokens() + " to the asserter";
 }
 
-json::object fault_json(const contracts::FaultFound& fault, const Whereabouts& where) {
-    return {{"place", fault_words(fault, where)},
+json::object fault_json(const contracts::FaultFound& fault, const GamePosition& where) {
+    return {{"place", fault_text(fault, where)},
             {"element", fault.element.to_string()},
             {"claimed", fault.claimed.hex()},
-            {"claimed_text", value_words(fault.claimed, fault, where)},
+            {"claimed_text", value_text(fault.claimed, fault, where)},
             {"computed", fault.computed.hex()},
-            {"computed_text", value_words(fault.computed, fault, where)}};
+            {"computed_text", value_text(fault.computed, fault, where)}};
 }
 
 /// One event of a game's course in words.
-struct Told {
+struct EventText {
     std::string event;  ///< "announced", ...
     std::string by;     ///< a side; empty: anybody can end a game by its clock
     std::string call;   ///< empty where the log does not say
@@ -67,40 +68,40 @@ struct Told {
     std::size_t calldata_bytes = 0;
 };
 
-/// Tells events; `where` is what is known with the event.
-struct Teller {
-    const Whereabouts& where;
+/// Describes events; `where` is what is known with the event.
+struct EventDescriber {
+    const GamePosition& where;
 
-    Told operator()(const contracts::Announced& /*announced*/) const {
+    EventText operator()(const contracts::Announced& /*announced*/) const {
         return {"announced", "challenger", "announce", "", 0};
     }
-    Told operator()(const contracts::Opened& opened) const {
-        return {"opened", "challenger", move_name(opened.data), place_words(opened.cursor, where),
+    EventText operator()(const contracts::Opened& opened) const {
+        return {"opened", "challenger", move_name(opened.data), place_text(opened.cursor, where),
                 opened.data.size()};
     }
-    Told operator()(const contracts::Moved& moved) const {
+    EventText operator()(const contracts::Moved& moved) const {
         return {"moved", moved.by_asserter ? "asserter" : "challenger", move_name(moved.data),
-                place_words(moved.next, where), moved.data.size()};
+                place_text(moved.next, where), moved.data.size()};
     }
-    Told operator()(const contracts::FaultFound& fault) const {
-        std::string words = "a fault: " + fault_words(fault, where);
+    EventText operator()(const contracts::FaultFound& fault) const {
+        std::string words = "a fault: " + fault_text(fault, where);
         if (has_numbers(fault))
-            words += "; the asserter claimed " + value_words(fault.claimed, fault, where) +
-                     ", the contract computed " + value_words(fault.computed, fault, where);
+            words += "; the asserter claimed " + value_text(fault.claimed, fault, where) +
+                     ", the contract computed " + value_text(fault.computed, fault, where);
         return {"fault_found", "challenger", move_name(fault.move), std::move(words), 0};
     }
-    Told operator()(const contracts::GameEnded& ended) const {
-        return {"ended", "", "", status_words(ended.status), 0};
+    EventText operator()(const contracts::GameEnded& ended) const {
+        return {"ended", "", "", status_text(ended.status), 0};
     }
     template <class Other>
-    Told operator()(const Other& /*event*/) const {
+    EventText operator()(const Other& /*event*/) const {
         return {};  // no part of a course
     }
 };
 
-Told tell(const GameLog& log, std::size_t index) {
-    const Whereabouts where = whereabouts(std::span(log.course).first(index + 1));
-    return std::visit(Teller{where}, log.course[index].event);
+EventText describe(const GameLog& log, std::size_t index) {
+    const GamePosition where = position_after(std::span(log.course).first(index + 1));
+    return std::visit(EventDescriber{where}, log.course[index].event);
 }
 
 json::value stake_json(const DisputeReport& report) {
@@ -117,7 +118,7 @@ json::value stake_json(const DisputeReport& report) {
 }
 
 void line(const char* label, const std::string& text) {
-    std::printf("%-18s %s\n", label, text.c_str());
+    print_row(label, "{}", text);
 }
 
 void print_head(const DisputeReport& report) {
@@ -128,13 +129,13 @@ void print_head(const DisputeReport& report) {
     line("unit on chain", report.log.chain_unit().hex());
     if (key) {
         line("job", key->job_id.hex());
-        line("round", text_of(key->round) + ", slot " + slot_words(key) +
+        line("round", text_of(key->round) + ", slot " + slot_text(key) +
                           (key->attempt == 0 ? "" : ", attempt " + text_of(key->attempt)));
     }
     line("asserter", crypto::to_checksum(opened.asserter));
     line("challenger", crypto::to_checksum(opened.challenger));
     line("place", place_of(report));
-    line("turn", status_words(report.now.game.status));
+    line("turn", status_text(report.now.game.status));
     if (is_open(report.now.game.status))
         line("clocks", "asserter " + text_of(report.now.clocks.asserter_s) + " s, challenger " +
                            text_of(report.now.clocks.challenger_s) + " s left");
@@ -148,14 +149,14 @@ void print_money(const DisputeReport& report) {
                     text_of(cost.transactions) + " moves");
     line("escrow", report.now.game.escrow_wei.to_tokens() + " ETH left, " +
                        report.log.gas_paid_wei.to_tokens() + " ETH paid to the asserter");
-    line("bond", bond_words(report));
+    line("bond", bond_text(report));
 }
 
 void print_end(const DisputeReport& report) {
     if (report.log.fault && has_numbers(*report.log.fault)) {
-        const Whereabouts where = whereabouts(report.log.course);
-        line("claimed", value_words(report.log.fault->claimed, *report.log.fault, where));
-        line("computed", value_words(report.log.fault->computed, *report.log.fault, where) +
+        const GamePosition where = position_after(report.log.course);
+        line("claimed", value_text(report.log.fault->claimed, *report.log.fault, where));
+        line("computed", value_text(report.log.fault->computed, *report.log.fault, where) +
                              ", by the contract");
     }
     if (report.now.slashed) {
@@ -177,25 +178,22 @@ void print_end(const DisputeReport& report) {
 
 json::object event_json(const GameLog& log, std::size_t index) {
     const player::LoggedEvent& happened = log.course[index];
-    const Told told = tell(log, index);
+    const EventText described = describe(log, index);
     const auto text = [](const std::string& words) {
         return words.empty() ? json::value(nullptr) : json::value(words);
     };
-    json::object out{{"event", told.event},
-                     {"by", text(told.by)},
-                     {"call", text(told.call)},
-                     {"words", text(told.words)},
-                     {"block", happened.block_number},
-                     {"transaction", happened.transaction.hex()}};
+    json::object out{{"event", described.event},       {"by", text(described.by)},
+                     {"call", text(described.call)},   {"words", text(described.words)},
+                     {"block", happened.block_number}, {"transaction", happened.transaction.hex()}};
     if (const auto* moved = std::get_if<contracts::Moved>(&happened.event)) {
         out["stage"] = static_cast<std::uint8_t>(moved->next.stage);
         out["height"] = moved->next.height;
         out["index"] = moved->next.index;
         out["leaves"] = moved->next.leaves;
     }
-    if (told.calldata_bytes != 0) out["calldata_bytes"] = told.calldata_bytes;
+    if (described.calldata_bytes != 0) out["calldata_bytes"] = described.calldata_bytes;
     if (const auto* fault = std::get_if<contracts::FaultFound>(&happened.event))
-        out["fault"] = fault_json(*fault, whereabouts(log.course));
+        out["fault"] = fault_json(*fault, position_after(log.course));
     return out;
 }
 
@@ -230,7 +228,7 @@ json::object to_json(const DisputeReport& report) {
         out["attempt"] = log.key->attempt;
         out["aggregate"] = log.key->slot == protocol::kAggregateSlot;
     }
-    out["fault"] = log.fault ? json::value(fault_json(*log.fault, whereabouts(log.course)))
+    out["fault"] = log.fault ? json::value(fault_json(*log.fault, position_after(log.course)))
                              : json::value(nullptr);
     out["bond_burned_wei"] =
         log.ended ? json::value(log.ended->burned.to_string()) : json::value(nullptr);
@@ -264,18 +262,18 @@ std::string summary_line(const DisputeReport& report) {
     return fmt::format(
         kSummaryFormat, brief(log.id()), brief(log.registry_unit().value_or(log.chain_unit())),
         log.key ? brief(log.key->job_id) : "-", log.key ? text_of(log.key->round) : "-",
-        slot_words(log.key), to_string(report.now.game.status), report.cost.transactions,
+        slot_text(log.key), to_string(report.now.game.status), report.cost.transactions,
         report.cost.asserter_gas, report.cost.challenger_gas, place);
 }
 
 std::string event_line(const GameLog& log, std::size_t index) {
     const player::LoggedEvent& happened = log.course[index];
-    const Told told = tell(log, index);
+    const EventText described = describe(log, index);
     std::string out = fmt::format("block {}  {:<10}  {}", happened.block_number,
-                                  told.by.empty() ? "end" : told.by, told.call);
-    if (!told.words.empty()) out += (told.call.empty() ? "" : " -> ") + told.words;
+                                  described.by.empty() ? "end" : described.by, described.call);
+    if (!described.words.empty()) out += (described.call.empty() ? "" : " -> ") + described.words;
     const std::string bytes =
-        told.calldata_bytes == 0 ? "" : text_of(told.calldata_bytes) + " bytes, ";
+        described.calldata_bytes == 0 ? "" : text_of(described.calldata_bytes) + " bytes, ";
     return out + "  (" + bytes + happened.transaction.hex() + ")";
 }
 

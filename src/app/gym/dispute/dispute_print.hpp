@@ -7,7 +7,7 @@
 
 namespace gym::app {
 
-/// All that is told of one game.
+/// Everything that is shown of one game.
 struct DisputeReport {
     GameLog log;
     UnitLog unit;

@@ -11,6 +11,7 @@
 #include "cli/cli_context.hpp"
 #include "cli/find_id.hpp"
 #include "cli/network_options.hpp"
+#include "cli/rows.hpp"
 #include "data/dataset_client.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/db/database.hpp"
@@ -273,7 +274,7 @@ Status fund(const CliContext& context, const JobOptions& options) {
         return {};
     }
     print_job(answer.as_object());
-    std::printf("                   (%s of them added)\n", amount.to_tokens().c_str());
+    print_row("", "({} of them added)", amount.to_tokens());
     return {};
 }
 

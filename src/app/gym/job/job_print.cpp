@@ -3,6 +3,8 @@
 #include <boost/json/serialize.hpp>
 #include <cstdio>
 
+#include "cli/answer_text.hpp"
+#include "cli/rows.hpp"
 #include "data/dataset_print.hpp"
 
 namespace gym::app {
@@ -12,31 +14,7 @@ namespace json = boost::json;
 
 constexpr double kFlopsPerPflop = 1e15;
 
-std::string text_of(const json::value& value) {
-    if (value.is_null()) return "-";
-    if (value.is_string()) return std::string(value.as_string());
-    return json::serialize(value);
-}
-
-const char* text(const json::object& object, const char* key, std::string& keep) {
-    keep = text_of(object.at(key));
-    return keep.c_str();
-}
-
-/// Zero where one is no number, which gym-api never sends.
-Amount sum_of(const json::value& a, const json::value& b) {
-    const auto left = Amount::parse(text_of(a)), right = Amount::parse(text_of(b));
-    if (!left.ok() || !right.ok()) return {};
-    const auto sum = left->plus(*right);
-    return sum.ok() ? *sum : Amount();
-}
-
 }  // namespace
-
-std::string tokens_of(const json::value& wei) {
-    const auto amount = Amount::parse(text_of(wei));
-    return amount.ok() ? amount->to_tokens() : text_of(wei);
-}
 
 json::object quote_json(const ResolvedJob& job, const JobQuote& quote, const DataPrice& data,
                         const NetworkFee& fee) {
@@ -74,40 +52,33 @@ namespace {
 
 void print_data(const ResolvedJob& job, const JobQuote& quote, const DataPrice& data) {
     if (!quote.data) {
-        std::printf("data               price unknown: %s\n", data.unknown.c_str());
+        print_row("data", "price unknown: {}", data.unknown);
         return;
     }
     if (!data.registered) {
-        std::printf(
-            "data               not registered: costs nothing if the job registers it "
-            "(--licence)\n");
+        print_row("data", "not registered: costs nothing if the job registers it (--licence)");
         return;
     }
     const Amount& price = quote.data->price_wei_per_mtoken;
-    std::printf("data               %s tokens (%s per million tokens of text, quality %s)\n",
-                quote.data_wei.to_tokens().c_str(), price.to_tokens().c_str(),
-                percent(quote.data->quality_ppm).c_str());
+    print_row("data", "{} tokens ({} per million tokens of text, quality {})",
+              quote.data_wei.to_tokens(), price.to_tokens(), percent(quote.data->quality_ppm));
     if (price > job.max_data_price_wei)
-        std::printf(
-            "                   the job accepts %s per million: it is refused without "
-            "--max-data-price %s\n",
-            job.max_data_price_wei.to_tokens().c_str(), price.to_tokens().c_str());
+        print_row("", "the job accepts {} per million: it is refused without --max-data-price {}",
+                  job.max_data_price_wei.to_tokens(), price.to_tokens());
 }
 
 void print_most(const ResolvedJob& job, const JobQuote& quote, const NetworkFee& fee) {
     if (!quote.most_wei) {
-        std::printf("at most            unknown: %s\n",
-                    quote.data ? fee.unknown.c_str() : "the data's price is missing");
+        print_row("at most", "unknown: {}",
+                  quote.data ? fee.unknown.c_str() : "the data's price is missing");
         return;
     }
-    std::printf(
-        "at most            %s tokens (every unit verified or rejected, every aggregate "
-        "verified, full uptime bonus, fee)\n",
-        quote.most_wei->to_tokens().c_str());
-    std::printf("                   %s for one round\n", quote.round_wei->to_tokens().c_str());
-    std::printf("rounds             the budget covers %llu of %llu\n",
-                static_cast<unsigned long long>(*quote.rounds_covered),
-                static_cast<unsigned long long>(job.terms.rounds));
+    print_row("at most",
+              "{} tokens (every unit verified or rejected, every aggregate verified, full uptime "
+              "bonus, fee)",
+              quote.most_wei->to_tokens());
+    print_row("", "{} for one round", quote.round_wei->to_tokens());
+    print_row("rounds", "the budget covers {} of {}", *quote.rounds_covered, job.terms.rounds);
 }
 
 }  // namespace
@@ -115,128 +86,114 @@ void print_most(const ResolvedJob& job, const JobQuote& quote, const NetworkFee&
 void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice& data,
                  const NetworkFee& fee) {
     const double pflop = std::strtod(quote.flops.to_string().c_str(), nullptr) / kFlopsPerPflop;
-    std::printf("job                %s\n", job.name.c_str());
-    std::printf("dataset root       %s\n", job.dataset_root.hex().c_str());
-    std::printf("parameters         %llu\n", static_cast<unsigned long long>(quote.parameters));
-    std::printf("flops per step     %llu\n", static_cast<unsigned long long>(quote.flops_per_step));
-    std::printf("work               %.6g PFLOP (%llu rounds, %u workers, %u steps)\n", pflop,
-                static_cast<unsigned long long>(job.terms.rounds), job.terms.slots_max,
-                job.terms.steps);
-    std::printf("compute            %s tokens\n", quote.compute_wei.to_tokens().c_str());
+    print_row("job", "{}", job.name);
+    print_row("dataset root", "{}", job.dataset_root.hex());
+    print_row("parameters", "{}", quote.parameters);
+    print_row("flops per step", "{}", quote.flops_per_step);
+    print_row("work", "{:.6g} PFLOP ({} rounds, {} workers, {} steps)", pflop, job.terms.rounds,
+              job.terms.slots_max, job.terms.steps);
+    print_row("compute", "{} tokens", quote.compute_wei.to_tokens());
     print_data(job, quote, data);
     print_fee(fee);
-    std::printf("price              %s tokens per PFLOP-day\n",
-                quote.pflop_day_wei.to_tokens().c_str());
-    std::printf("budget             %s tokens\n", job.budget_wei.to_tokens().c_str());
+    print_row("price", "{} tokens per PFLOP-day", quote.pflop_day_wei.to_tokens());
+    print_row("budget", "{} tokens", job.budget_wei.to_tokens());
     print_most(job, quote, fee);
 }
 
 void print_fee(const NetworkFee& fee) {
     if (!fee.rates)
-        std::printf("fee                unknown: %s\n", fee.unknown.c_str());
+        print_row("fee", "unknown: {}", fee.unknown);
     else if (fee.rates->fee_ppm == 0)
-        std::printf("fee                none\n");
+        print_row("fee", "none");
     else
-        std::printf("fee                %s on top of the cost of the work, %s of it burned\n",
-                    percent(fee.rates->fee_ppm).c_str(), percent(fee.rates->burned_ppm).c_str());
+        print_row("fee", "{} on top of the cost of the work, {} of it burned",
+                  percent(fee.rates->fee_ppm), percent(fee.rates->burned_ppm));
 }
 
 void print_data_price(const json::object& dataset) {
-    std::string name, licence;
-    std::printf("data               %s tokens per million tokens of text, quality %s (%s, %s)\n",
-                tokens_of(dataset.at("price_wei_per_mtoken")).c_str(),
-                percent(dataset.at("quality_ppm").to_number<std::uint64_t>()).c_str(),
-                text(dataset, "name", name), text(dataset, "licence", licence));
+    print_row("data", "{} tokens per million tokens of text, quality {} ({}, {})",
+              tokens_of(dataset.at("price_wei_per_mtoken")),
+              percent(dataset.at("quality_ppm").to_number<std::uint64_t>()),
+              text_of(dataset, "name"), text_of(dataset, "licence"));
 }
 
 void print_job(const json::object& job) {
-    std::string keep;
-    std::printf("job                %s\n", text(job, "id", keep));
-    std::printf("name               %s\n", text(job, "name", keep));
-    std::printf("status             %s\n", text(job, "status", keep));
-    if (!job.at("status_reason").is_null())
-        std::printf("                   %s\n", text(job, "status_reason", keep));
+    print_row("job", "{}", text_of(job, "id"));
+    print_row("name", "{}", text_of(job, "name"));
+    print_row("status", "{}", text_of(job, "status"));
+    if (!job.at("status_reason").is_null()) print_row("", "{}", text_of(job, "status_reason"));
     if (!job.at("request").is_null()) {
-        std::printf("                   asked to %s, not done yet", text(job, "request", keep));
-        if (!job.at("request_reason").is_null())
-            std::printf(": %s", text(job, "request_reason", keep));
-        std::printf("\n");
+        const json::value& reason = job.at("request_reason");
+        print_row("", "asked to {}, not done yet{}", text_of(job, "request"),
+                  reason.is_null() ? "" : ": " + text_of(reason));
     }
-    std::printf("budget             %s tokens\n", tokens_of(job.at("budget_wei")).c_str());
+    print_row("budget", "{} tokens", tokens_of(job.at("budget_wei")));
 }
 
 void print_job_line(const json::object& job) {
-    std::string id, status, done, rounds, name;
     std::string note;
     if (!job.at("request").is_null())
         note = "  (asked to " + text_of(job.at("request")) + ")";
     else if (job.at("status") == "running" && job.at("rounds_done") == job.at("rounds"))
         note = "  (settling)";
-    std::printf("%s  %-9s  %s/%s rounds  %s%s\n", text(job, "id", id), text(job, "status", status),
-                text(job, "rounds_done", done), text(job, "rounds", rounds),
-                text(job, "name", name), note.c_str());
+    print_line("{}  {:<9}  {}/{} rounds  {}{}", text_of(job, "id"), text_of(job, "status"),
+               text_of(job, "rounds_done"), text_of(job, "rounds"), text_of(job, "name"), note);
 }
 
 void print_round(const json::object& round, const json::object& job) {
-    std::string number, total, commitments;
-    std::printf("round %s of %s  validation loss %.4f  commitments %s\n",
-                text(round, "round", number), text(job, "rounds", total),
-                round.at("validation_loss").to_number<double>(),
-                text(round, "commitment_count", commitments));
+    print_line("round {} of {}  validation loss {:.4f}  commitments {}", text_of(round, "round"),
+               text_of(job, "rounds"), round.at("validation_loss").to_number<double>(),
+               text_of(round, "commitment_count"));
     std::fflush(stdout);
 }
 
 void print_fault(const json::object& unit) {
-    std::string state, reason, worker;
-    std::printf("unit %s: %s (worker %s)\n", text(unit, "state", state),
-                text(unit, "reason", reason), text(unit, "worker", worker));
+    print_line("unit {}: {} (worker {})", text_of(unit, "state"), text_of(unit, "reason"),
+               text_of(unit, "worker"));
     std::fflush(stdout);
 }
 
 void print_waiting(const json::object& job) {
-    std::string keep;
-    std::printf("waiting for        %s\n", text(job, "waiting_for", keep));
+    print_row("waiting for", "{}", text_of(job, "waiting_for"));
     std::fflush(stdout);
 }
 
 void print_bill(const json::object& bill) {
-    Amount total;
-    std::string kind, credits;
+    std::optional<Amount> total = Amount();
     for (const json::value& item : bill.at("kinds").as_array()) {
         const json::object& one = item.as_object();
-        std::printf("%-18s %s tokens, %s credits", text(one, "kind", kind),
-                    tokens_of(one.at("posted_wei")).c_str(), text(one, "credits", credits));
+        std::string open;
         if (one.at("pending_wei") != "0")
-            std::printf(", %s pending", tokens_of(one.at("pending_wei")).c_str());
+            open = ", " + tokens_of(one.at("pending_wei")) + " pending";
         if (one.at("unfunded_wei") != "0")
-            std::printf(", %s waits for budget", tokens_of(one.at("unfunded_wei")).c_str());
-        std::printf("\n");
-        total = sum_of(json::value(total.to_string()), one.at("posted_wei"));
+            open += ", " + tokens_of(one.at("unfunded_wei")) + " waits for budget";
+        print_row(text_of(one, "kind"), "{} tokens, {} credits{}", tokens_of(one.at("posted_wei")),
+                  text_of(one, "credits"), open);
+        total = sum_of(total, amount_of(one.at("posted_wei")));
     }
-    std::printf("in all             %s tokens\n", total.to_tokens().c_str());
-    std::printf("spent              %s tokens\n", tokens_of(bill.at("spent_wei")).c_str());
+    print_row("in all", "{} tokens", tokens_text(total));
+    print_row("spent", "{} tokens", tokens_of(bill.at("spent_wei")));
 }
 
 void print_job_detail(const json::object& job) {
     print_job(job);
     if (!job.at("waiting_for").is_null()) print_waiting(job);
     const json::object& cost = job.at("cost").as_object();
-    std::printf("spent              %s tokens (`gym job bill`)\n",
-                tokens_of(cost.at("spent_wei")).c_str());
-    std::printf("in its escrow      %s tokens, %s of them reserved for units that are not final\n",
-                sum_of(cost.at("left_wei"), cost.at("reserved_wei")).to_tokens().c_str(),
-                tokens_of(cost.at("reserved_wei")).c_str());
+    print_row("spent", "{} tokens (`gym job bill`)", tokens_of(cost.at("spent_wei")));
+    print_row(
+        "in its escrow", "{} tokens, {} of them reserved for units that are not final",
+        tokens_text(sum_of(amount_of(cost.at("left_wei")), amount_of(cost.at("reserved_wei")))),
+        tokens_of(cost.at("reserved_wei")));
     if (!cost.at("committed_wei").is_null() && cost.at("committed_wei") != "0")
-        std::printf("still to pay       at most %s tokens for the units under way\n",
-                    tokens_of(cost.at("committed_wei")).c_str());
+        print_row("still to pay", "at most {} tokens for the units under way",
+                  tokens_of(cost.at("committed_wei")));
     if (cost.contains("refunded_wei") && cost.at("refunded_wei") != "0")
-        std::printf("returned           %s tokens to the owner\n",
-                    tokens_of(cost.at("refunded_wei")).c_str());
+        print_row("returned", "{} tokens to the owner", tokens_of(cost.at("refunded_wei")));
     std::string units;
     for (const auto& item : job.at("units").as_object())
         units +=
             (units.empty() ? "" : ", ") + std::string(item.key()) + " " + text_of(item.value());
-    std::printf("units              %s\n", units.empty() ? "-" : units.c_str());
+    print_row("units", "{}", units.empty() ? "-" : units.c_str());
     for (const json::value& round : job.at("round_list").as_array())
         if (!round.as_object().at("validation_loss").is_null()) print_round(round.as_object(), job);
     for (const json::value& unit : job.at("faults").as_array())

@@ -25,7 +25,4 @@ void print_round(const boost::json::object& round, const boost::json::object& jo
 void print_waiting(const boost::json::object& job);
 void print_fault(const boost::json::object& unit);
 
-/// "12.5" tokens from a decimal string of wei; the text itself if it is none.
-[[nodiscard]] std::string tokens_of(const boost::json::value& wei);
-
 }  // namespace gym::app

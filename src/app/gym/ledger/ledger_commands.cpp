@@ -9,6 +9,7 @@
 #include "cli/cli_context.hpp"
 #include "cli/database_options.hpp"
 #include "cli/network_options.hpp"
+#include "cli/rows.hpp"
 #include "gym/common/file.hpp"
 #include "gym/ledger/proof.hpp"
 #include "gym/ledger/verify.hpp"
@@ -90,24 +91,20 @@ void print(const CliContext& context, const ledger::VerifyReport& report) {
                             {"problems", std::move(problems)}});
         return;
     }
-    const auto line = [](const char* what, std::uint64_t count) {
-        std::printf("%-18s %llu\n", what, static_cast<unsigned long long>(count));
-    };
+    const auto line = [](const char* what, std::uint64_t count) { print_row(what, "{}", count); };
     line("accounts", report.accounts);
     line("transfers", report.transfers);
     line("entries", report.entries);
     line("seals", report.seals);
     line("not sealed yet", report.unsealed);
     if (report.problems.empty())
-        std::printf(
-            "verdict            every balance, entry and seal follows from the transfers\n");
+        print_row("verdict", "every balance, entry and seal follows from the transfers");
     // One wrong --signer alone makes every seal a problem.
     const std::size_t shown = std::min(report.problems.size(), kProblemsShown);
     for (std::size_t i = 0; i < shown; ++i)
-        std::printf("problem            %s\n", to_string(report.problems[i]).c_str());
+        print_row("problem", "{}", to_string(report.problems[i]));
     if (shown < report.problems.size())
-        std::printf("                   and %zu more (all with --json)\n",
-                    report.problems.size() - shown);
+        print_row("", "and {} more (all with --json)", report.problems.size() - shown);
 }
 
 Status verify_ledger(const CliContext& context, const LedgerOptions& options) {
@@ -167,22 +164,17 @@ Status verify_proof(const CliContext& context, const LedgerOptions& options) {
     const auto kind = [](const ledger::AccountKey& key) {
         return std::string(to_string(key.kind));
     };
-    std::printf("transfer           %s, %s\n", to_uuid(transfer.id).c_str(),
-                std::string(to_string(transfer.kind)).c_str());
+    print_row("transfer", "{}, {}", to_uuid(transfer.id), to_string(transfer.kind));
     if (const std::string_view moved = what_moved(transfer.kind); !moved.empty())
-        std::printf("                   %s\n", std::string(moved).c_str());
-    std::printf("amount             %s tokens of %s\n", transfer.amount.to_tokens().c_str(),
-                proof.debit.asset.c_str());
-    std::printf("from               %s of %s\n", kind(proof.debit).c_str(),
-                proof.debit.owner.c_str());
-    std::printf("to                 %s of %s\n", kind(proof.credit).c_str(),
-                proof.credit.owner.c_str());
-    std::printf("sealed             %s, seal %llu\n", utc_text(seal.sealed_at).c_str(),
-                static_cast<unsigned long long>(seal.number));
-    std::printf("signed by          %s%s\n", crypto::to_checksum(seal.signer).c_str(),
-                signers.empty() ? " (NOT CHECKED: compare it with the network's settler, or pass "
-                                  "the settler as --signer)"
-                                : "");
+        print_row("", "{}", moved);
+    print_row("amount", "{} tokens of {}", transfer.amount.to_tokens(), proof.debit.asset);
+    print_row("from", "{} of {}", kind(proof.debit), proof.debit.owner);
+    print_row("to", "{} of {}", kind(proof.credit), proof.credit.owner);
+    print_row("sealed", "{}, seal {}", utc_text(seal.sealed_at), seal.number);
+    print_row("signed by", "{}{}", crypto::to_checksum(seal.signer),
+              signers.empty() ? " (NOT CHECKED: compare it with the network's settler, or pass "
+                                "the settler as --signer)"
+                              : "");
     return {};
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/api_request.hpp"
+#include "cli/rows.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/engine/device.hpp"
 #include "gym/kernels/memory_bandwidth.hpp"
@@ -107,22 +108,19 @@ void print(const CliContext& context, const Bench& bench) {
         context.print_json(out);
         return;
     }
-    std::printf("device         %s\n", bench.device.c_str());
-    std::printf("exact compute  %.4f TFLOP/s of a small training program\n",
-                static_cast<double>(bench.compute.flops_per_second) / 1e12);
-    std::printf("host memory    %.1f GB/s\n",
-                static_cast<double>(bench.memory_bytes_per_second) / 1e9);
-    std::printf("final root     %s (the same on every machine)\n",
-                bench.compute.final_state_root.hex().c_str());
+    print_row("device", "{}", bench.device);
+    print_row("exact compute", "{:.4f} TFLOP/s of a small training program",
+              static_cast<double>(bench.compute.flops_per_second) / 1e12);
+    print_row("host memory", "{:.1f} GB/s",
+              static_cast<double>(bench.memory_bytes_per_second) / 1e9);
+    print_row("final root", "{} (the same on every machine)", bench.compute.final_state_root.hex());
     if (bench.price)
-        std::printf(
-            "earnings       %s tokens an hour when always busy, at %s tokens per PFLOP (%s)\n",
-            bench.wei_per_hour.to_tokens().c_str(), bench.price->wei_per_pflop.to_tokens().c_str(),
-            bench.price->source.c_str());
+        print_row("earnings", "{} tokens an hour when always busy, at {} tokens per PFLOP ({})",
+                  bench.wei_per_hour.to_tokens(), bench.price->wei_per_pflop.to_tokens(),
+                  bench.price->source);
     else
-        std::printf(
-            "earnings       unknown: there is no job with a price; give --price, or a gym-api with "
-            "--api\n");
+        print_row("earnings",
+                  "unknown: there is no job with a price; give --price, or a gym-api with --api");
 }
 
 }  // namespace

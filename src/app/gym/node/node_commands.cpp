@@ -4,9 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "cli/answer_text.hpp"
 #include "cli/api_request.hpp"
 #include "cli/cli_context.hpp"
-#include "gym/common/amount.hpp"
+#include "cli/rows.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/node/doctor.hpp"
 #include "gym/node/registration.hpp"
@@ -50,16 +51,15 @@ Status register_command(const CliContext& context, const RegisterFlags& flags) {
                             {"round_trip_ms", done.round_trip_ms}});
         return {};
     }
-    std::printf("address      %s\n", crypto::to_checksum(done.address).c_str());
-    std::printf("key          %s%s\n", config.keystore_path().c_str(),
-                done.key_created ? " (new: keep this file and its passphrase)" : "");
-    std::printf("coordinator  %s, answered in %lld ms\n", config.coordinator.c_str(),
-                static_cast<long long>(done.round_trip_ms));
-    std::printf("benchmark    %.2f GFLOP/s with %u threads\n",
-                static_cast<double>(done.flops_per_second) / 1e9, config.threads_used());
-    std::printf("%s; start it with: gym node start%s\n",
-                done.is_new ? "registered" : "registered before, now up to date",
-                flags.node.given().c_str());
+    print_row("address", "{}", crypto::to_checksum(done.address));
+    print_row("key", "{}{}", config.keystore_path().string(),
+              done.key_created ? " (new: keep this file and its passphrase)" : "");
+    print_row("coordinator", "{}, answered in {} ms", config.coordinator, done.round_trip_ms);
+    print_row("benchmark", "{:.2f} GFLOP/s with {} threads",
+              static_cast<double>(done.flops_per_second) / 1e9, config.threads_used());
+    print_line("{}; start it with: gym node start{}",
+               done.is_new ? "registered" : "registered before, now up to date",
+               flags.node.given());
     return {};
 }
 
@@ -100,65 +100,59 @@ json::object status_json(const records::NodeStatus& status) {
             {"recent_units", units_json(status.recent_units)}};
 }
 
-/// A member of the API's answer as tokens; "?" when it is not there.
-std::string tokens(const json::object& object, const char* name) {
+/// A member of the API's answer; null where there is none.
+const json::value& member_of(const json::object& object, const char* name) {
+    static const json::value kNull;
     const json::value* value = object.if_contains(name);
-    if (value == nullptr || !value->is_string()) return "?";
-    const auto amount = Amount::parse(std::string(value->get_string()));
-    return amount.ok() ? amount->to_tokens() : "?";
+    return value == nullptr ? kNull : *value;
+}
+
+std::string tokens(const json::object& object, const char* name) {
+    return tokens_of(member_of(object, name));
 }
 
 void print_account(const json::object& account) {
-    std::printf("balance      %s pending, %s available, %s payable, %s claimed\n",
-                tokens(account, "pending_wei").c_str(), tokens(account, "available_wei").c_str(),
-                tokens(account, "payable_wei").c_str(), tokens(account, "claimed_wei").c_str());
+    print_row("balance", "{} pending, {} available, {} payable, {} claimed",
+              tokens(account, "pending_wei"), tokens(account, "available_wei"),
+              tokens(account, "payable_wei"), tokens(account, "claimed_wei"));
     const json::value* credits = account.if_contains("last_credits");
     if (credits == nullptr || !credits->is_array() || credits->get_array().empty()) return;
     const json::value& last = credits->get_array().front();
     if (!last.is_object()) return;
     const json::object& credit = last.get_object();
-    const auto text = [&](const char* name) {
-        const json::value* value = credit.if_contains(name);
-        return value != nullptr && value->is_string() ? std::string(value->get_string()) : "?";
-    };
-    std::printf("last credit  %s for %s, %s\n", tokens(credit, "amount_wei").c_str(),
-                text("kind").c_str(), text("state").c_str());
+    print_row("last credit", "{} for {}, {}", tokens(credit, "amount_wei"),
+              text_of(member_of(credit, "kind")), text_of(member_of(credit, "state")));
 }
 
 void print_status(const records::NodeStatus& status) {
     const auto silent_ms = SystemClock().now_ms() - status.last_seen_ms;
-    std::printf("address      %s (%s)\n", crypto::to_checksum(status.address).c_str(),
-                std::string(records::to_string(status.role)).c_str());
+    print_row("address", "{} ({})", crypto::to_checksum(status.address),
+              records::to_string(status.role));
     if (!status.excluded_because.empty())
-        std::printf("state        excluded: %s\n", status.excluded_because.c_str());
+        print_row("state", "excluded: {}", status.excluded_because);
     else if (status.last_seen_ms != 0 && silent_ms > kSilentAfterMs)
-        std::printf(
-            "state        not running: last seen %lld s ago; start it with `gym node start`\n",
-            static_cast<long long>(silent_ms / 1000));
+        print_row("state", "not running: last seen {} s ago; start it with `gym node start`",
+                  silent_ms / 1000);
     else if (!status.idle_because.empty())
-        std::printf("state        idle: %s\n", status.idle_because.c_str());
+        print_row("state", "idle: {}", status.idle_because);
     else if (status.open_units.empty())
-        std::printf("state        no unit is assigned yet\n");
+        print_row("state", "no unit is assigned yet");
     else
-        std::printf("state        working\n");
-    // A unit that runs goes on; the next one is not given. Stake does not help who is excluded.
+        print_row("state", "working");
+    // A running unit continues; the next one is not assigned. Stake does not help an excluded node.
     if (status.excluded_because.empty() && !status.stake_because.empty() &&
         status.stake_because != status.idle_because)
-        std::printf("stake        %s\n", status.stake_because.c_str());
-    std::printf("units        %llu final, %llu rejected, %llu open, %llu without pay\n",
-                static_cast<unsigned long long>(status.units_final),
-                static_cast<unsigned long long>(status.units_rejected),
-                static_cast<unsigned long long>(status.units_open),
-                static_cast<unsigned long long>(status.units_other));
+        print_row("stake", "{}", status.stake_because);
+    print_row("units", "{} final, {} rejected, {} open, {} without pay", status.units_final,
+              status.units_rejected, status.units_open, status.units_other);
     if (status.challenges == 0)
-        std::printf("uptime       not challenged in the last hour\n");
+        print_row("uptime", "not challenged in the last hour");
     else
-        std::printf("uptime       %.1f %% of the last hour's %u challenges\n",
-                    static_cast<double>(status.uptime_ppm) / 1e4, status.challenges);
+        print_row("uptime", "{:.1f} % of the last hour's {} challenges",
+                  static_cast<double>(status.uptime_ppm) / 1e4, status.challenges);
     for (const records::UnitReceipt& unit : status.recent_units)
         if (!unit.reason.empty())
-            std::printf("%-12s %s\n", std::string(protocol::to_string(unit.status.state)).c_str(),
-                        unit.reason.c_str());
+            print_row(protocol::to_string(unit.status.state), "{}", unit.reason);
 }
 
 /// Empty without an API to ask.
@@ -201,8 +195,8 @@ Status doctor_command(CliContext& context, const NodeOptions& options) {
             context.print_json(
                 {{"check", finding.check}, {"ok", finding.ok}, {"detail", finding.detail}});
         else
-            std::printf("%-4s %-12s %s\n", finding.ok ? "ok" : "FAIL", finding.check.c_str(),
-                        finding.detail.c_str());
+            print_line("{:<4} {:<12} {}", finding.ok ? "ok" : "FAIL", finding.check,
+                       finding.detail);
     }
     if (!all_good) context.exit_code = ExitCode::kFailed;
     return {};

@@ -9,6 +9,7 @@
 #include "cli/contracts_file.hpp"
 #include "cli/database_options.hpp"
 #include "cli/network_options.hpp"
+#include "cli/rows.hpp"
 #include "data/evaluation_commands.hpp"
 #include "gym/common/data_folder.hpp"
 #include "gym/contracts/artifact.hpp"
@@ -42,7 +43,7 @@ Status migrate(const CliContext& context, const DatabaseFlags& flags) {
         return {};
     }
     for (const std::string& name : report.applied)
-        std::printf("applied            %s\n", name.c_str());
+        print_row("applied", "{}", name);
     std::printf("%zu applied now, %zu before, in %s\n", report.applied.size(),
                 report.already_applied, flags.database.connection.describe().c_str());
     return {};
@@ -70,9 +71,7 @@ void print_deployment(const CliContext& context, const Address& admin,
                             {"deployment", out}});
         return;
     }
-    std::printf("chain              %llu, from block %llu\n",
-                static_cast<unsigned long long>(deployment.chain_id),
-                static_cast<unsigned long long>(deployment.start_block));
+    print_row("chain", "{}, from block {}", deployment.chain_id, deployment.start_block);
     for (const auto& [label, address] : {std::pair{"admin", admin},
                                          {"GymToken", deployment.token},
                                          {"RewardsDistributor", deployment.distributor},
@@ -80,8 +79,8 @@ void print_deployment(const CliContext& context, const Address& admin,
                                          {"CommitmentLog", deployment.commitment_log},
                                          {"Stake", deployment.stake},
                                          {"DisputeGame", deployment.dispute_game}})
-        std::printf("%-18s %s\n", label, crypto::to_checksum(address).c_str());
-    std::printf("written            %s\n", out.c_str());
+        print_row(label, "{}", crypto::to_checksum(address));
+    print_row("written", "{}", out);
 }
 
 Status deploy_contracts(const CliContext& context, const DeployFlags& flags) {

@@ -7,6 +7,7 @@
 
 #include "cli/cli_context.hpp"
 #include "cli/contracts_file.hpp"
+#include "cli/rows.hpp"
 #include "gym/common/data_folder.hpp"
 #include "gym/game/dispute_params.hpp"
 #include "gym/protocol/incentives.hpp"
@@ -102,21 +103,18 @@ void print_text(const IncentiveParams& params, const std::vector<Condition>& con
         static_cast<unsigned long long>(params.sampling.verifiers -
                                         protocol::colluding_verifiers(params.sampling)),
         static_cast<unsigned long long>(params.sampling.verifiers));
-    std::printf("stake              %s (%.6g here)\n",
-                bound("safe above", bounds.stake_tokens, "no stake is enough").c_str(),
-                params.worker.stake_tokens);
-    std::printf("unit reward        %s (%.6g here)\n",
-                bound("safe below", bounds.unit_reward_tokens, "no limit").c_str(),
-                params.worker.unit_reward_tokens);
+    print_row("stake", "{} ({:.6g} here)",
+              bound("safe above", bounds.stake_tokens, "no stake is enough"),
+              params.worker.stake_tokens);
+    print_row("unit reward", "{} ({:.6g} here)",
+              bound("safe below", bounds.unit_reward_tokens, "no limit"),
+              params.worker.unit_reward_tokens);
     const std::string open = bounds.open_units == protocol::kOpenUnitsLimit
                                  ? "no limit"
                                  : "safe up to " + std::to_string(bounds.open_units);
-    std::printf("open units         %s (%llu here)\n", open.c_str(),
-                static_cast<unsigned long long>(params.worker.open_units_max));
+    print_row("open units", "{} ({} here)", open, params.worker.open_units_max);
     for (const Condition& one : conditions)
-        if (!one.holds)
-            std::printf("change             %s: %s\n", std::string(one.id).c_str(),
-                        one.remedy.c_str());
+        if (!one.holds) print_row("change", "{}: {}", one.id, one.remedy);
 }
 
 void print_json(const CliContext& context, const ParamsFile& read, const std::string& file,

@@ -24,8 +24,8 @@ struct ParamsFile {
 
 /// Reads what `gym params check` checks; examples/params.yaml documents every key. What contracts
 /// fix may be left out of the file and is then as `contracts` says, or as they are deployed by
-/// default. @param contracts what is or will be deployed: the file cannot change it, and what it
-/// says otherwise is told. nullopt: the file's own terms are checked.
+/// default. @param contracts what is or will be deployed: the file cannot change it, and the
+/// differences are in `overruled`. nullopt: the file's own terms are checked.
 /// @errors kIo, kNotFound, kInvalidArgument naming file, line and key.
 [[nodiscard]] Result<ParamsFile> load_params_file(
     const std::string& path, const std::optional<game::DisputeParams>& contracts);

@@ -6,6 +6,7 @@
 
 #include "cli/cli_context.hpp"
 #include "cli/inputs.hpp"
+#include "cli/rows.hpp"
 #include "gym/common/data_folder.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/subprocess.hpp"
@@ -88,15 +89,13 @@ Status trainable(const program::Program& forward) {
 /// What can be done with the program: a model that cannot be trained is run by no command.
 void print_use(const Status& training, const Options& options) {
     if (training.ok())
-        std::printf(
-            "use                train it: gym program build TRAIN.yaml --forward %s "
-            "(docs/TORCH.md)\n",
-            options.output.c_str());
+        print_row("use", "train it: gym program build TRAIN.yaml --forward {} (docs/TORCH.md)",
+                  options.output);
     else
-        std::printf(
-            "use                cannot be trained: %s. No command of gym runs it; `gym program "
-            "show` lists it, and code that links gym::engine can run it\n",
-            training.error().message.c_str());
+        print_row("use",
+                  "cannot be trained: {}. No command of gym runs it; `gym program show` lists it, "
+                  "and code that links gym::engine can run it",
+                  training.error().message);
 }
 
 Status import_model(const CliContext& context, const Options& options) {
@@ -122,17 +121,15 @@ Status import_model(const CliContext& context, const Options& options) {
         context.print_json(json);
         return {};
     }
-    std::printf("program root       %s\n", root.hex().c_str());
-    std::printf("base state root    %s\n", base_root.hex().c_str());
-    std::printf("ops                %zu\n", program.ops().size());
-    std::printf("parameters         %llu\n",
-                static_cast<unsigned long long>(program::parameter_count(program)));
+    print_row("program root", "{}", root.hex());
+    print_row("base state root", "{}", base_root.hex());
+    print_row("ops", "{}", program.ops().size());
+    print_row("parameters", "{}", program::parameter_count(program));
     for (const program::SlotId id : program.slots_of(program::SlotKind::input))
-        std::printf("%-18s %s\n", program.slot(id).name.c_str(),
-                    shape_of(program.slot(id)).c_str());
-    std::printf("output             %s\n", shape_of(output).c_str());
+        print_row(program.slot(id).name, "{}", shape_of(program.slot(id)));
+    print_row("output", "{}", shape_of(output));
     print_use(training, options);
-    std::printf("written            %s, %s\n", options.output.c_str(), options.state.c_str());
+    print_row("written", "{}, {}", options.output, options.state);
     return {};
 }
 

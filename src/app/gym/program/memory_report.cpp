@@ -1,4 +1,5 @@
 #include "program/memory_report.hpp"
+#include "cli/rows.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -122,19 +123,20 @@ Result<MemoryReport> memory_report(const program::Program& program,
 
 void print_memory(const MemoryReport& report) {
     const auto text = [](std::uint64_t bytes) { return engine::memory_text(bytes); };
-    std::printf("memory             %s: state %s, activations and gradients %s, workspace %s\n",
-                text(report.need.total()).c_str(), text(report.need.state).c_str(),
-                text(report.need.temps).c_str(), text(report.need.workspace).c_str());
-    std::printf("memory available   %s", text(report.available).c_str());
+    print_row("memory", "{}: state {}, activations and gradients {}, workspace {}",
+              text(report.need.total()), text(report.need.state), text(report.need.temps),
+              text(report.need.workspace));
+    std::string room;
     if (report.largest_batch && *report.largest_batch > 0)
-        std::printf(", enough for batches of up to %u windows", *report.largest_batch);
+        room =
+            ", enough for batches of up to " + std::to_string(*report.largest_batch) + " windows";
     else if (report.largest_batch)
-        std::printf(", not enough even for one window in each micro-batch");
-    std::printf("\n");
+        room = ", not enough even for one window in each micro-batch";
+    print_row("memory available", "{}{}", text(report.available), room);
     if (report.need.total() > report.available)
-        std::printf("                   too little for this program on this machine: %s\n",
-                    report.advice.empty() ? "lower `batch`, or raise `micro_batches`"
-                                          : report.advice.c_str());
+        print_row("", "too little for this program on this machine: {}",
+                  report.advice.empty() ? "lower `batch`, or raise `micro_batches`"
+                                        : report.advice.c_str());
 }
 
 boost::json::object memory_json(const MemoryReport& report) {

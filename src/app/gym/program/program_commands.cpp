@@ -6,6 +6,7 @@
 
 #include "cli/cli_context.hpp"
 #include "cli/inputs.hpp"
+#include "cli/rows.hpp"
 #include "data/evaluation_report.hpp"
 #include "gym/common/file.hpp"
 #include "gym/program/codec.hpp"
@@ -50,12 +51,11 @@ Status print_summary(const CliContext& context, const Program& program, const st
         context.print_json(json);
         return {};
     }
-    std::printf("program root       %s\n", root.hex().c_str());
-    std::printf("ops                %zu\n", program.ops().size());
-    std::printf("parameters         %llu\n", static_cast<unsigned long long>(parameters));
-    std::printf("FLOPs per step     %llu (%.3g)\n", static_cast<unsigned long long>(flops),
-                static_cast<double>(flops));
-    std::printf("state bytes        %llu\n", static_cast<unsigned long long>(state_bytes));
+    print_row("program root", "{}", root.hex());
+    print_row("ops", "{}", program.ops().size());
+    print_row("parameters", "{}", parameters);
+    print_row("FLOPs per step", "{} ({:.3g})", flops, static_cast<double>(flops));
+    print_row("state bytes", "{}", state_bytes);
     print_memory(memory);
     return {};
 }
@@ -74,7 +74,7 @@ Status build(const CliContext& context, const Options& options) {
     const Program& program = *built;
     GYM_CHECK(write_file_atomic(options.output, program::encode(program)));
     GYM_CHECK(print_summary(context, program, options.output, &config));
-    if (!context.json) std::printf("written            %s\n", options.output.c_str());
+    if (!context.json) print_row("written", "{}", options.output);
     return {};
 }
 

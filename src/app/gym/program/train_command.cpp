@@ -15,6 +15,7 @@
 #include "cli/cli_context.hpp"
 #include "cli/inputs.hpp"
 #include "cli/record_json.hpp"
+#include "cli/rows.hpp"
 #include "gym/common/file.hpp"
 #include "gym/engine/train.hpp"
 #include "gym/program/codec.hpp"
@@ -86,13 +87,12 @@ void print_run(const CliContext& context, const Run& run, const Digest& final_ro
                             {"seconds", run.seconds},
                             {"tokens_per_second", run.speed()}});
     } else {
-        std::printf("records root       %s\n", engine::records_root(run.records).hex().c_str());
-        std::printf("final state root   %s\n", final_root.hex().c_str());
-        std::printf("tokens             %llu in %.1f s, %.0f per second\n",
-                    static_cast<unsigned long long>(run.tokens), run.seconds, run.speed());
+        print_row("records root", "{}", engine::records_root(run.records).hex());
+        print_row("final state root", "{}", final_root.hex());
+        print_row("tokens", "{} in {:.1f} s, {:.0f} per second", run.tokens, run.seconds,
+                  run.speed());
         if (run.skipped() != 0)
-            std::printf("skipped            %llu of %zu steps, by the guard\n",
-                        static_cast<unsigned long long>(run.skipped()), run.records.size());
+            print_row("skipped", "{} of {} steps, by the guard", run.skipped(), run.records.size());
     }
     if (!not_finite) return;
     (void)std::fprintf(

@@ -7,6 +7,7 @@
 
 #include "cli/cli_context.hpp"
 #include "cli/inputs.hpp"
+#include "cli/rows.hpp"
 #include "gym/common/file.hpp"
 #include "gym/interchange/weights.hpp"
 #include "gym/program/codec.hpp"
@@ -36,9 +37,9 @@ void print_result(const CliContext& context, const Options& options, const std::
                             {"file", options.output}});
         return;
     }
-    std::printf("tensors            %zu, with the names of %s\n", tensors, naming.c_str());
-    std::printf("base state root    %s\n", base_root.hex().c_str());
-    std::printf("written            %s\n", options.output.c_str());
+    print_row("tensors", "{}, with the names of {}", tensors, naming);
+    print_row("base state root", "{}", base_root.hex());
+    print_row("written", "{}", options.output);
 }
 
 Status export_weights(const CliContext& context, const Options& options) {

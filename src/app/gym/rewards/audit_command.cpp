@@ -9,6 +9,7 @@
 
 #include "cli/api_facts.hpp"
 #include "cli/cli_context.hpp"
+#include "cli/rows.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/contracts/commitment_log.hpp"
@@ -157,18 +158,15 @@ using Evidence = std::optional<rewards::EvidenceFindings>;
 
 void print_evidence(const Evidence& evidence) {
     if (!evidence) {
-        std::printf("units              not compared (--files-only)\n");
+        print_row("units", "not compared (--files-only)");
         return;
     }
-    std::printf("units              each credit compared with the records of its job and unit\n");
-    std::printf(
-        "signed             %llu commitments under roots on chain, %llu reports, %llu answers to "
-        "uptime challenges\n",
-        static_cast<unsigned long long>(evidence->commitments),
-        static_cast<unsigned long long>(evidence->reports),
-        static_cast<unsigned long long>(evidence->answers));
+    print_row("units", "each credit compared with the records of its job and unit");
+    print_row("signed",
+              "{} commitments under roots on chain, {} reports, {} answers to uptime challenges",
+              evidence->commitments, evidence->reports, evidence->answers);
     for (const std::string& sentence : evidence->unchecked)
-        std::printf("not checked        %s\n", sentence.c_str());
+        print_row("not checked", "{}", sentence);
 }
 
 void print(const CliContext& context, const rewards::EpochFile& content, const Evidence& evidence,
@@ -194,24 +192,18 @@ void print(const CliContext& context, const rewards::EpochFile& content, const E
                             {"deviations", strings(findings.list())}});
         return;
     }
-    std::printf("epoch              %llu (the chain's newest root is of epoch %llu)\n",
-                static_cast<unsigned long long>(content.epoch),
-                static_cast<unsigned long long>(anchor.epoch));
-    std::printf("payout root        %s\n", content.payout_root.hex().c_str());
-    std::printf("recomputed         %zu credits of %zu rounds in this epoch\n",
-                content.credits.size(), content.rounds.size());
-    std::printf("payable so far     %s tokens to %zu earners, of this epoch and all before it\n",
-                content.total_cumulative.to_tokens().c_str(), content.payouts.size());
-    if (seal != 0)
-        std::printf("ledger             sealed up to seal %llu, %s\n",
-                    static_cast<unsigned long long>(seal), seal_hash.c_str());
+    print_row("epoch", "{} (the chain's newest root is of epoch {})", content.epoch, anchor.epoch);
+    print_row("payout root", "{}", content.payout_root.hex());
+    print_row("recomputed", "{} credits of {} rounds in this epoch", content.credits.size(),
+              content.rounds.size());
+    print_row("payable so far", "{} tokens to {} earners, of this epoch and all before it",
+              content.total_cumulative.to_tokens(), content.payouts.size());
+    if (seal != 0) print_row("ledger", "sealed up to seal {}, {}", seal, seal_hash);
     print_evidence(evidence);
     if (findings.list().empty())
-        std::printf(
-            "verdict            the payout root follows from the files and equals the one on "
-            "chain\n");
+        print_row("verdict", "the payout root follows from the files and equals the one on chain");
     for (const std::string& sentence : findings.list())
-        std::printf("deviation          %s\n", sentence.c_str());
+        print_row("deviation", "{}", sentence);
 }
 
 Status audit(const CliContext& context, const AuditOptions& options) {

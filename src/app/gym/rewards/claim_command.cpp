@@ -12,6 +12,7 @@
 #include "cli/chain_sender.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/network_options.hpp"
+#include "cli/rows.hpp"
 #include "gym/chain/intent_store.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
@@ -122,7 +123,7 @@ class ActiveProofs {
                                 std::to_string(payable.epoch) + ", the chain's is of epoch " +
                                 std::to_string(active.epoch) +
                                 ": nothing was sent, try again later");
-            tell();
+            report_wait();
             std::this_thread::sleep_for(kRootPoll);
         }
     }
@@ -134,7 +135,7 @@ class ActiveProofs {
         std::this_thread::sleep_for(kRootPoll);
         GYM_TRY(const contracts::RootSubmitted active, active_root());
         if (active.epoch == refused.epoch) return false;
-        tell();
+        report_wait();
         return true;
     }
 
@@ -143,17 +144,17 @@ class ActiveProofs {
         const contracts::RewardsDistributor distributor(sender_.contracts.distributor);
         return distributor.active_root(sender_.account->client());
     }
-    void tell() {
-        if (told_) return;
-        told_ = true;
-        (void)std::fprintf(stderr, "waiting            a new payout root is becoming active\n");
+    void report_wait() {
+        if (reported_) return;
+        reported_ = true;
+        print_notice("waiting", "a new payout root is becoming active");
     }
 
     const ClaimOptions& options_;
     const ChainSender& sender_;
     const Address earner_;
     const steady_clock::time_point until_;
-    bool told_ = false;
+    bool reported_ = false;
 };
 
 struct Paid {
@@ -208,16 +209,16 @@ Status claim(const CliContext& context, const ClaimOptions& options) {
     }
     const auto& sent = paid.outcome.transaction_hash;
     const std::string hash = sent ? sent->hex() : std::string("-");
-    if (context.json)
+    if (context.json) {
         context.print_json({{"earner", earner.hex()},
                             {"recipient", recipient.hex()},
                             {"paid_wei", paid.amount.to_string()},
                             {"transaction", hash},
                             {"gas_used", paid.outcome.gas_used}});
-    else
-        std::printf("paid               %s tokens to %s\ntransaction        %s (final)\n",
-                    paid.amount.to_tokens().c_str(), crypto::to_checksum(recipient).c_str(),
-                    hash.c_str());
+        return {};
+    }
+    print_row("paid", "{} tokens to {}", paid.amount.to_tokens(), crypto::to_checksum(recipient));
+    print_row("transaction", "{} (final)", hash);
     return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/chain_sender.hpp"
 #include "cli/cli_context.hpp"
+#include "cli/rows.hpp"
 #include "gym/contracts/call.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
@@ -77,13 +78,11 @@ void print(const CliContext& context, const Finding& finding, const json::object
         context.print_json(out);
         return;
     }
-    std::printf("earner             %s\n", active.earner.hex().c_str());
-    std::printf("active root        epoch %llu, pays it %s tokens in all\n",
-                static_cast<unsigned long long>(finding.roots.active.epoch),
-                active.cumulative.to_tokens().c_str());
-    std::printf("pending root       epoch %llu, pays it %s tokens in all\n",
-                static_cast<unsigned long long>(finding.roots.pending.epoch),
-                pending.cumulative.to_tokens().c_str());
+    print_row("earner", "{}", active.earner.hex());
+    print_row("active root", "epoch {}, pays it {} tokens in all", finding.roots.active.epoch,
+              active.cumulative.to_tokens());
+    print_row("pending root", "epoch {}, pays it {} tokens in all", finding.roots.pending.epoch,
+              pending.cumulative.to_tokens());
 }
 
 /// Has the node try the call; nothing is signed.
@@ -95,8 +94,7 @@ Status try_out(const CliContext& context, const Finding& finding, chain::ChainCl
                                               contracts::describe_revert(estimate.revert_data));
     print(context, finding, {{"dry_run", true}, {"gas", estimate.gas}});
     if (!context.json)
-        std::printf("dry run            would be disabled for %llu gas; nothing was sent\n",
-                    static_cast<unsigned long long>(estimate.gas));
+        print_row("dry run", "would be disabled for {} gas; nothing was sent", estimate.gas);
     return {};
 }
 
@@ -113,8 +111,8 @@ Status send(const CliContext& context, const Finding& finding, const DisableOpti
     print(context, finding,
           {{"dry_run", false}, {"transaction", hash}, {"gas_used", outcome.gas_used}});
     if (!context.json)
-        std::printf("transaction        %s (final): the root of epoch %llu will never pay\n",
-                    hash.c_str(), static_cast<unsigned long long>(finding.roots.pending.epoch));
+        print_row("transaction", "{} (final): the root of epoch {} will never pay", hash,
+                  finding.roots.pending.epoch);
     return {};
 }
 

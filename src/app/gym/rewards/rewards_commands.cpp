@@ -3,12 +3,14 @@
 #include <boost/json.hpp>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
+#include "cli/answer_text.hpp"
 #include "cli/api_request.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/network_options.hpp"
+#include "cli/rows.hpp"
 #include "gym/common/clock.hpp"
-#include "job/job_print.hpp"
 #include "rewards/audit_command.hpp"
 #include "rewards/claim_command.hpp"
 #include "rewards/disable_command.hpp"
@@ -25,35 +27,29 @@ struct RewardsOptions {
     std::string id;
 };
 
-std::string text_of(const json::object& object, const char* key) {
-    const json::value& value = object.at(key);
-    if (value.is_null()) return "-";
-    return value.is_string() ? std::string(value.as_string()) : json::serialize(value);
-}
-
-Amount amount_of(const json::object& object, const char* key) {
-    return Amount::parse(text_of(object, key)).value_or(Amount());
-}
-
-/// What is payable and not claimed yet.
-Amount unclaimed_of(const json::object& account) {
-    const Amount payable = amount_of(account, "payable_wei");
-    return payable.minus(std::min(payable, amount_of(account, "claimed_wei"))).value_or(Amount());
+/// What is payable and not claimed yet; absent where one of both is unknown.
+std::optional<Amount> unclaimed_of(const json::object& account) {
+    const auto payable = amount_of(account.at("payable_wei"));
+    const auto claimed = amount_of(account.at("claimed_wei"));
+    if (!payable || !claimed) return std::nullopt;
+    return payable->minus(std::min(*payable, *claimed)).value_or(Amount());
 }
 
 /// "claimed" and "payable" of credits that a payout root has. A claim pays everything up to its
 /// epoch, so what newer epochs do not account for of the unclaimed sum is left in this one.
 std::string payout_state(const json::object& account, const json::object& credit) {
     const std::string epoch = text_of(credit, "payout_epoch");
-    Amount newer;
+    const std::optional<Amount> unclaimed = unclaimed_of(account);
+    std::optional<Amount> newer = Amount();
     for (const json::value& item : account.at("last_credits").as_array()) {
         const json::value& other = item.at("payout_epoch");
         if (other.is_null() || other.to_number<std::uint64_t>() <=
                                    credit.at("payout_epoch").to_number<std::uint64_t>())
             continue;
-        newer = newer.plus(amount_of(item.as_object(), "amount_wei")).value_or(newer);
+        newer = sum_of(newer, amount_of(item.at("amount_wei")));
     }
-    return (newer >= unclaimed_of(account) ? "claimed (payout " : "payable (payout ") + epoch + ")";
+    if (!unclaimed || !newer) return "in payout " + epoch;
+    return (*newer >= *unclaimed ? "claimed (payout " : "payable (payout ") + epoch + ")";
 }
 
 /// The stored state says "posted" of all that was earned, whatever became of it since.
@@ -88,40 +84,37 @@ Status show(const CliContext& context, const RewardsOptions& options) {
         context.print_json(account);
         return {};
     }
-    std::printf("pending            %s tokens (units that are not final)\n",
-                tokens_of(account.at("pending_wei")).c_str());
-    std::printf("earned             %s tokens (waits for the epoch's close)\n",
-                tokens_of(account.at("earned_wei")).c_str());
-    std::printf("payable in total   %s tokens, of which %s are claimed\n",
-                tokens_of(account.at("payable_wei")).c_str(),
-                tokens_of(account.at("claimed_wei")).c_str());
-    std::printf("to be claimed      %s tokens (`gym rewards claim`)\n",
-                unclaimed_of(account).to_tokens().c_str());
+    print_row("pending", "{} tokens (units that are not final)",
+              tokens_of(account.at("pending_wei")));
+    print_row("earned", "{} tokens (waits for the epoch's close)",
+              tokens_of(account.at("earned_wei")));
+    print_row("payable in total", "{} tokens, of which {} are claimed",
+              tokens_of(account.at("payable_wei")), tokens_of(account.at("claimed_wei")));
+    print_row("to be claimed", "{} tokens (`gym rewards claim`)",
+              tokens_text(unclaimed_of(account)));
     for (const json::value& item : account.at("last_credits").as_array())
         print_credit(account, item.as_object());
     return {};
 }
 
 void print_receipt(const json::object& receipt) {
-    std::printf("credit             %s\n", text_of(receipt, "id").c_str());
-    std::printf("amount             %s tokens, %s\n", tokens_of(receipt.at("amount_wei")).c_str(),
-                text_of(receipt, "state").c_str());
-    if (!receipt.at("reason").is_null())
-        std::printf("                   %s\n", text_of(receipt, "reason").c_str());
-    std::printf("for                %s in round %s of job %s\n", text_of(receipt, "kind").c_str(),
-                text_of(receipt, "round").c_str(), text_of(receipt, "job_id").c_str());
-    std::printf("unit               %s\n", text_of(receipt, "unit").c_str());
+    print_row("credit", "{}", text_of(receipt, "id"));
+    print_row("amount", "{} tokens, {}", tokens_of(receipt.at("amount_wei")),
+              text_of(receipt, "state"));
+    if (!receipt.at("reason").is_null()) print_row("", "{}", text_of(receipt, "reason"));
+    print_row("for", "{} in round {} of job {}", text_of(receipt, "kind"),
+              text_of(receipt, "round"), text_of(receipt, "job_id"));
+    print_row("unit", "{}", text_of(receipt, "unit"));
     if (!receipt.at("payer").is_null())
-        std::printf("paid by            %s (emission)\n", text_of(receipt, "payer").c_str());
-    std::printf("formula            %s\n", text_of(receipt, "formula").c_str());
+        print_row("paid by", "{} (emission)", text_of(receipt, "payer"));
+    print_row("formula", "{}", text_of(receipt, "formula"));
     for (const auto& input : receipt.at("inputs").as_object()) {
         const std::string value = input.value().is_string() ? std::string(input.value().as_string())
                                                             : json::serialize(input.value());
-        if (value != "0")
-            std::printf("  %-16s %s\n", std::string(input.key()).c_str(), value.c_str());
+        if (value != "0") print_row("  " + std::string(input.key()), "{}", value);
     }
-    std::printf("posting            %s\n", text_of(receipt, "posting").c_str());
-    std::printf("payout epoch       %s\n", text_of(receipt, "payout_epoch").c_str());
+    print_row("posting", "{}", text_of(receipt, "posting"));
+    print_row("payout epoch", "{}", text_of(receipt, "payout_epoch"));
 }
 
 /// A unit's credits, or the one that is named.

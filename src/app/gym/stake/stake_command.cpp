@@ -10,6 +10,7 @@
 #include "cli/chain_sender.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/network_options.hpp"
+#include "cli/rows.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/chain/intent_store.hpp"
 #include "gym/common/clock.hpp"
@@ -84,7 +85,7 @@ Amount slashed_in(const std::vector<contracts::StakeEvent>& events) {
 }
 
 /// "3 tokens", "1.5 tokens, left of 3 after a slash", "nothing, left of 3 tokens after a slash".
-std::string worth_words(const OpenThaw& thaw) {
+std::string worth_text(const OpenThaw& thaw) {
     std::string worth = thaw.worth.is_zero() ? "nothing" : thaw.worth.to_tokens() + " tokens";
     if (thaw.worth == thaw.amount) return worth;
     return worth + ", left of " + thaw.amount.to_tokens() + " after a slash";
@@ -108,29 +109,23 @@ json::object to_json(const Address& owner, const StakeState& state) {
 }
 
 void print(const Address& owner, const StakeState& state) {
-    std::printf("owner              %s\n", crypto::to_checksum(owner).c_str());
-    std::printf("active             %s tokens, which back its units\n",
-                state.active.to_tokens().c_str());
-    std::printf("thawing            %s tokens, which can still be slashed\n",
-                state.thawing.to_tokens().c_str());
+    print_row("owner", "{}", crypto::to_checksum(owner));
+    print_row("active", "{} tokens, which back its units", state.active.to_tokens());
+    print_row("thawing", "{} tokens, which can still be slashed", state.thawing.to_tokens());
     for (const OpenThaw& thaw : state.thaws) {
         const std::uint64_t wait = wait_s(state, thaw);
         const std::string when = wait == 0 ? "can be withdrawn"
                                            : "until " + time_text(thaw.available_at_s) + ", in " +
                                                  std::to_string(wait) + " s";
-        std::printf("  %s, %s\n", worth_words(thaw).c_str(), when.c_str());
+        std::printf("  %s, %s\n", worth_text(thaw).c_str(), when.c_str());
     }
     if (!state.slashed.is_zero())
-        std::printf(
-            "slashed            %s tokens so far, for proven faults; `gym dispute list` shows "
-            "them\n",
-            state.slashed.to_tokens().c_str());
+        print_row("slashed", "{} tokens so far, for proven faults; `gym dispute list` shows them",
+                  state.slashed.to_tokens());
     if (state.locks != 0)
-        std::printf(
-            "locked             by disputes about %llu unit(s); `gym dispute list` shows "
-            "them\n",
-            static_cast<unsigned long long>(state.locks));
-    std::printf("in the wallet      %s tokens\n", state.wallet.to_tokens().c_str());
+        print_row("locked", "by disputes about {} unit(s); `gym dispute list` shows them",
+                  state.locks);
+    print_row("in the wallet", "{} tokens", state.wallet.to_tokens());
 }
 
 Status show(const CliContext& context, const StakeOptions& options) {
@@ -160,9 +155,9 @@ Status report(const CliContext& context, const ChainSender& sender, const Addres
         context.print_json(out);
         return {};
     }
-    std::printf("%-18s %s tokens\n", done, amount.to_tokens().c_str());
+    print_row(done, "{} tokens", amount.to_tokens());
     print(owner, state);
-    std::printf("transaction        %s (final)\n", hash.c_str());
+    print_row("transaction", "{} (final)", hash);
     return {};
 }
 
@@ -252,7 +247,7 @@ Status check_withdrawable(const StakeState& state) {
         return fail(ErrorCode::kConflict, "nothing thaws: `gym stake thaw AMOUNT` begins it");
     if (const std::uint64_t wait = wait_s(state, state.thaws.front()); wait > 0)
         return fail(ErrorCode::kConflict,
-                    "nothing has thawed yet: " + worth_words(state.thaws.front()) +
+                    "nothing has thawed yet: " + worth_text(state.thaws.front()) +
                         ", can be withdrawn from " + time_text(state.thaws.front().available_at_s) +
                         ", in " + std::to_string(wait) + " s");
     return {};

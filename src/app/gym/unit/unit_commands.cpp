@@ -8,6 +8,7 @@
 #include "cli/cli_context.hpp"
 #include "cli/inputs.hpp"
 #include "cli/record_json.hpp"
+#include "cli/rows.hpp"
 #include "gym/common/file.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/codec.hpp"
@@ -113,11 +114,11 @@ Status run(const CliContext& context, const Options& options) {
                             {"file", options.unit}});
         return {};
     }
-    std::printf("records root       %s\n", result.records_root.hex().c_str());
-    std::printf("final state root   %s\n", result.final_state_root.hex().c_str());
-    std::printf("delta root         %s\n", result.delta.root().hex().c_str());
-    std::printf("last loss          %.6f\n", static_cast<double>(result.last_loss));
-    std::printf("written            %s\n", options.unit.c_str());
+    print_row("records root", "{}", result.records_root.hex());
+    print_row("final state root", "{}", result.final_state_root.hex());
+    print_row("delta root", "{}", result.delta.root().hex());
+    print_row("last loss", "{:.6f}", static_cast<double>(result.last_loss));
+    print_row("written", "{}", options.unit);
     return {};
 }
 
@@ -201,8 +202,8 @@ Status verify(const CliContext& context, const Options& options) {
                             {"final_state_root", result.final_state_root.hex()}});
         return {};
     }
-    std::printf("verified           %u steps, bit for bit\n", claimed.spec.steps);
-    std::printf("final state root   %s\n", result.final_state_root.hex().c_str());
+    print_row("verified", "{} steps, bit for bit", claimed.spec.steps);
+    print_row("final state root", "{}", result.final_state_root.hex());
     return {};
 }
 

@@ -9,12 +9,13 @@
 #include <optional>
 #include <string>
 
+#include "cli/answer_text.hpp"
 #include "cli/api_json.hpp"
 #include "cli/api_request.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/network_options.hpp"
+#include "cli/rows.hpp"
 #include "gym/common/clock.hpp"
-#include "job/job_print.hpp"
 
 namespace gym::app {
 namespace {
@@ -118,9 +119,7 @@ Status statement(const CliContext& context, const StatementOptions& options) {
         return true;
     }));
     if (found.lines.empty()) std::printf("no transfers\n");
-    if (found.next_before)
-        std::printf("older transfers    --before %llu\n",
-                    static_cast<unsigned long long>(*found.next_before));
+    if (found.next_before) print_row("older transfers", "--before {}", *found.next_before);
     return {};
 }
 

@@ -4,10 +4,12 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/answer_text.hpp"
 #include "cli/api_request.hpp"
 #include "cli/chain_sender.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/network_options.hpp"
+#include "cli/rows.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/chain/intent_store.hpp"
 #include "gym/contracts/deployment.hpp"
@@ -15,7 +17,6 @@
 #include "gym/contracts/stake.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/crypto/secret.hpp"
-#include "job/job_print.hpp"
 #include "wallet/statement_command.hpp"
 #include "wallet/withdraw_command.hpp"
 
@@ -40,12 +41,13 @@ Status make(const CliContext& context, const WalletOptions& options) {
     std::error_code error;
     std::filesystem::create_directories(config.keystore_path().parent_path(), error);
     GYM_CHECK(crypto::save_keystore(config.keystore_path(), key, passphrase));
-    if (context.json)
+    if (context.json) {
         context.print_json({{"address", crypto::to_checksum(key.address())},
                             {"keystore", config.keystore_path().string()}});
-    else
-        std::printf("address            %s\nkeystore           %s\n",
-                    crypto::to_checksum(key.address()).c_str(), config.keystore_path().c_str());
+        return {};
+    }
+    print_row("address", "{}", crypto::to_checksum(key.address()));
+    print_row("keystore", "{}", config.keystore_path().string());
     return {};
 }
 
@@ -85,7 +87,7 @@ Status balance(const CliContext& context, const WalletOptions& options) {
         context.print_json(out);
         return {};
     }
-    std::printf("address            %s\n", crypto::to_checksum(address).c_str());
+    print_row("address", "{}", crypto::to_checksum(address));
     for (const auto& [label, key] : {std::pair{"available", "available_wei"},
                                      {"in own jobs", "escrowed_wei"},
                                      {"withdrawing", "withdrawing_wei"},
@@ -96,9 +98,8 @@ Status balance(const CliContext& context, const WalletOptions& options) {
                                      {"staked", "stake_active_wei"},
                                      {"stake, thawing", "stake_thawing_wei"},
                                      {"in the wallet", "wallet_wei"}})
-        if (out.contains(key))
-            std::printf("%-18s %s tokens\n", label, tokens_of(out.at(key)).c_str());
-    if (with_chain) std::printf("%-18s %s ETH\n", "for gas", tokens_of(out.at("gas_wei")).c_str());
+        if (out.contains(key)) print_row(label, "{} tokens", tokens_of(out.at(key)));
+    if (with_chain) print_row("for gas", "{} ETH", tokens_of(out.at("gas_wei")));
     return {};
 }
 
@@ -111,14 +112,15 @@ Status deposit(const CliContext& context, const WalletOptions& options) {
     GYM_TRY(const chain::Outcome outcome, sender.account->deposit(sender.contracts, owner, amount));
     const std::string hash =
         outcome.transaction_hash ? outcome.transaction_hash->hex() : std::string("-");
-    if (context.json)
+    if (context.json) {
         context.print_json({{"owner", owner.hex()},
                             {"amount_wei", amount.to_string()},
                             {"transaction", hash},
                             {"gas_used", outcome.gas_used}});
-    else
-        std::printf("deposited          %s tokens for %s\ntransaction        %s (final)\n",
-                    amount.to_tokens().c_str(), crypto::to_checksum(owner).c_str(), hash.c_str());
+        return {};
+    }
+    print_row("deposited", "{} tokens for {}", amount.to_tokens(), crypto::to_checksum(owner));
+    print_row("transaction", "{} (final)", hash);
     return {};
 }
 

@@ -11,6 +11,7 @@
 #include "cli/api_request.hpp"
 #include "cli/chain_sender.hpp"
 #include "cli/cli_context.hpp"
+#include "cli/rows.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/chain/intent_store.hpp"
 #include "gym/common/clock.hpp"
@@ -116,9 +117,9 @@ Status check_free(const ChainSender& sender, const std::optional<Free>& books,
                         crypto::to_checksum(account.address()) + ", less than the " +
                         amount.to_tokens() + " requested; nothing was sent");
     if (!books) {
-        (void)std::fprintf(stderr,
-                           "not compared       without gym-api the part that is locked in jobs is "
-                           "unknown; that part will not be paid\n");
+        print_notice("not compared",
+                     "without gym-api the part that is locked in jobs is unknown; that part will "
+                     "not be paid");
         return {};
     }
     if (amount <= books->free) return {};
@@ -137,10 +138,9 @@ Status request(const CliContext& context, const WithdrawOptions& options, const 
     GYM_CHECK(check_free(sender, books, amount));
     // Before it is sent: what was waited for is lost with it.
     if (!before.amount.is_zero())
-        (void)std::fprintf(stderr,
-                           "replaces           the request of %s tokens, %s: the wait begins again "
-                           "for all of it\n",
-                           before.amount.to_tokens().c_str(), when_text(before).c_str());
+        print_notice("replaces",
+                     "the request of {} tokens, {}: the wait begins again for all of it",
+                     before.amount.to_tokens(), when_text(before));
     GYM_TRY(const chain::Outcome outcome,
             sender.account->execute(
                 contracts::JobEscrow(sender.contracts.escrow).request_withdrawal(amount)));
@@ -153,14 +153,13 @@ Status request(const CliContext& context, const WithdrawOptions& options, const 
         context.print_json(out);
         return {};
     }
-    std::printf("requested          %s tokens\n", after.amount.to_tokens().c_str());
+    print_row("requested", "{} tokens", after.amount.to_tokens());
     if (books)
-        std::printf("free before        %s tokens; %s locked in jobs\n",
-                    books->free.to_tokens().c_str(), books->locked.to_tokens().c_str());
-    std::printf("available          %s, in %llu s; then run `gym wallet withdraw` again\n",
-                time_text(after.available_at_s).c_str(),
-                static_cast<unsigned long long>(wait_s(after)));
-    std::printf("transaction        %s (final)\n", hash_of(outcome).c_str());
+        print_row("free before", "{} tokens; {} locked in jobs", books->free.to_tokens(),
+                  books->locked.to_tokens());
+    print_row("available", "{}, in {} s; then run `gym wallet withdraw` again",
+              time_text(after.available_at_s), wait_s(after));
+    print_row("transaction", "{} (final)", hash_of(outcome));
     return {};
 }
 
@@ -174,11 +173,12 @@ Status cancel(const CliContext& context, const ChainSender& sender) {
     GYM_TRY(const chain::Outcome outcome,
             sender.account->execute(
                 contracts::JobEscrow(sender.contracts.escrow).request_withdrawal(Amount())));
-    if (context.json)
+    if (context.json) {
         context.print_json(to_json("cancelled", before, outcome));
-    else
-        std::printf("cancelled          %s tokens\ntransaction        %s (final)\n",
-                    before.amount.to_tokens().c_str(), hash_of(outcome).c_str());
+        return {};
+    }
+    print_row("cancelled", "{} tokens", before.amount.to_tokens());
+    print_row("transaction", "{} (final)", hash_of(outcome));
     return {};
 }
 
@@ -190,12 +190,10 @@ void print_paid(const CliContext& context, const Pending& asked, const Amount& a
         context.print_json(out);
         return;
     }
-    std::printf(
-        "paid               %s tokens%s\n", amount.to_tokens().c_str(),
-        amount == asked.amount
-            ? ""
-            : (" of " + asked.amount.to_tokens() + ": jobs have locked or spent the rest").c_str());
-    std::printf("transaction        %s (final)\n", hash_of(outcome).c_str());
+    const std::string rest =
+        " of " + asked.amount.to_tokens() + ": jobs have locked or spent the rest";
+    print_row("paid", "{} tokens{}", amount.to_tokens(), amount == asked.amount ? "" : rest);
+    print_row("transaction", "{} (final)", hash_of(outcome));
 }
 
 Status complete(const CliContext& context, const ChainSender& sender) {

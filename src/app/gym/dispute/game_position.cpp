@@ -1,4 +1,4 @@
-#include "dispute/dispute_words.hpp"
+#include "dispute/game_position.hpp"
 
 #include <algorithm>
 #include <array>
@@ -73,57 +73,57 @@ std::string name_of_selector(ByteView selector) {
     return found == names->end() ? to_hex0x(selector) : found->second;
 }
 
-std::string step_words(const Whereabouts& where) {
+std::string step_text(const GamePosition& where) {
     if (where.delta) return "the delta";
     return where.step ? "step " + number(*where.step) : "a step";
 }
 
-std::string leaf_words(const Whereabouts& where) {
-    std::string out = step_words(where);
+std::string leaf_text(const GamePosition& where) {
+    std::string out = step_text(where);
     if (where.leaf && !where.delta) out += ", trace leaf " + number(*where.leaf);
     return out;
 }
 
-std::string macro_words(const Whereabouts& where) {
-    if (where.delta) return step_words(where);
-    if (where.leaf && where.primitives == 0) return step_words(where) + ", token windows";
-    std::string out = leaf_words(where);
+std::string macro_text(const GamePosition& where) {
+    if (where.delta) return step_text(where);
+    if (where.leaf && where.primitives == 0) return step_text(where) + ", token windows";
+    std::string out = leaf_text(where);
     if (where.first_primitive && where.primitives > 0)
         out += ", op of primitives " + number(*where.first_primitive) + " to " +
                number(*where.first_primitive + where.primitives - 1);
     return out;
 }
 
-std::string primitive_words(const Whereabouts& where) {
-    if (!where.primitive) return macro_words(where);
-    std::string out = leaf_words(where) + ", primitive " + number(*where.primitive) + " of " +
+std::string primitive_text(const GamePosition& where) {
+    if (!where.primitive) return macro_text(where);
+    std::string out = leaf_text(where) + ", primitive " + number(*where.primitive) + " of " +
                       number(where.primitives);
     if (where.opcode) out += " (" + std::string(program::to_string(*where.opcode)) + ")";
     return out;
 }
 
-std::string outer_words(const Whereabouts& where) {
+std::string outer_text(const GamePosition& where) {
     std::string out = "the aggregate";
     if (where.parameter) out += ", parameter " + number(*where.parameter);
     if (where.tree == game::OuterTree::kMomentum) out += ", its momentum";
     return out;
 }
 
-std::string included_words(const Whereabouts& where) {
+std::string included_text(const GamePosition& where) {
     return where.included_slot
                ? "the delta of slot " + number(*where.included_slot) + " in the aggregate"
                : "a delta in the aggregate";
 }
 
-std::string tensor_words(const Whereabouts& where) {
-    return where.aggregate ? outer_words(where) : primitive_words(where);
+std::string tensor_text(const GamePosition& where) {
+    return where.aggregate ? outer_text(where) : primitive_text(where);
 }
 
-std::string element_words(const Whereabouts& where) {
+std::string element_text(const GamePosition& where) {
     return where.element ? ", element " + number(*where.element) : "";
 }
 
-std::string conflict_words(const Amount& field) {
+std::string conflict_text(const Amount& field) {
     if (field == Amount(game::kNextRecordField))
         return "the next round's record does not continue from the aggregate";
     if (field == Amount(game::kEquivocationField))
@@ -141,7 +141,7 @@ std::optional<std::uint32_t> slot_at(ByteView slots, std::uint32_t position) {
 }
 
 /// The tensors that a node of an aggregate stands for.
-std::string outer_state_words(const game::Cursor& cursor, const Whereabouts& where) {
+std::string outer_state_text(const game::Cursor& cursor, const GamePosition& where) {
     switch (where.tree) {
         case game::OuterTree::kBase:
             return "the aggregate, " + leaves_below(cursor, "parameter");
@@ -199,7 +199,7 @@ std::string typed_value(std::uint64_t bits, program::DType type) {
 
 }  // namespace
 
-void Whereabouts::follow(const game::Move& move) {
+void GamePosition::follow(const game::Move& move) {
     const auto take_op = [this](const game::OpFrame& op) {
         if (op.shape) shape = op.shape;
         if (aggregate) {
@@ -247,8 +247,8 @@ void Whereabouts::follow(const game::Move& move) {
         move);
 }
 
-Whereabouts whereabouts(std::span<const player::LoggedEvent> course) {
-    Whereabouts out;
+GamePosition position_after(std::span<const player::LoggedEvent> course) {
+    GamePosition out;
     for (const player::LoggedEvent& happened : course) {
         const auto* moved = std::get_if<contracts::Moved>(&happened.event);
         if (moved == nullptr) continue;
@@ -258,7 +258,7 @@ Whereabouts whereabouts(std::span<const player::LoggedEvent> course) {
     return out;
 }
 
-std::string status_words(game::GameStatus status) {
+std::string status_text(game::GameStatus status) {
     using enum game::GameStatus;
     switch (status) {
         case kAsserterMoves:
@@ -279,7 +279,7 @@ std::string status_words(game::GameStatus status) {
     return "?";
 }
 
-std::string slot_words(const std::optional<protocol::UnitKey>& key) {
+std::string slot_text(const std::optional<protocol::UnitKey>& key) {
     if (!key) return "-";
     return key->slot == protocol::kAggregateSlot ? "aggregate" : number(key->slot);
 }
@@ -288,7 +288,7 @@ std::string move_name(ByteView call_data) {
     return name_of_selector(call_data.first(std::min<std::size_t>(4, call_data.size())));
 }
 
-std::string place_words(const game::Cursor& cursor, const Whereabouts& where) {
+std::string place_text(const game::Cursor& cursor, const GamePosition& where) {
     switch (cursor.stage) {
         case Stage::kNone:
             break;
@@ -297,27 +297,27 @@ std::string place_words(const game::Cursor& cursor, const Whereabouts& where) {
         case Stage::kSteps:
             return leaves_below(cursor, "step");
         case Stage::kStep:
-            return step_words(where) + ", its record";
+            return step_text(where) + ", its record";
         case Stage::kTrace:
-            return step_words(where) + ", " + leaves_below(cursor, "trace leaf");
+            return step_text(where) + ", " + leaves_below(cursor, "trace leaf");
         case Stage::kState:
-            return step_words(where) + ", " + leaves_below(cursor, "state tensor");
+            return step_text(where) + ", " + leaves_below(cursor, "state tensor");
         case Stage::kGradients:
-            return step_words(where) + ", " + leaves_below(cursor, "gradient");
+            return step_text(where) + ", " + leaves_below(cursor, "gradient");
         case Stage::kMacro:
-            return macro_words(where);
+            return macro_text(where);
         case Stage::kPrimitives:
-            return leaf_words(where) + ", " + leaves_below(cursor, "primitive") + " of its op";
+            return leaf_text(where) + ", " + leaves_below(cursor, "primitive") + " of its op";
         case Stage::kTensor:
-            return tensor_words(where) + ", its tensor";
+            return tensor_text(where) + ", its tensor";
         case Stage::kChunks:
-            return tensor_words(where) + ", " + leaves_below(cursor, "chunk");
+            return tensor_text(where) + ", " + leaves_below(cursor, "chunk");
         case Stage::kOuter:
             return "the aggregate and its inputs";
         case Stage::kOuterState:
-            return outer_state_words(cursor, where);
+            return outer_state_text(cursor, where);
         case Stage::kColumn:
-            return outer_words(where) + ", element " + number(cursor.index) + " of " +
+            return outer_text(where) + ", element " + number(cursor.index) + " of " +
                    number(cursor.leaves) + " deltas";
         case Stage::kIncluded:
             return "the delta of slot " + number(cursor.index) + " in the aggregate";
@@ -325,33 +325,33 @@ std::string place_words(const game::Cursor& cursor, const Whereabouts& where) {
     return "stage " + number(static_cast<std::uint8_t>(cursor.stage));
 }
 
-std::string fault_words(const contracts::FaultFound& fault, const Whereabouts& where) {
+std::string fault_text(const contracts::FaultFound& fault, const GamePosition& where) {
     const std::string proof = name_of_selector(fault.move);
     const std::string element = fault.element.to_string();
     if (proof == "open")
         return "the commitment contradicts its round record: " +
                field_name(kCommitmentFields, fault.element);
-    if (proof == "openConflict") return conflict_words(fault.element);
-    if (proof == "proveOuter") return outer_words(where) + ", element " + element;
+    if (proof == "openConflict") return conflict_text(fault.element);
+    if (proof == "proveOuter") return outer_text(where) + ", element " + element;
     if (proof == "proveColumn")
-        return outer_words(where) + element_words(where) + ", in delta " + element;
+        return outer_text(where) + element_text(where) + ", in delta " + element;
     if (proof == "proveOuterSlot") return "the aggregate's record, state tensor " + element;
     if (proof == "proveSigner")
-        return included_words(where) +
+        return included_text(where) +
                ", its commitment: " + field_name(kSignerFields, fault.element);
-    if (proof == "proveElement") return primitive_words(where) + ", element " + element;
-    if (proof == "proveToken") return step_words(where) + ", token windows, element " + element;
+    if (proof == "proveElement") return primitive_text(where) + ", element " + element;
+    if (proof == "proveToken") return step_text(where) + ", token windows, element " + element;
     if (proof == "proveDelta") return "the delta, word " + element;
     if (proof == "proveRecord")
-        return step_words(where) + ", its record: " + field_name(kRecordFields, fault.element);
-    if (proof == "proveInput") return step_words(where) + ", input leaf " + element;
-    if (proof == "proveSlot") return step_words(where) + ", state tensor " + element;
-    if (proof == "proveGradient") return step_words(where) + ", gradient " + element;
+        return step_text(where) + ", its record: " + field_name(kRecordFields, fault.element);
+    if (proof == "proveInput") return step_text(where) + ", input leaf " + element;
+    if (proof == "proveSlot") return step_text(where) + ", state tensor " + element;
+    if (proof == "proveGradient") return step_text(where) + ", gradient " + element;
     return proof + ", element " + element;
 }
 
-std::string value_words(const Digest& word, const contracts::FaultFound& fault,
-                        const Whereabouts& where) {
+std::string value_text(const Digest& word, const contracts::FaultFound& fault,
+                       const GamePosition& where) {
     const auto bits = small_number(word);
     if (!bits) return word.hex();
     const std::string proof = name_of_selector(fault.move);

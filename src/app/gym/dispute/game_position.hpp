@@ -16,7 +16,7 @@ namespace gym::app {
 
 /// What the moves of a game have said so far about where it goes. Moves that cannot be read leave
 /// it as it is.
-struct Whereabouts {
+struct GamePosition {
     std::optional<std::uint32_t> step;
     bool delta = false;                 ///< the unit's delta instead of a step
     std::optional<std::uint32_t> leaf;  ///< trace leaf
@@ -36,20 +36,20 @@ struct Whereabouts {
 };
 
 /// After what happened in a game so far. @param course of one game, or its beginning.
-[[nodiscard]] Whereabouts whereabouts(std::span<const player::LoggedEvent> course);
+[[nodiscard]] GamePosition position_after(std::span<const player::LoggedEvent> course);
 
 /// How a game stands: "the asserter must answer", "over: the fault is proven".
-[[nodiscard]] std::string status_words(game::GameStatus status);
+[[nodiscard]] std::string status_text(game::GameStatus status);
 /// "2", "aggregate", "-" if it is not known.
-[[nodiscard]] std::string slot_words(const std::optional<protocol::UnitKey>& key);
+[[nodiscard]] std::string slot_text(const std::optional<protocol::UnitKey>& key);
 /// "pickStep", ...; the selector in hexadecimal if no move has it.
 [[nodiscard]] std::string move_name(ByteView call_data);
 /// Where a cursor is: "step 12, trace leaves 256 to 511 of 900".
-[[nodiscard]] std::string place_words(const game::Cursor& cursor, const Whereabouts& where);
+[[nodiscard]] std::string place_text(const game::Cursor& cursor, const GamePosition& where);
 /// Where a proof found the fault: "step 12, leaf 300, primitive 3 (block_dot), element 77".
-[[nodiscard]] std::string fault_words(const contracts::FaultFound& fault, const Whereabouts& where);
+[[nodiscard]] std::string fault_text(const contracts::FaultFound& fault, const GamePosition& where);
 /// A number that was claimed or computed: "0.25 (f32 0x3e800000)", "-3 (i32 0xfffffffd)", a digest.
-[[nodiscard]] std::string value_words(const Digest& word, const contracts::FaultFound& fault,
-                                      const Whereabouts& where);
+[[nodiscard]] std::string value_text(const Digest& word, const contracts::FaultFound& fault,
+                                     const GamePosition& where);
 
 }  // namespace gym::app
