@@ -26,9 +26,9 @@ Result<std::unique_ptr<db::Database>> open_database(const Layout& layout) {
 Result<Report> end_demo(const DemoOptions& options, const Layout& layout,
                         const contracts::Deployment& deployment, db::Database& database,
                         const Digest& job_id, const Announce& announce) {
-    const Patience patience{options.timeout_s, options.network.interrupted};
+    const WaitLimits limits{options.timeout_s, options.network.interrupted};
     announce("settling: waiting for the last payout root, then claiming");
-    GYM_CHECK(settle_and_claim(layout, deployment, database, patience));
+    GYM_CHECK(settle_and_claim(layout, deployment, database, limits));
     GYM_TRY(const auto reader, open_account(layout, kDeployer));
     ReportSources sources{.database = database,
                           .chain = reader->client(),
@@ -44,7 +44,7 @@ Result<Report> end_demo(const DemoOptions& options, const Layout& layout,
     }
     if (sources.cheater != Address()) {
         announce("waiting until the cheat's stake is taken on chain");
-        GYM_CHECK(wait_for_slash(sources, patience));
+        GYM_CHECK(wait_for_slash(sources, limits));
     }
     return collect_report(sources);
 }
@@ -87,7 +87,7 @@ Result<Report> run_demo(const DemoOptions& options, const Announce& announce) {
     GYM_TRY(const contracts::Deployment deployment,
             contracts::load_deployment(layout.deployment()));
     GYM_TRY(const Amount deposit, Amount::parse_tokens(kDepositTokens));
-    const Patience patience{options.timeout_s, options.network.interrupted};
+    const WaitLimits limits{options.timeout_s, options.network.interrupted};
     announce("depositing the job's budget on chain");
     GYM_CHECK(fund_owner(layout, deployment, *database, deposit));
     announce("registering the text as its provider and measuring how useful it is");
@@ -96,7 +96,7 @@ Result<Report> run_demo(const DemoOptions& options, const Announce& announce) {
     GYM_TRY(const Digest job_id,
             submit_job(layout, options.network.programs, dataset, options.job_file));
     announce("training: job " + job_id.hex());
-    GYM_CHECK(watch_job(*database, job_id, patience));
+    GYM_CHECK(watch_job(*database, job_id, limits));
     GYM_TRY(Report report, end_demo(options, layout, deployment, *database, job_id, announce));
     const auto wall = std::chrono::steady_clock::now() - started;
     report.wall_s =

@@ -30,13 +30,13 @@ struct Stage {
 
 /// Asks again and again until `stage` is done; a slow machine gets its time as long as it gets on.
 /// @errors its own, except kUnavailable; kTimeout, kCancelled.
-Status wait_through(const std::string& what, const Patience& patience,
+Status wait_through(const std::string& what, const WaitLimits& limits,
                     const std::function<Result<Stage>()>& stage) {
     using Clock = std::chrono::steady_clock;
     auto since = Clock::now();
     std::string last;
-    while (Clock::now() < since + std::chrono::seconds(patience.timeout_s)) {
-        if (patience.interrupted && patience.interrupted())
+    while (Clock::now() < since + std::chrono::seconds(limits.timeout_s)) {
+        if (limits.interrupted && limits.interrupted())
             return fail(ErrorCode::kCancelled, "interrupted while waiting for " + what);
         const auto now = stage();
         if (now.ok() && now->done) return {};
@@ -47,14 +47,14 @@ Status wait_through(const std::string& what, const Patience& patience,
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
     }
-    return fail(ErrorCode::kTimeout, "waited " + std::to_string(patience.timeout_s) + " s for " +
+    return fail(ErrorCode::kTimeout, "waited " + std::to_string(limits.timeout_s) + " s for " +
                                          what + (last.empty() ? "" : ", without progress"));
 }
 
 /// The same for what has no stages.
-Status wait_until(const std::string& what, const Patience& patience,
+Status wait_until(const std::string& what, const WaitLimits& limits,
                   const std::function<Result<bool>()>& done) {
-    return wait_through(what, patience, [&]() -> Result<Stage> {
+    return wait_through(what, limits, [&]() -> Result<Stage> {
         GYM_TRY(const bool now, done());
         return Stage{now, {}};
     });
@@ -161,9 +161,9 @@ Result<Digest> submit_job(const Layout& layout, const Programs& programs, const 
     return Digest::parse(text_of(submitted, "id"));
 }
 
-Status watch_job(db::Database& database, const Digest& job_id, const Patience& patience) {
+Status watch_job(db::Database& database, const Digest& job_id, const WaitLimits& limits) {
     ProgressPrinter printer;
-    Status status = wait_through("the job to end", patience, [&]() -> Result<Stage> {
+    Status status = wait_through("the job to end", limits, [&]() -> Result<Stage> {
         GYM_TRY(const JobProgress progress,
                 read_progress(database, job_id, SystemClock().now_ms()));
         printer.show(progress);
@@ -180,18 +180,18 @@ Status watch_job(db::Database& database, const Digest& job_id, const Patience& p
     return status;
 }
 
-Status wait_for_slash(const ReportSources& sources, const Patience& patience) {
-    return wait_until("the cheat's stake to be taken", patience, [&]() -> Result<bool> {
+Status wait_for_slash(const ReportSources& sources, const WaitLimits& limits) {
+    return wait_until("the cheat's stake to be taken", limits, [&]() -> Result<bool> {
         GYM_TRY(const auto dispute, read_dispute(sources));
         return dispute && !dispute->slashed.is_zero();
     });
 }
 
 Status settle_and_claim(const Layout& layout, const contracts::Deployment& deployment,
-                        db::Database& database, const Patience& patience) {
+                        db::Database& database, const WaitLimits& limits) {
     GYM_TRY(const auto reader, open_account(layout, kDeployer));
     const contracts::RewardsDistributor distributor(deployment.distributor);
-    GYM_CHECK(wait_until("the last payout root", patience, [&]() -> Result<bool> {
+    GYM_CHECK(wait_until("the last payout root", limits, [&]() -> Result<bool> {
         GYM_TRY(const auto root, distributor.active_root(reader->client()));
         return database.transact([&](db::Transaction& tx) { return is_settled(tx, root); },
                                  {.read_only = true});

@@ -13,7 +13,7 @@
 namespace gym::devnet {
 
 /// How long to wait for something.
-struct Patience {
+struct WaitLimits {
     std::uint32_t timeout_s = 0;             ///< without progress, where progress can be seen
     std::function<bool()> interrupted = {};  ///< asked between polls; empty: never
 };
@@ -37,13 +37,13 @@ Result<Digest> submit_job(const Layout& layout, const Programs& programs, const 
                           const std::filesystem::path& job_file);
 /// Shows progress until the job has ended and every unit is decided. @errors kTimeout, kCancelled;
 /// kConflict when the job failed, pauses or was cancelled.
-Status watch_job(db::Database& database, const Digest& job_id, const Patience& patience);
+Status watch_job(db::Database& database, const Digest& job_id, const WaitLimits& limits);
 /// Waits until the active payout root pays everything that the ledger made payable, then claims for
 /// every holder that earned. @errors kTimeout.
 Status settle_and_claim(const Layout& layout, const contracts::Deployment& deployment,
-                        db::Database& database, const Patience& patience);
+                        db::Database& database, const WaitLimits& limits);
 /// Waits until the stake of `sources.cheater` is taken: its game, and the time after the proof in
 /// which earlier announcements could still prove it, too.
-Status wait_for_slash(const ReportSources& sources, const Patience& patience);
+Status wait_for_slash(const ReportSources& sources, const WaitLimits& limits);
 
 }  // namespace gym::devnet

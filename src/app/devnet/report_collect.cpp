@@ -35,7 +35,7 @@ struct JobHistory {
     std::string ledger_sum_wei;
     Amount ledger_paid;
     LedgerReport ledger;
-    ProviderLine provider;
+    ProviderSummary provider;
 };
 
 Status read_reports(db::Transaction& tx, JobHistory& history) {
@@ -80,9 +80,9 @@ Result<JobHistory> read_history(db::Transaction& tx, const ReportSources& source
     return out;
 }
 
-WorkerLine worker_line(const JobHistory& history, const Address& address, const std::string& name,
-                       const Address& cheater) {
-    WorkerLine line{.name = name, .address = address, .cheats = address == cheater};
+WorkerSummary worker_line(const JobHistory& history, const Address& address,
+                          const std::string& name, const Address& cheater) {
+    WorkerSummary line{.name = name, .address = address, .cheats = address == cheater};
     for (const registry::Unit& unit : history.units) {
         if (unit.worker != address) continue;
         const auto state = unit.status.state;
@@ -127,7 +127,7 @@ Status read_model(const ReportSources& sources, const JobHistory& history, Repor
 
 Status read_chain(const ReportSources& sources, Report& report) {
     const contracts::RewardsDistributor distributor(sources.deployment.distributor);
-    for (WorkerLine& line : report.workers) {
+    for (WorkerSummary& line : report.workers) {
         GYM_TRY(line.paid, distributor.claimed(sources.chain, line.address));
     }
     GYM_TRY(report.verifier.paid, distributor.claimed(sources.chain, report.verifier.address));
@@ -166,12 +166,12 @@ Result<Report> collect_report(const ReportSources& sources) {
     }
     for (const auto& [address, name] : sources.workers)
         report.workers.push_back(worker_line(history, address, name, sources.cheater));
-    std::ranges::sort(report.workers, {}, &WorkerLine::name);
-    for (const WorkerLine& line : report.workers)
+    std::ranges::sort(report.workers, {}, &WorkerSummary::name);
+    for (const WorkerSummary& line : report.workers)
         if (!line.cheats) report.honest_units_rejected += line.units_rejected;
     report.verifier = {.name = kVerifier, .address = sources.verifier};
-    if (const auto told = history.reports.find(sources.verifier); told != history.reports.end())
-        report.verifier.reports = told->second;
+    if (const auto found = history.reports.find(sources.verifier); found != history.reports.end())
+        report.verifier.reports = found->second;
     report.provider = history.provider;
     report.ledger = history.ledger;
     report.units_sampled = history.sampled;

@@ -58,20 +58,20 @@ Result<LedgerReport> read_ledger_report(db::Transaction& tx) {
     return out;
 }
 
-Result<ProviderLine> read_provider(db::Transaction& tx, const Digest& job_id) {
+Result<ProviderSummary> read_provider(db::Transaction& tx, const Digest& job_id) {
     GYM_TRY(const registry::Job job, registry::get_job(tx, job_id));
     GYM_TRY(const registry::Dataset dataset, registry::get_dataset(tx, job.dataset_root));
     std::optional<Digest> evaluation;
     if (dataset.measurement) evaluation = dataset.measurement->evaluation;
-    return ProviderLine{.address = dataset.owner,
-                        .dataset_root = dataset.root,
-                        .licence = dataset.licence,
-                        .tokens = dataset.tokens,
-                        .price_wei_per_mtoken = job.data_price_wei_per_mtoken,
-                        .novelty_ppm = dataset.novelty_ppm,
-                        .usefulness_ppm = dataset.usefulness_ppm,
-                        .evaluation = evaluation,
-                        .quality_ppm = job.data_quality_ppm};
+    return ProviderSummary{.address = dataset.owner,
+                           .dataset_root = dataset.root,
+                           .licence = dataset.licence,
+                           .tokens = dataset.tokens,
+                           .price_wei_per_mtoken = job.data_price_wei_per_mtoken,
+                           .novelty_ppm = dataset.novelty_ppm,
+                           .usefulness_ppm = dataset.usefulness_ppm,
+                           .evaluation = evaluation,
+                           .quality_ppm = job.data_quality_ppm};
 }
 
 }  // namespace gym::devnet

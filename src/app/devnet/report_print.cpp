@@ -59,7 +59,7 @@ std::string dispute_text(const DisputeReport& dispute) {
         dispute.reward.to_tokens());
 }
 
-json::object provider_json(const ProviderLine& line) {
+json::object provider_json(const ProviderSummary& line) {
     return {{"address", line.address.hex()},
             {"name", kProvider},
             {"dataset_root", line.dataset_root.hex()},
@@ -93,7 +93,7 @@ void add_ledger(json::object& out, const LedgerReport& ledger) {
 
 std::string credits_text(const Report& report) {
     const LedgerReport& ledger = report.ledger;
-    const ProviderLine& provider = report.provider;
+    const ProviderSummary& provider = report.provider;
     return fmt::format(
         "credited: compute {}, verification {}, uptime {}, data {} tokens, in {} transfers\n"
         "  data: {} tokens of text under {}, {} tokens a million, quality {:g} % (novelty {:g} %, "
@@ -108,7 +108,7 @@ std::string credits_text(const Report& report) {
 }
 
 /// A worker without a unit has done nothing wrong where a round has no slot for everybody.
-bool may_be_idle(const Report& report, const WorkerLine& line) {
+bool may_be_idle(const Report& report, const WorkerSummary& line) {
     const bool had_units =
         line.units_final + line.units_rejected + line.units_pending + line.units_unpaid > 0;
     return !had_units && report.slots < report.workers.size();
@@ -118,7 +118,7 @@ bool may_be_idle(const Report& report, const WorkerLine& line) {
 
 std::string to_json(const Report& report, const std::vector<std::string>& failed) {
     json::array workers;
-    for (const WorkerLine& line : report.workers)
+    for (const WorkerSummary& line : report.workers)
         workers.push_back(json::object{{"address", line.address.hex()},
                                        {"name", line.name},
                                        {"cheats", line.cheats},
@@ -160,7 +160,7 @@ std::string to_text(const Report& report) {
     constexpr const char* kRow = "{:<13} {:<42}  {:>5} {:>8} {:>7}  {:>22}\n";
     std::string out = "\n" + fmt::format(kRow, "node", "address", "final", "rejected", "pending",
                                          "paid (tokens)");
-    for (const WorkerLine& line : report.workers) {
+    for (const WorkerSummary& line : report.workers) {
         out += fmt::format(kRow, line.name, line.address.hex(), line.units_final,
                            line.units_rejected, line.units_pending, line.paid.to_tokens());
         if (line.units_unpaid > 0)
@@ -222,7 +222,7 @@ std::vector<std::string> failed_checks(const Report& report, const Expectations&
                 report.ledger.epochs.back().root == report.payout_root &&
                 report.ledger.epochs.back().total_cumulative == report.ledger_paid,
             "the last payout epoch is not what the chain pays");
-    for (const WorkerLine& line : report.workers) {
+    for (const WorkerSummary& line : report.workers) {
         if (line.cheats) {
             require(line.units_rejected > 0, line.name + " cheats and was not caught");
             require(!line.excluded.empty(), line.name + " cheats and is not excluded");

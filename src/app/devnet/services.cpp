@@ -22,7 +22,7 @@ std::string config_of(const Layout& layout, const std::string& name) {
 }
 
 /// The last line that a process wrote, which says why it ended.
-std::string last_words(const Layout& layout, const std::string& name) {
+std::string last_output(const Layout& layout, const std::string& name) {
     const std::filesystem::path log =
         (name == "anvil" ? layout.anvil() : layout.logs()) / (name + ".log");
     const auto bytes = read_file(log);
@@ -35,7 +35,7 @@ std::string last_words(const Layout& layout, const std::string& name) {
 Status check_running(const Layout& layout, const ProcessTable& processes, const std::string& name) {
     const auto entry = processes.find(name);
     if (entry.ok() && entry->running) return {};
-    return fail(ErrorCode::kUnavailable, name + " ended: " + last_words(layout, name));
+    return fail(ErrorCode::kUnavailable, name + " ended: " + last_output(layout, name));
 }
 
 /// The port files come from the services themselves, so that another program which listens on one

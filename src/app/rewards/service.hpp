@@ -23,7 +23,7 @@ struct ServiceOptions {
 };
 
 /// Everything that gym-rewards consists of, wired: database, chain, accounting, settlement,
-/// transactions. Dropping it at any moment and making it again goes on where the database says. Not
+/// transactions. Dropping it at any moment and making it again continues where the database says. Not
 /// thread-safe.
 class RewardsService {
   public:

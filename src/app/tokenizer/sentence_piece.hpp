@@ -31,7 +31,7 @@ class SentencePiece {
     /// @errors kMalformed for a text that is not UTF-8, naming the byte; kInvalidArgument for one
     /// that gives no token.
     [[nodiscard]] Result<std::vector<std::uint16_t>> encode(ByteView text) const;
-    /// @errors kOutOfRange for a token that is no piece of the model.
+    /// @errors kOutOfRange for a token that is not a piece of the model.
     [[nodiscard]] Result<std::string> decode(std::span<const std::uint16_t> tokens) const;
 
   private:

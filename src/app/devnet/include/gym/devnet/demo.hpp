@@ -34,7 +34,7 @@ struct NetworkOptions {
 };
 
 /// Starts database, chain, services, verifier and workers. Idempotent: what runs is left running,
-/// and a start that was cut off anywhere goes on. A command that calls this, network_down() or
+/// and a start that was cut off anywhere continues. A command that calls this, network_down() or
 /// run_demo() holds a RootLock.
 /// @errors kConflict if `root` holds other files or a network with another number of workers or
 /// another port than `options` ask for, kUnavailable if a process ended, kCancelled.

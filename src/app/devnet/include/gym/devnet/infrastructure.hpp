@@ -13,7 +13,7 @@
 
 namespace gym::devnet {
 
-/// Told what is being done, one line a step.
+/// EventText what is being done, one line a step.
 using Announce = std::function<void(const std::string&)>;
 
 /// Database users; each has secrets/db-NAME and the rights of group gym_NAME.

@@ -17,7 +17,7 @@
 
 namespace gym::devnet {
 
-struct WorkerLine {
+struct WorkerSummary {
     std::string name;
     Address address;
     bool cheats = false;
@@ -29,15 +29,15 @@ struct WorkerLine {
     std::string excluded;            ///< the registry's sentence, empty in good standing
 };
 
-struct VerifierLine {
+struct VerifierSummary {
     std::string name;
     Address address;
-    std::uint64_t reports = 0;  ///< units that it ran again and told the result of
+    std::uint64_t reports = 0;  ///< units that it ran again and whose result it reported
     Amount paid;                ///< what the distributor contract paid out to it
 };
 
 /// Who offered the text that the model was trained on, and under which terms.
-struct ProviderLine {
+struct ProviderSummary {
     Address address;
     Digest dataset_root;
     std::string licence;
@@ -84,9 +84,9 @@ struct Report {
     std::uint64_t rounds = 0;
     std::uint64_t rounds_planned = 0;  ///< by the job
     std::uint32_t slots = 0;           ///< units of a round at most, by the job
-    std::vector<WorkerLine> workers;
-    VerifierLine verifier;
-    ProviderLine provider;
+    std::vector<WorkerSummary> workers;
+    VerifierSummary verifier;
+    ProviderSummary provider;
     LedgerReport ledger;
     std::vector<double> validation_losses;  ///< nats per token after each round
     std::uint64_t units_sampled = 0;        ///< train units that were drawn for re-execution
@@ -121,7 +121,7 @@ struct ReportSources {
 
 [[nodiscard]] Result<LedgerReport> read_ledger_report(db::Transaction& tx);
 /// All but what was paid. @errors kNotFound.
-[[nodiscard]] Result<ProviderLine> read_provider(db::Transaction& tx, const Digest& job_id);
+[[nodiscard]] Result<ProviderSummary> read_provider(db::Transaction& tx, const Digest& job_id);
 
 /// Only the dispute; absent if no fault of `sources.cheater` was proven on chain.
 [[nodiscard]] Result<std::optional<DisputeReport>> read_dispute(const ReportSources& sources);

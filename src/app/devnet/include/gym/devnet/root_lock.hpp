@@ -14,7 +14,7 @@ class RootLock {
   public:
     /// Makes the folder if it is not there.
     /// @param command who holds it, for those who are refused.
-    /// @param way_out what they are told to do.
+    /// @param way_out what to do, for the error message.
     /// @errors kConflict naming process and command of the holder, or a file in `root` that is no
     /// part of a network; kIo.
     static Result<RootLock> acquire(const std::filesystem::path& root, const std::string& command,
