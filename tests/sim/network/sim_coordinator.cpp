@@ -206,7 +206,7 @@ void SimCoordinator::on_reveal(NodeId from, const Reveal& reveal, UnixMs now_ms)
     if (unit.report_digest != protocol::report_digest(beacon, report)) return;
     if (!apply(unit, event::Revealed{}, now_ms)) return;
     unit.decided_by = from;
-    const bool equal = protocol::compare(*unit.commitment, report) == protocol::Difference::kNone;
+    const bool equal = protocol::roots_of(*unit.commitment) == protocol::roots_of(report);
     apply(unit, event::Compared{equal}, now_ms);
 }
 
