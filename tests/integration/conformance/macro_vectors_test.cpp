@@ -1,0 +1,263 @@
+// tests/vectors/conformance/macros.json: every op of docs/MACROS.md, and the primitives that no
+// macro is made of, over small operands.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "gym/dispute/trace_program.hpp"
+#include "gym/engine/engine.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/program/cost.hpp"
+#include "gym/program/expand.hpp"
+#include "vector_file.hpp"
+
+namespace gym::conformance {
+namespace {
+
+namespace json = boost::json;
+using program::Dims;
+using program::DType;
+using program::Op;
+using program::Opcode;
+using program::Program;
+using program::Slot;
+using program::SlotId;
+using program::SlotKind;
+
+struct Operand {
+    Dims dims;
+    std::uint32_t indices_below = 0;  ///< 0: f32
+};
+
+struct Case {
+    std::string name;
+    Opcode code;
+    std::vector<Operand> inputs;
+    std::vector<Dims> outputs;
+    std::array<std::uint64_t, program::kAttributesMax> attributes{};
+    bool special = false;  ///< some of the operands are NaN, infinite, zero or subnormal
+};
+
+constexpr std::uint64_t kEpsilon = 0x3727C5AC, kHalf = 0x3F000000;
+constexpr std::array<std::uint64_t, program::kAttributesMax> kAdamw{
+    0x3F666666, 0x3DCCCCD0, 0x3F733333, 0x3D4CCCD0, 0x322BCC77, 0x3DCCCCCD};
+
+std::vector<Case> sums_and_products() {
+    return {
+        {"row_sum", Opcode::row_sum, {{{2, 3, 4}}}, {{2, 3, 1}}},
+        {"row_sum.special", Opcode::row_sum, {{{5, 3}}}, {{5, 1}}, {}, true},
+        {"row_sum.blocks", Opcode::row_sum, {{{1, 1027}}}, {{1, 1}}},
+        {"column_sum", Opcode::column_sum, {{{3, 2, 4}}}, {{2, 4}}},
+        {"sum_squares", Opcode::sum_squares, {{{3, 5}}}, {{1}}},
+        {"sum_tensors", Opcode::sum_tensors, {{{2, 3}}, {{2, 3}}, {{2, 3}}}, {{2, 3}}},
+        {"matmul", Opcode::matmul, {{{3, 4}}, {{2, 4}}}, {{3, 2}}},
+        {"matmul.special", Opcode::matmul, {{{3, 3}}, {{4, 3}}}, {{3, 4}}, {}, true},
+        {"matmul.a", Opcode::matmul, {{{4, 3}}, {{2, 4}}}, {{3, 2}}, {1, 0}},
+        {"matmul.b", Opcode::matmul, {{{3, 4}}, {{4, 2}}}, {{3, 2}}, {0, 1}},
+        {"matmul.ab", Opcode::matmul, {{{4, 3}}, {{4, 2}}}, {{3, 2}}, {1, 1}},
+        {"matmul.blocks", Opcode::matmul, {{{1, 1026}}, {{1, 1026}}}, {{1, 1}}},
+    };
+}
+
+std::vector<Case> norms_and_activations() {
+    return {
+        {"layernorm",
+         Opcode::layernorm,
+         {{{3, 4}}, {{4}}, {{4}}},
+         {{3, 4}, {3, 1}, {3, 1}},
+         {kEpsilon}},
+        {"layernorm_grad",
+         Opcode::layernorm_grad,
+         {{{3, 4}}, {{4}}, {{3, 1}}, {{3, 1}}, {{3, 4}}},
+         {{3, 4}, {4}, {4}}},
+        {"rmsnorm", Opcode::rmsnorm, {{{3, 4}}, {{4}}}, {{3, 4}, {3, 1}}, {kEpsilon}},
+        {"rmsnorm_grad",
+         Opcode::rmsnorm_grad,
+         {{{3, 4}}, {{4}}, {{3, 1}}, {{3, 4}}},
+         {{3, 4}, {4}}},
+        {"gelu_grad", Opcode::gelu_grad, {{{4, 6}}, {{4, 6}}}, {{4, 6}}, {}, true},
+        {"swiglu", Opcode::swiglu, {{{4, 6}}, {{4, 6}}}, {{4, 6}}, {}, true},
+        {"swiglu_grad", Opcode::swiglu_grad, {{{3, 4}}, {{3, 4}}, {{3, 4}}}, {{3, 4}, {3, 4}}},
+    };
+}
+
+std::vector<Case> attention_and_heads() {
+    const Dims qkv{6, 24}, values{6, 8}, rows{2, 2, 3, 1};
+    return {
+        {"attention", Opcode::attention, {{qkv}}, {values, rows, rows}, {3, 2, kHalf}},
+        {"attention_grad",
+         Opcode::attention_grad,
+         {{qkv}, {values}, {rows}, {rows}, {values}},
+         {qkv},
+         {3, 2, kHalf}},
+        {"rope", Opcode::rope, {{{4, 8}}, {{2, 2}}, {{2, 2}}}, {{4, 8}}, {2, 0}},
+        {"rope.inverse", Opcode::rope, {{{4, 8}}, {{2, 2}}, {{2, 2}}}, {{4, 8}}, {2, 1}},
+        {"rope.part", Opcode::rope, {{{4, 11}}, {{2, 2}}, {{2, 2}}}, {{4, 11}}, {2, 0}},
+        {"repeat_heads", Opcode::repeat_heads, {{{2, 16}}}, {{2, 24}}, {4, 2}},
+        {"repeat_heads_grad", Opcode::repeat_heads_grad, {{{2, 24}}}, {{2, 16}}, {4, 2}},
+    };
+}
+
+std::vector<Case> loss_and_optimizer() {
+    const Dims table{3, 4};
+    std::vector<Operand> adamw(4, Operand{table});
+    adamw.insert(adamw.end(), 4, Operand{{1}});
+    std::vector<Operand> guarded = adamw;
+    guarded.push_back({{1}});
+    std::vector<Operand> small(8, Operand{{1}});
+    return {
+        {"cross_entropy", Opcode::cross_entropy, {{{3, 5}}, {{3}, 5}}, {{1}, {3, 1}, {3, 1}}},
+        {"cross_entropy_grad",
+         Opcode::cross_entropy_grad,
+         {{{3, 5}}, {{3}, 5}, {{3, 1}}, {{3, 1}}, {{1}}},
+         {{3, 5}}},
+        {"embedding_grad", Opcode::embedding_grad, {{{5, 3}}, {{5}, 4}}, {{4, 3}}},
+        {"adamw", Opcode::adamw, adamw, {table, table, table}, kAdamw},
+        {"adamw.one", Opcode::adamw, small, {{1}, {1}, {1}}, kAdamw},
+        {"adamw_guarded", Opcode::adamw_guarded, guarded, {table, table, table}, kAdamw},
+    };
+}
+
+std::vector<Case> primitives() {
+    return {
+        {"exp", Opcode::exp, {{{32}}}, {{32}}, {}, true},
+        {"log", Opcode::log, {{{32}}}, {{32}}, {}, true},
+        {"gelu", Opcode::gelu, {{{32}}}, {{32}}, {}, true},
+        {"silu", Opcode::silu, {{{32}}}, {{32}}, {}, true},
+        {"sigmoid", Opcode::sigmoid, {{{32}}}, {{32}}, {}, true},
+        {"rsqrt", Opcode::rsqrt, {{{32}}}, {{32}}, {}, true},
+        {"min", Opcode::min, {{{4, 8}}, {{8}}}, {{4, 8}}, {}, true},
+        {"fma.broadcast", Opcode::fma, {{{2, 3, 4}}, {{2, 3, 1}}, {{3, 4}}}, {{2, 3, 4}}, {}, true},
+        {"less_equal", Opcode::less_equal, {{{16}}, {{16}}}, {{16}}, {}, true},
+        {"gather_rows", Opcode::gather_rows, {{{3, 2}}, {{4}, 7}}, {{4, 2}}},
+        {"random_mask",
+         Opcode::random_mask,
+         {{{5}, 1U << 30}},
+         {{2, 5}},
+         {9, 0x80000000, 0x40000000}},
+    };
+}
+
+std::vector<Case> all_cases() {
+    std::vector<Case> cases;
+    for (auto* part : {sums_and_products, norms_and_activations, attention_and_heads,
+                       loss_and_optimizer, primitives})
+        for (Case& one : part())
+            cases.push_back(std::move(one));
+    return cases;
+}
+
+Program program_of(const Case& one) {
+    program::ProgramParts parts;
+    Op op{one.code, {}, {}, one.attributes};
+    for (const Operand& input : one.inputs) {
+        op.inputs.push_back(static_cast<SlotId>(parts.slots.size()));
+        parts.slots.push_back({.name = "in" + std::to_string(parts.slots.size()),
+                               .kind = SlotKind::input,
+                               .dtype = input.indices_below == 0 ? DType::f32 : DType::i32,
+                               .dims = input.dims});
+    }
+    for (const Dims& dims : one.outputs) {
+        const auto slot = static_cast<SlotId>(parts.slots.size());
+        op.outputs.push_back(slot);
+        parts.outputs.push_back({"out" + std::to_string(parts.outputs.size()), slot});
+        parts.slots.push_back({.name = {}, .kind = SlotKind::temp, .dims = dims});
+    }
+    parts.ops = {op};
+    auto program = Program::create(std::move(parts));
+    EXPECT_TRUE(program.ok()) << one.name << ": " << (program.ok() ? "" : program.error().message);
+    return std::move(program).value();
+}
+
+constexpr std::string_view dtype_name(DType dtype) {
+    constexpr std::string_view kNames[] = {"", "f32", "i32", "i64", "i16", "u8", "u16", "u32"};
+    return kNames[static_cast<std::size_t>(dtype)];
+}
+
+json::array dims_of(const Dims& dims) {
+    return json::array(dims.begin(), dims.end());
+}
+
+/// "mul(i0,p3) f32[2,4] attributes": i is an input of the op, p a primitive.
+json::array expansion_of(const Program& program) {
+    const program::Expansion expansion =
+        expand(program.slots(), program.ops()[0], static_cast<SlotId>(program.slots().size()));
+    std::map<SlotId, std::string> names;
+    for (std::size_t i = 0; i < program.ops()[0].inputs.size(); ++i)
+        names[program.ops()[0].inputs[i]] = "i" + std::to_string(i);
+    json::array lines;
+    for (std::size_t number = 0; number < expansion.ops.size(); ++number) {
+        const Op& op = expansion.ops[number];
+        std::string line = std::string(to_string(op.code)) + "(";
+        for (const SlotId id : op.inputs)
+            line += (line.back() == '(' ? "" : ",") + names.at(id);
+        const SlotId out = op.outputs[0];
+        const Slot& slot = out >= expansion.first_temp ? expansion.temps[out - expansion.first_temp]
+                                                       : program.slot(out);
+        line += ") " + std::string(dtype_name(slot.dtype)) + "[";
+        for (const std::uint32_t dim : slot.dims)
+            line += (line.back() == '[' ? "" : ",") + std::to_string(dim);
+        line += "]";
+        std::size_t used = op.attributes.size();
+        while (used > 0 && op.attributes[used - 1] == 0)
+            --used;
+        for (std::size_t i = 0; i < used; ++i)
+            line += (i == 0 ? " " : ",") + std::to_string(op.attributes[i]);
+        lines.emplace_back(line);
+        names[out] = "p" + std::to_string(number);
+    }
+    return lines;
+}
+
+json::object vector_of(const Case& one, std::uint64_t seed) {
+    const Program program = program_of(one);
+    Pattern pattern(seed);
+    json::array inputs, outputs;
+    std::vector<Bytes> operands;
+    for (const Operand& input : one.inputs) {
+        const std::uint64_t count = program::element_count(input.dims);
+        operands.push_back(input.indices_below == 0 ? pattern.floats(count, one.special)
+                                                    : pattern.indices(count, input.indices_below));
+    }
+    std::vector<engine::NamedTensorView> views;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < operands.size(); ++i)
+        names.push_back("in" + std::to_string(i));
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        views.push_back({names[i], operands[i]});
+        inputs.emplace_back(
+            json::object{{"dtype", dtype_name(program.slot(static_cast<SlotId>(i)).dtype)},
+                         {"dims", dims_of(one.inputs[i].dims)},
+                         {"data", to_hex(operands[i])}});
+    }
+    auto engine = engine::Engine::create(program);
+    engine::State none;
+    EXPECT_TRUE(engine.ok() && engine->run(none, views).ok()) << one.name;
+    for (std::size_t i = 0; i < one.outputs.size(); ++i)
+        outputs.emplace_back(
+            json::object{{"dims", dims_of(one.outputs[i])},
+                         {"data", to_hex(engine->output("out" + std::to_string(i)).value())}});
+    std::size_t used = one.attributes.size();
+    while (used > 0 && one.attributes[used - 1] == 0)
+        --used;
+    return {
+        {"name", one.name},
+        {"op", to_string(one.code)},
+        {"attributes", json::array(one.attributes.begin(), one.attributes.begin() + used)},
+        {"inputs", inputs},
+        {"outputs", outputs},
+        {"expansion", expansion_of(program)},
+        {"flops", program::flops_per_step(program)},
+        {"program_root", program::program_root(program).hex()},
+        {"trace_root", dispute::trace_root(dispute::trace_program(program).value().header).hex()}};
+}
+
+TEST(ConformanceVectors, OfMacrosAreWhatTheEngineComputes) {
+    json::array cases;
+    for (const Case& one : all_cases())
+        cases.push_back(vector_of(one, 20261123 + cases.size()));
+    expect_committed("macros", {{"cases", cases}});
+}
+
+}  // namespace
+}  // namespace gym::conformance
