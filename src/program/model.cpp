@@ -72,9 +72,12 @@ SlotId logits_of(ModelWriter& w, const Body& body, std::uint32_t windows) {
         const std::uint32_t inputs = w.b.slot(body.rows).dims[1];
         return w.linear(body.rows, "head", {c.classes, inputs}, true);
     }
-    if (c.classes != 0)
-        return w.b.matmul(last_positions(w, body.rows, windows),
-                          w.weight("head", {c.classes, c.width}));
+    if (c.classes != 0) {
+        // One op a statement: compilers order a call's arguments as they like, and the order of
+        // slots is hashed into the program's root.
+        const SlotId head = w.weight("head", {c.classes, c.width});
+        return w.b.matmul(last_positions(w, body.rows, windows), head);
+    }
     const SlotId head = c.tied_embeddings ? body.table : w.weight("head", {c.vocabulary, c.width});
     return w.b.matmul(body.rows, head);
 }
