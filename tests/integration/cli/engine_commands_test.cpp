@@ -284,6 +284,72 @@ TEST_F(EngineCommands, TruncatedOrAlteredFilesAreErrors) {
     expect_failure(program, data + "x");
 }
 
+/// A program file with one rule broken, and the rule.
+struct BadProgram {
+    std::string rule;
+    std::string file;
+};
+
+std::vector<BadProgram> bad_programs(const std::string& good) {
+    const auto number = [&](std::size_t at) {
+        std::uint32_t value = 0;
+        for (std::size_t i = 0; i < 4; ++i)
+            value = value << 8 | static_cast<unsigned char>(good[at + i]);
+        return std::size_t{value};
+    };
+    constexpr std::size_t kHead = 24, kSlot = 128, kOp = 128, kOutput = 64;
+    const std::size_t slots = number(12), ops = number(16), outputs = number(20);
+    const std::size_t first_output = good.size() - outputs * kOutput;
+    const std::size_t first_op = first_output - ops * kOp;
+    const std::size_t constants = kHead + slots * kSlot;
+    const auto with = [&](std::size_t at, const std::string& bytes) {
+        return std::string(good).replace(at, bytes.size(), bytes);
+    };
+    const std::string most(4, '\xff'), large("\xff\xff\xff\xfe", 4), zero(4, '\0');
+    return {{"the magic", with(0, "X")},
+            {"no bytes", ""},
+            {"a part of the head", good.substr(0, 11)},
+            {"half of it", good.substr(0, good.size() / 2)},
+            {"all but a byte", good.substr(0, good.size() - 1)},
+            {"a byte more", good + "x"},
+            {"the numerics version", with(8, zero)},
+            {"the number of slots", with(12, most)},
+            {"no slots", with(12, zero)},
+            {"the number of ops", with(16, most)},
+            {"the number of outputs", with(20, most)},
+            {"a slot's kind", with(kHead, "\x09")},
+            {"a slot's dtype", with(kHead + 1, "\x63")},
+            {"a slot's rank", with(kHead + 2, "\x06")},
+            {"a dim of 0", with(kHead + 4, zero)},
+            {"a dim of 2^32 - 1", with(kHead + 4, most)},
+            {"a dim of its own", with(kHead + 4, std::string("\0\0\0\x01", 4))},
+            {"a next slot", with(kHead + 24, large)},
+            {"a name", with(kHead + 32, "A")},
+            {"a constant's bytes", with(constants, "\x5a")},
+            {"an opcode", with(first_op, most)},
+            {"an op's inputs", with(first_op + 2, "\x0d")},
+            {"an op's outputs", with(first_op + 3, std::string(1, '\0'))},
+            {"an input slot", with(first_op + 4, large)},
+            {"an output slot", with(first_op + 52, large)},
+            {"an attribute that the op does not have", with(first_op + 64 + 56, most)},
+            {"an output's name", with(first_output, "A")},
+            {"an output's slot", with(first_output + 48, large)}};
+}
+
+TEST_F(EngineCommands, EveryMalformedProgramEndsWithTheSameExitCode) {
+    for (const BadProgram& bad : bad_programs(slurp(place_ / "p.gym"))) {
+        spill(place_ / "bad.gym", bad.file);
+        for (const std::vector<std::string>& arguments :
+             {std::vector<std::string>{"program", "show", path("bad.gym")},
+              {"program", "run", path("bad.gym"), "--data", path("text"), "--steps", "1"}}) {
+            const auto outcome = gym(arguments);
+            EXPECT_EQ(outcome.exit_code, kUsage) << bad.rule << ": " << outcome.err;
+            EXPECT_EQ(outcome.out, "") << bad.rule;
+            EXPECT_NE(outcome.err.find("bad.gym: "), std::string::npos) << bad.rule << outcome.err;
+        }
+    }
+}
+
 TEST_F(EngineCommands, WrongUsageIsExitCodeTwo) {
     EXPECT_EQ(gym({}).exit_code, kUsage);
     EXPECT_EQ(gym({"program", "run", path("p.gym")}).exit_code, kUsage);

@@ -57,7 +57,9 @@ Result<blob::Dataset> read_dataset(const std::string& path) {
 Result<program::Program> read_program(const std::string& path) {
     GYM_TRY(const Bytes content, read_file(path, program::kProgramBytesMax));
     auto decoded = program::decode(content);
-    if (!decoded.ok()) return decoded.error().in(path);
+    // One code, so one exit code, whichever rule the program breaks (docs/PROGRAMS.md).
+    if (!decoded.ok())
+        return fail(ErrorCode::kInvalidArgument, path + ": " + decoded.error().message);
     return decoded;
 }
 

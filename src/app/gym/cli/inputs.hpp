@@ -20,6 +20,7 @@ namespace gym::app {
 /// file).
 [[nodiscard]] Result<blob::Dataset> read_dataset(const std::string& path);
 
+/// @errors those of read_file(); kInvalidArgument for a program that is not legal.
 [[nodiscard]] Result<program::Program> read_program(const std::string& path);
 /// @errors kOutOfRange also for a file that is larger than any state of `program`, or that this
 /// machine's memory cannot hold twice: as a file and as tensors.

@@ -70,7 +70,11 @@ Result<program::TrainConfig> read_config(const Options& options) {
 Status build(const CliContext& context, const Options& options) {
     GYM_TRY(const auto config, read_config(options));
     const auto built = program::train_program(config);
-    if (!built.ok()) return with_size_advice(built.error().in(options.model), config);
+    if (!built.ok()) {
+        Error error = with_size_advice(built.error().in(options.model), config);
+        error.code = ErrorCode::kInvalidArgument;  // as read_program(): one code for all of them
+        return error;
+    }
     const Program& program = *built;
     GYM_CHECK(write_file_atomic(options.output, program::encode(program)));
     GYM_CHECK(print_summary(context, program, options.output, &config));
