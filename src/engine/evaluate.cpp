@@ -95,7 +95,7 @@ Result<std::uint32_t> batch_count(const blob::Dataset& dataset, blob::Split spli
     return std::max(1U, windows / shape.windows);
 }
 
-/// docs/NUMERICS.md, "Evaluation".
+/// docs/PROGRAMS.md, "Evaluation".
 Digest evaluation_root(const Evaluation& result, const Digest& parameters_root,
                        const Digest& dataset_root, blob::Split split,
                        const std::vector<float>& losses) {

@@ -8,7 +8,7 @@
 
 namespace gym::program {
 
-/// Writes the primitives of one macro: one method per building block of docs/NUMERICS.md. Methods
+/// Writes the primitives of one macro: one method per building block of docs/MACROS.md. Methods
 /// that take `target` write that slot (a macro's output) or, without it, a new temp.
 class Expander {
   public:

@@ -7,7 +7,7 @@
 namespace gym::program {
 
 /// Everything that the program module knows of a macro besides its row in the opcode table: to add
-/// one is to add that row and an entry here (docs/NUMERICS.md, "Adding an op").
+/// one is to add that row and an entry here (docs/MACROS.md, "Adding an op").
 struct Macro {
     Opcode code;
     /// Shapes and dtypes; opcode table and validate.cpp have looked at arity and attributes.

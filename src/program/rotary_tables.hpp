@@ -17,7 +17,7 @@ struct RotaryTables {
 };
 
 /// cos and sin of position * theta^(-i / frequencies): by +, -, *, / and floor of binary64 alone,
-/// in the order that docs/NUMERICS.md gives, so that every compiler finds the same bits.
+/// in the order that docs/PROGRAMS.md gives, so that every compiler finds the same bits.
 [[nodiscard]] RotaryTables rotary_tables(const RotaryShape& shape);
 
 }  // namespace gym::program

@@ -256,7 +256,7 @@ SlotId reduced(Builder& b, Opcode code, SlotId x) {
     return x;
 }
 
-/// The exact sum of rows of softmax numerators (docs/NUMERICS.md, exact_sum_c(x, 1)).
+/// The exact sum of rows of softmax numerators (docs/MACROS.md, EXACT_SUM_C(x; 1)).
 SlotId numerator_sum(Builder& b, SlotId x) {
     const Dims dims = b.slot(x).dims;
     Dims blocks = dims, column = dims;

@@ -13,7 +13,7 @@ namespace gym::torch_ops {
 
 using at::Tensor;
 
-/// One step of AdamW in place (docs/NUMERICS.md, adamw). p, m, v, g of equal dims; rate, clip, r1,
+/// One step of AdamW in place (docs/MACROS.md, adamw). p, m, v, g of equal dims; rate, clip, r1,
 /// r2 of one element each. What is left of a beta to one is taken after beta became an f32.
 void adamw_(Tensor p, Tensor m, Tensor v, const Tensor& g, const Tensor& rate, const Tensor& clip,
             const Tensor& r1, const Tensor& r2, double beta1, double beta2, double epsilon,

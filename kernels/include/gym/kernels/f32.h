@@ -1,4 +1,4 @@
-// Scalar semantics of IEEE-754 binary32 in this project (docs/NUMERICS.md, "Definitions").
+// Scalar semantics of IEEE-754 binary32 in this project (docs/NUMERICS.md, "Scalars").
 //
 // Every kernel on every device gives the bits that these functions give. They hold only when
 // compiled with -ffp-contract=off (nvcc: --fmad=false -prec-div=true -prec-sqrt=true -ftz=false)

@@ -1,4 +1,4 @@
-// Fused kernels of the macros (docs/NUMERICS.md, "Macros"): each gives exactly the bits of the
+// Fused kernels of the macros (docs/MACROS.md): each gives exactly the bits of the
 // macro's expansion, for every level and number of threads. Shapes stand beside the pointers;
 // outputs must not overlap inputs unless it is said.
 #pragma once

@@ -1,5 +1,5 @@
-// The Q14 product, in scalar form: what every GEMM of this project computes (docs/NUMERICS.md, "Q14
-// product"). Operands A[M,K] and B[N,K] are cut along K into blocks; each row of a block has its
+// The Q14 product, in scalar form: what every GEMM of this project computes (docs/MACROS.md,
+// PRODUCT). Operands A[M,K] and B[N,K] are cut along K into blocks; each row of a block has its
 // own exponent; the dot products of the quantised rows are exact integers.
 #pragma once
 

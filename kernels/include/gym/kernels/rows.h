@@ -1,4 +1,4 @@
-// Row exponents and exact sums (docs/NUMERICS.md, "Definitions"): the only ways in which the
+// Row exponents and exact sums (docs/NUMERICS.md, "Scalars"): the only ways in which the
 // elements of a row meet. Maxima and integer sums are associative, so partial results may be formed
 // in any order.
 #pragma once

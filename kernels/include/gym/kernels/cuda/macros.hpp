@@ -1,4 +1,4 @@
-// The macros of docs/NUMERICS.md on a device, with the bits of their expansions: macros.hpp with a
+// The macros of docs/MACROS.md on a device, with the bits of their expansions: macros.hpp with a
 // Device in the place of a Context. Pointers are device memory, in the same structs.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The Q14 product on a device (docs/NUMERICS.md, "Q14 product"): int8 tensor cores on the digits of
+// The Q14 product on a device (docs/MACROS.md, PRODUCT): int8 tensor cores on the digits of
 // the quantised operands, three products an element, all of a block of 1,024 exact in 32 bits.
 #pragma once
 

@@ -45,7 +45,7 @@ class Builder {
     SlotId concat(const std::vector<SlotId>& parts);
     SlotId gather_rows(SlotId table, SlotId indices);
 
-    // Macros; see docs/NUMERICS.md for shapes.
+    // Macros; see docs/MACROS.md for shapes.
     SlotId row_sum(SlotId x);
     SlotId column_sum(SlotId x, Dims dims);
     SlotId sum_squares(SlotId x);

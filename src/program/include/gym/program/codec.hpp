@@ -11,7 +11,7 @@ inline constexpr std::size_t kSlotRecordBytes = 128;
 inline constexpr std::size_t kOpRecordBytes = 128;
 inline constexpr std::size_t kOutputRecordBytes = 64;
 
-/// The program's only encoding (the bytes of a .gym file; docs/NUMERICS.md, "Program file").
+/// The program's only encoding (the bytes of a .gym file; docs/PROGRAMS.md, "File and root").
 [[nodiscard]] Bytes encode(const Program& program);
 
 /// @errors kMalformed for truncated, over-long, non-canonical or altered bytes; kOutOfRange beyond

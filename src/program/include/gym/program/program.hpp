@@ -13,7 +13,7 @@
 #include "gym/common/result.hpp"
 #include "gym/program/opcode.hpp"
 
-/// The exact-op IR: a program is a list of ops over typed slots of fixed shape (docs/NUMERICS.md).
+/// The exact-op IR: a program is a list of ops over typed slots of fixed shape (docs/PROGRAMS.md).
 namespace gym::program {
 
 using commit::DType;
@@ -44,7 +44,7 @@ enum class SlotKind : std::uint8_t {
     temp = 5,      ///< written by exactly one op, before every use
 };
 
-/// How a param or state slot begins (docs/NUMERICS.md, "Initial values").
+/// How a param or state slot begins (docs/NUMERICS.md, "Randomness").
 struct Init {
     enum class Kind : std::uint8_t {
         none = 0,      ///< every other slot

@@ -55,7 +55,7 @@ enum class Schedule : std::uint8_t {
 };
 
 /// Steps that are not made: parameters and optimizer state stay as they are, and the record says
-/// so (docs/NUMERICS.md, "Skipped steps").
+/// so (docs/PROGRAMS.md, "Skipped steps").
 struct GuardConfig {
     bool enabled = false;  ///< skips steps whose loss or gradient norm is not finite
     /// Also those whose loss is above loss_factor times the running mean of the unit; 0: none.
