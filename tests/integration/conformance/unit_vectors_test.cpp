@@ -7,6 +7,7 @@
 #include "gym/engine/evaluate.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
+#include "gym/program/train_config_yaml.hpp"
 #include "gym/program/train_program.hpp"
 #include "sample_units.hpp"
 #include "vector_file.hpp"
@@ -117,6 +118,45 @@ TEST(ConformanceVectors, OfUnitsAreWhatTheEngineComputes) {
     for (const SampleUnit& sample : samples)
         units.push_back(vector_of(sample));
     expect_committed("units", {{"units", units}, {"aggregate", aggregate_vector(samples)}});
+}
+
+/// The programs of tests/vectors/trace_roots.txt (tests/unit/dispute/sample_programs.hpp), too
+/// large to be run in Python, as model files.
+constexpr const char* kDecoder = "  vocabulary: 256\n  layers: 1\n  width: 24\n  init_std: 0.05\n";
+constexpr const char* kFull =
+    "optimizer:\n  learning_rate: 0.003\n  guard:\n    loss_factor: 3\nbatch: 4\nmicro_batches: "
+    "2\n";
+constexpr const char* kPlain = "optimizer:\n  learning_rate: 0.003\nbatch: 2\n";
+constexpr const char* kLlama =
+    "  architecture: llama\n  context: 12\n  heads: 6\n  kv_heads: 2\n  hidden_width: 40\n";
+
+std::vector<std::pair<std::string, std::string>> model_files() {
+    const std::string model = "model:\n";
+    return {
+        {"gpt", model + kDecoder + "  context: 16\n  heads: 2\n" + kPlain},
+        {"llama", model + kDecoder + kLlama + kPlain},
+        {"full", model + kDecoder + kLlama + "  dropout: 0.2\n" + kFull},
+        {"classifier",
+         model + kDecoder + "  context: 11\n  heads: 2\n  classes: 200\n  dropout: 0.2\n" + kFull},
+        {"mlp", model + "  architecture: mlp\n  levels: 256\n  features: 9\n  layers: 2\n"
+                        "  width: 16\n  classes: 200\nbatch: 4\n"}};
+}
+
+TEST(ConformanceVectors, OfModelFilesAreWhatTheProductMakes) {
+    json::array programs;
+    for (const auto& [name, yaml] : model_files()) {
+        const auto program =
+            program::train_program(program::parse_train_config(yaml, name).value()).value();
+        programs.emplace_back(json::object{
+            {"name", name},
+            {"yaml", yaml},
+            {"root", program::program_root(program).hex()},
+            {"trace_header", to_hex(encode(dispute::trace_program(program).value().header))},
+            {"trace_root",
+             dispute::trace_root(dispute::trace_program(program).value().header).hex()},
+            {"flops", program::flops_per_step(program)}});
+    }
+    expect_committed("programs", {{"programs", programs}});
 }
 
 }  // namespace
