@@ -4,7 +4,7 @@ import struct
 from math import prod
 
 import bits
-from macros import CODES
+from expander import CODES
 from program import CONSTANT, NONE, PARAM, STATE, TEMP, Op, Slot
 
 DEFAULTS = {

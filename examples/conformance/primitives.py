@@ -7,7 +7,7 @@ from array import array
 from math import isfinite, prod
 
 import bits
-from macros import CODES
+from expander import CODES
 
 POISONED = 129
 FORMATS = {1: "f", 2: "i", 3: "q", 4: "h", 5: "B", 6: "H", 7: "I"}

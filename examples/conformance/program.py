@@ -5,6 +5,7 @@ from collections import namedtuple
 from math import prod
 
 import macros
+from expander import CODES
 
 DTYPES = {"f32": 1, "i32": 2, "i64": 3, "i16": 4, "u8": 5, "u16": 6, "u32": 7}
 SIZES = {1: 4, 2: 4, 3: 8, 4: 2, 5: 1, 6: 2, 7: 4}
@@ -150,10 +151,10 @@ def flops(program):
         slots, ops = macros.expand(program.slots, op)
         for primitive in ops:
             out = slots[primitive.outputs[0]].dims
-            if primitive.code == macros.CODES["block_dot"]:
+            if primitive.code == CODES["block_dot"]:
                 total += 2 * prod(out[:-1]) * slots[primitive.inputs[0]].dims[-1]
-            elif primitive.code in (*range(2, 16), macros.CODES["quantise_i32"]):
-                total += prod(out) * (2 if primitive.code == macros.CODES["fma"] else 1)
+            elif primitive.code in (*range(2, 16), CODES["quantise_i32"]):
+                total += prod(out) * (2 if primitive.code == CODES["fma"] else 1)
     return min(total, (1 << 64) - 1)
 
 

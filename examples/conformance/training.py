@@ -3,7 +3,7 @@ from math import prod
 
 import bits
 import models
-from macros import OF_CODE
+from expander import OF_CODE
 from models import DEFAULTS, GUARD, LINEAR, OPTIMIZER, OUTER, Builder, Model, bits_of
 from primitives import broadcast
 from program import INPUT, STATE, TEMP, Program

@@ -6,6 +6,7 @@ import bits
 import macros
 import primitives
 import program as programs
+from expander import CODES
 from program import CONSTANT, DTYPES, INPUT, PARAM, STATE, merkle_root, sha, tensor_root
 
 
@@ -15,7 +16,7 @@ def batch_shape(program):
     if slot is None:
         return 0, 0, 0, 0, 0
     windows, length = program.slots[slot].dims
-    of = lambda name: [op for op in program.ops if op.code == macros.CODES[name]]
+    of = lambda name: [op for op in program.ops if op.code == CODES[name]]
     columns = [program.slots[op.inputs[0]].dims[-1] for op in of("cross_entropy")]
     vocabulary, classes, stride = (columns or [0])[0], 0, 1
     if programs.slot_named(program, "batch.stride") is not None:
@@ -154,7 +155,7 @@ def aggregate_program(train, deltas):
         return len(slots) - 1
 
     def op(name, inputs, dims, attributes=()):
-        ops.append(programs.Op(macros.CODES[name], inputs, [slot(programs.TEMP, 1, dims)],
+        ops.append(programs.Op(CODES[name], inputs, [slot(programs.TEMP, 1, dims)],
                                list(attributes) + [0] * (8 - len(attributes))))
         return len(slots) - 1
 
@@ -177,9 +178,9 @@ def evaluation_program(train, output="loss"):
     """What an output needs, without dropout; parameters stay."""
     instead, masks = {}, set()
     for op in train.ops:
-        if op.code == macros.CODES["random_mask"]:
+        if op.code == CODES["random_mask"]:
             masks.add(op.outputs[0])
-        if op.code == macros.CODES["mul"] and op.inputs[1] in masks:
+        if op.code == CODES["mul"] and op.inputs[1] in masks:
             instead[op.outputs[0]] = instead.get(op.inputs[0], op.inputs[0])
     source = lambda i: instead.get(i, i)
     root = source(dict(train.outputs)[output])

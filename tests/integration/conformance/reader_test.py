@@ -24,5 +24,6 @@ for name, member in MEMBERS:
         at = found.end() - 1
         file.write_text(text[:at] + ("1" if text[at] != "1" else "2") + text[at + 1:], encoding="utf-8")
         done = subprocess.run([sys.executable, READER, str(folder), name], capture_output=True, text=True, check=False)
-        assert done.returncode == 1 and done.stderr, f"{name}: an altered {member} passed\n{done.stdout}{done.stderr}"
+        told = done.returncode == 1 and ": expected" in done.stderr
+        assert told, f"{name}: an altered {member} passed\n{done.stdout}{done.stderr}"
 print(f"{len(MEMBERS)} altered values, each of them found")
