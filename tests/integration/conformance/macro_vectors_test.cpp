@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "gym/dispute/trace_program.hpp"
 #include "gym/engine/engine.hpp"
@@ -250,6 +251,19 @@ json::object vector_of(const Case& one, std::uint64_t seed) {
         {"flops", program::flops_per_step(program)},
         {"program_root", program::program_root(program).hex()},
         {"trace_root", dispute::trace_root(dispute::trace_program(program).value().header).hex()}};
+}
+
+TEST(ConformanceVectors, EveryOpIsACaseOrAPartOfOne) {
+    std::set<Opcode> seen;
+    for (const Case& one : all_cases()) {
+        const Program program = program_of(one);
+        seen.insert(one.code);
+        const Program expanded = expand(program).value();
+        for (const Op& op : expanded.ops())
+            seen.insert(op.code);
+    }
+    for (const program::OpcodeInfo& op : program::opcode_table())
+        EXPECT_TRUE(seen.contains(op.code)) << op.name;
 }
 
 TEST(ConformanceVectors, OfMacrosAreWhatTheEngineComputes) {
