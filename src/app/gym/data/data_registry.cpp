@@ -103,7 +103,7 @@ Status list_evaluations(const CliContext& context, const RegistryOptions& option
     return {};
 }
 
-Status list(const CliContext& context, const RegistryOptions& options) {
+Status list_datasets(const CliContext& context, const RegistryOptions& options) {
     const std::string path = "/v1/datasets?limit=1000" +
                              (options.owner.empty() ? "" : "&owner=" + encode_query(options.owner));
     GYM_TRY(const json::value answer, api_get(options.api.base_url(), path));
@@ -119,7 +119,7 @@ Status list(const CliContext& context, const RegistryOptions& options) {
 }
 
 /// A file where there is one, so that no file's name can be taken for a root.
-Status show(const CliContext& context, const RegistryOptions& options) {
+Status show_dataset(const CliContext& context, const RegistryOptions& options) {
     std::error_code error;
     const bool is_file = std::filesystem::exists(options.dataset, error);
     if (is_file || !is_id_prefix(options.dataset))
@@ -162,14 +162,14 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
     enter->add_flag("--yes", options->yes,
                     "Register even with an uncommon licence, or with a price on a text that is too "
                     "short to earn anything");
-    add("list", "List registered datasets, newest first", false, list)
+    add("list", "List registered datasets, newest first", false, list_datasets)
         ->add_option("--owner", options->owner, "List only datasets of this address");
     add("evaluations", "List the evaluations that measure the usefulness of datasets, newest first",
         false, list_evaluations);
     add("show",
         "Show a token file's root, size and vocabulary, or a registered dataset's price and "
         "quality by its root",
-        false, show)
+        false, show_dataset)
         ->add_option("dataset", options->dataset,
                      "Token file, or the root of a registered dataset (first digits suffice)")
         ->required();

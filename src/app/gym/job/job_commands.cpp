@@ -24,7 +24,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::chrono::seconds kRetryFor{20};
-constexpr std::chrono::milliseconds kWatchInterval{1'000};
+constexpr std::chrono::milliseconds kJobWatchInterval{1'000};
 
 struct JobOptions {
     std::string file;
@@ -156,7 +156,7 @@ Status submit(const CliContext& context, const JobOptions& options) {
     return {};
 }
 
-Status list(const CliContext& context, const JobOptions& options) {
+Status list_jobs(const CliContext& context, const JobOptions& options) {
     const std::string path =
         "/v1/jobs" + (options.owner.empty() ? "" : "?owner=" + encode_query(options.owner));
     GYM_TRY(const json::value answer, api_get(options.api.base_url(), path));
@@ -225,7 +225,7 @@ void print_news(const CliContext& context, const json::object& job, std::set<std
 }
 
 /// Until the job has ended. A gym-api that restarts meanwhile is waited for.
-Status watch(const CliContext& context, const JobOptions& options) {
+Status watch_job(const CliContext& context, const JobOptions& options) {
     std::set<std::string> seen;
     while (true) {
         GYM_TRY(const json::object job, db::with_retry([&] { return fetch(options); }, kRetryFor));
@@ -239,7 +239,7 @@ Status watch(const CliContext& context, const JobOptions& options) {
             if (state == "completed") return {};
             return fail(ErrorCode::kInternal, "the job ended as " + state);
         }
-        std::this_thread::sleep_for(kWatchInterval);
+        std::this_thread::sleep_for(kJobWatchInterval);
     }
 }
 
@@ -312,7 +312,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     submit_command->add_option(
         "--idempotency-key", options->idempotency_key,
         "Name of this submission; a repetition with the same name submits nothing");
-    add("list", "List jobs, newest first", false, list)
+    add("list", "List jobs, newest first", false, list_jobs)
         ->add_option("--owner", options->owner, "List only jobs of this address");
     const auto add_one = [&](const char* name, const char* about, bool with_key, auto run) {
         add(name, about, with_key, run)
@@ -321,7 +321,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     };
     add_one("status", "Show a job's status, rounds, losses, cost and faults", false, status);
     add_one("bill", "Show a job's payments by kind of credit", false, bill);
-    add_one("watch", "Follow a job to its end", false, watch);
+    add_one("watch", "Follow a job to its end", false, watch_job);
     CLI::App* fund_command =
         add("fund", "Lock more tokens for a job; a job that paused for want of budget continues",
             true, fund);

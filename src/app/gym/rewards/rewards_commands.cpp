@@ -75,7 +75,7 @@ void print_credit(const json::object& account, const json::object& credit) {
                 reason.c_str());
 }
 
-Status show(const CliContext& context, const RewardsOptions& options) {
+Status show_rewards(const CliContext& context, const RewardsOptions& options) {
     GYM_TRY(const Address address, asked_address(options.address, options.keys));
     GYM_TRY(const json::value answer,
             api_get(options.api.base_url(), "/v1/accounts/" + address.hex()));
@@ -156,7 +156,7 @@ void add_rewards_commands(CLI::App& app, CliContext& context) {
         command->callback([&context, options, run] { context.finish(run(context, *options)); });
         return command;
     };
-    add("show", "Show balances and the last credits", false, show)
+    add("show", "Show balances and the last credits", false, show_rewards)
         ->add_option("--address", options->address, "Address to show (default: the key's)")
         ->check(not_empty());
     add("explain", "Explain a credit, or all credits of a unit: formula, inputs, posting", false,
