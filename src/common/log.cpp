@@ -9,10 +9,9 @@ namespace gym {
 Status init_logging(const LogOptions& options) {
     const auto level = spdlog::level::from_str(options.level);
     if (level == spdlog::level::off && options.level != "off")
-        return fail(
-            ErrorCode::kInvalidArgument,
-            "log level '" + options.level +
-                "' is not a log level: use Log level: trace, debug, info, warn or error or off");
+        return fail(ErrorCode::kInvalidArgument,
+                    "log level '" + options.level +
+                        "' is not known: use trace, debug, info, warn, error or off");
     try {
         auto logger = options.file.empty() ? spdlog::stderr_color_mt(options.program)
                                            : spdlog::basic_logger_mt(options.program, options.file);

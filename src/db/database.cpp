@@ -21,10 +21,6 @@ std::chrono::milliseconds backoff(int attempt) {
     return std::chrono::milliseconds(ceiling / 2 + static_cast<int>(random() % (ceiling / 2 + 1)));
 }
 
-void sleep_for(std::chrono::milliseconds pause) {
-    std::this_thread::sleep_for(pause);
-}
-
 }  // namespace detail
 
 /// Idle connections and the right to open more.
@@ -147,7 +143,7 @@ Status Database::run(const std::function<Status(Transaction&)>& body,
         if (!again || count >= options.attempts_max ||
             std::chrono::steady_clock::now() + pause > deadline)
             return status;
-        detail::sleep_for(pause);
+        std::this_thread::sleep_for(pause);
     }
 }
 

@@ -3,9 +3,9 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
+
+#include "gym/common/stop.hpp"
 
 namespace gym::player {
 namespace {
@@ -23,12 +23,9 @@ PlayerThread::~PlayerThread() {
 }
 
 void PlayerThread::run() {
-    std::mutex mutex;
-    std::condition_variable_any never;
     while (!stop_.stop_requested()) {
         say(tick());
-        std::unique_lock lock(mutex);
-        never.wait_for(lock, stop_.get_token(), kTickEvery, [] { return false; });
+        wait_for_stop(stop_.get_token(), kTickEvery);
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include "connection_error.hpp"
 #include "endpoint.hpp"
+#include "gym/common/stop.hpp"
 #include "gym/rpc/call_auth.hpp"
 #include "gym/v1/node_service.grpc.pb.h"
 #include "server_core.hpp"
@@ -171,10 +172,7 @@ void GrpcCoordinator::pause(unsigned attempt) {
         std::min(config_.backoff_ms << std::min(attempt - 1, 16U), config_.backoff_ms_max);
     // Between half and all of it, so that nodes cut off together do not come back together.
     const std::int64_t wait_ms = full / 2 + static_cast<std::int64_t>(jitter()) % (full / 2 + 1);
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait_for(lock, config_.stop, milliseconds(wait_ms), [] { return false; });
+    wait_for_stop(config_.stop, milliseconds(wait_ms));
 }
 
 Result<records::NetworkDescription> GrpcCoordinator::network() {

@@ -44,7 +44,6 @@ Status start_verifier(const node::NodeConfig& config,
         GYM_CHECK(run_verifier(*verifier, stop));
     }
     node::leave_network(config, key, clock);
-    spdlog::info("stopped");
     return {};
 }
 

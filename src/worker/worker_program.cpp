@@ -52,7 +52,6 @@ Status start_worker(const node::NodeConfig& config, const WorkerHooks& hooks,
         GYM_CHECK(run_worker(*worker, options, stop));
     }
     node::leave_network(config, key, clock);
-    spdlog::info("stopped");
     return {};
 }
 

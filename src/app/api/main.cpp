@@ -1,39 +1,37 @@
-#include <pthread.h>
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <memory>
+#include <stop_token>
 
 #include "cli/cli_context.hpp"
-#include "cli/program_main.hpp"
 #include "config.hpp"
 #include "gym/api/api.hpp"
 #include "gym/api/postgres.hpp"
 #include "gym/api/server.hpp"
 #include "gym/blob/directory_store.hpp"
-#include "gym/common/file.hpp"
-#include "gym/common/log.hpp"
+#include "gym/common/stop.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
 #include "gym/ledger/types.hpp"
+#include "service_main.hpp"
 
 namespace {
 
 using namespace gym;
 
+constexpr const char* kName = "gym-api";
 constexpr std::chrono::seconds kDatabaseWait{60};  // services of one machine start in any order
 constexpr std::uint32_t kShutdownGraceMs = 10'000;
 
-Result<std::unique_ptr<db::Database>> open_database(const app::ApiConfig& config) {
+Result<std::unique_ptr<db::Database>> open_database(const app::ApiConfig& config,
+                                                    const std::stop_token& stop = {}) {
     return db::with_retry(
         [&] {
             return db::Database::open(config.database, static_cast<int>(config.listen.threads) + 1);
         },
-        kDatabaseWait);
+        kDatabaseWait, stop);
 }
 
 api::ApiOptions api_options(const app::ApiConfig& config, const contracts::Deployment& deployment) {
@@ -50,20 +48,10 @@ api::ApiOptions api_options(const app::ApiConfig& config, const contracts::Deplo
     return options;
 }
 
-/// Serves until SIGTERM or SIGINT.
-Status serve(const std::string& config_file) {
-    GYM_TRY(const app::ApiConfig config, app::load_api_config(config_file));
-    GYM_CHECK(init_logging({"gym-api", config.log_level, ""}));
-    // Before any thread starts, so that all inherit the mask and only this one takes the signal.
-    sigset_t stop_signals;
-    sigemptyset(&stop_signals);
-    sigaddset(&stop_signals, SIGTERM);
-    sigaddset(&stop_signals, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
-
+Status serve(const app::ApiConfig& config, const std::stop_token& stop) {
     GYM_TRY(const contracts::Deployment deployment, contracts::load_deployment(config.deployment));
     GYM_TRY(auto blobs, blob::DirectoryStore::open(config.blobs));
-    GYM_TRY(const auto database, open_database(config));
+    GYM_TRY(const auto database, open_database(config, stop));
     const SystemClock clock;
     api::PostgresBackend::Options options;
     options.asset = ledger::erc20_asset(deployment.chain_id, deployment.token);
@@ -73,16 +61,17 @@ Status serve(const std::string& config_file) {
     api::PostgresBackend backend(*database, blobs, clock, std::move(options));
     api::Api handler({backend, backend, backend, clock}, api_options(config, deployment));
     GYM_TRY(const auto server, api::Server::start(config.listen, handler));
-    if (!config.port_file.empty())
-        GYM_CHECK(
-            write_file_atomic(config.port_file, as_bytes(std::to_string(server->port()) + "\n")));
-    spdlog::info("listening on {}:{}", config.listen.address, server->port());
-
-    int received = 0;
-    sigwait(&stop_signals, &received);
-    spdlog::info("signal {}: finishing open requests", received);
+    GYM_CHECK(app::write_port_file(config.port_file, server->port()));
+    app::log_ready("listening on " + config.listen.address + ":" + std::to_string(server->port()));
+    wait_for_stop(stop);
     server->stop(kShutdownGraceMs);
     return {};
+}
+
+Status start(const std::string& config_file) {
+    GYM_TRY(const app::ApiConfig config, app::load_api_config(config_file));
+    return app::run_service({.name = kName, .log_level = config.log_level},
+                            [&](const std::stop_token& stop) { return serve(config, stop); });
 }
 
 Status create_key(const std::string& config_file, const std::string& owner,
@@ -124,7 +113,7 @@ struct Arguments {
 
 void add_key_commands(CLI::App& program, app::CliContext& context, Arguments& arguments) {
     CLI::App* keys = program.add_subcommand(
-        "keys", "Manage Make, list and revoke API keys (only their hashes are stored)");
+        "keys", "Create, list and revoke API keys (only their hashes are stored)");
     keys->require_subcommand(1);
     CLI::App* create =
         keys->add_subcommand("create", "Create a key and print it; it is shown only once");
@@ -144,24 +133,18 @@ void add_key_commands(CLI::App& program, app::CliContext& context, Arguments& ar
     revoke->callback([&] { context.finish(revoke_key(arguments.config, arguments.id)); });
 }
 
-int run(int argc, char** argv) {
-    app::CliContext context{.program = "gym-api"};
-    Arguments arguments;
-    CLI::App program{"Serve the REST API: jobs, nodes, units, balances, rewards", "gym-api"};
-    program.footer(app::kExitCodesHelp);
-    program.fallthrough();
-    program
-        .add_option("--config", arguments.config,
-                    "Configuration (deploy/config/api.yaml explains every key)")
-        ->required();
-    add_key_commands(program, context, arguments);
-    if (const auto code = app::parse_command_line(program, argc, argv)) return *code;
-    if (program.get_subcommands().empty()) context.finish(serve(arguments.config));
-    return static_cast<int>(context.exit_code);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    return gym::app::program_main("gym-api", [&] { return run(argc, argv); });
+    Arguments arguments;
+    const app::ServiceProgram program{
+        .name = kName,
+        .description = "Serve the REST API: jobs, nodes, units, balances, rewards",
+        .add_options =
+            [&](CLI::App& command_line, app::CliContext& context) {
+                app::add_config_option(command_line, arguments.config, "api.yaml");
+                add_key_commands(command_line, context, arguments);
+            },
+        .start = [&](const app::CliContext&) { return start(arguments.config); }};
+    return app::service_main(program, argc, argv);
 }

@@ -1,27 +1,19 @@
 #include "coordinator_program.hpp"
 
-#include <pthread.h>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
-#include <condition_variable>
-#include <csignal>
-#include <ctime>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 
-#include "cli/cli_context.hpp"
-#include "cli/program_main.hpp"
 #include "coordinator_config.hpp"
 #include "coordinator_player.hpp"
 #include "gym/blob/directory_store.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/postgres.hpp"
-#include "gym/common/file.hpp"
-#include "gym/common/log.hpp"
+#include "gym/common/stop.hpp"
 #include "gym/contracts/call.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/coordinator/adapters/engine_compute.hpp"
@@ -30,6 +22,7 @@
 #include "gym/coordinator/coordinator.hpp"
 #include "gym/coordinator/grpc_service.hpp"
 #include "gym/crypto/keystore.hpp"
+#include "service_main.hpp"
 
 namespace gym::app {
 namespace {
@@ -37,23 +30,8 @@ namespace {
 constexpr std::chrono::seconds kDependencyWait{60};  // services of one machine start in any order
 constexpr std::chrono::milliseconds kChallengePass{500};
 constexpr std::int64_t kStakeFreshMs = 10'000;
+constexpr const char* kName = "gym-coordinator";
 constexpr const char* kDatabaseRole = "gym_coordinator";
-
-/// Blocks the signals that stop the program in every thread; wait_for_stop() takes them.
-sigset_t block_stop_signals() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    return signals;
-}
-
-/// Waits `ms` at most. @return whether a stop was asked for.
-bool wait_for_stop(const sigset_t& signals, std::int64_t ms) {
-    const timespec timeout{ms / 1000, (ms % 1000) * 1'000'000};
-    return sigtimedwait(&signals, nullptr, &timeout) > 0;
-}
 
 /// Says each error once, and again when another took its place: a chain that is down for an hour is
 /// one line, not thousands.
@@ -78,11 +56,11 @@ class TickLog {
 
 /// Moves the jobs until a stop is asked for. An error waits for the next tick: all state is in the
 /// database or on the chain, so nothing is lost by trying again.
-void drive(coordinator::Coordinator& core, rpc::Server& server, const sigset_t& signals,
+void drive(coordinator::Coordinator& core, rpc::Server& server, const std::stop_token& stop,
            std::int64_t tick_interval_ms) {
     TickLog log;
-    std::int64_t wait_ms = 0;
-    while (!wait_for_stop(signals, wait_ms)) {
+    std::chrono::milliseconds wait{0};
+    while (!wait_for_stop(stop, wait)) {
         const auto tick = core.tick();
         if (tick.ok())
             log.write(*tick);
@@ -90,7 +68,7 @@ void drive(coordinator::Coordinator& core, rpc::Server& server, const sigset_t& 
             log.write_errors({tick.error().message});
         const bool moved = tick.ok() && tick->steps > 0;
         if (moved) server.wake();
-        wait_ms = moved ? 1 : tick_interval_ms;
+        wait = std::chrono::milliseconds(moved ? 1 : tick_interval_ms);
     }
 }
 
@@ -106,13 +84,8 @@ class ChallengeThread {
 
   private:
     void run(const std::stop_token& stop) {
-        std::mutex mutex;
-        std::condition_variable_any never;
-        while (!stop.stop_requested()) {
-            std::unique_lock lock(mutex);
-            never.wait_for(lock, stop, kChallengePass, [] { return false; });
-            if (!stop.stop_requested()) pass();
-        }
+        while (!wait_for_stop(stop, kChallengePass))
+            pass();
     }
     void pass() {
         const auto issued = core_.challenge_nodes();
@@ -170,8 +143,8 @@ void warn_about_strangers(const CoordinatorFile& file) {
             "addresses can hold most draws");
 }
 
-Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
-             const WrapCompute& wrap_compute) {
+Status serve(const CoordinatorFile& file, const WrapCompute& wrap_compute,
+             const std::stop_token& stop) {
     GYM_TRY(const contracts::Deployment deployment,
             contracts::load_deployment(file.deployment_file));
     GYM_TRY(const crypto::SecretBytes passphrase, crypto::read_secret_file(file.passphrase_file));
@@ -180,7 +153,7 @@ Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
     GYM_TRY(
         const auto database,
         db::with_retry([&] { return db::Database::open(file.database, file.database_connections); },
-                       kDependencyWait));
+                       kDependencyWait, stop));
     GYM_TRY(const auto client, chain::make_http_client(file.rpc_url));
     const SystemClock clock;
     const auto intents = chain_store::postgres_intents(*database, {kDatabaseRole},
@@ -206,16 +179,14 @@ Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
     coordinator::GrpcService service(core, *database, blobs, clock,
                                      describe_network(file, deployment));
     GYM_TRY(const auto server, rpc::Server::start(file.server, service, clock));
-    if (!file.port_file.empty())
-        GYM_CHECK(
-            write_file_atomic(file.port_file, as_bytes(std::to_string(server->port()) + "\n")));
-    spdlog::info("coordinating as {} on chain {}, port {}, database {}", key.address().hex(),
-                 deployment.chain_id, server->port(), file.database.describe());
+    GYM_CHECK(write_port_file(file.port_file, server->port()));
+    log_ready(fmt::format("coordinating as {} on chain {}, port {}, database {}",
+                          key.address().hex(), deployment.chain_id, server->port(),
+                          file.database.describe()));
     warn_about_strangers(file);
     warn_about_disputes(file, deployment, *client, key.address());
     const ChallengeThread challenges(core);
-    drive(core, *server, stop_signals, file.tick_interval_ms);
-    spdlog::info("stopping on request");
+    drive(core, *server, stop, file.tick_interval_ms);
     server->stop();
     return {};
 }
@@ -223,21 +194,21 @@ Status serve(const CoordinatorFile& file, const sigset_t& stop_signals,
 }  // namespace
 
 int run_coordinator(int argc, char** argv, const WrapCompute& wrap_compute) {
-    CliContext context{.program = "gym-coordinator"};
-    CLI::App program{"Assign work to nodes, sample it and settle it (gRPC)", "gym-coordinator"};
     std::string config_path;
-    program
-        .add_option("--config", config_path,
-                    "Configuration (deploy/config/coordinator.yaml explains every key)")
-        ->required();
-    if (const auto code = parse_command_line(program, argc, argv)) return *code;
-    const sigset_t stop_signals = block_stop_signals();
-    const auto file = load_coordinator_file(config_path);
-    Status status =
-        file.ok() ? init_logging({"gym-coordinator", file->log_level, ""}) : Status(file.error());
-    if (status.ok()) status = serve(*file, stop_signals, wrap_compute);
-    context.finish(status);
-    return static_cast<int>(context.exit_code);
+    const ServiceProgram program{
+        .name = kName,
+        .description = "Assign work to nodes, sample it and settle it (gRPC)",
+        .add_options =
+            [&](CLI::App& command_line, CliContext&) {
+                add_config_option(command_line, config_path, "coordinator.yaml");
+            },
+        .start = [&](const CliContext&) -> Status {
+            GYM_TRY(const CoordinatorFile file, load_coordinator_file(config_path));
+            return run_service(
+                {.name = kName, .log_level = file.log_level},
+                [&](const std::stop_token& stop) { return serve(file, wrap_compute, stop); });
+        }};
+    return service_main(program, argc, argv);
 }
 
 }  // namespace gym::app

@@ -4,7 +4,6 @@
 
 #include "gym/common/file.hpp"
 #include "gym/contracts/deployment.hpp"
-#include "gym/db/private_cluster.hpp"
 #include "gym/devnet/infrastructure.hpp"
 #include "job.hpp"
 #include "measurement.hpp"
@@ -15,12 +14,6 @@ namespace {
 const char* const kDepositTokens = "1000";
 /// Of a million tokens of the text, times its quality.
 const char* const kDataPriceTokens = "0.1";
-
-Result<std::unique_ptr<db::Database>> open_database(const Layout& layout) {
-    GYM_TRY(const db::PrivateCluster cluster,
-            db::PrivateCluster::prepare({.folder = layout.postgres}));
-    return db::Database::open(cluster.superuser(kDatabase));
-}
 
 /// Claims, then waits for the verdict on the cheat, then reads everything back.
 Result<Report> end_demo(const DemoOptions& options, const Layout& layout,

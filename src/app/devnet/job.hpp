@@ -4,10 +4,14 @@
 #include <functional>
 #include <string>
 
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/db/database.hpp"
-#include "gym/devnet/demo.hpp"
+#include "gym/devnet/layout.hpp"
+#include "gym/devnet/report.hpp"
+#include "gym/devnet/services.hpp"
 
 // The steps of the demo's job, as its owner and its earners take them.
 namespace gym::devnet {

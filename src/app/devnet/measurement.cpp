@@ -5,7 +5,6 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/subprocess.hpp"
-#include "gym/db/private_cluster.hpp"
 #include "gym/devnet/infrastructure.hpp"
 #include "gym/registry/datasets.hpp"
 
@@ -48,9 +47,7 @@ Status write_evaluation(const Layout& layout, const TextParts& parts) {
 /// Runs `gym` with the rights of gym_evaluator.
 Status run_as_evaluator(const Layout& layout, const Programs& programs,
                         std::vector<std::string> words) {
-    GYM_TRY(const db::PrivateCluster cluster,
-            db::PrivateCluster::prepare({.folder = layout.postgres}));
-    const db::ConnectionConfig access = cluster.superuser(kDatabase);
+    GYM_TRY(const db::ConnectionConfig access, database_access(layout));
     const std::string user = kDbEvaluator;
     GYM_TRY(const std::string password, ensure_secret(layout.secrets() / ("db-" + user)));
     SubprocessOptions command;

@@ -1,4 +1,6 @@
-#include "gym/devnet/demo.hpp"
+#include "gym/devnet/network.hpp"
+
+#include "gym/devnet/infrastructure.hpp"
 
 namespace gym::devnet {
 namespace {

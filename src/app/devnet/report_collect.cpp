@@ -1,15 +1,21 @@
+#include "gym/devnet/report.hpp"
+
 #include <algorithm>
 #include <set>
 
 #include "gym/blob/blob_store.hpp"
 #include "gym/blob/directory_store.hpp"
 #include "gym/chain/client.hpp"
+#include "gym/contracts/dispute_game.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
+#include "gym/contracts/stake.hpp"
 #include "gym/devnet/layout.hpp"
-#include "gym/devnet/report.hpp"
 #include "gym/engine/generate.hpp"
 #include "gym/engine/state.hpp"
+#include "gym/player/game_log.hpp"
 #include "gym/program/codec.hpp"
+#include "gym/protocol/sampling.hpp"
+#include "gym/registry/datasets.hpp"
 #include "gym/registry/feed.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/nodes.hpp"
@@ -17,6 +23,153 @@
 #include "gym/registry/units.hpp"
 
 namespace gym::devnet {
+
+// What the ledger, its auditors and the registry say about money
+
+namespace {
+
+constexpr std::uint32_t kEpochsMax = 1'000;
+
+/// The transfers that decided credits, by what was credited: from the ledger, not from the credits'
+/// own amounts.
+Status read_credits(db::Transaction& tx, LedgerReport& out) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT c.kind, sum(t.amount)::text AS amount FROM rewards.credit c "
+                    "JOIN ledger.transfer t ON t.id = c.posting WHERE c.state = 'posted' "
+                    "GROUP BY c.kind"));
+    for (const db::Row row : rows) {
+        GYM_TRY(out.credits[row.get<std::string>("kind")],
+                Amount::parse(row.get<std::string>("amount")));
+    }
+    GYM_TRY(const db::Row count, tx.exec_one("SELECT count(*) AS n FROM ledger.transfer"));
+    out.transfers = count.get<std::uint64_t>("n");
+    return {};
+}
+
+/// Rows of all audit views: each is an invariant that does not hold.
+Status read_violations(db::Transaction& tx, LedgerReport& out) {
+    GYM_TRY(const db::Rows views,
+            tx.exec("SELECT quote_ident(viewname) AS name FROM pg_views WHERE schemaname = 'audit' "
+                    "ORDER BY viewname"));
+    if (views.empty()) return fail(ErrorCode::kNotFound, "the database has no audit views");
+    for (const db::Row view : views) {
+        const auto name = view.get<std::string>("name");
+        GYM_TRY(const db::Row row, tx.exec_one("SELECT count(*) AS n FROM audit." + name));
+        const auto count = row.get<std::uint64_t>("n");
+        out.audit_violations += count;
+        if (count > 0) out.violated.push_back(name);
+    }
+    return {};
+}
+
+}  // namespace
+
+Amount LedgerReport::credit(const std::string& kind) const {
+    const auto found = credits.find(kind);
+    return found == credits.end() ? Amount() : found->second;
+}
+
+Result<LedgerReport> read_ledger_report(db::Transaction& tx) {
+    LedgerReport out;
+    GYM_CHECK(read_credits(tx, out));
+    GYM_CHECK(read_violations(tx, out));
+    GYM_TRY(out.epochs, rewards::list_epochs(tx, kEpochsMax));
+    std::ranges::reverse(out.epochs);
+    return out;
+}
+
+Result<ProviderSummary> read_provider(db::Transaction& tx, const Digest& job_id) {
+    GYM_TRY(const registry::Job job, registry::get_job(tx, job_id));
+    GYM_TRY(const registry::Dataset dataset, registry::get_dataset(tx, job.dataset_root));
+    std::optional<Digest> evaluation;
+    if (dataset.measurement) evaluation = dataset.measurement->evaluation;
+    return ProviderSummary{.address = dataset.owner,
+                           .dataset_root = dataset.root,
+                           .licence = dataset.licence,
+                           .tokens = dataset.tokens,
+                           .price_wei_per_mtoken = job.data_price_wei_per_mtoken,
+                           .novelty_ppm = dataset.novelty_ppm,
+                           .usefulness_ppm = dataset.usefulness_ppm,
+                           .evaluation = evaluation,
+                           .quality_ppm = job.data_quality_ppm};
+}
+
+// The dispute on chain
+
+namespace {
+
+/// The stake that was taken from `owner`, as the Stake contract says; absent: none.
+Result<std::optional<contracts::Slashed>> find_slash(const ReportSources& sources,
+                                                     const Address& owner, player::Blocks blocks) {
+    const contracts::Stake stake(sources.deployment.stake);
+    GYM_TRY(const auto logs,
+            chain::find_all_logs(sources.chain, {stake.address(), {}, blocks.first, blocks.last}));
+    for (const chain::Log& log : logs) {
+        GYM_TRY(const auto event, stake.parse_event(log));
+        const auto* slashed = event ? std::get_if<contracts::Slashed>(&*event) : nullptr;
+        if (slashed != nullptr && slashed->owner == owner) return std::optional(*slashed);
+    }
+    return std::optional<contracts::Slashed>();
+}
+
+/// The game that proved a fault of `asserter` first.
+Result<std::optional<contracts::FaultFound>> find_fault(const ReportSources& sources,
+                                                        const contracts::DisputeGame& contract,
+                                                        const Address& asserter,
+                                                        player::Blocks blocks) {
+    GYM_TRY(
+        const auto logs,
+        chain::find_all_logs(sources.chain, {contract.address(), {}, blocks.first, blocks.last}));
+    std::map<Digest, Address> asserters;
+    for (const chain::Log& log : logs) {
+        GYM_TRY(const auto event, contract.parse_event(log));
+        if (!event) continue;
+        if (const auto* opened = std::get_if<contracts::Opened>(&*event))
+            asserters[opened->game] = opened->asserter;
+        const auto* fault = std::get_if<contracts::FaultFound>(&*event);
+        if (fault != nullptr && asserters[fault->game] == asserter) return std::optional(*fault);
+    }
+    return std::optional<contracts::FaultFound>();
+}
+
+}  // namespace
+
+std::uint64_t DisputeReport::burned_ppm() const {
+    const auto ppm = burned.mul_div(Amount(kPpm), slashed);
+    return ppm.ok() ? ppm->to_u64().value_or(0) : 0;  // nothing is taken yet
+}
+
+Result<std::optional<DisputeReport>> read_dispute(const ReportSources& sources) {
+    using Found = std::optional<DisputeReport>;
+    GYM_TRY(const auto head, sources.chain.block(chain::BlockTag::kLatest));
+    if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
+    const player::Blocks blocks{sources.deployment.start_block, head->number};
+    const contracts::DisputeGame contract(sources.deployment.dispute_game);
+    GYM_TRY(const auto fault, find_fault(sources, contract, sources.cheater, blocks));
+    if (!fault) return Found();
+    DisputeReport out;
+    out.game = fault->game;
+    out.element = fault->element;
+    out.claimed = fault->claimed;
+    out.computed = fault->computed;
+    GYM_TRY(const auto events, player::game_events(sources.chain, contract, fault->game, blocks));
+    GYM_TRY(const auto cost, player::game_cost(sources.chain, events));
+    out.transactions = cost.transactions;
+    out.challenger_gas = cost.challenger_gas;
+    out.worker_gas = cost.asserter_gas;
+    GYM_TRY(const auto slash, find_slash(sources, sources.cheater, blocks));
+    if (slash) {
+        GYM_TRY(const Amount paid, slash->reward.plus(slash->compensation));
+        GYM_TRY(out.slashed, slash->burned.plus(paid));
+        out.burned = slash->burned;
+        out.reward = slash->reward;
+        out.finder = slash->finder;
+    }
+    return Found(out);
+}
+
+// The whole report
+
 namespace {
 
 constexpr std::uint32_t kListMax = 10'000;

@@ -1,47 +1,25 @@
-#include <signal.h>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
+#include <stop_token>
 
-#include "cli/cli_context.hpp"
-#include "cli/program_main.hpp"
 #include "gym/chain/client.hpp"
-#include "gym/common/log.hpp"
+#include "gym/common/stop.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "rewards_config.hpp"
 #include "service.hpp"
+#include "service_main.hpp"
 
 namespace {
 
 using namespace gym;
 
+constexpr const char* kName = "gym-rewards";
 constexpr int kDatabaseConnections = 4;
 constexpr std::chrono::seconds kDatabaseWait{60};  // services of one machine start in any order
-constexpr std::int64_t kRetryMsMax = 30'000;
-
-volatile sig_atomic_t stop_requested = 0;
-extern "C" void on_signal(int) {
-    stop_requested = 1;
-}
-
-void stop_on_signals() {
-    struct sigaction action {};
-    action.sa_handler = on_signal;
-    ::sigaction(SIGTERM, &action, nullptr);
-    ::sigaction(SIGINT, &action, nullptr);
-}
-
-/// Sleeps in short pieces, so that a stop is never far away.
-void pause_ms(std::int64_t ms) {
-    constexpr std::int64_t kPieceMs = 50;
-    for (; ms > 0 && stop_requested == 0; ms -= kPieceMs) {
-        const std::int64_t piece = std::min(ms, kPieceMs);
-        const timespec time{piece / 1000, (piece % 1000) * 1'000'000};
-        ::nanosleep(&time, nullptr);
-    }
-}
+constexpr std::chrono::milliseconds kRetryPauseMax{30'000};
 
 void log_tick(const app::RewardsService::Tick& tick, std::string& last_warning) {
     const auto& rewards = tick.rewards;
@@ -67,30 +45,29 @@ void log_tick(const app::RewardsService::Tick& tick, std::string& last_warning) 
 
 /// Errors that time mends are tried again, later and later; any other stops the daemon, because
 /// money needs a person then.
-Status serve(app::RewardsService& service, std::int64_t poll_interval_ms) {
-    std::int64_t wait_ms = poll_interval_ms;
+Status drive(app::RewardsService& service, std::chrono::milliseconds poll_interval,
+             const std::stop_token& stop) {
+    std::chrono::milliseconds pause = poll_interval;
     std::string last_warning;
-    while (stop_requested == 0) {
+    while (!stop.stop_requested()) {
         const auto tick = service.tick();
         if (tick.ok()) {
             log_tick(*tick, last_warning);
-            wait_ms = poll_interval_ms;
+            pause = poll_interval;
         } else if (tick.error().code == ErrorCode::kUnavailable ||
                    tick.error().code == ErrorCode::kTimeout) {
-            wait_ms = std::min(wait_ms * 2, kRetryMsMax);
-            spdlog::warn("{}; trying again in {} ms", tick.error().message, wait_ms);
+            pause = std::min(pause * 2, kRetryPauseMax);
+            spdlog::warn("{}; trying again in {} ms", tick.error().message, pause.count());
         } else {
             return tick.error();
         }
-        pause_ms(wait_ms);
+        wait_for_stop(stop, pause);
     }
-    spdlog::info("stopped on request");
     return {};
 }
 
-Status run(const std::string& config_path) {
-    GYM_TRY(const app::RewardsFile file, app::load_rewards_file(config_path));
-    app::ServiceOptions options;
+Status serve(const app::RewardsFile& file, const std::stop_token& stop) {
+    app::RewardsServiceOptions options;
     options.rewards = file.rewards;
     options.policy.bump_after_ms = file.bump_after_ms;
     options.publish_folder = file.publish_folder;
@@ -101,38 +78,33 @@ Status run(const std::string& config_path) {
             crypto::load_keystore(file.keystore_file, passphrase));
     GYM_TRY(const auto database,
             db::with_retry([&] { return db::Database::open(file.database, kDatabaseConnections); },
-                           kDatabaseWait));
+                           kDatabaseWait, stop));
     GYM_TRY(const auto client, chain::make_http_client(file.rpc_url));
     const SystemClock clock;
     GYM_TRY(const auto service,
             app::RewardsService::create(*database, *client, settler, clock, options));
-    spdlog::info("settling as {} on chain {}, database {}", settler.address().hex(),
-                 options.deployment.chain_id, file.database.describe());
-    return serve(*service, file.poll_interval_ms);
+    app::log_ready(fmt::format("settling as {} on chain {}, database {}", settler.address().hex(),
+                               options.deployment.chain_id, file.database.describe()));
+    return drive(*service, std::chrono::milliseconds(file.poll_interval_ms), stop);
 }
 
-int run_program(int argc, char** argv) {
-    app::CliContext context{.program = "gym-rewards"};
-    CLI::App program{"Turn final units into ledger postings and payout roots on chain",
-                     "gym-rewards"};
-    std::string config_path;
-    std::string log_level = "info";
-    program
-        .add_option("--config", config_path,
-                    "Configuration (deploy/config/rewards.yaml explains every key)")
-        ->required()
-        ->check(CLI::ExistingFile);
-    program.add_option("--log-level", log_level, "trace, debug, info, warn or error");
-    if (const auto code = app::parse_command_line(program, argc, argv)) return *code;
-    stop_on_signals();
-    Status status = init_logging({"gym-rewards", log_level, ""});
-    if (status.ok()) status = run(config_path);
-    context.finish(status);
-    return static_cast<int>(context.exit_code);
+Status start(const std::string& config_path) {
+    GYM_TRY(const app::RewardsFile file, app::load_rewards_file(config_path));
+    return app::run_service({.name = kName, .log_level = file.log_level},
+                            [&](const std::stop_token& stop) { return serve(file, stop); });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    return gym::app::program_main("gym-rewards", [&] { return run_program(argc, argv); });
+    std::string config_path;
+    const app::ServiceProgram program{
+        .name = kName,
+        .description = "Turn final units into ledger postings and payout roots on chain",
+        .add_options =
+            [&](CLI::App& command_line, app::CliContext&) {
+                app::add_config_option(command_line, config_path, "rewards.yaml");
+            },
+        .start = [&](const app::CliContext&) { return start(config_path); }};
+    return app::service_main(program, argc, argv);
 }

@@ -72,6 +72,7 @@ Result<RewardsFile> load_rewards_file(const std::string& path) {
     GYM_CHECK(map.read_integer("poll_interval_ms", 10, 60'000, file.poll_interval_ms));
     GYM_CHECK(read_rates(map, file.rewards));
     GYM_CHECK(read_fees(map, file.rewards.fees));
+    GYM_TRY(file.log_level, map.string_or("log_level", file.log_level));
     GYM_CHECK(map.finish());
     return file;
 }

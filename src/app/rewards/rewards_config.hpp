@@ -23,6 +23,7 @@ struct RewardsFile {
     std::int64_t poll_interval_ms = 1'000;
     rewards::RewardsConfig rewards;  ///< without the domain, which the deployment gives
     std::uint32_t bump_after_ms = 30'000;
+    std::string log_level = "info";
 };
 
 /// @errors kInvalidArgument naming file, line and key; kIo, kNotFound.

@@ -12,7 +12,7 @@ constexpr const char* kFollower = "rewards";
 constexpr std::int64_t kSealIntervalMs = 1'000;
 constexpr std::size_t kSealsOfATickMax = 16;
 
-ServiceOptions completed(ServiceOptions options) {
+RewardsServiceOptions completed(RewardsServiceOptions options) {
     options.rewards.domain = {options.deployment.chain_id, options.deployment.distributor,
                               options.deployment.token};
     options.policy.chain_id = options.deployment.chain_id;
@@ -39,8 +39,8 @@ Result<std::unique_ptr<RewardsService>> RewardsService::create(db::Database& dat
                                                                chain::ChainClient& client,
                                                                const crypto::PrivateKey& settler,
                                                                const Clock& clock,
-                                                               ServiceOptions options) {
-    const ServiceOptions ready = completed(std::move(options));
+                                                               RewardsServiceOptions options) {
+    const RewardsServiceOptions ready = completed(std::move(options));
     GYM_TRY(auto follower, chain_store::postgres_follower(database, {kRole}, kFollower,
                                                           ready.deployment.chain_id));
     return std::unique_ptr<RewardsService>(
@@ -49,7 +49,7 @@ Result<std::unique_ptr<RewardsService>> RewardsService::create(db::Database& dat
 
 RewardsService::RewardsService(db::Database& database, chain::ChainClient& client,
                                const crypto::PrivateKey& settler, const Clock& clock,
-                               const ServiceOptions& options,
+                               const RewardsServiceOptions& options,
                                std::unique_ptr<chain::FollowerStore> follower)
     : clock_(clock),
       key_(settler.clone()),

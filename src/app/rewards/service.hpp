@@ -14,7 +14,7 @@
 
 namespace gym::app {
 
-struct ServiceOptions {
+struct RewardsServiceOptions {
     rewards::RewardsConfig rewards;  ///< the domain is filled in from the deployment
     contracts::Deployment deployment;
     chain::TxPolicy policy;  ///< the chain id is filled in
@@ -23,8 +23,8 @@ struct ServiceOptions {
 };
 
 /// Everything that gym-rewards consists of, wired: database, chain, accounting, settlement,
-/// transactions. Dropping it at any moment and making it again continues where the database says. Not
-/// thread-safe.
+/// transactions. Dropping it at any moment and making it again continues where the database says.
+/// Not thread-safe.
 class RewardsService {
   public:
     /// References must outlive it. @errors as the stores.
@@ -32,7 +32,7 @@ class RewardsService {
                                                           chain::ChainClient& client,
                                                           const crypto::PrivateKey& settler,
                                                           const Clock& clock,
-                                                          ServiceOptions options);
+                                                          RewardsServiceOptions options);
 
     struct Tick {
         std::size_t seals = 0;  ///< written over the ledger's transfers
@@ -47,7 +47,8 @@ class RewardsService {
   private:
     RewardsService(db::Database& database, chain::ChainClient& client,
                    const crypto::PrivateKey& settler, const Clock& clock,
-                   const ServiceOptions& options, std::unique_ptr<chain::FollowerStore> follower);
+                   const RewardsServiceOptions& options,
+                   std::unique_ptr<chain::FollowerStore> follower);
 
     Result<std::size_t> seal();
 

@@ -2,16 +2,16 @@
 #include <cstdio>
 
 #include "cli/cli_context.hpp"
-#include "cli/program_main.hpp"
-#include "gym/common/log.hpp"
-#include "gym/node/signals.hpp"
 #include "gym/protocol/unit.hpp"
 #include "gym/verifier/verifier_program.hpp"
 #include "node/node_options.hpp"
+#include "service_main.hpp"
 
 namespace {
 
 using namespace gym;
+
+constexpr const char* kName = "gym-verifier";
 
 boost::json::object event_json(const verifier::VerifierEvent& event) {
     boost::json::object out{{"event", event.name},
@@ -35,9 +35,8 @@ boost::json::object dispute_json(const player::PlayerEvent& event) {
             {"detail", event.detail}};
 }
 
-Status verify(const app::CliContext& context, const app::NodeOptions& options) {
-    GYM_CHECK(init_logging({"gym-verifier", options.log_level, ""}));
-    GYM_TRY(const node::NodeConfig config, options.resolve());
+Status verify(const app::CliContext& context, const node::NodeConfig& config,
+              const std::stop_token& stop) {
     std::function<void(const verifier::VerifierEvent&)> on_event;
     if (context.json)
         on_event = [&](const verifier::VerifierEvent& event) {
@@ -48,22 +47,29 @@ Status verify(const app::CliContext& context, const app::NodeOptions& options) {
         on_dispute = [&](const player::PlayerEvent& event) {
             context.print_json(dispute_json(event));
         };
-    return verifier::start_verifier(config, on_event, on_dispute, node::stop_on_signals());
+    return verifier::start_verifier(config, on_event, on_dispute, stop);
 }
 
-int run(int argc, char** argv) {
-    app::CliContext context{.program = "gym-verifier"};
-    app::NodeOptions options;
-    CLI::App program{"Re-execute sampled units and report the results", "gym-verifier"};
-    options.add_to(program);
-    program.add_flag("--json", context.json, "Print events as one JSON object per line");
-    if (const auto code = app::parse_command_line(program, argc, argv)) return *code;
-    context.finish(verify(context, options));
-    return static_cast<int>(context.exit_code);
+Status start(const app::CliContext& context, const app::NodeOptions& options) {
+    GYM_TRY(const node::NodeConfig config, options.resolve());
+    return app::run_service(
+        {.name = kName, .log_level = options.log_level},
+        [&](const std::stop_token& stop) { return verify(context, config, stop); });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    return gym::app::program_main("gym-verifier", [&] { return run(argc, argv); });
+    app::NodeOptions options;
+    const app::ServiceProgram program{
+        .name = kName,
+        .description = "Re-execute sampled units and report the results",
+        .add_options =
+            [&](CLI::App& command_line, app::CliContext& context) {
+                options.add_to(command_line);
+                command_line.add_flag("--json", context.json,
+                                      "Print events as one JSON object per line");
+            },
+        .start = [&](const app::CliContext& context) { return start(context, options); }};
+    return app::service_main(program, argc, argv);
 }

@@ -21,7 +21,8 @@ TEST_F(CoordinatorProcess, ServesGivesOutWorkAndStopsOnRequest) {
     ASSERT_TRUE(task->has_value()) << text_of(folder() / "coordinator.log");
     EXPECT_EQ(std::get<records::TrainTask>(**task).unit.job_id, job);
     ASSERT_TRUE(process.stop(10'000).ok());
-    EXPECT_NE(text_of(folder() / "coordinator.log").find("stopping on request"), std::string::npos);
+    EXPECT_NE(text_of(folder() / "coordinator.log").find("stopping: received SIGTERM"),
+              std::string::npos);
 
     // Another process over the same stores gives the same unit to the same worker.
     std::filesystem::remove(folder() / "port");

@@ -11,7 +11,6 @@
 #include "gym/common/subprocess.hpp"
 #include "gym/devnet/layout.hpp"
 #include "gym/devnet/process_table.hpp"
-#include "gym/devnet/root_lock.hpp"
 #include "temporary_folder.hpp"
 
 namespace gym::devnet {

@@ -20,7 +20,7 @@ constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
 class OrdersTest : public SettlementFixture {
   protected:
     void SetUp() override {
-        app::ServiceOptions with = options();
+        app::RewardsServiceOptions with = options();
         with.policy.supersede_after_ms = 100;
         service_ = must(
             app::RewardsService::create(*database_, *behind_, settler_key_, system_clock_, with));

@@ -98,8 +98,8 @@ class SettlementFixture : public ::testing::Test {
                 distributor.claim({earner, proof->cumulative, proof->proof}));
     }
 
-    app::ServiceOptions options() {
-        app::ServiceOptions out;
+    app::RewardsServiceOptions options() {
+        app::RewardsServiceOptions out;
         out.rewards = rewards_;
         out.deployment = deployment_;
         out.policy = testing::test_policy(anvil_.chain_id());

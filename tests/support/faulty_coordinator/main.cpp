@@ -1,7 +1,6 @@
 // gym-coordinator with a fault: one bit of every aggregate's first parameter is flipped before it
 // is signed. Its referee has the same fault; what it runs again for a game on chain has not.
 
-#include "cli/program_main.hpp"
 #include "coordinator_program.hpp"
 #include "gym/common/assert.hpp"
 #include "gym/engine/state.hpp"
@@ -60,9 +59,7 @@ class WrongAggregates final : public Compute {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return app::program_main("gym-faulty-coordinator", [&] {
-        return app::run_coordinator(argc, argv, [](std::unique_ptr<Compute> engine) {
-            return std::make_unique<WrongAggregates>(std::move(engine));
-        });
+    return app::run_coordinator(argc, argv, [](std::unique_ptr<Compute> engine) {
+        return std::make_unique<WrongAggregates>(std::move(engine));
     });
 }

@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "cli/cli_context.hpp"
-#include "cli/program_main.hpp"
 #include "gym/engine/fault_injection.hpp"
 #include "node/node_options.hpp"
 #include "node/node_start.hpp"
+#include "service_main.hpp"
 
 namespace {
 
@@ -30,30 +30,36 @@ void install(const Fault& fault) {
         });
 }
 
-int run(int argc, char** argv) {
-    app::CliContext context{.program = "gym-faulty-worker"};
-    app::NodeOptions options;
-    Fault fault;
-    CLI::App program{"A worker that flips one bit of one tensor of one step (tests only)",
-                     "gym-faulty-worker"};
-    options.add_to(program);
-    program.add_flag("--json", context.json, "Print events as one JSON object per line");
-    program.add_option("--fault-step", fault.step, "Step of the unit, from 0")
+void add_options(CLI::App& command_line, app::NodeOptions& options, Fault& fault) {
+    options.add_to(command_line);
+    command_line.add_option("--fault-step", fault.step, "Step of the unit, from 0")
         ->envname("GYM_FAULT_STEP")
         ->required();
-    program.add_option("--fault-op", fault.op, "Index of the op in the program")
+    command_line.add_option("--fault-op", fault.op, "Index of the op in the program")
         ->envname("GYM_FAULT_OP")
         ->required();
-    program.add_option("--fault-bit", fault.bit, "Bit of the op's output, modulo its size")
+    command_line.add_option("--fault-bit", fault.bit, "Bit of the op's output, modulo its size")
         ->envname("GYM_FAULT_BIT");
-    if (const auto code = app::parse_command_line(program, argc, argv)) return *code;
-    install(fault);
-    context.finish(app::start_node(context, options));
-    return static_cast<int>(context.exit_code);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    return gym::app::program_main("gym-faulty-worker", [&] { return run(argc, argv); });
+    app::NodeOptions options;
+    Fault fault;
+    const app::ServiceProgram program{
+        .name = "gym-faulty-worker",
+        .description = "A worker that flips one bit of one tensor of one step (tests only)",
+        .add_options =
+            [&](CLI::App& command_line, app::CliContext& context) {
+                add_options(command_line, options, fault);
+                command_line.add_flag("--json", context.json,
+                                      "Print events as one JSON object per line");
+            },
+        .start =
+            [&](const app::CliContext& context) {
+                install(fault);
+                return app::start_node(context, options);
+            }};
+    return app::service_main(program, argc, argv);
 }

@@ -301,5 +301,19 @@ TEST(WithRetry, StopsAtTheFirstErrorThatRetryingCannotMend) {
     EXPECT_EQ(calls, 3);
 }
 
+TEST(WithRetry, EndsWhenAStopIsRequested) {
+    std::stop_source source;
+    int calls = 0;
+    const auto result = with_retry(
+        [&]() -> Result<int> {
+            if (++calls == 2) source.request_stop();
+            return fail(ErrorCode::kUnavailable, "no server");
+        },
+        std::chrono::hours(1), source.get_token());
+    EXPECT_EQ(result.error().code, ErrorCode::kCancelled);
+    EXPECT_EQ(result.error().message, "stopped while waiting: no server");
+    EXPECT_EQ(calls, 2);
+}
+
 }  // namespace
 }  // namespace gym::db

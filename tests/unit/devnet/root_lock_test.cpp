@@ -1,4 +1,4 @@
-#include "gym/devnet/root_lock.hpp"
+#include "gym/devnet/layout.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "gym/common/file.hpp"
-#include "gym/devnet/layout.hpp"
 #include "temporary_folder.hpp"
 
 namespace gym::devnet {

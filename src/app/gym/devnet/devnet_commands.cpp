@@ -10,7 +10,6 @@
 #include "gym/common/file.hpp"
 #include "gym/devnet/demo.hpp"
 #include "gym/devnet/infrastructure.hpp"
-#include "gym/devnet/root_lock.hpp"
 #include "program/training_progress.hpp"
 
 namespace gym::app {

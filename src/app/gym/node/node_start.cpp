@@ -4,9 +4,8 @@
 
 #include <chrono>
 
-#include "gym/common/log.hpp"
-#include "gym/node/signals.hpp"
 #include "gym/worker/worker_program.hpp"
+#include "service_main.hpp"
 
 namespace gym::app {
 namespace {
@@ -35,7 +34,6 @@ void print_dispute(const CliContext& context, const player::PlayerEvent& event) 
 }  // namespace
 
 Status start_node(const CliContext& context, const NodeOptions& options) {
-    GYM_CHECK(init_logging({"gym-node", options.log_level, ""}));
     GYM_TRY(const node::NodeConfig config, options.resolve());
     worker::WorkerHooks hooks;
     if (context.json) {
@@ -53,7 +51,9 @@ Status start_node(const CliContext& context, const NodeOptions& options) {
         spdlog::info("step {}/{}, loss {:.4f}, {:.0f} tokens/s", progress.step, progress.steps,
                      progress.loss, progress.tokens_per_second);
     };
-    return worker::start_worker(config, hooks, node::stop_on_signals());
+    return run_service(
+        {.name = "gym-node", .log_level = options.log_level},
+        [&](const std::stop_token& stop) { return worker::start_worker(config, hooks, stop); });
 }
 
 }  // namespace gym::app

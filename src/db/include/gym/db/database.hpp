@@ -5,11 +5,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
 #include "gym/common/result.hpp"
+#include "gym/common/stop.hpp"
 #include "gym/db/config.hpp"
 #include "gym/db/value.hpp"
 
@@ -108,26 +110,25 @@ class Database {
     std::unique_ptr<Pool> pool_;
 };
 
-/// Calls `body() -> Result<T>` until it returns a value or an error other than kUnavailable, with
-/// exponential back-off: for whole operations that are idempotent.
-template <class F>
-std::invoke_result_t<F&> with_retry(F&& body, std::chrono::milliseconds give_up_after);
-
 namespace detail {
 /// The pause before attempt `attempt` (1, 2, ...): doubling from 5 ms to 500 ms, with jitter.
 std::chrono::milliseconds backoff(int attempt);
-void sleep_for(std::chrono::milliseconds pause);
 }  // namespace detail
 
+/// Calls `body() -> Result<T>` until it returns a value or an error other than kUnavailable, with
+/// exponential back-off: for whole operations that are idempotent. @errors those of `body`;
+/// kCancelled once `stop` is requested.
 template <class F>
-std::invoke_result_t<F&> with_retry(F&& body, std::chrono::milliseconds give_up_after) {
+std::invoke_result_t<F&> with_retry(F&& body, std::chrono::milliseconds give_up_after,
+                                    const std::stop_token& stop = {}) {
     const auto deadline = std::chrono::steady_clock::now() + give_up_after;
     for (int attempt = 1;; ++attempt) {
         auto result = body();
         if (result.ok() || result.error().code != ErrorCode::kUnavailable) return result;
         const auto pause = detail::backoff(attempt);
         if (std::chrono::steady_clock::now() + pause > deadline) return result;
-        detail::sleep_for(pause);
+        if (wait_for_stop(stop, pause))
+            return fail(ErrorCode::kCancelled, "stopped while waiting: " + result.error().message);
     }
 }
 

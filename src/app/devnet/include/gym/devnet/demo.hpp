@@ -2,45 +2,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "gym/common/amount.hpp"
 #include "gym/common/result.hpp"
-#include "gym/devnet/infrastructure.hpp"
+#include "gym/devnet/network.hpp"
 #include "gym/devnet/report.hpp"
-#include "gym/devnet/services.hpp"
 
 namespace gym::devnet {
-
-struct NetworkOptions {
-    std::filesystem::path root;
-    std::optional<std::uint32_t> workers;  ///< of a new network: 3 unless said otherwise
-    std::uint16_t api_port = 0;            ///< of a new network; 0: any free one
-    Programs programs;
-    std::filesystem::path migrations;
-    /// Asked before each step; true ends the start with kCancelled. Empty: never.
-    std::function<bool()> interrupted;
-    /// If not empty: the last worker runs this program instead of `gym node start`.
-    std::filesystem::path cheating_worker;
-    /// Of each side in a dispute on chain; a stake is taken two clocks after the proof.
-    std::uint32_t dispute_clock_s = 60;
-    std::uint32_t fault_step = 7;
-    std::uint32_t fault_op = 20;
-    std::uint32_t fault_bit =
-        23;  ///< of the first element's exponent: a low bit may vanish in rounding
-};
-
-/// Starts database, chain, services, verifier and workers. Idempotent: what runs is left running,
-/// and a start that was cut off anywhere continues. A command that calls this, network_down() or
-/// run_demo() holds a RootLock.
-/// @errors kConflict if `root` holds other files or a network with another number of workers or
-/// another port than `options` ask for, kUnavailable if a process ended, kCancelled.
-Result<Layout> network_up(const NetworkOptions& options, const Announce& announce);
-/// Stops and removes the network in `root`. Success if there is none.
-Status network_down(const std::filesystem::path& root);
 
 /// What the model of examples/demo-job.yaml must come to on any English text, in nats per token.
 inline constexpr double kDemoJobLossMax = 2.55;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -8,13 +7,11 @@
 #include "gym/common/result.hpp"
 #include "gym/contracts/account.hpp"
 #include "gym/contracts/deployment.hpp"
+#include "gym/db/database.hpp"
 #include "gym/devnet/layout.hpp"
 #include "gym/devnet/process_table.hpp"
 
 namespace gym::devnet {
-
-/// EventText what is being done, one line a step.
-using Announce = std::function<void(const std::string&)>;
 
 /// Database users; each has secrets/db-NAME and the rights of group gym_NAME.
 inline constexpr const char* kDatabase = "gym";
@@ -37,6 +34,10 @@ struct ChainOptions {
 /// login user per service. Idempotent. @errors as db::PrivateCluster and db::migrate.
 Status start_database(const Layout& layout, const std::filesystem::path& migrations);
 Status stop_database(const Layout& layout);
+/// The superuser's access to the database. @errors as db::PrivateCluster::prepare.
+[[nodiscard]] Result<db::ConnectionConfig> database_access(const Layout& layout);
+/// Opens the database as the superuser. @errors also as db::Database::open.
+[[nodiscard]] Result<std::unique_ptr<db::Database>> open_database(const Layout& layout);
 /// How the network's database is reached with the rights of gym_auditor, as a line for a shell:
 /// "PGHOST=... PGUSER=auditor PGPASSWORD=$(cat ...)". @errors as db::PrivateCluster::prepare.
 [[nodiscard]] Result<std::string> auditor_access(const Layout& layout);

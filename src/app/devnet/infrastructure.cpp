@@ -1,14 +1,119 @@
+#include "gym/devnet/infrastructure.hpp"
+
 #include "gym/chain/private_chain.hpp"
 #include "gym/chain/tx_manager.hpp"
+#include "gym/contracts/account.hpp"
 #include "gym/contracts/artifact.hpp"
 #include "gym/contracts/deploy.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/contracts/gym_token.hpp"
 #include "gym/contracts/stake.hpp"
-#include "gym/devnet/infrastructure.hpp"
+#include "gym/crypto/keystore.hpp"
+#include "gym/db/migrate.hpp"
+#include "gym/db/private_cluster.hpp"
 #include "gym/game/dispute_params.hpp"
 
 namespace gym::devnet {
+
+// Keys
+
+namespace {
+
+constexpr std::uint32_t kTransactionTimeoutMs = 60'000;
+
+std::vector<std::string> key_holders(const Layout& layout) {
+    std::vector<std::string> out{kDeployer, kCoordinator, kSettler,
+                                 kJobOwner, kProvider,    kVerifier};
+    for (std::string& name : layout.worker_names())
+        out.push_back(std::move(name));
+    return out;
+}
+
+}  // namespace
+
+Status ensure_keys(const Layout& layout) {
+    for (const std::string& holder : key_holders(layout)) {
+        GYM_TRY(const std::string passphrase, ensure_secret(layout.passphrase(holder)));
+        std::error_code error;
+        if (std::filesystem::exists(layout.keystore(holder), error)) continue;
+        // A throw-away network: the light cost keeps its start short.
+        GYM_CHECK(crypto::save_keystore(layout.keystore(holder), crypto::PrivateKey::generate(),
+                                        crypto::SecretBytes(passphrase),
+                                        crypto::ScryptCost::light()));
+    }
+    return {};
+}
+
+Result<std::unique_ptr<contracts::Account>> open_account(const Layout& layout,
+                                                         const std::string& holder) {
+    GYM_TRY(const std::string passphrase, ensure_secret(layout.passphrase(holder)));
+    GYM_TRY(crypto::PrivateKey key,
+            crypto::load_keystore(layout.keystore(holder), crypto::SecretBytes(passphrase)));
+    return contracts::Account::open({.url = layout.chain_url(),
+                                     .store = layout.root / (holder + ".sqlite"),
+                                     .timeout_ms = kTransactionTimeoutMs},
+                                    std::move(key));
+}
+
+Result<Address> holder_address(const Layout& layout, const std::string& holder) {
+    return crypto::keystore_address(layout.keystore(holder));
+}
+
+// Database
+
+namespace {
+
+Result<db::PrivateCluster> open_cluster(const Layout& layout) {
+    return db::PrivateCluster::prepare(
+        {.folder = layout.postgres, .durability = db::Durability::kProcessCrash});
+}
+
+}  // namespace
+
+Status start_database(const Layout& layout, const std::filesystem::path& migrations) {
+    GYM_TRY(db::PrivateCluster cluster, open_cluster(layout));
+    GYM_CHECK(cluster.start());
+    if (Status created = cluster.create_database(kDatabase);
+        !created.ok() && created.error().code != ErrorCode::kAlreadyExists)
+        return created;
+    GYM_TRY(auto database, db::Database::open(cluster.superuser(kDatabase)));
+    GYM_TRY(const auto report, db::migrate(*database, migrations));
+    (void)report;
+    for (const std::string service :
+         {kDbCoordinator, kDbRewards, kDbApi, kDbEvaluator, kDbAuditor}) {
+        GYM_TRY(const std::string password, ensure_secret(layout.secrets() / ("db-" + service)));
+        GYM_CHECK(db::ensure_login_role(*database, service, password, "gym_" + service));
+    }
+    return {};
+}
+
+Result<std::string> auditor_access(const Layout& layout) {
+    GYM_TRY(const db::ConnectionConfig access, database_access(layout));
+    const std::string user = kDbAuditor;
+    return "PGHOST=" + access.host + " PGPORT=" + std::to_string(access.port) +
+           " PGDATABASE=" + kDatabase + " PGUSER=" + user + " PGPASSWORD=$(cat " +
+           (layout.secrets() / ("db-" + user)).string() + ")";
+}
+
+Result<db::ConnectionConfig> database_access(const Layout& layout) {
+    GYM_TRY(const db::PrivateCluster cluster, open_cluster(layout));
+    return cluster.superuser(kDatabase);
+}
+
+Result<std::unique_ptr<db::Database>> open_database(const Layout& layout) {
+    GYM_TRY(db::ConnectionConfig access, database_access(layout));
+    return db::Database::open(std::move(access));
+}
+
+Status stop_database(const Layout& layout) {
+    std::error_code error;
+    if (!std::filesystem::exists(layout.postgres / "data", error)) return {};
+    GYM_TRY(db::PrivateCluster cluster, open_cluster(layout));
+    return cluster.stop();
+}
+
+// Chain
+
 namespace {
 
 constexpr const char* kProcess = "anvil";
