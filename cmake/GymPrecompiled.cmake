@@ -5,7 +5,6 @@
 # definition in the source that uses it, and the same code model (PIC or not). Hence the groups:
 #   std    modules and libraries: the standard library
 #   json   those that read or write JSON: also Boost.JSON
-#   cli    the programs: also CLI11 and Boost.JSON
 #   test   tests: also GoogleTest and GoogleMock
 #   torch  tests against libtorch: also libtorch
 option(GYM_PCH "Precompile the headers of the standard library and of third parties" ON)
@@ -44,7 +43,6 @@ if(GYM_PCH)
     gym_declare_pch(std)
     if(NOT GYM_ENGINE_ONLY)
         gym_declare_pch(json HEADERS <boost/json.hpp> LIBS Boost::json)
-        gym_declare_pch(cli HEADERS <boost/json.hpp> <CLI/CLI.hpp> LIBS Boost::json CLI11::CLI11)
     endif()
     if(GYM_BUILD_TESTS)
         gym_declare_pch(test HEADERS <gmock/gmock.h> <gtest/gtest.h> LIBS GTest::gmock)
@@ -56,3 +54,20 @@ if(GYM_PCH)
         endif()
     endif()
 endif()
+
+# gym_unite(TARGET COUNT REGEX): compiles the sources of `target` whose paths match `regex` in groups of `count`: for
+# sources that share an expensive library of inline code, which is then parsed and compiled once a group. Names in their
+# anonymous namespaces have to differ, which the build shows.
+option(GYM_UNITY "Compile sources that share an expensive header in groups" ON)
+function(gym_unite target count regex)
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "${regex}")
+    list(SORT sources)
+    set(index 0)
+    foreach(source IN LISTS sources)
+        math(EXPR group "${index} / ${count}")
+        set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}")
+        math(EXPR index "${index} + 1")
+    endforeach()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ${GYM_UNITY} UNITY_BUILD_MODE GROUP)
+endfunction()

@@ -45,10 +45,10 @@ done < <(git ls-files -z 'src/*.?pp' 'kernels/*' 'contracts/src/*' | xargs -0 wc
 mapfile -t units < <(printf '%s\n' "${units[@]}" | grep -ve '^src/torch_' -e '^$')
 if ((${#units[@]})); then
     echo "lint: clang-tidy on ${#units[@]} files"
-    # GCC's precompiled headers are none of clang's.
-    mkdir -p "$build/tidy"
-    sed -E 's/ -Winvalid-pch//g; s/ -include [^ "]*cmake_pch\.hxx//g' "$build/compile_commands.json" \
-        >"$build/tidy/compile_commands.json"
+    # One command a source, without GCC's precompiled headers; generated headers are those of the build.
+    cmake --preset release -B "$build/tidy" -DGYM_UNITY=OFF -DGYM_PCH=OFF >"$build/configure-tidy.log" 2>&1 ||
+        { cat "$build/configure-tidy.log" >&2; fail "no compile commands for clang-tidy"; }
+    sed -i "s#$build/tidy#$build#g" "$build/tidy/compile_commands.json"
     printf '%s\n' "${units[@]}" |
         xargs -P "$(nproc)" -n 4 clang-tidy -p "$build/tidy" --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null >"$build/clang-tidy.log" || true
     if grep -E 'warning:|error:' "$build/clang-tidy.log" | sort -u | head -50; then

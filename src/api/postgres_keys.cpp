@@ -8,10 +8,10 @@
 namespace gym::api {
 namespace {
 
-constexpr std::string_view kPrefix = "gym_";
+constexpr std::string_view kKeyPrefix = "gym_";
 constexpr std::size_t kIdBytes = 8;
 constexpr std::size_t kSecretBytes = 32;
-constexpr std::size_t kKeyChars = kPrefix.size() + 2 * kIdBytes + 1 + 2 * kSecretBytes;
+constexpr std::size_t kKeyChars = kKeyPrefix.size() + 2 * kIdBytes + 1 + 2 * kSecretBytes;
 
 struct ParsedKey {
     std::string id;
@@ -21,10 +21,10 @@ struct ParsedKey {
 /// The secret has 256 random bits, so that one SHA-256 is as good as a slow hash.
 Result<ParsedKey> parse_key(std::string_view key) {
     const Error refused = fail(ErrorCode::kUnauthenticated, "the API key is not valid");
-    if (key.size() != kKeyChars || !key.starts_with(kPrefix)) return refused;
-    const std::string_view id = key.substr(kPrefix.size(), 2 * kIdBytes);
-    const std::string_view secret = key.substr(kPrefix.size() + 2 * kIdBytes + 1);
-    if (key[kPrefix.size() + 2 * kIdBytes] != '_') return refused;
+    if (key.size() != kKeyChars || !key.starts_with(kKeyPrefix)) return refused;
+    const std::string_view id = key.substr(kKeyPrefix.size(), 2 * kIdBytes);
+    const std::string_view secret = key.substr(kKeyPrefix.size() + 2 * kIdBytes + 1);
+    if (key[kKeyPrefix.size() + 2 * kIdBytes] != '_') return refused;
     if (id.find_first_not_of("0123456789abcdef") != std::string_view::npos) return refused;
     return ParsedKey{std::string(id), commit::sha256(as_bytes(secret))};
 }
@@ -58,7 +58,7 @@ Result<std::string> create_key(db::Database& database, const Address& owner,
             "VALUES ($1, $2, $3, $4, $5)",
             {id_text, commit::sha256(as_bytes(secret_text)), owner, label, now_ms});
     }));
-    return std::string(kPrefix) + id_text + "_" + secret_text;
+    return std::string(kKeyPrefix) + id_text + "_" + secret_text;
 }
 
 Result<std::vector<KeyInfo>> list_keys(db::Database& database) {

@@ -429,7 +429,7 @@ json::object to_json(const NetworkTerms& terms) {
 
 namespace {
 
-json::object to_json(const StatementAccount& side) {
+json::object side_json(const StatementAccount& side) {
     return {{"owner", side.owner},
             {"kind", to_string(side.kind)},
             {"own", side.own},
@@ -475,8 +475,8 @@ json::object to_json(const StatementLine& line) {
             {"sealed", line.sealed},
             {"direction", to_string(line.direction())},
             {"amount_wei", line.amount.to_string()},
-            {"from", to_json(line.from)},
-            {"to", to_json(line.to)},
+            {"from", side_json(line.from)},
+            {"to", side_json(line.to)},
             {"job_id", line.job_id ? json::value(line.job_id->hex()) : json::value(nullptr)},
             {"round", line.round ? json::value(*line.round) : json::value(nullptr)}};
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{500};
 // One attempt: whoever asks comes back, and a stop request must not wait for a dead chain.
-constexpr chain::HttpOptions kHttp{.timeout_ms = 5'000, .attempts = 1};
+constexpr chain::HttpOptions kViewHttp{.timeout_ms = 5'000, .attempts = 1};
 
 class EvmChainView final : public ChainView {
   public:
@@ -75,7 +75,7 @@ class EvmChainView final : public ChainView {
 }  // namespace
 
 Result<std::unique_ptr<ChainView>> make_chain_view(const ChainViewConfig& config) {
-    auto client = chain::make_http_client(config.rpc_url, kHttp);
+    auto client = chain::make_http_client(config.rpc_url, kViewHttp);
     if (!client.ok()) return client.error().in("chain_rpc");
     return std::unique_ptr<ChainView>(std::make_unique<EvmChainView>(config, std::move(*client)));
 }

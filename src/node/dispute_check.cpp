@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kWhere = ": its address is in the network's published deployment.json";
 // A check: whoever asks comes back, and a start must not wait long for a dead chain.
-constexpr chain::HttpOptions kHttp{.timeout_ms = 5'000, .attempts = 2};
+constexpr chain::HttpOptions kCheckHttp{.timeout_ms = 5'000, .attempts = 2};
 
 /// A node whose newest block is older than this is behind: what it does not know yet may be there.
 constexpr std::int64_t kBehindS = 600;
@@ -133,7 +133,7 @@ Status check_plays_nothing(const NodeConfig& config, const records::NetworkDescr
         return needs_game("this network gives units to workers from a stake of " +
                           network.minimum_stake.to_tokens() + " tokens on");
     if (config.chain_rpc.empty()) return {};
-    GYM_TRY(const auto client, chain::make_http_client(config.chain_rpc, kHttp));
+    GYM_TRY(const auto client, chain::make_http_client(config.chain_rpc, kCheckHttp));
     const auto staked = stake_at_risk(*client, self, network);
     if (!staked.ok()) return is_lasting(staked.error().code) ? Status(staked.error()) : Status();
     if (staked->is_zero()) return {};

@@ -19,7 +19,7 @@ constexpr std::uint64_t kFreeBytesMin = std::uint64_t{2} << 30;
 constexpr std::int64_t kBenchmarkMs = 500;
 constexpr std::int64_t kClockSkewMsMax = 30'000;
 // Somebody waits for the answer.
-constexpr chain::HttpOptions kHttp{.timeout_ms = 5'000, .attempts = 1};
+constexpr chain::HttpOptions kDoctorHttp{.timeout_ms = 5'000, .attempts = 1};
 
 Finding bad(std::string check, std::string remedy) {
     return {std::move(check), false, std::move(remedy)};
@@ -123,7 +123,7 @@ Finding check_disputes(const NodeConfig& config, const records::NetworkDescripti
     if (config.dispute_game.empty()) return check_no_disputes(config, network, role, self);
     const auto game = configured_game(config);
     if (!game.ok()) return bad("disputes", game.error().message);
-    const auto client = chain::make_http_client(config.chain_rpc, kHttp);
+    const auto client = chain::make_http_client(config.chain_rpc, kDoctorHttp);
     if (!client.ok()) return bad("disputes", client.error().in("chain_rpc").message);
     const Status found = check_game(**client, *game, network);
     if (!found.ok()) return bad("disputes", found.error().message);

@@ -12,7 +12,7 @@ namespace {
 /// One pass at a time, over all instances; whoever comes second has nothing to do.
 constexpr std::string_view kTryLock =
     "SELECT pg_try_advisory_xact_lock(hashtext('gym.registry.challenges'), 0)";
-constexpr std::string_view kSelect =
+constexpr std::string_view kChallengeSelect =
     "SELECT nonce, issued_at_ms, deadline_ms, answered_at_ms, late_at_ms, withdrawn FROM "
     "registry.challenge ";
 
@@ -92,7 +92,7 @@ Result<std::optional<protocol::UptimeChallenge>> open_challenge(db::Transaction&
                                                                 const Address& node,
                                                                 UnixMs now_ms) {
     GYM_TRY(const auto row,
-            tx.exec_optional(std::string(kSelect) +
+            tx.exec_optional(std::string(kChallengeSelect) +
                                  "WHERE node = $1 AND answered_at_ms IS NULL AND NOT withdrawn "
                                  "AND deadline_ms >= $2 ORDER BY deadline_ms, nonce LIMIT 1",
                              {node, now_ms}));
@@ -103,18 +103,18 @@ Result<std::optional<protocol::UptimeChallenge>> open_challenge(db::Transaction&
 Result<std::optional<protocol::UptimeChallenge>> find_challenge(db::Transaction& tx,
                                                                 const Address& node,
                                                                 const Digest& nonce) {
-    GYM_TRY(
-        const auto row,
-        tx.exec_optional(std::string(kSelect) + "WHERE node = $1 AND nonce = $2", {node, nonce}));
+    GYM_TRY(const auto row,
+            tx.exec_optional(std::string(kChallengeSelect) + "WHERE node = $1 AND nonce = $2",
+                             {node, nonce}));
     if (!row) return std::optional<protocol::UptimeChallenge>();
     return std::optional(to_challenge(*row));
 }
 
 Result<AnswerOutcome> answer_challenge(db::Transaction& tx, const Address& node,
                                        const protocol::UptimeAnswer& answer, UnixMs now_ms) {
-    GYM_TRY(const auto row,
-            tx.exec_optional(std::string(kSelect) + "WHERE node = $1 AND nonce = $2 FOR UPDATE",
-                             {node, answer.nonce}));
+    GYM_TRY(const auto row, tx.exec_optional(std::string(kChallengeSelect) +
+                                                 "WHERE node = $1 AND nonce = $2 FOR UPDATE",
+                                             {node, answer.nonce}));
     if (!row) return AnswerOutcome::kUnknown;
     if (row->get<std::optional<UnixMs>>("answered_at_ms")) return AnswerOutcome::kRepeated;
     if (row->get<bool>("withdrawn")) return AnswerOutcome::kWithdrawn;

@@ -5,11 +5,11 @@
 namespace gym::registry {
 namespace {
 
-constexpr std::uint32_t kListMax = 1000;
+constexpr std::uint32_t kDatasetListMax = 1000;
 /// Names the lock of all registrations; any number that nothing else locks.
 constexpr std::int64_t kRegistrationLock = 0x67796d5f64617461;  // "gym_data"
 
-constexpr std::string_view kColumns =
+constexpr std::string_view kDatasetColumns =
     "SELECT d.root, d.blob, d.owner, d.name, d.licence, d.tokens, d.vocabulary, "
     "d.price_wei_per_mtoken, d.novelty_ppm, d.usefulness_ppm, d.quality_ppm, d.sketch_level, "
     "d.sketch_chunks, d.compared_tokens, d.nearest, d.nearest_ppm, d.number, d.registered_at_ms, "
@@ -102,7 +102,8 @@ Status check_same_offer(const Dataset& stored, const Dataset& offered) {
 }
 
 Result<std::optional<Dataset>> find_dataset(db::Transaction& tx, const Digest& root) {
-    GYM_TRY(const auto row, tx.exec_optional(std::string(kColumns) + "WHERE d.root = $1", {root}));
+    GYM_TRY(const auto row,
+            tx.exec_optional(std::string(kDatasetColumns) + "WHERE d.root = $1", {root}));
     if (!row) return std::optional<Dataset>();
     return std::optional(to_dataset(*row));
 }
@@ -115,9 +116,9 @@ Result<Dataset> get_dataset(db::Transaction& tx, const Digest& root) {
 
 Result<std::vector<Dataset>> list_datasets(db::Transaction& tx, const DatasetFilter& filter) {
     GYM_TRY(const db::Rows rows,
-            tx.exec(std::string(kColumns) + "WHERE $1::bytea IS NULL OR d.owner = $1::bytea "
-                                            "ORDER BY d.number DESC LIMIT $2 OFFSET $3",
-                    {filter.owner, std::min(filter.limit, kListMax), filter.offset}));
+            tx.exec(std::string(kDatasetColumns) + "WHERE $1::bytea IS NULL OR d.owner = $1::bytea "
+                                                   "ORDER BY d.number DESC LIMIT $2 OFFSET $3",
+                    {filter.owner, std::min(filter.limit, kDatasetListMax), filter.offset}));
     std::vector<Dataset> out;
     out.reserve(rows.size());
     for (const db::Row row : rows)

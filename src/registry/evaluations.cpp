@@ -5,9 +5,9 @@
 namespace gym::registry {
 namespace {
 
-constexpr std::uint32_t kListMax = 1000;
+constexpr std::uint32_t kEvaluationListMax = 1000;
 
-constexpr std::string_view kColumns =
+constexpr std::string_view kEvaluationColumns =
     "SELECT id, number, program_root, seed, vocabulary, base_steps, steps, windows, reference, "
     "held_out, model_yaml, base_state_root, before_bits, baseline_state_root, baseline_bits, "
     "datasets_before, published_at_ms, salt, held_out_root, datasets_until, retired_at_ms "
@@ -75,14 +75,16 @@ Result<bool> publish_evaluation(db::Transaction& tx, const Evaluation& evaluatio
 }
 
 Result<Evaluation> get_evaluation(db::Transaction& tx, const Digest& id) {
-    GYM_TRY(const auto row, tx.exec_optional(std::string(kColumns) + "WHERE id = $1", {id}));
+    GYM_TRY(const auto row,
+            tx.exec_optional(std::string(kEvaluationColumns) + "WHERE id = $1", {id}));
     if (!row) return fail(ErrorCode::kNotFound, "evaluation " + id.hex() + " is not published");
     return to_evaluation(*row);
 }
 
 Result<std::vector<Evaluation>> list_evaluations(db::Transaction& tx, std::uint32_t limit) {
-    GYM_TRY(const db::Rows rows, tx.exec(std::string(kColumns) + "ORDER BY number DESC LIMIT $1",
-                                         {std::min(limit, kListMax)}));
+    GYM_TRY(const db::Rows rows,
+            tx.exec(std::string(kEvaluationColumns) + "ORDER BY number DESC LIMIT $1",
+                    {std::min(limit, kEvaluationListMax)}));
     std::vector<Evaluation> out;
     out.reserve(rows.size());
     for (const db::Row row : rows)

@@ -3,7 +3,7 @@
 namespace gym::registry {
 namespace {
 
-constexpr std::string_view kSelect =
+constexpr std::string_view kGameSelect =
     "SELECT name, asserter, open_games, is_faulty, opened_block FROM registry.disputed_unit ";
 
 DisputedUnit to_disputed_unit(const db::Row& row) {
@@ -18,7 +18,7 @@ DisputedUnit to_disputed_unit(const db::Row& row) {
 
 Result<std::vector<DisputedUnit>> list(db::Transaction& tx, const Address& contract,
                                        std::string_view condition) {
-    GYM_TRY(const db::Rows rows, tx.exec(std::string(kSelect) + "WHERE contract = $1 AND " +
+    GYM_TRY(const db::Rows rows, tx.exec(std::string(kGameSelect) + "WHERE contract = $1 AND " +
                                              std::string(condition) + " ORDER BY name",
                                          {contract}));
     std::vector<DisputedUnit> out;
@@ -83,7 +83,7 @@ Result<bool> store_games(db::Transaction& tx, const GameWatch& watch,
 Result<std::optional<DisputedUnit>> find_disputed_unit(db::Transaction& tx, const Address& contract,
                                                        const Digest& name) {
     GYM_TRY(const auto row,
-            tx.exec_optional(std::string(kSelect) + "WHERE contract = $1 AND name = $2",
+            tx.exec_optional(std::string(kGameSelect) + "WHERE contract = $1 AND name = $2",
                              {contract, name}));
     if (!row) return std::optional<DisputedUnit>();
     return std::optional(to_disputed_unit(*row));

@@ -12,9 +12,9 @@ namespace {
 constexpr std::array<std::string_view, 6> kStatusNames = {"submitted", "running",   "paused",
                                                           "completed", "cancelled", "failed"};
 constexpr std::array<std::string_view, 3> kRequestNames = {"pause", "resume", "cancel"};
-constexpr std::uint32_t kListMax = 1000;
+constexpr std::uint32_t kJobListMax = 1000;
 
-constexpr std::string_view kSelect =
+constexpr std::string_view kJobSelect =
     "SELECT j.*, (SELECT count(*) FROM registry.round r WHERE r.job_id = j.id "
     "AND r.state IN ('aggregated', 'closed')) AS rounds_done FROM registry.job j ";
 
@@ -175,7 +175,7 @@ Status add_budget(db::Transaction& tx, const Digest& id, const Amount& amount) {
 }
 
 Result<Job> get_job(db::Transaction& tx, const Digest& id) {
-    GYM_TRY(const auto row, tx.exec_optional(std::string(kSelect) + "WHERE j.id = $1", {id}));
+    GYM_TRY(const auto row, tx.exec_optional(std::string(kJobSelect) + "WHERE j.id = $1", {id}));
     if (!row) return fail(ErrorCode::kNotFound, "there is no job " + id.hex());
     return to_job(*row);
 }
@@ -192,10 +192,10 @@ Result<std::vector<Job>> list_jobs(db::Transaction& tx, const JobFilter& filter)
     std::optional<std::string_view> status;
     if (filter.status) status = to_string(*filter.status);
     GYM_TRY(const db::Rows rows,
-            tx.exec(std::string(kSelect) +
+            tx.exec(std::string(kJobSelect) +
                         "WHERE ($1::bytea IS NULL OR owner = $1) AND ($2::text IS NULL OR status = "
                         "$2) ORDER BY submitted_at_ms DESC, id LIMIT $3 OFFSET $4",
-                    {filter.owner, status, std::min(filter.limit, kListMax), filter.offset}));
+                    {filter.owner, status, std::min(filter.limit, kJobListMax), filter.offset}));
     std::vector<Job> jobs;
     for (const db::Row row : rows) {
         GYM_TRY(Job job, to_job(row));

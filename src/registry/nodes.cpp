@@ -6,12 +6,12 @@
 namespace gym::registry {
 namespace {
 
-constexpr std::string_view kColumns =
+constexpr std::string_view kNodeColumns =
     "SELECT address, role, owner, name, hardware->>'gpu_type' AS device, "
     "hardware->>'memory_bytes' AS memory_bytes, software, benchmark_flops, registered_at_ms, "
     "last_seen_at_ms, valid_run, has_left, excluded_at_ms, excluded_code, "
     "excluded_reason FROM registry.node ";
-constexpr std::uint32_t kListMax = 10'000;
+constexpr std::uint32_t kNodeListMax = 10'000;
 
 /// The column `hardware`. The device is text from a peer: only characters that need no escape in
 /// JSON go in.
@@ -85,7 +85,7 @@ Result<Node> register_node(db::Transaction& tx, const NewNode& node, UnixMs now_
 
 Result<std::optional<Node>> find_node(db::Transaction& tx, const Address& address) {
     GYM_TRY(const auto row,
-            tx.exec_optional(std::string(kColumns) + "WHERE address = $1", {address}));
+            tx.exec_optional(std::string(kNodeColumns) + "WHERE address = $1", {address}));
     if (!row) return std::optional<Node>();
     GYM_TRY(Node node, to_node(*row));
     return std::optional<Node>(std::move(node));
@@ -101,14 +101,14 @@ Result<std::vector<Node>> list_nodes(db::Transaction& tx, const NodeFilter& filt
     std::optional<std::string_view> role;
     if (filter.role) role = records::to_string(*filter.role);
     GYM_TRY(const db::Rows rows,
-            tx.exec(std::string(kColumns) +
+            tx.exec(std::string(kNodeColumns) +
                         "WHERE ($1::text IS NULL OR role = $1) "
                         "AND ($2::bigint IS NULL OR last_seen_at_ms >= $2) "
                         "AND (NOT $3::boolean OR (excluded_at_ms IS NULL AND NOT has_left)) "
                         "AND ($4::bytea IS NULL OR owner = $4) "
                         "AND ($5::bytea IS NULL OR address > $5) ORDER BY address LIMIT $6",
                     {role, filter.seen_since_ms, filter.eligible_only, filter.owner, filter.after,
-                     std::min(filter.limit, kListMax)}));
+                     std::min(filter.limit, kNodeListMax)}));
     std::vector<Node> nodes;
     nodes.reserve(rows.size());
     for (const db::Row row : rows) {

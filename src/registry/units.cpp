@@ -9,7 +9,7 @@ namespace {
 
 using protocol::UnitState;
 
-constexpr std::string_view kSelect =
+constexpr std::string_view kUnitSelect =
     "SELECT u.*, (SELECT digest FROM registry.report p WHERE p.unit_id = u.id "
     "AND p.draw = u.draws - 1) AS report_digest FROM registry.unit u ";
 
@@ -179,7 +179,7 @@ Status assign_unit(db::Transaction& tx, const NewUnit& unit,
 }
 
 Result<std::optional<Unit>> find_unit(db::Transaction& tx, const Digest& id) {
-    GYM_TRY(const auto row, tx.exec_optional(std::string(kSelect) + "WHERE u.id = $1", {id}));
+    GYM_TRY(const auto row, tx.exec_optional(std::string(kUnitSelect) + "WHERE u.id = $1", {id}));
     if (!row) return std::optional<Unit>();
     GYM_TRY(Unit unit, to_unit(*row));
     return std::optional<Unit>(std::move(unit));
@@ -199,7 +199,7 @@ Result<std::vector<Unit>> list_units(db::Transaction& tx, const UnitFilter& filt
     if (filter.kind) kind = protocol::to_string(*filter.kind);
     GYM_TRY(
         const db::Rows rows,
-        tx.exec(std::string(kSelect) +
+        tx.exec(std::string(kUnitSelect) +
                     "WHERE ($1::bytea IS NULL OR job_id = $1) "
                     "AND ($2::bigint IS NULL OR round = $2) "
                     "AND ($3::bytea IS NULL OR worker = $3) "
@@ -273,7 +273,7 @@ Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_i
     // one may still be proven in what was in a game before the unit's own window was over. Waiting
     // for later games, too, would let a challenger put off pay for ever, a bond at a time.
     GYM_TRY(const db::Rows rows,
-            tx.exec(std::string(kSelect) +
+            tx.exec(std::string(kUnitSelect) +
                         "WHERE job_id = $1 AND ended_at_ms IS NULL AND deadline_ms > 0 AND "
                         "deadline_ms < $2 AND NOT EXISTS (SELECT FROM "
                         "registry.report p WHERE p.unit_id = u.id AND p.draw = u.draws - 1 AND "

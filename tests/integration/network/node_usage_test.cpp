@@ -276,7 +276,7 @@ TEST_F(NodeUsageTest, StatusTellsANodeThatDoesNotRunFromAnIdleOne) {
     handler_.last_seen_ms = clock_.now_ms() - 600'000;
     const Ended silent = node({"status"});
     EXPECT_EQ(silent.code, 0) << silent.text;
-    EXPECT_NE(silent.text.find("not running: last heard of 60"), std::string::npos) << silent.text;
+    EXPECT_NE(silent.text.find("not running: last seen 60"), std::string::npos) << silent.text;
     handler_.last_seen_ms = clock_.now_ms();
     const Ended idle = node({"status"});
     EXPECT_NE(idle.text.find("state              idle: no job is running"), std::string::npos)

@@ -14,6 +14,9 @@
 
 namespace gym::app {
 
+/// How long commands that must not fail half-way ask a gym-api that restarts.
+inline constexpr std::chrono::seconds kApiRetryFor{20};
+
 /// Which gym-api, and the key for what needs one.
 struct ApiOptions {
     std::string url;

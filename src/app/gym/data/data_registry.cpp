@@ -20,8 +20,6 @@
 namespace gym::app {
 namespace {
 
-constexpr std::chrono::seconds kRetryFor{20};
-
 struct RegistryOptions {
     std::string file;
     std::string name;
@@ -72,7 +70,7 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
     terms.licence = options.licence;
     terms.name = options.name.empty() ? std::filesystem::path(options.file).filename().string()
                                       : options.name;
-    GYM_TRY(const client::ApiClient api, options.api.client_with_key(kRetryFor));
+    GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     GYM_TRY(const blob::Dataset dataset, read_dataset(options.file));
     GYM_CHECK(check_terms(options, terms, dataset));
     GYM_TRY(const auto record, api.register_dataset(dataset, terms));
@@ -97,7 +95,7 @@ Status list_evaluations(const CliContext& context, const RegistryOptions& option
     return {};
 }
 
-Status list(const CliContext& context, const RegistryOptions& options) {
+Status list_datasets(const CliContext& context, const RegistryOptions& options) {
     GYM_TRY(const auto datasets, options.api.client().datasets(
                                      {.owner = options.owner, .limit = client::kPageItemsMax}));
     for (const auto& dataset : datasets) {
@@ -111,7 +109,7 @@ Status list(const CliContext& context, const RegistryOptions& options) {
 }
 
 /// A file where there is one, so that no file's name can be taken for a root.
-Status show(const CliContext& context, const RegistryOptions& options) {
+Status show_dataset(const CliContext& context, const RegistryOptions& options) {
     std::error_code error;
     const bool is_file = std::filesystem::exists(options.dataset, error);
     if (is_file || !is_id_prefix(options.dataset))
@@ -155,14 +153,14 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
     enter->add_flag("--yes", options->yes,
                     "Register even with an uncommon licence, or with a price on a text that is too "
                     "short to earn anything");
-    add("list", "List registered datasets, newest first", false, list)
+    add("list", "List registered datasets, newest first", false, list_datasets)
         ->add_option("--owner", options->owner, "List only datasets of this address");
     add("evaluations", "List the evaluations that measure the usefulness of datasets, newest first",
         false, list_evaluations);
     add("show",
         "Show a token file's root, size and vocabulary, or a registered dataset's price and "
         "quality by its root",
-        false, show)
+        false, show_dataset)
         ->add_option("dataset", options->dataset,
                      "Token file, or the root of a registered dataset (first digits suffice)")
         ->required();

@@ -19,7 +19,7 @@
 namespace gym::app {
 namespace {
 
-struct Options {
+struct EvaluationOptions {
     std::string file;
     DatabaseOptions database;
     engine::EngineOptions engine;
@@ -74,7 +74,7 @@ void print(const CliContext& context, const registry::Evaluation& stored, bool i
               stored.terms.vocabulary, stored.datasets_before);
 }
 
-Status publish(const CliContext& context, const Options& options) {
+Status publish(const CliContext& context, const EvaluationOptions& options) {
     GYM_TRY(const OpenedEvaluation opened, open_evaluation(options.file));
     GYM_TRY(const auto database, options.database.open("gym-publish-evaluation"));
     GYM_CHECK(check_reference(*database, opened.evaluation.terms().reference_root));
@@ -93,7 +93,7 @@ Status publish(const CliContext& context, const Options& options) {
     return {};
 }
 
-Status retire(const CliContext& context, const Options& options) {
+Status retire(const CliContext& context, const EvaluationOptions& options) {
     GYM_TRY(const OpenedEvaluation opened, open_evaluation(options.file));
     GYM_TRY(const auto database, options.database.open("gym-retire-evaluation"));
     const Digest id = opened.evaluation.id();
@@ -127,7 +127,7 @@ Status retire(const CliContext& context, const Options& options) {
 
 void add_evaluation_commands(CLI::App& group, CliContext& context) {
     const auto add = [&](const char* name, const char* about, auto run) {
-        auto options = std::make_shared<Options>();
+        auto options = std::make_shared<EvaluationOptions>();
         CLI::App* command = group.add_subcommand(name, about);
         command
             ->add_option("file", options->file,

@@ -28,7 +28,7 @@ namespace {
 
 namespace json = boost::json;
 
-struct Options {
+struct MeasureOptions {
     std::string dataset;
     std::string evaluation;
     std::string blobs;
@@ -40,7 +40,7 @@ struct Options {
 };
 
 /// A file, or what a network's blob store has of a registered root.
-Result<blob::Dataset> load_dataset(const Options& options) {
+Result<blob::Dataset> load_dataset(const MeasureOptions& options) {
     std::error_code error;
     const bool is_file = std::filesystem::exists(options.dataset, error);
     const auto root = Digest::parse(options.dataset);
@@ -109,7 +109,7 @@ Result<measure::ReferenceLosses> reference_losses(
                                           published->before.state_root.hex());
 }
 
-Result<Measured> run(const Options& options, const measure::Evaluation& evaluation,
+Result<Measured> run(const MeasureOptions& options, const measure::Evaluation& evaluation,
                      const blob::Dataset& dataset,
                      const std::optional<measure::ReferenceLosses>& published) {
     const MeasureRun how(options.engine);
@@ -161,7 +161,7 @@ void print(const CliContext& context, const Measured& found, bool recorded,
         print_row("deviation", "{}", sentence);
 }
 
-Result<std::vector<std::string>> deviations_from_records(const Options& options,
+Result<std::vector<std::string>> deviations_from_records(const MeasureOptions& options,
                                                          const Measured& found) {
     const client::ApiClient api = options.api.client();
     GYM_TRY(const auto dataset, api.dataset(found.dataset));
@@ -171,7 +171,7 @@ Result<std::vector<std::string>> deviations_from_records(const Options& options,
     return compare_with_records(found, **dataset, evaluations);
 }
 
-Status measure_dataset(const CliContext& context, const Options& options) {
+Status measure_dataset(const CliContext& context, const MeasureOptions& options) {
     GYM_TRY(const OpenedEvaluation opened, open_evaluation(options.evaluation));
     GYM_TRY(const blob::Dataset dataset, load_dataset(options));
     GYM_CHECK(opened.evaluation.check(dataset));
@@ -196,7 +196,7 @@ Status measure_dataset(const CliContext& context, const Options& options) {
 }  // namespace
 
 void add_measure_command(CLI::App& data, CliContext& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<MeasureOptions>();
     CLI::App* command = data.add_subcommand(
         "measure",
         "Measure a dataset's usefulness: train on it and compare losses on a held-out text");

@@ -21,7 +21,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::chrono::milliseconds kWatchInterval{1'000};
+constexpr std::chrono::milliseconds kGameWatchInterval{1'000};
 
 struct DisputeOptions {
     ChainOptions chain;
@@ -59,7 +59,7 @@ Result<DisputeReport> report_of(Source& source, const DisputeLog& log, const Gam
     return out;
 }
 
-Status list(const CliContext& context, const DisputeOptions& options) {
+Status list_games(const CliContext& context, const DisputeOptions& options) {
     GYM_TRY(Source source, open_source(options));
     GYM_TRY(const DisputeLog log, source.reader->read());
     json::array games;
@@ -112,7 +112,7 @@ Status print(const CliContext& context, Source& source, const DisputeReport& rep
     return {};
 }
 
-Status show(const CliContext& context, const DisputeOptions& options) {
+Status show_game(const CliContext& context, const DisputeOptions& options) {
     GYM_TRY(Source source, open_source(options));
     GYM_TRY(const DisputeLog log, source.reader->read());
     GYM_TRY(const GameLog* game, find_game(log, options.game));
@@ -200,11 +200,11 @@ class Contact {
 };
 
 /// Until the game has ended. A node that does not answer meanwhile is waited for.
-Status watch(const CliContext& context, const DisputeOptions& options) {
+Status watch_game(const CliContext& context, const DisputeOptions& options) {
     GYM_TRY(Source source, open_source(options));
     Watch watched(context, options.game);
     Contact contact;
-    for (;; std::this_thread::sleep_for(kWatchInterval)) {
+    for (;; std::this_thread::sleep_for(kGameWatchInterval)) {
         const auto log = source.reader->read();
         if (!log.ok() && is_passing(log.error())) {
             contact.lost(log.error());
@@ -234,15 +234,15 @@ void add_dispute_commands(CLI::App& app, CliContext& context) {
         out->callback([&context, options, run] { context.finish(run(context, *options)); });
         return std::pair(out, options);
     };
-    const auto [listing, list_options] = add("list", "List all games, oldest first", list);
+    const auto [listing, list_options] = add("list", "List all games, oldest first", list_games);
     listing->add_flag("--open", list_options->open_only, "List only open games");
     const auto [showing, show_options] =
-        add("show", "Show one game: its moves, position, gas of each side and outcome", show);
+        add("show", "Show one game: its moves, position, gas of each side and outcome", show_game);
     showing
         ->add_option("game", show_options->game,
                      "Id of the game, or of its unit on chain or at the API (first digits suffice)")
         ->required();
-    const auto [watching, watch_options] = add("watch", "Follow a game to its end", watch);
+    const auto [watching, watch_options] = add("watch", "Follow a game to its end", watch_game);
     watching->add_option("game", watch_options->game,
                          "Id of the game, or of its unit on chain or at the API (first digits "
                          "suffice; default: the newest open game)");

@@ -17,8 +17,7 @@
 namespace gym::app {
 namespace {
 
-constexpr std::chrono::seconds kRetryFor{20};
-constexpr std::chrono::milliseconds kWatchInterval{1'000};
+constexpr std::chrono::milliseconds kJobWatchInterval{1'000};
 
 struct JobOptions {
     std::string file;
@@ -133,7 +132,7 @@ Result<client::Answer<client::Job>> send_once(const JobOptions& options, const s
 
 Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const ResolvedJob job, asked_job(options));
-    GYM_TRY(const client::ApiClient api, options.api.client_with_key(kRetryFor));
+    GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     GYM_TRY(const registry::Dataset dataset, ready_dataset(context, options, job, api));
     GYM_TRY(auto submitted,
             send_once(options, "the job was submitted", [&](const std::string& key) {
@@ -148,7 +147,7 @@ Status submit(const CliContext& context, const JobOptions& options) {
     return {};
 }
 
-Status list(const CliContext& context, const JobOptions& options) {
+Status list_jobs(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const auto jobs, options.api.client().jobs({.owner = options.owner}));
     for (const auto& job : jobs) {
         if (context.json)
@@ -206,8 +205,9 @@ void print_news(const CliContext& context, const client::JobDetail& job,
         print_waiting(job);
 }
 
-Status watch(const CliContext& context, const JobOptions& options) {
-    const client::ApiClient api = options.api.client(kRetryFor);
+/// Until the job has ended. A gym-api that restarts meanwhile is asked again.
+Status watch_job(const CliContext& context, const JobOptions& options) {
+    const client::ApiClient api = options.api.client(kApiRetryFor);
     GYM_TRY(const Digest id, find_job(api, options.id));
     std::set<std::string> seen;
     while (true) {
@@ -222,7 +222,7 @@ Status watch(const CliContext& context, const JobOptions& options) {
             return fail(ErrorCode::kInternal,
                         "the job ended as " + std::string(to_string(job->status)));
         }
-        std::this_thread::sleep_for(kWatchInterval);
+        std::this_thread::sleep_for(kJobWatchInterval);
     }
 }
 
@@ -241,7 +241,7 @@ Status request(const CliContext& context, const JobOptions& options, const std::
 Status fund(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const Digest id, job_id(options));
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
-    GYM_TRY(const client::ApiClient api, options.api.client_with_key(kRetryFor));
+    GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     GYM_TRY(const auto job,
             send_once(options, "the tokens were added",
                       [&](const std::string& key) { return api.fund_job(id, amount, key); }));
@@ -288,7 +288,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     submit_command->add_option(
         "--idempotency-key", options->idempotency_key,
         "Name of this submission; a repetition with the same name submits nothing");
-    add("list", "List jobs, newest first", false, list)
+    add("list", "List jobs, newest first", false, list_jobs)
         ->add_option("--owner", options->owner, "List only jobs of this address");
     const auto add_one = [&](const char* name, const char* about, bool with_key, auto run) {
         add(name, about, with_key, run)
@@ -297,7 +297,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     };
     add_one("status", "Show a job's status, rounds, losses, cost and faults", false, status);
     add_one("bill", "Show a job's payments by kind of credit", false, bill);
-    add_one("watch", "Follow a job to its end", false, watch);
+    add_one("watch", "Follow a job to its end", false, watch_job);
     CLI::App* fund_command =
         add("fund", "Lock more tokens for a job; a job that paused for want of budget continues",
             true, fund);

@@ -13,7 +13,7 @@
 namespace gym::app {
 namespace {
 
-struct Options {
+struct GenerateOptions {
     std::string program;
     std::string state;
     std::string prompt = "\n";
@@ -22,7 +22,7 @@ struct Options {
     engine::GenerateOptions generate;
 };
 
-Result<std::vector<std::int32_t>> prompt_tokens(const Options& options) {
+Result<std::vector<std::int32_t>> prompt_tokens(const GenerateOptions& options) {
     const ByteView bytes = as_bytes(options.prompt);
     if (options.sentence_piece.empty())
         return std::vector<std::int32_t>(bytes.begin(), bytes.end());
@@ -32,7 +32,7 @@ Result<std::vector<std::int32_t>> prompt_tokens(const Options& options) {
 }
 
 /// The prompt and its continuation.
-Result<std::string> text_of(const Options& options, std::vector<std::int32_t> prompt,
+Result<std::string> text_of(const GenerateOptions& options, std::vector<std::int32_t> prompt,
                             const std::vector<std::int32_t>& continuation) {
     if (!options.sentence_piece.empty()) {
         // Together: whether a piece begins with a space depends on what stands before it.
@@ -57,7 +57,7 @@ bool is_utf8(const std::string& text) {
     return !error;
 }
 
-Status generate(const CliContext& context, Options options) {
+Status generate(const CliContext& context, GenerateOptions options) {
     GYM_TRY(const auto program, read_program(options.program));
     GYM_TRY(const auto state, read_state(options.state, program));
     options.generate.seed = parse_seed(options.seed);
@@ -83,7 +83,7 @@ Status generate(const CliContext& context, Options options) {
 
 void add_generate_command(CLI::App& app, CliContext& context) {
     CLI::App* command = app.add_subcommand("generate", "Continue a text with a trained model");
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<GenerateOptions>();
     command->add_option("program", options->program, "Program file")->required();
     command->add_option("--state", options->state, "State file")->required();
     command->add_option("--prompt", options->prompt, "Text to continue");

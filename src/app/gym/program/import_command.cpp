@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr int kImportTimeoutMs = 600'000;
 constexpr int kUnfit = 2;  // gym-torch-import: the model cannot be a program
 
-struct Options {
+struct ImportOptions {
     std::string model;
     std::vector<std::string> samples;
     std::string output;
@@ -51,7 +51,7 @@ std::string message_in(const fs::path& log) {
 }
 
 /// Runs the importer, which alone is linked with libtorch.
-Status run_importer(const Options& options) {
+Status run_importer(const ImportOptions& options) {
     SubprocessOptions process;
     process.argv = {(program_folder() / "gym-torch-import").string(), options.model, options.output,
                     options.state, ops_library().string()};
@@ -87,7 +87,7 @@ Status trainable(const program::Program& forward) {
 }
 
 /// What can be done with the program: a model that cannot be trained is run by no command.
-void print_use(const Status& training, const Options& options) {
+void print_use(const Status& training, const ImportOptions& options) {
     if (training.ok())
         print_row("use", "train it: gym program build TRAIN.yaml --forward {} (docs/TORCH.md)",
                   options.output);
@@ -98,7 +98,7 @@ void print_use(const Status& training, const Options& options) {
                   training.error().message);
 }
 
-Status import_model(const CliContext& context, const Options& options) {
+Status import_model(const CliContext& context, const ImportOptions& options) {
     GYM_CHECK(check_output(options.output));
     GYM_CHECK(check_output(options.state));
     GYM_CHECK(run_importer(options));
@@ -136,7 +136,7 @@ Status import_model(const CliContext& context, const Options& options) {
 }  // namespace
 
 void add_import_command(CLI::App& group, CliContext& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ImportOptions>();
     CLI::App* command = group.add_subcommand(
         "import", "Make a program and its weights from a TorchScript model (docs/TORCH.md)");
     command->add_option("model", options->model, "File written by torch.jit.script(...).save()")

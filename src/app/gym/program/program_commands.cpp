@@ -19,7 +19,7 @@ namespace {
 
 using program::Program;
 
-struct Options {
+struct ProgramOptions {
     std::string model;
     std::string forward;
     std::string program;
@@ -60,14 +60,14 @@ Status print_summary(const CliContext& context, const Program& program, const st
     return {};
 }
 
-Result<program::TrainConfig> read_config(const Options& options) {
+Result<program::TrainConfig> read_config(const ProgramOptions& options) {
     if (options.forward.empty()) return program::load_train_config(options.model);
     GYM_TRY(Program forward, read_program(options.forward));
     return program::load_train_config(options.model,
                                       std::make_shared<const Program>(std::move(forward)));
 }
 
-Status build(const CliContext& context, const Options& options) {
+Status build(const CliContext& context, const ProgramOptions& options) {
     GYM_TRY(const auto config, read_config(options));
     const auto built = program::train_program(config);
     if (!built.ok()) return with_size_advice(built.error().in(options.model), config);
@@ -78,7 +78,7 @@ Status build(const CliContext& context, const Options& options) {
     return {};
 }
 
-Status show(const CliContext& context, const Options& options) {
+Status show(const CliContext& context, const ProgramOptions& options) {
     GYM_TRY(const Program program, read_program(options.program));
     GYM_CHECK(print_summary(context, program, options.program, nullptr));
     if (context.json) return {};
@@ -96,7 +96,7 @@ Status show(const CliContext& context, const Options& options) {
     return {};
 }
 
-Status evaluate(const CliContext& context, const Options& options) {
+Status evaluate(const CliContext& context, const ProgramOptions& options) {
     GYM_TRY(const Program program, read_program(options.program));
     GYM_TRY(const auto dataset, read_dataset(options.data));
     GYM_TRY(const auto state, starting_state(program, options.state_in, options.seed));
@@ -121,7 +121,7 @@ void add_program_commands(CLI::App& app, CliContext& context) {
     CLI::App* group =
         app.add_subcommand("program", "Build, show, train, evaluate and import programs");
     group->require_subcommand(1);
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ProgramOptions>();
 
     CLI::App* build_command =
         group->add_subcommand("build", "Make a train program from a model file");

@@ -25,7 +25,7 @@
 namespace gym::app {
 namespace {
 
-struct Options {
+struct TrainOptions {
     std::string program;
     std::string data;
     std::string seed = "0";
@@ -112,7 +112,7 @@ Status write_records(const std::string& path, const std::vector<engine::StepReco
 
 /// The run as a unit of round 0, whose clock starts at 0: what tells saved runs apart.
 engine::UnitSpec spec_of(const program::Program& program, const blob::Dataset& dataset,
-                         const engine::State& start, const Options& options) {
+                         const engine::State& start, const TrainOptions& options) {
     return {parse_seed(options.seed),
             0,
             0,
@@ -124,7 +124,7 @@ engine::UnitSpec spec_of(const program::Program& program, const blob::Dataset& d
 }
 
 /// Steps until the last one or an interrupt. @param resume nullptr: nothing is saved.
-Status take_steps(const CliContext& context, const Options& options, engine::Trainer& trainer,
+Status take_steps(const CliContext& context, const TrainOptions& options, engine::Trainer& trainer,
                   const InterruptGuard& interrupt, RunResume* resume, Run& run) {
     const std::uint64_t wanted = options.steps - options.first_step;
     std::stop_source stop;
@@ -148,7 +148,7 @@ Status take_steps(const CliContext& context, const Options& options, engine::Tra
 }
 
 /// Everything that can be written is written, whatever cannot.
-Status write_results(const Options& options, const Run& run, const engine::State& trained) {
+Status write_results(const TrainOptions& options, const Run& run, const engine::State& trained) {
     Status state;
     if (!options.state_out.empty())
         state = write_file_atomic(options.state_out, engine::encode_state(trained));
@@ -157,7 +157,7 @@ Status write_results(const Options& options, const Run& run, const engine::State
     return state.ok() ? records : state;
 }
 
-Error interrupted(const Options& options, std::size_t steps) {
+Error interrupted(const TrainOptions& options, std::size_t steps) {
     Error error = fail(ErrorCode::kCancelled,
                        "interrupted after " + std::to_string(options.first_step + steps) + " of " +
                            std::to_string(options.steps) + " steps");
@@ -171,7 +171,7 @@ bool same_file(const std::string& a, const std::string& b) {
     return !a.empty() && !b.empty() && std::filesystem::equivalent(a, b, ignored);
 }
 
-Status check_options(const Options& options) {
+Status check_options(const TrainOptions& options) {
     for (const std::string& path : {options.records, options.state_out})
         GYM_CHECK(check_output(path));
     if (options.first_step < options.steps) return {};
@@ -181,7 +181,7 @@ Status check_options(const Options& options) {
                     std::to_string(options.steps));
 }
 
-Status train(const CliContext& context, const Options& options) {
+Status train(const CliContext& context, const TrainOptions& options) {
     GYM_CHECK(check_options(options));
     GYM_TRY(const program::Program program, read_program(options.program));
     GYM_TRY(const auto dataset, read_dataset(options.data));
@@ -228,7 +228,7 @@ Status train(const CliContext& context, const Options& options) {
 void add_train_command(CLI::App& group, CliContext& context) {
     CLI::App* run =
         group.add_subcommand("run", "Train on this machine and print each step's record");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<TrainOptions>();
     run->add_option("program", options->program, "Program file")->required();
     run->add_option("--data", options->data, "Token file or text")->required();
     run->add_option("--steps", options->steps,

@@ -20,7 +20,7 @@ using interchange::SafetensorsEntry;
 
 constexpr const char* kAutomatic = "auto";
 
-struct Options {
+struct WeightsOptions {
     std::string program;
     std::string state;
     std::vector<std::string> files;
@@ -28,7 +28,7 @@ struct Options {
     std::string names = kAutomatic;
 };
 
-void print_result(const CliContext& context, const Options& options, const std::string& naming,
+void print_result(const CliContext& context, const WeightsOptions& options, const std::string& naming,
                   std::size_t tensors, const Digest& base_root) {
     if (context.json) {
         context.print_json({{"names", naming},
@@ -42,7 +42,7 @@ void print_result(const CliContext& context, const Options& options, const std::
     print_row("written", "{}", options.output);
 }
 
-Status export_weights(const CliContext& context, const Options& options) {
+Status export_weights(const CliContext& context, const WeightsOptions& options) {
     GYM_CHECK(check_output(options.output));
     GYM_TRY(const auto program, read_program(options.program));
     GYM_TRY(const auto state, read_state(options.state, program));
@@ -95,7 +95,7 @@ Result<std::uint64_t> check_weight_files(const program::Program& program,
     return program::parameter_count(program) * sizeof(double) + kOtherBytesMax;
 }
 
-Status import_weights(const CliContext& context, const Options& options) {
+Status import_weights(const CliContext& context, const WeightsOptions& options) {
     GYM_TRY(const auto program, read_program(options.program));
     GYM_CHECK(check_output(options.output));
     GYM_TRY(const std::uint64_t file_bytes_max, check_weight_files(program, options.files));
@@ -118,7 +118,7 @@ Status import_weights(const CliContext& context, const Options& options) {
     return {};
 }
 
-void add_common(CLI::App& command, Options& options, const char* output) {
+void add_common(CLI::App& command, WeightsOptions& options, const char* output) {
     command.add_option("program", options.program, "Program file")->required();
     command.add_option("-o,--output", options.output, output)->required();
     std::string names = kAutomatic;
@@ -130,7 +130,7 @@ void add_common(CLI::App& command, Options& options, const char* output) {
 }  // namespace
 
 void add_weights_commands(CLI::App& group, CliContext& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<WeightsOptions>();
     CLI::App* export_command = group.add_subcommand(
         "export-weights", "Write a state's parameters as safetensors, with Hugging Face names");
     add_common(*export_command, *options, "safetensors file to write");

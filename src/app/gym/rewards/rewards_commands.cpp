@@ -58,7 +58,7 @@ void print_credit(const client::Account& account, const rewards::Receipt& receip
                state_of(account, receipt), receipt.reason.empty() ? "" : "  " + receipt.reason);
 }
 
-Status show(const CliContext& context, const RewardsOptions& options) {
+Status show_rewards(const CliContext& context, const RewardsOptions& options) {
     GYM_TRY(const Address address, asked_address(options.address, options.keys));
     GYM_TRY(const auto account, options.api.client().account(address));
     if (context.json) {
@@ -143,7 +143,7 @@ void add_rewards_commands(CLI::App& app, CliContext& context) {
         command->callback([&context, options, run] { context.finish(run(context, *options)); });
         return command;
     };
-    add("show", "Show balances and the last credits", false, show)
+    add("show", "Show balances and the last credits", false, show_rewards)
         ->add_option("--address", options->address, "Address to show (default: the key's)")
         ->check(not_empty());
     add("explain", "Explain a credit, or all credits of a unit: formula, inputs, posting", false,

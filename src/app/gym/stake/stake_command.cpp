@@ -128,7 +128,7 @@ void print(const Address& owner, const StakeState& state) {
     print_row("in the wallet", "{} tokens", state.wallet.to_tokens());
 }
 
-Status show(const CliContext& context, const StakeOptions& options) {
+Status show_stake(const CliContext& context, const StakeOptions& options) {
     GYM_TRY(const Address owner, asked_address(options.address, options.keys));
     GYM_TRY(const contracts::Deployment contracts, options.chain.contracts());
     GYM_TRY(const std::string url, options.chain.rpc_url());
@@ -307,7 +307,7 @@ void add_stake_commands(CLI::App& app, CliContext& context) {
         out->callback([&context, options, run] { context.finish(run(context, *options)); });
         return out;
     };
-    command("show", "Show active and thawing stake, with times", false, show)
+    command("show", "Show active and thawing stake, with times", false, show_stake)
         ->add_option("--address", options->address, "Address to show (default: the key's)")
         ->check(not_empty());
     CLI::App* adding = command("add", "Move tokens from the wallet into the stake", true, add);

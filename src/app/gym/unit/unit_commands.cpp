@@ -22,7 +22,7 @@ using program::Program;
 
 constexpr std::uint64_t kUnitFileBytesMax = std::uint64_t{1} << 30;
 
-struct Options {
+struct UnitOptions {
     std::string program;
     std::string data;
     std::string base;
@@ -38,7 +38,7 @@ struct Options {
 };
 
 /// The base state of a file (a training state's parameters do too), or the job's initial one.
-Result<engine::State> read_base(const Program& program, const Options& options,
+Result<engine::State> read_base(const Program& program, const UnitOptions& options,
                                 const Digest& job_seed) {
     if (options.base.empty()) {
         GYM_TRY(const auto initial, engine::initial_state(program, job_seed));
@@ -51,7 +51,7 @@ Result<engine::State> read_base(const Program& program, const Options& options,
 /// @param resume nullptr: an interrupted run is lost.
 Result<engine::UnitResult> run_with_progress(const Program& program, const engine::State& base,
                                              const blob::Dataset& dataset,
-                                             const engine::UnitSpec& spec, const Options& options,
+                                             const engine::UnitSpec& spec, const UnitOptions& options,
                                              const char* label, RunResume* resume) {
     const InterruptGuard interrupt;
     TrainingProgress progress(label);
@@ -77,7 +77,7 @@ UnitFile file_of(const engine::UnitSpec& spec, const engine::UnitResult& result)
             result.flops};
 }
 
-Status run(const CliContext& context, const Options& options) {
+Status run(const CliContext& context, const UnitOptions& options) {
     for (const std::string& path : {options.unit, options.delta_out, options.state_out})
         GYM_CHECK(check_output(path));
     GYM_TRY(const Program program, read_program(options.program));
@@ -160,7 +160,7 @@ std::optional<engine::RecordDifference> first_difference(const UnitFile& claimed
 /// A wrong file in the hands of the one who checks is no fault of the one who worked.
 Status check_inputs(const engine::UnitSpec& spec, const Program& program,
                     const blob::Dataset& dataset, const engine::State& base,
-                    const Options& options) {
+                    const UnitOptions& options) {
     const auto check = [](const char* what, const std::string& file, const Digest& has,
                           const Digest& wanted) -> Status {
         if (has == wanted) return {};
@@ -174,7 +174,7 @@ Status check_inputs(const engine::UnitSpec& spec, const Program& program,
                  engine::state_root(base, options.engine.threads), spec.base_state_root);
 }
 
-Status verify(const CliContext& context, const Options& options) {
+Status verify(const CliContext& context, const UnitOptions& options) {
     GYM_TRY(const UnitFile claimed, read_unit(options.unit));
     GYM_TRY(const Program program, read_program(options.program));
     GYM_TRY(const auto dataset, read_dataset(options.data));
@@ -207,7 +207,7 @@ Status verify(const CliContext& context, const Options& options) {
     return {};
 }
 
-void add_inputs(CLI::App& command, Options& options) {
+void add_inputs(CLI::App& command, UnitOptions& options) {
     command.add_option("--data", options.data, "Token file or text")->required();
     command.add_option("--base", options.base,
                        "Base state file (default: the job's initial state)");
@@ -219,7 +219,7 @@ void add_inputs(CLI::App& command, Options& options) {
 void add_unit_commands(CLI::App& app, CliContext& context) {
     CLI::App* group = app.add_subcommand("unit", "Run or verify a unit of work");
     group->require_subcommand(1);
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<UnitOptions>();
 
     CLI::App* run_command = group->add_subcommand("run",
                                                   "Run a unit and write its commitment records; "

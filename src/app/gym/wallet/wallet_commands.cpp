@@ -49,7 +49,7 @@ Status make(const CliContext& context, const WalletOptions& options) {
     return {};
 }
 
-Status show(const CliContext& context, const WalletOptions& options) {
+Status show_wallet(const CliContext& context, const WalletOptions& options) {
     GYM_TRY(const Address address, options.keys.address());
     if (context.json)
         context.print_json({{"address", crypto::to_checksum(address)}});
@@ -150,7 +150,7 @@ void add_wallet_commands(CLI::App& app, CliContext& context) {
         return command;
     };
     add("new", "Make a key in an encrypted keystore", true, make);
-    add("show", "Print the address", false, show);
+    add("show", "Print the address", false, show_wallet);
     CLI::App* balance_command = add("balance", "Show the address's balances", false, balance);
     balance_command
         ->add_option("--address", options->address, "Address to show (default: the key's)")
