@@ -1,13 +1,11 @@
 #include "job.hpp"
 
-#include <boost/json.hpp>
 #include <chrono>
 #include <functional>
 #include <thread>
 
-#include "cli/api_request.hpp"
-#include "data/dataset_client.hpp"
 #include "gym/blob/dataset.hpp"
+#include "gym/client/api_client.hpp"
 #include "gym/common/file.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
@@ -60,10 +58,10 @@ Status wait_until(const std::string& what, const WaitLimits& limits,
     });
 }
 
-std::string text_of(const boost::json::value& object, const char* field) {
-    const auto* value = object.is_object() ? object.get_object().if_contains(field) : nullptr;
-    return value != nullptr && value->is_string() ? std::string(value->get_string())
-                                                  : std::string();
+/// Asks a gym-api again that restarts.
+client::ApiClient api_of(const Layout& layout, const std::string& key) {
+    return client::ApiClient(
+        {.url = layout.api_url(), .key = key, .retry_for = std::chrono::seconds(20)});
 }
 
 /// The job file with the dataset's root in the place of the word DATASET.
@@ -143,22 +141,17 @@ Result<Digest> register_text(const Layout& layout, const Programs& programs,
     GYM_TRY(const std::string key, ensure_api_key(layout, programs, offered.holder));
     GYM_TRY(const blob::Dataset dataset, blob::Dataset::build_from_text(offered.text));
     GYM_TRY(const Amount price, Amount::parse_tokens(offered.price_tokens));
-    GYM_TRY(const auto registered, app::register_dataset(layout.api_url(), key, dataset,
-                                                         {offered.name, offered.licence, price}));
-    return Digest::parse(text_of(registered, "root"));
+    GYM_TRY(const auto registered,
+            api_of(layout, key).register_dataset(dataset, {offered.name, offered.licence, price}));
+    return registered->root;
 }
 
 Result<Digest> submit_job(const Layout& layout, const Programs& programs, const Digest& dataset,
                           const std::filesystem::path& job_file) {
     GYM_TRY(const std::string key, ensure_api_key(layout, programs, kJobOwner));
     GYM_TRY(const std::string job, fill_in(job_file, dataset.hex()));
-    GYM_TRY(const auto submitted,
-            app::api_post(layout.api_url(), {.path = "/v1/jobs",
-                                             .content_type = "application/yaml",
-                                             .api_key = key,
-                                             .idempotency_key = "demo",
-                                             .body = job}));
-    return Digest::parse(text_of(submitted, "id"));
+    GYM_TRY(const auto submitted, api_of(layout, key).submit_job(job, "demo"));
+    return submitted->id;
 }
 
 Status watch_job(db::Database& database, const Digest& job_id, const WaitLimits& limits) {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "cli/api_request.hpp"
+#include "gym/client/api_client.hpp"
 #include "gym/common/file.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/devnet/infrastructure.hpp"
@@ -139,7 +139,9 @@ Status wait_healthy(const Layout& layout, const ProcessTable& processes) {
     for (int waited_ms = 0; waited_ms < kReadyTimeoutMs; waited_ms += kPollMs) {
         for (const char* service : kServices)
             GYM_CHECK(check_running(layout, processes, service));
-        if (all_listen(layout) && app::api_get(layout.api_url(), "/healthz").ok()) return {};
+        if (all_listen(layout) &&
+            client::ApiClient({.url = layout.api_url(), .key = {}}).check_health().ok())
+            return {};
         std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
     }
     return fail(ErrorCode::kTimeout, "the API is not healthy; see " + layout.logs().string());

@@ -26,10 +26,23 @@ Response with_body(std::string body, unsigned status = 200) {
     return {.status = status, .headers = {}, .body = std::move(body)};
 }
 
-/// `count` lines and the word that older ones follow.
+json::object transfer() {
+    const json::object side{{"owner", "system"}, {"kind", "available"}, {"own", false}};
+    return {{"id", "0b7e2b3c-0000-4000-8000-000000000001"},
+            {"at_ms", 1},
+            {"reason", "deposit"},
+            {"state", "posted"},
+            {"direction", "in"},
+            {"sealed", true},
+            {"amount_wei", "1"},
+            {"from", side},
+            {"to", side}};
+}
+
+/// `count` lines and the number before which older ones stand.
 Response page_of(std::size_t count, std::uint64_t next_before) {
-    return with_body(json::serialize(json::object{{"transfers", json::array(count, json::object{})},
-                                                  {"next_before", next_before}}));
+    return with_body(json::serialize(
+        json::object{{"transfers", json::array(count, transfer())}, {"next_before", next_before}}));
 }
 
 class LyingApiTest : public MoneyCommandsTest {
@@ -77,6 +90,16 @@ TEST_F(LyingApiTest, AStatementWithoutAnEndIsLeft) {
     EXPECT_EQ(pages, 4);
     liar_.answer = [](const Request&) { return with_body(R"({"transfers":[]})"); };
     EXPECT_EQ(statement().exit_code, 1) << "another form";
+
+    liar_.answer = [](const Request&) {
+        json::object line = transfer();
+        line["amount_wei"] = nullptr;
+        return with_body(json::serialize(
+            json::object{{"transfers", json::array{line}}, {"next_before", nullptr}}));
+    };
+    const auto unknown = statement();
+    EXPECT_EQ(unknown.exit_code, 1) << "an amount that is not known is not 0";
+    EXPECT_NE(unknown.out.find("transfers[0].amount_wei"), std::string::npos) << unknown.out;
 }
 
 TEST_F(LyingApiTest, ANetworkThatItDoesNotDescribeKeepsNobodyFromItsMoney) {

@@ -3,21 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <cctype>
 #include <optional>
-
-#include "cli/api_json.hpp"
-#include "cli/api_request.hpp"
+#include <vector>
 
 namespace gym::app {
 namespace {
 
-namespace json = boost::json;
-
 constexpr std::size_t kPrefixMin = 4;
 constexpr std::size_t kDigits = 64;
-constexpr std::size_t kPageItems = 1000;  // what the API gives at once
 constexpr std::size_t kPagesMax = 100;
 
 /// "0x" and the digits in lower case, as the API writes ids.
@@ -35,8 +29,11 @@ bool is_id_prefix(const std::string& text) {
            std::ranges::all_of(digits, [](unsigned char c) { return std::isxdigit(c) != 0; });
 }
 
-Result<Digest> find_id(const std::string& api_url, const IdList& list, const std::string& text) {
-    const std::string what = list.what;
+namespace {
+
+/// @param page_of ListPage -> Result<std::vector<Digest>>: a page of the ids.
+template <class PageOf>
+Result<Digest> find_id(const std::string& what, const std::string& text, PageOf&& page_of) {
     if (auto id = Digest::parse(text); id.ok()) return id;
     if (!is_id_prefix(text))
         return fail(ErrorCode::kInvalidArgument, "'" + text + "' is not the id of a " + what +
@@ -44,25 +41,18 @@ Result<Digest> find_id(const std::string& api_url, const IdList& list, const std
     const std::string prefix = normal(text);
     std::optional<Digest> found;
     for (std::size_t page = 0; page < kPagesMax; ++page) {
-        GYM_TRY(const json::value answer,
-                api_get(api_url, std::string(list.path) + "?limit=" + std::to_string(kPageItems) +
-                                     "&offset=" + std::to_string(page * kPageItems)));
-        bool several = false;
-        GYM_TRY(const std::size_t count, api_json::read_answer(list.what, [&] {
-                    const json::array& items = answer.as_object().at(list.items).as_array();
-                    for (const json::value& item : items) {
-                        const auto id = api_json::fixed_of<Digest>(item.as_object(), list.key);
-                        if (!id.hex().starts_with(prefix)) continue;
-                        several = several || (found && *found != id);
-                        found = id;
-                    }
-                    return items.size();
-                }));
-        if (several)
-            return fail(
-                ErrorCode::kInvalidArgument,
-                fmt::format("several ids of a {} begin with {}: give more digits", what, prefix));
-        if (count < kPageItems) break;
+        constexpr std::size_t kItems = client::kPageItemsMax;
+        GYM_TRY(const std::vector<Digest> ids,
+                page_of(client::ListPage{.limit = client::kPageItemsMax, .offset = page * kItems}));
+        for (const Digest& id : ids) {
+            if (!id.hex().starts_with(prefix)) continue;
+            if (found && *found != id)
+                return fail(ErrorCode::kInvalidArgument,
+                            fmt::format("several ids of a {} begin with {}: give more digits", what,
+                                        prefix));
+            found = id;
+        }
+        if (ids.size() < kItems) break;
         if (page + 1 == kPagesMax)
             return fail(
                 ErrorCode::kOutOfRange,
@@ -70,6 +60,29 @@ Result<Digest> find_id(const std::string& api_url, const IdList& list, const std
     }
     if (found) return *found;
     return fail(ErrorCode::kNotFound, "no " + what + " has an id that begins with " + prefix);
+}
+
+}  // namespace
+
+Result<Digest> find_job(const client::ApiClient& api, const std::string& text) {
+    return find_id("job", text, [&](const client::ListPage& page) -> Result<std::vector<Digest>> {
+        GYM_TRY(const auto jobs, api.jobs(page));
+        std::vector<Digest> ids;
+        for (const auto& job : jobs)
+            ids.push_back(job->id);
+        return ids;
+    });
+}
+
+Result<Digest> find_dataset(const client::ApiClient& api, const std::string& text) {
+    return find_id("dataset", text,
+                   [&](const client::ListPage& page) -> Result<std::vector<Digest>> {
+                       GYM_TRY(const auto datasets, api.datasets(page));
+                       std::vector<Digest> roots;
+                       for (const auto& dataset : datasets)
+                           roots.push_back(dataset->root);
+                       return roots;
+                   });
 }
 
 }  // namespace gym::app

@@ -1,20 +1,17 @@
 #include "cli/network_check.hpp"
 
 #include <array>
-#include <boost/json.hpp>
 #include <cstdio>
 #include <utility>
 
-#include "cli/api_request.hpp"
 #include "cli/rows.hpp"
 #include "gym/chain/client.hpp"
+#include "gym/client/api_client.hpp"
 #include "gym/contracts/account.hpp"
 #include "gym/contracts/deployment.hpp"
 
 namespace gym::app {
 namespace {
-
-namespace json = boost::json;
 
 struct NamedContract {
     const char* key;  ///< in the answer of /v1/network
@@ -50,25 +47,21 @@ Status check_contracts(chain::ChainClient& client, const contracts::Deployment& 
 Status check_network(const std::optional<std::string>& api_url,
                      const contracts::Deployment& contracts) {
     if (!api_url) return {};
-    const auto answer = api_get(*api_url, "/v1/network");
-    const json::object* const object = answer.ok() ? answer->if_object() : nullptr;
-    const json::value* const id = object == nullptr ? nullptr : object->if_contains("chain_id");
-    if (id == nullptr || !id->is_number()) {
-        print_notice("not compared", "{}, so your deployment is not compared: {}",
-                     "gym-api does not describe its network",
-                     answer.ok() ? "its answer has another form" : answer.error().message.c_str());
+    const auto network = client::ApiClient({.url = *api_url, .key = {}}).network();
+    if (!network.ok()) {
+        print_notice("not compared",
+                     "gym-api does not describe its network, so your deployment is not compared: "
+                     "{}",
+                     network.error().message);
         return {};
     }
-    if (const std::string chain_id = json::serialize(*id);
-        chain_id != std::to_string(contracts.chain_id))
-        return differs("chain", chain_id, std::to_string(contracts.chain_id));
+    if (const std::string ours = std::to_string(contracts.chain_id); network->chain_id != ours)
+        return differs("chain", network->chain_id, ours);
     for (const NamedContract& contract : named(contracts)) {
         // An older gym-api names fewer contracts.
-        const json::value* const theirs = object->if_contains(contract.key);
-        if (theirs == nullptr) continue;
-        const std::string text = theirs->is_string() ? std::string(theirs->get_string()) : "none";
-        if (text != contract.address.hex())
-            return differs(contract.name, text, contract.address.hex());
+        const std::string* const theirs = network->find(contract.key);
+        if (theirs != nullptr && *theirs != contract.address.hex())
+            return differs(contract.name, *theirs, contract.address.hex());
     }
     return {};
 }

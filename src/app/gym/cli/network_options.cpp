@@ -64,6 +64,15 @@ Result<std::string> ApiOptions::key() const {
                 "one)");
 }
 
+client::ApiClient ApiOptions::client(std::chrono::milliseconds retry_for) const {
+    return client::ApiClient({.url = base_url(), .key = {}, .retry_for = retry_for});
+}
+
+Result<client::ApiClient> ApiOptions::client_with_key(std::chrono::milliseconds retry_for) const {
+    GYM_TRY(std::string secret, key());
+    return client::ApiClient({.url = base_url(), .key = std::move(secret), .retry_for = retry_for});
+}
+
 void KeyOptions::add_to(CLI::App& command, bool signs) {
     command.add_option("--data-dir", data_dir, "Folder of the key (default ~/.gym)");
     command.add_option("--keystore", keystore, "Keystore file, relative to the data directory");

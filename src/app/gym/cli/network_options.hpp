@@ -1,9 +1,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <optional>
 #include <string>
 
+#include "gym/client/api_client.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -11,6 +13,9 @@
 #include "gym/node/node_config.hpp"
 
 namespace gym::app {
+
+/// How long commands that must not fail half-way ask a gym-api that restarts.
+inline constexpr std::chrono::seconds kApiRetryFor{20};
 
 /// Which gym-api, and the key for what needs one.
 struct ApiOptions {
@@ -24,6 +29,12 @@ struct ApiOptions {
     [[nodiscard]] std::optional<std::string> named_url() const;
     /// From --api-key-file (mode 0600), else $GYM_API_KEY. @errors kUnauthenticated without either.
     [[nodiscard]] Result<std::string> key() const;
+    /// A client of base_url(), for what needs no key.
+    /// @param retry_for how long an unavailable gym-api is asked again.
+    [[nodiscard]] client::ApiClient client(std::chrono::milliseconds retry_for = {}) const;
+    /// The same with key(). @errors of key().
+    [[nodiscard]] Result<client::ApiClient> client_with_key(
+        std::chrono::milliseconds retry_for = {}) const;
 };
 
 /// Whose key signs. The same key store as the node commands.

@@ -6,14 +6,12 @@
 #include <memory>
 #include <string>
 
-#include "cli/api_request.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/find_id.hpp"
 #include "cli/inputs.hpp"
 #include "cli/network_options.hpp"
 #include "cli/rows.hpp"
 #include "data/data_print.hpp"
-#include "data/dataset_client.hpp"
 #include "data/dataset_print.hpp"
 #include "data/evaluation_records.hpp"
 #include "gym/quality/chunker.hpp"
@@ -21,8 +19,6 @@
 
 namespace gym::app {
 namespace {
-
-namespace json = boost::json;
 
 struct RegistryOptions {
     std::string file;
@@ -43,7 +39,7 @@ Result<Amount> price_argument(const std::string& text) {
 }
 
 /// What is registered can never be changed: what looks like a mistake needs a word more.
-Status check_terms(const RegistryOptions& options, const DatasetTerms& terms,
+Status check_terms(const RegistryOptions& options, const client::DatasetTerms& terms,
                    const blob::Dataset& dataset) {
     if (options.yes) return {};
     if (const std::string id = uncommon_licence(terms.licence); !id.empty())
@@ -61,60 +57,54 @@ Status check_terms(const RegistryOptions& options, const DatasetTerms& terms,
 }
 
 /// What it is worth is known, and fixed, only now.
-void warn_of_no_worth(const json::object& record, const DatasetTerms& terms) {
-    const auto known = data_terms_of(record);
-    if (!known.ok() || known->quality_ppm != 0 || terms.price_wei_per_mtoken.is_zero()) return;
+void warn_of_no_worth(const registry::Dataset& record, const client::DatasetTerms& terms) {
+    if (record.quality_ppm != 0 || terms.price_wei_per_mtoken.is_zero()) return;
     print_notice("warning",
                  "its quality is 0 %, because it resembles registered data or was measured as "
                  "useless: it earns nothing at any price");
 }
 
 Status register_file(const CliContext& context, const RegistryOptions& options) {
-    DatasetTerms terms;
+    client::DatasetTerms terms;
     GYM_TRY(terms.price_wei_per_mtoken, price_argument(options.price));
     terms.licence = options.licence;
     terms.name = options.name.empty() ? std::filesystem::path(options.file).filename().string()
                                       : options.name;
-    GYM_TRY(const std::string key, options.api.key());
+    GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     GYM_TRY(const blob::Dataset dataset, read_dataset(options.file));
     GYM_CHECK(check_terms(options, terms, dataset));
-    GYM_TRY(const json::object record,
-            register_dataset(options.api.base_url(), key, dataset, terms));
-    warn_of_no_worth(record, terms);
+    GYM_TRY(const auto record, api.register_dataset(dataset, terms));
+    warn_of_no_worth(*record, terms);
     if (context.json)
-        context.print_json(record);
+        context.print_json(record.json);
     else
-        print_dataset(record);
+        print_dataset(*record);
     return {};
 }
 
 Status list_evaluations(const CliContext& context, const RegistryOptions& options) {
-    GYM_TRY(const auto evaluations, fetch_evaluations(options.api.base_url()));
-    for (const json::object& evaluation : evaluations) {
-        if (context.json) {
-            context.print_json(evaluation);
-            continue;
-        }
-        GYM_TRY(const std::string line, evaluation_line(evaluation));
-        std::printf("%s\n", line.c_str());
+    GYM_TRY(const auto evaluations, options.api.client().evaluations());
+    for (const auto& evaluation : evaluations) {
+        if (context.json)
+            context.print_json(evaluation.json);
+        else
+            print_line("{}", evaluation_line(*evaluation));
     }
     if (!context.json && evaluations.empty())
-        std::printf("no evaluations: the usefulness of all datasets is the network's default\n");
+        print_line("no evaluations: the usefulness of all datasets is the network's default");
     return {};
 }
 
 Status list_datasets(const CliContext& context, const RegistryOptions& options) {
-    const std::string path = "/v1/datasets?limit=1000" +
-                             (options.owner.empty() ? "" : "&owner=" + encode_query(options.owner));
-    GYM_TRY(const json::value answer, api_get(options.api.base_url(), path));
-    const json::array& datasets = answer.at("datasets").as_array();
-    for (const json::value& dataset : datasets) {
+    GYM_TRY(const auto datasets, options.api.client().datasets(
+                                     {.owner = options.owner, .limit = client::kPageItemsMax}));
+    for (const auto& dataset : datasets) {
         if (context.json)
-            context.print_json(dataset.as_object());
+            context.print_json(dataset.json);
         else
-            print_dataset_line(dataset.as_object());
+            print_dataset_line(*dataset);
     }
-    if (!context.json && datasets.empty()) std::printf("no datasets\n");
+    if (!context.json && datasets.empty()) print_line("no datasets");
     return {};
 }
 
@@ -124,15 +114,16 @@ Status show_dataset(const CliContext& context, const RegistryOptions& options) {
     const bool is_file = std::filesystem::exists(options.dataset, error);
     if (is_file || !is_id_prefix(options.dataset))
         return show_dataset_file(context, options.dataset);
-    GYM_TRY(const Digest root, find_id(options.api.base_url(), kDatasetRoots, options.dataset));
-    GYM_TRY(const auto record, fetch_dataset(options.api.base_url(), root));
+    const client::ApiClient api = options.api.client();
+    GYM_TRY(const Digest root, find_dataset(api, options.dataset));
+    GYM_TRY(const auto record, api.dataset(root));
     if (!record)
         return fail(ErrorCode::kNotFound,
                     "dataset " + root.hex() + " is not registered (`gym data list` shows what is)");
     if (context.json)
-        context.print_json(*record);
+        context.print_json(record->json);
     else
-        print_dataset(*record);
+        print_dataset(**record);
     return {};
 }
 

@@ -1,14 +1,15 @@
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <cstdint>
 #include <string>
 
-/// What the commands about registered datasets print for people; the objects are gym-api's.
+#include "gym/registry/datasets.hpp"
+
+/// What the commands about registered datasets print for people.
 namespace gym::app {
 
-void print_dataset(const boost::json::object& dataset);
-void print_dataset_line(const boost::json::object& dataset);
+void print_dataset(const registry::Dataset& dataset);
+void print_dataset_line(const registry::Dataset& dataset);
 
 /// "48.65 %" from millionths.
 [[nodiscard]] std::string percent(std::uint64_t ppm);

@@ -1,22 +1,21 @@
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "gym/client/records.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/measure/measurement.hpp"
+#include "gym/registry/datasets.hpp"
+#include "gym/registry/evaluations.hpp"
 
-/// Evaluations and measurements as gym-api shows them (its openapi.json: Evaluation, Measurement).
+/// Evaluations and measurements that the network publishes.
 namespace gym::app {
 
-/// Newest first. @errors as api_get(); kMalformed.
-[[nodiscard]] Result<std::vector<boost::json::object>> fetch_evaluations(const std::string& url);
-
-/// For people, without a line feed. @errors kMalformed.
-[[nodiscard]] Result<std::string> evaluation_line(const boost::json::object& evaluation);
+/// For people, without a line feed.
+[[nodiscard]] std::string evaluation_line(const registry::Evaluation& evaluation);
 
 /// What somebody found by measuring.
 struct Measured {
@@ -27,12 +26,13 @@ struct Measured {
     std::uint32_t usefulness_ppm = 0;
 };
 
+/// @param evaluations newest first.
 /// In what `dataset` and `evaluations`, the network's records, differ from `found`: one sentence
 /// each. Also whether that evaluation is the dataset's: the newest of its vocabulary that was in
 /// force when it was registered.
-/// @errors kMalformed for records that are none; kNotFound: nobody has measured the dataset.
+/// @errors kNotFound: nobody has measured the dataset.
 [[nodiscard]] Result<std::vector<std::string>> compare_with_records(
-    const Measured& found, const boost::json::object& dataset,
-    const std::vector<boost::json::object>& evaluations);
+    const Measured& found, const registry::Dataset& dataset,
+    const client::AnswerList<registry::Evaluation>& evaluations);
 
 }  // namespace gym::app

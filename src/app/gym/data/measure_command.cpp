@@ -14,7 +14,6 @@
 #include "cli/network_options.hpp"
 #include "cli/record_json.hpp"
 #include "cli/rows.hpp"
-#include "data/dataset_client.hpp"
 #include "data/dataset_print.hpp"
 #include "data/evaluation_file.hpp"
 #include "data/evaluation_records.hpp"
@@ -51,14 +50,10 @@ Result<blob::Dataset> load_dataset(const MeasureOptions& options) {
                     "--blobs: the folder of the network's blob store is needed to find the tokens "
                     "of " +
                         root->hex() + ", or give its token file instead of the root");
-    GYM_TRY(const auto record, fetch_dataset(options.api.base_url(), *root));
+    GYM_TRY(const auto record, options.api.client().dataset(*root));
     if (!record) return fail(ErrorCode::kNotFound, "dataset " + root->hex() + " is not registered");
-    const json::value* blob = record->if_contains("blob");
-    if (blob == nullptr || !blob->is_string())
-        return fail(ErrorCode::kMalformed, "gym-api's answer is not a dataset");
-    GYM_TRY(const Digest blob_root, Digest::parse(std::string(blob->get_string())));
     GYM_TRY(const auto store, blob::DirectoryStore::open(options.blobs));
-    GYM_TRY(const Bytes file, store.get(blob_root));
+    GYM_TRY(const Bytes file, store.get((*record)->blob));
     return blob::Dataset::decode(file, *root);
 }
 
@@ -168,11 +163,12 @@ void print(const CliContext& context, const Measured& found, bool recorded,
 
 Result<std::vector<std::string>> deviations_from_records(const MeasureOptions& options,
                                                          const Measured& found) {
-    GYM_TRY(const auto dataset, fetch_dataset(options.api.base_url(), found.dataset));
+    const client::ApiClient api = options.api.client();
+    GYM_TRY(const auto dataset, api.dataset(found.dataset));
     if (!dataset)
         return fail(ErrorCode::kNotFound, "dataset " + found.dataset.hex() + " is not registered");
-    GYM_TRY(const auto evaluations, fetch_evaluations(options.api.base_url()));
-    return compare_with_records(found, *dataset, evaluations);
+    GYM_TRY(const auto evaluations, api.evaluations());
+    return compare_with_records(found, **dataset, evaluations);
 }
 
 Status measure_dataset(const CliContext& context, const MeasureOptions& options) {

@@ -1,29 +1,22 @@
 #include <CLI/CLI.hpp>
 #include <array>
-#include <boost/json.hpp>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <set>
 #include <thread>
 
-#include "cli/api_request.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/find_id.hpp"
 #include "cli/network_options.hpp"
 #include "cli/rows.hpp"
-#include "data/dataset_client.hpp"
 #include "gym/crypto/secret.hpp"
-#include "gym/db/database.hpp"
 #include "job/job_file.hpp"
 #include "job/job_print.hpp"
 
 namespace gym::app {
 namespace {
 
-namespace json = boost::json;
-
-constexpr std::chrono::seconds kRetryFor{20};
 constexpr std::chrono::milliseconds kJobWatchInterval{1'000};
 
 struct JobOptions {
@@ -45,7 +38,7 @@ std::string random_key() {
 }
 
 Result<Digest> job_id(const JobOptions& options) {
-    return find_id(options.api.base_url(), kJobIds, options.id);
+    return find_job(options.api.client(), options.id);
 }
 
 /// The job file with what the command line says in the place of its own keys.
@@ -62,8 +55,9 @@ Result<ResolvedJob> asked_job(const JobOptions& options) {
 
 Status print_quote(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const ResolvedJob job, asked_job(options));
-    GYM_TRY(const DataPrice data, data_price(options.api.base_url(), job));
-    GYM_TRY(const NetworkFee fee, network_fee(options.api.base_url()));
+    const client::ApiClient api = options.api.client();
+    GYM_TRY(const DataPrice data, data_price(api, job));
+    GYM_TRY(const KnownFee fee, network_fee(api));
     GYM_TRY(const JobQuote costs, quote(job, data.terms, fee.bound));
     if (context.json)
         context.print_json(quote_json(job, costs, data, fee));
@@ -74,10 +68,10 @@ Status print_quote(const CliContext& context, const JobOptions& options) {
 
 /// The owner agreed to what the dataset costs, and knows its licence. gym-api checks the price once
 /// more, of the job that it stores.
-Status check_offer(const JobOptions& options, const ResolvedJob& job, const json::object& dataset) {
-    GYM_TRY(const DataTerms terms, data_terms_of(dataset));
-    const std::string price = terms.price_wei_per_mtoken.to_tokens();
-    if (terms.price_wei_per_mtoken > job.max_data_price_wei)
+Status check_offer(const JobOptions& options, const ResolvedJob& job,
+                   const registry::Dataset& dataset) {
+    const std::string price = dataset.price_wei_per_mtoken.to_tokens();
+    if (dataset.price_wei_per_mtoken > job.max_data_price_wei)
         return fail(ErrorCode::kConflict,
                     "dataset " + job.dataset_root.hex() + " costs " + price +
                         " tokens per million tokens of text, the job agrees to " +
@@ -87,20 +81,17 @@ Status check_offer(const JobOptions& options, const ResolvedJob& job, const json
                         ": --max-data-price " + price +
                         " (or max_data_price in the job file) accepts it; `gym job quote` prints "
                         "the job's cost");
-    const std::string licence(dataset.at("licence").as_string());
-    if (options.licence.empty() || options.licence == licence) return {};
-    return fail(ErrorCode::kConflict, "dataset " + job.dataset_root.hex() +
-                                          " is registered under " + licence + ", not under " +
-                                          options.licence + ": leave --licence out");
+    if (options.licence.empty() || options.licence == dataset.licence) return {};
+    return fail(ErrorCode::kConflict,
+                "dataset " + job.dataset_root.hex() + " is registered under " + dataset.licence +
+                    ", not under " + options.licence + ": leave --licence out");
 }
 
 /// The dataset's record; it is there when this returns, if it can be. Says what it costs before
 /// anything is locked for it.
-Result<json::object> ready_dataset(const CliContext& context, const JobOptions& options,
-                                   const ResolvedJob& job, const std::string& key) {
-    const std::string url = options.api.base_url();
-    GYM_TRY(auto record,
-            db::with_retry([&] { return fetch_dataset(url, job.dataset_root); }, kRetryFor));
+Result<registry::Dataset> ready_dataset(const CliContext& context, const JobOptions& options,
+                                        const ResolvedJob& job, const client::ApiClient& api) {
+    GYM_TRY(auto record, api.dataset(job.dataset_root));
     if (!record && !job.dataset)
         return fail(
             ErrorCode::kNotFound,
@@ -113,131 +104,123 @@ Result<json::object> ready_dataset(const CliContext& context, const JobOptions& 
                             ") is not registered: say under which licence with --licence (an SPDX "
                             "expression like CC-BY-4.0, or LicenseRef-private), or offer it for a "
                             "price with `gym data register`");
-        GYM_TRY(record, register_dataset(url, key, *job.dataset,
-                                         {job.dataset_name, options.licence, Amount()}));
+        GYM_TRY(record,
+                api.register_dataset(*job.dataset, {job.dataset_name, options.licence, Amount()}));
     }
-    GYM_CHECK(check_offer(options, job, *record));
-    if (context.json) return *std::move(record);
-    print_data_price(*record);
-    GYM_TRY(const NetworkFee fee, network_fee(url));
+    const registry::Dataset& dataset = record->value;
+    GYM_CHECK(check_offer(options, job, dataset));
+    if (context.json) return dataset;
+    print_data_price(dataset);
+    GYM_TRY(const KnownFee fee, network_fee(api));
     print_fee(fee);
-    return *std::move(record);
+    return dataset;
 }
 
-/// A request that may be repeated but happens once. `what` names it in the error for an outcome
-/// that is not known.
-Result<json::value> post_once(const JobOptions& options, ApiPost post, const std::string& what) {
-    post.idempotency_key = options.idempotency_key.empty() ? random_key() : options.idempotency_key;
-    const std::string url = options.api.base_url();
-    auto answer = db::with_retry([&] { return api_post(url, post); }, kRetryFor);
+/// A request that may be repeated but happens once: `send` takes the key that makes it so. `what`
+/// names it in the error for an outcome that is not known.
+template <class Send>
+Result<client::Answer<client::Job>> send_once(const JobOptions& options, const std::string& what,
+                                              Send&& send) {
+    const std::string key =
+        options.idempotency_key.empty() ? random_key() : options.idempotency_key;
+    auto answer = send(key);
     if (answer.ok() || answer.error().code != ErrorCode::kUnavailable) return answer;
     return fail(ErrorCode::kUnavailable, answer.error().message + "; whether " + what +
                                              " is not known: try again with --idempotency-key " +
-                                             post.idempotency_key);
+                                             key);
 }
 
 Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const ResolvedJob job, asked_job(options));
-    GYM_TRY(const std::string key, options.api.key());
-    GYM_TRY(const json::object dataset, ready_dataset(context, options, job, key));
-    ApiPost post;
-    post.path = options.again ? "/v1/jobs?again=1" : "/v1/jobs";
-    post.content_type = "application/yaml";
-    post.api_key = key;
-    post.body = job.yaml;
-    GYM_TRY(const json::value answer, post_once(options, std::move(post), "the job was submitted"));
+    GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
+    GYM_TRY(const registry::Dataset dataset, ready_dataset(context, options, job, api));
+    GYM_TRY(auto submitted,
+            send_once(options, "the job was submitted", [&](const std::string& key) {
+                return api.submit_job(job.yaml, key, options.again);
+            }));
     if (context.json) {
-        json::object out = answer.as_object();
-        out["data_licence"] = dataset.at("licence");  // the price is in the answer
-        context.print_json(out);
+        submitted.json["data_licence"] = dataset.licence;  // the price is in the answer
+        context.print_json(submitted.json);
     } else {
-        print_job(answer.as_object());
+        print_job(*submitted);
     }
     return {};
 }
 
 Status list_jobs(const CliContext& context, const JobOptions& options) {
-    const std::string path =
-        "/v1/jobs" + (options.owner.empty() ? "" : "?owner=" + encode_query(options.owner));
-    GYM_TRY(const json::value answer, api_get(options.api.base_url(), path));
-    for (const json::value& job : answer.at("jobs").as_array()) {
+    GYM_TRY(const auto jobs, options.api.client().jobs({.owner = options.owner}));
+    for (const auto& job : jobs) {
         if (context.json)
-            context.print_json(job.as_object());
+            context.print_json(job.json);
         else
-            print_job_line(job.as_object());
+            print_job_line(*job);
     }
-    if (!context.json && answer.at("jobs").as_array().empty()) std::printf("no jobs\n");
+    if (!context.json && jobs.empty()) print_line("no jobs");
     return {};
 }
 
-Result<json::object> fetch(const JobOptions& options) {
-    GYM_TRY(const Digest id, job_id(options));
-    GYM_TRY(json::value answer, api_get(options.api.base_url(), "/v1/jobs/" + id.hex()));
-    return answer.as_object();
-}
-
 Status status(const CliContext& context, const JobOptions& options) {
-    GYM_TRY(const json::object job, fetch(options));
+    GYM_TRY(const Digest id, job_id(options));
+    GYM_TRY(const auto job, options.api.client().job(id));
     if (context.json)
-        context.print_json(job);
+        context.print_json(job.json);
     else
-        print_job_detail(job);
+        print_job_detail(*job);
     return {};
 }
 
 Status bill(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const Digest id, job_id(options));
-    GYM_TRY(const json::value answer,
-            api_get(options.api.base_url(), "/v1/jobs/" + id.hex() + "/bill"));
+    GYM_TRY(const auto bill, options.api.client().bill(id));
     if (context.json)
-        context.print_json(answer.as_object());
+        context.print_json(bill.json);
     else
-        print_bill(answer.as_object());
+        print_bill(*bill);
     return {};
 }
 
 /// Prints what is new in `job`; `seen` remembers what was printed.
-void print_news(const CliContext& context, const json::object& job, std::set<std::string>& seen) {
-    for (const json::value& item : job.at("round_list").as_array()) {
-        const json::object& round = item.as_object();
-        if (round.at("validation_loss").is_null()) continue;
-        if (!seen.insert("round " + json::serialize(round.at("round"))).second) continue;
+void print_news(const CliContext& context, const client::JobDetail& job,
+                std::set<std::string>& seen) {
+    for (const auto& round : job.round_list) {
+        if (!round->validation_loss) continue;
+        if (!seen.insert("round " + std::to_string(round->round)).second) continue;
         if (context.json)
-            context.print_json(round);
+            context.print_json(round.json);
         else
-            print_round(round, job);
+            print_round(*round, job);
     }
-    for (const json::value& item : job.at("faults").as_array()) {
-        const json::object& unit = item.as_object();
-        if (!seen.insert(json::serialize(unit.at("id")) + json::serialize(unit.at("state"))).second)
-            continue;
+    for (const auto& unit : job.faults) {
+        const std::string state(protocol::to_string(unit->status.state));
+        if (!seen.insert("unit " + unit->id.hex() + " " + state).second) continue;
         if (context.json)
-            context.print_json(unit);
+            context.print_json(unit.json);
         else
-            print_fault(unit);
+            print_fault(*unit);
     }
-    const json::value& waiting = job.at("waiting_for");
-    if (waiting.is_null() || !seen.insert("waiting " + json::serialize(waiting)).second) return;
+    if (job.waiting_for.empty() || !seen.insert("waiting " + job.waiting_for).second) return;
     if (context.json)
-        context.print_json({{"waiting_for", waiting}});
+        context.print_json({{"waiting_for", job.waiting_for}});
     else
         print_waiting(job);
 }
 
-/// Until the job has ended. A gym-api that restarts meanwhile is waited for.
+/// Until the job has ended. A gym-api that restarts meanwhile is asked again.
 Status watch_job(const CliContext& context, const JobOptions& options) {
+    const client::ApiClient api = options.api.client(kApiRetryFor);
+    GYM_TRY(const Digest id, find_job(api, options.id));
     std::set<std::string> seen;
     while (true) {
-        GYM_TRY(const json::object job, db::with_retry([&] { return fetch(options); }, kRetryFor));
-        print_news(context, job, seen);
-        const std::string state(job.at("status").as_string());
-        if (!job.at("ended_at_ms").is_null()) {
+        GYM_TRY(const auto job, api.job(id));
+        print_news(context, *job, seen);
+        if (job->ended_at) {
             if (context.json)
-                context.print_json(job);
+                context.print_json(job.json);
             else
-                print_job_detail(job);
-            if (state == "completed") return {};
-            return fail(ErrorCode::kInternal, "the job ended as " + state);
+                print_job_detail(*job);
+            if (job->status == registry::JobStatus::kCompleted) return {};
+            return fail(ErrorCode::kInternal,
+                        "the job ended as " + std::string(to_string(job->status)));
         }
         std::this_thread::sleep_for(kJobWatchInterval);
     }
@@ -245,35 +228,28 @@ Status watch_job(const CliContext& context, const JobOptions& options) {
 
 Status request(const CliContext& context, const JobOptions& options, const std::string& verb) {
     GYM_TRY(const Digest id, job_id(options));
-    GYM_TRY(const std::string key, options.api.key());
-    ApiPost post;
-    post.path = "/v1/jobs/" + id.hex() + "/" + verb;
-    post.content_type = "application/json";
-    post.api_key = key;
-    GYM_TRY(const json::value answer, api_post(options.api.base_url(), post));
+    GYM_TRY(const client::ApiClient api, options.api.client_with_key());
+    GYM_TRY(const auto job, api.ask_job(id, verb));
     if (context.json)
-        context.print_json(answer.as_object());
+        context.print_json(job.json);
     else
-        std::printf("asked to %s; the coordinator acts between rounds (`gym job status %s`)\n",
-                    verb.c_str(), id.hex().c_str());
+        print_line("asked to {}; the coordinator acts between rounds (`gym job status {}`)", verb,
+                   id.hex());
     return {};
 }
 
 Status fund(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const Digest id, job_id(options));
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
-    GYM_TRY(const std::string key, options.api.key());
-    ApiPost post;
-    post.path = "/v1/jobs/" + id.hex() + "/budget";
-    post.content_type = "application/json";
-    post.api_key = key;
-    post.body = json::serialize(json::object{{"amount_wei", amount.to_string()}});
-    GYM_TRY(const json::value answer, post_once(options, std::move(post), "the tokens were added"));
+    GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
+    GYM_TRY(const auto job,
+            send_once(options, "the tokens were added",
+                      [&](const std::string& key) { return api.fund_job(id, amount, key); }));
     if (context.json) {
-        context.print_json(answer.as_object());
+        context.print_json(job.json);
         return {};
     }
-    print_job(answer.as_object());
+    print_job(*job);
     print_row("", "({} of them added)", amount.to_tokens());
     return {};
 }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "cli/api_json.hpp"
-#include "cli/api_request.hpp"
 #include "cli/inputs.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/ppm.hpp"
@@ -95,34 +93,27 @@ Result<Amount> data_cost(const ResolvedJob& job, const DataTerms& data) {
 
 }  // namespace
 
-Result<DataPrice> data_price(const std::string& url, const ResolvedJob& job) {
-    const auto record = fetch_dataset(url, job.dataset_root);
-    if (!record.ok()) return DataPrice{std::nullopt, record.error().message};
+Result<DataPrice> data_price(const client::ApiClient& api, const ResolvedJob& job) {
+    const auto record = api.dataset(job.dataset_root);
+    if (!record.ok()) {
+        if (record.error().code == ErrorCode::kMalformed) return record.error();
+        return DataPrice{std::nullopt, record.error().message};
+    }
     if (!*record && job.dataset) return DataPrice{DataTerms{}, {}, false};
     if (!*record)
         return DataPrice{std::nullopt, "dataset " + job.dataset_root.hex() + " is not registered"};
-    DataPrice out;
-    GYM_TRY(out.terms, data_terms_of(**record));
-    return out;
+    const registry::Dataset& dataset = (*record)->value;
+    return DataPrice{DataTerms{dataset.price_wei_per_mtoken, dataset.quality_ppm}};
 }
 
-Result<NetworkFee> network_fee(const std::string& url) {
-    const auto answer = api_get(url, "/v1/fee");
-    if (!answer.ok()) return NetworkFee{std::nullopt, std::nullopt, answer.error().message};
-    return api_json::read_answer("fee", [&] {
-        const boost::json::object& fee = answer->as_object();
-        NetworkFee out;
-        out.rates = FeeRates{api_json::number_of<std::uint32_t>(fee, "fee_ppm"),
-                             api_json::number_of<std::uint32_t>(fee, "burned_ppm")};
-        if (fee.at("cost_bound_ppm").is_null()) {
-            out.unknown = "the network's services have not published their rates yet";
-            return out;
-        }
-        const auto data = api_json::number_of<std::uint32_t>(fee, "data_bound_ppm");
-        out.bound = protocol::CostRates{api_json::number_of<std::uint64_t>(fee, "cost_bound_ppm"),
-                                        data < kPpm ? 0 : data - kPpm};
-        return out;
-    });
+Result<KnownFee> network_fee(const client::ApiClient& api) {
+    const auto fee = api.fee();
+    if (!fee.ok()) {
+        if (fee.error().code == ErrorCode::kMalformed) return fee.error();
+        return KnownFee{std::nullopt, std::nullopt, fee.error().message};
+    }
+    return KnownFee{fee->rates, fee->bound,
+                    fee->bound ? "" : "the network's services have not published their rates yet"};
 }
 
 Result<ResolvedJob> resolve_job_file(const fs::path& path) {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "data/dataset_client.hpp"
 #include "gym/blob/dataset.hpp"
+#include "gym/client/api_client.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -38,10 +38,10 @@ struct ResolvedJob {
 /// @errors kInvalidArgument for a key that cannot be replaced.
 Status agree_to_data_price(ResolvedJob& job, const Amount& price);
 
-/// What the network takes on top of what a job's work costs.
-struct FeeRates {
-    std::uint32_t fee_ppm = 0;
-    std::uint32_t burned_ppm = 0;  ///< of the fee
+/// What a job pays for the tokens that it consumes.
+struct DataTerms {
+    Amount price_wei_per_mtoken;
+    std::uint32_t quality_ppm = 0;
 };
 
 /// What the job's tokens cost; a file that nobody has registered costs nothing.
@@ -50,18 +50,18 @@ struct DataPrice {
     std::string unknown = {};  ///< why there are no terms
     bool registered = true;
 };
-/// Asks the gym-api at `url`; where none answers, the price is not known.
-/// @errors kMalformed for an answer that is none.
-[[nodiscard]] Result<DataPrice> data_price(const std::string& url, const ResolvedJob& job);
+/// Asks gym-api; without an answer the price is not known. @errors kMalformed for a wrong answer.
+[[nodiscard]] Result<DataPrice> data_price(const client::ApiClient& api, const ResolvedJob& job);
 
-struct NetworkFee {
-    std::optional<FeeRates> rates;
+/// The network's fee, as far as it is known.
+struct KnownFee {
+    std::optional<client::FeeRates> rates;
     std::optional<protocol::CostRates> bound;  ///< what a job may cost at the most
     std::string unknown = {};                  ///< why there are no rates, or no bound
 };
-/// Asks the gym-api at `url` for today's; where none answers, the fee is not known.
-/// @errors kMalformed for an answer that is none.
-[[nodiscard]] Result<NetworkFee> network_fee(const std::string& url);
+/// Asks gym-api for today's; without an answer it is not known. @errors kMalformed for a wrong
+/// answer.
+[[nodiscard]] Result<KnownFee> network_fee(const client::ApiClient& api);
 
 /// What a job will cost, by counting.
 struct JobQuote {

@@ -3,7 +3,7 @@
 #include <boost/json/serialize.hpp>
 #include <cstdio>
 
-#include "cli/answer_text.hpp"
+#include "cli/amount_text.hpp"
 #include "cli/rows.hpp"
 #include "data/dataset_print.hpp"
 
@@ -17,7 +17,7 @@ constexpr double kFlopsPerPflop = 1e15;
 }  // namespace
 
 json::object quote_json(const ResolvedJob& job, const JobQuote& quote, const DataPrice& data,
-                        const NetworkFee& fee) {
+                        const KnownFee& fee) {
     const auto known = [](bool is_known, auto&& value) {
         return is_known ? json::value(value()) : json::value(nullptr);
     };
@@ -67,7 +67,7 @@ void print_data(const ResolvedJob& job, const JobQuote& quote, const DataPrice& 
                   job.max_data_price_wei.to_tokens(), price.to_tokens());
 }
 
-void print_most(const ResolvedJob& job, const JobQuote& quote, const NetworkFee& fee) {
+void print_most(const ResolvedJob& job, const JobQuote& quote, const KnownFee& fee) {
     if (!quote.most_wei) {
         print_row("at most", "unknown: {}",
                   quote.data ? fee.unknown.c_str() : "the data's price is missing");
@@ -84,7 +84,7 @@ void print_most(const ResolvedJob& job, const JobQuote& quote, const NetworkFee&
 }  // namespace
 
 void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice& data,
-                 const NetworkFee& fee) {
+                 const KnownFee& fee) {
     const double pflop = std::strtod(quote.flops.to_string().c_str(), nullptr) / kFlopsPerPflop;
     print_row("job", "{}", job.name);
     print_row("dataset root", "{}", job.dataset_root.hex());
@@ -100,7 +100,7 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice&
     print_most(job, quote, fee);
 }
 
-void print_fee(const NetworkFee& fee) {
+void print_fee(const KnownFee& fee) {
     if (!fee.rates)
         print_row("fee", "unknown: {}", fee.unknown);
     else if (fee.rates->fee_ppm == 0)
@@ -110,94 +110,86 @@ void print_fee(const NetworkFee& fee) {
                   percent(fee.rates->fee_ppm), percent(fee.rates->burned_ppm));
 }
 
-void print_data_price(const json::object& dataset) {
+void print_data_price(const registry::Dataset& dataset) {
     print_row("data", "{} tokens per million tokens of text, quality {} ({}, {})",
-              tokens_of(dataset.at("price_wei_per_mtoken")),
-              percent(dataset.at("quality_ppm").to_number<std::uint64_t>()),
-              text_of(dataset, "name"), text_of(dataset, "licence"));
+              dataset.price_wei_per_mtoken.to_tokens(), percent(dataset.quality_ppm), dataset.name,
+              dataset.licence);
 }
 
-void print_job(const json::object& job) {
-    print_row("job", "{}", text_of(job, "id"));
-    print_row("name", "{}", text_of(job, "name"));
-    print_row("status", "{}", text_of(job, "status"));
-    if (!job.at("status_reason").is_null()) print_row("", "{}", text_of(job, "status_reason"));
-    if (!job.at("request").is_null()) {
-        const json::value& reason = job.at("request_reason");
-        print_row("", "asked to {}, not done yet{}", text_of(job, "request"),
-                  reason.is_null() ? "" : ": " + text_of(reason));
-    }
-    print_row("budget", "{} tokens", tokens_of(job.at("budget_wei")));
+void print_job(const client::Job& job) {
+    print_row("job", "{}", job.id.hex());
+    print_row("name", "{}", job.name);
+    print_row("status", "{}", to_string(job.status));
+    if (!job.status_reason.empty()) print_row("", "{}", job.status_reason);
+    if (!job.request.empty())
+        print_row("", "asked to {}, not done yet{}", job.request,
+                  job.request_reason.empty() ? "" : ": " + job.request_reason);
+    print_row("budget", "{} tokens", job.budget.to_tokens());
 }
 
-void print_job_line(const json::object& job) {
+void print_job_line(const client::Job& job) {
     std::string note;
-    if (!job.at("request").is_null())
-        note = "  (asked to " + text_of(job.at("request")) + ")";
-    else if (job.at("status") == "running" && job.at("rounds_done") == job.at("rounds"))
+    if (!job.request.empty())
+        note = "  (asked to " + job.request + ")";
+    else if (job.status == registry::JobStatus::kRunning && job.rounds_done == job.rounds)
         note = "  (settling)";
-    print_line("{}  {:<9}  {}/{} rounds  {}{}", text_of(job, "id"), text_of(job, "status"),
-               text_of(job, "rounds_done"), text_of(job, "rounds"), text_of(job, "name"), note);
+    print_line("{}  {:<9}  {}/{} rounds  {}{}", job.id.hex(), to_string(job.status),
+               job.rounds_done, job.rounds, job.name, note);
 }
 
-void print_round(const json::object& round, const json::object& job) {
-    print_line("round {} of {}  validation loss {:.4f}  commitments {}", text_of(round, "round"),
-               text_of(job, "rounds"), round.at("validation_loss").to_number<double>(),
-               text_of(round, "commitment_count"));
+void print_round(const client::JobRound& round, const client::Job& job) {
+    print_line("round {} of {}  validation loss {:.4f}  commitments {}", round.round, job.rounds,
+               *round.validation_loss,
+               round.commitment_count ? std::to_string(*round.commitment_count) : "-");
     std::fflush(stdout);
 }
 
-void print_fault(const json::object& unit) {
-    print_line("unit {}: {} (worker {})", text_of(unit, "state"), text_of(unit, "reason"),
-               text_of(unit, "worker"));
+void print_fault(const registry::Unit& unit) {
+    print_line("unit {}: {} (worker {})", protocol::to_string(unit.status.state),
+               unit.reason.empty() ? "-" : unit.reason, unit.worker.hex());
     std::fflush(stdout);
 }
 
-void print_waiting(const json::object& job) {
-    print_row("waiting for", "{}", text_of(job, "waiting_for"));
+void print_waiting(const client::JobDetail& job) {
+    print_row("waiting for", "{}", job.waiting_for);
     std::fflush(stdout);
 }
 
-void print_bill(const json::object& bill) {
+void print_bill(const client::JobBill& bill) {
     std::optional<Amount> total = Amount();
-    for (const json::value& item : bill.at("kinds").as_array()) {
-        const json::object& one = item.as_object();
+    for (const client::BillItem& item : bill.kinds) {
         std::string open;
-        if (one.at("pending_wei") != "0")
-            open = ", " + tokens_of(one.at("pending_wei")) + " pending";
-        if (one.at("unfunded_wei") != "0")
-            open += ", " + tokens_of(one.at("unfunded_wei")) + " waits for budget";
-        print_row(text_of(one, "kind"), "{} tokens, {} credits{}", tokens_of(one.at("posted_wei")),
-                  text_of(one, "credits"), open);
-        total = sum_of(total, amount_of(one.at("posted_wei")));
+        if (!item.pending.is_zero()) open = ", " + item.pending.to_tokens() + " pending";
+        if (!item.unfunded.is_zero())
+            open += ", " + item.unfunded.to_tokens() + " waits for budget";
+        print_row(rewards::to_string(item.kind), "{} tokens, {} credits{}", item.posted.to_tokens(),
+                  item.credits, open);
+        total = sum_of(total, item.posted);
     }
     print_row("in all", "{} tokens", tokens_text(total));
-    print_row("spent", "{} tokens", tokens_of(bill.at("spent_wei")));
+    print_row("spent", "{} tokens", bill.spent.to_tokens());
 }
 
-void print_job_detail(const json::object& job) {
+void print_job_detail(const client::JobDetail& job) {
     print_job(job);
-    if (!job.at("waiting_for").is_null()) print_waiting(job);
-    const json::object& cost = job.at("cost").as_object();
-    print_row("spent", "{} tokens (`gym job bill`)", tokens_of(cost.at("spent_wei")));
-    print_row(
-        "in its escrow", "{} tokens, {} of them reserved for units that are not final",
-        tokens_text(sum_of(amount_of(cost.at("left_wei")), amount_of(cost.at("reserved_wei")))),
-        tokens_of(cost.at("reserved_wei")));
-    if (!cost.at("committed_wei").is_null() && cost.at("committed_wei") != "0")
+    if (!job.waiting_for.empty()) print_waiting(job);
+    const client::JobCost& cost = job.cost;
+    print_row("spent", "{} tokens (`gym job bill`)", cost.spent.to_tokens());
+    print_row("in its escrow", "{} tokens, {} of them reserved for units that are not final",
+              tokens_text(sum_of(cost.left, cost.reserved)), cost.reserved.to_tokens());
+    if (cost.committed && !cost.committed->is_zero())
         print_row("still to pay", "at most {} tokens for the units under way",
-                  tokens_of(cost.at("committed_wei")));
-    if (cost.contains("refunded_wei") && cost.at("refunded_wei") != "0")
-        print_row("returned", "{} tokens to the owner", tokens_of(cost.at("refunded_wei")));
+                  cost.committed->to_tokens());
+    if (!cost.refunded.is_zero())
+        print_row("returned", "{} tokens to the owner", cost.refunded.to_tokens());
     std::string units;
-    for (const auto& item : job.at("units").as_object())
-        units +=
-            (units.empty() ? "" : ", ") + std::string(item.key()) + " " + text_of(item.value());
-    print_row("units", "{}", units.empty() ? "-" : units.c_str());
-    for (const json::value& round : job.at("round_list").as_array())
-        if (!round.as_object().at("validation_loss").is_null()) print_round(round.as_object(), job);
-    for (const json::value& unit : job.at("faults").as_array())
-        print_fault(unit.as_object());
+    for (const auto& [state, count] : job.units)
+        units += (units.empty() ? "" : ", ") + state + " " + std::to_string(count);
+    print_row("units", "{}", units.empty() ? "-" : units);
+    for (const auto& round : job.round_list)
+        if (round->validation_loss) print_round(*round, job);
+    for (const auto& unit : job.faults)
+        print_fault(*unit);
 }
 
 }  // namespace gym::app

@@ -4,25 +4,26 @@
 
 #include "job/job_file.hpp"
 
-/// What the job commands print for people. The objects are gym-api's answers (its openapi.json).
+/// What the job commands print for people.
 namespace gym::app {
 
 /// @param data, fee say why what is not in the quote is not known.
 [[nodiscard]] boost::json::object quote_json(const ResolvedJob& job, const JobQuote& quote,
-                                             const DataPrice& data, const NetworkFee& fee);
+                                             const DataPrice& data, const KnownFee& fee);
 void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice& data,
-                 const NetworkFee& fee);
+                 const KnownFee& fee);
 /// One line.
-void print_fee(const NetworkFee& fee);
+void print_fee(const KnownFee& fee);
 /// What the tokens of a registered dataset cost, in one line.
-void print_data_price(const boost::json::object& dataset);
-void print_job(const boost::json::object& job);
-void print_job_line(const boost::json::object& job);
-void print_job_detail(const boost::json::object& job);
-void print_bill(const boost::json::object& bill);
-void print_round(const boost::json::object& round, const boost::json::object& job);
+void print_data_price(const registry::Dataset& dataset);
+void print_job(const client::Job& job);
+void print_job_line(const client::Job& job);
+void print_job_detail(const client::JobDetail& job);
+void print_bill(const client::JobBill& bill);
+/// A line of a round that has a validation loss.
+void print_round(const client::JobRound& round, const client::Job& job);
 /// The line of what the job waits for, which must be there.
-void print_waiting(const boost::json::object& job);
-void print_fault(const boost::json::object& unit);
+void print_waiting(const client::JobDetail& job);
+void print_fault(const registry::Unit& unit);
 
 }  // namespace gym::app

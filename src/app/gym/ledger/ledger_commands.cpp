@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <memory>
 
-#include "cli/api_request.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/database_options.hpp"
 #include "cli/network_options.hpp"
@@ -188,10 +187,8 @@ Result<ledger::TransferProof> proof_of_database(const DatabaseOptions& options,
 /// Checked here: what nobody will accept is not worth keeping.
 Result<ledger::TransferProof> proof_of_api(const ApiOptions& options,
                                            const ledger::TransferId& id) {
-    GYM_TRY(const std::string key, options.key());
-    const std::string uuid = to_uuid(id);
-    GYM_TRY(const std::string text,
-            api_get_text(options.base_url(), "/v1/transfers/" + uuid + "/proof", key));
+    GYM_TRY(const client::ApiClient api, options.client_with_key());
+    GYM_TRY(const std::string text, api.transfer_proof(to_uuid(id)));
     auto proof = ledger::parse_proof(text);
     if (!proof.ok()) return proof.error().in("gym-api");
     if (proof->transfer.id != id)

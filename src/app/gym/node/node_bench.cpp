@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "cli/api_request.hpp"
 #include "cli/rows.hpp"
+#include "gym/client/api_client.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/engine/device.hpp"
 #include "gym/kernels/memory_bandwidth.hpp"
@@ -42,27 +42,12 @@ struct Bench {
     Amount wei_per_hour;  ///< with a price
 };
 
-Result<Amount> price_of(const json::value& job) {
-    const json::object* fields = job.if_object();
-    const json::value* price =
-        fields == nullptr ? nullptr : fields->if_contains("price_wei_per_pflop");
-    if (price == nullptr || !price->is_string())
-        return fail(ErrorCode::kMalformed, "gym-api lists a job without a price");
-    return Amount::parse(std::string_view(price->get_string()));
-}
-
 /// The median over the jobs that the API lists; nothing where there are none.
 Result<std::optional<Price>> market_price(const std::string& api) {
-    GYM_TRY(const json::value answer, api_get(api, "/v1/jobs"));
-    const json::value* jobs =
-        answer.is_object() ? answer.get_object().if_contains("jobs") : nullptr;
-    if (jobs == nullptr || !jobs->is_array())
-        return fail(ErrorCode::kMalformed, "gym-api's answer is not a list of jobs");
+    GYM_TRY(const auto jobs, client::ApiClient({.url = api, .key = {}}).jobs({}));
     std::vector<Amount> prices;
-    for (const json::value& job : jobs->get_array()) {
-        GYM_TRY(const Amount price, price_of(job));
-        prices.push_back(price);
-    }
+    for (const auto& job : jobs)
+        prices.push_back(job->price_wei_per_pflop);
     if (prices.empty()) return std::optional<Price>();
     std::ranges::sort(prices);
     const std::string source = "the median of " + std::to_string(prices.size()) + " jobs";

@@ -4,10 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "cli/answer_text.hpp"
-#include "cli/api_request.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/rows.hpp"
+#include "gym/client/api_client.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/node/doctor.hpp"
 #include "gym/node/registration.hpp"
@@ -100,28 +99,14 @@ json::object status_json(const records::NodeStatus& status) {
             {"recent_units", units_json(status.recent_units)}};
 }
 
-/// A member of the API's answer; null where there is none.
-const json::value& member_of(const json::object& object, const char* name) {
-    static const json::value kNull;
-    const json::value* value = object.if_contains(name);
-    return value == nullptr ? kNull : *value;
-}
-
-std::string tokens(const json::object& object, const char* name) {
-    return tokens_of(member_of(object, name));
-}
-
-void print_account(const json::object& account) {
+void print_account(const client::Account& account) {
     print_row("balance", "{} pending, {} available, {} payable, {} claimed",
-              tokens(account, "pending_wei"), tokens(account, "available_wei"),
-              tokens(account, "payable_wei"), tokens(account, "claimed_wei"));
-    const json::value* credits = account.if_contains("last_credits");
-    if (credits == nullptr || !credits->is_array() || credits->get_array().empty()) return;
-    const json::value& last = credits->get_array().front();
-    if (!last.is_object()) return;
-    const json::object& credit = last.get_object();
-    print_row("last credit", "{} for {}, {}", tokens(credit, "amount_wei"),
-              text_of(member_of(credit, "kind")), text_of(member_of(credit, "state")));
+              account.pending.to_tokens(), account.available.to_tokens(),
+              account.payable.to_tokens(), account.claimed.to_tokens());
+    if (account.last_credits.empty()) return;
+    const rewards::Receipt& last = account.last_credits.front();
+    print_row("last credit", "{} for {}, {}", last.credit.amount.to_tokens(),
+              rewards::to_string(last.credit.kind()), to_string(last.state));
 }
 
 void print_status(const records::NodeStatus& status) {
@@ -155,12 +140,12 @@ void print_status(const records::NodeStatus& status) {
             print_row(protocol::to_string(unit.status.state), "{}", unit.reason);
 }
 
-/// Empty without an API to ask.
-Result<json::object> account_of(const std::string& api, const Address& address) {
-    if (api.empty()) return json::object();
-    GYM_TRY(const json::value answer, api_get(api, "/v1/accounts/" + address.hex()));
-    if (answer.is_object()) return answer.get_object();
-    return fail(ErrorCode::kMalformed, "gym-api's answer is not an account");
+/// Absent without an API to ask.
+Result<std::optional<client::Answer<client::Account>>> account_of(const std::string& api,
+                                                                  const Address& address) {
+    if (api.empty()) return std::optional<client::Answer<client::Account>>();
+    GYM_TRY(auto account, client::ApiClient({.url = api, .key = {}}).account(address));
+    return std::optional(std::move(account));
 }
 
 Status status_command(const CliContext& context, const NodeOptions& options) {
@@ -173,14 +158,14 @@ Status status_command(const CliContext& context, const NodeOptions& options) {
     GYM_TRY(const auto coordinator, rpc::connect(client, std::move(key), clock));
     GYM_TRY(const records::NodeStatus status, coordinator->node_status(std::nullopt));
     // What the coordinator said is shown whether or not gym-api answers.
-    const Result<json::object> account = account_of(config.api, address);
+    const auto account = account_of(config.api, address);
     if (context.json) {
         json::object out = status_json(status);
-        if (!config.api.empty() && account.ok()) out["account"] = *account;
+        if (account.ok() && *account) out["account"] = (*account)->json;
         context.print_json(out);
     } else {
         print_status(status);
-        if (!config.api.empty() && account.ok()) print_account(*account);
+        if (account.ok() && *account) print_account((*account)->value);
     }
     if (!account.ok()) return account.error().in("balance");
     return {};

@@ -141,11 +141,11 @@ Result<rewards::EvidenceFindings> check_records(const AuditOptions& options,
                                                 const contracts::Deployment& contracts,
                                                 const std::vector<rewards::EpochFile>& files,
                                                 Findings& findings) {
-    const auto facts = make_api_facts(options.files.api.base_url());
+    const auto facts = make_api_facts(options.files.api.client());
     GYM_TRY(const auto deviations, rewards::check_facts(files, *facts));
     findings.add(deviations);
     const auto evidence =
-        make_audit_evidence(options.files.api.base_url(), client, contracts.commitment_log);
+        make_audit_evidence(options.files.api.client(), client, contracts.commitment_log);
     const auto domain = protocol::signing_domain(contracts.chain_id, contracts.commitment_log);
     GYM_TRY(auto found,
             rewards::check_evidence(domain, files, *facts, *evidence, SystemClock().now_ms()));

@@ -1,74 +1,25 @@
 #include "rewards/audit_evidence.hpp"
 
-#include <boost/json.hpp>
-
-#include "cli/api_json.hpp"
-#include "cli/api_request.hpp"
 #include "gym/contracts/commitment_log.hpp"
 
 namespace gym::app {
 namespace {
 
-namespace json = boost::json;
-using namespace api_json;
 using rewards::PublishedReport;
 using rewards::PublishedRound;
 
-constexpr std::size_t kPageItems = 1000;
-/// More than a round of the most slots has of anything, and a node is asked in two months.
-constexpr std::size_t kPagesMax = 1000;
-
-PublishedReport report_of(const json::object& object) {
-    PublishedReport out;
-    out.committed = fixed_of<Digest>(object, "committed");
-    protocol::Report& report = out.report;
-    report.unit = fixed_of<Digest>(object, "unit");
-    report.draw = number_of<std::uint32_t>(object, "draw");
-    report.verifier = fixed_of<Address>(object, "verifier");
-    report.records_root = fixed_of<Digest>(object, "records_root");
-    report.final_state_root = fixed_of<Digest>(object, "final_state_root");
-    report.delta_root = fixed_of<Digest>(object, "delta_root");
-    report.trace = fixed_of<Digest>(object, "trace");
-    report.challenge_signature = fixed_of<crypto::Signature>(object, "challenge_signature");
-    report.salt = fixed_of<Digest>(object, "salt");
-    return out;
-}
-
-protocol::PublishedChallenge challenge_of(const json::object& object) {
-    protocol::PublishedChallenge out;
-    out.challenge = {fixed_of<Digest>(object, "nonce"), number_of<UnixMs>(object, "issued_at_ms"),
-                     number_of<UnixMs>(object, "deadline_ms")};
-    if (!object.at("answered_at_ms").is_null())
-        out.answered_at_ms = number_of<UnixMs>(object, "answered_at_ms");
-    if (!object.at("signature").is_null())
-        out.signature = fixed_of<crypto::Signature>(object, "signature");
-    out.withdrawn = object.at("withdrawn").as_bool();
-    return out;
-}
-
 class AuditEvidence final : public rewards::EvidenceSource {
   public:
-    AuditEvidence(std::string url, chain::ChainClient& client, const Address& log)
-        : url_(std::move(url)), client_(client), log_(log) {}
+    AuditEvidence(client::ApiClient api, chain::ChainClient& client, const Address& log)
+        : api_(std::move(api)), client_(client), log_(log) {}
 
     Result<PublishedRound> round(const Digest& job_id, std::uint64_t round) override {
-        const std::string path = path_of(job_id, round);
-        GYM_TRY(const json::value answer, api_get(url_, path));
+        GYM_TRY(const client::PublishedRound published, api_.round(job_id, round));
         PublishedRound out;
-        GYM_TRY(out, read_answer("round", [&] {
-                    const json::object& object = answer.as_object();
-                    PublishedRound read;
-                    read.record = bytes_of(object, "record");
-                    if (!object.at("beacon_block").is_null())
-                        read.beacon_block = number_of(object, "beacon_block");
-                    if (!object.at("aggregate").is_null())
-                        read.aggregate = bytes_of(object, "aggregate");
-                    return read;
-                }));
-        GYM_TRY(out.commitments,
-                list<Bytes>(path + "/commitments?", "commitments", [](const json::object& object) {
-                    return bytes_of(object, "commitment");
-                }));
+        out.record = published.record;
+        out.aggregate = published.aggregate;
+        out.beacon_block = published.beacon_block.value_or(0);
+        GYM_TRY(out.commitments, api_.commitments(job_id, round));
         return out;
     }
 
@@ -88,53 +39,30 @@ class AuditEvidence final : public rewards::EvidenceSource {
 
     Result<std::vector<PublishedReport>> reports(const Digest& job_id,
                                                  std::uint64_t round) override {
-        return list<PublishedReport>(path_of(job_id, round) + "/reports?", "reports", report_of);
+        GYM_TRY(const auto reports, api_.reports(job_id, round));
+        std::vector<PublishedReport> out;
+        for (const registry::PublishedReport& one : reports)
+            out.push_back({one.committed, one.report});
+        return out;
     }
 
     Result<std::vector<protocol::PublishedChallenge>> challenges(
         const Address& node, const rewards::UptimeSpan& span) override {
-        return list<protocol::PublishedChallenge>(
-            "/v1/nodes/" + node.hex() + "/challenges?from_ms=" + std::to_string(span.from_ms) +
-                "&to_ms=" + std::to_string(span.to_ms) + "&",
-            "challenges", challenge_of);
+        return api_.challenges(node, span.from_ms, span.to_ms);
     }
 
   private:
-    static std::string path_of(const Digest& job_id, std::uint64_t round) {
-        return "/v1/jobs/" + job_id.hex() + "/rounds/" + std::to_string(round);
-    }
-
-    /// All pages of a list; `path` ends where parameters go on.
-    template <class T, class Read>
-    Result<std::vector<T>> list(const std::string& path, const char* name, Read&& read) {
-        std::vector<T> out;
-        for (std::size_t page = 0; page < kPagesMax; ++page) {
-            GYM_TRY(const json::value answer,
-                    api_get(url_, path + "offset=" + std::to_string(page * kPageItems) +
-                                      "&limit=" + std::to_string(kPageItems)));
-            GYM_TRY(const std::size_t count, read_answer(name, [&] {
-                        const json::array& items = answer.as_object().at(name).as_array();
-                        for (const json::value& item : items)
-                            out.push_back(read(item.as_object()));
-                        return items.size();
-                    }));
-            if (count < kPageItems) return out;
-        }
-        return fail(ErrorCode::kOutOfRange,
-                    "gym-api has more " + std::string(name) + " than a round can have");
-    }
-
-    const std::string url_;
+    const client::ApiClient api_;
     chain::ChainClient& client_;
     const contracts::CommitmentLog log_;
 };
 
 }  // namespace
 
-std::unique_ptr<rewards::EvidenceSource> make_audit_evidence(std::string api_url,
+std::unique_ptr<rewards::EvidenceSource> make_audit_evidence(client::ApiClient api,
                                                              chain::ChainClient& client,
                                                              const Address& commitment_log) {
-    return std::make_unique<AuditEvidence>(std::move(api_url), client, commitment_log);
+    return std::make_unique<AuditEvidence>(std::move(api), client, commitment_log);
 }
 
 }  // namespace gym::app

@@ -7,8 +7,6 @@
 #include <memory>
 #include <thread>
 
-#include "cli/api_json.hpp"
-#include "cli/api_request.hpp"
 #include "cli/chain_sender.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/network_options.hpp"
@@ -43,42 +41,29 @@ struct Payable {
     contracts::Claim claim;
 };
 
-Result<Payable> payable_of(const json::value& answer, const contracts::Deployment& contracts) {
-    const auto payable = api_json::read_answer("claim's proof", [&] {
-        const json::object& proof = answer.as_object();
-        const auto distributor = api_json::fixed_of<Address>(proof, "distributor");
-        if (distributor != contracts.distributor ||
-            api_json::number_of(proof, "chain_id") != contracts.chain_id)
-            return Result<Payable>(
-                fail(ErrorCode::kMismatch, "gym-api's proof is for the distributor " +
-                                               distributor.hex() + ", the deployment has " +
-                                               contracts.distributor.hex()));
-        Payable out;
-        out.epoch = api_json::number_of(proof, "epoch");
-        out.claim.earner = api_json::fixed_of<Address>(proof, "earner");
-        out.claim.cumulative = api_json::amount_of(proof, "cumulative_wei");
-        const json::array& nodes = proof.at("proof").as_array();
-        if (nodes.size() > kProofLengthMax)
-            return Result<Payable>(fail(ErrorCode::kMalformed, "gym-api's proof is too long"));
-        for (const json::value& node : nodes)
-            out.claim.proof.push_back(api_json::take(Digest::parse(std::string(node.as_string()))));
-        return Result<Payable>(std::move(out));
-    });
-    if (!payable.ok()) return payable.error();
-    return *payable;
+Result<Payable> payable_of(const client::ClaimProof& proof,
+                           const contracts::Deployment& contracts) {
+    if (proof.distributor != contracts.distributor || proof.chain_id != contracts.chain_id)
+        return fail(ErrorCode::kMismatch, "gym-api's proof is for the distributor " +
+                                              proof.distributor.hex() + ", the deployment has " +
+                                              contracts.distributor.hex());
+    if (proof.proof.proof.size() > kProofLengthMax)
+        return fail(ErrorCode::kMalformed, "gym-api's proof is too long");
+    return Payable{
+        proof.proof.epoch, {}, {proof.earner, proof.proof.cumulative, proof.proof.proof}};
 }
 
 Result<Payable> fetch_payable(const ClaimOptions& options, const contracts::Deployment& contracts,
                               const Address& earner) {
-    const auto reply = api_get(options.api.base_url(), "/v1/rewards/" + earner.hex() + "/proof");
-    if (!reply.ok() && reply.error().code == ErrorCode::kNotFound)
+    const auto proof = options.api.client().claim_proof(earner);
+    if (!proof.ok() && proof.error().code == ErrorCode::kNotFound)
         return fail(ErrorCode::kNotFound,
                     "nothing to claim for " + earner.hex() +
                         " yet: no payout root on chain pays it. `gym rewards show --address " +
                         earner.hex() + "` shows which credits are pending, posted or payable (" +
-                        reply.error().message + ")");
-    GYM_TRY(const json::value answer, reply);
-    GYM_TRY(Payable payable, payable_of(answer, contracts));
+                        proof.error().message + ")");
+    if (!proof.ok()) return proof.error();
+    GYM_TRY(Payable payable, payable_of(*proof, contracts));
     if (payable.claim.earner != earner)
         return fail(ErrorCode::kMismatch, "gym-api sent a proof of another earner");
     return payable;

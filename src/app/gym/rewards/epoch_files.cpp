@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "cli/api_request.hpp"
 #include "gym/common/file.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
 
@@ -42,8 +41,7 @@ Result<NamedFile> fetch_epoch_file(const EpochFileOptions& options, std::uint64_
     const std::string name = "epoch-" + std::to_string(epoch) + ".json";
     std::string text;
     if (options.folder.empty()) {
-        GYM_TRY(text, api_get_text(options.api.base_url(),
-                                   "/v1/epochs/" + std::to_string(epoch) + "/file"));
+        GYM_TRY(text, options.api.client().epoch_file(epoch));
     } else {
         GYM_TRY(const Bytes bytes, read_file(std::filesystem::path(options.folder) / name));
         text.assign(bytes.begin(), bytes.end());

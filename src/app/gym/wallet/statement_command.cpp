@@ -9,9 +9,6 @@
 #include <optional>
 #include <string>
 
-#include "cli/answer_text.hpp"
-#include "cli/api_json.hpp"
-#include "cli/api_request.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/network_options.hpp"
 #include "cli/rows.hpp"
@@ -22,7 +19,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint64_t kPageMax = 1000;      // gym-api's
 constexpr std::uint64_t kLinesMax = 100'000;  // an answer in memory
 constexpr std::size_t kJobDigits = 10;        // enough for `gym job show`
 
@@ -34,91 +30,43 @@ struct StatementOptions {
     std::optional<std::uint64_t> before;
 };
 
-/// Transfers in gym-api's form, and where the next older one is, if there may be one.
-struct Statement {
-    json::array lines;
-    std::optional<std::uint64_t> next_before;
-};
-
-std::string text(const json::object& object, const char* key) {
-    return api_json::text_of(object, key);
-}
-
-/// Adds a page of at most `wanted` lines. Pages get older, so that there is an end.
-Status add_page(const json::value& page, std::uint64_t wanted, Statement& out) {
-    GYM_TRY(const Statement read, api_json::read_answer("statement", [&] {
-                const json::object& object = page.as_object();
-                Statement one;
-                one.lines = object.at("transfers").as_array();
-                if (!object.at("next_before").is_null())
-                    one.next_before = api_json::number_of(object, "next_before");
-                return one;
-            }));
-    const bool is_older =
-        !read.next_before || !out.next_before || *read.next_before < *out.next_before;
-    if (read.lines.size() > wanted || (read.lines.empty() && read.next_before) || !is_older)
-        return fail(ErrorCode::kMalformed,
-                    "gym-api's statement has no end, or more lines than requested");
-    out.lines.insert(out.lines.end(), read.lines.begin(), read.lines.end());
-    out.next_before = read.next_before;
-    return {};
-}
-
-Result<Statement> fetch(const StatementOptions& options) {
+Result<client::Statement> fetch(const StatementOptions& options) {
     GYM_TRY(const Address address, asked_address(options.address, options.keys));
-    GYM_TRY(const std::string key, options.api.key());
-    Statement out;
-    out.next_before = options.before;
-    do {
-        const std::uint64_t wanted = std::min(kPageMax, options.limit - out.lines.size());
-        std::string path =
-            "/v1/accounts/" + address.hex() + "/transfers?limit=" + std::to_string(wanted);
-        if (out.next_before) path += "&before=" + std::to_string(*out.next_before);
-        GYM_TRY(const json::value page, api_get(options.api.base_url(), path, key));
-        GYM_CHECK(add_page(page, wanted, out));
-    } while (out.next_before && out.lines.size() < options.limit);
-    return out;
+    GYM_TRY(const client::ApiClient api, options.api.client_with_key());
+    return api.statement(address, options.limit, options.before);
 }
 
 /// "available", "escrow of job 0x12345678", "earned of 0x..".
-std::string name_of(const json::object& side) {
-    const std::string owner = text(side, "owner");
-    std::string name = text(side, "kind");
+std::string name_of(const client::AccountSide& side) {
     constexpr std::string_view kJob = "job:";
-    if (owner.starts_with(kJob)) return name + " of job " + owner.substr(kJob.size(), kJobDigits);
-    if (!side.at("own").as_bool() && owner != "system") name += " of " + owner;
-    return name;
+    if (side.owner.starts_with(kJob))
+        return side.kind + " of job " + side.owner.substr(kJob.size(), kJobDigits);
+    return side.kind + (side.own || side.owner == "system" ? "" : " of " + side.owner);
 }
 
-void print_line(const json::object& line) {
-    const std::string direction = text(line, "direction"), state = text(line, "state");
+void print_transfer(const client::Transfer& line) {
     std::string note;
-    if (state != "posted") note = "  " + state;
-    if (!line.at("sealed").as_bool()) note += "  not sealed yet";
-    std::printf(
-        "%s  %s  %s%s tokens  %s -> %s  %s%s\n",
-        utc_text(line.at("at_ms").to_number<UnixMs>()).c_str(), text(line, "id").c_str(),
-        direction == "in"    ? "+"
-        : direction == "out" ? "-"
-                             : "",
-        tokens_of(line.at("amount_wei")).c_str(), name_of(line.at("from").as_object()).c_str(),
-        name_of(line.at("to").as_object()).c_str(), text(line, "reason").c_str(), note.c_str());
+    if (line.state != "posted") note = "  " + line.state;
+    if (!line.sealed) note += "  not sealed yet";
+    const char* const sign = line.direction == "in" ? "+" : line.direction == "out" ? "-" : "";
+    print_line("{}  {}  {}{} tokens  {} -> {}  {}{}", utc_text(line.at), line.id, sign,
+               line.amount.to_tokens(), name_of(line.from), name_of(line.to), line.reason, note);
 }
 
 Status statement(const CliContext& context, const StatementOptions& options) {
-    GYM_TRY(Statement found, fetch(options));
+    GYM_TRY(const client::Statement found, fetch(options));
     if (context.json) {
-        context.print_json({{"transfers", std::move(found.lines)},
+        json::array lines;
+        for (const auto& line : found.transfers)
+            lines.push_back(line.json);
+        context.print_json({{"transfers", std::move(lines)},
                             {"next_before", found.next_before ? json::value(*found.next_before)
                                                               : json::value(nullptr)}});
         return {};
     }
-    GYM_CHECK(api_json::read_answer("statement", [&] {
-        for (const json::value& line : found.lines)
-            print_line(line.as_object());
-        return true;
-    }));
-    if (found.lines.empty()) std::printf("no transfers\n");
+    for (const auto& line : found.transfers)
+        print_transfer(*line);
+    if (found.transfers.empty()) print_line("no transfers");
     if (found.next_before) print_row("older transfers", "--before {}", *found.next_before);
     return {};
 }

@@ -4,8 +4,6 @@
 #include <cstdio>
 #include <memory>
 
-#include "cli/answer_text.hpp"
-#include "cli/api_request.hpp"
 #include "cli/chain_sender.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/network_options.hpp"
@@ -60,8 +58,12 @@ Status show_wallet(const CliContext& context, const WalletOptions& options) {
     return {};
 }
 
-/// What the address holds itself, outside of our contracts.
-Status add_chain_balances(const ChainOptions& options, const Address& address, json::object& out) {
+/// What the address holds itself, outside of the ledger.
+struct ChainBalances {
+    Amount tokens, stake_active, stake_thawing, ether;
+};
+
+Result<ChainBalances> chain_balances(const ChainOptions& options, const Address& address) {
     GYM_TRY(const contracts::Deployment contracts, options.contracts());
     GYM_TRY(const std::string url, options.rpc_url());
     GYM_TRY(const auto client, chain::make_http_client(url));
@@ -69,37 +71,48 @@ Status add_chain_balances(const ChainOptions& options, const Address& address, j
     GYM_TRY(const Amount tokens, token.balance_of(*client, address));
     GYM_TRY(const Amount ether, client->balance(address, chain::BlockTag::kLatest));
     GYM_TRY(const auto stake, contracts::Stake(contracts.stake).stake_of(*client, address));
-    out["wallet_wei"] = tokens.to_string();
-    out["stake_active_wei"] = stake.active.to_string();
-    out["stake_thawing_wei"] = stake.thawing.to_string();
-    out["gas_wei"] = ether.to_string();
-    return {};
+    return ChainBalances{tokens, stake.active, stake.thawing, ether};
+}
+
+void print_balance(const Address& address, const client::Account& account,
+                   const std::optional<ChainBalances>& chain) {
+    const auto row = [](const char* label, const Amount& amount) {
+        print_row(label, "{} tokens", amount.to_tokens());
+    };
+    print_row("address", "{}", crypto::to_checksum(address));
+    row("available", account.available);
+    row("in own jobs", account.escrowed);
+    row("withdrawing", account.withdrawing);
+    row("pending rewards", account.pending);
+    row("earned", account.earned);
+    row("payable, ever", account.payable);
+    row("claimed, ever", account.claimed);
+    if (!chain) return;
+    row("staked", chain->stake_active);
+    row("stake, thawing", chain->stake_thawing);
+    row("in the wallet", chain->tokens);
+    print_row("for gas", "{} ETH", chain->ether.to_tokens());
 }
 
 Status balance(const CliContext& context, const WalletOptions& options) {
     GYM_TRY(const Address address, asked_address(options.address, options.keys));
-    GYM_TRY(const json::value answer,
-            api_get(options.api.base_url(), "/v1/accounts/" + address.hex()));
-    json::object out = answer.as_object();
-    const bool with_chain = options.chain.contracts().ok();
-    if (with_chain) GYM_CHECK(add_chain_balances(options.chain, address, out));
-    if (context.json) {
-        context.print_json(out);
+    GYM_TRY(const auto account, options.api.client().account(address));
+    std::optional<ChainBalances> chain;
+    if (options.chain.contracts().ok()) {
+        GYM_TRY(chain, chain_balances(options.chain, address));
+    }
+    if (!context.json) {
+        print_balance(address, *account, chain);
         return {};
     }
-    print_row("address", "{}", crypto::to_checksum(address));
-    for (const auto& [label, key] : {std::pair{"available", "available_wei"},
-                                     {"in own jobs", "escrowed_wei"},
-                                     {"withdrawing", "withdrawing_wei"},
-                                     {"pending rewards", "pending_wei"},
-                                     {"earned", "earned_wei"},
-                                     {"payable, ever", "payable_wei"},
-                                     {"claimed, ever", "claimed_wei"},
-                                     {"staked", "stake_active_wei"},
-                                     {"stake, thawing", "stake_thawing_wei"},
-                                     {"in the wallet", "wallet_wei"}})
-        if (out.contains(key)) print_row(label, "{} tokens", tokens_of(out.at(key)));
-    if (with_chain) print_row("for gas", "{} ETH", tokens_of(out.at("gas_wei")));
+    json::object out = account.json;
+    if (chain) {
+        out["wallet_wei"] = chain->tokens.to_string();
+        out["stake_active_wei"] = chain->stake_active.to_string();
+        out["stake_thawing_wei"] = chain->stake_thawing.to_string();
+        out["gas_wei"] = chain->ether.to_string();
+    }
+    context.print_json(out);
     return {};
 }
 

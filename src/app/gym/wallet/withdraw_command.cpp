@@ -7,8 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "cli/api_json.hpp"
-#include "cli/api_request.hpp"
+#include "cli/amount_text.hpp"
 #include "cli/chain_sender.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/rows.hpp"
@@ -63,15 +62,10 @@ Result<Pending> pending_of(const ChainSender& sender) {
 std::optional<Free> free_of(const ApiOptions& api, const Address& owner) {
     const auto url = api.named_url();
     if (!url) return std::nullopt;
-    const auto answer = api_get(*url, "/v1/accounts/" + owner.hex());
-    if (!answer.ok()) return std::nullopt;
-    const auto books = api_json::read_answer("owner's account", [&] {
-        const json::object& account = answer->as_object();
-        const auto amount = [&](const char* key) { return api_json::amount_of(account, key); };
-        return Free{api_json::take(amount("available_wei").plus(amount("withdrawing_wei"))),
-                    amount("escrowed_wei")};
-    });
-    return books.ok() ? std::optional(*books) : std::nullopt;
+    const auto account = client::ApiClient({.url = *url, .key = {}}).account(owner);
+    if (!account.ok()) return std::nullopt;
+    const auto free = sum_of((*account)->available, (*account)->withdrawing);
+    return free ? std::optional(Free{*free, (*account)->escrowed}) : std::nullopt;
 }
 
 std::string time_text(std::uint64_t unix_s) {

@@ -1,0 +1,372 @@
+#include "gym/client/api_client.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cctype>
+
+#include "gym/common/json_fields.hpp"
+#include "gym/common/printable.hpp"
+#include "gym/db/database.hpp"
+#include "gym/http/connection.hpp"
+#include "read_records.hpp"
+
+namespace gym::client {
+namespace {
+
+namespace json = boost::json;
+using http::Reply;
+
+constexpr std::uint32_t kTimeoutMs = 10'000;
+/// Of one upload: the server compares a hundred million tokens with all others in this time.
+constexpr std::uint32_t kUploadTimeoutMs = 180'000;
+constexpr std::uint64_t kReplyBytesMax = 256U << 20;  // an epoch file of a large network
+/// More than a round of the most slots has of anything, and a node is asked in two months.
+constexpr std::size_t kPagesMax = 1000;
+
+ErrorCode code_of(unsigned status) {
+    switch (status) {
+        case 400:
+        case 422:
+            return ErrorCode::kInvalidArgument;
+        case 401:
+            return ErrorCode::kUnauthenticated;
+        case 402:
+            return ErrorCode::kInsufficientFunds;
+        case 403:
+            return ErrorCode::kPermissionDenied;
+        case 404:
+            return ErrorCode::kNotFound;
+        case 409:
+            return ErrorCode::kConflict;
+        case 502:
+        case 503:
+        case 504:
+            return ErrorCode::kUnavailable;
+        default:
+            return ErrorCode::kInternal;
+    }
+}
+
+/// The author of a text that gym-api shows must not control the reader's terminal.
+void drop_controls(json::value& value) {
+    if (auto* text = value.if_string()) {
+        if (!is_printable(*text)) *text = without_controls(*text);
+    } else if (auto* list = value.if_array()) {
+        for (json::value& item : *list)
+            drop_controls(item);
+    } else if (auto* object = value.if_object()) {
+        for (auto& member : *object)
+            drop_controls(member.value());
+    }
+}
+
+/// Title and detail of a problem (RFC 9457).
+Error problem_of(const Reply& reply) {
+    json::error_code code;
+    const json::value body = json::parse(reply.body, code);
+    std::string reason = "status " + std::to_string(reply.status);
+    for (const char* field : {"title", "detail"}) {
+        const auto* value = body.is_object() ? body.get_object().if_contains(field) : nullptr;
+        if (value != nullptr && value->is_string())
+            reason += ": " + without_controls(value->get_string());
+    }
+    return fail(code_of(reply.status), "gym-api: " + reason);
+}
+
+/// The body of a success.
+Result<std::string> exchange(const std::string& url, http::Request request,
+                             std::uint32_t timeout_ms) {
+    const auto parsed = http::parse_url(url);
+    if (!parsed.ok()) return parsed.error().in("gym-api");
+    request.headers.emplace_back("Accept", "application/json");
+    request.headers.emplace_back("Connection", "close");
+    auto reply = http::Connection::create(*parsed, {.peer = "gym-api",
+                                                    .timeout_ms = timeout_ms,
+                                                    .reply_bytes_max = kReplyBytesMax})
+                     ->exchange(request);
+    if (!reply.ok()) {
+        Error error = reply.error();
+        if (error.code == ErrorCode::kUnavailable)
+            error.message += "; name another gym-api with --api or GYM_API";
+        return error;
+    }
+    if (reply->status < 200 || reply->status >= 300) return problem_of(*reply);
+    return std::move(reply->body);
+}
+
+/// What `read` makes of an answer that is a JSON object.
+template <class Read>
+auto read_body(const std::string& where, const std::string& body, Read&& read)
+    -> Result<std::decay_t<decltype(read(std::declval<const json::object&>()))>> {
+    const std::string source = "gym-api's answer to " + where;
+    json::error_code code;
+    json::value value = json::parse(body, code);
+    if (code) return fail(ErrorCode::kMalformed, source + " is not JSON");
+    if (!value.is_object()) return fail(ErrorCode::kMalformed, source + " is not a JSON object");
+    drop_controls(value);
+    try {
+        return read(value.get_object());
+    } catch (const std::exception& error) {
+        return fail(ErrorCode::kMalformed, source + ": " + error.what());
+    }
+}
+
+/// A reader of the list `name` in an answer.
+template <class Read>
+auto list_in(const char* name, Read read) {
+    return [name, read](const json::object& object) {
+        return json_fields::list_of(object, name, read);
+    };
+}
+
+/// Percent-encodes all but letters, digits and "-._".
+std::string encode_query(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+        const bool plain =
+            std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '_';
+        const auto byte = static_cast<std::uint8_t>(c);
+        out += plain ? std::string(1, c) : "%" + to_hex(ByteView(&byte, 1));
+    }
+    return out;
+}
+
+std::string query_of(const ListPage& page) {
+    return "?limit=" + std::to_string(page.limit) +
+           (page.offset == 0 ? "" : "&offset=" + std::to_string(page.offset)) +
+           (page.owner.empty() ? "" : "&owner=" + encode_query(page.owner));
+}
+
+std::string path_of_round(const Digest& job, std::uint64_t round) {
+    return "/v1/jobs/" + job.hex() + "/rounds/" + std::to_string(round);
+}
+
+/// Adds a page of at most `wanted` lines. Pages get older, so that there is an end.
+Status add_page(Statement page, std::uint64_t wanted, Statement& out) {
+    const bool is_older =
+        !page.next_before || !out.next_before || *page.next_before < *out.next_before;
+    if (page.transfers.size() > wanted || (page.transfers.empty() && page.next_before) || !is_older)
+        return fail(ErrorCode::kMalformed,
+                    "gym-api's statement has no end, or more lines than requested");
+    out.transfers.insert(out.transfers.end(), std::make_move_iterator(page.transfers.begin()),
+                         std::make_move_iterator(page.transfers.end()));
+    out.next_before = page.next_before;
+    return {};
+}
+
+}  // namespace
+
+struct ApiClient::Post {
+    std::string path;
+    std::string content_type = "application/json";
+    std::string body = {};
+    std::string idempotency_key = {};
+    std::uint32_t timeout_ms = kTimeoutMs;
+    bool repeatable = true;
+};
+
+ApiClient::ApiClient(ApiOptions options) : options_(std::move(options)) {}
+
+Result<std::string> ApiClient::get_text(const std::string& path) const {
+    http::Request request{.target = path};
+    if (!options_.key.empty())
+        request.headers.emplace_back("Authorization", "Bearer " + options_.key);
+    return db::with_retry([&] { return exchange(options_.url, request, kTimeoutMs); },
+                          options_.retry_for);
+}
+
+template <class Read>
+auto ApiClient::get(const std::string& path, Read&& read) const {
+    using Value = std::decay_t<decltype(read(std::declval<const json::object&>()))>;
+    const auto body = get_text(path);
+    if (!body.ok()) return Result<Value>(body.error());
+    return read_body("GET " + options_.url + path, *body, read);
+}
+
+/// All pages of a list.
+template <class Read>
+auto ApiClient::get_pages(const std::string& path, const char* name, Read&& read) const {
+    using Item = std::decay_t<decltype(read(std::declval<const json::object&>()))>;
+    std::vector<Item> out;
+    for (std::size_t page = 0; page < kPagesMax; ++page) {
+        auto items = get(path + (path.find('?') == std::string::npos ? "?" : "&") +
+                             "offset=" + std::to_string(page * std::size_t{kPageItemsMax}) +
+                             "&limit=" + std::to_string(kPageItemsMax),
+                         list_in(name, read));
+        if (!items.ok()) return Result<std::vector<Item>>(items.error());
+        out.insert(out.end(), items->begin(), items->end());
+        if (items->size() < kPageItemsMax) return Result<std::vector<Item>>(std::move(out));
+    }
+    return Result<std::vector<Item>>(
+        fail(ErrorCode::kOutOfRange,
+             "gym-api has more " + std::string(name) + " than a round can have"));
+}
+
+template <class Read>
+auto ApiClient::post(const Post& post, Read&& read) const {
+    using Value = std::decay_t<decltype(read(std::declval<const json::object&>()))>;
+    http::Request request{.method = "POST", .target = post.path, .body = post.body};
+    request.headers = {{"Content-Type", post.content_type},
+                       {"Authorization", "Bearer " + options_.key}};
+    if (!post.idempotency_key.empty())
+        request.headers.emplace_back("Idempotency-Key", post.idempotency_key);
+    const auto body =
+        db::with_retry([&] { return exchange(options_.url, request, post.timeout_ms); },
+                       post.repeatable ? options_.retry_for : std::chrono::milliseconds(0));
+    if (!body.ok()) return Result<Value>(body.error());
+    return read_body("POST " + options_.url + post.path, *body, read);
+}
+
+Status ApiClient::check_health() const {
+    const auto answer = get_text("/healthz");
+    return answer.ok() ? Status() : Status(answer.error());
+}
+
+Result<Network> ApiClient::network() const {
+    return get("/v1/network", read_network);
+}
+
+Result<NetworkFee> ApiClient::fee() const {
+    return get("/v1/fee", read_fee);
+}
+
+Result<Answer<Account>> ApiClient::account(const Address& address) const {
+    return get("/v1/accounts/" + address.hex(), with_json(read_account));
+}
+
+Result<Statement> ApiClient::statement(const Address& address, std::uint64_t limit,
+                                       std::optional<std::uint64_t> before) const {
+    Statement out;
+    out.next_before = before;
+    do {
+        const std::uint64_t wanted =
+            std::min<std::uint64_t>(kPageItemsMax, limit - out.transfers.size());
+        std::string path =
+            "/v1/accounts/" + address.hex() + "/transfers?limit=" + std::to_string(wanted);
+        if (out.next_before) path += "&before=" + std::to_string(*out.next_before);
+        auto page = get(path, [](const json::object& object) {
+            return Statement{
+                json_fields::list_of(object, "transfers", with_json(read_transfer)),
+                json_fields::null_or(object, "next_before", json_fields::number_of<std::uint64_t>)};
+        });
+        if (!page.ok()) return page.error();
+        GYM_CHECK(add_page(*std::move(page), wanted, out));
+    } while (out.next_before && out.transfers.size() < limit);
+    return out;
+}
+
+Result<Answer<rewards::Receipt>> ApiClient::receipt(const std::string& id) const {
+    return get("/v1/receipts/" + id, with_json(read_receipt));
+}
+
+Result<AnswerList<rewards::Receipt>> ApiClient::unit_credits(const std::string& unit) const {
+    return get("/v1/units/" + unit + "/credits", list_in("credits", with_json(read_receipt)));
+}
+
+Result<ClaimProof> ApiClient::claim_proof(const Address& earner) const {
+    return get("/v1/rewards/" + earner.hex() + "/proof", read_claim_proof);
+}
+
+Result<std::string> ApiClient::epoch_file(std::uint64_t epoch) const {
+    return get_text("/v1/epochs/" + std::to_string(epoch) + "/file");
+}
+
+Result<std::string> ApiClient::transfer_proof(const std::string& uuid) const {
+    return get_text("/v1/transfers/" + uuid + "/proof");
+}
+
+Result<Answer<JobDetail>> ApiClient::job(const Digest& id) const {
+    return get("/v1/jobs/" + id.hex(), with_json(read_job_detail));
+}
+
+Result<AnswerList<Job>> ApiClient::jobs(const ListPage& page) const {
+    return get("/v1/jobs" + query_of(page), list_in("jobs", with_json(read_job)));
+}
+
+Result<Answer<JobBill>> ApiClient::bill(const Digest& job) const {
+    return get("/v1/jobs/" + job.hex() + "/bill", with_json(read_bill));
+}
+
+Result<Answer<Job>> ApiClient::submit_job(const std::string& yaml,
+                                          const std::string& idempotency_key, bool again) const {
+    return post({.path = again ? "/v1/jobs?again=1" : "/v1/jobs",
+                 .content_type = "application/yaml",
+                 .body = yaml,
+                 .idempotency_key = idempotency_key},
+                with_json(read_job));
+}
+
+Result<Answer<Job>> ApiClient::fund_job(const Digest& job, const Amount& amount,
+                                        const std::string& idempotency_key) const {
+    return post({.path = "/v1/jobs/" + job.hex() + "/budget",
+                 .body = json::serialize(json::object{{"amount_wei", amount.to_string()}}),
+                 .idempotency_key = idempotency_key},
+                with_json(read_job));
+}
+
+Result<Answer<Job>> ApiClient::ask_job(const Digest& job, const std::string& verb) const {
+    return post({.path = "/v1/jobs/" + job.hex() + "/" + verb, .repeatable = false},
+                with_json(read_job));
+}
+
+Result<std::optional<Answer<registry::Dataset>>> ApiClient::dataset(const Digest& root) const {
+    auto answer = get("/v1/datasets/" + root.hex(), with_json(read_dataset));
+    if (answer.ok()) return std::optional(*std::move(answer));
+    if (answer.error().code == ErrorCode::kNotFound)
+        return std::optional<Answer<registry::Dataset>>();
+    return answer.error();
+}
+
+Result<AnswerList<registry::Dataset>> ApiClient::datasets(const ListPage& page) const {
+    return get("/v1/datasets" + query_of(page), list_in("datasets", with_json(read_dataset)));
+}
+
+Result<Answer<registry::Dataset>> ApiClient::register_dataset(const blob::Dataset& dataset,
+                                                              const DatasetTerms& terms) const {
+    const Bytes file = dataset.encode();
+    Post post{.path = "/v1/datasets?name=" + encode_query(terms.name) +
+                      "&licence=" + encode_query(terms.licence) + "&price_wei_per_mtoken=" +
+                      terms.price_wei_per_mtoken.to_string() + "&root=" + dataset.root().hex(),
+              .content_type = "application/octet-stream",
+              .timeout_ms = kUploadTimeoutMs};
+    post.body.assign(file.begin(), file.end());
+    return this->post(post, with_json(read_dataset));
+}
+
+Result<AnswerList<registry::Evaluation>> ApiClient::evaluations() const {
+    return get("/v1/evaluations?limit=1000", list_in("evaluations", with_json(read_evaluation)));
+}
+
+Result<PublishedRound> ApiClient::round(const Digest& job, std::uint64_t round) const {
+    return get(path_of_round(job, round), read_round);
+}
+
+Result<std::vector<registry::Unit>> ApiClient::units(const Digest& job, std::uint64_t round) const {
+    return get("/v1/units?job=" + job.hex() + "&round=" + std::to_string(round) +
+                   "&limit=" + std::to_string(kPageItemsMax),
+               list_in("units", read_unit));
+}
+
+Result<std::vector<UnitReport>> ApiClient::unit_reports(const Digest& unit) const {
+    return get("/v1/units/" + unit.hex(), list_in("reports", read_unit_report));
+}
+
+Result<std::vector<Bytes>> ApiClient::commitments(const Digest& job, std::uint64_t round) const {
+    return get_pages(path_of_round(job, round) + "/commitments", "commitments",
+                     [](const json::object& object) { return read_bytes(object, "commitment"); });
+}
+
+Result<std::vector<registry::PublishedReport>> ApiClient::reports(const Digest& job,
+                                                                  std::uint64_t round) const {
+    return get_pages(path_of_round(job, round) + "/reports", "reports", read_published_report);
+}
+
+Result<std::vector<protocol::PublishedChallenge>> ApiClient::challenges(const Address& node,
+                                                                        UnixMs from_ms,
+                                                                        UnixMs to_ms) const {
+    return get_pages("/v1/nodes/" + node.hex() + "/challenges?from_ms=" + std::to_string(from_ms) +
+                         "&to_ms=" + std::to_string(to_ms),
+                     "challenges", read_challenge);
+}
+
+}  // namespace gym::client

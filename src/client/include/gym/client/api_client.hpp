@@ -1,0 +1,133 @@
+#pragma once
+
+#include <boost/json/fwd.hpp>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gym/blob/dataset.hpp"
+#include "gym/client/records.hpp"
+#include "gym/common/result.hpp"
+#include "gym/protocol/uptime.hpp"
+#include "gym/registry/datasets.hpp"
+#include "gym/registry/evaluations.hpp"
+#include "gym/registry/published.hpp"
+
+namespace gym::client {
+
+struct ApiOptions {
+    std::string url;  ///< http(s)://host:port
+    std::string key;  ///< of the API, for what needs one; may be empty
+    /// How long an unavailable gym-api is asked again. Only calls that may be repeated are.
+    std::chrono::milliseconds retry_for{0};
+};
+
+struct DatasetTerms {
+    std::string name;     ///< for people, 1 to 128 bytes
+    std::string licence;  ///< an SPDX license expression
+    Amount price_wei_per_mtoken;
+};
+
+inline constexpr std::uint32_t kPageItemsMax = 1'000;
+
+/// A part of a list.
+struct ListPage {
+    std::string owner = {};     ///< an address; empty: everybody's
+    std::uint32_t limit = 100;  ///< at most kPageItemsMax
+    std::uint64_t offset = 0;
+};
+
+/// A client of gym-api: one bounded request a call, TLS as http::Connection does it. Safe from many
+/// threads at once.
+/// @errors of every call: kInvalidArgument for another kind of URL; kUnavailable without an answer,
+/// and for 502 to 504; kUnauthenticated, kPermissionDenied, kNotFound, kConflict,
+/// kInsufficientFunds, kInvalidArgument by the answer's status, with the problem's title and
+/// detail; kMalformed naming URL, member and what was expected there; else kInternal.
+class ApiClient {
+  public:
+    explicit ApiClient(ApiOptions options);
+
+    /// Whether it answers at all.
+    [[nodiscard]] Status check_health() const;
+    [[nodiscard]] Result<Network> network() const;
+    [[nodiscard]] Result<NetworkFee> fee() const;
+
+    // Money.
+
+    [[nodiscard]] Result<Answer<Account>> account(const Address& address) const;
+    /// At most `limit` transfers before `before`; follows pages. Needs the key of the address.
+    /// @errors also kMalformed for a statement that does not get older, or longer than requested.
+    [[nodiscard]] Result<Statement> statement(const Address& address, std::uint64_t limit,
+                                              std::optional<std::uint64_t> before) const;
+    /// By its id, or the compute credit of a unit.
+    [[nodiscard]] Result<Answer<rewards::Receipt>> receipt(const std::string& id) const;
+    [[nodiscard]] Result<AnswerList<rewards::Receipt>> unit_credits(const std::string& unit) const;
+    /// @errors kNotFound: no payout root on chain pays the earner.
+    [[nodiscard]] Result<ClaimProof> claim_proof(const Address& earner) const;
+    /// Byte for byte as published: its hash counts.
+    [[nodiscard]] Result<std::string> epoch_file(std::uint64_t epoch) const;
+    /// JSON for ledger::parse_proof(). Needs the key of a party.
+    [[nodiscard]] Result<std::string> transfer_proof(const std::string& uuid) const;
+
+    // Jobs.
+
+    [[nodiscard]] Result<Answer<JobDetail>> job(const Digest& id) const;
+    /// Newest first.
+    [[nodiscard]] Result<AnswerList<Job>> jobs(const ListPage& page) const;
+    [[nodiscard]] Result<Answer<JobBill>> bill(const Digest& job) const;
+    /// Happens once under one `idempotency_key`. @param again also if the same job is running.
+    [[nodiscard]] Result<Answer<Job>> submit_job(const std::string& yaml,
+                                                 const std::string& idempotency_key,
+                                                 bool again = false) const;
+    /// Locks more tokens; happens once under one `idempotency_key`.
+    [[nodiscard]] Result<Answer<Job>> fund_job(const Digest& job, const Amount& amount,
+                                               const std::string& idempotency_key) const;
+    /// @param verb "pause", "resume" or "cancel".
+    [[nodiscard]] Result<Answer<Job>> ask_job(const Digest& job, const std::string& verb) const;
+
+    // Datasets.
+
+    /// Absent if nobody registered it.
+    [[nodiscard]] Result<std::optional<Answer<registry::Dataset>>> dataset(
+        const Digest& root) const;
+    /// Newest first.
+    [[nodiscard]] Result<AnswerList<registry::Dataset>> datasets(const ListPage& page) const;
+    /// Uploads and registers it. Content addressed: sending the same again changes nothing.
+    /// @return the record as it stands. @errors kConflict: somebody else's, or other terms.
+    [[nodiscard]] Result<Answer<registry::Dataset>> register_dataset(
+        const blob::Dataset& dataset, const DatasetTerms& terms) const;
+    /// Newest first.
+    [[nodiscard]] Result<AnswerList<registry::Evaluation>> evaluations() const;
+
+    // What an audit compares.
+
+    [[nodiscard]] Result<PublishedRound> round(const Digest& job, std::uint64_t round) const;
+    /// At most kPageItemsMax, which is more than a round has.
+    [[nodiscard]] Result<std::vector<registry::Unit>> units(const Digest& job,
+                                                            std::uint64_t round) const;
+    [[nodiscard]] Result<std::vector<UnitReport>> unit_reports(const Digest& unit) const;
+    /// Signed, in the order of their leaves.
+    [[nodiscard]] Result<std::vector<Bytes>> commitments(const Digest& job,
+                                                         std::uint64_t round) const;
+    [[nodiscard]] Result<std::vector<registry::PublishedReport>> reports(const Digest& job,
+                                                                         std::uint64_t round) const;
+    [[nodiscard]] Result<std::vector<protocol::PublishedChallenge>> challenges(const Address& node,
+                                                                               UnixMs from_ms,
+                                                                               UnixMs to_ms) const;
+
+  private:
+    [[nodiscard]] Result<std::string> get_text(const std::string& path) const;
+    template <class Read>
+    auto get(const std::string& path, Read&& read) const;
+    template <class Read>
+    auto get_pages(const std::string& path, const char* name, Read&& read) const;
+    struct Post;
+    template <class Read>
+    auto post(const Post& post, Read&& read) const;
+
+    ApiOptions options_;
+};
+
+}  // namespace gym::client

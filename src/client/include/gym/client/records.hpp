@@ -1,0 +1,155 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/protocol/job_cost.hpp"
+#include "gym/registry/jobs.hpp"
+#include "gym/registry/units.hpp"
+#include "gym/rewards/claim_proof.hpp"
+#include "gym/rewards/credit.hpp"
+
+/// The answers of gym-api (its openapi.json), one type each. Where another module has the record,
+/// as for datasets, evaluations, units and credits, that type is used. Amounts that gym-api does
+/// not know are absent, never zero.
+namespace gym::client {
+
+/// An answer as it was understood, and as it was sent, for `--json`. Control characters were
+/// removed from the texts of `json`: they are other people's.
+template <class T>
+struct Answer {
+    T value;
+    boost::json::object json;
+
+    const T* operator->() const noexcept { return &value; }
+    const T& operator*() const noexcept { return value; }
+};
+template <class T>
+using AnswerList = std::vector<Answer<T>>;
+
+struct Account {
+    Address address;
+    Amount available;
+    Amount escrowed;  ///< in the owner's jobs
+    Amount withdrawing;
+    Amount pending, earned, payable, claimed;  ///< rewards
+    std::vector<rewards::Receipt> last_credits;
+};
+
+struct AccountSide {
+    std::string owner;  ///< an address, "job:0x...", or "system"
+    std::string kind;
+    bool own = false;  ///< belongs to the address of the statement
+};
+/// A line of a statement.
+struct Transfer {
+    std::string id;  ///< UUID of the ledger transfer
+    UnixMs at = 0;
+    std::string reason;
+    std::string state;      ///< posted, pending, ended or released
+    std::string direction;  ///< in, out or within
+    bool sealed = false;
+    Amount amount;
+    AccountSide from, to;
+};
+struct Statement {
+    AnswerList<Transfer> transfers;            ///< newest first
+    std::optional<std::uint64_t> next_before;  ///< where older transfers begin; absent: none
+};
+
+struct Job {
+    Digest id;
+    Address owner;
+    std::string name;
+    registry::JobStatus status = registry::JobStatus::kSubmitted;
+    std::string status_reason;   ///< may be empty
+    std::string request;         ///< "pause", "cancel"; empty: none is open
+    std::string request_reason;  ///< may be empty
+    Digest dataset_root;
+    std::uint64_t rounds = 0;
+    std::uint64_t rounds_done = 0;
+    std::uint64_t steps_per_round = 0;
+    Amount price_wei_per_pflop;
+    Amount data_price_wei_per_mtoken;
+    std::uint32_t data_quality_ppm = 0;
+    Amount budget;
+    std::optional<std::uint64_t> flops_per_step;  ///< absent until the job has started
+    std::optional<UnixMs> ended_at;
+};
+struct JobCost {
+    Amount spent;
+    Amount reserved;                  ///< for units that are not final
+    std::optional<Amount> committed;  ///< what units under way may still cost, if known
+    Amount left;                      ///< in the job's escrow, without what is reserved
+    Amount refunded;
+};
+struct JobRound {
+    std::uint64_t round = 0;
+    std::optional<double> validation_loss;
+    std::optional<std::uint64_t> commitment_count;
+};
+struct JobDetail : Job {
+    std::string waiting_for;  ///< one sentence; may be empty
+    JobCost cost;
+    AnswerList<JobRound> round_list;
+    std::vector<std::pair<std::string, std::uint64_t>> units;  ///< by state
+    AnswerList<registry::Unit> faults;
+};
+
+struct BillItem {
+    rewards::CreditKind kind = rewards::CreditKind::kCompute;
+    std::uint64_t credits = 0;
+    Amount posted, pending, unfunded;
+};
+struct JobBill {
+    Amount spent;
+    std::vector<BillItem> kinds;
+};
+
+/// What the network takes on top of what a job's work costs.
+struct FeeRates {
+    std::uint32_t fee_ppm = 0;
+    std::uint32_t burned_ppm = 0;  ///< of the fee
+};
+struct NetworkFee {
+    FeeRates rates;
+    std::optional<protocol::CostRates> bound;  ///< absent: the services have not published theirs
+};
+
+/// What gym-api says of its network. Texts: they are compared, and shown where they differ.
+struct Network {
+    std::string chain_id;
+    /// Name and address of each contract that gym-api knows.
+    std::vector<std::pair<std::string, std::string>> contracts;
+
+    /// Null if gym-api does not name the contract.
+    [[nodiscard]] const std::string* find(std::string_view contract) const;
+};
+
+struct ClaimProof {
+    Address earner;
+    rewards::ClaimProof proof;
+    std::uint64_t chain_id = 0;
+    Address distributor;
+};
+
+struct UnitReport {
+    Address verifier;
+    bool accepted = false;
+};
+
+/// A round without its commitments, which have a list of their own.
+struct PublishedRound {
+    Bytes record;
+    std::optional<Bytes> aggregate;
+    std::optional<std::uint64_t> beacon_block;
+};
+
+}  // namespace gym::client

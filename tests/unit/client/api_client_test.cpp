@@ -1,0 +1,271 @@
+// The client over a socket, against answers that gym-api writes and against wrong ones.
+
+#include "gym/client/api_client.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <boost/json.hpp>
+#include <functional>
+#include <mutex>
+
+#include "gym/api/server.hpp"
+#include "views.hpp"
+
+namespace gym::client {
+namespace {
+
+namespace json = boost::json;
+using api::Request;
+using api::Response;
+
+class ScriptedApi final : public api::Handler {
+  public:
+    std::function<Response(const Request&)> answer;
+
+    Admission admit(const Request&) override { return {.body_bytes_max = 1 << 20}; }
+    Response handle(const Request& request) override { return answer(request); }
+    Response refuse(unsigned status, std::string_view, std::string_view) override {
+        return {.status = status, .headers = {}, .body = {}};
+    }
+    void connections(std::int64_t) override {}
+};
+
+Response with_body(std::string body, unsigned status = 200) {
+    return {.status = status, .headers = {}, .body = std::move(body)};
+}
+Response with_json(const json::object& object) {
+    return with_body(json::serialize(object));
+}
+
+Address address(std::uint8_t last) {
+    Address out;
+    out.data.back() = last;
+    return out;
+}
+Digest digest(std::uint8_t last) {
+    Digest out;
+    out.data.back() = last;
+    return out;
+}
+
+rewards::Receipt receipt() {
+    rewards::Receipt out;
+    out.credit.id = "0b7e2b3c-0000-4000-8000-000000000001";
+    out.credit.inputs = rewards::VerificationInputs{12, Amount(34), 56};
+    out.credit.earner = address(1);
+    out.credit.job_id = digest(2);
+    out.credit.round = 3;
+    out.credit.unit = digest(4);
+    out.credit.node = address(5);
+    out.credit.amount = Amount(6);
+    out.state = rewards::CreditState::kVoid;
+    out.reason = "the unit was rejected";
+    out.payout_epoch = 7;
+    out.created_at = 8;
+    out.changed_at = 9;
+    return out;
+}
+
+api::AccountView account_view() {
+    api::AccountView view;
+    view.address = address(1);
+    view.available = Amount(10);
+    view.escrowed = Amount(20);
+    view.withdrawing = Amount(30);
+    view.rewards.pending = Amount(40);
+    view.rewards.earned = Amount(50);
+    view.rewards.payable = Amount(60);
+    view.rewards.claimed = Amount(70);
+    view.last_credits = {receipt()};
+    return view;
+}
+
+class ClientTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        server_ = api::Server::start({}, api_).value();
+        url_ = "http://127.0.0.1:" + std::to_string(server_->port());
+    }
+    void TearDown() override { server_->stop(1'000); }
+
+    void answer(const json::object& object) {
+        api_.answer = [object](const Request&) { return with_json(object); };
+    }
+    void answer(std::string body, unsigned status) {
+        api_.answer = [body, status](const Request&) { return with_body(body, status); };
+    }
+    [[nodiscard]] ApiClient client(std::chrono::milliseconds retry_for = {}) const {
+        return ApiClient({.url = url_, .key = "gym_any", .retry_for = retry_for});
+    }
+
+    ScriptedApi api_;
+    std::unique_ptr<api::Server> server_;
+    std::string url_;
+};
+
+TEST_F(ClientTest, ReadsAnAccountAsItIsWritten) {
+    answer(api::to_json(account_view()));
+    const auto account = client().account(address(1));
+    ASSERT_TRUE(account.ok()) << account.error().message;
+    const Account& found = account->value;
+    EXPECT_EQ(found.address, address(1));
+    EXPECT_EQ(found.available, Amount(10));
+    EXPECT_EQ(found.escrowed, Amount(20));
+    EXPECT_EQ(found.withdrawing, Amount(30));
+    EXPECT_EQ(found.pending, Amount(40));
+    EXPECT_EQ(found.earned, Amount(50));
+    EXPECT_EQ(found.payable, Amount(60));
+    EXPECT_EQ(found.claimed, Amount(70));
+    ASSERT_EQ(found.last_credits.size(), 1U);
+    EXPECT_EQ(found.last_credits[0].credit, receipt().credit);
+    EXPECT_EQ(found.last_credits[0].reason, receipt().reason);
+    EXPECT_EQ(found.last_credits[0].posting, std::nullopt);
+    EXPECT_EQ(found.last_credits[0].payout_epoch, 7U);
+    EXPECT_EQ(account->json, api::to_json(account_view()));
+}
+
+TEST_F(ClientTest, MoneyThatIsMissingIsAnErrorThatNamesIt) {
+    json::object object = api::to_json(account_view());
+    object["payable_wei"] = nullptr;
+    answer(object);
+    const auto null = client().account(address(1));
+    ASSERT_FALSE(null.ok());
+    EXPECT_EQ(null.error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(null.error().message,
+              "gym-api's answer to GET " + url_ + "/v1/accounts/" + address(1).hex() +
+                  ": payable_wei: expected an amount in wei as decimal text, found null");
+
+    object = api::to_json(account_view());
+    object["last_credits"].as_array()[0].as_object().erase("amount_wei");
+    answer(object);
+    const auto missing = client().account(address(1));
+    ASSERT_FALSE(missing.ok());
+    EXPECT_NE(missing.error().message.find("last_credits[0].amount_wei: expected an amount in wei "
+                                           "as decimal text, but it is missing"),
+              std::string::npos)
+        << missing.error().message;
+}
+
+TEST_F(ClientTest, AMissingMemberIsNamed) {
+    const auto check = [&](const json::object& whole, const auto& call) {
+        answer(whole);
+        const auto found = call();
+        ASSERT_TRUE(found.ok()) << found.error().message;
+        for (const auto& member : whole) {
+            json::object part = whole;
+            part.erase(member.key());
+            answer(part);
+            const auto partial = call();
+            if (partial.ok()) continue;  // one that the records leave out
+            EXPECT_EQ(partial.error().code, ErrorCode::kMalformed);
+            EXPECT_NE(partial.error().message.find(std::string(member.key())), std::string::npos)
+                << partial.error().message;
+        }
+        answer("[]", 200);
+        EXPECT_EQ(call().error().code, ErrorCode::kMalformed);
+        answer("no JSON", 200);
+        EXPECT_EQ(call().error().code, ErrorCode::kMalformed);
+    };
+    api::JobView job;
+    job.cost.spent = Amount(1);
+    check(api::to_json(job), [&] { return client().job(digest(1)); });
+    check(api::to_json(receipt()), [&] { return client().receipt("1"); });
+    check(api::to_json(account_view()), [&] { return client().account(address(1)); });
+    check(api::to_json(registry::Dataset()), [&] { return client().dataset(digest(1)); });
+    check(api::to_json(api::Network()), [&] { return client().network(); });
+    check(api::to_json(api::JobBill()), [&] { return client().bill(digest(1)); });
+    check(api::to_json(api::NetworkTerms()), [&] { return client().fee(); });
+}
+
+TEST_F(ClientTest, ReadsADatasetAndItsMeasurement) {
+    registry::Dataset dataset;
+    dataset.root = digest(1);
+    dataset.blob = digest(2);
+    dataset.owner = address(3);
+    dataset.name = "a text";
+    dataset.licence = "MIT";
+    dataset.tokens = 4;
+    dataset.vocabulary = 5;
+    dataset.price_wei_per_mtoken = Amount(6);
+    dataset.novelty_ppm = 7;
+    dataset.nearest = registry::NearestDataset{digest(8), 9};
+    dataset.measurement = registry::DatasetMeasurement{digest(10), digest(11), 0x3f800000, 1, 2, 3};
+    dataset.number = 12;
+    answer(api::to_json(dataset));
+    const auto found = client().dataset(dataset.root);
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    ASSERT_TRUE(found->has_value());
+    EXPECT_EQ(api::to_json((*found)->value), api::to_json(dataset));
+    answer("{}", 404);
+    EXPECT_FALSE(client().dataset(dataset.root).value().has_value());
+}
+
+TEST_F(ClientTest, ControlCharactersOfOtherPeopleAreRemoved) {
+    registry::Dataset dataset;
+    dataset.name = "red \x1b[31m text";
+    answer(api::to_json(dataset));
+    const auto found = client().dataset(digest(1));
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    EXPECT_EQ((*found)->value.name.find('\x1b'), std::string::npos);
+    EXPECT_EQ((*found)->json.at("name").as_string().find('\x1b'), json::string::npos);
+}
+
+TEST_F(ClientTest, AProblemKeepsItsCodeTitleAndDetail) {
+    const std::array<std::pair<unsigned, ErrorCode>, 7> codes{{{400, ErrorCode::kInvalidArgument},
+                                                               {401, ErrorCode::kUnauthenticated},
+                                                               {402, ErrorCode::kInsufficientFunds},
+                                                               {403, ErrorCode::kPermissionDenied},
+                                                               {409, ErrorCode::kConflict},
+                                                               {503, ErrorCode::kUnavailable},
+                                                               {500, ErrorCode::kInternal}}};
+    for (const auto& [status, code] : codes) {
+        answer(R"({"title":"a title","detail":"a detail"})", status);
+        const auto failed = client().ask_job(digest(1), "pause");
+        ASSERT_FALSE(failed.ok());
+        EXPECT_EQ(failed.error().code, code) << status;
+        EXPECT_NE(failed.error().message.find("a title: a detail"), std::string::npos);
+    }
+}
+
+TEST_F(ClientTest, OnlyWhatMayBeRepeatedIsRepeated) {
+    std::atomic<int> calls = 0;  // the server counts in a thread of its own
+    std::mutex mutex;
+    std::vector<std::string> keys;
+    api_.answer = [&](const Request& request) {
+        const std::scoped_lock lock(mutex);
+        keys.push_back(std::string(request.header("idempotency-key")));
+        if (++calls < 3) return with_body("{}", 503);
+        return with_json(api::to_json(registry::Job()));
+    };
+    const auto retrying = client(std::chrono::seconds(20));
+    ASSERT_TRUE(retrying.fund_job(digest(1), Amount(1), "once").ok());
+    EXPECT_EQ(keys, std::vector<std::string>(3, "once"));
+    calls = 0;
+    EXPECT_EQ(retrying.ask_job(digest(1), "cancel").error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(calls, 1);
+    calls = 0;
+    EXPECT_EQ(client().account(address(1)).error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(calls, 1);
+}
+
+TEST_F(ClientTest, ListsAreReadToTheirEnd) {
+    const std::size_t count = kPageItemsMax + 1;
+    api_.answer = [&](const Request& request) {
+        const std::size_t begin = request.target.find("offset=1000&") != std::string::npos
+                                      ? std::size_t{kPageItemsMax}
+                                      : 0;
+        json::array items;
+        for (std::size_t i = begin; i < std::min<std::size_t>(count, begin + kPageItemsMax); ++i)
+            items.push_back(json::object{{"commitment", "0x0102"}});
+        return with_json({{"commitments", items}});
+    };
+    const auto found = client().commitments(digest(1), 2);
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    EXPECT_EQ(found->size(), count);
+    EXPECT_EQ(found->back(), Bytes({1, 2}));
+}
+
+}  // namespace
+}  // namespace gym::client
