@@ -12,6 +12,7 @@
 #include "gym/common/file.hpp"
 #include "gym/db/private_cluster.hpp"
 #include "gym/devnet/demo.hpp"
+#include "gym/devnet/infrastructure.hpp"
 #include "gym/devnet/progress.hpp"
 #include "gym/registry/jobs.hpp"
 
