@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Computes the conformance vectors again, from the documents alone (docs/CONFORMANCE.md).
+"""Computes the conformance vectors again, by the text of the documents (docs/CONFORMANCE.md).
 
 check.py [FOLDER [KIND ..]]: FOLDER is tests/vectors of the repository, a KIND one of scalars, trees, macros, programs,
 units, protocol and money (default: all). Prints a line for each kind. Exits with 1 if a value differs and says which.

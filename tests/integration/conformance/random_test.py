@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random model files and units: `gym` and the reader, which is written from docs/ alone, give the same bytes.
+"""Random model files and units: `gym` and the reader, which shares no code with it, give the same bytes.
 
 random_test.py READER_FOLDER GYM. GYM_TEST_SEED makes other cases, GYM_TEST_SCALE more of them.
 """
