@@ -75,11 +75,11 @@ Status list_games(const CliContext& context, const DisputeOptions& options) {
         return {};
     }
     if (lines.empty())
-        std::printf(log.games.empty() ? "no game was opened yet\n" : "no game is open\n");
+        print_line("{}", log.games.empty() ? "no game was opened yet" : "no game is open");
     else
-        std::printf("%s\n", summary_header().c_str());
+        print_line("{}", summary_header());
     for (const std::string& line : lines)
-        std::printf("%s\n", line.c_str());
+        print_line("{}", line);
     return {};
 }
 
@@ -135,7 +135,7 @@ void print_new_events(const CliContext& context, const GameLog& game, ShownEvent
         if (context.json)
             context.print_json(event_json(game, i));
         else
-            std::printf("%s\n", event_line(game, i).c_str());
+            print_line("{}", event_line(game, i));
     }
     (void)std::fflush(stdout);
 }

@@ -281,7 +281,7 @@ void print_dispute(const DisputeReport& report, bool with_course) {
     print_head(report);
     print_money(report);
     for (std::size_t i = 0; with_course && i < report.log.course.size(); ++i)
-        std::printf("%s\n", event_line(report.log, i).c_str());
+        print_line("{}", event_line(report.log, i));
     print_end(report);
 }
 

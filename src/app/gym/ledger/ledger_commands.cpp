@@ -207,7 +207,7 @@ Status prove(const LedgerOptions& options, bool by_api) {
     const ledger::TransferId& id = *named;
     GYM_TRY(const ledger::TransferProof proof,
             by_api ? proof_of_api(options.api, id) : proof_of_database(options.database, id));
-    std::printf("%s\n", ledger::encode_proof(proof).c_str());
+    print_line("{}", ledger::encode_proof(proof));
     return {};
 }
 

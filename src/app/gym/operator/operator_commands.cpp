@@ -44,8 +44,8 @@ Status migrate(const CliContext& context, const DatabaseFlags& flags) {
     }
     for (const std::string& name : report.applied)
         print_row("applied", "{}", name);
-    std::printf("%zu applied now, %zu before, in %s\n", report.applied.size(),
-                report.already_applied, flags.database.connection.describe().c_str());
+    print_line("{} applied now, {} before, in {}", report.applied.size(), report.already_applied,
+               flags.database.connection.describe());
     return {};
 }
 

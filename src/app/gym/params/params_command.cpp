@@ -51,7 +51,10 @@ json::object to_json(const Condition& one) {
             {"at_once", one.count}, {"margin", margin(one)}, {"remedy", one.remedy}};
 }
 
-void print_line(const Condition& one) {
+/// Columns of the table of conditions.
+constexpr std::string_view kConditionLine = "{:<7}  {:<22} {:>11} {:>17} {:>9}   {}";
+
+void print_condition(const Condition& one) {
     std::array<char, 32> need{}, more{};
     const int digits = one.measure == Measure::kTokens ? 5 : 10;  // the others are whole numbers
     (void)std::snprintf(need.data(), need.size(), "%.*g %s", digits, one.need,
@@ -61,9 +64,9 @@ void print_line(const Condition& one) {
     std::string claim(one.claim);
     if (one.count > 0 && one.need > 0)
         claim += " (closest: " + std::to_string(one.count) + " at once)";
-    std::printf("%-7s  %-22s %11.*g %17s %9s   %s\n", one.holds ? "holds" : "REFUSED",
-                std::string(one.id).c_str(), digits, one.have, need.data(), more.data(),
-                claim.c_str());
+    print_line(kConditionLine, one.holds ? "holds" : "REFUSED", one.id,
+               fmt::format("{:.{}g}", one.have, digits), std::string(need.data()),
+               std::string(more.data()), claim);
 }
 
 std::string bound(const char* safe, double value, const char* otherwise) {
@@ -84,25 +87,22 @@ std::string number(double value) {
 void print_overruled(const ParamsOptions& options, const std::string& file,
                      const std::vector<Overruled>& overruled) {
     for (const Overruled& one : overruled)
-        std::printf("%s is %s in %s, which is checked (%s says %s)\n", one.key.c_str(),
-                    number(one.deployed).c_str(), options.contracts.c_str(), file.c_str(),
-                    number(one.written).c_str());
-    if (!overruled.empty()) std::printf("\n");
+        print_line("{} is {} in {}, which is checked ({} says {})", one.key, number(one.deployed),
+                   options.contracts, file, number(one.written));
+    if (!overruled.empty()) print_line("");
 }
 
 void print_text(const IncentiveParams& params, const std::vector<Condition>& conditions,
                 const protocol::SafeBounds& bounds) {
-    std::printf("%-7s  %-22s %11s %17s %9s   %s\n", "verdict", "condition", "have", "need",
-                "margin", "what it says");
+    print_line(kConditionLine, "verdict", "condition", "have", "need", "margin", "what it says");
     for (const Condition& one : conditions)
-        print_line(one);
-    std::printf(
-        "\na wrong unit is found with probability %.4g: drawn at the floor rate, for one of %llu "
-        "honest verifiers out of %llu\n",
+        print_condition(one);
+    print_line(
+        "\na wrong unit is found with probability {:.4g}: drawn at the floor rate, for one of {} "
+        "honest verifiers out of {}",
         protocol::detection_rate(params.sampling),
-        static_cast<unsigned long long>(params.sampling.verifiers -
-                                        protocol::colluding_verifiers(params.sampling)),
-        static_cast<unsigned long long>(params.sampling.verifiers));
+        params.sampling.verifiers - protocol::colluding_verifiers(params.sampling),
+        params.sampling.verifiers);
     print_row("stake", "{} ({:.6g} here)",
               bound("safe above", bounds.stake_tokens, "no stake is enough"),
               params.worker.stake_tokens);
@@ -157,8 +157,7 @@ Status check(const CliContext& context, const ParamsOptions& options) {
     if (context.json) {
         print_json(context, read, file, conditions, bounds, refused == 0);
     } else {
-        std::printf("parameters of %s%s\n\n", file.c_str(),
-                    options.file.empty() ? " (default file)" : "");
+        print_line("parameters of {}{}\n", file, options.file.empty() ? " (default file)" : "");
         print_overruled(options, file, read.overruled);
         print_text(params, conditions, bounds);
     }

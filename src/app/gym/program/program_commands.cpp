@@ -89,13 +89,13 @@ Status show(const CliContext& context, const ProgramOptions& options) {
     std::map<std::string, std::size_t> counts;
     for (const auto& op : program.ops())
         ++counts[std::string(program::to_string(op.code))];
-    std::printf("\nops by kind\n");
+    print_line("\nops by kind");
     for (const auto& [name, count] : counts)
-        std::printf("  %-20s %zu\n", name.c_str(), count);
-    std::printf("\nparameters\n");
+        print_line("  {:<20} {}", name, count);
+    print_line("\nparameters");
     for (const auto id : program.slots_of(program::SlotKind::param)) {
         const auto& slot = program.slot(id);
-        std::printf("  %-36s %s\n", slot.name.c_str(), program::to_string(slot.dims).c_str());
+        print_line("  {:<36} {}", slot.name, program::to_string(slot.dims));
     }
     return {};
 }

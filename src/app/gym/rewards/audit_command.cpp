@@ -19,7 +19,6 @@
 #include "gym/rewards/epoch_file.hpp"
 #include "rewards/audit_evidence.hpp"
 #include "rewards/epoch_files.hpp"
-#include "rewards/payout_roots.hpp"
 
 namespace gym::app {
 namespace {

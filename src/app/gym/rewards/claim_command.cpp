@@ -175,8 +175,8 @@ void print_nothing(const CliContext& context, const Address& earner, const Paid&
     if (context.json)
         context.print_json({{"earner", earner.hex()}, {"paid_wei", "0"}});
     else
-        std::printf("nothing to claim for %s: %s tokens were paid already\n",
-                    crypto::to_checksum(earner).c_str(), paid.before.to_tokens().c_str());
+        print_line("nothing to claim for {}: {} tokens were paid already",
+                   crypto::to_checksum(earner), paid.before.to_tokens());
 }
 
 Status claim(const CliContext& context, const ClaimOptions& options) {

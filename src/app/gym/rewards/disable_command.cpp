@@ -12,7 +12,6 @@
 #include "gym/contracts/deployment.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
 #include "rewards/epoch_files.hpp"
-#include "rewards/payout_roots.hpp"
 
 namespace gym::app {
 namespace {

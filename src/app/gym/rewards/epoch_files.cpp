@@ -53,6 +53,15 @@ Result<NamedFile> fetch_epoch_file(const EpochFileOptions& options, std::uint64_
     return NamedFile{std::move(*content), rewards::epoch_file_root(text)};
 }
 
+Result<PayoutRoots> payout_roots(chain::ChainClient& client,
+                                 const contracts::RewardsDistributor& distributor) {
+    PayoutRoots out;
+    // In this order: a root that becomes active in between is found once at least.
+    GYM_TRY(out.pending, distributor.pending_root(client));
+    GYM_TRY(out.active, distributor.active_root(client));
+    return out;
+}
+
 Result<std::optional<FallenProof>> prove_fallen(const EpochFileOptions& options,
                                                 const contracts::RootSubmitted& active,
                                                 const contracts::RootSubmitted& pending) {

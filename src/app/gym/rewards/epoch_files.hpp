@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/network_options.hpp"
+#include "gym/chain/client.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
 #include "gym/rewards/epoch_file.hpp"
 
@@ -27,6 +28,20 @@ struct NamedFile {
 /// @errors of the file and of gym-api; kMismatch if it is of another epoch.
 [[nodiscard]] Result<NamedFile> fetch_epoch_file(const EpochFileOptions& options,
                                                  std::uint64_t epoch);
+
+/// The payout roots that the chain has.
+struct PayoutRoots {
+    contracts::RootSubmitted pending;  ///< epoch 0: none waits
+    contracts::RootSubmitted active;   ///< epoch 0: none has become active yet
+    /// Nothing before it can differ from what it was made of.
+    [[nodiscard]] const contracts::RootSubmitted& newest() const {
+        return pending.epoch != 0 ? pending : active;
+    }
+};
+
+/// @errors those of the node.
+[[nodiscard]] Result<PayoutRoots> payout_roots(chain::ChainClient& client,
+                                               const contracts::RewardsDistributor& distributor);
 
 /// What RewardsDistributor.disableFallen takes: one earner's leaves under both roots.
 struct FallenProof {

@@ -54,7 +54,7 @@ Status show_wallet(const CliContext& context, const WalletOptions& options) {
     if (context.json)
         context.print_json({{"address", crypto::to_checksum(address)}});
     else
-        std::printf("%s\n", crypto::to_checksum(address).c_str());
+        print_line("{}", crypto::to_checksum(address));
     return {};
 }
 
