@@ -88,11 +88,10 @@ Result<Dataset> Dataset::decode(ByteView file, const std::optional<Digest>& expe
     return dataset;
 }
 
-Result<Dataset> Dataset::load(const std::filesystem::path& path,
-                              const std::optional<Digest>& expected_root) {
+Result<Dataset> Dataset::load(const std::string& path, const std::optional<Digest>& expected_root) {
     GYM_TRY(const Bytes file, read_file(path));
     auto dataset = decode(file, expected_root);
-    if (!dataset.ok()) return dataset.error().in(path.string());
+    if (!dataset.ok()) return dataset.error().in(path);
     return dataset;
 }
 

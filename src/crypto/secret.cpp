@@ -55,20 +55,20 @@ bool equal_constant_time(ByteView a, ByteView b) noexcept {
     return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-Result<SecretBytes> read_secret_file(const std::filesystem::path& path) {
+Result<SecretBytes> read_secret_file(const std::string& path) {
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0)
-        return fail(ErrorCode::kNotFound, "no secret file " + path.string());
+        return fail(ErrorCode::kNotFound, "no secret file " + path);
     const mode_t open_to_group = is_service_credential(path) ? S_IRGRP : 0;
     if ((info.st_mode & (S_IRWXG | S_IRWXO) & ~open_to_group) != 0)
         return fail(ErrorCode::kPermissionDenied,
-                    path.string() + " is open to other users; run chmod 600 on it");
+                    path + " is open to other users; run chmod 600 on it");
     GYM_TRY(Bytes content, read_file(path, kSecretFileBytesMax));
     const auto end = std::find_if(content.begin(), content.end(),
                                   [](std::uint8_t c) { return c == '\n' || c == '\r'; });
     SecretBytes line(Bytes(content.begin(), end));
     secure_clear(content);
-    if (line.empty()) return fail(ErrorCode::kMalformed, path.string() + " holds no secret");
+    if (line.empty()) return fail(ErrorCode::kMalformed, path + " holds no secret");
     return line;
 }
 

@@ -234,7 +234,7 @@ Result<Rows> Transaction::Impl::exec(std::string_view sql, std::span<const Param
     return Rows(std::make_shared<detail::ResultData>(detail::ResultData{result}));
 }
 
-Status Transaction::Impl::savepoint(const std::function<Status()>& body) {
+Status Transaction::Impl::savepoint(FunctionRef<Status()> body) {
     const std::string name = "gym_" + std::to_string(++savepoints_);
     GYM_CHECK(run("SAVEPOINT " + name, {}));
     Status status = body();
@@ -290,7 +290,7 @@ Status Transaction::exec_script(std::string_view sql) {
     return {};
 }
 
-Status Transaction::savepoint(const std::function<Status()>& body) {
+Status Transaction::savepoint(FunctionRef<Status()> body) {
     return impl_.savepoint(body);
 }
 

@@ -58,7 +58,7 @@ class Transaction::Impl {
 
     Status begin(const TransactOptions& options);
     Result<Rows> exec(std::string_view sql, std::span<const Param> params);
-    Status savepoint(const std::function<Status()>& body);
+    Status savepoint(FunctionRef<Status()> body);
     Status commit();
 
     Failure failure;  ///< the last one

@@ -97,7 +97,7 @@ namespace {
 
 /// One attempt. Leaves what went wrong in `failure`; failure.retryable says whether another may
 /// help.
-Status attempt(Connection& connection, const std::function<Status(Transaction&)>& body,
+Status attempt(Connection& connection, FunctionRef<Status(Transaction&)> body,
                const TransactOptions& options, Failure& failure) {
     try {
         Transaction::Impl impl(connection);
@@ -117,8 +117,7 @@ Status attempt(Connection& connection, const std::function<Status(Transaction&)>
 
 }  // namespace
 
-Status Database::run(const std::function<Status(Transaction&)>& body,
-                     const TransactOptions& options) {
+Status Database::run(FunctionRef<Status(Transaction&)> body, const TransactOptions& options) {
     const auto deadline = std::chrono::steady_clock::now() + options.give_up_after;
     for (int count = 1;; ++count) {
         Failure failure;

@@ -14,8 +14,8 @@ namespace gym::dispute {
 namespace {
 
 Error io_error(const SpillOptions& options, int error) {
-    return fail(ErrorCode::kIo, "a temporary file for large tensors in " + options.folder.string() +
-                                    ": " + std::strerror(error));
+    return fail(ErrorCode::kIo, "a temporary file for large tensors in " + options.folder + ": " +
+                                    std::strerror(error));
 }
 
 /// A file without a name.
@@ -23,7 +23,7 @@ Result<int> open_unnamed(const SpillOptions& options) {
     const int unnamed = ::open(options.folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (unnamed >= 0) return unnamed;
     // Not every file system has such files.
-    std::string path = (options.folder / "gym-tensor-XXXXXX").string();
+    std::string path = options.folder + "/gym-tensor-XXXXXX";
     const int named = ::mkostemp(path.data(), O_CLOEXEC);
     if (named < 0) return io_error(options, errno);
     ::unlink(path.c_str());

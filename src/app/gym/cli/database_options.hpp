@@ -1,9 +1,12 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "gym/db/database.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace gym::app {
 

@@ -1,5 +1,6 @@
 #include "cli/network_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <cstdlib>
 
 #include "gym/contracts/deployment.hpp"

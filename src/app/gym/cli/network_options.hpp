@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -11,6 +10,11 @@
 #include "gym/common/result.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/node/node_config.hpp"
+
+namespace CLI {
+class App;
+class Validator;
+}  // namespace CLI
 
 namespace gym::app {
 

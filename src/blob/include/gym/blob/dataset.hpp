@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <vector>
@@ -33,7 +32,7 @@ class Dataset {
     /// differs.
     static Result<Dataset> decode(ByteView file, const std::optional<Digest>& expected_root);
     /// decode() of the file at `path`. @errors also kNotFound, kIo.
-    static Result<Dataset> load(const std::filesystem::path& path,
+    static Result<Dataset> load(const std::string& path,
                                 const std::optional<Digest>& expected_root);
 
     [[nodiscard]] Bytes encode() const;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "gym/common/bytes.hpp"
@@ -47,6 +47,6 @@ void secure_clear(std::span<std::uint8_t> bytes) noexcept;
 /// end.
 /// @errors kNotFound, kIo; kPermissionDenied if group or others may read it (the group may read a
 /// file right in $CREDENTIALS_DIRECTORY); kMalformed when it is empty or longer than 4 KiB.
-[[nodiscard]] Result<SecretBytes> read_secret_file(const std::filesystem::path& path);
+[[nodiscard]] Result<SecretBytes> read_secret_file(const std::string& path);
 
 }  // namespace gym::crypto

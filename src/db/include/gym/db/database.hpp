@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "gym/common/function_ref.hpp"
 #include "gym/common/result.hpp"
 #include "gym/common/stop.hpp"
 #include "gym/db/config.hpp"
@@ -41,7 +41,7 @@ class Transaction {
     Status exec_script(std::string_view sql);
 
     /// Runs `body` under a savepoint: its error undoes only what it wrote and is returned.
-    Status savepoint(const std::function<Status()>& body);
+    Status savepoint(FunctionRef<Status()> body);
 
     /// SQLSTATE of the last failed statement ("23505"); empty if the connection was lost.
     [[nodiscard]] std::string_view sqlstate() const noexcept;
@@ -106,7 +106,7 @@ class Database {
   private:
     class Pool;
     explicit Database(std::unique_ptr<Pool> pool);
-    Status run(const std::function<Status(Transaction&)>& body, const TransactOptions& options);
+    Status run(FunctionRef<Status(Transaction&)> body, const TransactOptions& options);
     std::unique_ptr<Pool> pool_;
 };
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -12,7 +12,7 @@ namespace gym::dispute {
 
 struct SpillOptions {
     /// Where files of large tensors are; they have no name, so they go with the process.
-    std::filesystem::path folder = "/tmp";
+    std::string folder = "/tmp";
     /// Tensors of more bytes lie in a file, so that memory is the page cache's business.
     std::uint64_t heap_bytes_max = std::uint64_t{64} << 20;
 };
