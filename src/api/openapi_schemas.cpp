@@ -92,7 +92,7 @@ Fields job_fields() {
             {"name", "text"},
             {"status", "text", "submitted, running, paused, completed, cancelled or failed"},
             {"status_reason", "text?", "one sentence"},
-            {"request", "text?", "pause, resume or cancel: asked for, and not acted on yet"},
+            {"request", "text?", "pause, resume or cancel: requested and not yet carried out"},
             {"request_reason", "text?", "one sentence, unless the owner asked"},
             {"dataset_root", "hash"},
             {"rounds", "count"},

@@ -171,9 +171,9 @@ std::string to_checksum(const Address& address) {
 Result<Address> parse_address(std::string_view text) {
     const auto parsed = Address::parse(text);
     if (!parsed.ok())
-        return fail(
-            ErrorCode::kMalformed,
-            "'" + std::string(text) + "' is no address: 0x and 40 hexadecimal digits are expected");
+        return fail(ErrorCode::kMalformed,
+                    "'" + std::string(text) +
+                        "' is not an address: 0x and 40 hexadecimal digits are expected");
     const Address address = *parsed;
     const std::string_view digits = text.substr(text.size() - 2 * Address::kSize);
     const bool upper =

@@ -162,7 +162,7 @@ Result<std::optional<Address>> named_address(const json::object& root) {
     if (!root.contains("address")) return std::optional<Address>();
     GYM_TRY(const std::string text, member_text(root, "address"));
     const auto address = Address::parse(text);
-    if (!address.ok()) return malformed("'address' is no address");
+    if (!address.ok()) return malformed("'address' is not an address");
     return std::optional<Address>(*address);
 }
 

@@ -105,7 +105,7 @@ Status check_counts(const TraceHeader& h) {
 Status check_delta_offset(const StateRecord& record) {
     const std::uint64_t offset = record.delta_offset;
     if (offset == 0 && record.parameter != 0)
-        return malformed("the number of what is no parameter");
+        return malformed("a parameter's number is out of range");
     if (offset == 0) return {};
     if (record.shape.dtype != program::DType::f32) return malformed("a parameter is f32");
     if (offset < kDeltaHeadBytes || offset % sizeof(float) != 0 || offset > kDeltaBytesMax ||

@@ -34,7 +34,7 @@ Result<float> loss_of(Runner& runner, const Batch& batch) {
     GYM_TRY(const Bytes bytes, runner.output(program::kLossOutput));
     float loss = 0;
     if (bytes.size() != sizeof loss)
-        return fail(ErrorCode::kShapeMismatch, "the program's loss is no scalar");
+        return fail(ErrorCode::kShapeMismatch, "the program's loss is not a scalar");
     std::memcpy(&loss, bytes.data(), sizeof loss);
     return loss;
 }

@@ -61,7 +61,8 @@ Result<std::uint32_t> Trainer::Impl::scalar_bits(std::string_view name) const {
     GYM_TRY(const Bytes bytes, runner->output(name));
     std::uint32_t bits = 0;
     if (bytes.size() != sizeof bits)
-        return fail(ErrorCode::kShapeMismatch, "output '" + std::string(name) + "' is no scalar");
+        return fail(ErrorCode::kShapeMismatch,
+                    "output '" + std::string(name) + "' is not a scalar");
     std::memcpy(&bits, bytes.data(), sizeof bits);
     return bits;
 }

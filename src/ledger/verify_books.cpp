@@ -110,7 +110,7 @@ void Books::book(const TransferRow& row) {
     const SealedTransfer& transfer = row.transfer;
     const Digest expected = fingerprint(transfer);
     if (row.fingerprint != expected)
-        findings_.add({name_of(transfer), "its content is not what was asked for: fingerprint",
+        findings_.add({name_of(transfer), "its content differs from the request: fingerprint",
                        expected.hex(), row.fingerprint.hex()});
     Account* const debit = account_of(transfer, transfer.debit);
     Account* const credit = account_of(transfer, transfer.credit);

@@ -135,7 +135,7 @@ Result<std::unique_ptr<ChainView>> open_chain(const NodeConfig& config,
         if (!pinned.ok())
             return fail(ErrorCode::kInvalidArgument,
                         "commitment_log '" + config.commitment_log +
-                            "' is no address: " + pinned.error().message);
+                            "' is not an address: " + pinned.error().message);
         contract = *pinned;
     }
     if (contract != network.commitment_log)

@@ -52,7 +52,7 @@ Result<blob::VerifiedBlob> DeltaLoader::fetch(const DeltaRound& round,
     if (fetched.ok() || !is_transient(fetched.error().code)) return fetched;
     if (++tries[delta.root] < kTriesMax) return fetched;
     return fail(ErrorCode::kNotFound,
-                "asked for " + std::to_string(kTriesMax) + " times: " + fetched.error().message);
+                "requested " + std::to_string(kTriesMax) + " times: " + fetched.error().message);
 }
 
 Result<blob::VerifiedBlob> DeltaLoader::load(const DeltaRound& round, const game::OuterDelta& delta,

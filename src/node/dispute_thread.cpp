@@ -170,7 +170,7 @@ void warn_about_money(chain::ChainClient& client, const Address& game,
     if (missing.empty()) return;
     spdlog::error(
         "DISPUTES: {}; without it this node {}", missing,
-        role == player::Role::kDefend ? "loses its stake by the clock" : "challenges nobody");
+        role == player::Role::kDefend ? "loses its stake by the clock" : "challenges no unit");
 }
 
 }  // namespace

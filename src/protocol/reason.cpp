@@ -97,7 +97,7 @@ Reason game_proved(const UnitKey& key) {
 
 Reason game_proved_elsewhere(const Digest& name) {
     return {ReasonCode::kGameProved, "a game on chain proved a fault in " + name.hex() +
-                                         ", which is no unit of this coordinator's"};
+                                         ", which is not a unit of this coordinator"};
 }
 
 Reason challenged(const UnitKey& key) {

@@ -73,7 +73,7 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> channel_credentials(const std:
     if (!is_host_and_port(target))
         return fail(ErrorCode::kInvalidArgument,
                     "'" + target +
-                        "' is no coordinator: host:port is expected, like "
+                        "' is not a coordinator's address: host:port is expected, such as "
                         "gym.example:7600");
     if (ca_file.empty()) {
         if (!is_loopback(target) && !allow_plaintext)

@@ -72,7 +72,8 @@ Status check_deltas(std::span<const protocol::IncludedDelta> deltas) {
     for (std::size_t i = 0; i < deltas.size(); ++i) {
         const std::string slot = "slot " + std::to_string(deltas[i].slot);
         if (deltas[i].slot >= protocol::kSlotsMax)
-            return fail(ErrorCode::kMismatch, "a delta of " + slot + ", which is no worker's");
+            return fail(ErrorCode::kMismatch,
+                        "a delta of " + slot + ", which no worker of the round has committed");
         if (i > 0 && deltas[i].slot <= deltas[i - 1].slot)
             return fail(ErrorCode::kMismatch,
                         "the aggregate's deltas do not ascend by slot: " + slot +

@@ -485,7 +485,7 @@ Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_
         if (done.ok() && options.check_signing) {
             done = options.check_signing();
             if (!done.ok() && !has_claims_to_defend(options)) return done;
-            if (!done.ok()) done = done.error().in("DISPUTES: no unit is asked for");
+            if (!done.ok()) done = done.error().in("DISPUTES: no new unit is requested");
         }
         if (done.ok()) {
             const auto ran = worker.run_once(stop);

@@ -7,7 +7,7 @@
 
 namespace gym::app {
 
-/// What stands between the coordinator and the engine; tests put a coordinator there that computes
+/// Wraps the coordinator's access to the engine; tests use it to make a coordinator that computes
 /// wrongly.
 using WrapCompute = std::function<std::unique_ptr<coordinator::Compute>(
     std::unique_ptr<coordinator::Compute> engine)>;

@@ -43,7 +43,7 @@ Result<ProcessEntry> ProcessTable::find(const std::string& name) const {
     ProcessEntry entry{.name = name};
     std::string start_ticks;
     if (!(text >> entry.pid >> start_ticks))
-        return fail(ErrorCode::kMalformed, file_of(name).string() + " is no process record");
+        return fail(ErrorCode::kMalformed, file_of(name).string() + " is not a process record");
     const auto view = view_process(entry.pid);
     entry.running = view.ok() && view->start_ticks == start_ticks && !view->ended;
     return entry;

@@ -33,8 +33,8 @@ class ContractChain final : public rewards::SettlementChain {
     Result<rewards::PayoutLimits> limits() override;
 
   private:
-    /// What an order wants to know of the contracts before it is sent, again or at all. Either may
-    /// be empty.
+    /// Checks of the contracts' state before an order is sent, for the first time or again. Either
+    /// may be empty.
     struct Asks {
         std::function<Result<bool>()> happened;        ///< in a finalized block
         std::function<Result<std::string>()> forbids;  ///< why not now; may be empty

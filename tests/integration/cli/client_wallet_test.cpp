@@ -113,7 +113,7 @@ TEST_F(WalletTest, OneSetOfKeyFlagsFitsEveryCommand) {
         EXPECT_EQ(answer.exit_code, 0) << command << answer.err;
     }
     const auto wrong = gym({"wallet", "deposit", "1", "--owner", "0x12"}, true);
-    EXPECT_NE(wrong.err.find("'0x12' is no address"), std::string::npos) << wrong.err;
+    EXPECT_NE(wrong.err.find("'0x12' is not an address"), std::string::npos) << wrong.err;
 }
 
 TEST_F(WalletTest, WalletsAreMadeOnceAndShown) {

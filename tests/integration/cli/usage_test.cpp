@@ -58,7 +58,7 @@ TEST_F(Usage, EveryWrongAddressIsAMistakeOfUsageThatNamesItsFlag) {
             return out;
         };
         expect(with("0x0"), kUsage,
-               flag + ": '0x0' is no address: 0x and 40 hexadecimal digits are expected");
+               flag + ": '0x0' is not an address: 0x and 40 hexadecimal digits are expected");
         expect(with("0x" + std::string(40, '0')), kUsage,
                flag + ": tokens sent to the zero address");
         expect(with("0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"), kUsage,

@@ -310,7 +310,7 @@ TEST_F(NodeDisputesTest, AWorkerWithAClaimToDefendStaysUpAndTakesNoNewWork) {
         auto started = Subprocess::start(node("start", game));
         ASSERT_TRUE(started.ok());
         EXPECT_TRUE(eventually([&] {
-            return log().find("DISPUTES: no unit is asked for: " + says) != std::string::npos;
+            return log().find("DISPUTES: no new unit is requested: " + says) != std::string::npos;
         })) << log();
         EXPECT_TRUE(started->stop().ok()) << "it was still there";
         EXPECT_EQ(std::ranges::count(handler_.calls, "next_task"), 0);

@@ -156,7 +156,7 @@ TEST_F(NodeUsageTest, AWrongClockIsNamedWithItsRemedy) {
 TEST_F(NodeUsageTest, AnotherChainThanTheNodesIsAMismatch) {
     expect(node({"start", "--commitment-log", key_.address().hex()}), kMismatch,
            "this node is set to");
-    expect(node({"start", "--commitment-log", "0x12"}), kUsage, "is no address");
+    expect(node({"start", "--commitment-log", "0x12"}), kUsage, "is not an address");
     expect(node({"start", "--chain-rpc", "nonsense"}), kUsage, "chain_rpc");
 }
 
@@ -179,7 +179,7 @@ TEST_F(NodeUsageTest, WhoNeedsAStakeNeedsTheGame) {
     EXPECT_EQ(refused.code, kUsage) << refused.text;
     EXPECT_NE(refused.text.find(says), std::string::npos) << refused.text;
     EXPECT_NE(refused.text.find("--dispute-game"), std::string::npos) << refused.text;
-    for (const auto& [game, why] : {std::pair{"0x12", "dispute_game: '0x12' is no address"},
+    for (const auto& [game, why] : {std::pair{"0x12", "dispute_game: '0x12' is not an address"},
                                     {"0x1111111111111111111111111111111111111111",
                                      "dispute_game needs chain_rpc (--chain-rpc)"}}) {
         const Ended ended = node({"start", "--dispute-game", game});

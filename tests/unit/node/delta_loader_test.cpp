@@ -90,7 +90,7 @@ TEST_F(DeltaLoaderTest, FetchingRunsNothing) {
         EXPECT_EQ(loader_.fetch(round, delta_).error().code, ErrorCode::kUnavailable);
     const auto given_up = loader_.fetch(round, delta_);
     EXPECT_EQ(given_up.error().code, ErrorCode::kNotFound);
-    EXPECT_NE(given_up.error().message.find("asked for 5 times"), std::string::npos)
+    EXPECT_NE(given_up.error().message.find("requested 5 times"), std::string::npos)
         << given_up.error().message;
     handler_.silent.clear();
     ASSERT_TRUE(handler_.blobs.put(unit_.delta).ok());

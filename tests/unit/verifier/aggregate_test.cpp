@@ -143,7 +143,7 @@ TEST_F(AggregateTest, ADeltaThatIsLeftOutAndNotShownIsTold) {
         EXPECT_TRUE(events_.empty()) << "it may pass";
     }
     verify();
-    EXPECT_EQ(contradictions("which cannot be had: asked for 5 times: "), 1);
+    EXPECT_EQ(contradictions("which cannot be had: requested 5 times: "), 1);
     EXPECT_EQ(told("verified").size(), 1u);
 }
 

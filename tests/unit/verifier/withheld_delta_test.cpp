@@ -172,7 +172,7 @@ TEST_F(WithheldDeltaTest, TheDeltasOfATaskAreOfWorkersAndAscend) {
     expect_mismatch(task, "slot 1 is behind slot 1");
     task = task_;
     task.deltas[2].slot = protocol::kSlotsMax;
-    expect_mismatch(task, "slot 65536, which is no worker's");
+    expect_mismatch(task, "slot 65536, which no worker of the round has committed");
     task.deltas.clear();
     expect_mismatch(task, "an aggregate of 0 deltas");
     for (std::uint32_t i = 0; i <= program::kDeltasMax; ++i)

@@ -41,7 +41,7 @@ struct ApiOptions {
         std::chrono::milliseconds retry_for = {}) const;
 };
 
-/// Whose key signs. The same key store as the node commands.
+/// The signing key: a folder with the key store of the node commands.
 struct KeyOptions {
     std::string data_dir;
     std::string keystore;

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-/// What commands print for people: one fact a row, a label and its value; all values begin in the
-/// same column.
+/// Rows that commands print for people: a label and its value, one fact per row, with all values in
+/// one column.
 namespace gym::app {
 
 /// An empty label continues the row above.

@@ -5,7 +5,7 @@
 
 #include "gym/registry/datasets.hpp"
 
-/// What the commands about registered datasets print for people.
+/// Prints registered datasets for people.
 namespace gym::app {
 
 void print_dataset(const registry::Dataset& dataset);

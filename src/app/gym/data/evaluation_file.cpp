@@ -43,7 +43,7 @@ Result<EvaluationFile> load_evaluation_file(const fs::path& path) {
     const auto parsed = Digest::parse(salt);
     if (!parsed.ok())
         return map.error_at("salt",
-                            "must be 64 hexadecimal digits that nobody can guess, as "
+                            "must be 64 unpredictable hexadecimal digits, as "
                             "`openssl rand -hex 32` prints them");
     out.salt = *parsed;
     GYM_CHECK(map.finish());

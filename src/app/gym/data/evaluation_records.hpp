@@ -17,7 +17,7 @@ namespace gym::app {
 /// For people, without a line feed.
 [[nodiscard]] std::string evaluation_line(const registry::Evaluation& evaluation);
 
-/// What somebody found by measuring.
+/// A measured result, with the address that measured it.
 struct Measured {
     Digest evaluation;
     Digest dataset;

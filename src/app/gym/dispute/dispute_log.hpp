@@ -24,7 +24,7 @@ struct GameLog {
     std::optional<contracts::FaultFound> fault;
     std::optional<contracts::GameEnded> ended;
     Amount gas_paid_wei;  ///< from the challenger's escrow to the asserter
-    /// What the opening says the unit is; absent if it cannot be read.
+    /// The unit that the opening names; absent if it cannot be read.
     std::optional<protocol::UnitKey> key;
 
     [[nodiscard]] const Digest& id() const { return opened.game; }
@@ -69,10 +69,10 @@ class DisputeReader {
     DisputeReader(chain::ChainClient& client, const contracts::Deployment& contracts)
         : client_(client), game_(contracts.dispute_game), next_block_(contracts.start_block) {}
 
-    /// What the chain says now; reads again only what a reorganisation could change.
+    /// The chain's present state; reads again only what a reorganisation could change.
     /// @errors as ChainClient, kMalformed.
     [[nodiscard]] Result<DisputeLog> read();
-    /// What both sides' transactions cost; asks for each once. @errors as gas_of().
+    /// Cost of both sides' transactions; requests each receipt once. @errors as gas_of().
     [[nodiscard]] Result<player::GameCost> cost_of(const GameLog& game);
     /// Gas of one of them. @errors as ChainClient; kUnavailable: a reorganisation took it back.
     [[nodiscard]] Result<std::uint64_t> gas_of(const Digest& transaction);

@@ -19,7 +19,7 @@ struct DisputeReport {
 /// Members in the order of the text: game, unit, sides, place, turn, clocks, gas, bond, end.
 /// `moves` counts both sides' transactions, of which the gas is.
 [[nodiscard]] boost::json::object to_json(const DisputeReport& report);
-/// What happened as number `index` of the game's course.
+/// The event number `index` of the game.
 [[nodiscard]] boost::json::object event_json(const GameLog& log, std::size_t index);
 
 /// Header of a table of summary_line()s.

@@ -14,8 +14,8 @@
 /// A game in words: where it is and what was found.
 namespace gym::app {
 
-/// What the moves of a game have said so far about where it goes. Moves that cannot be read leave
-/// it as it is.
+/// The part of the unit to which the moves of a game have narrowed the disagreement. Moves that
+/// cannot be read do not change it.
 struct GamePosition {
     std::optional<std::uint32_t> step;
     bool delta = false;                 ///< the unit's delta instead of a step

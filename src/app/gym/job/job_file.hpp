@@ -38,13 +38,13 @@ struct ResolvedJob {
 /// @errors kInvalidArgument for a key that cannot be replaced.
 Status agree_to_data_price(ResolvedJob& job, const Amount& price);
 
-/// What a job pays for the tokens that it consumes.
+/// Price of the tokens that a job consumes.
 struct DataTerms {
     Amount price_wei_per_mtoken;
     std::uint32_t quality_ppm = 0;
 };
 
-/// What the job's tokens cost; a file that nobody has registered costs nothing.
+/// Cost of the job's tokens; a file that is not registered costs nothing.
 struct DataPrice {
     std::optional<DataTerms> terms;
     std::string unknown = {};  ///< why there are no terms
@@ -63,7 +63,7 @@ struct KnownFee {
 /// answer.
 [[nodiscard]] Result<KnownFee> network_fee(const client::ApiClient& api);
 
-/// What a job will cost, by counting.
+/// Cost of a job, by counting.
 struct JobQuote {
     std::uint64_t flops_per_step = 0;
     std::uint64_t parameters = 0;

@@ -4,7 +4,7 @@
 
 #include "job/job_file.hpp"
 
-/// What the job commands print for people.
+/// Prints jobs for people.
 namespace gym::app {
 
 /// @param data, fee say why what is not in the quote is not known.
@@ -14,7 +14,7 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice&
                  const KnownFee& fee);
 /// One line.
 void print_fee(const KnownFee& fee);
-/// What the tokens of a registered dataset cost, in one line.
+/// Prints the price of a registered dataset's tokens in one line.
 void print_data_price(const registry::Dataset& dataset);
 void print_job(const client::Job& job);
 void print_job_line(const client::Job& job);

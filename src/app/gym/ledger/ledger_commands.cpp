@@ -128,7 +128,7 @@ std::string_view what_moved(ledger::TransferKind kind) {
         case ledger::TransferKind::kPost:
             break;
         case ledger::TransferKind::kPending:
-            return "reserves its amount, pays nothing: it may still be taken back";
+            return "reserves its amount but pays nothing yet: it can still be cancelled";
         case ledger::TransferKind::kVoid:
         case ledger::TransferKind::kExpire:
             return "takes a reservation back, pays nothing";

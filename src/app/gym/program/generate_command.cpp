@@ -44,7 +44,7 @@ Result<std::string> text_of(const GenerateOptions& options, std::vector<std::int
         if (token >= static_cast<std::int32_t>(blob::kByteVocabulary))
             return fail(ErrorCode::kInvalidArgument,
                         "token " + std::to_string(token) +
-                            " is no byte: name the model's pieces with --sentencepiece");
+                            " is not a byte: name the model's pieces with --sentencepiece");
         text += static_cast<char>(token);
     }
     return text;

@@ -11,14 +11,14 @@
 
 namespace gym::app {
 
-/// What a program takes to run on this machine with one thread, and what there is.
+/// Memory that a program needs on this machine with one thread, and memory that is available.
 struct MemoryReport {
     engine::MemoryNeed need;
     std::uint64_t available = 0;
     /// Windows of the largest batch that fits; 0: not one does. None if only the program is known,
     /// or the model's batch is fixed.
     std::optional<std::uint32_t> largest_batch;
-    /// What to change if the program needs more memory than there is; else empty.
+    /// Advice if the program needs more memory than there is; else empty.
     std::string advice;
 };
 

@@ -411,7 +411,7 @@ void add_stake_commands(CLI::App& app, CliContext& context) {
     adding->add_flag("--despite-disputes", options->despite_disputes,
                      "Add even if the settlement of a proven fault will take it");
     command("thaw",
-            "Begin to take stake back: it backs no new units and can be withdrawn after the delay",
+            "Start to release stake: it backs no new units and can be withdrawn after the delay",
             true, thaw)
         ->add_option("amount", options->amount, "Tokens, like 12.5")
         ->required();

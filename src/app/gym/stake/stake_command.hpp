@@ -20,7 +20,7 @@ struct OpenThaw {
     std::uint64_t available_at_s = 0;
 };
 
-/// What an address has in Stake.
+/// Stake of an address, as the contract holds it.
 struct StakeState {
     Amount active;
     Amount thawing;

@@ -30,7 +30,7 @@ class BlobStore {
   protected:
     /// Keeps bytes that hash to `root`.
     virtual Status write(const Digest& root, ByteView content) = 0;
-    /// What is stored, unchecked. @errors kNotFound, kIo, kUnavailable.
+    /// The stored bytes, unchecked. @errors kNotFound, kIo, kUnavailable.
     [[nodiscard]] virtual Result<Bytes> read(const Digest& root) const = 0;
 };
 

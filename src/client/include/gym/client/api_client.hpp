@@ -101,7 +101,7 @@ class ApiClient {
     /// Newest first.
     [[nodiscard]] Result<AnswerList<registry::Evaluation>> evaluations() const;
 
-    // What an audit compares.
+    // Inputs of audits.
 
     [[nodiscard]] Result<PublishedRound> round(const Digest& job, std::uint64_t round) const;
     /// At most kPageItemsMax, which is more than a round has.

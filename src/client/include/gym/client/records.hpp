@@ -113,7 +113,7 @@ struct JobBill {
     std::vector<BillItem> kinds;
 };
 
-/// What the network takes on top of what a job's work costs.
+/// The network's fee on top of the cost of a job's work.
 struct FeeRates {
     std::uint32_t fee_ppm = 0;
     std::uint32_t burned_ppm = 0;  ///< of the fee
@@ -123,7 +123,8 @@ struct NetworkFee {
     std::optional<protocol::CostRates> bound;  ///< absent: the services have not published theirs
 };
 
-/// What gym-api says of its network. Texts: they are compared, and shown where they differ.
+/// The network as gym-api describes it. The members are texts: they are compared, and shown where
+/// they differ.
 struct Network {
     std::string chain_id;
     /// Name and address of each contract that gym-api knows.

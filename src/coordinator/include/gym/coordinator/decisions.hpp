@@ -21,8 +21,8 @@
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
 
-/// What the coordinator decides, apart from how it finds out and what it does about it: pure
-/// functions of stored facts and the time. No database, chain, engine or clock.
+/// The coordinator's decisions as pure functions of stored facts and the time; drivers read the
+/// facts and carry the decisions out. No database, chain, engine or clock.
 namespace gym::coordinator {
 
 // Jobs.
@@ -32,8 +32,8 @@ struct JobChange {
     std::string reason;
     friend bool operator==(const JobChange&, const JobChange&) = default;
 };
-/// What the request of a job's owner makes of the job. Absent: there is none, or it waits until the
-/// job is prepared.
+/// The change that the owner's request makes to the job. Absent: there is no request, or it waits
+/// until the job is prepared.
 [[nodiscard]] std::optional<JobChange> answer_request(const registry::Job& job);
 [[nodiscard]] bool is_complete(const registry::Job& job, std::size_t open_rounds);
 /// Why the job has to pause before another round; absent if it runs on, or does not run.
@@ -59,7 +59,7 @@ struct JobChange {
 [[nodiscard]] std::vector<registry::Node> choose_workers(const Digest& job_id, std::uint64_t round,
                                                          std::vector<registry::Node> workers,
                                                          std::uint64_t slots);
-/// What a round is recorded with; its roots for disputes are computed apart.
+/// Content of a round's record; its roots for disputes are computed apart.
 struct Plan {
     protocol::RoundRecord record;
     registry::StateRef base;
@@ -110,7 +110,7 @@ enum class RoundStep : std::uint8_t {
 /// Whether a unit is disputed because of a game alone: no report depends on how that ends.
 [[nodiscard]] bool is_only_challenged(const records::UnitSummary& unit);
 
-/// What the chain says of a disputed unit.
+/// State of a disputed unit on chain.
 enum class GameVerdict : std::uint8_t {
     kOpen,         ///< a game is played, or can still be opened, or a fault is about to be noted
     kUpheld,       ///< none proved a fault, be it on purpose, and none can be opened any more
@@ -140,7 +140,7 @@ struct UnitChange {
     protocol::UnitEvent event;
     std::optional<protocol::Reason> reason;
 };
-/// Who reported the difference that a dispute is about; absent if a game alone is.
+/// The verifier whose report started the dispute; absent if a game on chain did.
 [[nodiscard]] std::optional<Address> reporter_of(const registry::Unit& unit);
 /// A dispute ends for the worker with `event`: a reporter's finding was false.
 [[nodiscard]] UnitChange uphold(const registry::Unit& unit, const protocol::UnitEvent& event);

@@ -16,8 +16,8 @@
 
 namespace gym::node {
 
-/// What a node reads from the chain itself, so that it need not trust the coordinator. @errors of
-/// every call: kUnavailable or kTimeout when the chain does not answer.
+/// Facts that a node reads from the chain itself, so that it need not trust the coordinator.
+/// @errors of every call: kUnavailable or kTimeout when the chain does not answer.
 class ChainView {
   public:
     struct Round {

@@ -37,7 +37,7 @@ struct UnitCommitment {
     friend bool operator==(const UnitCommitment&, const UnitCommitment&) = default;
 };
 
-/// What two runs of one unit are compared by: equal for everybody who computes it.
+/// Roots by which two runs of one unit are compared: every honest run has the same.
 struct UnitRoots {
     Digest records;      ///< over the step records
     Digest final_state;  ///< of an aggregate: the next base state

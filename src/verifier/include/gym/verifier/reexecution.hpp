@@ -15,7 +15,7 @@
 
 namespace gym::verifier {
 
-/// What running a unit again gave.
+/// Result of running a unit again.
 struct Reexecution {
     protocol::UnitRoots roots;
     std::vector<engine::StepRecord> records;

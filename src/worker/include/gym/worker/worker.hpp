@@ -39,7 +39,7 @@ struct WorkerOptions {
     /// Where units are filed that others may challenge on chain; nullptr: nowhere. Must outlive the
     /// worker.
     player::ClaimStore* claims = nullptr;
-    /// What the worker waits by; nullptr: the system's. Must outlive the worker.
+    /// Timer of all waits; nullptr: the system's. Must outlive the worker.
     node::Timer* timer = nullptr;
     std::chrono::milliseconds chain_wait{60'000};        ///< for a round record to appear there
     std::chrono::milliseconds checkpoint_every{30'000};  ///< 0: after every step

@@ -10,7 +10,8 @@
 
 namespace gym::devnet {
 
-/// What the model of examples/demo-job.yaml must come to on any English text, in nats per token.
+/// Highest final loss of the model of examples/demo-job.yaml on any English text, in nats per
+/// token.
 inline constexpr double kDemoJobLossMax = 2.55;
 
 struct DemoOptions {

@@ -21,7 +21,7 @@ inline constexpr const char* kDbApi = "api";
 inline constexpr const char* kDbEvaluator = "evaluator";  ///< no service: the operator's commands
 inline constexpr const char* kDbAuditor = "auditor";      ///< no service: whoever checks the books
 
-/// What a worker stakes, and must; the coordinator stakes as much.
+/// Stake of each worker and of the coordinator, which is also the minimum.
 inline constexpr const char* kStakeTokens = "100";
 
 struct ChainOptions {

@@ -36,7 +36,7 @@ struct VerifierSummary {
     Amount paid;                ///< what the distributor contract paid out to it
 };
 
-/// Who offered the text that the model was trained on, and under which terms.
+/// The provider of the training text, and its terms.
 struct ProviderSummary {
     Address address;
     Digest dataset_root;
@@ -50,7 +50,7 @@ struct ProviderSummary {
     Amount paid;  ///< what the distributor contract paid out to it
 };
 
-/// What the ledger and its auditors say.
+/// The ledger's totals and the findings of its audits.
 struct LedgerReport {
     std::uint64_t transfers = 0;
     std::map<std::string, Amount>
@@ -78,7 +78,7 @@ struct DisputeReport {
     [[nodiscard]] std::uint64_t burned_ppm() const;
 };
 
-/// What a finished job left behind. Every figure is read back: from PostgreSQL (registry, ledger),
+/// The results of a finished job. Every figure is read back: from PostgreSQL (registry, ledger),
 /// the chain, or the engine.
 struct Report {
     std::uint64_t rounds = 0;
@@ -129,7 +129,7 @@ struct ReportSources {
 /// The table of workers, the losses and the sample, for people.
 [[nodiscard]] std::string to_text(const Report& report);
 
-/// What a successful run must show beyond what holds for every job.
+/// Requirements on a successful run, beyond those on every job.
 struct Expectations {
     std::optional<double> final_loss_max;  ///< nats per token; absent: only less than at first
     bool with_cheater = true;

@@ -37,7 +37,7 @@ Status start_services(const Layout& layout, ProcessTable& processes, const Progr
 /// Starts the verifier, which registers itself.
 Status start_verifier(const Layout& layout, ProcessTable& processes, const Programs& programs);
 
-/// What runs as a worker: `gym node start`, or a test build of the worker.
+/// The program that runs as a worker: `gym node start`, or a test build of the worker.
 struct WorkerProgram {
     std::vector<std::string> argv;  ///< before the node options
 };
