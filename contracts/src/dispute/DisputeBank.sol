@@ -265,7 +265,7 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         if (floor > total) total = floor;
     }
 
-    /// @dev What the first credit of an account costs more than a later one: its storage is new.
+    /// @dev The extra gas of an account.s first credit, whose storage is new.
     function _gasOfCredit(address owner) internal view returns (uint256) {
         return _ether[owner] == 0 ? NEW_STORAGE_GAS : 0;
     }

@@ -20,7 +20,7 @@ abstract contract DisputeTable is DisputeBank {
     /// @dev Calldata of an answer beside its list or chunk, in bytes that are not zero.
     uint256 internal constant FRAME_BYTES = 512;
 
-    /// What followed a cursor that the asserter answered: the same in every game of the unit.
+    /// The answer of the asserter at a cursor: the same in every game of the unit.
     mapping(bytes32 unit => mapping(bytes32 cursor => bytes32)) private _answers;
 
     constructor(Terms memory terms_, IStake stake_) DisputeBank(terms_, stake_) {}
@@ -82,7 +82,7 @@ abstract contract DisputeTable is DisputeBank {
         g.challengerGas += uint32(_gasOf(gasAtStart, msg.data.length));
     }
 
-    /// @dev A proof of the challenger: the rules revert where there is no fault.
+    /// @dev A proof of the challenger: the rules revert unless there is a fault.
     function _prove(bytes32 game, Cursor calldata cursor, address rules) internal nonReentrant {
         uint256 gasAtStart = gasleft();
         Game storage g = _games[game];

@@ -24,7 +24,7 @@ import {Element, Operands, Span} from "./Operands.sol";
 import {Header, Shapes, Source, StateRecord, TraceRecords} from "./TraceRecords.sol";
 
 /// @title The leaf of a dispute: one element of one primitive, one token of a window, or one word of the delta
-/// @notice What src/dispute/opening.cpp's check_opening() does. As TreeRules: pure, with the arguments of IDisputeGame; all
+/// @notice The check of check_opening() in src/dispute/opening.cpp. As TreeRules: pure, with the arguments of IDisputeGame; all
 /// revert with NoFault where the asserter's element is right.
 contract ElementRules {
     using Frames for Cursor;
@@ -245,7 +245,7 @@ contract ElementRules {
         return Operands.word(word);
     }
 
-    /// @dev What the word must be that lies in the parameter of `proof.slot`.
+    /// @dev The word that the parameter of `proof.slot` must hold.
     function _difference(Header memory h, DeltaProof calldata proof)
         private
         view

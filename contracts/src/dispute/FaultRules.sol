@@ -20,7 +20,7 @@ import {StepRecord, StepRecords} from "./StepRecords.sol";
 import {Header, LeafRecord, Shapes, Source, TraceRecords} from "./TraceRecords.sol";
 
 /// @title Faults between a step's record, its trace leaves and the states around it
-/// @notice What src/dispute/step_trace.cpp's check_step() compares, field by field; each needs no look into a macro op. As
+/// @notice The comparisons of check_step() in src/dispute/step_trace.cpp, field by field; each needs no look into a macro op. As
 /// TreeRules: pure, with the arguments of IDisputeGame. All revert with NoFault where both sides are equal.
 contract FaultRules {
     using Frames for Cursor;

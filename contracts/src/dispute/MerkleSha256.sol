@@ -118,7 +118,7 @@ library MerkleSha256 {
     }
 
     /// @dev Replaces the first `count` children by the nodes above them. A pair lies side by side already, and the byte before it is
-    /// not needed any more when it is hashed: most of an answer's gas is this loop.
+    /// no longer needed when it is hashed: most of an answer's gas is this loop.
     function _foldLevel(bytes32[] memory children, uint256 count, bytes32 padding) private view {
         assembly ("memory-safe") {
             let first := add(children, 32)

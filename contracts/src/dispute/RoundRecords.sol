@@ -14,7 +14,7 @@ library RoundRecords {
     uint256 private constant BYTES_MAX = 60_928;
     uint256 private constant FORMAT = 2;
 
-    /// @notice What is posted of it. Reverts if it is not a record.
+    /// @notice The part of it that is posted. Reverts if it is not a record.
     function hash(bytes calldata record) internal pure returns (bytes32) {
         bool legal = record.length >= HEAD_BYTES && record.length <= BYTES_MAX
             && BigEndian.number(record, 0, 2) == FORMAT;

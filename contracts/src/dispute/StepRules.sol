@@ -197,7 +197,7 @@ contract StepRules {
         if (computed != root) revert MerkleSha256.RootMismatch(computed, root);
     }
 
-    /// @dev What a record must be before anything is computed: the chain's, of this step, with the roots that the round asks for.
+    /// @dev Requirements on a record before anything is computed: on chain, of this step, with the roots of the round.
     function _checkRecord(StepFrame calldata frame, Facts calldata facts, bytes calldata record)
         private
         pure

@@ -227,7 +227,7 @@ library TraceRecords {
     }
 
     /// @notice A shape in one word: dtype, rank, then five dims of 32 bits, the first highest, 0 behind the rank.
-    /// @return packed The word. @return next Where the bytes go on.
+    /// @return packed The word. @return next Position of the next byte.
     function shape(bytes calldata data, uint256 offset)
         internal
         pure

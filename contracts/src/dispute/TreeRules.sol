@@ -18,7 +18,7 @@ import {Header, Shapes, TraceRecords} from "./TraceRecords.sol";
 
 /// @title Moves down the trees, and from the unit to a step or to its delta
 /// @notice Pure rules: each function has the arguments of the move of IDisputeGame that it decides, and returns where the game
-/// goes on. DisputeGame sees to whose turn it is and that the cursor is the game's.
+/// continues. DisputeGame sees to whose turn it is and that the cursor is the game's.
 contract TreeRules {
     using Frames for Cursor;
     using Frames for Facts;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
-/// @title Deposits of job owners, until their jobs have spent them or they take them back
+/// @title Deposits of job owners, until their jobs spend them or the owners withdraw them
 /// @notice The contract knows balances per owner, not jobs: the ledger decides which job spends how much,
 /// which has the settler move an epoch's spending to the RewardsDistributor. Releases are capped per epoch,
 /// withdrawals are delayed so that work already done is paid first, and pausing never stops a withdrawal.
@@ -19,7 +19,7 @@ interface IJobEscrow {
     /// @param owner The account that was debited.
     /// @param amount In base units of the token.
     event Released(uint64 indexed epoch, address indexed owner, uint256 amount);
-    /// @notice `owner` asked for `amount`; 0 takes an earlier request back.
+    /// @notice `owner` requested `amount`; 0 cancels an earlier request.
     /// @param owner The account that asked.
     /// @param amount In base units of the token.
     /// @param availableAt Unix seconds from which withdraw() works.
@@ -99,7 +99,7 @@ interface IJobEscrow {
     function release(uint64 epoch, address[] calldata owners, uint256[] calldata amounts) external;
 
     /// @notice Asks for `amount` back; replaces an earlier request and restarts the delay.
-    /// @param amount At most the caller's balance; 0 takes the request back.
+    /// @param amount At most the caller's balance; 0 cancels the request.
     function requestWithdrawal(uint256 amount) external;
 
     /// @notice Reduces an owner's request to the amount that its running jobs have not locked.
@@ -119,7 +119,7 @@ interface IJobEscrow {
     /// @param cap In base units of the token, below 2^128; not limited at first.
     function setOwnerReleaseCap(uint256 cap) external;
 
-    /// @notice Stops deposits and releases. Withdrawals go on.
+    /// @notice Stops deposits and releases. Withdrawals continue.
     function pause() external;
 
     /// @notice Ends a pause.

@@ -65,7 +65,7 @@ interface IRewardsDistributor {
     /// @notice Claims are paused until `until` at the latest.
     /// @param until Unix seconds.
     event ClaimsPaused(uint64 until);
-    /// @notice Claims go on before the pause has run out.
+    /// @notice Claims resume before the pause has run out.
     event ClaimsUnpaused();
 
     /// @notice An address that must not be zero is.
@@ -159,7 +159,7 @@ interface IRewardsDistributor {
     /// @param limit In base units of the token, below 2^128.
     function setGrowthLimit(uint256 limit) external;
 
-    /// @notice Stops new roots. Claims go on.
+    /// @notice Stops new roots. Claims continue.
     function pause() external;
 
     /// @notice Ends a pause of new roots.

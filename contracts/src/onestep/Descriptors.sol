@@ -22,7 +22,7 @@ struct Op {
     Tensor[] inputs;
 }
 
-/// @notice What a primitive takes: operands, attributes, and which of those (bit k: attribute k)
+/// @notice Inputs of a primitive: operands, attributes, and which of those (bit k: attribute k)
 /// are the bits of an f32.
 struct Schema {
     uint256 inputsMin;
