@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 
 namespace gym::player {
 namespace {
@@ -15,6 +14,7 @@ class Counting final : public Player {
     Counting(std::atomic<int>& ticks, std::stop_token until) : ticks_(ticks), until_(until) {}
     Status tick() override {
         ++ticks_;
+        ticks_.notify_all();
         while (until_.stop_possible() && !until_.stop_requested())
             std::this_thread::yield();
         return answer_;
@@ -27,10 +27,8 @@ class Counting final : public Player {
 };
 
 void wait_for(const std::atomic<int>& ticks, int count) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (ticks < count && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    ASSERT_GE(ticks, count);
+    for (int seen = ticks; seen < count; seen = ticks)
+        ticks.wait(seen);
 }
 
 std::vector<std::unique_ptr<Player>> players(std::unique_ptr<Player> first,
