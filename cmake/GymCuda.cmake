@@ -1,12 +1,12 @@
 # Whether the device side (kernels/cuda) is compiled. After this file GYM_WITH_CUDA is ON or OFF, and the language CUDA
 # is enabled if it is ON. No device and no driver is needed to build, nor to run anything on the CPU: the runtime is
-# linked statically and looks for the driver (libcuda.so.1) only when a device is asked for.
+# linked statically and looks for the driver (libcuda.so.1) only when a device is requested.
 set(GYM_WITH_CUDA AUTO CACHE STRING "Compile kernels/cuda with nvcc: AUTO (where it is found), ON or OFF")
 set_property(CACHE GYM_WITH_CUDA PROPERTY STRINGS AUTO ON OFF)
 option(GYM_CUDA_ALL_ARCHITECTURES "Machine code for every device since Ampere, not for this machine's alone" OFF)
 set(GYM_NVCC_VERSION_MIN 12.0)  # C++20
 
-# Sets `missing` to why there is no nvcc, or to "" and then GYM_NVCC and GYM_NVCC_VERSION.
+# Sets `missing` to the reason why nvcc is missing, or to "" and then GYM_NVCC and GYM_NVCC_VERSION.
 function(gym_look_for_nvcc missing)
     set(nvcc "$ENV{CUDACXX}")
     if(CMAKE_CUDA_COMPILER)

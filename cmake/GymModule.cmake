@@ -48,7 +48,7 @@ function(gym_add_module)
     target_link_libraries(${target} ${scope} ${arg_DEPS} ${arg_LIBS})
 endfunction()
 
-# What the sanitizer tier builds: every test labelled unit or fuzz, and what those need.
+# The targets of the sanitizer tier: every test labelled unit or fuzz, and their dependencies.
 add_custom_target(gym_unit_tests)
 
 # gym_add_test(NAME name SOURCES ... [DEPS module ...] [LIBS lib ...] [LABELS ...] [TIMEOUT s] [ARGS ...]

@@ -30,7 +30,7 @@ if ((${#files[@]})); then
     clang-format --dry-run -Werror "${files[@]}" || fail "clang-format: run 'make fmt'"
 fi
 
-# House rules that no tool knows: no include that climbs out of its module, no float in money code, none of
+# House rules that no other tool checks: no include that climbs out of its module, no float in money code, none of
 # the flags or words that a release must not have.
 git grep -nE '#include "\.\./' -- src kernels && fail "an include climbs out of its folder"
 git grep -nwE 'float|double' -- src/ledger src/rewards contracts/src && fail "floating point in money code"

@@ -10,7 +10,7 @@ report=build/soak/report.jsonl
 mkdir -p build/soak && : >"$report"
 end=$((SECONDS + ${SOAK_MINUTES:-240} * 60))
 export GYM_TEST_SCALE=${SOAK_SCALE:-100}
-exec 3>&1  # for stages that tell how far they are
+exec 3>&1  # for stages that report their progress
 
 stage() {  # stage PASS SEED NAME COMMAND...
     local pass=$1 seed=$2 name=$3 begin=$SECONDS result=passed

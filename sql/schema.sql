@@ -260,7 +260,7 @@ BEGIN
                         FROM ledger.transfer t WHERE t.id = ANY (array_remove(p_pendings, NULL))))
               ORDER BY a.id FOR NO KEY UPDATE) s;
 
-    -- From here on nobody else touches these accounts, so a later snapshot sees every earlier batch.
+    -- From here on no other batch touches these accounts, so a later snapshot sees every earlier batch.
     FOR item IN
         -- Positions are looked up before anything is sorted: the rows that are sorted do not carry the list.
         WITH k AS MATERIALIZED (SELECT coalesce(account_ids, ARRAY[]::bigint[]) AS ids),
@@ -337,7 +337,7 @@ BEGIN
                 status := 'invalid';
             ELSIF d IS NULL OR c IS NULL OR d = 0 OR c = 0
                   OR account_ids[d] <> item.debit OR account_ids[c] <> item.credit THEN
-                -- Committed by somebody else after this batch locked its accounts.
+                -- Committed by another session after this batch locked its accounts.
                 RAISE EXCEPTION 'transfer % appeared while the batch waited', item.pending
                     USING ERRCODE = 'GL001';
             ELSIF item.is_resolved OR resolved[item.pending_slot]
@@ -732,7 +732,7 @@ BEGIN
         RETURN mark.settled;
     END IF;
     mark.settled := mark.marked;
-    -- In this order: who draws a number after this line has one above `marked`.
+    -- In this order: a number that is drawn after this line is above `marked`.
     SELECT s.last_value - CASE WHEN s.is_called THEN 0 ELSE 1 END INTO STRICT mark.marked
         FROM ledger.transfer_seq_seq s;
     mark.writers := ledger.writers();
@@ -969,7 +969,7 @@ CREATE FUNCTION registry.last_dataset() RETURNS bigint
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    -- Behind every registration that has begun (registry::lock_registrations): who registers may know them.
+    -- Behind every registration that has begun (registry::lock_registrations): registrants may know the terms.
     PERFORM pg_advisory_xact_lock(7456110914561995873);
     RETURN (SELECT coalesce(max(d.number), 0) FROM registry.dataset d);
 END
@@ -1007,7 +1007,7 @@ BEGIN
     NEW.number := (SELECT coalesce(max(e.number), 0) + 1 FROM registry.evaluation e);
     IF NOT EXISTS (SELECT FROM registry.dataset d
                    WHERE d.root = NEW.reference AND d.vocabulary = NEW.vocabulary) THEN
-        RAISE EXCEPTION 'the reference is no registered dataset with the evaluation''s vocabulary'
+        RAISE EXCEPTION 'the reference is not a registered dataset with the evaluation''s vocabulary'
             USING ERRCODE = 'P0001';
     END IF;
     RETURN NEW;

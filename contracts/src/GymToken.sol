@@ -6,7 +6,7 @@ import {ERC20Burnable} from "@openzeppelin/contracts/token/ERC20/extensions/ERC2
 import {ERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20Permit.sol";
 
 /// @title The token that jobs are paid in: ERC-20 with EIP-2612 permits
-/// @notice The whole supply exists from the start; nobody can mint, pause or freeze. Holders can burn their own tokens.
+/// @notice The whole supply exists from the start; no one can mint, pause or freeze. Holders can burn their own tokens.
 contract GymToken is ERC20, ERC20Burnable, ERC20Permit {
     /// @notice Creates the whole supply.
     /// @param holder Receiver of the whole supply.

@@ -1,5 +1,5 @@
 // Digits in and dot products out of an int8 matrix multiplication, sixteen at a time: compiled for
-// AVX2 and for AVX-512 (multiversion.hpp). What is left over at the ends goes one by one.
+// AVX2 and for AVX-512 (multiversion.hpp). Elements left over at the ends are done one by one.
 #include "cpu/q14_digits.hpp"
 #include "cpu/q14_lanes.hpp"
 

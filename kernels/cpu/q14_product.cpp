@@ -106,7 +106,7 @@ void zero_rows(const Q14Operand& a, const Q14Operand& b, MutableMatrixView out) 
 }
 
 bool writes_past_caches(int64_t rows, int64_t columns) {
-    // What the caches may hold until the next op reads it.
+    // The most that the caches may hold until the next op reads it.
     constexpr int64_t kCachedBytes = int64_t{8} << 20;
     return rows * columns * static_cast<int64_t>(sizeof(float)) > kCachedBytes;
 }

@@ -86,7 +86,7 @@ GYM_LANES void dot_tile(Panels a, Panels b, int groups, PairRange range, Cuts cu
     }
 }
 
-/// What the results of a panel of b have in common.
+/// Shared by the results of a panel of b.
 struct OutputColumns {
     Scaler scaler;
     int64_t count;
@@ -130,7 +130,7 @@ GYM_LANES PairRange pairs_of_block(const Q14Operand& a, Q14Zeros zeros, int64_t 
     return range;
 }
 
-/// What a tile's sums over one block are made of.
+/// Operands of a tile's sums over one block.
 struct BlockTile {
     Panels a, b;  // at pair 0 of the block
     int groups;   // register blocks of rows

@@ -140,7 +140,7 @@ struct DeltaRow {
     }
 };
 
-/// What forward and backward share, for the windows of one part.
+/// Shared by forward and backward, for the windows of one part.
 struct Heads {
     AttentionShape shape;
     int64_t items;

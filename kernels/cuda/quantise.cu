@@ -26,7 +26,7 @@ struct Source {
         return data + index / batch.inner_count * batch.outer +
                index % batch.inner_count * batch.inner;
     }
-    /// What an element adds to the maximum that exponent() takes.
+    /// An element's contribution to the maximum that exponent() takes.
     __device__ uint32_t measure(float x) const {
         if (!fixed) return magnitude_bits(x);
         return q14_fits(x, fixed_exponent) ? 0u : 1u;

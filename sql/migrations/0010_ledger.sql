@@ -66,7 +66,7 @@ CREATE UNIQUE INDEX transfer_debit ON ledger.transfer (debit_account, debit_vers
     WHERE debit_version IS NOT NULL;
 CREATE UNIQUE INDEX transfer_credit ON ledger.transfer (credit_account, credit_version)
     WHERE credit_version IS NOT NULL;
--- What only reserves or releases has no version; statements find it by account and number.
+-- Transfers that only reserve or release have no version; statements find them by account and number.
 CREATE INDEX transfer_debit_still ON ledger.transfer (debit_account, seq) WHERE debit_version IS NULL;
 CREATE INDEX transfer_credit_still ON ledger.transfer (credit_account, seq) WHERE credit_version IS NULL;
 
@@ -95,9 +95,9 @@ CREATE TRIGGER only_forward BEFORE UPDATE ON ledger.account FOR EACH ROW
           OR (old.closed AND NOT new.closed))
     EXECUTE FUNCTION ledger.refuse();
 
--- What one row cannot say of itself, checked for a whole statement at once, whoever writes: both sides hold one asset
--- (neither an account's asset nor its existence ever changes), the versions of an account go on without a gap or a
--- repetition, and a resolution moves what its pending transfer reserved. Foreign keys asked row by row for less.
+-- Rules that no single row can check, checked once per statement, whoever writes: both sides hold one asset (neither
+-- an account's asset nor its existence ever changes), the versions of an account continue without a gap or a
+-- repetition, and a resolution moves what its pending transfer reserved. Foreign keys would check less, row by row.
 CREATE FUNCTION ledger.check_transfers() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (
@@ -161,7 +161,7 @@ BEGIN
 END
 $$;
 
--- What a retry must repeat exactly.
+-- The fields that a retry must repeat exactly.
 CREATE FUNCTION ledger.fingerprint(kind text, debit bigint, credit bigint, amount numeric, pending uuid,
                                    expires bigint, group_id uuid, reason text) RETURNS bytea
     LANGUAGE sql STABLE AS $$  -- as convert_to is; the planner inlines it then
@@ -281,7 +281,7 @@ BEGIN
                         FROM ledger.transfer t WHERE t.id = ANY (array_remove(p_pendings, NULL))))
               ORDER BY a.id FOR NO KEY UPDATE) s;
 
-    -- From here on nobody else touches these accounts, so a later snapshot sees every earlier batch.
+    -- From here on no other batch touches these accounts, so a later snapshot sees every earlier batch.
     FOR item IN
         -- Positions are looked up before anything is sorted: the rows that are sorted do not carry the list.
         WITH k AS MATERIALIZED (SELECT coalesce(account_ids, ARRAY[]::bigint[]) AS ids),
@@ -358,7 +358,7 @@ BEGIN
                 status := 'invalid';
             ELSIF d IS NULL OR c IS NULL OR d = 0 OR c = 0
                   OR account_ids[d] <> item.debit OR account_ids[c] <> item.credit THEN
-                -- Committed by somebody else after this batch locked its accounts.
+                -- Committed by another session after this batch locked its accounts.
                 RAISE EXCEPTION 'transfer % appeared while the batch waited', item.pending
                     USING ERRCODE = 'GL001';
             ELSIF item.is_resolved OR resolved[item.pending_slot]
@@ -613,7 +613,7 @@ CREATE TABLE ledger.seal (
 CREATE TRIGGER immutable BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.seal
     FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse();
 
--- What a seal's hash is made of; src/ledger/seal.cpp has the same.
+-- The hash of a seal, as src/ledger/seal.cpp computes it.
 CREATE FUNCTION ledger.seal_hash(s ledger.seal) RETURNS bytea
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT sha256(convert_to('gym.seal.v1', 'UTF8') || int8send(s.number) || int8send(s.first_seq) ||
@@ -623,7 +623,7 @@ $$;
 
 -- Up to where no running transaction can still commit a transfer. Sequence numbers are drawn in one order and
 -- committed in another, and a rollback leaves a gap that looks like a transfer yet to come. Whoever holds a number
--- holds a lock on ledger.transfer from before drawing it until after its end; so once everybody who held that lock
+-- holds a lock on ledger.transfer from before drawing it until after its end; so once everyone who held that lock
 -- after the sequence stood at `marked` has ended, all that is at or below `marked` is settled for ever.
 CREATE TABLE ledger.seal_mark (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -653,7 +653,7 @@ BEGIN
         RETURN mark.settled;
     END IF;
     mark.settled := mark.marked;
-    -- In this order: who draws a number after this line has one above `marked`.
+    -- In this order: a number that is drawn after this line is above `marked`.
     SELECT s.last_value - CASE WHEN s.is_called THEN 0 ELSE 1 END INTO STRICT mark.marked
         FROM ledger.transfer_seq_seq s;
     mark.writers := ledger.writers();
@@ -704,7 +704,7 @@ BEGIN
 END
 $$;
 
--- Who may do what -----------------------------------------------------------------------------------
+-- Privileges ----------------------------------------------------------------------------------------
 GRANT SELECT ON ledger.account, ledger.transfer, ledger.entry, ledger.seal TO gym_rewards, gym_api, gym_auditor;
 REVOKE ALL ON FUNCTION ledger.open_account, ledger.close_account, ledger.submit, ledger.expire, ledger.newest_transfers,
     ledger.writers, ledger.settle, ledger.append_seal FROM PUBLIC;

@@ -61,7 +61,7 @@ CREATE TABLE registry.challenge (
     answered_at_ms bigint CHECK (answered_at_ms BETWEEN issued_at_ms AND deadline_ms),
     signature bytea CHECK (octet_length(signature) = 65),  -- the node's, over the EIP-712 UptimeAnswer
     late_at_ms bigint CHECK (late_at_ms > deadline_ms),    -- of the first answer that came too late: for people
-    withdrawn boolean NOT NULL DEFAULT false,              -- nobody could answer it: the coordinator was away
+    withdrawn boolean NOT NULL DEFAULT false,              -- it could not be answered: the coordinator was down
     CHECK ((answered_at_ms IS NULL) = (signature IS NULL)),
     CHECK (answered_at_ms IS NULL OR NOT withdrawn)
 );
@@ -81,7 +81,7 @@ CREATE TABLE registry.challenge_pass (
     at_ms bigint NOT NULL
 );
 
--- What was asked and answered is not rewritten: an answer, a late one and a withdrawal each come once.
+-- Questions and answers are not rewritten: an answer, a late answer and a withdrawal each come once.
 CREATE FUNCTION registry.challenge_is_kept() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF (new.node, new.nonce, new.issued_at_ms, new.deadline_ms)
@@ -99,7 +99,7 @@ CREATE TRIGGER challenge_is_kept BEFORE UPDATE ON registry.challenge
     FOR EACH ROW EXECUTE FUNCTION registry.challenge_is_kept();
 
 -- Datasets ------------------------------------------------------------------------------------------
--- What a dataset is worth (docs/REWARDS.md, "Data"): its licence, how much of it was not registered before, how useful
+-- The worth of a dataset (docs/REWARDS.md, "Data"): its licence, how much of it was not registered before, how useful
 -- it is, and the keys by which near-duplicates are found without looking at all datasets.
 CREATE TABLE registry.dataset (
     root registry.digest PRIMARY KEY,
@@ -122,7 +122,7 @@ CREATE TABLE registry.dataset (
     compared_tokens bigint CHECK (compared_tokens BETWEEN 0 AND tokens),
     nearest registry.digest REFERENCES registry.dataset CHECK (nearest <> root),
     nearest_ppm registry.ppm CHECK (nearest_ppm > 0),
-    -- quality::quality_ppm(): nobody can store one that does not follow from its factors.
+    -- quality::quality_ppm(): no one can store one that does not follow from its factors.
     quality_ppm integer NOT NULL
         GENERATED ALWAYS AS ((novelty_ppm::bigint * usefulness_ppm / 1000000)::integer) STORED,
     CONSTRAINT dataset_number_positive CHECK (number >= 1),
@@ -220,7 +220,7 @@ CREATE TABLE registry.job (
     -- Not only a job's owner asks for a pause: gym-rewards does when the escrow cannot cover a unit. A service that asks in
     -- the owner's place says why; the sentence becomes status_reason when the coordinator acts.
     request_reason text NOT NULL DEFAULT '',
-    -- What a job pays for its data is fixed when it is submitted: a later measurement changes what later jobs pay.
+    -- The price of a job's data is fixed at submission: a later measurement changes the prices of later jobs only.
     data_price_wei_per_mtoken registry.wei NOT NULL,
     data_quality_ppm registry.ppm NOT NULL,
     CONSTRAINT job_request_reason_check CHECK (request IS NOT NULL OR request_reason = ''),
@@ -262,7 +262,7 @@ $$;
 CREATE TRIGGER guard_job BEFORE INSERT OR UPDATE ON registry.job
     FOR EACH ROW EXECUTE FUNCTION registry.guard_job();
 
--- A request that is taken back takes its reason along.
+-- A request that is withdrawn loses its reason.
 CREATE FUNCTION registry.drop_request_reason() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.request_reason := '';
@@ -290,8 +290,8 @@ $$;
 CREATE TRIGGER fix_data_terms BEFORE INSERT OR UPDATE ON registry.job
     FOR EACH ROW EXECUTE FUNCTION registry.fix_data_terms();
 
--- What a job can cost at most (docs/REWARDS.md): the coordinator publishes the rates by which it decides whether a round may
--- begin, so that a quote counts by the same rule.
+-- Rates that bound a job's cost (docs/REWARDS.md): the coordinator publishes the rates by which it decides whether a
+-- round may begin, so that a quote follows the same rule.
 CREATE TABLE registry.cost_rates (
     id boolean PRIMARY KEY DEFAULT true CHECK (id),
     -- Bounded: rates that no configuration allows would stop every quote and every submission.
@@ -455,7 +455,7 @@ $$;
 CREATE TRIGGER guard_unit BEFORE INSERT OR UPDATE ON registry.unit
     FOR EACH ROW EXECUTE FUNCTION registry.guard_unit();
 
--- Runs as the owner: nobody else may write the feed, so there is no state without its event.
+-- Runs as the owner: no other role may write the feed, so there is no state without its event.
 CREATE FUNCTION registry.write_unit_event() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
@@ -521,8 +521,8 @@ CREATE TABLE registry.report (
     accepted_at_ms bigint,
     found_fault boolean NOT NULL DEFAULT false,
     -- A report that agrees with the commitment could be a copy of it: roots are in the task, records come back for the
-    -- committed digest, and nothing but a re-execution can tell the trace from noise. So the coordinator audits some of
-    -- these reports (docs/PROTOCOL.md), and tells nobody which: gym_api may not read this column.
+    -- committed digest, and only a re-execution can distinguish the trace from noise. So the coordinator audits some of
+    -- these reports (docs/PROTOCOL.md), and does not disclose which: gym_api may not read this column.
     audit text CHECK (audit IN ('due', 'passed', 'failed', 'impossible')),
     PRIMARY KEY (unit_id, draw),
     CHECK (num_nonnulls(records_root, final_state_root, delta_root, trace, challenge_signature, salt,
@@ -572,8 +572,8 @@ CREATE TABLE registry.disputed_unit (
 CREATE INDEX disputed_unit_open ON registry.disputed_unit (asserter)
     WHERE open_games > 0 OR (is_faulty AND handled_at_ms IS NULL);
 
--- What an auditor needs to count an epoch again from what nodes signed (docs/REWARDS.md, "Auditing an epoch"): reports on
--- units that have ended, as their verifiers revealed them. Before the end a trace could be copied by the next verifier
+-- Evidence with which an auditor recomputes an epoch (docs/REWARDS.md, "Auditing an epoch"): signed reports on units
+-- that have ended, as their verifiers revealed them. Before the end a trace could be copied by the next verifier
 -- drawn. Step records and audits are left out.
 CREATE VIEW registry.published_report AS
     SELECT u.job_id, u.round, p.unit_id, p.draw, p.verifier, p.digest, p.records_root, p.final_state_root, p.delta_root,
@@ -611,7 +611,7 @@ CREATE VIEW audit.registry_dataset_nearest AS
     FROM registry.dataset d JOIN registry.dataset n ON n.root = d.nearest
     WHERE n.number >= d.number;
 
--- Who may do what -----------------------------------------------------------------------------------
+-- Privileges ----------------------------------------------------------------------------------------
 GRANT USAGE ON SCHEMA registry TO gym_coordinator, gym_rewards, gym_api, gym_ledger_owner;
 GRANT SELECT ON registry.sequence, registry.node, registry.challenge, registry.dataset, registry.dataset_key,
     registry.job_transition, registry.job, registry.round, registry.unit_transition, registry.unit, registry.unit_event,

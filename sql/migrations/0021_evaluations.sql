@@ -7,7 +7,7 @@ CREATE DOMAIN registry.loss AS integer CHECK (VALUE BETWEEN 0 AND 2139095039);
 CREATE TABLE registry.evaluation (
     id registry.digest PRIMARY KEY,
     number bigint NOT NULL UNIQUE CHECK (number >= 1),  -- in the order of publication
-    -- What the id is made of (measure::EvaluationTerms).
+    -- The parts of the id (measure::EvaluationTerms).
     program_root registry.digest NOT NULL,
     seed registry.digest NOT NULL,
     vocabulary integer NOT NULL CHECK (vocabulary BETWEEN 2 AND 65536),
@@ -40,7 +40,7 @@ CREATE INDEX evaluation_vocabulary ON registry.evaluation (vocabulary, number);
 CREATE FUNCTION registry.last_dataset() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    -- Behind every registration that has begun (registry::lock_registrations): who registers may know them.
+    -- Behind every registration that has begun (registry::lock_registrations): registrants may know the terms.
     PERFORM pg_advisory_xact_lock(7456110914561995873);
     RETURN (SELECT coalesce(max(d.number), 0) FROM registry.dataset d);
 END
@@ -57,7 +57,7 @@ BEGIN
     NEW.number := (SELECT coalesce(max(e.number), 0) + 1 FROM registry.evaluation e);
     IF NOT EXISTS (SELECT FROM registry.dataset d
                    WHERE d.root = NEW.reference AND d.vocabulary = NEW.vocabulary) THEN
-        RAISE EXCEPTION 'the reference is no registered dataset with the evaluation''s vocabulary'
+        RAISE EXCEPTION 'the reference is not a registered dataset with the evaluation''s vocabulary'
             USING ERRCODE = 'P0001';
     END IF;
     RETURN NEW;
@@ -178,7 +178,7 @@ CREATE VIEW audit.registry_measurement AS
     WHERE registry.evaluation_for(m.dataset) IS DISTINCT FROM m.evaluation
        OR (m.before_bits, m.baseline_bits) IS DISTINCT FROM (e.before_bits, e.baseline_bits);
 
--- Who may do what -----------------------------------------------------------------------------------
+-- Privileges ----------------------------------------------------------------------------------------
 GRANT USAGE ON SCHEMA registry TO gym_evaluator;
 GRANT SELECT ON registry.evaluation, registry.measurement TO gym_api, gym_coordinator, gym_rewards, gym_evaluator;
 GRANT SELECT ON registry.dataset TO gym_evaluator;

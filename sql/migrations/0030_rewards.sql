@@ -107,7 +107,7 @@ CREATE TABLE rewards.finished_round (
 );
 CREATE INDEX finished_round_held ON rewards.finished_round (job_id, round) WHERE held <> '';
 
--- What an epoch added per earner, and the sum that its root pays.
+-- The amount that an epoch adds per earner, and the sum that its root pays.
 CREATE TABLE rewards.payout (
     epoch bigint NOT NULL REFERENCES rewards.settlement,
     earner rewards.address NOT NULL,
@@ -131,7 +131,7 @@ CREATE TABLE rewards.chain_order (
     done boolean NOT NULL DEFAULT false
 );
 
--- Withdrawals that asked for more than was free, to be reduced on chain.
+-- Withdrawals of more than was free, to be reduced on chain.
 CREATE TABLE rewards.trim (
     id text PRIMARY KEY,
     owner rewards.address NOT NULL,
@@ -239,7 +239,7 @@ CREATE VIEW audit.rewards_data_paid_twice AS
     SELECT format('unit %s has %s data credits', encode(unit_id, 'hex'), count(*)) AS problem
     FROM rewards.credit WHERE kind = 'data' GROUP BY unit_id HAVING count(*) > 1;
 
--- Self-dealing must never pay: who owns a job and its workers gets back less than the job destroyed.
+-- Self-dealing must never pay: the owner of a job and of its workers gets back less than the job destroyed.
 CREATE VIEW audit.rewards_emission_above_burned AS
     SELECT format('job %s: emission %s, burned %s', encode(job_id, 'hex'), emission, burned) AS problem
     FROM (SELECT job_id, coalesce(sum(amount) FILTER (WHERE kind = 'emission'), 0) AS emission,

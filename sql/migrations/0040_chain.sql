@@ -1,6 +1,6 @@
 -- Outgoing transactions and followed blocks of the services (src/chain_store). What is written here gets signed with
 -- a service's key or credited as a deposit, so each service sees and writes its own rows only (row security), rows
--- are never deleted, and what was asked for or signed is never changed.
+-- are never deleted, and requests and signatures are never changed.
 CREATE SCHEMA chain;
 
 CREATE DOMAIN chain.digest AS bytea CHECK (octet_length(VALUE) = 32);

@@ -1,5 +1,4 @@
--- What gym-api keeps for itself: keys and the requests that were answered. Times ending in _ms are Unix
--- milliseconds.
+-- State of gym-api itself: keys and answered requests. Times ending in _ms are Unix milliseconds.
 CREATE SCHEMA api;
 
 -- An API key is "gym_<id>_<secret>"; of the secret, 32 random bytes, only the SHA-256 is kept.
@@ -12,7 +11,7 @@ CREATE TABLE api.api_key (
     revoked_at_ms bigint
 );
 
--- Written in the transaction that does what the request asked for, so that a request either happened and is
+-- Written in the transaction that carries out the request, so that a request either happened and is
 -- known here, or did not happen.
 CREATE TABLE api.idempotency (
     owner registry.address NOT NULL,

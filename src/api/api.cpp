@@ -56,7 +56,7 @@ struct Api::Impl {
         return response;
     }
 
-    /// Whose key the request carries, where the route needs one.
+    /// The owner of the request's API key, where the route needs one.
     Result<std::optional<Address>> owner_of(const Route& route, const Request& request) {
         if (!route.needs_key) return std::optional<Address>{};
         GYM_TRY(const std::string_view token, bearer_token(request));
@@ -90,7 +90,7 @@ Handler::Admission Api::admit(const Request& head) {
     const auto match = impl_->router.match(head.method, head.target);
     if (!match.ok()) return {impl_->no_route(match.error(), head), 0};
     const Route& route = *match->route;
-    // A key is asked for before the body, so that strangers cannot make the server hold megabytes.
+    // The key is checked before the body, so that strangers cannot make the server hold megabytes.
     const auto owner = impl_->owner_of(route, head);
     if (!owner.ok()) {
         impl_->metrics.request(route.id, http_status(owner.error().code), 0);

@@ -313,7 +313,7 @@ void account_schemas(json::object& out) {
     out["NodeList"] = schema({{"nodes", "Node[]"}});
 }
 
-// What others check: what nodes signed, and proofs of transfers.
+// Evidence that others check: records that nodes signed, and proofs of transfers.
 
 void evidence_schemas(json::object& out) {
     out["RoundDetail"] =

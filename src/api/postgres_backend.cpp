@@ -17,7 +17,7 @@ Result<Amount> net_of(db::Transaction& tx, const ledger::AccountKey& key) {
     return balance.net();
 }
 
-/// What the owner's jobs hold, pending credits included. Ended jobs have empty escrows.
+/// The sum that the owner's jobs hold, with pending credits. Escrows of ended jobs are empty.
 Result<Amount> escrowed_of(db::Transaction& tx, const Address& owner, const std::string& asset) {
     GYM_TRY(const db::Row row,
             tx.exec_one("SELECT coalesce(sum(a.credits - a.debits), 0)::numeric(78, 0) AS total "
@@ -183,7 +183,7 @@ Status PostgresBackend::ping() {
     return answer.ok() ? Status{} : Status(answer.error());
 }
 
-// What nodes signed.
+// Records that nodes signed.
 
 Result<RoundView> PostgresBackend::round(const Digest& job_id, std::uint64_t round) {
     return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<RoundView> {

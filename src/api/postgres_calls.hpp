@@ -24,7 +24,7 @@ auto write(db::Database& database, const PostgresBackend::Options& options, F&& 
     return database.transact(std::forward<F>(body), transact);
 }
 
-/// What bounds a job's costs; absent until coordinator and gym-rewards have said it.
+/// Rates that bound a job's costs; absent until coordinator and gym-rewards have published them.
 Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx);
 Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx,
                                                       const rewards::PublishedFee& fee);

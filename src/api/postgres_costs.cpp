@@ -6,11 +6,11 @@
 #include "gym/rewards/accounts.hpp"
 #include "postgres_calls.hpp"
 
-// What jobs cost, and what they can cost at the most.
+// Costs of jobs so far, and the most that they can cost.
 namespace gym::api {
 namespace {
 
-/// What of an escrow's debits went back to the owner.
+/// The part of an escrow's debits that went back to the owner.
 Result<Amount> refunded_of(db::Transaction& tx, const ledger::AccountKey& escrow) {
     GYM_TRY(const db::Row row,
             tx.exec_one("SELECT coalesce(sum(t.amount), 0)::numeric(78, 0) AS total "
@@ -35,7 +35,7 @@ Result<std::vector<std::uint64_t>> open_rounds_of(db::Transaction& tx, const Dig
     return out;
 }
 
-/// What the units that were assigned may still cost, beyond what was paid for them.
+/// The most that assigned units may still cost, beyond the payments for them so far.
 Result<Amount> committed_of(db::Transaction& tx, const registry::Job& job,
                             const protocol::CostRates& rates) {
     if (!job.artifacts) return Amount();

@@ -176,7 +176,7 @@ Status check_steerable(const registry::Job& job, const Address& owner) {
     return {};
 }
 
-/// What to do about money that is not there. `what` is what it was for.
+/// The error for missing money, with advice. `what` names its purpose.
 Error insufficient(db::Transaction& tx, const ledger::AccountKey& available,
                    const std::string& what, const Amount& amount) {
     const auto balance = ledger::balance(tx, available);

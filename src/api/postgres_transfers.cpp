@@ -41,7 +41,7 @@ Result<StatementAccount> side_of(const db::Row& row, const std::string& side) {
     out.owner = row.get<std::string>(side + "_owner");
     GYM_TRY(out.kind, ledger::parse_account_kind(row.get<std::string>(side + "_kind")));
     out.own = row.get<bool>(side + "_own");
-    // What others have left is not the reader's business.
+    // Balances of others are not disclosed.
     if (out.own) out.balance_after = row.get<std::optional<std::string>>(side + "_after");
     return out;
 }
@@ -60,7 +60,7 @@ LineState state_of(ledger::TransferKind kind, bool ended) {
     return LineState::kReleased;
 }
 
-/// Of a line that is no credit: the job whose escrow it touches.
+/// The job whose escrow the line touches. For lines without a credit, which names its job itself.
 std::optional<Digest> job_of(const StatementLine& line) {
     constexpr std::string_view kPrefix = "job:";
     for (const StatementAccount* side : {&line.from, &line.to}) {

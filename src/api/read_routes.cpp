@@ -337,7 +337,7 @@ void add_read_routes(Router& router, RouteContext& context) {
     add_unit_routes(router, context);
 }
 
-// What nodes signed, for auditors (docs/REWARDS.md, "Auditing an epoch").
+// Records that nodes signed, for auditors (docs/REWARDS.md, "Auditing an epoch").
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 namespace gym::api {
 
-/// What the handlers of one Api share.
+/// State that the handlers of one Api share.
 struct RouteContext {
     ApiDependencies with;
     ApiOptions options;

@@ -103,7 +103,7 @@ struct Server::Impl final : SessionHost {
     Handler& handler;
     std::uint16_t port = 0;
     asio::io_context io{1};
-    // A request that runs in `workers` is no work that `io` knows of: it must not end meanwhile.
+    // `io` does not count requests that run in `workers` as its work: it must not end meanwhile.
     asio::executor_work_guard<asio::io_context::executor_type> keep_running{io.get_executor()};
     tcp::acceptor acceptor;
     asio::steady_timer accept_pause;

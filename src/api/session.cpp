@@ -39,7 +39,7 @@ std::string request_id(std::string_view offered) {
     return to_hex(random);
 }
 
-/// What the peer sent is not HTTP, as opposed to a socket that broke.
+/// Whether the peer sent something other than HTTP, as opposed to a socket that broke.
 bool is_protocol_error(const beast::error_code& error) {
     return error.category() == http::make_error_code(http::error::bad_target).category();
 }
@@ -111,7 +111,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         if (error == http::error::header_limit || error == http::error::buffer_overflow)
             return refuse(431, "the request's header is longer than " +
                                    std::to_string(options_.header_bytes_max) + " bytes");
-        // Nothing was said, or the peer left: nobody to answer.
+        // The peer sent nothing or left: there is no one to answer.
         if (error == http::error::end_of_stream || (error && !is_protocol_error(error)))
             return close();
         if (error) return refuse(400, "this is not an HTTP/1.1 request: " + error.message());

@@ -361,7 +361,7 @@ json::object to_json(const registry::Evaluation& evaluation) {
             {"retired", retirement_json(evaluation.retired)}};
 }
 
-// What nodes signed.
+// Records that nodes signed.
 
 json::object to_json(const RoundView& view) {
     const registry::Round& round = view.round;

@@ -33,8 +33,8 @@ namespace gym::api {
 [[nodiscard]] boost::json::object to_json(const NetworkTerms& terms);
 [[nodiscard]] boost::json::object to_json(const StatementLine& line);
 
-/// What a job waits for, in one sentence: one that has ended, for what is left of its budget to
-/// return. Empty when status_reason says it.
+/// Explains in one sentence why a job waits. An ended job waits until the rest of its budget has
+/// returned. Empty when status_reason says it.
 [[nodiscard]] std::string waiting_for(const JobView& view);
 
 template <class T>

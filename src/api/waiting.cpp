@@ -9,7 +9,7 @@ std::string counted(std::uint64_t count, const std::string& noun) {
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// What a round before its aggregation waits for.
+/// The reason why a round waits before its aggregation.
 std::string round_wait(const registry::Round& round) {
     switch (round.state) {
         case RoundState::kRecorded:

@@ -16,9 +16,9 @@ constexpr std::int64_t kResourceNotFound = -32001;
 constexpr std::int64_t kResourceUnavailable = -32002;
 constexpr std::int64_t kLimitExceeded = -32005;
 
-/// What nodes say, in lower case, about a block that they do not have yet, or whose state they no
-/// longer hold: a replica that lags, a node that has just been restarted, a pruned one. They agree
-/// on no code.
+/// Error messages of nodes, in lower case, about a block that they do not have yet, or whose state
+/// they no longer hold: a replica that lags, a node that has just been restarted, a pruned one.
+/// Their error codes differ.
 constexpr const char* kStateMissing[] = {
     "header not found",  "block not found",         "unknown block",          "blockoutofrange",
     "missing trie node", "state not available",     "state is not available", "historical state",

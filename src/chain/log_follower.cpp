@@ -32,7 +32,7 @@ Result<FollowReport> LogFollower::tick() {
         chain_checked_ = true;
     }
     FollowReport report;
-    // Finality is asked for before the head, so that it cannot lie beyond the blocks that follow.
+    // Finality is requested before the head, so that it cannot lie beyond the blocks that follow.
     GYM_TRY(const auto finalized, client_.block(BlockTag::kFinalized));
     GYM_TRY(const auto head, client_.block(BlockTag::kLatest));
     if (!head) return fail(ErrorCode::kUnavailable, "the node has no block");
@@ -50,7 +50,7 @@ Result<FollowReport> LogFollower::tick() {
     return report;
 }
 
-/// What was finalized can never change: if it did, somebody serves a false chain, or consensus
+/// A finalized block can never change: if it did, the node serves a false chain, or consensus
 /// broke.
 Status LogFollower::check_finalized_kept() {
     GYM_TRY(const auto marked, store_.finalized());

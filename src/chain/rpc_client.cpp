@@ -43,8 +43,8 @@ json::object call_object(const CallRequest& request) {
     return out;
 }
 
-/// What nodes say, in lower case, about a transaction they do not take. The specification names no
-/// codes.
+/// Error messages of nodes, in lower case, about a transaction that they reject. The specification
+/// names no codes.
 struct SendPhrase {
     const char* text;
     SendOutcome outcome;
@@ -270,7 +270,7 @@ Result<std::vector<Log>> find_all_logs(ChainClient& client, LogQuery query) {
             const bool later = code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout;
             if (later || blocks == 1) return logs.error();
             // Strangers fill blocks with logs: a reply that is too large for us, or for the node's
-            // own limits, is asked for in parts.
+            // own limits, is requested in parts.
             blocks /= 2;
             continue;
         }

@@ -3,7 +3,7 @@
 #include "rpc_parse.hpp"
 
 // A header's hash commits to all of its fields. A node that changes one (an empty bloom filter, so
-// that nobody looks for logs) has to change the hash, and then the parent links and finality give
+// that no one looks for logs) has to change the hash, and then the parent links and finality give
 // it away.
 
 namespace gym::chain {

@@ -5,7 +5,7 @@
 #include "gym/chain/follower_store.hpp"
 #include "gym/chain/intent_store.hpp"
 
-// What both stores share: how topics are kept in one column, and the rules that need no database.
+// Shared by both stores: how topics are kept in one column, and the rules that need no database.
 
 namespace gym::chain_store {
 

@@ -61,7 +61,7 @@ Status sync_folder(const std::filesystem::path& folder) {
     return {};
 }
 
-/// What a file that is not a regular one is called in errors.
+/// The name in errors of a file that is not a regular one.
 const char* kind_of(mode_t mode) {
     switch (mode & S_IFMT) {
         case S_IFDIR:

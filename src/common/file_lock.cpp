@@ -22,7 +22,7 @@ Error system_error(const std::filesystem::path& path) {
 }
 
 /// A holder that removes its file leaves a lock on a file without a name to whoever opened it
-/// before: that lock keeps nobody out.
+/// before: that lock keeps no one out.
 bool is_still(int file, const std::filesystem::path& path) {
     struct stat locked {};
     struct stat named {};

@@ -31,7 +31,7 @@ std::optional<std::uint64_t> cgroup_bytes(const char* name) {
     return bytes;
 }
 
-/// What counts as used in a control group, and the kernel takes back when it needs it.
+/// Memory that counts as used in a control group, but that the kernel can reclaim.
 std::uint64_t cgroup_reclaimable() {
     std::ifstream file = cgroup_file("memory.stat");
     std::string name;

@@ -28,7 +28,7 @@ Error os_error(const std::string& action) {
     return fail(code, action + ": " + std::strerror(errno));
 }
 
-/// What the child needs, prepared before fork(): after it only async-signal-safe calls are allowed.
+/// The child's data, prepared before fork(): after it only async-signal-safe calls are allowed.
 struct ChildPlan {
     std::vector<std::string> env_text;
     std::vector<char*> argv;

@@ -53,7 +53,7 @@ Result<std::unique_ptr<Account>> Account::open(const AccountOptions& options,
     return out;
 }
 
-/// Without it a transaction waits for somebody to fund the account, until the timeout.
+/// Without it a transaction waits until the account is funded, or until the timeout.
 Status Account::check_gas_money(const ContractCall& call) {
     GYM_TRY(const Amount held, client_->balance(address(), chain::BlockTag::kLatest));
     GYM_TRY(const auto head, client_->block(chain::BlockTag::kLatest));
@@ -89,7 +89,7 @@ Result<chain::Receipt> Account::receipt_of(const chain::Outcome& outcome) {
 
 Result<Account::Permit> Account::permit(const Deployment& contracts, const Address& spender,
                                         const Amount& amount) {
-    // Whoever has the permit can take the tokens: it is shown to nobody but our contract.
+    // Whoever has the permit can take the tokens: it is shown only to our contract.
     GYM_CHECK(check_contract(*client_, contracts.token, "token"));
     GYM_CHECK(check_contract(*client_, spender, "contract that takes the tokens"));
     const GymToken token(chain_id_, contracts.token);

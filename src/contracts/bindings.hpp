@@ -14,7 +14,7 @@
 #include "gym/crypto/key.hpp"
 #include "gym/game/state.hpp"
 
-// What every contract binding is made of. The signatures come from the bindings' own sources, so
+// Parts of all contract bindings. The signatures come from the bindings' own sources, so
 // one that does not parse, or arguments that do not fit, are broken invariants and not errors.
 
 namespace gym::contracts {
@@ -112,7 +112,7 @@ std::vector<Digest> topics_of(const std::vector<EventBinding<Variant>>& events) 
     return out;
 }
 
-/// The event that `log` is; absent if it is none of `contract`'s. @errors kMalformed.
+/// Decodes `log`; absent if it is not an event of `contract`. @errors kMalformed.
 template <class Variant>
 Result<std::optional<Variant>> find_event(const std::vector<EventBinding<Variant>>& events,
                                           const Address& contract, const chain::Log& log) {

@@ -8,7 +8,7 @@
 namespace gym::contracts {
 namespace {
 
-/// Stakes that are deployed before giving up because somebody else uses the key.
+/// Stakes that are deployed before giving up because another program uses the key.
 constexpr unsigned kStakesMax = 4;
 constexpr std::size_t kWord = 32;
 
@@ -34,9 +34,9 @@ class Deployer {
                   const std::string& again = {});
     /// Waits until it is in a block.
     [[nodiscard]] Result<Placed> placed(const std::string& name, const std::string& again = {});
-    /// Whether it was asked for and has not failed.
+    /// Whether it was requested and has not failed.
     [[nodiscard]] Result<bool> under_way(const std::string& name, const std::string& again);
-    /// The constructor's arguments that a contract was asked for with.
+    /// The constructor's arguments of a requested deployment.
     [[nodiscard]] Result<std::vector<chain::AbiValue>> arguments_of(const std::string& name,
                                                                     const std::string& again);
 

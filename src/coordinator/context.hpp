@@ -14,8 +14,8 @@
 
 namespace gym::coordinator {
 
-/// What every part of the coordinator works with. Parts are free functions over it, so that nothing
-/// survives in memory between two calls.
+/// Dependencies and options of all parts of the coordinator. Parts are free functions over it, so
+/// that nothing survives in memory between two calls.
 struct Context {
     Dependencies deps;
     Options options;

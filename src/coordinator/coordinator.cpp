@@ -60,7 +60,7 @@ struct Coordinator::Impl {
     Status leave_claims(TickSummary& summary);
 };
 
-/// What is to be played in games on chain.
+/// Leaves to the player the claims that games on chain may be about.
 Status Coordinator::Impl::leave_claims(TickSummary& summary) {
     GYM_CHECK(restore_claims(context, summary));
     return file_conflicts(context, summary);

@@ -22,7 +22,7 @@ constexpr std::size_t kDerivedBytes = 32;
 constexpr std::size_t kIvBytes = 16;
 constexpr std::size_t kSaltBytesMax = 64;
 
-/// What the "crypto" object of a keystore holds, once its fields are checked.
+/// The "crypto" object of a keystore, with checked fields.
 struct Sealed {
     ScryptCost cost;
     Bytes salt;

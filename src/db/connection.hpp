@@ -18,12 +18,12 @@ struct ResultData {
 };
 }  // namespace detail
 
-/// What a failure means for the connection and for a retry.
+/// A failure, and its consequences for the connection and for a retry.
 struct Failure {
     Error error;
     std::string sqlstate;
     bool retryable = false;        ///< another attempt of the whole transaction may succeed
-    bool connection_lost = false;  ///< the connection is of no use any more
+    bool connection_lost = false;  ///< the connection can no longer be used
     bool commit_unknown = false;   ///< lost while COMMIT was on its way
 };
 

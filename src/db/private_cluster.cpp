@@ -57,7 +57,7 @@ Result<fs::path> find_programs() {
                 "(Debian: postgresql; elsewhere set GYM_PG_BINDIR)");
 }
 
-/// Who runs the server: root may not, so it hands over to the system user.
+/// The user that runs the server: root may not, so the system user takes its place.
 struct ServerUser {
     bool switched = false;
     uid_t uid = 0;

@@ -207,7 +207,7 @@ Result<std::vector<MacroTrace::Shared>> MacroTrace::run_for(std::uint32_t primit
     return outputs;
 }
 
-/// Takes every operand that is no primitive's output from `provide`, then runs the primitives.
+/// Takes operands that are not outputs of primitives from `provide`, then runs the primitives.
 Result<MacroTrace> MacroTrace::run_over(std::vector<PrimitiveRecord> records,
                                         const Provide& provide, const MacroOptions& options) {
     MacroTrace out;
@@ -273,7 +273,7 @@ Result<MacroTrace> MacroTrace::create(const engine::Unit& unit, const TraceProgr
     return out;
 }
 
-/// What the fused kernel wrote stands where the primitives write something else.
+/// The fused kernel's values stand where the primitives write others.
 Status MacroTrace::claim(const TraceProgram& trace, const StepTrace& step,
                          const std::map<std::uint32_t, Shared>& fused) {
     for (std::uint32_t i = 0; i < range_.leaves; ++i) {

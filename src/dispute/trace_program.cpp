@@ -77,8 +77,8 @@ class Writer {
     }
 
     void write_macro(const Op& op, const program::Expansion& expansion) {
-        // What the macro op has written so far, its own outputs among it: these are not agreed on
-        // when the macro op is disputed, so they are primitives and not leaves.
+        // Writers of the macro op's slots so far, its own outputs among them: these are not agreed
+        // on when the macro op is disputed, so they are primitives and not leaves.
         std::vector<std::uint32_t> writers(expansion.temps.size() + op.outputs.size(), kNoLeaf);
         const auto local = [&](SlotId id) -> std::uint32_t* {
             if (id >= expansion.first_temp) return &writers[id - expansion.first_temp];

@@ -43,7 +43,7 @@ bool has_foreign_nan(ByteView bytes) {
     return false;
 }
 
-/// What the bytes of every delta begin with: magic, codec, number of tensors.
+/// The header of every delta: magic, codec, number of tensors.
 void encode_header(commit::Encoder& encoder, std::size_t tensors) {
     encoder.raw(as_bytes(kDeltaMagic)).u32(kDeltaCodecRaw);
     encoder.u32(static_cast<std::uint32_t>(tensors));

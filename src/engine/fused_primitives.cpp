@@ -12,7 +12,7 @@ constexpr std::int64_t kTileRows = 16;
 
 }  // namespace
 
-/// What a dispute about a large product spends its time with.
+/// A dispute about a large product spends most of its time here.
 bool fused_block_dot(const OpCall& call) {
     const auto& a_dims = call.input_slot(0).dims;
     const auto& b_dims = call.input_slot(1).dims;

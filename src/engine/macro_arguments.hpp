@@ -3,7 +3,7 @@
 #include "gym/kernels/macros.hpp"
 #include "slot_shape.hpp"
 
-/// What a macro's kernel takes, read from an op: the same for every device. `Call` is OpCall or
+/// Arguments of a macro's kernel, read from an op: the same for every device. `Call` is OpCall or
 /// CudaCall; pointers are its memory's. Scalars that a kernel may read on the host are left 0.
 namespace gym::engine::arguments {
 

@@ -9,7 +9,7 @@
 
 namespace gym::engine {
 
-/// What the input "batch" (windows, window_tokens + 1) of a language-model program says.
+/// Dims of the input "batch" (windows, window_tokens + 1) of a language-model program.
 struct WindowShape {
     std::uint32_t windows = 0;
     std::uint32_t window_tokens = 0;
@@ -24,10 +24,10 @@ struct WindowShape {
 /// table that its inputs are looked up in; 0 if it has none.
 [[nodiscard]] std::uint32_t vocabulary(const program::Program& program);
 
-/// @pre a classifier. @errors kInvalidArgument for a token that is none of its classes.
+/// @pre a classifier. @errors kInvalidArgument for a token that is not one of its classes.
 Status check_class(const WindowShape& shape, std::uint32_t token);
 
-/// @errors kInvalidArgument for a window whose last token is no class: targets are clamped, too.
+/// @errors kInvalidArgument for a window whose last token is not a class: targets are clamped, too.
 Status check_classes(const WindowShape& shape, std::span<const std::int32_t> tokens);
 
 /// Indices are clamped, so a larger vocabulary would train silently on wrong tokens.

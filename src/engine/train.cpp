@@ -23,7 +23,7 @@ Status check_spec(const TrainSpec& spec) {
         return fail(ErrorCode::kInvalidArgument, "a training run needs at least one step");
     if (spec.first_step > spec.steps)
         return fail(ErrorCode::kOutOfRange, "a run of " + std::to_string(spec.steps) +
-                                                " steps cannot go on from step " +
+                                                " steps cannot continue from step " +
                                                 std::to_string(spec.first_step));
     const kernels::RandomPosition last{spec.key.round, spec.key.slot, spec.steps - 1,
                                        kRandomOpBatch};

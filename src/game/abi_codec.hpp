@@ -202,7 +202,7 @@ struct Type<OuterTree> {
     static chain::AbiValue value(OuterTree tree) { return static_cast<std::uint64_t>(tree); }
     static Status read(const chain::AbiValue& from, OuterTree& to) {
         GYM_TRY(const std::uint64_t number, from.u64());
-        to = static_cast<OuterTree>(number);  // what is none of them the rules refuse
+        to = static_cast<OuterTree>(number);  // the rules refuse other numbers
         return {};
     }
 };

@@ -10,8 +10,8 @@
 #include "outer_plan.hpp"
 #include "posted_tree.hpp"
 
-// What the asserter answers: a train unit's trees down to the posted chunk, and what an aggregate
-// was made from.
+// The asserter's answers: a train unit's trees down to the posted chunk, and the deltas of an
+// aggregate.
 namespace gym::game {
 namespace {
 

@@ -14,7 +14,7 @@
 #include "posted_tree.hpp"
 #include "rules_common.hpp"
 
-// What the challenger plays: down to the first difference, then the proof.
+// The challenger's moves: down to the first difference, then the proof.
 namespace gym::game {
 namespace {
 
@@ -236,7 +236,7 @@ Result<Move> Challenge::primitives() {
         move::PickPrimitive{op, header(), pick_below(outputs, *first, at_), std::move(proof)});
 }
 
-/// What the tensor must be.
+/// The disputed tensor as this node computed it.
 Result<const dispute::TracedTensor*> Challenge::disputed() {
     const OpFrame& op = *transcript_.op();
     if (op.leaf == dispute::kNoLeaf) return own_.delta();
@@ -405,7 +405,7 @@ class OuterChallenge {
                                        position, roots[position], std::move(path)});
     }
 
-    /// The commitment that was shown is wrong, or somebody really committed to the delta.
+    /// The commitment that was shown is wrong, or the delta was in fact committed to.
     Result<Move> signer() {
         return Move(move::ProveSigner{transcript_.outer_facts(),
                                       protocol::encode(own_.round_record()),

@@ -35,7 +35,7 @@ constexpr std::array<MoveInfo, std::variant_size_v<Move>> kMoves{{
     {"proveSigner", false, true},
 }};
 
-/// What abi.encode makes of a member that has a fixed size.
+/// abi.encode's form of a member of fixed size.
 using Word = std::array<std::uint8_t, 32>;
 
 Word word_of(const Digest& digest) {

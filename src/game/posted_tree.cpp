@@ -11,7 +11,7 @@ unsigned levels_of(Stage stage) {
     return stage == Stage::kSteps ? kTwinLevelsMax : kAnswerLevelsMax;
 }
 
-/// What an answer lists; nullptr: the move is none.
+/// The nodes that an answer lists; nullptr: the move is not an answer.
 const std::vector<Digest>* children_in(const Move& move, Twin twin) {
     return std::visit(
         [&](const auto& one) -> const std::vector<Digest>* {

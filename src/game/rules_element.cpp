@@ -96,7 +96,7 @@ Result<float> parameter(const Digest& state, std::uint32_t slots, const move::Pr
     return kernels::f32::from_bits(static_cast<std::uint32_t>(little_endian(bytes)));
 }
 
-/// What the word must be that lies in a parameter.
+/// The correct word of a delta, from the parameter before and after the unit.
 Result<std::uint64_t> difference(const TraceHeader& header, const move::ProveDelta& m) {
     GYM_TRY(const StateRecord slot, dispute::check_state_record(header, m.slot_record));
     const std::uint64_t at = m.word * kWordBytes;

@@ -6,8 +6,8 @@ namespace {
 
 using dispute::LeafRecord;
 
-/// What a record must be before anything is computed: the chain's, of this step, with the roots
-/// that the round asks for.
+/// Checks a record before anything is computed: it must be the chain's, of this step, with the
+/// roots that the round asks for.
 Status check_record(const StepFrame& frame, const Facts& facts, ByteView bytes) {
     GYM_TRY(const engine::StepRecord record,
             open_record(bytes, frame.hash_before, frame.hash_after));

@@ -146,7 +146,7 @@ class Source {
                                                        ", the program needs " + text_of(dims));
         return as_f32(*tensor);
     }
-    /// The first tensor that nobody took and that is no buffer.
+    /// The first tensor that was not taken and is not a buffer.
     [[nodiscard]] std::optional<std::string> left_over() const {
         for (const auto& [name, tensor] : by_name_) {
             if (!used_.contains(name) && !is_buffer(name)) return name;

@@ -65,7 +65,7 @@ Digest fingerprint(const SealedTransfer& transfer) {
     const auto uuid = [](const std::optional<TransferId>& id) {
         return id ? to_uuid(*id) : std::string();
     };
-    // A resolution is asked for by its pending transfer alone; the rest is that transfer's.
+    // A resolution names only its pending transfer; the rest is that transfer's.
     std::string text(to_string(transfer.kind));
     text += transfer.pending ? "|||"
                              : "|" + number(transfer.debit) + "|" + number(transfer.credit) + "|" +

@@ -60,7 +60,7 @@ class Sealer::Impl {
     }
 
   private:
-    /// What is settled does not change any more: no lock, no common snapshot is needed.
+    /// Settled transfers no longer change, so neither a lock nor a common snapshot is needed.
     Result<std::optional<SealRecord>> next_record(Transaction& transaction, std::uint64_t settled) {
         GYM_CHECK(read_in_order(transaction));
         GYM_TRY(const Head head, read_head(transaction));

@@ -30,7 +30,7 @@ std::string signed_text(const Amount& credits, const Amount& debits) {
                              : "-" + debits.minus(credits)->to_string();
 }
 
-/// Of numbers as text: no value that somebody wrote into a row is beyond reading.
+/// Of numbers as text: every value that can be written into a row can be read.
 std::string totals_text(const std::array<std::string, 5>& totals) {
     return "debits " + totals[0] + ", credits " + totals[1] + ", pending " + totals[2] + " and " +
            totals[3] + ", " + totals[4] + " entries";

@@ -35,7 +35,7 @@ class Books {
     Status close(db::Transaction& transaction);
     [[nodiscard]] std::uint64_t entries() const { return entries_; }
 
-    /// What a leaf says about the account; the zero digest if it does not exist.
+    /// Digest of the account's leaf; the zero digest if the account does not exist.
     [[nodiscard]] Digest digest_of(AccountId id) const;
 
   private:

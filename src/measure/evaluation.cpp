@@ -23,7 +23,7 @@ Status check_numbers(const EvaluationInputs& inputs) {
                     "an evaluation's model predicts the next token; a classifier does not");
     GYM_CHECK(check_number("base_steps", inputs.base_steps, 0, kEvaluationStepsMax));
     GYM_CHECK(check_number("steps", inputs.steps, 1, kEvaluationStepsMax));
-    // Whole batches: fewer windows than a batch would be more than was asked for.
+    // Whole batches: fewer windows than a batch would be more than requested.
     return check_number("windows", inputs.windows, inputs.model.batch, kEvaluationWindowsMax);
 }
 

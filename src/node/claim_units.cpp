@@ -33,7 +33,7 @@ struct HeldOuter final : Held {
     using Held::Held;
     std::shared_ptr<const program::Program> program;
     engine::State base, momentum;
-    records::UnitInputs units;  ///< of the round, for deltas that nobody gives away
+    records::UnitInputs units;  ///< of the round, for deltas that no one hands out
     std::unique_ptr<game::RerunOuter> work;
 };
 

@@ -11,7 +11,7 @@ namespace gym::node {
 
 /// Runs the units of claims again, with inputs from the node's blobs or the coordinator. The latest
 /// one is kept. Not thread-safe.
-/// @param claims of the same node: what none of them needs any more is removed from `cache`.
+/// @param claims of the same node: blobs that no claim needs are removed from `cache`.
 /// @param domain of commitments.
 [[nodiscard]] std::unique_ptr<player::UnitSource> make_claim_units(
     rpc::BlobCache cache, const player::ClaimStore& claims, const crypto::Eip712Domain& domain,

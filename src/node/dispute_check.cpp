@@ -79,7 +79,7 @@ Error needs_game(const std::string& because) {
                     "network's published deployment.json, and chain_rpc");
 }
 
-/// What can be taken from the stake of `owner`, thawing included; zero where the coordinator names
+/// Stake of `owner` that can be slashed, thawing included; zero where the coordinator names
 /// no Stake. @errors as contracts::Stake::stake_of; kInvalidArgument: no code at that address.
 Result<Amount> stake_at_risk(chain::ChainClient& client, const Address& owner,
                              const records::NetworkDescription& network) {

@@ -12,7 +12,7 @@
 /// node that does not answer a game loses it by the clock, and its stake with it.
 namespace gym::node {
 
-/// @errors kInvalidArgument: dispute_game is no address, or there is no chain_rpc to play on.
+/// @errors kInvalidArgument: dispute_game is not an address, or chain_rpc is missing.
 [[nodiscard]] Result<Address> configured_game(const NodeConfig& config);
 
 /// Whether an error of these checks is final: settings and network do not fit. Any other error is
@@ -38,7 +38,7 @@ Status check_game(chain::ChainClient& client, const Address& game,
 Status check_plays_nothing(const NodeConfig& config, const records::NetworkDescription& network,
                            const Address& self);
 
-/// What a node owns for one game, and what the game may cost. All in wei.
+/// A node's funds for one game, and the most that the game may cost. All in wei.
 struct GameMoney {
     Amount ether;
     Amount ether_needed;  ///< the gas of its moves at twice the base fee of now, and a tip

@@ -40,7 +40,7 @@ class GameCheck {
         return found_ ? Status() : Status(stake.error());
     }
     [[nodiscard]] bool is_found() const { return found_; }
-    /// What is wrong until somebody changes something. Thread-safe.
+    /// The error that lasts until a person mends its cause. Thread-safe.
     [[nodiscard]] Status lasting() const {
         const std::scoped_lock lock(mutex_);
         return lasting_;

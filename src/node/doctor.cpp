@@ -44,7 +44,7 @@ Finding check_disk(const NodeConfig& config) {
     if (code)
         return bad("disk",
                    config.data_dir.string() + ": " + code.message() + ": choose another data_dir");
-    // Free space on a file system that is mounted read-only helps nobody.
+    // Free space on a file system that is mounted read-only is of no use.
     const std::filesystem::path probe = config.data_dir / "doctor";
     const Status written = write_file_atomic(probe, as_bytes("?"), 0600);
     std::filesystem::remove(probe, code);
@@ -135,7 +135,7 @@ Finding check_disputes(const NodeConfig& config, const records::NetworkDescripti
                                 " ether, a game may cost " + money->ether_needed.to_tokens());
 }
 
-/// What is asked with the node's key.
+/// Findings from calls that the node's key signs.
 std::vector<Finding> check_as(rpc::Coordinator& coordinator, const NodeConfig& config,
                               const Address& self) {
     const auto status = coordinator.node_status(std::nullopt);
@@ -160,7 +160,7 @@ std::vector<Finding> run_doctor(const NodeConfig& config) {
     rpc::ClientConfig client = config.client({});
     client.attempts_max = 1;
     const SystemClock clock;
-    // What is asked about the network is not signed, so any key will do for that.
+    // The call for the network's description is not signed, so any key will do for it.
     const auto coordinator =
         rpc::connect(client, key.ok() ? key->clone() : crypto::PrivateKey::generate(), clock);
     if (!coordinator.ok()) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kBenchmarkMs = 1'500;
 constexpr std::int64_t kClockSkewMsMax = 30'000;
-constexpr unsigned kAttemptsBeforeWork = 3;  // somebody waits for the answer
+constexpr unsigned kAttemptsBeforeWork = 3;  // the caller waits for the answer
 constexpr char kSoftwareVersion[] = "gym 0.1.0";
 
 Status create_data_dir(const std::filesystem::path& directory) {

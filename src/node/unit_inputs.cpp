@@ -26,8 +26,8 @@ Result<std::uint64_t> tokens_per_step(const program::Program& train) {
     return std::uint64_t{dims[0]} * (dims[1] - 1);
 }
 
-/// What the record says about the program must be what the program says: a commitment repeats it,
-/// and a wrong figure there would be this worker's fault.
+/// The record's figures about the program must be the program's: a commitment repeats them, and a
+/// wrong figure there would be this worker's fault.
 Status check_counted(const protocol::RoundRecord& record, const program::Program& train) {
     GYM_TRY(const std::uint64_t tokens, tokens_per_step(train));
     if (tokens != record.tokens_per_step)

@@ -42,7 +42,7 @@ class Challenger final : public Player {
     }
 
   private:
-    /// What a claim's unit and game are called on chain, and what the contract says of them now.
+    /// Names of a claim's unit and game on chain, and their state in the contract.
     struct Case {
         Digest unit;
         Digest game;
@@ -96,7 +96,7 @@ class Challenger final : public Player {
     Result<std::uint64_t> last_block(const Claim& claim) {
         GYM_TRY(const std::uint64_t window, disputes_.window_blocks());
         if (claim.epoch_block != 0) return claim.epoch_block + window;
-        // What the next round's record says is on trial as long as that round is.
+        // The next round's record is on trial as long as that round is.
         std::uint64_t round = claim.key.round;
         if (claim.subject == Subject::kConflict) {
             GYM_TRY(const game::Conflict conflict, conflict_of(claim));

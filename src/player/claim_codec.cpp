@@ -38,7 +38,7 @@ Result<game::Evidence> decode_evidence(commit::Decoder& in) {
     return evidence;
 }
 
-/// What claims on train units do not have.
+/// Fields that claims on train units do not have.
 Status decode_others(commit::Decoder& in, Claim& claim) {
     GYM_TRY(const ByteView other, in.bytes(kPartBytesMax));
     claim.other.assign(other.begin(), other.end());

@@ -39,7 +39,7 @@ class Replay {
     }
 
     template <class Other>
-    void operator()(const Other& /*event*/) {}  // money, and what gameOf() tells
+    void operator()(const Other& /*event*/) {}  // money, and events that gameOf() covers
 
   private:
     Status begin(GameRecord& game, const contracts::Opened& opened) {

@@ -53,14 +53,14 @@ struct Heads {
         return {{batch, heads, context, size}, 0, {context * row, size, row, 1}};
     }
     /// Back from [batch, heads, context, size] to [batch * context, width]: as four dims, since
-    /// (batch, context) is no single stride there.
+    /// (batch, context) does not have a single stride there.
     [[nodiscard]] Expander::Layout joined() const {
         const std::uint64_t head = std::uint64_t{context} * size;
         return {{batch, context, heads, size}, 0, {heads * head, size, head, 1}};
     }
 };
 
-/// What forward and backward share: operands and softmax numerators.
+/// Shared by forward and backward: operands and softmax numerators.
 struct Scores {
     SlotId q_scaled, k, v, numerators;
 };

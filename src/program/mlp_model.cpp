@@ -3,7 +3,7 @@
 namespace gym::program {
 namespace {
 
-/// What a feature's token stands for: 0 .. levels - 1 spread evenly over -1 .. 1.
+/// Values of a feature's tokens: 0 .. levels - 1 spread evenly over -1 .. 1.
 std::vector<float> feature_values(std::uint32_t levels) {
     std::vector<float> values(levels);
     for (std::uint32_t i = 0; i < levels; ++i)

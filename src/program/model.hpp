@@ -33,7 +33,7 @@ Status check_windows(const ModelConfig& config, std::uint32_t windows);
 /// An imported model has its number of windows built in.
 Status check_imported(const ModelConfig& config, std::uint32_t windows);
 
-/// What a forward pass is for: dropout happens in training alone.
+/// The purpose of a forward pass: dropout happens only in training.
 struct Pass {
     std::vector<ModelParam> params;     ///< of an earlier pass, used again
     SlotId random = kNoSlot;            ///< input "random"; kNoSlot: no dropout

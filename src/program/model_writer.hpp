@@ -24,7 +24,7 @@ class ModelWriter {
     /// x with a share of its values zero and the others larger, in a training pass with dropout.
     SlotId dropout(SlotId x);
     [[nodiscard]] std::uint32_t dropouts() const { return pass_.dropouts_before; }
-    /// The slot of this name, which `make` writes the first time that it is asked for.
+    /// The slot of this name, which `make` writes at the first request.
     SlotId once(const std::string& name, const std::function<SlotId()>& make);
     /// The residual stream has 2 * layers outputs added up: each starts smaller by that root.
     [[nodiscard]] double residual_scale() const;

@@ -53,7 +53,7 @@ class Keys {
     Status status_;
 };
 
-/// What transformers of every style have.
+/// Keys of transformers of every style.
 Keys& read_decoder(Keys& keys, ModelConfig& model) {
     return keys.required_integer("vocabulary", model.vocabulary, {2, kVocabularyMax})
         .required_integer("context", model.context, {1, kContextMax})

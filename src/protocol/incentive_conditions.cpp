@@ -125,7 +125,7 @@ Condition verifying_pays(const IncentiveParams& p) {
     return out;
 }
 
-/// What a verifier must lose beside its pending reports so that `saved_tokens` a report do not pay.
+/// The loss, beside its pending reports, at which saving `saved_tokens` a report does not pay.
 double needed_worth(const IncentiveParams& p, double rate, double saved_tokens) {
     double most = 0;
     for (std::uint64_t count = 1; count <= p.verifier.reports_pending_max; ++count) {

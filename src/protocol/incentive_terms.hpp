@@ -47,7 +47,7 @@ inline double finder_share(const IncentiveParams& p) {
     return share(kPpm - p.slash.burned_ppm - p.slash.compensation_ppm);
 }
 
-/// What a verifier that is found out loses beside its pending reports.
+/// The loss of a verifier that is found out, beside its pending reports.
 inline double name_worth(const IncentiveParams& p) {
     const double profit = p.verifier.report_reward_tokens - p.verifier.unit_cost_tokens;
     return p.verifier.stake_tokens + p.verifier.reports_ahead * std::max(profit, 0.0);

@@ -16,7 +16,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kRealMax = 1e15;
 constexpr std::uint64_t kGasMax = 1'000'000'000;
 constexpr std::uint64_t kVerifiersMax = 1'000'000;
-/// What Stake.sol demands: who plays against itself loses it.
+/// The least that Stake.sol burns: a party that plays against itself loses it.
 constexpr std::uint32_t kBurnedPpmMin = 500'000;
 
 struct NamedReal {

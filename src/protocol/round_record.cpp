@@ -10,7 +10,7 @@ namespace gym::protocol {
 namespace {
 
 constexpr std::uint16_t kFormat = 2;
-/// What contracts take for a record (RoundRecords.sol).
+/// Least size of a record in the contracts (RoundRecords.sol).
 constexpr std::size_t kChainBytesMin = 400;
 
 Error unknown_format(std::uint16_t format) {

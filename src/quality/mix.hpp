@@ -23,7 +23,7 @@ namespace gym::quality {
     return out;
 }
 
-/// Seed `number` of `domain`: nobody chose it.
+/// Seed `number` of `domain`, derived so that no one can choose it.
 [[nodiscard]] inline std::uint64_t seed_of(std::string_view domain, std::uint64_t number) {
     return first_word(commit::Hasher().update(as_bytes(domain)).update_u64(number).finish());
 }

@@ -51,7 +51,7 @@ std::array<Sample, kLevels> sample(const DatasetSketch& sketch, Keys seen) {
     return out;
 }
 
-/// What the sample says of all compared tokens, as a part of all tokens.
+/// The sample's estimate for all compared tokens, as a part of all tokens.
 std::uint32_t estimate_ppm(const DatasetSketch& sketch, const Sample& sample) {
     if (sketch.tokens == 0 || sample.tokens == 0) return 0;
     // Tokens are below 2^40: 2^100 at most, over 2^80.

@@ -31,7 +31,7 @@ Result<std::vector<Unit>> to_units(const db::Rows& rows) {
     return out;
 }
 
-/// The reason in a unit's row; the schema holds one in every state that is asked for it.
+/// The reason in a unit's row; the schema requires one in every state for which this is called.
 protocol::Reason stored_reason(const Unit& unit) {
     const auto code = protocol::parse_reason_code(unit.reason_code);
     GYM_ASSERT(code.ok(), "the registry holds a reason code that the protocol does not know");
@@ -52,7 +52,7 @@ std::optional<protocol::Reason> reason_of_time(const Unit& unit, UnitState next)
     }
 }
 
-/// What a unit's row takes from its commitment when it becomes committed.
+/// Fills the fields that a unit's row takes from its commitment when it becomes committed.
 Status read_commitment(db::Transaction& tx, Unit& unit, UnixMs now_ms) {
     GYM_TRY(const auto stored, find_commitment(tx, unit.id));
     if (!stored)

@@ -170,8 +170,8 @@ Result<std::size_t> Accounting::consume_reports() {
                    book_report);
 }
 
-// What a round pays on top of its credits: the network's fee, of which a part is burned, and what
-// an emission account adds to compute (docs/REWARDS.md, "Fees and emission").
+// Payments of a round on top of its credits: the network's fee, of which a part is burned, and the
+// emission account's addition to compute (docs/REWARDS.md, "Fees and emission").
 
 namespace {
 
@@ -206,7 +206,7 @@ Result<Amount> book_fee(Books& books, const Charge& charge) {
     return burned ? burned->get<Amount>(0) : Amount();
 }
 
-/// All shares or none: who comes last in the list is not to depend on what the account has left.
+/// All shares or none: the last in the list must not depend on what the account has left.
 Result<bool> covers(Books& books, const Amount& burned) {
     const FeeTerms& terms = books.config.fees;
     GYM_TRY(const Amount most, burned.mul_div(Amount(terms.emission_ppm), Amount(kPpm)));
@@ -298,7 +298,7 @@ Status Accounting::publish_fee() {
         idempotent());
 }
 
-// What follows from a round or a job as a whole: uptime bonuses, late funding, refunds.
+// Consequences of a round or a job as a whole: uptime bonuses, late funding, refunds.
 
 namespace {
 

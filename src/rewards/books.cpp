@@ -58,8 +58,8 @@ Result<TransferStatus> Books::resolve(const ledger::TransferId& id,
 
 namespace {
 
-/// The owner finds its job paused between two rounds, and why; adding budget resumes it. What the
-/// owner itself asked for, maybe the job's end, stays.
+/// The owner finds its job paused between two rounds, and why; adding budget resumes it. A
+/// request of the owner, such as the job's end, stays.
 Status pause_for_budget(Books& books, const Digest& job_id) {
     return registry::request_pause_for_owner(
         books.transaction, job_id,

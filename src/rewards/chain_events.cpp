@@ -2,7 +2,7 @@
 
 #include "books.hpp"
 
-// What the contracts did, booked once per event. The two chain accounts mirror the contracts'
+// Events of the contracts, each booked once. The two chain accounts mirror the contracts'
 // holdings.
 namespace gym::rewards {
 namespace {
@@ -56,8 +56,8 @@ Result<Amount> set_withdrawing(Books& books, const ChainEvent& event, const Addr
     return held.plus(more);
 }
 
-/// Trims of `owner` that the contract has no use for any more: a request replaces the one before, a
-/// trim never raises one. They would be refused for ever and keep others waiting.
+/// Drops trims of `owner` that the contract no longer needs: a request replaces the one before, and
+/// a trim never raises one. They would be refused for ever and keep others waiting.
 Status drop_trims(Books& books, const Address& owner, const Amount& from) {
     GYM_CHECK(books.transaction.exec(
         "UPDATE rewards.trim SET done = true WHERE owner = $1 AND NOT done AND amount >= $2",
@@ -81,7 +81,7 @@ Status book(Books& books, const ChainEvent& event, const WithdrawalTrimmed& trim
     return drop_trims(books, trim.owner, trim.amount);
 }
 
-/// What left the contract is taken from what was held for it, then from what the owner has
+/// A withdrawal is taken from the amount that was held for it, then from what the owner has
 /// elsewhere: an owner who withdrew before the trim arrived has spent its jobs' budgets.
 Status book(Books& books, const ChainEvent& event, const Withdrawn& withdrawn) {
     const std::string asset = books.config.asset();

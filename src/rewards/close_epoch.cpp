@@ -34,7 +34,7 @@ struct WaitingRound {
     Digest job_id;
     std::uint64_t round = 0;
     std::uint64_t credits = 0;
-    std::map<Address, Amount> spent;  ///< by who pays: the job's owner, the emission account
+    std::map<Address, Amount> spent;  ///< by payer: the job's owner, the emission account
 };
 
 Result<std::vector<WaitingRound>> read_waiting(db::Transaction& transaction) {
@@ -59,7 +59,7 @@ Result<std::vector<WaitingRound>> read_waiting(db::Transaction& transaction) {
     return out;
 }
 
-/// What of the growth limit is left: a disabled root's sums are in the next root again.
+/// The rest of the growth limit: a disabled root's sums are in the next root again.
 Result<Amount> growth_left(db::Transaction& transaction, const Amount& limit) {
     GYM_TRY(const db::Row row,
             transaction.exec_one(
@@ -69,7 +69,7 @@ Result<Amount> growth_left(db::Transaction& transaction, const Amount& limit) {
     return disabled < limit ? limit.minus(disabled) : Result<Amount>(Amount());
 }
 
-/// What an epoch pays so far.
+/// The sums that an epoch pays so far.
 class Sums {
   public:
     Sums(const PayoutLimits& limits, std::uint64_t credits_max)
@@ -159,7 +159,7 @@ Result<EpochRounds> choose_rounds(db::Transaction& transaction, const RewardsCon
     return out;
 }
 
-// What it pays.
+// Its payments.
 
 struct Previous {
     std::uint64_t epoch = 0;

@@ -3,10 +3,10 @@
 namespace gym::rewards {
 namespace {
 
-/// Rounds of one tick over a feed: a longer backlog goes on in the next tick, after the other steps
-/// had their turn.
+/// Rounds of one tick over a feed: a longer backlog continues in the next tick, after the other
+/// steps had their turn.
 constexpr int kBatchesPerTickMax = 50;
-/// Without events nothing of ours moved; somebody else's tokens may have.
+/// Without events none of our tokens moved; those of others may have.
 constexpr std::uint64_t kReconcileEveryBlocks = 64;
 
 template <class F>

@@ -227,7 +227,7 @@ class EvidenceChecker {
         expect(in.answered == count->answered, name + "node " + credit.node->hex() + " signed " +
                                                    std::to_string(count->answered) +
                                                    " answers, not " + std::to_string(in.answered));
-        // One that was withdrawn after it had been counted is not counted any more.
+        // The evidence no longer counts a challenge that was withdrawn after the credit counted it.
         expect(in.challenges >= count->issued && in.challenges <= count->issued + count->withdrawn,
                name + "node " + credit.node->hex() + " was asked " + std::to_string(count->issued) +
                    " times, not " + std::to_string(in.challenges));

@@ -10,7 +10,7 @@ namespace {
 
 using RoundName = std::pair<Digest, std::uint64_t>;  // job and round
 
-/// What a credit is for: two credits of one cause pay it twice.
+/// The cause of a credit: two credits of one cause pay it twice.
 std::string cause_of(const Credit& credit) {
     std::string out(to_string(credit.kind()));
     if (credit.unit) return out + " of unit " + credit.unit->hex();

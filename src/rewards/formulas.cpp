@@ -89,7 +89,7 @@ Result<std::vector<Amount>> split(const Amount& total, const std::vector<Share>&
     if (std::adjacent_find(by_key.begin(), by_key.end(), same_key) != by_key.end())
         return fail(ErrorCode::kInvalidArgument, "two shares of a split have the same key");
 
-    // What rounding left is less than one unit per share with a remainder.
+    // Rounding leaves less than one unit per share with a remainder.
     GYM_TRY(const std::uint64_t units_left, left.to_u64());
     GYM_ASSERT(units_left < shares.size() || units_left == 0,
                "less than one unit per share is left");

@@ -39,8 +39,8 @@ Result<blob::VerifiedBlob> BlobCache::fetch(const Digest& root, const Progress& 
         std::error_code ignored;
         std::filesystem::remove(path, ignored);
         if (stored.ok()) return blob;
-        // What was left of an earlier download may have been the rotten part: once more from the
-        // start.
+        // The remains of an earlier download may have been the corrupt part: download it once more
+        // from the start.
         if (stored.error().code != ErrorCode::kMismatch || !again) return stored.error();
     }
 }

@@ -9,8 +9,8 @@
 
 namespace gym::rpc {
 
-/// What a person should read when `method` failed for good: the coordinator's own words, or why
-/// nobody answers.
+/// The error that a person reads when `method` failed for good: the coordinator's own message, or
+/// why there is no answer.
 [[nodiscard]] Error call_error(const grpc::Status& status, std::string_view method,
                                const ClientConfig& config);
 

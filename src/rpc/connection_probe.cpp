@@ -33,7 +33,7 @@ std::string host_of(const std::string& target) {
     return host;
 }
 
-/// Verifies as the real connection does, but goes on, so that the reason can be read afterwards.
+/// Verifies as the real connection does, but continues, so that the reason can be read afterwards.
 std::unique_ptr<SSL_CTX, Free> make_context(const std::string& ca_file) {
     std::unique_ptr<SSL_CTX, Free> context(SSL_CTX_new(TLS_client_method()));
     if (!context) return nullptr;

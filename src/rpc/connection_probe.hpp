@@ -4,7 +4,7 @@
 
 namespace gym::rpc {
 
-/// Why nobody can be reached at `target` (host:port): "Connection refused", "no answer", "its name
+/// Why `target` (host:port) cannot be reached: "Connection refused", "no answer", "its name
 /// is not known"; empty if a connection comes about. Takes at most a few seconds.
 [[nodiscard]] std::string explain_connection(const std::string& target);
 

@@ -171,7 +171,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
     /// `body` returns the call's end, or nothing when it parked the call.
     grpc::ServerUnaryReactor* start(
         Context* context, std::function<std::optional<Status>(grpc::ServerUnaryReactor*)> body) {
-        grpc::ServerUnaryReactor* reactor = context->DefaultReactor();  // may be asked for once
+        grpc::ServerUnaryReactor* reactor = context->DefaultReactor();  // may be called once
         const Status entered = core_.enter_call();
         if (!entered.ok()) {
             reactor->Finish(to_grpc(entered));

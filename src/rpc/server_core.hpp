@@ -38,7 +38,7 @@ class Transfer {
 /// A client has one; a few more may be left over from connections that broke.
 inline constexpr std::uint32_t kPollsPerCallerMax = 4;
 
-/// What all calls of a server share: bounds, authentication, handler threads, waiting polls and
+/// Shared by all calls of a server: bounds, authentication, handler threads, waiting polls and
 /// transfers.
 class ServerCore {
   public:
@@ -50,7 +50,7 @@ class ServerCore {
     void leave_call();
     [[nodiscard]] bool submit(std::function<void()> job) { return pool_.submit(std::move(job)); }
 
-    /// Who sent `request`, after every check of the call's signature. @errors kUnauthenticated,
+    /// The sender of `request`, once the call's signature is checked. @errors kUnauthenticated,
     /// kPermissionDenied for an address that is not registered (unless `must_be_registered` is
     /// false).
     Result<Address> authenticate(const grpc::CallbackServerContext& context,

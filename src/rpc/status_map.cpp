@@ -39,7 +39,7 @@ std::optional<ErrorCode> named(std::string_view name) {
 }
 
 ErrorCode nearest(grpc::StatusCode code) {
-    // What gRPC itself says about a message or a metadata block beyond the bounds.
+    // Codes of gRPC itself for a message or a metadata block beyond the bounds.
     if (code == grpc::StatusCode::RESOURCE_EXHAUSTED) return ErrorCode::kOutOfRange;
     if (code == grpc::StatusCode::INTERNAL) return ErrorCode::kInternal;
     // No answer in time is a peer that is away. kTimeout is kept for what the coordinator calls

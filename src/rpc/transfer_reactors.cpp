@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 256U << 10;
 
-/// What both directions share: a place among the calls, a watch for silence, errors that end the
+/// Shared by both directions: a place among the calls, a watch for silence, errors that end the
 /// call.
 template <class Base>
 class TransferReactor : public Base {

@@ -18,8 +18,8 @@ class Interpreter {
   public:
     explicit Interpreter(Symbols& symbols) : symbols_(symbols) {}
 
-    /// What forward() of `module` returns for these inputs. @throws c10::Error naming the op that
-    /// no program has, with its place in the source where the file knows it.
+    /// The result of forward() of `module` for these inputs. @throws c10::Error naming an op that
+    /// programs do not have, with its place in the source where the file knows it.
     c10::IValue run(const torch::jit::Module& module, const std::vector<Tensor>& inputs);
 
   private:

@@ -25,7 +25,7 @@ Tensor rsqrt(const Tensor& x);
 Tensor sigmoid(const Tensor& x);
 Tensor gelu(const Tensor& x);
 
-/// op(a) @ op(b) of two matrices, op a transposition where asked for. The Q14 product.
+/// op(a) @ op(b) of two matrices, op a transposition where requested. The Q14 product.
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b);
 /// input (..., K) @ weight (N, K)^T + bias (N) -> (..., N).
 Tensor linear(const Tensor& input, const Tensor& weight, const c10::optional<Tensor>& bias);

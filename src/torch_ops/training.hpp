@@ -1,6 +1,6 @@
 #pragma once
 
-// What a training step needs around the gradients, and roots to compare; schemas in library.cpp.
+// The parts of a training step around the gradients, and roots to compare; schemas in library.cpp.
 
 #include <ATen/ATen.h>
 #include <c10/util/string_view.h>

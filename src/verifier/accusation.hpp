@@ -8,7 +8,7 @@
 #include "gym/rpc/coordinator.hpp"
 #include "gym/verifier/round_watch.hpp"
 
-// What a verifier leaves to the thread that plays games.
+// Claims that a verifier leaves to the thread that plays games.
 
 namespace gym::verifier {
 

@@ -7,12 +7,12 @@
 #include "gym/verifier/shown_deltas.hpp"
 #include "verifier_impl.hpp"
 
-// What a verifier does about the coordinator: it looks at what an aggregate was made from, at what
-// comes after it, and leaves to the player what a game is to be played about.
+// A verifier's checks of the coordinator: it examines the deltas of an aggregate and the rounds
+// after it, and leaves to the player the units that need a game.
 
 namespace gym::verifier {
 
-/// Which deltas went in. A wrong choice is no reason not to compute what was made from them.
+/// Audits the choice of deltas. A wrong choice does not prevent computing their aggregate.
 Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
                                   const node::ChainView::Epoch& epoch) {
     GYM_TRY(const RoundCommitments round, round_commitments(coordinator_, task.record, epoch));
@@ -33,7 +33,7 @@ Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
     return {};
 }
 
-/// The next round must go on from this aggregate, and nobody may be shown another one.
+/// The next round must continue from this aggregate, and no one may be shown another one.
 Status VerifierImpl::watch_round(const records::VerifyTask& task) {
     GYM_TRY(const WatchedRound first, watch_.add({task.record, task.commitment, task.deltas}));
     if (!protocol::is_equivocation(first.commitment.commitment, task.commitment.commitment))
@@ -96,7 +96,7 @@ void VerifierImpl::accuse_delta(const records::VerifyTask& aggregate,
         challenge(unit, view.error());
         return;
     }
-    // Of another delta nobody is guilty but who includes it (audit_inclusion).
+    // Only the coordinator that includes another delta is at fault (audit_inclusion).
     const std::optional<protocol::SignedCommitment>& commitment = view->commitment;
     if (!commitment || commitment->commitment.delta_root != root) return;
     records::VerifyTask train = aggregate;
@@ -106,8 +106,8 @@ void VerifierImpl::accuse_delta(const records::VerifyTask& aggregate,
         deltas_.settle(wrong.claimed);
 }
 
-/// A game is decided by the deltas that were committed to, and the task's list is signed by nobody:
-/// who plays for a list that only this verifier was shown loses its bond.
+/// A game is decided by the deltas that were committed to, and no one signed the task's list: a
+/// challenger that plays for a list that only this verifier was shown loses its bond.
 /// @param claimed the step records that are said to be the commitment's.
 void VerifierImpl::accuse_aggregate(const records::VerifyTask& task, const PendingReport& pending,
                                     ByteView claimed) {

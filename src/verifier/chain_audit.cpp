@@ -80,7 +80,7 @@ Status check_inclusion(rpc::Coordinator& coordinator, const EpochOnChain& epoch,
     return {};
 }
 
-/// What a unit's state tells about its draw; nothing for states that both kinds reach.
+/// Whether a unit was drawn, by its state; nothing for states that both kinds reach.
 std::optional<bool> was_drawn(UnitState state) {
     switch (state) {
         case UnitState::kUnsampled:
@@ -173,7 +173,7 @@ Result<LeftOut> left_out(const records::VerifyTask& aggregate, const RoundCommit
         const Digest& root = unit.commitment->commitment.delta_root;
         const auto norm = norm_of(slot, root);
         if (!norm.ok() && node::is_transient(norm.error().code)) unanswered = norm.error();
-        // Who accepted it must still have it: a unit whose delta is lost is void.
+        // The coordinator that accepted it must still have it: a unit whose delta is lost is void.
         if (!norm.ok()) out.unknown.emplace(slot, norm.error());
         out.deltas.push_back({slot, unit.id, root, unit.state, norm.ok() ? *norm : 0});
     }

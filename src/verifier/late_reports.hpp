@@ -21,7 +21,7 @@ class LateReports {
         if (reports_.size() == kReportsMax) reports_.pop_front();
         reports_.emplace_back(round, std::move(report));
     }
-    /// What was found of the unit in that round, with its old draw and salt.
+    /// The report on the unit in that round, with its old draw and salt.
     std::optional<PendingReport> take(const Digest& round, const Digest& unit,
                                       const Digest& beacon) {
         const auto found = std::ranges::find_if(reports_, [&](const auto& kept) {

@@ -31,7 +31,7 @@ Result<engine::Delta> load_delta(node::DeltaLoader& deltas, const program::Progr
     GYM_TRY(const blob::VerifiedBlob blob, deltas.load(round, delta, run));
     auto decoded = engine::Delta::decode(train, blob);
     if (decoded.ok()) return decoded;
-    // No unit gives what is no delta: which one it is of is found as for one that is withheld.
+    // Bytes that are not a delta are not its unit's result: run the unit as if they were withheld.
     GYM_CHECK(deltas.run_again(round, delta, run));
     return decoded;
 }

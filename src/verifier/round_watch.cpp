@@ -59,7 +59,7 @@ NextRecordAudit audit_next_record(const WatchedRound& round, ByteView next) {
     if (!follows) {
         out.contradictions.push_back(name + " does not continue from the record of round " +
                                      std::to_string(round.record.round));
-        return out;  // the chain's rules compare records that go on from each other only
+        return out;  // the chain's rules compare only records of consecutive rounds
     }
     if (head->base_state_root != made.final_state_root)
         out.contradictions.push_back(

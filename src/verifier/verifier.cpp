@@ -51,8 +51,8 @@ ReexecutionOptions VerifierImpl::run_options(const records::VerifyTask& task,
     return options;
 }
 
-/// Everything that made this task is looked up on the chain. What the coordinator did with other
-/// units of the round is no reason to refuse this one, but everyone should know.
+/// Everything that made this task is looked up on the chain. Faults of the coordinator in
+/// other units of the round are no reason to refuse this one, but are reported.
 Status VerifierImpl::check_chain(const records::VerifyTask& task,
                                  const records::NetworkDescription& network) {
     if (options_.chain == nullptr) return {};
@@ -109,7 +109,7 @@ Result<PendingReport> VerifierImpl::compute(const records::VerifyTask& task,
     return pending;
 }
 
-/// What an earlier draw of this verifier was too slow for.
+/// The report that an earlier draw of this verifier finished too late.
 std::optional<PendingReport> VerifierImpl::take_late(const records::VerifyTask& task) {
     auto late = late_.take(protocol::hash(task.record), protocol::unit_id(task.unit), task.beacon);
     if (!late) return std::nullopt;
@@ -119,7 +119,7 @@ std::optional<PendingReport> VerifierImpl::take_late(const records::VerifyTask& 
     return late;
 }
 
-/// The coordinator takes no such report any more.
+/// The coordinator no longer accepts the report.
 Status VerifierImpl::drop(const records::VerifyTask& task, const PendingReport& pending,
                           const Error& why) {
     emit("dropped", task.unit, why.message);
@@ -162,7 +162,7 @@ Status VerifierImpl::report(const records::VerifyTask& task, const PendingReport
     return release(task);
 }
 
-/// Whatever the coordinator makes of the report: it may be who is wrong.
+/// Whatever the coordinator decides about the report: the coordinator may be wrong.
 void VerifierImpl::accuse(const records::VerifyTask& task, const PendingReport& pending) {
     if (is_aggregate(task) && is_other_aggregate(task, pending.report)) return;  // not yet
     if (is_aggregate(task)) return accuse_aggregate(task, pending, pending.records);
@@ -177,7 +177,7 @@ Status VerifierImpl::release(const records::VerifyTask& task) {
     std::vector<Digest> blobs;
     for (const protocol::IncludedDelta& delta : task.deltas)
         blobs.push_back(delta.delta_root);
-    // A round's aggregate comes after its train units: nobody asks for its base state again.
+    // A round's aggregate comes after its train units: no later task needs its base state.
     if (is_aggregate(task)) {
         blobs.push_back(task.inputs.base_state_blob);
         if (task.inputs.momentum_blob) blobs.push_back(*task.inputs.momentum_blob);

@@ -100,7 +100,7 @@ class VerifierImpl final : public Verifier {
     LateReports late_;
     std::optional<Digest> audited_;  ///< record of the round whose sample was compared last
     std::optional<protocol::UnitKey> audited_aggregate_;  ///< whose deltas were compared last
-    /// The aggregate audited last if it has deltas that nobody committed to, with all commitments
+    /// The aggregate audited last if it has deltas that no one committed to, with all commitments
     /// that there are.
     struct Uncommitted {
         protocol::UnitKey unit;

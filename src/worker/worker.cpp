@@ -34,7 +34,7 @@ node::Timer& timer_of(const WorkerOptions& options) {
 
 class WorkerImpl final : public Worker {
   public:
-    /// What the worker keeps on disk, besides blobs.
+    /// Files that the worker keeps on disk, besides blobs.
     struct Files {
         UnitJournal journal;
         SignatureLog signatures;
@@ -68,7 +68,7 @@ class WorkerImpl final : public Worker {
     void explain_idle();
     Status check_task(const records::TrainTask& task) const;
     Status check_not_signed(const records::TrainTask& task);
-    /// kCheckpoint: goes on from the unit's checkpoint, and saves new ones. A unit that was
+    /// kCheckpoint: continues from the unit's checkpoint, and saves new ones. A unit that was
     /// committed to is recomputed from its beginning: that is what it is recomputed for.
     enum class From { kBase, kCheckpoint };
     Result<execution::TrainRun> execute(const protocol::RoundRecord& record,
@@ -83,7 +83,7 @@ class WorkerImpl final : public Worker {
     Result<blob::VerifiedBlob> delta_of(const JournalEntry& entry, const std::stop_token& stop);
     Status track_one(JournalEntry entry, const std::stop_token& stop);
     Status keep_receipt(JournalEntry& entry, const records::InclusionReceipt& receipt);
-    /// What the chain holds for the receipt's epoch; absent if it is not there yet, or another.
+    /// The receipt's epoch on chain; absent if it is not there yet, or another.
     Result<std::optional<node::ChainView::Epoch>> find_on_chain(
         const JournalEntry& entry, const records::InclusionReceipt& receipt) const;
     Status claim_defence(const JournalEntry& entry, std::uint64_t epoch_block);

@@ -282,7 +282,7 @@ interface IDisputeMoves {
         Pick calldata source
     ) external;
 
-    /// @notice The commitment that was shown for an included delta is signed by nobody (found as element 7), or contradicts the round
+    /// @notice The commitment that was shown for an included delta has no valid signature (found as element 7), or contradicts the round
     /// record (IDisputeGame.open). @param record The round record's bytes. @param commitment That was shown.
     function proveSigner(
         bytes32 game,

@@ -94,8 +94,8 @@ library MerkleSha256 {
         if (computed != root) revert RootMismatch(computed, root);
     }
 
-    /// @notice The root of a tree whose nodes `height` levels above the leaves are `children` and, where the tree has no leaves
-    /// any more, absent.
+    /// @notice The root of a tree whose nodes `height` levels above the leaves are `children` and, beyond
+    /// the last leaf, absent.
     /// @param children Only the nodes with leaves below them, at least one.
     /// @param levels From the children up to the result; children.length <= 2^levels.
     /// @param height From the leaves up to the children.

@@ -212,7 +212,7 @@ contract OuterRules {
     }
 
     /// @dev The deltas are those of the record. Their number is hashed with their tree: else a list with inner nodes or absent leaves, which
-    /// nobody can open, would have the same root. @return root Of their tree.
+    /// no one can open, would have the same root. @return root Of their tree.
     function _deltasRoot(bytes32[] calldata deltas, bytes32 batchRoot)
         private
         view

@@ -58,7 +58,7 @@ interface ICommitmentLog {
     /// @param epoch The settlement epoch, from 1.
     /// @param jobId The job.
     /// @param round A round that has a record.
-    /// @param commitmentsRoot Not zero, also when nobody committed.
+    /// @param commitmentsRoot Never zero, even if there is no commitment.
     /// @param count How many commitments there are.
     function postEpoch(
         uint64 epoch,

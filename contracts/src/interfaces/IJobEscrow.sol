@@ -75,7 +75,7 @@ interface IJobEscrow {
     function deposit(address owner, uint256 amount) external returns (uint256 depositId);
 
     /// @notice deposit() with the caller's EIP-2612 signature in place of an allowance.
-    /// @dev A permit that somebody else submitted first is not an error as long as the allowance is there.
+    /// @dev A permit that someone else submitted first is not an error as long as the allowance is there.
     /// @param owner The account to credit; the tokens and the signature are the caller's.
     /// @param amount In base units of the token, also the value that was signed.
     /// @param deadline Unix seconds at which the signature expires.

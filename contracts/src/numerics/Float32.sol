@@ -133,7 +133,7 @@ library Float32 {
         (uint256 mb, uint256 eb) = unpack(b);
         if (ea == 255 || eb == 255 || mb == 0) return _divSpecial(a, b);
         unchecked {
-            // At least 26 bits of quotient, or 0; the last one tells whether something is left.
+            // At least 26 bits of quotient, or 0; the last one says whether there is a remainder.
             uint256 quotient = (ma << 50) / mb;
             if (quotient * mb != ma << 50) quotient |= 1;
             return round((a ^ b) & SIGN, quotient, int256(ea) - int256(eb) + 100);

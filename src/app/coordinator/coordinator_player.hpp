@@ -13,10 +13,10 @@
 
 namespace gym::app {
 
-/// The coordinator's two sides of disputes: it stands by its aggregates, and has the stake of
-/// workers taken that signed two commitments for one unit. In a thread of its own: a move waits for
-/// no audit and no aggregation. Both send with one key: one transaction manager gives out its
-/// nonces.
+/// The coordinator's two sides of disputes: it defends its aggregates, and challenges workers that
+/// signed two commitments for one unit. It runs in its own thread, so that a move does not wait for
+/// an audit or an aggregation. Both sides send with one key, and one transaction manager assigns
+/// its nonces.
 class CoordinatorPlayer {
   public:
     /// Starts to play. References must outlive the player. @errors kIo, kMalformed: the folder of

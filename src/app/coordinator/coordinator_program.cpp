@@ -54,7 +54,7 @@ class TickLog {
     std::vector<std::string> last_errors_;
 };
 
-/// Moves the jobs until a stop is asked for. An error waits for the next tick: all state is in the
+/// Moves the jobs until a stop is requested. An error waits for the next tick: all state is in the
 /// database or on the chain, so nothing is lost by trying again.
 void drive(coordinator::Coordinator& core, rpc::Server& server, const std::stop_token& stop,
            std::int64_t tick_interval_ms) {
@@ -72,7 +72,7 @@ void drive(coordinator::Coordinator& core, rpc::Server& server, const std::stop_
     }
 }
 
-/// Asks nodes whether they are there, from a thread of its own: a tick may compute for minutes.
+/// Issues uptime challenges to nodes, in a thread of its own: a tick may compute for minutes.
 class ChallengeThread {
   public:
     /// The first pass is over when this returns, so that what nobody could answer while no

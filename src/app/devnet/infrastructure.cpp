@@ -123,9 +123,9 @@ const char* const kLimitTokens = "1000000000";
 // Units are final after it at the earliest, so it is short; a verifier reports and opens a game
 // within it.
 constexpr std::uint64_t kWindowS = 60;
-const char* const kPocketTokens = "100";  // of who plays games, for bonds
+const char* const kPocketTokens = "100";  // for the bonds of players
 
-/// Short enough that a dispute begins and ends while somebody looks on.
+/// Short enough to watch a dispute from beginning to end.
 game::DisputeParams dispute_params(const ChainOptions& options) {
     game::DisputeParams out;
     out.clock_s = options.dispute_clock_s;
@@ -202,7 +202,7 @@ Result<contracts::Deployment> start_chain(const Layout& layout, ProcessTable& pr
     const auto entry = processes.find(kProcess);
     const bool runs = entry.ok() && entry->running;
     if (runs) {
-        // Without the file an earlier start was cut off while it deployed: go on.
+        // Without the file an earlier start was cut off while it deployed: continue.
         auto deployed = contracts::load_deployment(layout.deployment());
         if (deployed.ok() || deployed.error().code != ErrorCode::kNotFound) return deployed;
     } else {

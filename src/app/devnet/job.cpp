@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint32_t kPollMs = 300;
 constexpr std::uint32_t kDepositTimeoutS = 60;
 
-/// What there is of a thing that is waited for.
+/// The progress of something that is waited for.
 struct Stage {
     bool done = false;
     std::string at;  ///< another one is progress
@@ -81,7 +81,7 @@ Result<Amount> payable_total(db::Transaction& tx) {
     return Amount::parse(row.get<std::string>("total"));
 }
 
-/// Nothing waits for an epoch any more, and the chain's active root, which the services have seen
+/// Nothing waits for an epoch, and the chain's active root, which the services have seen
 /// too, pays all that the ledger made payable.
 Result<bool> is_settled(db::Transaction& tx, const contracts::RootSubmitted& active) {
     GYM_TRY(const Amount payable, payable_total(tx));

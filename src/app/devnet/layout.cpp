@@ -20,7 +20,7 @@ namespace json = boost::json;
 constexpr const char* kFile = "devnet.json";
 constexpr std::size_t kSecretBytes = 24;
 
-/// A loopback port that nobody listens on now.
+/// A loopback port that is free now.
 Result<std::uint16_t> free_port() {
     const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
@@ -113,7 +113,7 @@ Result<Layout> create_layout(const std::filesystem::path& root, std::uint32_t wo
         if (*port != 0) continue;
         GYM_TRY(*port, free_port());
     }
-    // First the file that says what the folder is: a start that is cut off here can go on.
+    // First the file that says what the folder is: a start that is cut off here can resume.
     GYM_CHECK(save_layout(layout));
     GYM_CHECK(make_folders(layout));
     return layout;
@@ -174,7 +174,7 @@ Status remove_layout(const Layout& layout) {
     for (const auto& entry : std::filesystem::directory_iterator(layout.root, error))
         if (entry.path().filename() != kFile && entry.path().filename() != kLockFile)
             all.push_back(entry.path());
-    // Last the file that says what the folder is: a removal that is cut off here can go on.
+    // Last the file that says what the folder is: a removal that is cut off here can resume.
     all.push_back(layout.root / kFile);
     for (const auto& path : all) {
         std::filesystem::remove_all(path, error);
@@ -206,7 +206,7 @@ Result<RootLock> RootLock::acquire(const std::filesystem::path& root, const std:
     std::error_code error;
     const auto absolute = std::filesystem::absolute(root, error).lexically_normal();
     const auto file = absolute / kLockFile;
-    // Nothing is written into a folder of somebody else; one with a lock is a network's, and while
+    // Nothing is written into a folder of someone else; one with a lock is a network's, and while
     // it is held its files are not to be judged.
     if (!std::filesystem::exists(file, error)) {
         const Status prepared = prepare_root(absolute);

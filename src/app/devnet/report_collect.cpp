@@ -24,7 +24,7 @@
 
 namespace gym::devnet {
 
-// What the ledger, its auditors and the registry say about money
+// Money, as the ledger, its audits and the registry report it
 
 namespace {
 

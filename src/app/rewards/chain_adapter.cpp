@@ -163,7 +163,7 @@ Result<OrderStatus> ContractChain::submit_root(const std::string& id,
 
 Result<OrderStatus> ContractChain::trim_withdrawal(const std::string& id, const Address& owner,
                                                    const Amount& amount) {
-    // Accounting ends a trim that is not needed any more, from the contract's events.
+    // Accounting ends a trim that is no longer needed, from the contract's events.
     return bring(id, escrow_.trim_withdrawal(owner, amount), {});
 }
 

@@ -16,11 +16,11 @@ namespace gym::app {
 ///
 /// Models are trained on lines and know no line ends, so every line is encoded by itself, followed
 /// by the model's token for a line end: its piece "\n" (a user defined symbol), else its byte
-/// "<0x0A>" (byte fallback), else its end of sentence. A model that has none of these joins the
+/// "<0x0A>" (byte fallback), else its end of sentence. A model with neither of these joins the
 /// lines. Not thread-safe. Deterministic: the most likely segmentation, nothing is sampled.
 class SentencePiece {
   public:
-    /// @errors kNotFound, kIo: the file cannot be read. kMalformed: it is no model. kOutOfRange:
+    /// @errors kNotFound, kIo: the file cannot be read. kMalformed: it is not a model. kOutOfRange:
     /// more pieces than 16-bit tokens can name.
     static Result<SentencePiece> load(const std::string& model_path);
     SentencePiece(SentencePiece&&) noexcept;

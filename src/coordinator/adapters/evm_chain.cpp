@@ -15,7 +15,7 @@
 namespace gym::coordinator {
 namespace {
 
-/// Units about which nothing happened and that are asked for in one look nonetheless.
+/// Most units without events that one pass asks about nonetheless.
 constexpr std::size_t kAskedAgainMax = 8;
 
 /// Units about which something happened, and in which block the first game among that was opened.
@@ -160,7 +160,7 @@ class EvmChain final : public ChainPort {
         return out;
     }
 
-    /// What has a log in `now`, or had one that a reorganisation may have taken since.
+    /// Units with a log in `now`, and those whose log a reorganisation may have removed since.
     std::vector<Digest> recent(const Events& now, std::uint64_t seen_block) {
         for (const auto& [unit, opened] : now)
             logged_[unit] = seen_block;

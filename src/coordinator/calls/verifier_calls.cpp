@@ -112,8 +112,8 @@ Result<std::optional<protocol::Reason>> find_difference(const Context& context,
                                         claim.records_root, report.records_root));
 }
 
-/// Who agrees on an aggregate must have known its record before it was disclosed. (The trace of a
-/// train unit is only known to who runs it: see audits.hpp.)
+/// A verifier that agrees on an aggregate must have known its record before it was disclosed. (The
+/// trace of a train unit is known only to those who run it: see audits.hpp.)
 Status check_aggregate_trace(const Context& context, const Case& facts,
                              const protocol::Report& report) {
     if (facts.unit.kind != protocol::UnitKind::kAggregate) return {};

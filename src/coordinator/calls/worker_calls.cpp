@@ -12,7 +12,7 @@ namespace {
 
 using protocol::UnitState;
 
-/// What a commitment names: checked against the round, not yet against the unit's state.
+/// The unit that a commitment names, checked against its round but not yet against its state.
 struct Target {
     registry::Round round;
     registry::Job job;
@@ -35,7 +35,7 @@ Result<Target> find_target(const Context& context, const Address& worker,
     });
 }
 
-/// What came with the commitment must be what it names.
+/// The payload must be the one that the commitment names.
 Status check_payload(const Context& context, const Target& target,
                      const protocol::UnitCommitment& commitment, ByteView records) {
     if (records.size() > context.options.records_bytes_max)

@@ -1,5 +1,5 @@
-// Who checks the verifiers: a report that agrees with the commitment may be a copy of it, and only
-// a re-execution with the verifier's own trace positions can tell.
+// Audits of verifiers: a report that agrees with the commitment may be a copy of it, and only a
+// re-execution with the verifier's own trace positions can show that.
 #include "drivers/audits.hpp"
 
 #include "drivers/membership.hpp"
@@ -37,7 +37,7 @@ Result<std::optional<Audit>> read_next(const Context& context, const registry::J
     });
 }
 
-/// What the worker claimed and the coordinator did not get; absent if all roots are equal.
+/// The claim of the worker that the re-execution refutes; absent if all roots are equal.
 std::optional<protocol::Reason> refuted(const Audit& audit, const Compute::Reexecuted& mine) {
     const protocol::UnitKey& key = audit.unit.key;
     const protocol::UnitRoots claimed = protocol::roots_of(audit.claim);
@@ -70,7 +70,7 @@ Status fail_report(const Context& context, db::Transaction& tx, const registry::
     GYM_CHECK(exclude_verifier(context, tx, audit.report.verifier, audit.unit, params, now_ms));
     note(summary, protocol::name_unit(audit.unit.key) + ": verifier " +
                       audit.report.verifier.hex() + " reported without re-execution");
-    // What else it passed was perhaps looked at by nobody.
+    // Perhaps it never looked at the other units that it passed.
     return registry::require_audits_of(tx, audit.report.verifier);
 }
 

@@ -5,7 +5,7 @@
 namespace gym::coordinator {
 
 /// Whether the report of this draw is audited: at the rate of Options::audit_ppm, by the
-/// coordinator's own signature, which nobody else can compute before the report is committed to.
+/// coordinator's own signature, which no one else can compute before the report is committed to.
 [[nodiscard]] bool is_audited(const Context& context, const Digest& unit, std::uint32_t draw);
 
 /// Re-executes one unit whose report agreed and is to be audited. A report whose trace was not

@@ -66,7 +66,7 @@ Result<player::Claim> claim_on(const Context& context, const Aggregate& aggregat
     return claim;
 }
 
-/// Whether the player stands by what is stored.
+/// Whether the player defends the stored commitment.
 bool is_kept(const player::ClaimStore& claims, const registry::Unit& unit,
              const protocol::SignedCommitment& stored) {
     player::Claim wanted;
@@ -76,7 +76,7 @@ bool is_kept(const player::ClaimStore& claims, const registry::Unit& unit,
     return kept && kept->evidence.commitment == stored;
 }
 
-/// The coordinator's own units that are not final and that the player does not stand by.
+/// The coordinator's own units that are not final and that the player does not defend.
 Result<std::vector<registry::Unit>> lost_claims(const Context& context) {
     registry::UnitFilter own;
     own.worker = context.deps.key.address();
@@ -118,7 +118,7 @@ Status restore_claims(const Context& context, TickSummary& summary) {
     GYM_TRY(const auto games, game_watch(context));
     for (const registry::Unit& unit : lost) {
         if (games) {
-            // The player forgets what can be in no game any more.
+            // The player forgets units that can no longer be in a game.
             GYM_TRY(const GameVerdict verdict, verdict_on(context, *games, unit));
             if (verdict != GameVerdict::kOpen) continue;
         }

@@ -9,8 +9,8 @@ namespace gym::coordinator {
 
 [[nodiscard]] protocol::UnitKey aggregate_key(const registry::Round& round);
 
-/// Leaves to the player that the coordinator stands by its aggregate of `round`; before anybody can
-/// see the signature, or whoever opened a game at once would win it by the clock.
+/// Has the player defend the coordinator's aggregate of `round`. To be called before anyone can see
+/// the signature, or whoever opened a game at once would win it by the clock.
 Status defend_aggregate(const Context& context, const registry::Job& job,
                         const registry::Round& round, const protocol::SignedCommitment& commitment,
                         const std::vector<protocol::IncludedDelta>& included);

@@ -51,7 +51,7 @@ Status end_by_games(const Context& context, const registry::Job& job, const Dige
     });
 }
 
-/// The referee cannot look any more: nobody is at fault.
+/// The referee can no longer check the unit: no one is at fault.
 Status void_dispute(const Context& context, const registry::Job& job, const registry::Unit& unit,
                     const Error& error, TickSummary& summary) {
     const Status voided = context.transact([&](db::Transaction& tx) -> Status {
@@ -64,10 +64,10 @@ Status void_dispute(const Context& context, const registry::Job& job, const regi
     return {};
 }
 
-/// What the referee found.
+/// The referee's finding.
 struct Ruling {
     bool worker_right = false;
-    bool too_late = false;  ///< no game can take the worker's stake any more
+    bool too_late = false;  ///< no game can still take the worker's stake
 };
 
 /// Applies the referee's finding.
@@ -163,7 +163,7 @@ Status settle_deadlines(const Context& context, const registry::Job& job, TickSu
         return registry::overdue_units(tx, job.id, now_ms, games);
     }));
     for (const registry::Unit& late : overdue) {
-        // A verifier's word alone rejects nobody: the referee looks first (referee_disputes).
+        // A report alone does not reject a unit: the referee looks first (referee_disputes).
         if (late.status.state == UnitState::kDisputed) continue;
         GYM_TRY(const registry::Unit unit,
                 context.transact([&](db::Transaction& tx) -> Result<registry::Unit> {

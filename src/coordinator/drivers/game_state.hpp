@@ -9,7 +9,7 @@ namespace gym::coordinator {
 /// How far games have been read; nothing yet: block 0. Absent: this network plays none.
 Result<std::optional<registry::GameWatch>> game_watch(const Context& context);
 
-/// What the chain says of a disputed unit. @param games of game_watch().
+/// State of a disputed unit on chain. @param games of game_watch().
 Result<GameVerdict> verdict_on(const Context& context, const registry::GameWatch& games,
                                const registry::Unit& unit);
 

@@ -1,4 +1,4 @@
-// What games on chain decide: once a tick for all units of all jobs, whoever plays them.
+// Outcomes of games on chain: applied once a tick to all units of all jobs, whoever plays them.
 #include "drivers/games.hpp"
 
 #include <set>
@@ -42,7 +42,7 @@ Status read_news(const Context& context, const Address& contract) {
     return {};
 }
 
-/// What the chain calls a unit.
+/// The chain's name for a unit.
 Digest name_of(const Context& context, const registry::SignedUnit& unit) {
     return game::unit_name(
         protocol::signing_digest(context.options.domain, unit.commitment.commitment), unit.worker);
@@ -82,7 +82,7 @@ Status punish_worker(const Context& context, db::Transaction& tx, const Disputed
         if (ended) return exclude_worker(context, tx, *ended, context.now());
     }
     GYM_TRY(const auto node, registry::find_node(tx, fault.asserter));
-    if (!node) return {};  // somebody who has no part in this network
+    if (!node) return {};  // not a node of this network
     note(summary, "worker " + fault.asserter.hex() + ": a game on chain proved a fault of it");
     return exclude_worker(
         tx, fault.asserter,
@@ -90,8 +90,8 @@ Status punish_worker(const Context& context, db::Transaction& tx, const Disputed
         context.now());
 }
 
-/// Whoever goes on from a state that was proven wrong trains nothing of worth, and the next fault
-/// would cost the coordinator nothing.
+/// Training from a state that was proven wrong is worthless, and the coordinator's next fault would
+/// cost it nothing.
 Status distrust(const Context& context, db::Transaction& tx, const DisputedUnit& fault,
                 TickSummary& summary) {
     GYM_TRY(const auto unit, find_named(context, tx, fault.asserter, fault.name));
@@ -109,8 +109,7 @@ Status distrust(const Context& context, db::Transaction& tx, const DisputedUnit&
     std::string reason = what;
     reason.append(": the model ")
         .append(from)
-        .append(
-            "is not to be trusted; cancel the job, or resume it to go on from there nonetheless");
+        .append("is not to be trusted; cancel the job, or resume it to continue from there anyway");
     for (const Digest& id : jobs) {
         GYM_TRY(const bool paused, registry::pause_untrusted(tx, id, reason));
         if (paused) note(summary, "job " + short_id(id) + ": paused, " + reason);

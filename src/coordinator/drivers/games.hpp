@@ -10,7 +10,7 @@ namespace gym::coordinator {
 /// coordinator's own units the job is paused. Once a tick, for all jobs.
 Status follow_games(const Context& context, TickSummary& summary);
 
-/// Units that nobody disputed here and about which a game is open become disputed, once the base
+/// Units that are not disputed here and about which a game is open become disputed, once the base
 /// state of the next round is made: a bond keeps no delta out of it. A unit that refuses is an
 /// error of the summary, and keeps no other one waiting. @errors of the connection.
 Status note_challenges(const Context& context, const registry::Job& job, TickSummary& summary);

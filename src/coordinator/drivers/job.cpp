@@ -73,7 +73,7 @@ Status set_status(const Context& context, const registry::Job& job, JobStatus st
     return {};
 }
 
-/// Does what was asked for. @return the job as it is afterwards.
+/// Carries out the owner's request. @return the job as it is afterwards.
 Result<registry::Job> obey(const Context& context, const registry::Job& job, TickSummary& summary) {
     if (!job.request) return job;
     bool answered = false;

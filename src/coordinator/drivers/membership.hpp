@@ -14,7 +14,7 @@ Result<registry::Node> require_node(db::Transaction& tx, const Address& address,
 /// because that decides what the report is worth; it is void if they turn out right.
 Status exclude_worker(const Context& context, db::Transaction& tx, const registry::Unit& cause,
                       UnixMs now_ms);
-/// The same because of a fault in what is no open unit here.
+/// The same because of a fault that is not in an open unit here.
 Status exclude_worker(db::Transaction& tx, const Address& worker, const protocol::Reason& reason,
                       UnixMs now_ms);
 

@@ -28,7 +28,7 @@ Result<Amount> budget_for_round(const Context& context, db::Transaction& tx,
 
 /// Pauses a job whose budget does not cover `needed`, unless money came in the meantime: decided
 /// under the job's lock, so that what is added later finds a paused job and resumes it.
-/// @return the job's reason; absent if it goes on.
+/// @return the job's reason; absent if it continues.
 Result<std::optional<std::string>> pause_without_budget(const Context& context, db::Transaction& tx,
                                                         const Digest& id, const Amount& needed) {
     using Out = std::optional<std::string>;
@@ -63,14 +63,14 @@ Result<std::vector<registry::Node>> free_workers(const Context& context, db::Tra
     return out;
 }
 
-/// What came of planning a round: nothing yet, a plan that wants its roots, a round, or a pause.
+/// The result of planning a round: nothing yet, a plan that wants its roots, a round, or a pause.
 struct Planned {
     std::optional<Plan> plan;
     std::optional<registry::Round> round;
     std::optional<std::string> paused;  ///< why
 };
 
-/// @param staked who has the minimum of stake; absent: all. @param roots of the base state that the
+/// @param staked workers with enough stake; absent: all. @param roots of the base state that the
 /// plan begins from; nullptr: not computed yet.
 Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
                                const registry::Job& job, const Staked& staked,
@@ -111,7 +111,7 @@ Result<Compute::RoundRoots> roots_of(const Context& context, const registry::Job
 }  // namespace
 
 Status plan_round(const Context& context, const registry::Job& job, TickSummary& summary) {
-    // The chain is asked for stakes only when a round could begin.
+    // Stakes are read from the chain only when a round could begin.
     GYM_TRY(Planned outcome, context.transact([&](db::Transaction& tx) {
         return plan_or_record(context, tx, job, std::nullopt, nullptr);
     }));

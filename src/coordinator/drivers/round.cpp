@@ -119,7 +119,7 @@ Status close(const Context& context, const registry::Round& round, TickSummary& 
     return {};
 }
 
-/// What is true of a round now, with what its next step needs.
+/// Facts about a round now, and the inputs of its next step.
 struct Observed {
     RoundFacts facts;
     std::optional<std::uint64_t> epoch_block;
@@ -187,7 +187,7 @@ Status step_once(const Context& context, const registry::Job& job, const registr
 
 Status step_round(const Context& context, const registry::Job& job, registry::Round round,
                   TickSummary& summary) {
-    // A round has seven states: more steps than that mean that nothing moves any more.
+    // A round has seven states: more steps than that mean that it is stuck.
     for (int steps = 0; steps < 8; ++steps) {
         const RoundState before = round.state;
         GYM_CHECK(step_once(context, job, round, summary));

@@ -4,7 +4,7 @@
 namespace gym::engine {
 namespace {
 
-/// The state lives on the device; the host's copy is brought up to date when somebody looks at it.
+/// The state lives on the device; the host's copy is brought up to date when it is read.
 class CudaRunner final : public Runner {
   public:
     CudaRunner(CudaEngine engine, State state)

@@ -38,7 +38,7 @@ Result<Amount> price_argument(const std::string& text) {
                 "--price: '" + text + "' is not an amount of tokens (like 0.25; 0 is free)");
 }
 
-/// What is registered can never be changed: what looks like a mistake needs a word more.
+/// A registration can never be changed: likely mistakes need a flag that confirms them.
 Status check_terms(const RegistryOptions& options, const client::DatasetTerms& terms,
                    const blob::Dataset& dataset) {
     if (options.yes) return {};
@@ -56,7 +56,7 @@ Status check_terms(const RegistryOptions& options, const client::DatasetTerms& t
     return {};
 }
 
-/// What it is worth is known, and fixed, only now.
+/// The dataset's worth is known, and fixed, only after its registration.
 void warn_of_no_worth(const registry::Dataset& record, const client::DatasetTerms& terms) {
     if (record.quality_ppm != 0 || terms.price_wei_per_mtoken.is_zero()) return;
     print_notice("warning",

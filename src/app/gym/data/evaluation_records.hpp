@@ -30,7 +30,7 @@ struct Measured {
 /// In what `dataset` and `evaluations`, the network's records, differ from `found`: one sentence
 /// each. Also whether that evaluation is the dataset's: the newest of its vocabulary that was in
 /// force when it was registered.
-/// @errors kNotFound: nobody has measured the dataset.
+/// @errors kNotFound: the dataset has not been measured.
 [[nodiscard]] Result<std::vector<std::string>> compare_with_records(
     const Measured& found, const registry::Dataset& dataset,
     const client::AnswerList<registry::Evaluation>& evaluations);

@@ -14,7 +14,7 @@ namespace gym::app {
     const program::Program& program, const engine::State& state, const blob::Dataset& dataset,
     std::uint32_t windows, const engine::EngineOptions& options);
 
-/// @param asked the windows that were asked for; fewer are explained on standard error.
+/// @param asked the number of windows requested; fewer are explained on standard error.
 void print_evaluation(const CliContext& context, const engine::Evaluation& result,
                       std::uint32_t asked);
 

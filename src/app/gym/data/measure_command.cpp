@@ -57,7 +57,7 @@ Result<blob::Dataset> load_dataset(const MeasureOptions& options) {
     return blob::Dataset::decode(file, *root);
 }
 
-/// What the registry has of an evaluation stands for measuring its reference again.
+/// The published reference of an evaluation, so that it need not be measured again.
 measure::ReferenceLosses reference_of(const registry::Evaluation& published) {
     return {{published.base_state_root, published.before_bits},
             {published.baseline_state_root, published.baseline_bits}};

@@ -35,7 +35,7 @@ void fill_defaults(devnet::NetworkOptions& network) {
     network.migrations = data_folder() / "sql" / "migrations";
 }
 
-/// What the user has to add to name this network again.
+/// The flag that names this network in a later command.
 std::string root_flag(const DevnetFlags& flags) {
     return flags.network.root == kDefaultRoot ? "" : " --root " + flags.network.root.string();
 }

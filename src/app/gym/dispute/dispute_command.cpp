@@ -140,7 +140,7 @@ void print_new_events(const CliContext& context, const GameLog& game, ShownEvent
     (void)std::fflush(stdout);
 }
 
-/// The node does not answer just now, or takes back what it said.
+/// The node does not answer for the moment, or withdrew an answer.
 bool is_passing(const Error& error) {
     return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
 }
@@ -154,7 +154,7 @@ class Watch {
     /// Prints what is new. @return the game once it has ended; nullptr: look again.
     Result<const GameLog*> look(const DisputeLog& log) {
         const auto game = choose(log, wanted_);
-        // Its opening was taken back: it comes again, in another block.
+        // A reorganisation removed its opening: it returns in another block.
         const bool taken_back = found_ && !game.ok() && game.error().code == ErrorCode::kNotFound;
         if (!game.ok() && !taken_back) return game.error();
         if (taken_back || *game == nullptr) {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kPrefixMin = 6;  // "0x" and two bytes
 constexpr std::size_t kIdsShown = 5;   // of games that an argument could mean
 
-/// What the call that opened a game is about.
+/// The unit that the opening call of a game names.
 std::optional<protocol::UnitKey> key_of(const contracts::Opened& opened) {
     const auto name = [](const protocol::UnitCommitment& says,
                          const protocol::RoundRecord& record) {
@@ -199,7 +199,7 @@ Result<GameNow> game_now(chain::ChainClient& client, const contracts::Deployment
     GYM_TRY(out.clocks, contract.clocks_of(client, game.id()));
     GYM_TRY(out.unit, contract.unit_of(client, game.opened.unit));
     if (!unit.settled_in) return out;
-    // Stake says in the same transaction who got what.
+    // Stake logs in the same transaction how the stake was divided.
     GYM_TRY(const auto receipt, client.receipt(*unit.settled_in));
     if (!receipt) return out;
     const contracts::Stake stake(contracts.stake);

@@ -14,7 +14,7 @@
 #include "gym/player/game_log.hpp"
 #include "gym/protocol/unit.hpp"
 
-/// Disputes as the chain tells them: nothing is asked of anybody else.
+/// Disputes as the chain records them, without any other source.
 namespace gym::app {
 
 struct GameLog {
@@ -34,7 +34,7 @@ struct GameLog {
 };
 
 struct UnitLog {
-    std::optional<contracts::UnitFaulty> faulty;  ///< the last: who is rewarded
+    std::optional<contracts::UnitFaulty> faulty;  ///< the last: names the rewarded side
     std::optional<contracts::UnitSettled> settled;
     std::optional<Digest> settled_in;  ///< transaction
 };

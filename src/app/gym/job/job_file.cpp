@@ -152,7 +152,7 @@ Status agree_to_data_price(ResolvedJob& job, const Amount& price) {
 
 namespace {
 
-/// What the job can cost, and how much of it the budget covers.
+/// The most that the job can cost, and how much of it the budget covers.
 Status count_most(const ResolvedJob& job, const program::Program& program, const DataTerms& data,
                   const protocol::CostRates& bound, JobQuote& out) {
     const registry::JobTerms& terms = job.terms;

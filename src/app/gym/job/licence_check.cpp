@@ -72,7 +72,7 @@ bool is_known(std::string_view word) {
 
 std::string uncommon_licence(std::string_view expression) {
     constexpr std::string_view kBetween = " ()";
-    bool is_exception = false;  // what follows WITH is no licence
+    bool is_exception = false;  // an exception, not a licence, follows WITH
     while (!expression.empty()) {
         const std::size_t begin = expression.find_first_not_of(kBetween);
         if (begin == std::string_view::npos) break;

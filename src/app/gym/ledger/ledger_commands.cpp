@@ -49,7 +49,7 @@ Result<std::string> read_text(const std::string& path, std::uint64_t size_bytes_
     return std::string(bytes.begin(), bytes.end());
 }
 
-/// What the published files say about the chain of seals.
+/// Heads of the chain of seals in the published files.
 Result<std::vector<ledger::SealHead>> published_heads(const std::vector<std::string>& files) {
     constexpr std::uint64_t kEpochFileBytesMax = std::uint64_t{1} << 30;
     std::vector<ledger::SealHead> heads;
@@ -121,7 +121,7 @@ Status verify_ledger(const CliContext& context, const LedgerOptions& options) {
                     " problem(s); the first: " + to_string(report.problems.front()));
 }
 
-/// A proof of what moves nothing is no receipt; empty for what moves its amount.
+/// Says why a transfer's proof is not a receipt, as it moves nothing; empty if it moves its amount.
 std::string_view what_moved(ledger::TransferKind kind) {
     switch (kind) {
         case ledger::TransferKind::kTransfer:
@@ -131,12 +131,12 @@ std::string_view what_moved(ledger::TransferKind kind) {
             return "reserves its amount but pays nothing yet: it can still be cancelled";
         case ledger::TransferKind::kVoid:
         case ledger::TransferKind::kExpire:
-            return "takes a reservation back, pays nothing";
+            return "cancels a reservation, pays nothing";
     }
     return {};
 }
 
-/// Needs nothing but the file and who is trusted to sign.
+/// Needs only the file and the addresses that are trusted to sign.
 Status verify_proof(const CliContext& context, const LedgerOptions& options) {
     GYM_TRY(const auto signers, options.signer_addresses());
     GYM_TRY(const std::string text, read_text(options.proof, kProofBytesMax));
@@ -184,7 +184,7 @@ Result<ledger::TransferProof> proof_of_database(const DatabaseOptions& options,
         [&](db::Transaction& transaction) { return ledger::prove_transfer(transaction, id); });
 }
 
-/// Checked here: what nobody will accept is not worth keeping.
+/// Checked here, since a proof that no one accepts is not worth keeping.
 Result<ledger::TransferProof> proof_of_api(const ApiOptions& options,
                                            const ledger::TransferId& id) {
     GYM_TRY(const client::ApiClient api, options.client_with_key());

@@ -28,7 +28,7 @@ struct BenchOptions {
     std::string price;  ///< tokens per PFLOP; empty: what jobs pay
 };
 
-/// What a PFLOP is paid, and who says so.
+/// Price of a PFLOP, and its source.
 struct Price {
     Amount wei_per_pflop;
     std::string source;

@@ -157,7 +157,7 @@ Status status_command(const CliContext& context, const NodeOptions& options) {
     const SystemClock clock;
     GYM_TRY(const auto coordinator, rpc::connect(client, std::move(key), clock));
     GYM_TRY(const records::NodeStatus status, coordinator->node_status(std::nullopt));
-    // What the coordinator said is shown whether or not gym-api answers.
+    // The coordinator's answer is shown whether or not gym-api answers.
     const auto account = account_of(config.api, address);
     if (context.json) {
         json::object out = status_json(status);

@@ -40,7 +40,7 @@ fs::path ops_library() {
     return "none";
 }
 
-/// What a process wrote to `log`, without its last line break.
+/// Output of a process in `log`, without its last line break.
 std::string message_in(const fs::path& log) {
     const auto content = read_file(log);
     if (!content.ok()) return "gym-torch-import ended without an answer";
@@ -86,7 +86,7 @@ Status trainable(const program::Program& forward) {
     return built.ok() ? Status() : built.error();
 }
 
-/// What can be done with the program: a model that cannot be trained is run by no command.
+/// Prints the commands that run the program; none runs a model that cannot be trained.
 void print_use(const Status& training, const ImportOptions& options) {
     if (training.ok())
         print_row("use", "train it: gym program build TRAIN.yaml --forward {} (docs/TORCH.md)",

@@ -34,7 +34,7 @@ std::uint32_t longest_context(program::TrainConfig config, std::uint64_t bytes) 
     return fits;
 }
 
-/// What to change in a config whose program is not legal or does not fit into `bytes`.
+/// Advice on a config whose program is not legal or does not fit into `bytes`.
 std::string size_advice(const program::TrainConfig& config, std::uint64_t bytes) {
     const std::string here = " on this machine, with " + engine::memory_text(bytes) + " available";
     const BatchSplit largest = largest_split(config, bytes);

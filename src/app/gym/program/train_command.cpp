@@ -53,7 +53,7 @@ void print_record(const CliContext& context, const engine::StepRecord& record) {
     std::printf("\n");
 }
 
-/// What a run has done so far.
+/// State of a run.
 struct Run {
     std::vector<engine::StepRecord> records;
     std::uint64_t tokens = 0;  ///< of this process, like the seconds
@@ -110,7 +110,7 @@ Status write_records(const std::string& path, const std::vector<engine::StepReco
     return write_file_atomic(path, as_bytes(lines));
 }
 
-/// The run as a unit of round 0, whose clock starts at 0: what tells saved runs apart.
+/// The run as a unit of round 0, whose clock starts at 0. It tells saved runs apart.
 engine::UnitSpec spec_of(const program::Program& program, const blob::Dataset& dataset,
                          const engine::State& start, const TrainOptions& options) {
     return {parse_seed(options.seed),

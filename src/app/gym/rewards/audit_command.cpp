@@ -134,7 +134,7 @@ json::array strings(const std::vector<std::string>& sentences) {
     return json::array(sentences.begin(), sentences.end());
 }
 
-/// What was signed is compared with the chain, then with the credits.
+/// Compares the signed records with the chain, then with the credits.
 Result<rewards::EvidenceFindings> check_records(const AuditOptions& options,
                                                 chain::ChainClient& client,
                                                 const contracts::Deployment& contracts,

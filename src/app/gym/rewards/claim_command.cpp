@@ -69,7 +69,7 @@ Result<Payable> fetch_payable(const ClaimOptions& options, const contracts::Depl
     return payable;
 }
 
-/// What the contract would find, before anything is signed. @errors kMismatch.
+/// Checks as the contract will, before anything is signed. @errors kMismatch.
 Status check_proof(const Payable& payable, const contracts::Deployment& contracts,
                    const Digest& root) {
     const rewards::PayoutDomain domain{contracts.chain_id, contracts.distributor, contracts.token};

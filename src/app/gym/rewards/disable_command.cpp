@@ -26,7 +26,7 @@ struct DisableOptions {
     bool dry_run = false;
 };
 
-/// What was found, and the call that proves it.
+/// A loss, and the call that proves it.
 struct Finding {
     PayoutRoots roots;
     FallenProof fallen;
@@ -98,7 +98,7 @@ Status try_out(const CliContext& context, const Finding& finding, chain::ChainCl
 }
 
 Status send(const CliContext& context, const Finding& finding, const DisableOptions& options) {
-    // The operator whose root it is runs gym-api, too: its word is not asked for.
+    // The root's operator also runs gym-api, so its answers are not used.
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain));
     GYM_TRY(const chain::Outcome outcome,
             sender.account->execute(finding.call, "disable/" + sender.contracts.distributor.hex() +

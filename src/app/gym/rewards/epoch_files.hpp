@@ -50,7 +50,7 @@ struct FallenProof {
 };
 
 /// The earner that has least under the pending root compared with the active one, with proofs from
-/// the two epochs' files. Nothing if nobody's amount fell. @errors of fetch_epoch_file(); kMismatch
+/// the two epochs' files. Nothing if no amount fell. @errors of fetch_epoch_file(); kMismatch
 /// if a file does not give the root on chain: without its leaves nothing can be proven.
 [[nodiscard]] Result<std::optional<FallenProof>> prove_fallen(
     const EpochFileOptions& options, const contracts::RootSubmitted& active,

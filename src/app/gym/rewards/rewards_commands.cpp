@@ -26,7 +26,7 @@ struct RewardsOptions {
     std::string id;
 };
 
-/// What is payable and not claimed yet.
+/// The payable amount that is not claimed yet.
 Amount unclaimed_of(const client::Account& account) {
     return account.payable.minus(std::min(account.payable, account.claimed)).value_or(Amount());
 }

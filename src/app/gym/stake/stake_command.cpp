@@ -153,7 +153,7 @@ Result<std::vector<chain::Log>> logs_about(chain::ChainClient& client,
     return chain::find_all_logs(client, query);
 }
 
-/// What happened to the owner's stake up to block `head`.
+/// Events of the owner's stake up to block `head`.
 Result<std::vector<contracts::StakeEvent>> stake_events(chain::ChainClient& client,
                                                         const contracts::Deployment& contracts,
                                                         const Address& owner, std::uint64_t head) {
@@ -320,7 +320,7 @@ Status thaw(const CliContext& context, const StakeOptions& options) {
     return report(context, sender, account.address(), "thawing", amount, outcome);
 }
 
-/// What has thawed, as it is worth now.
+/// Thawed stake at its present worth.
 Amount withdrawable(const StakeState& state) {
     Amount out;
     for (const OpenThaw& thaw : state.thaws)

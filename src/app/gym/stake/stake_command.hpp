@@ -13,7 +13,7 @@
 
 namespace gym::app {
 
-/// Stake that was taken back and waits.
+/// Stake that is being released and thaws.
 struct OpenThaw {
     Amount amount;  ///< when it began
     Amount worth;   ///< what `gym stake withdraw` would pay for it now: less after a slash

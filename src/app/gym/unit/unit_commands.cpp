@@ -51,8 +51,9 @@ Result<engine::State> read_base(const Program& program, const UnitOptions& optio
 /// @param resume nullptr: an interrupted run is lost.
 Result<engine::UnitResult> run_with_progress(const Program& program, const engine::State& base,
                                              const blob::Dataset& dataset,
-                                             const engine::UnitSpec& spec, const UnitOptions& options,
-                                             const char* label, RunResume* resume) {
+                                             const engine::UnitSpec& spec,
+                                             const UnitOptions& options, const char* label,
+                                             RunResume* resume) {
     const InterruptGuard interrupt;
     TrainingProgress progress(label);
     std::stop_source stop;
@@ -157,7 +158,7 @@ std::optional<engine::RecordDifference> first_difference(const UnitFile& claimed
     return compare("flops", result.flops, claimed.flops);
 }
 
-/// A wrong file in the hands of the one who checks is no fault of the one who worked.
+/// The verifier's own input files must match the claim: a wrong file is not the worker's fault.
 Status check_inputs(const engine::UnitSpec& spec, const Program& program,
                     const blob::Dataset& dataset, const engine::State& base,
                     const UnitOptions& options) {

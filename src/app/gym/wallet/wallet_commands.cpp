@@ -58,7 +58,7 @@ Status show_wallet(const CliContext& context, const WalletOptions& options) {
     return {};
 }
 
-/// What the address holds itself, outside of the ledger.
+/// The address's own holdings, outside of the ledger.
 struct ChainBalances {
     Amount tokens, stake_active, stake_thawing, ether;
 };

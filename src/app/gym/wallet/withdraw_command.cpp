@@ -38,9 +38,9 @@ struct Pending {
     std::uint64_t chain_time_s = 0;
 };
 
-/// What the services would let the owner have, by gym-api's books.
+/// The amount that the services let the owner withdraw, by gym-api's books.
 struct Free {
-    Amount free;    ///< also what an earlier request holds
+    Amount free;    ///< includes the amount of an earlier request
     Amount locked;  ///< in the owner's jobs
 };
 
@@ -98,8 +98,8 @@ json::object to_json(const char* state, const Pending& pending, const chain::Out
             {"transaction", hash_of(outcome)}};
 }
 
-/// That the whole of `amount` would be paid. What is locked in jobs the services take off a request
-/// later, when nobody watches: it is refused now.
+/// Checks that the whole `amount` would be paid. The services reduce a request by what is locked in
+/// jobs, but only later, so a request for more than the free tokens is refused now.
 Status check_free(const ChainSender& sender, const std::optional<Free>& books,
                   const Amount& amount) {
     contracts::Account& account = *sender.account;
@@ -205,7 +205,7 @@ Status complete(const CliContext& context, const ChainSender& sender) {
     GYM_TRY(const Amount before, token.balance_of(account.client(), account.address()));
     const auto outcome = account.execute(contracts::JobEscrow(sender.contracts.escrow).withdraw());
     if (!outcome.ok()) {
-        // The services take back what a request asks beyond the free tokens, maybe just now.
+        // The services reduce a request to the free tokens, perhaps at this moment.
         GYM_TRY(const Pending now, pending_of(sender));
         if (!now.amount.is_zero()) return outcome.error();
         return fail(ErrorCode::kConflict,
@@ -213,7 +213,7 @@ Status complete(const CliContext& context, const ChainSender& sender) {
                         " requested tokens none is free, all are locked in jobs; `gym wallet "
                         "balance` shows the available amount");
     }
-    // What jobs spent during the delay is taken first, so less than was asked for may come.
+    // Spending of jobs during the delay is taken first, so the payment may be less than requested.
     GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
     GYM_TRY(const Amount paid, held.minus(before));
     print_paid(context, pending, paid, *outcome);

@@ -97,7 +97,7 @@ struct LogFilter {
     std::vector<Digest> topics;
 };
 
-/// Which logs of the canonical chain somebody wants to read now. `topics` by position: absent, or
+/// Selects logs of the canonical chain. `topics` by position: absent, or
 /// behind its end, means any.
 struct LogQuery {
     Address address;

@@ -99,7 +99,7 @@ class IntentStore {
     virtual Status assign(const std::string& id, std::uint64_t nonce, std::uint64_t gas_limit,
                           const Attempt& first) = 0;
     /// Stores another signed version. @errors kConflict unless the intent is kSigned with
-    /// `attempts_expected` attempts (somebody else added one).
+    /// `attempts_expected` attempts (another instance added one).
     virtual Status add_attempt(const std::string& id, std::size_t attempts_expected,
                                const Attempt& attempt) = 0;
     /// @errors kNotFound, kConflict if it is settled.

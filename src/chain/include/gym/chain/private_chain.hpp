@@ -65,7 +65,7 @@ class PrivateAnvil {
     std::string url_;
 };
 
-/// Gives `account` that balance on an anvil that somebody else started. @errors as ChainClient.
+/// Gives `account` that balance on an anvil that someone else started. @errors as ChainClient.
 Status fund_on_anvil(const std::string& url, const Address& account, const Amount& balance_wei);
 
 /// The anvil that `make setup` installed: $GYM_ANVIL, else below contracts/node_modules of

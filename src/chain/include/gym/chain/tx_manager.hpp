@@ -93,8 +93,8 @@ class TxManager {
     /// The nonce that the next submitted intent gets, while none waits for one. @errors as tick().
     [[nodiscard]] Result<std::uint64_t> next_nonce();
 
-    /// One pass over all open intents. An error leaves everything in a state that the next tick
-    /// goes on from.
+    /// One pass over all open intents. An error leaves everything in a state from which the next
+    /// tick continues.
     /// @errors kUnavailable, kTimeout (try later); kMismatch if the node serves another chain, a
     /// chain that went back below what was final, or receipts that contradict it: a person has to
     /// look.

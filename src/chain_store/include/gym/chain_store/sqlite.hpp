@@ -15,7 +15,7 @@ namespace gym::chain_store {
 /// (write-ahead log, synchronous). Several processes may open it. Thread-safe.
 class SqliteChainStore {
   public:
-    /// Opens or creates the file; ":memory:" for tests. @errors kIo, kMalformed when it is no such
+    /// Opens or creates the file; ":memory:" for tests. @errors kIo, kMalformed when it is another
     /// database, kConflict when a newer program wrote it.
     static Result<std::unique_ptr<SqliteChainStore>> open(const std::filesystem::path& path);
     ~SqliteChainStore();

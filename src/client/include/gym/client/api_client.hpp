@@ -95,7 +95,7 @@ class ApiClient {
     /// Newest first.
     [[nodiscard]] Result<AnswerList<registry::Dataset>> datasets(const ListPage& page) const;
     /// Uploads and registers it. Content addressed: sending the same again changes nothing.
-    /// @return the record as it stands. @errors kConflict: somebody else's, or other terms.
+    /// @return the record as it stands. @errors kConflict: another owner, or other terms.
     [[nodiscard]] Result<Answer<registry::Dataset>> register_dataset(
         const blob::Dataset& dataset, const DatasetTerms& terms) const;
     /// Newest first.

@@ -7,7 +7,7 @@
 namespace gym {
 
 /// Whether `text` has no control character (C0, DEL, C1): none that moves a cursor, hides what
-/// follows, or begins a line that somebody else seems to have written.
+/// follows, or begins a line that seems to come from another program.
 [[nodiscard]] bool is_printable(std::string_view text) noexcept;
 
 /// `text` without those that are no line feed or tab.

@@ -26,7 +26,7 @@ enum class ErrorCode {
     kMismatch,           ///< content does not hash to its root, or results differ
     kUnavailable,        ///< a peer, database or chain does not answer; retrying may help
     kTimeout,            ///< the deadline passed
-    kCancelled,          ///< somebody asked to stop
+    kCancelled,          ///< a stop was requested
     kIo,                 ///< the operating system refused a file or socket operation
     kInternal,           ///< a library failed in a way that input does not explain
 };

@@ -51,7 +51,7 @@ class Stake {
     [[nodiscard]] const Address& address() const noexcept { return address_; }
 
     [[nodiscard]] ContractCall stake(const Address& owner, const Amount& amount) const;
-    /// The sender of the transaction must be who signed the permit.
+    /// The sender of the transaction must be the signer of the permit.
     [[nodiscard]] ContractCall stake_with_permit(const Address& owner, const Amount& amount,
                                                  std::uint64_t deadline_s,
                                                  const crypto::Signature& permit) const;

@@ -20,7 +20,7 @@ namespace gym::coordinator {
 
 /// Jobs, rounds, assignment, sampling, disputes, aggregation. Stateless over PostgreSQL and the
 /// blob store: several instances may run, each may die anywhere, and the next tick (of any
-/// instance) goes on. Calls by nodes name the node that the transport authenticated. Thread-safe;
+/// instance) continues. Calls by nodes name the node that the transport authenticated. Thread-safe;
 /// tick() of several threads or instances share the jobs among them (an advisory lock per job).
 class Coordinator {
   public:

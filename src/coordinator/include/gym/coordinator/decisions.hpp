@@ -52,8 +52,8 @@ struct JobChange {
 /// @param deltas_bytes_max of all deltas of a round together, which are in memory at once.
 [[nodiscard]] std::uint64_t slots_of_round(const registry::Job& job,
                                            std::uint64_t deltas_bytes_max);
-/// Whether a worker with these open units may get another one. A game alone keeps nobody from
-/// work: what the worker does meanwhile is void if the game shows a fault.
+/// Whether a worker with these open units may get another one. A game alone does not
+/// keep a worker from work: what it does meanwhile is void if the game shows a fault.
 [[nodiscard]] bool is_free(std::span<const registry::Unit> open_units);
 /// At most `slots` of the workers, in an order that the round's inputs fix: slot after slot.
 [[nodiscard]] std::vector<registry::Node> choose_workers(const Digest& job_id, std::uint64_t round,
@@ -98,7 +98,7 @@ enum class RoundStep : std::uint8_t {
 [[nodiscard]] RoundStep next_step(const RoundFacts& facts);
 
 /// The verifier of a drawn unit's current draw. Nodes that registered after the round was sealed
-/// take no part: nobody may make up an address that suits a beacon that is known already.
+/// take no part: no one may make up an address that suits a beacon that is known already.
 /// @param admits whether the operator lets the node verify. @pre round.beacon is known.
 [[nodiscard]] std::optional<Address> choose_verifier(
     const registry::Round& round, const registry::Unit& unit,
@@ -113,8 +113,8 @@ enum class RoundStep : std::uint8_t {
 /// State of a disputed unit on chain.
 enum class GameVerdict : std::uint8_t {
     kOpen,         ///< a game is played, or can still be opened, or a fault is about to be noted
-    kUpheld,       ///< none proved a fault, be it on purpose, and none can be opened any more
-    kNeverOpened,  ///< nor can one be any more
+    kUpheld,       ///< none proved a fault, be it on purpose, and none can still be opened
+    kNeverOpened,  ///< none was opened, and none can be
 };
 /// @param known what was read of games about the unit; absent: there never was one.
 [[nodiscard]] GameVerdict verdict_of(const registry::GameWatch& games, std::uint64_t posted_block,

@@ -44,7 +44,7 @@ struct Options {
     /// does the message that carries it (rpc::ServerConfig::message_bytes_max).
     std::uint32_t records_bytes_max = 4U << 20U;
     /// Mean time between two uptime challenges to one node; the next one comes after an
-    /// exponentially distributed time, so no past tells when.
+    /// exponentially distributed time, so that it cannot be predicted.
     std::int64_t challenge_every_ms = 30'000;
     std::int64_t challenge_answer_ms = 20'000;  ///< from a challenge to its deadline
     std::int64_t challenges_kept_ms = protocol::kChallengesKeptMs;

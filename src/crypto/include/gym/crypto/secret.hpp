@@ -32,7 +32,7 @@ class SecretBytes {
 };
 
 /// Fills `out` from the operating system's generator (through OpenSSL). Aborts if there is no
-/// entropy: no caller can go on safely without it. Thread-safe.
+/// entropy: no caller can continue safely without it. Thread-safe.
 void secure_random(std::span<std::uint8_t> out);
 /// 32 random bytes, for salts and nonces.
 [[nodiscard]] Digest random_digest();

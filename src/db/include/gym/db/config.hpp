@@ -9,9 +9,9 @@
 
 namespace gym::db {
 
-/// Where a PostgreSQL database is and who asks. The password comes from a file or the environment
-/// variable GYM_DB_PASSWORD, never from a command line; it is part of no log line and no error
-/// message.
+/// Address of a PostgreSQL database and the user. The password comes from a file or the environment
+/// variable GYM_DB_PASSWORD, never from a command line; it is never logged and never part of an
+/// error message.
 struct ConnectionConfig {
     std::string host = "127.0.0.1";  ///< name, address, or the folder of a Unix socket ("/...")
     std::uint16_t port = 5432;

@@ -62,7 +62,7 @@ struct OperandLists {
                                             std::span<const ChunksOpening> operands,
                                             std::uint64_t element);
 
-/// Up from a tensor's root to the root of the list that has it; constants are not asked for.
+/// Up from a tensor's root to the root of the list that has it; constants are not included.
 using PathOf = std::function<Result<std::vector<Digest>>(const Source& source)>;
 
 /// The chunks that element `element` of a primitive reads of each operand.

@@ -136,9 +136,8 @@ struct TraceProgram {
 };
 
 /// @errors kOutOfRange if the expansion has more primitives than kOpsMax, or the delta more bytes
-/// than kDeltaBytesMax. kInvalidArgument: loss,
-/// grad_norm, skipped or a gradient is no input and no op's output; of a program with an input
-/// "batch", that it is not [windows, tokens + 1].
+/// than kDeltaBytesMax. kInvalidArgument: loss, grad_norm, skipped or a gradient is neither an
+/// input nor an op's output, or the input "batch" is not [windows, tokens + 1].
 [[nodiscard]] Result<TraceProgram> trace_program(const program::Program& program);
 
 [[nodiscard]] Bytes encode(const PrimitiveRecord& record);

@@ -113,7 +113,7 @@ struct UnitResult {
 
 /// Runs a unit. The inner optimizer state is fresh.
 /// @errors of check_inputs() and run_steps(); kInvalidArgument: zero batch; kOutOfRange: the
-/// dataset is shorter than one window, memory. Of a position to go on from: kMismatch unless its
+/// dataset is shorter than one window, memory. Of a position to resume from: kMismatch unless its
 /// records are those of the first steps in order, and its state hashes to the last record's root
 /// where there is one; kShapeMismatch.
 [[nodiscard]] Result<UnitResult> run_unit(const Unit& unit, const RunOptions& options = {});

@@ -99,7 +99,7 @@ struct ConflictFinding {
 
 /// Decides a conflict. The chain checks that the records are posted, and the window.
 /// @errors kConflict: there is none; kMismatch: the commitment does not name the record, or `other`
-/// is of another unit, signer, job or round; kUnauthenticated: nobody's signature; kMalformed:
+/// is of another unit, signer, job or round; kUnauthenticated: an invalid signature; kMalformed:
 /// `other` is neither.
 [[nodiscard]] Result<ConflictFinding> decide_conflict(const crypto::Eip712Domain& domain,
                                                       const Conflict& conflict);

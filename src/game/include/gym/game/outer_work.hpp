@@ -14,7 +14,7 @@
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
 
-/// One side's own run of an aggregate unit, from which its moves are made: computed when asked for,
+/// One side's own run of an aggregate unit, from which its moves are made: computed on request,
 /// and the latest of each kind kept. Pointers hold until the next call of the same function, or of
 /// run() with other deltas.
 namespace gym::game {

@@ -10,7 +10,7 @@
 #include "gym/dispute/step_trace.hpp"
 #include "gym/dispute/trace_program.hpp"
 
-/// One side's own run of a unit, from which its moves are made: computed when asked for, and the
+/// One side's own run of a unit, from which its moves are made: computed on request, and the
 /// latest of each kind kept. Pointers hold until the next call of the same function.
 namespace gym::game {
 

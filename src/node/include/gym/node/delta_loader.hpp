@@ -23,7 +23,7 @@ struct DeltaRound {
     const records::UnitInputs& inputs;  ///< of its train units
 };
 
-/// A delta that its unit does not give when it is run: the worker who committed to it is at fault.
+/// A delta that a run of its unit does not give: the worker who committed to it is at fault.
 struct WrongDelta {
     game::OuterDelta claimed;
     Digest computed;     ///< root of what the unit gives
@@ -64,7 +64,7 @@ class DeltaLoader {
     /// no such slot; those of InputLoader::load_train and execution::run_train.
     Result<blob::VerifiedBlob> run_again(const DeltaRound& round, const game::OuterDelta& delta,
                                          const DeltaRunOptions& options);
-    /// The wrong deltas of the last round that were asked for since the last call and are not
+    /// The wrong deltas of the last round that were requested since the last call and are not
     /// settled.
     [[nodiscard]] std::vector<WrongDelta> take_wrong();
     /// The caller has dealt with this delta of the last round: take_wrong() no longer names it.

@@ -45,8 +45,8 @@ struct Claim {
     Digest base_state_blob;
     Digest momentum_blob;                         ///< of aggregates
     std::vector<protocol::IncludedDelta> deltas;  ///< of aggregates: what went in, by slot
-    /// Of aggregates: all commitments under their round's epoch, in the tree's order, since who is
-    /// accused may not show them any more. Empty: not known.
+    /// Of aggregates: all commitments under their round's epoch, in the tree's order, since the
+    /// accused may no longer show them. Empty: not known.
     std::vector<protocol::SignedCommitment> epoch;
     /// Games about it are not earlier; as long as no epoch is known, when it was filed. 0: not
     /// known.

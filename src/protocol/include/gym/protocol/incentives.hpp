@@ -7,7 +7,7 @@
 
 #include "gym/common/result.hpp"
 
-/// Whether a network's parameters make honest work the best choice of everybody who only counts
+/// Whether a network's parameters make honest work the best choice for everyone who counts only
 /// money (docs/REWARDS.md, "When cheating loses money", derives each formula). Pure functions.
 /// Estimates, not money: amounts are tokens in binary64, shares parts per million; a margin below
 /// one in 10^9 counts as none. Every function but validate() expects parameters that it accepts.

@@ -79,7 +79,7 @@ struct Revealed {};  ///< ... and opened it
 struct Compared {
     bool equal = false;
 };                     ///< the report was compared with the commitment
-struct Challenged {};  ///< somebody opened a game about it on chain
+struct Challenged {};  ///< a game about it was opened on chain
 struct Defended {};    ///< the worker answered the dispute
 struct Ruled {
     bool worker_right = false;
@@ -101,9 +101,9 @@ using UnitEvent =
 [[nodiscard]] UnitStatus assigned(const LifecycleParams& params, UnixMs now_ms);
 
 /// The one state machine of a unit: pure, no clock. An event that comes after the state's deadline
-/// is refused as late even when nobody has delivered TimePassed yet; what a game on chain says is
-/// never late. TimePassed before the deadline
-/// changes nothing; at the deadline: assigned expires; sampled and reported draw again, or end
+/// is refused as late even before TimePassed is delivered; the outcome of a game on chain is never
+/// late. TimePassed before the deadline changes nothing.
+/// At the deadline: assigned expires; sampled and reported draw again, or end
 /// unpaid after draws_max draws; disputed without a defence is rejected; unsampled, verified and
 /// upheld become final.
 /// @errors kConflict for an event that the state does not allow, kTimeout for one that comes too

@@ -20,7 +20,7 @@ enum class ReasonCode : std::uint8_t {
     kInputsLost,      ///< data of the coordinator's side is gone
     kWorkerExcluded,  ///< voided because the worker was excluded for another unit
     kFalseReport,     ///< a verifier's report was refuted
-    kChallenged,      ///< somebody opened a game about it on chain
+    kChallenged,      ///< a game about it was opened on chain
     kGameProved,      ///< a game on chain proved a fault that had not been reported here
 };
 
@@ -56,7 +56,7 @@ struct Reason {
 [[nodiscard]] Reason no_game(const Reason& ended);
 /// ... then that the game on chain ended against the worker.
 [[nodiscard]] Reason game_proved(const Reason& dispute);
-/// Of a unit that nobody disputed before.
+/// Of a unit that was not disputed before.
 [[nodiscard]] Reason game_proved(const UnitKey& key);
 /// Of a unit that the coordinator does not know: `name` is the chain's for it.
 [[nodiscard]] Reason game_proved_elsewhere(const Digest& name);

@@ -13,7 +13,7 @@
 namespace gym::protocol {
 
 /// Chunks of one step's trace that a report hashes. Their positions come from the verifier's own
-/// deterministic signature on the beacon: who only copies records cannot know them.
+/// deterministic signature on the beacon: a verifier that copies records cannot know them.
 inline constexpr std::size_t kTracePositions = 64;
 
 struct TraceChallenge {

@@ -71,7 +71,7 @@ struct RoundRecord {
 inline constexpr std::size_t kRoundRecordBytesMax = 60'928;
 
 /// A list of included deltas as it stands in records and in what nodes keep: u32 count, then slot
-/// u32, unit, delta root. No order is asked for here.
+/// u32, unit, delta root. Any order is accepted here.
 void encode_included(std::span<const IncludedDelta> included, commit::Encoder& out);
 /// @errors kMalformed: more than kSlotsMax, or too short.
 [[nodiscard]] Result<std::vector<IncludedDelta>> decode_included(commit::Decoder& in);

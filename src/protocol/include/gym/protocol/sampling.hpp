@@ -36,7 +36,7 @@ struct VerifierCandidate {
 
 /// The verifier of a unit's `draw`-th draw (from 0): the fewest failed draws first, then the lowest
 /// H(beacon | unit | draw | address). The worker itself is never chosen. Independent of the order
-/// of `candidates`; nothing when nobody else is there.
+/// of `candidates`; nothing when there is no other candidate.
 [[nodiscard]] std::optional<Address> assign_verifier(const Digest& beacon, const Digest& unit,
                                                      std::uint32_t draw, const Address& worker,
                                                      std::span<const VerifierCandidate> candidates);

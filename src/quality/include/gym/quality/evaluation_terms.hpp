@@ -23,7 +23,7 @@ struct EvaluationTerms {
     friend bool operator==(const EvaluationTerms&, const EvaluationTerms&) = default;
 };
 
-/// SHA-256 of "GYMHELD1", `salt` and `root`. The salt prevents guessing: without it, nobody can try
+/// SHA-256 of "GYMHELD1", `salt` and `root`. The salt prevents guessing: without it, no one can try
 /// candidate texts.
 [[nodiscard]] Digest held_out_commitment(const Digest& salt, const Digest& root);
 

@@ -40,7 +40,7 @@ using BandKeys = std::array<std::uint64_t, kBands>;
 
 [[nodiscard]] BandKeys band_keys(const Signature& signature);
 
-/// A number that similar chunks share with probability J: who is sampled must not depend on a
+/// A number that similar chunks share with probability J: the sample must not depend on a
 /// detail, or a copy's sample would miss the original's. Each further level has half of the chunks.
 /// @return leading zero bits of a hash of one more permutation's least value, at most 64.
 [[nodiscard]] std::uint32_t sample_level(std::span<const std::uint64_t> shingles);

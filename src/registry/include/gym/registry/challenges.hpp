@@ -33,8 +33,8 @@ struct ChallengeDice {
 
 /// One pass: asks each node whose moment has come and draws its next one. The first moment of a
 /// node is drawn when a pass first sees it. After a silence open challenges are withdrawn and all
-/// moments that went by are drawn anew: the silence of the coordinator counts against nobody, and
-/// nobody can be ready for its end. Several instances may call it; one at a time does the work.
+/// moments that went by are drawn anew: the silence of the coordinator counts against no one, and
+/// no one can prepare for its end. Several instances may call it; one at a time does the work.
 /// @return challenges issued.
 Result<std::uint32_t> issue_challenges(db::Transaction& tx, const ChallengePolicy& policy,
                                        const ChallengeDice& dice, UnixMs now_ms);

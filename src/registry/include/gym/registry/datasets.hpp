@@ -43,7 +43,7 @@ struct Dataset {
     Address owner;
     std::string name;
     std::string licence;  ///< an SPDX license expression; NOASSERTION: registered before one was
-                          ///< asked for
+                          ///< required
     std::uint64_t tokens = 0;
     std::uint32_t vocabulary = 0;
     Amount price_wei_per_mtoken;  ///< per million tokens consumed by final units; zero: free
@@ -68,7 +68,7 @@ Status lock_registrations(db::Transaction& tx);
 
 /// Registers a dataset under the next number; registering the same one again (same root, blob and
 /// owner) changes nothing, its name neither.
-/// @return whether it is new. @errors kConflict if the root belongs to somebody else, or to the
+/// @return whether it is new. @errors kConflict if the root belongs to someone else, or to the
 /// same owner with another licence or price; kInvalidArgument for a record that the schema refuses.
 Result<bool> register_dataset(db::Transaction& tx, const Dataset& dataset);
 /// @errors kNotFound.

@@ -28,10 +28,10 @@ struct GameWatch {
 /// A unit by the chain's name for it (game::unit_of): perhaps one that the registry does not have.
 struct DisputedUnit {
     Digest name;
-    Address asserter;              ///< who signed it; zero: the chain knows no game about it
-    std::uint64_t open_games = 0;  ///< that are played now
+    Address asserter;              ///< its signer; zero: the chain knows no game about it
+    std::uint64_t open_games = 0;  ///< games that are played now
     bool faulty = false;           ///< a fault is proven, or the asserter's clock ran out
-    /// No game that is open now was opened before it; absent: not known, or none of them is new.
+    /// No game that is open now was opened before it; absent: not known, or there is no new game.
     std::optional<std::uint64_t> opened_block = std::nullopt;
     friend bool operator==(const DisputedUnit&, const DisputedUnit&) = default;
 };

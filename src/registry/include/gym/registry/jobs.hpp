@@ -82,8 +82,8 @@ struct Job {
     std::uint32_t data_quality_ppm = 0;
     JobStatus status = JobStatus::kSubmitted;
     std::string status_reason;          ///< one sentence, empty when there is nothing to say
-    std::optional<JobRequest> request;  ///< asked for, and not acted on yet
-    std::string request_reason;  ///< of who asked in the owner's place; empty when the owner did
+    std::optional<JobRequest> request;  ///< not carried out yet
+    std::string request_reason;  ///< of a request in the owner's place; empty when the owner asked
     std::optional<JobArtifacts> artifacts;  ///< from kRunning on
     UnixMs submitted_at_ms = 0;
     std::optional<UnixMs> started_at_ms;
@@ -99,7 +99,7 @@ struct Job {
 /// other content or an unregistered dataset, kInvalidArgument for terms that the schema refuses.
 Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms);
 /// Adds to the budget (after the caller locked it), resumes a job that paused for want of budget
-/// and takes back a pause that was asked for on that account.
+/// and withdraws a pause that was requested for that reason.
 Status add_budget(db::Transaction& tx, const Digest& id, const Amount& amount);
 /// @errors kNotFound.
 Result<Job> get_job(db::Transaction& tx, const Digest& id);
@@ -115,10 +115,10 @@ struct JobFilter {
 /// Newest first.
 Result<std::vector<Job>> list_jobs(db::Transaction& tx, const JobFilter& filter);
 
-/// The owner asks. @errors kNotFound, kConflict for a job that has ended.
+/// Records a request of the owner. @errors kNotFound, kConflict for a job that has ended.
 Status request_job(db::Transaction& tx, const Digest& id, JobRequest request);
-/// Asks for a pause in the owner's place. Nothing happens unless the job runs, nor when its owner
-/// asked for a pause or the end, also in a transaction that commits meanwhile.
+/// Requests a pause in the owner's place. Nothing happens unless the job runs, nor when its owner
+/// requested a pause or the end, also in a transaction that commits meanwhile.
 /// @param reason one sentence, becomes the job's status_reason.
 Status request_pause_for_owner(db::Transaction& tx, const Digest& id, const std::string& reason);
 

@@ -123,7 +123,7 @@ Status store_commitment(db::Transaction& tx, const Digest& unit,
 Result<std::optional<StoredCommitment>> find_commitment(db::Transaction& tx, const Digest& unit);
 struct SignedUnit {
     Digest unit;
-    Address worker;  ///< who signed
+    Address worker;  ///< the signer
     protocol::SignedCommitment commitment;
 };
 /// A worker's signed commitments, without the records, newest round first.
@@ -190,7 +190,7 @@ Status store_report(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
                     const Address& verifier, const Digest& digest, UnixMs now_ms);
 Status store_reveal(db::Transaction& tx, const protocol::Report& report, ByteView records,
                     bool equal, UnixMs now_ms);
-/// All draws of a unit, ascending. Draws that nobody answered are in missed_draws().
+/// All draws of a unit, ascending. Unanswered draws are in missed_draws().
 Result<std::vector<StoredReport>> list_reports(db::Transaction& tx, const Digest& unit);
 /// Draws of the unit that a verifier let pass: (verifier, how many).
 struct MissedDraws {

@@ -27,7 +27,7 @@ struct RoundOnChain {
     Digest beacon;                   ///< prevrandao of PublishedRound::beacon_block
 };
 
-/// Published bytes of a round, from anywhere: none of them is trusted.
+/// Published bytes of a round, from anywhere; not trusted.
 struct PublishedRound {
     Bytes record;                    ///< protocol::encode(RoundRecord)
     std::vector<Bytes> commitments;  ///< signed, in the order of their leaves
@@ -51,7 +51,7 @@ struct CommittedRound {
 /// Rebuilds a round: the record has the hash on chain and is of this job and round; the leaves are
 /// as many as on chain and give its root; each commitment is to a train unit of the record, one a
 /// slot, with the counts that the record fixes, signed by the slot's worker; the aggregate, if
-/// there is one, names the record and is signed by somebody; the beacon's block is later than the
+/// there is one, names the record and has a valid signature; the beacon's block is later than the
 /// root's.
 /// @errors kMismatch, a sentence that names the first thing that does not hold.
 [[nodiscard]] Result<CommittedRound> rebuild_round(const crypto::Eip712Domain& domain,

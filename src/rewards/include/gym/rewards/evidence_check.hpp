@@ -9,7 +9,7 @@
 
 // Compares the credits of an epoch with what nodes signed: commitments under the root on chain,
 // reports of verifiers, answers to uptime challenges. check_facts() compares them with records of
-// the API, which nobody signed.
+// the API, which no one signed.
 namespace gym::rewards {
 
 /// A report that its verifier revealed, on a unit that has ended.

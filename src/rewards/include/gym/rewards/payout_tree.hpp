@@ -61,7 +61,7 @@ struct Fallen {
     friend bool operator==(const Fallen&, const Fallen&) = default;
 };
 /// The earner whose cumulative amount fell most from `before` to `after`; earners that `after`
-/// leaves out do not count, since nothing proves that somebody is not in a tree.
+/// leaves out do not count, since nothing proves that an earner is not in a tree.
 [[nodiscard]] std::optional<Fallen> most_fallen(const std::vector<Payout>& before,
                                                 const std::vector<Payout>& after);
 

@@ -49,7 +49,7 @@ class Settlement {
     /// other waiting. @return the epoch that was closed, if any.
     Result<std::optional<std::uint64_t>> close_epoch();
     /// Takes the epoch under way one step further: file published -> released -> root submitted.
-    /// @return true if no epoch is under way (any more).
+    /// @return true if no epoch is under way, or it has just ended.
     Result<bool> advance();
     /// Brings trims of withdrawals that exceed what is free on chain.
     Status trim_withdrawals();

@@ -94,7 +94,7 @@ struct PayoutLimits {
 };
 
 /// The chain as settlement needs it. Orders have permanent ids: the same id is the same order, sent
-/// once, however often it is asked for and whatever crashes in between. An order whose effect is in
+/// once, however often it is requested and whatever crashes in between. An order whose effect is in
 /// a finalized block is done, even if its own transaction failed. Every
 /// method: @errors kUnavailable, kTimeout (try later).
 class SettlementChain {

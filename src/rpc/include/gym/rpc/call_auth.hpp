@@ -34,11 +34,11 @@ struct CallAuth {
 [[nodiscard]] CallAuth sign_call(const crypto::Eip712Domain& domain, std::string_view method,
                                  ByteView request, const crypto::PrivateKey& key, UnixMs now_ms);
 [[nodiscard]] Bytes encode(const CallAuth& auth);
-/// @errors kUnauthenticated for bytes that are no such record.
+/// @errors kUnauthenticated for bytes that are not such a record.
 [[nodiscard]] Result<CallAuth> decode_call_auth(ByteView bytes);
 
 /// Remembers nonces as long as their calls are fresh. Thread-safe. Bounded: at most kNoncesMax in
-/// all and kNoncesPerCallerMax of one caller, so that nobody can push out somebody else's.
+/// all and kNoncesPerCallerMax of one caller, so that no caller can push out another's.
 class ReplayGuard {
   public:
     static constexpr std::size_t kNoncesMax = 1'000'000;

@@ -20,8 +20,7 @@ struct ClientConfig {
     std::int64_t call_ms_max = 10'000;
     std::int64_t transfer_ms_max = 600'000;  ///< one blob
     std::int64_t silence_ms_max = 20'000;    ///< a download that brings nothing is broken off
-    std::int64_t keepalive_ms =
-        20'000;  ///< a connection without traffic is asked for a sign of life
+    std::int64_t keepalive_ms = 20'000;  ///< a connection without traffic is pinged after this time
     std::int64_t keepalive_timeout_ms = 10'000;  ///< and given up without one
     unsigned attempts_max = 5;                   ///< of one call, while the server is unavailable
     std::int64_t backoff_ms = 200;               ///< doubled after every attempt, with jitter

@@ -26,7 +26,7 @@ class Coordinator {
     virtual Result<records::HeartbeatAnswer> heartbeat(const records::Heartbeat& beat) = 0;
     /// Signs off: no work for this node until its next heartbeat.
     virtual Status leave() = 0;
-    /// Waits at most `wait_max` for a task; none is no error.
+    /// Waits at most `wait_max` for a task; absent if there was none.
     virtual Result<std::optional<records::Task>> next_task(std::chrono::milliseconds wait_max) = 0;
 
     /// Hands the blob's bytes from `offset` on to `sink`, in order. The bytes are not checked here:

@@ -19,7 +19,7 @@ struct EpochOnChain {
     Digest beacon;
 };
 
-/// Whether the chain confirms what a task says, none of it taken from the coordinator: the round
+/// Whether the chain confirms what a task says, without trust in the coordinator: the round
 /// record's hash, the epoch's root with the commitment under it (train units: the coordinator's own
 /// come later), the beacon `beacon_delay_blocks` after it, and that this beacon draws this unit.
 /// @errors kMismatch naming what differs; kUnavailable while it is not all on the chain, or the

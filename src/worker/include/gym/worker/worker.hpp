@@ -45,8 +45,8 @@ struct WorkerOptions {
     std::chrono::milliseconds checkpoint_every{30'000};  ///< 0: after every step
     std::chrono::milliseconds poll_wait{10'000};
     std::chrono::milliseconds track_every{3'000};  ///< how often open units are asked about
-    /// Called before a unit is asked for, and again before its commitment is signed: an error says
-    /// why nothing may be signed any more. Empty: signing is always allowed.
+    /// Called before a unit is requested, and again before its commitment is signed: an error says
+    /// why nothing may be signed. Empty: signing is always allowed.
     std::function<Status()> check_signing;
     std::function<void(const WorkerEvent&)> on_event;  ///< from the worker's thread
     std::function<void(const engine::UnitProgress&)> on_progress;
@@ -77,8 +77,8 @@ class Worker {
     [[nodiscard]] virtual const UnitJournal& journal() const = 0;
 };
 
-/// Runs a worker until `stop`: resume, poll, track, with pauses after errors. If nothing may be
-/// signed any more, it takes no new units and runs on as long as there are claims to defend.
+/// Runs a worker until `stop`: resume, poll, track, with pauses after errors. Once nothing may be
+/// signed, it takes no new units and runs on as long as there are claims to defend.
 /// @errors those of `check_signing`, once there is nothing to defend.
 Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_token& stop);
 

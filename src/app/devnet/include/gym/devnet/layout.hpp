@@ -84,7 +84,7 @@ Status remove_layout(const Layout& layout);
 class RootLock {
   public:
     /// Makes the folder if it is not there.
-    /// @param command who holds it, for those who are refused.
+    /// @param command names the holder of the lock in the refusals of others.
     /// @param way_out what to do, for the error message.
     /// @errors kConflict naming process and command of the holder, or a file in `root` that is no
     /// part of a network; kIo.
