@@ -89,15 +89,13 @@ Result<Move> Challenge::plan() {
         case Stage::kUnit:
         case Stage::kStep:
         case Stage::kMacro:
-        case Stage::kTensor:
-            break;  // the asserter's turn
-        case Stage::kNone:
-            break;  // of a game that is over
-        case Stage::kOuter:
+        case Stage::kTensor:  // the asserter's turn
+        case Stage::kNone:    // the game is over
+        case Stage::kOuter:   // the rest: of aggregates
         case Stage::kOuterState:
         case Stage::kColumn:
         case Stage::kIncluded:
-            break;  // of aggregates
+            break;
     }
     return fail(ErrorCode::kInternal, "the challenger has no move at this stage");
 }

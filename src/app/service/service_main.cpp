@@ -121,7 +121,6 @@ Status run_service(const ServiceOptions& options,
                    const std::function<Status(const std::stop_token& stop)>& serve) {
     GYM_CHECK(init_logging({options.name, options.log_level, ""}));
     const StopSignals signals(options.stop_timeout);
-    spdlog::info("starting: version {}, process {}", GYM_VERSION, ::getpid());
     const auto begin = SteadyClock::now();
     GYM_CHECK(serve(signals.token()));
     spdlog::info("stopped; ran for {:.1f} s", seconds_of(SteadyClock::now() - begin));
@@ -129,7 +128,7 @@ Status run_service(const ServiceOptions& options,
 }
 
 void log_ready(const std::string& detail) {
-    spdlog::info("ready: {}", detail);
+    spdlog::info("ready: {} (version {}, process {})", detail, GYM_VERSION, ::getpid());
 }
 
 Status write_port_file(const std::string& path, int port) {

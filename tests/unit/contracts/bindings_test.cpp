@@ -125,7 +125,8 @@ TEST(Bindings, EveryErrorOfTheContractsIsKnown) {
             EXPECT_EQ(known.count(error), 1U) << name << " " << error;
 }
 
-chain::Log log_of(const Address& contract, const char* event, std::vector<Digest> indexed, Bytes data) {
+chain::Log log_of(const Address& contract, const char* event, std::vector<Digest> indexed,
+                  Bytes data) {
     chain::Log log;
     log.address = contract;
     log.topics = {crypto::keccak256_text(event)};
@@ -151,8 +152,9 @@ Bytes word(std::uint64_t value) {
 
 TEST(Bindings, ParsesADeposit) {
     const JobEscrow escrow(address_of(2));
-    const chain::Log log = log_of(escrow.address(), "Deposited(address,address,uint256,uint256)",
-                           {padded(address_of(5)), padded(address_of(6)), number(9)}, word(1000));
+    const chain::Log log =
+        log_of(escrow.address(), "Deposited(address,address,uint256,uint256)",
+               {padded(address_of(5)), padded(address_of(6)), number(9)}, word(1000));
     const auto event = escrow.parse_event(log).value();
     EXPECT_EQ(std::get<Deposited>(*event),
               (Deposited{address_of(5), address_of(6), Amount(1000), Amount(9)}));
@@ -160,7 +162,8 @@ TEST(Bindings, ParsesADeposit) {
 
 TEST(Bindings, ParsesAMoveWithItsCursor) {
     const DisputeGame game(address_of(6));
-    game::Cursor cursor{game::Stage::kTensor, true, 3, 4, 5, digest_of(6), digest_of(7), digest_of(8)};
+    game::Cursor cursor{game::Stage::kTensor, true,         3,           4, 5,
+                        digest_of(6),         digest_of(7), digest_of(8)};
     Bytes data = word(1);
     for (const Bytes& part :
          {word(9), word(1), word(3), word(4), word(5), Bytes(32, 6), Bytes(32, 7), Bytes(32, 8),
@@ -224,8 +227,10 @@ TEST(Reverts, AreDescribedWithNamesAndValues) {
     const Bytes text =
         chain::AbiSignature::parse("Error(string)").value().encode_call({"no\nway"}).value();
     EXPECT_EQ(describe_revert(text), "no?way");
-    const Bytes panic =
-        chain::AbiSignature::parse("Panic(uint256)").value().encode_call({std::uint64_t{0x11}}).value();
+    const Bytes panic = chain::AbiSignature::parse("Panic(uint256)")
+                            .value()
+                            .encode_call({std::uint64_t{0x11}})
+                            .value();
     EXPECT_EQ(describe_revert(panic), "arithmetic overflow");
 }
 

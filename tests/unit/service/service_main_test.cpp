@@ -60,8 +60,9 @@ class RunService : public ::testing::Test {
 };
 
 TEST_F(RunService, StopsInOrderOnSigterm) {
-    EXPECT_EXIT(run_and_exit(after_signal(SIGTERM, obedient)), ::testing::ExitedWithCode(0),
-                "\\[gym-test\\] starting: version .*ready: doing nothing.*stopped; ran for");
+    EXPECT_EXIT(
+        run_and_exit(after_signal(SIGTERM, obedient)), ::testing::ExitedWithCode(0),
+        "\\[gym-test\\] ready: doing nothing .version .*, process [0-9]+.*stopped; ran for");
 }
 
 TEST_F(RunService, StopsInOrderOnSigint) {

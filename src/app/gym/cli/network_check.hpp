@@ -9,8 +9,8 @@
 
 namespace gym::app {
 
-/// Checks that there is code at every address of `contracts`: a call to an address without any succeeds
-/// and does nothing. @errors kNotFound naming the contract; those of the chain.
+/// Checks that there is code at every address of `contracts`: a call to an address without any
+/// succeeds and does nothing. @errors kNotFound naming the contract; those of the chain.
 [[nodiscard]] Status check_contracts(chain::ChainClient& client,
                                      const contracts::Deployment& contracts);
 

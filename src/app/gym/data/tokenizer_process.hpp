@@ -17,8 +17,8 @@ namespace gym::app {
 /// or is none, the text is not UTF-8. kNotFound: there is no gym-tokenizer beside this program.
 [[nodiscard]] Result<blob::Dataset> tokenize(const std::string& model, ByteView text);
 
-/// The text that tokens stand for. @errors as above; kInvalidArgument for a token that is not a piece
-/// of the model.
+/// The text that tokens stand for. @errors as above; kInvalidArgument for a token that is not a
+/// piece of the model.
 [[nodiscard]] Result<std::string> detokenize(const std::string& model,
                                              std::span<const std::int32_t> tokens);
 

@@ -28,8 +28,8 @@ struct WeightsOptions {
     std::string names = kAutomatic;
 };
 
-void print_result(const CliContext& context, const WeightsOptions& options, const std::string& naming,
-                  std::size_t tensors, const Digest& base_root) {
+void print_result(const CliContext& context, const WeightsOptions& options,
+                  const std::string& naming, std::size_t tensors, const Digest& base_root) {
     if (context.json) {
         context.print_json({{"names", naming},
                             {"tensors", tensors},

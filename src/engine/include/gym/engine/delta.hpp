@@ -47,8 +47,8 @@ class Delta {
         std::size_t begin = 0;
         std::size_t size = 0;
     };
-    Delta(blob::VerifiedBlob blob, std::vector<Range> tensors)
-        : blob_(std::move(blob)), tensors_(std::move(tensors)) {}
+    Delta(const blob::VerifiedBlob& blob, std::vector<Range> tensors)
+        : blob_(blob), tensors_(std::move(tensors)) {}
     blob::VerifiedBlob blob_;
     std::vector<Range> tensors_;  ///< within the blob's bytes, by parameter
 };
