@@ -41,7 +41,7 @@ std::string_view part_name(Split split) {
 Dataset::Dataset(std::vector<std::uint16_t> tokens, std::uint32_t vocabulary)
     : tokens_(std::move(tokens)), vocabulary_(vocabulary) {
     const std::uint64_t size = tokens_.size();
-    root_ = commit::tensor_root(commit::DType::u16, {&size, 1}, little_endian(tokens_));
+    root_ = commit::tensor_root(commit::DType::kU16, {&size, 1}, little_endian(tokens_));
 }
 
 Result<Dataset> Dataset::build_from_text(ByteView text) {

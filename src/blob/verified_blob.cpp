@@ -15,7 +15,7 @@ Error mismatch(const Digest& root, std::uint64_t size_bytes, const Digest& actua
 
 Digest blob_root(ByteView content, unsigned threads) {
     const std::uint64_t size = content.size();
-    return commit::tensor_root(commit::DType::u8, {&size, 1}, content, threads);
+    return commit::tensor_root(commit::DType::kU8, {&size, 1}, content, threads);
 }
 
 VerifiedBlob::VerifiedBlob() {
@@ -47,7 +47,7 @@ void BlobReceiver::append(ByteView part) {
 
 Result<VerifiedBlob> BlobReceiver::finish(const Digest& root) && {
     const std::uint64_t size = content_.size();
-    const Digest actual = commit::tensor_digest(commit::DType::u8, {&size, 1}, hasher_.root());
+    const Digest actual = commit::tensor_digest(commit::DType::kU8, {&size, 1}, hasher_.root());
     if (actual != root) return mismatch(root, size, actual);
     return VerifiedBlob(std::make_shared<VerifiedBlob::Content>(root, std::move(content_)));
 }

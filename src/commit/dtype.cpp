@@ -12,13 +12,13 @@ struct Row {
     std::size_t size_bytes;
 };
 
-constexpr std::array<Row, 7> kRows{{{DType::f32, "f32", 4},
-                                    {DType::i32, "i32", 4},
-                                    {DType::i64, "i64", 8},
-                                    {DType::i16, "i16", 2},
-                                    {DType::u8, "u8", 1},
-                                    {DType::u16, "u16", 2},
-                                    {DType::u32, "u32", 4}}};
+constexpr std::array<Row, 7> kRows{{{DType::kF32, "f32", 4},
+                                    {DType::kI32, "i32", 4},
+                                    {DType::kI64, "i64", 8},
+                                    {DType::kI16, "i16", 2},
+                                    {DType::kU8, "u8", 1},
+                                    {DType::kU16, "u16", 2},
+                                    {DType::kU32, "u32", 4}}};
 
 const Row& row_of(DType dtype) {
     const auto index = static_cast<std::size_t>(dtype) - 1;

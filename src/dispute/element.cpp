@@ -63,35 +63,35 @@ std::uint64_t clamped(std::int32_t index, std::uint64_t count) {
 
 float elementwise(const Call& c) {
     switch (c.record.code) {
-        case Opcode::fill:
+        case Opcode::kFill:
             return f::canonical(c.f32_attribute(0));
-        case Opcode::add:
+        case Opcode::kAdd:
             return f::add(c.x(0), c.x(1));
-        case Opcode::sub:
+        case Opcode::kSub:
             return f::sub(c.x(0), c.x(1));
-        case Opcode::mul:
+        case Opcode::kMul:
             return f::mul(c.x(0), c.x(1));
-        case Opcode::div:
+        case Opcode::kDiv:
             return f::div(c.x(0), c.x(1));
-        case Opcode::min:
+        case Opcode::kMin:
             return f::min(c.x(0), c.x(1));
-        case Opcode::fma:
+        case Opcode::kFma:
             return f::fma(c.x(0), c.x(1), c.x(2));
-        case Opcode::sqrt:
+        case Opcode::kSqrt:
             return f::sqrt(c.x(0));
-        case Opcode::rsqrt:
+        case Opcode::kRsqrt:
             return f::rsqrt(c.x(0));
-        case Opcode::exp:
+        case Opcode::kExp:
             return f::exp(c.x(0));
-        case Opcode::log:
+        case Opcode::kLog:
             return f::log(c.x(0));
-        case Opcode::sigmoid:
+        case Opcode::kSigmoid:
             return f::sigmoid(c.x(0));
-        case Opcode::gelu:
+        case Opcode::kGelu:
             return f::gelu(c.x(0));
-        case Opcode::silu:
+        case Opcode::kSilu:
             return f::silu(c.x(0));
-        case Opcode::less_equal:
+        case Opcode::kLessEqual:
             return f::less_equal(c.x(0), c.x(1)) ? 1.0F : 0.0F;
         default:  // select
             return f::select(c.x(0) > 0.0F, c.x(1), c.x(2));
@@ -100,17 +100,17 @@ float elementwise(const Call& c) {
 
 Bytes movement(const Call& c) {
     switch (c.record.code) {
-        case Opcode::one_hot: {
+        case Opcode::kOneHot: {
             const std::uint64_t width = c.record.output.dims[1];
             return bytes_of(clamped(c.i32(0), width) == c.element % width ? 1.0F : 0.0F);
         }
-        case Opcode::causal_fill: {
+        case Opcode::kCausalFill: {
             const std::uint64_t width = c.record.output.dims.back();
             const std::uint64_t row = c.element / width % width, column = c.element % width;
             if (column > row) return bytes_of(f::canonical(c.f32_attribute(0)));
             return c.operands[0];
         }
-        case Opcode::random_mask: {
+        case Opcode::kRandomMask: {
             const kernels::RandomMask mask{static_cast<std::uint32_t>(c.record.attributes[0]),
                                            static_cast<std::uint32_t>(c.record.attributes[1]),
                                            c.f32_attribute(2)};
@@ -125,7 +125,7 @@ Bytes movement(const Call& c) {
 }
 
 Bytes block_max(const Call& c) {
-    if (c.record.output.dtype == DType::i32)
+    if (c.record.output.dtype == DType::kI32)
         return bytes_of(std::ranges::max(c.all<std::int32_t>(0)));
     const std::vector<float> x = c.all<float>(0);
     float best = f::canonical(x[0]);
@@ -144,7 +144,7 @@ std::int32_t constant_exponent(const Call& c) {
 /// Modulo 2^64.
 std::int64_t block_sum(const Call& c) {
     std::uint64_t total = 0;
-    const bool wide = c.record.inputs[0].shape.dtype == DType::i64;
+    const bool wide = c.record.inputs[0].shape.dtype == DType::kI64;
     for (std::uint64_t i = 0; i < c.count(0); ++i)
         total += static_cast<std::uint64_t>(wide ? read<std::int64_t>(c.operands[0], i)
                                                  : read<std::int32_t>(c.operands[0], i));
@@ -171,27 +171,27 @@ std::int64_t block_dot(const Call& c) {
 
 Bytes integer_part(const Call& c) {
     switch (c.record.code) {
-        case Opcode::block_max:
+        case Opcode::kBlockMax:
             return block_max(c);
-        case Opcode::block_exponent:
+        case Opcode::kBlockExponent:
             return bytes_of(kernels::row_exponent(c.all<float>(0).data(),
                                                   static_cast<std::int64_t>(c.count(0))));
-        case Opcode::constant_exponent:
+        case Opcode::kConstantExponent:
             return bytes_of(constant_exponent(c));
-        case Opcode::quantise_i32:
+        case Opcode::kQuantiseI32:
             return bytes_of(kernels::sum_term(c.x(0), kernels::bounded_exponent(c.i32(1))));
-        case Opcode::quantise_i16:
+        case Opcode::kQuantiseI16:
             return bytes_of(static_cast<std::int16_t>(
                 kernels::q14_quantise(c.x(0), kernels::bounded_exponent(c.i32(1)))));
-        case Opcode::block_sum:
+        case Opcode::kBlockSum:
             return bytes_of(block_sum(c));
-        case Opcode::select_sum:
+        case Opcode::kSelectSum:
             return bytes_of(select_sum(c));
-        case Opcode::finish_sum:
+        case Opcode::kFinishSum:
             return bytes_of(kernels::sum_finish(c.i64(0), kernels::bounded_exponent(c.i32(1))));
-        case Opcode::block_dot:
+        case Opcode::kBlockDot:
             return bytes_of(block_dot(c));
-        case Opcode::rescale_dot:
+        case Opcode::kRescaleDot:
             return bytes_of(kernels::q14_block_term(
                 c.i64(0), std::int64_t{c.i32(2)} - c.i32(1) + c.i32(4) - c.i32(3)));
         default:  // finish_product
@@ -207,7 +207,7 @@ Result<ElementOp> ElementOp::create(PrimitiveRecord record) {
     out.op_.attributes = record.attributes;
     for (const Operand& operand : record.inputs) {
         out.op_.inputs.push_back(static_cast<program::SlotId>(out.slots_.size()));
-        out.slots_.push_back({.kind = program::SlotKind::input,
+        out.slots_.push_back({.kind = program::SlotKind::kInput,
                               .dtype = operand.shape.dtype,
                               .dims = operand.shape.dims});
     }
@@ -220,7 +220,7 @@ Result<ElementOp> ElementOp::create(PrimitiveRecord record) {
 }
 
 bool ElementOp::gathers() const {
-    return record_.code == Opcode::gather_rows || record_.code == Opcode::pick;
+    return record_.code == Opcode::kGatherRows || record_.code == Opcode::kPick;
 }
 
 program::ElementRange ElementOp::reach(std::size_t operand, std::uint64_t element,
@@ -253,8 +253,8 @@ Result<Bytes> ElementOp::evaluate(std::span<const Bytes> operands, std::uint64_t
     GYM_CHECK(check_operands(operands, element));
     const kernels::ExactFloatEnvironment environment;
     const Call call{record_, operands, element};
-    if (record_.code < Opcode::strided_copy) return bytes_of(elementwise(call));
-    if (record_.code < Opcode::block_max) return movement(call);
+    if (record_.code < Opcode::kStridedCopy) return bytes_of(elementwise(call));
+    if (record_.code < Opcode::kBlockMax) return movement(call);
     return integer_part(call);
 }
 

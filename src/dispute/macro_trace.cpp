@@ -57,7 +57,7 @@ MacroTrace::Operands known_operands(const engine::Unit& unit, const StepTrace& s
     MacroTrace::Operands known;
     const auto views = step.inputs.views(unit.train);
     std::uint32_t leaf = 0;
-    for (const program::SlotId id : unit.train.slots_of(program::SlotKind::input)) {
+    for (const program::SlotId id : unit.train.slots_of(program::SlotKind::kInput)) {
         const auto view =
             std::ranges::find(views, unit.train.slot(id).name, &engine::NamedTensorView::name);
         if (view != views.end()) known[{Source::Kind::kLeaf, leaf}] = view->bytes;
@@ -71,7 +71,7 @@ MacroTrace::Operands known_operands(const engine::Unit& unit, const StepTrace& s
 std::map<Digest, ByteView> constants_of(const program::Program& program) {
     std::map<Digest, ByteView> constants;
     for (const program::Slot& slot : program.slots())
-        if (slot.kind == program::SlotKind::constant)
+        if (slot.kind == program::SlotKind::kConstant)
             constants[root_of(shape_of(slot), slot.value, 1)] = slot.value;
     return constants;
 }

@@ -51,20 +51,20 @@ class Writer {
         for (SlotId id = 0; id < program_.slots().size(); ++id) {
             const Slot& slot = program_.slot(id);
             switch (slot.kind) {
-                case SlotKind::input:
+                case SlotKind::kInput:
                     add_leaf(id, {.kind = input_kind(slot.name), .shape = shape_of(slot)});
                     break;
-                case SlotKind::param:
-                case SlotKind::state:
+                case SlotKind::kParam:
+                case SlotKind::kState:
                     sources_[id] = {Source::Kind::kState, state++, {}};
                     break;
-                case SlotKind::constant: {
+                case SlotKind::kConstant: {
                     const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
                     sources_[id] = {Source::Kind::kConstant, 0,
                                     commit::tensor_root(slot.dtype, dims, slot.value)};
                     break;
                 }
-                case SlotKind::temp:
+                case SlotKind::kTemp:
                     break;  // a leaf when the op that writes it is reached
             }
         }
@@ -119,8 +119,8 @@ class Writer {
     Status write_state() {
         TraceHeader& h = trace_.header;
         for (const Slot& slot : program_.slots()) {
-            const bool parameter = slot.kind == SlotKind::param;
-            if (!parameter && slot.kind != SlotKind::state) continue;
+            const bool parameter = slot.kind == SlotKind::kParam;
+            if (!parameter && slot.kind != SlotKind::kState) continue;
             // Itself, or the temp that a macro op writes: validate.hpp.
             StateRecord record{shape_of(slot), sources_[slot.next], 0, 0};
             if (parameter) {
@@ -183,8 +183,8 @@ class Writer {
     /// Bits of a constant f32 of one element; 0 where the program has none of this name.
     [[nodiscard]] std::uint32_t constant_bits(std::string_view name) const {
         const SlotId id = program_.find_slot(name);
-        const bool fits = id != kNoSlot && program_.slot(id).kind == SlotKind::constant &&
-                          program_.slot(id).dtype == program::DType::f32 &&
+        const bool fits = id != kNoSlot && program_.slot(id).kind == SlotKind::kConstant &&
+                          program_.slot(id).dtype == program::DType::kF32 &&
                           program::element_count(program_.slot(id).dims) == 1;
         if (!fits) return 0;
         const Bytes& value = program_.slot(id).value;

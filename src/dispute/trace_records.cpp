@@ -107,7 +107,7 @@ Status check_delta_offset(const StateRecord& record) {
     if (offset == 0 && record.parameter != 0)
         return malformed("a parameter's number is out of range");
     if (offset == 0) return {};
-    if (record.shape.dtype != program::DType::f32) return malformed("a parameter is f32");
+    if (record.shape.dtype != program::DType::kF32) return malformed("a parameter is f32");
     if (offset < kDeltaHeadBytes || offset % sizeof(float) != 0 || offset > kDeltaBytesMax ||
         size_bytes(record.shape) > kDeltaBytesMax - offset)
         return malformed("a place that no delta has");

@@ -25,7 +25,7 @@ Result<State> join(const Program& aggregate, const State& base, const State& mom
     State state;
     for (const SlotId id : state_slots(aggregate)) {
         const Slot& slot = aggregate.slot(id);
-        const State& from = slot.kind == SlotKind::param ? base : momentum;
+        const State& from = slot.kind == SlotKind::kParam ? base : momentum;
         const StateTensor* tensor = from.find(slot.name);
         if (tensor == nullptr)
             return fail(ErrorCode::kShapeMismatch, "no tensor '" + slot.name + "' was given");
@@ -102,7 +102,7 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
     if (train.find_output(program::kLossOutput) == program::kNoSlot)
         return fail(ErrorCode::kInvalidArgument,
                     "the outer step is derived from the train program, and this one has no loss");
-    const auto params = train.slots_of(SlotKind::param);
+    const auto params = train.slots_of(SlotKind::kParam);
     GYM_CHECK(check_state(train, params, base));
     for (const Delta& delta : deltas)
         GYM_CHECK(check_fits(base, delta));

@@ -24,7 +24,7 @@ Result<Batch> gather(const blob::Dataset& dataset, blob::Split split,
         batch.tokens.insert(batch.tokens.end(), window.begin(), window.end());
     }
     const std::uint64_t dims[] = {starts.size(), std::uint64_t{window_tokens} + 1};
-    batch.root = commit::tensor_root(commit::DType::i32, dims,
+    batch.root = commit::tensor_root(commit::DType::kI32, dims,
                                      {reinterpret_cast<const std::uint8_t*>(batch.tokens.data()),
                                       batch.tokens.size() * sizeof(std::int32_t)});
     return batch;

@@ -78,7 +78,7 @@ Result<Bytes> encode_delta(const Program& train, const State& base, const State&
 
 Result<Delta> Delta::decode(const Program& train, const blob::VerifiedBlob& blob) {
     commit::Decoder decoder(blob.bytes());
-    const auto params = train.slots_of(SlotKind::param);
+    const auto params = train.slots_of(SlotKind::kParam);
     GYM_CHECK(read_header(decoder, params.size()));
     std::vector<Range> tensors;
     for (const SlotId id : params) {

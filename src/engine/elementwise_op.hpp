@@ -12,19 +12,19 @@ inline std::optional<kernels::UnaryOp> unary_op(program::Opcode code) {
     using kernels::UnaryOp;
     using program::Opcode;
     switch (code) {
-        case Opcode::sqrt:
+        case Opcode::kSqrt:
             return UnaryOp::kSqrt;
-        case Opcode::rsqrt:
+        case Opcode::kRsqrt:
             return UnaryOp::kRsqrt;
-        case Opcode::exp:
+        case Opcode::kExp:
             return UnaryOp::kExp;
-        case Opcode::log:
+        case Opcode::kLog:
             return UnaryOp::kLog;
-        case Opcode::sigmoid:
+        case Opcode::kSigmoid:
             return UnaryOp::kSigmoid;
-        case Opcode::gelu:
+        case Opcode::kGelu:
             return UnaryOp::kGelu;
-        case Opcode::silu:
+        case Opcode::kSilu:
             return UnaryOp::kSilu;
         default:
             return std::nullopt;
@@ -35,17 +35,17 @@ inline std::optional<kernels::BinaryOp> binary_op(program::Opcode code) {
     using kernels::BinaryOp;
     using program::Opcode;
     switch (code) {
-        case Opcode::add:
+        case Opcode::kAdd:
             return BinaryOp::kAdd;
-        case Opcode::sub:
+        case Opcode::kSub:
             return BinaryOp::kSub;
-        case Opcode::mul:
+        case Opcode::kMul:
             return BinaryOp::kMul;
-        case Opcode::div:
+        case Opcode::kDiv:
             return BinaryOp::kDiv;
-        case Opcode::min:
+        case Opcode::kMin:
             return BinaryOp::kMin;
-        case Opcode::less_equal:
+        case Opcode::kLessEqual:
             return BinaryOp::kLessEqual;
         default:
             return std::nullopt;

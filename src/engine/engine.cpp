@@ -83,7 +83,7 @@ void Engine::Impl::bind_state(State& state) {
     for (std::size_t i = 0; i < state_ids.size(); ++i)
         memory[state_ids[i]] = state.tensors[i].bytes.data();
     for (SlotId id = 0; id < memory.size(); ++id) {
-        if (plan.slots[id].place == MemoryPlan::Place::in_state)
+        if (plan.slots[id].place == MemoryPlan::Place::kInState)
             memory[id] = memory[plan.slots[id].target];
     }
 }
@@ -143,15 +143,15 @@ Result<Engine> Engine::create(const Program& program, const EngineOptions& optio
     impl->runs = options.first_run;
     impl->plan = plan_memory(program);
     impl->state_ids = state_slots(program);
-    impl->input_ids = program.slots_of(SlotKind::input);
+    impl->input_ids = program.slots_of(SlotKind::kInput);
     impl->memory.assign(program.slots().size(), nullptr);
     auto* arena = reinterpret_cast<std::uint8_t*>(
         impl->arena.reserve(std::max<std::uint64_t>(impl->plan.arena_bytes, kBufferAlignment)));
     for (SlotId id = 0; id < program.slots().size(); ++id) {
-        if (impl->plan.slots[id].place == MemoryPlan::Place::arena)
+        if (impl->plan.slots[id].place == MemoryPlan::Place::kArena)
             impl->memory[id] = arena + impl->plan.slots[id].offset;
         // The engine's own copy of the program, which lives as long as the pointers.
-        if (impl->program.slot(id).kind == SlotKind::constant)
+        if (impl->program.slot(id).kind == SlotKind::kConstant)
             impl->memory[id] = const_cast<std::uint8_t*>(impl->program.slot(id).value.data());
     }
     return Engine(std::move(impl));

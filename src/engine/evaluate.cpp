@@ -50,7 +50,7 @@ Result<std::pair<Program, std::size_t>> with_logits(const Program& evaluation) {
                                 evaluation.outputs()};
     std::size_t count = 0;
     for (const program::Op& op : evaluation.ops())
-        if (op.code == program::Opcode::cross_entropy)
+        if (op.code == program::Opcode::kCrossEntropy)
             parts.outputs.push_back({logits_name(count++), op.inputs[0]});
     GYM_TRY(Program program, Program::create(std::move(parts)));
     return std::pair(std::move(program), count);

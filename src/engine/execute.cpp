@@ -15,53 +15,53 @@ using Fused = bool (*)(const OpCall&);
 /// The fast version of an op. It may decline a case, or everything (false).
 Fused fused_kernel(Opcode code) {
     switch (code) {
-        case Opcode::row_sum:
+        case Opcode::kRowSum:
             return fused_row_sum;
-        case Opcode::column_sum:
+        case Opcode::kColumnSum:
             return fused_column_sum;
-        case Opcode::sum_squares:
+        case Opcode::kSumSquares:
             return fused_sum_squares;
-        case Opcode::matmul:
+        case Opcode::kMatmul:
             return fused_matmul;
-        case Opcode::layernorm:
+        case Opcode::kLayernorm:
             return fused_layernorm;
-        case Opcode::layernorm_grad:
+        case Opcode::kLayernormGrad:
             return fused_layernorm_grad;
-        case Opcode::gelu_grad:
+        case Opcode::kGeluGrad:
             return fused_gelu_grad;
-        case Opcode::attention:
+        case Opcode::kAttention:
             return fused_attention;
-        case Opcode::attention_grad:
+        case Opcode::kAttentionGrad:
             return fused_attention_grad;
-        case Opcode::cross_entropy:
+        case Opcode::kCrossEntropy:
             return fused_cross_entropy;
-        case Opcode::cross_entropy_grad:
+        case Opcode::kCrossEntropyGrad:
             return fused_cross_entropy_grad;
-        case Opcode::embedding_grad:
+        case Opcode::kEmbeddingGrad:
             return fused_embedding_grad;
-        case Opcode::adamw:
+        case Opcode::kAdamw:
             return fused_adamw;
-        case Opcode::rmsnorm:
+        case Opcode::kRmsnorm:
             return fused_rmsnorm;
-        case Opcode::rmsnorm_grad:
+        case Opcode::kRmsnormGrad:
             return fused_rmsnorm_grad;
-        case Opcode::rope:
+        case Opcode::kRope:
             return fused_rope;
-        case Opcode::repeat_heads:
+        case Opcode::kRepeatHeads:
             return fused_repeat_heads;
-        case Opcode::repeat_heads_grad:
+        case Opcode::kRepeatHeadsGrad:
             return fused_repeat_heads_grad;
-        case Opcode::swiglu:
+        case Opcode::kSwiglu:
             return fused_swiglu;
-        case Opcode::swiglu_grad:
+        case Opcode::kSwigluGrad:
             return fused_swiglu_grad;
-        case Opcode::sum_tensors:
+        case Opcode::kSumTensors:
             return fused_sum_tensors;
-        case Opcode::adamw_guarded:
+        case Opcode::kAdamwGuarded:
             return fused_adamw_guarded;
-        case Opcode::random_mask:
+        case Opcode::kRandomMask:
             return fused_random_mask;
-        case Opcode::block_dot:
+        case Opcode::kBlockDot:
             return fused_block_dot;
         default:
             return fast_elementwise;

@@ -98,7 +98,7 @@ bool run_fma(const OpCall& call) {
 bool fast_elementwise(const OpCall& call) {
     if (const auto op = unary_op(call.op.code)) return run_unary(call, *op);
     if (const auto op = binary_op(call.op.code)) return run_binary(call, *op);
-    return call.op.code == Opcode::fma && run_fma(call);
+    return call.op.code == Opcode::kFma && run_fma(call);
 }
 
 }  // namespace gym::engine

@@ -31,8 +31,8 @@ std::optional<ModelConfig> configuration(const Program& logits) {
     const Slot* tokens = find(logits, "token_embedding");
     const Slot* positions = find(logits, "position_embedding");
     const Slot* up = find(logits, "blocks.0.mlp.up.weight");
-    const program::Op* norm = first_op(logits, Opcode::layernorm);
-    const program::Op* attention = first_op(logits, Opcode::attention);
+    const program::Op* norm = first_op(logits, Opcode::kLayernorm);
+    const program::Op* attention = first_op(logits, Opcode::kAttention);
     if (tokens == nullptr || positions == nullptr || up == nullptr || norm == nullptr ||
         attention == nullptr)
         return std::nullopt;
@@ -57,8 +57,8 @@ bool same_model(const Program& a, const Program& b) {
     const auto without_init = [](const Program& program) {
         program::ProgramParts parts = program.parts();
         for (Slot& slot : parts.slots) {
-            if (slot.init.kind != program::Init::Kind::none)
-                slot.init = {program::Init::Kind::constant, 0};
+            if (slot.init.kind != program::Init::Kind::kNone)
+                slot.init = {program::Init::Kind::kConstant, 0};
         }
         return parts;
     };

@@ -68,18 +68,18 @@ void add_attention(const kernels::AttentionShape& shape, bool backward, Buffers&
 
 void add(const ShapeCall& call, Buffers& need) {
     switch (call.op.code) {
-        case Opcode::matmul:
+        case Opcode::kMatmul:
             return add_product(arguments::matmul(call), need);
-        case Opcode::attention:
-        case Opcode::attention_grad:
+        case Opcode::kAttention:
+        case Opcode::kAttentionGrad:
             return add_attention(arguments::attention_shape(call),
-                                 call.op.code == Opcode::attention_grad, need);
-        case Opcode::layernorm_grad:  // sums and maxima of two columns a feature, by thread
+                                 call.op.code == Opcode::kAttentionGrad, need);
+        case Opcode::kLayernormGrad:  // sums and maxima of two columns a feature, by thread
             return grow(need.thread, 2 * std::uint64_t{call.input_slot(0).dims.back()} *
                                          (8 + 4 + sizeof(float)));
-        case Opcode::rmsnorm_grad:
+        case Opcode::kRmsnormGrad:
             return grow(need.shared, program::size_bytes(call.input_slot(0)));
-        case Opcode::embedding_grad:
+        case Opcode::kEmbeddingGrad:
             return grow(need.shared, (program::element_count(call.input_slot(1).dims) +
                                       call.output_slot(0).dims[0] + 1) *
                                          sizeof(std::int32_t));
@@ -94,7 +94,7 @@ Result<MemoryNeed> memory_need(const Program& program, const EngineOptions& opti
     GYM_TRY(const kernels::Isa isa, choose_isa(options));
     MemoryNeed need;
     for (const program::Slot& slot : program.slots())
-        if (slot.kind != program::SlotKind::temp) need.state += program::size_bytes(slot);
+        if (slot.kind != program::SlotKind::kTemp) need.state += program::size_bytes(slot);
     need.temps = plan_memory(program).arena_bytes;
     Buffers buffers;
     for (const Op& op : program.ops())

@@ -23,7 +23,7 @@ struct Lives {
 };
 
 bool is_state(const Slot& slot) {
-    return slot.kind == SlotKind::param || slot.kind == SlotKind::state;
+    return slot.kind == SlotKind::kParam || slot.kind == SlotKind::kState;
 }
 
 Lives find_lives(const Program& program) {
@@ -47,13 +47,13 @@ Lives find_lives(const Program& program) {
 /// and no other element: their outputs may lie over an input.
 bool writes_in_place(Opcode code) {
     switch (code) {
-        case Opcode::adamw:
-        case Opcode::adamw_guarded:
-        case Opcode::add:
-        case Opcode::sub:
-        case Opcode::mul:
-        case Opcode::div:
-        case Opcode::fma:
+        case Opcode::kAdamw:
+        case Opcode::kAdamwGuarded:
+        case Opcode::kAdd:
+        case Opcode::kSub:
+        case Opcode::kMul:
+        case Opcode::kDiv:
+        case Opcode::kFma:
             return true;
         default:
             return false;
@@ -62,7 +62,7 @@ bool writes_in_place(Opcode code) {
 
 /// Whether `next` can be computed straight over the state tensor `slot`.
 bool can_overwrite(const Program& program, const Lives& lives, SlotId slot, SlotId next) {
-    if (program.slot(next).kind != SlotKind::temp || lives.written[next] == kNever) return false;
+    if (program.slot(next).kind != SlotKind::kTemp || lives.written[next] == kNever) return false;
     const std::size_t writer = lives.written[next];
     const Op& op = program.ops()[writer];
     if (!writes_in_place(op.code) || lives.last_read[slot] > writer) return false;
@@ -84,7 +84,7 @@ void place_next_values(const Program& program, Lives& lives, MemoryPlan& plan) {
         if (!is_state(slot) || slot.next == id) continue;
         // A value that two slots take cannot lie in both.
         if (uses[slot.next] == 1 && can_overwrite(program, lives, id, slot.next)) {
-            plan.slots[slot.next] = {MemoryPlan::Place::in_state, 0, id};
+            plan.slots[slot.next] = {MemoryPlan::Place::kInState, 0, id};
         } else {
             lives.last_read[slot.next] = program.ops().size();
         }
@@ -150,8 +150,8 @@ MemoryPlan plan_memory(const Program& program) {
     MemoryPlan plan;
     plan.slots.resize(program.slots().size());
     for (SlotId id = 0; id < program.slots().size(); ++id) {
-        if (program.slot(id).kind == SlotKind::temp)
-            plan.slots[id].place = MemoryPlan::Place::unused;
+        if (program.slot(id).kind == SlotKind::kTemp)
+            plan.slots[id].place = MemoryPlan::Place::kUnused;
     }
     Lives lives = find_lives(program);
     place_next_values(program, lives, plan);
@@ -161,8 +161,8 @@ MemoryPlan plan_memory(const Program& program) {
     Arena arena;
     for (std::size_t i = 0; i < op_count; ++i) {
         for (const SlotId id : program.ops()[i].outputs) {
-            if (plan.slots[id].place != MemoryPlan::Place::unused) continue;
-            plan.slots[id] = {MemoryPlan::Place::arena,
+            if (plan.slots[id].place != MemoryPlan::Place::kUnused) continue;
+            plan.slots[id] = {MemoryPlan::Place::kArena,
                               arena.allocate(padded_size(program.slot(id))), program::kNoSlot};
             dying[lives.last_read[id]].push_back(id);
         }

@@ -12,13 +12,13 @@ inline constexpr std::uint64_t kBufferAlignment = 64;
 /// Where every slot lives during a run.
 struct MemoryPlan {
     enum class Place : std::uint8_t {
-        external,  ///< state tensors, constants, inputs: memory that the engine does not plan
-        arena,     ///< at `offset` of the arena, shared with slots whose lives do not overlap
-        in_state,  ///< a new value written straight over the state tensor of slot `target`
-        unused,    ///< a temp that no op writes
+        kExternal,  ///< state tensors, constants, inputs: memory that the engine does not plan
+        kArena,     ///< at `offset` of the arena, shared with slots whose lives do not overlap
+        kInState,   ///< a new value written straight over the state tensor of slot `target`
+        kUnused,    ///< a temp that no op writes
     };
     struct Entry {
-        Place place = Place::external;
+        Place place = Place::kExternal;
         std::uint64_t offset = 0;
         program::SlotId target = program::kNoSlot;
     };

@@ -44,11 +44,11 @@ Result<Program> single_op(Opcode code, std::span<const std::uint64_t> attributes
     for (const OpInput& input : inputs) {
         op.inputs.push_back(static_cast<SlotId>(parts.slots.size()));
         const std::string name = "input" + std::to_string(parts.slots.size());
-        parts.slots.push_back({name, SlotKind::input, input.dtype, input.dims, {}});
+        parts.slots.push_back({name, SlotKind::kInput, input.dtype, input.dims, {}});
     }
     for (const OpOutput& output : outputs) {
         op.outputs.push_back(static_cast<SlotId>(parts.slots.size()));
-        parts.slots.push_back({{}, SlotKind::temp, output.dtype, output.dims, {}});
+        parts.slots.push_back({{}, SlotKind::kTemp, output.dtype, output.dims, {}});
     }
     parts.ops.push_back(std::move(op));
     auto program = Program::create(std::move(parts));

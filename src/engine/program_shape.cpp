@@ -12,10 +12,10 @@ using program::Slot;
 
 Result<WindowShape> window_shape(const Program& program) {
     const program::SlotId id = program.find_slot(program::kBatchInput);
-    if (id == program::kNoSlot || program.slot(id).kind != program::SlotKind::input)
+    if (id == program::kNoSlot || program.slot(id).kind != program::SlotKind::kInput)
         return fail(ErrorCode::kInvalidArgument, "the program has no input 'batch'");
     const Slot& slot = program.slot(id);
-    if (slot.dtype != commit::DType::i32 || slot.dims.size() != 2 || slot.dims[1] < 2)
+    if (slot.dtype != commit::DType::kI32 || slot.dims.size() != 2 || slot.dims[1] < 2)
         return fail(ErrorCode::kInvalidArgument,
                     "input 'batch' must be i32 [windows, tokens + 1], with at least one token");
     WindowShape shape{slot.dims[0], slot.dims[1] - 1, 1, 0};
@@ -29,7 +29,7 @@ Result<WindowShape> window_shape(const Program& program) {
         return fail(ErrorCode::kInvalidArgument,
                     "constant 'batch.stride' must be the length of a window");
     for (const program::Op& op : program.ops())
-        if (op.code == program::Opcode::cross_entropy)
+        if (op.code == program::Opcode::kCrossEntropy)
             shape.classes = program.slot(op.inputs[0]).dims.back();
     return shape;
 }
@@ -53,11 +53,11 @@ std::uint32_t vocabulary(const Program& program) {
     const bool classifies = program.find_slot(program::kBatchStride) != program::kNoSlot;
     if (classifies) {
         for (const program::Op& op : program.ops())
-            if (op.code == program::Opcode::gather_rows)
+            if (op.code == program::Opcode::kGatherRows)
                 return program.slot(op.inputs[0]).dims.front();
     }
     for (const program::Op& op : program.ops()) {
-        if (op.code == program::Opcode::cross_entropy)
+        if (op.code == program::Opcode::kCrossEntropy)
             return program.slot(op.inputs[0]).dims.back();
     }
     const program::SlotId logits = program.find_output(program::kLogitsOutput);

@@ -19,37 +19,37 @@ using program::Opcode;
 bool run_elementwise(const PrimitiveCall& call) {
     namespace f = kernels::f32;
     switch (call.op().code) {
-        case Opcode::fill:
+        case Opcode::kFill:
             return call.map([&](auto) { return f::canonical(call.op().f32(0)); });
-        case Opcode::add:
+        case Opcode::kAdd:
             return call.map([](auto x) { return f::add(x(0), x(1)); });
-        case Opcode::sub:
+        case Opcode::kSub:
             return call.map([](auto x) { return f::sub(x(0), x(1)); });
-        case Opcode::mul:
+        case Opcode::kMul:
             return call.map([](auto x) { return f::mul(x(0), x(1)); });
-        case Opcode::div:
+        case Opcode::kDiv:
             return call.map([](auto x) { return f::div(x(0), x(1)); });
-        case Opcode::min:
+        case Opcode::kMin:
             return call.map([](auto x) { return f::min(x(0), x(1)); });
-        case Opcode::fma:
+        case Opcode::kFma:
             return call.map([](auto x) { return f::fma(x(0), x(1), x(2)); });
-        case Opcode::sqrt:
+        case Opcode::kSqrt:
             return call.map([](auto x) { return f::sqrt(x(0)); });
-        case Opcode::rsqrt:
+        case Opcode::kRsqrt:
             return call.map([](auto x) { return f::rsqrt(x(0)); });
-        case Opcode::exp:
+        case Opcode::kExp:
             return call.map([](auto x) { return f::exp(x(0)); });
-        case Opcode::log:
+        case Opcode::kLog:
             return call.map([](auto x) { return f::log(x(0)); });
-        case Opcode::sigmoid:
+        case Opcode::kSigmoid:
             return call.map([](auto x) { return f::sigmoid(x(0)); });
-        case Opcode::gelu:
+        case Opcode::kGelu:
             return call.map([](auto x) { return f::gelu(x(0)); });
-        case Opcode::silu:
+        case Opcode::kSilu:
             return call.map([](auto x) { return f::silu(x(0)); });
-        case Opcode::less_equal:
+        case Opcode::kLessEqual:
             return call.map([](auto x) { return f::less_equal(x(0), x(1)) ? 1.0f : 0.0f; });
-        case Opcode::select:
+        case Opcode::kSelect:
             return call.map([](auto x) { return f::select(x(0) > 0.0f, x(1), x(2)); });
         default:
             return false;
@@ -58,19 +58,19 @@ bool run_elementwise(const PrimitiveCall& call) {
 
 bool run_movement(const PrimitiveCall& call) {
     switch (call.op().code) {
-        case Opcode::strided_copy:
+        case Opcode::kStridedCopy:
             return call.strided_copy();
-        case Opcode::concat:
+        case Opcode::kConcat:
             return call.concat();
-        case Opcode::gather_rows:
+        case Opcode::kGatherRows:
             return call.gather_rows();
-        case Opcode::pick:
+        case Opcode::kPick:
             return call.pick();
-        case Opcode::one_hot:
+        case Opcode::kOneHot:
             return call.one_hot();
-        case Opcode::causal_fill:
+        case Opcode::kCausalFill:
             return call.causal_fill();
-        case Opcode::random_mask:
+        case Opcode::kRandomMask:
             return call.random_mask();
         default:
             return false;
@@ -79,32 +79,32 @@ bool run_movement(const PrimitiveCall& call) {
 
 bool run_integer_part(const PrimitiveCall& call) {
     switch (call.op().code) {
-        case Opcode::block_max:
+        case Opcode::kBlockMax:
             return call.block_max();
-        case Opcode::block_exponent:
+        case Opcode::kBlockExponent:
             return call.block_exponent();
-        case Opcode::constant_exponent:
+        case Opcode::kConstantExponent:
             return call.constant_exponent();
-        case Opcode::quantise_i32:
+        case Opcode::kQuantiseI32:
             return call.quantise<std::int32_t>([](float x, std::int32_t e) {
                 return kernels::sum_term(x, kernels::bounded_exponent(e));
             });
-        case Opcode::quantise_i16:
+        case Opcode::kQuantiseI16:
             return call.quantise<std::int16_t>([](float x, std::int32_t e) {
                 return static_cast<std::int16_t>(
                     kernels::q14_quantise(x, kernels::bounded_exponent(e)));
             });
-        case Opcode::block_sum:
+        case Opcode::kBlockSum:
             return call.block_sum();
-        case Opcode::select_sum:
+        case Opcode::kSelectSum:
             return call.select_sum();
-        case Opcode::finish_sum:
+        case Opcode::kFinishSum:
             return call.finish_sum();
-        case Opcode::block_dot:
+        case Opcode::kBlockDot:
             return call.block_dot();
-        case Opcode::rescale_dot:
+        case Opcode::kRescaleDot:
             return call.rescale_dot();
-        case Opcode::finish_product:
+        case Opcode::kFinishProduct:
             return call.finish_product();
         default:
             return false;

@@ -88,7 +88,7 @@ bool PrimitiveCall::random_mask() const {
 }
 
 bool PrimitiveCall::block_max() const {
-    if (input_slot(0).dtype == DType::f32) {
+    if (input_slot(0).dtype == DType::kF32) {
         return each_block([&](std::uint64_t out, std::uint64_t first, std::uint64_t count) {
             const float* x = input<float>(0) + first;
             float best = kernels::f32::canonical(x[0]);
@@ -121,7 +121,7 @@ bool PrimitiveCall::constant_exponent() const {
 }
 
 bool PrimitiveCall::block_sum() const {
-    const bool wide = input_slot(0).dtype == DType::i64;
+    const bool wide = input_slot(0).dtype == DType::kI64;
     return each_block([&](std::uint64_t out, std::uint64_t first, std::uint64_t count) {
         std::uint64_t total = 0;  // unsigned: wraps by definition
         for (std::uint64_t i = first; i < first + count; ++i) {

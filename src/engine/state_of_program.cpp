@@ -19,7 +19,7 @@ using program::SlotKind;
 
 float initial_element(const Init& init, kernels::PhiloxKey key, SlotId slot, std::uint64_t i) {
     const float value = kernels::f32::from_bits(init.bits);
-    if (init.kind != Init::Kind::normal) return kernels::f32::canonical(value);
+    if (init.kind != Init::Kind::kNormal) return kernels::f32::canonical(value);
     const kernels::RandomPosition position{0, 0, 0, kRandomOpInitialFirst + slot};
     return kernels::f32::mul(kernels::unit_variance(kernels::random_block(key, position, i)),
                              value);
@@ -46,7 +46,7 @@ std::vector<SlotId> state_slots(const Program& program) {
     std::vector<SlotId> ids;
     for (SlotId id = 0; id < program.slots().size(); ++id) {
         const SlotKind kind = program.slot(id).kind;
-        if (kind == SlotKind::param || kind == SlotKind::state) ids.push_back(id);
+        if (kind == SlotKind::kParam || kind == SlotKind::kState) ids.push_back(id);
     }
     return ids;
 }
@@ -88,7 +88,7 @@ Result<State> initial_state(const Program& train, const Digest& job_seed) {
     const auto key = kernels::philox_key(job_seed.data.data());
     State state;
     for (const SlotId id : state_slots(train)) {
-        if (train.slot(id).dtype != commit::DType::f32)
+        if (train.slot(id).dtype != commit::DType::kF32)
             return fail(ErrorCode::kShapeMismatch,
                         "state slot '" + train.slot(id).name + "' is not f32");
         state.tensors.push_back(initial_tensor(train.slot(id), id, key));
@@ -97,7 +97,7 @@ Result<State> initial_state(const Program& train, const Digest& job_seed) {
 }
 
 Result<State> base_of(const Program& train, const State& state) {
-    const auto params = train.slots_of(SlotKind::param);
+    const auto params = train.slots_of(SlotKind::kParam);
     if (check_state(train, params, state).ok()) return state;
     GYM_CHECK(check_state(train, state_slots(train), state));
     State base;
@@ -107,16 +107,16 @@ Result<State> base_of(const Program& train, const State& state) {
 }
 
 Result<State> with_fresh_optimizer(const Program& train, const State& base) {
-    GYM_CHECK(check_state(train, train.slots_of(SlotKind::param), base));
+    GYM_CHECK(check_state(train, train.slots_of(SlotKind::kParam), base));
     State state;
     auto next_param = base.tensors.begin();
     for (const SlotId id : state_slots(train)) {
         const Slot& slot = train.slot(id);
-        if (slot.kind == SlotKind::param) {
+        if (slot.kind == SlotKind::kParam) {
             state.tensors.push_back(*next_param++);
             continue;
         }
-        if (slot.init.kind != Init::Kind::constant)
+        if (slot.init.kind != Init::Kind::kConstant)
             return fail(ErrorCode::kInvalidArgument,
                         "optimizer state '" + slot.name + "' must begin as a constant");
         state.tensors.push_back(initial_tensor(slot, id, {}));

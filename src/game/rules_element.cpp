@@ -48,7 +48,7 @@ Result<std::uint64_t> position_of(const move::ProveToken& m, const TraceHeader& 
 /// Token number `token` of the dataset, whose root is over u16 [tokens].
 Result<std::uint64_t> token_at(const move::ProveToken& m, std::uint64_t token) {
     const Digest root =
-        commit::tensor_digest(program::DType::u16, {&m.tokens, 1}, m.dataset.tree_root);
+        commit::tensor_digest(program::DType::kU16, {&m.tokens, 1}, m.dataset.tree_root);
     if (root != m.facts.dataset_root || !m.dataset.path.empty())
         return fail(ErrorCode::kMismatch, "the tokens are not the round's dataset");
     GYM_TRY(const Bytes bytes,
@@ -70,7 +70,7 @@ constexpr std::string_view kMagic = "GYMDLTA1";
 constexpr std::uint32_t kCodec = 0;
 
 dispute::Shape delta_shape(const TraceHeader& header) {
-    return {program::DType::u8, {static_cast<std::uint32_t>(header.delta_bytes)}};
+    return {program::DType::kU8, {static_cast<std::uint32_t>(header.delta_bytes)}};
 }
 
 bool is_empty(const dispute::ChunksOpening& opening) {

@@ -86,7 +86,7 @@ Result<Finding> decide(const Cursor& c, const move::ProveInput& m) {
         words = clock_words(m.facts, m.frame.step);
     else if (known.kind == LeafRecord::Kind::kRandom)
         words = random_words(m.facts, m.frame.step);
-    const bool fits = !words.empty() && known.shape.dtype == program::DType::i32 &&
+    const bool fits = !words.empty() && known.shape.dtype == program::DType::kI32 &&
                       dispute::element_count(known.shape) == words.size();
     if (!fits) return fail(ErrorCode::kMismatch, "the leaf is neither clock nor random position");
     return unequal(m.leaf.index, m.leaf.node, root_of_words(known.shape, words));

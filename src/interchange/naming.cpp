@@ -21,18 +21,18 @@ std::vector<Naming> make_namings() {
           {"blocks.#.norm1.beta", {"transformer.h.#.ln_1.bias"}},
           {"blocks.#.attention.qkv.weight",
            {"transformer.h.#.attn.c_attn.weight"},
-           Form::transposed},
-          {"blocks.#.attention.qkv.bias", {"transformer.h.#.attn.c_attn.bias"}, Form::bias},
+           Form::kTransposed},
+          {"blocks.#.attention.qkv.bias", {"transformer.h.#.attn.c_attn.bias"}, Form::kBias},
           {"blocks.#.attention.out.weight",
            {"transformer.h.#.attn.c_proj.weight"},
-           Form::transposed},
-          {"blocks.#.attention.out.bias", {"transformer.h.#.attn.c_proj.bias"}, Form::bias},
+           Form::kTransposed},
+          {"blocks.#.attention.out.bias", {"transformer.h.#.attn.c_proj.bias"}, Form::kBias},
           {"blocks.#.norm2.gamma", {"transformer.h.#.ln_2.weight"}},
           {"blocks.#.norm2.beta", {"transformer.h.#.ln_2.bias"}},
-          {"blocks.#.mlp.up.weight", {"transformer.h.#.mlp.c_fc.weight"}, Form::transposed},
-          {"blocks.#.mlp.up.bias", {"transformer.h.#.mlp.c_fc.bias"}, Form::bias},
-          {"blocks.#.mlp.down.weight", {"transformer.h.#.mlp.c_proj.weight"}, Form::transposed},
-          {"blocks.#.mlp.down.bias", {"transformer.h.#.mlp.c_proj.bias"}, Form::bias},
+          {"blocks.#.mlp.up.weight", {"transformer.h.#.mlp.c_fc.weight"}, Form::kTransposed},
+          {"blocks.#.mlp.up.bias", {"transformer.h.#.mlp.c_fc.bias"}, Form::kBias},
+          {"blocks.#.mlp.down.weight", {"transformer.h.#.mlp.c_proj.weight"}, Form::kTransposed},
+          {"blocks.#.mlp.down.bias", {"transformer.h.#.mlp.c_proj.bias"}, Form::kBias},
           {"final_norm.gamma", {"transformer.ln_f.weight"}},
           {"final_norm.beta", {"transformer.ln_f.bias"}},
           {"head", {"lm_head.weight"}}},
@@ -46,7 +46,7 @@ std::vector<Naming> make_namings() {
           {"blocks.#.attention.qkv.weight",
            {"model.layers.#.self_attn.q_proj.weight", "model.layers.#.self_attn.k_proj.weight",
             "model.layers.#.self_attn.v_proj.weight"},
-           Form::stacked_qkv},
+           Form::kStackedQkv},
           {"blocks.#.attention.out.weight", {"model.layers.#.self_attn.o_proj.weight"}},
           {"blocks.#.norm2.gamma", {"model.layers.#.post_attention_layernorm.weight"}},
           {"blocks.#.mlp.gate.weight", {"model.layers.#.mlp.gate_proj.weight"}},
@@ -93,9 +93,9 @@ BoundRule put_in(const NameRule& rule, std::string_view number) {
 
 bool form_fits(Form form, const Slot& slot) {
     switch (form) {
-        case Form::transposed:
+        case Form::kTransposed:
             return slot.dims.size() == 2;
-        case Form::stacked_qkv:
+        case Form::kStackedQkv:
             return slot.dims.size() == 2 && slot.dims[0] > slot.dims[1] &&
                    (slot.dims[0] - slot.dims[1]) % 2 == 0;
         default:
@@ -115,13 +115,13 @@ std::optional<BoundRule> rule_for(const Naming& naming, const Slot& slot) {
 void add_missing_biases(const Naming& naming, const Program& program,
                         std::vector<BoundRule>& rules) {
     constexpr std::string_view kWeight = ".weight";
-    for (const SlotId id : program.slots_of(SlotKind::param)) {
+    for (const SlotId id : program.slots_of(SlotKind::kParam)) {
         const std::string& name = program.slot(id).name;
         if (!name.ends_with(kWeight)) continue;
         const std::string bias = name.substr(0, name.size() - kWeight.size()) + ".bias";
         if (program.find_slot(bias) != program::kNoSlot) continue;
         for (const NameRule& rule : naming.rules) {
-            const auto number = rule.form == Form::bias ? match(rule.ours, bias) : std::nullopt;
+            const auto number = rule.form == Form::kBias ? match(rule.ours, bias) : std::nullopt;
             if (!number) continue;
             rules.push_back(put_in(rule, *number));
             rules.back().beside = id;
@@ -138,7 +138,7 @@ std::span<const Naming> namings() {
 
 std::vector<BoundRule> bind(const Naming& naming, const Program& program) {
     std::vector<BoundRule> rules;
-    for (const SlotId id : program.slots_of(SlotKind::param)) {
+    for (const SlotId id : program.slots_of(SlotKind::kParam)) {
         auto rule = rule_for(naming, program.slot(id));
         if (!rule) return {};
         rule->slot = id;

@@ -12,17 +12,17 @@ namespace gym::interchange {
 
 /// How one of our tensors lies in the other software's.
 enum class Form : std::uint8_t {
-    same,
-    transposed,   ///< theirs is ours transposed (GPT-2's Conv1D)
-    stacked_qkv,  ///< ours holds the rows of three of theirs: the queries are as many as columns
-    bias,         ///< the same; if ours is missing, theirs must be zero
+    kSame,
+    kTransposed,  ///< theirs is ours transposed (GPT-2's Conv1D)
+    kStackedQkv,  ///< ours holds the rows of three of theirs: the queries are as many as columns
+    kBias,        ///< the same; if ours is missing, theirs must be zero
 };
 
 /// "#" in a name stands for the number of a block, the same on both sides.
 struct NameRule {
     std::string_view ours;
     std::vector<std::string_view> theirs;  ///< one, or the parts of a stack
-    Form form = Form::same;
+    Form form = Form::kSame;
 };
 
 /// One architecture: everything that is to be known about its names.
@@ -41,7 +41,7 @@ struct Naming {
 struct BoundRule {
     std::string ours;
     std::vector<std::string> theirs;
-    Form form = Form::same;
+    Form form = Form::kSame;
     program::SlotId slot = program::kNoSlot;    ///< none: a bias that the program lacks
     program::SlotId beside = program::kNoSlot;  ///< of such a bias: the slot of its weight
 };

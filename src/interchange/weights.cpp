@@ -30,8 +30,8 @@ std::string text_of(const Dims& dims) {
 Result<std::vector<BoundRule>> rules_of(const Program& program, std::string_view naming) {
     std::vector<BoundRule> rules;
     if (naming == kOwnNames) {
-        for (const SlotId id : program.slots_of(SlotKind::param))
-            rules.push_back({program.slot(id).name, {program.slot(id).name}, Form::same, id});
+        for (const SlotId id : program.slots_of(SlotKind::kParam))
+            rules.push_back({program.slot(id).name, {program.slot(id).name}, Form::kSame, id});
         return rules;
     }
     const auto known = std::ranges::find(namings(), naming, &Naming::name);
@@ -64,9 +64,9 @@ Bytes transposed(ByteView bytes, std::uint64_t rows, std::uint64_t columns) {
 /// The dims of their tensors that make up ours of `dims`.
 std::vector<Dims> their_dims(Form form, const Dims& dims) {
     switch (form) {
-        case Form::transposed:
+        case Form::kTransposed:
             return {{dims[1], dims[0]}};
-        case Form::stacked_qkv: {
+        case Form::kStackedQkv: {
             const std::uint64_t shared = (dims[0] - dims[1]) / 2;
             return {{dims[1], dims[1]}, {shared, dims[1]}, {shared, dims[1]}};
         }
@@ -172,7 +172,7 @@ Result<Bytes> read_parameter(Source& source, const BoundRule& rule, const Slot& 
         GYM_TRY(const Bytes theirs, source.take_f32(rule.theirs[part], dims[part]));
         bytes.insert(bytes.end(), theirs.begin(), theirs.end());
     }
-    if (rule.form != Form::transposed) return bytes;
+    if (rule.form != Form::kTransposed) return bytes;
     return transposed(bytes, dims[0][0], dims[0][1]);
 }
 
@@ -219,7 +219,7 @@ void write_parameter(const BoundRule& rule, const engine::StateTensor& tensor,
         out.push_back({rule.theirs[part], dims[part], {bytes.begin(), bytes.end()}});
         at += size;
     }
-    if (rule.form == Form::transposed)
+    if (rule.form == Form::kTransposed)
         out.back().bytes = transposed(tensor.bytes, tensor.dims[0], tensor.dims[1]);
 }
 

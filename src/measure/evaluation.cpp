@@ -18,7 +18,7 @@ Status check_number(const char* what, std::uint32_t value, std::uint32_t least,
 
 Status check_numbers(const EvaluationInputs& inputs) {
     if (inputs.model.model.classes != 0 ||
-        inputs.model.model.architecture == program::Architecture::mlp)
+        inputs.model.model.architecture == program::Architecture::kMlp)
         return fail(ErrorCode::kInvalidArgument,
                     "an evaluation's model predicts the next token; a classifier does not");
     GYM_CHECK(check_number("base_steps", inputs.base_steps, 0, kEvaluationStepsMax));

@@ -88,9 +88,9 @@ void Backward::contribute(SlotId slot, SlotId gradient) {
 }
 
 SlotId Backward::spread(SlotId slot, SlotId dy) {
-    const SlotId ones = b.temp(DType::f32, b.slot(slot).dims);
+    const SlotId ones = b.temp(DType::kF32, b.slot(slot).dims);
     Op fill;
-    fill.code = Opcode::fill;
+    fill.code = Opcode::kFill;
     fill.outputs = {ones};
     fill.attributes[0] = 0x3F800000;  // 1.0
     b.append(fill);

@@ -24,7 +24,7 @@ class Backward {
     /// Adds `gradient` (the dims of the op's output) to the flow of `slot`, reduced to its dims.
     void contribute(SlotId slot, SlotId gradient);
     /// A new f32 temp with the dims of `slot`.
-    SlotId like(SlotId slot) { return b.temp(DType::f32, b.slot(slot).dims); }
+    SlotId like(SlotId slot) { return b.temp(DType::kF32, b.slot(slot).dims); }
     /// dy repeated over the dims of `slot`.
     SlotId spread(SlotId slot, SlotId dy);
 

@@ -27,36 +27,38 @@ SlotId Builder::add_slot(Slot slot) {
 
 SlotId Builder::param(std::string name, Dims dims, Init init) {
     const SlotId id =
-        add_slot({std::move(name), SlotKind::param, DType::f32, std::move(dims), init});
+        add_slot({std::move(name), SlotKind::kParam, DType::kF32, std::move(dims), init});
     set_next(id, id);
     return id;
 }
 
 SlotId Builder::state(std::string name, Dims dims, Init init) {
     const SlotId id =
-        add_slot({std::move(name), SlotKind::state, DType::f32, std::move(dims), init});
+        add_slot({std::move(name), SlotKind::kState, DType::kF32, std::move(dims), init});
     set_next(id, id);
     return id;
 }
 
 SlotId Builder::constant(std::string name, Dims dims, const std::vector<float>& values) {
-    const SlotId id = add_slot({std::move(name), SlotKind::constant, DType::f32, std::move(dims)});
+    const SlotId id =
+        add_slot({std::move(name), SlotKind::kConstant, DType::kF32, std::move(dims)});
     parts_.slots[id].value = little_endian(values);
     return id;
 }
 
 SlotId Builder::indices(std::string name, Dims dims, const std::vector<std::int32_t>& values) {
-    const SlotId id = add_slot({std::move(name), SlotKind::constant, DType::i32, std::move(dims)});
+    const SlotId id =
+        add_slot({std::move(name), SlotKind::kConstant, DType::kI32, std::move(dims)});
     parts_.slots[id].value = little_endian(values);
     return id;
 }
 
 SlotId Builder::input(std::string name, DType dtype, Dims dims) {
-    return add_slot({std::move(name), SlotKind::input, dtype, std::move(dims)});
+    return add_slot({std::move(name), SlotKind::kInput, dtype, std::move(dims)});
 }
 
 SlotId Builder::temp(DType dtype, Dims dims) {
-    return add_slot({{}, SlotKind::temp, dtype, std::move(dims)});
+    return add_slot({{}, SlotKind::kTemp, dtype, std::move(dims)});
 }
 
 void Builder::set_next(SlotId slot, SlotId value) {
@@ -72,8 +74,8 @@ SlotId Builder::scalar(float value) {
     const auto known = std::find_if(scalars_.begin(), scalars_.end(),
                                     [&](const auto& entry) { return entry.first == bits; });
     if (known != scalars_.end()) return known->second;
-    const SlotId out = temp(DType::f32, {1});
-    append({Opcode::fill, {}, {out}, {bits}});
+    const SlotId out = temp(DType::kF32, {1});
+    append({Opcode::kFill, {}, {out}, {bits}});
     scalars_.emplace_back(bits, out);
     return out;
 }
@@ -82,7 +84,7 @@ SlotId Builder::elementwise(Opcode code, std::vector<SlotId> inputs) {
     const SlotId largest = *std::max_element(inputs.begin(), inputs.end(), [&](SlotId a, SlotId b) {
         return element_count(slot(a).dims) < element_count(slot(b).dims);
     });
-    const SlotId out = temp(DType::f32, slot(largest).dims);
+    const SlotId out = temp(DType::kF32, slot(largest).dims);
     append({code, std::move(inputs), {out}, {}});
     return out;
 }
@@ -90,7 +92,7 @@ SlotId Builder::elementwise(Opcode code, std::vector<SlotId> inputs) {
 SlotId Builder::strided_copy(SlotId x, Dims dims, std::uint64_t offset,
                              const std::vector<std::uint64_t>& strides) {
     const SlotId out = temp(slot(x).dtype, std::move(dims));
-    Op op{Opcode::strided_copy, {x}, {out}, {offset}};
+    Op op{Opcode::kStridedCopy, {x}, {out}, {offset}};
     for (std::size_t i = 0; i < strides.size() && i < kRankMax; ++i)
         op.attributes[1 + i] = strides[i];
     append(std::move(op));
@@ -102,56 +104,56 @@ SlotId Builder::concat(const std::vector<SlotId>& parts) {
     for (std::size_t i = 1; i < parts.size(); ++i)
         dims.back() += slot(parts[i]).dims.back();
     const SlotId out = temp(slot(parts.front()).dtype, std::move(dims));
-    append({Opcode::concat, parts, {out}, {}});
+    append({Opcode::kConcat, parts, {out}, {}});
     return out;
 }
 
 SlotId Builder::gather_rows(SlotId table, SlotId indices) {
     const auto rows = static_cast<std::uint32_t>(element_count(slot(indices).dims));
-    const SlotId out = temp(DType::f32, {rows, dim_or_one(slot(table).dims, 1)});
-    append({Opcode::gather_rows, {table, indices}, {out}, {}});
+    const SlotId out = temp(DType::kF32, {rows, dim_or_one(slot(table).dims, 1)});
+    append({Opcode::kGatherRows, {table, indices}, {out}, {}});
     return out;
 }
 
 SlotId Builder::row_sum(SlotId x) {
     Dims dims = slot(x).dims;
     dims.back() = 1;
-    const SlotId out = temp(DType::f32, std::move(dims));
-    append({Opcode::row_sum, {x}, {out}, {}});
+    const SlotId out = temp(DType::kF32, std::move(dims));
+    append({Opcode::kRowSum, {x}, {out}, {}});
     return out;
 }
 
 SlotId Builder::column_sum(SlotId x, Dims dims) {
-    const SlotId out = temp(DType::f32, std::move(dims));
-    append({Opcode::column_sum, {x}, {out}, {}});
+    const SlotId out = temp(DType::kF32, std::move(dims));
+    append({Opcode::kColumnSum, {x}, {out}, {}});
     return out;
 }
 
 SlotId Builder::sum_squares(SlotId x) {
-    const SlotId out = temp(DType::f32, {1});
-    append({Opcode::sum_squares, {x}, {out}, {}});
+    const SlotId out = temp(DType::kF32, {1});
+    append({Opcode::kSumSquares, {x}, {out}, {}});
     return out;
 }
 
 SlotId Builder::sum_tensors(const std::vector<SlotId>& parts) {
-    const SlotId out = temp(DType::f32, slot(parts.front()).dims);
-    append({Opcode::sum_tensors, parts, {out}, {}});
+    const SlotId out = temp(DType::kF32, slot(parts.front()).dims);
+    append({Opcode::kSumTensors, parts, {out}, {}});
     return out;
 }
 
 SlotId Builder::matmul(SlotId a, SlotId b, bool transpose_a, bool transpose_b) {
     const Dims dims{dim_or_one(slot(a).dims, transpose_a ? 1 : 0),
                     dim_or_one(slot(b).dims, transpose_b ? 1 : 0)};
-    const SlotId out = temp(DType::f32, dims);
-    append({Opcode::matmul, {a, b}, {out}, {transpose_a, transpose_b}});
+    const SlotId out = temp(DType::kF32, dims);
+    append({Opcode::kMatmul, {a, b}, {out}, {transpose_a, transpose_b}});
     return out;
 }
 
 SlotId Builder::layernorm(SlotId x, SlotId gamma, SlotId beta, float epsilon) {
-    const SlotId y = temp(DType::f32, slot(x).dims);
-    const SlotId mean = temp(DType::f32, {slot(x).dims[0], 1});
-    const SlotId rstd = temp(DType::f32, {slot(x).dims[0], 1});
-    append({Opcode::layernorm, {x, gamma, beta}, {y, mean, rstd}, {f32_bits(epsilon)}});
+    const SlotId y = temp(DType::kF32, slot(x).dims);
+    const SlotId mean = temp(DType::kF32, {slot(x).dims[0], 1});
+    const SlotId rstd = temp(DType::kF32, {slot(x).dims[0], 1});
+    append({Opcode::kLayernorm, {x, gamma, beta}, {y, mean, rstd}, {f32_bits(epsilon)}});
     return y;
 }
 
@@ -164,46 +166,46 @@ SlotId Builder::attention(SlotId qkv, std::uint32_t context, std::uint32_t heads
 SlotId Builder::attention(SlotId qkv, std::uint32_t context, std::uint32_t heads, double scale) {
     const std::uint32_t rows = slot(qkv).dims[0], width = dim_or_one(slot(qkv).dims, 1) / 3;
     const Dims row_dims{rows / context, heads, context, 1};
-    const SlotId o = temp(DType::f32, {rows, width});
-    const SlotId m = temp(DType::f32, row_dims);
-    const SlotId l = temp(DType::f32, row_dims);
+    const SlotId o = temp(DType::kF32, {rows, width});
+    const SlotId m = temp(DType::kF32, row_dims);
+    const SlotId l = temp(DType::kF32, row_dims);
     const std::uint32_t bits = f32_bits(static_cast<float>(scale));
-    append({Opcode::attention, {qkv}, {o, m, l}, {context, heads, bits}});
+    append({Opcode::kAttention, {qkv}, {o, m, l}, {context, heads, bits}});
     return o;
 }
 
 SlotId Builder::rmsnorm(SlotId x, SlotId gamma, float epsilon) {
-    const SlotId y = temp(DType::f32, slot(x).dims);
-    const SlotId rstd = temp(DType::f32, {slot(x).dims[0], 1});
-    append({Opcode::rmsnorm, {x, gamma}, {y, rstd}, {f32_bits(epsilon)}});
+    const SlotId y = temp(DType::kF32, slot(x).dims);
+    const SlotId rstd = temp(DType::kF32, {slot(x).dims[0], 1});
+    append({Opcode::kRmsnorm, {x, gamma}, {y, rstd}, {f32_bits(epsilon)}});
     return y;
 }
 
 SlotId Builder::rope(SlotId x, SlotId cosine, SlotId sine, std::uint32_t heads) {
-    const SlotId y = temp(DType::f32, slot(x).dims);
-    append({Opcode::rope, {x, cosine, sine}, {y}, {heads, 0}});
+    const SlotId y = temp(DType::kF32, slot(x).dims);
+    append({Opcode::kRope, {x, cosine, sine}, {y}, {heads, 0}});
     return y;
 }
 
 SlotId Builder::repeat_heads(SlotId x, std::uint32_t heads, std::uint32_t kv_heads) {
     const std::uint32_t size = dim_or_one(slot(x).dims, 1) / (heads + 2 * kv_heads);
-    const SlotId y = temp(DType::f32, {slot(x).dims[0], 3 * heads * size});
-    append({Opcode::repeat_heads, {x}, {y}, {heads, kv_heads}});
+    const SlotId y = temp(DType::kF32, {slot(x).dims[0], 3 * heads * size});
+    append({Opcode::kRepeatHeads, {x}, {y}, {heads, kv_heads}});
     return y;
 }
 
 SlotId Builder::swiglu(SlotId gate, SlotId up) {
-    const SlotId y = temp(DType::f32, slot(gate).dims);
-    append({Opcode::swiglu, {gate, up}, {y}, {}});
+    const SlotId y = temp(DType::kF32, slot(gate).dims);
+    append({Opcode::kSwiglu, {gate, up}, {y}, {}});
     return y;
 }
 
 SlotId Builder::cross_entropy(SlotId logits, SlotId targets) {
     const Dims column{slot(logits).dims[0], 1};
-    const SlotId loss = temp(DType::f32, {1});
-    const SlotId m = temp(DType::f32, column);
-    const SlotId l = temp(DType::f32, column);
-    append({Opcode::cross_entropy, {logits, targets}, {loss, m, l}, {}});
+    const SlotId loss = temp(DType::kF32, {1});
+    const SlotId m = temp(DType::kF32, column);
+    const SlotId l = temp(DType::kF32, column);
+    append({Opcode::kCrossEntropy, {logits, targets}, {loss, m, l}, {}});
     return loss;
 }
 

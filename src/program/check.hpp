@@ -46,12 +46,12 @@ class Check {
     /// Every input and output is f32.
     void all_f32() {
         for (std::size_t i = 0; i < inputs(); ++i)
-            dtype(in(i), DType::f32, "input " + std::to_string(i));
+            dtype(in(i), DType::kF32, "input " + std::to_string(i));
         for (std::size_t i = 0; i < op_.outputs.size(); ++i)
-            dtype(out(i), DType::f32, "output " + std::to_string(i));
+            dtype(out(i), DType::kF32, "output " + std::to_string(i));
     }
     void indices(const Slot& slot, std::uint64_t wanted) {
-        dtype(slot, DType::i32, "indices");
+        dtype(slot, DType::kI32, "indices");
         count(slot, wanted, "indices");
     }
 

@@ -41,8 +41,8 @@ void check_concat(Check& c) {
 }
 
 void check_gather_rows(Check& c) {
-    c.dtype(c.in(0), DType::f32, "table");
-    c.dtype(c.out(), DType::f32, "output");
+    c.dtype(c.in(0), DType::kF32, "table");
+    c.dtype(c.out(), DType::kF32, "output");
     c.rank(c.in(0), 2, "table");
     c.rank(c.out(), 2, "output");
     if (!c.ok()) return;
@@ -51,8 +51,8 @@ void check_gather_rows(Check& c) {
 }
 
 void check_pick(Check& c) {
-    c.dtype(c.in(0), DType::f32, "input 0");
-    c.dtype(c.out(), DType::f32, "output");
+    c.dtype(c.in(0), DType::kF32, "input 0");
+    c.dtype(c.out(), DType::kF32, "output");
     c.rank(c.in(0), 2, "input 0");
     if (!c.ok()) return;
     c.indices(c.in(1), c.in(0).dims[0]);
@@ -60,7 +60,7 @@ void check_pick(Check& c) {
 }
 
 void check_one_hot(Check& c) {
-    c.dtype(c.out(), DType::f32, "output");
+    c.dtype(c.out(), DType::kF32, "output");
     c.rank(c.out(), 2, "output");
     if (c.ok()) c.indices(c.in(0), c.out().dims[0]);
 }
@@ -74,9 +74,9 @@ void check_causal_fill(Check& c) {
 }
 
 void check_random_mask(Check& c) {
-    c.dtype(c.in(0), DType::i32, "position");
+    c.dtype(c.in(0), DType::kI32, "position");
     c.dims(c.in(0), {kRandomWords}, "position");
-    c.dtype(c.out(), DType::f32, "output");
+    c.dtype(c.out(), DType::kF32, "output");
     c.require(c.attribute(0) < (1U << 24), "op must be below 2^24");
     c.require(c.attribute(1) <= 0xFFFFFFFFU, "threshold must be below 2^32");
 }
@@ -91,8 +91,8 @@ void check_blocks(Check& c, DType from, DType to) {
 void check_quantise(Check& c, DType to) {
     const Slot& x = c.in(0);
     const Slot& e = c.in(1);
-    c.dtype(x, DType::f32, "input 0");
-    c.dtype(e, DType::i32, "exponents");
+    c.dtype(x, DType::kF32, "input 0");
+    c.dtype(e, DType::kI32, "exponents");
     c.dtype(c.out(), to, "output");
     c.require(
         e.dims == with_last(x.dims, 1) || e.dims == with_last(x.dims, block_count(x.dims.back())),
@@ -101,8 +101,8 @@ void check_quantise(Check& c, DType to) {
 }
 
 void check_select_sum(Check& c) {
-    c.dtype(c.in(0), DType::i32, "input 0");
-    c.dtype(c.out(), DType::i64, "output");
+    c.dtype(c.in(0), DType::kI32, "input 0");
+    c.dtype(c.out(), DType::kI64, "output");
     c.rank(c.in(0), 2, "input 0");
     c.rank(c.out(), 3, "output");
     if (!c.ok()) return;
@@ -113,9 +113,9 @@ void check_select_sum(Check& c) {
 }
 
 void check_finish_sum(Check& c) {
-    c.dtype(c.in(0), DType::i64, "sums");
-    c.dtype(c.in(1), DType::i32, "exponents");
-    c.dtype(c.out(), DType::f32, "output");
+    c.dtype(c.in(0), DType::kI64, "sums");
+    c.dtype(c.in(1), DType::kI32, "exponents");
+    c.dtype(c.out(), DType::kF32, "output");
     const std::uint64_t count = element_count(c.in(0).dims);
     c.require(count % element_count(c.in(1).dims) == 0, "exponents must divide the sums");
     c.count(c.out(), count, "output");
@@ -141,9 +141,9 @@ void check_pair(Check& c, const Slot& a, const Slot& b, bool same_last) {
 }
 
 void check_block_dot(Check& c) {
-    c.dtype(c.in(0), DType::i16, "input 0");
-    c.dtype(c.in(1), DType::i16, "input 1");
-    c.dtype(c.out(), DType::i64, "output");
+    c.dtype(c.in(0), DType::kI16, "input 0");
+    c.dtype(c.in(1), DType::kI16, "input 1");
+    c.dtype(c.out(), DType::kI64, "output");
     check_pair(c, c.in(0), c.in(1), true);
     if (!c.ok()) return;
     const std::uint32_t length = c.in(0).dims.back();
@@ -152,10 +152,10 @@ void check_block_dot(Check& c) {
 }
 
 void check_rescale_dot(Check& c) {
-    c.dtype(c.in(0), DType::i64, "sums");
-    c.dtype(c.out(), DType::i64, "output");
+    c.dtype(c.in(0), DType::kI64, "sums");
+    c.dtype(c.out(), DType::kI64, "output");
     for (std::size_t i = 1; i < 5; ++i)
-        c.dtype(c.in(i), DType::i32, "exponents");
+        c.dtype(c.in(i), DType::kI32, "exponents");
     check_pair(c, c.in(1), c.in(3), true);
     if (!c.ok()) return;
     c.dims(c.in(2), with_last(c.in(1).dims, 1), "row exponents of a");
@@ -165,10 +165,10 @@ void check_rescale_dot(Check& c) {
 }
 
 void check_finish_product(Check& c) {
-    c.dtype(c.in(0), DType::i64, "sums");
-    c.dtype(c.in(1), DType::i32, "exponents of a");
-    c.dtype(c.in(2), DType::i32, "exponents of b");
-    c.dtype(c.out(), DType::f32, "output");
+    c.dtype(c.in(0), DType::kI64, "sums");
+    c.dtype(c.in(1), DType::kI32, "exponents of a");
+    c.dtype(c.in(2), DType::kI32, "exponents of b");
+    c.dtype(c.out(), DType::kF32, "output");
     check_pair(c, c.in(1), c.in(2), true);
     if (!c.ok()) return;
     c.require(c.in(1).dims.back() == 1, "one exponent a row");
@@ -181,63 +181,63 @@ void check_finish_product(Check& c) {
 void check_primitive(Check& c, Opcode code) {
     using enum Opcode;
     switch (code) {
-        case strided_copy:
+        case kStridedCopy:
             check_strided_copy(c);
             break;
-        case concat:
+        case kConcat:
             check_concat(c);
             break;
-        case gather_rows:
+        case kGatherRows:
             check_gather_rows(c);
             break;
-        case pick:
+        case kPick:
             check_pick(c);
             break;
-        case one_hot:
+        case kOneHot:
             check_one_hot(c);
             break;
-        case causal_fill:
+        case kCausalFill:
             check_causal_fill(c);
             break;
-        case random_mask:
+        case kRandomMask:
             check_random_mask(c);
             break;
-        case block_max:
-            c.require(c.in(0).dtype == DType::f32 || c.in(0).dtype == DType::i32,
+        case kBlockMax:
+            c.require(c.in(0).dtype == DType::kF32 || c.in(0).dtype == DType::kI32,
                       "input must be f32 or i32");
             check_blocks(c, c.in(0).dtype, c.in(0).dtype);
             break;
-        case constant_exponent:
+        case kConstantExponent:
             c.require(c.attribute(0) <= 127, "the exponent must be at most 127");
-            check_blocks(c, DType::f32, DType::i32);
+            check_blocks(c, DType::kF32, DType::kI32);
             break;
-        case block_exponent:
-            check_blocks(c, DType::f32, DType::i32);
+        case kBlockExponent:
+            check_blocks(c, DType::kF32, DType::kI32);
             break;
-        case quantise_i32:
-            check_quantise(c, DType::i32);
+        case kQuantiseI32:
+            check_quantise(c, DType::kI32);
             break;
-        case quantise_i16:
-            check_quantise(c, DType::i16);
+        case kQuantiseI16:
+            check_quantise(c, DType::kI16);
             break;
-        case block_sum:
-            c.require(c.in(0).dtype == DType::i64 || c.in(0).dtype == DType::i32,
+        case kBlockSum:
+            c.require(c.in(0).dtype == DType::kI64 || c.in(0).dtype == DType::kI32,
                       "input must be i32 or i64");
-            check_blocks(c, c.in(0).dtype, DType::i64);
+            check_blocks(c, c.in(0).dtype, DType::kI64);
             break;
-        case select_sum:
+        case kSelectSum:
             check_select_sum(c);
             break;
-        case finish_sum:
+        case kFinishSum:
             check_finish_sum(c);
             break;
-        case block_dot:
+        case kBlockDot:
             check_block_dot(c);
             break;
-        case rescale_dot:
+        case kRescaleDot:
             check_rescale_dot(c);
             break;
-        case finish_product:
+        case kFinishProduct:
             check_finish_product(c);
             break;
         default:

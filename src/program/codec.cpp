@@ -40,7 +40,7 @@ void put_slot(Encoder& out, const Slot& slot) {
         out.u32(i < slot.dims.size() ? slot.dims[i] : 0);
     out.u32(slot.next).u32(slot.init.bits);
     put_name(out, slot.name);
-    out.fixed(slot.kind == SlotKind::constant ? value_root(slot) : Digest{});
+    out.fixed(slot.kind == SlotKind::kConstant ? value_root(slot) : Digest{});
     put_zeros(out, kSlotTailBytes);
 }
 
@@ -109,7 +109,7 @@ Result<SlotRecord> get_slot(Decoder& in) {
     GYM_TRY(slot.name, get_name(in));
     GYM_TRY(record.root, in.digest());
     GYM_CHECK(expect_zeros(in, kSlotTailBytes));
-    if (slot.kind != SlotKind::constant && !record.root.is_zero())
+    if (slot.kind != SlotKind::kConstant && !record.root.is_zero())
         return malformed("a root for a slot that is not a constant");
     return record;
 }
@@ -154,7 +154,7 @@ Result<Output> get_output(Decoder& in) {
 Status get_values(Decoder& in, std::vector<SlotRecord>& records) {
     std::uint64_t total = 0;
     for (SlotRecord& record : records) {
-        if (record.slot.kind != SlotKind::constant) continue;
+        if (record.slot.kind != SlotKind::kConstant) continue;
         const std::uint64_t elements = element_count(record.slot.dims);
         if (elements > kConstantBytesMax || (total += size_bytes(record.slot)) > kConstantBytesMax)
             return fail(ErrorCode::kOutOfRange, "program: constants take more than 2^26 bytes");
@@ -168,7 +168,7 @@ Status get_values(Decoder& in, std::vector<SlotRecord>& records) {
 
 Digest records_root(std::size_t count, std::size_t record_bytes, ByteView bytes) {
     const std::uint64_t dims[] = {count, record_bytes};
-    return commit::tensor_root(DType::u8, dims, bytes);
+    return commit::tensor_root(DType::kU8, dims, bytes);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ std::uint64_t flops_per_step(const Program& program) {
                                    : expansion.temps[id - first_temp].dims;
         };
         for (const Op& primitive : expansion.ops) {
-            const bool dot = primitive.code == Opcode::block_dot;
+            const bool dot = primitive.code == Opcode::kBlockDot;
             // Terms of a product: M * N * K, where K is split over the output's blocks.
             const Dims& out = dims(primitive.outputs[0]);
             const std::uint64_t units = dot ? saturating_multiply(element_count(out) / out.back(),
@@ -43,7 +43,7 @@ std::uint64_t flops_per_step(const Program& program) {
 
 std::uint64_t parameter_count(const Program& program) {
     std::uint64_t count = 0;
-    for (const SlotId id : program.slots_of(SlotKind::param))
+    for (const SlotId id : program.slots_of(SlotKind::kParam))
         count += element_count(program.slot(id).dims);
     return count;
 }
@@ -51,7 +51,8 @@ std::uint64_t parameter_count(const Program& program) {
 std::uint64_t state_bytes(const Program& program) {
     std::uint64_t bytes = 0;
     for (const Slot& slot : program.slots())
-        if (slot.kind == SlotKind::param || slot.kind == SlotKind::state) bytes += size_bytes(slot);
+        if (slot.kind == SlotKind::kParam || slot.kind == SlotKind::kState)
+            bytes += size_bytes(slot);
     return bytes;
 }
 

@@ -9,30 +9,30 @@ SlotId unary_derivative(Backward& back, const Op& op, SlotId dy) {
     const SlotId x = op.inputs[0], y = op.outputs[0];
     using enum Opcode;
     switch (op.code) {
-        case sqrt:
+        case kSqrt:
             return back.b.div(back.b.mul(dy, back.b.scalar(0.5F)), y);
-        case rsqrt: {
+        case kRsqrt: {
             const SlotId half = back.b.mul(y, back.b.scalar(-0.5F));
             const SlotId square = back.b.mul(y, y);
             return back.b.mul(dy, back.b.mul(half, square));
         }
-        case exp:
+        case kExp:
             return back.b.mul(dy, y);
-        case log:
+        case kLog:
             return back.b.div(dy, x);
-        case sigmoid: {
+        case kSigmoid: {
             const SlotId rest = back.b.sub(back.b.scalar(1.0F), y);
             return back.b.mul(dy, back.b.mul(y, rest));
         }
-        case silu: {
-            const SlotId s = back.b.unary(sigmoid, x);
+        case kSilu: {
+            const SlotId s = back.b.unary(kSigmoid, x);
             const SlotId one = back.b.scalar(1.0F);
             const SlotId slope = back.b.fma(x, back.b.sub(one, s), one);
             return back.b.mul(dy, back.b.mul(s, slope));
         }
-        case gelu: {
+        case kGelu: {
             const SlotId dx = back.like(x);
-            back.b.append({gelu_grad, {x, dy}, {dx}, {}});
+            back.b.append({kGeluGrad, {x, dy}, {dx}, {}});
             return dx;
         }
         default:
@@ -54,22 +54,22 @@ Status differentiate_elementwise(Backward& back, const Op& op, SlotId dy) {
     const SlotId a = op.inputs[0];
     using enum Opcode;
     switch (op.code) {
-        case add:
+        case kAdd:
             back.contribute(a, dy);
             back.contribute(op.inputs[1], dy);
             return {};
-        case sub:
+        case kSub:
             back.contribute(a, dy);
             if (back.needed(op.inputs[1]))
                 back.contribute(op.inputs[1], back.b.mul(dy, back.b.scalar(-1.0F)));
             return {};
-        case mul:
-        case fma:
+        case kMul:
+        case kFma:
             if (back.needed(a)) back.contribute(a, back.b.mul(dy, op.inputs[1]));
             if (back.needed(op.inputs[1])) back.contribute(op.inputs[1], back.b.mul(dy, a));
-            if (op.code == fma) back.contribute(op.inputs[2], dy);
+            if (op.code == kFma) back.contribute(op.inputs[2], dy);
             return {};
-        case div:
+        case kDiv:
             differentiate_div(back, op, dy);
             return {};
         default:
@@ -85,8 +85,8 @@ Status differentiate_elementwise(Backward& back, const Op& op, SlotId dy) {
 
 void differentiate_gather_rows(Backward& back, const Op& op, SlotId dy) {
     const SlotId table = op.inputs[0];
-    const SlotId d_table = back.b.temp(DType::f32, back.b.slot(table).dims);
-    back.b.append({Opcode::embedding_grad, {dy, op.inputs[1]}, {d_table}, {}});
+    const SlotId d_table = back.b.temp(DType::kF32, back.b.slot(table).dims);
+    back.b.append({Opcode::kEmbeddingGrad, {dy, op.inputs[1]}, {d_table}, {}});
     back.contribute(table, d_table);
 }
 
@@ -107,11 +107,11 @@ void differentiate_concat(Backward& back, const Op& op, SlotId dy) {
 }  // namespace
 
 Status differentiate_primitive(Backward& back, const Op& op, SlotId dy) {
-    if (op.code == Opcode::concat) {
+    if (op.code == Opcode::kConcat) {
         differentiate_concat(back, op, dy);
         return {};
     }
-    if (op.code != Opcode::gather_rows) return differentiate_elementwise(back, op, dy);
+    if (op.code != Opcode::kGatherRows) return differentiate_elementwise(back, op, dy);
     differentiate_gather_rows(back, op, dy);
     return {};
 }

@@ -38,8 +38,8 @@ class Slice {
     void find_dropouts() {
         std::vector<bool> mask(program_.slots().size());
         for (const Op& op : program_.ops()) {
-            if (op.code == Opcode::random_mask) mask[op.outputs[0]] = true;
-            if (op.code == Opcode::mul && mask[op.inputs[1]])
+            if (op.code == Opcode::kRandomMask) mask[op.outputs[0]] = true;
+            if (op.code == Opcode::kMul && mask[op.inputs[1]])
                 instead_[op.outputs[0]] = undropped(op.inputs[0]);
         }
     }
@@ -86,8 +86,9 @@ class Slice {
 
 Result<float> outer_constant(const Program& train, std::string_view name) {
     const SlotId id = train.find_slot(name);
-    const bool fits = id != kNoSlot && train.slot(id).kind == SlotKind::constant &&
-                      train.slot(id).dtype == DType::f32 && element_count(train.slot(id).dims) == 1;
+    const bool fits = id != kNoSlot && train.slot(id).kind == SlotKind::kConstant &&
+                      train.slot(id).dtype == DType::kF32 &&
+                      element_count(train.slot(id).dims) == 1;
     if (!fits)
         return fail(ErrorCode::kInvalidArgument,
                     "not a train program: no constant '" + std::string(name) + "'");
@@ -126,14 +127,14 @@ Result<Program> aggregate_program(const Program& train, std::uint32_t deltas) {
     const SlotId rate = b.constant(std::string(kOuterLearningRate), {1}, {rate_value});
     const SlotId mu = b.constant(std::string(kOuterMomentum), {1}, {momentum_value});
     const SlotId count = b.scalar(static_cast<float>(deltas));
-    for (const SlotId id : train.slots_of(SlotKind::param)) {
+    for (const SlotId id : train.slots_of(SlotKind::kParam)) {
         const Slot& param = train.slot(id);
         Dims stacked{deltas};
         stacked.insert(stacked.end(), param.dims.begin(), param.dims.end());
         const SlotId base = b.param(param.name, param.dims, param.init);
         const SlotId momentum = b.state(std::string(kMomentumPrefix) + param.name, param.dims,
-                                        {Init::Kind::constant, 0});
-        const SlotId delta = b.input(std::string(kDeltaPrefix) + param.name, DType::f32, stacked);
+                                        {Init::Kind::kConstant, 0});
+        const SlotId delta = b.input(std::string(kDeltaPrefix) + param.name, DType::kF32, stacked);
         const SlotId mean = b.div(b.column_sum(delta, param.dims), count);
         const SlotId momentum_next = b.fma(momentum, mu, mean);
         const SlotId direction = b.fma(momentum_next, mu, mean);

@@ -39,8 +39,8 @@ SlotId Expander::number(float value) {
 }
 
 SlotId Expander::number_bits(std::uint32_t bits) {
-    const SlotId out = temp(DType::f32, {1});
-    emit(Opcode::fill, {}, out, {bits});
+    const SlotId out = temp(DType::kF32, {1});
+    emit(Opcode::kFill, {}, out, {bits});
     return out;
 }
 
@@ -48,20 +48,20 @@ SlotId Expander::map(Opcode code, std::vector<SlotId> inputs, SlotId target) {
     const SlotId largest = *std::max_element(inputs.begin(), inputs.end(), [&](SlotId a, SlotId b) {
         return element_count(dims(a)) < element_count(dims(b));
     });
-    const SlotId out = target == kNoSlot ? temp(DType::f32, dims(largest)) : target;
+    const SlotId out = target == kNoSlot ? temp(DType::kF32, dims(largest)) : target;
     emit(code, std::move(inputs), out);
     return out;
 }
 
 SlotId Expander::map_to(Dims dims, Opcode code, std::vector<SlotId> inputs) {
-    return map(code, std::move(inputs), temp(DType::f32, std::move(dims)));
+    return map(code, std::move(inputs), temp(DType::kF32, std::move(dims)));
 }
 
 SlotId Expander::copy(SlotId x, const Layout& layout, SlotId target) {
     const SlotId out = target == kNoSlot ? temp(slot(x).dtype, layout.dims) : target;
     std::vector<std::uint64_t> attributes{layout.offset};
     attributes.insert(attributes.end(), layout.strides.begin(), layout.strides.end());
-    emit(Opcode::strided_copy, {x}, out, attributes);
+    emit(Opcode::kStridedCopy, {x}, out, attributes);
     return out;
 }
 
@@ -79,15 +79,15 @@ SlotId Expander::transpose(SlotId x) {
 }
 
 SlotId Expander::causal_fill(SlotId x, float value, SlotId target) {
-    const SlotId out = target == kNoSlot ? temp(DType::f32, dims(x)) : target;
-    emit(Opcode::causal_fill, {x}, out, {std::bit_cast<std::uint32_t>(value)});
+    const SlotId out = target == kNoSlot ? temp(DType::kF32, dims(x)) : target;
+    emit(Opcode::kCausalFill, {x}, out, {std::bit_cast<std::uint32_t>(value)});
     return out;
 }
 
 SlotId Expander::reduce(Opcode code, SlotId x, SlotId target) {
     do {
         const std::uint64_t blocks = block_count(dims(x).back());
-        const DType dtype = code == Opcode::block_sum ? DType::i64 : slot(x).dtype;
+        const DType dtype = code == Opcode::kBlockSum ? DType::kI64 : slot(x).dtype;
         const bool last = blocks == 1 && target != kNoSlot;
         const SlotId out = last ? target : temp(dtype, with_last(dims(x), blocks));
         emit(code, {x}, out);
@@ -97,21 +97,21 @@ SlotId Expander::reduce(Opcode code, SlotId x, SlotId target) {
 }
 
 SlotId Expander::exponents(SlotId x, int exponent) {
-    const SlotId out = temp(DType::i32, with_last(dims(x), block_count(dims(x).back())));
+    const SlotId out = temp(DType::kI32, with_last(dims(x), block_count(dims(x).back())));
     if (exponent == kMeasured)
-        emit(Opcode::block_exponent, {x}, out);
+        emit(Opcode::kBlockExponent, {x}, out);
     else
-        emit(Opcode::constant_exponent, {x}, out, {static_cast<std::uint64_t>(exponent)});
+        emit(Opcode::kConstantExponent, {x}, out, {static_cast<std::uint64_t>(exponent)});
     return out;
 }
 
 SlotId Expander::exact_sum(SlotId x, SlotId target, int exponent) {
-    const SlotId e = reduce(Opcode::block_max, exponents(x, exponent));
-    const SlotId q = temp(DType::i32, dims(x));
-    emit(Opcode::quantise_i32, {x, e}, q);
-    const SlotId sum = reduce(Opcode::block_sum, q);
-    const SlotId out = target == kNoSlot ? temp(DType::f32, with_last(dims(x), 1)) : target;
-    emit(Opcode::finish_sum, {sum, e}, out);
+    const SlotId e = reduce(Opcode::kBlockMax, exponents(x, exponent));
+    const SlotId q = temp(DType::kI32, dims(x));
+    emit(Opcode::kQuantiseI32, {x, e}, q);
+    const SlotId sum = reduce(Opcode::kBlockSum, q);
+    const SlotId out = target == kNoSlot ? temp(DType::kF32, with_last(dims(x), 1)) : target;
+    emit(Opcode::kFinishSum, {sum, e}, out);
     return out;
 }
 
@@ -123,21 +123,21 @@ SlotId Expander::column_sum(SlotId x, std::uint32_t columns, SlotId target) {
 
 SlotId Expander::product(SlotId a, SlotId b, bool numerators, SlotId target) {
     const SlotId a_blocks = exponents(a, numerators ? 0 : kMeasured);
-    const SlotId a_rows = reduce(Opcode::block_max, a_blocks);
+    const SlotId a_rows = reduce(Opcode::kBlockMax, a_blocks);
     const SlotId b_blocks = exponents(b, kMeasured);
-    const SlotId b_rows = reduce(Opcode::block_max, b_blocks);
-    const SlotId a_q = temp(DType::i16, dims(a)), b_q = temp(DType::i16, dims(b));
-    emit(Opcode::quantise_i16, {a, a_blocks}, a_q);
-    emit(Opcode::quantise_i16, {b, b_blocks}, b_q);
+    const SlotId b_rows = reduce(Opcode::kBlockMax, b_blocks);
+    const SlotId a_q = temp(DType::kI16, dims(a)), b_q = temp(DType::kI16, dims(b));
+    emit(Opcode::kQuantiseI16, {a, a_blocks}, a_q);
+    emit(Opcode::kQuantiseI16, {b, b_blocks}, b_q);
     Dims cell(dims(a).begin(), dims(a).end() - 1);
     cell.push_back(dims(b)[dims(b).size() - 2]);
     Dims blocks = cell;
     blocks.push_back(dims(a_blocks).back());
-    const SlotId dots = temp(DType::i64, blocks), terms = temp(DType::i64, blocks);
-    emit(Opcode::block_dot, {a_q, b_q}, dots);
-    emit(Opcode::rescale_dot, {dots, a_blocks, a_rows, b_blocks, b_rows}, terms);
-    const SlotId out = target == kNoSlot ? temp(DType::f32, cell) : target;
-    emit(Opcode::finish_product, {reduce(Opcode::block_sum, terms), a_rows, b_rows}, out);
+    const SlotId dots = temp(DType::kI64, blocks), terms = temp(DType::kI64, blocks);
+    emit(Opcode::kBlockDot, {a_q, b_q}, dots);
+    emit(Opcode::kRescaleDot, {dots, a_blocks, a_rows, b_blocks, b_rows}, terms);
+    const SlotId out = target == kNoSlot ? temp(DType::kF32, cell) : target;
+    emit(Opcode::kFinishProduct, {reduce(Opcode::kBlockSum, terms), a_rows, b_rows}, out);
     return out;
 }
 

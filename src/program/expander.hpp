@@ -33,11 +33,11 @@ class Expander {
     /// An elementwise primitive; a new temp has the dims of the input with most elements.
     SlotId map(Opcode code, std::vector<SlotId> inputs, SlotId target = kNoSlot);
     SlotId map_to(Dims dims, Opcode code, std::vector<SlotId> inputs);
-    SlotId add(SlotId a, SlotId b) { return map(Opcode::add, {a, b}); }
-    SlotId sub(SlotId a, SlotId b) { return map(Opcode::sub, {a, b}); }
-    SlotId mul(SlotId a, SlotId b) { return map(Opcode::mul, {a, b}); }
-    SlotId div(SlotId a, SlotId b) { return map(Opcode::div, {a, b}); }
-    SlotId fma(SlotId a, SlotId b, SlotId c) { return map(Opcode::fma, {a, b, c}); }
+    SlotId add(SlotId a, SlotId b) { return map(Opcode::kAdd, {a, b}); }
+    SlotId sub(SlotId a, SlotId b) { return map(Opcode::kSub, {a, b}); }
+    SlotId mul(SlotId a, SlotId b) { return map(Opcode::kMul, {a, b}); }
+    SlotId div(SlotId a, SlotId b) { return map(Opcode::kDiv, {a, b}); }
+    SlotId fma(SlotId a, SlotId b, SlotId c) { return map(Opcode::kFma, {a, b, c}); }
 
     /// Where out[i0, i1, ...] lies in the input, in elements.
     struct Layout {

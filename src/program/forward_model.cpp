@@ -9,9 +9,9 @@ namespace {
 /// Weight decay is for the weights of products alone.
 ParamGroup group_of(const Program& forward, SlotId slot) {
     for (const Op& op : forward.ops()) {
-        if (op.code == Opcode::gather_rows && op.inputs[0] == slot) return ParamGroup::embedding;
+        if (op.code == Opcode::kGatherRows && op.inputs[0] == slot) return ParamGroup::kEmbedding;
     }
-    return forward.slot(slot).dims.size() >= 2 ? ParamGroup::linear : ParamGroup::bias;
+    return forward.slot(slot).dims.size() >= 2 ? ParamGroup::kLinear : ParamGroup::kBias;
 }
 
 Status require(bool condition, const std::string& rule) {
@@ -22,21 +22,21 @@ Status require(bool condition, const std::string& rule) {
 }  // namespace
 
 Result<ModelConfig> imported_model(std::shared_ptr<const Program> forward) {
-    const std::vector<SlotId> inputs = forward->slots_of(SlotKind::input);
-    GYM_CHECK(require(inputs.size() == 1 && forward->slot(inputs[0]).dtype == DType::i32 &&
+    const std::vector<SlotId> inputs = forward->slots_of(SlotKind::kInput);
+    GYM_CHECK(require(inputs.size() == 1 && forward->slot(inputs[0]).dtype == DType::kI32 &&
                           forward->slot(inputs[0]).dims.size() == 2,
                       "must have one input, tokens (windows, context)"));
-    GYM_CHECK(require(forward->slots_of(SlotKind::state).empty() && forward->outputs().size() == 1,
+    GYM_CHECK(require(forward->slots_of(SlotKind::kState).empty() && forward->outputs().size() == 1,
                       "must be a forward pass with one output"));
     const Slot& tokens = forward->slot(inputs[0]);
     const Slot& logits = forward->slot(forward->outputs()[0].slot);
     const Dims wanted{tokens.dims[0] * tokens.dims[1], logits.dims.back()};
-    GYM_CHECK(require(logits.dtype == DType::f32 && logits.dims == wanted,
+    GYM_CHECK(require(logits.dtype == DType::kF32 && logits.dims == wanted,
                       "must return a score for every token of the vocabulary at every position, "
                       "not " +
                           to_string(logits.dims) + " for tokens " + to_string(tokens.dims)));
     ModelConfig config;
-    config.architecture = Architecture::imported;
+    config.architecture = Architecture::kImported;
     config.vocabulary = logits.dims.back();
     config.context = tokens.dims[1];
     config.forward = std::move(forward);
@@ -46,7 +46,7 @@ Result<ModelConfig> imported_model(std::shared_ptr<const Program> forward) {
 Status check_imported(const ModelConfig& config, std::uint32_t windows) {
     if (config.forward == nullptr)
         return fail(ErrorCode::kInvalidArgument, "no imported model is given");
-    const SlotId input = config.forward->slots_of(SlotKind::input).front();
+    const SlotId input = config.forward->slots_of(SlotKind::kInput).front();
     const std::uint32_t own = config.forward->slot(input).dims.front();
     return require(own == windows,
                    "takes " + std::to_string(own) +
@@ -60,13 +60,13 @@ SlotId write_forward(ModelWriter& w, SlotId tokens) {
     for (SlotId id = 0; id < ids.size(); ++id) {
         const Slot& slot = forward.slot(id);
         switch (slot.kind) {
-            case SlotKind::param:
+            case SlotKind::kParam:
                 ids[id] = w.param(slot.name, slot.dims, slot.init, group_of(forward, id));
                 break;
-            case SlotKind::constant:
+            case SlotKind::kConstant:
                 ids[id] = w.once(slot.name, [&] { return w.b.constant(slot); });
                 break;
-            case SlotKind::input:
+            case SlotKind::kInput:
                 ids[id] = tokens;
                 break;
             default:

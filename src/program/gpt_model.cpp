@@ -4,8 +4,8 @@ namespace gym::program {
 namespace {
 
 SlotId norm(ModelWriter& w, SlotId x, const std::string& name) {
-    const SlotId gamma = w.vector(name + ".gamma", w.config.width, 1.0F, ParamGroup::norm);
-    const SlotId beta = w.vector(name + ".beta", w.config.width, 0.0F, ParamGroup::norm);
+    const SlotId gamma = w.vector(name + ".gamma", w.config.width, 1.0F, ParamGroup::kNorm);
+    const SlotId beta = w.vector(name + ".beta", w.config.width, 0.0F, ParamGroup::kNorm);
     return w.b.layernorm(x, gamma, beta, static_cast<float>(w.config.layernorm_epsilon));
 }
 
@@ -19,7 +19,7 @@ SlotId block(ModelWriter& w, SlotId x, const std::string& name) {
     x = w.b.add(x, w.dropout(h));
     h = norm(w, x, name + ".norm2");
     h = w.linear(h, name + ".mlp.up", {hidden, width}, bias);
-    h = w.b.unary(Opcode::gelu, h);
+    h = w.b.unary(Opcode::kGelu, h);
     h = w.linear(h, name + ".mlp.down", {width, hidden}, bias, w.residual_scale());
     return w.b.add(x, w.dropout(h));
 }
@@ -29,9 +29,9 @@ SlotId block(ModelWriter& w, SlotId x, const std::string& name) {
 Body write_gpt(ModelWriter& w, SlotId tokens) {
     const ModelConfig& c = w.config;
     const SlotId table =
-        w.weight("token_embedding", {c.vocabulary, c.width}, 1.0, ParamGroup::embedding);
+        w.weight("token_embedding", {c.vocabulary, c.width}, 1.0, ParamGroup::kEmbedding);
     const SlotId positions =
-        w.weight("position_embedding", {c.context, c.width}, 1.0, ParamGroup::embedding);
+        w.weight("position_embedding", {c.context, c.width}, 1.0, ParamGroup::kEmbedding);
     SlotId x = w.dropout(w.b.add(w.b.gather_rows(table, tokens), positions));
     for (std::uint32_t layer = 0; layer < c.layers; ++layer)
         x = block(w, x, "blocks." + std::to_string(layer));

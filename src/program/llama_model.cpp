@@ -22,7 +22,7 @@ Rotary rotary(ModelWriter& w) {
 }
 
 SlotId norm(ModelWriter& w, SlotId x, const std::string& name) {
-    const SlotId gamma = w.vector(name + ".gamma", w.config.width, 1.0F, ParamGroup::norm);
+    const SlotId gamma = w.vector(name + ".gamma", w.config.width, 1.0F, ParamGroup::kNorm);
     return w.b.rmsnorm(x, gamma, static_cast<float>(w.config.layernorm_epsilon));
 }
 
@@ -52,7 +52,7 @@ Body write_llama(ModelWriter& w, SlotId tokens) {
     const ModelConfig& c = w.config;
     const Rotary tables = rotary(w);
     const SlotId table =
-        w.weight("token_embedding", {c.vocabulary, c.width}, 1.0, ParamGroup::embedding);
+        w.weight("token_embedding", {c.vocabulary, c.width}, 1.0, ParamGroup::kEmbedding);
     SlotId x = w.dropout(w.b.gather_rows(table, tokens));
     for (std::uint32_t layer = 0; layer < c.layers; ++layer) {
         const std::string name = "blocks." + std::to_string(layer);

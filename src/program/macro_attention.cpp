@@ -79,8 +79,8 @@ Scores scores(Expander& e, const Op& op, const Heads& heads, Row& row) {
     const SlotId q_scaled = e.mul(q, scale);
     const SlotId masked =
         e.causal_fill(e.product(q_scaled, k), -std::numeric_limits<float>::infinity());
-    if (row.max == kNoSlot) row.max = e.reduce(Opcode::block_max, masked, row.max_target);
-    const SlotId grown = e.map(Opcode::exp, {e.sub(masked, row.max)});
+    if (row.max == kNoSlot) row.max = e.reduce(Opcode::kBlockMax, masked, row.max_target);
+    const SlotId grown = e.map(Opcode::kExp, {e.sub(masked, row.max)});
     return {q_scaled, k, v, e.causal_fill(grown, 0.0F)};
 }
 
@@ -117,14 +117,14 @@ void expand_attention_grad(Expander& e, const Op& op) {
     const SlotId dk = e.product(d_scores_t, e.transpose(s.q_scaled));
     const SlotId numerators_t = e.transpose(s.numerators);
     const SlotId dv = e.product(numerators_t, e.transpose(g), true);
-    e.emit(Opcode::concat, {joined(e, dq, heads), joined(e, dk, heads), joined(e, dv, heads)},
+    e.emit(Opcode::kConcat, {joined(e, dq, heads), joined(e, dk, heads), joined(e, dv, heads)},
            op.outputs[0]);
 }
 
 void differentiate_attention(Backward& back, const Op& op, SlotId dy) {
     const SlotId qkv = op.inputs[0];
-    const SlotId dqkv = back.b.temp(DType::f32, back.b.slot(qkv).dims);
-    back.b.append({Opcode::attention_grad,
+    const SlotId dqkv = back.b.temp(DType::kF32, back.b.slot(qkv).dims);
+    back.b.append({Opcode::kAttentionGrad,
                    {qkv, op.outputs[0], op.outputs[1], op.outputs[2], dy},
                    {dqkv},
                    op.attributes});
@@ -133,9 +133,9 @@ void differentiate_attention(Backward& back, const Op& op, SlotId dy) {
 
 }  // namespace
 
-const Macro kAttention{Opcode::attention, [](Check& c) { check_attention(c, false); },
+const Macro kAttention{Opcode::kAttention, [](Check& c) { check_attention(c, false); },
                        expand_attention, differentiate_attention};
-const Macro kAttentionGrad{Opcode::attention_grad, [](Check& c) { check_attention(c, true); },
+const Macro kAttentionGrad{Opcode::kAttentionGrad, [](Check& c) { check_attention(c, true); },
                            expand_attention_grad};
 
 }  // namespace gym::program

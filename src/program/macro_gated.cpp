@@ -18,31 +18,31 @@ void check_swiglu_grad(Check& c) {
 }
 
 void expand_swiglu(Expander& e, const Op& op) {
-    e.map(Opcode::mul, {e.map(Opcode::silu, {op.inputs[0]}), op.inputs[1]}, op.outputs[0]);
+    e.map(Opcode::kMul, {e.map(Opcode::kSilu, {op.inputs[0]}), op.inputs[1]}, op.outputs[0]);
 }
 
 void expand_swiglu_grad(Expander& e, const Op& op) {
     const SlotId gate = op.inputs[0], up = op.inputs[1], dy = op.inputs[2];
     const SlotId one = e.number(1.0F);
-    const SlotId s = e.map(Opcode::sigmoid, {gate});
+    const SlotId s = e.map(Opcode::kSigmoid, {gate});
     const SlotId u = e.fma(gate, e.sub(one, s), one);
     const SlotId arriving = e.mul(dy, up);
-    e.map(Opcode::mul, {arriving, e.mul(s, u)}, op.outputs[0]);
-    e.map(Opcode::mul, {dy, e.map(Opcode::silu, {gate})}, op.outputs[1]);
+    e.map(Opcode::kMul, {arriving, e.mul(s, u)}, op.outputs[0]);
+    e.map(Opcode::kMul, {dy, e.map(Opcode::kSilu, {gate})}, op.outputs[1]);
 }
 
 void differentiate_swiglu(Backward& back, const Op& op, SlotId dy) {
     const SlotId gate = op.inputs[0], up = op.inputs[1];
     const SlotId d_gate = back.like(gate);
     const SlotId d_up = back.like(up);
-    back.b.append({Opcode::swiglu_grad, {gate, up, dy}, {d_gate, d_up}, {}});
+    back.b.append({Opcode::kSwigluGrad, {gate, up, dy}, {d_gate, d_up}, {}});
     back.contribute(gate, d_gate);
     back.contribute(up, d_up);
 }
 
 }  // namespace
 
-const Macro kSwiglu{Opcode::swiglu, check_swiglu, expand_swiglu, differentiate_swiglu};
-const Macro kSwigluGrad{Opcode::swiglu_grad, check_swiglu_grad, expand_swiglu_grad};
+const Macro kSwiglu{Opcode::kSwiglu, check_swiglu, expand_swiglu, differentiate_swiglu};
+const Macro kSwigluGrad{Opcode::kSwigluGrad, check_swiglu_grad, expand_swiglu_grad};
 
 }  // namespace gym::program

@@ -38,8 +38,8 @@ void expand_rope(Expander& e, const Op& op) {
     const bool inverse = op.attributes[1] == 1;
     const SlotId y1 = inverse ? e.add(first_cos, second_sin) : e.sub(first_cos, second_sin);
     const SlotId y2 = inverse ? e.sub(second_cos, first_sin) : e.add(second_cos, first_sin);
-    const SlotId both = e.temp(DType::f32, {batch, heads, context, size});
-    e.emit(Opcode::concat, {y1, y2}, both);
+    const SlotId both = e.temp(DType::kF32, {batch, heads, context, size});
+    e.emit(Opcode::kConcat, {y1, y2}, both);
     const std::uint64_t head = std::uint64_t{context} * size;
     const SlotId by_token =
         e.copy(both, {{batch, context, heads, size}, 0, {heads * head, size, head, 1}});
@@ -47,13 +47,13 @@ void expand_rope(Expander& e, const Op& op) {
     const SlotId front = e.copy(by_token, {{dims[0], rotated}, 0, {rotated, 1}}, all ? y : kNoSlot);
     if (all) return;
     const SlotId rest = e.copy(x, {{dims[0], dims[1] - rotated}, rotated, {columns, 1}});
-    e.emit(Opcode::concat, {front, rest}, y);
+    e.emit(Opcode::kConcat, {front, rest}, y);
 }
 
 /// Rotations are orthogonal: the gradient is turned back.
 void differentiate_rope(Backward& back, const Op& op, SlotId dy) {
     const SlotId dx = back.like(op.inputs[0]);
-    back.b.append({Opcode::rope,
+    back.b.append({Opcode::kRope,
                    {dy, op.inputs[1], op.inputs[2]},
                    {dx},
                    {op.attributes[0], op.attributes[1] ^ 1}});
@@ -111,7 +111,7 @@ void expand_repeat_heads(Expander& e, const Op& op) {
     };
     const SlotId k = repeated(g.q_columns());
     const SlotId v = repeated(g.q_columns() + g.kv_columns());
-    e.emit(Opcode::concat, {q, k, v}, op.outputs[0]);
+    e.emit(Opcode::kConcat, {q, k, v}, op.outputs[0]);
 }
 
 void expand_repeat_heads_grad(Expander& e, const Op& op) {
@@ -129,21 +129,21 @@ void expand_repeat_heads_grad(Expander& e, const Op& op) {
     };
     const SlotId dk = summed(g.q_columns());
     const SlotId dv = summed(2 * g.q_columns());
-    e.emit(Opcode::concat, {dq, dk, dv}, op.outputs[0]);
+    e.emit(Opcode::kConcat, {dq, dk, dv}, op.outputs[0]);
 }
 
 void differentiate_repeat_heads(Backward& back, const Op& op, SlotId dy) {
     const SlotId dx = back.like(op.inputs[0]);
-    back.b.append({Opcode::repeat_heads_grad, {dy}, {dx}, op.attributes});
+    back.b.append({Opcode::kRepeatHeadsGrad, {dy}, {dx}, op.attributes});
     back.contribute(op.inputs[0], dx);
 }
 
 }  // namespace
 
-const Macro kRope{Opcode::rope, check_rope, expand_rope, differentiate_rope};
-const Macro kRepeatHeads{Opcode::repeat_heads, [](Check& c) { check_repeat_heads(c, false); },
+const Macro kRope{Opcode::kRope, check_rope, expand_rope, differentiate_rope};
+const Macro kRepeatHeads{Opcode::kRepeatHeads, [](Check& c) { check_repeat_heads(c, false); },
                          expand_repeat_heads, differentiate_repeat_heads};
-const Macro kRepeatHeadsGrad{Opcode::repeat_heads_grad,
+const Macro kRepeatHeadsGrad{Opcode::kRepeatHeadsGrad,
                              [](Check& c) { check_repeat_heads(c, true); },
                              expand_repeat_heads_grad};
 

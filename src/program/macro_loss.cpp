@@ -4,7 +4,7 @@ namespace gym::program {
 namespace {
 
 void check_cross_entropy(Check& c, bool gradient) {
-    c.dtype(c.in(0), DType::f32, "logits");
+    c.dtype(c.in(0), DType::kF32, "logits");
     c.rank(c.in(0), 2, "logits");
     if (!c.ok()) return;
     c.indices(c.in(1), c.in(0).dims[0]);
@@ -13,18 +13,18 @@ void check_cross_entropy(Check& c, bool gradient) {
     const Slot& l = gradient ? c.in(3) : c.out(2);
     const Slot& loss = gradient ? c.in(4) : c.out(0);
     for (const Slot* slot : {&m, &l, &loss})
-        c.dtype(*slot, DType::f32, "m, l and the loss");
+        c.dtype(*slot, DType::kF32, "m, l and the loss");
     c.dims(m, column, "m");
     c.dims(l, column, "l");
     c.dims(loss, {1}, gradient ? "dloss" : "loss");
     if (!gradient) return;
-    c.dtype(c.out(), DType::f32, "dlogits");
+    c.dtype(c.out(), DType::kF32, "dlogits");
     c.dims(c.out(), c.in(0).dims, "dlogits");
 }
 
 void check_embedding_grad(Check& c) {
-    c.dtype(c.in(0), DType::f32, "dy");
-    c.dtype(c.out(), DType::f32, "output");
+    c.dtype(c.in(0), DType::kF32, "dy");
+    c.dtype(c.out(), DType::kF32, "output");
     c.rank(c.in(0), 2, "dy");
     c.rank(c.out(), 2, "output");
     if (!c.ok()) return;
@@ -44,33 +44,33 @@ void check_adamw(Check& c) {
 
 /// exp(logits - m).
 SlotId numerators(Expander& e, SlotId logits, SlotId m) {
-    return e.map(Opcode::exp, {e.sub(logits, m)});
+    return e.map(Opcode::kExp, {e.sub(logits, m)});
 }
 
 void expand_cross_entropy(Expander& e, const Op& op) {
     const SlotId logits = op.inputs[0], targets = op.inputs[1];
     const SlotId loss = op.outputs[0], m = op.outputs[1], l = op.outputs[2];
     const std::uint32_t rows = e.dims(logits)[0];
-    e.reduce(Opcode::block_max, logits, m);
+    e.reduce(Opcode::kBlockMax, logits, m);
     e.exact_sum(numerators(e, logits, m), l, 1);
-    const SlotId picked = e.temp(DType::f32, {rows, 1});
-    e.emit(Opcode::pick, {logits, targets}, picked);
-    const SlotId log_sum = e.map(Opcode::log, {l});
+    const SlotId picked = e.temp(DType::kF32, {rows, 1});
+    e.emit(Opcode::kPick, {logits, targets}, picked);
+    const SlotId log_sum = e.map(Opcode::kLog, {l});
     const SlotId shifted = e.sub(picked, m);
-    const SlotId each = e.map_to({rows}, Opcode::sub, {log_sum, shifted});
+    const SlotId each = e.map_to({rows}, Opcode::kSub, {log_sum, shifted});
     const SlotId total = e.exact_sum(each);
-    e.map(Opcode::div, {total, e.number(static_cast<float>(rows))}, loss);
+    e.map(Opcode::kDiv, {total, e.number(static_cast<float>(rows))}, loss);
 }
 
 void expand_cross_entropy_grad(Expander& e, const Op& op) {
     const SlotId logits = op.inputs[0], targets = op.inputs[1], m = op.inputs[2], l = op.inputs[3],
                  d_loss = op.inputs[4];
     const SlotId probabilities = e.div(numerators(e, logits, m), l);
-    const SlotId wanted = e.temp(DType::f32, e.dims(logits));
-    e.emit(Opcode::one_hot, {targets}, wanted);
+    const SlotId wanted = e.temp(DType::kF32, e.dims(logits));
+    e.emit(Opcode::kOneHot, {targets}, wanted);
     const SlotId difference = e.sub(probabilities, wanted);
     const SlotId rows = e.number(static_cast<float>(e.dims(logits)[0]));
-    e.map(Opcode::mul, {difference, e.div(d_loss, rows)}, op.outputs[0]);
+    e.map(Opcode::kMul, {difference, e.div(d_loss, rows)}, op.outputs[0]);
 }
 
 void expand_embedding_grad(Expander& e, const Op& op) {
@@ -79,14 +79,14 @@ void expand_embedding_grad(Expander& e, const Op& op) {
     const std::uint32_t columns = e.dims(x)[0];
     const std::uint32_t rows = e.dims(x)[1];
     const auto blocks = static_cast<std::uint32_t>((rows + kBlockElements - 1) / kBlockElements);
-    const SlotId block_exponents = e.temp(DType::i32, {columns, blocks});
-    e.emit(Opcode::block_exponent, {x}, block_exponents);
-    const SlotId exponents = e.reduce(Opcode::block_max, block_exponents);
-    const SlotId q = e.temp(DType::i32, e.dims(x));
-    e.emit(Opcode::quantise_i32, {x, exponents}, q);
-    const SlotId sums = e.temp(DType::i64, {e.dims(table)[0], columns, blocks});
-    e.emit(Opcode::select_sum, {q, indices}, sums);
-    e.emit(Opcode::finish_sum, {e.reduce(Opcode::block_sum, sums), exponents}, table);
+    const SlotId block_exponents = e.temp(DType::kI32, {columns, blocks});
+    e.emit(Opcode::kBlockExponent, {x}, block_exponents);
+    const SlotId exponents = e.reduce(Opcode::kBlockMax, block_exponents);
+    const SlotId q = e.temp(DType::kI32, e.dims(x));
+    e.emit(Opcode::kQuantiseI32, {x, exponents}, q);
+    const SlotId sums = e.temp(DType::kI64, {e.dims(table)[0], columns, blocks});
+    e.emit(Opcode::kSelectSum, {q, indices}, sums);
+    e.emit(Opcode::kFinishSum, {e.reduce(Opcode::kBlockSum, sums), exponents}, table);
 }
 
 /// The new values of p, m and v; `targets` may name slots to write them to.
@@ -107,14 +107,14 @@ Moments adamw_step(Expander& e, const Op& op, Moments targets) {
     const SlotId epsilon = attribute(4);
     const SlotId weight_decay = attribute(5);
     const SlotId h = e.mul(g, clip);
-    const SlotId m_new = e.map(Opcode::fma, {m, beta1, e.mul(h, one_minus_beta1)}, targets.m);
+    const SlotId m_new = e.map(Opcode::kFma, {m, beta1, e.mul(h, one_minus_beta1)}, targets.m);
     const SlotId squared = e.mul(e.mul(h, h), one_minus_beta2);
-    const SlotId v_new = e.map(Opcode::fma, {v, beta2, squared}, targets.v);
-    const SlotId root = e.map(Opcode::sqrt, {e.mul(v_new, r2)});
+    const SlotId v_new = e.map(Opcode::kFma, {v, beta2, squared}, targets.v);
+    const SlotId root = e.map(Opcode::kSqrt, {e.mul(v_new, r2)});
     const SlotId divisor = e.add(root, epsilon);
     const SlotId u = e.div(e.mul(m_new, r1), divisor);
     const SlotId step = e.mul(lr, e.fma(p, weight_decay, u));
-    return {e.map(Opcode::sub, {p, step}, targets.p), m_new, v_new};
+    return {e.map(Opcode::kSub, {p, step}, targets.p), m_new, v_new};
 }
 
 void expand_adamw(Expander& e, const Op& op) {
@@ -129,15 +129,15 @@ void check_adamw_guarded(Check& c) {
 void expand_adamw_guarded(Expander& e, const Op& op) {
     const Moments next = adamw_step(e, op, {});
     const SlotId keep = op.inputs[8];
-    e.map(Opcode::select, {keep, next.p, op.inputs[0]}, op.outputs[0]);
-    e.map(Opcode::select, {keep, next.m, op.inputs[1]}, op.outputs[1]);
-    e.map(Opcode::select, {keep, next.v, op.inputs[2]}, op.outputs[2]);
+    e.map(Opcode::kSelect, {keep, next.p, op.inputs[0]}, op.outputs[0]);
+    e.map(Opcode::kSelect, {keep, next.m, op.inputs[1]}, op.outputs[1]);
+    e.map(Opcode::kSelect, {keep, next.v, op.inputs[2]}, op.outputs[2]);
 }
 
 void differentiate_cross_entropy(Backward& back, const Op& op, SlotId dy) {
     const SlotId logits = op.inputs[0];
-    const SlotId dlogits = back.b.temp(DType::f32, back.b.slot(logits).dims);
-    back.b.append({Opcode::cross_entropy_grad,
+    const SlotId dlogits = back.b.temp(DType::kF32, back.b.slot(logits).dims);
+    back.b.append({Opcode::kCrossEntropyGrad,
                    {logits, op.inputs[1], op.outputs[1], op.outputs[2], dy},
                    {dlogits},
                    {}});
@@ -146,13 +146,13 @@ void differentiate_cross_entropy(Backward& back, const Op& op, SlotId dy) {
 
 }  // namespace
 
-const Macro kCrossEntropy{Opcode::cross_entropy, [](Check& c) { check_cross_entropy(c, false); },
+const Macro kCrossEntropy{Opcode::kCrossEntropy, [](Check& c) { check_cross_entropy(c, false); },
                           expand_cross_entropy, differentiate_cross_entropy};
-const Macro kCrossEntropyGrad{Opcode::cross_entropy_grad,
+const Macro kCrossEntropyGrad{Opcode::kCrossEntropyGrad,
                               [](Check& c) { check_cross_entropy(c, true); },
                               expand_cross_entropy_grad};
-const Macro kEmbeddingGrad{Opcode::embedding_grad, check_embedding_grad, expand_embedding_grad};
-const Macro kAdamw{Opcode::adamw, check_adamw, expand_adamw};
-const Macro kAdamwGuarded{Opcode::adamw_guarded, check_adamw_guarded, expand_adamw_guarded};
+const Macro kEmbeddingGrad{Opcode::kEmbeddingGrad, check_embedding_grad, expand_embedding_grad};
+const Macro kAdamw{Opcode::kAdamw, check_adamw, expand_adamw};
+const Macro kAdamwGuarded{Opcode::kAdamwGuarded, check_adamw_guarded, expand_adamw_guarded};
 
 }  // namespace gym::program

@@ -30,12 +30,12 @@ void expand_layernorm(Expander& e, const Op& op) {
     const SlotId x = op.inputs[0], gamma = op.inputs[1], beta = op.inputs[2];
     const SlotId y = op.outputs[0], mean = op.outputs[1], rstd = op.outputs[2];
     const SlotId width = e.number(static_cast<float>(e.dims(x)[1]));
-    e.map(Opcode::div, {e.exact_sum(x), width}, mean);
+    e.map(Opcode::kDiv, {e.exact_sum(x), width}, mean);
     const SlotId centred = e.sub(x, mean);
     const SlotId variance = e.div(e.exact_sum(e.mul(centred, centred)), width);
     const SlotId epsilon = e.number_bits(static_cast<std::uint32_t>(op.attributes[0]));
-    e.map(Opcode::rsqrt, {e.add(variance, epsilon)}, rstd);
-    e.map(Opcode::fma, {e.mul(centred, rstd), gamma, beta}, y);
+    e.map(Opcode::kRsqrt, {e.add(variance, epsilon)}, rstd);
+    e.map(Opcode::kFma, {e.mul(centred, rstd), gamma, beta}, y);
 }
 
 void expand_layernorm_grad(Expander& e, const Op& op) {
@@ -50,7 +50,7 @@ void expand_layernorm_grad(Expander& e, const Op& op) {
     const SlotId b = e.div(e.exact_sum(e.mul(g, n)), width);
     const SlotId centred = e.sub(g, a);
     const SlotId inner = e.sub(centred, e.mul(n, b));
-    e.map(Opcode::mul, {inner, rstd}, dx);
+    e.map(Opcode::kMul, {inner, rstd}, dx);
     e.column_sum(e.mul(dy, n), columns, dgamma);
     e.column_sum(dy, columns, dbeta);
 }
@@ -62,18 +62,18 @@ void expand_gelu_grad(Expander& e, const Op& op) {
     const SlotId c2 = e.number_bits(0x3E5B33B6);  // 3 c1
     const SlotId one = e.number(1.0F);
     const SlotId x2 = e.mul(x, x);
-    const SlotId s = e.map(Opcode::sigmoid, {e.mul(x, e.fma(x2, c1, c0))});
+    const SlotId s = e.map(Opcode::kSigmoid, {e.mul(x, e.fma(x2, c1, c0))});
     const SlotId slope = e.mul(x, e.fma(x2, c2, c0));
     const SlotId u = e.fma(slope, e.sub(one, s), one);
-    e.map(Opcode::mul, {dy, e.mul(s, u)}, op.outputs[0]);
+    e.map(Opcode::kMul, {dy, e.mul(s, u)}, op.outputs[0]);
 }
 
 void differentiate_layernorm(Backward& back, const Op& op, SlotId dy) {
     const SlotId x = op.inputs[0], gamma = op.inputs[1], beta = op.inputs[2];
-    const SlotId dx = back.b.temp(DType::f32, back.b.slot(x).dims);
-    const SlotId dgamma = back.b.temp(DType::f32, back.b.slot(gamma).dims);
-    const SlotId dbeta = back.b.temp(DType::f32, back.b.slot(beta).dims);
-    back.b.append({Opcode::layernorm_grad,
+    const SlotId dx = back.b.temp(DType::kF32, back.b.slot(x).dims);
+    const SlotId dgamma = back.b.temp(DType::kF32, back.b.slot(gamma).dims);
+    const SlotId dbeta = back.b.temp(DType::kF32, back.b.slot(beta).dims);
+    back.b.append({Opcode::kLayernormGrad,
                    {x, gamma, op.outputs[1], op.outputs[2], dy},
                    {dx, dgamma, dbeta},
                    {}});
@@ -84,10 +84,10 @@ void differentiate_layernorm(Backward& back, const Op& op, SlotId dy) {
 
 }  // namespace
 
-const Macro kLayernorm{Opcode::layernorm, [](Check& c) { check_layernorm(c, false); },
+const Macro kLayernorm{Opcode::kLayernorm, [](Check& c) { check_layernorm(c, false); },
                        expand_layernorm, differentiate_layernorm};
-const Macro kLayernormGrad{Opcode::layernorm_grad, [](Check& c) { check_layernorm(c, true); },
+const Macro kLayernormGrad{Opcode::kLayernormGrad, [](Check& c) { check_layernorm(c, true); },
                            expand_layernorm_grad};
-const Macro kGeluGrad{Opcode::gelu_grad, check_gelu_grad, expand_gelu_grad};
+const Macro kGeluGrad{Opcode::kGeluGrad, check_gelu_grad, expand_gelu_grad};
 
 }  // namespace gym::program

@@ -30,8 +30,8 @@ void expand_rmsnorm(Expander& e, const Op& op) {
     const SlotId width = e.number(static_cast<float>(e.dims(x)[1]));
     const SlotId mean_square = e.div(e.exact_sum(e.mul(x, x)), width);
     const SlotId epsilon = e.number_bits(static_cast<std::uint32_t>(op.attributes[0]));
-    e.map(Opcode::rsqrt, {e.add(mean_square, epsilon)}, rstd);
-    e.map(Opcode::mul, {e.mul(x, rstd), gamma}, y);
+    e.map(Opcode::kRsqrt, {e.add(mean_square, epsilon)}, rstd);
+    e.map(Opcode::kMul, {e.mul(x, rstd), gamma}, y);
 }
 
 void expand_rmsnorm_grad(Expander& e, const Op& op) {
@@ -41,7 +41,7 @@ void expand_rmsnorm_grad(Expander& e, const Op& op) {
     const SlotId n = e.mul(x, rstd);
     const SlotId g = e.mul(dy, gamma);
     const SlotId b = e.div(e.exact_sum(e.mul(g, n)), width);
-    e.map(Opcode::mul, {e.sub(g, e.mul(n, b)), rstd}, op.outputs[0]);
+    e.map(Opcode::kMul, {e.sub(g, e.mul(n, b)), rstd}, op.outputs[0]);
     e.column_sum(e.mul(dy, n), columns, op.outputs[1]);
 }
 
@@ -49,14 +49,14 @@ void differentiate_rmsnorm(Backward& back, const Op& op, SlotId dy) {
     const SlotId x = op.inputs[0], gamma = op.inputs[1];
     const SlotId dx = back.like(x);
     const SlotId dgamma = back.like(gamma);
-    back.b.append({Opcode::rmsnorm_grad, {x, gamma, op.outputs[1], dy}, {dx, dgamma}, {}});
+    back.b.append({Opcode::kRmsnormGrad, {x, gamma, op.outputs[1], dy}, {dx, dgamma}, {}});
     back.contribute(x, dx);
     back.contribute(gamma, dgamma);
 }
 
 }  // namespace
 
-const Macro kRmsnorm{Opcode::rmsnorm, check_rmsnorm, expand_rmsnorm, differentiate_rmsnorm};
-const Macro kRmsnormGrad{Opcode::rmsnorm_grad, check_rmsnorm_grad, expand_rmsnorm_grad};
+const Macro kRmsnorm{Opcode::kRmsnorm, check_rmsnorm, expand_rmsnorm, differentiate_rmsnorm};
+const Macro kRmsnormGrad{Opcode::kRmsnormGrad, check_rmsnorm_grad, expand_rmsnorm_grad};
 
 }  // namespace gym::program

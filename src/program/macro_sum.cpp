@@ -46,7 +46,7 @@ void expand_column_sum(Expander& e, const Op& op) {
 void expand_sum_squares(Expander& e, const Op& op) {
     const SlotId x = op.inputs[0];
     const auto count = static_cast<std::uint32_t>(element_count(e.dims(x)));
-    e.exact_sum(e.map_to({count}, Opcode::mul, {x, x}), op.outputs[0]);
+    e.exact_sum(e.map_to({count}, Opcode::kMul, {x, x}), op.outputs[0]);
 }
 
 void expand_matmul(Expander& e, const Op& op) {
@@ -68,8 +68,8 @@ void expand_sum_tensors(Expander& e, const Op& op) {
     columns.reserve(op.inputs.size());
     for (const SlotId x : op.inputs)
         columns.push_back(e.copy(x, {{count, 1}, 0, {1, 0}}));
-    const SlotId rows = e.temp(DType::f32, {count, static_cast<std::uint32_t>(op.inputs.size())});
-    e.emit(Opcode::concat, columns, rows);
+    const SlotId rows = e.temp(DType::kF32, {count, static_cast<std::uint32_t>(op.inputs.size())});
+    e.emit(Opcode::kConcat, columns, rows);
     e.exact_sum(rows, op.outputs[0]);
 }
 
@@ -95,11 +95,11 @@ void differentiate_matmul(Backward& back, const Op& op, SlotId dy) {
 
 }  // namespace
 
-const Macro kRowSum{Opcode::row_sum, check_row_sum, expand_row_sum, differentiate_sum};
-const Macro kColumnSum{Opcode::column_sum, check_column_sum, expand_column_sum, differentiate_sum};
-const Macro kSumTensors{Opcode::sum_tensors, check_sum_tensors, expand_sum_tensors,
+const Macro kRowSum{Opcode::kRowSum, check_row_sum, expand_row_sum, differentiate_sum};
+const Macro kColumnSum{Opcode::kColumnSum, check_column_sum, expand_column_sum, differentiate_sum};
+const Macro kSumTensors{Opcode::kSumTensors, check_sum_tensors, expand_sum_tensors,
                         differentiate_sum_tensors};
-const Macro kSumSquares{Opcode::sum_squares, check_sum_squares, expand_sum_squares};
-const Macro kMatmul{Opcode::matmul, check_matmul, expand_matmul, differentiate_matmul};
+const Macro kSumSquares{Opcode::kSumSquares, check_sum_squares, expand_sum_squares};
+const Macro kMatmul{Opcode::kMatmul, check_matmul, expand_matmul, differentiate_matmul};
 
 }  // namespace gym::program

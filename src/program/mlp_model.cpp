@@ -25,7 +25,7 @@ Body write_mlp(ModelWriter& w, SlotId tokens) {
     std::uint32_t inputs = c.context;
     for (std::uint32_t layer = 0; layer < c.layers; ++layer) {
         x = w.linear(x, "layers." + std::to_string(layer), {c.width, inputs}, true);
-        x = w.b.unary(Opcode::gelu, x);
+        x = w.b.unary(Opcode::kGelu, x);
         inputs = c.width;
     }
     return {x, kNoSlot};

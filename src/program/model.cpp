@@ -42,7 +42,7 @@ Status check_decoder(const ModelConfig& c) {
     GYM_CHECK(require(c.layernorm_epsilon > 0 && c.layernorm_epsilon <= 1,
                       "layernorm_epsilon must be above 0 and at most 1"));
     GYM_CHECK(require(c.dropout >= 0 && c.dropout <= 0.9, "dropout must be 0 to 0.9"));
-    if (c.architecture == Architecture::llama) return check_llama(c);
+    if (c.architecture == Architecture::kLlama) return check_llama(c);
     return check_between("mlp_ratio", c.mlp_ratio, 1, kMlpRatioMax);
 }
 
@@ -67,8 +67,8 @@ SlotId last_positions(ModelWriter& w, SlotId x, std::uint32_t windows) {
 
 SlotId logits_of(ModelWriter& w, const Body& body, std::uint32_t windows) {
     const ModelConfig& c = w.config;
-    if (c.architecture == Architecture::imported) return body.rows;
-    if (c.architecture == Architecture::mlp) {
+    if (c.architecture == Architecture::kImported) return body.rows;
+    if (c.architecture == Architecture::kMlp) {
         const std::uint32_t inputs = w.b.slot(body.rows).dims[1];
         return w.linear(body.rows, "head", {c.classes, inputs}, true);
     }
@@ -85,8 +85,8 @@ SlotId logits_of(ModelWriter& w, const Body& body, std::uint32_t windows) {
 }  // namespace
 
 Status check_model(const ModelConfig& config) {
-    if (config.architecture == Architecture::imported) return {};  // check_imported() is asked
-    const bool mlp = config.architecture == Architecture::mlp;
+    if (config.architecture == Architecture::kImported) return {};  // check_imported() is asked
+    const bool mlp = config.architecture == Architecture::kMlp;
     GYM_CHECK(check_between(mlp ? "levels" : "vocabulary", config.vocabulary, 2, kVocabularyMax));
     GYM_CHECK(check_between(mlp ? "features" : "context", config.context, 1, kContextMax));
     GYM_CHECK(check_between("layers", config.layers, mlp ? 0 : 1, kLayersMax));
@@ -107,7 +107,7 @@ Status check_windows(const ModelConfig& config, std::uint32_t windows) {
 }
 
 SlotId batch_input(Builder& builder, const ModelConfig& config, std::uint32_t windows) {
-    return builder.input(std::string(kBatchInput), DType::i32, {windows, config.context + 1});
+    return builder.input(std::string(kBatchInput), DType::kI32, {windows, config.context + 1});
 }
 
 Model write_model(Builder& builder, const ModelConfig& config, SlotId batch, Pass pass) {
@@ -125,16 +125,16 @@ Model write_model(Builder& builder, const ModelConfig& config, SlotId batch, Pas
     }
     Body body;
     switch (config.architecture) {
-        case Architecture::gpt:
+        case Architecture::kGpt:
             body = write_gpt(writer, tokens);
             break;
-        case Architecture::llama:
+        case Architecture::kLlama:
             body = write_llama(writer, tokens);
             break;
-        case Architecture::mlp:
+        case Architecture::kMlp:
             body = write_mlp(writer, tokens);
             break;
-        case Architecture::imported:
+        case Architecture::kImported:
             body.rows = write_forward(writer, tokens);
             break;
     }

@@ -9,12 +9,12 @@
 namespace gym::program {
 
 /// Weight decay is chosen by group.
-enum class ParamGroup : std::uint8_t { linear, embedding, norm, bias };
+enum class ParamGroup : std::uint8_t { kLinear, kEmbedding, kNorm, kBias };
 
 struct ModelParam {
     SlotId slot = kNoSlot;
     std::string name;
-    ParamGroup group = ParamGroup::linear;
+    ParamGroup group = ParamGroup::kLinear;
 };
 
 /// A model's forward pass, written into a builder.

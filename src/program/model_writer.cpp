@@ -16,27 +16,27 @@ SlotId ModelWriter::param(const std::string& name, const Dims& dims, Init init, 
 SlotId ModelWriter::weight(const std::string& name, const Dims& dims, double scale,
                            ParamGroup group) {
     const auto deviation = static_cast<float>(config.init_std * scale);
-    return param(name, dims, {Init::Kind::normal, std::bit_cast<std::uint32_t>(deviation)}, group);
+    return param(name, dims, {Init::Kind::kNormal, std::bit_cast<std::uint32_t>(deviation)}, group);
 }
 
 SlotId ModelWriter::vector(const std::string& name, std::uint32_t size, float value,
                            ParamGroup group) {
-    return param(name, {size}, {Init::Kind::constant, std::bit_cast<std::uint32_t>(value)}, group);
+    return param(name, {size}, {Init::Kind::kConstant, std::bit_cast<std::uint32_t>(value)}, group);
 }
 
 SlotId ModelWriter::linear(SlotId x, const std::string& name, const Dims& dims, bool bias,
                            double scale) {
     const SlotId y = b.matmul(x, weight(name + ".weight", dims, scale));
     if (!bias) return y;
-    return b.add(y, vector(name + ".bias", dims[0], 0.0F, ParamGroup::bias));
+    return b.add(y, vector(name + ".bias", dims[0], 0.0F, ParamGroup::kBias));
 }
 
 SlotId ModelWriter::dropout(SlotId x) {
     if (pass_.random == kNoSlot || config.dropout == 0) return x;
     const auto threshold = static_cast<std::uint64_t>(config.dropout * 0x1p32);
     const auto kept = static_cast<float>(1.0 / (1.0 - config.dropout));
-    const SlotId mask = b.temp(DType::f32, b.slot(x).dims);
-    b.append({Opcode::random_mask,
+    const SlotId mask = b.temp(DType::kF32, b.slot(x).dims);
+    b.append({Opcode::kRandomMask,
               {pass_.random},
               {mask},
               {kRandomOpDropoutFirst + pass_.dropouts_before++, threshold,

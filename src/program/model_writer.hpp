@@ -15,7 +15,7 @@ class ModelWriter {
     SlotId param(const std::string& name, const Dims& dims, Init init, ParamGroup group);
     /// Drawn at random with deviation init_std * scale.
     SlotId weight(const std::string& name, const Dims& dims, double scale = 1.0,
-                  ParamGroup group = ParamGroup::linear);
+                  ParamGroup group = ParamGroup::kLinear);
     /// Every element begins at `value`.
     SlotId vector(const std::string& name, std::uint32_t size, float value, ParamGroup group);
     /// x weight^T [+ bias].

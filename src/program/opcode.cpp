@@ -10,28 +10,29 @@ namespace {
 
 using enum AttributeKind;
 
-constexpr std::array<AttributeInfo, 1> kValue{{{"value", f32_bits}}};
-constexpr std::array<AttributeInfo, 6> kStrides{{{"offset", integer},
-                                                 {"stride0", integer},
-                                                 {"stride1", integer},
-                                                 {"stride2", integer},
-                                                 {"stride3", integer},
-                                                 {"stride4", integer}}};
-constexpr std::array<AttributeInfo, 1> kExponent{{{"exponent", integer}}};
-constexpr std::array<AttributeInfo, 2> kTransposes{{{"transpose_a", flag}, {"transpose_b", flag}}};
-constexpr std::array<AttributeInfo, 1> kEpsilon{{{"epsilon", f32_bits}}};
+constexpr std::array<AttributeInfo, 1> kValue{{{"value", kF32Bits}}};
+constexpr std::array<AttributeInfo, 6> kStrides{{{"offset", kInteger},
+                                                 {"stride0", kInteger},
+                                                 {"stride1", kInteger},
+                                                 {"stride2", kInteger},
+                                                 {"stride3", kInteger},
+                                                 {"stride4", kInteger}}};
+constexpr std::array<AttributeInfo, 1> kExponent{{{"exponent", kInteger}}};
+constexpr std::array<AttributeInfo, 2> kTransposes{
+    {{"transpose_a", kFlag}, {"transpose_b", kFlag}}};
+constexpr std::array<AttributeInfo, 1> kEpsilon{{{"epsilon", kF32Bits}}};
 constexpr std::array<AttributeInfo, 3> kHeads{
-    {{"context", integer}, {"heads", integer}, {"scale", f32_bits}}};
+    {{"context", kInteger}, {"heads", kInteger}, {"scale", kF32Bits}}};
 constexpr std::array<AttributeInfo, 3> kMask{
-    {{"op", integer}, {"threshold", integer}, {"value", f32_bits}}};
-constexpr std::array<AttributeInfo, 2> kRotation{{{"heads", integer}, {"inverse", flag}}};
-constexpr std::array<AttributeInfo, 2> kGroups{{{"heads", integer}, {"kv_heads", integer}}};
-constexpr std::array<AttributeInfo, 6> kAdamw{{{"beta1", f32_bits},
-                                               {"one_minus_beta1", f32_bits},
-                                               {"beta2", f32_bits},
-                                               {"one_minus_beta2", f32_bits},
-                                               {"epsilon", f32_bits},
-                                               {"weight_decay", f32_bits}}};
+    {{"op", kInteger}, {"threshold", kInteger}, {"value", kF32Bits}}};
+constexpr std::array<AttributeInfo, 2> kRotation{{{"heads", kInteger}, {"inverse", kFlag}}};
+constexpr std::array<AttributeInfo, 2> kGroups{{{"heads", kInteger}, {"kv_heads", kInteger}}};
+constexpr std::array<AttributeInfo, 6> kAdamwAttributes{{{"beta1", kF32Bits},
+                                                         {"one_minus_beta1", kF32Bits},
+                                                         {"beta2", kF32Bits},
+                                                         {"one_minus_beta2", kF32Bits},
+                                                         {"epsilon", kF32Bits},
+                                                         {"weight_decay", kF32Bits}}};
 
 struct Arity {
     std::uint8_t inputs_min;
@@ -59,62 +60,62 @@ constexpr Reach kBlock2{1024, 3};
 using enum Opcode;
 
 constexpr std::array kTable{
-    primitive(fill, "fill", {0, 0}, {0, 0}, 0, kValue),
-    primitive(add, "add", {2, 2}, kOne, 1),
-    primitive(sub, "sub", {2, 2}, kOne, 1),
-    primitive(mul, "mul", {2, 2}, kOne, 1),
-    primitive(div, "div", {2, 2}, kOne, 1),
-    primitive(min, "min", {2, 2}, kOne, 1),
-    primitive(fma, "fma", {3, 3}, kOne, 2),
-    primitive(sqrt, "sqrt", {1, 1}, kOne, 1),
-    primitive(rsqrt, "rsqrt", {1, 1}, kOne, 1),
-    primitive(exp, "exp", {1, 1}, kOne, 1),
-    primitive(log, "log", {1, 1}, kOne, 1),
-    primitive(sigmoid, "sigmoid", {1, 1}, kOne, 1),
-    primitive(gelu, "gelu", {1, 1}, kOne, 1),
-    primitive(silu, "silu", {1, 1}, kOne, 1),
-    primitive(less_equal, "less_equal", {2, 2}, kOne, 1),
-    primitive(select, "select", {3, 3}, kOne),
-    primitive(strided_copy, "strided_copy", {1, 1}, kOne, 0, kStrides),
-    primitive(concat, "concat", {1, kOpInputsMax}, kOne),
-    primitive(gather_rows, "gather_rows", {2, 2}, kOne),
-    primitive(pick, "pick", {2, 2}, kOne),
-    primitive(one_hot, "one_hot", {1, 1}, kOne),
-    primitive(causal_fill, "causal_fill", {1, 1}, kOne, 0, kValue),
-    primitive(random_mask, "random_mask", {1, 1}, {kRandomWords, 1}, 0, kMask),
-    primitive(block_max, "block_max", {1, 1}, kBlock4),
-    primitive(block_exponent, "block_exponent", {1, 1}, kBlock4),
-    primitive(constant_exponent, "constant_exponent", {1, 1}, kBlock4, 0, kExponent),
-    primitive(quantise_i32, "quantise_i32", {2, 2}, kOne, 1),
-    primitive(quantise_i16, "quantise_i16", {2, 2}, kOne),
-    primitive(block_sum, "block_sum", {1, 1}, kBlock8),
-    primitive(select_sum, "select_sum", {2, 2}, kBlock4),
-    primitive(finish_sum, "finish_sum", {2, 2}, kOne),
-    primitive(block_dot, "block_dot", {2, 2}, kBlock2, 2),
-    primitive(rescale_dot, "rescale_dot", {5, 5}, kOne),
-    primitive(finish_product, "finish_product", {3, 3}, kOne),
-    macro(row_sum, "row_sum", 1, 1),
-    macro(column_sum, "column_sum", 1, 1),
-    macro(sum_squares, "sum_squares", 1, 1),
-    macro(matmul, "matmul", 2, 1, kTransposes),
-    macro(layernorm, "layernorm", 3, 3, kEpsilon),
-    macro(layernorm_grad, "layernorm_grad", 5, 3),
-    macro(gelu_grad, "gelu_grad", 2, 1),
-    macro(attention, "attention", 1, 3, kHeads),
-    macro(attention_grad, "attention_grad", 5, 1, kHeads),
-    macro(cross_entropy, "cross_entropy", 2, 3),
-    macro(cross_entropy_grad, "cross_entropy_grad", 5, 1),
-    macro(embedding_grad, "embedding_grad", 2, 1),
-    macro(adamw, "adamw", 8, 3, kAdamw),
-    macro(rmsnorm, "rmsnorm", 2, 2, kEpsilon),
-    macro(rmsnorm_grad, "rmsnorm_grad", 4, 2),
-    macro(rope, "rope", 3, 1, kRotation),
-    macro(repeat_heads, "repeat_heads", 1, 1, kGroups),
-    macro(repeat_heads_grad, "repeat_heads_grad", 1, 1, kGroups),
-    macro(swiglu, "swiglu", 2, 1),
-    macro(swiglu_grad, "swiglu_grad", 3, 2),
-    OpcodeInfo{sum_tensors, "sum_tensors", true, 2, kOpInputsMax, 1, 0, {}, {}},
-    macro(adamw_guarded, "adamw_guarded", 9, 3, kAdamw),
+    primitive(kFill, "fill", {0, 0}, {0, 0}, 0, kValue),
+    primitive(kAdd, "add", {2, 2}, kOne, 1),
+    primitive(kSub, "sub", {2, 2}, kOne, 1),
+    primitive(kMul, "mul", {2, 2}, kOne, 1),
+    primitive(kDiv, "div", {2, 2}, kOne, 1),
+    primitive(kMin, "min", {2, 2}, kOne, 1),
+    primitive(kFma, "fma", {3, 3}, kOne, 2),
+    primitive(kSqrt, "sqrt", {1, 1}, kOne, 1),
+    primitive(kRsqrt, "rsqrt", {1, 1}, kOne, 1),
+    primitive(kExp, "exp", {1, 1}, kOne, 1),
+    primitive(kLog, "log", {1, 1}, kOne, 1),
+    primitive(kSigmoid, "sigmoid", {1, 1}, kOne, 1),
+    primitive(kGelu, "gelu", {1, 1}, kOne, 1),
+    primitive(kSilu, "silu", {1, 1}, kOne, 1),
+    primitive(kLessEqual, "less_equal", {2, 2}, kOne, 1),
+    primitive(kSelect, "select", {3, 3}, kOne),
+    primitive(kStridedCopy, "strided_copy", {1, 1}, kOne, 0, kStrides),
+    primitive(kConcat, "concat", {1, kOpInputsMax}, kOne),
+    primitive(kGatherRows, "gather_rows", {2, 2}, kOne),
+    primitive(kPick, "pick", {2, 2}, kOne),
+    primitive(kOneHot, "one_hot", {1, 1}, kOne),
+    primitive(kCausalFill, "causal_fill", {1, 1}, kOne, 0, kValue),
+    primitive(kRandomMask, "random_mask", {1, 1}, {kRandomWords, 1}, 0, kMask),
+    primitive(kBlockMax, "block_max", {1, 1}, kBlock4),
+    primitive(kBlockExponent, "block_exponent", {1, 1}, kBlock4),
+    primitive(kConstantExponent, "constant_exponent", {1, 1}, kBlock4, 0, kExponent),
+    primitive(kQuantiseI32, "quantise_i32", {2, 2}, kOne, 1),
+    primitive(kQuantiseI16, "quantise_i16", {2, 2}, kOne),
+    primitive(kBlockSum, "block_sum", {1, 1}, kBlock8),
+    primitive(kSelectSum, "select_sum", {2, 2}, kBlock4),
+    primitive(kFinishSum, "finish_sum", {2, 2}, kOne),
+    primitive(kBlockDot, "block_dot", {2, 2}, kBlock2, 2),
+    primitive(kRescaleDot, "rescale_dot", {5, 5}, kOne),
+    primitive(kFinishProduct, "finish_product", {3, 3}, kOne),
+    macro(kRowSum, "row_sum", 1, 1),
+    macro(kColumnSum, "column_sum", 1, 1),
+    macro(kSumSquares, "sum_squares", 1, 1),
+    macro(kMatmul, "matmul", 2, 1, kTransposes),
+    macro(kLayernorm, "layernorm", 3, 3, kEpsilon),
+    macro(kLayernormGrad, "layernorm_grad", 5, 3),
+    macro(kGeluGrad, "gelu_grad", 2, 1),
+    macro(kAttention, "attention", 1, 3, kHeads),
+    macro(kAttentionGrad, "attention_grad", 5, 1, kHeads),
+    macro(kCrossEntropy, "cross_entropy", 2, 3),
+    macro(kCrossEntropyGrad, "cross_entropy_grad", 5, 1),
+    macro(kEmbeddingGrad, "embedding_grad", 2, 1),
+    macro(kAdamw, "adamw", 8, 3, kAdamwAttributes),
+    macro(kRmsnorm, "rmsnorm", 2, 2, kEpsilon),
+    macro(kRmsnormGrad, "rmsnorm_grad", 4, 2),
+    macro(kRope, "rope", 3, 1, kRotation),
+    macro(kRepeatHeads, "repeat_heads", 1, 1, kGroups),
+    macro(kRepeatHeadsGrad, "repeat_heads_grad", 1, 1, kGroups),
+    macro(kSwiglu, "swiglu", 2, 1),
+    macro(kSwigluGrad, "swiglu_grad", 3, 2),
+    OpcodeInfo{kSumTensors, "sum_tensors", true, 2, kOpInputsMax, 1, 0, {}, {}},
+    macro(kAdamwGuarded, "adamw_guarded", 9, 3, kAdamwAttributes),
 };
 
 constexpr bool table_is_sound() {

@@ -34,7 +34,7 @@ Result<Program> Program::create(ProgramParts parts) {
 
 SlotId Program::find_slot(std::string_view name) const noexcept {
     const auto found = std::find_if(slots().begin(), slots().end(), [&](const Slot& slot) {
-        return slot.kind != SlotKind::temp && slot.name == name;
+        return slot.kind != SlotKind::kTemp && slot.name == name;
     });
     return found == slots().end() ? kNoSlot : static_cast<SlotId>(found - slots().begin());
 }

@@ -105,41 +105,41 @@ ElementRange depends_on(std::span<const Slot> slots, const Op& op, std::size_t o
     };
     using enum Opcode;
     switch (op.code) {
-        case strided_copy:
+        case kStridedCopy:
             return strided(result, op, out);
-        case concat:
+        case kConcat:
             return part_of_concat(slots, op, operand, out);
-        case gather_rows: {
+        case kGatherRows: {
             const std::uint64_t width = result.dims[1], row = out / width;
             if (operand == 1) return {row, 1};
             return {index(row, x.dims[0]) * width + out % width, 1};
         }
-        case pick:
+        case kPick:
             if (operand == 1) return {out, 1};
             return {out * x.dims[1] + index(out, x.dims[1]), 1};
-        case one_hot:
+        case kOneHot:
             return {out / result.dims[1], 1};
-        case causal_fill:
+        case kCausalFill:
             return {out, 1};
-        case random_mask:
+        case kRandomMask:
             return {0, kRandomWords};
-        case block_max:
-        case block_exponent:
-        case constant_exponent:
-        case block_sum:
+        case kBlockMax:
+        case kBlockExponent:
+        case kConstantExponent:
+        case kBlockSum:
             return block_of(x.dims.back(), out);
-        case quantise_i32:
-        case quantise_i16:
+        case kQuantiseI32:
+        case kQuantiseI16:
             return operand == 0 ? ElementRange{out, 1} : quantise_exponent(first, x, out);
-        case select_sum:
+        case kSelectSum:
             return select_sum_part(first, operand, out);
-        case finish_sum:
+        case kFinishSum:
             return {out % element_count(x.dims), 1};
-        case block_dot:
+        case kBlockDot:
             return block_dot_part(first, slots[op.inputs[1]], operand, out);
-        case rescale_dot:
+        case kRescaleDot:
             return operand == 0 ? ElementRange{out, 1} : rescale_exponent(slots, op, operand, out);
-        case finish_product:
+        case kFinishProduct:
             return operand == 0 ? ElementRange{out, 1} : finish_exponent(slots, op, operand, out);
         default: {  // elementwise
             const auto rule = broadcast(x.dims, result.dims);

@@ -19,11 +19,11 @@ namespace {
 /// Of the way from the minimum up to the peak, `turn` of 0 to 1 into the schedule.
 double factor_at(Schedule schedule, double turn) {
     switch (schedule) {
-        case Schedule::cosine:
+        case Schedule::kCosine:
             return 0.5 * (1.0 + cosine_of_half_turns(turn));
-        case Schedule::linear:
+        case Schedule::kLinear:
             return 1.0 - turn;
-        case Schedule::constant:
+        case Schedule::kConstant:
             return 1.0;
     }
     return 1.0;

@@ -99,11 +99,11 @@ Status read_model(YamlMap& map, ModelConfig& model) {
         GYM_TRY(architecture, map.choice("architecture", {"gpt2", "llama", "mlp"}));
     }
     if (architecture == "llama") {
-        model.architecture = Architecture::llama;
+        model.architecture = Architecture::kLlama;
         return read_llama(Keys(map), model);
     }
     if (architecture == "mlp") {
-        model.architecture = Architecture::mlp;
+        model.architecture = Architecture::kMlp;
         return read_mlp(Keys(map), model);
     }
     return read_gpt(Keys(map), model);
@@ -120,9 +120,9 @@ Status read_guard(YamlMap& map, GuardConfig& guard) {
 Status read_optimizer(YamlMap& map, OptimizerConfig& optimizer) {
     if (map.has("schedule")) {
         GYM_TRY(const std::string name, map.choice("schedule", {"cosine", "linear", "constant"}));
-        optimizer.schedule = name == "cosine"   ? Schedule::cosine
-                             : name == "linear" ? Schedule::linear
-                                                : Schedule::constant;
+        optimizer.schedule = name == "cosine"   ? Schedule::kCosine
+                             : name == "linear" ? Schedule::kLinear
+                                                : Schedule::kConstant;
     }
     if (map.has("guard")) {
         GYM_TRY(YamlMap guard, map.map("guard"));

@@ -91,9 +91,9 @@ class TrainWriter {
     Status write_passes() {
         const std::uint32_t parts = config_.micro_batches;
         const SlotId batch = batch_input(b_, config_.model, config_.batch);
-        const SlotId random = config_.model.dropout == 0
-                                  ? kNoSlot
-                                  : b_.input(std::string(kRandomInput), DType::i32, {kRandomWords});
+        const SlotId random = config_.model.dropout == 0 ? kNoSlot
+                                                         : b_.input(std::string(kRandomInput),
+                                                                    DType::kI32, {kRandomWords});
         for (std::uint32_t part = 0; part < parts; ++part) {
             model_ = write_model(b_, config_.model, windows_of(batch, part),
                                  {model_.params, random, model_.dropouts});
@@ -142,16 +142,16 @@ class TrainWriter {
     SlotId guard(SlotId loss, SlotId norm) {
         const GuardConfig& g = config_.optimizer.guard;
         const auto less_equal = [&](SlotId a, SlotId bound) {
-            return b_.elementwise(Opcode::less_equal, {a, bound});
+            return b_.elementwise(Opcode::kLessEqual, {a, bound});
         };
         const auto select = [&](SlotId c, SlotId yes, SlotId no) {
-            return b_.elementwise(Opcode::select, {c, yes, no});
+            return b_.elementwise(Opcode::kSelect, {c, yes, no});
         };
         const SlotId largest = b_.scalar(std::numeric_limits<float>::max());
         const SlotId norm_finite = less_equal(norm, largest);
         const SlotId finite = b_.mul(less_equal(loss, largest), norm_finite);
         if (g.loss_factor == 0) return finite;
-        const Init zero{Init::Kind::constant, 0};
+        const Init zero{Init::Kind::kConstant, 0};
         const SlotId mean = b_.state("guard.loss_mean", {1}, zero);
         const SlotId seen = b_.state("guard.loss_seen", {1}, zero);
         const SlotId limit = b_.mul(mean, b_.scalar(static_cast<float>(g.loss_factor)));
@@ -182,11 +182,11 @@ class TrainWriter {
             }
             squares = std::move(joined);
         }
-        return b_.unary(Opcode::sqrt, b_.row_sum(squares.front()));
+        return b_.unary(Opcode::kSqrt, b_.row_sum(squares.front()));
     }
 
     SlotId learning_rate() {
-        const SlotId clock = b_.input(std::string(kClockInput), DType::i32, {2});
+        const SlotId clock = b_.input(std::string(kClockInput), DType::kI32, {2});
         const std::vector<float> schedule = learning_rate_table(config_.optimizer);
         const std::vector<float> warmup = warmup_table(config_.optimizer.inner_warmup_steps);
         const SlotId schedule_table =
@@ -200,23 +200,23 @@ class TrainWriter {
 
     /// beta^t carried in the state, and 1 / (1 - beta^t).
     SlotId bias_correction(const std::string& name, const Decay& decay) {
-        const SlotId power = b_.state(name, {1}, {Init::Kind::constant, 0x3F800000});
+        const SlotId power = b_.state(name, {1}, {Init::Kind::kConstant, 0x3F800000});
         const SlotId next = b_.mul(power, b_.scalar(decay.beta));
-        b_.set_next(power,
-                    keep_ == kNoSlot ? next : b_.elementwise(Opcode::select, {keep_, next, power}));
+        b_.set_next(
+            power, keep_ == kNoSlot ? next : b_.elementwise(Opcode::kSelect, {keep_, next, power}));
         const SlotId one = b_.scalar(1.0F);
         return b_.div(one, b_.sub(one, next));
     }
 
     [[nodiscard]] bool decays(ParamGroup group) const {
         switch (group) {
-            case ParamGroup::linear:
+            case ParamGroup::kLinear:
                 return true;
-            case ParamGroup::embedding:
+            case ParamGroup::kEmbedding:
                 return config_.optimizer.decay_embeddings;
-            case ParamGroup::norm:
+            case ParamGroup::kNorm:
                 return config_.optimizer.decay_norms;
-            case ParamGroup::bias:
+            case ParamGroup::kBias:
                 return config_.optimizer.decay_biases;
         }
         return false;
@@ -229,22 +229,22 @@ class TrainWriter {
         for (std::size_t i = 0; i < grads.size(); ++i) {
             const ModelParam& param = model_.params[i];
             const Dims dims = b_.slot(param.slot).dims;
-            const Init zero{Init::Kind::constant, 0};
+            const Init zero{Init::Kind::kConstant, 0};
             const SlotId m = b_.state("m." + param.name, dims, zero);
             const SlotId v = b_.state("v." + param.name, dims, zero);
-            const SlotId next_p = b_.temp(DType::f32, dims);
-            const SlotId next_m = b_.temp(DType::f32, dims);
-            const SlotId next_v = b_.temp(DType::f32, dims);
+            const SlotId next_p = b_.temp(DType::kF32, dims);
+            const SlotId next_m = b_.temp(DType::kF32, dims);
+            const SlotId next_v = b_.temp(DType::kF32, dims);
             const float weight_decay =
                 decays(param.group) ? static_cast<float>(o.weight_decay) : 0.0F;
-            Op step{Opcode::adamw,
+            Op step{Opcode::kAdamw,
                     {param.slot, m, v, grads[i], rate, clip, r1, r2},
                     {next_p, next_m, next_v},
                     {f32_bits(beta1_.beta), f32_bits(beta1_.rest), f32_bits(beta2_.beta),
                      f32_bits(beta2_.rest), f32_bits(static_cast<float>(o.epsilon)),
                      f32_bits(weight_decay)}};
             if (keep_ != kNoSlot) {
-                step.code = Opcode::adamw_guarded;
+                step.code = Opcode::kAdamwGuarded;
                 step.inputs.push_back(keep_);
             }
             b_.append(std::move(step));
@@ -275,7 +275,7 @@ Result<Program> train_program(const TrainConfig& config) {
                           config.batch % config.micro_batches == 0,
                       "micro_batches must be 1 to 12 and divide batch"));
     GYM_CHECK(check_windows(config.model, config.batch));
-    if (config.model.architecture == Architecture::imported)
+    if (config.model.architecture == Architecture::kImported)
         GYM_CHECK(check_imported(config.model, config.batch / config.micro_batches));
     return TrainWriter(config).write();
 }

@@ -36,7 +36,7 @@ Status check_dims(const Dims& dims) {
 
 /// Which NaN a constant holds must not be the compiler's choice.
 bool has_foreign_nan(const Slot& slot) {
-    if (slot.dtype != DType::f32) return false;
+    if (slot.dtype != DType::kF32) return false;
     for (std::size_t at = 0; at + 4 <= slot.value.size(); at += 4) {
         std::uint32_t bits = 0;
         std::memcpy(&bits, slot.value.data() + at, sizeof bits);
@@ -46,28 +46,28 @@ bool has_foreign_nan(const Slot& slot) {
 }
 
 Status check_kind(const Slot& slot) {
-    const bool carried = slot.kind == SlotKind::param || slot.kind == SlotKind::state;
-    if (slot.kind < SlotKind::param || slot.kind > SlotKind::temp)
+    const bool carried = slot.kind == SlotKind::kParam || slot.kind == SlotKind::kState;
+    if (slot.kind < SlotKind::kParam || slot.kind > SlotKind::kTemp)
         return fail(ErrorCode::kInvalidArgument, "unknown kind");
-    if (slot.kind == SlotKind::temp ? !slot.name.empty() : !name_is_legal(slot.name))
+    if (slot.kind == SlotKind::kTemp ? !slot.name.empty() : !name_is_legal(slot.name))
         return fail(ErrorCode::kInvalidArgument,
                     "temps have no name, all others 1 to 48 characters of a-z 0-9 _ .");
-    if (slot.kind == SlotKind::param && slot.dtype != DType::f32)
+    if (slot.kind == SlotKind::kParam && slot.dtype != DType::kF32)
         return fail(ErrorCode::kInvalidArgument, "a param must be f32");
     if (carried != (slot.next != kNoSlot))
         return fail(ErrorCode::kInvalidArgument,
                     "params and states have a next value, others none");
-    if (carried != (slot.init.kind != Init::Kind::none))
+    if (carried != (slot.init.kind != Init::Kind::kNone))
         return fail(ErrorCode::kInvalidArgument,
                     "params and states begin somewhere, others do not");
-    if (slot.init.kind > Init::Kind::normal)
+    if (slot.init.kind > Init::Kind::kNormal)
         return fail(ErrorCode::kInvalidArgument, "unknown kind of initial value");
-    if (slot.init.kind == Init::Kind::normal && slot.kind != SlotKind::param)
+    if (slot.init.kind == Init::Kind::kNormal && slot.kind != SlotKind::kParam)
         return fail(ErrorCode::kInvalidArgument, "only params begin at random");
-    if (slot.init.kind == Init::Kind::none && slot.init.bits != 0)
+    if (slot.init.kind == Init::Kind::kNone && slot.init.bits != 0)
         return fail(ErrorCode::kInvalidArgument, "initial bits without an initial value");
-    if (slot.kind == SlotKind::constant ? slot.value.size() != size_bytes(slot)
-                                        : !slot.value.empty())
+    if (slot.kind == SlotKind::kConstant ? slot.value.size() != size_bytes(slot)
+                                         : !slot.value.empty())
         return fail(ErrorCode::kShapeMismatch, "constants hold exactly their bytes, others none");
     if (has_foreign_nan(slot))
         return fail(ErrorCode::kInvalidArgument, "a constant holds a NaN other than 0x7FC00000");
@@ -77,7 +77,7 @@ Status check_kind(const Slot& slot) {
 Status check_next(const std::vector<Slot>& slots, SlotId id) {
     const Slot& slot = slots[id];
     if (slot.next == kNoSlot || slot.next == id) return {};
-    if (slot.next >= slots.size() || slots[slot.next].kind != SlotKind::temp)
+    if (slot.next >= slots.size() || slots[slot.next].kind != SlotKind::kTemp)
         return fail(ErrorCode::kInvalidArgument, "its next value is neither itself nor a temp");
     if (slots[slot.next].dtype != slot.dtype || slots[slot.next].dims != slot.dims)
         return fail(ErrorCode::kShapeMismatch, "its next value has another dtype or shape");
@@ -133,7 +133,7 @@ Status check_ops(const ProgramParts& parts) {
     if (parts.ops.size() > kOpsMax) return fail(ErrorCode::kOutOfRange, "too many ops");
     std::vector<bool> written(slots.size());
     for (std::size_t i = 0; i < slots.size(); ++i)
-        written[i] = slots[i].kind != SlotKind::temp;
+        written[i] = slots[i].kind != SlotKind::kTemp;
     for (std::size_t i = 0; i < parts.ops.size(); ++i) {
         const Op& op = parts.ops[i];
         std::string title = "op " + std::to_string(i);
@@ -145,11 +145,11 @@ Status check_ops(const ProgramParts& parts) {
                 return fail(ErrorCode::kInvalidArgument, title + ": slot " + std::to_string(id) +
                                                              " is read before it is written");
         for (const SlotId id : op.outputs) {
-            if (slots[id].kind != SlotKind::temp || written[id])
+            if (slots[id].kind != SlotKind::kTemp || written[id])
                 return fail(
                     ErrorCode::kInvalidArgument,
                     title + ": writes slot " + std::to_string(id) + ", which is " +
-                        (slots[id].kind == SlotKind::temp ? "written twice" : "not a temp"));
+                        (slots[id].kind == SlotKind::kTemp ? "written twice" : "not a temp"));
             written[id] = true;
         }
         Status status = check_op(slots, op);
@@ -187,9 +187,9 @@ Status check_attributes(const Op& op) {
             continue;
         }
         const std::string name(schema[i].name);
-        if (schema[i].kind == AttributeKind::flag && value > 1)
+        if (schema[i].kind == AttributeKind::kFlag && value > 1)
             return fail(ErrorCode::kInvalidArgument, name + " must be 0 or 1");
-        if (schema[i].kind != AttributeKind::f32_bits) continue;
+        if (schema[i].kind != AttributeKind::kF32Bits) continue;
         if (value > 0xFFFFFFFFU || (value & 0x7FFFFFFFU) > 0x7F800000U)
             return fail(ErrorCode::kInvalidArgument, name + " must be the bits of an f32, not NaN");
     }

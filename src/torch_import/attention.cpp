@@ -123,16 +123,16 @@ Tensor end_attention(Symbols& symbols, const Tensor& scores, const Tensor& v) {
 
 std::optional<Tensor> with_scores(Symbols& symbols, program::Opcode code, const Tensor& a,
                                   const Tensor& b) {
-    if (code != program::Opcode::div && symbols.scores_of(b) != nullptr &&
+    if (code != program::Opcode::kDiv && symbols.scores_of(b) != nullptr &&
         symbols.scores_of(a) == nullptr)
         return with_scores(symbols, code, b, a);
     if (symbols.scores_of(a) == nullptr || Symbols::is_symbolic(b)) return std::nullopt;
-    if (code == program::Opcode::add && b.numel() > 1) return add_to_scores(symbols, a, b);
+    if (code == program::Opcode::kAdd && b.numel() > 1) return add_to_scores(symbols, a, b);
     const bool factor =
-        (code == program::Opcode::mul || code == program::Opcode::div) && b.numel() == 1;
+        (code == program::Opcode::kMul || code == program::Opcode::kDiv) && b.numel() == 1;
     if (!factor) return std::nullopt;
     const double value = b.to(at::kDouble).item<double>();
-    return scale_scores(symbols, a, code == program::Opcode::mul ? value : 1 / value);
+    return scale_scores(symbols, a, code == program::Opcode::kMul ? value : 1 / value);
 }
 
 c10::IValue scores_masked_fill(Symbols& symbols, const std::vector<c10::IValue>& a) {

@@ -66,7 +66,7 @@ Translator binary_op(Opcode code) {
     return [code](Symbols& symbols, const Arguments& a) -> IValue {
         Tensor right = tensor_of(a[1]);
         if (a.size() > 2 && a[2].isScalar() && a[2].toScalar().toDouble() != 1)
-            right = binary(symbols, Opcode::mul, right, tensor_of(a[2]));  // alpha
+            right = binary(symbols, Opcode::kMul, right, tensor_of(a[2]));  // alpha
         TORCH_CHECK(a.size() <= 2 || a[2].isScalar() || a[2].isNone(), "a rounding mode");
         if (const auto scores = with_scores(symbols, code, tensor_of(a[0]), right)) return *scores;
         return binary(symbols, code, tensor_of(a[0]), right);
@@ -81,19 +81,19 @@ Translator unary_op(Opcode code) {
 
 IValue reversed_sub(Symbols& symbols, const Arguments& a) {
     TORCH_CHECK(a[2].toScalar().toDouble() == 1, "rsub with an alpha other than 1");
-    return binary(symbols, Opcode::sub, tensor_of(a[1]), a[0].toTensor());
+    return binary(symbols, Opcode::kSub, tensor_of(a[1]), a[0].toTensor());
 }
 
 IValue neg(Symbols& symbols, const Arguments& a) {
-    return binary(symbols, Opcode::mul, a[0].toTensor(), number(-1));
+    return binary(symbols, Opcode::kMul, a[0].toTensor(), number(-1));
 }
 
 IValue pow(Symbols& symbols, const Arguments& a) {
     const Tensor x = a[0].toTensor();
     TORCH_CHECK(a[1].isScalar(), "pow with an exponent that is a tensor");
     const double exponent = a[1].toScalar().toDouble();
-    if (exponent == 2) return binary(symbols, Opcode::mul, x, x);
-    if (exponent == 0.5) return unary(symbols, Opcode::sqrt, x);
+    if (exponent == 2) return binary(symbols, Opcode::kMul, x, x);
+    if (exponent == 0.5) return unary(symbols, Opcode::kSqrt, x);
     TORCH_CHECK(false, "pow with exponent ", exponent, "; programs have 2 and 0.5");
 }
 
@@ -101,7 +101,7 @@ IValue gelu(Symbols& symbols, const Arguments& a) {
     TORCH_CHECK(a.size() < 2 || a[1].toStringRef() == "tanh",
                 "gelu with approximate='none'; programs have the tanh form: use "
                 "nn.GELU(approximate='tanh')");
-    return unary(symbols, Opcode::gelu, a[0].toTensor());
+    return unary(symbols, Opcode::kGelu, a[0].toTensor());
 }
 
 IValue dropout(Symbols&, const Arguments& a) {
@@ -136,14 +136,14 @@ IValue matmul(Symbols& symbols, const Arguments& a) {
 
 IValue linear(Symbols& symbols, const Arguments& a) {
     const Tensor y = product(symbols, a[0].toTensor(), a[1].toTensor().t());
-    return a[2].isNone() ? y : binary(symbols, Opcode::add, y, a[2].toTensor());
+    return a[2].isNone() ? y : binary(symbols, Opcode::kAdd, y, a[2].toTensor());
 }
 
 IValue addmm(Symbols& symbols, const Arguments& a) {
     TORCH_CHECK(a[3].toScalar().toDouble() == 1 && a[4].toScalar().toDouble() == 1,
                 "addmm with factors other than 1");
     const Tensor y = product(symbols, a[1].toTensor(), a[2].toTensor());
-    return binary(symbols, Opcode::add, y, a[0].toTensor());
+    return binary(symbols, Opcode::kAdd, y, a[0].toTensor());
 }
 
 IValue gym_matmul(Symbols& symbols, const Arguments& a) {
@@ -248,7 +248,7 @@ SlotId reduced(Builder& b, Opcode code, SlotId x) {
     while (b.slot(x).dims.back() != 1) {
         Dims dims = b.slot(x).dims;
         dims.back() = static_cast<std::uint32_t>(program::block_count(dims.back()));
-        const DType dtype = code == Opcode::block_sum ? DType::i64 : b.slot(x).dtype;
+        const DType dtype = code == Opcode::kBlockSum ? DType::kI64 : b.slot(x).dtype;
         const SlotId out = b.temp(dtype, dims);
         b.append({code, {x}, {out}, {}});
         x = out;
@@ -262,25 +262,25 @@ SlotId numerator_sum(Builder& b, SlotId x) {
     Dims blocks = dims, column = dims;
     blocks.back() = static_cast<std::uint32_t>(program::block_count(dims.back()));
     column.back() = 1;
-    const SlotId exponents = b.temp(DType::i32, blocks), q = b.temp(DType::i32, dims);
-    b.append({Opcode::constant_exponent, {x}, {exponents}, {1}});
-    const SlotId exponent = reduced(b, Opcode::block_max, exponents);
-    b.append({Opcode::quantise_i32, {x, exponent}, {q}, {}});
+    const SlotId exponents = b.temp(DType::kI32, blocks), q = b.temp(DType::kI32, dims);
+    b.append({Opcode::kConstantExponent, {x}, {exponents}, {1}});
+    const SlotId exponent = reduced(b, Opcode::kBlockMax, exponents);
+    b.append({Opcode::kQuantiseI32, {x, exponent}, {q}, {}});
     SlotId sum = q;
     if (dims.back() == 1) {
-        sum = b.temp(DType::i64, column);
-        b.append({Opcode::block_sum, {q}, {sum}, {}});
+        sum = b.temp(DType::kI64, column);
+        b.append({Opcode::kBlockSum, {q}, {sum}, {}});
     }
-    const SlotId out = b.temp(DType::f32, column);
-    b.append({Opcode::finish_sum, {reduced(b, Opcode::block_sum, sum), exponent}, {out}, {}});
+    const SlotId out = b.temp(DType::kF32, column);
+    b.append({Opcode::kFinishSum, {reduced(b, Opcode::kBlockSum, sum), exponent}, {out}, {}});
     return out;
 }
 
 Tensor softmax_rows(Symbols& symbols, const Tensor& x) {
     Builder& b = symbols.builder();
     const SlotId rows = symbols.dense_f32("the operand", x);
-    const SlotId maximum = reduced(b, Opcode::block_max, rows);
-    const SlotId numerators = b.unary(Opcode::exp, b.sub(rows, maximum));
+    const SlotId maximum = reduced(b, Opcode::kBlockMax, rows);
+    const SlotId numerators = b.unary(Opcode::kExp, b.sub(rows, maximum));
     return symbols.make(b.div(numerators, numerator_sum(b, numerators)), x.sizes());
 }
 
@@ -309,7 +309,7 @@ IValue over_last_dim(Symbols& symbols, const Arguments& a, bool mean) {
                 "a sum over all or several dims; programs have the last dim");
     require_last(x, a[1].toIntVector()[0], "a sum");
     Tensor y = row_sum(symbols, x);
-    if (mean) y = binary(symbols, Opcode::div, y, number(static_cast<double>(x.size(-1))));
+    if (mean) y = binary(symbols, Opcode::kDiv, y, number(static_cast<double>(x.size(-1))));
     return a[2].toBool() ? y : y.squeeze(-1);
 }
 
@@ -335,20 +335,20 @@ IValue cat(Symbols& symbols, const Arguments& a) {
 /// Adding a kind of layer to what can be imported is one line here.
 std::map<std::string, Translator> make_translators() {
     return {
-        {"aten::add", binary_op(Opcode::add)},
-        {"aten::sub", binary_op(Opcode::sub)},
-        {"aten::mul", binary_op(Opcode::mul)},
-        {"aten::div", binary_op(Opcode::div)},
+        {"aten::add", binary_op(Opcode::kAdd)},
+        {"aten::sub", binary_op(Opcode::kSub)},
+        {"aten::mul", binary_op(Opcode::kMul)},
+        {"aten::div", binary_op(Opcode::kDiv)},
         {"aten::rsub", reversed_sub},
         {"aten::neg", neg},
         {"aten::pow", pow},
-        {"aten::exp", unary_op(Opcode::exp)},
-        {"aten::log", unary_op(Opcode::log)},
-        {"aten::sqrt", unary_op(Opcode::sqrt)},
-        {"aten::rsqrt", unary_op(Opcode::rsqrt)},
-        {"aten::sigmoid", unary_op(Opcode::sigmoid)},
+        {"aten::exp", unary_op(Opcode::kExp)},
+        {"aten::log", unary_op(Opcode::kLog)},
+        {"aten::sqrt", unary_op(Opcode::kSqrt)},
+        {"aten::rsqrt", unary_op(Opcode::kRsqrt)},
+        {"aten::sigmoid", unary_op(Opcode::kSigmoid)},
         {"aten::gelu", gelu},
-        {"aten::silu", unary_op(Opcode::silu)},
+        {"aten::silu", unary_op(Opcode::kSilu)},
         {"aten::dropout", dropout},
         {"aten::feature_dropout", dropout},
         {"aten::linear", linear},
@@ -364,16 +364,16 @@ std::map<std::string, Translator> make_translators() {
         {"aten::cat", cat},
         {"aten::sum", [](auto& s, const auto& a) { return over_last_dim(s, a, false); }},
         {"aten::mean", [](auto& s, const auto& a) { return over_last_dim(s, a, true); }},
-        {"gym::add", binary_op(Opcode::add)},
-        {"gym::sub", binary_op(Opcode::sub)},
-        {"gym::mul", binary_op(Opcode::mul)},
-        {"gym::div", binary_op(Opcode::div)},
-        {"gym::exp", unary_op(Opcode::exp)},
-        {"gym::log", unary_op(Opcode::log)},
-        {"gym::sqrt", unary_op(Opcode::sqrt)},
-        {"gym::rsqrt", unary_op(Opcode::rsqrt)},
-        {"gym::sigmoid", unary_op(Opcode::sigmoid)},
-        {"gym::gelu", unary_op(Opcode::gelu)},
+        {"gym::add", binary_op(Opcode::kAdd)},
+        {"gym::sub", binary_op(Opcode::kSub)},
+        {"gym::mul", binary_op(Opcode::kMul)},
+        {"gym::div", binary_op(Opcode::kDiv)},
+        {"gym::exp", unary_op(Opcode::kExp)},
+        {"gym::log", unary_op(Opcode::kLog)},
+        {"gym::sqrt", unary_op(Opcode::kSqrt)},
+        {"gym::rsqrt", unary_op(Opcode::kRsqrt)},
+        {"gym::sigmoid", unary_op(Opcode::kSigmoid)},
+        {"gym::gelu", unary_op(Opcode::kGelu)},
         {"gym::matmul", gym_matmul},
         {"gym::linear", linear},
         {"gym::layernorm", gym_layernorm},

@@ -37,7 +37,7 @@ program::Init init_like(const std::string& name, const Tensor& values) {
     const double deviation = constant ? first : exact.std(/*unbiased=*/false).item<double>();
     TORCH_CHECK(std::isfinite(deviation), "parameter '", name, "' is not finite");
     const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(deviation));
-    return {constant ? program::Init::Kind::constant : program::Init::Kind::normal, bits};
+    return {constant ? program::Init::Kind::kConstant : program::Init::Kind::kNormal, bits};
 }
 
 bool same_memory(const Tensor& a, const Tensor& b) {
@@ -86,7 +86,7 @@ std::int64_t Symbols::elements_of(const Tensor& tensor) const {
 }
 
 Tensor Symbols::input(std::size_t number, at::IntArrayRef sizes, at::ScalarType dtype) {
-    const DType ours = dtype == at::kFloat ? DType::f32 : DType::i32;
+    const DType ours = dtype == at::kFloat ? DType::kF32 : DType::kI32;
     const SlotId slot = builder_.input("input" + std::to_string(number), ours, exact_dims(sizes));
     return make(slot, sizes, dtype);
 }
@@ -102,7 +102,7 @@ Tensor Symbols::param(const std::string& name, const Tensor& value) {
     const SlotId slot = builder_.param(legal_name(name), dims, init_like(name, dense));
     const auto* bytes = static_cast<const std::uint8_t*>(dense.data_ptr());
     weights_.push_back({legal_name(name),
-                        DType::f32,
+                        DType::kF32,
                         {dims.begin(), dims.end()},
                         {bytes, bytes + dense.nbytes()}});
     params_.emplace_back(value, make(slot, value.sizes()));

@@ -54,9 +54,9 @@ class SharedRunner {
 std::optional<program::DType> dtype_of(const Tensor& tensor) {
     switch (tensor.scalar_type()) {
         case at::kFloat:
-            return program::DType::f32;
+            return program::DType::kF32;
         case at::kInt:
-            return program::DType::i32;
+            return program::DType::kI32;
         default:
             return std::nullopt;
     }

@@ -22,7 +22,7 @@ struct Rmsnorm : Function<Rmsnorm> {
         const Tensor x = as_rows(input), y = empty_f32(input.sizes());
         const Tensor rstd = empty_f32({x.size(0), 1});
         const std::uint64_t attributes[] = {f32_attribute(static_cast<float>(epsilon))};
-        run("rmsnorm", Opcode::rmsnorm, {x, gamma}, {as_rows(y), rstd}, attributes);
+        run("rmsnorm", Opcode::kRmsnorm, {x, gamma}, {as_rows(y), rstd}, attributes);
         context->save_for_backward({input, gamma, rstd});
         return y;
     }
@@ -30,7 +30,7 @@ struct Rmsnorm : Function<Rmsnorm> {
         const Tensor dy = incoming("rmsnorm", gradients[0]);
         const variable_list saved = context->get_saved_variables();
         const Tensor dx = empty_f32(saved[0].sizes()), dgamma = empty_f32(saved[1].sizes());
-        run("rmsnorm", Opcode::rmsnorm_grad, {as_rows(saved[0]), saved[1], saved[2], as_rows(dy)},
+        run("rmsnorm", Opcode::kRmsnormGrad, {as_rows(saved[0]), saved[1], saved[2], as_rows(dy)},
             {as_rows(dx), dgamma});
         return {dx, dgamma, Tensor()};
     }
@@ -41,7 +41,7 @@ struct Swiglu : Function<Swiglu> {
         require_f32("swiglu", "gate", gate);
         require_f32("swiglu", "up", up);
         const Tensor y = empty_f32(gate.sizes());
-        run("swiglu", Opcode::swiglu, {gate, up}, {y});
+        run("swiglu", Opcode::kSwiglu, {gate, up}, {y});
         context->save_for_backward({gate, up});
         return y;
     }
@@ -49,7 +49,7 @@ struct Swiglu : Function<Swiglu> {
         const Tensor dy = incoming("swiglu", gradients[0]);
         const variable_list saved = context->get_saved_variables();
         const Tensor d_gate = empty_f32(dy.sizes()), d_up = empty_f32(dy.sizes());
-        run("swiglu", Opcode::swiglu_grad, {saved[0], saved[1], dy}, {d_gate, d_up});
+        run("swiglu", Opcode::kSwigluGrad, {saved[0], saved[1], dy}, {d_gate, d_up});
         return {d_gate, d_up};
     }
 };
@@ -60,7 +60,7 @@ struct Rope : Function<Rope> {
                          std::int64_t heads, bool inverse) {
         const Tensor y = empty_f32(x.sizes());
         const std::uint64_t attributes[] = {static_cast<std::uint64_t>(heads), inverse};
-        run("rope", Opcode::rope, {as_rows(x), cosine, sine}, {as_rows(y)}, attributes);
+        run("rope", Opcode::kRope, {as_rows(x), cosine, sine}, {as_rows(y)}, attributes);
         return y;
     }
     static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& cosine,
@@ -97,7 +97,7 @@ struct RepeatHeads : Function<RepeatHeads> {
         const Tensor y = empty_f32(sizes);
         const std::uint64_t attributes[] = {static_cast<std::uint64_t>(heads),
                                             static_cast<std::uint64_t>(kv_heads)};
-        run("repeat_heads", Opcode::repeat_heads, {as_rows(qkv)}, {as_rows(y)}, attributes);
+        run("repeat_heads", Opcode::kRepeatHeads, {as_rows(qkv)}, {as_rows(y)}, attributes);
         context->saved_data["sizes"] = qkv.sizes().vec();
         context->saved_data["heads"] = std::vector<std::int64_t>{heads, kv_heads};
         return y;
@@ -107,7 +107,7 @@ struct RepeatHeads : Function<RepeatHeads> {
         const auto heads = context->saved_data["heads"].toIntVector();
         const std::vector<std::uint64_t> attributes(heads.begin(), heads.end());
         const Tensor dx = empty_f32(context->saved_data["sizes"].toIntVector());
-        run("repeat_heads", Opcode::repeat_heads_grad, {as_rows(dy)}, {as_rows(dx)}, attributes);
+        run("repeat_heads", Opcode::kRepeatHeadsGrad, {as_rows(dy)}, {as_rows(dx)}, attributes);
         return {dx, Tensor(), Tensor()};
     }
 };

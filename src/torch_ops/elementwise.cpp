@@ -55,20 +55,20 @@ Tensor reduce_to(const Tensor& operand, const Tensor& gradient) {
     if (rule.has_value() && rule->divisor > 1) {
         std::vector<std::int64_t> column = gradient.sizes().vec();
         column.back() = 1;
-        run("row_sum", Opcode::row_sum, {gradient}, {out.view(column)});
+        run("row_sum", Opcode::kRowSum, {gradient}, {out.view(column)});
     } else {
-        run("column_sum", Opcode::column_sum, {gradient}, {out});
+        run("column_sum", Opcode::kColumnSum, {gradient}, {out});
     }
     return out;
 }
 
 Tensor scaled(const Tensor& x, float factor) {
-    return raw_binary(Opcode::mul, x, scalar_f32(factor));
+    return raw_binary(Opcode::kMul, x, scalar_f32(factor));
 }
 
 /// dy through a / b, towards b: -(dy / b) * (a / b).
 Tensor divisor_gradient(const Tensor& quotient, const Tensor& y) {
-    return raw_binary(Opcode::mul, scaled(quotient, -1.0F), y);
+    return raw_binary(Opcode::kMul, scaled(quotient, -1.0F), y);
 }
 
 struct Binary : Function<Binary> {
@@ -78,7 +78,7 @@ struct Binary : Function<Binary> {
         require_broadcast(name_of(code), a, b);
         const Tensor y = raw_binary(code, a, b);
         context->saved_data["opcode"] = opcode;
-        context->save_for_backward({a, b, code == Opcode::div ? y : Tensor()});
+        context->save_for_backward({a, b, code == Opcode::kDiv ? y : Tensor()});
         return y;
     }
     static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -89,20 +89,20 @@ struct Binary : Function<Binary> {
         const bool wants_a = context->needs_input_grad(0), wants_b = context->needs_input_grad(1);
         Tensor da, db;
         switch (code) {
-            case Opcode::add:
+            case Opcode::kAdd:
                 da = dy;
                 db = dy;
                 break;
-            case Opcode::sub:
+            case Opcode::kSub:
                 da = dy;
                 if (wants_b) db = scaled(dy, -1.0F);
                 break;
-            case Opcode::mul:
-                if (wants_a) da = raw_binary(Opcode::mul, dy, b);
-                if (wants_b) db = raw_binary(Opcode::mul, dy, a);
+            case Opcode::kMul:
+                if (wants_a) da = raw_binary(Opcode::kMul, dy, b);
+                if (wants_b) db = raw_binary(Opcode::kMul, dy, a);
                 break;
             default:  // div
-                da = raw_binary(Opcode::div, dy, b);
+                da = raw_binary(Opcode::kDiv, dy, b);
                 if (wants_b) db = divisor_gradient(da, saved[2]);
                 break;
         }
@@ -119,22 +119,22 @@ Tensor raw_unary(Opcode code, const Tensor& x) {
 
 Tensor unary_gradient(Opcode code, const Tensor& x, const Tensor& y, const Tensor& dy) {
     const auto times = [](const Tensor& a, const Tensor& b) {
-        return raw_binary(Opcode::mul, a, b);
+        return raw_binary(Opcode::kMul, a, b);
     };
     switch (code) {
-        case Opcode::exp:
+        case Opcode::kExp:
             return times(dy, y);
-        case Opcode::log:
-            return raw_binary(Opcode::div, dy, x);
-        case Opcode::sqrt:
-            return raw_binary(Opcode::div, scaled(dy, 0.5F), y);
-        case Opcode::rsqrt:
+        case Opcode::kLog:
+            return raw_binary(Opcode::kDiv, dy, x);
+        case Opcode::kSqrt:
+            return raw_binary(Opcode::kDiv, scaled(dy, 0.5F), y);
+        case Opcode::kRsqrt:
             return times(dy, times(scaled(y, -0.5F), times(y, y)));
-        case Opcode::sigmoid:
-            return times(dy, times(y, raw_binary(Opcode::sub, scalar_f32(1.0F), y)));
+        case Opcode::kSigmoid:
+            return times(dy, times(y, raw_binary(Opcode::kSub, scalar_f32(1.0F), y)));
         default: {  // gelu
             const Tensor dx = empty_f32(x.sizes());
-            run("gelu", Opcode::gelu_grad, {x, dy}, {dx});
+            run("gelu", Opcode::kGeluGrad, {x, dy}, {dx});
             return dx;
         }
     }
@@ -168,34 +168,34 @@ Tensor unary(Opcode code, const Tensor& x) {
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
-    return binary(Opcode::add, a, b);
+    return binary(Opcode::kAdd, a, b);
 }
 Tensor sub(const Tensor& a, const Tensor& b) {
-    return binary(Opcode::sub, a, b);
+    return binary(Opcode::kSub, a, b);
 }
 Tensor mul(const Tensor& a, const Tensor& b) {
-    return binary(Opcode::mul, a, b);
+    return binary(Opcode::kMul, a, b);
 }
 Tensor div(const Tensor& a, const Tensor& b) {
-    return binary(Opcode::div, a, b);
+    return binary(Opcode::kDiv, a, b);
 }
 Tensor exp(const Tensor& x) {
-    return unary(Opcode::exp, x);
+    return unary(Opcode::kExp, x);
 }
 Tensor log(const Tensor& x) {
-    return unary(Opcode::log, x);
+    return unary(Opcode::kLog, x);
 }
 Tensor sqrt(const Tensor& x) {
-    return unary(Opcode::sqrt, x);
+    return unary(Opcode::kSqrt, x);
 }
 Tensor rsqrt(const Tensor& x) {
-    return unary(Opcode::rsqrt, x);
+    return unary(Opcode::kRsqrt, x);
 }
 Tensor sigmoid(const Tensor& x) {
-    return unary(Opcode::sigmoid, x);
+    return unary(Opcode::kSigmoid, x);
 }
 Tensor gelu(const Tensor& x) {
-    return unary(Opcode::gelu, x);
+    return unary(Opcode::kGelu, x);
 }
 
 }  // namespace gym::torch_ops

@@ -23,7 +23,7 @@ struct Transposed {
 Tensor product(const char* op, const Tensor& a, const Tensor& b, Transposed transposed) {
     const Tensor out = empty_f32({a.size(transposed.a ? 1 : 0), b.size(transposed.b ? 1 : 0)});
     const std::uint64_t attributes[] = {transposed.a, transposed.b};
-    run(op, Opcode::matmul, {a, b}, {out}, attributes);
+    run(op, Opcode::kMatmul, {a, b}, {out}, attributes);
     return out;
 }
 
@@ -67,7 +67,8 @@ struct Layernorm : Function<Layernorm> {
         const Tensor x = as_rows(input), y = empty_f32(input.sizes());
         const Tensor mean = empty_f32({x.size(0), 1}), rstd = empty_f32({x.size(0), 1});
         const std::uint64_t attributes[] = {f32_attribute(static_cast<float>(epsilon))};
-        run("layernorm", Opcode::layernorm, {x, gamma, beta}, {as_rows(y), mean, rstd}, attributes);
+        run("layernorm", Opcode::kLayernorm, {x, gamma, beta}, {as_rows(y), mean, rstd},
+            attributes);
         context->save_for_backward({input, gamma, mean, rstd});
         return y;
     }
@@ -77,7 +78,7 @@ struct Layernorm : Function<Layernorm> {
         const Tensor x = as_rows(saved[0]), &gamma = saved[1];
         const Tensor dx = empty_f32(saved[0].sizes());
         const Tensor dgamma = empty_f32(gamma.sizes()), dbeta = empty_f32(gamma.sizes());
-        run("layernorm", Opcode::layernorm_grad, {x, gamma, saved[2], saved[3], as_rows(dy)},
+        run("layernorm", Opcode::kLayernormGrad, {x, gamma, saved[2], saved[3], as_rows(dy)},
             {as_rows(dx), dgamma, dbeta});
         return {dx, dgamma, dbeta, Tensor()};
     }
@@ -98,7 +99,7 @@ struct Attention : Function<Attention> {
                                             f32_attribute(static_cast<float>(scale))};
         const Tensor o = empty_f32({batch, length, width});
         const Tensor m = empty_f32({batch, heads, length, 1}), l = empty_f32(m.sizes());
-        run("attention", Opcode::attention, {as_rows(qkv)}, {as_rows(o), m, l}, attributes);
+        run("attention", Opcode::kAttention, {as_rows(qkv)}, {as_rows(o), m, l}, attributes);
         context->save_for_backward({qkv, o, m, l});
         context->saved_data["attributes"] =
             std::vector<std::int64_t>(std::begin(attributes), std::end(attributes));
@@ -110,7 +111,7 @@ struct Attention : Function<Attention> {
         const auto kept = context->saved_data["attributes"].toIntVector();
         const std::vector<std::uint64_t> attributes(kept.begin(), kept.end());
         const Tensor d_qkv = empty_f32(saved[0].sizes());
-        run("attention", Opcode::attention_grad,
+        run("attention", Opcode::kAttentionGrad,
             {as_rows(saved[0]), as_rows(saved[1]), saved[2], saved[3], as_rows(d_o)},
             {as_rows(d_qkv)}, attributes);
         return {d_qkv, Tensor()};
@@ -127,7 +128,7 @@ struct Embedding : Function<Embedding> {
         dims.push_back(weight.size(1));
         const Tensor y = empty_f32(dims);
         const Tensor flat = rows.view({-1});
-        run("embedding", Opcode::gather_rows, {weight, flat}, {as_rows(y)});
+        run("embedding", Opcode::kGatherRows, {weight, flat}, {as_rows(y)});
         context->save_for_backward({flat});
         context->saved_data["vocabulary"] = weight.size(0);
         return y;
@@ -136,7 +137,7 @@ struct Embedding : Function<Embedding> {
         const Tensor dy = incoming("embedding", gradients[0]);
         const Tensor indices = context->get_saved_variables()[0];
         const Tensor d_table = empty_f32({context->saved_data["vocabulary"].toInt(), dy.size(-1)});
-        run("embedding", Opcode::embedding_grad, {as_rows(dy), indices}, {d_table});
+        run("embedding", Opcode::kEmbeddingGrad, {as_rows(dy), indices}, {d_table});
         return {d_table, Tensor()};
     }
 };

@@ -20,7 +20,7 @@ struct RowStatistics {
 
 RowStatistics cross_entropy_of(const char* op, const Tensor& rows, const Tensor& targets) {
     RowStatistics found{empty_f32({}), empty_f32({rows.size(0), 1}), empty_f32({rows.size(0), 1})};
-    run(op, Opcode::cross_entropy, {rows, targets}, {found.loss, found.maximum, found.numerator});
+    run(op, Opcode::kCrossEntropy, {rows, targets}, {found.loss, found.maximum, found.numerator});
     return found;
 }
 
@@ -48,7 +48,7 @@ struct CrossEntropy : Function<CrossEntropy> {
         const Tensor d_loss = incoming("cross_entropy", gradients[0]).view({1});
         const variable_list saved = context->get_saved_variables();
         const Tensor d_logits = empty_f32(saved[0].sizes());
-        run("cross_entropy", Opcode::cross_entropy_grad,
+        run("cross_entropy", Opcode::kCrossEntropyGrad,
             {as_rows(saved[0]), saved[1], saved[2], saved[3], d_loss}, {as_rows(d_logits)});
         return {d_logits, Tensor()};
     }
@@ -61,11 +61,11 @@ struct Softmax : Function<Softmax> {
         // The row maxima and sums of a cross-entropy do not depend on its targets.
         const Tensor targets = at::zeros({rows.size(0)}, at::TensorOptions().dtype(at::kInt));
         const RowStatistics found = cross_entropy_of("softmax", rows, targets);
-        const Tensor shifted = elementwise("softmax", Opcode::sub, rows, found.maximum);
+        const Tensor shifted = elementwise("softmax", Opcode::kSub, rows, found.maximum);
         const Tensor numerators = empty_f32(rows.sizes());
-        run("softmax", Opcode::exp, {shifted}, {numerators});
+        run("softmax", Opcode::kExp, {shifted}, {numerators});
         const Tensor y = empty_f32(input.sizes());
-        run("softmax", Opcode::div, {numerators, found.numerator}, {as_rows(y)});
+        run("softmax", Opcode::kDiv, {numerators, found.numerator}, {as_rows(y)});
         context->save_for_backward({y});
         return y;
     }
@@ -74,10 +74,10 @@ struct Softmax : Function<Softmax> {
         const Tensor saved = context->get_saved_variables()[0];
         const Tensor y = as_rows(saved);
         const Tensor weighted = empty_f32({y.size(0), 1});
-        run("softmax", Opcode::row_sum, {elementwise("softmax", Opcode::mul, dy, y)}, {weighted});
-        const Tensor centred = elementwise("softmax", Opcode::sub, dy, weighted);
+        run("softmax", Opcode::kRowSum, {elementwise("softmax", Opcode::kMul, dy, y)}, {weighted});
+        const Tensor centred = elementwise("softmax", Opcode::kSub, dy, weighted);
         const Tensor dx = empty_f32(saved.sizes());
-        run("softmax", Opcode::mul, {y, centred}, {as_rows(dx)});
+        run("softmax", Opcode::kMul, {y, centred}, {as_rows(dx)});
         return {dx};
     }
 };
@@ -93,7 +93,7 @@ struct Sum : Function<Sum> {
         else
             dims = {x.size(-1)};
         const Tensor y = empty_f32(dims);
-        run(op, rows ? Opcode::row_sum : Opcode::column_sum, {x}, {y});
+        run(op, rows ? Opcode::kRowSum : Opcode::kColumnSum, {x}, {y});
         context->saved_data["dims"] = x.sizes().vec();
         return y;
     }

@@ -61,13 +61,13 @@ Digest seed_digest(c10::string_view seed) {
 commit::DType committed_dtype(const char* op, const Tensor& x) {
     switch (x.scalar_type()) {
         case at::kFloat:
-            return commit::DType::f32;
+            return commit::DType::kF32;
         case at::kInt:
-            return commit::DType::i32;
+            return commit::DType::kI32;
         case at::kLong:
-            return commit::DType::i64;
+            return commit::DType::kI64;
         case at::kByte:
-            return commit::DType::u8;
+            return commit::DType::kU8;
         default:
             TORCH_CHECK(false, "gym::", op, ": tensors of ", x.scalar_type(),
                         " have no root; float32, int32, int64 and uint8 have");
@@ -104,7 +104,7 @@ void adamw_(Tensor p, Tensor m, Tensor v, const Tensor& g, const Tensor& rate, c
                                         f32_attribute(second.rest),
                                         f32_attribute(static_cast<float>(epsilon)),
                                         f32_attribute(static_cast<float>(weight_decay))};
-    run("adamw_", Opcode::adamw, {p, m, v, g, rate, clip, r1, r2}, {p, m, v}, attributes);
+    run("adamw_", Opcode::kAdamw, {p, m, v, g, rate, clip, r1, r2}, {p, m, v}, attributes);
     for (const Tensor* changed : {&p, &m, &v})
         mark_changed(*changed);
 }
@@ -114,11 +114,11 @@ Tensor bias_correction_(Tensor power, double beta) {
     require_one_element("bias_correction_", "power", power);
     const Decay decay("bias_correction_", beta);
     const Tensor next =
-        binary("bias_correction_", Opcode::mul, power.view({1}), scalar_f32(decay.beta));
+        binary("bias_correction_", Opcode::kMul, power.view({1}), scalar_f32(decay.beta));
     power.view({1}).copy_(next);
     const Tensor one = scalar_f32(1.0F);
-    return binary("bias_correction_", Opcode::div, one,
-                  binary("bias_correction_", Opcode::sub, one, next));
+    return binary("bias_correction_", Opcode::kDiv, one,
+                  binary("bias_correction_", Opcode::kSub, one, next));
 }
 
 std::tuple<Tensor, Tensor> clip_factor(at::TensorList gradients, double clip_norm) {
@@ -129,14 +129,14 @@ std::tuple<Tensor, Tensor> clip_factor(at::TensorList gradients, double clip_nor
     for (const Tensor& gradient : gradients) {
         require_f32("clip_factor", "a gradient", gradient);
         squares.push_back(empty_f32({1}));
-        run("clip_factor", Opcode::sum_squares, {gradient}, {squares.back()});
+        run("clip_factor", Opcode::kSumSquares, {gradient}, {squares.back()});
     }
     const Tensor total = empty_f32({1}), norm = empty_f32({1});
-    run("clip_factor", Opcode::row_sum, {at::cat(squares)}, {total});
-    run("clip_factor", Opcode::sqrt, {total}, {norm});
+    run("clip_factor", Opcode::kRowSum, {at::cat(squares)}, {total});
+    run("clip_factor", Opcode::kSqrt, {total}, {norm});
     const Tensor room =
-        binary("clip_factor", Opcode::div, scalar_f32(static_cast<float>(clip_norm)), norm);
-    return {norm, binary("clip_factor", Opcode::min, room, scalar_f32(1.0F))};
+        binary("clip_factor", Opcode::kDiv, scalar_f32(static_cast<float>(clip_norm)), norm);
+    return {norm, binary("clip_factor", Opcode::kMin, room, scalar_f32(1.0F))};
 }
 
 Tensor normal_(Tensor x, c10::string_view seed, std::int64_t slot, double deviation) {

@@ -85,9 +85,9 @@ struct Peer {
 };
 
 const std::array<Peer, 3> kPeers{
-    {{"f32", "cuBLAS FP32", bench::Precision::f32},
-     {"tf32", "cuBLAS TF32", bench::Precision::tf32},
-     {"bf16", "cuBLAS BF16, operands converted before", bench::Precision::bf16}}};
+    {{"f32", "cuBLAS FP32", bench::Precision::kF32},
+     {"tf32", "cuBLAS TF32", bench::Precision::kTf32},
+     {"bf16", "cuBLAS BF16, operands converted before", bench::Precision::kBf16}}};
 
 bench::Row product_row(const Shape& shape, const Peer& peer) {
     return row_of("product/" + shape.name + "/" + peer.suffix, "TFLOP/s", peer.name);
@@ -110,7 +110,7 @@ void measure_products(const bench::Options& options, cuda::Device& device,
             calls.push_back([&] { cublas.multiply(peer.precision, shape.m, shape.n, shape.k); });
         calls.push_back([&] {
             for (int i = 0; i < 3; ++i)
-                cublas.multiply(bench::Precision::i8, shape.m, shape.n, shape.k);
+                cublas.multiply(bench::Precision::kI8, shape.m, shape.n, shape.k);
         });
         const auto seconds = bench::device_seconds(device, calls, options.repeats);
         const auto compare = [&](bench::Row row, double peer_seconds) {
@@ -245,7 +245,7 @@ int main(int argc, char** argv) {
     {
         bench::CublasPeer cublas(*device, kPeakSize * kPeakSize);
         const std::vector<std::function<void()>> peak{
-            [&] { cublas.multiply(bench::Precision::bf16, kPeakSize, kPeakSize, kPeakSize); }};
+            [&] { cublas.multiply(bench::Precision::kBf16, kPeakSize, kPeakSize, kPeakSize); }};
         const double seconds = bench::device_seconds(*device, peak, options.repeats).front();
         peak_flops = 1e12 * teraflop({"peak", kPeakSize, kPeakSize, kPeakSize}) / seconds;
         measure_products(options, *device, cublas);

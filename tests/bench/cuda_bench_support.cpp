@@ -137,13 +137,13 @@ void CublasPeer::multiply(Precision precision, std::int64_t m, std::int64_t n, s
     const void *a = impl_->a.f32, *b = impl_->b.f32;
     cudaDataType_t type = CUDA_R_32F, out_type = CUDA_R_32F;
     cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
-    if (precision == Precision::tf32) compute = CUBLAS_COMPUTE_32F_FAST_TF32;
-    if (precision == Precision::bf16) {
+    if (precision == Precision::kTf32) compute = CUBLAS_COMPUTE_32F_FAST_TF32;
+    if (precision == Precision::kBf16) {
         type = CUDA_R_16BF;
         a = impl_->a.bf16;
         b = impl_->b.bf16;
     }
-    if (precision == Precision::i8) {
+    if (precision == Precision::kI8) {
         type = CUDA_R_8I;
         out_type = CUDA_R_32I;
         compute = CUBLAS_COMPUTE_32I;
@@ -152,7 +152,7 @@ void CublasPeer::multiply(Precision precision, std::int64_t m, std::int64_t n, s
     }
     constexpr float kOne = 1, kZero = 0;
     constexpr std::int32_t kIntegerOne = 1, kIntegerZero = 0;
-    const bool integers = precision == Precision::i8;
+    const bool integers = precision == Precision::kI8;
     const void* const alpha = integers ? static_cast<const void*>(&kIntegerOne) : &kOne;
     const void* const beta = integers ? static_cast<const void*>(&kIntegerZero) : &kZero;
     const auto rows = static_cast<int>(m), columns = static_cast<int>(n),

@@ -12,7 +12,7 @@
 namespace gym::bench {
 
 /// Of the operands; results are f32 (i8: i32).
-enum class Precision { f32, tf32, bf16, i8 };
+enum class Precision { kF32, kTf32, kBf16, kI8 };
 
 /// Random operands on a device and cuBLAS's products of them. Ends the process on any failure.
 class CublasPeer {

@@ -93,7 +93,7 @@ Result<dispute::MacroTrace*> StepWork::macro(std::uint32_t leaf) {
         operands[{Source::Kind::kLeaf, index}] = std::as_const(memory).bytes();
     const auto views = step_->inputs.views(unit_.train);
     std::uint32_t input = 0;
-    for (const program::SlotId id : unit_.train.slots_of(program::SlotKind::input)) {
+    for (const program::SlotId id : unit_.train.slots_of(program::SlotKind::kInput)) {
         const auto view =
             std::ranges::find(views, unit_.train.slot(id).name, &engine::NamedTensorView::name);
         if (view != views.end()) operands[{Source::Kind::kLeaf, input}] = view->bytes;
@@ -103,7 +103,7 @@ Result<dispute::MacroTrace*> StepWork::macro(std::uint32_t leaf) {
         operands[{Source::Kind::kState, i}] = step_->before.tensors[i].bytes;
     std::map<Digest, ByteView> constants;
     for (const program::Slot& slot : unit_.train.slots())
-        if (slot.kind == program::SlotKind::constant)
+        if (slot.kind == program::SlotKind::kConstant)
             constants[tensor_digest(dispute::shape_of(slot), commit::chunk_tree_root(slot.value))] =
                 slot.value;
     const dispute::MacroRange& range = trace_.macros[op];

@@ -137,13 +137,13 @@ double elements(const program::Slot& slot) {
 
 /// Multiply-adds that an op's result depends on: a causal product needs half of its square.
 double multiply_adds(const Program& program, const Op& op) {
-    if (op.code == Opcode::matmul) {
+    if (op.code == Opcode::kMatmul) {
         const auto& a = program.slot(op.inputs[0]).dims;
         const double k = a[op.attributes[0] == 1 ? 0 : 1];
         return elements(program.slot(op.outputs[0])) * k;
     }
     const double products =
-        op.code == Opcode::attention ? 2 : (op.code == Opcode::attention_grad ? 5 : 0);
+        op.code == Opcode::kAttention ? 2 : (op.code == Opcode::kAttentionGrad ? 5 : 0);
     if (products == 0) return 0;
     const auto context = static_cast<double>(op.attributes[0]);
     return products * elements(program.slot(op.inputs[0])) / 3 * context / 2;

@@ -59,13 +59,13 @@ void CudaEngine::Impl::place_slots() {
     std::byte* arena = device->allocate(plan.arena_bytes);
     for (SlotId id = 0; id < program.slots().size(); ++id) {
         const auto& entry = plan.slots[id];
-        if (entry.place == MemoryPlan::Place::arena) memory[id] = arena + entry.offset;
-        if (entry.place == MemoryPlan::Place::external) memory[id] = device->allocate(size_of(id));
-        if (program.slot(id).kind == SlotKind::constant)
+        if (entry.place == MemoryPlan::Place::kArena) memory[id] = arena + entry.offset;
+        if (entry.place == MemoryPlan::Place::kExternal) memory[id] = device->allocate(size_of(id));
+        if (program.slot(id).kind == SlotKind::kConstant)
             device->upload(memory[id], program.slot(id).value.data(), size_of(id));
     }
     for (SlotId id = 0; id < program.slots().size(); ++id) {
-        if (plan.slots[id].place == MemoryPlan::Place::in_state)
+        if (plan.slots[id].place == MemoryPlan::Place::kInState)
             memory[id] = memory[plan.slots[id].target];
     }
     roots = device->allocate(std::max<std::size_t>(state_ids.size(), 1) * sizeof(Digest));
@@ -148,7 +148,7 @@ Result<CudaEngine> CudaEngine::create(const Program& program, const CudaOptions&
     impl->plan = plan_memory(program);
     std::uint64_t total = impl->plan.arena_bytes;
     for (const Slot& slot : program.slots()) {
-        if (slot.kind != SlotKind::temp) total += program::size_bytes(slot);
+        if (slot.kind != SlotKind::kTemp) total += program::size_bytes(slot);
     }
     const std::uint64_t allowed =
         options.memory_bytes_max != 0 ? options.memory_bytes_max : impl->device->memory_bytes();
@@ -157,7 +157,7 @@ Result<CudaEngine> CudaEngine::create(const Program& program, const CudaOptions&
                                                 " bytes on the device, allowed are " +
                                                 std::to_string(allowed));
     impl->state_ids = state_slots(program);
-    impl->input_ids = program.slots_of(SlotKind::input);
+    impl->input_ids = program.slots_of(SlotKind::kInput);
     impl->place_slots();
     GYM_CHECK(impl->outcome());
     return CudaEngine(std::move(impl));

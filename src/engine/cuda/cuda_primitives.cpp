@@ -34,17 +34,17 @@ bool run_elementwise(const CudaCall& call) {
                          count);
         return true;
     }
-    if (call.op.code == Opcode::fma) {
+    if (call.op.code == Opcode::kFma) {
         cuda::map_fma(call.device, operand(call, 0), operand(call, 1), operand(call, 2),
                       call.output(), count);
         return true;
     }
-    if (call.op.code == Opcode::select) {
+    if (call.op.code == Opcode::kSelect) {
         cuda::select(call.device, operand(call, 0), operand(call, 1), operand(call, 2),
                      call.output(), count);
         return true;
     }
-    if (call.op.code != Opcode::fill) return false;
+    if (call.op.code != Opcode::kFill) return false;
     cuda::fill(call.device, static_cast<std::uint32_t>(call.op.attributes[0]), call.output(),
                count);
     return true;
@@ -78,29 +78,29 @@ void concat(const CudaCall& call) {
 bool run_movement(const CudaCall& call) {
     cuda::Device& device = call.device;
     switch (call.op.code) {
-        case Opcode::strided_copy:
+        case Opcode::kStridedCopy:
             return strided_copy(call), true;
-        case Opcode::concat:
+        case Opcode::kConcat:
             return concat(call), true;
-        case Opcode::gather_rows:
+        case Opcode::kGatherRows:
             return cuda::gather_rows(device, call.input(0), device_rows(call.input_slot(0)),
                                      call.input<std::int32_t>(1), elements(call.input_slot(1)),
                                      call.output()),
                    true;
-        case Opcode::pick:
+        case Opcode::kPick:
             return cuda::pick(device, call.input(0), device_rows(call.input_slot(0)),
                               call.input<std::int32_t>(1), call.output()),
                    true;
-        case Opcode::one_hot:
+        case Opcode::kOneHot:
             return cuda::one_hot(device, call.input<std::int32_t>(0),
                                  device_rows(call.output_slot()), call.output()),
                    true;
-        case Opcode::random_mask:
+        case Opcode::kRandomMask:
             return cuda::random_mask(device, call.input<std::int32_t>(0),
                                      arguments::random_mask(call.op), call.output(),
                                      elements(call.output_slot())),
                    true;
-        case Opcode::causal_fill:
+        case Opcode::kCausalFill:
             return cuda::causal_fill(device, call.input(0), device_rows(call.input_slot(0)),
                                      static_cast<std::uint32_t>(call.op.attributes[0]),
                                      call.output()),
@@ -112,7 +112,7 @@ bool run_movement(const CudaCall& call) {
 
 void block_max(const CudaCall& call) {
     const cuda::Rows x = device_rows(call.input_slot(0));
-    if (call.input_slot(0).dtype == DType::f32)
+    if (call.input_slot(0).dtype == DType::kF32)
         cuda::block_max(call.device, call.input(0), x, call.output());
     else
         cuda::block_max(call.device, call.input<std::int32_t>(0), x, call.output<std::int32_t>());
@@ -121,7 +121,7 @@ void block_max(const CudaCall& call) {
 void block_sum(const CudaCall& call) {
     const cuda::Rows x = device_rows(call.input_slot(0));
     auto* out = call.output<std::int64_t>();
-    if (call.input_slot(0).dtype == DType::i64)
+    if (call.input_slot(0).dtype == DType::kI64)
         cuda::block_sum(call.device, call.input<std::int64_t>(0), x, out);
     else
         cuda::block_sum(call.device, call.input<std::int32_t>(0), x, out);
@@ -130,27 +130,27 @@ void block_sum(const CudaCall& call) {
 bool run_block(const CudaCall& call) {
     const cuda::Rows x = device_rows(call.input_slot(0));
     switch (call.op.code) {
-        case Opcode::block_max:
+        case Opcode::kBlockMax:
             return block_max(call), true;
-        case Opcode::block_exponent:
+        case Opcode::kBlockExponent:
             return cuda::block_exponent(call.device, call.input(0), x, call.output<std::int32_t>()),
                    true;
-        case Opcode::constant_exponent:
+        case Opcode::kConstantExponent:
             return cuda::constant_exponent(call.device, call.input(0), x,
                                            static_cast<std::int32_t>(call.op.attributes[0]),
                                            call.output<std::int32_t>()),
                    true;
-        case Opcode::quantise_i32:
+        case Opcode::kQuantiseI32:
             return cuda::quantise_i32(call.device, call.input(0), x, call.input<std::int32_t>(1),
                                       rows_of(call.input_slot(1)).length,
                                       call.output<std::int32_t>()),
                    true;
-        case Opcode::quantise_i16:
+        case Opcode::kQuantiseI16:
             return cuda::quantise_i16(call.device, call.input(0), x, call.input<std::int32_t>(1),
                                       rows_of(call.input_slot(1)).length,
                                       call.output<std::int16_t>()),
                    true;
-        case Opcode::block_sum:
+        case Opcode::kBlockSum:
             return block_sum(call), true;
         default:
             return false;
@@ -171,23 +171,23 @@ bool run_integer_part(const CudaCall& call) {
         return slot.dims.back() * static_cast<std::int64_t>(program::kBlockElements);
     };
     switch (call.op.code) {
-        case Opcode::select_sum:
+        case Opcode::kSelectSum:
             return cuda::select_sum(device, call.input<std::int32_t>(0),
                                     device_rows(call.input_slot(0)), call.input<std::int32_t>(1),
                                     call.output_slot().dims[0], call.output<std::int64_t>()),
                    true;
-        case Opcode::finish_sum:
+        case Opcode::kFinishSum:
             return cuda::finish_sum(device, call.input<std::int64_t>(0),
                                     call.input<std::int32_t>(1), elements(call.input_slot(1)),
                                     call.output(), elements(call.output_slot())),
                    true;
-        case Opcode::block_dot:
+        case Opcode::kBlockDot:
             return cuda::block_dot(
                        device, call.input<std::int16_t>(0), call.input<std::int16_t>(1),
                        parts_of(call.output_slot().dims, call.input_slot(0).dims.back()),
                        call.output<std::int64_t>()),
                    true;
-        case Opcode::rescale_dot:
+        case Opcode::kRescaleDot:
             return cuda::rescale_dot(
                        device, call.input<std::int64_t>(0),
                        {call.input<std::int32_t>(1), call.input<std::int32_t>(2),
@@ -195,7 +195,7 @@ bool run_integer_part(const CudaCall& call) {
                        parts_of(call.output_slot().dims, blocks_length(call.output_slot())),
                        call.output<std::int64_t>()),
                    true;
-        case Opcode::finish_product:
+        case Opcode::kFinishProduct:
             return cuda::finish_product(device, call.input<std::int64_t>(0),
                                         call.input<std::int32_t>(1), call.input<std::int32_t>(2),
                                         parts_of(call.input_slot(0).dims, 1), call.output()),

@@ -138,8 +138,8 @@ TEST_F(CodecFuzz, Dataset) {
 }
 
 TEST_F(CodecFuzz, State) {
-    const engine::State state{{{"w", commit::DType::f32, {2, 3}, Bytes(24, 1)},
-                               {"b", commit::DType::f32, {3}, Bytes(12, 2)}}};
+    const engine::State state{{{"w", commit::DType::kF32, {2, 3}, Bytes(24, 1)},
+                               {"b", commit::DType::kF32, {3}, Bytes(12, 2)}}};
     fuzz(engine::encode_state(state), [](ByteView bytes) -> std::optional<Bytes> {
         const auto decoded = engine::decode_state(bytes);
         if (!decoded.ok()) return std::nullopt;

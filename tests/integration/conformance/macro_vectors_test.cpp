@@ -45,57 +45,57 @@ constexpr std::array<std::uint64_t, program::kAttributesMax> kAdamw{
 
 std::vector<Case> sums_and_products() {
     return {
-        {"row_sum", Opcode::row_sum, {{{2, 3, 4}}}, {{2, 3, 1}}},
-        {"row_sum.special", Opcode::row_sum, {{{5, 3}}}, {{5, 1}}, {}, true},
-        {"row_sum.blocks", Opcode::row_sum, {{{1, 1027}}}, {{1, 1}}},
-        {"column_sum", Opcode::column_sum, {{{3, 2, 4}}}, {{2, 4}}},
-        {"sum_squares", Opcode::sum_squares, {{{3, 5}}}, {{1}}},
-        {"sum_tensors", Opcode::sum_tensors, {{{2, 3}}, {{2, 3}}, {{2, 3}}}, {{2, 3}}},
-        {"matmul", Opcode::matmul, {{{3, 4}}, {{2, 4}}}, {{3, 2}}},
-        {"matmul.special", Opcode::matmul, {{{3, 3}}, {{4, 3}}}, {{3, 4}}, {}, true},
-        {"matmul.a", Opcode::matmul, {{{4, 3}}, {{2, 4}}}, {{3, 2}}, {1, 0}},
-        {"matmul.b", Opcode::matmul, {{{3, 4}}, {{4, 2}}}, {{3, 2}}, {0, 1}},
-        {"matmul.ab", Opcode::matmul, {{{4, 3}}, {{4, 2}}}, {{3, 2}}, {1, 1}},
-        {"matmul.blocks", Opcode::matmul, {{{1, 1026}}, {{1, 1026}}}, {{1, 1}}},
+        {"row_sum", Opcode::kRowSum, {{{2, 3, 4}}}, {{2, 3, 1}}},
+        {"row_sum.special", Opcode::kRowSum, {{{5, 3}}}, {{5, 1}}, {}, true},
+        {"row_sum.blocks", Opcode::kRowSum, {{{1, 1027}}}, {{1, 1}}},
+        {"column_sum", Opcode::kColumnSum, {{{3, 2, 4}}}, {{2, 4}}},
+        {"sum_squares", Opcode::kSumSquares, {{{3, 5}}}, {{1}}},
+        {"sum_tensors", Opcode::kSumTensors, {{{2, 3}}, {{2, 3}}, {{2, 3}}}, {{2, 3}}},
+        {"matmul", Opcode::kMatmul, {{{3, 4}}, {{2, 4}}}, {{3, 2}}},
+        {"matmul.special", Opcode::kMatmul, {{{3, 3}}, {{4, 3}}}, {{3, 4}}, {}, true},
+        {"matmul.a", Opcode::kMatmul, {{{4, 3}}, {{2, 4}}}, {{3, 2}}, {1, 0}},
+        {"matmul.b", Opcode::kMatmul, {{{3, 4}}, {{4, 2}}}, {{3, 2}}, {0, 1}},
+        {"matmul.ab", Opcode::kMatmul, {{{4, 3}}, {{4, 2}}}, {{3, 2}}, {1, 1}},
+        {"matmul.blocks", Opcode::kMatmul, {{{1, 1026}}, {{1, 1026}}}, {{1, 1}}},
     };
 }
 
 std::vector<Case> norms_and_activations() {
     return {
         {"layernorm",
-         Opcode::layernorm,
+         Opcode::kLayernorm,
          {{{3, 4}}, {{4}}, {{4}}},
          {{3, 4}, {3, 1}, {3, 1}},
          {kEpsilon}},
         {"layernorm_grad",
-         Opcode::layernorm_grad,
+         Opcode::kLayernormGrad,
          {{{3, 4}}, {{4}}, {{3, 1}}, {{3, 1}}, {{3, 4}}},
          {{3, 4}, {4}, {4}}},
-        {"rmsnorm", Opcode::rmsnorm, {{{3, 4}}, {{4}}}, {{3, 4}, {3, 1}}, {kEpsilon}},
+        {"rmsnorm", Opcode::kRmsnorm, {{{3, 4}}, {{4}}}, {{3, 4}, {3, 1}}, {kEpsilon}},
         {"rmsnorm_grad",
-         Opcode::rmsnorm_grad,
+         Opcode::kRmsnormGrad,
          {{{3, 4}}, {{4}}, {{3, 1}}, {{3, 4}}},
          {{3, 4}, {4}}},
-        {"gelu_grad", Opcode::gelu_grad, {{{4, 6}}, {{4, 6}}}, {{4, 6}}, {}, true},
-        {"swiglu", Opcode::swiglu, {{{4, 6}}, {{4, 6}}}, {{4, 6}}, {}, true},
-        {"swiglu_grad", Opcode::swiglu_grad, {{{3, 4}}, {{3, 4}}, {{3, 4}}}, {{3, 4}, {3, 4}}},
+        {"gelu_grad", Opcode::kGeluGrad, {{{4, 6}}, {{4, 6}}}, {{4, 6}}, {}, true},
+        {"swiglu", Opcode::kSwiglu, {{{4, 6}}, {{4, 6}}}, {{4, 6}}, {}, true},
+        {"swiglu_grad", Opcode::kSwigluGrad, {{{3, 4}}, {{3, 4}}, {{3, 4}}}, {{3, 4}, {3, 4}}},
     };
 }
 
 std::vector<Case> attention_and_heads() {
     const Dims qkv{6, 24}, values{6, 8}, rows{2, 2, 3, 1};
     return {
-        {"attention", Opcode::attention, {{qkv}}, {values, rows, rows}, {3, 2, kHalf}},
+        {"attention", Opcode::kAttention, {{qkv}}, {values, rows, rows}, {3, 2, kHalf}},
         {"attention_grad",
-         Opcode::attention_grad,
+         Opcode::kAttentionGrad,
          {{qkv}, {values}, {rows}, {rows}, {values}},
          {qkv},
          {3, 2, kHalf}},
-        {"rope", Opcode::rope, {{{4, 8}}, {{2, 2}}, {{2, 2}}}, {{4, 8}}, {2, 0}},
-        {"rope.inverse", Opcode::rope, {{{4, 8}}, {{2, 2}}, {{2, 2}}}, {{4, 8}}, {2, 1}},
-        {"rope.part", Opcode::rope, {{{4, 11}}, {{2, 2}}, {{2, 2}}}, {{4, 11}}, {2, 0}},
-        {"repeat_heads", Opcode::repeat_heads, {{{2, 16}}}, {{2, 24}}, {4, 2}},
-        {"repeat_heads_grad", Opcode::repeat_heads_grad, {{{2, 24}}}, {{2, 16}}, {4, 2}},
+        {"rope", Opcode::kRope, {{{4, 8}}, {{2, 2}}, {{2, 2}}}, {{4, 8}}, {2, 0}},
+        {"rope.inverse", Opcode::kRope, {{{4, 8}}, {{2, 2}}, {{2, 2}}}, {{4, 8}}, {2, 1}},
+        {"rope.part", Opcode::kRope, {{{4, 11}}, {{2, 2}}, {{2, 2}}}, {{4, 11}}, {2, 0}},
+        {"repeat_heads", Opcode::kRepeatHeads, {{{2, 16}}}, {{2, 24}}, {4, 2}},
+        {"repeat_heads_grad", Opcode::kRepeatHeadsGrad, {{{2, 24}}}, {{2, 16}}, {4, 2}},
     };
 }
 
@@ -107,32 +107,37 @@ std::vector<Case> loss_and_optimizer() {
     guarded.push_back({{1}});
     std::vector<Operand> small(8, Operand{{1}});
     return {
-        {"cross_entropy", Opcode::cross_entropy, {{{3, 5}}, {{3}, 5}}, {{1}, {3, 1}, {3, 1}}},
+        {"cross_entropy", Opcode::kCrossEntropy, {{{3, 5}}, {{3}, 5}}, {{1}, {3, 1}, {3, 1}}},
         {"cross_entropy_grad",
-         Opcode::cross_entropy_grad,
+         Opcode::kCrossEntropyGrad,
          {{{3, 5}}, {{3}, 5}, {{3, 1}}, {{3, 1}}, {{1}}},
          {{3, 5}}},
-        {"embedding_grad", Opcode::embedding_grad, {{{5, 3}}, {{5}, 4}}, {{4, 3}}},
-        {"adamw", Opcode::adamw, adamw, {table, table, table}, kAdamw},
-        {"adamw.one", Opcode::adamw, small, {{1}, {1}, {1}}, kAdamw},
-        {"adamw_guarded", Opcode::adamw_guarded, guarded, {table, table, table}, kAdamw},
+        {"embedding_grad", Opcode::kEmbeddingGrad, {{{5, 3}}, {{5}, 4}}, {{4, 3}}},
+        {"adamw", Opcode::kAdamw, adamw, {table, table, table}, kAdamw},
+        {"adamw.one", Opcode::kAdamw, small, {{1}, {1}, {1}}, kAdamw},
+        {"adamw_guarded", Opcode::kAdamwGuarded, guarded, {table, table, table}, kAdamw},
     };
 }
 
 std::vector<Case> primitives() {
     return {
-        {"exp", Opcode::exp, {{{32}}}, {{32}}, {}, true},
-        {"log", Opcode::log, {{{32}}}, {{32}}, {}, true},
-        {"gelu", Opcode::gelu, {{{32}}}, {{32}}, {}, true},
-        {"silu", Opcode::silu, {{{32}}}, {{32}}, {}, true},
-        {"sigmoid", Opcode::sigmoid, {{{32}}}, {{32}}, {}, true},
-        {"rsqrt", Opcode::rsqrt, {{{32}}}, {{32}}, {}, true},
-        {"min", Opcode::min, {{{4, 8}}, {{8}}}, {{4, 8}}, {}, true},
-        {"fma.broadcast", Opcode::fma, {{{2, 3, 4}}, {{2, 3, 1}}, {{3, 4}}}, {{2, 3, 4}}, {}, true},
-        {"less_equal", Opcode::less_equal, {{{16}}, {{16}}}, {{16}}, {}, true},
-        {"gather_rows", Opcode::gather_rows, {{{3, 2}}, {{4}, 7}}, {{4, 2}}},
+        {"exp", Opcode::kExp, {{{32}}}, {{32}}, {}, true},
+        {"log", Opcode::kLog, {{{32}}}, {{32}}, {}, true},
+        {"gelu", Opcode::kGelu, {{{32}}}, {{32}}, {}, true},
+        {"silu", Opcode::kSilu, {{{32}}}, {{32}}, {}, true},
+        {"sigmoid", Opcode::kSigmoid, {{{32}}}, {{32}}, {}, true},
+        {"rsqrt", Opcode::kRsqrt, {{{32}}}, {{32}}, {}, true},
+        {"min", Opcode::kMin, {{{4, 8}}, {{8}}}, {{4, 8}}, {}, true},
+        {"fma.broadcast",
+         Opcode::kFma,
+         {{{2, 3, 4}}, {{2, 3, 1}}, {{3, 4}}},
+         {{2, 3, 4}},
+         {},
+         true},
+        {"less_equal", Opcode::kLessEqual, {{{16}}, {{16}}}, {{16}}, {}, true},
+        {"gather_rows", Opcode::kGatherRows, {{{3, 2}}, {{4}, 7}}, {{4, 2}}},
         {"random_mask",
-         Opcode::random_mask,
+         Opcode::kRandomMask,
          {{{5}, 1U << 30}},
          {{2, 5}},
          {9, 0x80000000, 0x40000000}},
@@ -154,15 +159,15 @@ Program program_of(const Case& one) {
     for (const Operand& input : one.inputs) {
         op.inputs.push_back(static_cast<SlotId>(parts.slots.size()));
         parts.slots.push_back({.name = "in" + std::to_string(parts.slots.size()),
-                               .kind = SlotKind::input,
-                               .dtype = input.indices_below == 0 ? DType::f32 : DType::i32,
+                               .kind = SlotKind::kInput,
+                               .dtype = input.indices_below == 0 ? DType::kF32 : DType::kI32,
                                .dims = input.dims});
     }
     for (const Dims& dims : one.outputs) {
         const auto slot = static_cast<SlotId>(parts.slots.size());
         op.outputs.push_back(slot);
         parts.outputs.push_back({"out" + std::to_string(parts.outputs.size()), slot});
-        parts.slots.push_back({.name = {}, .kind = SlotKind::temp, .dims = dims});
+        parts.slots.push_back({.name = {}, .kind = SlotKind::kTemp, .dims = dims});
     }
     parts.ops = {op};
     auto program = Program::create(std::move(parts));

@@ -33,7 +33,7 @@ program::TrainConfig gpt2_config() {
 
 program::TrainConfig llama_config() {
     program::TrainConfig config = gpt2_config();
-    config.model.architecture = program::Architecture::llama;
+    config.model.architecture = program::Architecture::kLlama;
     config.model.kv_heads = 2;
     config.model.hidden_width = 56;
     config.model.tied_embeddings = false;

@@ -99,7 +99,7 @@ TEST(Legality, OneStepTakesExactlyWhatValidateTakes) {
 
 TEST(Legality, UnknownOpcodesAndMacrosAreRefused) {
     Rng rng(1);
-    program::ProgramParts parts = varied_sample(rng, Opcode::add);
+    program::ProgramParts parts = varied_sample(rng, Opcode::kAdd);
     std::set<std::uint16_t> known;
     for (const program::OpcodeInfo& info : program::opcode_table())
         if (!info.macro) known.insert(static_cast<std::uint16_t>(info.code));

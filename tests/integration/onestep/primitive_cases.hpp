@@ -19,17 +19,17 @@ inline program::ProgramParts varied_sample(Rng& rng, Opcode code) {
         return std::uint64_t{std::bit_cast<std::uint32_t>(engine::testing::edge_value(rng))};
     };
     switch (code) {
-        case Opcode::fill:
-        case Opcode::causal_fill:
+        case Opcode::kFill:
+        case Opcode::kCausalFill:
             op.attributes[0] = any_value();
             break;
-        case Opcode::random_mask:
+        case Opcode::kRandomMask:
             op.attributes = {rng() % (1U << 24), rng() & 0xFFFFFFFF, any_value()};
             break;
-        case Opcode::constant_exponent:
+        case Opcode::kConstantExponent:
             op.attributes[0] = rng() % 3 == 0 ? rng() % 128 : rng() % 3;
             break;
-        case Opcode::strided_copy: {
+        case Opcode::kStridedCopy: {
             // A part of the input, somewhere in it, read with its strides in another order.
             const auto dtype = static_cast<program::DType>(1 + rng() % 7);
             const std::uint32_t spare = 1 + static_cast<std::uint32_t>(rng() % 50);
@@ -39,7 +39,7 @@ inline program::ProgramParts varied_sample(Rng& rng, Opcode code) {
             op.attributes[0] = rng() % (spare + 1);
             break;
         }
-        case Opcode::concat: {
+        case Opcode::kConcat: {
             const auto dtype = static_cast<program::DType>(1 + rng() % 7);
             for (program::Slot& slot : parts.slots)
                 slot.dtype = dtype;
@@ -92,19 +92,19 @@ inline std::int32_t small_index(Rng& rng) {
 
 inline std::int32_t i32_value(Rng& rng, Opcode code, std::size_t operand) {
     switch (code) {
-        case Opcode::quantise_i32:
-        case Opcode::quantise_i16:
-        case Opcode::finish_sum:
-        case Opcode::finish_product:
+        case Opcode::kQuantiseI32:
+        case Opcode::kQuantiseI16:
+        case Opcode::kFinishSum:
+        case Opcode::kFinishProduct:
             return exponent_value(rng);
-        case Opcode::rescale_dot:  // a block's exponent is at most its row's, in honest programs
+        case Opcode::kRescaleDot:  // a block's exponent is at most its row's, in honest programs
             if (rng() % 16 == 0) return exponent_value(rng);
             return static_cast<std::int32_t>(rng() % 14) + (operand % 2 == 0 ? 22 : 0);
-        case Opcode::gather_rows:
-        case Opcode::pick:
-        case Opcode::one_hot:
+        case Opcode::kGatherRows:
+        case Opcode::kPick:
+        case Opcode::kOneHot:
             return small_index(rng);
-        case Opcode::select_sum:
+        case Opcode::kSelectSum:
             return operand == 1 ? small_index(rng) : static_cast<std::int32_t>(rng());
         default:
             return static_cast<std::int32_t>(rng());
@@ -121,12 +121,12 @@ inline void fill_operand(Rng& rng, const program::ProgramParts& parts, std::size
     for (std::uint64_t i = 0; i < program::element_count(slot.dims); ++i, bytes += size) {
         const auto put = [&](auto value) { std::memcpy(bytes, &value, sizeof value); };
         const std::uint64_t word = rng();
-        if (slot.dtype == program::DType::f32)
+        if (slot.dtype == program::DType::kF32)
             put(engine::testing::value_of(rng, fill));
-        else if (slot.dtype == program::DType::i32)
+        else if (slot.dtype == program::DType::kI32)
             put(i32_value(rng, op.code, operand));
-        else if (slot.dtype == program::DType::i64)
-            put(op.code == Opcode::rescale_dot ? dot_value(rng) : i64_value(rng));
+        else if (slot.dtype == program::DType::kI64)
+            put(op.code == Opcode::kRescaleDot ? dot_value(rng) : i64_value(rng));
         else
             std::memcpy(bytes, &word, size);
     }

@@ -129,7 +129,7 @@ TEST_F(TorchImport, AttentionAsPeopleWriteItComputesTheSame) {
         expect_close(name, name, "f32[2,7,24]");
         const auto program = program::decode(read_file(path("p.gym")).value()).value();
         EXPECT_TRUE(std::ranges::any_of(program.ops(), [](const program::Op& op) {
-            return op.code == program::Opcode::attention;
+            return op.code == program::Opcode::kAttention;
         })) << form;
         expect_close(name, name + "_traced", "f32[2,7,24]");
     }

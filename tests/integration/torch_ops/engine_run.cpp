@@ -88,14 +88,14 @@ EngineRun run_engine(std::uint32_t steps) {
 
 float weight_decay(const Program& program, const std::string& param) {
     for (const program::Op& op : program.ops()) {
-        if (op.code == Opcode::adamw && program.slot(op.inputs[0]).name == param) return op.f32(5);
+        if (op.code == Opcode::kAdamw && program.slot(op.inputs[0]).name == param) return op.f32(5);
     }
     GYM_ASSERT(false, "every parameter is trained");
 }
 
 std::vector<std::string> param_names(const Program& program) {
     std::vector<std::string> names;
-    for (const program::SlotId id : program.slots_of(SlotKind::param))
+    for (const program::SlotId id : program.slots_of(SlotKind::kParam))
         names.push_back(program.slot(id).name);
     return names;
 }

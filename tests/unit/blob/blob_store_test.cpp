@@ -19,7 +19,7 @@ Bytes text(std::string_view content) {
 TEST(BlobRoot, IsTheTensorRootOfItsBytes) {
     const Bytes content = text("some bytes");
     const std::uint64_t size = content.size();
-    EXPECT_EQ(blob_root(content), commit::tensor_root(commit::DType::u8, {&size, 1}, content));
+    EXPECT_EQ(blob_root(content), commit::tensor_root(commit::DType::kU8, {&size, 1}, content));
     EXPECT_NE(blob_root({}), blob_root(Bytes{0}));
 }
 

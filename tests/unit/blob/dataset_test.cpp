@@ -23,7 +23,7 @@ TEST(Dataset, OneTokenPerByteOfText) {
     EXPECT_EQ(dataset.tokens()[2], 255);
     const Bytes little_endian{'h', 0, 'i', 0, 0xff, 0};
     const std::uint64_t count = 3;
-    EXPECT_EQ(dataset.root(), commit::tensor_root(commit::DType::u16, {&count, 1}, little_endian));
+    EXPECT_EQ(dataset.root(), commit::tensor_root(commit::DType::kU16, {&count, 1}, little_endian));
 }
 
 TEST(Dataset, FileRoundTripsAndIsCheckedAgainstItsRoot) {

@@ -80,12 +80,12 @@ TEST(TensorRoot, ManyTensorsTogetherEqualEachAlone) {
     }
     std::vector<TensorView> tensors;
     for (std::size_t i = 0; i < data.size(); ++i)
-        tensors.push_back({DType::f32, dims[i], data[i]});
+        tensors.push_back({DType::kF32, dims[i], data[i]});
     for (const unsigned threads : {1, 2, 5}) {
         const std::vector<Digest> roots = tensor_roots(tensors, threads);
         ASSERT_EQ(roots.size(), data.size());
         for (std::size_t i = 0; i < data.size(); ++i)
-            EXPECT_EQ(roots[i], tensor_root(DType::f32, dims[i], data[i])) << i;
+            EXPECT_EQ(roots[i], tensor_root(DType::kF32, dims[i], data[i])) << i;
     }
     EXPECT_TRUE(tensor_roots({}, 2).empty());
 }
@@ -93,26 +93,26 @@ TEST(TensorRoot, ManyTensorsTogetherEqualEachAlone) {
 TEST(TensorRoot, DtypeRankDimsAndLengthAllCount) {
     const Bytes data = pattern(24);
     const std::vector<std::uint64_t> two_three{2, 3}, three_two{3, 2}, six{6}, one_six{1, 6};
-    const Digest root = tensor_root(DType::f32, two_three, data);
-    EXPECT_NE(root, tensor_root(DType::f32, three_two, data));
-    EXPECT_NE(root, tensor_root(DType::f32, six, data));
-    EXPECT_NE(tensor_root(DType::f32, six, data), tensor_root(DType::f32, one_six, data));
-    EXPECT_NE(tensor_root(DType::f32, six, data), tensor_root(DType::i32, six, data));
+    const Digest root = tensor_root(DType::kF32, two_three, data);
+    EXPECT_NE(root, tensor_root(DType::kF32, three_two, data));
+    EXPECT_NE(root, tensor_root(DType::kF32, six, data));
+    EXPECT_NE(tensor_root(DType::kF32, six, data), tensor_root(DType::kF32, one_six, data));
+    EXPECT_NE(tensor_root(DType::kF32, six, data), tensor_root(DType::kI32, six, data));
     // Zero padding of the last chunk is not data: the length is in the dims.
     Bytes longer = data;
     longer.resize(28);
     const std::vector<std::uint64_t> seven{7};
     EXPECT_EQ(chunk_tree_root(data), chunk_tree_root(longer));
-    EXPECT_NE(tensor_root(DType::f32, six, data), tensor_root(DType::f32, seven, longer));
+    EXPECT_NE(tensor_root(DType::kF32, six, data), tensor_root(DType::kF32, seven, longer));
 }
 
 TEST(TensorRoot, OneFlippedBitAnywhereChangesIt) {
     Bytes data = pattern(3000);
     const std::vector<std::uint64_t> dims{3000};
-    const Digest root = tensor_root(DType::u8, dims, data);
+    const Digest root = tensor_root(DType::kU8, dims, data);
     for (std::size_t i = 0; i < data.size(); i += 37) {
         data[i] ^= static_cast<std::uint8_t>(1 << (i % 8));
-        EXPECT_NE(tensor_root(DType::u8, dims, data), root) << i;
+        EXPECT_NE(tensor_root(DType::kU8, dims, data), root) << i;
         data[i] ^= static_cast<std::uint8_t>(1 << (i % 8));
     }
 }
@@ -123,8 +123,8 @@ TEST(DType, CodesAndNamesRoundTripAndOthersAreRejected) {
         EXPECT_EQ(static_cast<std::uint8_t>(dtype), code);
         EXPECT_EQ(dtype_from(to_string(dtype)).value(), dtype);
     }
-    EXPECT_EQ(size_bytes(DType::i64), 8u);
-    EXPECT_EQ(size_bytes(DType::u16), 2u);
+    EXPECT_EQ(size_bytes(DType::kI64), 8u);
+    EXPECT_EQ(size_bytes(DType::kU16), 2u);
     EXPECT_EQ(dtype_from(std::uint8_t{0}).error().code, ErrorCode::kMalformed);
     EXPECT_EQ(dtype_from(std::uint8_t{8}).error().code, ErrorCode::kMalformed);
     EXPECT_EQ(dtype_from("f64").error().code, ErrorCode::kMalformed);

@@ -21,7 +21,7 @@ class HostMemory {
     HostMemory(std::span<const program::Slot> slots, Rng& rng) {
         for (const program::Slot& slot : slots) {
             const auto fill = static_cast<Fill>(rng() % 3 == 0 ? rng() % kFills : 0);
-            const bool input = slot.kind != program::SlotKind::temp;
+            const bool input = slot.kind != program::SlotKind::kTemp;
             storage_.push_back(input ? random_storage(rng, slot, fill)
                                      : Storage((program::size_bytes(slot) + 7) / 8));
         }
@@ -144,10 +144,11 @@ TEST_P(DeviceOp, ItsPrimitivesGiveTheBitsOfTheirDefinitions) {
 }
 
 std::vector<Opcode> all_ops() {
-    std::vector<Opcode> ops{Opcode::add,  Opcode::sub,        Opcode::mul,     Opcode::div,
-                            Opcode::min,  Opcode::fma,        Opcode::sqrt,    Opcode::rsqrt,
-                            Opcode::exp,  Opcode::log,        Opcode::sigmoid, Opcode::gelu,
-                            Opcode::silu, Opcode::less_equal, Opcode::select,  Opcode::random_mask};
+    std::vector<Opcode> ops{
+        Opcode::kAdd,  Opcode::kSub,       Opcode::kMul,     Opcode::kDiv,
+        Opcode::kMin,  Opcode::kFma,       Opcode::kSqrt,    Opcode::kRsqrt,
+        Opcode::kExp,  Opcode::kLog,       Opcode::kSigmoid, Opcode::kGelu,
+        Opcode::kSilu, Opcode::kLessEqual, Opcode::kSelect,  Opcode::kRandomMask};
     for (const program::OpcodeInfo& info : program::opcode_table()) {
         if (info.macro) ops.push_back(info.code);
     }

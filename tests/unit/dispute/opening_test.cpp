@@ -130,7 +130,7 @@ class RandomOp {
         : rng_(rng), trace_(trace_program(program).value()), records_(trace_) {
         std::uint32_t leaf = 0;
         MacroTrace::Operands operands;
-        for (const program::SlotId id : program.slots_of(program::SlotKind::input)) {
+        for (const program::SlotId id : program.slots_of(program::SlotKind::kInput)) {
             const program::Slot& slot = program.slot(id);
             storage_.push_back(storage_of(slot, fill));
             const ByteView bytes(reinterpret_cast<const std::uint8_t*>(storage_.back().data()),
@@ -168,13 +168,13 @@ class RandomOp {
     /// Exponents and quantised numbers as their ops make them; indices and floats as they come.
     engine::testing::Storage storage_of(const program::Slot& slot, engine::testing::Fill fill) {
         engine::testing::Storage storage((program::size_bytes(slot) + 7) / 8);
-        if (slot.dtype == program::DType::f32 || slot.dtype == program::DType::i32)
+        if (slot.dtype == program::DType::kF32 || slot.dtype == program::DType::kI32)
             storage = engine::testing::random_storage(rng_, slot, fill);
         auto* i16 = reinterpret_cast<std::int16_t*>(storage.data());
         const std::uint64_t count = program::element_count(slot.dims);
-        for (std::uint64_t i = 0; slot.dtype == program::DType::i16 && i < count; ++i)
+        for (std::uint64_t i = 0; slot.dtype == program::DType::kI16 && i < count; ++i)
             i16[i] = static_cast<std::int16_t>(static_cast<int>(rng_() % 16385) - 8192);
-        for (std::uint64_t i = 0; slot.dtype == program::DType::i64 && i < count; ++i)
+        for (std::uint64_t i = 0; slot.dtype == program::DType::kI64 && i < count; ++i)
             storage[i] = rng_() % (std::uint64_t{1} << 36);
         return storage;
     }
@@ -204,8 +204,8 @@ TEST(Opening, GivesTheElementsOfEveryMacrosPrimitives) {
 /// Operands of primitives whose shift or exponents could be anything are left to the macros.
 bool takes_any_operands(program::Opcode code) {
     using enum program::Opcode;
-    return code != rescale_dot && code != finish_product && code != finish_sum &&
-           code != quantise_i32 && code != quantise_i16;
+    return code != kRescaleDot && code != kFinishProduct && code != kFinishSum &&
+           code != kQuantiseI32 && code != kQuantiseI16;
 }
 
 TEST(Opening, GivesTheElementsOfEveryPrimitiveAlone) {
@@ -229,7 +229,7 @@ TEST(Opening, IsRefusedWithAnyBitChanged) {
         if (!opcode.macro && !takes_any_operands(opcode.code)) continue;
         const auto program =
             program::Program::create(program::testing::sample(rng, opcode.code)).value();
-        RandomOp(rng, program, engine::testing::Fill::normal).check(1, true);
+        RandomOp(rng, program, engine::testing::Fill::kNormal).check(1, true);
     }
 }
 
@@ -292,13 +292,13 @@ TEST(Opening, ShowsTheElementOfALiar) {
 
 /// As the contract OneStep refuses it.
 TEST(ElementOps, RefuseAttributesThatTheirPrimitiveDoesNotHave) {
-    const Shape shape{program::DType::f32, {4}};
+    const Shape shape{program::DType::kF32, {4}};
     const Operand operand{{Source::Kind::kLeaf, 0, {}}, shape};
-    PrimitiveRecord record{program::Opcode::add, shape, {}, {operand, operand}};
+    PrimitiveRecord record{program::Opcode::kAdd, shape, {}, {operand, operand}};
     EXPECT_TRUE(ElementOp::create(record).ok());
     record.attributes[5] = 1;
     EXPECT_FALSE(ElementOp::create(record).ok());
-    PrimitiveRecord fill{program::Opcode::fill, shape, {0x7FC00000}, {}};
+    PrimitiveRecord fill{program::Opcode::kFill, shape, {0x7FC00000}, {}};
     EXPECT_FALSE(ElementOp::create(fill).ok());
     fill.attributes[0] = 0x3F800000;
     EXPECT_TRUE(ElementOp::create(fill).ok());

@@ -21,7 +21,7 @@ inline program::TrainConfig full() {
 /// Rows of text with a class each; two micro-batches, dropout and a guard.
 inline program::TrainConfig classifier() {
     program::TrainConfig config = full();
-    config.model.architecture = program::Architecture::gpt;
+    config.model.architecture = program::Architecture::kGpt;
     config.model.context = 11;
     config.model.heads = 2;
     config.model.classes = 200;
@@ -29,7 +29,7 @@ inline program::TrainConfig classifier() {
 }
 inline program::TrainConfig mlp() {
     program::TrainConfig config;
-    config.model.architecture = program::Architecture::mlp;
+    config.model.architecture = program::Architecture::kMlp;
     config.model.context = 9;
     config.model.layers = 2;
     config.model.width = 16;

@@ -54,7 +54,7 @@ std::optional<SlotId> slot_of(const TraceProgram& trace, const program::Program&
             return expanded.ops()[macro.first_primitive + source.index].outputs[0];
         case Source::Kind::kLeaf: {
             if (source.index < trace.header.input_leaves)
-                return program.slots_of(program::SlotKind::input)[source.index];
+                return program.slots_of(program::SlotKind::kInput)[source.index];
             const LeafRecord& leaf = trace.leaves[source.index];
             return expanded.ops()[leaf.first + leaf.writer].outputs[0];
         }
@@ -86,7 +86,7 @@ TEST_P(TraceProgramOf, NamesTheSourceOfEveryOperand) {
                 if (slot) {
                     EXPECT_EQ(*slot, op.inputs[k]);
                 } else {
-                    EXPECT_EQ(expanded.slot(op.inputs[k]).kind, program::SlotKind::constant);
+                    EXPECT_EQ(expanded.slot(op.inputs[k]).kind, program::SlotKind::kConstant);
                 }
             }
         }
@@ -99,7 +99,7 @@ TEST_P(TraceProgramOf, NamesTheSourceOfEveryOperand) {
 
 TEST_P(TraceProgramOf, LeavesAreInputsAndThenEveryOutput) {
     std::size_t leaf = trace_.header.input_leaves;
-    EXPECT_EQ(leaf, program_.slots_of(program::SlotKind::input).size());
+    EXPECT_EQ(leaf, program_.slots_of(program::SlotKind::kInput).size());
     ASSERT_EQ(trace_.macros.size(), program_.ops().size());
     for (std::size_t i = 0; i < program_.ops().size(); ++i) {
         EXPECT_EQ(trace_.macros[i].first_leaf, leaf);
@@ -179,7 +179,7 @@ TEST_P(TraceProgramOf, HeaderSaysWhereTheRecordsFieldsAre) {
     EXPECT_EQ(h.skipped != kNoLeaf, guarded);
     for (const std::uint32_t leaf : {h.loss, h.grad_norm})
         EXPECT_EQ(element_count(trace_.leaves.at(leaf).shape), 1U);
-    EXPECT_EQ(h.gradients, program_.slots_of(program::SlotKind::param).size());
+    EXPECT_EQ(h.gradients, program_.slots_of(program::SlotKind::kParam).size());
     EXPECT_EQ(h.windows, GetParam().config().batch);
     EXPECT_EQ(h.window_tokens, GetParam().config().model.context);
     EXPECT_EQ(h.vocabulary, 256U);
@@ -190,7 +190,7 @@ TEST_P(TraceProgramOf, HeaderSaysWhereTheRecordsFieldsAre) {
 /// One after the other behind the head, as the engine writes them.
 TEST_P(TraceProgramOf, ParametersLieInTheDeltaWhereTheirRecordsSay) {
     const TraceHeader& h = trace_.header;
-    const auto params = program_.slots_of(program::SlotKind::param);
+    const auto params = program_.slots_of(program::SlotKind::kParam);
     EXPECT_EQ(h.parameters, params.size());
     const auto end = engine::initial_state(program_, Digest{}).value();
     engine::State zero = end;
@@ -230,7 +230,7 @@ TEST_P(TraceProgramOf, HeaderHasTheOuterStepsConstants) {
 
 TEST_P(TraceProgramOf, RefusesPlacesThatNoDeltaHas) {
     StateRecord record = trace_.state.front();
-    record.shape.dtype = program::DType::f32;
+    record.shape.dtype = program::DType::kF32;
     for (const std::uint64_t offset : {std::uint64_t{16}, std::uint64_t{4096}}) {
         record.delta_offset = offset;
         EXPECT_TRUE(decode_state_record(encode(record)).ok()) << offset;
@@ -245,7 +245,7 @@ TEST_P(TraceProgramOf, RefusesPlacesThatNoDeltaHas) {
     EXPECT_FALSE(decode_state_record(encode(record)).ok());
     record.delta_offset = 16;
     EXPECT_TRUE(decode_state_record(encode(record)).ok());
-    record.shape.dtype = program::DType::i32;
+    record.shape.dtype = program::DType::kI32;
     EXPECT_FALSE(decode_state_record(encode(record)).ok());
     for (const std::uint64_t size : {std::uint64_t{12}, std::uint64_t{18}, kDeltaBytesMax + 5}) {
         TraceHeader header = trace_.header;
@@ -315,7 +315,7 @@ TEST(TraceProgram, ExistsForEveryOp) {
 
 TEST(TraceProgram, RefusesALossThatNothingComputes) {
     program::Builder builder;
-    const auto p = builder.param("p", {1}, {program::Init::Kind::constant, 0});
+    const auto p = builder.param("p", {1}, {program::Init::Kind::kConstant, 0});
     builder.set_next(p, builder.add(p, p));
     builder.output("loss", p);
     const auto trace = trace_program(builder.build().value());

@@ -40,7 +40,7 @@ program::TrainConfig nano_config() {
 /// examples/llama-nano.yaml, smaller.
 program::TrainConfig llama_config() {
     program::TrainConfig config = nano_config();
-    config.model.architecture = program::Architecture::llama;
+    config.model.architecture = program::Architecture::kLlama;
     config.model.context = 32;
     config.model.heads = 4;
     config.model.kv_heads = 2;
@@ -53,7 +53,7 @@ program::TrainConfig full_config() {
     program::TrainConfig config = llama_config();
     config.micro_batches = 2;
     config.model.dropout = 0.1;
-    config.optimizer.schedule = program::Schedule::linear;
+    config.optimizer.schedule = program::Schedule::kLinear;
     config.optimizer.decay_embeddings = true;
     config.optimizer.decay_norms = true;
     config.optimizer.guard = {.enabled = true, .loss_factor = 1.2, .loss_decay = 0.8};
@@ -64,7 +64,7 @@ program::TrainConfig full_config() {
 program::TrainConfig mlp_config() {
     program::TrainConfig config = nano_config();
     config.model = {};
-    config.model.architecture = program::Architecture::mlp;
+    config.model.architecture = program::Architecture::kMlp;
     config.model.context = 16;
     config.model.classes = 128;
     config.model.layers = 2;

@@ -29,7 +29,7 @@ class Plain {
         for (const program::Slot& slot : program.slots()) {
             storage_.emplace_back((program::size_bytes(slot) + 7) / 8);
             pointers_.push_back(reinterpret_cast<std::uint8_t*>(storage_.back().data()));
-            if (slot.kind == SlotKind::constant)
+            if (slot.kind == SlotKind::kConstant)
                 std::memcpy(pointers_.back(), slot.value.data(), slot.value.size());
         }
         std::size_t at = 0;
@@ -54,7 +54,7 @@ class Plain {
     }
     [[nodiscard]] bool is_state(SlotId id) const {
         const SlotKind kind = program_.slot(id).kind;
-        return kind == SlotKind::param || kind == SlotKind::state;
+        return kind == SlotKind::kParam || kind == SlotKind::kState;
     }
 
   private:
@@ -92,7 +92,7 @@ void compare(const Program& program, Rng& rng) {
     for (int run = 0; run < kRuns; ++run) {
         std::vector<Storage> storage;
         std::vector<NamedTensorView> inputs;
-        for (const SlotId id : program.slots_of(SlotKind::input)) {
+        for (const SlotId id : program.slots_of(SlotKind::kInput)) {
             const auto& slot = program.slot(id);
             const auto fill = static_cast<Fill>(rng() % 4 == 0 ? rng() % kFills : 0);
             storage.push_back(random_storage(rng, slot, fill));

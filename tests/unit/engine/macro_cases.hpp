@@ -34,26 +34,26 @@ class MacroCase {
     /// Row lengths: mostly around vector widths, now and then several blocks.
     std::uint32_t length() { return size(0, 3) == 0 ? size(900, 2500) : size(1, 70); }
 
-    void in(Dims dims, program::DType dtype = program::DType::f32) {
+    void in(Dims dims, program::DType dtype = program::DType::kF32) {
         const std::string name = "in" + std::to_string(op_.inputs.size());
         op_.inputs.push_back(builder_.input(name, dtype, std::move(dims)));
     }
     void out(Dims dims) {
-        op_.outputs.push_back(builder_.temp(program::DType::f32, std::move(dims)));
+        op_.outputs.push_back(builder_.temp(program::DType::kF32, std::move(dims)));
     }
     void constant(std::size_t index, float value) {
         op_.attributes[index] = std::bit_cast<std::uint32_t>(value);
     }
 
     void random_mask() {
-        in({program::kRandomWords}, program::DType::i32);
+        in({program::kRandomWords}, program::DType::kI32);
         out({size(1, 40), length()});
         op_.attributes = {size(0, 1) == 0 ? (1U << 23) + size(0, 9) : size(0, 9),
                           std::uint64_t{size(0, 16)} * 0x0FFFFFFF};
         constant(2, 1.25F);
     }
     void elementwise() {
-        if (op_.code == Opcode::random_mask) return random_mask();
+        if (op_.code == Opcode::kRandomMask) return random_mask();
         const Dims full{size(1, 5), size(1, 40), size(1, 70)};
         for (int i = 0; i < program::info(op_.code).inputs_min; ++i) {
             switch (size(0, 6)) {
@@ -116,7 +116,7 @@ class MacroCase {
         const std::uint32_t rows = size(1, 20), head = size(1, 40), kv = size(1, 3);
         const std::uint32_t heads = kv * size(1, 4);
         const Dims few{rows, (heads + 2 * kv) * head}, many{rows, 3 * heads * head};
-        const bool forward = op_.code == Opcode::repeat_heads;
+        const bool forward = op_.code == Opcode::kRepeatHeads;
         in(forward ? few : many);
         out(forward ? many : few);
         op_.attributes = {heads, kv};
@@ -131,79 +131,79 @@ class MacroCase {
 inline void MacroCase::macro() {
     const std::uint32_t rows = size(1, 30), width = length(), ids = size(1, 300);
     const Dims full{rows, width}, column{rows, 1};
-    const auto i32 = program::DType::i32;
+    const auto i32 = program::DType::kI32;
     switch (op_.code) {
-        case Opcode::row_sum:
+        case Opcode::kRowSum:
             in({rows, 2, width});
             out({rows, 2, 1});
             break;
-        case Opcode::column_sum:
+        case Opcode::kColumnSum:
             in({length(), 2, rows});
             out({2, rows});
             break;
-        case Opcode::sum_squares:
+        case Opcode::kSumSquares:
             in({rows, width});
             out({1});
             break;
-        case Opcode::matmul:
+        case Opcode::kMatmul:
             matmul();
             break;
-        case Opcode::layernorm:
+        case Opcode::kLayernorm:
             in(full), in({width}), in({width});
             out(full), out(column), out(column);
             constant(0, 1e-5F);
             break;
-        case Opcode::layernorm_grad:
+        case Opcode::kLayernormGrad:
             in(full), in({width}), in(column), in(column), in(full);
             out(full), out({width}), out({width});
             break;
-        case Opcode::gelu_grad:
+        case Opcode::kGeluGrad:
             in(full), in(full), out(full);
             break;
-        case Opcode::attention:
+        case Opcode::kAttention:
             attention(false);
             break;
-        case Opcode::attention_grad:
+        case Opcode::kAttentionGrad:
             attention(true);
             break;
-        case Opcode::cross_entropy:
+        case Opcode::kCrossEntropy:
             in(full), in({rows}, i32);
             out({1}), out(column), out(column);
             break;
-        case Opcode::cross_entropy_grad:
+        case Opcode::kCrossEntropyGrad:
             in(full), in({rows}, i32), in(column), in(column), in({1});
             out(full);
             break;
-        case Opcode::embedding_grad: {
+        case Opcode::kEmbeddingGrad: {
             const std::uint32_t tokens = length(), values = size(1, 70);
             in({tokens, values}), in({tokens}, i32);
             out({ids, values});
             break;
         }
-        case Opcode::rmsnorm:
+        case Opcode::kRmsnorm:
             in(full), in({width});
             out(full), out(column);
             constant(0, 1e-5F);
             break;
-        case Opcode::rmsnorm_grad:
+        case Opcode::kRmsnormGrad:
             in(full), in({width}), in(column), in(full);
             out(full), out({width});
             break;
-        case Opcode::rope:
+        case Opcode::kRope:
             rope();
             break;
-        case Opcode::repeat_heads:
-        case Opcode::repeat_heads_grad:
+        case Opcode::kRepeatHeads:
+        case Opcode::kRepeatHeadsGrad:
             repeat_heads();
             break;
-        case Opcode::swiglu:
+        case Opcode::kSwiglu:
             in(full), in(full), out(full);
             break;
-        case Opcode::swiglu_grad:
+        case Opcode::kSwigluGrad:
             in(full), in(full), in(full);
             out(full), out(full);
             break;
-        case Opcode::sum_tensors:
+        case Opcode::kSumTensors:
             for (std::uint32_t i = size(2, program::kOpInputsMax); i > 0; --i)
                 in(full);
             out(full);

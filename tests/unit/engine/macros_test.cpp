@@ -107,10 +107,11 @@ TEST_P(FusedOp, GivesTheBitsOfItsDefinitionOnEveryLevel) {
 }
 
 std::vector<Opcode> ops_with_fast_versions() {
-    std::vector<Opcode> ops{Opcode::add,  Opcode::sub,        Opcode::mul,     Opcode::div,
-                            Opcode::min,  Opcode::fma,        Opcode::sqrt,    Opcode::rsqrt,
-                            Opcode::exp,  Opcode::log,        Opcode::sigmoid, Opcode::gelu,
-                            Opcode::silu, Opcode::less_equal, Opcode::select,  Opcode::random_mask};
+    std::vector<Opcode> ops{
+        Opcode::kAdd,  Opcode::kSub,       Opcode::kMul,     Opcode::kDiv,
+        Opcode::kMin,  Opcode::kFma,       Opcode::kSqrt,    Opcode::kRsqrt,
+        Opcode::kExp,  Opcode::kLog,       Opcode::kSigmoid, Opcode::kGelu,
+        Opcode::kSilu, Opcode::kLessEqual, Opcode::kSelect,  Opcode::kRandomMask};
     for (const program::OpcodeInfo& info : program::opcode_table()) {
         if (info.macro) ops.push_back(info.code);
     }

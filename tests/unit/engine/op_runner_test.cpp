@@ -24,10 +24,10 @@ std::vector<float> ramp(std::size_t count, float step) {
 }
 
 OpInput in(const std::vector<float>& values, Dims dims) {
-    return {DType::f32, std::move(dims), values.data()};
+    return {DType::kF32, std::move(dims), values.data()};
 }
 OpOutput out(std::vector<float>& values, Dims dims) {
-    return {DType::f32, std::move(dims), values.data()};
+    return {DType::kF32, std::move(dims), values.data()};
 }
 
 ByteView bytes_of(const std::vector<float>& values) {
@@ -37,8 +37,8 @@ ByteView bytes_of(const std::vector<float>& values) {
 TEST(OpRunner, GivesTheBitsOfAProgram) {
     const std::vector<float> a = ramp(5 * 40, 0.37F), b = ramp(6 * 40, 0.11F);
     program::Builder builder;
-    builder.output("y", builder.matmul(builder.input("a", DType::f32, {5, 40}),
-                                       builder.input("b", DType::f32, {6, 40})));
+    builder.output("y", builder.matmul(builder.input("a", DType::kF32, {5, 40}),
+                                       builder.input("b", DType::kF32, {6, 40})));
     const auto program = builder.build().value();
     auto engine = Engine::create(program).value();
     State none;
@@ -55,7 +55,7 @@ TEST(OpRunner, GivesTheBitsOfAProgram) {
         const OpOutput results[] = {out(y, {5, 6})};
         for (int again = 0; again < 2; ++again) {  // the second time from the remembered program
             std::ranges::fill(y, 0.0F);
-            ASSERT_TRUE(runner.run(Opcode::matmul, attributes, operands, results).ok());
+            ASSERT_TRUE(runner.run(Opcode::kMatmul, attributes, operands, results).ok());
             EXPECT_EQ(std::memcmp(y.data(), want.data(), want.size()), 0) << threads;
         }
     }
@@ -92,11 +92,11 @@ TEST(OpRunner, DotsOfBlocksAreExact) {
             auto runner = OpRunner::create({.threads = 3, .isa = isa}).value();
             std::vector<std::int64_t> y(want.size());
             const OpInput operands[] = {
-                {DType::i16, {shape.batches, shape.m, shape.length}, a.data()},
-                {DType::i16, {shape.batches, shape.n, shape.length}, b.data()}};
+                {DType::kI16, {shape.batches, shape.m, shape.length}, a.data()},
+                {DType::kI16, {shape.batches, shape.n, shape.length}, b.data()}};
             const OpOutput results[] = {
-                {DType::i64, {shape.batches, shape.m, shape.n, blocks}, y.data()}};
-            const Status run = runner.run(Opcode::block_dot, {}, operands, results);
+                {DType::kI64, {shape.batches, shape.m, shape.n, blocks}, y.data()}};
+            const Status run = runner.run(Opcode::kBlockDot, {}, operands, results);
             ASSERT_TRUE(run.ok()) << run.error().message;
             EXPECT_EQ(y, want) << isa << " " << shape.length;
         }
@@ -110,7 +110,7 @@ TEST(OpRunner, MoreShapesThanItRemembersAreRunAllTheSame) {
         std::vector<float> y(count);
         const OpInput operands[] = {in(x, {count}), in(x, {count})};
         const OpOutput results[] = {out(y, {count})};
-        ASSERT_TRUE(runner.run(Opcode::add, {}, operands, results).ok());
+        ASSERT_TRUE(runner.run(Opcode::kAdd, {}, operands, results).ok());
         ASSERT_EQ(y.back(), x.back() + x.back());
     }
 }
@@ -124,14 +124,14 @@ TEST(OpRunner, NamesTheRuleThatIsBroken) {
         const OpOutput results[] = {out(y, dims)};
         return runner.run(code, attributes, operands, results).error();
     };
-    const Error product = error(Opcode::matmul, {0, 0}, {in(x, {3, 4}), in(x, {4, 3})}, {3, 4});
+    const Error product = error(Opcode::kMatmul, {0, 0}, {in(x, {3, 4}), in(x, {4, 3})}, {3, 4});
     EXPECT_EQ(product.code, ErrorCode::kShapeMismatch);
     EXPECT_EQ(product.message, "a [3, 4] and b [4, 3] do not share a dim");
-    EXPECT_EQ(error(Opcode::add, {}, {in(x, {12})}, {12}).message,
+    EXPECT_EQ(error(Opcode::kAdd, {}, {in(x, {12})}, {12}).message,
               "op 0: wrong number of inputs "
               "or outputs");
-    EXPECT_FALSE(error(Opcode::add, {}, {in(x, {0}), in(x, {0})}, {0}).message.empty());
-    EXPECT_FALSE(error(Opcode::add, std::vector<std::uint64_t>(9), {in(x, {1}), in(x, {1})}, {1})
+    EXPECT_FALSE(error(Opcode::kAdd, {}, {in(x, {0}), in(x, {0})}, {0}).message.empty());
+    EXPECT_FALSE(error(Opcode::kAdd, std::vector<std::uint64_t>(9), {in(x, {1}), in(x, {1})}, {1})
                      .message.empty());
     EngineOptions options;
     options.isa = "mmx";

@@ -43,14 +43,14 @@ void expect_no_overlap(const Program& program) {
         const std::vector<bool> needed = needed_after(program, i);
         for (const SlotId out : program.ops()[i].outputs) {
             const auto& place = plan.slots[out];
-            if (place.place != MemoryPlan::Place::arena) continue;
+            if (place.place != MemoryPlan::Place::kArena) continue;
             const std::uint64_t begin = place.offset;
             const std::uint64_t end = begin + program::size_bytes(program.slot(out));
             ASSERT_LE(end, plan.arena_bytes);
             for (SlotId other = 0; other < program.slots().size(); ++other) {
                 const auto& held = plan.slots[other];
                 if (other == out || !written[other] || !needed[other]) continue;
-                if (held.place != MemoryPlan::Place::arena) continue;
+                if (held.place != MemoryPlan::Place::kArena) continue;
                 const std::uint64_t other_end =
                     held.offset + program::size_bytes(program.slot(other));
                 ASSERT_TRUE(end <= held.offset || other_end <= begin)
@@ -75,14 +75,14 @@ TEST(MemoryPlan, ReusesMemory) {
     const Program train = testing::small_program();
     std::uint64_t all = 0;
     for (const auto& slot : train.slots()) {
-        if (slot.kind == program::SlotKind::temp) all += program::size_bytes(slot);
+        if (slot.kind == program::SlotKind::kTemp) all += program::size_bytes(slot);
     }
     EXPECT_LT(plan_memory(train).arena_bytes, all / 2);
 }
 
 TEST(MemoryPlan, AStateThatIsReadAfterItsNextValueIsKept) {
     program::Builder b;
-    const program::Init one{program::Init::Kind::constant, 0x3F800000};
+    const program::Init one{program::Init::Kind::kConstant, 0x3F800000};
     const SlotId x = b.state("x", {4}, one);
     const SlotId next = b.add(x, x);
     b.set_next(x, next);
@@ -101,8 +101,8 @@ TEST(MemoryPlan, AStateThatIsReadAfterItsNextValueIsKept) {
 
 TEST(MemoryPlan, TwoStatesMayTakeOneValue) {
     program::Builder b;
-    const SlotId x = b.state("x", {1}, {program::Init::Kind::constant, 0x3F800000});
-    const SlotId y = b.state("y", {1}, {program::Init::Kind::constant, 0x40000000});
+    const SlotId x = b.state("x", {1}, {program::Init::Kind::kConstant, 0x3F800000});
+    const SlotId y = b.state("y", {1}, {program::Init::Kind::kConstant, 0x40000000});
     const SlotId sum = b.add(x, y);
     b.set_next(x, sum);
     b.set_next(y, sum);

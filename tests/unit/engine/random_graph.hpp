@@ -40,13 +40,13 @@ class RandomGraph {
     std::uint32_t width() { return chance(50) ? pick(1020, 1030) : pick(1, 28); }
 
     SlotId param(Dims dims) {
-        const program::Init init{program::Init::Kind::normal, std::bit_cast<std::uint32_t>(0.3F)};
+        const program::Init init{program::Init::Kind::kNormal, std::bit_cast<std::uint32_t>(0.3F)};
         params_.push_back(
             builder_.param("p" + std::to_string(params_.size()), std::move(dims), init));
         return params_.back();
     }
     SlotId tokens() {
-        return builder_.input("tokens" + std::to_string(inputs_++), program::DType::i32, {rows()});
+        return builder_.input("tokens" + std::to_string(inputs_++), program::DType::kI32, {rows()});
     }
     [[nodiscard]] std::uint32_t rows() const { return windows_ * context_; }
     [[nodiscard]] std::uint32_t width_of(SlotId id) const { return builder_.slot(id).dims[1]; }
@@ -63,7 +63,7 @@ class RandomGraph {
         if (chance(2))
             add(builder_.gather_rows(param({pick(1, 100), width()}), tokens()));
         else
-            add(builder_.input("x", program::DType::f32, {rows(), width()}));
+            add(builder_.input("x", program::DType::kF32, {rows(), width()}));
     }
 
     void grow() {
@@ -112,7 +112,8 @@ class RandomGraph {
         const SlotId x = any();
         if (chance(3)) return add(builder_.sum_tensors({x, any_like(x), any_like(x)}));
         const SlotId y = chance(2) ? any_like(x) : param({width_of(x)});
-        const Opcode codes[] = {Opcode::add, Opcode::mul, Opcode::sub, Opcode::div, Opcode::min};
+        const Opcode codes[] = {Opcode::kAdd, Opcode::kMul, Opcode::kSub, Opcode::kDiv,
+                                Opcode::kMin};
         add(builder_.elementwise(codes[pick(0, trains_ ? 1 : 4)], {x, y}));
     }
     void product() {
@@ -179,18 +180,18 @@ class RandomGraph {
         }
         const Dims dims = builder_.slot(p).dims;
         const std::string name = "s" + std::to_string(p);
-        const program::Init zero{program::Init::Kind::constant, 0};
+        const program::Init zero{program::Init::Kind::kConstant, 0};
         const SlotId m = builder_.state(name + ".m", dims, zero);
         const SlotId v = builder_.state(name + ".v", dims, zero);
         const SlotId one = builder_.scalar(1.0F);
         program::Op op{
-            Opcode::adamw, {p, gradient, m, v, builder_.scalar(0.01F), one, one, one}, {}, {}};
+            Opcode::kAdamw, {p, gradient, m, v, builder_.scalar(0.01F), one, one, one}, {}, {}};
         if (chance(2)) {
-            op.code = Opcode::adamw_guarded;
+            op.code = Opcode::kAdamwGuarded;
             op.inputs.push_back(builder_.scalar(chance(2) ? 1.0F : 0.0F));
         }
         for (int i = 0; i < 3; ++i)
-            op.outputs.push_back(builder_.temp(program::DType::f32, dims));
+            op.outputs.push_back(builder_.temp(program::DType::kF32, dims));
         const float constants[] = {0.9F, 0.1F, 0.95F, 0.05F, 1e-8F, 0.1F};
         for (std::size_t i = 0; i < std::size(constants); ++i)
             op.attributes[i] = std::bit_cast<std::uint32_t>(constants[i]);
@@ -200,8 +201,8 @@ class RandomGraph {
         builder_.set_next(v, op.outputs[2]);
     }
 
-    static constexpr Opcode unary_[] = {Opcode::gelu, Opcode::gelu,    Opcode::exp,
-                                        Opcode::sqrt, Opcode::sigmoid, Opcode::log};
+    static constexpr Opcode unary_[] = {Opcode::kGelu, Opcode::kGelu,    Opcode::kExp,
+                                        Opcode::kSqrt, Opcode::kSigmoid, Opcode::kLog};
     Rng& rng_;
     program::Builder builder_;
     bool trains_ = false;

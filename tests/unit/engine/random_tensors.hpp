@@ -35,11 +35,11 @@ inline std::uint32_t between(Rng& rng, std::uint32_t min, std::uint32_t max) {
 
 /// What a tensor is filled with.
 enum class Fill {
-    normal,   ///< about the size of activations
-    wide,     ///< exponents from -140 to 120
-    special,  ///< normal, with NaN, infinities, zeros, subnormals and powers of two among it
-    edges,    ///< only subnormals, zeros, powers of two, ties, near the largest f32
-    zero,     ///< +0 and -0
+    kNormal,   ///< about the size of activations
+    kWide,     ///< exponents from -140 to 120
+    kSpecial,  ///< normal, with NaN, infinities, zeros, subnormals and powers of two among it
+    kEdges,    ///< only subnormals, zeros, powers of two, ties, near the largest f32
+    kZero,     ///< +0 and -0
 };
 inline constexpr int kFills = 5;
 
@@ -75,15 +75,15 @@ inline float special_value(Rng& rng) {
 
 inline float value_of(Rng& rng, Fill fill) {
     switch (fill) {
-        case Fill::normal:
+        case Fill::kNormal:
             return normal_value(rng);
-        case Fill::wide:
+        case Fill::kWide:
             return std::ldexp(normal_value(rng), static_cast<int>(between(rng, 0, 260)) - 140);
-        case Fill::special:
+        case Fill::kSpecial:
             return special_value(rng);
-        case Fill::edges:
+        case Fill::kEdges:
             return edge_value(rng);
-        case Fill::zero:
+        case Fill::kZero:
             break;
     }
     return rng() % 2 == 0 ? 0.0F : -0.0F;
@@ -103,7 +103,7 @@ inline Storage random_storage(Rng& rng, const program::Slot& slot, Fill fill) {
     Storage storage((program::size_bytes(slot) + 7) / 8);
     auto* bytes = reinterpret_cast<std::uint8_t*>(storage.data());
     for (std::uint64_t i = 0; i < program::element_count(slot.dims); ++i) {
-        if (slot.dtype == commit::DType::f32) {
+        if (slot.dtype == commit::DType::kF32) {
             const float value = value_of(rng, fill);
             std::memcpy(bytes + i * sizeof value, &value, sizeof value);
         } else {

@@ -32,7 +32,7 @@ inline program::TrainConfig small_config() {
 /// The same size with every op of a Llama.
 inline program::TrainConfig small_llama_config() {
     program::TrainConfig config = small_config();
-    config.model.architecture = program::Architecture::llama;
+    config.model.architecture = program::Architecture::kLlama;
     config.model.context = 12;
     config.model.heads = 6;
     config.model.kv_heads = 2;

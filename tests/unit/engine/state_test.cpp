@@ -54,7 +54,7 @@ TEST(State, AnAlteredBlobIsAnErrorOrAnotherState) {
 
 TEST(State, SizesThatLieAreRefusedBeforeAnythingIsAllocated) {
     State state;
-    state.tensors.push_back({"x", commit::DType::f32, {2}, Bytes(8)});
+    state.tensors.push_back({"x", commit::DType::kF32, {2}, Bytes(8)});
     Bytes bytes = encode_state(state);
     const std::size_t dims_at = 8 + 4 + 4 + 1 + 1 + 1;
     for (std::size_t i = 0; i < 8; ++i) {
@@ -116,7 +116,7 @@ TEST(BaseState, IsTheParametersAndStartsFresh) {
     EXPECT_EQ(trainer->step().error().code, ErrorCode::kOutOfRange);
     const auto base = base_of(program, *trainer->state().value());
     ASSERT_TRUE(base.ok());
-    EXPECT_EQ(base->tensors.size(), program.slots_of(program::SlotKind::param).size());
+    EXPECT_EQ(base->tensors.size(), program.slots_of(program::SlotKind::kParam).size());
     EXPECT_EQ(base_of(program, *base).value(), *base);
     const auto fresh = with_fresh_optimizer(program, *base);
     ASSERT_TRUE(fresh.ok());

@@ -70,9 +70,9 @@ TEST(TrainingFeatures, TrainTogether) {
 std::vector<float> mask(std::vector<std::int32_t> position, std::uint64_t op,
                         std::uint64_t threshold, std::uint32_t count) {
     program::Builder b;
-    const SlotId place = b.input("random", program::DType::i32, {program::kRandomWords});
-    const SlotId out = b.temp(program::DType::f32, {count});
-    b.append({Opcode::random_mask, {place}, {out}, {op, threshold, 0x40000000}});
+    const SlotId place = b.input("random", program::DType::kI32, {program::kRandomWords});
+    const SlotId out = b.temp(program::DType::kF32, {count});
+    b.append({Opcode::kRandomMask, {place}, {out}, {op, threshold, 0x40000000}});
     b.output("mask", out);
     const Program program = b.build().value();
     auto engine = Engine::create(program);
@@ -129,7 +129,7 @@ std::uint32_t element(Opcode code, const std::vector<float>& operands) {
 
 TEST(Comparisons, AreFalseWithNanAndSeeNoSignOfZero) {
     const float nan = bits(0x7FC00000), inf = bits(0x7F800000), tiny = bits(1);
-    const auto le = [](float a, float b) { return element(Opcode::less_equal, {a, b}); };
+    const auto le = [](float a, float b) { return element(Opcode::kLessEqual, {a, b}); };
     EXPECT_EQ(le(1, 1), 0x3F800000U);
     EXPECT_EQ(le(2, 1), 0U);
     EXPECT_EQ(le(0.0F, -0.0F), 0x3F800000U);
@@ -138,7 +138,7 @@ TEST(Comparisons, AreFalseWithNanAndSeeNoSignOfZero) {
     EXPECT_EQ(le(nan, inf), 0U);
     EXPECT_EQ(le(-inf, nan), 0U);
     const auto select = [](float c, float a, float b) {
-        return element(Opcode::select, {c, a, b});
+        return element(Opcode::kSelect, {c, a, b});
     };
     EXPECT_EQ(select(tiny, -0.0F, 1), 0x80000000U);
     EXPECT_EQ(select(0.0F, 2, -0.0F), 0x80000000U);
@@ -241,7 +241,7 @@ program::TrainConfig mlp_config() {
     program::TrainConfig config;
     config.batch = 32;
     config.model = {.vocabulary = 256, .context = 4, .layers = 1, .width = 24, .init_std = 0.3};
-    config.model.architecture = program::Architecture::mlp;
+    config.model.architecture = program::Architecture::kMlp;
     config.model.classes = 4;
     config.optimizer.learning_rate = 1e-2;
     return config;
@@ -325,7 +325,7 @@ TEST(Classifier, ATransformerLearnsItToo) {
     config.model = {.vocabulary = 256, .context = 4, .layers = 1, .heads = 2, .width = 24};
     config.model.init_std = 0.1;
     config.model.classes = 4;
-    for (const auto architecture : {program::Architecture::gpt, program::Architecture::llama}) {
+    for (const auto architecture : {program::Architecture::kGpt, program::Architecture::kLlama}) {
         config.model.architecture = architecture;
         const Program program = program::train_program(config).value();
         const auto records =

@@ -278,7 +278,7 @@ TEST(Unit, ANanPoisonsTheLossAndTheDelta) {
     const SmallUnit unit;
     const HookGuard hook([&](std::uint64_t run, std::uint32_t op, std::span<std::uint8_t> out) {
         const std::uint32_t nan = kernels::f32::kNanBits;
-        if (run == 1 && unit.program.ops()[op].code == program::Opcode::layernorm)
+        if (run == 1 && unit.program.ops()[op].code == program::Opcode::kLayernorm)
             std::memcpy(out.data(), &nan, sizeof nan);
     });
     const auto result = unit.run();

@@ -35,8 +35,9 @@ inline StepFrame sample_step() {
     return {filled(15), filled(16), 17, filled(18), filled(19), filled(20), filled(21), filled(22)};
 }
 inline OpFrame sample_op() {
-    return {filled(23), filled(24), 25, 26,         27,
-            28,         filled(29), 30, filled(31), dispute::Shape{program::DType::f32, {2, 3, 5}}};
+    return {
+        filled(23), filled(24), 25, 26,         27,
+        28,         filled(29), 30, filled(31), dispute::Shape{program::DType::kF32, {2, 3, 5}}};
 }
 inline OuterFacts sample_outer_facts() {
     return {filled(101), filled(102), filled(103), filled(104), filled(105),

@@ -33,7 +33,7 @@ Program gpt(bool bias, bool tied) {
 Program llama() {
     program::TrainConfig config;
     config.batch = 2;
-    config.model.architecture = program::Architecture::llama;
+    config.model.architecture = program::Architecture::kLlama;
     config.model.vocabulary = 11;
     config.model.context = 5;
     config.model.layers = 1;
@@ -210,7 +210,7 @@ TEST_F(WrongWeights, MissingBiasesAreZeros) {
 // All 65,536 halves and all bfloats, by the definition of the formats.
 TEST(Weights, OfTwoBytesAreWidenedExactly) {
     program::Builder b;
-    const auto slot = b.param("w", {65536}, {Init::Kind::constant, 0});
+    const auto slot = b.param("w", {65536}, {Init::Kind::kConstant, 0});
     b.output("s", b.sum_squares(slot));
     const Program program = b.build().value();
     Bytes bytes(65536 * 2);

@@ -16,8 +16,8 @@ std::vector<Opcode> codes_from(const Builder& b, std::size_t first) {
 
 struct Fixture {
     Builder b;
-    SlotId x = b.param("x", {2, 3}, {Init::Kind::normal, 0x3F800000});
-    SlotId w = b.param("w", {3}, {Init::Kind::normal, 0x3F800000});
+    SlotId x = b.param("x", {2, 3}, {Init::Kind::kNormal, 0x3F800000});
+    SlotId w = b.param("w", {3}, {Init::Kind::kNormal, 0x3F800000});
 
     Result<std::vector<SlotId>> gradients_of(SlotId loss, std::vector<SlotId> wrt) {
         return gradients(b, loss, wrt);
@@ -27,14 +27,14 @@ struct Fixture {
 
 TEST(Autodiff, AddsContributionsOfASlotUsedTwiceLaterUseFirst) {
     Fixture f;
-    const SlotId first = f.b.unary(Opcode::exp, f.x);
-    const SlotId second = f.b.unary(Opcode::sigmoid, f.x);
+    const SlotId first = f.b.unary(Opcode::kExp, f.x);
+    const SlotId second = f.b.unary(Opcode::kSigmoid, f.x);
     const SlotId loss = f.total(f.b.add(first, second));
     const auto result = f.gradients_of(loss, {f.x});
     ASSERT_TRUE(result.ok()) << result.error().message;
     // The last op adds: first operand from sigmoid (the later use), second from exp.
     const Op& last = f.b.ops().back();
-    EXPECT_EQ(last.code, Opcode::add);
+    EXPECT_EQ(last.code, Opcode::kAdd);
     EXPECT_EQ(last.outputs[0], (*result)[0]);
     const auto writer = [&](SlotId slot) {
         for (const Op& op : f.b.ops())
@@ -42,7 +42,7 @@ TEST(Autodiff, AddsContributionsOfASlotUsedTwiceLaterUseFirst) {
         return Op{};
     };
     const Op late = writer(last.inputs[0]);
-    EXPECT_EQ(writer(late.inputs[1]).code, Opcode::mul) << "dy * (y * (1 - y))";
+    EXPECT_EQ(writer(late.inputs[1]).code, Opcode::kMul) << "dy * (y * (1 - y))";
     EXPECT_EQ(writer(last.inputs[1]).inputs[1], first) << "dy * exp(x)";
     EXPECT_TRUE(f.b.build().ok());
 }
@@ -59,13 +59,13 @@ TEST(Autodiff, ReducesToTheShapeOfARepeatedOperand) {
 TEST(Autodiff, WritesNothingForWhatNobodyAsked) {
     Fixture f;
     const SlotId y = f.b.layernorm(f.x, f.w, f.w, 1e-5F);
-    const SlotId z = f.b.matmul(y, f.b.input("m", DType::f32, {4, 3}));
+    const SlotId z = f.b.matmul(y, f.b.input("m", DType::kF32, {4, 3}));
     const SlotId loss = f.total(z);
     const std::size_t first = f.b.ops().size();
     ASSERT_TRUE(f.gradients_of(loss, {f.x}).ok());
     const std::vector<Opcode> written = codes_from(f.b, first);
-    EXPECT_EQ(written, (std::vector<Opcode>{Opcode::fill, Opcode::fill, Opcode::mul, Opcode::matmul,
-                                            Opcode::layernorm_grad}));
+    EXPECT_EQ(written, (std::vector<Opcode>{Opcode::kFill, Opcode::kFill, Opcode::kMul,
+                                            Opcode::kMatmul, Opcode::kLayernormGrad}));
 }
 
 TEST(Autodiff, SaysWhichOpHasNoDerivative) {

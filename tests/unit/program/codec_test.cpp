@@ -115,11 +115,11 @@ TEST(ProgramRoot, ChangesWithEveryPart) {
     EXPECT_NE(root_of(changed), root);
     changed = parts;
     for (Slot& slot : changed.slots)
-        if (slot.kind == SlotKind::constant) slot.value[0] ^= 1;
+        if (slot.kind == SlotKind::kConstant) slot.value[0] ^= 1;
     EXPECT_NE(root_of(changed), root);
     changed = parts;
     for (Op& op : changed.ops)
-        if (op.code == Opcode::adamw) op.attributes[5] ^= 1;
+        if (op.code == Opcode::kAdamw) op.attributes[5] ^= 1;
     EXPECT_NE(root_of(changed), root);
 }
 

@@ -11,16 +11,16 @@ namespace {
 
 TEST(Flops, AProductCosts2MNK) {
     Builder b;
-    const SlotId x = b.input("x", DType::f32, {5, 3000});
-    const SlotId w = b.input("w", DType::f32, {7, 3000});
+    const SlotId x = b.input("x", DType::kF32, {5, 3000});
+    const SlotId w = b.input("w", DType::kF32, {7, 3000});
     b.output("y", b.matmul(x, w));
     EXPECT_EQ(flops_per_step(*b.build()), 2U * 5 * 7 * 3000);
 }
 
 TEST(Flops, ElementwiseOpsAndSumsCostOneAnElement) {
     Builder b;
-    const SlotId x = b.input("x", DType::f32, {4, 6});
-    b.output("y", b.row_sum(b.unary(Opcode::exp, b.fma(x, x, x))));
+    const SlotId x = b.input("x", DType::kF32, {4, 6});
+    b.output("y", b.row_sum(b.unary(Opcode::kExp, b.fma(x, x, x))));
     EXPECT_EQ(flops_per_step(*b.build()), (2U + 1 + 1) * 24);
 }
 

@@ -13,7 +13,7 @@ TrainConfig llama_config() {
     TrainConfig config;
     config.batch = 2;
     config.model = {.vocabulary = 11, .context = 4, .layers = 2, .heads = 4, .width = 16};
-    config.model.architecture = Architecture::llama;
+    config.model.architecture = Architecture::kLlama;
     config.model.kv_heads = 2;
     return config;
 }
@@ -28,12 +28,12 @@ std::size_t count(const Program& program, Opcode code) {
 TEST(LlamaProgram, HasItsOpsAndParameters) {
     const auto program = train_program(llama_config());
     ASSERT_TRUE(program.ok()) << program.error().message;
-    EXPECT_EQ(count(*program, Opcode::rmsnorm), 5U);
-    EXPECT_EQ(count(*program, Opcode::rmsnorm_grad), 5U);
-    EXPECT_EQ(count(*program, Opcode::rope), 4U) << "forward and backward";
-    EXPECT_EQ(count(*program, Opcode::repeat_heads_grad), 2U);
-    EXPECT_EQ(count(*program, Opcode::swiglu_grad), 2U);
-    EXPECT_EQ(count(*program, Opcode::layernorm), 0U);
+    EXPECT_EQ(count(*program, Opcode::kRmsnorm), 5U);
+    EXPECT_EQ(count(*program, Opcode::kRmsnormGrad), 5U);
+    EXPECT_EQ(count(*program, Opcode::kRope), 4U) << "forward and backward";
+    EXPECT_EQ(count(*program, Opcode::kRepeatHeadsGrad), 2U);
+    EXPECT_EQ(count(*program, Opcode::kSwigluGrad), 2U);
+    EXPECT_EQ(count(*program, Opcode::kLayernorm), 0U);
     // Per block: (4 + 2 + 2) heads of 4, the output, three matrices of the MLP, two norms.
     const std::uint64_t block = 32 * 16 + 16 * 16 + 3 * 64 * 16 + 2 * 16;
     EXPECT_EQ(parameter_count(*program), 11 * 16 + 2 * block + 16);
@@ -44,7 +44,7 @@ TEST(LlamaProgram, SharesNoHeadsWhereEachHasItsOwn) {
     config.model.kv_heads = 4;
     const auto program = train_program(config);
     ASSERT_TRUE(program.ok());
-    EXPECT_EQ(count(*program, Opcode::repeat_heads), 0U);
+    EXPECT_EQ(count(*program, Opcode::kRepeatHeads), 0U);
     config.model.kv_heads = 0;
     EXPECT_EQ(*train_program(config), *program);
 }
@@ -61,7 +61,7 @@ TEST(LlamaProgram, DecaysLinearWeightsAlone) {
     config.model.tied_embeddings = false;
     const auto program = train_program(config);
     for (const Op& op : program->ops()) {
-        if (op.code != Opcode::adamw) continue;
+        if (op.code != Opcode::kAdamw) continue;
         const std::string& name = program->slot(op.inputs[0]).name;
         const bool linear = name.ends_with(".weight") || name == "head";
         EXPECT_EQ(op.f32(5), linear ? 0.1F : 0.0F) << name;

@@ -41,15 +41,15 @@ class Sample {
 
   private:
     std::uint32_t size(std::uint32_t min, std::uint32_t max) { return pick_size(rng_, min, max); }
-    SlotId in(Dims dims, DType dtype = DType::f32) {
+    SlotId in(Dims dims, DType dtype = DType::kF32) {
         parts_.slots.push_back({.name = "in" + std::to_string(op_.inputs.size()),
-                                .kind = SlotKind::input,
+                                .kind = SlotKind::kInput,
                                 .dtype = dtype,
                                 .dims = std::move(dims)});
         op_.inputs.push_back(static_cast<SlotId>(parts_.slots.size() - 1));
         return op_.inputs.back();
     }
-    SlotId out(Dims dims, DType dtype = DType::f32) {
+    SlotId out(Dims dims, DType dtype = DType::kF32) {
         parts_.slots.push_back({.name = {}, .dtype = dtype, .dims = std::move(dims)});
         op_.outputs.push_back(static_cast<SlotId>(parts_.slots.size() - 1));
         return op_.outputs.back();
@@ -96,13 +96,13 @@ inline void Sample::elementwise(std::size_t inputs) {
 inline void Sample::movement(Opcode code) {
     const std::uint32_t rows = size(1, 6), width = size(1, 9);
     switch (code) {
-        case Opcode::strided_copy: {
+        case Opcode::kStridedCopy: {
             in({rows, width, 3});
             out({3, rows, width});
             op_.attributes = {0, 1, std::uint64_t{width} * 3, 3};
             break;
         }
-        case Opcode::concat:
+        case Opcode::kConcat:
             for (std::uint32_t i = 0, n = size(1, kOpInputsMax); i < n; ++i)
                 in({rows, size(1, 9)});
             {
@@ -112,22 +112,22 @@ inline void Sample::movement(Opcode code) {
                 out({rows, total});
             }
             break;
-        case Opcode::gather_rows:
+        case Opcode::kGatherRows:
             in({size(1, 9), width});
-            in({rows}, DType::i32);
+            in({rows}, DType::kI32);
             out({rows, width});
             break;
-        case Opcode::pick:
+        case Opcode::kPick:
             in({rows, width});
-            in({rows}, DType::i32);
+            in({rows}, DType::kI32);
             out({rows, 1});
             break;
-        case Opcode::one_hot:
-            in({rows}, DType::i32);
+        case Opcode::kOneHot:
+            in({rows}, DType::kI32);
             out({rows, width});
             break;
-        case Opcode::random_mask:
-            in({kRandomWords}, DType::i32);
+        case Opcode::kRandomMask:
+            in({kRandomWords}, DType::kI32);
             out({rows, width});
             op_.attributes = {size(0, 1000), 0x80000000, 0x40000000};
             break;
@@ -143,25 +143,25 @@ inline void Sample::blocks(Opcode code) {
     const std::uint32_t rows = size(1, 4), length = row_length();
     const auto count = static_cast<std::uint32_t>(block_count(length));
     switch (code) {
-        case Opcode::block_max: {
-            const DType dtype = size(0, 1) == 0 ? DType::f32 : DType::i32;
+        case Opcode::kBlockMax: {
+            const DType dtype = size(0, 1) == 0 ? DType::kF32 : DType::kI32;
             in({rows, length}, dtype);
             out({rows, count}, dtype);
             break;
         }
-        case Opcode::block_sum:
-            in({rows, length}, size(0, 1) == 0 ? DType::i32 : DType::i64);
-            out({rows, count}, DType::i64);
+        case Opcode::kBlockSum:
+            in({rows, length}, size(0, 1) == 0 ? DType::kI32 : DType::kI64);
+            out({rows, count}, DType::kI64);
             break;
-        case Opcode::quantise_i32:
-        case Opcode::quantise_i16:
+        case Opcode::kQuantiseI32:
+        case Opcode::kQuantiseI16:
             in({rows, length});
-            in({rows, size(0, 1) == 0 ? 1 : count}, DType::i32);
-            out({rows, length}, code == Opcode::quantise_i32 ? DType::i32 : DType::i16);
+            in({rows, size(0, 1) == 0 ? 1 : count}, DType::kI32);
+            out({rows, length}, code == Opcode::kQuantiseI32 ? DType::kI32 : DType::kI16);
             break;
         default:  // block_exponent, constant_exponent
             in({rows, length});
-            out({rows, count}, DType::i32);
+            out({rows, count}, DType::kI32);
             break;
     }
 }
@@ -170,33 +170,33 @@ inline void Sample::sums(Opcode code) {
     const std::uint32_t lead = size(1, 3), m = size(1, 4), n = size(1, 4), length = row_length();
     const auto count = static_cast<std::uint32_t>(block_count(length));
     switch (code) {
-        case Opcode::select_sum:
-            in({m, length}, DType::i32);
-            in({length}, DType::i32);
-            out({n, m, count}, DType::i64);
+        case Opcode::kSelectSum:
+            in({m, length}, DType::kI32);
+            in({length}, DType::kI32);
+            out({n, m, count}, DType::kI64);
             break;
-        case Opcode::finish_sum:
-            in({n, m, 1}, DType::i64);
-            in({m, 1}, DType::i32);
+        case Opcode::kFinishSum:
+            in({n, m, 1}, DType::kI64);
+            in({m, 1}, DType::kI32);
             out({n, m});
             break;
-        case Opcode::block_dot:
-            in({lead, m, length}, DType::i16);
-            in({lead, n, length}, DType::i16);
-            out({lead, m, n, count}, DType::i64);
+        case Opcode::kBlockDot:
+            in({lead, m, length}, DType::kI16);
+            in({lead, n, length}, DType::kI16);
+            out({lead, m, n, count}, DType::kI64);
             break;
-        case Opcode::rescale_dot:
-            in({lead, m, n, count}, DType::i64);
-            in({lead, m, count}, DType::i32);
-            in({lead, m, 1}, DType::i32);
-            in({lead, n, count}, DType::i32);
-            in({lead, n, 1}, DType::i32);
-            out({lead, m, n, count}, DType::i64);
+        case Opcode::kRescaleDot:
+            in({lead, m, n, count}, DType::kI64);
+            in({lead, m, count}, DType::kI32);
+            in({lead, m, 1}, DType::kI32);
+            in({lead, n, count}, DType::kI32);
+            in({lead, n, 1}, DType::kI32);
+            out({lead, m, n, count}, DType::kI64);
             break;
         default:  // finish_product
-            in({lead, m, n, 1}, DType::i64);
-            in({lead, m, 1}, DType::i32);
-            in({lead, n, 1}, DType::i32);
+            in({lead, m, n, 1}, DType::kI64);
+            in({lead, m, 1}, DType::kI32);
+            in({lead, n, 1}, DType::kI32);
             out({lead, m, n});
             break;
     }
@@ -225,19 +225,19 @@ inline void Sample::macros(Opcode code) {
     const std::uint32_t rows = size(1, 6), width = size(1, 9), n = size(1, 6);
     const Dims full{rows, width}, column{rows, 1};
     switch (code) {
-        case Opcode::row_sum:
+        case Opcode::kRowSum:
             in({rows, 2, width});
             out({rows, 2, 1});
             break;
-        case Opcode::column_sum:
+        case Opcode::kColumnSum:
             in({rows, n, width});
             out({n, width});
             break;
-        case Opcode::sum_squares:
+        case Opcode::kSumSquares:
             in({rows, row_length()});
             out({1});
             break;
-        case Opcode::matmul: {
+        case Opcode::kMatmul: {
             const std::uint32_t ta = size(0, 1), tb = size(0, 1), length = row_length();
             in(ta == 1 ? Dims{length, rows} : Dims{rows, length});
             in(tb == 1 ? Dims{length, n} : Dims{n, length});
@@ -245,7 +245,7 @@ inline void Sample::macros(Opcode code) {
             op_.attributes = {ta, tb};
             break;
         }
-        case Opcode::layernorm:
+        case Opcode::kLayernorm:
             in(full);
             in({width});
             in({width});
@@ -254,7 +254,7 @@ inline void Sample::macros(Opcode code) {
             out(column);
             op_.attributes[0] = 0x3727C5AC;  // 1e-5
             break;
-        case Opcode::layernorm_grad:
+        case Opcode::kLayernormGrad:
             in(full);
             in({width});
             in(column);
@@ -264,45 +264,45 @@ inline void Sample::macros(Opcode code) {
             out({width});
             out({width});
             break;
-        case Opcode::gelu_grad:
+        case Opcode::kGeluGrad:
             in(full);
             in(full);
             out(full);
             break;
-        case Opcode::attention:
+        case Opcode::kAttention:
             attention(false);
             break;
-        case Opcode::attention_grad:
+        case Opcode::kAttentionGrad:
             attention(true);
             break;
-        case Opcode::cross_entropy:
+        case Opcode::kCrossEntropy:
             in(full);
-            in({rows}, DType::i32);
+            in({rows}, DType::kI32);
             out({1});
             out(column);
             out(column);
             break;
-        case Opcode::cross_entropy_grad:
+        case Opcode::kCrossEntropyGrad:
             in(full);
-            in({rows}, DType::i32);
+            in({rows}, DType::kI32);
             in(column);
             in(column);
             in({1});
             out(full);
             break;
-        case Opcode::embedding_grad:
+        case Opcode::kEmbeddingGrad:
             in(full);
-            in({rows}, DType::i32);
+            in({rows}, DType::kI32);
             out({n, width});
             break;
-        case Opcode::rmsnorm:
+        case Opcode::kRmsnorm:
             in(full);
             in({width});
             out(full);
             out(column);
             op_.attributes[0] = 0x3727C5AC;  // 1e-5
             break;
-        case Opcode::rmsnorm_grad:
+        case Opcode::kRmsnormGrad:
             in(full);
             in({width});
             in(column);
@@ -310,7 +310,7 @@ inline void Sample::macros(Opcode code) {
             out(full);
             out({width});
             break;
-        case Opcode::rope: {
+        case Opcode::kRope: {
             const std::uint32_t heads = size(1, 3), half = size(1, 3);
             const Dims table{rows, half}, all{rows * n, 2 * heads * half + size(0, 3)};
             in(all);
@@ -320,26 +320,26 @@ inline void Sample::macros(Opcode code) {
             op_.attributes = {heads, size(0, 1)};
             break;
         }
-        case Opcode::repeat_heads:
-        case Opcode::repeat_heads_grad: {
+        case Opcode::kRepeatHeads:
+        case Opcode::kRepeatHeadsGrad: {
             const std::uint32_t kv = size(1, 3), heads = kv * size(1, 3);
             const Dims few{rows, (heads + 2 * kv) * width}, many{rows, 3 * heads * width};
-            in(code == Opcode::repeat_heads ? few : many);
-            out(code == Opcode::repeat_heads ? many : few);
+            in(code == Opcode::kRepeatHeads ? few : many);
+            out(code == Opcode::kRepeatHeads ? many : few);
             op_.attributes = {heads, kv};
             break;
         }
-        case Opcode::sum_tensors:
+        case Opcode::kSumTensors:
             for (std::uint32_t i = 0, parts = size(2, kOpInputsMax); i < parts; ++i)
                 in(full);
             out(full);
             break;
-        case Opcode::swiglu:
+        case Opcode::kSwiglu:
             in(full);
             in(full);
             out(full);
             break;
-        case Opcode::swiglu_grad:
+        case Opcode::kSwigluGrad:
             for (int i = 0; i < 3; ++i)
                 in(full);
             out(full);
@@ -361,12 +361,12 @@ inline void Sample::macros(Opcode code) {
 inline ProgramParts Sample::make(Opcode code) {
     op_.code = code;
     const auto number = static_cast<std::uint16_t>(code);
-    if (code == Opcode::fill) op_.attributes[0] = 0x40490FDB;
-    if (number < static_cast<std::uint16_t>(Opcode::strided_copy))
+    if (code == Opcode::kFill) op_.attributes[0] = 0x40490FDB;
+    if (number < static_cast<std::uint16_t>(Opcode::kStridedCopy))
         elementwise(info(code).inputs_min);
-    else if (number < static_cast<std::uint16_t>(Opcode::block_max))
+    else if (number < static_cast<std::uint16_t>(Opcode::kBlockMax))
         movement(code);
-    else if (number < static_cast<std::uint16_t>(Opcode::select_sum))
+    else if (number < static_cast<std::uint16_t>(Opcode::kSelectSum))
         blocks(code);
     else if (!info(code).macro)
         sums(code);

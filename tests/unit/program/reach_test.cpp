@@ -21,13 +21,13 @@ void fill_at_random(Rng& rng, const Slot& slot, std::uint8_t* bytes, std::uint64
         const auto put = [&](auto value) { std::memcpy(at, &value, sizeof value); };
         const std::uint64_t word = rng();
         switch (slot.dtype) {
-            case DType::f32:
+            case DType::kF32:
                 put(static_cast<float>(static_cast<std::int32_t>(word)) * 0x1.2p-31F);
                 break;
-            case DType::i32:
+            case DType::kI32:
                 put(static_cast<std::int32_t>(word % 12));
                 break;
-            case DType::i64:
+            case DType::kI64:
                 put(static_cast<std::int64_t>(word % 100000));
                 break;
             default:
@@ -110,7 +110,7 @@ TEST_P(EveryPrimitive, DependsOnNothingOutsideTheNamedElements) {
         runner.run();
         changed += output_bits(runner, parts, out) != before ? 1 : 0;
     }
-    EXPECT_EQ(changed > 0, GetParam() != Opcode::fill);
+    EXPECT_EQ(changed > 0, GetParam() != Opcode::kFill);
 }
 
 std::vector<Opcode> primitives() {

@@ -20,7 +20,7 @@ class ReferenceRunner {
         for (const Slot& slot : parts_.slots) {
             // Whole words: aligned for every dtype, and never empty.
             memory_.emplace_back(size_bytes(slot) / 8 + 1);
-            if (slot.kind == SlotKind::constant)
+            if (slot.kind == SlotKind::kConstant)
                 std::memcpy(memory_.back().data(), slot.value.data(), slot.value.size());
         }
     }

@@ -43,14 +43,14 @@ TEST(TorchGptParity, TrainsAlikeInMicroBatchesWithMoreDecayed) {
     config.micro_batches = 3;
     config.optimizer.decay_embeddings = true;
     config.optimizer.decay_norms = true;
-    config.optimizer.schedule = Schedule::linear;
+    config.optimizer.schedule = Schedule::kLinear;
     config.optimizer.guard = {.enabled = true, .loss_factor = 4};
     testing::expect_equal_training<testing::TorchGpt>(config);
 }
 
 TEST(TorchGptParity, TrainsAlikeAtAConstantRate) {
     TrainConfig config = base_config();
-    config.optimizer.schedule = Schedule::constant;
+    config.optimizer.schedule = Schedule::kConstant;
     testing::expect_equal_training<testing::TorchGpt>(config);
 }
 

@@ -9,7 +9,7 @@ TrainConfig llama_config() {
     config.batch = 2;
     config.model = {
         .vocabulary = 40, .context = 12, .layers = 2, .heads = 4, .width = 24, .init_std = 0.2};
-    config.model.architecture = Architecture::llama;
+    config.model.architecture = Architecture::kLlama;
     config.model.kv_heads = 2;
     config.model.hidden_width = 40;
     config.optimizer.warmup_steps = 2;

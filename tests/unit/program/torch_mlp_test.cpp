@@ -31,7 +31,7 @@ TrainConfig mlp_config() {
     TrainConfig config;
     config.batch = 10;
     config.model = {.vocabulary = 40, .context = 7, .layers = 2, .width = 16, .init_std = 0.5};
-    config.model.architecture = Architecture::mlp;
+    config.model.architecture = Architecture::kMlp;
     config.model.classes = 40;  // the test draws every token below 40
     config.optimizer.warmup_steps = 2;
     config.optimizer.total_steps = 20;

@@ -99,19 +99,19 @@ std::vector<Case> elementwise_cases() {
          [](Builder& b, Slots x) { return b.fma(x[0], x[1], x[2]); },
          [](Tensors t) { return t[0] * t[1] + t[2]; }},
         unary(
-            Opcode::sqrt, [](const Tensor& x) { return x.sqrt(); }, true),
+            Opcode::kSqrt, [](const Tensor& x) { return x.sqrt(); }, true),
         unary(
-            Opcode::rsqrt, [](const Tensor& x) { return x.rsqrt(); }, true),
+            Opcode::kRsqrt, [](const Tensor& x) { return x.rsqrt(); }, true),
         unary(
-            Opcode::exp, [](const Tensor& x) { return x.exp(); }, false),
+            Opcode::kExp, [](const Tensor& x) { return x.exp(); }, false),
         unary(
-            Opcode::log, [](const Tensor& x) { return x.log(); }, true),
+            Opcode::kLog, [](const Tensor& x) { return x.log(); }, true),
         unary(
-            Opcode::sigmoid, [](const Tensor& x) { return x.sigmoid(); }, false),
+            Opcode::kSigmoid, [](const Tensor& x) { return x.sigmoid(); }, false),
         unary(
-            Opcode::silu, [](const Tensor& x) { return torch::silu(x); }, false),
+            Opcode::kSilu, [](const Tensor& x) { return torch::silu(x); }, false),
         unary(
-            Opcode::gelu, [](const Tensor& x) { return torch::gelu(x, "tanh"); }, false),
+            Opcode::kGelu, [](const Tensor& x) { return torch::gelu(x, "tanh"); }, false),
     };
 }
 
@@ -264,13 +264,13 @@ TEST_P(Derivatives, AgreeWithAutogradInFp64) {
     Builder b;
     std::vector<SlotId> operands;
     for (std::size_t i = 0; i < test.operands.size(); ++i)
-        operands.push_back(b.input("x" + std::to_string(i), DType::f32, test.operands[i]));
+        operands.push_back(b.input("x" + std::to_string(i), DType::kF32, test.operands[i]));
     const std::vector<SlotId> wrt = operands;
     if (!test.indices.empty())
         operands.push_back(
-            b.input("indices", DType::i32, {static_cast<std::uint32_t>(test.indices.size())}));
+            b.input("indices", DType::kI32, {static_cast<std::uint32_t>(test.indices.size())}));
     const SlotId y = test.ours(b, operands);
-    const SlotId weights = b.input("weights", DType::f32, b.slot(y).dims);
+    const SlotId weights = b.input("weights", DType::kF32, b.slot(y).dims);
     const SlotId loss = b.column_sum(b.mul(y, weights), {1});
     const auto grads = gradients(b, loss, wrt);
     ASSERT_TRUE(grads.ok()) << grads.error().message;

@@ -23,11 +23,11 @@ class Both {
           rng_(test_seed()) {
         std::map<std::string, torch::Tensor> params;
         for (const Slot& slot : program_.slots()) {
-            if (slot.kind != SlotKind::param && slot.kind != SlotKind::state) continue;
+            if (slot.kind != SlotKind::kParam && slot.kind != SlotKind::kState) continue;
             const std::vector<float> values = first_values(slot);
             runner_.set(program_.find_slot(slot.name), values);
             torch::Tensor tensor = to_torch(values, slot.dims);
-            if (slot.kind == SlotKind::param) params[slot.name] = tensor.requires_grad_(true);
+            if (slot.kind == SlotKind::kParam) params[slot.name] = tensor.requires_grad_(true);
         }
         torch_ = TorchModel(config.model, params);
         for (const auto& [name, param] : params) {
@@ -97,7 +97,7 @@ class Both {
     }
     std::vector<float> first_values(const Slot& slot) {
         const float value = std::bit_cast<float>(slot.init.bits);
-        if (slot.init.kind == Init::Kind::normal)
+        if (slot.init.kind == Init::Kind::kNormal)
             return normal_values(rng_, element_count(slot.dims), value);
         return std::vector<float>(element_count(slot.dims), value);
     }
@@ -107,8 +107,8 @@ class Both {
         if (step < static_cast<std::int32_t>(o.warmup_steps))
             return inner * o.learning_rate * (step + 1) / o.warmup_steps;
         const double turn = (step - double{1} * o.warmup_steps) / (o.total_steps - o.warmup_steps);
-        if (o.schedule == Schedule::constant) return inner * o.learning_rate;
-        if (o.schedule == Schedule::linear)
+        if (o.schedule == Schedule::kConstant) return inner * o.learning_rate;
+        if (o.schedule == Schedule::kLinear)
             return inner * (o.learning_rate + (o.learning_rate_min - o.learning_rate) * turn);
         return inner * (o.learning_rate_min + (o.learning_rate - o.learning_rate_min) * 0.5 *
                                                   (1 + std::cos(M_PI * turn)));

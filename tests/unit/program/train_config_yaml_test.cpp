@@ -113,7 +113,7 @@ TEST(ModelFile, ReadsWhatTrainingCanDo) {
     ASSERT_TRUE(config.ok()) << config.error().message;
     EXPECT_EQ(config->micro_batches, 2U);
     EXPECT_EQ(config->model.dropout, 0.25);
-    EXPECT_EQ(config->optimizer.schedule, Schedule::linear);
+    EXPECT_EQ(config->optimizer.schedule, Schedule::kLinear);
     EXPECT_TRUE(config->optimizer.decay_embeddings && config->optimizer.decay_norms &&
                 config->optimizer.decay_biases);
     EXPECT_TRUE(config->optimizer.guard.enabled);
@@ -129,7 +129,7 @@ TEST(ModelFile, KnowsTheKeysOfEachArchitecture) {
     const auto config = parse_train_config(
         llama + ", kv_heads: 1, hidden_width: 20, rope_theta: 500, rmsnorm_epsilon: 0.5}\n", "t");
     ASSERT_TRUE(config.ok()) << config.error().message;
-    EXPECT_EQ(config->model.architecture, Architecture::llama);
+    EXPECT_EQ(config->model.architecture, Architecture::kLlama);
     EXPECT_EQ(config->model.kv_heads, 1U);
     EXPECT_EQ(config->model.hidden_width, 20U);
     EXPECT_EQ(config->model.rope_theta, 500);

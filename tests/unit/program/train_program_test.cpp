@@ -31,13 +31,13 @@ TEST(TrainProgram, HasTheDocumentedInputsAndOutputs) {
     ASSERT_TRUE(program.ok()) << program.error().message;
     const Slot& batch = program->slot(program->find_slot(kBatchInput));
     EXPECT_EQ(batch.dims, (Dims{2, 5}));
-    EXPECT_EQ(batch.dtype, DType::i32);
+    EXPECT_EQ(batch.dtype, DType::kI32);
     EXPECT_EQ(program->slot(program->find_slot(kClockInput)).dims, (Dims{2}));
-    EXPECT_EQ(program->slots_of(SlotKind::input).size(), 2U);
+    EXPECT_EQ(program->slots_of(SlotKind::kInput).size(), 2U);
     EXPECT_EQ(program->slot(program->find_output(kLossOutput)).dims, (Dims{1}));
     EXPECT_EQ(element_count(program->slot(program->find_output(kGradNormOutput)).dims), 1U);
     EXPECT_EQ(program->slot(program->find_output(kLogitsOutput)).dims, (Dims{8, 11}));
-    for (const SlotId id : program->slots_of(SlotKind::param)) {
+    for (const SlotId id : program->slots_of(SlotKind::kParam)) {
         const Slot& param = program->slot(id);
         const SlotId gradient = program->find_output(std::string(kGradientPrefix) + param.name);
         ASSERT_NE(gradient, kNoSlot) << param.name;
@@ -55,7 +55,7 @@ TEST(TrainProgram, DecaysLinearWeightsAlone) {
     const auto program = train_program(config);
     ASSERT_TRUE(program.ok());
     for (const Op& op : program->ops()) {
-        if (op.code != Opcode::adamw) continue;
+        if (op.code != Opcode::kAdamw) continue;
         const std::string& name = program->slot(op.inputs[0]).name;
         const bool linear = name.ends_with(".weight") || name == "head";
         EXPECT_EQ(op.f32(5), linear ? 0.1F : 0.0F) << name;
@@ -98,13 +98,13 @@ TEST(EvaluationProgram, IsTheForwardPartAlone) {
     EXPECT_EQ(evaluation->outputs().size(), 1U);
     EXPECT_NE(evaluation->find_output(kLossOutput), kNoSlot);
     EXPECT_EQ(evaluation->find_slot(kClockInput), kNoSlot);
-    EXPECT_TRUE(evaluation->slots_of(SlotKind::state).empty());
-    EXPECT_EQ(evaluation->slots_of(SlotKind::param).size(),
-              train->slots_of(SlotKind::param).size());
-    for (const SlotId id : evaluation->slots_of(SlotKind::param))
+    EXPECT_TRUE(evaluation->slots_of(SlotKind::kState).empty());
+    EXPECT_EQ(evaluation->slots_of(SlotKind::kParam).size(),
+              train->slots_of(SlotKind::kParam).size());
+    for (const SlotId id : evaluation->slots_of(SlotKind::kParam))
         EXPECT_EQ(evaluation->slot(id).next, id);
     for (const Op& op : evaluation->ops())
-        EXPECT_FALSE(to_string(op.code).ends_with("_grad") || op.code == Opcode::adamw);
+        EXPECT_FALSE(to_string(op.code).ends_with("_grad") || op.code == Opcode::kAdamw);
 }
 
 TEST(LogitsProgram, FromConfigAndFromTrainProgramAgree) {
@@ -121,9 +121,9 @@ TEST(AggregateProgram, StacksDeltasAndCarriesMomentum) {
     const auto train = train_program(small_config());
     const auto aggregate = aggregate_program(*train, 3);
     ASSERT_TRUE(aggregate.ok()) << aggregate.error().message;
-    const auto params = train->slots_of(SlotKind::param);
-    ASSERT_EQ(aggregate->slots_of(SlotKind::param).size(), params.size());
-    ASSERT_EQ(aggregate->slots_of(SlotKind::state).size(), params.size());
+    const auto params = train->slots_of(SlotKind::kParam);
+    ASSERT_EQ(aggregate->slots_of(SlotKind::kParam).size(), params.size());
+    ASSERT_EQ(aggregate->slots_of(SlotKind::kState).size(), params.size());
     for (const SlotId id : params) {
         const Slot& param = train->slot(id);
         const Slot& delta =
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
         // Tables of 16 GiB, computed before anybody refused them.
         BadConfig{"rotary", "rotary positions",
                   [](C& c) {
-                      c.model.architecture = Architecture::llama;
+                      c.model.architecture = Architecture::kLlama;
                       c.model.context = 65536;
                       c.model.heads = 1;
                       c.model.width = 65536;

@@ -46,8 +46,8 @@ TEST(Dropout, IsInTrainingAlone) {
     const Program plain = made(config);
     config.model.dropout = 0.25;
     const Program dropped = made(config);
-    EXPECT_EQ(count(dropped, Opcode::random_mask), 1U + 2 * 2);
-    EXPECT_EQ(count(plain, Opcode::random_mask), 0U);
+    EXPECT_EQ(count(dropped, Opcode::kRandomMask), 1U + 2 * 2);
+    EXPECT_EQ(count(plain, Opcode::kRandomMask), 0U);
     EXPECT_EQ(plain.find_slot(kRandomInput), kNoSlot);
     // Cut out of the training program, the model is the one without dropout, to the root.
     EXPECT_EQ(program_root(*evaluation_program(dropped)), program_root(*evaluation_program(plain)));
@@ -62,7 +62,7 @@ TEST(Dropout, DrawsEachMaskFromAnOpOfItsOwn) {
     std::uint64_t next = kRandomOpDropoutFirst;
     const Program program = made(config);
     for (const Op& op : program.ops()) {
-        if (op.code != Opcode::random_mask) continue;
+        if (op.code != Opcode::kRandomMask) continue;
         EXPECT_EQ(op.attributes[0], next++);
         EXPECT_EQ(op.attributes[1], 0x40000000U);
         EXPECT_EQ(op.f32(2), 1.0F / 0.75F);
@@ -75,10 +75,10 @@ TEST(MicroBatches, ShareParametersAndSumGradients) {
     const Program whole = made(config);
     config.micro_batches = 4;
     const Program parts = made(config);
-    EXPECT_EQ(count(parts, Opcode::cross_entropy), 4U);
-    const auto params = whole.slots_of(SlotKind::param);
-    EXPECT_EQ(parts.slots_of(SlotKind::param).size(), params.size());
-    EXPECT_EQ(count(parts, Opcode::sum_tensors), params.size() + 1);
+    EXPECT_EQ(count(parts, Opcode::kCrossEntropy), 4U);
+    const auto params = whole.slots_of(SlotKind::kParam);
+    EXPECT_EQ(parts.slots_of(SlotKind::kParam).size(), params.size());
+    EXPECT_EQ(count(parts, Opcode::kSumTensors), params.size() + 1);
     EXPECT_EQ(parts.slot(parts.find_slot(kBatchInput)).dims, (Dims{4, 5}));
     EXPECT_EQ(parts.slot(parts.find_output(kLogitsOutput)).dims, (Dims{4, 11}));
     EXPECT_TRUE(expand(parts).ok());
@@ -100,7 +100,7 @@ TEST(DecayGroups, AreChosenOneByOne) {
         std::vector<std::string> names;
         const Program program = made(config);
         for (const Op& op : program.ops())
-            if (op.code == Opcode::adamw && op.f32(5) != 0)
+            if (op.code == Opcode::kAdamw && op.f32(5) != 0)
                 names.push_back(program.slot(op.inputs[0]).name);
         return names;
     };
@@ -111,18 +111,18 @@ TEST(DecayGroups, AreChosenOneByOne) {
     config.optimizer.decay_norms = true;
     EXPECT_EQ(decayed().size(), linear + 2 + 2 * 5);
     config.optimizer.decay_biases = true;
-    EXPECT_EQ(decayed().size(), made(config).slots_of(SlotKind::param).size());
+    EXPECT_EQ(decayed().size(), made(config).slots_of(SlotKind::kParam).size());
 }
 
 TEST(Schedules, FallAsTheySay) {
     TrainConfig config = small_config();
-    config.optimizer.schedule = Schedule::linear;
+    config.optimizer.schedule = Schedule::kLinear;
     const std::vector<float> line = schedule_of(config);
     EXPECT_FLOAT_EQ(line[9], 1e-3F);
     EXPECT_FLOAT_EQ(line[10], 1e-3F);
     EXPECT_FLOAT_EQ(line[25], 5.5e-4F);
     EXPECT_EQ(line.back(), 1e-4F);
-    config.optimizer.schedule = Schedule::constant;
+    config.optimizer.schedule = Schedule::kConstant;
     const std::vector<float> flat = schedule_of(config);
     EXPECT_FLOAT_EQ(flat[0], 1e-4F) << "warms up";
     for (std::size_t step = 10; step < flat.size(); ++step)
@@ -133,8 +133,8 @@ TEST(Guard, GuardsEveryUpdate) {
     TrainConfig config = small_config();
     config.optimizer.guard.enabled = true;
     const Program finite = made(config);
-    EXPECT_EQ(count(finite, Opcode::adamw), 0U);
-    EXPECT_EQ(count(finite, Opcode::adamw_guarded), finite.slots_of(SlotKind::param).size());
+    EXPECT_EQ(count(finite, Opcode::kAdamw), 0U);
+    EXPECT_EQ(count(finite, Opcode::kAdamwGuarded), finite.slots_of(SlotKind::kParam).size());
     EXPECT_NE(finite.find_output(kSkippedOutput), kNoSlot);
     EXPECT_EQ(finite.find_slot("guard.loss_mean"), kNoSlot);
     config.optimizer.guard.loss_factor = 2;

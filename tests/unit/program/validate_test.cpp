@@ -15,18 +15,18 @@ using testing::Rng;
 ProgramParts small() {
     ProgramParts parts;
     parts.slots = {
-        {.name = "x", .kind = SlotKind::input, .dims = {3, 4}},
-        {.name = "y", .kind = SlotKind::input, .dims = {4}},
+        {.name = "x", .kind = SlotKind::kInput, .dims = {3, 4}},
+        {.name = "y", .kind = SlotKind::kInput, .dims = {4}},
         {.name = "p",
-         .kind = SlotKind::param,
+         .kind = SlotKind::kParam,
          .dims = {4},
-         .init = {Init::Kind::normal, 0},
+         .init = {Init::Kind::kNormal, 0},
          .next = 4},
         {.name = {}, .dims = {3, 4}},
         {.name = {}, .dims = {4}},
-        {.name = "c", .kind = SlotKind::constant, .dims = {1}, .value = Bytes(4)},
+        {.name = "c", .kind = SlotKind::kConstant, .dims = {1}, .value = Bytes(4)},
     };
-    parts.ops = {{Opcode::add, {0, 1}, {3}, {}}, {Opcode::add, {2, 1}, {4}, {}}};
+    parts.ops = {{Opcode::kAdd, {0, 1}, {3}, {}}, {Opcode::kAdd, {2, 1}, {4}, {}}};
     parts.outputs = {{"sum", 3}};
     return parts;
 }
@@ -39,7 +39,7 @@ TEST(Validate, AcceptsALegalProgram) {
     EXPECT_EQ(program->find_slot(""), kNoSlot);
     EXPECT_EQ(program->find_output("sum"), 3U);
     EXPECT_EQ(program->find_output("none"), kNoSlot);
-    EXPECT_EQ(program->slots_of(SlotKind::input), (std::vector<SlotId>{0, 1}));
+    EXPECT_EQ(program->slots_of(SlotKind::kInput), (std::vector<SlotId>{0, 1}));
 }
 
 struct Break {
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
         Break{"long_name", "1 to 48 characters", [](P& p) { p.slots[0].name.assign(49, 'a'); }},
         Break{"named_temp", "temps have no name", [](P& p) { p.slots[3].name = "t"; }},
         Break{"same_name", "two slots are named 'x'", [](P& p) { p.slots[1].name = "x"; }},
-        Break{"param_dtype", "must be f32", [](P& p) { p.slots[2].dtype = DType::i32; }},
+        Break{"param_dtype", "must be f32", [](P& p) { p.slots[2].dtype = DType::kI32; }},
         Break{"param_without_next", "next value", [](P& p) { p.slots[2].next = kNoSlot; }},
         Break{"input_with_next", "next value", [](P& p) { p.slots[0].next = 3; }},
         Break{"next_of_other_shape", "another dtype or shape", [](P& p) { p.slots[2].next = 3; }},
@@ -94,10 +94,10 @@ INSTANTIATE_TEST_SUITE_P(
         Break{"param_without_init", "begin somewhere", [](P& p) { p.slots[2].init = {}; }},
         Break{"input_with_init", "begin somewhere",
               [](P& p) {
-                  p.slots[0].init = {Init::Kind::constant, 0};
+                  p.slots[0].init = {Init::Kind::kConstant, 0};
               }},
         Break{"random_state", "only params begin at random",
-              [](P& p) { p.slots[2].kind = SlotKind::state; }},
+              [](P& p) { p.slots[2].kind = SlotKind::kState; }},
         Break{"init_bits", "without an initial value", [](P& p) { p.slots[0].init.bits = 1; }},
         Break{"init_kind", "unknown kind of initial",
               [](P& p) { p.slots[2].init.kind = static_cast<Init::Kind>(3); }},
@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
         Break{"writes_input", "not a temp", [](P& p) { p.ops[0].outputs[0] = 0; }},
         Break{"never_written", "slot 4 is never written", [](P& p) { p.ops.pop_back(); }},
         Break{"shape", "cannot be repeated", [](P& p) { p.slots[1].dims = {5}; }},
-        Break{"dtype", "must be f32, not i32", [](P& p) { p.slots[1].dtype = DType::i32; }},
+        Break{"dtype", "must be f32, not i32", [](P& p) { p.slots[1].dtype = DType::kI32; }},
         Break{"output_name", "name is not legal", [](P& p) { p.outputs[0].name = "a b"; }},
         Break{"output_nowhere", "has no slot", [](P& p) { p.outputs[0].slot = 99; }},
         Break{"same_output", "two outputs", [](P& p) { p.outputs.push_back(p.outputs[0]); }}),
@@ -138,7 +138,7 @@ TEST(Validate, SurvivesEveryChangedShape) {
             Slot& slot = parts.slots[rng() % parts.slots.size()];
             switch (rng() % 4) {
                 case 0:
-                    slot.dtype = slot.dtype == DType::f32 ? DType::i64 : DType::u8;
+                    slot.dtype = slot.dtype == DType::kF32 ? DType::kI64 : DType::kU8;
                     break;
                 case 1:
                     slot.dims.push_back(2);
@@ -152,7 +152,7 @@ TEST(Validate, SurvivesEveryChangedShape) {
             }
             refused += validate(parts).ok() ? 0 : 1;
         }
-        if (op.code != Opcode::fill) {
+        if (op.code != Opcode::kFill) {
             EXPECT_GT(refused, 0) << op.name;
         }
     }
@@ -160,22 +160,22 @@ TEST(Validate, SurvivesEveryChangedShape) {
 
 TEST(Validate, ChecksAttributes) {
     Rng rng(testing::test_seed());
-    ProgramParts product = testing::sample(rng, Opcode::matmul);
+    ProgramParts product = testing::sample(rng, Opcode::kMatmul);
     product.ops[0].attributes[0] = 2;
     EXPECT_FALSE(validate(product).ok());
-    ProgramParts fill = testing::sample(rng, Opcode::fill);
+    ProgramParts fill = testing::sample(rng, Opcode::kFill);
     fill.ops[0].attributes[0] = 0x7FC00000;  // NaN
     EXPECT_FALSE(validate(fill).ok());
     fill.ops[0].attributes[0] = std::uint64_t{1} << 32;
     EXPECT_FALSE(validate(fill).ok());
-    ProgramParts exponent = testing::sample(rng, Opcode::constant_exponent);
+    ProgramParts exponent = testing::sample(rng, Opcode::kConstantExponent);
     exponent.ops[0].attributes[0] = 128;
     EXPECT_FALSE(validate(exponent).ok());
 }
 
 TEST(Validate, KeepsStridedCopiesInsideTheirInput) {
     Rng rng(testing::test_seed());
-    ProgramParts parts = testing::sample(rng, Opcode::strided_copy);
+    ProgramParts parts = testing::sample(rng, Opcode::kStridedCopy);
     ASSERT_TRUE(validate(parts).ok());
     parts.ops[0].attributes[0] = 1;  // the last element is used already
     EXPECT_FALSE(validate(parts).ok());

@@ -176,20 +176,20 @@ std::string typed_value(std::uint64_t bits, program::DType type) {
     using enum program::DType;
     const std::string name(to_string(type));
     switch (type) {
-        case f32: {
+        case kF32: {
             std::array<char, 32> text{};
             std::snprintf(
                 text.data(), text.size(), "%.9g",
                 static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits))));
             return std::string(text.data()) + " (" + name + " " + hex_of(bits, 4) + ")";
         }
-        case i32:
+        case kI32:
             return std::to_string(static_cast<std::int32_t>(bits)) + " (" + name + " " +
                    hex_of(bits, 4) + ")";
-        case i64:
+        case kI64:
             return std::to_string(static_cast<std::int64_t>(bits)) + " (" + name + " " +
                    hex_of(bits, 8) + ")";
-        case i16:
+        case kI16:
             return std::to_string(static_cast<std::int16_t>(bits)) + " (" + name + " " +
                    hex_of(bits, 2) + ")";
         default:
@@ -357,7 +357,7 @@ std::string value_text(const Digest& word, const contracts::FaultFound& fault,
     const std::string proof = name_of_selector(fault.move);
     if (proof == "proveElement" && where.shape) return typed_value(*bits, where.shape->dtype);
     if (proof == "proveDelta" || proof == "proveOuter" || proof == "proveColumn")
-        return typed_value(*bits, program::DType::f32);
+        return typed_value(*bits, program::DType::kF32);
     return number(*bits);
 }
 

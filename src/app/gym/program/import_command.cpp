@@ -81,7 +81,7 @@ Status trainable(const program::Program& forward) {
     program::TrainConfig config;
     GYM_TRY(config.model,
             program::imported_model(std::make_shared<const program::Program>(forward)));
-    config.batch = forward.slot(forward.slots_of(program::SlotKind::input).front()).dims.front();
+    config.batch = forward.slot(forward.slots_of(program::SlotKind::kInput).front()).dims.front();
     const auto built = program::train_program(config);
     return built.ok() ? Status() : built.error();
 }
@@ -109,7 +109,7 @@ Status import_model(const CliContext& context, const ImportOptions& options) {
     const auto& output = program.slot(program.outputs().front().slot);
     if (context.json) {
         boost::json::array inputs;
-        for (const program::SlotId id : program.slots_of(program::SlotKind::input))
+        for (const program::SlotId id : program.slots_of(program::SlotKind::kInput))
             inputs.emplace_back(shape_of(program.slot(id)));
         boost::json::object json{
             {"program_root", root.hex()},  {"base_root", base_root.hex()},
@@ -125,7 +125,7 @@ Status import_model(const CliContext& context, const ImportOptions& options) {
     print_row("base state root", "{}", base_root.hex());
     print_row("ops", "{}", program.ops().size());
     print_row("parameters", "{}", program::parameter_count(program));
-    for (const program::SlotId id : program.slots_of(program::SlotKind::input))
+    for (const program::SlotId id : program.slots_of(program::SlotKind::kInput))
         print_row(program.slot(id).name, "{}", shape_of(program.slot(id)));
     print_row("output", "{}", shape_of(output));
     print_use(training, options);

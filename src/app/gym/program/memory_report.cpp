@@ -76,7 +76,7 @@ BatchSplit largest_split(program::TrainConfig config, std::uint64_t bytes) {
 }
 
 Error with_size_advice(Error error, const program::TrainConfig& config) {
-    const bool imported = config.model.architecture == program::Architecture::imported;
+    const bool imported = config.model.architecture == program::Architecture::kImported;
     const auto available = engine::available_memory_bytes();
     if (error.code != ErrorCode::kOutOfRange || imported || !available.ok()) return error;
     error.message += ": " + std::to_string(config.batch / config.micro_batches) + " windows of " +
@@ -113,7 +113,7 @@ Result<MemoryReport> memory_report(const program::Program& program,
     MemoryReport report;
     GYM_TRY(report.need, engine::memory_need(program));
     GYM_TRY(report.available, engine::available_memory_bytes());
-    if (config != nullptr && config->model.architecture != program::Architecture::imported) {
+    if (config != nullptr && config->model.architecture != program::Architecture::kImported) {
         report.largest_batch = largest_batch(*config, report.available);
         if (report.need.total() > report.available)
             report.advice = size_advice(*config, report.available);

@@ -93,7 +93,7 @@ Status show(const CliContext& context, const ProgramOptions& options) {
     for (const auto& [name, count] : counts)
         print_line("  {:<20} {}", name, count);
     print_line("\nparameters");
-    for (const auto id : program.slots_of(program::SlotKind::param)) {
+    for (const auto id : program.slots_of(program::SlotKind::kParam)) {
         const auto& slot = program.slot(id);
         print_line("  {:<36} {}", slot.name, program::to_string(slot.dims));
     }

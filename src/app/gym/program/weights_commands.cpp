@@ -73,7 +73,7 @@ std::string choose_naming(const program::Program& program,
                           const std::vector<SafetensorsEntry>& entries) {
     for (const SafetensorsEntry& entry : entries) {
         const program::SlotId slot = program.find_slot(entry.name);
-        if (slot != program::kNoSlot && program.slot(slot).kind == program::SlotKind::param)
+        if (slot != program::kNoSlot && program.slot(slot).kind == program::SlotKind::kParam)
             return "gym";
     }
     return interchange::naming_of(program);

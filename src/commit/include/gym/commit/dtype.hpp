@@ -9,7 +9,15 @@
 namespace gym::commit {
 
 /// The element type of a tensor. The numbers are hashed into tensor roots and never change.
-enum class DType : std::uint8_t { f32 = 1, i32 = 2, i64 = 3, i16 = 4, u8 = 5, u16 = 6, u32 = 7 };
+enum class DType : std::uint8_t {
+    kF32 = 1,
+    kI32 = 2,
+    kI64 = 3,
+    kI16 = 4,
+    kU8 = 5,
+    kU16 = 6,
+    kU32 = 7
+};
 
 /// Bytes of one element. `dtype` must be one of the enumerators.
 [[nodiscard]] std::size_t size_bytes(DType dtype);

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kNoLeaf = 0xFFFFFFFF;
 
 /// dtype u8 | rank u8 | dims u32 each.
 struct Shape {
-    program::DType dtype = program::DType::f32;
+    program::DType dtype = program::DType::kF32;
     program::Dims dims;
     friend bool operator==(const Shape&, const Shape&) = default;
 };
@@ -45,7 +45,7 @@ struct Operand {
 
 /// opcode u16 | output shape | eight attributes u64 | inputs u8, each source | shape.
 struct PrimitiveRecord {
-    program::Opcode code = program::Opcode::fill;
+    program::Opcode code = program::Opcode::kFill;
     Shape output;
     std::array<std::uint64_t, program::kAttributesMax> attributes{};
     std::vector<Operand> inputs;

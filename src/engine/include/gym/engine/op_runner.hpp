@@ -13,12 +13,12 @@ namespace gym::engine {
 
 /// A tensor in the caller's memory, row-major and aligned for its elements.
 struct OpInput {
-    program::DType dtype = program::DType::f32;
+    program::DType dtype = program::DType::kF32;
     program::Dims dims;
     const void* data = nullptr;
 };
 struct OpOutput {
-    program::DType dtype = program::DType::f32;
+    program::DType dtype = program::DType::kF32;
     program::Dims dims;
     void* data = nullptr;
 };

@@ -21,7 +21,7 @@ inline constexpr std::uint64_t kStateBytesMax = std::uint64_t{1} << 40;
 /// One named tensor: row-major, little-endian elements.
 struct StateTensor {
     std::string name;
-    commit::DType dtype = commit::DType::f32;
+    commit::DType dtype = commit::DType::kF32;
     std::vector<std::uint64_t> dims;
     Bytes bytes;
 

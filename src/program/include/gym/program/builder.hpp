@@ -29,13 +29,13 @@ class Builder {
     // Elementwise primitives; the output has the dims of the operand with most elements.
     /// A one-element temp with this value; one op per value.
     SlotId scalar(float value);
-    SlotId add(SlotId a, SlotId b) { return elementwise(Opcode::add, {a, b}); }
-    SlotId sub(SlotId a, SlotId b) { return elementwise(Opcode::sub, {a, b}); }
-    SlotId mul(SlotId a, SlotId b) { return elementwise(Opcode::mul, {a, b}); }
-    SlotId div(SlotId a, SlotId b) { return elementwise(Opcode::div, {a, b}); }
-    SlotId min(SlotId a, SlotId b) { return elementwise(Opcode::min, {a, b}); }
+    SlotId add(SlotId a, SlotId b) { return elementwise(Opcode::kAdd, {a, b}); }
+    SlotId sub(SlotId a, SlotId b) { return elementwise(Opcode::kSub, {a, b}); }
+    SlotId mul(SlotId a, SlotId b) { return elementwise(Opcode::kMul, {a, b}); }
+    SlotId div(SlotId a, SlotId b) { return elementwise(Opcode::kDiv, {a, b}); }
+    SlotId min(SlotId a, SlotId b) { return elementwise(Opcode::kMin, {a, b}); }
     /// a * b + c, rounded once.
-    SlotId fma(SlotId a, SlotId b, SlotId c) { return elementwise(Opcode::fma, {a, b, c}); }
+    SlotId fma(SlotId a, SlotId b, SlotId c) { return elementwise(Opcode::kFma, {a, b, c}); }
     SlotId unary(Opcode code, SlotId x) { return elementwise(code, {x}); }
     SlotId elementwise(Opcode code, std::vector<SlotId> inputs);
 

@@ -37,29 +37,29 @@ inline constexpr SlotId kNoSlot = 0xFFFFFFFF;
 using Dims = std::vector<std::uint32_t>;
 
 enum class SlotKind : std::uint8_t {
-    param = 1,     ///< trained; initialised by `init`; carried to the next step by `next`
-    state = 2,     ///< optimizer state; the same
-    constant = 3,  ///< `value`, fixed by the program
-    input = 4,     ///< given anew for every run
-    temp = 5,      ///< written by exactly one op, before every use
+    kParam = 1,     ///< trained; initialised by `init`; carried to the next step by `next`
+    kState = 2,     ///< optimizer state; the same
+    kConstant = 3,  ///< `value`, fixed by the program
+    kInput = 4,     ///< given anew for every run
+    kTemp = 5,      ///< written by exactly one op, before every use
 };
 
 /// How a param or state slot begins (docs/NUMERICS.md, "Randomness").
 struct Init {
     enum class Kind : std::uint8_t {
-        none = 0,      ///< every other slot
-        constant = 1,  ///< every element has these bits
-        normal = 2,    ///< approximately normal with mean 0; `bits` is the f32 deviation
+        kNone = 0,      ///< every other slot
+        kConstant = 1,  ///< every element has these bits
+        kNormal = 2,    ///< approximately normal with mean 0; `bits` is the f32 deviation
     };
-    Kind kind = Kind::none;
+    Kind kind = Kind::kNone;
     std::uint32_t bits = 0;
     friend bool operator==(const Init&, const Init&) = default;
 };
 
 struct Slot {
     std::string name;  ///< [a-z0-9_.], 1 to kNameBytesMax, unique; empty for temps
-    SlotKind kind = SlotKind::temp;
-    DType dtype = DType::f32;
+    SlotKind kind = SlotKind::kTemp;
+    DType dtype = DType::kF32;
     Dims dims;  ///< 1 to kRankMax of them, each at least 1
     Init init;
     /// param, state: the slot whose value this one has at the next step (itself if unchanged).
@@ -74,7 +74,7 @@ struct Slot {
 [[nodiscard]] std::string to_string(const Dims& dims);
 
 struct Op {
-    Opcode code = Opcode::fill;
+    Opcode code = Opcode::kFill;
     std::vector<SlotId> inputs;
     std::vector<SlotId> outputs;
     std::array<std::uint64_t, kAttributesMax> attributes{};  ///< unused ones are 0

@@ -10,10 +10,10 @@
 namespace gym::program {
 
 enum class Architecture : std::uint8_t {
-    gpt,       ///< decoder: pre-norm blocks with LayerNorm, learned positions, GELU (GPT-2)
-    llama,     ///< decoder: RMSNorm, rotary positions, SwiGLU, grouped-query attention
-    mlp,       ///< classifier of rows of numbers: linear layers with GELU between them
-    imported,  ///< a forward pass made elsewhere (imported_model())
+    kGpt,       ///< decoder: pre-norm blocks with LayerNorm, learned positions, GELU (GPT-2)
+    kLlama,     ///< decoder: RMSNorm, rotary positions, SwiGLU, grouped-query attention
+    kMlp,       ///< classifier of rows of numbers: linear layers with GELU between them
+    kImported,  ///< a forward pass made elsewhere (imported_model())
 };
 
 /// A model. Fields that an architecture does not name are not read.
@@ -28,7 +28,7 @@ struct ModelConfig {
     bool bias = false;       ///< gpt: biases on the linear layers (LayerNorm always has one)
     double init_std = 0.02;  ///< deviation of weights; residual outputs: / sqrt(2 * layers)
     double layernorm_epsilon = 1e-5;  ///< gpt, llama: of LayerNorm or RMSNorm
-    Architecture architecture = Architecture::gpt;
+    Architecture architecture = Architecture::kGpt;
     std::uint32_t kv_heads = 0;      ///< llama: heads of keys and values; 0: as many as heads
     std::uint32_t hidden_width = 0;  ///< llama: of the MLP; 0: 4 * width
     double rope_theta = 10000;       ///< llama: base of the rotary frequencies
@@ -49,9 +49,9 @@ struct ModelConfig {
 
 /// The learning rate after its linear warm-up, over the job's steps.
 enum class Schedule : std::uint8_t {
-    cosine,    ///< half a cosine from the peak to the minimum
-    linear,    ///< a straight line from the peak to the minimum
-    constant,  ///< the peak
+    kCosine,    ///< half a cosine from the peak to the minimum
+    kLinear,    ///< a straight line from the peak to the minimum
+    kConstant,  ///< the peak
 };
 
 /// Steps that are not made: parameters and optimizer state stay as they are, and the record says
@@ -76,7 +76,7 @@ struct OptimizerConfig {
     double epsilon = 1e-8;
     double weight_decay = 0.1;  ///< on the weights of linear layers and on what is chosen below
     double clip_norm = 1.0;
-    Schedule schedule = Schedule::cosine;
+    Schedule schedule = Schedule::kCosine;
     bool decay_embeddings = false;
     bool decay_norms = false;
     bool decay_biases = false;
