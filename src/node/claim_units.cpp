@@ -2,39 +2,40 @@
 
 #include <spdlog/spdlog.h>
 
-#include <optional>
 #include <utility>
 
 #include "gym/execution/run.hpp"
-#include "gym/game/rerun_outer.hpp"
+#include "gym/game/rerun_work.hpp"
 #include "gym/node/delta_loader.hpp"
 #include "gym/node/unit_inputs.hpp"
+#include "gym/player/unit_run.hpp"
 #include "gym/protocol/reason.hpp"
 
 namespace gym::node {
 namespace {
 
-/// A unit's run with what it refers to.
-struct Held {
-    explicit Held(const player::Claim& of) : claim(of) {}
-    virtual ~Held() = default;
-    const player::Claim claim;
-    std::unique_ptr<game::Strategy> strategy;
-};
+class TrainRun final : public player::UnitRun {
+  public:
+    static Result<std::unique_ptr<player::UnitRun>> make(const engine::UnitSpec& spec,
+                                                         execution::TrainInputs inputs,
+                                                         const game::RerunWorkOptions& options) {
+        std::unique_ptr<TrainRun> run(new TrainRun(spec, std::move(inputs)));
+        const execution::TrainInputs& own = run->inputs_;
+        GYM_TRY(run->work_, game::RerunWork::create(
+                                {*own.program, own.base, *own.dataset, run->spec_}, options));
+        run->strategy_ = game::strategy_of(*run->work_);
+        return std::unique_ptr<player::UnitRun>(std::move(run));
+    }
+    game::Strategy& strategy() override { return *strategy_; }
 
-struct HeldTrain final : Held {
-    using Held::Held;
-    engine::UnitSpec spec;
-    execution::TrainInputs inputs;
-    std::unique_ptr<game::RerunWork> work;
-};
+  private:
+    TrainRun(const engine::UnitSpec& spec, execution::TrainInputs inputs)
+        : spec_(spec), inputs_(std::move(inputs)) {}
 
-struct HeldOuter final : Held {
-    using Held::Held;
-    std::shared_ptr<const program::Program> program;
-    engine::State base, momentum;
-    records::UnitInputs units;  ///< of the round, for deltas that no one hands out
-    std::unique_ptr<game::RerunOuter> work;
+    const engine::UnitSpec spec_;
+    const execution::TrainInputs inputs_;
+    std::unique_ptr<game::RerunWork> work_;
+    std::unique_ptr<game::Strategy> strategy_;
 };
 
 records::UnitInputs inputs_of(const player::Claim& claim) {
@@ -57,26 +58,12 @@ class ClaimUnits final : public player::UnitSource {
           options_(std::move(options)) {}
 
     Result<game::Strategy*> open(const player::Claim& claim) override {
-        if (held_ && held_->claim.name() == claim.name()) return held_->strategy.get();
-        held_.reset();
-        switch (claim.subject) {
-            case player::Subject::kTrainUnit: {
-                GYM_TRY(held_, open_train(claim));
-                return held_->strategy.get();
-            }
-            case player::Subject::kAggregate: {
-                GYM_TRY(held_, open_outer(claim));
-                return held_->strategy.get();
-            }
-            case player::Subject::kConflict:
-                break;
-        }
-        return fail(ErrorCode::kInvalidArgument, "a conflict has no unit that is run again");
+        return latest_.open(claim, [this](const player::Claim& of) { return run(of); });
     }
 
     /// Program and dataset stay for the next unit.
     void release(const player::Claim& claim) override {
-        if (held_ && held_->claim.name() == claim.name()) held_.reset();
+        latest_.release(claim);
         std::vector<Digest> blobs{claim.base_state_blob, claim.momentum_blob};
         for (const protocol::IncludedDelta& delta : claim.deltas)
             blobs.push_back(delta.delta_root);
@@ -90,41 +77,39 @@ class ClaimUnits final : public player::UnitSource {
     }
 
   private:
-    Result<std::unique_ptr<Held>> open_train(const player::Claim& claim) {
-        auto held = std::make_unique<HeldTrain>(claim);
-        held->spec = execution::unit_spec(claim.evidence.record, claim.key.slot);
-        GYM_TRY(held->inputs, loader_.load_train(claim.evidence.record, inputs_of(claim)));
-        GYM_TRY(held->work, game::RerunWork::create({*held->inputs.program, held->inputs.base,
-                                                     *held->inputs.dataset, held->spec},
-                                                    options_));
-        held->strategy = game::strategy_of(*held->work);
-        return std::unique_ptr<Held>(std::move(held));
+    Result<std::unique_ptr<player::UnitRun>> run(const player::Claim& claim) {
+        switch (claim.subject) {
+            case player::Subject::kTrainUnit:
+                return run_train(claim);
+            case player::Subject::kAggregate:
+                return run_aggregate(claim);
+            case player::Subject::kConflict:
+                break;
+        }
+        return fail(ErrorCode::kInvalidArgument, "a conflict has no unit that is run again");
     }
 
-    Result<std::unique_ptr<Held>> open_outer(const player::Claim& claim) {
-        auto held = std::make_unique<HeldOuter>(claim);
-        const protocol::RoundRecord& record = held->claim.evidence.record;
-        GYM_TRY(held->program, loader_.load_program(record, claim.program_blob));
-        GYM_TRY(held->base, loader_.load_state(claim.base_state_blob, record.base_state_root));
+    Result<std::unique_ptr<player::UnitRun>> run_train(const player::Claim& claim) {
+        const protocol::RoundRecord& record = claim.evidence.record;
+        GYM_TRY(execution::TrainInputs inputs, loader_.load_train(record, inputs_of(claim)));
+        return TrainRun::make(execution::unit_spec(record, claim.key.slot), std::move(inputs),
+                              options_);
+    }
+
+    Result<std::unique_ptr<player::UnitRun>> run_aggregate(const player::Claim& claim) {
+        const protocol::RoundRecord& record = claim.evidence.record;
+        player::AggregateInputs inputs;
+        GYM_TRY(inputs.train, loader_.load_program(record, claim.program_blob));
+        GYM_TRY(inputs.base, loader_.load_state(claim.base_state_blob, record.base_state_root));
         if (!claim.momentum_blob.is_zero()) {
-            GYM_TRY(held->momentum, loader_.load_state(claim.momentum_blob, record.momentum_root));
+            GYM_TRY(inputs.momentum, loader_.load_state(claim.momentum_blob, record.momentum_root));
         }
-        game::OuterInputs inputs{*held->program, held->base,  held->momentum,
-                                 record,         claim.epoch, player::outer_deltas_of(claim),
-                                 domain_};
-        held->units = inputs_of(claim);
-        const auto source = [this, &of = *held](const game::OuterDelta& delta) {
-            return deltas_.load({of.claim.evidence.record, of.units}, delta,
+        const auto deltas = [this, record,
+                             units = inputs_of(claim)](const game::OuterDelta& delta) {
+            return deltas_.load({record, units}, delta,
                                 {options_.engine, options_.progress, options_.cancel});
         };
-        GYM_TRY(held->work, game::RerunOuter::create(std::move(inputs), source, options_));
-        const Digest trace_root = dispute::trace_root(held->work->trace().header);
-        if (trace_root != record.trace_root)
-            return fail(ErrorCode::kMismatch, "the trace program has root " + trace_root.hex() +
-                                                  ", the round record fixes " +
-                                                  record.trace_root.hex());
-        held->strategy = game::strategy_of(*held->work);
-        return std::unique_ptr<Held>(std::move(held));
+        return player::make_aggregate_run(claim, std::move(inputs), domain_, deltas, options_);
     }
 
     rpc::BlobCache cache_;
@@ -133,7 +118,7 @@ class ClaimUnits final : public player::UnitSource {
     const player::ClaimStore& claims_;
     const crypto::Eip712Domain domain_;
     const game::RerunWorkOptions options_;
-    std::unique_ptr<Held> held_;
+    player::LatestRun latest_;
 };
 
 }  // namespace

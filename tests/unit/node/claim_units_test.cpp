@@ -133,6 +133,26 @@ TEST_F(ClaimUnitsTest, AnAggregateOfAnotherTraceProgramIsRefused) {
     EXPECT_NE(strategy.error().message.find("trace program"), std::string::npos);
 }
 
+TEST_F(ClaimUnitsTest, AClaimThatIsFiledAgainIsRunFromItsNewInputs) {
+    const player::Claim train = train_claim();
+    ASSERT_TRUE(units_->open(train).ok());
+    player::Claim again = train;
+    again.evidence.record.trace_root.data[0] ^= 1;
+    EXPECT_EQ(units_->open(again).error().code, ErrorCode::kMismatch) << "another record";
+
+    const player::Claim outer = outer_claim();
+    game::Strategy* const strategy = units_->open(outer).value();
+    again = outer;
+    again.salt.data[0] ^= 1;
+    again.from_block = 7;
+    again.evidence.commitment.signature = train.evidence.commitment.signature;
+    EXPECT_EQ(units_->open(again).value(), strategy) << "the same inputs";
+    again.deltas[0].delta_root.data[0] ^= 1;
+    const auto other = units_->open(again);
+    ASSERT_TRUE(other.ok()) << other.error().message;
+    EXPECT_FALSE((*other)->answer(transcript_of(again)).ok()) << "no such delta";
+}
+
 TEST_F(ClaimUnitsTest, AConflictHasNoRun) {
     player::Claim claim = train_claim();
     claim.subject = player::Subject::kConflict;
