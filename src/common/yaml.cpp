@@ -195,17 +195,6 @@ Result<YamlMap> YamlMap::map(std::string_view key) {
     return YamlMap(std::move(child));
 }
 
-Result<std::vector<YamlMap>> YamlMap::list_of_maps(std::string_view key) {
-    GYM_TRY(const YAML::Node found, impl_->find(key));
-    if (!found.IsSequence()) return impl_->error(found, key, "must be a list");
-    std::vector<YamlMap> out;
-    for (const YAML::Node& item : found) {
-        GYM_TRY(auto child, impl_->child(item, key, "[" + std::to_string(out.size()) + "]"));
-        out.push_back(YamlMap(std::move(child)));
-    }
-    return out;
-}
-
 Result<std::vector<std::string>> YamlMap::list_of_strings(std::string_view key) {
     GYM_TRY(const YAML::Node found, impl_->find(key));
     if (!found.IsSequence()) return impl_->error(found, key, "must be a list");

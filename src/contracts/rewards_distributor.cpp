@@ -75,11 +75,6 @@ ContractCall RewardsDistributor::claim_many(const std::vector<Claim>& claims) co
                      "claim the rewards of " + std::to_string(claims.size()) + " earner(s)");
 }
 
-ContractCall RewardsDistributor::set_recipient(const Address& recipient) const {
-    return make_call(address_, "setRecipient(address)", {recipient},
-                     "have rewards paid to " + recipient.hex());
-}
-
 Result<RootSubmitted> RewardsDistributor::active_root(chain::ChainClient& client,
                                                       const chain::BlockId& at) const {
     return view_root(client, address_, at, "activeRoot()");
@@ -88,12 +83,6 @@ Result<RootSubmitted> RewardsDistributor::active_root(chain::ChainClient& client
 Result<RootSubmitted> RewardsDistributor::pending_root(chain::ChainClient& client,
                                                        const chain::BlockId& at) const {
     return view_root(client, address_, at, "pendingRoot()");
-}
-
-Result<std::uint64_t> RewardsDistributor::last_epoch(chain::ChainClient& client) const {
-    GYM_TRY(const auto values,
-            call_view(client, address_, chain::BlockTag::kLatest, "lastEpoch()", {}, "_(uint64)"));
-    return values[0].u64();
 }
 
 Result<Amount> RewardsDistributor::claimed(chain::ChainClient& client, const Address& earner,

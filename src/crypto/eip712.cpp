@@ -58,14 +58,6 @@ StructHasher& StructHasher::text(std::string_view value) {
     return bytes(as_bytes(value));
 }
 
-StructHasher& StructHasher::bytes32_array(std::span<const Digest> values) {
-    Bytes joined;
-    joined.reserve(values.size() * Digest::kSize);
-    for (const Digest& value : values)
-        joined.insert(joined.end(), value.data.begin(), value.data.end());
-    return bytes(joined);
-}
-
 Digest StructHasher::finish() const {
     GYM_ASSERT(encoded_.size() == 32 * (1 + members_expected_),
                "the members added differ in number from the type string");

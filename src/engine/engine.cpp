@@ -195,10 +195,6 @@ void Engine::set_op_timer(std::function<void(std::uint32_t, double)> sink) {
     impl_->op_timer = std::move(sink);
 }
 
-std::uint64_t Engine::temp_bytes() const noexcept {
-    return impl_->plan.arena_bytes;
-}
-
 std::string Engine::isa() const {
     return std::string(kernels::isa_name(impl_->context.isa()));
 }

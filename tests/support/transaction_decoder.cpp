@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "gym/chain/rlp.hpp"
 #include "gym/crypto/keccak.hpp"
+#include "rlp_decoder.hpp"
 
 namespace gym::testing {
 namespace {
@@ -19,16 +19,16 @@ Error malformed(const char* why) {
 
 Result<chain::Transaction> parse_fields(const std::vector<chain::RlpItem>& items) {
     chain::Transaction tx;
-    GYM_TRY(tx.chain_id, items[0].to_u64());
-    GYM_TRY(tx.nonce, items[1].to_u64());
-    GYM_TRY(tx.priority_fee_wei, items[2].to_amount());
-    GYM_TRY(tx.fee_max_wei, items[3].to_amount());
-    GYM_TRY(tx.gas_limit, items[4].to_u64());
+    GYM_TRY(tx.chain_id, to_u64(items[0]));
+    GYM_TRY(tx.nonce, to_u64(items[1]));
+    GYM_TRY(tx.priority_fee_wei, to_amount(items[2]));
+    GYM_TRY(tx.fee_max_wei, to_amount(items[3]));
+    GYM_TRY(tx.gas_limit, to_u64(items[4]));
     if (items[5].is_list || items[7].is_list) return malformed("a list in place of bytes");
     if (!items[5].bytes.empty()) {
         GYM_TRY(tx.to, Address::from(items[5].bytes));
     }
-    GYM_TRY(tx.value_wei, items[6].to_amount());
+    GYM_TRY(tx.value_wei, to_amount(items[6]));
     tx.data = items[7].bytes;
     if (!items[8].is_list || !items[8].items.empty())
         return malformed("an access list, which we never send");
@@ -36,9 +36,9 @@ Result<chain::Transaction> parse_fields(const std::vector<chain::RlpItem>& items
 }
 
 Result<crypto::Signature> parse_signature(const std::vector<chain::RlpItem>& items) {
-    GYM_TRY(const std::uint64_t y_parity, items[kFields].to_u64());
-    GYM_TRY(const Amount r, items[kFields + 1].to_amount());
-    GYM_TRY(const Amount s, items[kFields + 2].to_amount());
+    GYM_TRY(const std::uint64_t y_parity, to_u64(items[kFields]));
+    GYM_TRY(const Amount r, to_amount(items[kFields + 1]));
+    GYM_TRY(const Amount s, to_amount(items[kFields + 2]));
     if (y_parity > 1) return malformed("y parity is neither 0 nor 1");
     crypto::Signature out;
     const auto r_bytes = r.to_be32();
@@ -53,7 +53,7 @@ Result<crypto::Signature> parse_signature(const std::vector<chain::RlpItem>& ite
 
 Result<RecoveredTransaction> decode_transaction(ByteView raw) {
     if (raw.empty() || raw[0] != kType) return malformed("not of type 2");
-    GYM_TRY(const chain::RlpItem list, chain::rlp_decode(raw.subspan(1)));
+    GYM_TRY(const chain::RlpItem list, rlp_decode(raw.subspan(1)));
     if (!list.is_list || list.items.size() != kSignedFields)
         return malformed("not a list of 12 fields");
     RecoveredTransaction out;

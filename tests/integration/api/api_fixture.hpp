@@ -11,6 +11,7 @@
 #include "gym/ledger/ledger.hpp"
 #include "gym/registry/cost_terms.hpp"
 #include "gym/rewards/accounting.hpp"
+#include "manual_clock.hpp"
 #include "postgres.hpp"
 
 namespace gym::api::testing {
@@ -113,7 +114,7 @@ class ApiDatabaseTest : public ::testing::Test {
     gym::testing::TestDatabase database_;
     std::unique_ptr<db::Database> api_db_;
     blob::MemoryStore blobs_;
-    ManualClock clock_{1'000'000};
+    gym::testing::ManualClock clock_{1'000'000};
     const Address owner_ = address_of(1);
     Digest dataset_;
 };

@@ -16,6 +16,7 @@
 
 #include "fake_backend.hpp"
 #include "gym/api/api.hpp"
+#include "manual_clock.hpp"
 
 namespace gym::api {
 namespace {
@@ -286,7 +287,7 @@ class ApiServerTest : public ::testing::Test {
         return body.is_object() ? body.get_object() : boost::json::object{};
     }
     testing::FakeBackend backend_;
-    ManualClock clock_{20'000};
+    gym::testing::ManualClock clock_{20'000};
     Api api_{{backend_, backend_, backend_, clock_}, {}};
     std::unique_ptr<Server> server_;
 };

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "gym/chain/tx_manager.hpp"
+#include "manual_clock.hpp"
 #include "sim_chain.hpp"
 #include "stores.hpp"
 
@@ -23,7 +24,7 @@ TEST(DatabaseRestart, LosesNoIntentAndPaysNoneTwice) {
     TestDatabase database;
     const auto user = database.as("gym_rewards");
     SimChain node;
-    ManualClock clock{1};
+    testing::ManualClock clock{1};
     const auto key = chain::private_chain_key(1);
     const auto store =
         chain_store::postgres_intents(*user, {"gym_rewards"}, SimChain::kChainId, key.address());

@@ -6,6 +6,7 @@
 #include "deployed.hpp"
 #include "gym/chain/transaction.hpp"
 #include "gym/contracts/call.hpp"
+#include "manual_clock.hpp"
 
 namespace gym::testing {
 namespace {
@@ -54,7 +55,7 @@ class TxOnAnvil : public ::testing::Test {
     void automine(bool on) { anvil_.rpc("evm_setAutomine", on ? "[true]" : "[false]"); }
 
     TestAnvil anvil_{options()};
-    ManualClock clock_{1};
+    testing::ManualClock clock_{1};
     crypto::PrivateKey key_ = anvil_.funded_key(3);
     Sender sender_{anvil_, key_.clone(), clock_};
     const Address payee_ = chain::private_chain_key(100).address();

@@ -6,6 +6,7 @@
 #include "command.hpp"
 #include "fake_backend.hpp"
 #include "gym/api/server.hpp"
+#include "manual_clock.hpp"
 
 namespace gym::api {
 namespace {
@@ -177,7 +178,7 @@ class JsonTest : public ::testing::Test {
 
     gym::testing::TemporaryFolder place_;
     testing::FakeBackend backend_;
-    ManualClock clock_{20'000};
+    gym::testing::ManualClock clock_{20'000};
     Api api_{{backend_, backend_, backend_, clock_}, {}};
     std::unique_ptr<Server> server_;
 };

@@ -7,6 +7,7 @@
 #include "gym/ledger/sealer.hpp"
 #include "gym/rewards/epoch_file.hpp"
 #include "ledger_client.hpp"
+#include "manual_clock.hpp"
 #include "postgres.hpp"
 
 namespace gym::ledger {
@@ -53,7 +54,7 @@ class LedgerCommands : public ::testing::Test {
 
     gym::testing::TemporaryFolder place_;
     gym::testing::TestDatabase test_;
-    ManualClock clock_{1'800'000'000'000};
+    gym::testing::ManualClock clock_{1'800'000'000'000};
     const crypto::PrivateKey key_ = crypto::PrivateKey::generate();
     const std::string id_ = to_uuid(transfer_id("payment"));
     std::vector<std::string> database_;

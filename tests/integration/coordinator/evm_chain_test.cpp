@@ -26,6 +26,7 @@
 #include "gym/contracts/stake.hpp"
 #include "gym/game/dispute_params.hpp"
 #include "gym/game/evidence.hpp"
+#include "manual_clock.hpp"
 
 namespace gym::testing {
 namespace {
@@ -282,7 +283,7 @@ TEST_F(EvmChainTest, GamesOfAnotherLogAreNoneOfOurs) {
 }
 
 TEST_F(EvmChainTest, StakesAreThoseOfTheContractAndAskedForAgainAfterAWhile) {
-    ManualClock clock(1'000);
+    testing::ManualClock clock(1'000);
     const auto stakes =
         coordinator::make_evm_stake(anvil_.client(), deployment.stake, clock, 10'000);
     const Address worker = chain::private_chain_key(5).address();

@@ -12,6 +12,7 @@
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
+#include "manual_clock.hpp"
 #include "postgres.hpp"
 
 namespace gym::testing {
@@ -159,7 +160,7 @@ class World {
     /// Terms with ten minutes for a unit, one for everything else, and the rest at its simplest.
     static registry::JobTerms terms();
 
-    ManualClock clock{1'700'000'000'000};
+    testing::ManualClock clock{1'700'000'000'000};
     FakeChain chain;
     FakeCompute compute;
     FakeStake stake;

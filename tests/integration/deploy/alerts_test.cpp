@@ -8,6 +8,7 @@
 
 #include "fake_backend.hpp"
 #include "gym/api/api.hpp"
+#include "manual_clock.hpp"
 
 namespace gym::api {
 namespace {
@@ -22,7 +23,7 @@ std::set<std::string> families(const std::string& page) {
 
 std::string metrics_page() {
     testing::FakeBackend backend;
-    const ManualClock clock{1'000'000};
+    const gym::testing::ManualClock clock{1'000'000};
     Api api({backend, backend, backend, clock}, {});
     Request request;
     request.target = "/metrics";

@@ -8,6 +8,7 @@
 
 #include "gym/common/clock.hpp"
 #include "ledger_client.hpp"
+#include "manual_clock.hpp"
 #include "postgres.hpp"
 
 namespace gym::ledger {
@@ -66,7 +67,7 @@ class LedgerTest : public ::testing::Test {
     Amount spendable(AccountId id) { return ledger_.balance(id)->spendable(); }
 
     testing::TestDatabase test_;
-    ManualClock clock_{1'000'000};
+    testing::ManualClock clock_{1'000'000};
     std::unique_ptr<db::Database> database_;
     Ledger ledger_;
 };

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "manual_clock.hpp"
 #include "node_process.hpp"
 #include "raw_socket.hpp"
 
@@ -56,11 +57,11 @@ class NodeUsageTest : public testing::NodeProcess {
     /// Serves with a clock that is off by so much.
     void shift_clock(std::int64_t by_ms) {
         server_.reset();
-        shifted_ = std::make_unique<ManualClock>(clock_.now_ms() + by_ms);
+        shifted_ = std::make_unique<testing::ManualClock>(clock_.now_ms() + by_ms);
         handler_.info.server_ms = shifted_->now_ms();
         server_ = rpc::Server::start({.poll_interval_ms = 50}, handler_, *shifted_).value();
     }
-    std::unique_ptr<ManualClock> shifted_;
+    std::unique_ptr<testing::ManualClock> shifted_;
 };
 
 TEST_F(NodeUsageTest, NoCoordinator) {

@@ -8,6 +8,7 @@
 #include "gym/common/subprocess.hpp"
 #include "gym/contracts/commitment_log.hpp"
 #include "gym/contracts/deployment.hpp"
+#include "manual_clock.hpp"
 #include "settlement_fixture.hpp"
 
 namespace gym::rewards {
@@ -93,7 +94,8 @@ class AuditTest : public SettlementFixture {
     }
 
     blob::MemoryStore blobs_;
-    ManualClock later_{SystemClock().now_ms() + 86'400'000};  // histories run ahead of the day
+    testing::ManualClock later_{SystemClock().now_ms() +
+                                86'400'000};  // histories run ahead of the day
     std::optional<api::PostgresBackend> backend_;
     std::optional<api::Api> api_;
     std::unique_ptr<api::Server> server_;

@@ -10,6 +10,7 @@
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/nodes.hpp"
 #include "gym/rewards/accounting.hpp"
+#include "manual_clock.hpp"
 
 namespace gym::testing {
 namespace {
@@ -30,7 +31,7 @@ Digest test_digest(std::string_view of) {
     return commit::sha256(as_bytes(of));
 }
 
-History::History(db::Database& registry, ManualClock& clock, std::size_t workers)
+History::History(db::Database& registry, testing::ManualClock& clock, std::size_t workers)
     : registry_(registry), clock_(clock), workers_(workers) {
     life_.unit_ms = 60'000;
     life_.challenge_ms = 5'000;

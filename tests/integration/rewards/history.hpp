@@ -13,6 +13,7 @@
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
+#include "manual_clock.hpp"
 
 namespace gym::testing {
 
@@ -37,7 +38,7 @@ Digest test_digest(std::string_view of);
 class History {
   public:
     /// `registry` may write schema registry; times come from `clock`, which the steps move on.
-    History(db::Database& registry, ManualClock& clock, std::size_t workers);
+    History(db::Database& registry, testing::ManualClock& clock, std::size_t workers);
 
     /// Submits and starts a job whose budget is locked in its escrow (through `web`, the API's
     /// role).
@@ -99,7 +100,7 @@ class History {
     [[nodiscard]] registry::StateRef state_ref(const std::string& name) const;
 
     db::Database& registry_;
-    ManualClock& clock_;
+    testing::ManualClock& clock_;
     std::size_t workers_;
     Amount data_price_;
     protocol::LifecycleParams life_;

@@ -10,6 +10,7 @@
 #include "gym/rewards/queries.hpp"
 #include "history.hpp"
 #include "ledger_client.hpp"
+#include "manual_clock.hpp"
 #include "postgres.hpp"
 
 namespace gym::rewards {
@@ -223,7 +224,7 @@ class RewardsTest : public ::testing::Test {
     static constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
     const Address owner_ = testing::test_address(0x70, 1);
     testing::TestDatabase test_;
-    ManualClock clock_{1'700'000'000'000};
+    testing::ManualClock clock_{1'700'000'000'000};
     std::unique_ptr<db::Database> database_;
     std::unique_ptr<db::Database> web_;
     RewardsConfig config_;

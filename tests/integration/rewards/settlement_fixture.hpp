@@ -19,6 +19,7 @@
 #include "gym/rewards/queries.hpp"
 #include "history.hpp"
 #include "ledger_client.hpp"
+#include "manual_clock.hpp"
 #include "must.hpp"
 #include "postgres.hpp"
 #include "service.hpp"
@@ -149,7 +150,7 @@ class SettlementFixture : public ::testing::Test {
 
     testing::TestDatabase test_;
     testing::TestAnvil anvil_;
-    ManualClock clock_{SystemClock().now_ms()};
+    testing::ManualClock clock_{SystemClock().now_ms()};
     SystemClock system_clock_;
     std::unique_ptr<db::Database> database_;
     std::unique_ptr<db::Database> web_;

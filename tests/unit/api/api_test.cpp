@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "fake_backend.hpp"
+#include "manual_clock.hpp"
 
 namespace gym::api {
 namespace {
@@ -36,7 +37,7 @@ class ApiTest : public ::testing::Test {
     }
 
     FakeBackend backend_;
-    ManualClock clock_{20'000};
+    gym::testing::ManualClock clock_{20'000};
     Api api_{{backend_, backend_, backend_, clock_}, {}};
 };
 

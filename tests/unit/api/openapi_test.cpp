@@ -6,6 +6,7 @@
 #include <set>
 
 #include "fake_backend.hpp"
+#include "manual_clock.hpp"
 
 namespace gym::api {
 namespace {
@@ -90,7 +91,7 @@ std::string filled(std::string pattern) {
 
 TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
     FakeBackend backend;
-    ManualClock clock(1);
+    gym::testing::ManualClock clock(1);
     Api api({backend, backend, backend, clock}, {});
     const auto document = json::parse(openapi_json(api.router())).as_object();
     Validator validator(document);
@@ -114,7 +115,7 @@ TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
 
 TEST(OpenApi, EveryRouteStandsInTheDocumentWithItsSchemas) {
     FakeBackend backend;
-    ManualClock clock(1);
+    gym::testing::ManualClock clock(1);
     const Api api({backend, backend, backend, clock}, {});
     const auto document = json::parse(openapi_json(api.router())).as_object();
     const auto& schemas = document.at("components").at("schemas").as_object();
@@ -160,7 +161,7 @@ TEST(OpenApi, EveryRouteStandsInTheDocumentWithItsSchemas) {
 
 TEST(OpenApi, ProblemsHaveTheDocumentedForm) {
     FakeBackend backend;
-    ManualClock clock(1);
+    gym::testing::ManualClock clock(1);
     Api api({backend, backend, backend, clock}, {});
     const auto document = json::parse(openapi_json(api.router())).as_object();
     const Response response = api.handle({"GET", "/nowhere", {}, "", "r"});
@@ -170,7 +171,7 @@ TEST(OpenApi, ProblemsHaveTheDocumentedForm) {
 
 TEST(OpenApi, NamesAreUniqueAndParametersDeclared) {
     FakeBackend backend;
-    ManualClock clock(1);
+    gym::testing::ManualClock clock(1);
     const Api api({backend, backend, backend, clock}, {});
     std::set<std::string> ids;
     for (const Route& route : api.router().routes()) {

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "fake_backend.hpp"
+#include "manual_clock.hpp"
 
 namespace gym::api {
 namespace {
@@ -37,7 +38,7 @@ class WaitingTest : public ::testing::Test {
     }
 
     testing::FakeBackend backend_;
-    ManualClock clock_{1};
+    gym::testing::ManualClock clock_{1};
     Api api_{{backend_, backend_, backend_, clock_}, {}};
 };
 

@@ -6,9 +6,14 @@
 
 #include "ethereum_vectors.hpp"
 #include "random_seed.hpp"
+#include "rlp_decoder.hpp"
 
 namespace gym::chain {
 namespace {
+
+using testing::rlp_decode;
+using testing::to_amount;
+using testing::to_u64;
 
 RlpItem item_from(const boost::json::value& value) {
     if (value.is_string())
@@ -32,11 +37,11 @@ TEST(Rlp, NumbersHaveNoLeadingZeros) {
     EXPECT_EQ(rlp_encode(RlpItem::number(std::uint64_t{0x7f})), (Bytes{0x7f}));
     EXPECT_EQ(rlp_encode(RlpItem::number(std::uint64_t{0x0400})), (Bytes{0x82, 0x04, 0x00}));
     EXPECT_EQ(RlpItem::number(Amount(0x0400)), RlpItem::number(std::uint64_t{0x0400}));
-    EXPECT_EQ(RlpItem::number(UINT64_MAX).to_u64().value(), UINT64_MAX);
-    EXPECT_FALSE(RlpItem::string(Bytes{0, 1}).to_u64().ok());
-    EXPECT_FALSE(RlpItem::string(Bytes(9, 1)).to_u64().ok());
-    EXPECT_FALSE(RlpItem::string(Bytes(33, 1)).to_amount().ok());
-    EXPECT_FALSE(RlpItem::string(Bytes{0}).to_amount().ok());
+    EXPECT_EQ(to_u64(RlpItem::number(UINT64_MAX)).value(), UINT64_MAX);
+    EXPECT_FALSE(to_u64(RlpItem::string(Bytes{0, 1})).ok());
+    EXPECT_FALSE(to_u64(RlpItem::string(Bytes(9, 1))).ok());
+    EXPECT_FALSE(to_amount(RlpItem::string(Bytes(33, 1))).ok());
+    EXPECT_FALSE(to_amount(RlpItem::string(Bytes{0})).ok());
 }
 
 TEST(Rlp, RefusesEveryFormButTheShortest) {
@@ -58,7 +63,7 @@ TEST(Rlp, RefusesEveryFormButTheShortest) {
 
 TEST(Rlp, RefusesDeepNesting) {
     RlpItem item = RlpItem::list({});
-    for (unsigned i = 0; i < kRlpDepthMax; ++i)
+    for (unsigned i = 0; i < testing::kRlpDepthMax; ++i)
         item = RlpItem::list({item});
     EXPECT_TRUE(rlp_decode(rlp_encode(item)).ok());
     EXPECT_FALSE(rlp_decode(rlp_encode(RlpItem::list({item}))).ok());

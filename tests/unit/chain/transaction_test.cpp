@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ethereum_vectors.hpp"
-#include "gym/chain/rlp.hpp"
+#include "rlp_decoder.hpp"
 #include "transaction_decoder.hpp"
 
 namespace gym::chain {
@@ -65,7 +65,7 @@ TEST(Transaction, RefusesOtherTypesAndAccessLists) {
     EXPECT_FALSE(testing::decode_transaction(Bytes{0x02, 0xc0}).ok());
     const auto& vector = testing::ethereum_vectors().at("transactions").as_array().at(0);
     const Bytes raw = testing::bytes_at(vector, "raw");
-    RlpItem fields = rlp_decode(ByteView(raw).subspan(1)).value();
+    RlpItem fields = testing::rlp_decode(ByteView(raw).subspan(1)).value();
     fields.items[8] = RlpItem::list({RlpItem::list({})});
     Bytes altered = rlp_encode(fields);
     altered.insert(altered.begin(), 2);

@@ -9,6 +9,7 @@
 #include "gym/chain/private_chain.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/sqlite.hpp"
+#include "manual_clock.hpp"
 #include "sim_chain.hpp"
 
 namespace gym::chain {
@@ -53,7 +54,7 @@ inline std::size_t times_executed(const SimChain& chain, const IntentRequest& re
 
 struct TxWorld {
     SimChain chain;
-    ManualClock clock{1'000'000};
+    testing::ManualClock clock{1'000'000};
     crypto::PrivateKey key = private_chain_key(1);
     std::unique_ptr<chain_store::SqliteChainStore> file =
         chain_store::SqliteChainStore::open(":memory:").value();

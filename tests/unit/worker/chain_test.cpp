@@ -9,6 +9,7 @@
 #include "gym/common/file.hpp"
 #include "gym/worker/worker.hpp"
 #include "local_coordinator.hpp"
+#include "manual_clock.hpp"
 #include "manual_timer.hpp"
 #include "memory_handler.hpp"
 #include "temporary_folder.hpp"
@@ -28,7 +29,7 @@ class WorkerChainTest : public ::testing::Test {
     testing::FakeChainView chain_;
     testing::ManualTimer timer_;
     testing::TemporaryFolder dir_;
-    const ManualClock clock_{1'000};
+    const testing::ManualClock clock_{1'000};
     std::vector<std::string> events_;
     const Digest unit_ = protocol::unit_id(job_.unit(0));
     std::unique_ptr<Worker> worker_ = open();

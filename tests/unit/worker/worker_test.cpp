@@ -7,6 +7,7 @@
 #include "gym/blob/directory_store.hpp"
 #include "gym/commit/merkle.hpp"
 #include "local_coordinator.hpp"
+#include "manual_clock.hpp"
 #include "memory_handler.hpp"
 #include "temporary_folder.hpp"
 #include "tiny_job.hpp"
@@ -24,7 +25,7 @@ class WorkerTest : public ::testing::Test {
         testing::make_tiny_job({key_.address(), testing::test_key(2).address()}, handler_.blobs);
     testing::LocalCoordinator coordinator_{handler_, key_.address()};
     testing::TemporaryFolder dir_;
-    ManualClock clock_{1'000};
+    testing::ManualClock clock_{1'000};
     std::vector<std::string> events_;
     const Digest unit_ = protocol::unit_id(job_.unit(0));
     std::unique_ptr<Worker> worker_ = open();

@@ -35,7 +35,6 @@ class YamlMap {
     Result<double> real(std::string_view key, double min, double max);
     Result<bool> boolean(std::string_view key);
     Result<YamlMap> map(std::string_view key);
-    Result<std::vector<YamlMap>> list_of_maps(std::string_view key);
     Result<std::vector<std::string>> list_of_strings(std::string_view key);
     // The same with a default for an absent key.
     Result<std::string> string_or(std::string_view key, std::string fallback);

@@ -58,14 +58,12 @@ class RewardsDistributor {
     [[nodiscard]] ContractCall claim(const Claim& claim) const;
     /// At most 256 claims.
     [[nodiscard]] ContractCall claim_many(const std::vector<Claim>& claims) const;
-    [[nodiscard]] ContractCall set_recipient(const Address& recipient) const;
 
     /// The root that pays now / that waits; epoch 0 if there is none.
     [[nodiscard]] Result<RootSubmitted> active_root(
         chain::ChainClient& client, const chain::BlockId& at = chain::BlockTag::kLatest) const;
     [[nodiscard]] Result<RootSubmitted> pending_root(
         chain::ChainClient& client, const chain::BlockId& at = chain::BlockTag::kLatest) const;
-    [[nodiscard]] Result<std::uint64_t> last_epoch(chain::ChainClient& client) const;
     [[nodiscard]] Result<Amount> claimed(chain::ChainClient& client, const Address& earner,
                                          const chain::BlockId& at = chain::BlockTag::kLatest) const;
     [[nodiscard]] Result<Amount> growth_limit(chain::ChainClient& client) const;

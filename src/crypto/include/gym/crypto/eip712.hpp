@@ -39,10 +39,9 @@ class StructHasher {
     StructHasher& boolean(bool value);            ///< bool
     StructHasher& address(const Address& value);  ///< address
     StructHasher& bytes32(const Digest& value);   ///< bytes32, or the hash of a nested struct
-    StructHasher& bytes(ByteView value);          ///< dynamic bytes
-    StructHasher& text(std::string_view value);   ///< string
-    /// An array of bytes32 or of nested structs' hashes.
-    StructHasher& bytes32_array(std::span<const Digest> values);
+    /// Dynamic bytes; an array of bytes32 or of nested structs' hashes, joined.
+    StructHasher& bytes(ByteView value);
+    StructHasher& text(std::string_view value);  ///< string
 
     [[nodiscard]] Digest finish() const;
 

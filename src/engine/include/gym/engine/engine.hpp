@@ -83,8 +83,6 @@ class Engine {
     /// off.
     void set_op_timer(std::function<void(std::uint32_t op, double seconds)> sink);
 
-    /// Bytes of temporary buffers after reuse.
-    [[nodiscard]] std::uint64_t temp_bytes() const noexcept;
     /// The instruction set actually used ("avx512").
     [[nodiscard]] std::string isa() const;
 
