@@ -1,4 +1,4 @@
-// What the engine's benchmarks share: timing, rows, options.
+// Shared by the engine's benchmarks: timing, rows, options.
 #pragma once
 
 #include <functional>

@@ -92,7 +92,7 @@ game::Facts facts_of(const Job& job, game::UnitWork& worker) {
     return facts;
 }
 
-/// What an op writes, or what any of its primitives does.
+/// The output of an op, or of any of its primitives.
 PlacedFault fault_of_op(const Job& job, std::mt19937_64& rng) {
     const dispute::MacroRange& range = job.trace.macros[rng() % job.trace.macros.size()];
     const auto leaf = static_cast<std::uint32_t>(range.first_leaf + rng() % range.leaves);
@@ -173,7 +173,7 @@ class Figures {
     }
 
   private:
-    /// What each kind of transaction costs.
+    /// The gas of each kind of transaction.
     void by_move() const {
         std::map<std::string, std::vector<double>> gas;
         for (const PlayedGame& game : games_)

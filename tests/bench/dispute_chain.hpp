@@ -18,7 +18,7 @@
 
 namespace gym::bench {
 
-/// What one side sent.
+/// The transactions of one side.
 struct Spent {
     std::uint64_t transactions = 0;
     std::uint64_t gas = 0;

@@ -43,7 +43,7 @@ class LedgerLoad {
     Latency ours_at(double per_second);
     Latency textbook_at(double per_second);
 
-    /// What a transfer takes on disk, indexes and seals included.
+    /// Bytes of a transfer on disk, indexes and seals included.
     double bytes_per_transfer();
     double textbook_bytes_per_transfer();
 

@@ -1,4 +1,4 @@
-// What this machine can do at most, measured: the bounds that kernels are compared with.
+// The measured peaks of this machine: the bounds that kernels are compared with.
 #pragma once
 
 #include "gym/kernels/context.hpp"

@@ -1,4 +1,4 @@
-// What a figure was measured on: a ratio means nothing without the CPU and the peer's kernels.
+// The origin of a figure: a ratio means nothing without the CPU and the peer's kernels.
 #pragma once
 
 #include <string>

@@ -357,7 +357,7 @@ Amount DisputeSimulator::take_stake(const Address& owner) {
     Account& account = accounts_[owner];
     Amount taken = account.active;
     account.active = {};
-    // What was thawing is worth nothing, but can be "withdrawn".
+    // The stake that was thawing is worth nothing, but can be "withdrawn".
     for (Thaw& thaw : account.thaws) {
         money::add(taken, thaw.amount);
         thaw.amount = {};

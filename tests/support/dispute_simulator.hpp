@@ -21,7 +21,7 @@
 /// drives both with the same scripts. The simulator of disputes plays on it.
 namespace gym::game::sim {
 
-/// What opening evidence says (OpeningRules); evidence.hpp computes it.
+/// The facts of opening evidence (OpeningRules); evidence.hpp computes them.
 struct Opening {
     Digest unit;
     Address asserter;
@@ -30,7 +30,7 @@ struct Opening {
     std::uint64_t epoch_block = 0;      ///< of the epoch's root
 };
 
-/// What decide_conflict() says of two things that cannot both be right.
+/// The answer of decide_conflict() about two records that cannot both be right.
 struct ConflictOpening {
     ConflictFinding finding;
     /// Of the epoch's root of the round, or of the next round where that is what is wrong; none: no
@@ -38,7 +38,7 @@ struct ConflictOpening {
     std::optional<std::uint64_t> epoch_block;
 };
 
-/// What a transaction brings beside its call, and where it is mined.
+/// The parts of a transaction besides its call, and where it is mined.
 struct TxContext {
     Address sender;
     std::uint64_t block = 0;
@@ -49,7 +49,7 @@ struct TxContext {
     Amount value;           ///< ether
 };
 
-/// What happened, in order; what players know of a table.
+/// The events, in order, from which players know a table.
 namespace event {
 struct Announced {
     Digest announcement;

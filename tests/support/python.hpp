@@ -18,7 +18,7 @@
 namespace gym::testing {
 
 inline constexpr const char* kPython = "/usr/bin/python3";
-/// What scripts exit with where Python cannot import torch.
+/// The exit code of scripts where Python cannot import torch.
 inline constexpr int kNoTorch = 77;
 inline constexpr const char* kTorchRemedy =
     "/usr/bin/python3 has no torch: `make setup` installs Debian's python3-torch";

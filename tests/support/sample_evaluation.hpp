@@ -32,7 +32,7 @@ inline registry::Evaluation sample_evaluation(const Digest& reference, std::uint
     return out;
 }
 
-/// What opens sample_evaluation()'s commitment.
+/// The opening of sample_evaluation()'s commitment.
 inline registry::Retirement sample_retirement(std::uint8_t seed = 1) {
     registry::Retirement out;
     out.salt.data.back() = seed;

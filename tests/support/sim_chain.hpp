@@ -25,7 +25,7 @@ class SimChain final : public chain::ChainClient {
 
     SimChain();
 
-    /// What happened in the canonical chain, in order.
+    /// The events of the canonical chain, in order.
     struct Executed {
         RecoveredTransaction recovered;
         bool success = false;
@@ -49,11 +49,11 @@ class SimChain final : public chain::ChainClient {
     Digest topic;
     /// Called before each method with its name: returns an error to fail with, or throws.
     std::function<std::optional<Error>(const char* method)> fault;
-    /// What send() answers instead of taking the transaction.
+    /// The error that send() returns instead of taking the transaction.
     std::optional<chain::SendOutcome> refusal;
     /// Called after a transaction entered the pool.
     std::function<void()> after_send;
-    /// What find_logs() was asked.
+    /// The queries that find_logs() was called with.
     std::vector<chain::LogQuery> queries;
     /// Leaves the first log out of the receipts that it serves.
     bool hides_a_log = false;

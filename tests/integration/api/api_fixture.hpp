@@ -66,7 +66,7 @@ class ApiDatabaseTest : public ::testing::Test {
         return blob::Dataset::build_from_text(as_bytes(text)).value().encode();
     }
 
-    /// What coordinator and gym-rewards say when they start.
+    /// The announcements of coordinator and gym-rewards at their start.
     void publish_terms(std::uint32_t fee_ppm, std::uint64_t cost_bound_ppm = 2'500'000) {
         const Status said = database_.owner().transact([&](db::Transaction& tx) -> Status {
             GYM_CHECK(

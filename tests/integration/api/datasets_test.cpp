@@ -28,14 +28,14 @@ class DatasetsTest : public testing::ApiDatabaseTest {
         EXPECT_TRUE(added.ok()) << added.error().message;
         return added.value().dataset;
     }
-    /// What a million of its tokens earn at a price of a million base units.
+    /// The earnings of a million of its tokens at a price of a million base units.
     static std::uint64_t worth(const registry::Dataset& dataset) {
         return rewards::data_credit(kPpm, Amount(kPpm), dataset.quality_ppm)
             .value()
             .to_u64()
             .value();
     }
-    /// What all of its tokens earn at one base unit each.
+    /// The earnings of all of its tokens at one base unit each.
     static std::uint64_t worth_of_all(const registry::Dataset& dataset) {
         return rewards::data_credit(dataset.tokens, Amount(kPpm), dataset.quality_ppm)
             .value()

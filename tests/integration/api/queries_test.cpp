@@ -1,4 +1,5 @@
-// What gym_api may read, with its own rights, of a network with a node, a job, a round and units.
+// Queries that gym_api may make with its own rights, on a network with a node, a job, a round and
+// units.
 #include "api_fixture.hpp"
 #include "gym/protocol/reason.hpp"
 

@@ -268,7 +268,7 @@ TEST_F(ServerTest, ParallelClientsAreServed) {
     EXPECT_EQ(answered, 400);
 }
 
-/// What the API itself answers when a request never becomes one.
+/// The API's own answers to input that never becomes a request.
 class ApiServerTest : public ::testing::Test {
   protected:
     void start(const ServerOptions& options) { server_ = Server::start(options, api_).value(); }

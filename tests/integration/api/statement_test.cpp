@@ -48,7 +48,7 @@ class StatementTest : public testing::ApiDatabaseTest {
         return backend().submit_job({owner, key, testing::job_spec(dataset_)}).value().job.id;
     }
 
-    /// What the posted lines make of the account.
+    /// The balance that the posted lines give.
     static std::string sum(const std::vector<StatementLine>& lines, const std::string& owner,
                            ledger::AccountKind kind) {
         Amount in, out;

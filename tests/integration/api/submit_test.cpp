@@ -206,7 +206,7 @@ TEST_F(SubmitTest, TheBoundIsOfWhicheverServiceTakesMore) {
     publish_terms(0, 4'000'000);
     EXPECT_EQ(backend().terms()->bound->cost_bound_ppm, 4'000'000U);
     EXPECT_EQ(backend().terms()->bound->fee_ppm, 0U);
-    // What no number of ours holds would end gym-api.
+    // A number that none of our types holds would end gym-api.
     for (const char* rate :
          {"rewards.fee_terms SET verification_premium_ppm",
           "rewards.fee_terms SET uptime_bonus_max_ppm", "registry.cost_rates SET cost_bound_ppm"}) {

@@ -1,4 +1,4 @@
-// What a real node answers: headers, receipts roots, logs, processes.
+// Answers of a real node: headers, receipts roots, logs, processes.
 
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-// What one service may do to another's rows: nothing. A forged intent would be signed, a forged log
+// One service may do nothing to another's rows. A forged intent would be signed, a forged log
 // credited.
 
 #include "gym/crypto/keccak.hpp"

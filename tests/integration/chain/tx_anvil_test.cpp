@@ -146,7 +146,7 @@ TEST_F(TxOnAnvil, AReplacementThatIsTooCheapIsSaidSo) {
               chain::SendOutcome::kNoFunds);
 }
 
-/// What another program sends with the same key: so dear that it goes first.
+/// Another program sends this with the same key, at such a price that it goes first.
 chain::SignedTransaction sent_elsewhere(std::uint64_t chain_id, std::uint64_t nonce,
                                         const Address& to, const crypto::PrivateKey& key) {
     chain::Transaction tx;
@@ -286,7 +286,7 @@ TEST_F(TxOnAnvil, DeathBetweenStoringSendingAndReceiptPaysOnce) {
                                  test_policy(anvil_.chain_id()), contracts::describe_revert);
         (void)manager.submit(payment_to(payee_, 7, "a"));
         if (!broadcast) {
-            // What a death after storing and before sending leaves behind.
+            // A death after storing and before sending leaves this behind.
             chain::Transaction tx;
             tx.chain_id = anvil_.chain_id();
             tx.fee_max_wei = Amount(10'000'000'000);

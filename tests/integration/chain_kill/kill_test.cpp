@@ -26,7 +26,7 @@ constexpr int kKilled = 128 + SIGKILL;
 constexpr auto kLifeMax = std::chrono::seconds(60);
 constexpr auto kBlockTime = std::chrono::milliseconds(10);
 
-/// What happens on the chain while a sender lives. Without blocks its transactions are stuck in the
+/// Events on the chain while a sender lives. Without blocks its transactions are stuck in the
 /// node's pool; a dear one has a base fee of 20 gwei, and the pool drops what offers less.
 enum class Blocks { kNone, kCheap, kDear };
 

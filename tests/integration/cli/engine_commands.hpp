@@ -1,6 +1,6 @@
 #pragma once
 
-// What tests of the engine's commands share: a small model, a text, JSON lines.
+// Shared by tests of the engine's commands: a small model, a text, JSON lines.
 
 #include <gtest/gtest.h>
 

@@ -37,7 +37,7 @@ TEST_F(Usage, AWordThatIsNoCommandIsNamedWithWhatWasMeant) {
     const Outcome json = gym({"--json", "nod", "start"});
     EXPECT_EQ(json.exit_code, kUsage);
     EXPECT_NE(json.out.find("did you mean 'node'?"), std::string::npos) << json.out;
-    // What is missing, or too much, is no wrong word.
+    // A missing or surplus argument is not a wrong word.
     EXPECT_EQ(gym({"stake"}).err.find("not a command"), std::string::npos);
     EXPECT_EQ(gym({"wallet", "show", "much"}).err.find("not a command"), std::string::npos);
 }
@@ -124,7 +124,7 @@ TEST_F(Usage, AParameterCheckChecksTheTermsOfTheContractsWhateverTheFileSays) {
 TEST_F(Usage, ADemoLooksAtItsFilesBeforeItRemovesOrStartsANetwork) {
     spill(place_ / "text", std::string(100'000, 'z'));
     spill(place_ / "short", "to be learnt");
-    // What an earlier network left: a demo would begin by removing it.
+    // Remains of an earlier network: a demo would begin by removing them.
     std::filesystem::create_directories(place_ / "net");
     spill(place_ / "net" / "mine", "x");
     const auto demo = [&](const char* text, const char* job) {

@@ -1,4 +1,4 @@
-// What the coordinator leaves to the player of games on chain.
+// Claims that the coordinator leaves to the player of games on chain.
 #include "games_fixture.hpp"
 #include "gym/commit/merkle.hpp"
 #include "temporary_folder.hpp"

@@ -18,7 +18,7 @@ struct Peer {
     records::TrainTask task;
 };
 
-/// What a unit became: the delta and the signed commitment to it.
+/// The result of a unit: the delta and the signed commitment to it.
 struct PeerWork {
     Bytes delta;
     records::CommitmentSubmission submission;

@@ -63,7 +63,7 @@ class CoordinatorProcess : public ::testing::Test {
         ASSERT_TRUE(contracts::save_deployment(folder() / "deployment.json", *deployed).ok());
         prepare(*deployed, manager);
     }
-    /// What is different in a test's contracts, and what is on chain before the program starts,
+    /// The differences of a test's contracts, and the state of the chain before the program starts,
     /// which then has the key alone.
     virtual void prepare(contracts::DeployParams& /*params*/) {}
     virtual void prepare(const contracts::Deployment& /*deployed*/, chain::TxManager& /*sender*/) {}

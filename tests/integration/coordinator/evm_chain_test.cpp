@@ -124,7 +124,7 @@ class EvmChainTest : public ::testing::Test {
         execute(token.approve(deployment.dispute_game, Amount(100)));
     }
     std::uint64_t head() { return anvil_.client().block(chain::BlockTag::kLatest).value()->number; }
-    /// What is new behind `seen`, once there is a block behind it.
+    /// The news behind `seen`, once there is a block behind it.
     coordinator::GameNews look(std::uint64_t seen, const std::vector<Digest>& open) {
         for (int i = 0; i < 1'000; ++i) {
             const auto news = port->games_since(seen, open);
@@ -226,7 +226,7 @@ TEST_F(EvmChainTest, GamesAreReadOnceForAllUnitsAndAgainAfterARestart) {
     // The last blocks are looked at again: a reorganisation may have changed them.
     const auto again = wait_for([&] { return port->games_since(seen, {}).value(); });
     EXPECT_EQ(again->units.size(), 2U);
-    // What is open is asked for however long ago it began.
+    // An open game is asked for, however long ago it began.
     anvil_.mine(100);
     seen = anvil_.client().block(chain::BlockTag::kLatest).value()->number;
     const auto later = wait_for([&] { return port->games_since(seen, {right}).value(); });

@@ -34,7 +34,7 @@ class FakeChain final : public coordinator::ChainPort {
 
     void mine(std::uint64_t blocks = 1) { head_ += blocks; }
     [[nodiscard]] std::uint64_t head() const { return head_; }
-    /// What the contract says of a unit from the next block on.
+    /// Sets the contract's answer about a unit from the next block on.
     void play(const registry::DisputedUnit& unit);
     bool down = false;
     std::map<std::uint64_t, coordinator::EpochPost> epochs;
@@ -52,7 +52,7 @@ class FakeChain final : public coordinator::ChainPort {
     std::map<Digest, std::pair<std::uint64_t, registry::DisputedUnit>> games_;  // since which block
 };
 
-/// What each worker stakes: `each` unless it is said otherwise. Can be unreachable.
+/// The stake of each worker: `each` by default. Can be unreachable.
 class FakeStake final : public coordinator::StakePort {
   public:
     Result<Amount> active_stake(const Address& worker) override {
@@ -84,7 +84,7 @@ class FakeCompute final : public coordinator::Compute {
                                 ByteView program, ByteView base, ByteView dataset,
                                 const crypto::Signature* challenge) override;
     Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override;
-    /// What only who ran the unit knows, at a challenge's positions.
+    /// Values at a challenge's positions that only a run of the unit gives.
     static Digest trace(ByteView records, const crypto::Signature& challenge);
 
     struct Trained {

@@ -1,5 +1,5 @@
-// What games on chain prove, and what they do not: who is proven wrong loses what it has, and one
-// that is lost on purpose acquits nobody.
+// Faults that games on chain prove, and those that they do not: a node proven wrong loses what it
+// has, and one that is lost on purpose acquits nobody.
 #include "games_fixture.hpp"
 
 namespace gym::testing {

@@ -1,5 +1,5 @@
-// What games on chain do to units, whoever plays them: nothing is final too early, and who is
-// right loses nothing by them.
+// Effects of games on chain on units, whoever plays them: nothing is final too early, and a node
+// that is right loses nothing by them.
 #include "games_fixture.hpp"
 
 namespace gym::testing {

@@ -1,4 +1,4 @@
-// What pauses a job, resumes it and ends it: its budget, its owner, a specification that cannot
+// Causes that pause, resume and end a job: its budget, its owner, a specification that cannot
 // run.
 #include <gtest/gtest.h>
 

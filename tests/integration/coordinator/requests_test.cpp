@@ -1,4 +1,4 @@
-// What a job's owner asks for, or pays, while the coordinator is in the middle of a tick.
+// Requests and payments of a job's owner while the coordinator is in the middle of a tick.
 #include <gtest/gtest.h>
 
 #include "concurrent_write.hpp"

@@ -130,7 +130,7 @@ TEST(CoordinatorRounds, AWorkerWithLessThanTheMinimumOfStakeGetsNoUnit) {
     EXPECT_EQ(status.idle_because, status.stake_because);
     EXPECT_TRUE(world.core().node_status(staked.address())->stake_because.empty());
 
-    // What it adds counts from the next round on; what is taken back is missed there.
+    // Stake that it adds counts from the next round on, and so does a withdrawal.
     world.stake.of[poor.address()] = Amount(100);
     world.stake.of[staked.address()] = Amount(0);
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);

@@ -82,7 +82,7 @@ class DevnetTest : public ::testing::Test {
         layout_ = *layout;
     }
     [[nodiscard]] virtual std::string job_text() const = 0;
-    /// What is different in this test's network.
+    /// The differences of this test's network.
     virtual void prepare(DemoOptions& /*options*/) {}
     void TearDown() override {
         if (HasFailure()) {

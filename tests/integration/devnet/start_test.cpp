@@ -102,7 +102,7 @@ TEST_F(Start, GoesOnWithContractsThatWereDeployedInPart) {
     ASSERT_EQ(up_until(kServicesStep).error().code, ErrorCode::kCancelled);
     const Layout layout = load_layout(options_.root).value();
     const auto before = contracts::load_deployment(layout.deployment()).value();
-    // What is there when the start is killed before the last transaction is in a block.
+    // The state when the start is killed before the last transaction is in a block.
     ASSERT_TRUE(std::filesystem::remove(layout.deployment()));
 
     const auto again = network_up(options_, [](const std::string&) {});

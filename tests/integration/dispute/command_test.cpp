@@ -64,7 +64,7 @@ class DisputeCommands : public CommandsOn<PlayTest> {
                   std::string::npos)
             << unknown.err;
     }
-    /// What is added between a proof and its settlement would be taken, too.
+    /// Stake added between a proof and its settlement would be taken, too.
     void expect_stake_is_kept_from_the_slash() {
         ASSERT_TRUE(crypto::save_keystore(folder_ / "key.json", crypto::PrivateKey::generate(),
                                           crypto::SecretBytes(std::string_view("pass")),

@@ -26,7 +26,7 @@ struct ChainUnit {
     Evidence evidence;
     Opening opening;
     std::size_t kind = 0;  ///< of the library; of no meaning for aggregates
-    /// What is not right whatever was computed, and its opening.
+    /// An assertion that is wrong whatever was computed, and its opening.
     std::optional<Conflict> conflict;
     std::optional<ConflictOpening> conflict_opening;
 };
@@ -54,8 +54,8 @@ class ContractChain {
                              bool contradicts, std::uint64_t time);
     void skip(std::uint64_t blocks) { anvil_.mine(static_cast<std::uint32_t>(blocks)); }
 
-    /// What differs on chain; empty if nothing does. Games that were over before are not looked at
-    /// again.
+    /// The differences on chain; empty if there are none. Games that were over before are not
+    /// looked at again.
     std::string difference(const DisputeSimulator& simulator,
                            const std::vector<Digest>& announcements);
 

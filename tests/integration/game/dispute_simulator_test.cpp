@@ -76,7 +76,7 @@ class Script {
         bool conflict = false;
         Digest salt, id;
     };
-    /// What is announced, or was.
+    /// A unit that is announced, or was.
     const Digest& unit_of(const Announced& one) const {
         const ChainUnit& unit = units_[one.unit];
         return one.conflict ? unit.conflict_opening->finding.unit : unit.opening.unit;
@@ -282,7 +282,7 @@ class Script {
         return std::make_shared<const Move>(std::move(move).value());
     }
 
-    /// What was played before, perhaps in another game.
+    /// A move that was played before, perhaps in another game.
     std::optional<Sent> replay(const Digest& id) {
         if (played_.empty()) return std::nullopt;
         const Sent& before = some(played_);
@@ -323,7 +323,7 @@ TEST(TableDifferential, SaysWhatTheContractsSay) {
         all += accepted[k];
     }
     EXPECT_GT(all, kCalls * gym::testing::test_scale() / 5);
-    // What most depends on.
+    // Most of the rest depends on it.
     for (const std::size_t k : {0, 1, 2}) {
         EXPECT_GT(accepted[k], 0U) << kNames[k];
         EXPECT_GT(refused[k], 0U) << kNames[k];

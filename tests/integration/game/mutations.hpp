@@ -130,7 +130,7 @@ void reseal_outer(Rng& rng, Cursor& c, M& m) {
         commit::Hasher hasher;
         m.facts.records_root = hasher.update(Digest{}).update(m.record).finish();
     }
-    // What the rules themselves would have let through.
+    // Mutations that the rules themselves would have let through.
     if constexpr (requires { m.outer, m.values; })
         if (!m.values.empty() && m.values.size() % 4 == 0) c.twin = crypto::keccak256(m.values);
     if constexpr (std::same_as<M, move::ProveColumn>)

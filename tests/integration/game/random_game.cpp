@@ -95,7 +95,7 @@ RandomGame::RandomGame(Rng& rng, TracedUnit& unit, std::uint64_t ending)
 
 void RandomGame::lie() {
     engine::StepRecord& record = records_[step_];
-    // What the proof is about, or anything.
+    // The subject of the proof, or anything.
     constexpr std::uint64_t kAbout[][2] = {{0, 4}, {5, 6}, {6, 8}, {8, 9}};
     const bool about = ending_ < std::size(kAbout) && below(8) != 0;
     switch (about ? kAbout[ending_][0] + below(kAbout[ending_][1] - kAbout[ending_][0])
@@ -176,7 +176,7 @@ void GameWriter::descend(const MerkleTree& tree, std::uint64_t leaf, bool to_lea
 void RandomGame::commit_to(const Digest& delta_root) {
     Facts facts;
     const auto& spec = unit_.sample.spec;
-    // What is committed to must be consistent; the rest is the asserter's to declare.
+    // The commitment must be consistent; the rest is the asserter's to declare.
     const Digest before = commit::merkle_root(before_);
     states_[step_] = commit::merkle_root(after_);
     if (step_ > 0) states_[step_ - 1] = before;

@@ -40,7 +40,7 @@ class RulesOnChain {
         return protocol::signing_domain(kChainId, evm_.harness());
     }
 
-    /// What the contracts say to each case.
+    /// The contracts' answer to each case.
     std::vector<EvmAnswer> ask(const std::vector<Case>& cases) {
         std::map<Address, std::vector<std::size_t>> by_contract;
         for (std::size_t i = 0; i < cases.size(); ++i)
@@ -81,7 +81,7 @@ class RulesOnChain {
     Address trees_, steps_, faults_, elements_, outer_, outer_proofs_, opening_;
 };
 
-/// What a contract returned, as decide() would say it.
+/// A contract's answer in the form of decide().
 Ruling ruling_of(const Move& move, const Bytes& data) {
     const std::string text =
         is_proof(move) ? "(uint256,bytes32,bytes32)" : abi::Type<Cursor>::text();

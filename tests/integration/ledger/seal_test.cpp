@@ -156,7 +156,7 @@ TEST_F(SealTest, SealersAndWritersInEachOthersWayMakeOneChainThatCoversEverythin
     EXPECT_GE(report->seals, 2U);
 }
 
-// What the database refuses, whoever asks.
+// Changes that the database refuses, whoever asks.
 class SealRefusals : public SealTest {
   protected:
     void SetUp() override {

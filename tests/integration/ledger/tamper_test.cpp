@@ -1,6 +1,6 @@
 #include "ledger_fixture.hpp"
 
-// What a program with the ledger's own login could try, and what even the owner of the tables
+// Attempts of a program with the ledger's own login, and changes that even the owner of the tables
 // cannot do by accident.
 namespace gym::ledger {
 namespace {

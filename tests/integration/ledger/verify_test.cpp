@@ -1,6 +1,6 @@
 #include "seal_fixture.hpp"
 
-// What verify() says after somebody with full power over the database changed rows behind the
+// Findings of verify() after somebody with full power over the database changed rows behind the
 // ledger's back: the first bad row, by name.
 namespace gym::ledger {
 namespace {

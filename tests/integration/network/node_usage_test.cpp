@@ -1,5 +1,5 @@
-// What the node commands say, and exit with, when they are used wrongly or the world is not as they
-// need it.
+// Messages and exit codes of the node commands when they are used wrongly or the world is not as
+// they need it.
 
 #include <boost/json.hpp>
 #include <csignal>

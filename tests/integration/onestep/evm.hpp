@@ -8,7 +8,7 @@
 
 namespace gym::testing {
 
-/// What one contract call gave.
+/// The result of one contract call.
 struct EvmAnswer {
     bool ok = false;
     std::uint64_t gas = 0;

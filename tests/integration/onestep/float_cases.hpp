@@ -8,7 +8,7 @@
 
 namespace gym::testing {
 
-/// What a function takes, and so where its hard cases lie.
+/// The domain of a function, and so where its hard cases lie.
 enum class CaseKind {
     kOne,      ///< any f32
     kInteger,  ///< an f32 that is to become an integer: halves, limits of i32 and i64

@@ -83,7 +83,7 @@ inline std::int64_t dot_value(Rng& rng) {
     return rng() % 2 == 0 ? magnitude : -magnitude;
 }
 
-/// What a small index tensor holds: in range mostly.
+/// The values of a small index tensor: mostly in range.
 inline std::int32_t small_index(Rng& rng) {
     const std::uint64_t word = rng();
     return word % 10 == 0 ? static_cast<std::int32_t>(word >> 32)

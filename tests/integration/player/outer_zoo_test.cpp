@@ -1,4 +1,4 @@
-// What a dishonest coordinator may try with the aggregate of a round, or a challenger against an
+// Attempts of a dishonest coordinator with the aggregate of a round, or of a challenger against an
 // honest one, each against the automatic player of the other side on a real chain.
 
 #include "gym/game/state.hpp"
@@ -199,7 +199,7 @@ TEST_F(Conflicts, ANextRoundWithAnotherMomentum) {
     expect_lost_by_opening(game::kNextRecordField);
 }
 
-/// What contradicts nothing is not announced: the bond would be lost.
+/// A conflict that contradicts nothing is not announced: the bond would be lost.
 TEST_F(Conflicts, ANextRoundThatGoesOnFromTheAggregate) {
     commit();
     const protocol::RoundRecord next = next_record();

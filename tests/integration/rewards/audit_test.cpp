@@ -156,7 +156,7 @@ TEST_F(AuditTest, PublicDataAloneGivesTheRootOnChainAndNamesWhatIsWrong) {
     expect_named(audit("2", files), "file 1 is not the one that file 2 was made after");
 }
 
-/// What gym-api hands out is not what was signed.
+/// gym-api hands out something other than what was signed.
 TEST_F(AuditTest, NothingThatNodesSignedCanBeChangedUnseen) {
     deposit(*Amount::parse_tokens("10"), "1");
     ASSERT_TRUE(fresh_tick().ok());

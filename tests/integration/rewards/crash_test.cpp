@@ -112,7 +112,7 @@ class CrashTest : public DaemonFixture {
         history_.run_round(job_, units);
         expect_round(units);
     }
-    /// What the rules give for a plan, with every challenge answered.
+    /// The credits of a plan by the rules, with every challenge answered.
     void expect_round(const std::vector<PlannedUnit>& units) {
         Amount charged, compute_total;
         std::map<std::size_t, Amount> compute;

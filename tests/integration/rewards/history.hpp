@@ -64,7 +64,7 @@ class History {
     [[nodiscard]] Digest unit_id(std::size_t index) const { return ids_.at(index); }
     [[nodiscard]] std::uint64_t round() const { return round_; }
     [[nodiscard]] Address worker(std::size_t index) const { return key_of(index).address(); }
-    /// Who is credited for a worker's units.
+    /// The account that is credited for a worker's units.
     [[nodiscard]] Address earner(std::size_t index) const {
         return test_address(0x20, static_cast<std::uint8_t>(index));
     }
@@ -74,7 +74,8 @@ class History {
 
     static constexpr std::uint64_t kTokens = 4'096;  ///< of every unit
     std::set<std::size_t> silent;                    ///< workers that answer no uptime challenge
-    /// What nodes sign for; a test that checks signatures sets its network's before it begins.
+    /// The domain of nodes' signatures; a test that checks signatures sets its network's before it
+    /// begins.
     crypto::Eip712Domain domain = protocol::signing_domain(31'337, {});
     /// Where the chain has the open round's root, and what the block after it draws by.
     std::uint64_t posted_block = 1;

@@ -1,6 +1,6 @@
 #include "rewards_fixture.hpp"
 
-// What one party can do so that others wait for their money.
+// Attempts of one party to make others wait for their money.
 namespace gym::rewards {
 namespace {
 

@@ -45,7 +45,7 @@ void add(Amount& to, const Amount& amount) {
     to = *to.plus(amount);
 }
 
-/// What a plan gives, by the formulas alone.
+/// The credits of a plan by the formulas alone.
 struct Expected {
     std::map<Address, Amount> of;
 

@@ -60,7 +60,7 @@ TEST_F(WithdrawalTest, AWithdrawalThatOvertookItsTrimComesOutOfTheJobsBudget) {
     chain_.holds_back = false;
 }
 
-/// What the contract would pay to `owner` now.
+/// The amount that the contract would pay to `owner` now.
 Amount requested(const FakeChain& chain, const Address& owner) {
     const auto found = chain.requests.find(owner);
     return found == chain.requests.end() ? Amount() : found->second;

@@ -42,7 +42,7 @@ class TorchImport : public ::testing::Test {
     }
     [[nodiscard]] std::string path(const char* name) const { return (place_ / name).string(); }
 
-    /// What the imported program makes of the model's input.
+    /// The imported program's output for the model's input.
     [[nodiscard]] std::vector<float> run_imported(const std::string& model) const {
         const auto program = program::decode(read_file(path("p.gym")).value()).value();
         auto state = engine::decode_state(read_file(path("weights")).value()).value();

@@ -146,7 +146,7 @@ TEST_F(TorchOps, AViewThatBeginsAnywhereHasTheBitsOfACopy) {
     EXPECT_TRUE(call("gelu", view).equal(call("gelu", view.clone())));
 }
 
-// What cannot be taken.
+// Inputs that cannot be taken.
 
 std::string message_of(const std::function<void()>& action) {
     try {

@@ -212,7 +212,7 @@ void Vandal::act(World& world) {
         if (!is_open(game.status) || world.below(8) != 0) continue;
         if (world.below(2) == 0) send(world, TimeoutCall{id});
         if (world.below(2) == 0) send(world, CloseCall{id});
-        // What was played before, by whom and where it was not.
+        // A move that was played before, sent by another player or in another place.
         const auto known = world.challenges.lower_bound({game.unit, Digest{}});
         if (known != world.challenges.end())
             send(world, PlayCall{std::make_shared<const SentMove>(

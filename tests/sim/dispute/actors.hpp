@@ -4,8 +4,8 @@
 
 #include "world.hpp"
 
-/// Who plays. Nobody remembers anything but its key: what to do next follows from the chain's log,
-/// so whoever crashed goes on as if it had not.
+/// The players. Nobody remembers anything but its key: what to do next follows from the chain's
+/// log, so whoever crashed goes on as if it had not.
 namespace gym::game::sim {
 
 class Actor {

@@ -139,7 +139,7 @@ void Auditor::check_finder(const PostedUnit& unit, const UnitState& state) {
     }
 }
 
-/// Who loses a game loses its bond, and who disputes what is right loses its game.
+/// The loser of a game loses its bond, and a challenger of a right result loses its game.
 void Auditor::check_bonds() {
     for (const Event& event : world_.simulator().log()) {
         const auto* ended = std::get_if<event::GameEnded>(&event);
@@ -185,7 +185,7 @@ void Auditor::check_delays() {
             violation("a game takes too long");
 }
 
-/// Who disputes its own unit gets back less than it loses.
+/// A node that disputes its own unit gets back less than it loses.
 void Auditor::check_accomplices() {
     for (const auto& [asserter, count] : crew_.accomplices) {
         const DisputeSimulator& simulator = world_.simulator();

@@ -60,7 +60,7 @@ using Call =
 /// Makes the call on a simulator.
 Status apply(DisputeSimulator& simulator, const TxContext& tx, const Call& call);
 
-/// What a call is about: kind, name, and the cursor of a move.
+/// The subject of a call: kind, name, and the cursor of a move.
 struct CallKey {
     std::size_t kind = 0;
     Digest name, cursor;

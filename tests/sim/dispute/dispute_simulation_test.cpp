@@ -28,7 +28,7 @@ TEST(DisputeSimulation, NoHistoryHurtsTheHonestOrSparesASampledFault) {
               << " moot; " << total.aggregates << " aggregates, " << total.aggregates_proven
               << " games about them proven; " << total.conflicts << " conflicts; " << total.reorgs
               << " reorganisations, " << total.crashes << " crashes\n";
-    // What the invariants are about did occur.
+    // The events that the invariants are about did occur.
     EXPECT_GT(total.moves, histories * 10);
     EXPECT_GT(total.settled, histories / 4);
     EXPECT_GT(total.upheld, histories / 10);

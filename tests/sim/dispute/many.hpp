@@ -6,7 +6,7 @@
 
 namespace gym::game::sim {
 
-/// What the histories of many seeds came to.
+/// The sums over the histories of many seeds.
 struct Many {
     Outcome total;
     std::uint64_t played = 0;

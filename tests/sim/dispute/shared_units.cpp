@@ -7,7 +7,7 @@ namespace {
 
 std::mutex library_mutex;
 
-/// What the library gives to `ask`; it stays where it is for ever.
+/// The library's answer to `ask`; it stays where it is for ever.
 template <class Ask>
 auto* ask_library(Ask ask) {
     const std::lock_guard lock(library_mutex);

@@ -6,7 +6,7 @@
 
 namespace gym::game::sim {
 
-/// What one history came to.
+/// The outcome of one history.
 struct Outcome {
     std::vector<std::string> violations;
     std::uint64_t transactions = 0;

@@ -52,7 +52,7 @@ class UnitLibrary {
         return kAggregates + train(program, variant);
     }
     [[nodiscard]] static bool is_aggregate(std::size_t kind) { return kind >= kAggregates; }
-    /// What a unit of this kind must have been.
+    /// The verdict on a unit of this kind.
     [[nodiscard]] static std::size_t right_of(std::size_t kind) {
         return is_aggregate(kind) ? aggregate(kind % kPrograms, 0) : train(kind % kPrograms, 0);
     }
@@ -63,9 +63,9 @@ class UnitLibrary {
     const UnitKind& kind(std::size_t number);
 
     using Planned = Result<std::shared_ptr<const Move>>;
-    /// What the asserter of a kind answers.
+    /// The answer of a kind's asserter.
     const Planned& answer(std::size_t asserter, const TranscriptCache::Reached& at);
-    /// What a challenger plays whose own unit is of kind `own`.
+    /// The move of a challenger whose own unit is of kind `own`.
     const Planned& challenge(std::size_t own, std::size_t asserter,
                              const TranscriptCache::Reached& at);
 

@@ -20,10 +20,10 @@ struct PostedUnit {
     [[nodiscard]] const Digest& id() const { return opening.unit; }
 };
 
-/// What the chain's log says: nothing else is known to whoever was down.
+/// The chain's log: a player that was down knows nothing else.
 class GameIndex {
   public:
-    /// What is read next is the log from its beginning, as if nothing had been read before.
+    /// Reads the log from its beginning next, as if nothing had been read before.
     void forget();
     /// Reads what is new. Adds to `violations` what a log cannot say.
     void read(const DisputeSimulator& simulator, std::vector<std::string>& violations);
@@ -52,7 +52,7 @@ class GameIndex {
     std::vector<Announced> announced_;
 };
 
-/// What everybody in a history can look at.
+/// The state that everybody in a history can look at.
 class World {
   public:
     World(std::uint64_t seed, const DisputeParams& terms, const ChainFaults& faults,

@@ -8,8 +8,8 @@
 #include "gym/protocol/report.hpp"
 #include "gym/protocol/round_record.hpp"
 
-/// What the simulated nodes and the coordinator say. Signatures are left out: who sent a message is
-/// part of the envelope, as after authentication.
+/// Messages of the simulated nodes and the coordinator. Signatures are left out: who sent a message
+/// is part of the envelope, as after authentication.
 namespace gym::sim {
 
 using NodeId = std::uint32_t;  // index into Simulation's nodes
@@ -61,7 +61,7 @@ struct Envelope {
     Message message;
 };
 
-/// What an honest run of a unit gives: a function of its key alone.
+/// The result of an honest run of a unit: a function of its key alone.
 struct Truth {
     Digest records_root;
     Digest final_state_root;

@@ -6,7 +6,7 @@
 
 namespace gym::sim {
 
-/// What happened in one history; the test adds them up to see that the cases it is about occurred.
+/// Counts of events in one history; the test adds them up to see that its cases occurred.
 struct Outcome {
     std::vector<std::string> violations;  ///< empty in a sound history
     std::uint64_t events = 0;

@@ -14,7 +14,7 @@ struct Device::Memory {
 
 namespace {
 
-/// What uninitialised memory is full of: a NaN, so that a kernel that reads it is found.
+/// The content of uninitialised memory: a NaN, so that a kernel that reads it is found.
 constexpr std::uint64_t kGarbage = 0x7FA0'BEEF'7FA0'BEEFU;
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 

@@ -23,7 +23,7 @@ class MemoryHandler final : public rpc::NodeHandler {
         return info;
     }
     Result<bool> is_registered(const Address& address) override;
-    // What node_status() says.
+    // The answer of node_status().
     UnixMs last_seen_ms = 0;  ///< 0: not known
     std::string excluded_because, stake_because;
     Result<bool> register_node(const Address& caller, const records::NodeProfile& profile) override;
@@ -47,7 +47,7 @@ class MemoryHandler final : public rpc::NodeHandler {
                                                std::uint64_t round) override;
     Result<records::UnitReceipt> unit(const Address& caller, const Digest& unit_id) override;
 
-    // What a test sets and looks at. Lock `mutex` while nodes run.
+    // Set and read by tests. Lock `mutex` while nodes run.
     std::mutex mutex;
     records::NetworkDescription info = network_info();  ///< change it before a server asks for it
     blob::MemoryStore blobs;

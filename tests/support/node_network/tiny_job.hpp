@@ -27,7 +27,7 @@ struct TinyJob {
     [[nodiscard]] records::TrainTask task(std::uint32_t slot) const {
         return {unit(slot), record, inputs, 0};
     }
-    /// What an honest worker gets for a slot.
+    /// The result of an honest worker for a slot.
     [[nodiscard]] engine::UnitResult run(std::uint32_t slot) const;
     /// The commitment to `result`.
     [[nodiscard]] protocol::UnitCommitment commitment(std::uint32_t slot,

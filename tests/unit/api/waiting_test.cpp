@@ -1,4 +1,4 @@
-// What a job says that it waits for.
+// The reasons that a job gives for waiting.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>

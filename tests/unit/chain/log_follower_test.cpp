@@ -15,7 +15,7 @@ namespace {
 
 using testing::SimChain;
 
-/// What a ledger does: it credits a log once, however often the log comes.
+/// Like a ledger: credits a log once, however often the log comes.
 class Ledger {
   public:
     Status credit(const LogKey& key, const Log& log) {

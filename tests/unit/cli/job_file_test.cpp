@@ -70,7 +70,7 @@ TEST_F(JobFileTest, FilesArePutIn) {
     EXPECT_EQ(job->dataset_name, "text.txt");
     EXPECT_NE(job->yaml.find("# comment stays"), std::string::npos);
 
-    // What is submitted says the same without the files.
+    // The submitted text says the same without the files.
     const auto submitted = registry::parse_submitted_spec(job->yaml, "submitted");
     ASSERT_TRUE(submitted.ok()) << submitted.error().message;
     EXPECT_EQ(submitted->dataset_root, job->dataset_root);

@@ -1,4 +1,4 @@
-// What the commands print for people.
+// The commands' output for people.
 
 #include "cli/rows.hpp"
 

@@ -1,4 +1,4 @@
-// What thaws are worth after slashes, as Stake.sol pays them out.
+// The worth of thaws after slashes, as Stake.sol pays them out.
 #include <gtest/gtest.h>
 
 #include "gym/contracts/stake.hpp"
@@ -39,7 +39,7 @@ TEST(StakeThaws, AreWorthWhatTheyWereWithoutASlash) {
 TEST(StakeThaws, AreWorthNothingAfterASlashOfEverything) {
     const std::vector<contracts::StakeEvent> gone{staked(10), thawing(3, 3), slashed(6, 4)};
     EXPECT_EQ(worths(gone, 1), (Worths{0}));
-    // What comes later has nothing to do with it.
+    // Later slashes have nothing to do with it.
     auto later = gone;
     later.insert(later.end(), {staked(5), thawing(2, 2)});
     EXPECT_EQ(worths(later, 2), (Worths{0, 2}));

@@ -55,7 +55,7 @@ class EngineComputeTest : public ::testing::Test {
         out.checkpoint_every = 2;
         return out;
     }
-    /// What a worker gets for a slot of that round.
+    /// A worker's result for a slot of that round.
     engine::UnitResult work(const Compute::Prepared& prepared, std::uint32_t slot,
                             const engine::RunOptions& options = {}) const {
         const protocol::RoundRecord round = record(prepared);

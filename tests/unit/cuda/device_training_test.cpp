@@ -1,4 +1,4 @@
-// What users call, on a device: training, units and evaluation give the CPU's records and roots.
+// Training, units and evaluation on a device give the CPU's records and roots.
 #include <gtest/gtest.h>
 
 #include "gym/commit/sha256.hpp"

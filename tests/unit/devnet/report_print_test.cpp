@@ -1,4 +1,4 @@
-// What the demo tells people.
+// The demo's report for people.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -37,8 +37,8 @@ inline Status check_gradient(const TraceProgram& trace, std::span<const Digest> 
     return expect_root("gradient_root", commit::merkle_root(roots), gradient_root);
 }
 
-/// What holds between a step's record, its trace leaves and the roots of the states around it, as
-/// the contracts' rules check it piece by piece.
+/// The relations between a step's record, its trace leaves and the roots of the states around it,
+/// as the contracts' rules check it piece by piece.
 /// @errors kMismatch naming the field that is not what the trace program says.
 inline Status check_step(const TraceProgram& trace, std::span<const Digest> before_roots,
                          std::span<const Digest> leaf_roots, const engine::StepRecord& record,

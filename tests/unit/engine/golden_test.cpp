@@ -107,7 +107,7 @@ void write_vectors(const Vectors& vectors) {
         file << name << " " << value << "\n";
 }
 
-/// What may not change a bit.
+/// Settings that may not change a bit.
 struct Variant {
     std::string name;
     EngineOptions options;

@@ -33,7 +33,7 @@ inline std::uint32_t between(Rng& rng, std::uint32_t min, std::uint32_t max) {
     return std::uniform_int_distribution<std::uint32_t>(min, max)(rng);
 }
 
-/// What a tensor is filled with.
+/// The values that fill a tensor.
 enum class Fill {
     kNormal,   ///< about the size of activations
     kWide,     ///< exponents from -140 to 120

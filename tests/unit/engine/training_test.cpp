@@ -1,4 +1,4 @@
-// What training adds to a forward pass, run: dropout, micro-batches, skipped steps, rows with
+// Training's additions to a forward pass, run: dropout, micro-batches, skipped steps, rows with
 // classes.
 #include <gtest/gtest.h>
 

@@ -157,7 +157,7 @@ TEST(Unit, NeverStopsBetweenWhatItSavesAndTheNextStep) {
     EXPECT_EQ(saved, 2U);
 }
 
-/// What a run keeps after each step, as a worker would save it.
+/// The checkpoint after each step, as a worker would save it.
 std::vector<UnitPosition> positions_of(const SmallUnit& unit) {
     std::vector<UnitPosition> out;
     RunOptions options;

@@ -79,7 +79,7 @@ TEST(Calldata, OfNoMoveOrNoStageIsRefused) {
     }
 }
 
-/// Who plays against somebody has no reason to write calls as we do.
+/// An opponent has no reason to write calls as we do.
 TEST(Calldata, IsReadAsTheContractsReadIt) {
     Rng rng(gym::testing::random_seed());
     for (std::size_t i = 0; i < 4 * std::variant_size_v<Move>; ++i) {

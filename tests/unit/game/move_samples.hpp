@@ -23,7 +23,8 @@ inline Digest random_digest(Rng& rng) {
     return digest;
 }
 
-// What tests/unit/game/*_test.cpp have the hashes of, made by `cast abi-encode` and `cast keccak`.
+// Moves whose hashes stand in tests/unit/game/*_test.cpp, made by `cast abi-encode` and `cast
+// keccak`.
 inline Cursor sample_cursor() {
     return {Stage::kMacro, true, 3, 5, 20, filled(1), filled(2), filled(3)};
 }

@@ -24,7 +24,7 @@ inline std::unique_ptr<RerunWork> rerun(const SampleUnit& unit, RerunWorkOptions
     return must(RerunWork::create(unit.unit(), std::move(options)));
 }
 
-/// What the asserter commits to by its run, under a round record that is right.
+/// The asserter's commitment by its run, under a round record that is right.
 inline Facts facts_of(const SampleUnit& unit, UnitWork& asserter, const Digest& initial_root) {
     const dispute::UnitStates* states = must(asserter.states());
     Facts facts;

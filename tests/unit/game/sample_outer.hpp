@@ -91,7 +91,7 @@ class SampleOuter {
             leaves.push_back(protocol::commitment_leaf(one));
         return {commit::merkle_root(leaves), static_cast<std::uint32_t>(leaves.size())};
     }
-    /// What the coordinator commits to by its run.
+    /// The coordinator's commitment by its run.
     [[nodiscard]] protocol::UnitCommitment outcome(OuterWork& work) const {
         const OuterTrees& trees = *work.run(work.included()).value();
         engine::StepRecord step;

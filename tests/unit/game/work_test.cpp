@@ -18,7 +18,7 @@ SampleUnit long_unit() {
     return unit;
 }
 
-/// What a whole game asks for, in its order.
+/// The requests of a whole game, in their order.
 void prepare_game(RerunWork& work, std::uint32_t step) {
     (void)must(work.states());
     (void)must(work.step(step));

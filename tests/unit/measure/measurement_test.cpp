@@ -96,7 +96,8 @@ TEST(Measurement, AnotherTextIsInBetween) {
     EXPECT_GT(bench().usefulness(bytes_of(later)), ppm);
 }
 
-// What letters alone say is learnt before the base state is taken: nothing is left to gain by them.
+// The frequencies of letters are learnt before the base state is taken: nothing is left to gain by
+// them.
 TEST(Measurement, WithATrainedBaseStateTheFrequencyOfLettersIsWorthNothing) {
     EXPECT_GT(bench().usefulness(shuffled_letters()), 300'000U);
     const Bench trained(120);

@@ -1,4 +1,4 @@
-// What a node plays with: units run again from claims and the node's blobs alone.
+// The runs that a node plays with: units run again from claims and the node's blobs alone.
 
 #include "claim_units.hpp"
 
@@ -101,7 +101,7 @@ TEST_F(ClaimUnitsTest, AnAggregateIsRunFromItsInputs) {
     EXPECT_EQ((*strategy)->challenge(transcript).error().code, ErrorCode::kConflict) << "and right";
 }
 
-/// Who is accused need not give the deltas away any more.
+/// The accused need not hand out the deltas any more.
 TEST_F(ClaimUnitsTest, ADeltaThatIsWithheldIsMadeAgain) {
     player::Claim claim = outer_claim();
     ASSERT_TRUE(handler_.blobs.remove(unit_.delta.root()).ok());

@@ -32,7 +32,7 @@ class LogCacheTest : public ::testing::Test {
         send();
         chain_.mine(blocks);
     }
-    /// What a tick reads.
+    /// The logs that a tick reads.
     std::vector<chain::Log> read(std::uint64_t first) {
         const chain::BlockHeader head = *chain_.block(chain::BlockTag::kLatest).value();
         EXPECT_TRUE(cache_.follow(head).ok());

@@ -1,4 +1,4 @@
-// What training adds to a forward pass: micro-batches, dropout, decay groups, schedules, guard.
+// Training's additions to a forward pass: micro-batches, dropout, decay groups, schedules, guard.
 #include <gtest/gtest.h>
 
 #include <cstring>

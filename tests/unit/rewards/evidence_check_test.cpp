@@ -17,7 +17,7 @@ using protocol::UnitState;
 using namespace testing;
 constexpr UnixMs kNow = 1'700'000'000'000;
 
-/// What a gym-api says and hands out, and a chain of its own.
+/// The answers and files of a gym-api, and a chain of its own.
 class FakeWorld final : public FactSource, public EvidenceSource {
   public:
     Result<JobFacts> job(const Digest&) override { return JobFacts{}; }

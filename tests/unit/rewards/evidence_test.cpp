@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing;
 
-/// What rebuild_round() says after a change; empty if nothing.
+/// The complaint of rebuild_round() after a change; empty if there is none.
 std::string problem_after(const std::function<void(SignedRoundFixture&)>& change) {
     SignedRoundFixture round;
     change(round);

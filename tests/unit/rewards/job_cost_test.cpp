@@ -1,4 +1,4 @@
-// What a quote says is the most: nothing that a job can be charged is more, and a budget of so much
+// A quote's maximum is the most that a job can be charged, and a budget of so much
 // begins every round.
 #include "gym/protocol/job_cost.hpp"
 

@@ -35,7 +35,7 @@ TEST_F(AggregateTest, AWrongOneIsChallengedWithAllThatAGameNeeds) {
     ASSERT_EQ(claim.epoch.size(), kWorkers);
     for (std::uint32_t slot = 0; slot < kWorkers; ++slot)
         EXPECT_EQ(claim.epoch[slot], *view(slot).commitment);
-    // Who is accused may hand out nothing any more.
+    // The accused may hand out nothing any more.
     for (const Digest& blob : player::blobs_of(claim))
         EXPECT_TRUE(is_stored(blob)) << blob.hex();
     EXPECT_FALSE(claim.salt.is_zero());
@@ -198,7 +198,7 @@ TEST_F(AggregateTest, ANextRoundThatDoesNotGoOnFromItIsChallenged) {
     EXPECT_TRUE(events_.empty()) << "once";
 }
 
-/// What is on chain is the hash of bytes: in another encoding they are on trial all the same.
+/// The chain holds the hash of bytes: in another encoding they are on trial all the same.
 TEST_F(AggregateTest, ANextRecordThatDoesNotDecodeIsChallenged) {
     verify();
     protocol::RoundRecord next = next_record();

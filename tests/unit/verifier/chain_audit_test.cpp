@@ -75,7 +75,7 @@ class ChainAuditTest : public ::testing::Test {
     records::VerifyTask& task() {
         return std::get<records::VerifyTask>(handler_.tasks.at(key_.address()));
     }
-    /// What the verifier says to a round that was tampered with; it must not report on it.
+    /// The verifier's error about a round that was tampered with; it must not report on it.
     Error refusal() {
         const auto ran = verifier_->run_once({});
         EXPECT_FALSE(ran.ok());

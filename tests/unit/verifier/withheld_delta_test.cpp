@@ -31,7 +31,7 @@ class WithheldDeltaTest : public AggregateTest {
         EXPECT_EQ(ran.error().code, code) << ran.error().message;
         EXPECT_NE(ran.error().message.find(part), std::string::npos) << ran.error().message;
     }
-    /// What the verifier reported is what the right deltas give.
+    /// The verifier's report is what the right deltas give.
     void expect_right() {
         const protocol::Report& report = handler_.reveals.at(protocol::unit_id(task_.unit)).report;
         EXPECT_EQ(report.records_root, right_->records_root);
@@ -100,7 +100,7 @@ TEST_F(WithheldDeltaTest, ThatItsUnitDoesNotGiveIsTheWorkersFault) {
     EXPECT_EQ(claims_->list().size(), 1u);
 }
 
-/// Who commits to such a delta escapes neither by an accomplice nor by an outage.
+/// A worker that commits to such a delta escapes neither by an accomplice nor by an outage.
 TEST_F(WithheldDeltaTest, ThatItsUnitDoesNotGiveIsChallengedWhenItCanBe) {
     Bytes other = bytes_of(kSlot);
     other[20] ^= 1;

@@ -22,7 +22,7 @@ class UnitRun {
     virtual game::Strategy& strategy() = 0;
 };
 
-/// What an aggregate is computed from, besides its deltas.
+/// The inputs of an aggregate, besides its deltas.
 struct AggregateInputs {
     std::shared_ptr<const program::Program> train;
     engine::State base;      ///< before the step
