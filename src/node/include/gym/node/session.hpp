@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <stop_token>
+
+#include "gym/common/clock.hpp"
+#include "gym/common/function_ref.hpp"
+#include "gym/common/result.hpp"
+#include "gym/node/chain_view.hpp"
+#include "gym/node/dispute_thread.hpp"
+#include "gym/node/node_config.hpp"
+#include "gym/node/node_lock.hpp"
+#include "gym/records/node.hpp"
+#include "gym/rpc/coordinator.hpp"
+
+namespace gym::node {
+
+/// A registered node at work in its network, worker or verifier: its key, the lock on it, the
+/// connection to the coordinator, its view of the chain, and the player of its disputes, which runs
+/// in a thread of its own. The references that it hands out live as long as the session.
+class Session {
+  public:
+    /// Loads the key, locks it and the data directory, connects, checks the chain and starts the
+    /// player of disputes, in this order.
+    /// @param role of the player. @param on_dispute called from the player's thread; may be empty.
+    /// @param stop cancels calls to the coordinator.
+    /// @errors those of load_key, NodeLock::acquire, rpc::connect, open_chain, start_chain_checks
+    /// and DisputeThread::start.
+    [[nodiscard]] static Result<std::unique_ptr<Session>> open(const NodeConfig& config,
+                                                               player::Role role,
+                                                               DisputeThread::OnEvent on_dispute,
+                                                               const std::stop_token& stop);
+
+    [[nodiscard]] const crypto::PrivateKey& key() const { return key_; }
+    [[nodiscard]] const Clock& clock() const { return clock_; }
+    [[nodiscard]] rpc::Coordinator& coordinator() { return *coordinator_; }
+    [[nodiscard]] ChainView* chain() { return chain_.get(); }  ///< null without chain_rpc
+    /// Null if the node plays no disputes.
+    [[nodiscard]] DisputeThread* disputes() { return disputes_.get(); }
+    [[nodiscard]] player::ClaimStore* claims() {
+        return disputes_ ? &disputes_->claims() : nullptr;
+    }
+
+    /// Runs `work` with heartbeats from a second thread; afterwards tells the coordinator that the
+    /// node leaves. @param activity called from that thread, with what it uses alive until `work`
+    /// returns. @errors those of `work`; then the coordinator is not told.
+    Status run(std::function<records::Activity()> activity, FunctionRef<Status()> work);
+
+  private:
+    Session(const NodeConfig& config, crypto::PrivateKey key, NodeLock lock)
+        : config_(config), key_(std::move(key)), lock_(std::move(lock)) {}
+
+    const NodeConfig config_;
+    const crypto::PrivateKey key_;
+    const NodeLock lock_;
+    const SystemClock clock_;
+    std::unique_ptr<rpc::Coordinator> coordinator_;
+    records::NetworkDescription network_;
+    std::unique_ptr<ChainView> chain_;
+    std::unique_ptr<DisputeThread> disputes_;  // last: its thread uses everything above
+};
+
+}  // namespace gym::node

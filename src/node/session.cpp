@@ -1,0 +1,39 @@
+#include "gym/node/session.hpp"
+
+#include <utility>
+
+#include "gym/node/heartbeat.hpp"
+#include "gym/node/registration.hpp"
+#include "gym/rpc/client.hpp"
+
+namespace gym::node {
+
+Result<std::unique_ptr<Session>> Session::open(const NodeConfig& config, player::Role role,
+                                               DisputeThread::OnEvent on_dispute,
+                                               const std::stop_token& stop) {
+    GYM_TRY(crypto::PrivateKey key, load_key(config));
+    GYM_TRY(NodeLock lock, NodeLock::acquire(config));
+    std::unique_ptr<Session> out(new Session(config, std::move(key), std::move(lock)));
+    GYM_TRY(out->coordinator_, rpc::connect(config.client(stop), out->key_.clone(), out->clock_));
+    GYM_TRY(out->network_, out->coordinator_->network());
+    GYM_TRY(out->chain_, open_chain(config, out->network_));
+    GYM_CHECK(start_chain_checks(out->chain_.get(), out->network_));
+    GYM_TRY(out->disputes_,
+            DisputeThread::start(config, out->network_, *out->coordinator_, out->key_, role,
+                                 [on_dispute = std::move(on_dispute)](const auto& event) {
+                                     if (on_dispute) on_dispute(event);
+                                 }));
+    return out;
+}
+
+Status Session::run(std::function<records::Activity()> activity, FunctionRef<Status()> work) {
+    {
+        const HeartbeatThread heartbeat(*coordinator_, std::move(activity), key_, network_.domain(),
+                                        network_.heartbeat_every_ms);
+        GYM_CHECK(work());
+    }
+    leave_network(config_, key_, clock_);
+    return {};
+}
+
+}  // namespace gym::node
