@@ -233,7 +233,7 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         }
         GYM_CHECK(check_dataset(tx, spec));
         GYM_TRY(out.job, registry::submit_job(tx, spec.job, now_ms));
-        // Of the stored job, whose price is fixed: what was said before may be out of date.
+        // Of the stored job, whose price is fixed: an earlier answer may be out of date.
         GYM_CHECK(check_data_price(out.job, spec.max_data_price_wei));
         GYM_CHECK(check_budget(tx, spec, out.job));
         GYM_CHECK(lock_money(tx, options_.asset,

@@ -41,7 +41,7 @@ std::string settling(const OpenUnits& units) {
     return out;
 }
 
-/// An ended job pays its last units, then what is left goes back.
+/// An ended job pays its last units, then the rest goes back.
 std::string refund_wait(const JobView& view) {
     if (view.cost.left.is_zero() && view.cost.reserved.is_zero()) return {};
     const std::string what = "the rest of its budget to return, ";

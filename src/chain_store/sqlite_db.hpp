@@ -48,7 +48,7 @@ class SqlValue {
     std::variant<std::monostate, std::int64_t, std::string, Bytes> value_;
 };
 
-/// One row of an answer, copied out. Reading what is not there is a broken invariant: the schema is
+/// One row of an answer, copied out. Reading a missing column is a broken invariant: the schema is
 /// ours.
 class SqlRow {
   public:

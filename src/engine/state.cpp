@@ -36,7 +36,7 @@ Result<StateTensor> decode_tensor(commit::Decoder& decoder) {
         GYM_TRY(const std::uint64_t dim, decoder.u64());
         tensor.dims.push_back(dim);
     }
-    // The size is checked against what is there before anything is allocated.
+    // The size is checked against the input before anything is allocated.
     GYM_TRY(const std::uint64_t size, tensor_size_bytes(tensor.dtype, tensor.dims));
     GYM_TRY(const ByteView content, decoder.raw(size));
     tensor.bytes.assign(content.begin(), content.end());

@@ -125,7 +125,7 @@ Result<Move> Challenge::steps() {
     return Move(std::move(move));
 }
 
-/// Records and states are right: what is left of a commitment is the delta.
+/// Records and states are right: only the delta of the commitment is left.
 Result<Move> Challenge::delta() {
     GYM_TRY(const dispute::TracedTensor* delta, own_.delta());
     if (delta->root() == transcript_.facts().delta_root)

@@ -63,7 +63,7 @@ struct NamedAccount {
     AccountKey key;
 };
 
-/// People read these; what is in them is its sealer's choice.
+/// People read these; the sealer chooses their content.
 std::string printable_of(const json::object& object, std::string_view key) {
     std::string text = text_of(object, key);
     if (!is_printable(text))

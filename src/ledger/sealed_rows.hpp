@@ -31,7 +31,7 @@ Result<std::vector<TransferRow>> read_transfers(db::Transaction& transaction, Se
 Result<std::vector<Seal>> read_seals(db::Transaction& transaction, std::uint64_t number,
                                      std::size_t count_max);
 
-/// Digests of accounts by id, each read once. Names never change, so what was read stays right.
+/// Digests of accounts by id, each read once. Names never change, so a digest stays right.
 class AccountDigests {
   public:
     /// Reads what is missing of the accounts of `rows`.

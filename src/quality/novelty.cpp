@@ -36,7 +36,7 @@ std::array<Sample, kLevels> sample(const DatasetSketch& sketch, Keys seen) {
     for (const ChunkSketch& chunk : sketch.chunks) {
         const bool is_novel =
             std::ranges::none_of(chunk.keys, [&](std::uint64_t key) { return seen.contains(key); });
-        // A near-duplicate's keys too: what is like it is like what is there.
+        // A near-duplicate's keys, too: a text like it resembles the registered ones.
         seen.insert(chunk.keys.begin(), chunk.keys.end());
         Sample& at = out[std::min<std::size_t>(chunk.level, kLevels - 1)];
         ++at.chunks;

@@ -123,7 +123,7 @@ class GrpcCoordinator final : public Coordinator {
     template <class Request, class Response>
     Status call(std::string_view method, Method<Request, Response> function, const Request& request,
                 Response& response, std::int64_t extra_ms = 0) {
-        // Known before the first attempt, so that what is wrong with it is said once.
+        // Known before the first attempt, so that an error in it is reported once.
         if (method != "GetNetwork") GYM_CHECK(network());
         return retry(method, [&]() -> grpc::Status {
             Call one(config_.stop, config_.call_ms_max + extra_ms);

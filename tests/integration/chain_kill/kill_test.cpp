@@ -1,5 +1,5 @@
 // A process that sends is killed by SIGKILL between any two steps, on a real node and real
-// databases, and another one goes on over the same store: nothing is paid twice, nothing is lost,
+// databases, and another one continues with the same store: nothing is paid twice, nothing is lost,
 // no nonce is left out.
 
 #include <gtest/gtest.h>

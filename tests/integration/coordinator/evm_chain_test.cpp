@@ -158,7 +158,7 @@ class EvmChainTest : public ::testing::Test {
 TEST_F(EvmChainTest, PostsRoundsAndEpochsOnceAndReadsTheBeacon) {
     EXPECT_FALSE(port->round_posted(job, 1, digest("record")).value());
     ASSERT_TRUE(port->post_round(job, 1, digest("record")).ok());
-    ASSERT_TRUE(port->post_round(job, 1, digest("record")).ok()) << "repeating is no error";
+    ASSERT_TRUE(port->post_round(job, 1, digest("record")).ok()) << "repeating it succeeds";
     ASSERT_TRUE(wait_for([&] { return port->round_posted(job, 1, digest("record")).value(); }));
     EXPECT_EQ(port->round_posted(job, 1, digest("another")).error().code, ErrorCode::kConflict);
 

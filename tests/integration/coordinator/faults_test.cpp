@@ -98,7 +98,7 @@ TEST_F(CoordinatorFaults, ACheatThatDefendsIsRejectedByTheReferee) {
     while (world.verify(verifier)) {
     }
     ASSERT_TRUE(world.core().defend(other.address(), bad).ok());
-    ASSERT_TRUE(world.core().defend(other.address(), bad).ok()) << "repeating it is no error";
+    ASSERT_TRUE(world.core().defend(other.address(), bad).ok()) << "repeating it succeeds";
     EXPECT_EQ(world.core().defend(honest.address(), bad).error().code,
               ErrorCode::kPermissionDenied);
     world.settle();

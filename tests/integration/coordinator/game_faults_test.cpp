@@ -21,7 +21,7 @@ TEST_F(CoordinatorGames, AFaultThatAnybodyProvesSlashesAUnitThatIsBeingVerified)
     prove(other);
     world.settle();
     expect_slashed(unit);
-    EXPECT_TRUE(world.verify(verifier)) << "the other unit's draw goes on";
+    EXPECT_TRUE(world.verify(verifier)) << "the other unit's draw continues";
     EXPECT_FALSE(world.verify(verifier));
 }
 

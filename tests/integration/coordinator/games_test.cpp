@@ -82,7 +82,7 @@ TEST_F(CoordinatorGames, AGameThatIsOpenedAfterItsWindowDelaysNoUnit) {
     EXPECT_EQ(state(second), UnitState::kDisputed);
     pass_window();
     pass_deadline();
-    EXPECT_EQ(state(second), UnitState::kDisputed) << "its own game goes on";
+    EXPECT_EQ(state(second), UnitState::kDisputed) << "its own game continues";
 }
 
 TEST_F(CoordinatorGames, AGameThatWasOpenedInTheLastBlockOfItsWindowDelaysAUnit) {

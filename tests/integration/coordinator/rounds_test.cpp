@@ -135,7 +135,7 @@ TEST(CoordinatorRounds, AWorkerWithLessThanTheMinimumOfStakeGetsNoUnit) {
     world.stake.of[staked.address()] = Amount(0);
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);
     EXPECT_TRUE(world.core().next_unit(staked.address())->has_value())
-        << "it goes on with this one";
+        << "it continues with this one";
     ASSERT_TRUE(world.commit(staked, world.work(staked)).ok());
     world.settle();
     while (world.verify(verifier)) {

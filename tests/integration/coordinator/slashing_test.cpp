@@ -60,7 +60,7 @@ TEST_F(Slashing, AWorkerThatSignsTwiceLosesItsStake) {
               ErrorCode::kConflict);
     EXPECT_EQ(unit(peer).status.state, UnitState::kRejected);
     EXPECT_EQ(staked(), Amount(70));
-    // Killed while it announces and opens: it goes on.
+    // Killed while it announces and opens: it continues.
     restart();
     ASSERT_TRUE(eventually([&] { return locks() == 1; })) << text_of(folder() / "coordinator.log");
     restart();

@@ -68,7 +68,7 @@ class NodeProcess : public ::testing::Test {
         int code = -1;
         std::string text;  ///< standard output and error output
     };
-    /// Runs a program to its end. A code that is not 0 is no error here.
+    /// Runs a program to its end. Any exit code is fine here.
     Ended run(SubprocessOptions options) const {
         options.log_file = dir_.path() / "output";
         std::error_code ignored;

@@ -5,7 +5,7 @@
 #include "world.hpp"
 
 /// The players. Nobody remembers anything but its key: what to do next follows from the chain's
-/// log, so whoever crashed goes on as if it had not.
+/// log, so a player that crashed continues as if it had not.
 namespace gym::game::sim {
 
 class Actor {

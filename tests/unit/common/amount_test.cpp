@@ -52,7 +52,7 @@ TEST(Amount, AddsAndSubtractsChecked) {
               amount("18446744073709551615"));
 }
 
-/// a + b or a - b digit by digit, as on paper; nothing if that is no amount.
+/// a + b or a - b digit by digit, as on paper; nothing if the result is not an amount.
 std::optional<Amount> on_paper(const Amount& a, const Amount& b, int sign) {
     auto digits = a.to_be32();
     int carry = 0;

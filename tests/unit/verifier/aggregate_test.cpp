@@ -1,5 +1,5 @@
 // A verifier that looks after the coordinator: what an aggregate is made from, whether it is right,
-// and whether the next round goes on from it.
+// and whether the next round builds on it.
 
 #include <limits>
 

@@ -7,7 +7,7 @@
 /// Prints jobs for people.
 namespace gym::app {
 
-/// @param data, fee say why what is not in the quote is not known.
+/// @param data, fee give the reasons for what the quote does not know.
 [[nodiscard]] boost::json::object quote_json(const ResolvedJob& job, const JobQuote& quote,
                                              const DataPrice& data, const KnownFee& fee);
 void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice& data,

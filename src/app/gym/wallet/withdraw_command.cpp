@@ -130,7 +130,7 @@ Status request(const CliContext& context, const WithdrawOptions& options, const 
     GYM_TRY(const Pending before, pending_of(sender));
     const auto books = free_of(options.api, sender.account->address());
     GYM_CHECK(check_free(sender, books, amount));
-    // Before it is sent: what was waited for is lost with it.
+    // Before it is sent: the time waited so far is lost with it.
     if (!before.amount.is_zero())
         print_notice("replaces",
                      "the request of {} tokens, {}: the wait begins again for all of it",

@@ -86,7 +86,7 @@ class RootLock {
     /// Makes the folder if it is not there.
     /// @param command names the holder of the lock in the refusals of others.
     /// @param way_out what to do, for the error message.
-    /// @errors kConflict naming process and command of the holder, or a file in `root` that is no
+    /// @errors kConflict naming process and command of the holder, or a file in `root` that is not
     /// part of a network; kIo.
     static Result<RootLock> acquire(const std::filesystem::path& root, const std::string& command,
                                     const std::string& way_out);

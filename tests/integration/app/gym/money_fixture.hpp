@@ -35,7 +35,7 @@ inline Amount tokens(const char* text) {
 
 inline chain::AnvilOptions quick_blocks() {
     chain::AnvilOptions options;
-    options.block_time_ms = 100;  // so that the chain goes on and blocks become final
+    options.block_time_ms = 100;  // so that the chain grows and blocks become final
     options.persist = true;       // for the test that stops it
     return options;
 }

@@ -207,7 +207,7 @@ TEST_F(EngineCommands, WeightsGoOutAndComeBack) {
     const json::object out = objects(exported.out).at(0), in = objects(imported.out).at(0);
     EXPECT_EQ(text_of(out, "names"), "gpt2");
     EXPECT_EQ(out.at("base_root"), in.at("base_root"));
-    // Training goes on from what came back.
+    // Training continues from the state that came back.
     EXPECT_EQ(gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "1",
                    "--from", path("again")})
                   .exit_code,
