@@ -25,7 +25,7 @@ VerifiedBlob::VerifiedBlob() {
 
 VerifiedBlob VerifiedBlob::hash(Bytes content, unsigned threads) {
     const Digest root = blob_root(content, threads);
-    return VerifiedBlob(std::make_shared<Content>(root, std::move(content)));
+    return VerifiedBlob(std::make_shared<Content>(Content{root, std::move(content)}));
 }
 
 Result<VerifiedBlob> VerifiedBlob::check(const Digest& root, Bytes content) {
@@ -49,7 +49,8 @@ Result<VerifiedBlob> BlobReceiver::finish(const Digest& root) && {
     const std::uint64_t size = content_.size();
     const Digest actual = commit::tensor_digest(commit::DType::kU8, {&size, 1}, hasher_.root());
     if (actual != root) return mismatch(root, size, actual);
-    return VerifiedBlob(std::make_shared<VerifiedBlob::Content>(root, std::move(content_)));
+    return VerifiedBlob(
+        std::make_shared<VerifiedBlob::Content>(VerifiedBlob::Content{root, std::move(content_)}));
 }
 
 }  // namespace gym::blob
