@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # lint.sh BUILD_DIR [--changed]: clang-format and house rules over the whole tree, clang-tidy over all sources
 # or, with --changed, over those that differ from LINT_BASE (default: where this branch left origin/main; without
-# such a branch the previous commit): at most LINT_FILES_MAX (150) of them, those with the most changed lines first, so
+# such a branch the previous commit): at most LINT_FILES_MAX (100) of them, those with the most changed lines first, so
 # that a change of the whole tree does not take CI an hour. `make lint` looks at all.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,7 +18,7 @@ if [[ ${2:-} == --changed ]]; then
         base=$(git rev-parse --verify -q HEAD~1 || git hash-object -t tree /dev/null)
     mapfile -t units < <(git diff --numstat --no-renames --diff-filter=d "$base" -- 'src/*.cpp' 'kernels/*.cpp' |
         sort -rn | cut -f3)
-    most=${LINT_FILES_MAX:-150}
+    most=${LINT_FILES_MAX:-100}
     if ((${#units[@]} > most)); then
         echo "lint: ${#units[@]} changed sources; clang-tidy looks at the $most with the most new lines (make lint: at all)"
         units=("${units[@]:0:most}")
