@@ -1,8 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "cli/cli_context.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace gym::app {
 

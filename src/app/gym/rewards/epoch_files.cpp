@@ -1,5 +1,6 @@
 #include "rewards/epoch_files.hpp"
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "gym/common/file.hpp"

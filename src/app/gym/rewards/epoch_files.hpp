@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +8,10 @@
 #include "gym/chain/client.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
 #include "gym/rewards/epoch_file.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace gym::app {
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 
 #include "gym/common/clock.hpp"
 #include "gym/common/function_ref.hpp"
 #include "gym/common/result.hpp"
+#include "gym/crypto/key.hpp"
 #include "gym/node/chain_view.hpp"
 #include "gym/node/dispute_thread.hpp"
 #include "gym/node/node_config.hpp"
