@@ -83,8 +83,8 @@ Status check_key_exists(const NodeConfig& config) {
     if (std::filesystem::exists(config.keystore_path(), ignored)) return {};
     return fail(ErrorCode::kNotFound,
                 "no key at " + config.keystore_path().string() +
-                    ": `gym wallet new` makes one (`gym node register` one for a node), or "
-                    "--keystore or --data-dir names another");
+                    ": make one with `gym wallet new` (a node's with `gym node register`), or name "
+                    "another with --keystore or --data-dir");
 }
 
 }  // namespace
