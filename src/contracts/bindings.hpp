@@ -107,6 +107,7 @@ EventBinding<Variant> event_of(std::string_view declaration, Fields Event::*... 
 template <class Variant>
 std::vector<Digest> topics_of(const std::vector<EventBinding<Variant>>& events) {
     std::vector<Digest> out;
+    out.reserve(events.size());
     for (const auto& event : events)
         out.push_back(event.declaration.signature.hash());
     return out;
